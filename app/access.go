@@ -17,17 +17,16 @@ type Access struct {
 }
 
 // Access returns whether a member can sign in; users.ErrNotFound.
-func (a *Administration) Access(ctx context.Context, at Path, id users.MemberID) (found Access, err error) {
-	err = a.store.View(ctx, func(tx ports.Tx) error {
+func (a *Administration) Access(ctx context.Context, at Path, id users.MemberID) (Access, error) {
+	return ports.View(ctx, a.store, func(tx ports.Tx) (found Access, err error) {
 		m, err := memberByID(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return found, err
 		}
 		accepted, err := tx.Operators().Acceptance(ctx, m.ID)
 		found = Access{Accepted: accepted.At}
-		return err
+		return found, err
 	})
-	return found, err
 }
 
 // Grant gives a member a role in the organization; repeating it changes nothing. It counts once its

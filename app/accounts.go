@@ -171,9 +171,9 @@ func (o *Operators) hashFor(ctx context.Context, username string, p operators.Pa
 
 // Sessions returns the sessions of the visitor's account that still hold, the one that was used
 // last first, at most MaxShown.
-func (o *Operators) Sessions(ctx context.Context, v operators.Visitor) (found []operators.Session, err error) {
+func (o *Operators) Sessions(ctx context.Context, v operators.Visitor) ([]operators.Session, error) {
 	now := o.clock.Now()
-	err = o.store.View(ctx, func(tx ports.Tx) error {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (found []operators.Session, err error) {
 		all, err := tx.Operators().Sessions(ctx, v.Account, MaxShown)
 		found = nil
 		for _, s := range all {
@@ -181,9 +181,8 @@ func (o *Operators) Sessions(ctx context.Context, v operators.Visitor) (found []
 				found = append(found, s)
 			}
 		}
-		return err
+		return found, err
 	})
-	return found, err
 }
 
 // EndSession ends one of the sessions of the visitor's account; operators.ErrNoSession when it is

@@ -12,16 +12,14 @@ import (
 // The addresses of members belong to Users, too.
 
 // Addresses lists a member's addresses.
-func (u *Users) Addresses(ctx context.Context, at Path, username string, p Page) (found []users.Address, err error) {
-	err = u.store.View(ctx, func(tx ports.Tx) error {
+func (u *Users) Addresses(ctx context.Context, at Path, username string, p Page) ([]users.Address, error) {
+	return ports.View(ctx, u.store, func(tx ports.Tx) ([]users.Address, error) {
 		m, err := member(ctx, tx, at, username)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = tx.Addresses().List(ctx, m.Organization, m.ID, users.AddressID(p.After), p.Limit)
-		return err
+		return tx.Addresses().List(ctx, m.Organization, m.ID, users.AddressID(p.After), p.Limit)
 	})
-	return found, err
 }
 
 // AddAddress gives a member an address, and on request assigns it to the organization's preferred

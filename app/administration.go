@@ -127,21 +127,19 @@ func (a *Administration) renew(ctx context.Context, tx ports.Tx, by audit.Actor,
 // counts already: it does for somebody who has accepted before, and for whom the installation
 // itself gave a password, which no organization knows. Everybody else accepts it by a link of the
 // organization, or gets a password for it (SetPassword). orgs.ErrNotFound, users.ErrNotFound.
-func (a *Administration) SetRole(ctx context.Context, by audit.Actor, at Path, username string, role users.Role) (counts bool, err error) {
-	err = a.store.Update(ctx, func(tx ports.Tx) error {
+func (a *Administration) SetRole(ctx context.Context, by audit.Actor, at Path, username string, role users.Role) (bool, error) {
+	return ports.Update(ctx, a.store, func(tx ports.Tx) (bool, error) {
 		m, err := memberByUsername(ctx, tx, at, username)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if m.Role != role {
 			if err := a.setRole(ctx, tx, by, at, m, role); err != nil {
-				return err
+				return false, err
 			}
 		}
-		counts, err = a.accepted(ctx, tx, m)
-		return err
+		return a.accepted(ctx, tx, m)
 	})
-	return counts, err
 }
 
 // accepted reports whether a member's role counts, and has it count where the installation gave the

@@ -15,31 +15,30 @@ import (
 
 // Create stores a new application of the path's project; orgs.ErrProjectNotFound,
 // applications.ErrSlugTaken, *quotas.Exceeded.
-func (a *Applications) Create(ctx context.Context, by audit.Actor, at Path, app applications.Application) (created applications.Application, err error) {
-	err = a.store.Update(ctx, func(tx ports.Tx) error {
+func (a *Applications) Create(ctx context.Context, by audit.Actor, at Path, app applications.Application) (applications.Application, error) {
+	return ports.Update(ctx, a.store, func(tx ports.Tx) (created applications.Application, err error) {
 		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
 		if err != nil {
-			return err
+			return created, err
 		}
 		if err := tx.Orgs().Revise(ctx, project.Organization); err != nil {
-			return err
+			return created, err
 		}
 		app.Organization, app.Project = project.Organization, project.ID
 		created, err = tx.Applications().Create(ctx, app)
 		if errors.Is(err, applications.ErrSlugTaken) {
-			return applications.ErrSlugTaken.On("slug")
+			return created, applications.ErrSlugTaken.On("slug")
 		}
 		if err != nil {
-			return err
+			return created, err
 		}
 		if err := WithinQuota(ctx, tx, a.limits, created.Organization, quotas.Applications); err != nil {
-			return err
+			return created, err
 		}
 		at.Application = created.Slug
-		return tx.Audit().Record(ctx, audit.Entry{Organization: created.Organization, Actor: by, Action: audit.ApplicationCreated, Object: at.Object(),
+		return created, tx.Audit().Record(ctx, audit.Entry{Organization: created.Organization, Actor: by, Action: audit.ApplicationCreated, Object: at.Object(),
 			After: applicationState(created)})
 	})
-	return created, err
 }
 
 // Change gives an application another name and says whether it is active; applications.ErrNotFound.
@@ -56,10 +55,10 @@ func (a *Applications) Patch(ctx context.Context, by audit.Actor, at Path, name 
 			return is, err
 		}
 	}
-	err = a.store.Update(ctx, func(tx ports.Tx) error {
+	return ports.Update(ctx, a.store, func(tx ports.Tx) (is applications.Application, err error) {
 		was, err := revisedApplication(ctx, tx, at)
 		if err != nil {
-			return err
+			return is, err
 		}
 		is = was
 		if name != nil {
@@ -69,16 +68,15 @@ func (a *Applications) Patch(ctx context.Context, by audit.Actor, at Path, name 
 			is.Active = *active
 		}
 		if is == was {
-			return nil
+			return is, nil
 		}
 		if err := tx.Applications().Save(ctx, is); err != nil {
-			return err
+			return is, err
 		}
 		e := audit.Entry{Organization: is.Organization, Actor: by, Action: audit.ApplicationUpdated, Object: at.Object()}
 		e.Before, e.After = audit.Changed(applicationState(was), applicationState(is))
-		return tx.Audit().Record(ctx, e)
+		return is, tx.Audit().Record(ctx, e)
 	})
-	return is, err
 }
 
 // Delete removes an application; applications.ErrNotFound, and applications.ErrInUse, naming what
@@ -128,16 +126,16 @@ type Registrants struct {
 
 // Registrants returns a batch of those members registered with the path's application of whom all
 // is true that the query says; applications.ErrNotFound.
-func (a *Applications) Registrants(ctx context.Context, at Path, q users.Query) (found Registrants, err error) {
-	err = a.store.View(ctx, func(tx ports.Tx) error {
+func (a *Applications) Registrants(ctx context.Context, at Path, q users.Query) (Registrants, error) {
+	return ports.View(ctx, a.store, func(tx ports.Tx) (found Registrants, err error) {
 		app, err := application(ctx, tx, at)
 		if err != nil {
-			return err
+			return found, err
 		}
 		q.Application = int64(app.ID)
 		members, err := tx.Users().Search(ctx, app.Organization, q.Trimmed())
 		if err != nil {
-			return err
+			return found, err
 		}
 		ids := make([]users.MemberID, len(members.Members))
 		for i, m := range members.Members {
@@ -145,15 +143,14 @@ func (a *Applications) Registrants(ctx context.Context, at Path, q users.Query) 
 		}
 		memberships, _, err := tx.Applications().Memberships(ctx, app, ids)
 		if err != nil {
-			return err
+			return found, err
 		}
 		found = Registrants{Next: members.Next, More: members.More}
 		for i, m := range members.Members {
 			found.Members = append(found.Members, Registrant{Application: app, Member: m, Membership: memberships[i], Registered: true})
 		}
-		return nil
+		return found, nil
 	})
-	return found, err
 }
 
 // UnregisterMember deletes a member's membership of the application, as Unregister does; who is not

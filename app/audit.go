@@ -20,17 +20,15 @@ func (a *Audit) Search(ctx context.Context, at Path, q audit.Query) (audit.Found
 	return a.find(ctx, at, q.Trimmed())
 }
 
-func (a *Audit) find(ctx context.Context, at Path, q audit.Query) (found audit.Found, err error) {
-	err = a.store.View(ctx, func(tx ports.Tx) error {
+func (a *Audit) find(ctx context.Context, at Path, q audit.Query) (audit.Found, error) {
+	return ports.View(ctx, a.store, func(tx ports.Tx) (audit.Found, error) {
 		org, err := logOf(ctx, tx, at)
 		if err != nil {
-			return err
+			return audit.Found{}, err
 		}
 		q.Organization = org.ID
-		found, err = tx.Audit().Search(ctx, q)
-		return err
+		return tx.Audit().Search(ctx, q)
 	})
-	return found, err
 }
 
 // exportPage is how many entries an export holds in memory at a time.

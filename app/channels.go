@@ -71,15 +71,15 @@ func (s *Channels) Drivers() []deliveries.Driver { return slices.Clone(s.drivers
 func (s *Channels) Driver(name string) (deliveries.Driver, error) { return s.drivers.Find(name) }
 
 // List returns the channels of the place; orgs.ErrNotFound, orgs.ErrProjectNotFound.
-func (s *Channels) List(ctx context.Context, at Path, p Page) (listed []ListedChannel, err error) {
-	err = s.store.View(ctx, func(tx ports.Tx) error {
+func (s *Channels) List(ctx context.Context, at Path, p Page) ([]ListedChannel, error) {
+	return ports.View(ctx, s.store, func(tx ports.Tx) (listed []ListedChannel, err error) {
 		org, project, err := owner(ctx, tx, at)
 		if err != nil {
-			return err
+			return listed, err
 		}
 		found, err := tx.Channels().List(ctx, org, project, channels.ID(p.After), p.Limit)
 		if err != nil {
-			return err
+			return listed, err
 		}
 		ids := make([]channels.ID, len(found))
 		for i, c := range found {
@@ -87,21 +87,20 @@ func (s *Channels) List(ctx context.Context, at Path, p Page) (listed []ListedCh
 		}
 		outages, backlogs, err := s.condition(ctx, tx, org, ids)
 		if err != nil {
-			return err
+			return listed, err
 		}
 		first := s.clock.Now().UTC().Truncate(time.Hour).Add(-(HoursShown - 1) * time.Hour)
 		hours, err := tx.Statistics().ChannelHours(ctx, org, ids, first)
 		if err != nil {
-			return err
+			return listed, err
 		}
 		are, err := tx.Channels().Conditions(ctx, org, ids)
 		listed = make([]ListedChannel, len(found))
 		for i, c := range found {
 			listed[i] = ListedChannel{c, outages[c.ID], backlogs[c.ID], hourly(first, hours[c.ID]), are[c.ID].UsedUp}
 		}
-		return err
+		return listed, err
 	})
-	return listed, err
 }
 
 // hourly returns HoursShown hours from one on, those in which nothing happened included.
@@ -137,19 +136,18 @@ func (s *Channels) condition(ctx context.Context, tx ports.Tx, org orgs.ID, ids 
 
 // Show returns a channel of the place; orgs.ErrNotFound, orgs.ErrProjectNotFound,
 // channels.ErrNotFound.
-func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (report ChannelReport, err error) {
-	err = s.store.View(ctx, func(tx ports.Tx) error {
-		report = ChannelReport{}
+func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (ChannelReport, error) {
+	return ports.View(ctx, s.store, func(tx ports.Tx) (report ChannelReport, err error) {
 		org, project, err := owner(ctx, tx, at)
 		if err != nil {
-			return err
+			return report, err
 		}
 		c, err := tx.Channels().ByID(ctx, org, project, id)
 		if errors.Is(err, channels.ErrSealed) {
 			report.Sealed, err = err.Error(), nil
 		}
 		if err != nil {
-			return err
+			return report, err
 		}
 		if driver, err := s.drivers.Find(c.Driver); err == nil { // One that this program does not have can be looked at, too.
 			report.Described = append(slices.Clone(driver.Settings()), channels.CommonSettings()...)
@@ -159,16 +157,15 @@ func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (report Ch
 		report.Channel, report.Limits = c, c.Settings.Limits()
 		report.Settings = nil
 		if report.Members, err = tx.Channels().Members(ctx, org, id); err != nil {
-			return err
+			return report, err
 		}
 		if report.Quota, err = quotaOf(ctx, tx, org, id, report.Limits); err != nil {
-			return err
+			return report, err
 		}
 		outages, backlogs, err := s.condition(ctx, tx, org, []channels.ID{id})
 		report.Outages, report.Backlog = outages[id], backlogs[id]
-		return err
+		return report, err
 	})
-	return report, err
 }
 
 // quotaOf returns how much of a channel's quota is used; nothing where it has none.

@@ -79,15 +79,14 @@ func (s *ChannelTests) SendThrough(ctx context.Context, by audit.Actor, at Path,
 
 // AddressOf returns the first address that an organization has recorded of a user and that a
 // protocol reaches; empty where there is none.
-func (s *ChannelTests) AddressOf(ctx context.Context, at Path, p channels.Protocol, u users.User) (found string, err error) {
-	err = s.store.View(ctx, func(tx ports.Tx) error {
-		found = ""
+func (s *ChannelTests) AddressOf(ctx context.Context, at Path, p channels.Protocol, u users.User) (string, error) {
+	return ports.View(ctx, s.store, func(tx ports.Tx) (found string, err error) {
 		m, err := memberByUsername(ctx, tx, at, u.Username)
 		if errors.Is(err, users.ErrNotFound) { // Administrators of the installation are members of nothing.
-			return nil
+			return found, nil
 		}
 		if err != nil {
-			return err
+			return found, err
 		}
 		of, err := tx.Addresses().OfMembers(ctx, m.Organization, []users.MemberID{m.ID}, p.Type())
 		switch {
@@ -96,9 +95,8 @@ func (s *ChannelTests) AddressOf(ctx context.Context, at Path, p channels.Protoc
 		case p.Accepts(users.Email):
 			found = m.Email
 		}
-		return err
+		return found, err
 	})
-	return found, err
 }
 
 // send sends the message and notes that, once its end is known, in a unit of work of its own:

@@ -56,46 +56,43 @@ const MaxNotifications = 500
 
 // Show returns an event of the path's application; orgs.ErrNotFound, orgs.ErrProjectNotFound,
 // applications.ErrNotFound, events.ErrNotFound.
-func (s *Events) Show(ctx context.Context, at Path, slug string) (r EventReport, err error) {
-	err = s.store.View(ctx, func(tx ports.Tx) error {
+func (s *Events) Show(ctx context.Context, at Path, slug string) (EventReport, error) {
+	return ports.View(ctx, s.store, func(tx ports.Tx) (r EventReport, err error) {
 		r = EventReport{Lists: map[lists.ID]lists.List{}}
 		if r.Application, err = application(ctx, tx, at); err != nil {
-			return err
+			return r, err
 		}
 		if r.Event, err = tx.Events().BySlug(ctx, r.Application, slug); err != nil {
-			return err
+			return r, err
 		}
 		if r.Templates, err = tx.Events().Templates(ctx, r.Event); err != nil {
-			return err
+			return r, err
 		}
 		if r.Notifications, err = tx.Subscriptions().OfEvent(ctx, r.Event, 0, MaxNotifications); err != nil {
-			return err
+			return r, err
 		}
 		for _, n := range r.Notifications {
 			if _, known := r.Lists[n.List]; n.List != 0 && !known {
 				if r.Lists[n.List], err = tx.Lists().ByID(ctx, r.Application.Organization, r.Application.Project, n.List); err != nil {
-					return err
+					return r, err
 				}
 			}
 		}
 		r.Usable, err = usableChannels(ctx, tx, r.Application.Organization, r.Application.Project)
-		return err
+		return r, err
 	})
-	return r, err
 }
 
 // Usable returns the channels that events of the path's application may use, the project's first,
 // without settings.
-func (s *Events) Usable(ctx context.Context, at Path) (found []channels.Channel, err error) {
-	err = s.store.View(ctx, func(tx ports.Tx) error {
+func (s *Events) Usable(ctx context.Context, at Path) ([]channels.Channel, error) {
+	return ports.View(ctx, s.store, func(tx ports.Tx) ([]channels.Channel, error) {
 		app, err := application(ctx, tx, at)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = usableChannels(ctx, tx, app.Organization, app.Project)
-		return err
+		return usableChannels(ctx, tx, app.Organization, app.Project)
 	})
-	return found, err
 }
 
 // Create makes an event; faults about the form, events.ErrSlugTaken, *quotas.Exceeded.
@@ -104,25 +101,24 @@ func (s *Events) Create(ctx context.Context, by audit.Actor, at Path, f EventFor
 	if err != nil {
 		return e, err
 	}
-	err = s.store.Update(ctx, func(tx ports.Tx) error {
+	return ports.Update(ctx, s.store, func(tx ports.Tx) (made events.Event, err error) {
 		app, err := s.revise(ctx, tx, at)
 		if err != nil {
-			return err
+			return made, err
 		}
 		e.Organization, e.Application = app.Organization, app.ID
 		if e.Channels, e.Pools, err = f.limits(ctx, tx, app, nil); err != nil {
-			return err
+			return made, err
 		}
 		if made, err = tx.Events().Create(ctx, e); err != nil {
-			return fieldOf("slug", events.ErrSlugTaken, err)
+			return made, fieldOf("slug", events.ErrSlugTaken, err)
 		}
 		if err := WithinQuota(ctx, tx, s.limits, app.Organization, quotas.Events); err != nil {
-			return err
+			return made, err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.EventCreated,
+		return made, tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.EventCreated,
 			Object: at.Object("e", made.Slug), After: eventState(made)})
 	})
-	return made, err
 }
 
 // Save changes everything of an event but its slug; faults about the form, events.ErrNotFound.
@@ -132,38 +128,37 @@ func (s *Events) Save(ctx context.Context, by audit.Actor, at Path, slug string,
 }
 
 // Patch is Save of a form that is what the event is until change has changed it.
-func (s *Events) Patch(ctx context.Context, by audit.Actor, at Path, slug string, change func(*EventForm)) (is events.Event, err error) {
-	err = s.store.Update(ctx, func(tx ports.Tx) error {
+func (s *Events) Patch(ctx context.Context, by audit.Actor, at Path, slug string, change func(*EventForm)) (events.Event, error) {
+	return ports.Update(ctx, s.store, func(tx ports.Tx) (is events.Event, err error) {
 		app, err := s.revise(ctx, tx, at)
 		if err != nil {
-			return err
+			return is, err
 		}
 		was, err := tx.Events().BySlug(ctx, app, slug)
 		if err != nil {
-			return err
+			return is, err
 		}
 		f := formOf(was)
 		change(&f)
 		wanted, err := f.event(events.Event{Slug: slug})
 		if err != nil {
-			return err
+			return is, err
 		}
 		is = was
 		is.Name, is.Description, is.Active, is.Example, is.Schema, is.Priority = wanted.Name, wanted.Description, wanted.Active, wanted.Example, wanted.Schema, wanted.Priority
 		if is.Channels, is.Pools, err = f.limits(ctx, tx, app, was.Pools); err != nil {
-			return err
+			return is, err
 		}
 		before, after := audit.Changed(eventState(was), eventState(is))
 		if len(after) == 0 {
-			return nil
+			return is, nil
 		}
 		if err := tx.Events().Save(ctx, is); err != nil {
-			return err
+			return is, err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.EventUpdated,
+		return is, tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.EventUpdated,
 			Object: at.Object("e", slug), Before: before, After: after})
 	})
-	return is, err
 }
 
 // formOf is the form of an event as it is.

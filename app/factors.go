@@ -35,19 +35,18 @@ type HeldFactors struct {
 }
 
 // Held returns the second factors of the visitor's account.
-func (f *Factors) Held(ctx context.Context, v operators.Visitor) (h HeldFactors, err error) {
-	err = f.store.View(ctx, func(tx ports.Tx) error {
+func (f *Factors) Held(ctx context.Context, v operators.Visitor) (HeldFactors, error) {
+	return ports.View(ctx, f.store, func(tx ports.Tx) (h HeldFactors, err error) {
 		if h.Held, err = tx.Factors().Held(ctx, v.Account); err != nil || !h.TOTP {
-			return err
+			return h, err
 		}
 		app, err := tx.Factors().TOTP(ctx, v.Account)
 		if errors.Is(err, factors.ErrSealed) { // It can be removed all the same.
-			return nil
+			return h, nil
 		}
 		h.AppSince, h.AppUsed = app.Created, app.Used
-		return err
+		return h, err
 	})
-	return h, err
 }
 
 // BeginApp makes the secret of a new authenticator app, and the token by which ConfirmApp finds it;
@@ -70,55 +69,52 @@ func (f *Factors) BeginApp(ctx context.Context, v operators.Visitor) (secret fac
 }
 
 // BegunApp returns the secret that BeginApp made; factors.ErrStep.
-func (f *Factors) BegunApp(ctx context.Context, v operators.Visitor, token string) (secret factors.Secret, err error) {
-	err = f.store.View(ctx, func(tx ports.Tx) error {
+func (f *Factors) BegunApp(ctx context.Context, v operators.Visitor, token string) (factors.Secret, error) {
+	return ports.View(ctx, f.store, func(tx ports.Tx) (secret factors.Secret, err error) {
 		s, err := f.step(ctx, tx, factors.SetUpTOTP, token)
 		if err == nil && s.Account != v.Account {
 			err = factors.ErrStep
 		}
 		secret = factors.Secret(s.Held)
-		return err
+		return secret, err
 	})
-	return secret, err
 }
 
 // ConfirmApp sets up the authenticator app that BeginApp made a secret for, when somebody shows a
 // code of it. The codes that are returned are the recovery codes of the account, if it had none;
 // they are shown this once. The account's other sessions end, and this one counts as begun with a
 // second factor. factors.ErrStep, factors.ErrExists, factors.ErrCode about `code`.
-func (f *Factors) ConfirmApp(ctx context.Context, by audit.Actor, v operators.Visitor, session, token, code string) (codes []string, err error) {
-	err = f.store.Update(ctx, func(tx ports.Tx) error {
+func (f *Factors) ConfirmApp(ctx context.Context, by audit.Actor, v operators.Visitor, session, token, code string) ([]string, error) {
+	return ports.Update(ctx, f.store, func(tx ports.Tx) ([]string, error) {
 		s, err := f.step(ctx, tx, factors.SetUpTOTP, token)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if s.Account != v.Account {
-			return factors.ErrStep
+			return nil, factors.ErrStep
 		}
 		if err := tx.Operators().Decide(ctx, v.User.ID); err != nil {
-			return err
+			return nil, err
 		}
 		held, err := tx.Factors().Held(ctx, v.Account)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if held.TOTP {
-			return factors.ErrExists
+			return nil, factors.ErrExists
 		}
 		app, err := factors.Confirm(v.Account, factors.Secret(s.Held), code, f.clock.Now())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if _, err := tx.Factors().End(ctx, s.Digest); err != nil {
-			return err
+			return nil, err
 		}
 		if err := tx.Factors().SaveTOTP(ctx, app); err != nil {
-			return err
+			return nil, err
 		}
-		codes, err = f.added(ctx, tx, by, v, session, audit.State{"factor": appWord}, operators.ByPasswordAndCode)
-		return err
+		return f.added(ctx, tx, by, v, session, audit.State{"factor": appWord}, operators.ByPasswordAndCode)
 	})
-	return codes, err
 }
 
 // added is what every new factor brings about. It returns recovery codes for an account that has
@@ -242,25 +238,23 @@ func (f *Factors) step(ctx context.Context, tx ports.Tx, p factors.Purpose, toke
 
 // Reset removes all second factors of every account of a user, and ends their sessions;
 // operators.ErrNotFound for a user who cannot sign in. It returns how many accounts had any.
-func (f *Factors) Reset(ctx context.Context, by audit.Actor, username string) (reset int, err error) {
-	err = f.store.Update(ctx, func(tx ports.Tx) error {
-		reset = 0
+func (f *Factors) Reset(ctx context.Context, by audit.Actor, username string) (int, error) {
+	return ports.Update(ctx, f.store, func(tx ports.Tx) (reset int, err error) {
 		of, err := decideAccounts(ctx, tx, username)
 		if err != nil {
-			return err
+			return reset, err
 		}
 		for _, account := range of {
 			had, err := resetFactors(ctx, tx, by, account, f.clock.Now())
 			if err != nil {
-				return err
+				return reset, err
 			}
 			if had {
 				reset++
 			}
 		}
-		return nil
+		return reset, nil
 	})
-	return reset, err
 }
 
 // resetFactors removes all second factors of an account, ends its sessions and what it has begun,

@@ -56,18 +56,16 @@ func (f *Factors) Owed(ctx context.Context, v operators.Visitor, r operators.Fac
 }
 
 // organization finds an organization that a visitor may open; orgs.ErrNotFound.
-func (f *Factors) organization(ctx context.Context, v operators.Visitor, slug string) (org orgs.Organization, err error) {
+func (f *Factors) organization(ctx context.Context, v operators.Visitor, slug string) (orgs.Organization, error) {
 	if !v.May(slug, operators.Viewer) {
 		return orgs.Organization{}, orgs.ErrNotFound
 	}
 	if org, found := v.Organization(slug); found {
 		return org, nil
 	}
-	err = f.store.View(ctx, func(tx ports.Tx) error {
-		org, err = tx.Orgs().BySlug(ctx, slug)
-		return err
+	return ports.View(ctx, f.store, func(tx ports.Tx) (orgs.Organization, error) {
+		return tx.Orgs().BySlug(ctx, slug)
 	})
-	return org, err
 }
 
 // OwedTo returns those of some organizations that require a second factor of a visitor who has

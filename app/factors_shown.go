@@ -17,21 +17,20 @@ type Asked struct {
 }
 
 // Asked returns what a step that SignIn began asks for; factors.ErrStep.
-func (f *Factors) Asked(ctx context.Context, step string) (a Asked, err error) {
-	err = f.store.View(ctx, func(tx ports.Tx) error {
+func (f *Factors) Asked(ctx context.Context, step string) (Asked, error) {
+	return ports.View(ctx, f.store, func(tx ports.Tx) (a Asked, err error) {
 		s, err := f.step(ctx, tx, factors.SecondFactor, step)
 		if err != nil {
-			return err
+			return a, err
 		}
 		account, err := tx.Operators().Account(ctx, s.Account)
 		if err != nil {
-			return orStep(err)
+			return a, orStep(err)
 		}
 		a.Username = account.User.Username
 		a.Held, err = tx.Factors().Held(ctx, s.Account)
-		return err
+		return a, err
 	})
-	return a, err
 }
 
 // ShowCode begins the session of somebody who has shown the right password and now shows a code of

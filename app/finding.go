@@ -36,11 +36,11 @@ type Finds struct {
 
 // Find looks for a text in an organization: people by words, occurrences by the exact correlation
 // id or id, all else by words of its name or slug. orgs.ErrNotFound.
-func (o *Orgs) Find(ctx context.Context, at Path, text string, limit int) (found Finds, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
+func (o *Orgs) Find(ctx context.Context, at Path, text string, limit int) (Finds, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (found Finds, err error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return found, err
 		}
 		var errs [7]error
 		var people users.Found
@@ -69,9 +69,8 @@ func (o *Orgs) Find(ctx context.Context, at Path, text string, limit int) (found
 		elsewhere := func(a applications.ID) bool { _, known := found.Within[a]; return !known }
 		found.Events = slices.DeleteFunc(found.Events, func(e events.Event) bool { return elsewhere(e.Application) })
 		found.Occurrences = slices.DeleteFunc(found.Occurrences, func(o events.Occurrence) bool { return elsewhere(o.Application) })
-		return errors.Join(err, errors.Join(errs[:]...))
+		return found, errors.Join(err, errors.Join(errs[:]...))
 	})
-	return found, err
 }
 
 // saying are the first things whose names have the words of a text, and one more than the limit.

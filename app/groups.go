@@ -26,25 +26,21 @@ func NewGroups(store ports.Store, limits *quotas.Defaults) *Groups {
 }
 
 // List returns the groups of an organization; orgs.ErrNotFound.
-func (g *Groups) List(ctx context.Context, at Path, p Page) (found []orgs.Group, err error) {
-	err = g.store.View(ctx, func(tx ports.Tx) error {
+func (g *Groups) List(ctx context.Context, at Path, p Page) ([]orgs.Group, error) {
+	return ports.View(ctx, g.store, func(tx ports.Tx) ([]orgs.Group, error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = tx.Orgs().Groups(ctx, org.ID, orgs.GroupID(p.After), p.Limit)
-		return err
+		return tx.Orgs().Groups(ctx, org.ID, orgs.GroupID(p.After), p.Limit)
 	})
-	return found, err
 }
 
 // Show returns a group; orgs.ErrNotFound, orgs.ErrGroupNotFound.
-func (g *Groups) Show(ctx context.Context, at Path, id orgs.GroupID) (found orgs.Group, err error) {
-	err = g.store.View(ctx, func(tx ports.Tx) error {
-		found, err = group(ctx, tx, at, id)
-		return err
+func (g *Groups) Show(ctx context.Context, at Path, id orgs.GroupID) (orgs.Group, error) {
+	return ports.View(ctx, g.store, func(tx ports.Tx) (orgs.Group, error) {
+		return group(ctx, tx, at, id)
 	})
-	return found, err
 }
 
 func group(ctx context.Context, tx ports.Tx, at Path, id orgs.GroupID) (orgs.Group, error) {
@@ -61,24 +57,23 @@ func (g *Groups) Create(ctx context.Context, by audit.Actor, at Path, name strin
 	if err != nil {
 		return orgs.Group{}, err
 	}
-	err = g.store.Update(ctx, func(tx ports.Tx) error {
+	return ports.Update(ctx, g.store, func(tx ports.Tx) (made orgs.Group, err error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return made, err
 		}
 		var created bool
 		if made, created, err = tx.Orgs().EnsureGroup(ctx, org.ID, wanted.Name); err != nil {
-			return err
+			return made, err
 		}
 		if !created {
-			return orgs.ErrGroupTaken.On("name")
+			return made, orgs.ErrGroupTaken.On("name")
 		}
 		if err := WithinQuota(ctx, tx, g.limits, org.ID, quotas.Groups); err != nil {
-			return err
+			return made, err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.GroupCreated, Object: groupPath(at, made), After: nameState(made.Name)})
+		return made, tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.GroupCreated, Object: groupPath(at, made), After: nameState(made.Name)})
 	})
-	return made, err
 }
 
 // Rename gives a group another name; orgs.ErrGroupNotFound, orgs.ErrGroupTaken,
@@ -147,22 +142,22 @@ func (g *Groups) Unlink(ctx context.Context, by operators.Officer, at Path, id o
 func (g *Groups) regroup(
 	ctx context.Context, by operators.Officer, at Path, id orgs.GroupID, ids []users.MemberID,
 	move func(users.Repository, context.Context, orgs.Group, []users.MemberID) ([]users.MemberID, error), after func(groups []string, name string) []string,
-) (moved int, err error) {
-	err = g.store.Update(ctx, func(tx ports.Tx) error {
+) (int, error) {
+	return ports.Update(ctx, g.store, func(tx ports.Tx) (moved int, err error) {
 		to, err := group(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return moved, err
 		}
 		ms, err := selected(ctx, tx, at, ids)
 		if err != nil {
-			return err
+			return moved, err
 		}
 		if err := by.MayChange(ms...); err != nil {
-			return err
+			return moved, err
 		}
 		changed, err := move(tx.Users(), ctx, to, ids)
 		if err != nil {
-			return err
+			return moved, err
 		}
 		var entries []audit.Entry
 		for _, m := range ms {
@@ -172,11 +167,10 @@ func (g *Groups) regroup(
 			}
 		}
 		if moved = len(changed); moved == 0 {
-			return nil
+			return moved, nil
 		}
-		return tx.Audit().Record(ctx, entries...)
+		return moved, tx.Audit().Record(ctx, entries...)
 	})
-	return moved, err
 }
 
 func groupPath(at Path, g orgs.Group) string {

@@ -82,22 +82,21 @@ func (o *Operators) wrong(ctx context.Context, tx ports.Tx, g guess, a audit.Act
 // count counts the guess, unless it comes too early: operators.TooMany. Of several that come too
 // early in a row the first is recorded.
 func (o *Operators) count(ctx context.Context, g guess) error {
-	var wait time.Duration
-	err := o.store.Update(ctx, func(tx ports.Tx) error {
+	wait, err := ports.Update(ctx, o.store, func(tx ports.Tx) (wait time.Duration, err error) {
 		now := o.clock.Now()
 		before, err := tx.Operators().Guesses(ctx, g.key)
 		if err != nil {
-			return err
+			return wait, err
 		}
 		var after operators.Guesses
 		after, wait = before.Try(now)
 		if after == before {
-			return nil
+			return wait, nil
 		}
 		if err := tx.Operators().SaveGuesses(ctx, g.key, after, now); err != nil || wait == 0 {
-			return err
+			return wait, err
 		}
-		return g.record(ctx, tx, now, audit.SignInRefused)
+		return wait, g.record(ctx, tx, now, audit.SignInRefused)
 	})
 	if err == nil && wait > 0 {
 		err = operators.TooMany{Wait: wait}
@@ -129,25 +128,22 @@ func (g guess) record(ctx context.Context, tx ports.Tx, now time.Time, a audit.A
 }
 
 // KnowsBrowser reports whether somebody, whoever it is, has signed in from a device before.
-func (o *Operators) KnowsBrowser(ctx context.Context, from operators.Origin) (known bool, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
+func (o *Operators) KnowsBrowser(ctx context.Context, from operators.Origin) (bool, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (known bool, err error) {
 		_, of, err := device(ctx, tx, from, o.clock.Now())
 		known = len(of) > 0
-		return err
+		return known, err
 	})
-	return known, err
 }
 
 // KnowsDevice reports whether somebody has signed in as this user from a device before.
-func (o *Operators) KnowsDevice(ctx context.Context, from operators.Origin, username string) (known bool, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
+func (o *Operators) KnowsDevice(ctx context.Context, from operators.Origin, username string) (bool, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (known bool, err error) {
 		g := guess{username: username, from: from}
 		if g.of, err = tx.Operators().Accounts(ctx, username); err != nil {
-			return err
+			return known, err
 		}
-		err := g.look(ctx, tx, o.clock.Now())
-		known = len(g.known) > 0
-		return err
+		err = g.look(ctx, tx, o.clock.Now())
+		return len(g.known) > 0, err
 	})
-	return known, err
 }

@@ -24,23 +24,22 @@ type Welcome struct {
 
 // Welcome returns what a token's link is about, for somebody who may be signed in;
 // operators.ErrInvitation.
-func (o *Operators) Welcome(ctx context.Context, token string, v operators.Visitor) (w Welcome, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
+func (o *Operators) Welcome(ctx context.Context, token string, v operators.Visitor) (Welcome, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (w Welcome, err error) {
 		i, err := o.invitation(ctx, tx, token)
 		if err != nil {
-			return err
+			return w, err
 		}
 		w = Welcome{User: i.User, Organization: i.Place.Organization}
 		if v.User.ID != i.User.ID {
-			return nil
+			return w, nil
 		}
 		w.Joins = true
 		w.Opens = slices.ContainsFunc(v.Places, func(p operators.Place) bool { return p.Organization.ID == i.Place.Organization.ID })
 		account, err := tx.Operators().Account(ctx, v.Account)
 		w.NewPassword = i.AsksFor(account.Account)
-		return err
+		return w, err
 	})
-	return w, err
 }
 
 // Accept accepts, for somebody who has a token's link and nothing else, what it is about: it sets

@@ -65,35 +65,33 @@ func (k *Keys) Create(
 
 // List returns the keys whose scope lies in the path's organization, or without one all, revoked
 // and expired ones too. orgs.ErrNotFound.
-func (k *Keys) List(ctx context.Context, at Path, p Page) (found []KeyReport, err error) {
+func (k *Keys) List(ctx context.Context, at Path, p Page) ([]KeyReport, error) {
 	now := k.clock.Now()
-	err = k.store.View(ctx, func(tx ports.Tx) error {
+	return ports.View(ctx, k.store, func(tx ports.Tx) (found []KeyReport, err error) {
 		org, err := within(ctx, tx, at)
 		if err != nil {
-			return err
+			return found, err
 		}
 		listed, err := tx.Keys().List(ctx, org, access.ID(p.After), p.Limit)
 		found = reports(listed, now)
-		return err
+		return found, err
 	})
-	return found, err
 }
 
 // Latest returns the keys whose scope lies in the path's organization, or without one all, the
 // newest first: at most limit, older than the one with the id before (0: from the newest on).
 // orgs.ErrNotFound.
-func (k *Keys) Latest(ctx context.Context, at Path, before access.ID, limit int) (found []KeyReport, err error) {
+func (k *Keys) Latest(ctx context.Context, at Path, before access.ID, limit int) ([]KeyReport, error) {
 	now := k.clock.Now()
-	err = k.store.View(ctx, func(tx ports.Tx) error {
+	return ports.View(ctx, k.store, func(tx ports.Tx) (found []KeyReport, err error) {
 		org, err := within(ctx, tx, at)
 		if err != nil {
-			return err
+			return found, err
 		}
 		latest, err := tx.Keys().Latest(ctx, org, before, limit)
 		found = reports(latest, now)
-		return err
+		return found, err
 	})
-	return found, err
 }
 
 // KeyReport is a key and what has become of it.

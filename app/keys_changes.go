@@ -15,14 +15,13 @@ import (
 
 // Show returns a key whose scope lies in the path's organization; orgs.ErrNotFound,
 // access.ErrKeyNotFound.
-func (k *Keys) Show(ctx context.Context, at Path, id access.ID) (found KeyReport, err error) {
+func (k *Keys) Show(ctx context.Context, at Path, id access.ID) (KeyReport, error) {
 	now := k.clock.Now()
-	err = k.store.View(ctx, func(tx ports.Tx) error {
+	return ports.View(ctx, k.store, func(tx ports.Tx) (found KeyReport, err error) {
 		key, err := keyByID(ctx, tx, at, id)
 		found = KeyReport{key, key.State(now)}
-		return err
+		return found, err
 	})
-	return found, err
 }
 
 // Change makes something different about a key whose scope lies in the path's organization: here at

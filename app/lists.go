@@ -29,76 +29,69 @@ func NewLists(store ports.Store, limits *quotas.Defaults) *Lists {
 }
 
 // List returns the project's lists; orgs.ErrNotFound, orgs.ErrProjectNotFound.
-func (l *Lists) List(ctx context.Context, at Path, p Page) (found []lists.List, err error) {
-	err = l.store.View(ctx, func(tx ports.Tx) error {
+func (l *Lists) List(ctx context.Context, at Path, p Page) ([]lists.List, error) {
+	return ports.View(ctx, l.store, func(tx ports.Tx) ([]lists.List, error) {
 		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = tx.Lists().List(ctx, project.Organization, project.ID, lists.ID(p.After), p.Limit)
-		return err
+		return tx.Lists().List(ctx, project.Organization, project.ID, lists.ID(p.After), p.Limit)
 	})
-	return found, err
 }
 
 // Create stores a new list, pinned to an application of the project or (0) to none;
 // lists.ErrNameTaken, lists.ErrApplication, *quotas.Exceeded.
 func (l *Lists) Create(
 	ctx context.Context, by audit.Actor, at Path, list lists.List, pinned applications.ID,
-) (created lists.List, err error) {
-	err = l.store.Update(ctx, func(tx ports.Tx) error {
+) (lists.List, error) {
+	return ports.Update(ctx, l.store, func(tx ports.Tx) (created lists.List, err error) {
 		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
 		if err != nil {
-			return err
+			return created, err
 		}
 		slug := ""
 		if pinned != 0 {
 			a, err := tx.Applications().ByID(ctx, project.Organization, project.ID, pinned)
 			if errors.Is(err, applications.ErrNotFound) {
-				return lists.ErrApplication.On("application")
+				return created, lists.ErrApplication.On("application")
 			}
 			if err != nil {
-				return err
+				return created, err
 			}
 			slug = a.Slug
 		}
 		list.Organization, list.Project, list.Application = project.Organization, project.ID, pinned
 		created, err = tx.Lists().Create(ctx, list)
 		if errors.Is(err, lists.ErrNameTaken) {
-			return lists.ErrNameTaken.On("name")
+			return created, lists.ErrNameTaken.On("name")
 		}
 		if err != nil {
-			return err
+			return created, err
 		}
 		if err := WithinQuota(ctx, tx, l.limits, created.Organization, quotas.Lists); err != nil {
-			return err
+			return created, err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: created.Organization, Actor: by, Action: audit.ListCreated,
+		return created, tx.Audit().Record(ctx, audit.Entry{Organization: created.Organization, Actor: by, Action: audit.ListCreated,
 			Object: listPath(at, created), After: listState(created.Name, slug)})
 	})
-	return created, err
 }
 
 // Show returns a list of the project; lists.ErrNotFound.
-func (l *Lists) Show(ctx context.Context, at Path, id lists.ID) (found lists.List, err error) {
-	err = l.store.View(ctx, func(tx ports.Tx) error {
-		found, err = list(ctx, tx, at, id)
-		return err
+func (l *Lists) Show(ctx context.Context, at Path, id lists.ID) (lists.List, error) {
+	return ports.View(ctx, l.store, func(tx ports.Tx) (lists.List, error) {
+		return list(ctx, tx, at, id)
 	})
-	return found, err
 }
 
 // Recipients returns the members of a list.
-func (l *Lists) Recipients(ctx context.Context, at Path, id lists.ID, p Page) (found []lists.Recipient, err error) {
-	err = l.store.View(ctx, func(tx ports.Tx) error {
+func (l *Lists) Recipients(ctx context.Context, at Path, id lists.ID, p Page) ([]lists.Recipient, error) {
+	return ports.View(ctx, l.store, func(tx ports.Tx) ([]lists.Recipient, error) {
 		list, err := list(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = tx.Lists().Recipients(ctx, list, channels.AssignmentID(p.After), p.Limit)
-		return err
+		return tx.Lists().Recipients(ctx, list, channels.AssignmentID(p.After), p.Limit)
 	})
-	return found, err
 }
 
 // Add puts e-mail addresses on a list and returns those that were not on it. Each must be recorded
@@ -108,30 +101,29 @@ func (l *Lists) Add(ctx context.Context, by audit.Actor, at Path, id lists.ID, e
 	if err != nil {
 		return nil, err
 	}
-	err = l.store.Update(ctx, func(tx ports.Tx) error {
+	return ports.Update(ctx, l.store, func(tx ports.Tx) (added []string, err error) {
 		list, err := list(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return added, err
 		}
 		holders, err := tx.Addresses().Holders(ctx, list.Organization, wanted.keys)
 		if err != nil {
-			return err
+			return added, err
 		}
 		if err := wanted.refuseUnknown(holders); err != nil {
-			return err
+			return added, err
 		}
 		assignments, made, err := reach(ctx, tx, list, holders)
 		if err != nil {
-			return err
+			return added, err
 		}
 		fresh, err := tx.Lists().Add(ctx, list, assignmentIDs(assignments))
 		if err != nil {
-			return err
+			return added, err
 		}
 		added = wanted.added(holders, assignments, fresh)
-		return recordAdded(ctx, tx, by, at, list, added, made)
+		return added, recordAdded(ctx, tx, by, at, list, added, made)
 	})
-	return added, err
 }
 
 // recipients are the addresses of an add call: each once, under its key and as it was first

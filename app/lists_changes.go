@@ -28,10 +28,10 @@ func (l *Lists) Patch(ctx context.Context, by audit.Actor, at Path, id lists.ID,
 			return is, err
 		}
 	}
-	err = l.store.Update(ctx, func(tx ports.Tx) error {
+	return ports.Update(ctx, l.store, func(tx ports.Tx) (is lists.List, err error) {
 		was, err := revised(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return is, err
 		}
 		is = was
 		if name != nil {
@@ -41,33 +41,32 @@ func (l *Lists) Patch(ctx context.Context, by audit.Actor, at Path, id lists.ID,
 			is.Application = *pinned
 		}
 		if is == was {
-			return nil
+			return is, nil
 		}
 		before, err := pinnedTo(ctx, tx, was)
 		if err != nil {
-			return err
+			return is, err
 		}
 		after, err := pinnedTo(ctx, tx, is)
 		if errors.Is(err, applications.ErrNotFound) {
-			return lists.ErrApplication.On("application")
+			return is, lists.ErrApplication.On("application")
 		}
 		if err != nil {
-			return err
+			return is, err
 		}
 		if err := usableWhenPinned(ctx, tx, is); err != nil {
-			return err
+			return is, err
 		}
 		switch err := tx.Lists().Save(ctx, is); {
 		case errors.Is(err, lists.ErrNameTaken):
-			return lists.ErrNameTaken.On("name")
+			return is, lists.ErrNameTaken.On("name")
 		case err != nil:
-			return err
+			return is, err
 		}
 		e := audit.Entry{Organization: is.Organization, Actor: by, Action: audit.ListUpdated, Object: listPath(at, was)}
 		e.Before, e.After = audit.Changed(listState(was.Name, before), listState(is.Name, after))
-		return tx.Audit().Record(ctx, e)
+		return is, tx.Audit().Record(ctx, e)
 	})
-	return is, err
 }
 
 // usableWhenPinned refuses a pin that would take the list from notifications that use it (decisions
@@ -116,14 +115,12 @@ func revised(ctx context.Context, tx ports.Tx, at Path, id lists.ID) (lists.List
 }
 
 // Uses returns the notifications that use a list; lists.ErrNotFound.
-func (l *Lists) Uses(ctx context.Context, at Path, id lists.ID, p Page) (found []subscriptions.Use, err error) {
-	err = l.store.View(ctx, func(tx ports.Tx) error {
+func (l *Lists) Uses(ctx context.Context, at Path, id lists.ID, p Page) ([]subscriptions.Use, error) {
+	return ports.View(ctx, l.store, func(tx ports.Tx) ([]subscriptions.Use, error) {
 		list, err := list(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = tx.Subscriptions().OfList(ctx, list, subscriptions.NotificationID(p.After), p.Limit)
-		return err
+		return tx.Subscriptions().OfList(ctx, list, subscriptions.NotificationID(p.After), p.Limit)
 	})
-	return found, err
 }

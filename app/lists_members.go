@@ -18,28 +18,27 @@ type AddedMembers struct {
 
 // AddMembers puts every e-mail address of members on a list, as Add would. users.ErrNotFound,
 // ErrSelection, lists.ErrNotFound, lists.ErrNoChannel.
-func (l *Lists) AddMembers(ctx context.Context, by audit.Actor, at Path, id lists.ID, ids []users.MemberID) (done AddedMembers, err error) {
-	err = l.store.Update(ctx, func(tx ports.Tx) error {
-		done = AddedMembers{}
+func (l *Lists) AddMembers(ctx context.Context, by audit.Actor, at Path, id lists.ID, ids []users.MemberID) (AddedMembers, error) {
+	return ports.Update(ctx, l.store, func(tx ports.Tx) (done AddedMembers, err error) {
 		list, err := list(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return done, err
 		}
 		ms, err := selected(ctx, tx, at, ids)
 		if err != nil {
-			return err
+			return done, err
 		}
 		held, err := tx.Addresses().OfMembers(ctx, list.Organization, ids, users.Email)
 		if err != nil {
-			return err
+			return done, err
 		}
 		assignments, made, err := reach(ctx, tx, list, held)
 		if err != nil {
-			return err
+			return done, err
 		}
 		fresh, err := tx.Lists().Add(ctx, list, assignmentIDs(assignments))
 		if err != nil {
-			return err
+			return done, err
 		}
 		gained := gains(held, assignments, made, fresh)
 		var entries []audit.Entry
@@ -59,11 +58,10 @@ func (l *Lists) AddMembers(ctx context.Context, by audit.Actor, at Path, id list
 			entries = append(entries, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.RecipientsAdded, Object: listPath(at, list), After: after})
 		}
 		if len(entries) == 0 {
-			return nil
+			return done, nil
 		}
-		return tx.Audit().Record(ctx, entries...)
+		return done, tx.Audit().Record(ctx, entries...)
 	})
-	return done, err
 }
 
 // gain is what putting a member on a list came to, by the addresses that the member holds.

@@ -11,57 +11,53 @@ import (
 
 // Search returns a batch of the recipients of a list whose holders are found by the words of a
 // query; lists.ErrNotFound.
-func (l *Lists) Search(ctx context.Context, at Path, id lists.ID, q lists.Query) (found lists.Found, err error) {
-	err = l.store.View(ctx, func(tx ports.Tx) error {
+func (l *Lists) Search(ctx context.Context, at Path, id lists.ID, q lists.Query) (lists.Found, error) {
+	return ports.View(ctx, l.store, func(tx ports.Tx) (lists.Found, error) {
 		list, err := list(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return lists.Found{}, err
 		}
-		found, err = tx.Lists().Search(ctx, list, q)
-		return err
+		return tx.Lists().Search(ctx, list, q)
 	})
-	return found, err
 }
 
 // AddAssignment puts one assignment on a list, whatever its protocol is, and reports whether it was
 // not on it. lists.ErrNotFound, channels.ErrAssignmentNotFound.
-func (l *Lists) AddAssignment(ctx context.Context, by audit.Actor, at Path, id lists.ID, assignment channels.AssignmentID) (added bool, err error) {
-	err = l.store.Update(ctx, func(tx ports.Tx) error {
+func (l *Lists) AddAssignment(ctx context.Context, by audit.Actor, at Path, id lists.ID, assignment channels.AssignmentID) (bool, error) {
+	return ports.Update(ctx, l.store, func(tx ports.Tx) (added bool, err error) {
 		list, err := list(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return added, err
 		}
 		a, err := tx.Assignments().Find(ctx, list.Organization, list.Project, assignment)
 		if err != nil {
-			return err
+			return added, err
 		}
 		fresh, err := tx.Lists().Add(ctx, list, []channels.AssignmentID{a.ID})
 		if added = len(fresh) > 0; err != nil || !added {
-			return err
+			return added, err
 		}
-		return recordAdded(ctx, tx, by, at, list, []string{a.Value}, nil)
+		return added, recordAdded(ctx, tx, by, at, list, []string{a.Value}, nil)
 	})
-	return added, err
 }
 
 // Remove takes recipients off a list and returns those that were on it; lists.ErrNotFound.
-func (l *Lists) Remove(ctx context.Context, by audit.Actor, at Path, id lists.ID, recipients []channels.AssignmentID) (removed []lists.Recipient, err error) {
-	err = l.store.Update(ctx, func(tx ports.Tx) error {
+func (l *Lists) Remove(ctx context.Context, by audit.Actor, at Path, id lists.ID, recipients []channels.AssignmentID) ([]lists.Recipient, error) {
+	return ports.Update(ctx, l.store, func(tx ports.Tx) (removed []lists.Recipient, err error) {
 		list, err := list(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return removed, err
 		}
 		if removed, err = tx.Lists().Remove(ctx, list, recipients); err != nil || len(removed) == 0 {
-			return err
+			return removed, err
 		}
 		addresses := make([]string, len(removed))
 		for i, r := range removed {
 			addresses[i] = r.Address
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: list.Organization, Actor: by, Action: audit.RecipientsRemoved,
+		return removed, tx.Audit().Record(ctx, audit.Entry{Organization: list.Organization, Actor: by, Action: audit.RecipientsRemoved,
 			Object: listPath(at, list), Before: audit.State{"count": len(removed), "removed": addresses}})
 	})
-	return removed, err
 }
 
 // recordAdded notes which addresses are new on a list, if any is, and how many assignments were

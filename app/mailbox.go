@@ -30,7 +30,7 @@ type ChannelName struct {
 // List returns kept messages, the newest first and at most limit, without their texts: of one
 // channel, or of all when none is named, and to one address unless that is empty. orgs.ErrNotFound,
 // orgs.ErrSeveral, channels.ErrNotFound.
-func (m *Mailbox) List(ctx context.Context, of ChannelName, to string, limit int) (found []deliveries.MailboxMessage, err error) {
+func (m *Mailbox) List(ctx context.Context, of ChannelName, to string, limit int) ([]deliveries.MailboxMessage, error) {
 	f := deliveries.MailboxFilter{Limit: limit}
 	if to != "" {
 		address, err := users.NewAddress(to, "")
@@ -39,16 +39,14 @@ func (m *Mailbox) List(ctx context.Context, of ChannelName, to string, limit int
 		}
 		f.AddressKey = address.Key()
 	}
-	err = m.store.View(ctx, func(tx ports.Tx) error {
+	return ports.View(ctx, m.store, func(tx ports.Tx) ([]deliveries.MailboxMessage, error) {
 		org, c, err := named(ctx, tx, of)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		f.Channel = c.ID
-		found, err = tx.Mailbox().List(ctx, org.ID, f)
-		return err
+		return tx.Mailbox().List(ctx, org.ID, f)
 	})
-	return found, err
 }
 
 // MailboxPage is a page of the mailbox.
@@ -69,31 +67,28 @@ func (m *Mailbox) Browse(ctx context.Context, at Path, channel channels.ID, to s
 		}
 		f.AddressKey = address.Key()
 	}
-	err = m.store.View(ctx, func(tx ports.Tx) error {
+	return ports.View(ctx, m.store, func(tx ports.Tx) (found MailboxPage, err error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return found, err
 		}
 		if found.Messages, err = tx.Mailbox().List(ctx, org.ID, f); err != nil {
-			return err
+			return found, err
 		}
 		found.Channels, err = tx.Mailbox().Channels(ctx, org.ID, maxUsable)
-		return err
+		return found, err
 	})
-	return found, err
 }
 
 // Show returns one kept message; orgs.ErrNotFound, orgs.ErrSeveral, deliveries.ErrMessageNotFound.
-func (m *Mailbox) Show(ctx context.Context, organization string, id deliveries.MailboxID) (found deliveries.MailboxMessage, err error) {
-	err = m.store.View(ctx, func(tx ports.Tx) error {
+func (m *Mailbox) Show(ctx context.Context, organization string, id deliveries.MailboxID) (deliveries.MailboxMessage, error) {
+	return ports.View(ctx, m.store, func(tx ports.Tx) (deliveries.MailboxMessage, error) {
 		org, _, err := named(ctx, tx, ChannelName{Organization: organization})
 		if err != nil {
-			return err
+			return deliveries.MailboxMessage{}, err
 		}
-		found, err = tx.Mailbox().Find(ctx, org.ID, id)
-		return err
+		return tx.Mailbox().Find(ctx, org.ID, id)
 	})
-	return found, err
 }
 
 // clearedAtOnce is how many messages are deleted in one unit of work, so that others can write
@@ -126,16 +121,15 @@ func (m *Mailbox) ClearChannel(ctx context.Context, by audit.Actor, at Path, id 
 
 func (m *Mailbox) clear(ctx context.Context, by audit.Actor, what func(ports.Tx) (orgs.Organization, channels.Channel, error)) (gone int, err error) {
 	for {
-		var n int
-		err := m.store.Update(ctx, func(tx ports.Tx) error {
+		n, err := ports.Update(ctx, m.store, func(tx ports.Tx) (n int, err error) {
 			org, c, err := what(tx)
 			if err != nil {
-				return err
+				return n, err
 			}
 			if n, err = tx.Mailbox().Clear(ctx, org.ID, c.ID, clearedAtOnce); err != nil || n == 0 {
-				return err
+				return n, err
 			}
-			return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.MailboxCleared,
+			return n, tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.MailboxCleared,
 				Object: Path{Organization: org.Slug}.Object("mailbox"), Before: audit.State{"messages": n, "channel": c.Name}})
 		})
 		if err != nil {

@@ -35,34 +35,30 @@ type NotificationReport struct {
 
 // ShowNotification returns a notification of an event; events.ErrNotFound,
 // subscriptions.ErrNotificationNotFound.
-func (s *Events) ShowNotification(ctx context.Context, at Path, event string, id subscriptions.NotificationID) (r NotificationReport, err error) {
-	err = s.store.View(ctx, func(tx ports.Tx) error {
-		r = NotificationReport{}
+func (s *Events) ShowNotification(ctx context.Context, at Path, event string, id subscriptions.NotificationID) (NotificationReport, error) {
+	return ports.View(ctx, s.store, func(tx ports.Tx) (r NotificationReport, err error) {
 		if r.Application, r.Event, r.Notification, err = notificationOf(ctx, tx, at, event, id); err != nil {
-			return err
+			return r, err
 		}
 		var errs [4]error
 		r.Templates, errs[0] = tx.Subscriptions().Templates(ctx, r.Notification)
 		r.Inherited, errs[1] = tx.Events().Templates(ctx, r.Event)
 		r.Usable, errs[2] = usableChannels(ctx, tx, r.Application.Organization, r.Application.Project)
 		r.Lists, errs[3] = usableLists(ctx, tx, r.Application, r.Notification.List)
-		return errors.Join(errs[:]...)
+		return r, errors.Join(errs[:]...)
 	})
-	return r, err
 }
 
 // Lists returns the lists that notifications of the path's application may use, at most so many as
 // can be chosen from.
-func (s *Events) Lists(ctx context.Context, at Path) (found []lists.List, err error) {
-	err = s.store.View(ctx, func(tx ports.Tx) error {
+func (s *Events) Lists(ctx context.Context, at Path) ([]lists.List, error) {
+	return ports.View(ctx, s.store, func(tx ports.Tx) ([]lists.List, error) {
 		app, err := application(ctx, tx, at)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = usableLists(ctx, tx, app, 0)
-		return err
+		return usableLists(ctx, tx, app, 0)
 	})
-	return found, err
 }
 
 // CreateNotification makes a notification of an event; faults about the form, events.ErrNotFound,
@@ -72,28 +68,27 @@ func (s *Events) CreateNotification(ctx context.Context, by audit.Actor, at Path
 	if err != nil {
 		return n, err
 	}
-	err = s.store.Update(ctx, func(tx ports.Tx) error {
+	return ports.Update(ctx, s.store, func(tx ports.Tx) (made subscriptions.Notification, err error) {
 		app, err := s.revise(ctx, tx, at)
 		if err != nil {
-			return err
+			return made, err
 		}
 		e, err := tx.Events().BySlug(ctx, app, event)
 		if err != nil {
-			return err
+			return made, err
 		}
 		n.Application, n.Event, n.Active = app.ID, e.ID, f.Active
 		l, err := servingList(ctx, tx, app, f.List)
 		if err != nil {
-			return err
+			return made, err
 		}
 		n.List = l.ID
 		if made, err = tx.Subscriptions().Create(ctx, n); err != nil {
-			return fieldOf("name", subscriptions.ErrNameTaken, err)
+			return made, fieldOf("name", subscriptions.ErrNameTaken, err)
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.NotificationCreated,
+		return made, tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.NotificationCreated,
 			Object: at.Object("e", event, "n", made.Name), After: notificationState(made, l.Name)})
 	})
-	return made, err
 }
 
 // SaveNotification changes a notification; faults about the form, events.ErrNotFound,
@@ -107,43 +102,42 @@ func (s *Events) SaveNotification(ctx context.Context, by audit.Actor, at Path, 
 // changed it.
 func (s *Events) PatchNotification(
 	ctx context.Context, by audit.Actor, at Path, event string, id subscriptions.NotificationID, change func(*NotificationForm),
-) (is subscriptions.Notification, err error) {
-	err = s.store.Update(ctx, func(tx ports.Tx) error {
+) (subscriptions.Notification, error) {
+	return ports.Update(ctx, s.store, func(tx ports.Tx) (is subscriptions.Notification, err error) {
 		app, err := s.revise(ctx, tx, at)
 		if err != nil {
-			return err
+			return is, err
 		}
 		_, _, was, err := notificationOf(ctx, tx, at, event, id)
 		if err != nil {
-			return err
+			return is, err
 		}
 		f := NotificationForm{Name: was.Name, List: was.List, Active: was.Active}
 		change(&f)
 		checked, err := subscriptions.NewNotification(f.Name)
 		if err != nil {
-			return err
+			return is, err
 		}
 		had, err := listOf(ctx, tx, app, was.List)
 		if err != nil {
-			return err
+			return is, err
 		}
 		has, err := servingList(ctx, tx, app, f.List)
 		if err != nil {
-			return err
+			return is, err
 		}
 		is = was
 		is.Name, is.List, is.Active = checked.Name, has.ID, f.Active
 		if is == was {
-			return nil
+			return is, nil
 		}
 		if err := tx.Subscriptions().Save(ctx, is); err != nil {
-			return fieldOf("name", subscriptions.ErrNameTaken, err)
+			return is, fieldOf("name", subscriptions.ErrNameTaken, err)
 		}
 		before, after := audit.Changed(notificationState(was, had.Name), notificationState(is, has.Name))
-		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.NotificationUpdated,
+		return is, tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.NotificationUpdated,
 			Object: at.Object("e", event, "n", was.Name), Before: before, After: after})
 	})
-	return is, err
 }
 
 // DeleteNotification removes a notification that nothing uses, with its templates;

@@ -26,20 +26,18 @@ func NewOccurrences(store ports.Store, clock ports.Clock) *Occurrences {
 
 // Page returns occurrences of the application in the order of their ids, each with its state and
 // counts, and without its context and whom it is limited to.
-func (o *Occurrences) Page(ctx context.Context, at Path, p Page) (all []OccurrenceReport, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
+func (o *Occurrences) Page(ctx context.Context, at Path, p Page) ([]OccurrenceReport, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) ([]OccurrenceReport, error) {
 		app, err := application(ctx, tx, at)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		found, err := tx.Deliveries().OccurrencesAfter(ctx, app, events.OccurrenceID(p.After), p.Limit)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		all, err = occurrenceReports(ctx, tx, app, found)
-		return err
+		return occurrenceReports(ctx, tx, app, found)
 	})
-	return all, err
 }
 
 // occurrenceReports tells the state and the counts of occurrences of an application.
@@ -64,17 +62,16 @@ func occurrenceReports(ctx context.Context, tx ports.Tx, app applications.Applic
 const FailuresRead = 1_000
 
 // Failures groups the failed deliveries of an occurrence by their cause.
-func (o *Occurrences) Failures(ctx context.Context, at Path, id events.OccurrenceID) (causes []deliveries.FailureGroup, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
+func (o *Occurrences) Failures(ctx context.Context, at Path, id events.OccurrenceID) ([]deliveries.FailureGroup, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (causes []deliveries.FailureGroup, err error) {
 		_, occurred, err := occurrence(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return causes, err
 		}
 		failed, err := tx.Deliveries().List(ctx, occurred, deliveries.Failed, 0, FailuresRead)
 		causes = deliveries.FailuresByCause(failed)
-		return err
+		return causes, err
 	})
-	return causes, err
 }
 
 // OccurrenceState is how far an occurrence is.
@@ -113,26 +110,25 @@ func (r OccurrenceReport) Begin() time.Time {
 }
 
 // Show returns an occurrence of the application; events.ErrOccurrenceNotFound.
-func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID) (r OccurrenceReport, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
+func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID) (OccurrenceReport, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (r OccurrenceReport, err error) {
 		_, found, err := occurrence(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return r, err
 		}
 		r.Occurrence = found
 		if r.Counts, err = tx.Deliveries().Counts(ctx, found); err != nil {
-			return err
+			return r, err
 		}
 		r.State = stateOf(found, r.Counts)
 		if r.Holds, err = o.holds(ctx, tx, r); err != nil {
-			return err
+			return r, err
 		}
 		if r.State == Delivering && !slices.ContainsFunc(r.Holds, func(h Hold) bool { return h.For == deliveries.ForQuota }) {
 			r.Expected = deliveries.ExpectedEnd(found, r.Counts, o.clock.Now())
 		}
-		return nil
+		return r, nil
 	})
-	return r, err
 }
 
 // holds returns what an occurrence waits for.
@@ -189,31 +185,28 @@ func stateOf(o events.Occurrence, counts map[deliveries.State]int) OccurrenceSta
 }
 
 // Deliveries lists the deliveries of an occurrence; with a state only those in it.
-func (o *Occurrences) Deliveries(ctx context.Context, at Path, id events.OccurrenceID, in deliveries.State, p Page) (found []deliveries.Delivery, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
+func (o *Occurrences) Deliveries(ctx context.Context, at Path, id events.OccurrenceID, in deliveries.State, p Page) ([]deliveries.Delivery, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (found []deliveries.Delivery, err error) {
 		_, occurred, err := occurrence(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return found, err
 		}
 		if found, err = tx.Deliveries().List(ctx, occurred, in, deliveries.ID(p.After), p.Limit); err != nil {
-			return err
+			return found, err
 		}
-		return waits(ctx, tx, occurred.Organization, o.clock.Now(), each(found))
+		return found, waits(ctx, tx, occurred.Organization, o.clock.Now(), each(found))
 	})
-	return found, err
 }
 
 // Skipped lists the deliveries of an occurrence that were skipped for a reason.
-func (o *Occurrences) Skipped(ctx context.Context, at Path, id events.OccurrenceID, why deliveries.Reason, p Page) (found []deliveries.Delivery, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
+func (o *Occurrences) Skipped(ctx context.Context, at Path, id events.OccurrenceID, why deliveries.Reason, p Page) ([]deliveries.Delivery, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) ([]deliveries.Delivery, error) {
 		_, occurred, err := occurrence(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = tx.Deliveries().Skipped(ctx, occurred, why, deliveries.ID(p.After), p.Limit)
-		return err
+		return tx.Deliveries().Skipped(ctx, occurred, why, deliveries.ID(p.After), p.Limit)
 	})
-	return found, err
 }
 
 // ByAddress lists the deliveries of an occurrence to addresses that begin with a prefix, and
@@ -243,54 +236,51 @@ type Explanation struct {
 
 // Explain tells gate by gate, as things are now, why a member did or did not get an occurrence;
 // users.ErrNotFound, users.ErrAmbiguous.
-func (o *Occurrences) Explain(ctx context.Context, at Path, id events.OccurrenceID, username string) (e Explanation, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
+func (o *Occurrences) Explain(ctx context.Context, at Path, id events.OccurrenceID, username string) (Explanation, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (e Explanation, err error) {
 		app, occurred, err := occurrence(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return e, err
 		}
 		m, err := memberOf(ctx, tx, app.Organization, username)
 		if err != nil {
-			return err
+			return e, err
 		}
 		if e.Candidates, err = tx.Deliveries().Candidates(ctx, occurred, m.ID); err != nil {
-			return err
+			return e, err
 		}
 		if e.Deliveries, err = tx.Deliveries().OfMember(ctx, occurred, m.ID); err != nil {
-			return err
+			return e, err
 		}
 		err = waits(ctx, tx, app.Organization, o.clock.Now(), each(e.Deliveries))
 		e.Summary = deliveries.Summary(occurred, e.Candidates, e.Deliveries)
-		return err
+		return e, err
 	})
-	return e, err
 }
 
 // Cancel ends an occurrence of the application: what has not left by then stays unsent, within a
 // moment. It returns when that was, also of one that was cancelled before; the zero moment when
 // nothing was left to cancel. events.ErrOccurrenceNotFound.
-func (o *Occurrences) Cancel(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID) (cancelled time.Time, err error) {
-	err = o.store.Update(ctx, func(tx ports.Tx) error {
-		cancelled = time.Time{}
+func (o *Occurrences) Cancel(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID) (time.Time, error) {
+	return ports.Update(ctx, o.store, func(tx ports.Tx) (cancelled time.Time, err error) {
 		app, found, err := occurrence(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return cancelled, err
 		}
 		done, err := tx.Deliveries().Cancel(ctx, found)
 		if err != nil {
-			return err
+			return cancelled, err
 		}
 		if done {
 			if found, err = tx.Deliveries().Occurrence(ctx, app, id); err != nil {
-				return err
+				return cancelled, err
 			}
 			err = tx.Audit().Record(ctx, audit.Entry{Organization: found.Organization, Actor: by, At: o.clock.Now(), Action: audit.OccurrenceCancelled,
 				Object: at.Object("occurrences", strconv.FormatInt(int64(id), 10))})
 		}
 		cancelled = found.Cancelled
-		return err
+		return cancelled, err
 	})
-	return cancelled, err
 }
 
 func occurrence(ctx context.Context, tx ports.Tx, at Path, id events.OccurrenceID) (applications.Application, events.Occurrence, error) {

@@ -32,31 +32,30 @@ type OccurrencePage struct {
 // Select returns the occurrences of the application that q wants, of a person where a text names
 // one: by the username or by words that one member alone is found by. At most maxEvents events are
 // returned beside them.
-func (o *Occurrences) Select(ctx context.Context, at Path, q deliveries.Selection, person string, maxEvents int) (found OccurrencePage, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
-		found = OccurrencePage{}
+func (o *Occurrences) Select(ctx context.Context, at Path, q deliveries.Selection, person string, maxEvents int) (OccurrencePage, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (found OccurrencePage, err error) {
 		app, err := application(ctx, tx, at)
 		if err != nil {
-			return err
+			return found, err
 		}
 		if found.Events, err = tx.Events().List(ctx, app, 0, maxEvents); err != nil {
-			return err
+			return found, err
 		}
 		q := q
 		if person != "" {
 			if err := found.called(ctx, tx, app, person); err != nil || found.Person == nil {
-				return err
+				return found, err
 			}
 			q.Member = found.Person.ID
 		}
 		if !q.Until.IsZero() && q.Before == 0 && q.After == 0 {
 			if q.Before, err = firstAfter(ctx, tx, app, q.Until); err != nil {
-				return err
+				return found, err
 			}
 		}
-		return found.read(ctx, tx, app, q)
+		err = found.read(ctx, tx, app, q)
+		return found, err
 	})
-	return found, err
 }
 
 // called finds whom a text names.

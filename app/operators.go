@@ -67,23 +67,20 @@ func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.O
 	if err != nil {
 		return Admission{}, err
 	}
-	err = o.store.Update(ctx, func(tx ports.Tx) error {
+	return ports.Update(ctx, o.store, func(tx ports.Tx) (Admission, error) {
 		account, err := g.proved(ctx, tx, matched)
 		if err != nil {
-			return err
+			return Admission{}, err
 		}
 		held, err := tx.Factors().Held(ctx, account.ID)
 		if err != nil {
-			return err
+			return Admission{}, err
 		}
 		if held.Any() {
-			a, err = o.ask(ctx, tx, account)
-			return err
+			return o.ask(ctx, tx, account)
 		}
-		a, err = o.admit(ctx, tx, by, account, from, operators.ByPassword)
-		return err
+		return o.admit(ctx, tx, by, account, from, operators.ByPassword)
 	})
-	return a, err
 }
 
 // ask begins the step in which somebody who has shown the right password shows a second factor.

@@ -23,21 +23,17 @@ func NewOrgs(store ports.Store, limits *quotas.Defaults) *Orgs {
 }
 
 // Show returns an organization; orgs.ErrNotFound.
-func (o *Orgs) Show(ctx context.Context, at Path) (found orgs.Organization, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
-		found, err = tx.Orgs().BySlug(ctx, at.Organization)
-		return err
+func (o *Orgs) Show(ctx context.Context, at Path) (orgs.Organization, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (orgs.Organization, error) {
+		return tx.Orgs().BySlug(ctx, at.Organization)
 	})
-	return found, err
 }
 
 // List returns the organizations of the installation.
-func (o *Orgs) List(ctx context.Context, p Page) (found []orgs.Organization, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
-		found, err = tx.Orgs().List(ctx, orgs.ID(p.After), p.Limit)
-		return err
+func (o *Orgs) List(ctx context.Context, p Page) ([]orgs.Organization, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) ([]orgs.Organization, error) {
+		return tx.Orgs().List(ctx, orgs.ID(p.After), p.Limit)
 	})
-	return found, err
 }
 
 // Address reads an address as somebody of the organization wrote it: a phone number without country
@@ -54,38 +50,32 @@ func (o *Orgs) Address(ctx context.Context, at Path, value, name string) (users.
 }
 
 // Projects lists the projects of an organization.
-func (o *Orgs) Projects(ctx context.Context, at Path, p Page) (found []orgs.Project, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
+func (o *Orgs) Projects(ctx context.Context, at Path, p Page) ([]orgs.Project, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) ([]orgs.Project, error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = tx.Orgs().Projects(ctx, org.ID, orgs.ProjectID(p.After), p.Limit)
-		return err
+		return tx.Orgs().Projects(ctx, org.ID, orgs.ProjectID(p.After), p.Limit)
 	})
-	return found, err
 }
 
 // ShowProject returns a project; orgs.ErrNotFound, orgs.ErrProjectNotFound.
-func (o *Orgs) ShowProject(ctx context.Context, at Path) (found orgs.Project, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
-		found, err = tx.Orgs().Project(ctx, at.Organization, at.Project)
-		return err
+func (o *Orgs) ShowProject(ctx context.Context, at Path) (orgs.Project, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (orgs.Project, error) {
+		return tx.Orgs().Project(ctx, at.Organization, at.Project)
 	})
-	return found, err
 }
 
 // Channels lists the channels of the project, or without one those of the organization itself.
-func (o *Orgs) Channels(ctx context.Context, at Path, p Page) (found []channels.Channel, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
+func (o *Orgs) Channels(ctx context.Context, at Path, p Page) ([]channels.Channel, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) ([]channels.Channel, error) {
 		org, project, err := owner(ctx, tx, at)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = tx.Channels().List(ctx, org, project, channels.ID(p.After), p.Limit)
-		return err
+		return tx.Channels().List(ctx, org, project, channels.ID(p.After), p.Limit)
 	})
-	return found, err
 }
 
 // owner resolves a path of one or two levels to ids; the project is 0 when the path names none.

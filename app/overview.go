@@ -74,40 +74,37 @@ type Overview struct {
 }
 
 // Overview returns how the path's organization is doing; orgs.ErrNotFound.
-func (i *Overviews) Overview(ctx context.Context, at Path) (o Overview, err error) {
+func (i *Overviews) Overview(ctx context.Context, at Path) (Overview, error) {
 	now := i.clock.Now().UTC()
 	hour, day := now.Truncate(time.Hour).Add(time.Hour), now.Truncate(24*time.Hour).Add(24*time.Hour)
-	err = i.store.View(ctx, func(tx ports.Tx) error {
+	return ports.View(ctx, i.store, func(tx ports.Tx) (o Overview, err error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return o, err
 		}
 		found, err := i.attention(ctx, tx, []orgs.ID{org.ID})
 		if err != nil {
-			return err
+			return o, err
 		}
 		o.Attention = *found[org.ID]
 		if o.Attention.Keys, err = ending(ctx, tx, org.ID, now); err != nil {
-			return err
+			return o, err
 		}
 		if o.Beginning, err = beginning(ctx, tx, org); err != nil {
-			return err
+			return o, err
 		}
 		kept, err := tx.Statistics().Hours(ctx, org.ID, day.Add(-overviewDays*24*time.Hour), hour)
 		o.Hours = every(time.Hour, hour, overviewHours, kept)
 		o.Days = every(24*time.Hour, day, overviewDays, kept)
-		return err
+		return o, err
 	})
-	return o, err
 }
 
 // Attention returns what needs attention in each of these organizations.
-func (i *Overviews) Attention(ctx context.Context, in []orgs.ID) (found map[orgs.ID]*Attention, err error) {
-	err = i.store.View(ctx, func(tx ports.Tx) error {
-		found, err = i.attention(ctx, tx, in)
-		return err
+func (i *Overviews) Attention(ctx context.Context, in []orgs.ID) (map[orgs.ID]*Attention, error) {
+	return ports.View(ctx, i.store, func(tx ports.Tx) (map[orgs.ID]*Attention, error) {
+		return i.attention(ctx, tx, in)
 	})
-	return found, err
 }
 
 // attention asks each of its questions about all organizations at once.

@@ -25,12 +25,10 @@ func (f *Factors) Site() string {
 }
 
 // Passkeys returns the passkeys of the visitor's account.
-func (f *Factors) Passkeys(ctx context.Context, v operators.Visitor) (found []factors.Passkey, err error) {
-	err = f.store.View(ctx, func(tx ports.Tx) error {
-		found, err = tx.Factors().Passkeys(ctx, v.Account)
-		return err
+func (f *Factors) Passkeys(ctx context.Context, v operators.Visitor) ([]factors.Passkey, error) {
+	return ports.View(ctx, f.store, func(tx ports.Tx) ([]factors.Passkey, error) {
+		return tx.Factors().Passkeys(ctx, v.Account)
 	})
-	return found, err
 }
 
 // BeginPasskey asks for a new passkey of the visitor's account; factors.ErrTooMany,
@@ -52,22 +50,21 @@ func (f *Factors) BeginPasskey(ctx context.Context, v operators.Visitor) (Asking
 // begin begins a step that waits for the answer of an authenticator; factors.ErrNoSite.
 func (f *Factors) begin(
 	ctx context.Context, p factors.Purpose, ask func(tx ports.Tx) (of operators.AccountID, asked, held []byte, err error),
-) (a Asking, err error) {
+) (Asking, error) {
 	if f.authenticators == nil {
 		return Asking{}, factors.ErrNoSite
 	}
-	err = f.store.Update(ctx, func(tx ports.Tx) error {
+	return ports.Update(ctx, f.store, func(tx ports.Tx) (a Asking, err error) {
 		of, asked, held, err := ask(tx)
 		if err != nil {
-			return err
+			return a, err
 		}
 		now := f.clock.Now()
 		var s factors.Step
 		s, a.Step = factors.NewStep(p, of, held, now)
 		a.Asked = asked
-		return errors.Join(tx.Factors().Sweep(ctx, now), tx.Factors().Begin(ctx, s))
+		return a, errors.Join(tx.Factors().Sweep(ctx, now), tx.Factors().Begin(ctx, s))
 	})
-	return a, err
 }
 
 // ownerOf returns an account with its passkeys. Whoever has none yet gets a handle.

@@ -110,26 +110,23 @@ func (f *Factors) take(
 	if f.authenticators == nil {
 		return factors.ErrNoSite
 	}
-	var refused error
-	err := f.store.Update(ctx, func(tx ports.Tx) error {
-		refused = nil
+	refused, err := ports.Update(ctx, f.store, func(tx ports.Tx) (error, error) {
 		s, err := f.step(ctx, tx, p, step)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if first, err := tx.Factors().End(ctx, s.Digest); err != nil || !first {
-			return errors.Join(err, factors.ErrStep)
+			return nil, errors.Join(err, factors.ErrStep)
 		}
 		account, err := f.check(ctx, tx, by, s, answer)
 		if errors.Is(err, factors.ErrPasskey) {
-			refused = err
-			return nil // What was noted stays.
+			return err, nil // What was noted stays.
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		by.Name = account.User.Username
-		return do(tx, by, account)
+		return nil, do(tx, by, account)
 	})
 	if err == nil {
 		err = refused

@@ -137,12 +137,10 @@ func (e *StrangersError) Unwrap() error {
 }
 
 // Selected returns members by their ids; users.ErrNotFound, ErrSelection.
-func (p *Profiles) Selected(ctx context.Context, at Path, ids []users.MemberID) (found []users.Member, err error) {
-	err = p.store.View(ctx, func(tx ports.Tx) error {
-		found, err = selected(ctx, tx, at, ids)
-		return err
+func (p *Profiles) Selected(ctx context.Context, at Path, ids []users.MemberID) ([]users.Member, error) {
+	return ports.View(ctx, p.store, func(tx ports.Tx) ([]users.Member, error) {
+		return selected(ctx, tx, at, ids)
 	})
-	return found, err
 }
 
 // Remove ends memberships with all that hangs on them, all or none. operators.ErrAbove,
@@ -169,14 +167,14 @@ func (p *Profiles) Remove(ctx context.Context, by operators.Officer, at Path, id
 
 // Lock locks members in the organization or lifts their locks, all or none, and returns how many
 // that concerned. operators.ErrAbove, users.ErrNotFound, ErrSelection.
-func (p *Profiles) Lock(ctx context.Context, by operators.Officer, at Path, ids []users.MemberID, locked bool) (changed int, err error) {
-	err = p.store.Update(ctx, func(tx ports.Tx) error {
+func (p *Profiles) Lock(ctx context.Context, by operators.Officer, at Path, ids []users.MemberID, locked bool) (int, error) {
+	return ports.Update(ctx, p.store, func(tx ports.Tx) (changed int, err error) {
 		ms, err := selected(ctx, tx, at, ids)
 		if err != nil {
-			return err
+			return changed, err
 		}
 		if err := by.MayChange(ms...); err != nil {
-			return err
+			return changed, err
 		}
 		var moved []users.Member
 		var entries []audit.Entry
@@ -190,12 +188,11 @@ func (p *Profiles) Lock(ctx context.Context, by operators.Officer, at Path, ids 
 				Before: audit.State{"locked": !locked}, After: audit.State{"locked": locked}})
 		}
 		if changed = len(moved); changed == 0 {
-			return nil
+			return changed, nil
 		}
 		if err := tx.Users().SetLocked(ctx, moved...); err != nil {
-			return err
+			return changed, err
 		}
-		return tx.Audit().Record(ctx, entries...)
+		return changed, tx.Audit().Record(ctx, entries...)
 	})
-	return changed, err
 }

@@ -41,23 +41,21 @@ func (p *Profiles) lock(ctx context.Context, tx ports.Tx, by operators.Officer, 
 
 // SetLockedByName is SetLocked for the member with exactly this username, and returns that member;
 // locked nil leaves it as it is. users.ErrNotFound.
-func (p *Profiles) SetLockedByName(ctx context.Context, by operators.Officer, at Path, username string, locked *bool) (is users.Member, err error) {
-	err = p.store.Update(ctx, func(tx ports.Tx) error {
+func (p *Profiles) SetLockedByName(ctx context.Context, by operators.Officer, at Path, username string, locked *bool) (users.Member, error) {
+	return ports.Update(ctx, p.store, func(tx ports.Tx) (is users.Member, err error) {
 		if is, err = memberByUsername(ctx, tx, at, username); err != nil || locked == nil {
-			return err
+			return is, err
 		}
-		return p.lock(ctx, tx, by, at, &is, *locked)
+		err = p.lock(ctx, tx, by, at, &is, *locked)
+		return is, err
 	})
-	return is, err
 }
 
 // Member returns the member with exactly this username; users.ErrNotFound.
-func (p *Profiles) Member(ctx context.Context, at Path, username string) (found users.Member, err error) {
-	err = p.store.View(ctx, func(tx ports.Tx) error {
-		found, err = memberByUsername(ctx, tx, at, username)
-		return err
+func (p *Profiles) Member(ctx context.Context, at Path, username string) (users.Member, error) {
+	return ports.View(ctx, p.store, func(tx ports.Tx) (users.Member, error) {
+		return memberByUsername(ctx, tx, at, username)
 	})
-	return found, err
 }
 
 // SetMembershipLocked locks what an application records about a member or lifts the lock (contract
@@ -129,32 +127,30 @@ type MembershipChange struct {
 // username, and returns what the application records then.
 func (p *Profiles) PatchMembership(
 	ctx context.Context, by operators.Officer, at Path, username string, change MembershipChange,
-) (is Registrant, err error) {
-	err = p.store.Update(ctx, func(tx ports.Tx) error {
+) (Registrant, error) {
+	return ports.Update(ctx, p.store, func(tx ports.Tx) (is Registrant, err error) {
 		if is, err = membershipByUsername(ctx, tx, at, username); err != nil {
-			return err
+			return is, err
 		}
 		if change.Locked != nil {
 			if err := p.lockMembership(ctx, tx, by, at, &is, *change.Locked); err != nil {
-				return err
+				return is, err
 			}
 		}
 		if change.Notifications != nil {
-			return p.enable(ctx, tx, by, at, &is, *change.Notifications)
+			err = p.enable(ctx, tx, by, at, &is, *change.Notifications)
+			return is, err
 		}
-		return nil
+		return is, nil
 	})
-	return is, err
 }
 
 // Membership returns what the path's application records about the member with exactly this
 // username, whether the member is registered or not; applications.ErrNotFound, users.ErrNotFound.
-func (p *Profiles) Membership(ctx context.Context, at Path, username string) (found Registrant, err error) {
-	err = p.store.View(ctx, func(tx ports.Tx) error {
-		found, err = membershipByUsername(ctx, tx, at, username)
-		return err
+func (p *Profiles) Membership(ctx context.Context, at Path, username string) (Registrant, error) {
+	return ports.View(ctx, p.store, func(tx ports.Tx) (Registrant, error) {
+		return membershipByUsername(ctx, tx, at, username)
 	})
-	return found, err
 }
 
 // record notes a flag of a member that has changed.

@@ -53,16 +53,14 @@ func (p Profile) Assignable(a users.Address) []channels.Channel {
 }
 
 // Search returns a batch of the organization's members; orgs.ErrNotFound.
-func (p *Profiles) Search(ctx context.Context, at Path, q users.Query) (found users.Found, err error) {
-	err = p.store.View(ctx, func(tx ports.Tx) error {
+func (p *Profiles) Search(ctx context.Context, at Path, q users.Query) (users.Found, error) {
+	return ports.View(ctx, p.store, func(tx ports.Tx) (users.Found, error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return users.Found{}, err
 		}
-		found, err = tx.Users().Search(ctx, org.ID, q.Trimmed())
-		return err
+		return tx.Users().Search(ctx, org.ID, q.Trimmed())
 	})
-	return found, err
 }
 
 // How far members are counted: all of an organization, and those whom a query means.
@@ -73,34 +71,31 @@ const (
 
 // Total counts the organization's members whom a query means, but no further than MaxTotal, or than
 // a thousand where it does not mean all of them; orgs.ErrNotFound.
-func (p *Profiles) Total(ctx context.Context, at Path, q users.Query) (found users.Total, err error) {
+func (p *Profiles) Total(ctx context.Context, at Path, q users.Query) (users.Total, error) {
 	q = q.Trimmed()
 	limit := maxMeant
 	if q.IsZero() {
 		limit = MaxTotal
 	}
-	err = p.store.View(ctx, func(tx ports.Tx) error {
+	return ports.View(ctx, p.store, func(tx ports.Tx) (found users.Total, err error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return found, err
 		}
 		found.N, found.More, err = tx.Users().Count(ctx, org.ID, q, limit)
-		return err
+		return found, err
 	})
-	return found, err
 }
 
 // Indexing tells how far the organization's members can be found by their words; orgs.ErrNotFound.
-func (p *Profiles) Indexing(ctx context.Context, at Path) (found users.Indexing, err error) {
-	err = p.store.View(ctx, func(tx ports.Tx) error {
+func (p *Profiles) Indexing(ctx context.Context, at Path) (users.Indexing, error) {
+	return ports.View(ctx, p.store, func(tx ports.Tx) (users.Indexing, error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return users.Indexing{}, err
 		}
-		found, err = tx.Users().Indexing(ctx, org.ID)
-		return err
+		return tx.Users().Indexing(ctx, org.ID)
 	})
-	return found, err
 }
 
 // Choices are what members can be filtered by and put into, of each kind the first MaxShown, and
@@ -114,11 +109,11 @@ type Choices struct {
 
 // Choices returns what members of an organization can be filtered by and put into, what q filters
 // by included; orgs.ErrNotFound.
-func (p *Profiles) Choices(ctx context.Context, at Path, q users.Query) (found Choices, err error) {
-	err = p.store.View(ctx, func(tx ports.Tx) error {
+func (p *Profiles) Choices(ctx context.Context, at Path, q users.Query) (Choices, error) {
+	return ports.View(ctx, p.store, func(tx ports.Tx) (found Choices, err error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return found, err
 		}
 		var errs [4]error
 		found.Groups, errs[0] = choices(q.Group, func(g orgs.Group) orgs.GroupID { return g.ID }, func(after orgs.GroupID, limit int) ([]orgs.Group, error) {
@@ -132,9 +127,8 @@ func (p *Profiles) Choices(ctx context.Context, at Path, q users.Query) (found C
 				return tx.Applications().OfOrganization(ctx, org.ID, after, limit)
 			})
 		found.Projects, errs[3] = projectsOf(ctx, tx, org.ID)
-		return errors.Join(errs[:]...)
+		return found, errors.Join(errs[:]...)
 	})
-	return found, err
 }
 
 // choices reads the first MaxShown of something by their ids, and the one with the id that was
@@ -154,11 +148,11 @@ func choices[T any, ID ~int64](asked ID, id func(T) ID, read func(after ID, limi
 
 // Show returns a member with all that is recorded, of each kind at most MaxShown; orgs.ErrNotFound,
 // users.ErrNotFound.
-func (p *Profiles) Show(ctx context.Context, at Path, id users.MemberID) (found Profile, err error) {
-	err = p.store.View(ctx, func(tx ports.Tx) error {
+func (p *Profiles) Show(ctx context.Context, at Path, id users.MemberID) (Profile, error) {
+	return ports.View(ctx, p.store, func(tx ports.Tx) (found Profile, err error) {
 		m, err := memberByID(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return found, err
 		}
 		found = Profile{Member: m}
 		org := m.Organization
@@ -172,9 +166,8 @@ func (p *Profiles) Show(ctx context.Context, at Path, id users.MemberID) (found 
 		found.OptOuts, errs[6] = tx.Deliveries().OptOuts(ctx, org, id, MaxShown)
 		found.Groups, errs[7] = tx.Orgs().Groups(ctx, org, 0, MaxShown)
 		found.Channels, errs[8] = tx.Channels().OfOrganization(ctx, org, 0, MaxShown)
-		return errors.Join(errs[:]...)
+		return found, errors.Join(errs[:]...)
 	})
-	return found, err
 }
 
 // projectPage is how many projects are read at a time.

@@ -102,25 +102,24 @@ func (p *Provisioning) apply(ctx context.Context, by operators.Officer, b Bluepr
 	if err := b.check(p.check); err != nil {
 		return nil, err
 	}
-	var done []Applied
-	err := p.store.Update(ctx, func(tx ports.Tx) error {
+	done, err := ports.Update(ctx, p.store, func(tx ports.Tx) (done []Applied, err error) {
 		if err := first(tx); err != nil {
-			return err
+			return done, err
 		}
 		a := applying{ctx: ctx, tx: tx, by: by.Actor, trusted: by.OfInstallation(), limits: p.limits}
 		if err := a.organizations(b); err != nil {
-			return err
+			return done, err
 		}
 		for _, c := range a.left {
 			if err := tx.Channels().PoolKept(ctx, c); err != nil {
-				return err
+				return done, err
 			}
 		}
 		done = a.done
 		if dryRun {
-			return errDryRun
+			return done, errDryRun
 		}
-		return tx.Audit().Record(ctx, a.entries...)
+		return done, tx.Audit().Record(ctx, a.entries...)
 	})
 	if dryRun && errors.Is(err, errDryRun) {
 		for i := range done {

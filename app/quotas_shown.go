@@ -21,22 +21,21 @@ type QuotaUse struct {
 
 // Quotas returns the quotas of an organization with what it uses of them: those that are counted
 // come first; orgs.ErrNotFound.
-func (o *Orgs) Quotas(ctx context.Context, at Path) (all []QuotaUse, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
-		all = nil
+func (o *Orgs) Quotas(ctx context.Context, at Path) ([]QuotaUse, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (all []QuotaUse, err error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return all, err
 		}
 		own, err := tx.Orgs().Quotas(ctx, org.ID)
 		if err != nil {
-			return err
+			return all, err
 		}
 		limits := o.limits.With(own)
 		for _, n := range counted {
 			used, err := tx.Orgs().Count(ctx, org.ID, n)
 			if err != nil {
-				return err
+				return all, err
 			}
 			all = append(all, QuotaUse{Name: n, Limit: limits[n], Used: used, Counted: true})
 		}
@@ -45,7 +44,6 @@ func (o *Orgs) Quotas(ctx context.Context, at Path) (all []QuotaUse, err error) 
 				all = append(all, QuotaUse{Name: n, Limit: limits[n]})
 			}
 		}
-		return nil
+		return all, nil
 	})
-	return all, err
 }

@@ -25,26 +25,25 @@ type FoundReachable struct {
 
 // Reachable returns a batch of the members that a query asks for with how the path's project can
 // reach each; orgs.ErrProjectNotFound.
-func (p *Profiles) Reachable(ctx context.Context, at Path, q users.Query) (found FoundReachable, err error) {
-	err = p.store.View(ctx, func(tx ports.Tx) error {
+func (p *Profiles) Reachable(ctx context.Context, at Path, q users.Query) (FoundReachable, error) {
+	return ports.View(ctx, p.store, func(tx ports.Tx) (found FoundReachable, err error) {
 		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
 		if err != nil {
-			return err
+			return found, err
 		}
 		members, err := tx.Users().Search(ctx, project.Organization, q.Trimmed())
 		if err != nil {
-			return err
+			return found, err
 		}
 		found = FoundReachable{Next: members.Next, More: members.More}
 		for _, m := range members.Members {
 			all, err := tx.Assignments().OfMember(ctx, project.Organization, m.ID, MaxShown)
 			if err != nil {
-				return err
+				return found, err
 			}
 			elsewhere := func(a channels.Assignment) bool { return a.Project != 0 && a.Project != project.ID }
 			found.Members = append(found.Members, Reachable{Member: m, Assignments: slices.DeleteFunc(all, elsewhere)})
 		}
-		return nil
+		return found, nil
 	})
-	return found, err
 }

@@ -24,40 +24,38 @@ func NewRetries(store ports.Store, clock ports.Clock) *Retries {
 // Failed makes the failed deliveries of an occurrence of the path's application due again and
 // returns how many; without a path, of any application: that is for the operator of the
 // installation. events.ErrOccurrenceNotFound, events.ErrCancelled, events.ErrExpired.
-func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID) (requeued int, err error) {
-	err = r.store.Update(ctx, func(tx ports.Tx) error {
+func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID) (int, error) {
+	return ports.Update(ctx, r.store, func(tx ports.Tx) (requeued int, err error) {
 		occurred, place, err := locate(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return requeued, err
 		}
 		if err := r.open(occurred); err != nil {
-			return err
+			return requeued, err
 		}
 		if requeued, err = tx.Deliveries().Requeue(ctx, occurred); err != nil || requeued == 0 {
-			return err
+			return requeued, err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
+		return requeued, tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
 			Object: place.Object("occurrences", strconv.FormatInt(int64(id), 10)), After: audit.State{"retried": requeued}})
 	})
-	return requeued, err
 }
 
 // Same makes those failed deliveries of an occurrence of the application due again that have one
 // cause, and returns how many; events.ErrOccurrenceNotFound, events.ErrCancelled,
 // events.ErrExpired.
-func (r *Retries) Same(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID, cause deliveries.FailureCause) (requeued int, err error) {
-	err = r.store.Update(ctx, func(tx ports.Tx) error {
-		requeued = 0
+func (r *Retries) Same(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID, cause deliveries.FailureCause) (int, error) {
+	return ports.Update(ctx, r.store, func(tx ports.Tx) (requeued int, err error) {
 		_, occurred, err := occurrence(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return requeued, err
 		}
 		if err := r.open(occurred); err != nil {
-			return err
+			return requeued, err
 		}
 		failed, err := tx.Deliveries().List(ctx, occurred, deliveries.Failed, 0, FailuresRead)
 		if err != nil {
-			return err
+			return requeued, err
 		}
 		var same []deliveries.ID
 		for _, d := range failed {
@@ -66,39 +64,37 @@ func (r *Retries) Same(ctx context.Context, by audit.Actor, at Path, id events.O
 			}
 		}
 		if requeued, err = tx.Deliveries().RequeueThese(ctx, occurred, same); err != nil || requeued == 0 {
-			return err
+			return requeued, err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
+		return requeued, tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
 			Object: at.Object("occurrences", strconv.FormatInt(int64(id), 10)), After: audit.State{"retried": requeued, "cause": cause.Words}})
 	})
-	return requeued, err
 }
 
 // One makes a failed delivery of an occurrence of the application due again and reports whether it
 // had failed; events.ErrOccurrenceNotFound, deliveries.ErrNotFound, events.ErrCancelled,
 // events.ErrExpired.
-func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID, delivery deliveries.ID) (requeued bool, err error) {
-	err = r.store.Update(ctx, func(tx ports.Tx) error {
+func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID, delivery deliveries.ID) (bool, error) {
+	return ports.Update(ctx, r.store, func(tx ports.Tx) (requeued bool, err error) {
 		_, occurred, err := occurrence(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return requeued, err
 		}
 		d, err := tx.Deliveries().Delivery(ctx, occurred, delivery)
 		if err != nil {
-			return err
+			return requeued, err
 		}
 		if err := r.open(occurred); err != nil {
-			return err
+			return requeued, err
 		}
 		n, err := tx.Deliveries().RequeueThese(ctx, occurred, []deliveries.ID{delivery})
 		if requeued = n > 0; err != nil || !requeued {
-			return err
+			return requeued, err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
+		return requeued, tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
 			Object: at.Object("occurrences", strconv.FormatInt(int64(id), 10), "d", strconv.FormatInt(int64(delivery), 10)),
 			After:  audit.State{"retried": 1, "address": d.Address}})
 	})
-	return requeued, err
 }
 
 // open refuses to send what would be skipped.

@@ -10,26 +10,22 @@ import (
 )
 
 // Roles returns those to whom the path's organization gave a role in the console; orgs.ErrNotFound.
-func (a *Administration) Roles(ctx context.Context, at Path, p Page) (found []operators.Appointment, err error) {
-	err = a.store.View(ctx, func(tx ports.Tx) error {
+func (a *Administration) Roles(ctx context.Context, at Path, p Page) ([]operators.Appointment, error) {
+	return ports.View(ctx, a.store, func(tx ports.Tx) ([]operators.Appointment, error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = tx.Operators().Appointments(ctx, org.ID, users.MemberID(p.After), p.Limit)
-		return err
+		return tx.Operators().Appointments(ctx, org.ID, users.MemberID(p.After), p.Limit)
 	})
-	return found, err
 }
 
 // Role returns the role of the member with exactly this username; users.ErrNotFound,
 // operators.ErrRoleNotFound.
-func (a *Administration) Role(ctx context.Context, at Path, username string) (found operators.Appointment, err error) {
-	err = a.store.View(ctx, func(tx ports.Tx) error {
-		found, err = appointment(ctx, tx, at, username)
-		return err
+func (a *Administration) Role(ctx context.Context, at Path, username string) (operators.Appointment, error) {
+	return ports.View(ctx, a.store, func(tx ports.Tx) (operators.Appointment, error) {
+		return appointment(ctx, tx, at, username)
 	})
-	return found, err
 }
 
 // appointed finds a member who has a role in the console; users.ErrNotFound,
@@ -55,19 +51,17 @@ func appointment(ctx context.Context, tx ports.Tx, at Path, username string) (op
 // then.
 func (a *Administration) Appoint(
 	ctx context.Context, by operators.Officer, at Path, username string, role users.Role,
-) (is operators.Appointment, err error) {
-	err = a.store.Update(ctx, func(tx ports.Tx) error {
+) (operators.Appointment, error) {
+	return ports.Update(ctx, a.store, func(tx ports.Tx) (operators.Appointment, error) {
 		m, err := memberByUsername(ctx, tx, at, username)
 		if err != nil {
-			return err
+			return operators.Appointment{}, err
 		}
 		if err := a.grant(ctx, tx, by, at, m, role); err != nil {
-			return err
+			return operators.Appointment{}, err
 		}
-		is, err = appointment(ctx, tx, at, username)
-		return err
+		return appointment(ctx, tx, at, username)
 	})
-	return is, err
 }
 
 // Dismiss takes the role of the member with exactly this username away; users.ErrNotFound,

@@ -125,17 +125,17 @@ func (s *SingleSignOn) draft(ctx context.Context, of operators.AccountID, token 
 	if err != nil {
 		return Pending{}, factors.ErrStep
 	}
-	err = s.store.View(ctx, func(tx ports.Tx) error {
+	return ports.View(ctx, s.store, func(tx ports.Tx) (d Pending, err error) {
 		step, err := tx.Factors().Step(ctx, digest)
 		if err != nil {
-			return err
+			return d, err
 		}
 		if !step.For(factors.Draft, s.clock.Now()) || step.Account != of {
-			return factors.ErrStep
+			return d, factors.ErrStep
 		}
-		return json.Unmarshal(step.Held, &d)
+		err = json.Unmarshal(step.Held, &d)
+		return d, err
 	})
-	return d, err
 }
 
 // Return is what a browser comes back with.
@@ -194,21 +194,21 @@ func (s *SingleSignOn) back(ctx context.Context, r Return) (j journey, err error
 	if err != nil {
 		return journey{}, factors.ErrStep
 	}
-	err = s.store.Update(ctx, func(tx ports.Tx) error {
+	return ports.Update(ctx, s.store, func(tx ports.Tx) (j journey, err error) {
 		step, err := tx.Factors().Step(ctx, digest)
 		if err != nil {
-			return err
+			return j, err
 		}
 		first, err := tx.Factors().End(ctx, digest)
 		if err != nil {
-			return err
+			return j, err
 		}
 		if !first || !step.For(factors.SingleSignOn, s.clock.Now()) {
-			return factors.ErrStep
+			return j, factors.ErrStep
 		}
-		return json.Unmarshal(step.Held, &j)
+		err = json.Unmarshal(step.Held, &j)
+		return j, err
 	})
-	return j, err
 }
 
 // refuse notes why somebody was not let in, and returns that. What is nobody's refusal stays out of

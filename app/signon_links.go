@@ -27,23 +27,21 @@ type LinkedAccount struct {
 }
 
 // LinksOf returns the accounts of a user; operators.ErrNotFound.
-func (s *SingleSignOn) LinksOf(ctx context.Context, username string) (all []LinkedAccount, err error) {
-	err = s.store.View(ctx, func(tx ports.Tx) error {
-		all = nil
+func (s *SingleSignOn) LinksOf(ctx context.Context, username string) ([]LinkedAccount, error) {
+	return ports.View(ctx, s.store, func(tx ports.Tx) (all []LinkedAccount, err error) {
 		of, err := accountsOf(ctx, tx, username)
 		if err != nil {
-			return err
+			return all, err
 		}
 		for _, h := range of {
 			link, err := tx.SignOn().Of(ctx, h.ID)
 			if err != nil && !errors.Is(err, signon.ErrNotFound) {
-				return err
+				return all, err
 			}
 			all = append(all, LinkedAccount{Holding: h, Link: link})
 		}
-		return nil
+		return all, nil
 	})
-	return all, err
 }
 
 // Link has an identity of the provider open the account that the installation made for a user, in
@@ -103,11 +101,11 @@ func (s *SingleSignOn) own(ctx context.Context, tx ports.Tx, username string) (o
 // Unlink has no identity open a user's account any more, and ends the sessions that came from the
 // provider. An account without a password goes with that. dropped tells. operators.ErrNotFound,
 // signon.ErrNotFound.
-func (s *SingleSignOn) Unlink(ctx context.Context, by audit.Actor, username string) (dropped bool, err error) {
-	err = s.store.Update(ctx, func(tx ports.Tx) error {
+func (s *SingleSignOn) Unlink(ctx context.Context, by audit.Actor, username string) (bool, error) {
+	return ports.Update(ctx, s.store, func(tx ports.Tx) (dropped bool, err error) {
 		of, err := decideAccounts(ctx, tx, username)
 		if err != nil {
-			return err
+			return dropped, err
 		}
 		for _, h := range of {
 			link, err := tx.SignOn().Of(ctx, h.ID)
@@ -115,24 +113,23 @@ func (s *SingleSignOn) Unlink(ctx context.Context, by audit.Actor, username stri
 				continue
 			}
 			if err != nil {
-				return err
+				return dropped, err
 			}
 			ended, err := tx.SignOn().EndSessions(ctx, h.ID)
 			if err != nil {
-				return err
+				return dropped, err
 			}
 			if err := tx.SignOn().Unlink(ctx, h.ID); err != nil {
-				return err
+				return dropped, err
 			}
 			if dropped = h.SignOnAlone(); dropped {
 				if err := tx.Operators().Drop(ctx, h.ID); err != nil {
-					return err
+					return dropped, err
 				}
 			}
-			return recordAccount(ctx, tx, by, s.clock.Now(), audit.IdentityUnlinked, h.Account,
+			return dropped, recordAccount(ctx, tx, by, s.clock.Now(), audit.IdentityUnlinked, h.Account,
 				audit.State{"issuer": link.Issuer, "subject": link.ID, "sessions_ended": ended, "account_removed": dropped})
 		}
-		return signon.ErrNotFound
+		return dropped, signon.ErrNotFound
 	})
-	return dropped, err
 }

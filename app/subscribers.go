@@ -12,44 +12,39 @@ import (
 
 // Notification returns a notification of the path's application;
 // subscriptions.ErrNotificationNotFound.
-func (s *Subscriptions) Notification(ctx context.Context, at Path, id subscriptions.NotificationID) (found subscriptions.Notification, err error) {
-	err = s.store.View(ctx, func(tx ports.Tx) error {
+func (s *Subscriptions) Notification(ctx context.Context, at Path, id subscriptions.NotificationID) (subscriptions.Notification, error) {
+	return ports.View(ctx, s.store, func(tx ports.Tx) (found subscriptions.Notification, err error) {
 		_, found, err = notification(ctx, tx, at, id)
-		return err
+		return found, err
 	})
-	return found, err
 }
 
 // Subscribers returns the subscriptions to a notification by their assignment, at most limit after
 // the given one; subscriptions.ErrNotificationNotFound.
 func (s *Subscriptions) Subscribers(
 	ctx context.Context, at Path, id subscriptions.NotificationID, after channels.AssignmentID, limit int,
-) (found []subscriptions.Subscriber, err error) {
-	err = s.store.View(ctx, func(tx ports.Tx) error {
+) ([]subscriptions.Subscriber, error) {
+	return ports.View(ctx, s.store, func(tx ports.Tx) ([]subscriptions.Subscriber, error) {
 		_, n, err := notification(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = tx.Subscriptions().Subscribers(ctx, n, after, limit)
-		return err
+		return tx.Subscriptions().Subscribers(ctx, n, after, limit)
 	})
-	return found, err
 }
 
 // Unsubscribers returns who has opted out of a notification by member and address, at most limit
 // after the given one; subscriptions.ErrNotificationNotFound.
 func (s *Subscriptions) Unsubscribers(
 	ctx context.Context, at Path, id subscriptions.NotificationID, after deliveries.OptOut, limit int,
-) (found []deliveries.Unsubscriber, err error) {
-	err = s.store.View(ctx, func(tx ports.Tx) error {
+) ([]deliveries.Unsubscriber, error) {
+	return ports.View(ctx, s.store, func(tx ports.Tx) ([]deliveries.Unsubscriber, error) {
 		_, n, err := notification(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = tx.Deliveries().Unsubscribers(ctx, n, after, limit)
-		return err
+		return tx.Deliveries().Unsubscribers(ctx, n, after, limit)
 	})
-	return found, err
 }
 
 // WithdrawOptOut undoes the opt-out of a member's address from a notification (decisions 6); where

@@ -49,26 +49,25 @@ func (s *Subscriptions) Subscribe(
 // subscriptions.ErrNotFound.
 func (s *Subscriptions) Unsubscribe(
 	ctx context.Context, by audit.Actor, at Path, id subscriptions.NotificationID, assignment channels.AssignmentID,
-) (ended subscriptions.Subscription, err error) {
-	err = s.store.Update(ctx, func(tx ports.Tx) error {
+) (subscriptions.Subscription, error) {
+	return ports.Update(ctx, s.store, func(tx ports.Tx) (ended subscriptions.Subscription, err error) {
 		app, n, err := notification(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return ended, err
 		}
 		was, err := tx.Subscriptions().Find(ctx, n, assignment)
 		if err != nil {
-			return err
+			return ended, err
 		}
 		if ended, err = tx.Subscriptions().Unsubscribe(ctx, n, assignment); err != nil {
-			return err
+			return ended, err
 		}
 		a, err := tx.Assignments().Find(ctx, app.Organization, app.Project, assignment)
 		if err != nil {
-			return err
+			return ended, err
 		}
-		return recordSubscription(ctx, tx, by, at, app, n, a, was, ended)
+		return ended, recordSubscription(ctx, tx, by, at, app, n, a, was, ended)
 	})
-	return ended, err
 }
 
 // recordSubscription notes that a subscription is new (was is zero then) or that its flag has

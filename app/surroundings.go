@@ -26,30 +26,28 @@ type Surroundings struct {
 // Around returns the surroundings of a path. Where the path names no project or application, or one
 // that does not exist, those of like are taken, else the first ones that there are. At most limit
 // are listed of each kind; orgs.ErrNotFound.
-func (o *Orgs) Around(ctx context.Context, at, like Path, limit int) (found Surroundings, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
-		found = Surroundings{}
+func (o *Orgs) Around(ctx context.Context, at, like Path, limit int) (Surroundings, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (found Surroundings, err error) {
 		if found.Organization, err = tx.Orgs().BySlug(ctx, at.Organization); err != nil {
-			return err
+			return found, err
 		}
 		org := found.Organization.ID
 		if found.Projects, err = tx.Orgs().Projects(ctx, org, 0, limit); err != nil {
-			return err
+			return found, err
 		}
 		if found.Project, err = projectAround(ctx, tx, org, at, like); err != nil || found.Project.ID == 0 {
-			return err
+			return found, err
 		}
 		if found.Applications, err = tx.Applications().List(ctx, org, found.Project.ID, 0, limit); err != nil {
-			return err
+			return found, err
 		}
 		at.Project = found.Project.Slug
 		if at.Application == "" && like.Project == at.Project {
 			at.Application = like.Application
 		}
 		found.Application, err = applicationAround(ctx, tx, at, found.Applications)
-		return err
+		return found, err
 	})
-	return found, err
 }
 
 // projectAround is the project that a path names, else the one of another path, else that of the
@@ -92,21 +90,19 @@ func applicationAround(ctx context.Context, tx ports.Tx, at Path, first []applic
 
 // Named returns the first organizations of the installation whose name or slug has the words of a
 // text, and one more than the limit where there are more. It looks through the first 20,000.
-func (o *Orgs) Named(ctx context.Context, text string, limit int) (found []orgs.Organization, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
-		found = nil
+func (o *Orgs) Named(ctx context.Context, text string, limit int) ([]orgs.Organization, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (found []orgs.Organization, err error) {
 		for after, seen := orgs.ID(0), 0; seen < maxSearched && len(found) <= limit; {
 			some, err := tx.Orgs().List(ctx, after, maxNamed)
 			if err != nil {
-				return err
+				return found, err
 			}
 			found = append(found, saying(some, limit-len(found), text, func(o orgs.Organization) string { return o.Name + " " + o.Slug })...)
 			if len(some) < maxNamed {
-				return nil
+				return found, nil
 			}
 			after, seen = some[len(some)-1].ID, seen+len(some)
 		}
-		return nil
+		return found, nil
 	})
-	return found, err
 }

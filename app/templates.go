@@ -59,12 +59,10 @@ type TemplateReport struct {
 
 // Show returns a template; events.ErrNotFound, subscriptions.ErrNotificationNotFound,
 // channels.ErrNotFound.
-func (s *Templates) Show(ctx context.Context, at Path, of TemplateName) (r TemplateReport, err error) {
-	err = s.store.View(ctx, func(tx ports.Tx) error {
-		r, err = templateOf(ctx, tx, at, of)
-		return err
+func (s *Templates) Show(ctx context.Context, at Path, of TemplateName) (TemplateReport, error) {
+	return ports.View(ctx, s.store, func(tx ports.Tx) (TemplateReport, error) {
+		return templateOf(ctx, tx, at, of)
 	})
-	return r, err
 }
 
 // templateOf finds a template and what it belongs to.
@@ -137,15 +135,13 @@ func (s *Templates) Save(ctx context.Context, by audit.Actor, at Path, of Templa
 	if err != nil {
 		return wanted, err
 	}
-	err = s.store.Update(ctx, func(tx ports.Tx) error {
+	return ports.Update(ctx, s.store, func(tx ports.Tx) (events.Template, error) {
 		r, err := s.revise(ctx, tx, at, of, base)
 		if err != nil {
-			return err
+			return events.Template{}, err
 		}
-		saved, err = s.save(ctx, tx, by, at, r, wanted)
-		return err
+		return s.save(ctx, tx, by, at, r, wanted)
 	})
-	return saved, err
 }
 
 // Restore makes an earlier version the current one again, as a new version;

@@ -20,14 +20,13 @@ func (o *Orgs) Create(ctx context.Context, by audit.Actor, slug, name string) (m
 	if err != nil {
 		return orgs.Organization{}, err
 	}
-	err = o.store.Update(ctx, func(tx ports.Tx) error {
+	return ports.Update(ctx, o.store, func(tx ports.Tx) (made orgs.Organization, err error) {
 		if made, err = tx.Orgs().Create(ctx, wanted); err != nil {
-			return aboutSlug(err)
+			return made, aboutSlug(err)
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: made.ID, Actor: by, Action: audit.OrganizationCreated,
+		return made, tx.Audit().Record(ctx, audit.Entry{Organization: made.ID, Actor: by, Action: audit.OrganizationCreated,
 			Object: Path{Organization: made.Slug}.Object(), After: nameState(made.Name)})
 	})
-	return made, err
 }
 
 // OrganizationChange is what changes of an organization; what is nil stays as it is.
@@ -60,10 +59,10 @@ func (o *Orgs) Patch(ctx context.Context, by audit.Actor, at Path, change Organi
 	if err := faults.Err(); err != nil {
 		return is, err
 	}
-	err = o.store.Update(ctx, func(tx ports.Tx) error {
+	return ports.Update(ctx, o.store, func(tx ports.Tx) (is orgs.Organization, err error) {
 		was, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return is, err
 		}
 		is = was
 		if change.Name != nil {
@@ -77,7 +76,7 @@ func (o *Orgs) Patch(ctx context.Context, by audit.Actor, at Path, change Organi
 		}
 		before, after := audit.Changed(organizationState(was), organizationState(is))
 		if len(after) == 0 {
-			return nil
+			return is, nil
 		}
 		if is.Name != was.Name {
 			err = tx.Orgs().Rename(ctx, is)
@@ -89,12 +88,11 @@ func (o *Orgs) Patch(ctx context.Context, by audit.Actor, at Path, change Organi
 			err = tx.Orgs().SetSearchable(ctx, is.ID, is.Searchable)
 		}
 		if err != nil {
-			return err
+			return is, err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: is.ID, Actor: by, Action: audit.OrganizationUpdated,
+		return is, tx.Audit().Record(ctx, audit.Entry{Organization: is.ID, Actor: by, Action: audit.OrganizationUpdated,
 			Object: Path{Organization: is.Slug}.Object(), Before: before, After: after})
 	})
-	return is, err
 }
 
 func regionState(region string) audit.State { return audit.State{"default_region": region} }
@@ -114,25 +112,24 @@ func (o *Orgs) CreateProject(ctx context.Context, by audit.Actor, at Path, slug,
 	if err != nil {
 		return orgs.Project{}, err
 	}
-	err = o.store.Update(ctx, func(tx ports.Tx) error {
+	return ports.Update(ctx, o.store, func(tx ports.Tx) (made orgs.Project, err error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return made, err
 		}
 		if err := tx.Orgs().Revise(ctx, org.ID); err != nil {
-			return err
+			return made, err
 		}
 		wanted.Organization = org.ID
 		if made, err = tx.Orgs().CreateProject(ctx, wanted); err != nil {
-			return aboutSlug(err)
+			return made, aboutSlug(err)
 		}
 		if err := WithinQuota(ctx, tx, o.limits, org.ID, quotas.Projects); err != nil {
-			return err
+			return made, err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.ProjectCreated,
+		return made, tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.ProjectCreated,
 			Object: Path{Organization: org.Slug, Project: made.Slug}.Object(), After: nameState(made.Name)})
 	})
-	return made, err
 }
 
 // RenameProject gives the path's project another name; repeating it changes nothing. A fault about

@@ -66,24 +66,24 @@ type Timeline struct {
 
 // Timeline returns a page of what happened to a member of the organization: messages by the time
 // they were triggered, and changes. orgs.ErrNotFound, users.ErrNotFound.
-func (p *Profiles) Timeline(ctx context.Context, by operators.Officer, at Path, id users.MemberID, q TimelineQuery) (found Timeline, err error) {
-	err = p.store.View(ctx, func(tx ports.Tx) error {
+func (p *Profiles) Timeline(ctx context.Context, by operators.Officer, at Path, id users.MemberID, q TimelineQuery) (Timeline, error) {
+	return ports.View(ctx, p.store, func(tx ports.Tx) (found Timeline, err error) {
 		m, err := memberByID(ctx, tx, at, id)
 		if err != nil {
-			return err
+			return found, err
 		}
 		r := timelineReader{tx: tx, member: m, kind: q.Kind}
 		if r.objects, err = objectsAbout(ctx, tx, at, m, q.Kind); err != nil {
-			return err
+			return found, err
 		}
 		from := q.From
 		if q.Newer && !from.IsZero() {
 			if from, err = r.before(ctx, from, q.Limit); err != nil {
-				return err
+				return found, err
 			}
 		}
 		if found, err = r.page(ctx, from, q.Limit); err != nil {
-			return err
+			return found, err
 		}
 		var open []*deliveries.Delivery
 		for i := range found.Moments {
@@ -92,9 +92,8 @@ func (p *Profiles) Timeline(ctx context.Context, by operators.Officer, at Path, 
 			}
 			withhold(&found.Moments[i], by)
 		}
-		return waits(ctx, tx, m.Organization, p.clock.Now(), open)
+		return found, waits(ctx, tx, m.Organization, p.clock.Now(), open)
 	})
-	return found, err
 }
 
 // objectsAbout are the objects of entries about a member of the path's organization. Of the

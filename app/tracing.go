@@ -18,27 +18,26 @@ type DeliveryTrace struct {
 
 // Trace returns the story of a delivery of any application, for the operator of the installation;
 // deliveries.ErrNotFound.
-func (o *Occurrences) Trace(ctx context.Context, id deliveries.ID) (t DeliveryTrace, err error) {
-	err = o.store.View(ctx, func(tx ports.Tx) error {
-		t = DeliveryTrace{}
+func (o *Occurrences) Trace(ctx context.Context, id deliveries.ID) (DeliveryTrace, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (t DeliveryTrace, err error) {
 		if t.Delivery, err = tx.Deliveries().LocateDelivery(ctx, id); err != nil {
-			return err
+			return t, err
 		}
 		if t.Occurrence, t.Place, err = locate(ctx, tx, Path{}, t.Delivery.Occurrence); err != nil {
-			return err
+			return t, err
 		}
 		a, err := application(ctx, tx, t.Place)
 		if err != nil {
-			return err
+			return t, err
 		}
 		next, err := tx.Events().List(ctx, a, t.Occurrence.Event-1, 1)
 		if err != nil {
-			return err
+			return t, err
 		}
 		if len(next) == 1 && next[0].ID == t.Occurrence.Event {
 			t.Event = next[0].Slug
 		}
-		return waits(ctx, tx, a.Organization, o.clock.Now(), []*deliveries.Delivery{&t.Delivery})
+		err = waits(ctx, tx, a.Organization, o.clock.Now(), []*deliveries.Delivery{&t.Delivery})
+		return t, err
 	})
-	return t, err
 }

@@ -319,22 +319,21 @@ type Triggerable struct {
 }
 
 // Show returns an event as it can be triggered; events.ErrNotFound.
-func (t *Triggers) Show(ctx context.Context, at Path, event string) (found Triggerable, err error) {
-	err = t.store.View(ctx, func(tx ports.Tx) error {
-		found = Triggerable{}
+func (t *Triggers) Show(ctx context.Context, at Path, event string) (Triggerable, error) {
+	return ports.View(ctx, t.store, func(tx ports.Tx) (found Triggerable, err error) {
 		if found.Application, err = application(ctx, tx, at); err != nil {
-			return err
+			return found, err
 		}
 		if found.Event, err = tx.Events().BySlug(ctx, found.Application, event); err != nil {
-			return err
+			return found, err
 		}
 		if found.Channels = limitNames(found.Event); len(found.Channels) > 0 {
-			return nil
+			return found, nil
 		}
 		for _, project := range []orgs.ProjectID{found.Application.Project, 0} {
 			all, err := tx.Channels().List(ctx, found.Application.Organization, project, 0, MaxShown)
 			if err != nil {
-				return err
+				return found, err
 			}
 			for _, c := range all {
 				if c.Active && !slices.Contains(found.Channels, c.Name) { // A project's hides the organization's.
@@ -342,9 +341,8 @@ func (t *Triggers) Show(ctx context.Context, at Path, event string) (found Trigg
 				}
 			}
 		}
-		return nil
+		return found, nil
 	})
-	return found, err
 }
 
 // limitNames are the names of the channels and pools that an event is limited to, each once.

@@ -26,11 +26,9 @@ func (u *Unsubscriptions) Show(ctx context.Context, token string) (shown deliver
 	if err != nil {
 		return deliveries.Unsubscription{}, err
 	}
-	err = u.store.View(ctx, func(tx ports.Tx) error {
-		shown, err = tx.Deliveries().Unsubscription(ctx, o)
-		return err
+	return ports.View(ctx, u.store, func(tx ports.Tx) (deliveries.Unsubscription, error) {
+		return tx.Deliveries().Unsubscription(ctx, o)
 	})
-	return shown, err
 }
 
 // Set records (out) or withdraws the opt-out of the link's address from its notification; repeating
@@ -41,19 +39,18 @@ func (u *Unsubscriptions) Set(ctx context.Context, by audit.Actor, token string,
 	if err != nil {
 		return deliveries.Unsubscription{}, err
 	}
-	err = u.store.Update(ctx, func(tx ports.Tx) error {
+	return ports.Update(ctx, u.store, func(tx ports.Tx) (shown deliveries.Unsubscription, err error) {
 		if shown, err = tx.Deliveries().Unsubscription(ctx, o); err != nil {
-			return err
+			return shown, err
 		}
 		changed, err := tx.Deliveries().SetOptOut(ctx, o, out)
 		shown.Out = out
 		if err != nil || !changed {
-			return err
+			return shown, err
 		}
 		by.Name = shown.Username
-		return tx.Audit().Record(ctx, audit.Entry{Organization: shown.OrganizationID, Actor: by, Action: audit.OptOutSet,
+		return shown, tx.Audit().Record(ctx, audit.Entry{Organization: shown.OrganizationID, Actor: by, Action: audit.OptOutSet,
 			Object: Path(shown.Place).Object("u", shown.Username), Before: audit.State{"opt_out": !out},
 			After: audit.State{"opt_out": out, "notification": shown.Notification, "address": o.AddressKey}})
 	})
-	return shown, err
 }

@@ -100,16 +100,14 @@ func (u *Users) create(ctx context.Context, org string, calls []*creating) error
 }
 
 // List returns the members of an organization; orgs.ErrNotFound.
-func (u *Users) List(ctx context.Context, at Path, p Page) (found []users.Member, err error) {
-	err = u.store.View(ctx, func(tx ports.Tx) error {
+func (u *Users) List(ctx context.Context, at Path, p Page) ([]users.Member, error) {
+	return ports.View(ctx, u.store, func(tx ports.Tx) ([]users.Member, error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = tx.Users().List(ctx, org.ID, users.MemberID(p.After), p.Limit)
-		return err
+		return tx.Users().List(ctx, org.ID, users.MemberID(p.After), p.Limit)
 	})
-	return found, err
 }
 
 // MemberFilter says which members a list shows; the zero MemberFilter: all.
@@ -136,17 +134,15 @@ func (f MemberFilter) within(ctx context.Context, tx ports.Tx, at Path) (orgs.ID
 
 // Find returns a batch of the members of an organization whom a filter lets through, by id. It may
 // hold fewer than a page, or none, although there are more. orgs.ErrNotFound.
-func (u *Users) Find(ctx context.Context, at Path, f MemberFilter, p Page) (found users.Found, err error) {
-	err = u.store.View(ctx, func(tx ports.Tx) error {
+func (u *Users) Find(ctx context.Context, at Path, f MemberFilter, p Page) (users.Found, error) {
+	return ports.View(ctx, u.store, func(tx ports.Tx) (users.Found, error) {
 		org, q, err := f.within(ctx, tx, at)
 		if err != nil {
-			return err
+			return users.Found{}, err
 		}
 		q.After, q.Limit = users.Cursor{Order: users.ByID, ID: p.After}, p.Limit
-		found, err = tx.Users().Search(ctx, org, q)
-		return err
+		return tx.Users().Search(ctx, org, q)
 	})
-	return found, err
 }
 
 // searchBatches is how much Best reads at most, in batches.
@@ -155,28 +151,27 @@ const searchBatches = 20
 // Best returns the members of an organization whom a filter with a text means, at most limit of
 // them: those who have the words themselves first, then by name. Where the text means few among
 // very many it may miss some. orgs.ErrNotFound.
-func (u *Users) Best(ctx context.Context, at Path, f MemberFilter, limit int) (ms []users.Member, err error) {
-	err = u.store.View(ctx, func(tx ports.Tx) error {
+func (u *Users) Best(ctx context.Context, at Path, f MemberFilter, limit int) ([]users.Member, error) {
+	return ports.View(ctx, u.store, func(tx ports.Tx) (ms []users.Member, err error) {
 		org, q, err := f.within(ctx, tx, at)
 		if err != nil {
-			return err
+			return ms, err
 		}
 		ms = nil // A unit may run more than once.
 		for range searchBatches {
 			q.Limit = limit - len(ms)
 			found, err := tx.Users().Search(ctx, org, q)
 			if err != nil {
-				return err
+				return ms, err
 			}
 			ms = append(ms, found.Members...)
 			if !found.More || len(ms) == limit {
-				return nil
+				return ms, nil
 			}
 			q.After = found.Next
 		}
-		return nil
+		return ms, nil
 	})
-	return ms, err
 }
 
 // Count returns how many members of an organization a filter lets through, up to a limit, and
@@ -195,12 +190,10 @@ func (u *Users) Count(ctx context.Context, at Path, f MemberFilter, limit int) (
 
 // Show returns a member by username, else by e-mail; orgs.ErrNotFound, users.ErrNotFound,
 // users.ErrAmbiguous.
-func (u *Users) Show(ctx context.Context, at Path, username string) (found users.Member, err error) {
-	err = u.store.View(ctx, func(tx ports.Tx) error {
-		found, err = member(ctx, tx, at, username)
-		return err
+func (u *Users) Show(ctx context.Context, at Path, username string) (users.Member, error) {
+	return ports.View(ctx, u.store, func(tx ports.Tx) (users.Member, error) {
+		return member(ctx, tx, at, username)
 	})
-	return found, err
 }
 
 // Patch is what a PATCH sends. Fields nil means that custom_fields were not sent; a blank detail
@@ -227,30 +220,29 @@ func NewPatch(email, first, last string, fields metadata.Map, mode string) (Patc
 // Patch changes what the organization recorded about a member: metadata, names, e-mail.
 // users.ErrNotFound, users.ErrAmbiguous, users.ErrProtected, metadata.ErrTooLarge for the result of
 // a merge.
-func (u *Users) Patch(ctx context.Context, by audit.Actor, at Path, username string, p Patch) (changed users.Member, err error) {
-	err = u.store.Update(ctx, func(tx ports.Tx) error {
+func (u *Users) Patch(ctx context.Context, by audit.Actor, at Path, username string, p Patch) (users.Member, error) {
+	return ports.Update(ctx, u.store, func(tx ports.Tx) (changed users.Member, err error) {
 		m, err := changeableMember(ctx, tx, at, username)
 		if err != nil {
-			return err
+			return changed, err
 		}
 		was := memberState(m)
 		if err := saveDetails(ctx, tx, &m, p.Details); err != nil {
-			return err
+			return changed, err
 		}
 		if p.Fields != nil {
 			if err := applyFields(ctx, tx, &m, p); err != nil {
-				return err
+				return changed, err
 			}
 		}
 		changed = m
 		before, after := audit.Changed(was, memberState(m))
 		if len(after) == 0 {
-			return nil
+			return changed, nil
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.MemberUpdated, Object: memberPath(at, m),
+		return changed, tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.MemberUpdated, Object: memberPath(at, m),
 			Before: before, After: after})
 	})
-	return changed, err
 }
 
 // saveDetails stores those of the given details that are not blank.

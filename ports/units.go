@@ -16,3 +16,22 @@ func Unit(ctx context.Context) (Tx, bool) {
 	tx, within := ctx.Value(unitKey{}).(Tx)
 	return tx, within
 }
+
+// View runs fn as [Store.View] does, and returns what its last run returned.
+func View[T any](ctx context.Context, s Store, fn func(Tx) (T, error)) (T, error) {
+	return run(ctx, s.View, fn)
+}
+
+// Update runs fn as [Store.Update] does, and returns what its last run returned. With an error
+// nothing of it was kept.
+func Update[T any](ctx context.Context, s Store, fn func(Tx) (T, error)) (T, error) {
+	return run(ctx, s.Update, fn)
+}
+
+func run[T any](ctx context.Context, unit func(context.Context, func(Tx) error) error, fn func(Tx) (T, error)) (result T, err error) {
+	err = unit(ctx, func(tx Tx) error {
+		result, err = fn(tx)
+		return err
+	})
+	return result, err
+}

@@ -66,26 +66,25 @@ func (i *Jobs) Upload(ctx context.Context, by audit.Actor, at app.Path, u Upload
 	return done, nil
 }
 
-func (i *Jobs) begin(ctx context.Context, by audit.Actor, at app.Path, u Upload) (job imports.Job, err error) {
-	err = i.store.Update(ctx, func(tx ports.Tx) error {
+func (i *Jobs) begin(ctx context.Context, by audit.Actor, at app.Path, u Upload) (imports.Job, error) {
+	return ports.Update(ctx, i.store, func(tx ports.Tx) (job imports.Job, err error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return job, err
 		}
 		var g orgs.Group
 		if u.like != nil {
 			g = u.like.Group
 		} else if u.Group != "" {
 			if g, err = tx.Orgs().Group(ctx, org.ID, u.Group); err != nil {
-				return err
+				return job, err
 			}
 		}
 		if job, err = tx.Imports().Create(ctx, imports.NewJob(org.ID, u.Name, u.Source, g, by, i.clock.Now())); err != nil {
-			return err
+			return job, err
 		}
-		return app.WithinQuota(ctx, tx, i.limits, org.ID, quotas.Imports)
+		return job, app.WithinQuota(ctx, tx, i.limits, org.ID, quotas.Imports)
 	})
-	return job, err
 }
 
 func (i *Jobs) receive(ctx context.Context, at app.Path, job imports.Job, u Upload) (imports.Job, error) {
@@ -121,16 +120,14 @@ func record(ctx context.Context, tx ports.Tx, a audit.Action, org string, j impo
 
 // List returns imports of the organization, the newest first: at most limit, older than the one
 // with the id before (0: from the newest on). orgs.ErrNotFound.
-func (i *Jobs) List(ctx context.Context, at app.Path, before imports.ID, limit int) (found []imports.Job, err error) {
-	err = i.store.View(ctx, func(tx ports.Tx) error {
+func (i *Jobs) List(ctx context.Context, at app.Path, before imports.ID, limit int) ([]imports.Job, error) {
+	return ports.View(ctx, i.store, func(tx ports.Tx) ([]imports.Job, error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found, err = tx.Imports().List(ctx, org.ID, before, limit)
-		return err
+		return tx.Imports().List(ctx, org.ID, before, limit)
 	})
-	return found, err
 }
 
 // Show returns an import with its first rejected rows, at most limit; imports.ErrNotFound.

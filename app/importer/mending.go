@@ -12,12 +12,11 @@ import (
 
 // Mending returns the rejected rows of an import that is over, behind a line of its file, as they
 // can be corrected. imports.ErrNotFound, imports.ErrNotMendable.
-func (i *Jobs) Mending(ctx context.Context, at app.Path, id imports.ID, after int) (m imports.Mending, err error) {
-	err = i.store.View(ctx, func(tx ports.Tx) error {
+func (i *Jobs) Mending(ctx context.Context, at app.Path, id imports.ID, after int) (imports.Mending, error) {
+	return ports.View(ctx, i.store, func(tx ports.Tx) (m imports.Mending, err error) {
 		_, m, err = mending(ctx, tx, at, id, after)
-		return err
+		return m, err
 	})
-	return m, err
 }
 
 func mending(ctx context.Context, tx ports.Tx, at app.Path, id imports.ID, after int) (imports.Job, imports.Mending, error) {

@@ -94,17 +94,15 @@ func (i *Importer) sweep(ctx context.Context, turns *watchdog.Loop) error {
 // somebody undoes it.
 func (i *Importer) forgetCreations(ctx context.Context, job imports.Job) error {
 	for {
-		var gone int
-		err := i.store.Update(ctx, func(tx ports.Tx) error {
+		gone, err := ports.Update(ctx, i.store, func(tx ports.Tx) (int, error) {
 			now, err := tx.Imports().ByID(ctx, job.Organization, job.ID)
 			if errors.Is(err, imports.ErrNotFound) || now.State == imports.Undoing {
-				return nil
+				return 0, nil
 			}
 			if err != nil {
-				return err
+				return 0, err
 			}
-			gone, err = tx.Imports().ForgetCreations(ctx, job.ID, clearAtOnce)
-			return err
+			return tx.Imports().ForgetCreations(ctx, job.ID, clearAtOnce)
 		})
 		if err != nil || gone < clearAtOnce {
 			return err

@@ -127,31 +127,29 @@ func (r *jobRun) undo(ctx context.Context) error {
 }
 
 func (r *jobRun) undoChunk(ctx context.Context) error {
-	var saved imports.Job
-	err := r.store.Update(ctx, func(tx ports.Tx) error {
+	saved, err := ports.Update(ctx, r.store, func(tx ports.Tx) (imports.Job, error) {
 		by, err := r.officer(ctx, tx)
 		if err != nil {
-			return err
+			return imports.Job{}, err
 		}
 		if err := followed(ctx, tx, r.job); err != nil { // An import may have come in between.
-			return err
+			return imports.Job{}, err
 		}
 		created, err := tx.Imports().Creations(ctx, r.job.ID, 0)
 		if err != nil {
-			return err
+			return imports.Job{}, err
 		}
 		removal, err := planUndo(ctx, tx, r.org.Slug, r.job, created, by)
 		if err != nil {
-			return err
+			return imports.Job{}, err
 		}
 		if err := remove(ctx, tx, r.job, removal); err != nil {
-			return err
+			return imports.Job{}, err
 		}
 		if _, err := tx.Imports().ForgetCreations(ctx, r.job.ID, 1); err != nil {
-			return err
+			return imports.Job{}, err
 		}
-		saved, err = tx.Imports().Save(ctx, r.job.Retract(removal.Undo, r.clock.Now(), r.set.Lease))
-		return err
+		return tx.Imports().Save(ctx, r.job.Retract(removal.Undo, r.clock.Now(), r.set.Lease))
 	})
 	if err == nil {
 		r.job = saved // Only now: a unit may run more than once.
