@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -85,11 +84,7 @@ func (a attack) begin(ctx context.Context, s *server) (end func() error, err err
 	if err := p.Start(); err != nil {
 		return nil, err
 	}
-	return func() error {
-		err := p.Process.Signal(syscall.SIGTERM)
-		_, broken := p.finish()
-		return errors.Join(err, broken)
-	}, nil
+	return p.terminate, nil
 }
 
 // assault is what the process of the attackers has to know.

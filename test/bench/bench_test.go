@@ -23,7 +23,7 @@ const beTocsin = "TOCSIN_TEST_BENCH_BE_TOCSIN"
 
 func TestMain(m *testing.M) {
 	switch {
-	case os.Getenv(floorVariable) != "", os.Getenv(floorMailVariable) != "", os.Getenv(attackVariable) != "":
+	case os.Getenv(floorVariable) != "", os.Getenv(floorMailVariable) != "", os.Getenv(attackVariable) != "", os.Getenv(busyVariable) != "":
 		main()
 		os.Exit(0)
 	case os.Getenv(beTocsin) != "":
@@ -54,7 +54,7 @@ func TestBench(t *testing.T) {
 			rows = append(rows, strings.Split(strings.Trim(line, "| \n"), " | "))
 		}
 	}
-	const title, perDatabase, onPostgresOnly = 1, 59, 1
+	const title, perDatabase, onPostgresOnly = 1, 60, 1
 	require.Len(t, rows, title+2*perDatabase+onPostgresOnly)
 	for _, row := range rows {
 		assert.Len(t, row, len(rows[0]), "every line has every column: %s", row)

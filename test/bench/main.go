@@ -67,6 +67,10 @@ func main() {
 		exitOn(carryOut(job))
 		return
 	}
+	if os.Getenv(busyVariable) != "" {
+		keepBusy()
+		return
+	}
 	o := options{postgres: os.Getenv(pgtest.ServerVariable), progress: os.Stderr}
 	flag.StringVar(&o.tocsin, "tocsin", "bin/tocsin", "the program to measure")
 	flag.StringVar(&o.dir, "dir", "", "folder for data, on the disk to be measured (a temporary one)")

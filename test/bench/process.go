@@ -65,6 +65,18 @@ func (p *process) finish() (peak int64, err error) {
 	}
 }
 
+// terminate ends a process that may not heed the signal, or not yet.
+func (p *process) terminate() error {
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	_, err := p.finish()
+	if status, ok := p.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGTERM {
+		return nil
+	}
+	return err
+}
+
 // output runs the process to its end and returns what it printed.
 func (p *process) output(in io.Reader) (printed []byte, peak int64, err error) {
 	var out bytes.Buffer

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 )
@@ -22,6 +25,9 @@ const (
 	mostTimes   = 3
 	mostMessage = time.Second
 )
+
+// busyVariable makes this program a process that keeps every processor busy.
+const busyVariable = "TOCSIN_TEST_BENCH_BUSY"
 
 // walls measures what an organization feels of another one that does its worst: dry runs, triggers
 // with the largest contexts, messages to mail servers and webhooks that hang, and imports, with the
@@ -79,39 +85,19 @@ func (b *bench) walls(ctx context.Context, d database) (err error) {
 		b.result("message beside an attack (floor: idle)", d, "messages/s", figure{tocsin: message, floor: idleMessage, peak: s.peak()})
 		b.say("  GET p99: %s idle, %s under attack, %.1f times (at most %d); slowest message: %s idle, %s under attack (at most %s)",
 			idleGet.p99, get.p99, float64(get.p99)/float64(idleGet.p99), mostTimes, idleMessage.p99, message.p99, mostMessage)
-		return nil
+		return b.besideBusyProcessors(ctx, i, d)
 	}, "--rate-limit", "500", "--organization-rate-limit", "2000")
 }
 
 // felt measures what one person of the organization feels, who asks a hundred times a second, and
 // then sends single messages one after the other.
 func (b *bench) felt(ctx context.Context, i installation, s *server, m mailing) (get, message sample, err error) {
-	c, err := dial(ctx, s.address)
-	if err != nil {
-		return get, message, err
-	}
-	defer c.Close()
-	request := fmt.Appendf(nil, "GET /api/o/%s/p/%s/ HTTP/1.1\r\nHost: bench\r\nAuthorization: Key %s\r\n\r\n", organization, project, i.key)
 	every := time.NewTicker(askEvery)
 	defer every.Stop()
-	var took []time.Duration
-	begin := time.Now()
-	warm, end := begin.Add(b.length/5), begin.Add(b.length/5+2*b.length)
-	for now := begin; now.Before(end); now = <-every.C {
-		start := time.Now()
-		status, err := c.ask(request, start)
-		if err == nil && status != http.StatusOK {
-			err = fmt.Errorf("the server answered %d", status)
-		}
-		if err != nil {
-			return get, message, err
-		}
-		if start.After(warm) {
-			took = append(took, time.Since(start))
-		}
+	if get, err = b.asked(ctx, i, s); err != nil {
+		return get, message, err
 	}
-	get = oneByOne(took, 0)
-	took = nil
+	var took []time.Duration
 	for n := range max(b.handOffs/4, 1) {
 		<-every.C
 		start := time.Now()
@@ -133,4 +119,73 @@ func (b *bench) felt(ctx context.Context, i installation, s *server, m mailing) 
 	message = oneByOne(took, 0)
 	message.p99 = took[len(took)-1]
 	return get, message, nil
+}
+
+// asked measures what one person feels who asks a hundred times a second.
+func (b *bench) asked(ctx context.Context, i installation, s *server) (sample, error) {
+	c, err := dial(ctx, s.address)
+	if err != nil {
+		return sample{}, err
+	}
+	defer c.Close()
+	request := fmt.Appendf(nil, "GET /api/o/%s/p/%s/ HTTP/1.1\r\nHost: bench\r\nAuthorization: Key %s\r\n\r\n", organization, project, i.key)
+	every := time.NewTicker(askEvery)
+	defer every.Stop()
+	var took []time.Duration
+	begin := time.Now()
+	warm, end := begin.Add(b.length/5), begin.Add(b.length/5+2*b.length)
+	for now := begin; now.Before(end); now = <-every.C {
+		start := time.Now()
+		status, err := c.ask(request, start)
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("the server answered %d", status)
+		}
+		if err != nil {
+			return sample{}, err
+		}
+		if start.After(warm) {
+			took = append(took, time.Since(start))
+		}
+	}
+	return oneByOne(took, 0), nil
+}
+
+// besideBusyProcessors measures what the same person feels of a server without a database, when
+// the processors are idle and when another process keeps them all busy. That is what the machine's
+// scheduler takes of any program.
+func (b *bench) besideBusyProcessors(ctx context.Context, i installation, d database) error {
+	idle, err := b.asked(ctx, i, b.floor)
+	if err != nil {
+		return err
+	}
+	itself, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	p := newProcess(ctx, itself, []string{busyVariable + "=yes"})
+	if err := p.Start(); err != nil {
+		return err
+	}
+	busy, err := b.asked(ctx, i, b.floor)
+	if err := errors.Join(err, p.terminate()); err != nil {
+		return err
+	}
+	b.result("GET without a database beside busy processors (floor: idle)", d, "requests/s", figure{tocsin: busy, floor: idle, peak: b.floor.peak()})
+	b.say("  without a database: %s idle, %s beside busy processors, %.1f times", idle.p99, busy.p99, float64(busy.p99)/float64(idle.p99))
+	return nil
+}
+
+// keepBusy keeps every processor busy until the process is killed.
+func keepBusy() {
+	for range runtime.NumCPU() - 1 {
+		go spin()
+	}
+	spin()
+}
+
+func spin() {
+	var sum [sha256.Size]byte
+	for {
+		sum = sha256.Sum256(sum[:])
+	}
 }
