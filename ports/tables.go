@@ -40,9 +40,12 @@ type Tables interface {
 	Tables() []Table
 	// Leaves reports whether a table of this name is left out, which Tables does not return.
 	Leaves(table string) bool
-	// Page returns rows in the order of the key, at most limit after the one with the given key;
-	// nil: from the first on.
-	Page(ctx context.Context, t Table, after []any, limit int) ([][]any, error)
+	// Read calls do for each row in the order of the key, from the one after the given key on; nil:
+	// from the first on. The rows of a part come in any order, and all of them: after is nil. do
+	// must not ask this unit of work for anything.
+	Read(ctx context.Context, t Table, after []any, do func(row []any) error) error
+	// Exceeds reports whether a table has more than n rows.
+	Exceeds(ctx context.Context, t Table, n int) (bool, error)
 	// Find returns the rows that have one of these values in a column.
 	Find(ctx context.Context, t Table, column string, values []any) ([][]any, error)
 	// Insert adds rows.

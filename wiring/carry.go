@@ -64,23 +64,30 @@ func (r root) backup(ctx context.Context, flags *pflag.FlagSet, file string, wit
 // errOtherSchema says that a destination is, or was, an installation of another version.
 var errOtherSchema = fault.New(fault.Invalid, "the database has the schema of another version of this program, and was not changed; a copy needs an empty database")
 
-// makeSchema makes the schema in a database that has none, or goes on where it was interrupted. It
-// upgrades no installation that somebody has used.
-func makeSchema(ctx context.Context, store *gormstore.Store) error {
+// blank reports whether a database has no schema, or a part of one in which nobody has left
+// anything; errOtherSchema.
+func blank(ctx context.Context, store *gormstore.Store) (bool, error) {
 	all, err := store.Status(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	missing := func(m gormstore.Migration) bool { return m.Applied.IsZero() }
 	applied := func(m gormstore.Migration) bool { return !missing(m) }
-	if slices.ContainsFunc(all, applied) && slices.ContainsFunc(all, missing) {
-		unused, err := backup.Unused(ctx, store)
-		if err != nil {
-			return err
-		}
-		if !unused {
-			return errOtherSchema
-		}
+	if !slices.ContainsFunc(all, missing) || !slices.ContainsFunc(all, applied) {
+		return !slices.ContainsFunc(all, applied), nil
+	}
+	unused, err := backup.Unused(ctx, store)
+	if err == nil && !unused {
+		err = errOtherSchema
+	}
+	return unused, err
+}
+
+// makeSchema makes the schema in a database that has none, or goes on where it was interrupted. It
+// upgrades no installation that somebody has used.
+func makeSchema(ctx context.Context, store *gormstore.Store) error {
+	if _, err := blank(ctx, store); err != nil {
+		return err
 	}
 	return store.Migrate(ctx)
 }
@@ -130,17 +137,32 @@ func (r root) copy(ctx context.Context, flags *pflag.FlagSet, what cli.Copying) 
 	if c.Database, err = configs.ParseDatabase(what.To); err != nil {
 		return done, err
 	}
-	target, err := gormstore.Connect(ctx, storeConfig(c, systemClock{}, log))
+	options := backup.Options{By: what.By, Now: systemClock{}.Now(), Restart: what.Restart}
+	config = storeConfig(c, systemClock{}, log)
+	config.MustExist = what.DryRun
+	target, err := gormstore.Connect(ctx, config)
+	if what.DryRun && errors.Is(err, gormstore.ErrNoFile) {
+		return backup.CountOrganization(ctx, source, what.Organization, options)
+	}
 	if err != nil {
 		return done, fmt.Errorf("the destination: %w", err)
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
+	if what.DryRun {
+		empty, err := blank(ctx, target)
+		if err != nil {
+			return done, fmt.Errorf("the destination: %w", err)
+		}
+		if empty {
+			return backup.CountOrganization(ctx, source, what.Organization, options)
+		}
+		return backup.CopyOrganization(ctx, source, target, what.Organization, true, options)
+	}
 	if err := makeSchema(ctx, target); err != nil && !errors.Is(err, ports.ErrIncomplete) {
 		return done, fmt.Errorf("the destination: %w", err)
 	}
-	options := backup.Options{By: what.By, Now: systemClock{}.Now(), Restart: what.Restart}
 	if what.Organization != "" {
-		return backup.CopyOrganization(ctx, source, target, what.Organization, what.DryRun, options)
+		return backup.CopyOrganization(ctx, source, target, what.Organization, false, options)
 	}
 	return backup.Copy(ctx, source, target, options)
 }

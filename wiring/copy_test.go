@@ -3,8 +3,10 @@ package wiring_test
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -187,6 +189,31 @@ func TestASourceThatIsNotThereIsNotMade(t *testing.T) {
 	assert.Empty(t, left, "neither a copy nor its key")
 }
 
+// tablesIn are the tables of a database, which need not be there.
+func tablesIn(t *testing.T, url string) (all []string) {
+	t.Helper()
+	driver, source, question := "pgx", url, "SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = current_schema()"
+	if file, is := strings.CutPrefix(url, "sqlite:"); is {
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		driver, source, question = "sqlite3", file, "SELECT name FROM sqlite_master"
+	}
+	db, err := sql.Open(driver, source)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, db.Close()) }()
+	rows, err := db.QueryContext(t.Context(), question)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, rows.Close()) }()
+	for rows.Next() {
+		var table string
+		require.NoError(t, rows.Scan(&table))
+		all = append(all, table)
+	}
+	require.NoError(t, rows.Err())
+	return all
+}
+
 func TestOneOrganizationMovesToTheOtherDatabase(t *testing.T) {
 	t.Parallel()
 	for name, to := range map[string][2]func(*testing.T) *installation{
@@ -214,6 +241,7 @@ func TestOneOrganizationMovesToTheOtherDatabase(t *testing.T) {
 			require.Contains(t, log, "project")
 			tried := from.still(t, "--organization", "acme", "--to", into.database(), "--dry-run")
 			assert.Contains(t, tried, "would be copied; nothing was")
+			assert.Empty(t, tablesIn(t, into.database()), "a dry run makes no schema")
 			copied := from.still(t, "--organization", "acme", "--to", into.database())
 			assert.Equal(t, rowsOf(tried), rowsOf(copied))
 			assert.Contains(t, copied, "the copy is held until `tocsin release`")

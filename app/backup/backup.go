@@ -33,19 +33,50 @@ const (
 )
 
 var (
-	// pageSize is how many rows are read at once.
+	// pageSize is how many rows are written at once at most.
 	pageSize = 2_000
-	// bytesPageSize is how many of a table that has a column of bytes: those of import_pieces take
-	// 256 KiB each, and three pages are in memory at once.
-	bytesPageSize = 50
+	// pageBytes is how many bytes of texts and the like these have at most, unless it is one row.
+	// Three pages are in memory at once.
+	pageBytes = 4 << 20
 )
 
-// pageOf is how many rows of a table are read or written at once.
-func pageOf(t ports.Table) int {
-	if slices.ContainsFunc(t.Columns, func(c ports.Column) bool { return c.Kind == ports.KindBytes }) {
-		return bytesPageSize
+// pager collects rows until there are enough of them.
+type pager struct {
+	rows  [][]any
+	bytes int
+	do    func(rows [][]any) error
+}
+
+func (p *pager) add(row []any) error {
+	size := 0
+	for _, v := range row {
+		switch known := v.(type) {
+		case string:
+			size += len(known)
+		case []byte:
+			size += len(known)
+		}
 	}
-	return pageSize
+	if len(p.rows) > 0 && p.bytes+size > pageBytes {
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	p.rows, p.bytes = append(p.rows, row), p.bytes+size
+	if len(p.rows) < pageSize {
+		return nil
+	}
+	return p.flush()
+}
+
+// flush hands out the rows that are there.
+func (p *pager) flush() error {
+	if len(p.rows) == 0 {
+		return nil
+	}
+	rows := p.rows
+	p.rows, p.bytes = nil, 0
+	return p.do(rows)
 }
 
 // Lines takes the lines of a copy.
@@ -186,24 +217,17 @@ func writeTable(ctx context.Context, from ports.Tables, t ports.Table, to Lines)
 
 // each goes through a table, a page at a time, from the row after a key on; nil: the first one.
 func each(ctx context.Context, from ports.Tables, t ports.Table, after []any, do func(rows [][]any) error) error {
-	size := pageOf(t)
-	for {
+	p := pager{do: do}
+	err := from.Read(ctx, t, after, func(row []any) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		rows, err := from.Page(ctx, t, after, size)
-		if err != nil {
-			return err
-		}
-		if err := do(rows); err != nil || len(rows) < size {
-			return err
-		}
-		last := rows[len(rows)-1]
-		after = make([]any, len(t.Key))
-		for i, k := range t.Key {
-			after[i] = last[k]
-		}
+		return p.add(row)
+	})
+	if err != nil {
+		return err
 	}
+	return p.flush()
 }
 
 func write(to Lines, v any) error {
@@ -312,11 +336,11 @@ func untouched(ctx context.Context, tables ports.Tables) error {
 		if !tells {
 			continue
 		}
-		rows, err := tables.Page(ctx, t, nil, most+1)
+		more, err := tables.Exceeds(ctx, t, most)
 		if err != nil {
 			return err
 		}
-		if len(rows) > most {
+		if more {
 			return ErrNotEmpty.With("the database is not empty: there are %s; a copy is restored into an empty database only", t.Name)
 		}
 	}

@@ -192,9 +192,6 @@ func (c *copying) table(ctx context.Context, source ports.Tables, t ports.Table,
 		if p.err != nil {
 			return sum{}, p.err
 		}
-		if len(p.rows) == 0 {
-			continue
-		}
 		if err := c.write(ctx, t, p.rows); err != nil {
 			return sum{}, err
 		}

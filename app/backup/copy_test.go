@@ -3,6 +3,8 @@ package backup_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,11 +88,11 @@ type tampered struct {
 
 func (t tampered) Sending(context.Context) (int64, error) { return t.by.sending, nil }
 
-func (t tampered) Page(ctx context.Context, table ports.Table, after []any, limit int) ([][]any, error) {
+func (t tampered) Read(ctx context.Context, table ports.Table, after []any, do func([]any) error) error {
 	if table.Name == "audit_entries" && t.by.read != nil {
-		return nil, t.by.read
+		return t.by.read
 	}
-	return t.rows.Page(ctx, table, after, limit)
+	return t.rows.Read(ctx, table, after, do)
 }
 
 func (t tampered) Insert(ctx context.Context, table ports.Table, rows [][]any) error {
@@ -136,14 +138,10 @@ func TestACopyThatFailsCanBeBegunAgain(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// paging notes how many rows are read and written at once.
+// paging notes how many rows, and how many bytes of texts and the like, are written at once.
 type paging struct {
 	ports.Carrier
-	read, written map[string]int
-}
-
-func (c paging) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
-	return c.Carrier.ReadTables(ctx, func(t ports.Tables, tx ports.Tx) error { return fn(paged{t, c}, tx) })
+	rows, bytes *int
 }
 
 func (c paging) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
@@ -155,28 +153,55 @@ type paged struct {
 	by paging
 }
 
-func (p paged) Page(ctx context.Context, t ports.Table, after []any, limit int) ([][]any, error) {
-	p.by.read[t.Name] = max(p.by.read[t.Name], limit)
-	return p.rows.Page(ctx, t, after, limit)
-}
-
 func (p paged) Insert(ctx context.Context, t ports.Table, some [][]any) error {
-	p.by.written[t.Name] = max(p.by.written[t.Name], len(some))
+	var size int
+	for _, row := range some {
+		for _, v := range row {
+			switch known := v.(type) {
+			case string:
+				size += len(known)
+			case []byte:
+				size += len(known)
+			}
+		}
+	}
+	*p.by.rows = max(*p.by.rows, len(some))
+	if len(some) > 1 {
+		*p.by.bytes = max(*p.by.bytes, size)
+	}
 	return p.rows.Insert(ctx, t, some)
 }
 
-func TestFewRowsWithBytesAreInMemoryAtOnce(t *testing.T) {
+func TestAPageIsBoundByRowsAndByBytes(t *testing.T) {
 	t.Parallel()
 	s := peopled(t, memory(t))
-	from := paging{s, map[string]int{}, map[string]int{}}
+	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
+		for _, size := range []int{10, 500, 500, 2_000, 10, 900} {
+			if err := tx.Audit().Record(t.Context(), audit.Entry{At: noon, Action: audit.LogExported, Object: strings.Repeat("a", size)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 	var c text
-	_, err := backup.Write(t.Context(), from, "1.2.3", noon, &c)
+	done, err := backup.Write(t.Context(), s, "1.2.3", noon, &c)
 	require.NoError(t, err)
-	assert.Equal(t, 3, from.read["members"])
-	assert.Equal(t, 2, from.read["import_pieces"])
-	to := paging{memory(t), map[string]int{}, map[string]int{}}
-	require.NoError(t, restore(t.Context(), to, &c))
-	assert.Equal(t, 3, to.written["members"])
+	for name, fill := range map[string]func(ports.Carrier) error{
+		"Restore": func(to ports.Carrier) error { return restore(t.Context(), to, &text{lines: c.lines}) },
+		"Copy": func(to ports.Carrier) error {
+			_, err := copied(t.Context(), s, to)
+			return err
+		},
+	} {
+		var rows, bytes int
+		to := memory(t)
+		require.NoError(t, fill(paging{to, &rows, &bytes}), name)
+		assert.Equal(t, backup.PageSize, rows, name)
+		assert.Greater(t, bytes, backup.PageBytes/2, name)
+		assert.LessOrEqual(t, bytes, backup.PageBytes, name)
+		entries := done.Tables[slices.IndexFunc(done.Tables, func(c backup.Counted) bool { return c.Table == "audit_entries" })]
+		assert.Equal(t, entries.Rows+1, content(t, to)["audit_entries"].Rows, name)
+	}
 }
 
 // switching is a source whose state changes once it was read.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
@@ -19,6 +20,7 @@ import (
 var (
 	ErrNotHeld = fault.New(fault.Invalid, "is not held; `tocsin serve --hold` holds it, so that nothing is sent twice")
 	ErrTaken   = fault.New(fault.Invalid, "the destination has others of the same number or name; nothing was copied")
+	ErrImports = fault.New(fault.Invalid, "the organization has an import that is under way, which would go on at both sides; nothing was copied")
 )
 
 const (
@@ -103,6 +105,23 @@ func CopyOrganization(ctx context.Context, from, to ports.Carrier, slug string, 
 	return done, err
 }
 
+// CountOrganization is a dry run for a destination that has no schema yet: nothing can be in the
+// way there, and nothing is written.
+func CountOrganization(ctx context.Context, from ports.Carrier, slug string, o Options) (Summary, error) {
+	if _, err := from.Version(ctx); err != nil {
+		return Summary{}, fmt.Errorf("the source: %w", err)
+	}
+	var m moving
+	err := from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
+		m = moving{dry: true}
+		return m.read(ctx, source, tx, slug, o)
+	})
+	if err == nil {
+		err = stayed(ctx, from, m.since)
+	}
+	return Summary{Taken: o.Now, Tables: m.tables}, err
+}
+
 // holdUnused holds a destination that nobody has used, in a unit of work of its own, once nothing
 // is in the way at the source. An instance that serves it may still believe that it sends messages.
 func holdUnused(ctx context.Context, from, to ports.Carrier, slug string, now time.Time) error {
@@ -166,7 +185,7 @@ func gone(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time) 
 
 // moving is an organization on its way.
 type moving struct {
-	to           ports.Tables
+	to           ports.Tables // nil: there is no schema yet
 	dry          bool
 	organization int64
 	since        time.Time // when the source became read-only
@@ -176,6 +195,24 @@ type moving struct {
 
 // fill copies an organization, and compares what is there with what was read.
 func (m *moving) fill(ctx context.Context, source ports.Tables, tx ports.Tx, slug string, o Options) error {
+	if err := m.read(ctx, source, tx, slug, o); err != nil {
+		return err
+	}
+	there := m.to.PartOf(m.organization)
+	for i, t := range there.Tables() {
+		var written sum
+		if err := each(ctx, there, t, nil, written.take); err != nil {
+			return err
+		}
+		if read := m.tables[i]; read != (Counted{t.Name, written.rows, written.String()}) {
+			return fmt.Errorf("%s: %d rows were read and %d are there, or their sums differ; nothing was copied", t.Name, read.Rows, written.rows)
+		}
+	}
+	return nil
+}
+
+// read goes through what an organization has, and adds it to the destination, if there is one.
+func (m *moving) read(ctx context.Context, source ports.Tables, tx ports.Tx, slug string, o Options) error {
 	var err error
 	if m.since, err = gone(ctx, source, tx, o.Now); err != nil {
 		return err
@@ -185,10 +222,10 @@ func (m *moving) fill(ctx context.Context, source ports.Tables, tx ports.Tx, slu
 		return err
 	}
 	m.organization = organization
-	reads := make([]sum, len(part.Tables()))
-	for i, t := range part.Tables() {
+	for _, t := range part.Tables() {
+		var read sum
 		err := each(ctx, part, t, nil, func(rows [][]any) error {
-			return errors.Join(reads[i].take(rows), m.add(ctx, t, rows))
+			return errors.Join(read.take(rows), m.add(ctx, t, rows))
 		})
 		if err == nil && len(m.taken) > 0 {
 			err = ErrTaken.With("the destination knows other people by the name or the number of %d, such as %s; nothing was copied",
@@ -200,17 +237,7 @@ func (m *moving) fill(ctx context.Context, source ports.Tables, tx ports.Tx, slu
 		if err != nil {
 			return err
 		}
-		m.tables = append(m.tables, Counted{t.Name, reads[i].rows, reads[i].String()})
-	}
-	there := m.to.PartOf(organization)
-	for i, t := range part.Tables() {
-		var written sum
-		if err := each(ctx, there, t, nil, written.take); err != nil {
-			return err
-		}
-		if written != reads[i] {
-			return fmt.Errorf("%s: %d rows were read and %d are there, or their sums differ; nothing was copied", t.Name, reads[i].rows, written.rows)
-		}
+		m.tables = append(m.tables, Counted{t.Name, read.rows, read.String()})
 	}
 	return nil
 }
@@ -228,10 +255,15 @@ func (m *moving) number(ctx context.Context, source ports.Tables, t ports.Table)
 	return m.to.SetLast(ctx, t, max(ours, theirs)+apart)
 }
 
-// add adds rows to a table; ErrTaken.
+// add adds rows to a table; ErrTaken, ErrImports.
 func (m *moving) add(ctx context.Context, t ports.Table, rows [][]any) (err error) {
+	if t.Name == "imports" {
+		if err := over(t, rows); err != nil {
+			return err
+		}
+	}
 	switch {
-	case len(rows) == 0:
+	case m.to == nil:
 		return nil
 	case t.Name == "users":
 		rows, err = m.strangers(ctx, t, rows)
@@ -245,6 +277,18 @@ func (m *moving) add(ctx context.Context, t ports.Table, rows [][]any) (err erro
 		return err
 	}
 	return m.to.Insert(ctx, t, rows)
+}
+
+// over returns ErrImports when an instance works at one of these imports, or would.
+func over(t ports.Table, rows [][]any) error {
+	id, state := place(t, "id"), place(t, "state")
+	for _, row := range rows {
+		if is := imports.State(fmt.Sprint(row[state])); is.Working() {
+			return ErrImports.With("the import %v of the organization is under way (%s), and would go on at both sides: `tocsin maintenance off`, wait for its end or "+
+				"cancel it, and begin again; nothing was copied", row[id], is)
+		}
+	}
+	return nil
 }
 
 // free returns ErrTaken when the destination has others with these values in a column.

@@ -13,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/app/backup"
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
@@ -60,15 +61,14 @@ func numbers(t *testing.T, s *gormstore.Store, slug string) (all map[string]user
 			if table.Name != "members" {
 				continue
 			}
-			page, err := part.Page(t.Context(), table, nil, 1_000)
-			require.NoError(t, err)
-			for _, row := range page {
+			require.NoError(t, part.Read(t.Context(), table, nil, func(row []any) error {
 				member := map[string]any{}
 				for i, c := range table.Columns {
 					member[c.Name] = row[i]
 				}
 				all[fmt.Sprint(member["username"])] = users.MemberID(member["id"].(int64)) //nolint:forcetypeassert // A number.
-			}
+				return nil
+			}))
 		}
 		return nil
 	}))
@@ -93,8 +93,11 @@ func TestOneOrganizationIsCopied(t *testing.T) {
 			assert.Zero(t, stateOf(t, into), "whatever is in the way at the source, the destination stays as it is")
 
 			before := content(t, into)
+			counted, err := backup.CountOrganization(t.Context(), from, "acme", backup.Options{Now: noon.Add(time.Hour)})
+			require.NoError(t, err)
 			tried, err := backup.CopyOrganization(t.Context(), from, into, "acme", true, backup.Options{Now: noon.Add(time.Hour)})
 			require.NoError(t, err)
+			assert.Equal(t, counted, tried, "without a destination")
 			assert.Equal(t, before, content(t, into), "a dry run writes nothing")
 			assert.Zero(t, stateOf(t, into), "and holds nothing")
 			hold(t, from, into, "acme")
@@ -202,4 +205,42 @@ func TestPeopleOfTheSameNameAreRefused(t *testing.T) {
 	require.ErrorIs(t, err, backup.ErrTaken)
 	require.ErrorContains(t, err, "5@example.org")
 	assert.Equal(t, before, content(t, into))
+}
+
+func TestAnOrganizationWhoseImportIsUnderWayIsNotCopied(t *testing.T) {
+	t.Parallel()
+	from, into := peopled(t, memory(t)), memory(t)
+	state(t, into, installation.State{Held: noon})
+	before := content(t, into)
+	for is, way := range map[imports.State]error{imports.Checking: backup.ErrImports, imports.Running: backup.ErrImports, imports.Undoing: backup.ErrImports, imports.Checked: nil} {
+		var job imports.Job
+		state(t, from, installation.State{})
+		require.NoError(t, from.Update(t.Context(), func(tx ports.Tx) error {
+			org, err := tx.Orgs().BySlug(t.Context(), "acme")
+			require.NoError(t, err)
+			job = imports.NewJob(org.ID, "people.csv", "", orgs.Group{}, audit.Actor{}, noon)
+			job.State = is
+			job, err = tx.Imports().Create(t.Context(), job)
+			return err
+		}))
+		state(t, from, installation.State{Held: noon, ReadOnly: noon})
+		for name, copying := range map[string]func() (backup.Summary, error){
+			"count": func() (backup.Summary, error) {
+				return backup.CountOrganization(t.Context(), from, "acme", backup.Options{Now: noon.Add(time.Hour)})
+			},
+			"dry run": func() (backup.Summary, error) {
+				return backup.CopyOrganization(t.Context(), from, into, "acme", true, backup.Options{Now: noon.Add(time.Hour)})
+			},
+		} {
+			_, err := copying()
+			require.ErrorIs(t, err, way, "%s, %s", is, name)
+		}
+		if way != nil {
+			_, err := copyOrganization(t.Context(), from, into, "acme")
+			require.ErrorIs(t, err, way)
+			require.ErrorContains(t, err, fmt.Sprintf("the import %d of the organization is under way (%s)", job.ID, is))
+		}
+		assert.Equal(t, before, content(t, into))
+		require.NoError(t, from.Update(t.Context(), func(tx ports.Tx) error { return tx.Imports().Remove(t.Context(), job.ID) }))
+	}
 }

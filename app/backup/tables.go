@@ -23,27 +23,21 @@ func readTable(ctx context.Context, to ports.Tables, b begin, from Source) (Coun
 		return Counted{}, ErrSchema.With("the copy has other columns of %s than the database", b.Table)
 	}
 	t := to.Tables()[n]
-	var waiting [][]any
-	flush := func() error {
-		if err := ctx.Err(); err != nil || len(waiting) == 0 {
+	p := pager{do: func(rows [][]any) error {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := to.Insert(ctx, t, waiting)
-		waiting = waiting[:0]
-		return err
-	}
+		return to.Insert(ctx, t, rows)
+	}}
 	counted, err := rowsOf(t.Name, from, func(line []byte) error {
 		row, err := decode(line, t)
 		if err != nil {
 			return fmt.Errorf("%w: %s: %w", ErrDamaged, t.Name, err)
 		}
-		if waiting = append(waiting, row); len(waiting) == pageOf(t) {
-			return flush()
-		}
-		return nil
+		return p.add(row)
 	})
 	if err == nil {
-		err = flush()
+		err = p.flush()
 	}
 	if err != nil {
 		return Counted{}, err

@@ -1,8 +1,10 @@
 package rows
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tocsin/tocsin/ports"
@@ -16,15 +18,14 @@ type way struct {
 	where  string // which rows go this way; empty: all
 }
 
-// belongs are the tables of which rows are of an organization, with the ways there. Every table is
-// here, in stays or in left.
+// belongs are the tables of which rows are of an organization, with the ways there; the column of a
+// way begins an index. No row is at the end of two ways. Every table is here, in stays or in left.
 var belongs = map[string][]way{
 	"organizations": {{column: "id"}},
 
 	"addresses":          {{column: "organization_id"}},
 	"api_keys":           {{column: "organization_id"}},
 	"applications":       {{column: "organization_id"}},
-	"assignments":        {{column: "organization_id"}},
 	"audit_entries":      {{column: "organization_id"}},
 	"channels":           {{column: "organization_id"}},
 	"distribution_lists": {{column: "organization_id"}},
@@ -34,10 +35,13 @@ var belongs = map[string][]way{
 	"mailbox_messages":   {{column: "organization_id"}},
 	"member_groups":      {{column: "organization_id"}},
 	"members":            {{column: "organization_id"}},
-	"occurrence_tallies": {{column: "organization_id"}},
-	"occurrences":        {{column: "organization_id"}},
 	"problem_snoozes":    {{column: "organization_id"}},
 	"projects":           {{column: "organization_id"}},
+
+	// These have the number of their organization, too, and no index that begins with it.
+	"assignments":        {{column: "address_id", parent: "addresses"}},
+	"occurrence_tallies": {{column: "occurrence_id", parent: "occurrences"}},
+	"occurrences":        {{column: "application_id", parent: "applications"}},
 
 	"application_locks":       {{column: "member_id", parent: "members"}},
 	"application_memberships": {{column: "member_id", parent: "members"}},
@@ -84,30 +88,72 @@ func (r *Rows) Part(organization int64) *Rows {
 	return part
 }
 
-// condition says which rows of a table are of the organization, under the name by which a query
-// calls the table.
-func (r *Rows) condition(table, alias string) (string, error) {
+// step is a table on the way down from an organization.
+type step struct {
+	table string
+	way
+}
+
+// descents are the ways from an organization down to a table.
+func descents(table string) (all [][]step, err error) {
 	ways, known := belongs[table]
 	if !known {
-		return "", fmt.Errorf("nobody knows to whom the rows of %s belong", table)
+		return nil, fmt.Errorf("nobody knows to whom the rows of %s belong", table)
 	}
-	some := make([]string, len(ways))
-	for i, w := range ways {
-		some[i] = fmt.Sprintf("%s.%s = %d", alias, quoted(w.column), r.organization)
+	for _, w := range ways {
+		above := [][]step{nil}
 		if w.parent != "" {
-			parent, key := alias+"p", "id"
-			if w.key != "" {
-				key = w.key
+			if above, err = descents(w.parent); err != nil {
+				return nil, err
 			}
-			above, err := r.condition(w.parent, parent)
-			if err != nil {
-				return "", err
-			}
-			some[i] = fmt.Sprintf("EXISTS (SELECT 1 FROM %s %s WHERE %s.%s = %s.%s AND %s)", quoted(w.parent), parent, parent, quoted(key), alias, quoted(w.column), above)
 		}
-		if w.where != "" {
-			some[i] = "(" + alias + "." + w.where + " AND " + some[i] + ")"
+		for _, steps := range above {
+			all = append(all, append(slices.Clone(steps), step{table, w}))
 		}
 	}
-	return "(" + strings.Join(some, " OR ") + ")", nil
+	return all, nil
+}
+
+// statements read the rows of a table that are of the organization, one statement for each way
+// there. Each begins at the organization and goes down from table to table by their indexes, so
+// that what others have costs nothing.
+func (r *Rows) statements(t ports.Table) (all []string, err error) {
+	ways, err := descents(t.Name)
+	for _, steps := range ways {
+		all = append(all, selected(t)+" FROM "+r.joined(steps))
+	}
+	return all, err
+}
+
+// joined are the tables of a descent, joined in this order whatever the database believes to be
+// cheaper. The last one is called t.
+func (r *Rows) joined(steps []step) string {
+	var tables, conditions []string
+	for i, s := range steps {
+		name, value := "t", strconv.FormatInt(r.organization, 10)
+		if below := len(steps) - 1 - i; below > 0 {
+			name = "p" + strconv.Itoa(below)
+		}
+		if i > 0 {
+			value = "p" + strconv.Itoa(len(steps)-i) + "." + quoted(cmp.Or(s.key, "id"))
+		}
+		condition := quoted(s.column) + " = " + value
+		if !r.postgres {
+			condition = name + "." + condition
+		}
+		if s.where != "" {
+			condition += " AND " + s.where
+		}
+		if r.postgres { // An OFFSET keeps the order.
+			tables = append(tables, "LATERAL (SELECT * FROM "+quoted(s.table)+" WHERE "+condition+" OFFSET 0) "+name)
+		} else {
+			tables = append(tables, quoted(s.table)+" "+name)
+			conditions = append(conditions, condition)
+		}
+	}
+	from := strings.Join(tables, " CROSS JOIN ")
+	if len(conditions) > 0 {
+		from += " WHERE " + strings.Join(conditions, " AND ")
+	}
+	return from
 }

@@ -50,8 +50,11 @@ func TestEveryTableBelongsSomewhere(t *testing.T) {
 	part := r.Part(1)
 	assert.Len(t, part.Tables(), len(ofOrganization))
 	for _, table := range part.Tables() {
-		page, err := part.Page(t.Context(), table, nil, 10)
-		require.NoError(t, err, table.Name)
-		assert.LessOrEqual(t, len(page), 1, table.Name)
+		found := 0
+		require.NoError(t, part.Read(t.Context(), table, nil, func([]any) error {
+			found++
+			return nil
+		}), table.Name)
+		assert.LessOrEqual(t, found, 1, table.Name)
 	}
 }

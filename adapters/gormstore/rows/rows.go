@@ -105,8 +105,16 @@ func columnsOf(t ports.Table) []string {
 	return names
 }
 
-// Page returns rows in the order of the key.
-func (r *Rows) Page(ctx context.Context, t ports.Table, after []any, limit int) (page [][]any, err error) {
+// Read calls do for each row, in the order of the key unless they are those of one organization. It
+// keeps none of them in memory.
+func (r *Rows) Read(ctx context.Context, t ports.Table, after []any, do func(row []any) error) error {
+	if r.organization != 0 {
+		statements, err := r.statements(t)
+		for _, statement := range statements {
+			err = errors.Join(err, r.read(ctx, t, statement, nil, do))
+		}
+		return err
+	}
 	key, parameters := make([]string, len(t.Key)), make([]string, len(after))
 	for i, k := range t.Key {
 		key[i] = quoted(t.Columns[k].Name)
@@ -114,18 +122,17 @@ func (r *Rows) Page(ctx context.Context, t ports.Table, after []any, limit int) 
 	for i := range after {
 		parameters[i] = r.parameter(i + 1)
 	}
-	conditions := []string{"TRUE"}
+	condition := "TRUE"
 	if len(after) > 0 {
-		conditions = append(conditions, "("+strings.Join(key, ", ")+") > ("+strings.Join(parameters, ", ")+")")
+		condition = "(" + strings.Join(key, ", ") + ") > (" + strings.Join(parameters, ", ") + ")"
 	}
-	if r.organization != 0 {
-		theirs, err := r.condition(t.Name, "t")
-		if err != nil {
-			return nil, err
-		}
-		conditions = append(conditions, theirs)
-	}
-	return r.read(ctx, t, strings.Join(conditions, " AND ")+" ORDER BY "+strings.Join(key, ", ")+" LIMIT "+strconv.Itoa(limit), after)
+	return r.read(ctx, t, selected(t)+" FROM "+quoted(t.Name)+" t WHERE "+condition+" ORDER BY "+strings.Join(key, ", "), after, do)
+}
+
+// Exceeds reports whether a table has more than n rows.
+func (r *Rows) Exceeds(ctx context.Context, t ports.Table, n int) (bool, error) {
+	found, err := r.one(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+quoted(t.Name)+" LIMIT "+strconv.Itoa(n+1)+") AS found")
+	return found > int64(n), err
 }
 
 // Find returns the rows of a table that have one of these values in a column.
@@ -135,41 +142,49 @@ func (r *Rows) Find(ctx context.Context, t ports.Table, column string, values []
 		for i := range some {
 			parameters[i] = r.parameter(i + 1)
 		}
-		found, err := r.read(ctx, t, quoted(column)+" IN ("+strings.Join(parameters, ", ")+")", some)
+		err := r.read(ctx, t, selected(t)+" FROM "+quoted(t.Name)+" t WHERE "+quoted(column)+" IN ("+strings.Join(parameters, ", ")+")", some, func(row []any) error {
+			all = append(all, row)
+			return nil
+		})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, found...)
 	}
 	return all, nil
 }
 
-// read reads rows of a table, t, under a condition.
-func (r *Rows) read(ctx context.Context, t ports.Table, condition string, args []any) (page [][]any, err error) {
-	found, err := r.conn.QueryContext(ctx, "SELECT "+strings.Join(columnsOf(t), ", ")+" FROM "+quoted(t.Name)+" t WHERE "+condition, args...)
+// selected begins a query for the rows of a table, t.
+func selected(t ports.Table) string { return "SELECT t." + strings.Join(columnsOf(t), ", t.") }
+
+// read runs a query for rows of a table.
+func (r *Rows) read(ctx context.Context, t ports.Table, query string, args []any, do func(row []any) error) (err error) {
+	found, err := r.conn.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", t.Name, err)
+		return fmt.Errorf("read %s: %w", t.Name, err)
 	}
 	defer func() { err = errors.Join(err, found.Close()) }()
+	into := make([]any, len(t.Columns))
 	for found.Next() {
-		row, into := make([]any, len(t.Columns)), make([]any, len(t.Columns))
+		row := make([]any, len(t.Columns))
 		for i := range row {
 			into[i] = &row[i]
 		}
 		if err := found.Scan(into...); err != nil {
-			return nil, fmt.Errorf("read %s: %w", t.Name, err)
+			return fmt.Errorf("read %s: %w", t.Name, err)
 		}
 		for i, c := range t.Columns {
 			if row[i] == nil {
 				continue
 			}
 			if row[i], err = value(row[i], c.Kind); err != nil {
-				return nil, fmt.Errorf("read %s.%s: %w", t.Name, c.Name, err)
+				return fmt.Errorf("read %s.%s: %w", t.Name, c.Name, err)
 			}
 		}
-		page = append(page, row)
+		if err := do(row); err != nil {
+			return err
+		}
 	}
-	return page, found.Err()
+	return found.Err()
 }
 
 // value is what a driver read, as its column's kind has it.
