@@ -206,18 +206,9 @@ func (t tx) divert(ctx context.Context, now *turns, from channels.ID, to []chann
 // shift fills in by how much turns change that go from one channel to others: what was at the front
 // of one when they began to go will be at the front of the other.
 func (t tx) shift(ctx context.Context, now *turns, from channels.ID, p events.Priority, project orgs.ProjectID, to []providerRow) error {
-	front := func(c channels.ID) (turn int64, err error) {
-		return turn, t.db(ctx).Raw(`SELECT COALESCE((SELECT turn FROM deliveries WHERE channel_id = ? AND priority = ? AND project_id = ? AND turn IS NOT NULL
-			ORDER BY channel_id, priority, project_id, turn, id LIMIT 1), 0)`, c, p, project).Scan(&turn).Error
-	}
 	for i := range to {
 		by, err := now.shiftOf(shiftKey{from, to[i].Provider, p, project}, t.now(), func() (int64, error) {
-			left, err := front(from)
-			if err != nil {
-				return 0, err
-			}
-			there, err := front(to[i].Provider)
-			return there - left, err
+			return t.ahead(ctx, from, to[i].Provider, classRow{p, project})
 		})
 		if err != nil {
 			return err
@@ -227,12 +218,31 @@ func (t tx) shift(ctx context.Context, now *turns, from channels.ID, p events.Pr
 	return nil
 }
 
+// ahead is how much higher the turn of what goes next is on one channel than on another.
+func (t tx) ahead(ctx context.Context, from, to channels.ID, of classRow) (by int64, err error) {
+	front := func(c channels.ID) (turn int64, err error) {
+		return turn, t.db(ctx).Raw(`SELECT COALESCE((SELECT turn FROM deliveries WHERE channel_id = ? AND priority = ? AND project_id = ? AND turn IS NOT NULL
+			ORDER BY channel_id, priority, project_id, turn, id LIMIT 1), 0)`, c, of.Priority, of.ProjectID).Scan(&turn).Error
+	}
+	left, err := front(from)
+	if err != nil {
+		return 0, err
+	}
+	there, err := front(to)
+	return there - left, err
+}
+
 // move gives the deliveries that a query selects to others.
 func (t tx) move(ctx context.Context, to []providerRow, query string, p map[string]any) (int, error) {
 	ids, err := rowsOf[deliveries.ID](t.db(ctx).Raw(query+t.dialect.skipLocked(), p))
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
+	return t.moveThese(ctx, to, ids)
+}
+
+// moveThese gives deliveries that are locked to others.
+func (t tx) moveThese(ctx context.Context, to []providerRow, ids []deliveries.ID) (int, error) {
 	return affected(t.db(ctx).Exec(`UPDATE deliveries SET channel_id = v.provider, turn = deliveries.turn + v.shift, why = v.because,
 			moved_from = deliveries.channel_id, named_channel_id = COALESCE(deliveries.named_channel_id, deliveries.channel_id), unsure = FALSE, owner = ''
 		FROM (@providers ) AS v WHERE deliveries.id @ids AND `+drawn("deliveries.id", "deliveries.id"),

@@ -67,6 +67,7 @@ type dueDelivery struct {
 	occurrence events.OccurrenceID
 	state      deliveries.State
 	named      channels.ID // that its address is assigned to
+	class      classRow    // of what waits for its first attempt
 }
 
 // light returns the first of the deliveries, at least one and as many as deliveries.ClaimBytes

@@ -221,6 +221,11 @@ func (p *post) divertedOnce(t *testing.T, to channels.Channel) {
 	p.trigger(t, nil, nil)
 	_, err := q.Expand(ctx, 100)
 	require.NoError(t, err)
+	to.Weight = 1
+	require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Save(ctx, to) }))
+	gifts, err := q.Relieve(ctx, p.channel.Organization, p.channel.ID, []channels.Offer{{To: to.ID, Room: 1}}, 0)
+	require.NoError(t, err)
+	require.Equal(t, []channels.Gift{{To: to.ID, Count: 1}}, gifts)
 	_, err = q.Divert(ctx, p.channel.Organization, p.channel.ID, channels.OutOfUse, 10)
 	require.NoError(t, err)
 	_, err = q.Pool(ctx, p.channel.Organization, p.channel.ID)

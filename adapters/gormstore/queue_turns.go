@@ -21,6 +21,7 @@ type turns struct {
 	expansions    uint64
 	organizations map[deliveries.Lane]orgs.ID // whose occurrence was expanded last
 	shifts        map[shiftKey]shift
+	gifts         map[channels.ID]deliveries.Turn // of what others take over of what waits for a channel
 }
 
 // shiftKey is a class of a project that moves from a channel to another.
@@ -61,7 +62,7 @@ func (t *turns) shiftOf(k shiftKey, now time.Time, otherwise func() (int64, erro
 
 func newTurns() *turns {
 	return &turns{places: map[channels.ID]deliveries.Turn{}, organizations: map[deliveries.Lane]orgs.ID{},
-		shifts: map[shiftKey]shift{}}
+		shifts: map[shiftKey]shift{}, gifts: map[channels.ID]deliveries.Turn{}}
 }
 
 // of returns the turn on a channel.
@@ -69,6 +70,20 @@ func (t *turns) of(c channels.ID) deliveries.Turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.places[c]
+}
+
+// giftsOf returns the turn of what others take over from a channel.
+func (t *turns) giftsOf(c channels.ID) deliveries.Turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.gifts[c]
+}
+
+// gave keeps the turn of what others take over from a channel.
+func (t *turns) gave(c channels.ID, turn deliveries.Turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.gifts[c] = turn
 }
 
 // take keeps the turn on a channel.
@@ -145,6 +160,9 @@ func (t tx) waiting(ctx context.Context, channel channels.ID) (waiting, error) {
 // has reports whether something of a class is due.
 func (w waiting) has(p events.Priority) bool { return w.returned[p] || len(w.projects[p]) > 0 }
 
+// any reports whether something is due.
+func (w waiting) any() bool { return slices.ContainsFunc(events.Priorities(), w.has) }
+
 // due locks deliveries that are due, by the rule of docs/delivery.md, and returns the turn after
 // them.
 func (t tx) due(ctx context.Context, channel channels.ID, limit int, turn deliveries.Turn) ([]dueDelivery, deliveries.Turn, error) {
@@ -152,6 +170,11 @@ func (t tx) due(ctx context.Context, channel channels.ID, limit int, turn delive
 	if err != nil {
 		return nil, turn, err
 	}
+	return t.dueOfAll(ctx, channel, w, limit, turn)
+}
+
+// dueOfAll locks deliveries of every class that are due.
+func (t tx) dueOfAll(ctx context.Context, channel channels.ID, w waiting, limit int, turn deliveries.Turn) ([]dueDelivery, deliveries.Turn, error) {
 	now := turn
 	found := make([]dueDelivery, 0, limit)
 	for _, p := range events.Priorities() {
@@ -191,6 +214,9 @@ func (t tx) dueOf(
 				ORDER BY channel_id, priority, project_id, turn, id LIMIT @limit `, map[string]any{"channel": channel, "priority": p, "project": project})
 			if err != nil {
 				return nil, turn, err
+			}
+			for i := range some {
+				some[i].class = classRow{p, project}
 			}
 			found = append(found, some...)
 		}

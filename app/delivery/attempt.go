@@ -43,6 +43,9 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 			held.finish(untried(j, until), nil)
 			return
 		case mustWait:
+			if s.limits.Shared && s.targets.full(now) {
+				s.isHeldUp(now)
+			}
 			if _, worth := s.awaitPlaces(ctx); !worth {
 				held.finish(untried(j, now), nil)
 				return
@@ -132,6 +135,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 		held.finish(back, &s.at)
 		return notAsked
 	}
+	s.started.Add(1)
 	began := s.worker.clock.Now()
 	attempting, span := s.beginSpan(ctx, held, in.Occurrence, j)
 	if own := span.Traceparent(); own != "" {

@@ -53,6 +53,7 @@ type fakeQueue struct {
 	taken    int            // of the quota
 	shares   map[channels.ID]map[string]*fakeShare
 	diverted []channels.Why // of calls of Divert
+	relieved int            // deliveries that others took over from one at its limit
 	answered map[channels.ID]channels.Quality
 
 	noReports error             // of ReportOutage and ClearOutage

@@ -48,6 +48,13 @@ func (p *pool) rests(than channels.ID, now time.Time) (wait time.Duration, some 
 	return max(wait, divertPause), some
 }
 
+// offers are what the others may take over, as far as they have room.
+func (p *pool) offers(rooms channels.Rooms, from channels.ID, now time.Time) []channels.Offer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return rooms.Offers(p.members, from, now)
+}
+
 // size is how many channels may take a delivery.
 func (p *pool) size() int {
 	p.mu.Lock()

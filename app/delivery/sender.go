@@ -50,7 +50,10 @@ type sender struct {
 	share      share
 	quota      quota
 
-	begun atomic.Int64 // attempts, since tempo was told of them
+	begun   atomic.Int64   // attempts, since tempo was told of them
+	started atomic.Int64   // attempts at all
+	heldUp  atomic.Int64   // when a message waited for a limit of the channel last, in Unix nanoseconds
+	rooms   channels.Rooms // of the others of the pool; only relieve touches them
 
 	mu      sync.Mutex // guards what follows
 	breaker breaker
@@ -65,7 +68,7 @@ type sender struct {
 }
 
 func newSender(w *Worker, at place) *sender {
-	return &sender{worker: w, at: at, notified: make(chan struct{}, 1), urgent: make(chan struct{}, 1), cache: newRenderCache(w.queue),
+	return &sender{worker: w, at: at, notified: make(chan struct{}, 1), urgent: make(chan struct{}, 1), cache: newRenderCache(w.queue), rooms: channels.Rooms{},
 		share: share{changed: make(chan struct{}, 1)}}
 }
 
@@ -127,8 +130,12 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 			s.begun.Add(1)
 		}
 	})
+	giving, stopGiving := context.WithCancel(ctx)
+	defer stopGiving()
+	attempts.Go(func() { s.relieve(giving) })
 	claimed, err = s.feed(ctx, held, jobs)
 	jobs.close()
+	stopGiving()
 	s.turns.Idle() // Attempts have limits of their own.
 	starting.Wait()
 	for _, j := range s.targets.drop() {
@@ -244,10 +251,19 @@ func (s *sender) claimSize() int {
 	}
 	most := min(max(claimFactor*concurrency, claimLeast), claimMost)
 	size := s.tempo.ahead(min(most, max(2*concurrency, claimHurry)), most)
-	if rate := cmp.Or(s.share.perSecond(s.worker.clock.Now()), s.limits.PerSecond); rate > 0 {
-		size = min(size, max(1, int(rate*s.worker.set.Lease.Seconds()/4)))
+	if rate := s.mayRate(s.worker.clock.Now()); rate > 0 {
+		ahead := s.worker.set.Lease / 4
+		if s.pool.size() > 1 { // Others may take what is not held.
+			ahead = min(ahead, reliefHold)
+		}
+		size = min(size, max(1, int(rate*ahead.Seconds())))
 	}
 	return size
+}
+
+// mayRate is how many messages the channel's limit lets go in a second; 0: it has none.
+func (s *sender) mayRate(now time.Time) float64 {
+	return cmp.Or(s.share.perSecond(now), s.limits.PerSecond)
 }
 
 // room is how many deliveries may be claimed now. A rate limit bounds what is held, not only what

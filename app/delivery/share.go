@@ -154,6 +154,7 @@ func (s *sender) takeSlot(ctx context.Context) bool {
 		now := s.worker.clock.Now()
 		rate := s.share.perSecond(now)
 		if rate <= 0 {
+			s.isHeldUp(now)
 			pace.Pause(ctx, shareInterval, s.share.changed)
 			continue
 		}
@@ -168,6 +169,7 @@ func (s *sender) takeSlot(ctx context.Context) bool {
 			return true
 		}
 		s.mu.Unlock()
+		s.isHeldUp(now)
 		// Another one may take it, and others may have come that want a part.
 		pace.Pause(ctx, min(wait, shareInterval), nil)
 	}

@@ -99,6 +99,13 @@ func (t *targets) tooMany(now time.Time) bool {
 	return t.running > t.most(now)
 }
 
+// full reports whether as many attempts are under way as may be.
+func (t *targets) full(now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.running >= t.most(now)
+}
+
 // offer decides about a delivery. The moment is until when it is put off.
 func (t *targets) offer(name string, j deliveries.Job, now time.Time) (verdict, time.Time) {
 	t.mu.Lock()

@@ -70,6 +70,12 @@ type Queue interface {
 	// goes first, by its class. What a worker holds stays, and so does for DoubtFor what the
 	// provider may have taken. Nothing is moved when no other member works.
 	Divert(ctx context.Context, org orgs.ID, from channels.ID, why channels.Why, limit int) (int, error)
+	// Relieve moves deliveries that wait for their first attempt through a channel of the
+	// organization to those members of its pool that may have them and are idle, and returns how
+	// many each got: at most what it was offered. Those that would be claimed next go, and as many
+	// as keep stay. A member for which something is due is not idle. What was tried before stays,
+	// and so does what a worker holds.
+	Relieve(ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int) ([]channels.Gift, error)
 	// ReportOutage records that a channel does not work on an instance, in place of what that
 	// instance recorded before. The outage of a channel that is gone is ignored, and so are
 	// Outage.Project and Name.

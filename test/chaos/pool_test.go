@@ -7,6 +7,26 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
+// TestPoolAtItsLimit gives four fifths of 2,000 messages to a member of a pool that may send 20 a
+// second. The other one takes over what waits for it: alone it would take 80 seconds.
+func TestPoolAtItsLimit(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, url string) {
+		const crowd, rate = 2_000, 20
+		s := shop{project: "limit", people: crowd, concurrency: 16, rate: rate, sink: newSink(t, time.Millisecond), second: newSink(t, time.Millisecond)}
+		w := newWorld(t, url, nil, s)
+		i := w.serve()
+		o := i.trigger(s)
+		assert.Equal(t, all(map[string]int{"sent": crowd}), i.done(o), "all arrive")
+		assert.Zero(t, s.repeats(t), "each once")
+		first, second := len(s.sink.letters()), len(s.second.letters())
+		assert.Greater(t, second, crowd/2, "the other one took over")
+		assert.Positive(t, first, "while the one at its limit went on")
+		i.stop()
+		t.Logf("%d recipients: %d by the one with %d a second, %d by the other", crowd, first, rate, second)
+	})
+}
+
 // TestPool has two mail servers share the messages of one channel's addresses. One of them dies in
 // the middle, and the other one takes over before the first is back.
 func TestPool(t *testing.T) {

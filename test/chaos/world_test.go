@@ -42,7 +42,7 @@ type shop struct {
 	people      int
 	sink        *sink
 	concurrency int
-	rate        int   // messages a second; 0: no limit
+	rate        int   // messages a second, to the first sink; 0: no limit
 	second      *sink // takes a fifth, by a channel of the same pool; nil: there is none
 }
 
@@ -104,7 +104,7 @@ func (w *world) apply(shops []shop) (lists map[string]int64) {
 		host, port, err := net.SplitHostPort(to.address)
 		require.NoError(w.t, err)
 		settings := object{"host": host, "port": port, "tls": "none", "from": sender(org, project), "concurrency": s.concurrency}
-		if s.rate > 0 {
+		if s.rate > 0 && to != s.second {
 			settings["rate_per_second"] = s.rate
 		}
 		return object{"name": name, "protocol": "EMAIL", "driver": "smtp", "settings": settings}

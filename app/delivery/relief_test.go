@@ -1,0 +1,125 @@
+package delivery_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+func (q *fakeQueue) Relieve(_ context.Context, _ orgs.ID, from channels.ID, offers []channels.Offer, keep int) ([]channels.Gift, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var waits []*queued
+	for _, r := range q.byChannel[from] {
+		if r.state == deliveries.Pending && r.job.Attempts == 0 {
+			waits = append(waits, r)
+		}
+	}
+	able := slices.DeleteFunc(slices.Clone(offers), func(o channels.Offer) bool {
+		return slices.ContainsFunc(q.byChannel[o.To], func(r *queued) bool { return r.state.Open() && !r.next.After(time.Now()) })
+	})
+	gifts := channels.Gifts(able, len(waits), keep)
+	for _, g := range gifts {
+		for _, r := range waits[:g.Count] {
+			q.moveTo(r, g.To)
+		}
+		waits = waits[g.Count:]
+		q.relieved += g.Count
+	}
+	return gifts, q.away
+}
+
+// between makes the channel with the id 1 and another one a pool in which n deliveries wait, half
+// of them for each.
+func between(n int, limits, others channels.Settings) (q *fakeQueue, second channels.ID) {
+	q = newFakeQueue(n/2, limits)
+	second = q.pooled()
+	c := q.others[second]
+	c.Settings = others
+	q.others[second] = c
+	for range n / 2 {
+		q.addTo(second, "a@b.example")
+	}
+	return q, second
+}
+
+// TestOthersTakeOverWhatWaitsForALimit has 2,000 messages of a pool, half of them for a member that
+// may send 20 a second: alone it would take 50 seconds.
+func TestOthersTakeOverWhatWaitsForALimit(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string]channels.Settings{
+		"Rate":        {channels.SettingRatePerSecond: 20},
+		"Concurrency": {channels.SettingConcurrency: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				q, second := between(2_000, limits, nil)
+				var sent taken
+				d := fakeDriver{through: func(_ context.Context, c channels.ID, m deliveries.Message) error {
+					if c == 1 {
+						let(50 * time.Millisecond) // One at once makes 20 a second.
+					}
+					sent.take(c, m)
+					return nil
+				}}
+				work(t, q, d, plainComposer{}, settings(), func() { let(8 * time.Second) })
+				assert.Equal(t, 2_000, sent.by(1)+sent.by(second), "all within the time that the free one needs")
+				assert.Equal(t, 2_000, q.count(deliveries.Sent), "each once")
+				assert.Greater(t, sent.by(1), 40, "the one at its limit sends meanwhile")
+				assert.Less(t, sent.by(1), 170, "and not more than it may")
+			})
+		})
+	}
+}
+
+func TestNothingIsTakenOver(t *testing.T) {
+	t.Parallel()
+	rate := channels.Settings{channels.SettingRatePerSecond: 20}
+	for name, change := range map[string]func(q *fakeQueue, second channels.ID){
+		"WhereNoLimitHoldsUp": func(q *fakeQueue, _ channels.ID) { q.channel.Settings = nil },
+		"WithoutAPool": func(q *fakeQueue, second channels.ID) {
+			c := q.others[second]
+			q.channel.Pool, c.Pool = "", ""
+			q.others[second] = c
+		},
+		"ByOneWithoutWeight": func(q *fakeQueue, second channels.ID) {
+			c := q.others[second]
+			c.Weight = 0
+			q.others[second] = c
+		},
+		"ByOneOnTrial": func(q *fakeQueue, second channels.ID) {
+			q.outages = append(q.outages, channels.Outage{Channel: second, Until: time.Now().Add(-time.Second), Error: "x"})
+		},
+		"ByOneThatIsInactive": func(q *fakeQueue, second channels.ID) {
+			c := q.others[second]
+			c.Active = false
+			q.others[second] = c
+		},
+		"ThatWasTriedBefore": func(q *fakeQueue, _ channels.ID) {
+			for _, r := range q.byChannel[1] {
+				r.state, r.job.Attempts = deliveries.Retrying, 1
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				q := newFakeQueue(100, rate)
+				change(q, q.pooled())
+				var sent taken
+				work(t, q, sent.driver(), plainComposer{}, settings(), func() { let(10 * time.Second) })
+				assert.Zero(t, q.relieved)
+				assert.Equal(t, 100, sent.by(1))
+			})
+		})
+	}
+}
