@@ -57,8 +57,7 @@ func addAddress(
 	if !created && len(assigned) == 0 {
 		return added, false, nil
 	}
-	return added, created, tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.AddressAdded, Object: memberPath(at, m),
-		After: audit.State{"address": added.Value, "name": added.Name, "new": created, "assigned": assigned}})
+	return added, created, record(ctx, tx, by, m.Organization, audit.AddressAdded, memberPath(at, m), nil, audit.State{"address": added.Value, "name": added.Name, "new": created, "assigned": assigned})
 }
 
 // assignPreferred assigns an address to the organization's preferred channels and returns the names
@@ -112,6 +111,5 @@ func removeAddress(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, m 
 	if err := tx.Addresses().Remove(ctx, m.Organization, m.ID, id); err != nil {
 		return err
 	}
-	return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.AddressRemoved, Object: memberPath(at, m),
-		Before: audit.State{"address": was.Value, "name": was.Name}})
+	return record(ctx, tx, by, m.Organization, audit.AddressRemoved, memberPath(at, m), audit.State{"address": was.Value, "name": was.Name}, nil)
 }

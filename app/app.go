@@ -3,7 +3,12 @@
 // and no terminal.
 package app
 
-import "strings"
+import (
+	"context"
+	"strings"
+
+	"github.com/tocsin/tocsin/ports"
+)
 
 // Path names a place in the tenancy by the slugs of a URL; levels that a use case does not need are
 // empty.
@@ -38,4 +43,30 @@ func (p Path) short() string {
 type Page struct {
 	After int64
 	Limit int
+}
+
+// viewAt is [ports.View] of what find returns for the path; the faults of find come first.
+func viewAt[P, T any](
+	ctx context.Context, s ports.Store, at Path, find func(context.Context, ports.Tx, Path) (P, error), fn func(ports.Tx, P) (T, error),
+) (T, error) {
+	return ports.View(ctx, s, findFirst(ctx, at, find, fn))
+}
+
+// updateAt is [ports.Update] of what find returns for the path; the faults of find come first.
+func updateAt[P, T any](
+	ctx context.Context, s ports.Store, at Path, find func(context.Context, ports.Tx, Path) (P, error), fn func(ports.Tx, P) (T, error),
+) (T, error) {
+	return ports.Update(ctx, s, findFirst(ctx, at, find, fn))
+}
+
+func findFirst[P, T any](
+	ctx context.Context, at Path, find func(context.Context, ports.Tx, Path) (P, error), fn func(ports.Tx, P) (T, error),
+) func(ports.Tx) (T, error) {
+	return func(tx ports.Tx) (none T, err error) {
+		place, err := find(ctx, tx, at)
+		if err != nil {
+			return none, err
+		}
+		return fn(tx, place)
+	}
 }

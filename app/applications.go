@@ -7,6 +7,7 @@ import (
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
@@ -33,11 +34,7 @@ func (a *Applications) Batched() (units, calls int64) { return a.registering.Ser
 
 // List returns the project's applications; orgs.ErrNotFound, orgs.ErrProjectNotFound.
 func (a *Applications) List(ctx context.Context, at Path, p Page) ([]applications.Application, error) {
-	return ports.View(ctx, a.store, func(tx ports.Tx) ([]applications.Application, error) {
-		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
-		if err != nil {
-			return nil, err
-		}
+	return viewAt(ctx, a.store, at, project, func(tx ports.Tx, project orgs.Project) ([]applications.Application, error) {
 		return tx.Applications().List(ctx, project.Organization, project.ID, applications.ID(p.After), p.Limit)
 	})
 }
@@ -51,22 +48,14 @@ func (a *Applications) Show(ctx context.Context, at Path) (applications.Applicat
 
 // Events lists the application's events.
 func (a *Applications) Events(ctx context.Context, at Path, p Page) ([]events.Event, error) {
-	return ports.View(ctx, a.store, func(tx ports.Tx) ([]events.Event, error) {
-		app, err := application(ctx, tx, at)
-		if err != nil {
-			return nil, err
-		}
+	return viewAt(ctx, a.store, at, application, func(tx ports.Tx, app applications.Application) ([]events.Event, error) {
 		return tx.Events().List(ctx, app, events.ID(p.After), p.Limit)
 	})
 }
 
 // Notifications lists the application's notifications.
 func (a *Applications) Notifications(ctx context.Context, at Path, p Page) ([]subscriptions.Notification, error) {
-	return ports.View(ctx, a.store, func(tx ports.Tx) ([]subscriptions.Notification, error) {
-		app, err := application(ctx, tx, at)
-		if err != nil {
-			return nil, err
-		}
+	return viewAt(ctx, a.store, at, application, func(tx ports.Tx, app applications.Application) ([]subscriptions.Notification, error) {
 		return tx.Subscriptions().Notifications(ctx, app, subscriptions.NotificationID(p.After), p.Limit)
 	})
 }
@@ -75,11 +64,7 @@ func (a *Applications) Notifications(ctx context.Context, at Path, p Page) ([]su
 // 1. The user must be a member of the organization and is found by the username alone:
 // users.ErrNotFound.
 func (a *Applications) Unregister(ctx context.Context, by audit.Actor, at Path, username string) (int, error) {
-	return ports.Update(ctx, a.store, func(tx ports.Tx) (deleted int, err error) {
-		app, err := application(ctx, tx, at)
-		if err != nil {
-			return deleted, err
-		}
+	return updateAt(ctx, a.store, at, application, func(tx ports.Tx, app applications.Application) (deleted int, err error) {
 		m, err := tx.Users().ByUsername(ctx, app.Organization, username)
 		if err != nil {
 			return deleted, err
@@ -93,8 +78,7 @@ func (a *Applications) Unregister(ctx context.Context, by audit.Actor, at Path, 
 			return deleted, err
 		}
 		deleted = 1
-		return deleted, tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.Unregistered, Object: membershipPath(at, m),
-			Before: membershipState(were[0])})
+		return deleted, record(ctx, tx, by, app.Organization, audit.Unregistered, membershipPath(at, m), membershipState(were[0]), nil)
 	})
 }
 
@@ -102,11 +86,7 @@ func (a *Applications) Unregister(ctx context.Context, by audit.Actor, at Path, 
 // returns how many entries that were; the membership stays. The member is found by the username
 // alone: users.ErrNotFound.
 func (a *Applications) Unsubscribe(ctx context.Context, by audit.Actor, at Path, username string) (int, error) {
-	return ports.Update(ctx, a.store, func(tx ports.Tx) (deleted int, err error) {
-		app, err := application(ctx, tx, at)
-		if err != nil {
-			return deleted, err
-		}
+	return updateAt(ctx, a.store, at, application, func(tx ports.Tx, app applications.Application) (deleted int, err error) {
 		m, err := tx.Users().ByUsername(ctx, app.Organization, username)
 		if err != nil {
 			return deleted, err
@@ -114,8 +94,7 @@ func (a *Applications) Unsubscribe(ctx context.Context, by audit.Actor, at Path,
 		if deleted, err = tx.Lists().RemoveFromPinned(ctx, app, m.ID); err != nil || deleted == 0 {
 			return deleted, err
 		}
-		return deleted, tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.RecipientsRemoved, Object: membershipPath(at, m),
-			After: audit.State{"removed": deleted, "lists": "pinned to the application"}})
+		return deleted, record(ctx, tx, by, app.Organization, audit.RecipientsRemoved, membershipPath(at, m), nil, audit.State{"removed": deleted, "lists": "pinned to the application"})
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -16,11 +17,7 @@ import (
 // Create stores a new application of the path's project; orgs.ErrProjectNotFound,
 // applications.ErrSlugTaken, *quotas.Exceeded.
 func (a *Applications) Create(ctx context.Context, by audit.Actor, at Path, app applications.Application) (applications.Application, error) {
-	return ports.Update(ctx, a.store, func(tx ports.Tx) (created applications.Application, err error) {
-		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
-		if err != nil {
-			return created, err
-		}
+	return updateAt(ctx, a.store, at, project, func(tx ports.Tx, project orgs.Project) (created applications.Application, err error) {
 		if err := tx.Orgs().Revise(ctx, project.Organization); err != nil {
 			return created, err
 		}
@@ -36,8 +33,7 @@ func (a *Applications) Create(ctx context.Context, by audit.Actor, at Path, app 
 			return created, err
 		}
 		at.Application = created.Slug
-		return created, tx.Audit().Record(ctx, audit.Entry{Organization: created.Organization, Actor: by, Action: audit.ApplicationCreated, Object: at.Object(),
-			After: applicationState(created)})
+		return created, record(ctx, tx, by, created.Organization, audit.ApplicationCreated, at.Object(), nil, applicationState(created))
 	})
 }
 
@@ -90,8 +86,7 @@ func (a *Applications) Delete(ctx context.Context, by audit.Actor, at Path) erro
 		if err := tx.Applications().Delete(ctx, app); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.ApplicationDeleted, Object: at.Object(),
-			Before: applicationState(app)})
+		return record(ctx, tx, by, app.Organization, audit.ApplicationDeleted, at.Object(), applicationState(app), nil)
 	})
 }
 
@@ -127,11 +122,7 @@ type Registrants struct {
 // Registrants returns a batch of those members registered with the path's application of whom all
 // is true that the query says; applications.ErrNotFound.
 func (a *Applications) Registrants(ctx context.Context, at Path, q users.Query) (Registrants, error) {
-	return ports.View(ctx, a.store, func(tx ports.Tx) (found Registrants, err error) {
-		app, err := application(ctx, tx, at)
-		if err != nil {
-			return found, err
-		}
+	return viewAt(ctx, a.store, at, application, func(tx ports.Tx, app applications.Application) (found Registrants, err error) {
 		q.Application = int64(app.ID)
 		members, err := tx.Users().Search(ctx, app.Organization, q.Trimmed())
 		if err != nil {
@@ -167,7 +158,6 @@ func (a *Applications) UnregisterMember(ctx context.Context, by operators.Office
 		if _, err := tx.Applications().Unregister(ctx, was.Application, was.Member.ID); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: was.Member.Organization, Actor: by.Actor, Action: audit.Unregistered,
-			Object: membershipPath(at, was.Member), Before: membershipState(was.Membership)})
+		return record(ctx, tx, by.Actor, was.Member.Organization, audit.Unregistered, membershipPath(at, was.Member), membershipState(was.Membership), nil)
 	})
 }

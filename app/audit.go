@@ -21,11 +21,7 @@ func (a *Audit) Search(ctx context.Context, at Path, q audit.Query) (audit.Found
 }
 
 func (a *Audit) find(ctx context.Context, at Path, q audit.Query) (audit.Found, error) {
-	return ports.View(ctx, a.store, func(tx ports.Tx) (audit.Found, error) {
-		org, err := logOf(ctx, tx, at)
-		if err != nil {
-			return audit.Found{}, err
-		}
+	return viewAt(ctx, a.store, at, logOf, func(tx ports.Tx, org orgs.Organization) (audit.Found, error) {
 		q.Organization = org.ID
 		return tx.Audit().Search(ctx, q)
 	})
@@ -44,8 +40,7 @@ func (a *Audit) Export(ctx context.Context, by audit.Actor, at Path, q audit.Que
 		if err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.LogExported,
-			Object: Path{Organization: org.Slug}.Object("audit"), After: q.State()})
+		return record(ctx, tx, by, org.ID, audit.LogExported, Path{Organization: org.Slug}.Object("audit"), nil, q.State())
 	})
 	if err != nil {
 		return err
@@ -79,4 +74,12 @@ func author(by audit.Actor) string {
 		return string(by.Via)
 	}
 	return by.Name
+}
+
+// record writes one entry into the audit log, now: what somebody did to an object of an
+// organization, and its state before and after. A nil state says that there was none.
+func record(
+	ctx context.Context, tx ports.Tx, by audit.Actor, org orgs.ID, action audit.Action, object string, before, after audit.State,
+) error {
+	return tx.Audit().Record(ctx, audit.Entry{Organization: org, Actor: by, Action: action, Object: object, Before: before, After: after})
 }

@@ -204,8 +204,7 @@ func (s *Channels) Create(ctx context.Context, by operators.Officer, at Path, f 
 		if err := WithinQuota(ctx, tx, s.limits, made.Organization, quotas.Channels); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: made.Organization, Actor: by.Actor, Action: audit.ChannelCreated,
-			Object: at.Object("c", made.Name), After: channelState(made)})
+		return record(ctx, tx, by.Actor, made.Organization, audit.ChannelCreated, at.Object("c", made.Name), nil, channelState(made))
 	})
 	made.Settings = nil
 	return made, err
@@ -253,8 +252,7 @@ func (s *Channels) Patch(ctx context.Context, by operators.Officer, at Path, id 
 			return err
 		}
 		before, after := channelChange(was, is)
-		return tx.Audit().Record(ctx, audit.Entry{Organization: is.Organization, Actor: by.Actor, Action: audit.ChannelUpdated,
-			Object: at.Object("c", is.Name), Before: before, After: after})
+		return record(ctx, tx, by.Actor, is.Organization, audit.ChannelUpdated, at.Object("c", is.Name), before, after)
 	})
 }
 
@@ -269,8 +267,7 @@ func (s *Channels) Delete(ctx context.Context, by audit.Actor, at Path, id chann
 		if err := tx.Channels().Delete(ctx, c); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: c.Organization, Actor: by, Action: audit.ChannelDeleted,
-			Object: at.Object("c", c.Name), Before: channelState(c)})
+		return record(ctx, tx, by, c.Organization, audit.ChannelDeleted, at.Object("c", c.Name), channelState(c), nil)
 	})
 }
 

@@ -111,7 +111,7 @@ func (s *ChannelTests) send(ctx context.Context, by audit.Actor, at Path, org or
 		return done, err
 	}
 	return done, s.store.Update(ctx, func(tx ports.Tx) error {
-		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.ChannelTested, Object: at.Object("c", c.Name), After: testState(done)})
+		return record(ctx, tx, by, org.ID, audit.ChannelTested, at.Object("c", c.Name), nil, testState(done))
 	})
 }
 

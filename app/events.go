@@ -86,11 +86,7 @@ func (s *Events) Show(ctx context.Context, at Path, slug string) (EventReport, e
 // Usable returns the channels that events of the path's application may use, the project's first,
 // without settings.
 func (s *Events) Usable(ctx context.Context, at Path) ([]channels.Channel, error) {
-	return ports.View(ctx, s.store, func(tx ports.Tx) ([]channels.Channel, error) {
-		app, err := application(ctx, tx, at)
-		if err != nil {
-			return nil, err
-		}
+	return viewAt(ctx, s.store, at, application, func(tx ports.Tx, app applications.Application) ([]channels.Channel, error) {
 		return usableChannels(ctx, tx, app.Organization, app.Project)
 	})
 }
@@ -116,8 +112,7 @@ func (s *Events) Create(ctx context.Context, by audit.Actor, at Path, f EventFor
 		if err := WithinQuota(ctx, tx, s.limits, app.Organization, quotas.Events); err != nil {
 			return made, err
 		}
-		return made, tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.EventCreated,
-			Object: at.Object("e", made.Slug), After: eventState(made)})
+		return made, record(ctx, tx, by, app.Organization, audit.EventCreated, at.Object("e", made.Slug), nil, eventState(made))
 	})
 }
 
@@ -156,8 +151,7 @@ func (s *Events) Patch(ctx context.Context, by audit.Actor, at Path, slug string
 		if err := tx.Events().Save(ctx, is); err != nil {
 			return is, err
 		}
-		return is, tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.EventUpdated,
-			Object: at.Object("e", slug), Before: before, After: after})
+		return is, record(ctx, tx, by, app.Organization, audit.EventUpdated, at.Object("e", slug), before, after)
 	})
 }
 
@@ -188,8 +182,7 @@ func (s *Events) Delete(ctx context.Context, by audit.Actor, at Path, slug strin
 		if err := tx.Events().Delete(ctx, e); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.EventDeleted,
-			Object: at.Object("e", slug), Before: eventState(e)})
+		return record(ctx, tx, by, app.Organization, audit.EventDeleted, at.Object("e", slug), eventState(e), nil)
 	})
 }
 

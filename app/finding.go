@@ -37,11 +37,7 @@ type Finds struct {
 // Find looks for a text in an organization: people by words, occurrences by the exact correlation
 // id or id, all else by words of its name or slug. orgs.ErrNotFound.
 func (o *Orgs) Find(ctx context.Context, at Path, text string, limit int) (Finds, error) {
-	return ports.View(ctx, o.store, func(tx ports.Tx) (found Finds, err error) {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return found, err
-		}
+	return viewAt(ctx, o.store, at, organization, func(tx ports.Tx, org orgs.Organization) (found Finds, err error) {
 		var errs [7]error
 		var people users.Found
 		people, errs[0] = tx.Users().Search(ctx, org.ID, users.Query{Text: text, Limit: limit + 1})

@@ -27,11 +27,7 @@ func NewGroups(store ports.Store, limits *quotas.Defaults) *Groups {
 
 // List returns the groups of an organization; orgs.ErrNotFound.
 func (g *Groups) List(ctx context.Context, at Path, p Page) ([]orgs.Group, error) {
-	return ports.View(ctx, g.store, func(tx ports.Tx) ([]orgs.Group, error) {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return nil, err
-		}
+	return viewAt(ctx, g.store, at, organization, func(tx ports.Tx, org orgs.Organization) ([]orgs.Group, error) {
 		return tx.Orgs().Groups(ctx, org.ID, orgs.GroupID(p.After), p.Limit)
 	})
 }
@@ -57,11 +53,7 @@ func (g *Groups) Create(ctx context.Context, by audit.Actor, at Path, name strin
 	if err != nil {
 		return orgs.Group{}, err
 	}
-	return ports.Update(ctx, g.store, func(tx ports.Tx) (made orgs.Group, err error) {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return made, err
-		}
+	return updateAt(ctx, g.store, at, organization, func(tx ports.Tx, org orgs.Organization) (made orgs.Group, err error) {
 		var created bool
 		if made, created, err = tx.Orgs().EnsureGroup(ctx, org.ID, wanted.Name); err != nil {
 			return made, err
@@ -72,7 +64,7 @@ func (g *Groups) Create(ctx context.Context, by audit.Actor, at Path, name strin
 		if err := WithinQuota(ctx, tx, g.limits, org.ID, quotas.Groups); err != nil {
 			return made, err
 		}
-		return made, tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.GroupCreated, Object: groupPath(at, made), After: nameState(made.Name)})
+		return made, record(ctx, tx, by, org.ID, audit.GroupCreated, groupPath(at, made), nil, nameState(made.Name))
 	})
 }
 
@@ -100,8 +92,7 @@ func (g *Groups) Rename(ctx context.Context, by audit.Actor, at Path, id orgs.Gr
 		if err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: was.Organization, Actor: by, Action: audit.GroupUpdated, Object: groupPath(at, was),
-			Before: nameState(was.Name), After: nameState(is.Name)})
+		return record(ctx, tx, by, was.Organization, audit.GroupUpdated, groupPath(at, was), nameState(was.Name), nameState(is.Name))
 	})
 }
 
@@ -119,7 +110,7 @@ func (g *Groups) Delete(ctx context.Context, by audit.Actor, at Path, id orgs.Gr
 		if err := tx.Orgs().DeleteGroup(ctx, was); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: was.Organization, Actor: by, Action: audit.GroupDeleted, Object: groupPath(at, was), Before: nameState(was.Name)})
+		return record(ctx, tx, by, was.Organization, audit.GroupDeleted, groupPath(at, was), nameState(was.Name), nil)
 	})
 }
 

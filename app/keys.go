@@ -250,8 +250,7 @@ func recordKey(ctx context.Context, tx ports.Tx, by audit.Actor, a audit.Action,
 			return err
 		}
 	}
-	return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: a, Object: Path(k.Scope).Object("keys", k.Name),
-		Before: before, After: after})
+	return record(ctx, tx, by, org.ID, a, Path(k.Scope).Object("keys", k.Name), before, after)
 }
 
 // keyState is what the audit log tells of a key: nothing that lets anybody use it.

@@ -11,6 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -30,11 +31,7 @@ func NewLists(store ports.Store, limits *quotas.Defaults) *Lists {
 
 // List returns the project's lists; orgs.ErrNotFound, orgs.ErrProjectNotFound.
 func (l *Lists) List(ctx context.Context, at Path, p Page) ([]lists.List, error) {
-	return ports.View(ctx, l.store, func(tx ports.Tx) ([]lists.List, error) {
-		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
-		if err != nil {
-			return nil, err
-		}
+	return viewAt(ctx, l.store, at, project, func(tx ports.Tx, project orgs.Project) ([]lists.List, error) {
 		return tx.Lists().List(ctx, project.Organization, project.ID, lists.ID(p.After), p.Limit)
 	})
 }
@@ -44,11 +41,7 @@ func (l *Lists) List(ctx context.Context, at Path, p Page) ([]lists.List, error)
 func (l *Lists) Create(
 	ctx context.Context, by audit.Actor, at Path, list lists.List, pinned applications.ID,
 ) (lists.List, error) {
-	return ports.Update(ctx, l.store, func(tx ports.Tx) (created lists.List, err error) {
-		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
-		if err != nil {
-			return created, err
-		}
+	return updateAt(ctx, l.store, at, project, func(tx ports.Tx, project orgs.Project) (created lists.List, err error) {
 		slug := ""
 		if pinned != 0 {
 			a, err := tx.Applications().ByID(ctx, project.Organization, project.ID, pinned)
@@ -71,8 +64,7 @@ func (l *Lists) Create(
 		if err := WithinQuota(ctx, tx, l.limits, created.Organization, quotas.Lists); err != nil {
 			return created, err
 		}
-		return created, tx.Audit().Record(ctx, audit.Entry{Organization: created.Organization, Actor: by, Action: audit.ListCreated,
-			Object: listPath(at, created), After: listState(created.Name, slug)})
+		return created, record(ctx, tx, by, created.Organization, audit.ListCreated, listPath(at, created), nil, listState(created.Name, slug))
 	})
 }
 

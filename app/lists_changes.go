@@ -97,8 +97,7 @@ func (l *Lists) Delete(ctx context.Context, by audit.Actor, at Path, id lists.ID
 		if err := tx.Lists().Delete(ctx, list); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: list.Organization, Actor: by, Action: audit.ListDeleted, Object: listPath(at, list),
-			Before: listState(list.Name, pinned)})
+		return record(ctx, tx, by, list.Organization, audit.ListDeleted, listPath(at, list), listState(list.Name, pinned), nil)
 	})
 }
 

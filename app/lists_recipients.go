@@ -55,8 +55,7 @@ func (l *Lists) Remove(ctx context.Context, by audit.Actor, at Path, id lists.ID
 		for i, r := range removed {
 			addresses[i] = r.Address
 		}
-		return removed, tx.Audit().Record(ctx, audit.Entry{Organization: list.Organization, Actor: by, Action: audit.RecipientsRemoved,
-			Object: listPath(at, list), Before: audit.State{"count": len(removed), "removed": addresses}})
+		return removed, record(ctx, tx, by, list.Organization, audit.RecipientsRemoved, listPath(at, list), audit.State{"count": len(removed), "removed": addresses}, nil)
 	})
 }
 
@@ -70,5 +69,5 @@ func recordAdded(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, l li
 	if len(made) > 0 { // All to one channel, the preferred one.
 		after["assigned"], after["channel"] = len(made), made[0].Name
 	}
-	return tx.Audit().Record(ctx, audit.Entry{Organization: l.Organization, Actor: by, Action: audit.RecipientsAdded, Object: listPath(at, l), After: after})
+	return record(ctx, tx, by, l.Organization, audit.RecipientsAdded, listPath(at, l), nil, after)
 }

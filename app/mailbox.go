@@ -67,11 +67,7 @@ func (m *Mailbox) Browse(ctx context.Context, at Path, channel channels.ID, to s
 		}
 		f.AddressKey = address.Key()
 	}
-	return ports.View(ctx, m.store, func(tx ports.Tx) (found MailboxPage, err error) {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return found, err
-		}
+	return viewAt(ctx, m.store, at, organization, func(tx ports.Tx, org orgs.Organization) (found MailboxPage, err error) {
 		if found.Messages, err = tx.Mailbox().List(ctx, org.ID, f); err != nil {
 			return found, err
 		}
@@ -129,8 +125,7 @@ func (m *Mailbox) clear(ctx context.Context, by audit.Actor, what func(ports.Tx)
 			if n, err = tx.Mailbox().Clear(ctx, org.ID, c.ID, clearedAtOnce); err != nil || n == 0 {
 				return n, err
 			}
-			return n, tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.MailboxCleared,
-				Object: Path{Organization: org.Slug}.Object("mailbox"), Before: audit.State{"messages": n, "channel": c.Name}})
+			return n, record(ctx, tx, by, org.ID, audit.MailboxCleared, Path{Organization: org.Slug}.Object("mailbox"), audit.State{"messages": n, "channel": c.Name}, nil)
 		})
 		if err != nil {
 			return gone, err

@@ -52,11 +52,7 @@ func (s *Events) ShowNotification(ctx context.Context, at Path, event string, id
 // Lists returns the lists that notifications of the path's application may use, at most so many as
 // can be chosen from.
 func (s *Events) Lists(ctx context.Context, at Path) ([]lists.List, error) {
-	return ports.View(ctx, s.store, func(tx ports.Tx) ([]lists.List, error) {
-		app, err := application(ctx, tx, at)
-		if err != nil {
-			return nil, err
-		}
+	return viewAt(ctx, s.store, at, application, func(tx ports.Tx, app applications.Application) ([]lists.List, error) {
 		return usableLists(ctx, tx, app, 0)
 	})
 }
@@ -86,8 +82,7 @@ func (s *Events) CreateNotification(ctx context.Context, by audit.Actor, at Path
 		if made, err = tx.Subscriptions().Create(ctx, n); err != nil {
 			return made, fieldOf("name", subscriptions.ErrNameTaken, err)
 		}
-		return made, tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.NotificationCreated,
-			Object: at.Object("e", event, "n", made.Name), After: notificationState(made, l.Name)})
+		return made, record(ctx, tx, by, app.Organization, audit.NotificationCreated, at.Object("e", event, "n", made.Name), nil, notificationState(made, l.Name))
 	})
 }
 
@@ -135,8 +130,7 @@ func (s *Events) PatchNotification(
 			return is, fieldOf("name", subscriptions.ErrNameTaken, err)
 		}
 		before, after := audit.Changed(notificationState(was, had.Name), notificationState(is, has.Name))
-		return is, tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.NotificationUpdated,
-			Object: at.Object("e", event, "n", was.Name), Before: before, After: after})
+		return is, record(ctx, tx, by, app.Organization, audit.NotificationUpdated, at.Object("e", event, "n", was.Name), before, after)
 	})
 }
 
@@ -160,8 +154,7 @@ func (s *Events) DeleteNotification(ctx context.Context, by audit.Actor, at Path
 		if err := tx.Subscriptions().Delete(ctx, n); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.NotificationDeleted,
-			Object: at.Object("e", event, "n", n.Name), Before: notificationState(n, had.Name)})
+		return record(ctx, tx, by, app.Organization, audit.NotificationDeleted, at.Object("e", event, "n", n.Name), notificationState(n, had.Name), nil)
 	})
 }
 

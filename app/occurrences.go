@@ -27,11 +27,7 @@ func NewOccurrences(store ports.Store, clock ports.Clock) *Occurrences {
 // Page returns occurrences of the application in the order of their ids, each with its state and
 // counts, and without its context and whom it is limited to.
 func (o *Occurrences) Page(ctx context.Context, at Path, p Page) ([]OccurrenceReport, error) {
-	return ports.View(ctx, o.store, func(tx ports.Tx) ([]OccurrenceReport, error) {
-		app, err := application(ctx, tx, at)
-		if err != nil {
-			return nil, err
-		}
+	return viewAt(ctx, o.store, at, application, func(tx ports.Tx, app applications.Application) ([]OccurrenceReport, error) {
 		found, err := tx.Deliveries().OccurrencesAfter(ctx, app, events.OccurrenceID(p.After), p.Limit)
 		if err != nil {
 			return nil, err

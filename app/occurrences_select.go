@@ -33,11 +33,7 @@ type OccurrencePage struct {
 // one: by the username or by words that one member alone is found by. At most maxEvents events are
 // returned beside them.
 func (o *Occurrences) Select(ctx context.Context, at Path, q deliveries.Selection, person string, maxEvents int) (OccurrencePage, error) {
-	return ports.View(ctx, o.store, func(tx ports.Tx) (found OccurrencePage, err error) {
-		app, err := application(ctx, tx, at)
-		if err != nil {
-			return found, err
-		}
+	return viewAt(ctx, o.store, at, application, func(tx ports.Tx, app applications.Application) (found OccurrencePage, err error) {
 		if found.Events, err = tx.Events().List(ctx, app, 0, maxEvents); err != nil {
 			return found, err
 		}

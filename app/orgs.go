@@ -51,11 +51,7 @@ func (o *Orgs) Address(ctx context.Context, at Path, value, name string) (users.
 
 // Projects lists the projects of an organization.
 func (o *Orgs) Projects(ctx context.Context, at Path, p Page) ([]orgs.Project, error) {
-	return ports.View(ctx, o.store, func(tx ports.Tx) ([]orgs.Project, error) {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return nil, err
-		}
+	return viewAt(ctx, o.store, at, organization, func(tx ports.Tx, org orgs.Organization) ([]orgs.Project, error) {
 		return tx.Orgs().Projects(ctx, org.ID, orgs.ProjectID(p.After), p.Limit)
 	})
 }
@@ -76,6 +72,14 @@ func (o *Orgs) Channels(ctx context.Context, at Path, p Page) ([]channels.Channe
 		}
 		return tx.Channels().List(ctx, org, project, channels.ID(p.After), p.Limit)
 	})
+}
+
+func organization(ctx context.Context, tx ports.Tx, at Path) (orgs.Organization, error) {
+	return tx.Orgs().BySlug(ctx, at.Organization)
+}
+
+func project(ctx context.Context, tx ports.Tx, at Path) (orgs.Project, error) {
+	return tx.Orgs().Project(ctx, at.Organization, at.Project)
 }
 
 // owner resolves a path of one or two levels to ids; the project is 0 when the path names none.

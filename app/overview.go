@@ -77,11 +77,7 @@ type Overview struct {
 func (i *Overviews) Overview(ctx context.Context, at Path) (Overview, error) {
 	now := i.clock.Now().UTC()
 	hour, day := now.Truncate(time.Hour).Add(time.Hour), now.Truncate(24*time.Hour).Add(24*time.Hour)
-	return ports.View(ctx, i.store, func(tx ports.Tx) (o Overview, err error) {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return o, err
-		}
+	return viewAt(ctx, i.store, at, organization, func(tx ports.Tx, org orgs.Organization) (o Overview, err error) {
 		found, err := i.attention(ctx, tx, []orgs.ID{org.ID})
 		if err != nil {
 			return o, err

@@ -184,7 +184,7 @@ func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of Templa
 		return done, err
 	}
 	return done, s.store.Update(ctx, func(tx ports.Tx) error {
-		return tx.Audit().Record(ctx, audit.Entry{Organization: r.Organization.ID, Actor: by, Action: audit.TemplateTested, Object: r.object(at), After: testState(done)})
+		return record(ctx, tx, by, r.Organization.ID, audit.TemplateTested, r.object(at), nil, testState(done))
 	})
 }
 

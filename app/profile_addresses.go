@@ -52,8 +52,7 @@ func (p *Profiles) Assign(
 		if err != nil || !created[0] {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, Action: audit.AssignmentAdded, Object: memberPath(at, m),
-			After: assignmentState(stored[0])})
+		return record(ctx, tx, by.Actor, m.Organization, audit.AssignmentAdded, memberPath(at, m), nil, assignmentState(stored[0]))
 	})
 }
 
@@ -74,8 +73,7 @@ func (p *Profiles) SetAssignment(
 		if err := tx.Assignments().Save(ctx, m.Organization, is); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, Action: audit.AssignmentUpdated, Object: memberPath(at, m),
-			Before: assignmentState(was), After: assignmentState(is)})
+		return record(ctx, tx, by.Actor, m.Organization, audit.AssignmentUpdated, memberPath(at, m), assignmentState(was), assignmentState(is))
 	})
 }
 
@@ -90,8 +88,7 @@ func (p *Profiles) Unassign(ctx context.Context, by operators.Officer, at Path, 
 		if err := tx.Assignments().Remove(ctx, m.Organization, was); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, Action: audit.AssignmentRemoved, Object: memberPath(at, m),
-			Before: assignmentState(was)})
+		return record(ctx, tx, by.Actor, m.Organization, audit.AssignmentRemoved, memberPath(at, m), assignmentState(was), nil)
 	})
 }
 

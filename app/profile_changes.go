@@ -76,8 +76,7 @@ func (p *Profiles) edit(
 		if len(after) == 0 {
 			return nil
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, Action: audit.MemberUpdated, Object: memberPath(at, m),
-			Before: before, After: after})
+		return record(ctx, tx, by.Actor, m.Organization, audit.MemberUpdated, memberPath(at, m), before, after)
 	})
 }
 

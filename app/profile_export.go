@@ -18,8 +18,7 @@ func (p *Profiles) Export(ctx context.Context, by audit.Actor, at Path, q users.
 		if err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.MembersListed,
-			Object: Path{Organization: at.Organization}.Object("u"), After: queryState(q)})
+		return record(ctx, tx, by, org.ID, audit.MembersListed, Path{Organization: at.Organization}.Object("u"), nil, queryState(q))
 	})
 	if err != nil {
 		return err

@@ -54,11 +54,7 @@ func (p Profile) Assignable(a users.Address) []channels.Channel {
 
 // Search returns a batch of the organization's members; orgs.ErrNotFound.
 func (p *Profiles) Search(ctx context.Context, at Path, q users.Query) (users.Found, error) {
-	return ports.View(ctx, p.store, func(tx ports.Tx) (users.Found, error) {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return users.Found{}, err
-		}
+	return viewAt(ctx, p.store, at, organization, func(tx ports.Tx, org orgs.Organization) (users.Found, error) {
 		return tx.Users().Search(ctx, org.ID, q.Trimmed())
 	})
 }
@@ -77,11 +73,7 @@ func (p *Profiles) Total(ctx context.Context, at Path, q users.Query) (users.Tot
 	if q.IsZero() {
 		limit = MaxTotal
 	}
-	return ports.View(ctx, p.store, func(tx ports.Tx) (found users.Total, err error) {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return found, err
-		}
+	return viewAt(ctx, p.store, at, organization, func(tx ports.Tx, org orgs.Organization) (found users.Total, err error) {
 		found.N, found.More, err = tx.Users().Count(ctx, org.ID, q, limit)
 		return found, err
 	})
@@ -89,11 +81,7 @@ func (p *Profiles) Total(ctx context.Context, at Path, q users.Query) (users.Tot
 
 // Indexing tells how far the organization's members can be found by their words; orgs.ErrNotFound.
 func (p *Profiles) Indexing(ctx context.Context, at Path) (users.Indexing, error) {
-	return ports.View(ctx, p.store, func(tx ports.Tx) (users.Indexing, error) {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return users.Indexing{}, err
-		}
+	return viewAt(ctx, p.store, at, organization, func(tx ports.Tx, org orgs.Organization) (users.Indexing, error) {
 		return tx.Users().Indexing(ctx, org.ID)
 	})
 }
@@ -110,11 +98,7 @@ type Choices struct {
 // Choices returns what members of an organization can be filtered by and put into, what q filters
 // by included; orgs.ErrNotFound.
 func (p *Profiles) Choices(ctx context.Context, at Path, q users.Query) (Choices, error) {
-	return ports.View(ctx, p.store, func(tx ports.Tx) (found Choices, err error) {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return found, err
-		}
+	return viewAt(ctx, p.store, at, organization, func(tx ports.Tx, org orgs.Organization) (found Choices, err error) {
 		var errs [4]error
 		found.Groups, errs[0] = choices(q.Group, func(g orgs.Group) orgs.GroupID { return g.ID }, func(after orgs.GroupID, limit int) ([]orgs.Group, error) {
 			return tx.Orgs().Groups(ctx, org.ID, after, limit)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -22,11 +23,7 @@ type QuotaUse struct {
 // Quotas returns the quotas of an organization with what it uses of them: those that are counted
 // come first; orgs.ErrNotFound.
 func (o *Orgs) Quotas(ctx context.Context, at Path) ([]QuotaUse, error) {
-	return ports.View(ctx, o.store, func(tx ports.Tx) (all []QuotaUse, err error) {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return all, err
-		}
+	return viewAt(ctx, o.store, at, organization, func(tx ports.Tx, org orgs.Organization) (all []QuotaUse, err error) {
 		own, err := tx.Orgs().Quotas(ctx, org.ID)
 		if err != nil {
 			return all, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -26,11 +27,7 @@ type FoundReachable struct {
 // Reachable returns a batch of the members that a query asks for with how the path's project can
 // reach each; orgs.ErrProjectNotFound.
 func (p *Profiles) Reachable(ctx context.Context, at Path, q users.Query) (FoundReachable, error) {
-	return ports.View(ctx, p.store, func(tx ports.Tx) (found FoundReachable, err error) {
-		project, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
-		if err != nil {
-			return found, err
-		}
+	return viewAt(ctx, p.store, at, project, func(tx ports.Tx, project orgs.Project) (found FoundReachable, err error) {
 		members, err := tx.Users().Search(ctx, project.Organization, q.Trimmed())
 		if err != nil {
 			return found, err

@@ -5,17 +5,14 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
 // Roles returns those to whom the path's organization gave a role in the console; orgs.ErrNotFound.
 func (a *Administration) Roles(ctx context.Context, at Path, p Page) ([]operators.Appointment, error) {
-	return ports.View(ctx, a.store, func(tx ports.Tx) ([]operators.Appointment, error) {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return nil, err
-		}
+	return viewAt(ctx, a.store, at, organization, func(tx ports.Tx, org orgs.Organization) ([]operators.Appointment, error) {
 		return tx.Operators().Appointments(ctx, org.ID, users.MemberID(p.After), p.Limit)
 	})
 }

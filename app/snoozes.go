@@ -44,7 +44,6 @@ func (i *Overviews) Wake(ctx context.Context, by audit.Actor, at Path, problem s
 		if err != nil || !was {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.ProblemWoken, Object: Path{Organization: org.Slug}.Object(),
-			Before: audit.State{"problem": problem}})
+		return record(ctx, tx, by, org.ID, audit.ProblemWoken, Path{Organization: org.Slug}.Object(), audit.State{"problem": problem}, nil)
 	})
 }

@@ -63,7 +63,6 @@ func (s *Subscriptions) WithdrawOptOut(ctx context.Context, by audit.Actor, at P
 		if err != nil || !changed {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: app.Organization, Actor: by, Action: audit.OptOutSet, Object: membershipPath(at, m),
-			Before: audit.State{"opt_out": true}, After: audit.State{"opt_out": false, "notification": n.Name, "address": o.AddressKey}})
+		return record(ctx, tx, by, app.Organization, audit.OptOutSet, membershipPath(at, m), audit.State{"opt_out": true}, audit.State{"opt_out": false, "notification": n.Name, "address": o.AddressKey})
 	})
 }

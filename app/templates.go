@@ -177,8 +177,7 @@ func (s *Templates) Delete(ctx context.Context, by audit.Actor, at Path, of Temp
 		if err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: r.Organization.ID, Actor: by, Action: audit.TemplateDeleted,
-			Object: r.object(at), Before: templateState(r.Template)})
+		return record(ctx, tx, by, r.Organization.ID, audit.TemplateDeleted, r.object(at), templateState(r.Template), nil)
 	})
 }
 

@@ -24,8 +24,7 @@ func (o *Orgs) Create(ctx context.Context, by audit.Actor, slug, name string) (m
 		if made, err = tx.Orgs().Create(ctx, wanted); err != nil {
 			return made, aboutSlug(err)
 		}
-		return made, tx.Audit().Record(ctx, audit.Entry{Organization: made.ID, Actor: by, Action: audit.OrganizationCreated,
-			Object: Path{Organization: made.Slug}.Object(), After: nameState(made.Name)})
+		return made, record(ctx, tx, by, made.ID, audit.OrganizationCreated, Path{Organization: made.Slug}.Object(), nil, nameState(made.Name))
 	})
 }
 
@@ -59,11 +58,7 @@ func (o *Orgs) Patch(ctx context.Context, by audit.Actor, at Path, change Organi
 	if err := faults.Err(); err != nil {
 		return is, err
 	}
-	return ports.Update(ctx, o.store, func(tx ports.Tx) (is orgs.Organization, err error) {
-		was, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return is, err
-		}
+	return updateAt(ctx, o.store, at, organization, func(tx ports.Tx, was orgs.Organization) (is orgs.Organization, err error) {
 		is = was
 		if change.Name != nil {
 			is.Name = name
@@ -90,8 +85,7 @@ func (o *Orgs) Patch(ctx context.Context, by audit.Actor, at Path, change Organi
 		if err != nil {
 			return is, err
 		}
-		return is, tx.Audit().Record(ctx, audit.Entry{Organization: is.ID, Actor: by, Action: audit.OrganizationUpdated,
-			Object: Path{Organization: is.Slug}.Object(), Before: before, After: after})
+		return is, record(ctx, tx, by, is.ID, audit.OrganizationUpdated, Path{Organization: is.Slug}.Object(), before, after)
 	})
 }
 
@@ -112,11 +106,7 @@ func (o *Orgs) CreateProject(ctx context.Context, by audit.Actor, at Path, slug,
 	if err != nil {
 		return orgs.Project{}, err
 	}
-	return ports.Update(ctx, o.store, func(tx ports.Tx) (made orgs.Project, err error) {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return made, err
-		}
+	return updateAt(ctx, o.store, at, organization, func(tx ports.Tx, org orgs.Organization) (made orgs.Project, err error) {
 		if err := tx.Orgs().Revise(ctx, org.ID); err != nil {
 			return made, err
 		}
@@ -127,8 +117,7 @@ func (o *Orgs) CreateProject(ctx context.Context, by audit.Actor, at Path, slug,
 		if err := WithinQuota(ctx, tx, o.limits, org.ID, quotas.Projects); err != nil {
 			return made, err
 		}
-		return made, tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.ProjectCreated,
-			Object: Path{Organization: org.Slug, Project: made.Slug}.Object(), After: nameState(made.Name)})
+		return made, record(ctx, tx, by, org.ID, audit.ProjectCreated, Path{Organization: org.Slug, Project: made.Slug}.Object(), nil, nameState(made.Name))
 	})
 }
 
@@ -149,8 +138,7 @@ func (o *Orgs) RenameProject(ctx context.Context, by audit.Actor, at Path, name 
 		if err := tx.Orgs().RenameProject(ctx, p); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: p.Organization, Actor: by, Action: audit.ProjectUpdated,
-			Object: Path{Organization: at.Organization, Project: p.Slug}.Object(), Before: before, After: nameState(name)})
+		return record(ctx, tx, by, p.Organization, audit.ProjectUpdated, Path{Organization: at.Organization, Project: p.Slug}.Object(), before, nameState(name))
 	})
 }
 

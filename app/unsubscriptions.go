@@ -49,8 +49,6 @@ func (u *Unsubscriptions) Set(ctx context.Context, by audit.Actor, token string,
 			return shown, err
 		}
 		by.Name = shown.Username
-		return shown, tx.Audit().Record(ctx, audit.Entry{Organization: shown.OrganizationID, Actor: by, Action: audit.OptOutSet,
-			Object: Path(shown.Place).Object("u", shown.Username), Before: audit.State{"opt_out": !out},
-			After: audit.State{"opt_out": out, "notification": shown.Notification, "address": o.AddressKey}})
+		return shown, record(ctx, tx, by, shown.OrganizationID, audit.OptOutSet, Path(shown.Place).Object("u", shown.Username), audit.State{"opt_out": !out}, audit.State{"opt_out": out, "notification": shown.Notification, "address": o.AddressKey})
 	})
 }

@@ -101,11 +101,7 @@ func (u *Users) create(ctx context.Context, org string, calls []*creating) error
 
 // List returns the members of an organization; orgs.ErrNotFound.
 func (u *Users) List(ctx context.Context, at Path, p Page) ([]users.Member, error) {
-	return ports.View(ctx, u.store, func(tx ports.Tx) ([]users.Member, error) {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return nil, err
-		}
+	return viewAt(ctx, u.store, at, organization, func(tx ports.Tx, org orgs.Organization) ([]users.Member, error) {
 		return tx.Users().List(ctx, org.ID, users.MemberID(p.After), p.Limit)
 	})
 }
@@ -240,8 +236,7 @@ func (u *Users) Patch(ctx context.Context, by audit.Actor, at Path, username str
 		if len(after) == 0 {
 			return changed, nil
 		}
-		return changed, tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.MemberUpdated, Object: memberPath(at, m),
-			Before: before, After: after})
+		return changed, record(ctx, tx, by, m.Organization, audit.MemberUpdated, memberPath(at, m), before, after)
 	})
 }
 
@@ -283,8 +278,7 @@ func (u *Users) Remove(ctx context.Context, by audit.Actor, at Path, username st
 		if err := tx.Users().Remove(ctx, m); err != nil {
 			return err
 		}
-		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by, Action: audit.MemberRemoved, Object: memberPath(at, m),
-			Before: memberState(m)})
+		return record(ctx, tx, by, m.Organization, audit.MemberRemoved, memberPath(at, m), memberState(m), nil)
 	})
 	if err != nil {
 		return 0, err
