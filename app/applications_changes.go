@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
@@ -17,24 +16,29 @@ import (
 // Create stores a new application of the path's project; orgs.ErrProjectNotFound,
 // applications.ErrSlugTaken, *quotas.Exceeded.
 func (a *Applications) Create(ctx context.Context, by audit.Actor, at Path, app applications.Application) (applications.Application, error) {
-	return updateAt(ctx, a.store, at, project, func(tx ports.Tx, project orgs.Project) (created applications.Application, err error) {
+	return updateAt(ctx, a.store, at, project, func(tx ports.Tx, project orgs.Project) (applications.Application, error) {
 		if err := tx.Orgs().Revise(ctx, project.Organization); err != nil {
-			return created, err
+			return applications.Application{}, err
 		}
 		app.Organization, app.Project = project.Organization, project.ID
-		created, err = tx.Applications().Create(ctx, app)
-		if errors.Is(err, applications.ErrSlugTaken) {
-			return created, applications.ErrSlugTaken.On("slug")
-		}
-		if err != nil {
-			return created, err
-		}
-		if err := WithinQuota(ctx, tx, a.limits, created.Organization, quotas.Applications); err != nil {
-			return created, err
-		}
-		at.Application = created.Slug
-		return created, record(ctx, tx, by, created.Organization, audit.ApplicationCreated, at.Object(), nil, applicationState(created))
+		return createApplication(ctx, tx, by, a.limits, at, app)
 	})
+}
+
+// createApplication stores a new application of the path's project; applications.ErrSlugTaken,
+// *quotas.Exceeded.
+func createApplication(
+	ctx context.Context, tx ports.Tx, by audit.Actor, limits *quotas.Defaults, at Path, app applications.Application,
+) (applications.Application, error) {
+	made, err := tx.Applications().Create(ctx, app)
+	if err != nil {
+		return made, fieldOf("slug", applications.ErrSlugTaken, err)
+	}
+	if err := WithinQuota(ctx, tx, limits, made.Organization, quotas.Applications); err != nil {
+		return made, err
+	}
+	at.Application = made.Slug
+	return made, record(ctx, tx, by, made.Organization, audit.ApplicationCreated, at.Object(), nil, applicationState(made))
 }
 
 // Change gives an application another name and says whether it is active; applications.ErrNotFound.
@@ -66,13 +70,16 @@ func (a *Applications) Patch(ctx context.Context, by audit.Actor, at Path, name 
 		if is == was {
 			return is, nil
 		}
-		if err := tx.Applications().Save(ctx, is); err != nil {
-			return is, err
-		}
-		e := audit.Entry{Organization: is.Organization, Actor: by, Action: audit.ApplicationUpdated, Object: at.Object()}
-		e.Before, e.After = audit.Changed(applicationState(was), applicationState(is))
-		return is, tx.Audit().Record(ctx, e)
+		return is, saveApplication(ctx, tx, by, at, was, is)
 	})
+}
+
+func saveApplication(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, was, is applications.Application) error {
+	if err := tx.Applications().Save(ctx, is); err != nil {
+		return err
+	}
+	before, after := audit.Changed(applicationState(was), applicationState(is))
+	return record(ctx, tx, by, is.Organization, audit.ApplicationUpdated, at.Object(), before, after)
 }
 
 // Delete removes an application; applications.ErrNotFound, and applications.ErrInUse, naming what
@@ -83,11 +90,15 @@ func (a *Applications) Delete(ctx context.Context, by audit.Actor, at Path) erro
 		if err != nil {
 			return err
 		}
-		if err := tx.Applications().Delete(ctx, app); err != nil {
-			return err
-		}
-		return record(ctx, tx, by, app.Organization, audit.ApplicationDeleted, at.Object(), applicationState(app), nil)
+		return deleteApplication(ctx, tx, by, at, app)
 	})
+}
+
+func deleteApplication(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, app applications.Application) error {
+	if err := tx.Applications().Delete(ctx, app); err != nil {
+		return err
+	}
+	return record(ctx, tx, by, app.Organization, audit.ApplicationDeleted, at.Object(), applicationState(app), nil)
 }
 
 // revisedApplication finds an application in a unit of work that changes what its organization is

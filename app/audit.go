@@ -83,3 +83,18 @@ func record(
 ) error {
 	return tx.Audit().Record(ctx, audit.Entry{Organization: org, Actor: by, Action: action, Object: object, Before: before, After: after})
 }
+
+// deferredLog is a unit of work that keeps the entries of the audit log, so that they are written
+// at its end at one go.
+type deferredLog struct {
+	ports.Tx
+	audit.Repository
+	entries []audit.Entry
+}
+
+func (l *deferredLog) Audit() audit.Repository { return l }
+
+func (l *deferredLog) Record(_ context.Context, es ...audit.Entry) error {
+	l.entries = append(l.entries, es...)
+	return nil
+}

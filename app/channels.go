@@ -198,16 +198,42 @@ func (s *Channels) Create(ctx context.Context, by operators.Officer, at Path, f 
 		if err := tx.Orgs().Revise(ctx, c.Organization); err != nil {
 			return err
 		}
-		if made, err = tx.Channels().Create(ctx, c); err != nil {
-			return onField(err)
-		}
-		if err := WithinQuota(ctx, tx, s.limits, made.Organization, quotas.Channels); err != nil {
-			return err
-		}
-		return record(ctx, tx, by.Actor, made.Organization, audit.ChannelCreated, at.Object("c", made.Name), nil, channelState(made))
+		made, err = createChannel(ctx, tx, by.Actor, s.limits, at, c)
+		return onField(err)
 	})
 	made.Settings = nil
 	return made, err
+}
+
+// createChannel stores a new channel of the path; channels.ErrNameTaken,
+// channels.ErrPreferredTaken, *quotas.Exceeded.
+func createChannel(
+	ctx context.Context, tx ports.Tx, by audit.Actor, limits *quotas.Defaults, at Path, c channels.Channel,
+) (channels.Channel, error) {
+	made, err := tx.Channels().Create(ctx, c)
+	if err != nil {
+		return made, err
+	}
+	if err := WithinQuota(ctx, tx, limits, made.Organization, quotas.Channels); err != nil {
+		return made, err
+	}
+	return made, record(ctx, tx, by, made.Organization, audit.ChannelCreated, at.Object("c", made.Name), nil, channelState(made))
+}
+
+// saveChannel changes a channel; channels.ErrPreferredTaken.
+func saveChannel(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, was, is channels.Channel) error {
+	if err := tx.Channels().Save(ctx, is); err != nil {
+		return err
+	}
+	before, after := channelChange(was, is)
+	return record(ctx, tx, by, is.Organization, audit.ChannelUpdated, at.Object("c", is.Name), before, after)
+}
+
+func deleteChannel(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, c channels.Channel) error {
+	if err := tx.Channels().Delete(ctx, c); err != nil {
+		return err
+	}
+	return record(ctx, tx, by, c.Organization, audit.ChannelDeleted, at.Object("c", c.Name), channelState(c), nil)
 }
 
 // Save changes everything of a channel but its name, protocol and driver, and takes back what
@@ -237,7 +263,7 @@ func (s *Channels) Patch(ctx context.Context, by operators.Officer, at Path, id 
 		if is.Same(was) {
 			return nil
 		}
-		if err := tx.Channels().Save(ctx, is); err != nil {
+		if err := saveChannel(ctx, tx, by.Actor, at, was, is); err != nil {
 			return onField(err)
 		}
 		if was.Pool != is.Pool {
@@ -248,11 +274,7 @@ func (s *Channels) Patch(ctx context.Context, by operators.Officer, at Path, id 
 				return err
 			}
 		}
-		if err := tx.Channels().ClearOutages(ctx, is.Organization, id); err != nil {
-			return err
-		}
-		before, after := channelChange(was, is)
-		return record(ctx, tx, by.Actor, is.Organization, audit.ChannelUpdated, at.Object("c", is.Name), before, after)
+		return tx.Channels().ClearOutages(ctx, is.Organization, id)
 	})
 }
 
@@ -264,10 +286,7 @@ func (s *Channels) Delete(ctx context.Context, by audit.Actor, at Path, id chann
 		if err != nil && !errors.Is(err, channels.ErrSealed) {
 			return err
 		}
-		if err := tx.Channels().Delete(ctx, c); err != nil {
-			return err
-		}
-		return record(ctx, tx, by, c.Organization, audit.ChannelDeleted, at.Object("c", c.Name), channelState(c), nil)
+		return deleteChannel(ctx, tx, by, at, c)
 	})
 }
 

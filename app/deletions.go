@@ -45,22 +45,34 @@ func (d *Deletions) Delete(ctx context.Context, by audit.Actor, kind Deletable, 
 		if err := tx.Orgs().Revise(ctx, org.ID); err != nil {
 			return err
 		}
-		var e audit.Entry
-		switch kind {
-		case DeletableList:
-			e, err = deleteList(ctx, tx, org, parts[1], parts[2])
-		case DeletableChannel:
-			e, err = deleteChannel(ctx, tx, org, parts[1])
-		case DeletableApplication:
-			e, err = deleteApplication(ctx, tx, org, parts[1], parts[2])
-		default:
-			e, err = deleteEvent(ctx, tx, org, parts[1], parts[2], parts[3])
+		at := Path{Organization: org.Slug, Project: parts[1]}
+		if kind == DeletableChannel {
+			return deleteChannelNamed(ctx, tx, by, Path{Organization: org.Slug}, org, parts[1])
 		}
+		if kind == DeletableList {
+			p, err := project(ctx, tx, at)
+			if err != nil {
+				return err
+			}
+			l, err := tx.Lists().ByName(ctx, org.ID, p.ID, parts[2])
+			if err != nil {
+				return err
+			}
+			return deleteList(ctx, tx, by, at, l)
+		}
+		at.Application = parts[2]
+		a, err := application(ctx, tx, at)
 		if err != nil {
 			return err
 		}
-		e.Organization, e.Actor = org.ID, by
-		return tx.Audit().Record(ctx, e)
+		if kind == DeletableApplication {
+			return deleteApplication(ctx, tx, by, at, a)
+		}
+		e, err := tx.Events().BySlug(ctx, a, parts[3])
+		if err != nil {
+			return err
+		}
+		return deleteEvent(ctx, tx, by, at, e)
 	})
 }
 
@@ -94,64 +106,25 @@ func (kind Deletable) split(path string) ([]string, error) {
 	return parts, nil
 }
 
-func deleteList(ctx context.Context, tx ports.Tx, org orgs.Organization, project, name string) (audit.Entry, error) {
-	p, err := tx.Orgs().Project(ctx, org.Slug, project)
-	if err != nil {
-		return audit.Entry{}, err
-	}
-	l, err := tx.Lists().ByName(ctx, org.ID, p.ID, name)
-	if err != nil {
-		return audit.Entry{}, err
-	}
-	pinned, err := pinnedTo(ctx, tx, l)
-	if err != nil {
-		return audit.Entry{}, err
-	}
-	at := Path{Organization: org.Slug, Project: project}
-	return audit.Entry{Action: audit.ListDeleted, Object: listPath(at, l), Before: listState(l.Name, pinned)}, tx.Lists().Delete(ctx, l)
-}
-
-// deleteChannel deletes the channel of a project when the rest of the path begins with the slug of
-// one, else the organization's.
-func deleteChannel(ctx context.Context, tx ports.Tx, org orgs.Organization, rest string) (audit.Entry, error) {
+// deleteChannelNamed deletes the channel of a project when the rest of the path begins with the
+// slug of one, else the organization's.
+func deleteChannelNamed(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, org orgs.Organization, rest string) error {
 	var in orgs.ProjectID
-	at, name := Path{Organization: org.Slug}, rest
+	name := rest
 	if slug, below, nested := strings.Cut(rest, "/"); nested {
 		p, err := tx.Orgs().Project(ctx, org.Slug, slug)
 		if err == nil {
 			in, at.Project, name = p.ID, p.Slug, below
 		} else if !errors.Is(err, orgs.ErrProjectNotFound) {
-			return audit.Entry{}, err
+			return err
 		}
 	}
 	c, err := tx.Channels().Find(ctx, org.ID, in, name)
 	if err != nil {
-		return audit.Entry{}, err
+		return err
 	}
 	if c.Project != in {
-		return audit.Entry{}, channels.ErrNotFound.With("the channel does not exist in this project; the organization has one of this name")
+		return channels.ErrNotFound.With("the channel does not exist in this project; the organization has one of this name")
 	}
-	return audit.Entry{Action: audit.ChannelDeleted, Object: at.Object("c", c.Name), Before: channelState(c)}, tx.Channels().Delete(ctx, c)
-}
-
-func deleteApplication(ctx context.Context, tx ports.Tx, org orgs.Organization, project, slug string) (audit.Entry, error) {
-	a, err := tx.Applications().BySlug(ctx, org.Slug, project, slug)
-	if err != nil {
-		return audit.Entry{}, err
-	}
-	at := Path{Organization: org.Slug, Project: project, Application: slug}
-	return audit.Entry{Action: audit.ApplicationDeleted, Object: at.Object(), Before: applicationState(a)}, tx.Applications().Delete(ctx, a)
-}
-
-func deleteEvent(ctx context.Context, tx ports.Tx, org orgs.Organization, project, app, slug string) (audit.Entry, error) {
-	a, err := tx.Applications().BySlug(ctx, org.Slug, project, app)
-	if err != nil {
-		return audit.Entry{}, err
-	}
-	e, err := tx.Events().BySlug(ctx, a, slug)
-	if err != nil {
-		return audit.Entry{}, err
-	}
-	at := Path{Organization: org.Slug, Project: project, Application: app}
-	return audit.Entry{Action: audit.EventDeleted, Object: at.Object("e", slug), Before: eventState(e)}, tx.Events().Delete(ctx, e)
+	return deleteChannel(ctx, tx, by, at, c)
 }

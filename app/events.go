@@ -106,14 +106,20 @@ func (s *Events) Create(ctx context.Context, by audit.Actor, at Path, f EventFor
 		if e.Channels, e.Pools, err = f.limits(ctx, tx, app, nil); err != nil {
 			return made, err
 		}
-		if made, err = tx.Events().Create(ctx, e); err != nil {
-			return made, fieldOf("slug", events.ErrSlugTaken, err)
-		}
-		if err := WithinQuota(ctx, tx, s.limits, app.Organization, quotas.Events); err != nil {
-			return made, err
-		}
-		return made, record(ctx, tx, by, app.Organization, audit.EventCreated, at.Object("e", made.Slug), nil, eventState(made))
+		return createEvent(ctx, tx, by, s.limits, at, e)
 	})
+}
+
+// createEvent stores a new event of the path's application; events.ErrSlugTaken, *quotas.Exceeded.
+func createEvent(ctx context.Context, tx ports.Tx, by audit.Actor, limits *quotas.Defaults, at Path, e events.Event) (events.Event, error) {
+	made, err := tx.Events().Create(ctx, e)
+	if err != nil {
+		return made, fieldOf("slug", events.ErrSlugTaken, err)
+	}
+	if err := WithinQuota(ctx, tx, limits, made.Organization, quotas.Events); err != nil {
+		return made, err
+	}
+	return made, record(ctx, tx, by, made.Organization, audit.EventCreated, at.Object("e", made.Slug), nil, eventState(made))
 }
 
 // Save changes everything of an event but its slug; faults about the form, events.ErrNotFound.
@@ -144,15 +150,19 @@ func (s *Events) Patch(ctx context.Context, by audit.Actor, at Path, slug string
 		if is.Channels, is.Pools, err = f.limits(ctx, tx, app, was.Pools); err != nil {
 			return is, err
 		}
-		before, after := audit.Changed(eventState(was), eventState(is))
-		if len(after) == 0 {
+		if _, after := audit.Changed(eventState(was), eventState(is)); len(after) == 0 {
 			return is, nil
 		}
-		if err := tx.Events().Save(ctx, is); err != nil {
-			return is, err
-		}
-		return is, record(ctx, tx, by, app.Organization, audit.EventUpdated, at.Object("e", slug), before, after)
+		return is, saveEvent(ctx, tx, by, at, was, is)
 	})
+}
+
+func saveEvent(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, was, is events.Event) error {
+	if err := tx.Events().Save(ctx, is); err != nil {
+		return err
+	}
+	before, after := audit.Changed(eventState(was), eventState(is))
+	return record(ctx, tx, by, is.Organization, audit.EventUpdated, at.Object("e", is.Slug), before, after)
 }
 
 // formOf is the form of an event as it is.
@@ -179,11 +189,15 @@ func (s *Events) Delete(ctx context.Context, by audit.Actor, at Path, slug strin
 		if err != nil {
 			return err
 		}
-		if err := tx.Events().Delete(ctx, e); err != nil {
-			return err
-		}
-		return record(ctx, tx, by, app.Organization, audit.EventDeleted, at.Object("e", slug), eventState(e), nil)
+		return deleteEvent(ctx, tx, by, at, e)
 	})
+}
+
+func deleteEvent(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, e events.Event) error {
+	if err := tx.Events().Delete(ctx, e); err != nil {
+		return err
+	}
+	return record(ctx, tx, by, e.Organization, audit.EventDeleted, at.Object("e", e.Slug), eventState(e), nil)
 }
 
 // revise finds the path's application, something of which is about to change.

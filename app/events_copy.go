@@ -78,7 +78,8 @@ func (s *Events) Copy(ctx context.Context, by audit.Actor, at Path, slug string,
 		if err != nil {
 			return err
 		}
-		c := copying{ctx: ctx, tx: tx, by: by}
+		log := &deferredLog{Tx: tx, Repository: tx.Audit()}
+		c := copying{ctx: ctx, tx: log, by: by, limits: s.limits}
 		if to, err = c.target(at, from.Organization, f.Application); err != nil {
 			return err
 		}
@@ -90,25 +91,22 @@ func (s *Events) Copy(ctx context.Context, by audit.Actor, at Path, slug string,
 		if made, err = c.event(from, e, to, copied); err != nil {
 			return err
 		}
-		if err := WithinQuota(ctx, tx, s.limits, from.Organization, quotas.Events); err != nil {
-			return err
-		}
-		return tx.Audit().Record(ctx, c.entries...)
+		return tx.Audit().Record(ctx, log.entries...)
 	})
 	return made, to, err
 }
 
 // copying is one event on its way to another application.
 type copying struct {
-	ctx     context.Context //nolint:containedctx // It lives exactly as long as the unit of work.
-	tx      ports.Tx
-	by      audit.Actor
-	app     applications.Application // where the copy goes
-	here    map[channels.ID]carrier  // the channels that the event may use
-	there   map[carrier]channels.ID  // the channels that its copy may use
-	lists   []lists.List             // that its copy may use
-	pools   []events.Pool            // that its copy may name
-	entries []audit.Entry
+	ctx    context.Context //nolint:containedctx // It lives exactly as long as the unit of work.
+	tx     ports.Tx
+	by     audit.Actor
+	limits *quotas.Defaults
+	app    applications.Application // where the copy goes
+	here   map[channels.ID]carrier  // the channels that the event may use
+	there  map[carrier]channels.ID  // the channels that its copy may use
+	lists  []lists.List             // that its copy may use
+	pools  []events.Pool            // that its copy may name
 }
 
 // carrier is what a channel and its counterpart have in common.
@@ -189,13 +187,10 @@ func (c *copying) event(from applications.Application, e events.Event, to Path, 
 			return made, fault.Field("application", "has no pool %s of %s, which the event uses", p.Name, p.Protocol)
 		}
 	}
-	if made, err = c.tx.Events().Create(c.ctx, copied); err != nil {
-		return made, fieldOf("slug", events.ErrSlugTaken, err)
+	if made, err = createEvent(c.ctx, c.tx, c.by, c.limits, to, copied); err != nil {
+		return made, err
 	}
-	c.record(audit.EventCreated, to.Object("e", made.Slug), eventState(made))
-	if err := c.templates(to.Object("e", made.Slug), texts, func(t events.Template) (events.Template, error) {
-		return c.tx.Events().SaveTemplate(c.ctx, made, t, author(c.by))
-	}); err != nil {
+	if err := c.templates(to, made, subscriptions.Notification{}, texts); err != nil {
 		return made, err
 	}
 	for _, n := range notifications {
@@ -219,15 +214,11 @@ func (c *copying) notification(to Path, e events.Event, from applications.Applic
 		n.Active = n.Active && list.ID != 0
 	}
 	n.Application, n.Event, n.List = c.app.ID, e.ID, list.ID
-	made, err := c.tx.Subscriptions().Create(c.ctx, n)
+	made, err := createNotification(c.ctx, c.tx, c.by, to, e, n, list.Name)
 	if err != nil {
 		return err
 	}
-	object := to.Object("e", e.Slug, "n", made.Name)
-	c.record(audit.NotificationCreated, object, notificationState(made, list.Name))
-	return c.templates(object, texts, func(t events.Template) (events.Template, error) {
-		return c.tx.Subscriptions().SaveTemplate(c.ctx, made, t, author(c.by))
-	})
+	return c.templates(to, e, made, texts)
 }
 
 // list is the list of the copy's project that has the name of this one and serves the application;
@@ -243,8 +234,8 @@ func (c *copying) list(from applications.Application, id lists.ID) (lists.List, 
 	return lists.List{}, nil
 }
 
-// templates copies the templates of what the audit log calls owner.
-func (c *copying) templates(owner string, all []events.Template, save func(events.Template) (events.Template, error)) error {
+// templates copies the templates of an event, or of its notification n where that is one.
+func (c *copying) templates(to Path, e events.Event, n subscriptions.Notification, all []events.Template) error {
 	for _, t := range all {
 		name := c.here[t.Channel].name
 		id, err := c.channel(t.Channel)
@@ -252,15 +243,9 @@ func (c *copying) templates(owner string, all []events.Template, save func(event
 			return err
 		}
 		t.ID, t.Version, t.Channel = 0, 0, id
-		saved, err := save(t)
-		if err != nil {
+		if _, err := saveTemplate(c.ctx, c.tx, c.by, to, e, n, name, events.Template{}, t); err != nil {
 			return err
 		}
-		c.record(audit.TemplateCreated, join(owner, "t", name), templateState(saved))
 	}
 	return nil
-}
-
-func (c *copying) record(a audit.Action, object string, is audit.State) {
-	c.entries = append(c.entries, audit.Entry{Organization: c.app.Organization, Actor: c.by, Action: a, Object: object, After: is})
 }

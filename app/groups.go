@@ -53,19 +53,28 @@ func (g *Groups) Create(ctx context.Context, by audit.Actor, at Path, name strin
 	if err != nil {
 		return orgs.Group{}, err
 	}
-	return updateAt(ctx, g.store, at, organization, func(tx ports.Tx, org orgs.Organization) (made orgs.Group, err error) {
-		var created bool
-		if made, created, err = tx.Orgs().EnsureGroup(ctx, org.ID, wanted.Name); err != nil {
-			return made, err
+	return updateAt(ctx, g.store, at, organization, func(tx ports.Tx, org orgs.Organization) (orgs.Group, error) {
+		made, created, err := ensureGroup(ctx, tx, by, g.limits, at, org.ID, wanted.Name)
+		if err == nil && !created {
+			err = orgs.ErrGroupTaken.On("name")
 		}
-		if !created {
-			return made, orgs.ErrGroupTaken.On("name")
-		}
-		if err := WithinQuota(ctx, tx, g.limits, org.ID, quotas.Groups); err != nil {
-			return made, err
-		}
-		return made, record(ctx, tx, by, org.ID, audit.GroupCreated, groupPath(at, made), nil, nameState(made.Name))
+		return made, err
 	})
+}
+
+// ensureGroup returns the group of the path's organization with this name, and reports whether it
+// made it; *quotas.Exceeded.
+func ensureGroup(
+	ctx context.Context, tx ports.Tx, by audit.Actor, limits *quotas.Defaults, at Path, org orgs.ID, name string,
+) (orgs.Group, bool, error) {
+	found, created, err := tx.Orgs().EnsureGroup(ctx, org, name)
+	if err != nil || !created {
+		return found, false, err
+	}
+	if err := WithinQuota(ctx, tx, limits, org, quotas.Groups); err != nil {
+		return found, false, err
+	}
+	return found, true, record(ctx, tx, by, org, audit.GroupCreated, groupPath(at, found), nil, nameState(found.Name))
 }
 
 // Rename gives a group another name; orgs.ErrGroupNotFound, orgs.ErrGroupTaken,

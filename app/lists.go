@@ -54,18 +54,23 @@ func (l *Lists) Create(
 			slug = a.Slug
 		}
 		list.Organization, list.Project, list.Application = project.Organization, project.ID, pinned
-		created, err = tx.Lists().Create(ctx, list)
-		if errors.Is(err, lists.ErrNameTaken) {
-			return created, lists.ErrNameTaken.On("name")
-		}
-		if err != nil {
-			return created, err
-		}
-		if err := WithinQuota(ctx, tx, l.limits, created.Organization, quotas.Lists); err != nil {
-			return created, err
-		}
-		return created, record(ctx, tx, by, created.Organization, audit.ListCreated, listPath(at, created), nil, listState(created.Name, slug))
+		return createList(ctx, tx, by, l.limits, at, list, slug)
 	})
+}
+
+// createList stores a new list, pinned to the application with this slug or to none;
+// lists.ErrNameTaken, *quotas.Exceeded.
+func createList(
+	ctx context.Context, tx ports.Tx, by audit.Actor, limits *quotas.Defaults, at Path, list lists.List, pinned string,
+) (lists.List, error) {
+	made, err := tx.Lists().Create(ctx, list)
+	if err != nil {
+		return made, fieldOf("name", lists.ErrNameTaken, err)
+	}
+	if err := WithinQuota(ctx, tx, limits, made.Organization, quotas.Lists); err != nil {
+		return made, err
+	}
+	return made, record(ctx, tx, by, made.Organization, audit.ListCreated, listPath(at, made), nil, listState(made.Name, pinned))
 }
 
 // Show returns a list of the project; lists.ErrNotFound.

@@ -43,30 +43,41 @@ func (l *Lists) Patch(ctx context.Context, by audit.Actor, at Path, id lists.ID,
 		if is == was {
 			return is, nil
 		}
-		before, err := pinnedTo(ctx, tx, was)
-		if err != nil {
-			return is, err
-		}
-		after, err := pinnedTo(ctx, tx, is)
-		if errors.Is(err, applications.ErrNotFound) {
-			return is, lists.ErrApplication.On("application")
-		}
-		if err != nil {
-			return is, err
-		}
-		if err := usableWhenPinned(ctx, tx, is); err != nil {
-			return is, err
-		}
-		switch err := tx.Lists().Save(ctx, is); {
-		case errors.Is(err, lists.ErrNameTaken):
-			return is, lists.ErrNameTaken.On("name")
-		case err != nil:
-			return is, err
-		}
-		e := audit.Entry{Organization: is.Organization, Actor: by, Action: audit.ListUpdated, Object: listPath(at, was)}
-		e.Before, e.After = audit.Changed(listState(was.Name, before), listState(is.Name, after))
-		return is, tx.Audit().Record(ctx, e)
+		return is, saveList(ctx, tx, by, at, was, is)
 	})
+}
+
+// saveList changes the name of a list and its pin; the faults of Change.
+func saveList(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, was, is lists.List) error {
+	from, err := pinnedTo(ctx, tx, was)
+	if err != nil {
+		return err
+	}
+	to, err := pinnedTo(ctx, tx, is)
+	if errors.Is(err, applications.ErrNotFound) {
+		return lists.ErrApplication.On("application")
+	}
+	if err != nil {
+		return err
+	}
+	if err := usableWhenPinned(ctx, tx, is); err != nil {
+		return err
+	}
+	if err := tx.Lists().Save(ctx, is); err != nil {
+		return fieldOf("name", lists.ErrNameTaken, err)
+	}
+	before, after := audit.Changed(listState(was.Name, from), listState(is.Name, to))
+	return record(ctx, tx, by, is.Organization, audit.ListUpdated, listPath(at, was), before, after)
+}
+
+// pinnedTo is the slug of the application that a list is pinned to, empty when it is pinned to
+// none.
+func pinnedTo(ctx context.Context, tx ports.Tx, l lists.List) (string, error) {
+	if l.Application == 0 {
+		return "", nil
+	}
+	a, err := tx.Applications().ByID(ctx, l.Organization, l.Project, l.Application)
+	return a.Slug, err
 }
 
 // usableWhenPinned refuses a pin that would take the list from notifications that use it (decisions
@@ -90,15 +101,19 @@ func (l *Lists) Delete(ctx context.Context, by audit.Actor, at Path, id lists.ID
 		if err != nil {
 			return err
 		}
-		pinned, err := pinnedTo(ctx, tx, list)
-		if err != nil {
-			return err
-		}
-		if err := tx.Lists().Delete(ctx, list); err != nil {
-			return err
-		}
-		return record(ctx, tx, by, list.Organization, audit.ListDeleted, listPath(at, list), listState(list.Name, pinned), nil)
+		return deleteList(ctx, tx, by, at, list)
 	})
+}
+
+func deleteList(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, l lists.List) error {
+	pinned, err := pinnedTo(ctx, tx, l)
+	if err != nil {
+		return err
+	}
+	if err := tx.Lists().Delete(ctx, l); err != nil {
+		return err
+	}
+	return record(ctx, tx, by, l.Organization, audit.ListDeleted, listPath(at, l), listState(l.Name, pinned), nil)
 }
 
 // revised finds a list in a unit of work that changes what its organization is made of.

@@ -79,11 +79,20 @@ func (s *Events) CreateNotification(ctx context.Context, by audit.Actor, at Path
 			return made, err
 		}
 		n.List = l.ID
-		if made, err = tx.Subscriptions().Create(ctx, n); err != nil {
-			return made, fieldOf("name", subscriptions.ErrNameTaken, err)
-		}
-		return made, record(ctx, tx, by, app.Organization, audit.NotificationCreated, at.Object("e", event, "n", made.Name), nil, notificationState(made, l.Name))
+		return createNotification(ctx, tx, by, at, e, n, l.Name)
 	})
+}
+
+// createNotification stores a new notification of an event, with a list by its name;
+// subscriptions.ErrNameTaken.
+func createNotification(
+	ctx context.Context, tx ports.Tx, by audit.Actor, at Path, e events.Event, n subscriptions.Notification, list string,
+) (subscriptions.Notification, error) {
+	made, err := tx.Subscriptions().Create(ctx, n)
+	if err != nil {
+		return made, fieldOf("name", subscriptions.ErrNameTaken, err)
+	}
+	return made, record(ctx, tx, by, e.Organization, audit.NotificationCreated, at.Object("e", e.Slug, "n", made.Name), nil, notificationState(made, list))
 }
 
 // SaveNotification changes a notification; faults about the form, events.ErrNotFound,
@@ -103,7 +112,7 @@ func (s *Events) PatchNotification(
 		if err != nil {
 			return is, err
 		}
-		_, _, was, err := notificationOf(ctx, tx, at, event, id)
+		_, e, was, err := notificationOf(ctx, tx, at, event, id)
 		if err != nil {
 			return is, err
 		}
@@ -126,12 +135,20 @@ func (s *Events) PatchNotification(
 		if is == was {
 			return is, nil
 		}
-		if err := tx.Subscriptions().Save(ctx, is); err != nil {
-			return is, fieldOf("name", subscriptions.ErrNameTaken, err)
-		}
-		before, after := audit.Changed(notificationState(was, had.Name), notificationState(is, has.Name))
-		return is, record(ctx, tx, by, app.Organization, audit.NotificationUpdated, at.Object("e", event, "n", was.Name), before, after)
+		return is, saveNotification(ctx, tx, by, at, e, was, is, had.Name, has.Name)
 	})
+}
+
+// saveNotification changes a notification, whose list had one name and has another;
+// subscriptions.ErrNameTaken.
+func saveNotification(
+	ctx context.Context, tx ports.Tx, by audit.Actor, at Path, e events.Event, was, is subscriptions.Notification, had, has string,
+) error {
+	if err := tx.Subscriptions().Save(ctx, is); err != nil {
+		return fieldOf("name", subscriptions.ErrNameTaken, err)
+	}
+	before, after := audit.Changed(notificationState(was, had), notificationState(is, has))
+	return record(ctx, tx, by, e.Organization, audit.NotificationUpdated, at.Object("e", e.Slug, "n", was.Name), before, after)
 }
 
 // DeleteNotification removes a notification that nothing uses, with its templates;

@@ -60,7 +60,7 @@ var errDryRun = errors.New("dry run")
 // `organizations[0].projects[1].lists[0].name`. Channels that come from those who look after the
 // installation are unrestricted.
 func (p *Provisioning) Apply(ctx context.Context, by operators.Officer, b Blueprint, dryRun bool) ([]Applied, error) {
-	return p.apply(ctx, by, b, dryRun, func(ports.Tx) error { return nil })
+	return p.apply(ctx, by, b, dryRun, false)
 }
 
 // ApplyTo is Apply of an API key to the path's organization, which must be there: the blueprint
@@ -69,10 +69,6 @@ func (p *Provisioning) Apply(ctx context.Context, by operators.Officer, b Bluepr
 // for which others wait. A dry run counts among those of the organization, and must not be within a
 // unit of work. orgs.ErrNotFound, *quotas.Exceeded.
 func (p *Provisioning) ApplyTo(ctx context.Context, by audit.Actor, at Path, b Blueprint, dryRun bool) ([]Applied, error) {
-	there := func(tx ports.Tx) error {
-		_, err := tx.Orgs().BySlug(ctx, at.Organization)
-		return err
-	}
 	done := func(context.Context) {}
 	defer func() { done(ctx) }() // after the unit of work: a pause holds no connection
 	err := p.store.View(ctx, func(tx ports.Tx) error {
@@ -95,18 +91,16 @@ func (p *Provisioning) ApplyTo(ctx context.Context, by audit.Actor, at Path, b B
 	if err := b.checkOnly(at.Organization); err != nil {
 		return nil, err
 	}
-	return p.apply(ctx, operators.Officer{Actor: by, Right: operators.Administrator}, b, dryRun, there)
+	return p.apply(ctx, operators.Officer{Actor: by, Right: operators.Administrator}, b, dryRun, true)
 }
 
-func (p *Provisioning) apply(ctx context.Context, by operators.Officer, b Blueprint, dryRun bool, first func(ports.Tx) error) ([]Applied, error) {
+func (p *Provisioning) apply(ctx context.Context, by operators.Officer, b Blueprint, dryRun, exists bool) ([]Applied, error) {
 	if err := b.check(p.check); err != nil {
 		return nil, err
 	}
 	done, err := ports.Update(ctx, p.store, func(tx ports.Tx) (done []Applied, err error) {
-		if err := first(tx); err != nil {
-			return done, err
-		}
-		a := applying{ctx: ctx, tx: tx, by: by.Actor, trusted: by.OfInstallation(), limits: p.limits}
+		log := &deferredLog{Tx: tx, Repository: tx.Audit()}
+		a := applying{ctx: ctx, tx: log, by: by.Actor, trusted: by.OfInstallation(), limits: p.limits, exists: exists}
 		if err := a.organizations(b); err != nil {
 			return done, err
 		}
@@ -119,7 +113,7 @@ func (p *Provisioning) apply(ctx context.Context, by operators.Officer, b Bluepr
 		if dryRun {
 			return done, errDryRun
 		}
-		return done, tx.Audit().Record(ctx, a.entries...)
+		return done, tx.Audit().Record(ctx, log.entries...)
 	})
 	if dryRun && errors.Is(err, errDryRun) {
 		for i := range done {
@@ -140,30 +134,20 @@ type applying struct {
 	ctx  context.Context //nolint:containedctx // It lives exactly as long as the unit of work.
 	tx   ports.Tx
 	by   audit.Actor
-	org  orgs.ID // at work
 	done []Applied
 	// limits are those of organizations that have none of their own.
 	limits *quotas.Defaults
 	// trusted is set for those who look after the installation.
 	trusted bool
+	// exists is set when the organizations must be there already.
+	exists bool
 
 	// left are channels that left a pool, as they were.
 	left []channels.Channel
-
-	entries []audit.Entry
 }
 
 func (a *applying) note(kind, path string, id int64, action Action) {
 	a.done = append(a.done, Applied{Kind: kind, Path: path, ID: id, Action: action})
-}
-
-// created and updated have the audit log told.
-func (a *applying) created(action audit.Action, object string, is audit.State) {
-	a.entries = append(a.entries, audit.Entry{Organization: a.org, Actor: a.by, Action: action, Object: object, After: is})
-}
-
-func (a *applying) updated(action audit.Action, object string, was, is audit.State) {
-	a.entries = append(a.entries, audit.Entry{Organization: a.org, Actor: a.by, Action: action, Object: object, Before: was, After: is})
 }
 
 // at names the place in the blueprint for a fault that has none yet.
@@ -215,20 +199,19 @@ func (a *applying) organizations(b Blueprint) error {
 		if err := a.tx.Orgs().Revise(a.ctx, org.ID); err != nil {
 			return err
 		}
+		where := Path{Organization: org.Slug}
 		for n, name := range want.Groups {
-			g, created, err := a.tx.Orgs().EnsureGroup(a.ctx, org.ID, name)
-			if err == nil && created {
-				err = a.oneMore(quotas.Groups)
-			}
+			g, created, err := ensureGroup(a.ctx, a.tx, a.by, a.limits, where, org.ID, name)
 			if err != nil {
 				return at(index(place, "groups", n), err)
 			}
-			a.note("group", join(org.Slug, g.Name), int64(g.ID), actionOf(created, false))
+			action := Unchanged
 			if created {
-				a.created(audit.GroupCreated, Path{Organization: org.Slug}.Object("groups", g.Name), nameState(g.Name))
+				action = Created
 			}
+			a.note("group", join(org.Slug, g.Name), int64(g.ID), action)
 		}
-		if err := a.channels(place, Path{Organization: org.Slug}, org.ID, 0, want.Channels); err != nil {
+		if err := a.channels(place, where, org.ID, 0, want.Channels); err != nil {
 			return err
 		}
 		for n, project := range want.Projects {
@@ -240,53 +223,36 @@ func (a *applying) organizations(b Blueprint) error {
 	return nil
 }
 
-func actionOf(created, updated bool) Action {
-	switch {
-	case created:
-		return Created
-	case updated:
-		return Updated
-	}
-	return Unchanged
-}
-
 func (a *applying) organization(want BlueprintOrganization) (orgs.Organization, Action, error) {
 	was, err := a.tx.Orgs().BySlug(a.ctx, want.Slug)
 	switch {
-	case errors.Is(err, orgs.ErrNotFound):
-		made, err := a.tx.Orgs().Create(a.ctx, orgs.Organization{Slug: want.Slug, Name: want.Name})
-		a.org = made.ID
-		a.created(audit.OrganizationCreated, made.Slug, nameState(made.Name))
+	case errors.Is(err, orgs.ErrNotFound) && !a.exists:
+		made, err := createOrganization(a.ctx, a.tx, a.by, orgs.Organization{Slug: want.Slug, Name: want.Name})
 		return made, Created, err
 	case err != nil:
 		return was, Unchanged, err
 	}
-	a.org = was.ID
-	if was.Name == want.Name {
-		return was, Unchanged, nil
+	is := was
+	is.Name = want.Name
+	action := Unchanged
+	changed, err := saveOrganization(a.ctx, a.tx, a.by, was, is)
+	if changed {
+		action = Updated
 	}
-	a.updated(audit.OrganizationUpdated, was.Slug, nameState(was.Name), nameState(want.Name))
-	was.Name = want.Name
-	return was, Updated, a.tx.Orgs().Rename(a.ctx, was)
+	return is, action, err
 }
 
 func (a *applying) project(place string, org orgs.Organization, want BlueprintProject) error {
-	project, err := a.tx.Orgs().Project(a.ctx, org.Slug, want.Slug)
-	action := Unchanged
 	where := Path{Organization: org.Slug, Project: want.Slug}
+	project, err := project(a.ctx, a.tx, where)
+	action := Unchanged
 	switch {
 	case errors.Is(err, orgs.ErrProjectNotFound):
 		action = Created
-		a.created(audit.ProjectCreated, where.Object(), nameState(want.Name))
-		project, err = a.tx.Orgs().CreateProject(a.ctx, orgs.Project{Organization: org.ID, Slug: want.Slug, Name: want.Name})
-		if err == nil {
-			err = a.oneMore(quotas.Projects)
-		}
+		project, err = createProject(a.ctx, a.tx, a.by, a.limits, where, orgs.Project{Organization: org.ID, Slug: want.Slug, Name: want.Name})
 	case err == nil && project.Name != want.Name:
 		action = Updated
-		a.updated(audit.ProjectUpdated, where.Object(), nameState(project.Name), nameState(want.Name))
-		project.Name = want.Name
-		err = a.tx.Orgs().RenameProject(a.ctx, project)
+		project, err = renameProject(a.ctx, a.tx, a.by, where, project, want.Name)
 	}
 	if err != nil {
 		return at(place, err)
@@ -318,25 +284,19 @@ func (a *applying) project(place string, org orgs.Organization, want BlueprintPr
 }
 
 func (a *applying) application(place string, org orgs.Organization, project orgs.Project, want BlueprintApplication) (applications.Application, error) {
-	app, err := a.tx.Applications().BySlug(a.ctx, org.Slug, project.Slug, want.Slug)
-	action := Unchanged
 	where := Path{Organization: org.Slug, Project: project.Slug, Application: want.Slug}
-	is := applications.Application{Name: want.Name, Active: want.Active}
+	app, err := application(a.ctx, a.tx, where)
+	action := Unchanged
 	switch {
 	case errors.Is(err, applications.ErrNotFound):
 		action = Created
-		a.created(audit.ApplicationCreated, where.Object(), applicationState(is))
-		app, err = a.tx.Applications().Create(a.ctx, applications.Application{
+		app, err = createApplication(a.ctx, a.tx, a.by, a.limits, where, applications.Application{
 			Organization: project.Organization, Project: project.ID, Slug: want.Slug, Name: want.Name, Active: want.Active})
-		if err == nil {
-			err = a.oneMore(quotas.Applications)
-		}
 	case err == nil && (app.Name != want.Name || app.Active != want.Active):
 		action = Updated
-		before, after := audit.Changed(applicationState(app), applicationState(is))
-		a.updated(audit.ApplicationUpdated, where.Object(), before, after)
+		was := app
 		app.Name, app.Active = want.Name, want.Active
-		err = a.tx.Applications().Save(a.ctx, app)
+		err = saveApplication(a.ctx, a.tx, a.by, where, was, app)
 	}
 	if err != nil {
 		return app, at(place, err)

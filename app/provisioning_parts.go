@@ -1,21 +1,17 @@
 package app
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
 
 	"github.com/tocsin/tocsin/domain/applications"
-	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/orgs"
-	"github.com/tocsin/tocsin/domain/quotas"
 	"github.com/tocsin/tocsin/domain/subscriptions"
-	"github.com/tocsin/tocsin/ports"
 )
 
 // channels applies the channels of an organization (project 0) or of a project. Channels that stop
@@ -36,29 +32,26 @@ func (a *applying) channels(place string, where Path, org orgs.ID, project orgs.
 		}
 	}
 	for i, want := range wanted {
-		c, was, action, err := a.channel(org, project, want)
+		c, action, err := a.channel(where, org, project, want, demoted)
 		if err != nil {
 			return at(index(place, "channels", i), err)
 		}
-		if before, had := demoted[c.ID]; had {
-			action, was = Updated, before
-		}
 		a.note("channel", join(where.short(), c.Name), int64(c.ID), action)
-		if object := where.Object("c", c.Name); action == Created {
-			a.created(audit.ChannelCreated, object, channelState(c))
-		} else if action == Updated {
-			before, after := channelChange(was, c)
-			a.updated(audit.ChannelUpdated, object, before, after)
-		}
 	}
 	return nil
 }
 
-// channel makes or updates a channel and returns it as it is and as it was.
-func (a *applying) channel(org orgs.ID, project orgs.ProjectID, want BlueprintChannel) (is, was channels.Channel, action Action, err error) {
+// channel makes or updates a channel; demoted are those that are not preferred any more, as they
+// were.
+func (a *applying) channel(
+	where Path, org orgs.ID, project orgs.ProjectID, want BlueprintChannel, demoted map[channels.ID]channels.Channel,
+) (is channels.Channel, action Action, err error) {
 	was, exists, err := a.ownChannel(org, project, want.Name)
 	if err != nil {
-		return is, was, "", err
+		return is, "", err
+	}
+	if before, had := demoted[was.ID]; had {
+		was = before
 	}
 	is = was
 	is.Organization, is.Project, is.Protocol, is.Driver = org, project, channels.Protocol(want.Protocol), want.Driver
@@ -67,21 +60,19 @@ func (a *applying) channel(org orgs.ID, project orgs.ProjectID, want BlueprintCh
 	is.Unrestricted = a.trusted || was.Unrestricted && is.Driver == was.Driver && is.Settings.Equal(was.Settings)
 	if !exists {
 		is.Name = strings.TrimSpace(want.Name)
-		if is, err = a.tx.Channels().Create(a.ctx, is); err == nil {
-			err = a.oneMore(quotas.Channels)
-		}
-		return is, was, Created, err
+		is, err = createChannel(a.ctx, a.tx, a.by, a.limits, where, is)
+		return is, Created, err
 	}
 	if is.Same(was) {
-		return was, was, Unchanged, nil
+		return was, Unchanged, nil
 	}
 	if is.Protocol != was.Protocol {
-		return is, was, "", fault.Field("protocol", "cannot be changed: the channel carries %s and addresses are assigned to it", was.Protocol)
+		return is, "", fault.Field("protocol", "cannot be changed: the channel carries %s and addresses are assigned to it", was.Protocol)
 	}
 	if was.Pool != is.Pool {
 		a.left = append(a.left, was) // An event that names the pool may follow.
 	}
-	return is, was, Updated, a.tx.Channels().Save(a.ctx, is)
+	return is, Updated, saveChannel(a.ctx, a.tx, a.by, where, was, is)
 }
 
 // ownChannel finds a channel of the place itself, not of the organization around a project.
@@ -102,52 +93,25 @@ func (a *applying) list(place string, org orgs.Organization, project orgs.Projec
 		}
 		pinned = app.ID
 	}
+	where := Path{Organization: org.Slug, Project: project.Slug}
 	l, err := a.tx.Lists().ByName(a.ctx, org.ID, project.ID, want.Name)
 	action := Unchanged
-	var was string // the application that it was pinned to
 	switch {
 	case errors.Is(err, lists.ErrNotFound):
 		action = Created
-		l, err = a.tx.Lists().Create(a.ctx, lists.List{Organization: org.ID, Project: project.ID, Name: strings.TrimSpace(want.Name), Application: pinned})
-		if err == nil {
-			err = a.oneMore(quotas.Lists)
-		}
+		l, err = createList(a.ctx, a.tx, a.by, a.limits, where,
+			lists.List{Organization: org.ID, Project: project.ID, Name: strings.TrimSpace(want.Name), Application: pinned}, want.Application)
 	case err == nil && l.Application != pinned:
 		action = Updated
-		if was, err = pinnedTo(a.ctx, a.tx, l); err == nil {
-			l.Application = pinned
-			err = a.pin(l)
-		}
+		was := l
+		l.Application = pinned
+		err = saveList(a.ctx, a.tx, a.by, where, was, l)
 	}
 	if err != nil {
 		return at(place, err)
 	}
-	if object := listPath(Path{Organization: org.Slug, Project: project.Slug}, l); action == Created {
-		a.created(audit.ListCreated, object, listState(l.Name, want.Application))
-	} else if action == Updated {
-		before, after := audit.Changed(listState(l.Name, was), listState(l.Name, want.Application))
-		a.updated(audit.ListUpdated, object, before, after)
-	}
 	a.note("list", join(org.Slug, project.Slug, l.Name), int64(l.ID), action)
 	return nil
-}
-
-// pinnedTo is the slug of the application that a list is pinned to, empty when it is pinned to
-// none.
-func pinnedTo(ctx context.Context, tx ports.Tx, l lists.List) (string, error) {
-	if l.Application == 0 {
-		return "", nil
-	}
-	a, err := tx.Applications().ByID(ctx, l.Organization, l.Project, l.Application)
-	return a.Slug, err
-}
-
-// pin moves a list's pin unless that would take it from a notification that uses it.
-func (a *applying) pin(l lists.List) error {
-	if err := usableWhenPinned(a.ctx, a.tx, l); err != nil {
-		return err
-	}
-	return a.tx.Lists().Save(a.ctx, l)
 }
 
 func (a *applying) events(place string, where Path, app applications.Application, wanted []BlueprintEvent) error {
@@ -163,10 +127,7 @@ func (a *applying) events(place string, where Path, app applications.Application
 		if err != nil {
 			return err
 		}
-		save := func(t events.Template) (events.Template, error) {
-			return a.tx.Events().SaveTemplate(a.ctx, e, t, author(a.by))
-		}
-		if err := a.templates(place, path, where.Object("e", e.Slug), app, e, stored, want.Templates, save); err != nil {
+		if err := a.templates(place, path, where, app, e, subscriptions.Notification{}, stored, want.Templates); err != nil {
 			return err
 		}
 		for n, w := range want.Notifications {
@@ -205,12 +166,8 @@ func (a *applying) event(where Path, app applications.Application, want Blueprin
 		if err != nil {
 			return e, "", err
 		}
-		made, err := a.tx.Events().Create(a.ctx, events.Event{Organization: app.Organization, Application: app.ID, Slug: want.Slug,
+		made, err := createEvent(a.ctx, a.tx, a.by, a.limits, where, events.Event{Organization: app.Organization, Application: app.ID, Slug: want.Slug,
 			Name: want.Name, Description: want.Description, Active: want.Active, Schema: schema, Priority: priority, Channels: limited, Pools: pools})
-		if err == nil {
-			err = a.oneMore(quotas.Events)
-		}
-		a.created(audit.EventCreated, where.Object("e", made.Slug), eventState(made))
 		return made, Created, err
 	}
 	schema := e.Schema
@@ -225,11 +182,9 @@ func (a *applying) event(where Path, app applications.Application, want Blueprin
 	if e.Name == want.Name && e.Description == want.Description && e.Active == want.Active && e.Schema == schema && e.Priority == priority && slices.Equal(e.Channels, limited) && slices.Equal(e.Pools, pools) {
 		return e, Unchanged, nil
 	}
-	was := eventState(e)
+	was := e
 	e.Name, e.Description, e.Active, e.Schema, e.Priority, e.Channels, e.Pools = want.Name, want.Description, want.Active, schema, priority, limited, pools
-	before, after := audit.Changed(was, eventState(e))
-	a.updated(audit.EventUpdated, where.Object("e", e.Slug), before, after)
-	return e, Updated, a.tx.Events().Save(a.ctx, e)
+	return e, Updated, saveEvent(a.ctx, a.tx, a.by, where, was, e)
 }
 
 // pools finds the pools that an event shall be limited to; it had some already.
@@ -263,23 +218,19 @@ func (a *applying) notification(
 	switch {
 	case errors.Is(err, subscriptions.ErrNotificationNotFound):
 		action = Created
-		n, err = a.tx.Subscriptions().Create(a.ctx, subscriptions.Notification{Application: app.ID, Event: e.ID,
-			Name: strings.TrimSpace(want.Name), List: list, Active: want.Active})
+		n, err = createNotification(a.ctx, a.tx, a.by, where, e,
+			subscriptions.Notification{Application: app.ID, Event: e.ID, Name: strings.TrimSpace(want.Name), List: list, Active: want.Active}, want.List)
 	case err == nil && (n.List != list || n.Active != want.Active):
 		action = Updated
 		var had lists.List
 		if had, err = listOf(a.ctx, a.tx, app, n.List); err == nil {
-			before, after := audit.Changed(notificationState(n, had.Name), notificationState(subscriptions.Notification{Name: n.Name, Active: want.Active}, want.List))
-			a.updated(audit.NotificationUpdated, where.Object("e", e.Slug, "n", n.Name), before, after)
+			was := n
 			n.List, n.Active = list, want.Active
-			err = a.tx.Subscriptions().Save(a.ctx, n)
+			err = saveNotification(a.ctx, a.tx, a.by, where, e, was, n, had.Name, want.List)
 		}
 	}
 	if err != nil {
 		return at(place, err)
-	}
-	if action == Created {
-		a.created(audit.NotificationCreated, where.Object("e", e.Slug, "n", n.Name), notificationState(n, want.List))
 	}
 	path = join(path, n.Name)
 	a.note("notification", path, int64(n.ID), action)
@@ -287,16 +238,13 @@ func (a *applying) notification(
 	if err != nil {
 		return err
 	}
-	save := func(t events.Template) (events.Template, error) {
-		return a.tx.Subscriptions().SaveTemplate(a.ctx, n, t, author(a.by))
-	}
-	return a.templates(place, path, where.Object("e", e.Slug, "n", n.Name), app, e, stored, want.Templates, save)
+	return a.templates(place, path, where, app, e, n, stored, want.Templates)
 }
 
-// templates applies the templates of an event or of one of its notifications, which the audit log
-// calls owner; save stores one of them there.
-func (a *applying) templates(place, path, owner string, app applications.Application, e events.Event, stored []events.Template, wanted []BlueprintTemplate,
-	save func(events.Template) (events.Template, error)) error {
+// templates applies the templates of an event, or of its notification n where that is one.
+func (a *applying) templates(
+	place, path string, where Path, app applications.Application, e events.Event, n subscriptions.Notification, stored []events.Template, wanted []BlueprintTemplate,
+) error {
 	for i, want := range wanted {
 		place := index(place, "templates", i)
 		c, err := a.tx.Channels().Find(a.ctx, app.Organization, app.Project, want.Channel)
@@ -305,12 +253,12 @@ func (a *applying) templates(place, path, owner string, app applications.Applica
 		}
 		t := events.Template{Channel: c.ID, Subject: want.Subject, Text: want.Text, HTML: want.HTML, Markdown: want.Markdown}
 		action := Created
-		var was audit.State
+		var was events.Template
 		if n := slices.IndexFunc(stored, func(s events.Template) bool { return s.Channel == c.ID }); n >= 0 {
 			action = Updated
-			was = templateState(stored[n])
-			if t.Says(stored[n]) {
-				t.ID = stored[n].ID
+			was = stored[n]
+			if t.Says(was) {
+				t.ID = was.ID
 				action = Unchanged
 			}
 		}
@@ -318,17 +266,11 @@ func (a *applying) templates(place, path, owner string, app applications.Applica
 			if err := e.CheckTemplate(t, c.Protocol); err != nil {
 				return at(place, err)
 			}
-			if t, err = save(t); err != nil {
+			if t, err = saveTemplate(a.ctx, a.tx, a.by, where, e, n, c.Name, was, t); err != nil {
 				return at(place, err)
 			}
 		}
 		a.note("template", join(path, c.Name), int64(t.ID), action)
-		if object := join(owner, "t", c.Name); action == Created {
-			a.created(audit.TemplateCreated, object, templateState(t))
-		} else if action == Updated {
-			before, after := audit.Changed(was, templateState(t))
-			a.updated(audit.TemplateUpdated, object, before, after)
-		}
 	}
 	return nil
 }

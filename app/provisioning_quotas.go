@@ -2,15 +2,11 @@ package app
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
 )
-
-// oneMore refuses what was made when the organization at work has more of that than a quota allows.
-func (a *applying) oneMore(n quotas.Name) error { return WithinQuota(a.ctx, a.tx, a.limits, a.org, n) }
 
 // quotas gives an organization exactly these quotas of its own and reports whether they were others
 // before. nil leaves them as they are.
@@ -22,8 +18,10 @@ func (a *applying) quotas(org orgs.Organization, want quotas.Limits) (changed bo
 	if err != nil || maps.Equal(was, want) {
 		return false, err
 	}
-	a.updated(audit.OrganizationUpdated, org.Slug, audit.State{"quotas": was}, audit.State{"quotas": want})
-	return true, a.tx.Orgs().SetQuotas(a.ctx, org.ID, want)
+	if err := a.tx.Orgs().SetQuotas(a.ctx, org.ID, want); err != nil {
+		return false, err
+	}
+	return true, record(a.ctx, a.tx, a.by, org.ID, audit.OrganizationUpdated, org.Slug, audit.State{"quotas": was}, audit.State{"quotas": want})
 }
 
 // region stores the region of phone numbers without country code and reports whether it was another
@@ -32,12 +30,11 @@ func (a *applying) region(org orgs.Organization, want *string) (changed bool, er
 	if want == nil {
 		return false, nil
 	}
-	region, err := orgs.ParseRegion("default_region", *want)
-	if err != nil || org.Region == region {
+	is := org
+	if is.Region, err = orgs.ParseRegion("default_region", *want); err != nil {
 		return false, err
 	}
-	a.updated(audit.OrganizationUpdated, org.Slug, regionState(org.Region), regionState(region))
-	return true, a.tx.Orgs().SetRegion(a.ctx, org.ID, region)
+	return saveOrganization(a.ctx, a.tx, a.by, org, is)
 }
 
 // searchable stores the paths of metadata that people are found by and reports whether they were
@@ -46,12 +43,11 @@ func (a *applying) searchable(org orgs.Organization, want *[]string) (changed bo
 	if want == nil {
 		return false, nil
 	}
-	paths, err := orgs.ParseSearchable("searchable_metadata", *want)
-	if err != nil || slices.Equal(org.Searchable, paths) {
+	is := org
+	if is.Searchable, err = orgs.ParseSearchable("searchable_metadata", *want); err != nil {
 		return false, err
 	}
-	a.updated(audit.OrganizationUpdated, org.Slug, searchableState(org.Searchable), searchableState(paths))
-	return true, a.tx.Orgs().SetSearchable(a.ctx, org.ID, paths)
+	return saveOrganization(a.ctx, a.tx, a.by, org, is)
 }
 
 // factor makes an organization require a second factor or not, and reports whether it was otherwise
@@ -60,6 +56,8 @@ func (a *applying) factor(org orgs.Organization, want *bool) (changed bool, err 
 	if want == nil || org.RequiresFactor == *want {
 		return false, nil
 	}
-	a.updated(audit.OrganizationUpdated, org.Slug, factorState(!*want), factorState(*want))
-	return true, a.tx.Orgs().RequireFactor(a.ctx, org.ID, *want)
+	if err := a.tx.Orgs().RequireFactor(a.ctx, org.ID, *want); err != nil {
+		return false, err
+	}
+	return true, record(a.ctx, a.tx, a.by, org.ID, audit.OrganizationUpdated, org.Slug, factorState(!*want), factorState(*want))
 }

@@ -230,26 +230,38 @@ func (s *Templates) save(ctx context.Context, tx ports.Tx, by audit.Actor, at Pa
 	if err := r.Event.CheckTemplate(wanted, r.Channel.Protocol); err != nil {
 		return was, err
 	}
-	if r.Notification.ID != 0 {
-		saved, err = tx.Subscriptions().SaveTemplate(ctx, r.Notification, wanted, author(by))
+	return saveTemplate(ctx, tx, by, at, r.Event, r.Notification, r.Channel.Name, was, wanted)
+}
+
+// saveTemplate stores a template for a channel of an event, or of its notification n where that is
+// one; was has no version where there is none yet.
+func saveTemplate(
+	ctx context.Context, tx ports.Tx, by audit.Actor, at Path, e events.Event, n subscriptions.Notification, channel string, was, wanted events.Template,
+) (saved events.Template, err error) {
+	if n.ID != 0 {
+		saved, err = tx.Subscriptions().SaveTemplate(ctx, n, wanted, author(by))
 	} else {
-		saved, err = tx.Events().SaveTemplate(ctx, r.Event, wanted, author(by))
+		saved, err = tx.Events().SaveTemplate(ctx, e, wanted, author(by))
 	}
 	if err != nil {
 		return saved, err
 	}
-	entry := audit.Entry{Organization: r.Organization.ID, Actor: by, Action: audit.TemplateCreated, Object: r.object(at), After: templateState(saved)}
+	action, before, after := audit.TemplateCreated, audit.State(nil), templateState(saved)
 	if was.Version > 0 {
-		entry.Action = audit.TemplateUpdated
-		entry.Before, entry.After = audit.Changed(templateState(was), templateState(saved))
+		action = audit.TemplateUpdated
+		before, after = audit.Changed(templateState(was), after)
 	}
-	return saved, tx.Audit().Record(ctx, entry)
+	return saved, record(ctx, tx, by, e.Organization, action, templatePath(at, e, n, channel), before, after)
 }
 
 // object is what the audit log calls the template.
 func (r TemplateReport) object(at Path) string {
-	if r.Notification.ID != 0 {
-		return at.Object("e", r.Event.Slug, "n", r.Notification.Name, "t", r.Channel.Name)
+	return templatePath(at, r.Event, r.Notification, r.Channel.Name)
+}
+
+func templatePath(at Path, e events.Event, n subscriptions.Notification, channel string) string {
+	if n.ID != 0 {
+		return at.Object("e", e.Slug, "n", n.Name, "t", channel)
 	}
-	return at.Object("e", r.Event.Slug, "t", r.Channel.Name)
+	return at.Object("e", e.Slug, "t", channel)
 }

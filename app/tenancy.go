@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/tocsin/tocsin/domain/audit"
@@ -20,12 +19,18 @@ func (o *Orgs) Create(ctx context.Context, by audit.Actor, slug, name string) (m
 	if err != nil {
 		return orgs.Organization{}, err
 	}
-	return ports.Update(ctx, o.store, func(tx ports.Tx) (made orgs.Organization, err error) {
-		if made, err = tx.Orgs().Create(ctx, wanted); err != nil {
-			return made, aboutSlug(err)
-		}
-		return made, record(ctx, tx, by, made.ID, audit.OrganizationCreated, Path{Organization: made.Slug}.Object(), nil, nameState(made.Name))
+	return ports.Update(ctx, o.store, func(tx ports.Tx) (orgs.Organization, error) {
+		return createOrganization(ctx, tx, by, wanted)
 	})
+}
+
+// createOrganization stores a new organization; orgs.ErrSlugTaken.
+func createOrganization(ctx context.Context, tx ports.Tx, by audit.Actor, o orgs.Organization) (orgs.Organization, error) {
+	made, err := tx.Orgs().Create(ctx, o)
+	if err != nil {
+		return made, fieldOf("slug", orgs.ErrSlugTaken, err)
+	}
+	return made, record(ctx, tx, by, made.ID, audit.OrganizationCreated, made.Slug, nil, nameState(made.Name))
 }
 
 // OrganizationChange is what changes of an organization; what is nil stays as it is.
@@ -69,34 +74,35 @@ func (o *Orgs) Patch(ctx context.Context, by audit.Actor, at Path, change Organi
 		if change.Searchable != nil {
 			is.Searchable = searchable
 		}
-		before, after := audit.Changed(organizationState(was), organizationState(is))
-		if len(after) == 0 {
-			return is, nil
-		}
-		if is.Name != was.Name {
-			err = tx.Orgs().Rename(ctx, is)
-		}
-		if err == nil && is.Region != was.Region {
-			err = tx.Orgs().SetRegion(ctx, is.ID, is.Region)
-		}
-		if err == nil && !slices.Equal(is.Searchable, was.Searchable) {
-			err = tx.Orgs().SetSearchable(ctx, is.ID, is.Searchable)
-		}
-		if err != nil {
-			return is, err
-		}
-		return is, record(ctx, tx, by, is.ID, audit.OrganizationUpdated, Path{Organization: is.Slug}.Object(), before, after)
+		_, err = saveOrganization(ctx, tx, by, was, is)
+		return is, err
 	})
 }
 
-func regionState(region string) audit.State { return audit.State{"default_region": region} }
-
-func searchableState(paths []string) audit.State {
-	return audit.State{"searchable_metadata": append([]string{}, paths...)} // never null
+// saveOrganization changes the name, the region and the searchable metadata of an organization, and
+// reports whether anything was different before.
+func saveOrganization(ctx context.Context, tx ports.Tx, by audit.Actor, was, is orgs.Organization) (changed bool, err error) {
+	before, after := audit.Changed(organizationState(was), organizationState(is))
+	if len(after) == 0 {
+		return false, nil
+	}
+	if is.Name != was.Name {
+		err = tx.Orgs().Rename(ctx, is)
+	}
+	if err == nil && is.Region != was.Region {
+		err = tx.Orgs().SetRegion(ctx, is.ID, is.Region)
+	}
+	if err == nil && !slices.Equal(is.Searchable, was.Searchable) {
+		err = tx.Orgs().SetSearchable(ctx, is.ID, is.Searchable)
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, record(ctx, tx, by, is.ID, audit.OrganizationUpdated, is.Slug, before, after)
 }
 
 func organizationState(o orgs.Organization) audit.State {
-	return audit.State{"name": o.Name, "default_region": o.Region, "searchable_metadata": searchableState(o.Searchable)["searchable_metadata"]}
+	return audit.State{"name": o.Name, "default_region": o.Region, "searchable_metadata": append([]string{}, o.Searchable...)} // never null
 }
 
 // CreateProject makes a project of the organization. A fault about `slug` or `name`,
@@ -106,19 +112,26 @@ func (o *Orgs) CreateProject(ctx context.Context, by audit.Actor, at Path, slug,
 	if err != nil {
 		return orgs.Project{}, err
 	}
-	return updateAt(ctx, o.store, at, organization, func(tx ports.Tx, org orgs.Organization) (made orgs.Project, err error) {
+	return updateAt(ctx, o.store, at, organization, func(tx ports.Tx, org orgs.Organization) (orgs.Project, error) {
 		if err := tx.Orgs().Revise(ctx, org.ID); err != nil {
-			return made, err
+			return orgs.Project{}, err
 		}
 		wanted.Organization = org.ID
-		if made, err = tx.Orgs().CreateProject(ctx, wanted); err != nil {
-			return made, aboutSlug(err)
-		}
-		if err := WithinQuota(ctx, tx, o.limits, org.ID, quotas.Projects); err != nil {
-			return made, err
-		}
-		return made, record(ctx, tx, by, org.ID, audit.ProjectCreated, Path{Organization: org.Slug, Project: made.Slug}.Object(), nil, nameState(made.Name))
+		return createProject(ctx, tx, by, o.limits, at, wanted)
 	})
+}
+
+// createProject stores a new project of the path's organization; orgs.ErrSlugTaken,
+// *quotas.Exceeded.
+func createProject(ctx context.Context, tx ports.Tx, by audit.Actor, limits *quotas.Defaults, at Path, p orgs.Project) (orgs.Project, error) {
+	made, err := tx.Orgs().CreateProject(ctx, p)
+	if err != nil {
+		return made, fieldOf("slug", orgs.ErrSlugTaken, err)
+	}
+	if err := WithinQuota(ctx, tx, limits, p.Organization, quotas.Projects); err != nil {
+		return made, err
+	}
+	return made, record(ctx, tx, by, p.Organization, audit.ProjectCreated, projectPath(at, made), nil, nameState(made.Name))
 }
 
 // RenameProject gives the path's project another name; repeating it changes nothing. A fault about
@@ -133,19 +146,20 @@ func (o *Orgs) RenameProject(ctx context.Context, by audit.Actor, at Path, name 
 		if err != nil || p.Name == name {
 			return err
 		}
-		before := nameState(p.Name)
-		p.Name = name
-		if err := tx.Orgs().RenameProject(ctx, p); err != nil {
-			return err
-		}
-		return record(ctx, tx, by, p.Organization, audit.ProjectUpdated, Path{Organization: at.Organization, Project: p.Slug}.Object(), before, nameState(name))
+		_, err = renameProject(ctx, tx, by, at, p, name)
+		return err
 	})
 }
 
-// aboutSlug says of a slug that is taken which field that is.
-func aboutSlug(err error) error {
-	if errors.Is(err, orgs.ErrSlugTaken) {
-		return orgs.ErrSlugTaken.On("slug")
+func renameProject(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, p orgs.Project, name string) (orgs.Project, error) {
+	before := nameState(p.Name)
+	p.Name = name
+	if err := tx.Orgs().RenameProject(ctx, p); err != nil {
+		return p, err
 	}
-	return err
+	return p, record(ctx, tx, by, p.Organization, audit.ProjectUpdated, projectPath(at, p), before, nameState(name))
+}
+
+func projectPath(at Path, p orgs.Project) string {
+	return Path{Organization: at.Organization, Project: p.Slug}.Object()
 }
