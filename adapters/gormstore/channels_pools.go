@@ -66,15 +66,58 @@ func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Memb
 	return found, err
 }
 
-// poolOf returns the members of the pool of a channel; none when it has no pool.
+// poolOf returns the members of the pool of a channel; none when it has no pool. That of a channel
+// which is gone is the pool that what waits for it is assigned to.
 func (t tx) poolOf(ctx context.Context, org orgs.ID, id channels.ID) ([]channels.Member, error) {
 	all, err := t.pools(ctx, org)
+	if err != nil {
+		return nil, err
+	}
+	if members := memberships(all, id); members != nil {
+		return members, nil
+	}
+	heir, err := t.heirOf(ctx, org, id)
+	if err != nil || heir.ID == 0 {
+		return nil, err
+	}
+	if heir.OrganizationID != org {
+		all, err = t.pools(ctx, heir.OrganizationID)
+	}
+	return memberships(all, heir.ID), err
+}
+
+// memberships are the members of the pool that a channel is in.
+func memberships(all map[poolKey][]channels.Member, id channels.ID) []channels.Member {
 	for _, members := range all {
 		if slices.ContainsFunc(members, func(m channels.Member) bool { return m.ID == id }) {
-			return members, err
+			return members
 		}
 	}
-	return nil, err
+	return nil
+}
+
+// heirRow is a channel that deliveries are assigned to which wait for another one.
+type heirRow struct {
+	ID             channels.ID
+	OrganizationID orgs.ID
+}
+
+// heirOf finds the channel that something is assigned to which waits for a channel that is gone. On
+// Postgres a delivery may be written for a member of a pool, or moved to it, while one deletes the
+// member who does not see that yet. Nobody knows the organization of a channel that is gone: it may
+// be 0.
+func (t tx) heirOf(ctx context.Context, org orgs.ID, gone channels.ID) (heirRow, error) {
+	named := func(condition, order string) string {
+		return "SELECT named_channel_id FROM (SELECT named_channel_id FROM deliveries WHERE channel_id = @gone AND " + condition +
+			" AND named_channel_id IS NOT NULL ORDER BY channel_id, priority, " + order + " LIMIT 1) AS waiting"
+	}
+	heirs, err := rowsOf[heirRow](t.db(ctx).Raw("SELECT id, organization_id FROM channels WHERE id IN ("+named("turn IS NOT NULL", "project_id, turn, id")+
+		" UNION ALL "+named("turn IS NULL AND state < 3", "next_at, id")+") AND (@organization = 0 OR organization_id = @organization )"+
+		" AND NOT EXISTS (SELECT 1 FROM channels WHERE id = @gone ) ORDER BY id LIMIT 1", map[string]any{"gone": gone, "organization": org}))
+	if err != nil || len(heirs) == 0 {
+		return heirRow{}, err
+	}
+	return heirs[0], nil
 }
 
 // providerRow is who takes what is assigned to a channel, as one row of a rowSet: each takes some

@@ -228,6 +228,8 @@ func (p *post) divertedOnce(t *testing.T, to channels.Channel) {
 	require.Equal(t, []channels.Gift{{To: to.ID, Count: 1}}, gifts)
 	_, err = q.Divert(ctx, p.channel.Organization, p.channel.ID, channels.OutOfUse, 10)
 	require.NoError(t, err)
+	_, err = q.Pool(ctx, 0, to.ID+1)
+	require.NoError(t, err)
 	_, err = q.Pool(ctx, p.channel.Organization, p.channel.ID)
 	require.NoError(t, err)
 	_, err = q.Share(ctx, p.channel.ID, "w", time.Minute, channels.Places{All: 16})

@@ -91,7 +91,7 @@ func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outc
 			finished_at = CASE WHEN r.state >= @sent THEN `+t.dialect.moment("@now ")+` END
 		FROM (SELECT o.*, t.id AS takes FROM (@outcomes ) AS o
 			LEFT JOIN deliveries d ON o.taker IS NOT NULL AND d.id = o.id
-			LEFT JOIN channels c ON c.id = d.channel_id
+			LEFT JOIN channels c ON c.id = COALESCE((SELECT own.id FROM channels own WHERE own.id = d.channel_id), d.named_channel_id)
 			LEFT JOIN channels t ON t.id = o.taker AND t.active AND t.pool <> '' AND t.pool = c.pool AND t.protocol = c.protocol
 				AND t.organization_id = c.organization_id AND COALESCE(t.project_id, 0) = COALESCE(c.project_id, 0)) AS r
 		WHERE deliveries.id = r.id AND deliveries.state = @sending AND deliveries.owner = @owner

@@ -64,7 +64,7 @@ func (p *pool) size() int {
 
 // learn reads who is in the pool, and how they are.
 func (s *sender) learn(ctx context.Context) error {
-	if s.config.Pool == "" {
+	if s.config.Pool == "" && !s.gone {
 		s.pool.know(nil)
 		return nil
 	}
@@ -119,7 +119,7 @@ func (s *sender) restsBecause() channels.Why {
 
 // divert has the other members of the pool take what waits for a channel that rests or is inactive.
 func (s *sender) divert(ctx context.Context) {
-	if s.config.Pool == "" {
+	if s.config.Pool == "" && !s.gone {
 		return
 	}
 	why := s.restsBecause()

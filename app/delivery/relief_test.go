@@ -123,3 +123,20 @@ func TestNothingIsTakenOver(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatWaitsForAMemberThatIsGoneGoesToOthers has deliveries wait for a channel that was deleted
+// when they came to it.
+func TestWhatWaitsForAMemberThatIsGoneGoesToOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(50, nil)
+		second := q.pooled()
+		q.noChannel, q.channel.Active = channels.ErrNotFound, false
+		for _, r := range q.rows {
+			r.job.Gates.ChannelActive = false
+		}
+		var sent taken
+		work(t, q, sent.driver(), plainComposer{}, settings(), func() { let(10 * time.Second) })
+		assert.Equal(t, 50, sent.by(second))
+	})
+}

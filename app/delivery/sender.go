@@ -40,6 +40,7 @@ type sender struct {
 	checked    time.Time // when config was read
 	config     channels.Channel
 	sealed     string // why config has no settings: they cannot be decrypted
+	gone       bool   // the channel was deleted
 	stale      bool   // config is newer than the dispatcher
 	limits     channels.Limits
 	dispatcher deliveries.Dispatcher
@@ -310,9 +311,11 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 	c, err := s.worker.queue.Channel(ctx, s.at.channel)
 	s.worker.claiming.release(s.at)
 	var sealed string
+	gone := errors.Is(err, channels.ErrNotFound)
 	switch {
-	case errors.Is(err, channels.ErrNotFound):
-		// Its last assignment is gone, so the gates will be closed for what is left.
+	case gone:
+		// Its last assignment is gone, so the gates will be closed for what is left. What others of
+		// its pool are assigned goes back to them.
 		c = channels.Channel{ID: s.at.channel}
 	case errors.Is(err, channels.ErrSealed):
 		c, sealed = channels.Channel{ID: s.at.channel}, err.Error()
@@ -320,7 +323,7 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 	changed = s.dispatcher == nil || sealed != s.sealed || c.Driver != s.config.Driver || c.Unrestricted != s.config.Unrestricted || !c.Settings.Equal(s.config.Settings)
-	s.config, s.sealed, s.checked = c, sealed, now
+	s.config, s.sealed, s.checked, s.gone = c, sealed, now, gone
 	s.mu.Lock()
 	s.paused = c.Paused
 	s.mu.Unlock()

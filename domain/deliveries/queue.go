@@ -47,7 +47,8 @@ type Queue interface {
 	// channels.ErrNotFound.
 	Channel(ctx context.Context, id channels.ID) (channels.Channel, error)
 	// Pool returns the members of the pool of a channel of the organization by id, itself included.
-	// A channel without a pool has none.
+	// A channel without a pool has none. One that is gone, and whose organization may be 0, has the
+	// pool that what waits for it is assigned to.
 	Pool(ctx context.Context, org orgs.ID, id channels.ID) ([]channels.Member, error)
 	// Answered tells how an attempt through a channel of a pool went: whether it failed through the
 	// channel's fault, and how long it took. This instance remembers it for a while, and chooses

@@ -1,0 +1,85 @@
+package gormstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/pgtest"
+)
+
+// TestWhatGoesToAMemberThatIsBeingDeleted has deliveries go to a member of a pool while a unit of
+// work deletes it that has not been committed: neither sees what the other one does.
+func TestWhatGoesToAMemberThatIsBeingDeleted(t *testing.T) {
+	t.Parallel()
+	for name, reach := range map[string]func(t *testing.T, p *post, other channels.Channel){
+		"postgres/Moved": func(t *testing.T, p *post, _ channels.Channel) {
+			moved, err := p.Queue().Divert(t.Context(), p.channel.Organization, p.channel.ID, channels.NotWorking, 10)
+			require.NoError(t, err)
+			require.Equal(t, 1, moved)
+		},
+		"postgres/TakenOver": func(t *testing.T, p *post, other channels.Channel) {
+			gifts, err := p.Queue().Relieve(t.Context(), p.channel.Organization, p.channel.ID, []channels.Offer{{To: other.ID, Room: 1}}, 0)
+			require.NoError(t, err)
+			require.Len(t, gifts, 1)
+		},
+		"postgres/Recorded": func(t *testing.T, p *post, other channels.Channel) {
+			jobs, err := p.Queue().Claim(t.Context(), p.channel.ID, "w", 1, time.Minute)
+			require.NoError(t, err)
+			require.Len(t, jobs, 1)
+			_, err = p.Queue().Record(t.Context(), "w", []deliveries.Outcome{{ID: jobs[0].ID, State: deliveries.Retrying, Attempts: 1, Next: clock{}.Now().Add(-time.Minute),
+				To: other.ID, Why: channels.NotWorking}})
+			require.NoError(t, err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPost(t, open(t, pgtest.New(t)))
+			other, ctx, q := p.pooled(t), t.Context(), p.Queue()
+			p.trigger(t, nil, nil)
+			_, err := q.Expand(ctx, 100)
+			require.NoError(t, err)
+			other.Weight = 1
+			require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Save(ctx, other) }))
+			require.NoError(t, p.Update(ctx, func(tx ports.Tx) error {
+				require.NoError(t, tx.Channels().Delete(ctx, other))
+				reach(t, p, other)
+				return nil
+			}))
+			due, err := q.Due(ctx)
+			require.NoError(t, err)
+			require.Len(t, due, 1)
+			require.Equal(t, other.ID, due[0].Channel, "it waits for one that is gone")
+			members, err := q.Pool(ctx, due[0].Organization, other.ID)
+			require.NoError(t, err)
+			require.Len(t, members, 1)
+			assert.Equal(t, p.channel.ID, members[0].ID)
+
+			// What is claimed before anybody moves it can be given to one that is there.
+			held, err := q.Claim(ctx, other.ID, "w", 1, time.Minute)
+			require.NoError(t, err)
+			require.Len(t, held, 1)
+			assert.Equal(t, deliveries.ChannelInactive, held[0].Gates.Closed())
+			back := deliveries.Outcome{ID: held[0].ID, State: deliveries.Pending, Next: clock{}.Now().Add(-time.Minute)}
+			if name == "postgres/Recorded" {
+				back.To, back.Why = p.channel.ID, channels.OutOfUse
+			}
+			_, err = q.Record(ctx, "w", []deliveries.Outcome{back})
+			require.NoError(t, err)
+			moved, err := q.Divert(ctx, due[0].Organization, other.ID, channels.OutOfUse, 10)
+			require.NoError(t, err)
+			if back.To == 0 {
+				require.Equal(t, 1, moved)
+			}
+			jobs, err := q.Claim(ctx, p.channel.ID, "w", 1, time.Minute)
+			require.NoError(t, err)
+			require.Len(t, jobs, 1)
+			assert.Empty(t, jobs[0].Gates.Closed())
+		})
+	}
+}
