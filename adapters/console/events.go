@@ -110,8 +110,17 @@ type eventView struct {
 // Choices are the channels that the event may be limited to.
 func (v eventView) Choices() []option { return channelOptions(v.Usable) }
 
-// Pools are the pools that the event may be limited to.
-func (v eventView) Pools() []option { return poolOptions(v.Usable) }
+// Pools are the pools that the event may be limited to, and those that it is limited to although no
+// channel is in them any more.
+func (v eventView) Pools() []option {
+	options, usable := poolOptions(v.Usable), events.Pools(v.Usable)
+	for _, p := range v.Event.Pools {
+		if !slices.Contains(usable, p) {
+			options = append(options, option{p.Name, fmt.Sprintf("%s (%s)", p.Name, p.Protocol)})
+		}
+	}
+	return options
+}
 
 // Texts are the templates by channel.
 func (v eventView) Texts() []textOfChannel { return texts(v.Here, v.Usable, v.Templates, nil) }

@@ -61,6 +61,21 @@ func TestAnEventMayNameAPool(t *testing.T) {
 	assert.Contains(t, b.get(ofEvent).said(), "Order order every channel inactive")
 }
 
+func TestAnEventKeepsAPoolThatLostItsLastMember(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	created(b, atAcme, "name", "second", "active", "true", "pool", "post", "weight", "1", "settings.host", "h")
+	second := f.channel(app.Path{Organization: "acme"}, "second")
+	b.post(ofEvent, "slug", "order", "name", "Order", "active", "true", "pools", "post").is(t, http.StatusSeeOther)
+	second.Pool = ""
+	f.update(func(tx ports.Tx) error { return tx.Channels().Save(t.Context(), second) }) // as an earlier release may do it
+	page := b.get(ofEvent+"order/").is(t, http.StatusOK)
+	assert.Contains(t, page.body, `value="post" checked`)
+	b.post(ofEvent+"order/", "name", "Orders", "pools", "post").is(t, http.StatusSeeOther)
+	assert.Contains(t, b.get(ofEvent).said(), "Orders order pool post")
+}
+
 func TestWhatIsWrongWithAnEventStandsBesideItsField(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -158,12 +158,25 @@ func (r eventRepo) limit(ctx context.Context, e events.Event) error {
 }
 
 // setPools limits the event to its pools, which channels of its project or its organization must
-// be in; channels.ErrNotFound.
+// be in unless it has them already; channels.ErrNotFound.
 func (r eventRepo) setPools(ctx context.Context, e events.Event) error {
-	if err := r.db(ctx).Exec("DELETE FROM event_pools WHERE event_id = ?", e.ID).Error; err != nil {
+	had, err := rowsOf[events.Pool](r.db(ctx).Raw("SELECT pool AS name, protocol FROM event_pools WHERE event_id = ? ORDER BY pool, protocol", e.ID))
+	if err != nil {
 		return err
 	}
+	for _, p := range had {
+		if slices.Contains(e.Pools, p) {
+			continue
+		}
+		err := r.db(ctx).Exec("DELETE FROM event_pools WHERE event_id = ? AND pool = ? AND protocol = ?", e.ID, p.Name, p.Protocol).Error
+		if err != nil {
+			return err
+		}
+	}
 	for _, p := range e.Pools {
+		if slices.Contains(had, p) {
+			continue
+		}
 		err := change(r.db(ctx), channels.ErrNotFound, `INSERT INTO event_pools (event_id, pool, protocol)
 			SELECT DISTINCT e.id, c.pool, c.protocol FROM events e JOIN applications a ON a.id = e.application_id
 			JOIN channels c ON c.organization_id = a.organization_id AND (c.project_id IS NULL OR c.project_id = a.project_id)

@@ -36,7 +36,8 @@ func Pools(of []channels.Channel) []Pool {
 const MaxPools = 100
 
 // PoolsNamed finds the pools of these names among those that an event may use. A name of none is a
-// fault, and so is one of pools of several protocols, unless the event had one of them already.
+// fault, and so is one of pools of several protocols, unless the event had one of them already: it
+// keeps that one, even if no channel is in it any more.
 func PoolsNamed(usable, had []Pool, named []string) ([]Pool, error) {
 	if len(named) > MaxPools {
 		return nil, fault.Field("pools", "has more than %d names", MaxPools)
@@ -46,8 +47,8 @@ func PoolsNamed(usable, had []Pool, named []string) ([]Pool, error) {
 	for i, name := range named {
 		field := fmt.Sprintf("pools[%d]", i)
 		of := slices.DeleteFunc(slices.Clone(usable), func(p Pool) bool { return p.Name != name })
-		if kept := slices.DeleteFunc(slices.Clone(of), func(p Pool) bool { return !slices.Contains(had, p) }); len(kept) > 0 {
-			of = kept[:1]
+		if i := slices.IndexFunc(had, func(p Pool) bool { return p.Name == name }); i >= 0 {
+			of = had[i : i+1]
 		}
 		switch len(of) {
 		case 0:

@@ -27,7 +27,11 @@ func TestPoolsNamed(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []events.Pool{had, other}, found)
 	}
-	_, err = events.PoolsNamed(usable, []events.Pool{{Name: "c"}}, []string{"b", "c", "", "a"})
+	empty := events.Pool{Name: "c", Protocol: channels.EMAIL}
+	found, err = events.PoolsNamed(usable, []events.Pool{empty}, []string{"b", "c"})
+	require.NoError(t, err, "it had that, and keeps it without a member")
+	assert.Equal(t, []events.Pool{other, empty}, found)
+	_, err = events.PoolsNamed(usable, []events.Pool{{Name: "d"}}, []string{"b", "c", "", "a"})
 	var faults *fault.Error
 	require.ErrorAs(t, err, &faults)
 	assert.Equal(t, fault.Fields{

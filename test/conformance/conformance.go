@@ -41,6 +41,7 @@ func nouns() map[string]cases {
 		"Templates":         templateCases(),
 		"Outages":           outageCases(),
 		"Pools":             poolCases(),
+		"PoolsOfEvents":     eventPoolCases(),
 		"Relief":            reliefCases(),
 		"Limits":            shareCases(),
 		"Quotas":            quotaCases(),

@@ -314,15 +314,6 @@ func poolCases() cases {
 			act(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), limited) })
 			act(t, w, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), last) })
 		},
-		"AnEventNamesNoPoolThatIsNotThere": func(t *testing.T, w *world) {
-			w.pooled(t, 100)
-			w.open(t, channels.Channel{Name: "D", Project: w.mine.annex.ID, Protocol: channels.EMAIL, Pool: "annex"})
-			for _, p := range []events.Pool{{Name: "nope", Protocol: channels.EMAIL}, {Name: "post", Protocol: channels.SMS}, {Protocol: channels.SMS}, {Name: "annex", Protocol: channels.EMAIL}} {
-				limited := w.mine.order
-				limited.Pools = []events.Pool{p}
-				refused(t, w, channels.ErrNotFound, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), limited) })
-			}
-		},
 		"AMemberThatMessagesWaitForIsNotDeleted": func(t *testing.T, w *world) {
 			all := w.pooled(t, 0, 100)
 			w.waiting(t, 3)
