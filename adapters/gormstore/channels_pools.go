@@ -216,7 +216,7 @@ func (q queue) Divert(ctx context.Context, org orgs.ID, from channels.ID, why ch
 
 // divert moves what waits for a channel to others: first what was never tried, then what was.
 func (t tx) divert(ctx context.Context, now *turns, from channels.ID, to []channels.Range, why channels.Why, limit int) (moved int, err error) {
-	w, err := t.waiting(ctx, from)
+	w, err := t.waiting(ctx, from, events.Priorities())
 	if err != nil {
 		return 0, err
 	}

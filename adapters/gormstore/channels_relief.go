@@ -2,10 +2,12 @@ package gormstore
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
@@ -62,7 +64,7 @@ func (t tx) gifts(ctx context.Context, org orgs.ID, from channels.ID, offers []c
 		if !slices.ContainsFunc(members, func(m channels.Member) bool { return m.ID == o.To && m.ID != from && m.Able(t.now()) }) {
 			continue
 		}
-		w, err := t.waiting(ctx, o.To)
+		w, err := t.waiting(ctx, o.To, events.Priorities())
 		if err != nil {
 			return nil, err
 		}
@@ -76,14 +78,15 @@ func (t tx) gifts(ctx context.Context, org orgs.ID, from channels.ID, offers []c
 // give moves what goes next on a channel, by the rule of docs/delivery.md, and returns the turn
 // after that. It notes in the gifts how many they were: others may hold some of them.
 func (t tx) give(ctx context.Context, from channels.ID, gifts []channels.Gift, turn deliveries.Turn) (deliveries.Turn, error) {
-	w, err := t.waiting(ctx, from)
+	w, err := t.waiting(ctx, from, events.Priorities())
 	if err != nil {
 		return turn, err
 	}
 	clear(w.returned) // What was tried before stays: it may be about the recipient.
+	at := seenAt(w, t.now(), t.now())
 	for i, g := range gifts {
 		var found []dueDelivery
-		if found, turn, err = t.dueOfAll(ctx, from, w, g.Count, turn); err != nil {
+		if found, turn, err = t.dueOfAll(ctx, from, maps.Clone(at), g.Count, turn); err != nil {
 			return turn, err
 		}
 		gifts[i].Count = 0

@@ -19,11 +19,13 @@ func (q queue) Claim(
 	var ids []deliveries.ID
 	var named []channels.ID
 	var next deliveries.Turn
+	var at fronts
 	turn := q.store.turns.of(channel)
 	err = q.work(ctx, func(t tx) error {
-		ids, named, next, err = t.claim(ctx, channel, owner, limit, lease, turn)
+		ids, named, next, at, err = t.claim(ctx, channel, owner, limit, lease, turn, q.store.turns.known(channel, t.now()))
 		return err
 	})
+	q.store.turns.goOn(channel, at)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -37,17 +39,18 @@ func (q queue) Claim(
 }
 
 // claim marks deliveries that are due and returns their ids, the channels that their addresses are
-// assigned to, and the turn after them.
+// assigned to, the turn after them, and where the next claim goes on.
 func (t tx) claim(
-	ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration, turn deliveries.Turn,
-) (ids []deliveries.ID, named []channels.ID, next deliveries.Turn, err error) {
-	found, next, err := t.due(ctx, channel, limit, turn)
+	ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration, turn deliveries.Turn, known fronts,
+) (ids []deliveries.ID, named []channels.ID, next deliveries.Turn, at fronts, err error) {
+	found, next, at, err := t.due(ctx, channel, limit, turn, known)
 	if err != nil || len(found) == 0 {
-		return nil, nil, turn, err
+		return nil, nil, turn, nil, err
 	}
 	if found, err = t.light(ctx, found); err != nil {
-		return nil, nil, turn, err
+		return nil, nil, turn, nil, err
 	}
+	at.pass(found)
 	ids, done := make([]deliveries.ID, len(found)), newChanges()
 	for i, d := range found {
 		ids[i] = d.id
@@ -58,7 +61,7 @@ func (t tx) claim(
 	}
 	err = t.db(ctx).Exec("UPDATE deliveries SET state = @sending , turn = NULL, owner = @owner , next_at = @until WHERE id @ids", map[string]any{
 		"sending": number(deliveries.Sending), "owner": owner, "until": t.after(lease), "ids": among(t.dialect, ids)}).Error
-	return ids, named, next, errors.Join(err, t.keep(ctx, done))
+	return ids, named, next, at, errors.Join(err, t.keep(ctx, done))
 }
 
 // dueDelivery is a delivery that can be claimed.
@@ -67,7 +70,9 @@ type dueDelivery struct {
 	occurrence events.OccurrenceID
 	state      deliveries.State
 	named      channels.ID // that its address is assigned to
-	class      classRow    // of what waits for its first attempt
+	class      classRow    // with its project, if it waits for its first attempt
+	turn       *int64      // nil: it was claimed before
+	next       time.Time
 }
 
 // light returns the first of the deliveries, at least one and as many as deliveries.ClaimBytes

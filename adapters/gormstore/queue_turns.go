@@ -5,6 +5,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +24,7 @@ type turns struct {
 	organizations map[deliveries.Lane]orgs.ID // whose occurrence was expanded last
 	shifts        map[shiftKey]shift
 	gifts         map[channels.ID]deliveries.Turn // of what others take over of what waits for a channel
+	fronts        map[channels.ID]fronts          // where claims go on
 }
 
 // shiftKey is a class of a project that moves from a channel to another.
@@ -62,7 +65,7 @@ func (t *turns) shiftOf(k shiftKey, now time.Time, otherwise func() (int64, erro
 
 func newTurns() *turns {
 	return &turns{places: map[channels.ID]deliveries.Turn{}, organizations: map[deliveries.Lane]orgs.ID{},
-		shifts: map[shiftKey]shift{}, gifts: map[channels.ID]deliveries.Turn{}}
+		shifts: map[shiftKey]shift{}, gifts: map[channels.ID]deliveries.Turn{}, fronts: map[channels.ID]fronts{}}
 }
 
 // of returns the turn on a channel.
@@ -127,10 +130,13 @@ type waiting struct {
 }
 
 // waiting jumps from project to project in the index of what waits, so that its cost does not
-// depend on how much that is.
-func (t tx) waiting(ctx context.Context, channel channels.ID) (waiting, error) {
+// depend on how much that is. Only these classes are looked at.
+func (t tx) waiting(ctx context.Context, channel channels.ID, of []events.Priority) (waiting, error) {
 	w := waiting{projects: map[events.Priority][]orgs.ProjectID{}, returned: map[events.Priority]bool{}}
-	rows, err := rowsOf[classRow](t.db(ctx).Raw(`WITH RECURSIVE classes (priority) AS (`+classes+`), lines (priority, project_id) AS (
+	if len(of) == 0 {
+		return w, nil
+	}
+	rows, err := rowsOf[classRow](t.db(ctx).Raw(`WITH RECURSIVE classes (priority) AS (`+classesOf(of)+`), lines (priority, project_id) AS (
 			SELECT class.priority, (SELECT d.project_id FROM deliveries d WHERE d.channel_id = @channel AND d.priority = class.priority AND d.turn IS NOT NULL
 				ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
 			FROM classes class
@@ -157,61 +163,84 @@ func (t tx) waiting(ctx context.Context, channel channels.ID) (waiting, error) {
 	return w, err
 }
 
-// has reports whether something of a class is due.
-func (w waiting) has(p events.Priority) bool { return w.returned[p] || len(w.projects[p]) > 0 }
-
-// any reports whether something is due.
-func (w waiting) any() bool { return slices.ContainsFunc(events.Priorities(), w.has) }
-
-// due locks deliveries that are due, by the rule of docs/delivery.md, and returns the turn after
-// them.
-func (t tx) due(ctx context.Context, channel channels.ID, limit int, turn deliveries.Turn) ([]dueDelivery, deliveries.Turn, error) {
-	w, err := t.waiting(ctx, channel)
-	if err != nil {
-		return nil, turn, err
-	}
-	return t.dueOfAll(ctx, channel, w, limit, turn)
+// classesOf selects some classes.
+func classesOf(of []events.Priority) string {
+	return "SELECT " + strings.Join(mapped(of, func(p events.Priority) string { return strconv.Itoa(int(p)) + " AS priority" }), " UNION ALL SELECT ")
 }
 
-// dueOfAll locks deliveries of every class that are due.
-func (t tx) dueOfAll(ctx context.Context, channel channels.ID, w waiting, limit int, turn deliveries.Turn) ([]dueDelivery, deliveries.Turn, error) {
-	now := turn
+// any reports whether something is due.
+func (w waiting) any() bool { return len(w.projects) > 0 || len(w.returned) > 0 }
+
+// due locks deliveries that are due, by the rule of docs/delivery.md, and returns the turn after
+// them, and where the next claim goes on.
+func (t tx) due(
+	ctx context.Context, channel channels.ID, limit int, turn deliveries.Turn, known fronts,
+) (found []dueDelivery, next deliveries.Turn, goOn fronts, err error) {
+	began := t.now()
+	w, err := t.waiting(ctx, channel, slices.DeleteFunc(events.Priorities(), func(p events.Priority) bool { _, is := known[p]; return is }))
+	if err != nil {
+		return nil, turn, nil, err
+	}
+	at := seenAt(w, began, t.now())
+	maps.Copy(at, known)
+	found, next, err = t.dueOfAll(ctx, channel, at, limit, turn)
+	if err == nil && len(found) == 0 && len(known) > 0 { // What was known of them is over.
+		return t.due(ctx, channel, limit, turn, nil)
+	}
+	return found, next, at, err
+}
+
+// dueOfAll locks deliveries of every class that are due. It leaves in at those classes of which it
+// got all it asked for, and whose front is worth keeping.
+func (t tx) dueOfAll(ctx context.Context, channel channels.ID, at fronts, limit int, turn deliveries.Turn) ([]dueDelivery, deliveries.Turn, error) {
+	now, waits := turn, maps.Clone(at)
 	found := make([]dueDelivery, 0, limit)
 	for _, p := range events.Priorities() {
-		if !w.has(p) {
+		if !waits.has(p) {
+			delete(at, p)
 			continue
 		}
 		n := limit - len(found)
 		for _, behind := range events.Priorities() {
-			if behind > p && w.has(behind) {
+			if behind > p && waits.has(behind) {
 				n -= now.Reserved(behind, limit)
 			}
 		}
-		some, next, err := t.dueOf(ctx, channel, p, w, max(0, n), now, turn)
+		n = max(0, n)
+		some, next, err := t.dueOf(ctx, channel, p, at[p], n, now, turn)
 		if err != nil {
 			return nil, turn, err
 		}
+		if len(some) < n {
+			delete(at, p)
+		}
 		found, turn = append(found, some...), next
 	}
+	maps.DeleteFunc(at, func(_ events.Priority, f front) bool { return !f.until.After(f.since) })
 	turn.Places += uint64(len(found))
 	return found, turn, nil
 }
 
 // dueOf locks at most n deliveries of a class that are due. now is the turn before the claim.
 func (t tx) dueOf(
-	ctx context.Context, channel channels.ID, p events.Priority, w waiting, n int, now, turn deliveries.Turn,
+	ctx context.Context, channel channels.ID, p events.Priority, f front, n int, now, turn deliveries.Turn,
 ) (found []dueDelivery, next deliveries.Turn, err error) {
 	fresh := n
-	if w.returned[p] {
+	if f.returned {
 		fresh -= now.Returned(n)
 	}
-	if order := turn.Order(p, w.projects[p]); len(order) > 0 {
+	if order := turn.Order(p, f.projects); len(order) > 0 {
 		turn = turn.Next(p, order, fresh)
 		for i, project := range order {
 			left := len(order) - i
-			some, err := t.lock(ctx, (fresh-len(found)+left-1)/left, `SELECT id, occurrence_id, state, COALESCE(named_channel_id, channel_id) FROM deliveries
-				WHERE channel_id = @channel AND priority = @priority AND project_id = @project AND turn IS NOT NULL
-				ORDER BY channel_id, priority, project_id, turn, id LIMIT @limit `, map[string]any{"channel": channel, "priority": p, "project": project})
+			from := "turn IS NOT NULL"
+			if _, known := f.turns[project]; known {
+				from = "turn >= @from "
+			}
+			some, err := t.lock(ctx, (fresh-len(found)+left-1)/left, `SELECT id, occurrence_id, state, COALESCE(named_channel_id, channel_id), turn, next_at FROM deliveries
+				WHERE channel_id = @channel AND priority = @priority AND project_id = @project AND `+from+`
+				ORDER BY channel_id, priority, project_id, turn, id LIMIT @limit `,
+				map[string]any{"channel": channel, "priority": p, "project": project, "from": f.turns[project]})
 			if err != nil {
 				return nil, turn, err
 			}
@@ -221,12 +250,19 @@ func (t tx) dueOf(
 			found = append(found, some...)
 		}
 	}
-	if w.returned[p] {
-		some, err := t.lock(ctx, n-len(found), `SELECT id, occurrence_id, state, COALESCE(named_channel_id, channel_id) FROM deliveries
-			WHERE channel_id = @channel AND priority = @priority AND turn IS NULL AND state < 3 AND next_at <= @now
-			ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"channel": channel, "priority": p, "now": t.clock()})
+	if f.returned {
+		from := ""
+		if !f.next.IsZero() {
+			from = "next_at >= @from AND "
+		}
+		some, err := t.lock(ctx, n-len(found), `SELECT id, occurrence_id, state, COALESCE(named_channel_id, channel_id), turn, next_at FROM deliveries
+			WHERE channel_id = @channel AND priority = @priority AND turn IS NULL AND state < 3 AND `+from+`next_at <= @now
+			ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"channel": channel, "priority": p, "now": t.clock(), "from": stamp(f.next)})
 		if err != nil {
 			return nil, turn, err
+		}
+		for i := range some {
+			some[i].class = classRow{Priority: p}
 		}
 		found = append(found, some...)
 	}
@@ -247,7 +283,7 @@ func (t tx) lock(ctx context.Context, limit int, query string, p map[string]any)
 	for rows.Next() {
 		var d dueDelivery
 		var state int
-		if err := rows.Scan(&d.id, &d.occurrence, &state, &d.named); err != nil {
+		if err := rows.Scan(&d.id, &d.occurrence, &state, &d.named, &d.turn, &d.next); err != nil {
 			return nil, err
 		}
 		d.state = deliveries.States()[state]

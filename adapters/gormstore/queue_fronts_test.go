@@ -1,0 +1,129 @@
+package gormstore_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+)
+
+// slow is a clock by which looking at what is due takes long.
+type slow struct{ at *atomic.Int64 }
+
+func (s slow) Now() time.Time {
+	return clock{}.Now().Add(time.Duration(s.at.Add(int64(20 * time.Millisecond))))
+}
+
+// TestClaimsGoOnWhereTheLastOneEnded is about an installation in which somebody keeps a snapshot,
+// so that looking for what goes next takes long.
+func TestClaimsGoOnWhereTheLastOneEnded(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		now := slow{new(atomic.Int64)}
+		s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: now, Keys: seal.NewRing([seal.KeySize]byte{1})})
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, s.Close()) })
+		p := newPost(t, s)
+		p.trigger(t, nil, nil)
+		_, err = s.Queue().Expand(t.Context(), 10)
+		require.NoError(t, err)
+		added := 0
+		// add has one more delivery wait, or come back when it has no turn.
+		add := func(class events.Priority, turn string) {
+			added++
+			_, err := s.Handle().ExecContext(t.Context(), fmt.Sprintf(`INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address,
+					address_key, chosen, state, reason, attempts, owner, next_at, last_error, created_at, priority, project_id, turn)
+				SELECT d.occurrence_id, d.notification_id, d.member_id, d.assignment_id, d.channel_id, d.protocol, d.address, 'k%d', TRUE, 0,
+					'', 0, '', d.created_at, '', d.created_at, %d, d.project_id, CAST(%s AS BIGINT) FROM deliveries d ORDER BY d.id LIMIT 1`, added, class, turn))
+			require.NoError(t, err)
+		}
+		var asked []string
+		s.Overhear(func(statement string) { asked = append(asked, statement) })
+		seen := map[deliveries.ID]bool{}
+		claim := func(n int) (ids []deliveries.ID) {
+			t.Helper()
+			asked = nil
+			jobs, err := s.Queue().Claim(t.Context(), p.channel.ID, "w", n, time.Hour)
+			require.NoError(t, err)
+			for _, j := range jobs {
+				assert.False(t, seen[j.ID], "claimed twice")
+				seen[j.ID] = true
+				ids = append(ids, j.ID)
+			}
+			return ids
+		}
+		last := func() deliveries.ID { return deliveries.ID(added + 1) }
+		saying := func(what string) (found []string) {
+			for _, statement := range asked {
+				if strings.Contains(statement, what) {
+					found = append(found, statement)
+				}
+			}
+			return found
+		}
+		for turn := range 99 {
+			add(events.Normal, fmt.Sprint(turn+1))
+		}
+		assert.Equal(t, []deliveries.ID{1, 2, 3, 4, 5}, claim(5))
+		assert.Empty(t, saying("turn >="))
+		add(events.Normal, "0")
+		early := last()
+		assert.Equal(t, []deliveries.ID{6, 7, 8, 9, 10}, claim(5), "what came meanwhile and goes before waits")
+		require.NotEmpty(t, saying("turn >="))
+		ahead := saying("turn >=")
+		add(events.Urgent, "0")
+		assert.Equal(t, []deliveries.ID{11, 12, 13, 14, last()}, claim(5), "a class with nothing due is looked at each time")
+		now.at.Add(int64(10 * time.Second))
+		assert.Contains(t, claim(5), early, "after a while all is looked at")
+
+		for range 4 {
+			add(events.Normal, "NULL")
+		}
+		now.at.Add(int64(10 * time.Second))
+		assert.Len(t, claim(4), 4)
+		assert.Len(t, claim(4), 4)
+		returned := saying("next_at >=")
+		require.NotEmpty(t, returned)
+
+		now.at.Add(int64(10 * time.Second))
+		assert.Len(t, claim(5), 5)
+		add(events.Normal, "0")
+		early = last()
+		assert.NotContains(t, claim(5), early)
+		left := added + 1 - len(seen) - 1
+		assert.Len(t, claim(1_000), left, "fewer than wanted")
+		assert.Equal(t, []deliveries.ID{early}, claim(5), "so all is looked at")
+		for range 10 {
+			add(events.Normal, "7")
+		}
+		now.at.Add(int64(10 * time.Second))
+		assert.Len(t, claim(5), 5)
+		assert.Len(t, claim(5), 5)
+		add(events.Normal, "0")
+		assert.Equal(t, []deliveries.ID{last()}, claim(5), "where nothing is left there all is looked at at once")
+		assert.Len(t, seen, added+1)
+
+		planned := planner{t: t, conn: planning(t, s), postgres: s.OnPostgres()}
+		for _, statement := range ahead {
+			plan := planned.plan(statement)
+			require.Len(t, plan.steps, 1, plan.text)
+			assert.Equal(t, "deliveries_waiting", plan.steps[0].index)
+			assert.Regexp(t, `turn\s?>`, plan.text, "what was passed is not read again")
+		}
+		for _, statement := range returned {
+			plan := planned.plan(statement)
+			require.Len(t, plan.steps, 1, plan.text)
+			assert.Equal(t, "deliveries_due", plan.steps[0].index)
+			assert.True(t, plan.steps[0].between, plan.text)
+		}
+	})
+}
