@@ -43,10 +43,16 @@ type poolKey struct {
 
 func (r poolRow) key() poolKey { return poolKey{orZero(r.ProjectID), r.Protocol, r.Pool} }
 
+// usedUpFor is how long a mark that a quota is used up counts which nobody renews. Whoever finds it
+// used up asks again every minute; an instance that was killed does not, and its mark may be of a
+// quota that is another one by now.
+const usedUpFor = 3 * time.Minute
+
 // pools returns the members of the pools of an organization by id.
 func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Member, error) {
 	rows, err := rowsOf[poolRow](t.db(ctx).Raw(`SELECT id, project_id, protocol, pool, name, weight, active, returned_at, u.used_up_at
-		FROM channels LEFT JOIN channel_usage u ON u.channel_id = id WHERE organization_id = ? AND pool <> '' ORDER BY id`, org))
+		FROM channels LEFT JOIN channel_usage u ON u.channel_id = id AND u.counted_at > ?
+		WHERE organization_id = ? AND pool <> '' ORDER BY id`, t.now().Add(-usedUpFor), org))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

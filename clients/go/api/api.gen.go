@@ -2553,7 +2553,7 @@ type Occurrence struct {
 	// Examples: 2
 	Event int64 `json:"event"`
 
-	// ExpectedEnd When the last delivery will be over at the rate so far. Null before the first is over, and when nothing is open.
+	// ExpectedEnd When the last delivery will be over at the rate so far. Null before the first is over, when nothing is open, and while a delivery waits for the quota of a channel.
 	//
 	// Examples: null
 	ExpectedEnd *time.Time `json:"expected_end"`

@@ -3264,7 +3264,7 @@ export interface components {
             }[];
             /**
              * Format: date-time
-             * @description When the last delivery will be over at the rate so far. Null before the first is over, and when nothing is open.
+             * @description When the last delivery will be over at the rate so far. Null before the first is over, when nothing is open, and while a delivery waits for the quota of a channel.
              * @example null
              */
             expected_end: string | null;
