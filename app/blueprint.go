@@ -28,12 +28,16 @@ type BlueprintOrganization struct {
 	Slug, Name string
 	Groups     []string
 	Channels   []BlueprintChannel
+	Partials   []BlueprintPartial
 	Projects   []BlueprintProject
 	Quotas     quotas.Limits // where they differ from the installation's; nil: as they are
 	Region     *string       // of phone numbers without country code; nil: as it is
 	Searchable *[]string     // paths of metadata that people are found by; nil: as they are
 	Factor     *bool         // whether a second factor is required of whoever has a role there; nil: as it is
 }
+
+// BlueprintPartial describes a partial.
+type BlueprintPartial struct{ Name, Description, Text, HTML string }
 
 // BlueprintProject describes a project.
 type BlueprintProject struct {
@@ -126,6 +130,12 @@ func (b Blueprint) check(channel ChannelCheck) error {
 			c.unique(groups, index(place, "groups", n), names.Fold(g))
 		}
 		c.channels(place, o.Channels)
+		partials := once{}
+		for n, p := range o.Partials {
+			_, err := events.NewPartial(p.Name, p.Description, p.Text, p.HTML)
+			c.faults.Add(index(place, "partials", n), err)
+			c.unique(partials, index(place, "partials", n)+".name", p.Name)
+		}
 		projects := once{}
 		for n, p := range o.Projects {
 			c.unique(projects, index(place, "projects", n)+".slug", p.Slug)
@@ -173,7 +183,7 @@ func (b Blueprint) checkSize() error {
 func (b Blueprint) size() int {
 	n := len(b.Organizations)
 	for _, o := range b.Organizations {
-		n += len(o.Groups) + len(o.Channels) + len(o.Projects)
+		n += len(o.Groups) + len(o.Channels) + len(o.Partials) + len(o.Projects)
 		for _, p := range o.Projects {
 			n += len(p.Channels) + len(p.Lists) + len(p.Applications)
 			for _, a := range p.Applications {

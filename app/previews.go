@@ -40,6 +40,9 @@ func (s *Templates) Preview(ctx context.Context, at Path, of TemplateName, d Dra
 		if r, err = templateOf(ctx, tx, at, of); err != nil {
 			return err
 		}
+		if r.Partials, err = d.partials(ctx, tx, r); err != nil {
+			return err
+		}
 		p, err = personaOf(ctx, tx, r.Channel, with.User)
 		return err
 	}); err != nil {
@@ -47,6 +50,15 @@ func (s *Templates) Preview(ctx context.Context, at Path, of TemplateName, d Dra
 	}
 	m, blanks, err := s.rehearse(r, d, with.Example, p)
 	return Preview{Message: m, Username: p.username, MadeUp: p.madeUp, Blanks: blanks}, err
+}
+
+// partials are those of the organization, where the draft can be read and uses any.
+func (d Draft) partials(ctx context.Context, tx ports.Tx, r TemplateReport) (events.Partials, error) {
+	text, err := d.template(r.Channel.ID)
+	if err != nil {
+		return nil, nil //nolint:nilerr // Whoever renders the draft says what is wrong with it.
+	}
+	return partialsFor(ctx, tx, r.Organization.ID, text)
 }
 
 // rehearse renders a draft for somebody, and names the variables that it shows nothing for.
@@ -61,7 +73,7 @@ func (s *Templates) rehearse(r TemplateReport, d Draft, example string, p person
 		return m, nil, err
 	}
 	in := deliveries.RenderInput{
-		Organization: r.Organization, Project: r.Project, Application: r.Application, Event: r.Event, Notification: r.Notification, Channel: r.Channel, Template: text,
+		Organization: r.Organization, Project: r.Project, Application: r.Application, Event: r.Event, Notification: r.Notification, Channel: r.Channel, Template: text, Partials: r.Partials,
 		Occurrence: events.Occurrence{Organization: r.Organization.ID, Project: r.Project.ID, Application: r.Application.ID, Event: r.Event.ID,
 			Context: events.Context(example), Created: s.clock.Now()},
 	}
@@ -158,6 +170,9 @@ func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of Templa
 			return err
 		}
 		if c, err = tx.Channels().ByID(ctx, r.Channel.Organization, r.Channel.Project, of.Channel); err != nil {
+			return err
+		}
+		if r.Partials, err = d.partials(ctx, tx, r); err != nil {
 			return err
 		}
 		p, err = personaOf(ctx, tx, r.Channel, with.User)

@@ -214,10 +214,17 @@ func (a *applying) organizations(b Blueprint) error {
 		if err := a.channels(place, where, org.ID, 0, want.Channels); err != nil {
 			return err
 		}
+		check, err := a.partials(place, org, want.Partials)
+		if err != nil {
+			return err
+		}
 		for n, project := range want.Projects {
 			if err := a.project(index(place, "projects", n), org, project); err != nil {
 				return err
 			}
+		}
+		if err := check(); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -263,7 +263,11 @@ func (a *applying) templates(
 			}
 		}
 		if action != Unchanged {
-			if err := e.CheckTemplate(t, c.Protocol); err != nil {
+			partials, err := partialsFor(a.ctx, a.tx, app.Organization, t)
+			if err != nil {
+				return err
+			}
+			if err := e.CheckTemplate(t, c.Protocol, partials); err != nil {
 				return at(place, err)
 			}
 			if t, err = saveTemplate(a.ctx, a.tx, a.by, where, e, n, c.Name, was, t); err != nil {

@@ -54,6 +54,7 @@ type TemplateReport struct {
 	Notification subscriptions.Notification // none for a template of the event
 	Channel      channels.Channel           // without settings
 	Template     events.Template            // Version 0: there is none yet
+	Partials     events.Partials            // of the organization, where a draft that is rendered uses any
 	Inherited    events.Template            // of the event, which counts while the notification has none of its own; Version 0: none
 }
 
@@ -227,7 +228,11 @@ func (s *Templates) save(ctx context.Context, tx ports.Tx, by audit.Actor, at Pa
 	if was.Version > 0 && was.Says(wanted) {
 		return was, nil
 	}
-	if err := r.Event.CheckTemplate(wanted, r.Channel.Protocol); err != nil {
+	partials, err := partialsFor(ctx, tx, r.Organization.ID, wanted)
+	if err != nil {
+		return was, err
+	}
+	if err := r.Event.CheckTemplate(wanted, r.Channel.Protocol, partials); err != nil {
 		return was, err
 	}
 	return saveTemplate(ctx, tx, by, at, r.Event, r.Notification, r.Channel.Name, was, wanted)

@@ -233,7 +233,7 @@ func TestParseRefuses(t *testing.T) {
 		"TextForATruth":        {"organizations: [{channels: [{active: yes}]}]", []string{"demo.yaml:1: organizations[0].channels[0].active: must be true or false"}},
 		"TaggedNonsense":       {"organizations: [{channels: [{active: !!bool maybe}]}]", []string{"demo.yaml:1: organizations[0].channels[0].active: must be true or false"}},
 		"TextForASequence":     {"organizations: [{groups: Staff}]", []string{"demo.yaml:1: organizations[0].groups: must be a sequence"}},
-		"TextForAMapping":      {"organizations: [acme]", []string{"demo.yaml:1: organizations[0]: must be a mapping with the members channels, default_region, groups, name, projects, quotas, require_second_factor, searchable_metadata, slug"}},
+		"TextForAMapping":      {"organizations: [acme]", []string{"demo.yaml:1: organizations[0]: must be a mapping with the members channels, default_region, groups, name, partials, projects, quotas, require_second_factor, searchable_metadata, slug"}},
 		"ListForQuotas":        {"organizations: [{quotas: [rate_limit]}]", []string{"demo.yaml:1: organizations[0].quotas: must be a mapping"}},
 		"TextForANumber":       {"organizations: [{quotas: {rate_limit: \"5\"}}]", []string{"demo.yaml:1: organizations[0].quotas.rate_limit: must be a number"}},
 		"TextForADecision":     {"organizations: [{require_second_factor: sometimes}]", []string{"demo.yaml:1: organizations[0].require_second_factor: must be true or false"}},

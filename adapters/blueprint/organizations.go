@@ -24,6 +24,7 @@ func (d *decoding) organization(place string, n *yaml.Node) (o app.BlueprintOrga
 		"name":     d.text(&o.Name),
 		"groups":   sequence(d, &o.Groups, d.word),
 		"channels": sequence(d, &o.Channels, d.channel),
+		"partials": sequence(d, &o.Partials, d.partial),
 		"projects": sequence(d, &o.Projects, d.project),
 		"quotas":   d.quotas(&o.Quotas),
 
@@ -32,6 +33,16 @@ func (d *decoding) organization(place string, n *yaml.Node) (o app.BlueprintOrga
 		"searchable_metadata":   d.words(&o.Searchable),
 	})
 	return o
+}
+
+func (d *decoding) partial(place string, n *yaml.Node) (p app.BlueprintPartial) {
+	d.object(place, n, map[string]field{
+		"name":        d.text(&p.Name),
+		"description": d.text(&p.Description),
+		"text":        d.verbatim(&p.Text),
+		"html":        d.verbatim(&p.HTML),
+	})
+	return p
 }
 
 func (d *decoding) project(place string, n *yaml.Node) (p app.BlueprintProject) {

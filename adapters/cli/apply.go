@@ -27,7 +27,8 @@ func (p Program) apply() *cobra.Command {
 		Long: "Bring the database to what a YAML (or JSON) file describes: create what is missing, update what differs, delete nothing.\n" +
 			"All of it or, when anything is wrong, nothing is applied. Applying a file again changes nothing.\n\n" +
 			"Schema (members with a question mark may be missing):\n" +
-			"  organizations: [{slug, name, groups?: [name], channels?: [CHANNEL], projects?: [{slug, name, channels?: [CHANNEL],\n" +
+			"  organizations: [{slug, name, groups?: [name], channels?: [CHANNEL],\n" +
+			"    partials?: [{name, description?, text?, html?}], projects?: [{slug, name, channels?: [CHANNEL],\n" +
 			"    lists?: [{name, application?: slug}],\n" +
 			"    applications?: [{slug, name, active?, events?: [{slug, name, description?, active?, channels?: [name],\n" +
 			"      templates?: [TEMPLATE], notifications?: [{name, list?, active?, templates?: [TEMPLATE]}]}]}]}],\n" +

@@ -219,7 +219,7 @@ func TestWhatIsWrongWithADraftStandsBesideItsField(t *testing.T) {
 	}{
 		"Subject":    {[]string{"subject", "{{#a}}"}, "subject", `line 1: section "a" is never closed`},
 		"Text":       {[]string{"text", "\n\n{{/a}}"}, "text", `line 3: section "a" is closed but was not opened`},
-		"HTML":       {[]string{"html", "{{> partial}}"}, "html", "line 1: partials are not available"},
+		"HTML":       {[]string{"html", "{{> partial}}"}, "html", "line 1: there is no partial"},
 		"NoJSON":     {[]string{"example", "{"}, "example", "must be a JSON object"},
 		"Nobody":     {[]string{"user", "nobody"}, "user", "is no member of the organization"},
 		"Theirs":     {[]string{"user", "mallory"}, "user", "is no member of the organization"},

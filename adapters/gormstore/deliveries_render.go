@@ -19,6 +19,7 @@ type renderInputRow struct {
 	Notification notificationRow `gorm:"embedded;embeddedPrefix:notification_"`
 	Channel      channelRow      `gorm:"embedded;embeddedPrefix:channel_"`
 	Template     templateRow     `gorm:"embedded;embeddedPrefix:template_"`
+	Partials     bool            // whether the template uses some
 }
 
 func (r renderInputRow) input(o events.Occurrence) deliveries.RenderInput {
@@ -35,12 +36,17 @@ func (r deliveryRepo) RenderInput(
 			`+applicationBeside("a")+", "+beside("event_", "e", "id", "application_id", "slug", "name", "description", "active")+`,
 			`+notificationBeside()+", "+
 		beside("channel_", "c", "id", "organization_id", "project_id", "name", "protocol", "driver", "preferred", "active")+`,
-			`+beside("template_", "t", "id", "version", "channel_id", "subject", "text_body", "html_body", "markdown_body")+`
+			`+beside("template_", "t", "id", "version", "channel_id", "subject", "text_body", "html_body", "markdown_body")+`,
+			EXISTS (SELECT 1 FROM template_partials tp WHERE tp.template_id = t.id) AS partials
 		FROM notifications n JOIN events e ON e.id = n.event_id JOIN applications a ON a.id = e.application_id
 		JOIN projects p ON p.id = a.project_id JOIN organizations org ON org.id = p.organization_id
 		JOIN templates t ON t.notification_id = n.id OR t.event_id = e.id
 		JOIN channels c ON c.id = t.channel_id
 		WHERE n.id = ? AND e.id = ? AND a.id = ? AND org.id = ? AND t.id = ?`,
 		n, o.Event, o.Application, o.Organization, t), deliveries.ErrNotFound)
-	return row.input(o), err
+	in := row.input(o)
+	if err == nil && row.Partials {
+		in.Partials, err = r.partialsOf(ctx, o.Organization, t)
+	}
+	return in, err
 }

@@ -35,6 +35,7 @@ type post struct {
 	list     lists.List
 	event    events.Event
 	text     events.Template
+	partial  events.Partial
 	notice   subscriptions.Notification
 	channel  channels.Channel
 	member   users.Member
@@ -60,7 +61,9 @@ func newPost(t *testing.T, s *gormstore.Store) *post {
 		require.NoError(t, err)
 		p.event, err = tx.Events().Create(ctx, events.Event{Organization: org.ID, Application: p.app.ID, Slug: "order", Name: "Order", Active: true})
 		require.NoError(t, err)
-		p.text, err = tx.Events().SaveTemplate(ctx, p.event, events.Template{Channel: p.channel.ID, Subject: "S", Text: "T"}, "eva")
+		p.partial, err = tx.Events().CreatePartial(ctx, events.Partial{Organization: org.ID, Name: "footer", Text: "F"}, "eva")
+		require.NoError(t, err)
+		p.text, err = tx.Events().SaveTemplate(ctx, p.event, events.Template{Channel: p.channel.ID, Subject: "S", Text: "T {{> footer}}"}, "eva")
 		require.NoError(t, err)
 		p.notice, err = tx.Subscriptions().Create(ctx, subscriptions.Notification{Application: p.app.ID, Event: p.event.ID, Name: "Shipped", List: p.list.ID, Active: true})
 		require.NoError(t, err)

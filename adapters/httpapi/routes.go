@@ -40,6 +40,7 @@ func routes() []Route {
 		channelRoutes(org+"c/"),
 		channelRoutes(prj+"c/"),
 		eventRoutes(app+"e/"),
+		partialRoutes(org+"partials/"),
 		[]Route{
 			// Contract 4.2: distribution lists
 			{get, prj + "d/", access.DistributionListRead, (*API).listLists},
@@ -153,6 +154,21 @@ func eventRoutes(all string) []Route {
 		{http.MethodPatch, notification, access.EventWrite, (*API).patchNotification},
 		{http.MethodDelete, notification, access.EventWrite, (*API).deleteNotification},
 	}, templateRoutes(event), templateRoutes(notification))
+}
+
+// partialRoutes are about the partials of an organization.
+func partialRoutes(all string) []Route {
+	partial := all + "{name}/"
+	version := partial + "versions/{version}/"
+	return []Route{
+		{http.MethodGet, all, access.TemplateRead, (*API).listPartials},
+		{http.MethodGet, partial, access.TemplateRead, (*API).showPartial},
+		{http.MethodPut, partial, access.TemplateWrite, (*API).putPartial},
+		{http.MethodDelete, partial, access.TemplateWrite, (*API).deletePartial},
+		{http.MethodGet, partial + "versions/", access.TemplateRead, (*API).listPartialVersions},
+		{http.MethodGet, version, access.TemplateRead, (*API).showPartialVersion},
+		{http.MethodPost, version + "restore/", access.TemplateWrite, (*API).restorePartialVersion},
+	}
 }
 
 // templateRoutes are about the templates of an event or of a notification.

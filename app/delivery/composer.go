@@ -29,9 +29,15 @@ type TemplateComposer struct {
 	links   deliveries.Links
 
 	mu       sync.Mutex
-	parsed   map[events.Template]*templates.Template
+	parsed   map[renderedKey]*templates.Template
 	contexts map[events.OccurrenceID]map[string]any
 	text     int // bytes that the contexts were decoded from
+}
+
+// renderedKey is a template with the versions of its partials.
+type renderedKey struct {
+	template events.Template
+	partials string
 }
 
 var _ Composer = (*TemplateComposer)(nil)
@@ -40,12 +46,12 @@ var _ Composer = (*TemplateComposer)(nil)
 // messages carry no link.
 func NewTemplateComposer(baseURL string, links deliveries.Links) *TemplateComposer {
 	return &TemplateComposer{baseURL: baseURL, links: links,
-		parsed: map[events.Template]*templates.Template{}, contexts: map[events.OccurrenceID]map[string]any{}}
+		parsed: map[renderedKey]*templates.Template{}, contexts: map[events.OccurrenceID]map[string]any{}}
 }
 
 // Compose renders the message of a job.
 func (c *TemplateComposer) Compose(in deliveries.RenderInput, j deliveries.Job) (deliveries.Message, error) {
-	parsed, err := c.template(in.Template)
+	parsed, err := c.template(in.Template, in.Partials)
 	if err != nil {
 		return deliveries.Message{}, err
 	}
@@ -72,7 +78,7 @@ func (c *TemplateComposer) Compose(in deliveries.RenderInput, j deliveries.Job) 
 
 // Blanks names the variables that the message shows nothing for. What Compose refuses has none.
 func (c *TemplateComposer) Blanks(in deliveries.RenderInput, j deliveries.Job) []string {
-	parsed, err := c.template(in.Template)
+	parsed, err := c.template(in.Template, in.Partials)
 	if err != nil {
 		return nil
 	}
@@ -83,23 +89,24 @@ func (c *TemplateComposer) Blanks(in deliveries.RenderInput, j deliveries.Job) [
 	return parsed.Blanks(data)
 }
 
-func (c *TemplateComposer) template(t events.Template) (*templates.Template, error) {
+func (c *TemplateComposer) template(t events.Template, with events.Partials) (*templates.Template, error) {
 	if t.ID == 0 { // A draft: it comes once, with every key that is typed.
-		return templates.Parse(t.Source())
+		return templates.ParseWith(t.Source(), with.Bodies())
 	}
+	key := renderedKey{t, with.Versions()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known, ok := c.parsed[t]; ok {
+	if known, ok := c.parsed[key]; ok {
 		return known, nil
 	}
-	parsed, err := templates.Parse(t.Source())
+	parsed, err := templates.ParseWith(t.Source(), with.Bodies())
 	if err != nil {
 		return nil, err
 	}
 	if len(c.parsed) >= keptTemplates {
 		clear(c.parsed)
 	}
-	c.parsed[t] = parsed
+	c.parsed[key] = parsed
 	return parsed, nil
 }
 

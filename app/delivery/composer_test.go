@@ -55,7 +55,7 @@ func TestComposer(t *testing.T) {
 			m, err := delivery.NewTemplateComposer("", secret).Compose(inputOf("["+"{{ "+name+" }}"+"]", `{"n": 12345678901234567890, "price": 1.50}`), ada())
 			require.NoError(t, err, name)
 			assert.Equal(t, "["+want+"]", m.Text, name)
-			assert.NoError(t, events.Event{}.CheckTemplate(events.Template{Text: "{{ " + name + " }}"}, channels.SMS), name)
+			assert.NoError(t, events.Event{}.CheckTemplate(events.Template{Text: "{{ " + name + " }}"}, channels.SMS, nil), name)
 		}
 	})
 

@@ -102,6 +102,9 @@ func (c *renderCache) get(ctx context.Context, j deliveries.Job) (deliveries.Ren
 			return deliveries.RenderInput{}, err
 		}
 		size := len(in.Template.Text) + len(in.Template.HTML) + len(in.Template.Markdown)
+		for _, p := range in.Partials {
+			size += len(p.Text) + len(p.HTML)
+		}
 		if c.templates += size; c.templates > maxCachedTemplates {
 			clear(c.inputs)
 			c.templates = size

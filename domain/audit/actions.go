@@ -119,4 +119,7 @@ const (
 	TemplateUpdated     Action = "template.update"
 	TemplateDeleted     Action = "template.delete"
 	TemplateTested      Action = "template.test"
+	PartialCreated      Action = "partial.create"
+	PartialUpdated      Action = "partial.update"
+	PartialDeleted      Action = "partial.delete"
 )

@@ -41,6 +41,7 @@ type RenderInput struct {
 	Notification subscriptions.Notification
 	Channel      channels.Channel // without settings
 	Template     events.Template
+	Partials     events.Partials // that the template uses, by name
 }
 
 // Group is a number of recipients of one notification on one channel to whom the same happens.

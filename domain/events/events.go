@@ -92,8 +92,10 @@ func ParseExample(field, text string) (string, error) {
 	return text, nil
 }
 
-// Repository keeps events and their templates.
+// Repository keeps events and their templates, and the partials of those.
 type Repository interface {
+	PartialRepository
+
 	// BySlug finds an event of the application; ErrNotFound.
 	BySlug(ctx context.Context, a applications.Application, slug string) (Event, error)
 	// List returns the application's events by id, at most limit after the given one.

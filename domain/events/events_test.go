@@ -76,13 +76,13 @@ func TestNewTemplate(t *testing.T) {
 		_, err = events.NewTemplate(7, templates.Source{HTML: "<p>", Markdown: "{{#a}}"})
 		assert.Equal(t, map[string][]string{"markdown": {`line 1: section "a" is never closed`, "the body is either HTML or Markdown"}}, complaints(t, err))
 		for p, accepted := range map[channels.Protocol]bool{channels.EMAIL: true, channels.WEBHOOK: true, channels.SMS: false, channels.SLACK: false, channels.PLAINTEXT: false} {
-			assert.Equal(t, accepted, events.Event{}.CheckTemplate(tpl, p) == nil, p)
-			assert.NoError(t, events.Event{}.CheckTemplate(events.Template{HTML: "<p>"}, p))
+			assert.Equal(t, accepted, events.Event{}.CheckTemplate(tpl, p, nil) == nil, p)
+			assert.NoError(t, events.Event{}.CheckTemplate(events.Template{HTML: "<p>"}, p, nil))
 		}
 		assert.Equal(t, map[string][]string{"markdown": {"is for channels whose messages have HTML; those of SMS have none"}},
-			complaints(t, events.Event{}.CheckTemplate(tpl, channels.SMS)))
+			complaints(t, events.Event{}.CheckTemplate(tpl, channels.SMS, nil)))
 		assert.Contains(t, complaints(t, events.Event{Schema: `{"properties": {"order": {}}, "additionalProperties": false}`}.CheckTemplate(
-			events.Template{Markdown: "{{contxt.order}}"}, channels.EMAIL)), "markdown")
+			events.Template{Markdown: "{{contxt.order}}"}, channels.EMAIL, nil)), "markdown")
 	})
 	t.Run("NULAndInvalidUTF8AreRefused", func(t *testing.T) {
 		t.Parallel()

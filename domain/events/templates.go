@@ -38,7 +38,7 @@ func (t Template) Source() templates.Source {
 }
 
 // NewTemplate checks what an operator says of a template; a part that cannot be read is refused
-// with line and reason.
+// with line and reason. Whether the partials exist is not known here.
 func NewTemplate(channel channels.ID, says templates.Source) (Template, error) {
 	var faults fault.Fields
 	faults.Add("subject", checkText(says.Subject, MaxSubject))
@@ -49,7 +49,7 @@ func NewTemplate(channel channels.ID, says templates.Source) (Template, error) {
 		faults.Addf("markdown", "is longer than %d KiB", templates.MaxMarkdown>>10)
 	}
 	if len(faults) == 0 {
-		_, err := templates.Parse(says)
+		_, err := templates.Uses(says)
 		faults.Add("", err)
 	}
 	return Template{Channel: channel, Subject: says.Subject, Text: says.Text, HTML: says.HTML, Markdown: says.Markdown}, faults.Err()

@@ -2,6 +2,7 @@ package templates
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -39,20 +40,30 @@ func (r *renderer) writeMarkdown(n *node, s string) *failure {
 	}
 }
 
+// marked is what a mark stands for.
+type marked struct {
+	text string
+	html bool // it is HTML of a partial, not a value
+}
+
 // mark writes the mark of a value.
 func (r *renderer) mark(n *node, value string) *failure {
 	if r.room -= len(value); r.room < 0 {
 		return fail(n, ErrTooLarge)
 	}
+	return r.markAs(n, marked{text: value})
+}
+
+func (r *renderer) markAs(n *node, m marked) *failure {
 	if len(r.values) == maxMarks {
 		return fail(n, ErrTooMuch)
 	}
-	r.values = append(r.values, value)
+	r.values = append(r.values, m)
 	return r.source(n, string(firstMark+rune(len(r.values)-1)))
 }
 
 func (r *renderer) source(n *node, s string) *failure {
-	if r.out.Len()+len(s) > MaxMarkdown {
+	if r.unread -= len(s); r.unread < 0 {
 		return fail(n, ErrTooMuch)
 	}
 	r.out.WriteString(s)
@@ -62,60 +73,84 @@ func (r *renderer) source(n *node, s string) *failure {
 // markdown renders a part in Markdown to HTML.
 func (r *renderer) markdown(p part) (string, error) {
 	room := r.room
-	source, err := r.render(p)
-	if err != nil {
+	r.values = nil
+	if _, err := r.render(p); err != nil {
 		return "", err
 	}
-	tooLarge := ErrTooLarge.With("%s, as HTML: %s", p.name, ErrTooLarge)
+	html, err := r.read(room)
+	if errors.Is(err, ErrTooLarge) {
+		return "", ErrTooLarge.With("%s, as HTML: %s", p.name, ErrTooLarge)
+	}
+	return html, err
+}
+
+// read turns the Markdown that was written into HTML, which may take so much room.
+func (r *renderer) read(room int) (string, error) {
+	source := []byte(r.out.String())
 	found := &linked{values: r.values, room: MaxOutput}
 	with := commonmark.NewContext()
 	with.Set(linkedKey, found)
 	var html bytes.Buffer
-	document := reader.Parser().Parse(text.NewReader([]byte(source)), commonmark.WithContext(with))
+	read := reader.Parser().Parse(text.NewReader(source), commonmark.WithContext(with))
 	if found.room < 0 {
-		return "", tooLarge
+		return "", ErrTooLarge
 	}
-	if err := reader.Renderer().Render(&html, []byte(source), document); err != nil {
+	if err := reader.Renderer().Render(&html, source, read); err != nil {
 		return "", err
 	}
 	r.room = room
 	r.out.Reset()
 	if failed := r.unmark(html.String()); failed != nil {
-		return "", tooLarge
+		return "", failed.err
 	}
 	return r.out.String(), nil
 }
 
-// unmark writes HTML with what its marks stand for, escaped.
+// unmark writes HTML with what its marks stand for: values are escaped. HTML of a partial has no
+// place within a tag, and needs no paragraph of its own.
 func (r *renderer) unmark(html string) *failure {
-	at := &node{}
+	at, within := &node{}, false
 	for {
 		i := strings.IndexByte(html, markByte)
 		if i < 0 {
 			return r.write(at, html)
 		}
-		if failed := r.write(at, html[:i]); failed != nil {
-			return failed
-		}
 		mark, size := utf8.DecodeRuneInString(html[i:])
-		if failed := r.writeEscaped(at, valueOf(r.values, mark, html[i:i+size])); failed != nil {
+		before, after := html[:i], html[i+size:]
+		if last := strings.LastIndexAny(before, "<>"); last >= 0 {
+			within = before[last] == '<'
+		}
+		m := valueOf(r.values, mark, html[i:i+size])
+		if m.html && strings.HasSuffix(before, "<p>") && strings.HasPrefix(after, "</p>") {
+			before, after = strings.TrimSuffix(before, "<p>"), strings.TrimPrefix(after, "</p>")
+		}
+		if failed := r.write(at, before); failed != nil {
 			return failed
 		}
-		html = html[i+size:]
+		write := r.writeEscaped
+		if m.html {
+			write = r.write
+		}
+		if !m.html || !within {
+			if failed := write(at, m.text); failed != nil {
+				return failed
+			}
+		}
+		html = after
 	}
 }
 
 // valueOf is what a mark stands for, or the rune itself where it is none of ours.
-func valueOf(values []string, mark rune, itself string) string {
+func valueOf(values []marked, mark rune, itself string) marked {
 	if n := int(mark - firstMark); n >= 0 && n < len(values) {
 		return values[n]
 	}
-	return itself
+	return marked{text: itself}
 }
 
 // linked is what the addresses of one message are made from.
 type linked struct {
-	values []string
+	values []marked
 	room   int // for the addresses and titles of links, which Markdown can repeat
 }
 
@@ -176,7 +211,11 @@ func (l *linked) address(written, title []byte) []byte {
 	for rest := string(written); rest != "" && l.room >= 0; {
 		r, size := utf8.DecodeRuneInString(rest)
 		if rest[0] == markByte {
-			value := escapeAddress(valueOf(l.values, r, rest[:size]))
+			m := valueOf(l.values, r, rest[:size])
+			if m.html {
+				m.text = ""
+			}
+			value := escapeAddress(m.text)
 			l.room -= len(value)
 			b.WriteString(value)
 		} else {

@@ -15,13 +15,19 @@ const (
 	raw                  // a value, never escaped
 	section              // its nodes, for every item of a list or once for another value that is not false
 	inverted             // its nodes, for a value that is false or an empty list
+	include              // a partial
+	parent               // a partial as a layout; its nodes are the blocks that it is filled with
+	block                // its nodes, unless the template fills it with others
+	island               // its nodes as HTML, in Markdown
+	document             // its nodes as Markdown, in HTML
 )
 
 // node is a piece of a template.
 type node struct {
 	kind  kind
 	line  int
-	text  string   // of a literal
+	from  string   // the partial that line is of; empty: the template
+	text  string   // of a literal; the name of a partial or a block
 	path  []string // of a name, split at its dots; empty: the item itself
 	inner []node   // of a section
 }
@@ -35,6 +41,7 @@ type parser struct {
 	blank       bool   // whether all of the line before at is white space
 	left, right string // the delimiters
 	open        []opened
+	uses        map[string]bool // the partials; nil: neither partials nor blocks
 }
 
 // opened is a section whose end has not come yet, and what it has so far. The first is the template
@@ -45,7 +52,9 @@ type opened struct {
 	nodes []node
 }
 
-func parse(source string) ([]node, error) {
+// parse returns the nodes of a source and the partials that it names; nil: it has neither partials
+// nor blocks.
+func parse(source string) (nodes []node, uses map[string]bool, err error) {
 	p := &parser{source: source, line: 1, blank: true, left: "{{", right: "}}", open: []opened{{}}}
 	for p.at < len(source) {
 		length := strings.Index(source[p.at:], p.left)
@@ -56,13 +65,13 @@ func parse(source string) ([]node, error) {
 		text, line := source[p.at:p.at+length], p.line
 		p.skip(length)
 		if err := p.tag(node{line: line, text: text}); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if last := p.open[len(p.open)-1]; len(p.open) > 1 {
-		return nil, mistake(last.node.line, "section %s is never closed", quoted(last.name))
+		return nil, nil, mistake(last.node.line, "section %s is never closed", quoted(last.name))
 	}
-	return p.open[0].nodes, nil
+	return p.open[0].nodes, p.uses, nil
 }
 
 // tag reads the tag that begins here; before is the text that it follows.
@@ -73,7 +82,7 @@ func (p *parser) tag(before node) error {
 		return err
 	}
 	// A tag that shows nothing takes its line with it when nothing else is on it.
-	if after, ends := endOfLine(p.source[p.at:]); blank && ends && strings.IndexByte("#^/!=", mark) >= 0 {
+	if after, ends := endOfLine(p.source[p.at:]); blank && ends && p.showsNothing(mark) {
 		before.text = strings.TrimRight(before.text, " \t")
 		p.skip(after)
 		p.blank = true
@@ -84,25 +93,25 @@ func (p *parser) tag(before node) error {
 		return nil
 	case '=':
 		return p.delimit(line, content)
-	case '>':
-		return mistake(line, "partials are not available: a template stands alone")
-	case '<', '$':
-		return mistake(line, "inheritance is not available: a template stands alone")
 	}
 	path, err := split(line, content)
 	if err != nil {
 		return err
 	}
 	switch mark {
-	case '#', '^':
-		if len(p.open) > MaxNesting {
-			return mistake(line, "sections are nested deeper than %d", MaxNesting)
-		}
-		n := node{kind: section, line: line, path: path}
-		if mark == '^' {
-			n.kind = inverted
-		}
-		p.open = append(p.open, opened{name: content, node: n})
+	case '#':
+		return p.begin(content, node{kind: section, line: line, path: path})
+	case '^':
+		return p.begin(content, node{kind: inverted, line: line, path: path})
+	case '<':
+		p.use(content)
+		return p.begin(content, node{kind: parent, line: line, text: content})
+	case '$':
+		p.use("")
+		return p.begin(content, node{kind: block, line: line, text: content})
+	case '>':
+		p.use(content)
+		p.add(node{kind: include, line: line, text: content})
 	case '/':
 		return p.close(line, content)
 	case '{', '&':
@@ -110,6 +119,34 @@ func (p *parser) tag(before node) error {
 	default:
 		p.add(node{kind: escaped, line: line, path: path})
 	}
+	return nil
+}
+
+// showsNothing reports whether the tag of this mark, which was read just now, stands for nothing
+// itself. A partial and a layout stand for lines.
+func (p *parser) showsNothing(mark byte) bool {
+	if mark == '/' {
+		return p.open[len(p.open)-1].node.kind != parent
+	}
+	return strings.IndexByte("#^$!=", mark) >= 0
+}
+
+// use takes note of a partial; of none for a block.
+func (p *parser) use(name string) {
+	if p.uses == nil {
+		p.uses = map[string]bool{}
+	}
+	if name != "" {
+		p.uses[name] = true
+	}
+}
+
+// begin opens a section, a block or a layout.
+func (p *parser) begin(name string, n node) error {
+	if len(p.open) > MaxNesting {
+		return mistake(n.line, "sections are nested deeper than %d", MaxNesting)
+	}
+	p.open = append(p.open, opened{name: name, node: n})
 	return nil
 }
 

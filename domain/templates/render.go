@@ -2,21 +2,30 @@ package templates
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// renderer fills the parts of one template, one after the other; room and steps are what is left
-// for all of them.
-type renderer struct {
-	room   int
+// budget is what is left for all parts of one template.
+type budget struct {
+	room   int // bytes of the message
 	steps  int
+	unread int // bytes of Markdown
+}
+
+func newBudget() budget { return budget{room: MaxOutput, steps: MaxSteps, unread: MaxMarkdown} }
+
+// renderer fills the parts of one template, one after the other.
+type renderer struct {
+	budget
+
 	frames []any // the data, then what each section around a node speaks of
 	syntax syntax
 	out    strings.Builder
-	values []string    // of Markdown, each of which a mark stands for
+	values []marked    // of Markdown, each of which a mark stands for
 	blank  func(*node) // is told of each variable without a value; nil: nobody is
 }
 
@@ -25,7 +34,7 @@ func (r *renderer) render(p part) (string, error) {
 	r.out.Grow(p.length)
 	r.syntax = p.syntax
 	if failed := r.nodes(p.nodes); failed != nil {
-		return "", failed.err.With("%s, line %d: %s", p.name, failed.line, failed.err)
+		return "", failed.in(p.name)
 	}
 	return r.out.String(), nil
 }
@@ -44,8 +53,13 @@ func (r *renderer) node(n *node) *failure {
 	if r.steps--; r.steps < 0 {
 		return fail(n, ErrTooLong)
 	}
-	if n.kind == literal {
+	switch n.kind {
+	case literal:
 		return r.verbatim(n, n.text)
+	case island:
+		return r.island(n)
+	case document:
+		return r.document(n)
 	}
 	v := r.find(n.path)
 	switch n.kind {
@@ -59,6 +73,54 @@ func (r *renderer) node(n *node) *failure {
 	default:
 		return r.value(n, v)
 	}
+}
+
+// readingSteps is what reading one piece of Markdown costs, however short it is.
+const readingSteps = 100
+
+// island writes nodes in HTML into Markdown.
+func (r *renderer) island(n *node) *failure {
+	sub := r.within(inHTML)
+	if failed := sub.nodes(n.inner); failed != nil {
+		return failed
+	}
+	r.budget = sub.budget
+	return r.markAs(n, marked{text: sub.out.String(), html: true})
+}
+
+// document writes nodes in Markdown into HTML.
+func (r *renderer) document(n *node) *failure {
+	if r.steps -= readingSteps; r.steps < 0 {
+		return fail(n, ErrTooLong)
+	}
+	sub := r.within(inMarkdown)
+	if failed := sub.nodes(n.inner); failed != nil {
+		return failed
+	}
+	html, err := sub.read(r.room)
+	if err != nil {
+		return fail(n, ErrTooLarge)
+	}
+	r.steps, r.unread = sub.steps, sub.unread
+	if n.text == oneLine {
+		html = inline(html)
+	}
+	return r.write(n, html)
+}
+
+// inline is the text of a paragraph that stands alone.
+func inline(html string) string {
+	if text, alone := strings.CutPrefix(html, "<p>"); alone && strings.Count(html, "<p>") == 1 {
+		if text, alone = strings.CutSuffix(text, "</p>\n"); alone {
+			return text
+		}
+	}
+	return html
+}
+
+// within returns a renderer for a piece in another syntax.
+func (r *renderer) within(s syntax) *renderer {
+	return &renderer{budget: r.budget, frames: r.frames, syntax: s, blank: r.blank}
 }
 
 // section renders what is in a section for each of the items of a list, or once for another value.
@@ -229,8 +291,20 @@ func isFalse(v any) bool {
 
 // failure is why a part cannot be rendered, and where.
 type failure struct {
-	err  *fault.Error
-	line int
+	err *fault.Error
+	at  *node
 }
 
-func fail(n *node, err *fault.Error) *failure { return &failure{err: err, line: n.line} }
+func (f *failure) in(part string) error {
+	return f.err.With("%s, %s: %s", part, f.at.place(), f.err)
+}
+
+func fail(n *node, err *fault.Error) *failure { return &failure{err: err, at: n} }
+
+// place is the line of a node.
+func (n *node) place() string {
+	if n.from == "" {
+		return fmt.Sprintf("line %d", n.line)
+	}
+	return fmt.Sprintf("partial %s, line %d", quoted(n.from), n.line)
+}

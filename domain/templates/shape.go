@@ -82,7 +82,7 @@ func (c *checking) nodes(nodes []node) {
 		v, known := c.find(n.path)
 		if name := strings.Join(n.path, "."); !known && !c.told[name] && len(c.mistakes) < maxMistakes {
 			c.told[name] = true
-			c.mistakes = append(c.mistakes, mistake(n.line, "there is no variable %s%s", quoted(name), c.suggest(n.path)))
+			c.mistakes = append(c.mistakes, n.mistake("there is no variable %s%s", quoted(name), c.suggest(n.path)))
 		}
 		if n.kind == section {
 			c.frames = append(c.frames, v.spoken())

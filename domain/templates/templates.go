@@ -1,9 +1,10 @@
 // Package templates turns the template of a message and the data of an occurrence into subject,
 // text and HTML, which may be written as Markdown. Templates are logic-less, in Mustache syntax;
-// they see plain data and nothing else: no methods, functions, files, environment, other templates.
-// It does not know what the data mean or where the message goes.
+// they see plain data and the partials that they are given, and nothing else: no methods,
+// functions, files, environment. It does not know what the data mean or where the message goes.
 //
-// The syntax is that of the Mustache specification without its partials, lambdas and inheritance.
+// The syntax is that of the Mustache specification with its partials and inheritance, without
+// dynamic names and lambdas. Other than there, the lines of a partial are not indented.
 // The renderer is our own because cbroglie/mustache 1.4.2, the best kept of the libraries, cannot
 // be held to the promises above: it calls methods and functions that it finds in the data, reads
 // partials from the working directory, prints a missing value of the data as <nil>, swallows panics
@@ -75,12 +76,22 @@ const (
 // Parse reads the parts of a template. An empty part is left out of the message. The error names
 // every part that cannot be read (`subject`, `text`, `html`, `markdown`), with the line and the
 // reason.
-func Parse(of Source) (*Template, error) {
+func Parse(of Source) (*Template, error) { return ParseWith(of, nil) }
+
+// ParseWith is Parse of a template that uses partials of these.
+func ParseWith(of Source, partials Partials) (*Template, error) { return parseAs("", of, partials) }
+
+// parseAs reads the parts of a template, or of the partial of this name.
+func parseAs(name string, of Source, partials Partials) (*Template, error) {
 	var faults fault.Fields
-	read := func(name, source string, written syntax) part {
-		nodes, err := parse(source)
-		faults.Add(name, err)
-		return part{name: name, nodes: nodes, length: len(source), syntax: written}
+	e := expander{partials: partials, parsed: map[bodyKey][]node{}}
+	read := func(place, source string, written syntax) part {
+		nodes, uses, err := parse(source)
+		if err == nil && uses != nil {
+			nodes, err = e.top(name, nodes, written)
+		}
+		faults.Add(place, err)
+		return part{name: place, nodes: nodes, length: len(source), syntax: written}
 	}
 	t := &Template{subject: read("subject", of.Subject, inText), text: read("text", of.Text, inText),
 		html: read("html", of.HTML, inHTML), markdown: read("markdown", of.Markdown, inMarkdown)}
@@ -102,14 +113,14 @@ type Message struct {
 	HTML    string
 }
 
-// Render fills the template. The data are maps, lists, strings, numbers and truth values, as JSON
+// Render fills the template, its partials with it. The data are maps, lists, strings, numbers and truth values, as JSON
 // decodes to, and are not changed. A name that is not there is empty. In the HTML, values are
 // escaped unless the template asks for them raw; in the subject and the text they never are. In
 // Markdown they are text as well: no value becomes an element, unless the template asks for it raw;
 // HTML within Markdown is left out. The error is one of this package's and names the part and the
 // line. A template that has no text gets that of its HTML, where both are within the limits.
 func (t *Template) Render(data map[string]any) (m Message, err error) {
-	r := renderer{room: MaxOutput, steps: MaxSteps, frames: []any{data}}
+	r := renderer{budget: newBudget(), frames: []any{data}}
 	if m.Subject, err = r.render(t.subject); err != nil {
 		return Message{}, err
 	}
@@ -141,11 +152,11 @@ func (t *Template) Blanks(data map[string]any) []string {
 	var found []string
 	for _, p := range t.parts() {
 		told := map[string]bool{}
-		r := renderer{room: MaxOutput, steps: MaxSteps, frames: []any{data}}
+		r := renderer{budget: newBudget(), frames: []any{data}}
 		r.blank = func(n *node) {
 			name := cmp.Or(strings.Join(n.path, "."), ".")
 			if !told[name] && len(found) < maxBlanks {
-				found = append(found, fmt.Sprintf("%s (%s, line %d)", name, p.name, n.line))
+				found = append(found, fmt.Sprintf("%s (%s, %s)", name, p.name, n.place()))
 			}
 			told[name] = true
 		}

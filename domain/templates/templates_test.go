@@ -148,10 +148,9 @@ func TestParse(t *testing.T) {
 		"AFilterOfJinja":            {"{{ name | upper }}", `line 1: "name | upper" is not a name: names have no spaces`},
 		"AnEmptyPart":               {"{{a..b}}", `line 1: "a..b" has an empty part`},
 		"ALeadingDot":               {"{{.a}}", `line 1: ".a" has an empty part`},
-		"APartial":                  {"{{> footer}}", "line 1: partials are not available: a template stands alone"},
-		"ADynamicPartial":           {"{{>*footer}}", "line 1: partials are not available: a template stands alone"},
-		"AParent":                   {"\n{{<base}}{{/base}}", "line 2: inheritance is not available: a template stands alone"},
-		"ABlock":                    {"{{$title}}{{/title}}", "line 1: inheritance is not available: a template stands alone"},
+		"APartial":                  {"{{> footer}}", `line 1: there is no partial "footer"`},
+		"ADynamicPartial":           {"{{>*footer}}", `line 1: there is no partial "*footer"`},
+		"AParent":                   {"\n{{<base}}{{/base}}", `line 2: there is no partial "base"`},
 		"OneDelimiter":              {"{{=<%=}}", `line 1: "<%" does not name two delimiters`},
 		"ThreeDelimiters":           {"{{=a b c=}}", `line 1: "a b c" does not name two delimiters`},
 		"ADelimiterWithEquals":      {"{{=<= =>=}}", `line 1: "<= =>" does not name two delimiters`},
@@ -173,7 +172,7 @@ func TestParse(t *testing.T) {
 		var e *fault.Error
 		require.ErrorAs(t, err, &e)
 		require.EqualError(t, e, `subject: line 1: a tag is not closed with "}}"; text: line 1: section "a" is never closed; `+
-			"html: line 2: partials are not available: a template stands alone")
+			`html: line 2: there is no partial "b"`)
 		for _, f := range e.Fields() {
 			assert.ErrorIs(t, f.Cause, templates.ErrNotParsed, f.Name)
 		}

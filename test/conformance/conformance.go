@@ -39,6 +39,7 @@ func nouns() map[string]cases {
 		"Recipients":        recipientCases(),
 		"Events":            eventCases(),
 		"Templates":         templateCases(),
+		"Partials":          partialCases(),
 		"Outages":           outageCases(),
 		"Pools":             poolCases(),
 		"PoolsOfEvents":     eventPoolCases(),

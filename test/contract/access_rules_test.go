@@ -120,6 +120,16 @@ func rules() map[string]string {
 			"POST " + template + "versions/{version}/restore/": "template:write",
 		})
 	}
+	partial := org + "partials/{name}/"
+	maps.Copy(all, map[string]string{
+		"GET " + org + "partials/":                        "template:read",
+		"GET " + partial:                                  "template:read",
+		"PUT " + partial:                                  "template:write",
+		"DELETE " + partial:                               "template:write",
+		"GET " + partial + "versions/":                    "template:read",
+		"GET " + partial + "versions/{version}/":          "template:read",
+		"POST " + partial + "versions/{version}/restore/": "template:write",
+	})
 	for _, users := range []string{"/api/v1/user/{org}/", org + "u/"} {
 		maps.Copy(all, map[string]string{
 			"GET " + users:                                 "user:read",

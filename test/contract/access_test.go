@@ -31,7 +31,7 @@ func (w *world) expand(path string, others ...string) string {
 	w.Helper()
 	expanded := strings.NewReplacer(append(others,
 		"{org}", "acme", "{prj}", "shop", "{app}", "web", "{evt}", "shipped", "{username}", "anna@example.org",
-		"{pk}", "1", "{notification_pk}", "1", "{id}", "1", "{group}", "2", "{key}", "1", "{channel}", "1", "{version}", "1")...).Replace(path)
+		"{pk}", "1", "{notification_pk}", "1", "{id}", "1", "{group}", "2", "{key}", "1", "{channel}", "1", "{version}", "1", "{name}", "footer")...).Replace(path)
 	require.NotContains(w, expanded, "{", "a new parameter needs a value")
 	return expanded
 }

@@ -41,6 +41,9 @@ func (v *visitor) managedBody(r *rand.Rand, path string) map[string]any {
 	case strings.HasSuffix(path, "/t/{channel}/"):
 		may("subject", sentence(r))
 		may("text", sentence(r))
+	case strings.HasSuffix(path, "/partials/{name}/"):
+		may("text", sentence(r))
+		may("html", oneOf(r, "<hr>", "{{> footer}}"))
 	case strings.HasSuffix(path, "/d/{pk}/"):
 		may("name", sentence(r))
 		may("application", number(v.names.pick(r, "applications")))

@@ -135,7 +135,7 @@ func (v *visitor) first(path, parameter string) string {
 	if seen := v.names.ids[tableOf(path, parameter)]; len(seen) > 0 {
 		return seen[0]
 	}
-	if place, known := map[string]string{"{org}": v.slug, "{prj}": "shop", "{app}": "web", "{evt}": "tick", "{username}": "ada", "{version}": "1"}[parameter]; known {
+	if place, known := map[string]string{"{org}": v.slug, "{prj}": "shop", "{app}": "web", "{evt}": "tick", "{username}": "ada", "{version}": "1", "{name}": "footer"}[parameter]; known {
 		return place
 	}
 	return parameter
@@ -164,6 +164,8 @@ func (v *visitor) expand(r *rand.Rand, path string) string {
 			return v.names.token(r)
 		case "{version}":
 			return oneOf(r, "1", "2")
+		case "{name}":
+			return oneOf(r, "footer", "footer", "logo")
 		case "{asset}":
 			return "console.css"
 		}

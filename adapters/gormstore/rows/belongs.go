@@ -35,6 +35,7 @@ var belongs = map[string][]way{
 	"mailbox_messages":   {{column: "organization_id"}},
 	"member_groups":      {{column: "organization_id"}},
 	"members":            {{column: "organization_id"}},
+	"partials":           {{column: "organization_id"}},
 	"problem_snoozes":    {{column: "organization_id"}},
 	"projects":           {{column: "organization_id"}},
 
@@ -59,7 +60,10 @@ var belongs = map[string][]way{
 	"member_group_links":      {{column: "member_id", parent: "members"}},
 	"notifications":           {{column: "application_id", parent: "applications"}},
 	"opt_outs":                {{column: "member_id", parent: "members"}},
+	"partial_partials":        {{column: "partial_id", parent: "partials"}},
+	"partial_versions":        {{column: "partial_id", parent: "partials"}},
 	"subscriptions":           {{column: "notification_id", parent: "notifications"}},
+	"template_partials":       {{column: "template_id", parent: "templates"}},
 	"template_versions":       {{column: "template_id", parent: "templates"}},
 	"templates": {
 		{column: "event_id", parent: "events"},

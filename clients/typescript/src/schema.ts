@@ -1956,6 +1956,170 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/o/{org}/partials/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List partials
+         * @description By name, all at once.
+         */
+        get: operations["listPartials"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/o/{org}/partials/{name}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Name of the partial.
+                 * @example footer
+                 */
+                name: components["parameters"]["PartialName"];
+            };
+            cookie?: never;
+        };
+        /** Show a partial */
+        get: operations["getPartial"];
+        /**
+         * Write a partial
+         * @description Creates the partial, or makes a new version of it, which messages have from then on. It is refused with `400` when a template that
+         *     uses the partial could not be rendered any more. With `version` the partial is written only while that is the current version, else
+         *     the answer is `412`; 0 stands for none. `If-Match` with the ETag of GET says the same in another way.
+         */
+        put: operations["putPartial"];
+        post?: never;
+        /**
+         * Delete a partial
+         * @description With its versions. A partial that a template or another partial uses is refused with `400`.
+         */
+        delete: operations["deletePartial"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/o/{org}/partials/{name}/versions/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Name of the partial.
+                 * @example footer
+                 */
+                name: components["parameters"]["PartialName"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the versions of a partial
+         * @description The latest 50, the newest first, all at once and without their bodies.
+         */
+        get: operations["listPartialVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/o/{org}/partials/{name}/versions/{version}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Name of the partial.
+                 * @example footer
+                 */
+                name: components["parameters"]["PartialName"];
+                /**
+                 * @description Number of the version.
+                 * @example 1
+                 */
+                version: components["parameters"]["TemplateVersionNumber"];
+            };
+            cookie?: never;
+        };
+        /** Show a version of a partial */
+        get: operations["getPartialVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/o/{org}/partials/{name}/versions/{version}/restore/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Name of the partial.
+                 * @example footer
+                 */
+                name: components["parameters"]["PartialName"];
+                /**
+                 * @description Number of the version.
+                 * @example 1
+                 */
+                version: components["parameters"]["TemplateVersionNumber"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore a version of a partial
+         * @description Makes an earlier version the current one again, as a new version.
+         */
+        post: operations["restorePartialVersion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/o/{org}/r/": {
         parameters: {
             query?: never;
@@ -3600,7 +3764,7 @@ export interface components {
          * @example application_not_found
          * @enum {string}
          */
-        ErrorCode: "invalid_request" | "invalid_json" | "unknown_member" | "unknown_parameter" | "unknown_recipient" | "unknown_channel" | "context_mismatch" | "metadata_too_large" | "name_taken" | "slug_taken" | "reserved" | "in_use" | "occurrence_over" | "preferred_taken" | "incompatible_channel" | "template_invalid" | "unknown_list" | "list_pinned" | "list_without_channel" | "unknown_application" | "event_inactive" | "application_inactive" | "key_ended" | "unreadable_request" | "unauthenticated" | "forbidden" | "out_of_scope" | "grant_missing" | "key_wider" | "user_protected" | "not_found" | "path_not_found" | "organization_not_found" | "project_not_found" | "application_not_found" | "list_not_found" | "event_not_found" | "notification_not_found" | "occurrence_not_found" | "user_not_found" | "user_not_registered" | "address_not_found" | "channel_not_found" | "assignment_not_found" | "subscription_not_found" | "group_not_found" | "role_not_found" | "key_not_found" | "template_not_found" | "method_not_allowed" | "request_timeout" | "conflict" | "user_ambiguous" | "answered_once" | "precondition_failed" | "too_large" | "body_too_large" | "context_too_large" | "unsupported_media_type" | "unsupported_encoding" | "idempotency_key_reused" | "quota_exceeded" | "rate_limited" | "too_many_auth_failures" | "header_too_large" | "internal_error" | "unsupported_transfer_encoding" | "unavailable" | "maintenance" | "overloaded" | "timeout" | "not_ready" | "not_alive" | "unsupported_http_version";
+        ErrorCode: "invalid_request" | "invalid_json" | "unknown_member" | "unknown_parameter" | "unknown_recipient" | "unknown_channel" | "context_mismatch" | "metadata_too_large" | "name_taken" | "slug_taken" | "reserved" | "in_use" | "occurrence_over" | "preferred_taken" | "incompatible_channel" | "template_invalid" | "too_many_partials" | "unknown_list" | "list_pinned" | "list_without_channel" | "unknown_application" | "event_inactive" | "application_inactive" | "key_ended" | "unreadable_request" | "unauthenticated" | "forbidden" | "out_of_scope" | "grant_missing" | "key_wider" | "user_protected" | "not_found" | "path_not_found" | "organization_not_found" | "project_not_found" | "application_not_found" | "list_not_found" | "event_not_found" | "notification_not_found" | "occurrence_not_found" | "user_not_found" | "user_not_registered" | "address_not_found" | "channel_not_found" | "assignment_not_found" | "subscription_not_found" | "group_not_found" | "role_not_found" | "key_not_found" | "template_not_found" | "partial_not_found" | "method_not_allowed" | "request_timeout" | "conflict" | "user_ambiguous" | "answered_once" | "precondition_failed" | "too_large" | "body_too_large" | "context_too_large" | "unsupported_media_type" | "unsupported_encoding" | "idempotency_key_reused" | "quota_exceeded" | "rate_limited" | "too_many_auth_failures" | "header_too_large" | "internal_error" | "unsupported_transfer_encoding" | "unavailable" | "maintenance" | "overloaded" | "timeout" | "not_ready" | "not_alive" | "unsupported_http_version";
         /** @description A problem document (RFC 9457) that names the quota which would be exceeded. */
         LimitedProblem: {
             type: components["schemas"]["ErrorPage"];
@@ -3770,7 +3934,7 @@ export interface components {
              * @example list
              * @enum {string}
              */
-            kind: "organization" | "group" | "channel" | "project" | "list" | "application" | "event" | "template" | "notification";
+            kind: "organization" | "group" | "channel" | "project" | "list" | "application" | "event" | "template" | "notification" | "partial";
             /** @example acme/shop/Newsletter */
             path: string;
             /**
@@ -4239,6 +4403,48 @@ export interface components {
         };
         NamePatch: {
             name?: string | null;
+        };
+        /** @description A piece of templates that an organization keeps once. */
+        Partial: {
+            /** @example footer */
+            name: string;
+            /** @example 2 */
+            version: number;
+            /** @example At the end of every mail */
+            description: string;
+            /**
+             * @example --
+             *     {{ organization.name }}
+             */
+            text: string;
+            /** @example <hr>{{ organization.name }} */
+            html: string;
+        };
+        PartialInput: {
+            description?: string | null;
+            /** @description What texts and subjects include. It has at most 65,536 bytes as UTF-8. */
+            text?: string | null;
+            /** @description What HTML and Markdown include. It has at most 65,536 bytes as UTF-8. */
+            html?: string | null;
+            version?: number | null;
+        };
+        /** @description A version of a partial with its bodies. */
+        PartialText: {
+            /** @example 1 */
+            version: number;
+            /** @example ada */
+            by: string;
+            /** @example 2026-03-04T05:06:07Z */
+            saved: string;
+            /** @example At the end of every mail */
+            description: string;
+            /**
+             * @example --
+             *     {{ organization.name }}
+             */
+            text: string;
+            /** @example <hr>{{ organization.name }} */
+            html: string;
         };
         /** @description What a user may do in the console of the organization. */
         Role: {
@@ -4828,6 +5034,11 @@ export interface components {
          * @example anna@example.org
          */
         MemberUsername: string;
+        /**
+         * @description Name of the partial.
+         * @example footer
+         */
+        PartialName: string;
         /** @description Those with this role alone. */
         FilterRole: "viewer" | "operator" | "administrator";
         /**
@@ -10002,6 +10213,350 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["Unsupported"];
+            422: components["responses"]["Mismatch"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPartials: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags that the caller has. If one of them is still right the answer is `304`, without a body. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The partials. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Partial"][];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getPartial: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags that the caller has. If one of them is still right the answer is `304`, without a body. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Name of the partial.
+                 * @example footer
+                 */
+                name: components["parameters"]["PartialName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The partial. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Partial"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putPartial: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description ETags of GET of this path, or `*`. The change is made only if what GET shows still has one of them, else the answer is `412` and nothing
+                 *     is changed. What others change at the same time is not overlooked.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Name of the partial.
+                 * @example footer
+                 */
+                name: components["parameters"]["PartialName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "description": "At the end of every mail",
+                 *       "text": "-- \n{{ organization.name }}",
+                 *       "html": "<hr>{{ organization.name }}"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PartialInput"];
+            };
+        };
+        responses: {
+            /** @description The partial as it is now. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Partial"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["Unsupported"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deletePartial: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description ETags of GET of this path, or `*`. The change is made only if what GET shows still has one of them, else the answer is `412` and nothing
+                 *     is changed. What others change at the same time is not overlooked.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Name of the partial.
+                 * @example footer
+                 */
+                name: components["parameters"]["PartialName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["CountOfDeleted"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPartialVersions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags that the caller has. If one of them is still right the answer is `304`, without a body. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Name of the partial.
+                 * @example footer
+                 */
+                name: components["parameters"]["PartialName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The versions. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateVersion"][];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getPartialVersion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags that the caller has. If one of them is still right the answer is `304`, without a body. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Name of the partial.
+                 * @example footer
+                 */
+                name: components["parameters"]["PartialName"];
+                /**
+                 * @description Number of the version.
+                 * @example 1
+                 */
+                version: components["parameters"]["TemplateVersionNumber"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version with its bodies. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PartialText"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    restorePartialVersion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description A word of the caller's choice, such as a random UUID. The same request with it, within 24 hours and with the same API key, is not
+                 *     carried out again: it is answered as the first one that succeeded was, with `Idempotency-Replayed: true`; one that comes at the same time waits
+                 *     for the first. Method, path, query and body make the request, whatever the spaces in it and the order of its members. Another request with it is `422`.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Slug of the organization.
+                 * @example acme
+                 */
+                org: components["parameters"]["OrganizationSlug"];
+                /**
+                 * @description Name of the partial.
+                 * @example footer
+                 */
+                name: components["parameters"]["PartialName"];
+                /**
+                 * @description Number of the version.
+                 * @example 1
+                 */
+                version: components["parameters"]["TemplateVersionNumber"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The partial as it is now. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    ETag: components["headers"]["EntityTag"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Partial"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Mismatch"];
             429: components["responses"]["Limited"];
             500: components["responses"]["Internal"];

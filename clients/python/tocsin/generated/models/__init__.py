@@ -115,6 +115,9 @@ from .occurrence_waiting_item import OccurrenceWaitingItem
 from .organization import Organization
 from .organization_input import OrganizationInput
 from .organization_patch import OrganizationPatch
+from .partial import Partial
+from .partial_input import PartialInput
+from .partial_text import PartialText
 from .ping import Ping
 from .priority import Priority
 from .problem import Problem
@@ -280,6 +283,9 @@ __all__ = (
     "Organization",
     "OrganizationInput",
     "OrganizationPatch",
+    "Partial",
+    "PartialInput",
+    "PartialText",
     "Ping",
     "Priority",
     "Problem",

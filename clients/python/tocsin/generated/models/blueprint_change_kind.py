@@ -9,6 +9,7 @@ class BlueprintChangeKind(StrEnum):
     LIST = "list"
     NOTIFICATION = "notification"
     ORGANIZATION = "organization"
+    PARTIAL = "partial"
     PROJECT = "project"
     TEMPLATE = "template"
 

@@ -1,0 +1,113 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// partials applies the partials of an organization. It returns a check for the time when all
+// templates are applied: a partial and its templates may change together, nothing else may break.
+func (a *applying) partials(place string, org orgs.Organization, wanted []BlueprintPartial) (check func() error, err error) {
+	if len(wanted) == 0 {
+		return func() error { return nil }, nil
+	}
+	p := partialsApplying{applying: a, org: org, wanted: wanted, at: func(i int) string { return index(place, "partials", i) }, seen: map[string]bool{}}
+	if p.was, err = a.tx.Events().Partials(a.ctx, org.ID); err != nil {
+		return nil, err
+	}
+	p.is = slices.Clone(p.was)
+	for i, want := range wanted {
+		is, err := events.NewPartial(want.Name, want.Description, want.Text, want.HTML)
+		if err != nil {
+			return nil, at(p.at(i), err)
+		}
+		had, _ := p.was.Named(is.Name)
+		is.ID, is.Organization, is.Version = had.ID, org.ID, had.Version
+		p.is = p.is.With(is)
+	}
+	if len(p.is) > events.MaxPartials {
+		return nil, at(place+".partials", events.ErrTooManyPartials)
+	}
+	for i, want := range wanted {
+		if err := p.is.Bodies().Check(want.Name); err != nil {
+			return nil, at(p.at(i), err)
+		}
+	}
+	for i := range wanted {
+		if err := p.apply(i); err != nil {
+			return nil, at(p.at(i), err)
+		}
+	}
+	return p.check, nil
+}
+
+// partialsApplying is the partials of one organization that are being applied.
+type partialsApplying struct {
+	*applying
+
+	org    orgs.Organization
+	wanted []BlueprintPartial
+	at     func(i int) string
+	was,
+	is events.Partials
+	seen map[string]bool
+}
+
+// apply stores one of the partials that are wanted, after those that it includes.
+func (p *partialsApplying) apply(i int) error {
+	want, err := p.is.Named(p.wanted[i].Name)
+	if err != nil || p.seen[want.Name] {
+		return err
+	}
+	p.seen[want.Name] = true
+	uses, err := want.Uses()
+	if err != nil {
+		return err
+	}
+	for n, other := range p.wanted {
+		if slices.Contains(uses, other.Name) {
+			if err := p.apply(n); err != nil {
+				return err
+			}
+		}
+	}
+	action := Unchanged
+	had, err := p.was.Named(want.Name)
+	switch {
+	case err != nil:
+		action = Created
+	case !had.Says(want):
+		action = Updated
+	}
+	if action != Unchanged {
+		if want, err = storePartial(p.ctx, p.tx, p.by, p.org, had, want); err != nil {
+			return err
+		}
+	}
+	p.note("partial", join(p.org.Slug, want.Name), int64(want.ID), action)
+	return nil
+}
+
+// check refuses partials that break what is not described.
+func (p *partialsApplying) check() error {
+	for i, want := range p.wanted {
+		had, err := p.was.Named(want.Name)
+		if err != nil {
+			continue // Nothing used it.
+		}
+		is, err := p.is.Named(want.Name)
+		if err != nil {
+			return fmt.Errorf("partial %s: %w", want.Name, err)
+		}
+		if had.Says(is) {
+			continue
+		}
+		if err := nothingBreaks(p.ctx, p.tx, is, p.was, p.is); err != nil {
+			return at(p.at(i), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+T = TypeVar("T", bound="PartialText")
+
+
+@_attrs_define
+class PartialText:
+    """A version of a partial with its bodies.
+
+    Attributes:
+        version (int):
+        by (str):
+        saved (str):
+        description (str):
+        text (str):
+        html (str):
+    """
+
+    version: int
+    by: str
+    saved: str
+    description: str
+    text: str
+    html: str
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        version = self.version
+
+        by = self.by
+
+        saved = self.saved
+
+        description = self.description
+
+        text = self.text
+
+        html = self.html
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "version": version,
+                "by": by,
+                "saved": saved,
+                "description": description,
+                "text": text,
+                "html": html,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        version = d.pop("version")
+
+        by = d.pop("by")
+
+        saved = d.pop("saved")
+
+        description = d.pop("description")
+
+        text = d.pop("text")
+
+        html = d.pop("html")
+
+        partial_text = cls(
+            version=version,
+            by=by,
+            saved=saved,
+            description=description,
+            text=text,
+            html=html,
+        )
+
+        partial_text.additional_properties = d
+        return partial_text
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -1,0 +1,252 @@
+package templates
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/names"
+)
+
+// Limits of what a template includes.
+const (
+	MaxInclusion = 8      // partials in partials
+	maxNodes     = 20_000 // pieces of a template together with its partials
+)
+
+// Partial is a piece of templates that has a name: `{{> name}}` includes it. It is a layout where a
+// template fills its blocks, `{{$ block}}…{{/ block}}`, as in `{{< name}}{{$ block}}…{{/ block}}
+// {{/ name}}`. Subjects and texts get its text, HTML and Markdown its HTML.
+type Partial struct{ Text, HTML string }
+
+// Partials are the partials that a template may use, by name.
+type Partials map[string]Partial
+
+// Uses returns the names of the partials that a template names itself, in alphabetical order. The
+// error names every part that cannot be read, as that of Parse.
+func Uses(of Source) ([]string, error) {
+	var faults fault.Fields
+	all := map[string]bool{}
+	for _, p := range []struct{ name, source string }{{"subject", of.Subject}, {"text", of.Text}, {"html", of.HTML}, {"markdown", of.Markdown}} {
+		_, uses, err := parse(p.source)
+		faults.Add(p.name, err)
+		maps.Copy(all, uses)
+	}
+	if of.HTML != "" && of.Markdown != "" {
+		faults.Addf("markdown", "the body is either HTML or Markdown")
+	}
+	return slices.Sorted(maps.Keys(all)), faults.Err()
+}
+
+// Check refuses a partial of these that cannot be read, or that uses itself or what is not there.
+func (p Partials) Check(name string) error {
+	is := p[name]
+	_, err := parseAs(name, Source{Text: is.Text, HTML: is.HTML}, p)
+	return err
+}
+
+// expander puts partials into the nodes of one template.
+type expander struct {
+	partials Partials
+	parsed   map[bodyKey][]node
+	count    int
+}
+
+// bodyKey names a body of a partial.
+type bodyKey struct {
+	name   string
+	syntax syntax
+}
+
+// scope is where nodes are written, and what fills the blocks there.
+type scope struct {
+	partial string   // empty: the template
+	stack   []string // the partials around
+	syntax  syntax
+	fills   map[string]fill
+	met     map[string]bool // the blocks that there are
+}
+
+// fill is what a template puts into a block of its layout.
+type fill struct {
+	nodes  []node
+	writer *scope
+}
+
+// top puts the partials into the nodes of a template, or of the partial of this name.
+func (e *expander) top(name string, nodes []node, written syntax) ([]node, error) {
+	s := &scope{syntax: written, met: map[string]bool{}}
+	if name != "" {
+		s.stack = []string{name}
+	}
+	return e.nodes(nodes, s, 0)
+}
+
+func (e *expander) nodes(nodes []node, s *scope, depth int) ([]node, error) {
+	all := make([]node, 0, len(nodes))
+	for _, n := range nodes {
+		n.from = s.partial
+		if e.count++; e.count > maxNodes {
+			return nil, n.mistake("the template is too large with its partials")
+		}
+		var err error
+		switch n.kind {
+		case include:
+			all, err = e.include(all, n, s, depth)
+		case parent:
+			all, err = e.layout(all, n, s, depth)
+		case block:
+			all, err = e.block(all, n, s, depth)
+		case section, inverted:
+			if depth >= MaxNesting {
+				return nil, n.mistake("sections are nested deeper than %d", MaxNesting)
+			}
+			n.inner, err = e.nodes(n.inner, s, depth+1)
+			all = append(all, n)
+		default:
+			all = append(all, n)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// include appends the nodes of a partial.
+func (e *expander) include(all []node, n node, s *scope, depth int) ([]node, error) {
+	inner, err := e.open(n, s, nil)
+	if err != nil {
+		return nil, err
+	}
+	return e.append(all, n, s, inner, depth)
+}
+
+// layout appends the nodes of a partial whose blocks are filled.
+func (e *expander) layout(all []node, n node, s *scope, depth int) ([]node, error) {
+	fills := map[string]fill{}
+	for _, b := range n.inner {
+		b.from = s.partial
+		switch {
+		case b.kind == literal && strings.TrimSpace(b.text) == "":
+		case b.kind != block:
+			return nil, b.mistake("what is in a layout belongs into one of its blocks: {{$ name}}…{{/ name}}")
+		case fills[b.text].writer != nil:
+			return nil, b.mistake("block %s is filled twice", quoted(b.text))
+		default:
+			fills[b.text] = fill{nodes: b.inner, writer: s}
+		}
+	}
+	own := slices.Sorted(maps.Keys(fills))
+	maps.Copy(fills, s.fills) // What fills this partial itself comes first.
+	inner, err := e.open(n, s, fills)
+	if err != nil {
+		return nil, err
+	}
+	if all, err = e.append(all, n, s, inner, depth); err != nil {
+		return nil, err
+	}
+	for _, name := range own {
+		if !inner.met[name] {
+			return nil, n.mistake("partial %s has no block %s%s", quoted(n.text), quoted(name), meant(name, inner.met))
+		}
+	}
+	maps.Copy(s.met, inner.met)
+	return all, nil
+}
+
+// oneLine says of Markdown that it was written within a line: it is no paragraph, as in a title.
+const oneLine = "one line"
+
+// block appends what fills a block, or its own nodes.
+func (e *expander) block(all []node, n node, s *scope, depth int) ([]node, error) {
+	s.met[n.text] = true
+	f, filled := s.fills[n.text]
+	if !filled {
+		f = fill{nodes: n.inner, writer: s}
+	}
+	nodes, err := e.nodes(f.nodes, f.writer, depth)
+	if err != nil {
+		return nil, err
+	}
+	if s.syntax == inHTML && f.writer.syntax == inMarkdown {
+		piece := node{kind: document, line: n.line, from: n.from, inner: nodes}
+		if !slices.ContainsFunc(f.nodes, func(n node) bool { return n.kind == literal && strings.Contains(n.text, "\n") }) {
+			piece.text = oneLine
+		}
+		return append(all, piece), nil
+	}
+	return append(all, nodes...), nil
+}
+
+// open is the scope of a partial that a node names.
+func (e *expander) open(n node, s *scope, fills map[string]fill) (*scope, error) {
+	if _, known := e.partials[n.text]; !known {
+		return nil, n.mistake("there is no partial %s%s", quoted(n.text), meant(n.text, e.partials))
+	}
+	stack := append(slices.Clone(s.stack), n.text)
+	if slices.Contains(s.stack, n.text) {
+		return nil, n.mistake("partial %s includes itself: %s", quoted(n.text), strings.Join(stack, " → "))
+	}
+	if len(stack) > MaxInclusion {
+		return nil, n.mistake("partials include each other deeper than %d: %s", MaxInclusion, strings.Join(stack, " → "))
+	}
+	inner := &scope{partial: n.text, stack: stack, syntax: s.syntax, fills: fills, met: map[string]bool{}}
+	if s.syntax == inMarkdown {
+		inner.syntax = inHTML
+	}
+	return inner, nil
+}
+
+// append appends the nodes of the partial that is open.
+func (e *expander) append(all []node, n node, s, inner *scope, depth int) ([]node, error) {
+	nodes, err := e.body(n, inner)
+	if err != nil {
+		return nil, err
+	}
+	if nodes, err = e.nodes(nodes, inner, depth); err != nil {
+		return nil, err
+	}
+	if s.syntax == inMarkdown {
+		return append(all, node{kind: island, line: n.line, from: n.from, inner: nodes}), nil
+	}
+	return append(all, nodes...), nil
+}
+
+// body reads the body of a partial, once. The end of its last line is not part of it.
+func (e *expander) body(n node, s *scope) ([]node, error) {
+	key := bodyKey{s.partial, s.syntax}
+	if nodes, known := e.parsed[key]; known {
+		return nodes, nil
+	}
+	written, what := e.partials[s.partial].Text, "text"
+	if s.syntax == inHTML {
+		written, what = e.partials[s.partial].HTML, "HTML"
+	}
+	if written == "" {
+		return nil, n.mistake("partial %s has no %s", quoted(s.partial), what)
+	}
+	nodes, _, err := parse(strings.TrimSuffix(strings.TrimSuffix(written, "\n"), "\r"))
+	if err != nil {
+		return nil, ErrNotParsed.With("partial %s, %s", quoted(s.partial), err)
+	}
+	e.parsed[key] = nodes
+	return nodes, nil
+}
+
+// meant ends a sentence about an unknown name with the one that was probably meant.
+func meant[V any](name string, known map[string]V) string {
+	if nearest, ok := names.Nearest(name, slices.Sorted(maps.Keys(known))); ok {
+		return ", did you mean " + quoted(nearest) + "?"
+	}
+	return ""
+}
+
+func (n *node) mistake(format string, args ...any) error {
+	m := mistake(n.line, format, args...)
+	if n.from != "" {
+		return ErrNotParsed.With("partial %s, %s", quoted(n.from), m)
+	}
+	return m
+}
