@@ -198,6 +198,9 @@ func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, acco
 	if err != nil {
 		return err
 	}
+	if held.Passkeys == 0 && account.Hash == "" && !account.Linked {
+		return factors.ErrOnlyKey
+	}
 	if !held.Any() {
 		if err := f.keep(account); err != nil {
 			return err

@@ -29,6 +29,7 @@ type Config struct {
 	Encryption          Encryption
 	BaseURL             string // without a trailing slash; empty: URLs are built from the request
 	RequireSecondFactor bool   // of the installation's administrators
+	SystemChannel       ChannelRef
 	TrustedProxies      []netip.Prefix
 	CORSOrigins         []string // that may use the API; none: no other
 
@@ -161,6 +162,9 @@ func (c *Config) reconcile(found *Error) {
 	}
 	if c.RetryMax > 0 && c.RetryBase > c.RetryMax {
 		found.add("retry_base", c.origin("retry_base"), "must not be longer than retry_max")
+	}
+	if !c.SystemChannel.IsZero() && c.BaseURL == "" && !found.about("base_url") {
+		found.add("base_url", c.origin("base_url"), "is required with system_channel: the links in its messages begin with it")
 	}
 	c.reconcileSSO(found)
 	c.reconcileEncryption(found)

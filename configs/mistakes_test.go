@@ -51,6 +51,10 @@ func TestLoadMistakes(t *testing.T) {
 			"sso_client_id (default): is required with sso_issuer",
 			"base_url (default): is required with sso_issuer: the provider sends people back there",
 		}},
+		"ASystemChannelWithoutBaseURL": {[]string{"TOCSIN_SYSTEM_CHANNEL=acme/mail"},
+			[]string{"base_url (default): is required with system_channel: the links in its messages begin with it"}},
+		"ASystemChannelWithoutOrganization": {[]string{"TOCSIN_SYSTEM_CHANNEL=mail"}, []string{
+			"system_channel (env TOCSIN_SYSTEM_CHANNEL): must be the slug of an organization and the name of one of its channels, for example acme/system-mail"}},
 		"ACertificateWithoutItsKey": {[]string{"TOCSIN_TLS_CERT_FILE=cert.pem"}, []string{"tls_key_file (default): is required with tls_cert_file"}},
 		"AKeyWithoutItsCertificate": {[]string{"TOCSIN_TLS_KEY_FILE=key.pem"}, []string{"tls_cert_file (default): is required with tls_key_file"}},
 		"CertificatesFromTwoPlaces": {[]string{"TOCSIN_TLS_CERT_FILE=cert.pem", "TOCSIN_TLS_KEY_FILE=key.pem", "TOCSIN_ACME_HOSTS=notify.example.org"},

@@ -102,6 +102,7 @@ var useCases = wire.NewSet(
 	newFactors,
 	newPolicy,
 	newSingleSignOn,
+	newSystemMail,
 	newInstallation,
 	newLinks,
 	newComposer,
@@ -283,6 +284,14 @@ func newDrivers(c configs.Config, store ports.Store) delivery.Drivers {
 
 func newChannelTests(c configs.Config, store ports.Store, drivers delivery.Drivers) *app.ChannelTests {
 	return app.NewChannelTests(store, drivers, c.SendTimeout)
+}
+
+// newSystemMail returns what writes to people for the installation itself: by no mailbox, where an
+// organization's people would read how others sign in.
+func newSystemMail(c configs.Config, store ports.Store, drivers delivery.Drivers, clock ports.Clock, log *slog.Logger) *app.SystemMail {
+	out := slices.DeleteFunc(slices.Clone(drivers), func(d deliveries.Driver) bool { return d.Name() == mailbox.Name })
+	return app.NewSystemMail(store, clock, app.SystemMailSettings{Through: app.ChannelName{Organization: c.SystemChannel.Organization, Channel: c.SystemChannel.Channel},
+		Drivers: out, Timeout: c.SendTimeout, Log: log})
 }
 
 func newTemplates(c configs.Config, store ports.Store, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock) *app.Templates {

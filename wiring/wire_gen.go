@@ -205,6 +205,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		return nil, nil, err
 	}
 	singleSignOn := newSingleSignOn(c, operators, wiringSystemClock)
+	systemMail := newSystemMail(c, guard, drivers, wiringSystemClock, log)
 	sentMessages := app.NewSentMessages(guard, templateComposer, wiringSystemClock)
 	overviews := app.NewOverviews(guard, wiringSystemClock)
 	wiringListening := newListening(c, self, log)
@@ -217,6 +218,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Factors:        factors,
 		SingleSignOn:   singleSignOn,
 		Administration: administration,
+		SystemMail:     systemMail,
 		Profiles:       profiles,
 		Groups:         groups,
 		Lists:          lists,

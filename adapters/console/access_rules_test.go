@@ -24,6 +24,8 @@ var rules = map[operators.Need][]string{
 		"POST /console/sign-in/",
 		"GET /console/welcome/{token}/",
 		"POST /console/welcome/{token}/",
+		"POST /console/welcome/{token}/passkey/",
+		"POST /console/welcome/{token}/passkey/confirm/",
 		"GET /console/sign-in/second-factor/",
 		"POST /console/sign-in/second-factor/",
 		"POST /console/sign-in/passkey/ask/",

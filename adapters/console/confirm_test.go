@@ -53,6 +53,8 @@ var recent = map[string]bool{
 	"/console/sign-in/":                                                                         false,
 	"/console/sign-out/":                                                                        false,
 	"/console/welcome/{token}/":                                                                 false,
+	"/console/welcome/{token}/passkey/":                                                         false,
+	"/console/welcome/{token}/passkey/confirm/":                                                 false,
 	"/console/account/language/":                                                                false,
 	"/console/account/sessions/end/":                                                            false,
 	"/console/organizations/":                                                                   false,

@@ -26,6 +26,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -38,6 +39,7 @@ type UseCases struct {
 	Factors        *app.Factors
 	SingleSignOn   *app.SingleSignOn
 	Administration *app.Administration
+	SystemMail     *app.SystemMail
 	Profiles       *app.Profiles
 	Groups         *app.Groups
 	Lists          *app.Lists
@@ -107,6 +109,8 @@ type Console struct {
 	attempts *throttle.Throttle[netip.Prefix] // to sign in
 	asks     *throttle.Throttle[netip.Prefix] // for the passkeys of strangers
 	visits   *throttle.Throttle[netip.Prefix] // to the provider of single sign-on, and from it
+	mails    *throttle.Throttle[string]       // invitations of an organization that are mailed
+	mailsTo  *throttle.Throttle[users.MemberID]
 	cursors  cursors
 	tongues  []tongue       // that are offered, English first
 	sheets   *sheets.Opener // of files that are imported
@@ -144,6 +148,8 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 		attempts: throttle.NewBurst[netip.Prefix](1/signInInterval.Seconds(), signInBurst, roomForClients, clock.Now),
 		asks:     throttle.NewBurst[netip.Prefix](1/askInterval.Seconds(), askBurst, roomForClients, clock.Now),
 	}
+	c.mails = throttle.NewBurst[string](1/mailInterval.Seconds(), mailBurst, roomForClients, clock.Now)
+	c.mailsTo = throttle.NewBurst[users.MemberID](1/memberMailInterval.Seconds(), memberMailBurst, roomForClients, clock.Now)
 	if base.Host != "" { // A proxy may send another Host.
 		if err := c.origin.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
 			return nil, err

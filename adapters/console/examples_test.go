@@ -55,6 +55,8 @@ var examples = map[string]example{
 	"POST /console/account/second-factor/passkeys/{passkey}/name/":   {send: withPasskey},
 	"POST /console/account/second-factor/passkeys/{passkey}/remove/": {send: withPasskey},
 	"POST /console/welcome/{token}/":                                 {fields: []string{"password", newPassword, "again", newPassword}},
+	"POST /console/welcome/{token}/passkey/":                         {},
+	"POST /console/welcome/{token}/passkey/confirm/":                 {send: joined},
 	"POST /console/o/{org}/u/{member}/access/role/":                  {fields: []string{"role", "viewer"}},
 	"POST /console/o/{org}/u/{member}/access/invite/": {send: func(b *browser, to string) answer {
 		b.post(strings.Replace(to, "/invite/", "/role/", 1), "role", "viewer")

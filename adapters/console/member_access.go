@@ -3,11 +3,9 @@ package console
 import (
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/app"
-	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -17,27 +15,27 @@ type accessView struct {
 	Member users.Member
 	Roles  []option
 	Form   form
-	// Of an invitation that was just made:
-	Link    string
-	Expires time.Time
+	Mails  bool // the installation can mail invitations, and knows where to
+	Made   invitationView
 }
 
-func (c call) showAccess() error { return c.accessPage("", time.Time{}) }
+func (c call) showAccess() error { return c.accessPage(http.StatusOK, invitationView{}) }
 
-// accessPage shows what a member may do, and the link that was just made.
-func (c call) accessPage(link string, expires time.Time) error {
+// accessPage shows what a member may do, and the invitation that was just made.
+func (c call) accessPage(status int, made invitationView) error {
 	p, err := c.profile()
 	if err != nil {
 		return err
 	}
-	v := accessView{Member: p.Member, Link: link, Expires: expires, Form: filled("role", string(p.Member.Role)), Roles: []option{
+	v := accessView{Member: p.Member, Made: made, Form: filled("role", string(p.Member.Role), "mail", "true"), Roles: []option{
 		{string(users.RoleMember), words.Of("Member - no console access")}, {string(users.RoleViewer), words.Of("Viewer - can view")},
 		{string(users.RoleOperator), words.Of("Operator - can manage users, lists, imports and deliveries")}, {string(users.RoleAdministrator), words.Of("Administrator - can do everything")},
 	}}
 	if v.Access, err = c.console.use.Administration.Access(c.ctx, c.at(), p.Member.ID); err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, "member-access", words.Of("%s: role and signing in", v.Member.User.Username), v)
+	v.Mails = c.console.use.SystemMail.On() && p.Member.Email != ""
+	return c.render(status, "member-access", words.Of("%s: role and signing in", v.Member.User.Username), v)
 }
 
 func (c call) setRole() error {
@@ -53,19 +51,6 @@ func (c call) setRole() error {
 		return err
 	}
 	return c.done(c.memberPath("access"), "saved")
-}
-
-// invite shows the link that it makes, this once.
-func (c call) invite() error {
-	id, err := c.member()
-	if err != nil {
-		return err
-	}
-	token, expires, err := c.console.use.Administration.Invite(c.ctx, c.officer(), c.at(), id, c.FormValue("reset") == "true")
-	if err != nil {
-		return err
-	}
-	return c.accessPage(c.publicURL()+operators.WelcomePath+token+"/", expires)
 }
 
 // publicURL is the address of this installation: the configured one, else the one that the browser

@@ -154,6 +154,7 @@ func (c call) signInAgainByPasskey() (f form, err error) {
 // passkeyView is a new passkey, for which the browser is asked.
 type passkeyView struct {
 	Asked, Step string
+	To, Back    string // where it is sent, and where one goes without it
 	Form        form
 }
 
@@ -166,7 +167,8 @@ func (c call) beginPasskey() error {
 	if err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, "factor-passkey", words.Of("Add a passkey"), passkeyView{Asked: string(a.Asked), Step: a.Step})
+	return c.render(http.StatusOK, "factor-passkey", words.Of("Add a passkey"),
+		passkeyView{Asked: string(a.Asked), Step: a.Step, To: c.link("account", "second-factor", "passkeys", "confirm"), Back: c.link("account", "second-factor")})
 }
 
 // confirmPasskey shows the recovery codes of whoever sets up the first factor, this once.

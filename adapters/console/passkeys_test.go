@@ -39,6 +39,19 @@ func (b *browser) make(k *passkeys.Authenticator, to, name string) answer {
 	return b.post(to, "step", stepPattern.FindStringSubmatch(page.body)[1], "name", name, "passkey", string(k.Create(b.f, []byte(asked))))
 }
 
+// joined sends a new passkey by which an invitation is accepted.
+func joined(b *browser, to string) answer {
+	return b.join(key(), strings.TrimSuffix(to, "passkey/confirm/"))
+}
+
+// join accepts the invitation of a link by a new passkey.
+func (b *browser) join(k *passkeys.Authenticator, link string) answer {
+	b.f.Helper()
+	page := b.post(link+"passkey/").is(b.f.T, http.StatusOK)
+	asked := html.UnescapeString(optionsPattern.FindStringSubmatch(page.body)[1])
+	return b.post(link+"passkey/confirm/", "step", stepPattern.FindStringSubmatch(page.body)[1], "name", "Telephone", "passkey", string(k.Create(b.f, []byte(asked))))
+}
+
 // passkeyConfirmed sends a new passkey.
 func passkeyConfirmed(b *browser, to string) answer {
 	if b.cookies[sessionCookie] == "" {

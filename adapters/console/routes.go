@@ -65,6 +65,8 @@ func accountRoutes() []Route {
 		post(Prefix+"sign-out/", operators.SignedIn, call.signOut),
 		get(welcome, operators.Anybody, call.showWelcome),
 		post(welcome, operators.Anybody, call.acceptWelcome),
+		post(welcome+"passkey/", operators.Anybody, call.beginWelcomePasskey),
+		post(welcome+"passkey/confirm/", operators.Anybody, call.confirmWelcomePasskey),
 		get(accountPath, operators.SignedIn, call.showAccount),
 		guarded(accountPath+"password/", operators.SignedIn, call.changePassword),
 		post(accountPath+"language/", operators.SignedIn, call.chooseLanguage),

@@ -154,7 +154,7 @@ var flags = map[audit.Action]struct {
 // changes are what other actions on a member are called.
 var changes = map[audit.Action]words.Phrase{
 	audit.MemberCreated: words.Of("Added to the organization"), audit.MemberUpdated: words.Of("Details changed"), audit.MemberRemoved: words.Of("Removed from the organization"),
-	audit.RoleSet: words.Of("Role changed"), audit.MemberInvited: words.Of("Invited"), audit.MemberAccepted: words.Of("Accepted the role"),
+	audit.RoleSet: words.Of("Role changed"), audit.MemberInvited: words.Of("Invited"), audit.MemberMailed: words.Of("Invitation mailed"), audit.MemberAccepted: words.Of("Accepted the role"),
 	audit.AddressAdded: words.Of("Address added"), audit.AddressRemoved: words.Of("Address removed"),
 	audit.AssignmentAdded: words.Of("Address assigned to a channel"), audit.AssignmentUpdated: words.Of("Assignment to a channel changed"), audit.AssignmentRemoved: words.Of("Address taken off a channel"),
 	audit.Registered: words.Of("Registered"), audit.Unregistered: words.Of("Unregistered"), audit.RecipientsRemoved: words.Of("Taken off lists"),

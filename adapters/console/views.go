@@ -158,6 +158,9 @@ func (v view) Place() (names []string) {
 	return names
 }
 
+// Passwordless reports whether the visitor's account has no password.
+func (v view) Passwordless() bool { return v.call.visitor.Passwordless }
+
 // Org is the slug of the organization that the page is about.
 func (v view) Org() string { return web.Param(v.call, "org") }
 

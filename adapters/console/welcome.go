@@ -8,6 +8,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/factors"
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
@@ -87,6 +88,50 @@ func (c call) enter(by audit.Actor, w app.Welcome) error {
 		return c.toStep(a.Step, next)
 	}
 	return c.admitted(a, next)
+}
+
+// beginWelcomePasskey shows the page on which the browser makes a passkey, by which whoever has the
+// link accepts.
+func (c call) beginWelcomePasskey() error {
+	if err := c.tooOften(); err != nil {
+		return err
+	}
+	token := web.Param(c, "token")
+	a, err := c.console.use.Factors.BeginInvited(c.ctx, token)
+	if f, mendable := c.refused(err); mendable {
+		return c.welcomePage(statusOf(f), welcomeView{Form: f})
+	}
+	if err != nil {
+		return err
+	}
+	here := c.link("welcome", token)
+	return c.render(http.StatusOK, "factor-passkey", words.Of("Add a passkey"),
+		passkeyView{Asked: string(a.Asked), Step: a.Step, To: here + "passkey/confirm/", Back: here})
+}
+
+// confirmWelcomePasskey signs in who has just made a passkey by a link.
+func (c call) confirmWelcomePasskey() error {
+	if err := c.tooOften(); err != nil {
+		return err
+	}
+	token := web.Param(c, "token")
+	w, err := c.console.use.Operators.Welcome(c.ctx, token, c.visitor)
+	if err != nil {
+		return err
+	}
+	by := audit.Actor{Address: c.address(), Via: audit.Console}
+	admitted, err := c.console.use.Factors.AcceptByPasskey(c.ctx, by, c.origin(), token, c.FormValue("step"), c.FormValue("name"), c.answered())
+	if errors.Is(err, factors.ErrStep) {
+		return c.welcomePage(http.StatusBadRequest, welcomeView{Form: form{Failed: told(factors.ErrStep.Error())}})
+	}
+	if f, mendable := c.refused(err); mendable {
+		f.values = nil
+		return c.welcomePage(statusOf(f), welcomeView{Form: f})
+	}
+	if err != nil {
+		return err
+	}
+	return c.admitted(admitted, c.link("o", w.Organization.Slug))
 }
 
 // join accepts with the account of whoever is signed in, whose sessions end.

@@ -39,6 +39,7 @@ const (
 	MemberLocked   Action = "member.lock"
 	RoleSet        Action = "member.role"
 	MemberInvited  Action = "member.invite"
+	MemberMailed   Action = "member.invite_mail"
 	MemberAccepted Action = "member.accept"
 	MembersListed  Action = "member.export"
 	AddressAdded   Action = "address.add"

@@ -21,6 +21,8 @@ var (
 	ErrPasskey  = fault.New(fault.Invalid, "the passkey was not accepted")
 	ErrNoSite   = fault.New(fault.Invalid, "passkeys need base_url to be set to an https address with a host name")
 	ErrRequired = fault.New(fault.Invalid, "a second factor is required")
+	ErrHeld     = fault.New(fault.Invalid, "this account has a second factor already: set a password, or ask for a link that says that the second factor is lost")
+	ErrOnlyKey  = fault.New(fault.Invalid, "this account has no password, so this passkey is the only way to sign in: add another one before you remove it")
 	ErrStep     = fault.New(fault.Unauthenticated, "this took too long, or was done already; please begin again")
 	ErrSealed   = fault.New(fault.Unavailable, "the second factor cannot be opened")
 )

@@ -68,7 +68,7 @@ type Holding struct {
 
 // Visitor returns the holder of the account with what they may do as things are now.
 func (h Holding) Visitor() Visitor {
-	return Visitor{User: h.User, Account: h.ID, Administrator: h.Administrator, Places: h.Places}
+	return Visitor{User: h.User, Account: h.ID, Administrator: h.Administrator, Passwordless: h.Hash == "", Places: h.Places}
 }
 
 // opens reports whether the account opens the organization, and whether it opens any other.

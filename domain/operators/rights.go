@@ -73,6 +73,7 @@ type Visitor struct {
 	User          users.User
 	Account       AccountID
 	Administrator bool      // of the installation
+	Passwordless  bool      // passkeys or the provider alone open their account
 	Places        []Place   // that the account opens; an administrator of the installation has every place
 	Authenticated time.Time // when they last showed who they are
 	Method        Method    // how

@@ -20,8 +20,8 @@ import (
 )
 
 // newSite is a world that browsers reach by the address that it believes to have, as passkeys need
-// it.
-func newSite(t *testing.T) *world {
+// it, with these settings beside the usual ones.
+func newSite(t *testing.T, settings ...string) *world {
 	t.Helper()
 	behind := &url.URL{Scheme: "http"}
 	front := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
@@ -30,7 +30,7 @@ func newSite(t *testing.T) *world {
 	}, ErrorLog: log.New(io.Discard, "", 0)}) // Browsers cancel what they no longer need.
 	t.Cleanup(front.Close)
 	site := strings.Replace(front.URL, "127.0.0.1", "localhost", 1)
-	w := newWorldAt(t, site)
+	w := newWorldAt(t, site, settings...)
 	behind.Host = strings.TrimPrefix(w.base, "http://")
 	w.base = site
 	return w

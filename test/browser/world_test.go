@@ -50,13 +50,14 @@ func newWorld(t *testing.T) *world {
 	return newWorldAt(t, public)
 }
 
-// newWorldAt is a world with this public address.
-func newWorldAt(t *testing.T, public string) *world {
+// newWorldAt is a world with this public address, and these settings beside the usual ones.
+func newWorldAt(t *testing.T, public string, settings ...string) *world {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tocsin.db")
 	w := &world{T: t, database: "sqlite:" + file}
 	w.environ = []string{"TOCSIN_DATABASE_URL=" + w.database, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json", "TOCSIN_WEBHOOK_ALLOW=127.0.0.1",
 		"TOCSIN_BASE_URL=" + public}
+	w.environ = append(w.environ, settings...)
 	founded.once.Do(func() {
 		w.run("", "apply", "-f", filepath.Join("..", "..", "configs", "demo.yaml"))
 		w.run(password+"\n", "admin", "create", "--username", root, "--password-stdin")

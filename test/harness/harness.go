@@ -41,6 +41,8 @@ type Parts struct {
 	Provider            signon.Provider // nil: there is no single sign-on
 	SignOn              app.SignOnSettings
 
+	SystemMail app.SystemMailSettings // zero: the installation has no channel of its own
+
 	Facts func(context.Context) app.Facts // of the page about the system
 }
 
@@ -79,6 +81,10 @@ func newFactors(p Parts, o *app.Operators) *app.Factors {
 
 func newSingleSignOn(p Parts, o *app.Operators) *app.SingleSignOn {
 	return app.NewSingleSignOn(o, p.Provider, p.SignOn)
+}
+
+func newSystemMail(p Parts) *app.SystemMail {
+	return app.NewSystemMail(p.Store, p.Clock, p.SystemMail)
 }
 
 func newStanding(p Parts) *app.Standing { return app.NewStanding(p.Store, p.Clock) }

@@ -73,6 +73,7 @@ func Assemble(p Parts) UseCases {
 	operators := app.NewOperators(store, clock, policy)
 	factors := newFactors(p, operators)
 	singleSignOn := newSingleSignOn(p, operators)
+	systemMail := newSystemMail(p)
 	sentMessages := app.NewSentMessages(store, composer, clock)
 	overviews := app.NewOverviews(store, clock)
 	system := newSystem(p)
@@ -84,6 +85,7 @@ func Assemble(p Parts) UseCases {
 		Factors:        factors,
 		SingleSignOn:   singleSignOn,
 		Administration: administration,
+		SystemMail:     systemMail,
 		Profiles:       profiles,
 		Groups:         groups,
 		Lists:          lists,

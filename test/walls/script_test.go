@@ -318,7 +318,7 @@ func (v *visitor) body(r *rand.Rand, path string) string {
 
 // apart is what no script asks for: pages about second factors and passkeys are full of fresh
 // randomness, and no organization's.
-var apart = regexp.MustCompile(`second-factor|passkeys|sso`)
+var apart = regexp.MustCompile(`second-factor|passkeys|/welcome/.*/passkey|sso`)
 
 // play opens a page, follows a link or sends a form.
 func (b *browser) play(ctx context.Context, r *rand.Rand, k kind) []string {

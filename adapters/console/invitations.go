@@ -1,0 +1,83 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tocsin/tocsin/adapters/console/words"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// An organization may have so many invitations mailed at once, and then one every so many seconds;
+// and so few to one member.
+const (
+	mailBurst          = 30
+	mailInterval       = time.Minute
+	memberMailBurst    = 3
+	memberMailInterval = 10 * time.Minute
+)
+
+// invitationView is an invitation that was just made.
+type invitationView struct {
+	Link    string // to hand on; empty: it was mailed
+	To      string // where it was mailed
+	Failed  words.Phrase
+	Expires time.Time
+}
+
+// invite mails the link that it makes, or shows it, this once.
+func (c call) invite() error {
+	id, err := c.member()
+	if err != nil {
+		return err
+	}
+	token, expires, err := c.console.use.Administration.Invite(c.ctx, c.officer(), c.at(), id, c.FormValue("reset") == "true")
+	if err != nil {
+		return err
+	}
+	made := invitationView{Link: c.publicURL() + operators.WelcomePath + token + "/", Expires: expires}
+	if c.FormValue("mail") == "true" && c.console.use.SystemMail.On() {
+		if err := c.mail(id, token, &made); err != nil {
+			return err
+		}
+	}
+	return c.accessPage(http.StatusOK, made)
+}
+
+// mail mails an invitation. What did not leave stays a link to hand on.
+func (c call) mail(id users.MemberID, token string, made *invitationView) error {
+	if c.console.mails.Take(c.at().Organization) > 0 || c.console.mailsTo.Take(id) > 0 {
+		made.Failed = words.Of("too many invitations were mailed in the last minutes")
+		return nil
+	}
+	at, err := c.console.use.Orgs.Show(c.ctx, c.at())
+	if err != nil {
+		return err
+	}
+	subject := words.Of("Invitation to %s", at.Name)
+	text := strings.Join([]string{
+		c.said(words.Of("%s invites you to %s.", c.visitor.User.Username, at.Name)),
+		c.said(words.Of("Open this link to set a password or add a passkey:")),
+		made.Link,
+		c.said(words.Of("The link works once, until %s. Whoever has it can sign in as you: do not pass it on.", moment(made.Expires))),
+		c.said(words.Of("If you did not expect this message, ignore it.")),
+	}, "\n\n") + "\n"
+	done, to, err := c.console.use.SystemMail.Invite(c.ctx, c.officer(), c.at(), id, c.said(subject), text, token)
+	if err != nil {
+		return err
+	}
+	switch done {
+	case app.Mailed:
+		made.Link, made.To = "", to
+	case app.NoAddress:
+		made.Failed = words.Of("this organization knows no e-mail address of this user")
+	case app.AddressRefused:
+		made.Failed = words.Of("the mail server takes nothing for %s", to)
+	case app.ChannelFailed:
+		made.Failed = words.Of("the channel of this installation does not work")
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/factors"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// BeginInvited asks whoever has an invitation for a new passkey, by which they accept it without a
+// password. operators.ErrInvitation, factors.ErrHeld, factors.ErrNoSite.
+func (f *Factors) BeginInvited(ctx context.Context, token string) (Asking, error) {
+	return f.begin(ctx, factors.SetUpPasskey, func(tx ports.Tx) (of operators.AccountID, asked, held []byte, err error) {
+		i, account, err := f.invited(ctx, tx, token)
+		if err != nil {
+			return 0, nil, nil, err
+		}
+		asked, held, err = f.authenticators.Register(factors.Owner{Handle: factors.NewHandle(), Username: i.User.Username})
+		return account.ID, asked, held, err
+	})
+}
+
+// invited returns what an invitation is about, and the account that a passkey would open. An
+// account that has factors keeps them, unless they are lost: whoever hands out invitations may have
+// this one, and a passkey opens an account without its other factors.
+func (f *Factors) invited(ctx context.Context, tx ports.Tx, token string) (i operators.Invited, a operators.Account, err error) {
+	if i, err = f.operators.invitation(ctx, tx, token); err != nil {
+		return i, a, err
+	}
+	of, err := tx.Operators().Accounts(ctx, i.User.Username)
+	if err != nil {
+		return i, a, err
+	}
+	if a = i.Account(of); a.ID == 0 || i.Resets {
+		return i, a, nil
+	}
+	held, err := tx.Factors().Held(ctx, a.ID)
+	if err == nil && held.Any() {
+		err = factors.ErrHeld
+	}
+	return i, a, err
+}
+
+// AcceptByPasskey accepts, for somebody who has a token's link, what it is about, with the passkey
+// that BeginInvited asked for, and begins their session. It is Operators.Accept with a passkey in
+// the place of the password: one that the account had opens nothing any more.
+// operators.ErrInvitation, factors.ErrHeld, factors.ErrStep, factors.ErrPasskey, factors.ErrExists,
+// operators.ErrSignOnOnly.
+func (f *Factors) AcceptByPasskey(ctx context.Context, by audit.Actor, from operators.Origin, token, step, name string, answer []byte) (a Admission, err error) {
+	if f.authenticators == nil {
+		return Admission{}, factors.ErrNoSite
+	}
+	if name, err = factors.PasskeyName(name); err != nil {
+		return Admission{}, err
+	}
+	err = f.store.Update(ctx, func(tx ports.Tx) error {
+		if _, err := f.operators.decide(ctx, tx, token); err != nil {
+			return err
+		}
+		i, account, err := f.invited(ctx, tx, token)
+		if err != nil {
+			return err
+		}
+		s, err := f.step(ctx, tx, factors.SetUpPasskey, step)
+		if err == nil && s.Account != account.ID {
+			err = factors.ErrStep
+		}
+		if err != nil {
+			return err
+		}
+		p, err := f.authenticators.Registered(s.Held, answer)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Factors().End(ctx, s.Digest); err != nil {
+			return err
+		}
+		by.Name = i.User.Username
+		p.Name, p.Created = name, f.clock.Now()
+		held, err := f.join(ctx, tx, by, i, account, p)
+		if err != nil {
+			return err
+		}
+		a, err = f.operators.admit(ctx, tx, by, held, from, operators.ByPasskey)
+		return err
+	})
+	return a, err
+}
+
+// join makes an account, with this passkey and nothing else, the one that opens the place of an
+// invitation.
+func (f *Factors) join(ctx context.Context, tx ports.Tx, by audit.Actor, i operators.Invited, account operators.Account, p factors.Passkey) (operators.Holding, error) {
+	if i.Resets && account.ID != 0 {
+		if err := f.operators.reset(ctx, tx, by, account.ID); err != nil {
+			return operators.Holding{}, err
+		}
+	}
+	account.Organization = i.Origin()
+	if err := f.operators.accept(ctx, tx, by, i, account.Renewed("", p.Created), false); err != nil {
+		return operators.Holding{}, err
+	}
+	accepted, err := tx.Operators().Acceptance(ctx, i.Member)
+	if err != nil {
+		return operators.Holding{}, err
+	}
+	p.Account = accepted.Account
+	if _, err := tx.Factors().AddPasskey(ctx, p); err != nil {
+		return operators.Holding{}, err
+	}
+	held, err := tx.Operators().Account(ctx, p.Account)
+	return held, errors.Join(err, tx.Operators().ForgetDevices(ctx, p.Account, operators.Digest{}),
+		recordHolder(ctx, tx, by, p.Created, audit.FactorAdded, []operators.Holding{held},
+			audit.State{"factor": passkeyWord, "name": p.Name, "invited_to": i.Place.Organization.Slug}))
+}
