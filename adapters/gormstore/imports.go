@@ -86,6 +86,8 @@ type rejectRow struct {
 	Line     int
 	Reason   string
 	Cells    string
+
+	CorrectedBy *imports.ID
 }
 
 func (rejectRow) TableName() string { return "import_rejects" }

@@ -50,9 +50,33 @@ func (r importRepo) Keep(ctx context.Context, id imports.ID, kept []imports.Kept
 	return r.db(ctx).CreateInBatches(&rows, keepAtOnce).Error
 }
 
+// holding are the states of imports whose corrections hold.
+var holding = imports.States(func(s imports.State) bool { return imports.Correction{By: 1, State: s}.Holds() })
+
+func (r importRepo) Correct(ctx context.Context, id imports.ID, lines []int, by imports.ID) error {
+	changed, err := affected(r.db(ctx).Exec(`UPDATE import_rejects SET corrected_by = ? WHERE import_id = ? AND line IN ?
+		AND NOT EXISTS (SELECT 1 FROM imports c WHERE c.id = import_rejects.corrected_by AND c.state IN ?)`, by, id, lines, holding))
+	if err == nil && changed != len(lines) {
+		err = imports.ErrCorrected
+	}
+	return err
+}
+
+// takenRow is a rejected row with the state of the import that took it up.
+type takenRow struct {
+	Reject rejectRow `gorm:"embedded"`
+	State  imports.State
+}
+
 func (r importRepo) Rejected(ctx context.Context, id imports.ID, after, limit int) ([]imports.Kept, error) {
-	return all(r.db(ctx).Where("import_id = ? AND line > ?", id, after).Order("line").Limit(limit), func(row rejectRow) imports.Kept {
-		return imports.Kept{Line: row.Line, Reason: row.Reason, Cells: row.Cells}
+	return all(r.db(ctx).Raw(`SELECT r.*, COALESCE(c.state, '') AS state FROM import_rejects r JOIN imports i ON i.id = r.import_id
+			LEFT JOIN imports c ON c.id = r.corrected_by AND c.organization_id = i.organization_id
+		WHERE r.import_id = ? AND r.line > ? ORDER BY r.line LIMIT ?`, id, after, limit), func(row takenRow) imports.Kept {
+		k := imports.Kept{Line: row.Reject.Line, Reason: row.Reject.Reason, Cells: row.Reject.Cells}
+		if row.Reject.CorrectedBy != nil {
+			k.Corrected = imports.Correction{By: *row.Reject.CorrectedBy, State: row.State}
+		}
+		return k
 	})
 }
 

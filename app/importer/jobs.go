@@ -44,7 +44,8 @@ type Upload struct {
 	File   io.Reader
 	// like is the import whose rows it corrects: it has the same group, and its columns have their
 	// names already. Nil: none.
-	like *imports.Job
+	like  *imports.Job
+	lines []int // of these rows
 }
 
 // Upload stores a file that is to be imported, as it comes, and has it checked.
@@ -106,6 +107,11 @@ func (i *Jobs) receive(ctx context.Context, at app.Path, job imports.Job, u Uplo
 		}
 		if done, err = tx.Imports().Save(ctx, job.Complete(header, columns, size, i.clock.Now())); err != nil {
 			return err
+		}
+		if u.like != nil {
+			if err := tx.Imports().Correct(ctx, u.like.ID, u.lines, done.ID); err != nil {
+				return err
+			}
 		}
 		return record(ctx, tx, audit.ImportUploaded, at.Organization, done, audit.State{"file": job.File, "bytes": done.Size, "group": job.Group.Name})
 	})

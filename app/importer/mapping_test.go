@@ -116,9 +116,26 @@ func TestCorrectedRowsKeepGroupAndColumns(t *testing.T) {
 	assert.Equal(t, "people.csv", again.File)
 	require.True(t, b.importer(nil).WorkOnce(t.Context()))
 	assert.Equal(t, imports.Report{Created: 1}, b.show(acme, again.ID).Checked)
+	_, err = b.jobs.Mend(t.Context(), clerk, acme, first.ID, 0, corrected)
+	require.ErrorIs(t, err, imports.ErrNothingMended, "another import has the row")
+	taken := func() imports.Correction {
+		m, err := b.jobs.Mending(t.Context(), acme, first.ID, 0)
+		require.NoError(t, err)
+		require.NotEmpty(t, m.Rows)
+		return m.Rows[0].Corrected
+	}
+	assert.Equal(t, imports.Correction{By: again.ID, State: imports.Checked}, taken())
 	require.NoError(t, b.jobs.Start(t.Context(), clerk, acme, again.ID))
 	require.True(t, b.importer(nil).WorkOnce(t.Context()))
 	got := people(t, b.store, "acme")["somebody@example.org"]
 	assert.Equal(t, metadata.Map{"site": "Nord"}, got.fields)
 	assert.Contains(t, got.groups, "Staff")
+
+	assert.Equal(t, imports.Correction{By: again.ID, State: imports.Done}, taken())
+	require.NoError(t, b.jobs.Undo(t.Context(), clerk, acme, again.ID))
+	assert.Equal(t, imports.Correction{By: again.ID, State: imports.Undoing}, taken())
+	require.True(t, b.importer(nil).WorkOnce(t.Context()))
+	assert.Equal(t, imports.Correction{}, taken(), "what was undone is open again")
+	_, err = b.jobs.Mend(t.Context(), clerk, acme, first.ID, 0, corrected)
+	require.NoError(t, err)
 }

@@ -39,7 +39,7 @@ func mending(ctx context.Context, tx ports.Tx, at app.Path, id imports.ID, after
 // Mend uploads the rows that were corrected, by their lines, as a file of their own: it is checked
 // and waits to be started as any other, with the group and the columns of the import that rejected
 // them. after is what the rows were asked for with. imports.ErrNotFound, imports.ErrNotMendable,
-// imports.ErrNothingMended, *quotas.Exceeded.
+// imports.ErrNothingMended, imports.ErrCorrected, *quotas.Exceeded.
 func (i *Jobs) Mend(ctx context.Context, by audit.Actor, at app.Path, id imports.ID, after int, corrected map[int][]string) (imports.Job, error) {
 	var job imports.Job
 	var m imports.Mending
@@ -50,9 +50,9 @@ func (i *Jobs) Mend(ctx context.Context, by audit.Actor, at app.Path, id imports
 	if err != nil {
 		return imports.Job{}, err
 	}
-	file, err := m.Mend(corrected)
+	file, lines, err := m.Mend(corrected)
 	if err != nil {
 		return imports.Job{}, err
 	}
-	return i.Upload(ctx, by, at, Upload{Name: job.File, Source: "corrected rows", File: strings.NewReader(file), like: &job})
+	return i.Upload(ctx, by, at, Upload{Name: job.File, Source: "corrected rows", File: strings.NewReader(file), like: &job, lines: lines})
 }

@@ -23,6 +23,7 @@ const (
 var (
 	ErrNotMendable   = fault.New(fault.Invalid, "the rejected rows cannot be corrected here: the import is not over, or its file has too many columns")
 	ErrNothingMended = fault.New(fault.Invalid, "no row was changed: correct one first")
+	ErrCorrected     = fault.New(fault.Conflict, "somebody has corrected some of these rows in the meantime")
 	ErrMendedCell    = fault.New(fault.Invalid, "a cell may have 1,000 characters")
 )
 
@@ -37,7 +38,9 @@ type Mending struct {
 type MendingRow struct {
 	Line   int
 	Reason string
-	Cells  []string // none: it has too much to be corrected so
+	Cells  []string // none: it has too much to be corrected so, or is corrected
+	// Corrected is set where another import has the row.
+	Corrected Correction
 }
 
 // Mending returns rejected rows as they can be corrected, as many of these as are shown at a time.
@@ -60,7 +63,12 @@ func (h Header) Mending(rows []Kept) (Mending, error) {
 	}
 	size := 0
 	for i, k := range rows {
-		row := MendingRow{Line: k.Line, Reason: k.Reason, Cells: h.cells(k, places, place)}
+		row := MendingRow{Line: k.Line, Reason: k.Reason}
+		if k.Corrected.Holds() {
+			row.Corrected = k.Corrected
+		} else {
+			row.Cells = h.cells(k, places, place)
+		}
 		for _, cell := range row.Cells {
 			size += len(cell)
 		}
@@ -97,35 +105,34 @@ func (h Header) cells(k Kept, places []int, columns int) []string {
 	return cells
 }
 
-// Mend returns a file of the rows that were corrected: those whose cells, by their lines, differ
-// from what was rejected. ErrNothingMended, ErrMendedCell.
-func (m Mending) Mend(corrected map[int][]string) (string, error) {
+// Mend returns a file of the rows that were corrected, and their lines: those whose cells, by their
+// lines, differ from what was rejected. ErrNothingMended, ErrMendedCell.
+func (m Mending) Mend(corrected map[int][]string) (text string, lines []int, err error) {
 	var file strings.Builder
 	file.WriteString(m.Columns.header(','))
-	changed := false
 	for _, row := range m.Rows {
 		cells, sent := corrected[row.Line]
-		if !sent || len(cells) != len(row.Cells) {
+		if !sent || row.Cells == nil || len(cells) != len(row.Cells) {
 			continue
 		}
 		differs := false
 		safe := make([]string, len(cells))
 		for i, cell := range cells {
 			if utf8.RuneCountInString(cell) > MaxMendedCell {
-				return "", ErrMendedCell.With("line %d: a cell may have %d characters", row.Line, MaxMendedCell)
+				return "", nil, ErrMendedCell.With("line %d: a cell may have %d characters", row.Line, MaxMendedCell)
 			}
 			differs = differs || plainLines(cell) != plainLines(row.Cells[i])
 			safe[i] = quote(cell)
 		}
 		if differs {
-			changed = true
+			lines = append(lines, row.Line)
 			file.WriteString("\n" + strings.Join(safe, ","))
 		}
 	}
-	if !changed {
-		return "", ErrNothingMended
+	if len(lines) == 0 {
+		return "", nil, ErrNothingMended
 	}
-	return file.String() + "\n", nil
+	return file.String() + "\n", lines, nil
 }
 
 // plainLines is a cell as a field of a form gives it back: without line ends.

@@ -2,6 +2,7 @@ package imports
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -12,6 +13,20 @@ type Kept struct {
 	Line   int
 	Reason string
 	Cells  string // as a list of rejected rows shows them, see Header.Safe
+	// Corrected is what became of the row after it was corrected; zero: it never was.
+	Corrected Correction
+}
+
+// Correction is the import that took a corrected row up, and its state; empty: the import is gone.
+type Correction struct {
+	By    ID
+	State State
+}
+
+// Holds reports whether the row needs no further correction here. It does again when the import
+// that took it up has failed, was cancelled, undone or is gone.
+func (c Correction) Holds() bool {
+	return c.By != 0 && slices.Contains([]State{Checking, Checked, Running, Done, Undoing}, c.State)
 }
 
 // Repository keeps jobs, their files in pieces, and their rejected rows.
@@ -59,7 +74,11 @@ type Repository interface {
 
 	// Keep stores rejected rows. Their lines are not stored yet.
 	Keep(ctx context.Context, id ID, rows []Kept) error
-	// Rejected returns rejected rows by line, at most limit after the given one.
+	// Correct notes that an import takes up rejected rows of a job, by their lines: ErrCorrected
+	// when one of them is not there, or another import has it whose correction holds.
+	Correct(ctx context.Context, id ID, lines []int, by ID) error
+	// Rejected returns rejected rows by line, at most limit after the given one. Of the imports that
+	// took them up it knows those of the job's organization.
 	Rejected(ctx context.Context, id ID, after, limit int) ([]Kept, error)
 	// Forget deletes the rejected rows.
 	Forget(ctx context.Context, id ID) error

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -80,12 +81,26 @@ func TestRejectedRowsAreCorrectedInThePage(t *testing.T) {
 		p.goBy(button, "Start the import")
 		p.awaits("Result")
 		p.judge()
+		first := p.at()
 		p.fill("E-mail of line 2", "mary.jackson@example.com")
 		p.goBy(button, "Check the corrected rows")
 		p.awaits("Preview")
 		p.sees("Added 1 users who are new in this organization", "Rejected 0", "Group Staff", "team: Wind tunnel")
 		p.goBy(button, "Start the import")
 		p.awaits("Result")
+
+		second := p.at()
+		p.open(first)
+		p.judge()
+		p.fill("E-mail of line 3", "nobody@example.com") // The other row is still open.
+		p.goBy(link, "corrected: import "+path.Base(second))
+		assert.Equal(t, second, p.at())
+		p.goBy(link, "Undo this import")
+		p.goBy(button, "Undo the import")
+		p.awaits("The import was undone.")
+		p.open(first)
+		p.seesNot("corrected: import")
+		p.fill("E-mail of line 2", "mary.jackson@example.com")
 	})
 }
 

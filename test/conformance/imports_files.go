@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/ports"
@@ -148,6 +149,36 @@ func importFileCases() cases {
 			act(t, w, func(tx ports.Tx) error { return tx.Imports().Forget(t.Context(), j.ID) })
 			assert.Empty(t, w.rejectedRows(t, j.ID, 0, 10))
 			assert.Equal(t, want, w.rejectedRows(t, other.ID, 0, 10_000))
+		},
+		"CorrectedRowsBelongToAnImportWhileItHolds": func(t *testing.T, w *world) {
+			j, other := w.job(t, w.mine, imports.Running), w.job(t, w.mine, imports.Running)
+			theirs := w.job(t, w.theirs, imports.Running)
+			for _, to := range []imports.Job{j, other} {
+				act(t, w, func(tx ports.Tx) error {
+					return tx.Imports().Keep(t.Context(), to.ID, []imports.Kept{{Line: 2}, {Line: 3}, {Line: 4}})
+				})
+			}
+			second := w.job(t, w.mine, imports.Running)
+			correct := func(by imports.ID, lines ...int) error {
+				return w.Update(t.Context(), func(tx ports.Tx) error { return tx.Imports().Correct(t.Context(), j.ID, lines, by) })
+			}
+			require.NoError(t, correct(second.ID, 2, 4))
+			taken := imports.Correction{By: second.ID, State: imports.Running}
+			assert.Equal(t, []imports.Kept{{Line: 2, Corrected: taken}, {Line: 3}, {Line: 4, Corrected: taken}}, w.rejectedRows(t, j.ID, 0, 10))
+			assert.Equal(t, []imports.Kept{{Line: 2}, {Line: 3}, {Line: 4}}, w.rejectedRows(t, other.ID, 0, 10))
+
+			third := w.job(t, w.mine, imports.Running)
+			require.ErrorIs(t, correct(third.ID, 3, 4), imports.ErrCorrected)
+			require.ErrorIs(t, correct(third.ID, 5), imports.ErrCorrected, "there is no such row")
+			assert.Equal(t, imports.Correction{}, w.rejectedRows(t, j.ID, 2, 1)[0].Corrected, "nothing is kept of what was refused")
+
+			second = w.savedJob(t, second.Fail("", noon))
+			assert.False(t, w.rejectedRows(t, j.ID, 0, 1)[0].Corrected.Holds())
+			require.NoError(t, correct(third.ID, 2, 3, 4), "whose import has failed is open again")
+			act(t, w, func(tx ports.Tx) error { return tx.Imports().Remove(t.Context(), third.ID) })
+			assert.Equal(t, imports.Correction{By: third.ID}, w.rejectedRows(t, j.ID, 0, 1)[0].Corrected)
+			require.NoError(t, correct(theirs.ID, 2))
+			assert.Empty(t, w.rejectedRows(t, j.ID, 0, 1)[0].Corrected.State, "of other organizations nothing is told")
 		},
 		"AJobGoesWithAllThatBelongsToIt": func(t *testing.T, w *world) {
 			j := w.job(t, w.mine, imports.Uploading)
