@@ -80,13 +80,19 @@ func textCases() cases {
 				})
 				c := w.open(t, channels.Channel{Name: name, Protocol: channels.SLACK, Settings: channels.Settings{s: s, "list": []any{s}}})
 				sameChannel(t, c, w.channel(t, 0, name))
-				act(t, w, func(tx ports.Tx) error {
-					_, err := tx.Events().SaveTemplate(t.Context(), o.order, events.Template{Channel: c.ID, Subject: s, Text: s + "\r\n\t" + s, HTML: "\n" + s, Markdown: s + "\n"}, "eva")
-					return err
-				})
-				templates := w.templates(t, o.order)
-				last := templates[len(templates)-1]
-				assert.Equal(t, events.Template{ID: last.ID, Version: 1, Channel: c.ID, Subject: s, Text: s + "\r\n\t" + s, HTML: "\n" + s, Markdown: s + "\n"}, last)
+				for _, text := range []events.Template{
+					{Channel: c.ID, Version: 1, Subject: s, Text: s + "\r\n\t" + s, HTML: "\n" + s},
+					{Channel: c.ID, Version: 2, Markdown: s + "\n"},
+				} {
+					act(t, w, func(tx ports.Tx) error {
+						_, err := tx.Events().SaveTemplate(t.Context(), o.order, text, "eva")
+						return err
+					})
+					templates := w.templates(t, o.order)
+					last := templates[len(templates)-1]
+					text.ID = last.ID
+					assert.Equal(t, text, last)
+				}
 				w.issue(t, access.Key{Name: name})
 			}
 		},
