@@ -70,6 +70,7 @@ func (s *sender) takePlace(ctx context.Context) bool {
 // attempt tries to send a delivery, and then what was parked meanwhile.
 func (s *sender) attempt(ctx context.Context, held *claims, j deliveries.Job) {
 	for {
+		held.begin(j.ID)
 		answer := s.send(ctx, held, j)
 		next, more, off, until := s.targets.end(s.target(j), answer, s.worker.clock.Now())
 		for _, o := range off {

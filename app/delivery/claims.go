@@ -14,21 +14,22 @@ import (
 // claims are the deliveries that a sender has claimed and not finished. Their leases are renewed as
 // long as they are held.
 type claims struct {
-	worker   *Worker
-	empty    chan struct{} // receives when the last one is finished
-	finished chan struct{} // receives when one is
-	mu       sync.Mutex
-	jobs     map[deliveries.ID]claimedJob
+	worker *Worker
+	empty  chan struct{} // receives when the last one is finished
+	fewer  chan struct{} // receives when one is finished, or its attempt begins
+	mu     sync.Mutex
+	jobs   map[deliveries.ID]claimedJob
 }
 
 type claimedJob struct {
 	deliveries.Job
 	until time.Time // the end of the lease
 	trace string    // the traceparent of the claim; empty: none
+	begun bool      // its attempt is under way
 }
 
 func newClaims(w *Worker) *claims {
-	return &claims{worker: w, empty: make(chan struct{}, 1), finished: make(chan struct{}, 1), jobs: map[deliveries.ID]claimedJob{}}
+	return &claims{worker: w, empty: make(chan struct{}, 1), fewer: make(chan struct{}, 1), jobs: map[deliveries.ID]claimedJob{}}
 }
 
 // claim claims deliveries and returns those that are to be sent.
@@ -74,7 +75,7 @@ func (c *claims) sort(claimed []deliveries.Job, known map[deliveries.ID]bool, un
 	defer c.mu.Unlock()
 	fresh = make([]deliveries.Job, 0, len(claimed))
 	for _, j := range claimed {
-		_, held := c.jobs[j.ID]
+		had, held := c.jobs[j.ID]
 		switch {
 		case !held && known[j.ID]:
 			done = append(done, j)
@@ -82,7 +83,7 @@ func (c *claims) sort(claimed []deliveries.Job, known map[deliveries.ID]bool, un
 		case !held:
 			fresh = append(fresh, j)
 		}
-		c.jobs[j.ID] = claimedJob{j, until, trace}
+		c.jobs[j.ID] = claimedJob{j, until, trace, had.begun}
 	}
 	return fresh, done
 }
@@ -108,8 +109,32 @@ func (c *claims) wait(ctx context.Context, notified <-chan struct{}) bool {
 	return false
 }
 
-// waitFinished waits until a delivery is finished, a moment at most, or until ctx ends.
-func (c *claims) waitFinished(ctx context.Context) { pace.Pause(ctx, refreshInterval, c.finished) }
+// waitFewer waits until fewer deliveries wait for their attempt, a moment at most, or until ctx
+// ends.
+func (c *claims) waitFewer(ctx context.Context) { pace.Pause(ctx, refreshInterval, c.fewer) }
+
+// begin notes that the attempt at a delivery begins.
+func (c *claims) begin(id deliveries.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if j, held := c.jobs[id]; held {
+		j.begun = true
+		c.jobs[id] = j
+		notify(c.fewer)
+	}
+}
+
+// waiting is how many deliveries are held whose attempt has not begun.
+func (c *claims) waiting() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, j := range c.jobs {
+		if !j.begun {
+			n++
+		}
+	}
+	return n
+}
 
 // holds reports whether a delivery is still ours for as long as an attempt may take.
 func (c *claims) holds(id deliveries.ID) bool {
@@ -138,7 +163,7 @@ func (c *claims) finish(o deliveries.Outcome, at *place) {
 
 func (c *claims) drop(id deliveries.ID) {
 	delete(c.jobs, id)
-	notify(c.finished)
+	notify(c.fewer)
 	if len(c.jobs) == 0 {
 		notify(c.empty)
 	}

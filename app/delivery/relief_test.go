@@ -3,11 +3,13 @@ package delivery_test
 import (
 	"context"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -76,6 +78,38 @@ func TestOthersTakeOverWhatWaitsForALimit(t *testing.T) {
 				assert.Equal(t, 2_000, q.count(deliveries.Sent), "each once")
 				assert.Greater(t, sent.by(1), 40, "the one at its limit sends meanwhile")
 				assert.Less(t, sent.by(1), 170, "and not more than it may")
+			})
+		})
+	}
+}
+
+// TestARateHoldsWhateverAnAnswerTakes has members of a pool with a rate whose provider takes its
+// time: attempts under way do not use up what may be held.
+func TestARateHoldsWhateverAnAnswerTakes(t *testing.T) {
+	t.Parallel()
+	for rate, least := range map[int]int{20: 560, 1: 28} {
+		t.Run(strconv.Itoa(rate), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				limits := channels.Settings{channels.SettingRatePerSecond: float64(rate), channels.SettingConcurrency: 100}
+				q, second := between(2_000, limits, limits)
+				var left [2]leaving
+				d := fakeDriver{through: func(_ context.Context, c channels.ID, _ deliveries.Message) error {
+					left[c-1].note()
+					let(3 * time.Second)
+					return nil
+				}}
+				require.EqualValues(t, 2, second)
+				work(t, q, d, plainComposer{}, settings(), func() {
+					let(5 * time.Second)
+					began := time.Now()
+					let(30 * time.Second)
+					for i := range left {
+						n := left[i].between(began, time.Now())
+						assert.GreaterOrEqual(t, n, least)
+						assert.LessOrEqual(t, n, 30*rate+1)
+					}
+				})
 			})
 		})
 	}

@@ -186,7 +186,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 		}
 		size, trial := s.room(held), s.onTrial()
 		if size == 0 {
-			held.waitFinished(ctx)
+			held.waitFewer(ctx)
 			continue
 		}
 		switch {
@@ -267,15 +267,16 @@ func (s *sender) mayRate(now time.Time) float64 {
 	return cmp.Or(s.share.perSecond(now), s.limits.PerSecond)
 }
 
-// room is how many deliveries may be claimed now. A rate limit bounds what is held, not only what
-// is claimed at once: the gates are checked at the claim, and a message that then waits long for
-// its turn would leave although a gate has closed meanwhile. Room is refilled by halves.
+// room is how many deliveries may be claimed now. A rate limit bounds what is held and not begun,
+// not only what is claimed at once: the gates are checked at the claim, and a message that then
+// waits long for its turn would leave although a gate has closed meanwhile. An attempt under way
+// takes no room: it lasts as long as its provider likes. Room is refilled by halves.
 func (s *sender) room(held *claims) int {
 	size := s.claimSize()
 	if s.limits.PerSecond <= 0 {
 		return size
 	}
-	n := len(held.ids())
+	n := held.waiting()
 	if n > size/2 {
 		return 0
 	}
