@@ -126,8 +126,7 @@ func (r addressRepo) Remove(ctx context.Context, org orgs.ID, m users.MemberID, 
 	if err != nil {
 		return err
 	}
-	err = change(r.db(ctx), users.ErrAddressNotFound,
-		"DELETE FROM addresses WHERE organization_id = ? AND member_id = ? AND id = ?", org, m, id)
+	err = changed(r.db(ctx).Where("organization_id = ? AND member_id = ? AND id = ?", org, m, id).Delete(&addressRow{}), users.ErrAddressNotFound)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,11 @@ type applicationRow struct {
 
 func (applicationRow) TableName() string { return "applications" }
 
+// newApplicationRow is the row without its id.
+func newApplicationRow(a applications.Application, now time.Time) applicationRow {
+	return applicationRow{OrganizationID: a.Organization, ProjectID: a.Project, Slug: a.Slug, Name: a.Name, Active: a.Active, CreatedAt: now}
+}
+
 func (r applicationRow) application() applications.Application {
 	return applications.Application{ID: r.ID, Organization: r.OrganizationID, Project: r.ProjectID, Slug: r.Slug, Name: r.Name,
 		Active: r.Active}
@@ -62,8 +67,7 @@ func (r applicationRepo) OfOrganization(ctx context.Context, org orgs.ID, after 
 }
 
 func (r applicationRepo) Create(ctx context.Context, a applications.Application) (applications.Application, error) {
-	row := applicationRow{OrganizationID: a.Organization, ProjectID: a.Project, Slug: a.Slug, Name: a.Name, Active: a.Active,
-		CreatedAt: r.now()}
+	row := newApplicationRow(a, r.now())
 	switch created, err := insert(r.db(ctx), &row); {
 	case err != nil:
 		return applications.Application{}, err
@@ -74,9 +78,9 @@ func (r applicationRepo) Create(ctx context.Context, a applications.Application)
 }
 
 func (r applicationRepo) Save(ctx context.Context, a applications.Application) error {
-	return change(r.db(ctx), applications.ErrNotFound,
-		"UPDATE applications SET name = ?, active = ? WHERE id = ? AND project_id = ? AND organization_id = ?",
-		a.Name, a.Active, a.ID, a.Project, a.Organization)
+	row := newApplicationRow(a, r.now())
+	return changed(r.db(ctx).Where("id = ? AND project_id = ? AND organization_id = ?", a.ID, a.Project, a.Organization).
+		Select("*").Omit("ID", "OrganizationID", "ProjectID", "Slug", "CreatedAt").Updates(&row), applications.ErrNotFound)
 }
 
 // Delete takes with it the keys of this scope that were revoked: they open nothing, and nobody
@@ -91,6 +95,6 @@ func (r applicationRepo) Delete(ctx context.Context, a applications.Application)
 	if err != nil {
 		return err
 	}
-	return change(r.db(ctx), applications.ErrNotFound,
-		"DELETE FROM applications WHERE id = ? AND project_id = ? AND organization_id = ?", a.ID, a.Project, a.Organization)
+	return changed(r.db(ctx).Where("id = ? AND project_id = ? AND organization_id = ?", a.ID, a.Project, a.Organization).
+		Delete(&applicationRow{}), applications.ErrNotFound)
 }

@@ -130,10 +130,8 @@ func (r channelRepo) Save(ctx context.Context, c channels.Channel) error {
 			return err
 		}
 	}
-	return change(r.db(ctx), channels.ErrNotFound, `
-		UPDATE channels SET protocol = ?, driver = ?, settings = ?, preferred = ?, active = ?, unrestricted = ?, pool = ?, weight = ?
-		WHERE id = ? AND organization_id = ? AND COALESCE(project_id, 0) = ?`,
-		c.Protocol, c.Driver, row.Settings, c.Preferred, c.Active, c.Unrestricted, c.Pool, c.Weight, c.ID, c.Organization, c.Project)
+	return changed(r.db(ctx).Where("organization_id = ? AND COALESCE(project_id, 0) = ?", c.Organization, c.Project).
+		Select("*").Omit("ID", "OrganizationID", "ProjectID", "Name", "NameFold", "CreatedAt").Updates(&row), channels.ErrNotFound)
 }
 
 func (r channelRepo) Delete(ctx context.Context, c channels.Channel) error {
@@ -146,9 +144,8 @@ func (r channelRepo) Delete(ctx context.Context, c channels.Channel) error {
 	if err := r.PoolKept(ctx, c); err != nil {
 		return err
 	}
-	return change(r.db(ctx), channels.ErrNotFound,
-		"DELETE FROM channels WHERE id = ? AND organization_id = ? AND COALESCE(project_id, 0) = ?",
-		c.ID, c.Organization, c.Project)
+	return changed(r.db(ctx).Where("id = ? AND organization_id = ? AND COALESCE(project_id, 0) = ?", c.ID, c.Organization, c.Project).
+		Delete(&channelRow{}), channels.ErrNotFound)
 }
 
 func (r channelRepo) PoolKept(ctx context.Context, c channels.Channel) error {

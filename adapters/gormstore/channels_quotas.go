@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"gorm.io/gorm/clause"
-
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
@@ -57,7 +55,7 @@ func (q queue) Allow(
 		if until := usage.UsedUp(of); !until.IsZero() && allowed.Left == 0 {
 			row.UsedUpAt = &until
 		}
-		return t.db(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error
+		return upsert(t.db(ctx), &row)
 	})
 	return allowed, err
 }

@@ -146,6 +146,5 @@ func (r channelRepo) keep(ctx context.Context, row *channelRow, text []byte) err
 	if err := r.seal(row, text); err != nil {
 		return err
 	}
-	return change(r.db(ctx), channels.ErrNotFound, "UPDATE channels SET settings = ? WHERE id = ? AND organization_id = ?",
-		row.Settings, row.ID, row.OrganizationID)
+	return changed(r.db(ctx).Model(&channelRow{}).Where("id = ? AND organization_id = ?", row.ID, row.OrganizationID).Update("settings", row.Settings), channels.ErrNotFound)
 }

@@ -33,6 +33,12 @@ type eventRow struct {
 
 func (eventRow) TableName() string { return "events" }
 
+// newEventRow is the row without its id.
+func newEventRow(e events.Event, now time.Time) eventRow {
+	return eventRow{ApplicationID: e.Application, Slug: e.Slug, Name: e.Name, Description: e.Description, Active: e.Active,
+		Example: e.Example, ContextSchema: e.Schema, Priority: e.Priority, CreatedAt: now}
+}
+
 func (r eventRow) event(org orgs.ID) events.Event {
 	return events.Event{ID: r.ID, Organization: org, Application: r.ApplicationID, Slug: r.Slug, Name: r.Name,
 		Description: r.Description, Active: r.Active, Example: r.Example, Schema: r.ContextSchema, Priority: r.Priority}
@@ -77,8 +83,7 @@ func (r eventRepo) Create(ctx context.Context, e events.Event) (events.Event, er
 	if err := r.applicationExists(ctx, e.Organization, e.Application); err != nil {
 		return events.Event{}, err
 	}
-	row := eventRow{ApplicationID: e.Application, Slug: e.Slug, Name: e.Name, Description: e.Description, Active: e.Active, Example: e.Example,
-		ContextSchema: e.Schema, Priority: e.Priority, CreatedAt: r.now()}
+	row := newEventRow(e, r.now())
 	switch created, err := insert(r.db(ctx), &row); {
 	case err != nil:
 		return events.Event{}, err
@@ -90,9 +95,9 @@ func (r eventRepo) Create(ctx context.Context, e events.Event) (events.Event, er
 }
 
 func (r eventRepo) Save(ctx context.Context, e events.Event) error {
-	err := change(r.db(ctx), events.ErrNotFound,
-		"UPDATE events SET name = ?, description = ?, active = ?, example = ?, context_schema = ?, priority = ? WHERE id = ? AND "+ofApplication,
-		e.Name, e.Description, e.Active, e.Example, e.Schema, e.Priority, e.ID, e.Application, e.Organization)
+	row := newEventRow(e, r.now())
+	err := changed(r.db(ctx).Where("id = ? AND "+ofApplication, e.ID, e.Application, e.Organization).
+		Select("*").Omit("ID", "ApplicationID", "Slug", "CreatedAt").Updates(&row), events.ErrNotFound)
 	if err != nil {
 		return err
 	}
@@ -110,8 +115,7 @@ func (r eventRepo) Delete(ctx context.Context, e events.Event) error {
 			return err
 		}
 	}
-	return change(r.db(ctx), events.ErrNotFound,
-		"DELETE FROM events WHERE id = ? AND "+ofApplication, e.ID, e.Application, e.Organization)
+	return changed(r.db(ctx).Where("id = ? AND "+ofApplication, e.ID, e.Application, e.Organization).Delete(&eventRow{}), events.ErrNotFound)
 }
 
 // of queries the events of an application.

@@ -93,18 +93,19 @@ func (r factorRepo) SaveTOTP(ctx context.Context, t factors.TOTP) error {
 	if err := r.sealSecret(&row, t.Secret); err != nil {
 		return err
 	}
-	if err := r.db(ctx).Exec("DELETE FROM totp_factors WHERE account_id = ?", t.Account).Error; err != nil {
+	if err := r.db(ctx).Where("account_id = ?", t.Account).Delete(&totpRow{}).Error; err != nil {
 		return err
 	}
 	return r.db(ctx).Create(&row).Error
 }
 
 func (r factorRepo) UseTOTP(ctx context.Context, t factors.TOTP) error {
-	return change(r.db(ctx), factors.ErrNotFound, "UPDATE totp_factors SET last_period = ?, last_used_at = ? WHERE account_id = ?", t.Last, moment(t.Used), t.Account)
+	return changed(r.db(ctx).Model(&totpRow{}).Where("account_id = ?", t.Account).
+		Updates(map[string]any{"last_period": t.Last, "last_used_at": moment(t.Used)}), factors.ErrNotFound)
 }
 
 func (r factorRepo) RemoveTOTP(ctx context.Context, a operators.AccountID) error {
-	return change(r.db(ctx), factors.ErrNotFound, "DELETE FROM totp_factors WHERE account_id = ?", a)
+	return changed(r.db(ctx).Where("account_id = ?", a).Delete(&totpRow{}), factors.ErrNotFound)
 }
 
 func (r factorRepo) StaleTOTP(ctx context.Context, after operators.AccountID, limit int) ([]factors.Stale, error) {
@@ -142,7 +143,7 @@ func (r factorRepo) ResealTOTP(ctx context.Context, a operators.AccountID) (bool
 	if err := r.sealSecret(&row, secret); err != nil {
 		return false, err
 	}
-	return true, change(r.db(ctx), factors.ErrNotFound, "UPDATE totp_factors SET secret = ? WHERE account_id = ?", row.Secret, a)
+	return true, changed(r.db(ctx).Model(&totpRow{}).Where("account_id = ?", a).Update("secret", row.Secret), factors.ErrNotFound)
 }
 
 func (r factorRepo) SetRecoveryCodes(ctx context.Context, a operators.AccountID, ds []operators.Digest) error {
@@ -153,7 +154,7 @@ func (r factorRepo) SetRecoveryCodes(ctx context.Context, a operators.AccountID,
 }
 
 func (r factorRepo) UseRecoveryCode(ctx context.Context, a operators.AccountID, d operators.Digest) error {
-	return change(r.db(ctx), factors.ErrNotFound, "DELETE FROM recovery_codes WHERE account_id = ? AND digest = ?", a, d[:])
+	return changed(r.db(ctx).Where("account_id = ? AND digest = ?", a, d[:]).Delete(&recoveryRow{}), factors.ErrNotFound)
 }
 
 func (r factorRepo) Passkeys(ctx context.Context, a operators.AccountID) ([]factors.Passkey, error) {
@@ -177,16 +178,16 @@ func (r factorRepo) AddPasskey(ctx context.Context, p factors.Passkey) (factors.
 }
 
 func (r factorRepo) UsePasskey(ctx context.Context, p factors.Passkey) error {
-	return change(r.db(ctx), factors.ErrNotFound, "UPDATE passkeys SET record = ?, blocked = ?, last_used_at = ? WHERE id = ? AND account_id = ?",
-		string(p.Record), p.Blocked, moment(p.Used), p.ID, p.Account)
+	return changed(r.db(ctx).Model(&passkeyRow{}).Where("id = ? AND account_id = ?", p.ID, p.Account).
+		Updates(map[string]any{"record": string(p.Record), "blocked": p.Blocked, "last_used_at": moment(p.Used)}), factors.ErrNotFound)
 }
 
 func (r factorRepo) RenamePasskey(ctx context.Context, a operators.AccountID, id factors.PasskeyID, name string) error {
-	return change(r.db(ctx), factors.ErrNotFound, "UPDATE passkeys SET name = ? WHERE id = ? AND account_id = ?", name, id, a)
+	return changed(r.db(ctx).Model(&passkeyRow{}).Where("id = ? AND account_id = ?", id, a).Update("name", name), factors.ErrNotFound)
 }
 
 func (r factorRepo) RemovePasskey(ctx context.Context, a operators.AccountID, id factors.PasskeyID) error {
-	return change(r.db(ctx), factors.ErrNotFound, "DELETE FROM passkeys WHERE id = ? AND account_id = ?", id, a)
+	return changed(r.db(ctx).Where("id = ? AND account_id = ?", id, a).Delete(&passkeyRow{}), factors.ErrNotFound)
 }
 
 func (r factorRepo) RemoveAll(ctx context.Context, a operators.AccountID) error {
@@ -225,7 +226,7 @@ func (r factorRepo) Step(ctx context.Context, d operators.Digest) (factors.Step,
 }
 
 func (r factorRepo) End(ctx context.Context, d operators.Digest) (bool, error) {
-	n, err := affected(r.db(ctx).Exec("DELETE FROM sign_in_steps WHERE digest = ?", d[:]))
+	n, err := affected(r.db(ctx).Where("digest = ?", d[:]).Delete(&stepRow{}))
 	return n > 0, err
 }
 

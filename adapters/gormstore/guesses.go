@@ -8,7 +8,7 @@ import (
 )
 
 type guessRow struct {
-	Digest       []byte
+	Digest       []byte `gorm:"primaryKey"`
 	Failures     int
 	BlockedUntil time.Time
 	Refused      bool
@@ -29,10 +29,8 @@ func (r operatorRepo) Guesses(ctx context.Context, key operators.Digest) (operat
 }
 
 func (r operatorRepo) SaveGuesses(ctx context.Context, key operators.Digest, g operators.Guesses, now time.Time) error {
-	err := r.db(ctx).Exec(`INSERT INTO guesses (failures, digest, blocked_until, refused, forget_at) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (digest) DO UPDATE SET failures = excluded.failures, blocked_until = excluded.blocked_until, refused = excluded.refused,
-			forget_at = excluded.forget_at`, g.Failures, key[:], stamp(g.Until), g.Refused, stamp(g.Forget())).Error
-	if err != nil {
+	row := guessRow{Digest: key[:], Failures: g.Failures, BlockedUntil: stamp(g.Until), Refused: g.Refused, ForgetAt: stamp(g.Forget())}
+	if err := upsert(r.db(ctx), &row); err != nil {
 		return err
 	}
 	// Others that store guesses at the same time delete others of the old ones.
@@ -41,5 +39,5 @@ func (r operatorRepo) SaveGuesses(ctx context.Context, key operators.Digest, g o
 }
 
 func (r operatorRepo) ForgetGuesses(ctx context.Context, key operators.Digest) error {
-	return r.db(ctx).Exec("DELETE FROM guesses WHERE digest = ?", key[:]).Error
+	return r.db(ctx).Where("digest = ?", key[:]).Delete(&guessRow{}).Error
 }

@@ -52,7 +52,7 @@ func (r signonRepo) Of(ctx context.Context, a operators.AccountID) (signon.Link,
 }
 
 func (r signonRepo) SaveLink(ctx context.Context, l signon.Link) error {
-	if err := r.db(ctx).Exec("DELETE FROM identities WHERE account_id = ?", l.Account).Error; err != nil {
+	if err := r.db(ctx).Where("account_id = ?", l.Account).Delete(&identityRow{}).Error; err != nil {
 		return err
 	}
 	row := identityRow{AccountID: l.Account, Issuer: l.Issuer, Subject: l.ID, LinkedAt: stamp(l.Linked), LastUsedAt: moment(l.Used)}
@@ -64,15 +64,15 @@ func (r signonRepo) SaveLink(ctx context.Context, l signon.Link) error {
 }
 
 func (r signonRepo) Unlink(ctx context.Context, a operators.AccountID) error {
-	return change(r.db(ctx), signon.ErrNotFound, "DELETE FROM identities WHERE account_id = ?", a)
+	return changed(r.db(ctx).Where("account_id = ?", a).Delete(&identityRow{}), signon.ErrNotFound)
 }
 
 func (r signonRepo) Used(ctx context.Context, s signon.Subject, at time.Time) error {
-	return change(r.db(ctx), signon.ErrNotFound, "UPDATE identities SET last_used_at = ? WHERE issuer = ? AND subject = ?", moment(at), s.Issuer, s.ID)
+	return changed(r.db(ctx).Model(&identityRow{}).Where("issuer = ? AND subject = ?", s.Issuer, s.ID).Update("last_used_at", moment(at)), signon.ErrNotFound)
 }
 
 func (r signonRepo) Began(ctx context.Context, s signon.Session) error {
-	if err := r.db(ctx).Exec("DELETE FROM provider_sessions WHERE digest = ?", s.Digest[:]).Error; err != nil {
+	if err := r.db(ctx).Where("digest = ?", s.Digest[:]).Delete(&providerSessionRow{}).Error; err != nil {
 		return err
 	}
 	return r.db(ctx).Create(&providerSessionRow{Digest: s.Digest[:], Issuer: s.Issuer, Subject: s.ID, ProviderSession: s.Provider}).Error

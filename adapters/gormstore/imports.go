@@ -151,7 +151,7 @@ func (r importRepo) Save(ctx context.Context, j imports.Job) (imports.Job, error
 }
 
 func (r importRepo) Hold(ctx context.Context, id imports.ID, owner string, until time.Time) error {
-	return change(r.db(ctx), imports.ErrTaken, "UPDATE imports SET lease_until = ? WHERE id = ? AND owner = ?", moment(until), id, owner)
+	return changed(r.db(ctx).Model(&importRow{}).Where("id = ? AND owner = ?", id, owner).Update("lease_until", moment(until)), imports.ErrTaken)
 }
 
 // Waiting knows that somebody worked at a job by its having been scanned, or being checked or over.
@@ -174,5 +174,5 @@ func (r importRepo) Leftover(ctx context.Context, limit int) ([]imports.Job, err
 }
 
 func (r importRepo) Remove(ctx context.Context, id imports.ID) error {
-	return r.db(ctx).Exec("DELETE FROM imports WHERE id = ?", id).Error
+	return r.db(ctx).Where("id = ?", id).Delete(&importRow{}).Error
 }

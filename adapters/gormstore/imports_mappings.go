@@ -11,8 +11,8 @@ import (
 
 // mappingRow is how the files of an organization with the same columns were mapped last.
 type mappingRow struct {
-	OrganizationID orgs.ID
-	HeaderDigest   string
+	OrganizationID orgs.ID `gorm:"primaryKey;autoIncrement:false"`
+	HeaderDigest   string  `gorm:"primaryKey"`
 	Mapping        string
 	UsedAt         time.Time
 }
@@ -42,10 +42,8 @@ func (r importRepo) Remember(ctx context.Context, org orgs.ID, m imports.Mapping
 	if err != nil {
 		return err
 	}
-	err = r.db(ctx).Exec(`INSERT INTO import_mappings (organization_id, header_digest, mapping, used_at) VALUES (?, ?, ?, ?)
-		ON CONFLICT (organization_id, header_digest) DO UPDATE SET mapping = excluded.mapping, used_at = excluded.used_at`,
-		org, m.Digest(), text, moment(now)).Error
-	if err != nil {
+	row := mappingRow{OrganizationID: org, HeaderDigest: m.Digest(), Mapping: text, UsedAt: stamp(now)}
+	if err := upsert(r.db(ctx), &row); err != nil {
 		return err
 	}
 	return r.db(ctx).Exec(`DELETE FROM import_mappings WHERE organization_id = @org AND header_digest IN (

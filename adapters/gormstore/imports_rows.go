@@ -12,7 +12,7 @@ import (
 const keepAtOnce = 500
 
 func (r importRepo) AddPiece(ctx context.Context, id imports.ID, number int, data []byte) error {
-	err := change(r.db(ctx), imports.ErrTaken, "UPDATE imports SET touched_at = ? WHERE id = ? AND state = ?", r.now(), id, imports.Uploading)
+	err := changed(r.db(ctx).Model(&importRow{}).Where("id = ? AND state = ?", id, imports.Uploading).Update("touched_at", r.now()), imports.ErrTaken)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (r importRepo) RemovePieces(ctx context.Context, id imports.ID, limit int) 
 	if err != nil || gone == limit {
 		return gone, err
 	}
-	return gone, r.db(ctx).Exec("UPDATE imports SET stored = FALSE WHERE id = ?", id).Error
+	return gone, r.db(ctx).Model(&importRow{}).Where("id = ?", id).Update("stored", false).Error
 }
 
 func (r importRepo) Keep(ctx context.Context, id imports.ID, kept []imports.Kept) error {

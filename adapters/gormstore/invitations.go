@@ -11,7 +11,7 @@ import (
 
 type invitationRow struct {
 	Digest        []byte
-	MemberID      users.MemberID
+	MemberID      users.MemberID `gorm:"primaryKey;autoIncrement:false"`
 	Installation  bool
 	ResetsFactors bool
 	ExpiresAt     time.Time
@@ -43,10 +43,7 @@ func (r invitedRow) invited() operators.Invited {
 }
 
 func (r operatorRepo) Invite(ctx context.Context, i operators.Invitation) error {
-	return r.db(ctx).Exec(`INSERT INTO invitations (member_id, digest, installation, resets_factors, expires_at) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (member_id) DO UPDATE SET digest = excluded.digest, installation = excluded.installation, resets_factors = excluded.resets_factors,
-			expires_at = excluded.expires_at`,
-		i.Member, i.Digest[:], i.Installation, i.Resets, moment(i.Expires)).Error
+	return upsert(r.db(ctx), &invitationRow{Digest: i.Digest[:], MemberID: i.Member, Installation: i.Installation, ResetsFactors: i.Resets, ExpiresAt: stamp(i.Expires)})
 }
 
 func (r operatorRepo) Invitation(ctx context.Context, d operators.Digest) (operators.Invited, error) {

@@ -36,6 +36,13 @@ type keyRow struct {
 
 func (keyRow) TableName() string { return "api_keys" }
 
+// newKeyRow is the row without its id and its scope.
+func newKeyRow(k access.Key) keyRow {
+	return keyRow{Name: k.Name, NameFold: names.Fold(k.Name), Digest: k.Digest[:], Grants: joinGrants(k.Grants),
+		CreatedAt: stamp(k.Created), ExpiresAt: moment(k.Expires), RevokedAt: moment(k.Revoked), ReplacedAt: moment(k.Replaced),
+		LastUsedAt: moment(k.LastUsed), AtMostNormal: k.AtMostNormal}
+}
+
 // scopedKeyRow is a key with the slugs of its scope.
 type scopedKeyRow struct {
 	ID           access.ID
@@ -126,10 +133,8 @@ func (r keyRepo) Create(ctx context.Context, k access.Key) (access.Key, error) {
 	if err != nil {
 		return access.Key{}, err
 	}
-	row := keyRow{Name: k.Name, NameFold: names.Fold(k.Name), Digest: k.Digest[:], OrganizationID: orNull(scope.OrganizationID),
-		ProjectID: orNull(scope.ProjectID), ApplicationID: orNull(scope.ApplicationID), Grants: joinGrants(k.Grants),
-		CreatedAt: stamp(k.Created), ExpiresAt: moment(k.Expires), RevokedAt: moment(k.Revoked), ReplacedAt: moment(k.Replaced), LastUsedAt: moment(k.LastUsed),
-		AtMostNormal: k.AtMostNormal}
+	row := newKeyRow(k)
+	row.OrganizationID, row.ProjectID, row.ApplicationID = orNull(scope.OrganizationID), orNull(scope.ProjectID), orNull(scope.ApplicationID)
 	switch created, err := insert(r.db(ctx), &row); {
 	case err != nil:
 		return access.Key{}, err
@@ -152,9 +157,8 @@ func (r keyRepo) Save(ctx context.Context, k access.Key) error {
 			return err
 		}
 	}
-	return change(r.db(ctx), access.ErrKeyNotFound, `UPDATE api_keys SET name = ?, name_fold = ?, grants = ?, at_most_normal = ?,
-		expires_at = ?, replaced_at = ?, revoked_at = ? WHERE id = ?`,
-		k.Name, names.Fold(k.Name), joinGrants(k.Grants), k.AtMostNormal, moment(k.Expires), moment(k.Replaced), moment(k.Revoked), k.ID)
+	row := newKeyRow(k)
+	return changed(r.db(ctx).Where("id = ?", k.ID).Select("Name", "NameFold", "Grants", "AtMostNormal", "ExpiresAt", "ReplacedAt", "RevokedAt").Updates(&row), access.ErrKeyNotFound)
 }
 
 func (r keyRepo) Revoke(ctx context.Context, k access.Key, now time.Time) error {

@@ -24,6 +24,12 @@ type listRow struct {
 
 func (listRow) TableName() string { return "distribution_lists" }
 
+// newListRow is the row without its id.
+func newListRow(l lists.List, now time.Time) listRow {
+	return listRow{OrganizationID: l.Organization, ProjectID: l.Project, Name: l.Name, NameFold: names.Fold(l.Name),
+		ApplicationID: orNull(l.Application), CreatedAt: now}
+}
+
 func (r listRow) list() lists.List {
 	return lists.List{ID: r.ID, Organization: r.OrganizationID, Project: r.ProjectID, Name: r.Name,
 		Application: orZero(r.ApplicationID)}
@@ -60,8 +66,7 @@ func (r listRepo) OfMember(ctx context.Context, org orgs.ID, m users.MemberID, l
 }
 
 func (r listRepo) Create(ctx context.Context, l lists.List) (lists.List, error) {
-	row := listRow{OrganizationID: l.Organization, ProjectID: l.Project, Name: l.Name, NameFold: names.Fold(l.Name),
-		ApplicationID: orNull(l.Application), CreatedAt: r.now()}
+	row := newListRow(l, r.now())
 	switch created, err := insert(r.db(ctx), &row); {
 	case err != nil:
 		return lists.List{}, err
@@ -78,9 +83,9 @@ func (r listRepo) Save(ctx context.Context, l lists.List) error {
 	case err != nil && !errors.Is(err, lists.ErrNotFound):
 		return err
 	}
-	return change(r.db(ctx), lists.ErrNotFound, `UPDATE distribution_lists SET name = ?, name_fold = ?, application_id = ?
-		WHERE id = ? AND project_id = ? AND organization_id = ?`,
-		l.Name, names.Fold(l.Name), orNull(l.Application), l.ID, l.Project, l.Organization)
+	row := newListRow(l, r.now())
+	return changed(r.db(ctx).Where("id = ? AND project_id = ? AND organization_id = ?", l.ID, l.Project, l.Organization).
+		Select("*").Omit("ID", "OrganizationID", "ProjectID", "CreatedAt").Updates(&row), lists.ErrNotFound)
 }
 
 func (r listRepo) Users(ctx context.Context, l lists.List, app applications.ID) ([]string, error) {
@@ -91,6 +96,6 @@ func (r listRepo) Delete(ctx context.Context, l lists.List) error {
 	if err := r.unused(ctx, usesOfList(l, 0), lists.ErrInUse, "distribution list", l.Name); err != nil {
 		return err
 	}
-	return change(r.db(ctx), lists.ErrNotFound,
-		"DELETE FROM distribution_lists WHERE id = ? AND project_id = ? AND organization_id = ?", l.ID, l.Project, l.Organization)
+	return changed(r.db(ctx).Where("id = ? AND project_id = ? AND organization_id = ?", l.ID, l.Project, l.Organization).
+		Delete(&listRow{}), lists.ErrNotFound)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"gorm.io/gorm"
-
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -101,7 +99,7 @@ func (r operatorRepo) Save(ctx context.Context, a operators.Account) (operators.
 }
 
 func (r operatorRepo) Drop(ctx context.Context, id operators.AccountID) error {
-	return r.db(ctx).Exec("DELETE FROM accounts WHERE id = ?", id).Error
+	return r.db(ctx).Where("id = ?", id).Delete(&accountRow{}).Error
 }
 
 func (r operatorRepo) Accept(ctx context.Context, m users.MemberID, a operators.AccountID, at time.Time) error {
@@ -130,15 +128,6 @@ func (r operatorRepo) Acceptance(ctx context.Context, m users.MemberID) (operato
 // Decide changes the identity's row to what it is, as Revise changes an organization's.
 func (r operatorRepo) Decide(ctx context.Context, u users.ID) error {
 	return change(r.db(ctx), users.ErrNotFound, "UPDATE users SET username = username WHERE id = ?", u)
-}
-
-// changed is the fault of a statement that must concern a row.
-func changed(done *gorm.DB, missing error) error {
-	n, err := affected(done)
-	if err == nil && n == 0 {
-		return missing
-	}
-	return err
 }
 
 // orMissing is why nothing was found.

@@ -142,16 +142,15 @@ func (r orgRepo) Create(ctx context.Context, o orgs.Organization) (orgs.Organiza
 }
 
 func (r orgRepo) Rename(ctx context.Context, o orgs.Organization) error {
-	return change(r.db(ctx), orgs.ErrNotFound,
-		"UPDATE organizations SET name = ? WHERE id = ? AND "+notSystem, o.Name, o.ID)
+	return changed(r.db(ctx).Model(&organizationRow{}).Where("id = ? AND "+notSystem, o.ID).Update("name", o.Name), orgs.ErrNotFound)
 }
 
 func (r orgRepo) RequireFactor(ctx context.Context, id orgs.ID, on bool) error {
-	return change(r.db(ctx), orgs.ErrNotFound, "UPDATE organizations SET requires_factor = ? WHERE id = ? AND "+notSystem, on, id)
+	return changed(r.db(ctx).Model(&organizationRow{}).Where("id = ? AND "+notSystem, id).Update("requires_factor", on), orgs.ErrNotFound)
 }
 
 func (r orgRepo) SetRegion(ctx context.Context, id orgs.ID, region string) error {
-	return change(r.db(ctx), orgs.ErrNotFound, "UPDATE organizations SET default_region = ? WHERE id = ? AND "+notSystem, region, id)
+	return changed(r.db(ctx).Model(&organizationRow{}).Where("id = ? AND "+notSystem, id).Update("default_region", region), orgs.ErrNotFound)
 }
 
 // Revise changes the organization's row, so that of two units that overlap Postgres refuses the
@@ -191,8 +190,7 @@ func (r orgRepo) CreateProject(ctx context.Context, p orgs.Project) (orgs.Projec
 }
 
 func (r orgRepo) RenameProject(ctx context.Context, p orgs.Project) error {
-	return change(r.db(ctx), orgs.ErrProjectNotFound,
-		"UPDATE projects SET name = ? WHERE id = ? AND organization_id = ?", p.Name, p.ID, p.Organization)
+	return changed(r.db(ctx).Model(&projectRow{}).Where("id = ? AND organization_id = ?", p.ID, p.Organization).Update("name", p.Name), orgs.ErrProjectNotFound)
 }
 
 func (r orgRepo) Group(ctx context.Context, id orgs.ID, name string) (orgs.Group, error) {
@@ -217,8 +215,8 @@ func (r orgRepo) RenameGroup(ctx context.Context, g orgs.Group) error {
 	case err != nil && !errors.Is(err, orgs.ErrGroupNotFound):
 		return err
 	}
-	return change(r.db(ctx), orgs.ErrGroupNotFound, "UPDATE member_groups SET name = ?, name_fold = ? WHERE id = ? AND organization_id = ?",
-		g.Name, names.Fold(g.Name), g.ID, g.Organization)
+	return changed(r.db(ctx).Model(&groupRow{}).Where("id = ? AND organization_id = ?", g.ID, g.Organization).
+		Updates(map[string]any{"name": g.Name, "name_fold": names.Fold(g.Name)}), orgs.ErrGroupNotFound)
 }
 
 func (r orgRepo) DeleteGroup(ctx context.Context, g orgs.Group) error {
@@ -230,7 +228,7 @@ func (r orgRepo) DeleteGroup(ctx context.Context, g orgs.Group) error {
 	if used {
 		return orgs.ErrGroupInUse
 	}
-	return change(r.db(ctx), orgs.ErrGroupNotFound, "DELETE FROM member_groups WHERE id = ? AND organization_id = ?", g.ID, g.Organization)
+	return changed(r.db(ctx).Where("id = ? AND organization_id = ?", g.ID, g.Organization).Delete(&groupRow{}), orgs.ErrGroupNotFound)
 }
 
 func (r orgRepo) EnsureGroup(ctx context.Context, id orgs.ID, name string) (orgs.Group, bool, error) {

@@ -89,16 +89,26 @@ func insert[R any](db *gorm.DB, row *R) (bool, error) {
 	return res.RowsAffected == 1, res.Error
 }
 
+// upsert stores a row; one with the same primary key becomes this one.
+func upsert[R any](db *gorm.DB, row *R) error {
+	return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(row).Error
+}
+
 // affected is how many rows a statement has concerned.
 func affected(done *gorm.DB) (int, error) { return int(done.RowsAffected), done.Error }
 
-// change runs a statement that must concern at least one row, else it returns the fault missing.
-func change(db *gorm.DB, missing error, sql string, args ...any) error {
-	n, err := affected(db.Exec(sql, args...))
+// changed is the fault of a statement that must concern a row.
+func changed(done *gorm.DB, missing error) error {
+	n, err := affected(done)
 	if err == nil && n == 0 {
 		return missing
 	}
 	return err
+}
+
+// change runs a statement that must concern at least one row, else it returns the fault missing.
+func change(db *gorm.DB, missing error, sql string, args ...any) error {
+	return changed(db.Exec(sql, args...), missing)
 }
 
 // changeAll runs a statement that must concern so many rows, else it returns the fault missing.

@@ -43,7 +43,7 @@ func (q queue) Heartbeat(ctx context.Context, p deliveries.Presence) (skew time.
 func (q queue) Leave(ctx context.Context, owner string) error {
 	ctx = paced(ctx, paceBrief)
 	return q.work(ctx, func(t tx) error {
-		return t.db(ctx).Exec("DELETE FROM workers WHERE owner = ?", owner).Error
+		return t.db(ctx).Where("owner = ?", owner).Delete(&workerRow{}).Error
 	})
 }
 

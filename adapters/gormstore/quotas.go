@@ -23,7 +23,7 @@ func (r orgRepo) SetQuotas(ctx context.Context, id orgs.ID, own quotas.Limits) e
 	if len(own) == 0 {
 		text = []byte("{}")
 	}
-	return change(r.db(ctx), orgs.ErrNotFound, "UPDATE organizations SET quotas = ? WHERE id = ? AND "+notSystem, string(text), id)
+	return changed(r.db(ctx).Model(&organizationRow{}).Where("id = ? AND "+notSystem, id).Update("quotas", string(text)), orgs.ErrNotFound)
 }
 
 // counted are the rows that quotas are about, of the organization @org. The condition of keys keeps

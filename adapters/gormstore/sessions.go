@@ -53,11 +53,11 @@ func (r operatorRepo) Saw(ctx context.Context, d operators.Digest, at time.Time)
 }
 
 func (r operatorRepo) Authenticated(ctx context.Context, d operators.Digest, m operators.Method, at time.Time) error {
-	return r.db(ctx).Exec("UPDATE sessions SET authenticated_at = ?, method = ? WHERE digest = ?", moment(at), m, d[:]).Error
+	return r.db(ctx).Model(&sessionRow{}).Where("digest = ?", d[:]).Updates(map[string]any{"authenticated_at": moment(at), "method": m}).Error
 }
 
 func (r operatorRepo) End(ctx context.Context, d operators.Digest) error {
-	return r.db(ctx).Exec("DELETE FROM sessions WHERE digest = ?", d[:]).Error
+	return r.db(ctx).Where("digest = ?", d[:]).Delete(&sessionRow{}).Error
 }
 
 func (r operatorRepo) EndAll(ctx context.Context, a operators.AccountID) (int, error) {

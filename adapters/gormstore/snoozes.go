@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"gorm.io/gorm/clause"
-
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/statistics"
 )
@@ -33,7 +31,7 @@ func (r statisticsRepo) Snoozes(ctx context.Context, in []orgs.ID) ([]statistics
 
 func (r statisticsRepo) Snooze(ctx context.Context, s statistics.Snooze) error {
 	row := snoozeRow{OrganizationID: s.Organization, Problem: s.Problem, Seen: s.Seen, SnoozedBy: s.By, CreatedAt: stamp(s.At), UntilAt: moment(s.Until)}
-	if err := r.db(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {
+	if err := upsert(r.db(ctx), &row); err != nil {
 		return err
 	}
 	return r.db(ctx).Exec(`DELETE FROM problem_snoozes WHERE organization_id = ? AND problem NOT IN
@@ -42,6 +40,6 @@ func (r statisticsRepo) Snooze(ctx context.Context, s statistics.Snooze) error {
 }
 
 func (r statisticsRepo) Wake(ctx context.Context, org orgs.ID, problem string) (bool, error) {
-	n, err := affected(r.db(ctx).Exec("DELETE FROM problem_snoozes WHERE organization_id = ? AND problem = ?", org, problem))
+	n, err := affected(r.db(ctx).Where("organization_id = ? AND problem = ?", org, problem).Delete(&snoozeRow{}))
 	return n > 0, err
 }

@@ -1,6 +1,7 @@
-// Package gormstore keeps everything on SQLite or Postgres, through GORM and, where many rows are
-// concerned, in plain SQL. It knows both databases' habits and keeps the promises of ports.Store on
-// each; the rules about what is stored are the domain's.
+// Package gormstore keeps everything on SQLite or Postgres. One row is written through GORM; plain
+// SQL is for sets of rows, for what a condition on other tables decides, for moments of the
+// database's own clock and for the paths of a trigger. It knows both databases' habits and keeps
+// the promises of ports.Store on each; the rules about what is stored are the domain's.
 package gormstore
 
 import (

@@ -28,6 +28,12 @@ type notificationRow struct {
 
 func (notificationRow) TableName() string { return "notifications" }
 
+// newNotificationRow is the row without its id.
+func newNotificationRow(n subscriptions.Notification, now time.Time) notificationRow {
+	return notificationRow{ApplicationID: n.Application, EventID: n.Event, Name: n.Name, NameFold: names.Fold(n.Name),
+		ListID: orNull(n.List), Active: n.Active, CreatedAt: now}
+}
+
 func (r notificationRow) notification() subscriptions.Notification {
 	return subscriptions.Notification{ID: r.ID, Application: r.ApplicationID, Event: r.EventID, Name: r.Name,
 		List: orZero(r.ListID), Active: r.Active}
@@ -84,8 +90,7 @@ func (r subscriptionRepo) Create(
 	if err := r.listUsable(ctx, n); err != nil {
 		return subscriptions.Notification{}, err
 	}
-	row := notificationRow{ApplicationID: n.Application, EventID: n.Event, Name: n.Name, NameFold: names.Fold(n.Name),
-		ListID: orNull(n.List), Active: n.Active, CreatedAt: r.now()}
+	row := newNotificationRow(n, r.now())
 	switch created, err := insert(r.db(ctx), &row); {
 	case err != nil:
 		return subscriptions.Notification{}, err
@@ -99,8 +104,8 @@ func (r subscriptionRepo) Save(ctx context.Context, n subscriptions.Notification
 	if err := r.listUsable(ctx, n); err != nil {
 		return err
 	}
-	fold := names.Fold(n.Name)
-	_, err := one[notificationRow](r.db(ctx).Where("event_id = ? AND name_fold = ? AND id <> ? AND application_id = ?", n.Event, fold, n.ID, n.Application),
+	row := newNotificationRow(n, r.now())
+	_, err := one[notificationRow](r.db(ctx).Where("event_id = ? AND name_fold = ? AND id <> ? AND application_id = ?", n.Event, row.NameFold, n.ID, n.Application),
 		subscriptions.ErrNotificationNotFound)
 	switch {
 	case err == nil:
@@ -108,9 +113,8 @@ func (r subscriptionRepo) Save(ctx context.Context, n subscriptions.Notification
 	case !errors.Is(err, subscriptions.ErrNotificationNotFound):
 		return err
 	}
-	return change(r.db(ctx), subscriptions.ErrNotificationNotFound,
-		"UPDATE notifications SET name = ?, name_fold = ?, list_id = ?, active = ? WHERE id = ? AND event_id = ? AND application_id = ?",
-		n.Name, fold, orNull(n.List), n.Active, n.ID, n.Event, n.Application)
+	return changed(r.db(ctx).Where("id = ? AND event_id = ? AND application_id = ?", n.ID, n.Event, n.Application).
+		Select("*").Omit("ID", "ApplicationID", "EventID", "CreatedAt").Updates(&row), subscriptions.ErrNotificationNotFound)
 }
 
 func (r subscriptionRepo) Delete(ctx context.Context, n subscriptions.Notification) error {
@@ -121,7 +125,7 @@ func (r subscriptionRepo) Delete(ctx context.Context, n subscriptions.Notificati
 	if err := r.db(ctx).Exec("DELETE FROM subscriptions WHERE NOT active AND notification_id IN "+one, n.ID, n.Event, n.Application).Error; err != nil {
 		return err
 	}
-	return change(r.db(ctx), subscriptions.ErrNotificationNotFound, "DELETE FROM notifications WHERE id IN "+one, n.ID, n.Event, n.Application)
+	return changed(r.db(ctx).Where("id IN "+one, n.ID, n.Event, n.Application).Delete(&notificationRow{}), subscriptions.ErrNotificationNotFound)
 }
 
 // listUsable returns lists.ErrNotFound when the notification's list is not one of its project.

@@ -265,7 +265,7 @@ func searchablePaths(text string) (paths []string, err error) {
 }
 
 func (r orgRepo) SetSearchable(ctx context.Context, id orgs.ID, paths []string) error {
-	err := change(r.db(ctx), orgs.ErrNotFound, "UPDATE organizations SET searchable = ? WHERE id = ? AND "+notSystem, jsonArray(paths), id)
+	err := changed(r.db(ctx).Model(&organizationRow{}).Where("id = ? AND "+notSystem, id).Update("searchable", jsonArray(paths)), orgs.ErrNotFound)
 	if err != nil {
 		return err
 	}
