@@ -6,6 +6,7 @@ import (
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -163,30 +164,24 @@ func membershipPath(at Path, m users.Member) string { return at.Object("u", m.Us
 
 // membership is what the path's application records about a member of the path's organization.
 func membership(ctx context.Context, tx ports.Tx, at Path, id users.MemberID) (Registrant, error) {
-	app, err := application(ctx, tx, at)
-	if err != nil {
-		return Registrant{}, err
-	}
-	m, err := tx.Users().ByID(ctx, app.Organization, id)
-	if err != nil {
-		return Registrant{}, err
-	}
-	return membershipOf(ctx, tx, app, m)
+	return membershipOf(ctx, tx, at, id, tx.Users().ByID)
 }
 
 func membershipByUsername(ctx context.Context, tx ports.Tx, at Path, username string) (Registrant, error) {
+	return membershipOf(ctx, tx, at, username, tx.Users().ByUsername)
+}
+
+func membershipOf[K any](
+	ctx context.Context, tx ports.Tx, at Path, key K, find func(context.Context, orgs.ID, K) (users.Member, error),
+) (Registrant, error) {
 	app, err := application(ctx, tx, at)
 	if err != nil {
 		return Registrant{}, err
 	}
-	m, err := tx.Users().ByUsername(ctx, app.Organization, username)
+	m, err := find(ctx, app.Organization, key)
 	if err != nil {
 		return Registrant{}, err
 	}
-	return membershipOf(ctx, tx, app, m)
-}
-
-func membershipOf(ctx context.Context, tx ports.Tx, app applications.Application, m users.Member) (Registrant, error) {
 	all, exist, err := tx.Applications().Memberships(ctx, app, []users.MemberID{m.ID})
 	if err != nil {
 		return Registrant{}, err

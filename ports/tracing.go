@@ -1,6 +1,10 @@
 package ports
 
-import "context"
+import (
+	"context"
+	"regexp"
+	"strings"
+)
 
 // Tracer records spans: pieces of work, each of a trace. It is safe for concurrent use, and no work
 // waits for it.
@@ -95,3 +99,16 @@ func (noSpan) Text(string, string)                                            {}
 func (noSpan) Number(string, int64)                                           {}
 func (noSpan) Release(string)                                                 {}
 func (noSpan) End(bool)                                                       {}
+
+// traceparentForm is the form of version 00 of the header (W3C Trace Context).
+var traceparentForm = regexp.MustCompile(`^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]([0-9a-f])$`)
+
+// ParseTraceparent takes a traceparent apart: the ids of its trace and its span, of which neither
+// is all zeros, and whether the span is recorded. It reports whether the text is one.
+func ParseTraceparent(text string) (traceID, spanID string, sampled, ok bool) {
+	parts := traceparentForm.FindStringSubmatch(text)
+	if len(parts) != 4 || strings.Trim(parts[1], "0") == "" || strings.Trim(parts[2], "0") == "" {
+		return "", "", false, false
+	}
+	return parts[1], parts[2], strings.ContainsAny(parts[3], "13579bdf"), true
+}

@@ -9,14 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
-
-// longestPause is how long a service may want to be left alone.
-const longestPause = 24 * time.Hour
-
-// longestQuote is how many characters of what a service says a failure repeats.
-const longestQuote = 200
 
 // answer is what a service said.
 type answer struct {
@@ -57,10 +52,7 @@ func (a answer) postponed(said string) *deliveries.Failure {
 
 // quote is status and words of the service, in a line.
 func (a answer) quote(said string) string {
-	said = line(said)
-	if runes := []rune(said); len(runes) > longestQuote {
-		said = string(runes[:longestQuote]) + "…"
-	}
+	said = outbound.Cut(outbound.Line(said))
 	if said == "" {
 		return a.words()
 	}
@@ -253,5 +245,5 @@ func pauseOf(seconds float64) time.Duration {
 	if !(seconds > 0) { // NaN is no pause, either.
 		return 0
 	}
-	return time.Duration(min(seconds, longestPause.Seconds()) * float64(time.Second))
+	return time.Duration(min(seconds, outbound.LongestPause.Seconds()) * float64(time.Second))
 }

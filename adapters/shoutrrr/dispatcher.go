@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode"
 
 	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -86,12 +85,12 @@ func (d *dispatcher) named(f *deliveries.Failure) *deliveries.Failure {
 }
 
 func (d *dispatcher) hidden(err error) error {
-	return fmt.Errorf("%s: %s", d.settings.name, line(d.settings.secrets.Hide(err.Error())))
+	return fmt.Errorf("%s: %s", d.settings.name, outbound.Line(d.settings.secrets.Hide(err.Error())))
 }
 
 // write makes a message as the service takes it.
 func (s service) write(m deliveries.Message) note {
-	n := note{id: m.ID, title: line(m.Subject), text: strings.TrimSpace(m.Text)}
+	n := note{id: m.ID, title: outbound.Line(m.Subject), text: strings.TrimSpace(m.Text)}
 	switch {
 	case n.text == "":
 		n.title, n.text = "", n.title
@@ -99,9 +98,4 @@ func (s service) write(m deliveries.Message) note {
 		n.title, n.text = "", n.title+"\n\n"+n.text
 	}
 	return n
-}
-
-// line makes one line of a text: titles travel in headers.
-func line(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }

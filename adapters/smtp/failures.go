@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -62,7 +61,7 @@ func (s *settings) failureOf(ctx context.Context, err error, peer *outbound.Peer
 	if !found {
 		failed = &stepError{step: dialing, err: err}
 	}
-	said, words := s.address+": "+s.mask().Hide(line(err)), s.address+": "+failed.words(peer)
+	said, words := s.address+": "+s.mask().Hide(outbound.Line(strings.ToValidUTF8(fmt.Sprint(err), "�"))), s.address+": "+failed.words(peer)
 	code := failed.code()
 	about := failed.step == recipient || failed.step == begin || failed.step == content
 	unsure := failed.step == content && code == 0
@@ -103,11 +102,4 @@ var enhanced = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}\b`)
 // says username and password in one.
 func (s *settings) mask() deliveries.Mask {
 	return deliveries.NewMask("***", s.password, "\x00"+s.username+"\x00"+s.password)
-}
-
-// line makes one line of an error: servers answer in several.
-func line(err error) string {
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(fmt.Sprint(err), "�"), func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r)
-	}), " ")
 }

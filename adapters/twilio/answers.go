@@ -10,9 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -21,8 +19,6 @@ import (
 // Limits of what is taken from an answer.
 const (
 	longestAnswer = 64 << 10 // bytes
-	longestQuote  = 200      // characters that a failure repeats
-	longestPause  = 24 * time.Hour
 )
 
 // ofChannel are the error codes that are about the account or its senders, not about a recipient:
@@ -84,13 +80,13 @@ func judge(response *http.Response, peer *outbound.Peer, now time.Time) *deliver
 	said := words
 	if a.Code != 0 {
 		words += fmt.Sprintf(", error %d", a.Code)
-		said = words + ": " + quote(a.Message)
+		said = words + ": " + outbound.Quote(a.Message)
 	}
 	if !isOfChannel(status, a.Code) {
 		return peer.Tell(deliveries.Refused("%s", said), words)
 	}
 	failed := deliveries.Unreachable("%s", said)
-	failed.RetryAfter = retryAfter(response.Header.Get("Retry-After"), now)
+	failed.RetryAfter = outbound.RetryAfter(response.Header.Get("Retry-After"), now)
 	return peer.Tell(failed, words)
 }
 
@@ -103,25 +99,4 @@ func isOfChannel(status, code int) bool {
 		return code == 0 || slices.Contains(ofChannel, code) // Without a code the API has not looked at the message.
 	}
 	return status >= 500 || status < 400 || slices.Contains(ofChannel, code)
-}
-
-// retryAfter reads how long the API wants to be left alone: seconds or a date. 0 when it does not
-// say.
-func retryAfter(header string, now time.Time) time.Duration {
-	var pause time.Duration
-	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil {
-		pause = time.Duration(min(seconds, int(longestPause/time.Second))) * time.Second
-	} else if date, err := http.ParseTime(header); err == nil {
-		pause = date.Sub(now)
-	}
-	return min(max(pause, 0), longestPause)
-}
-
-// quote makes a line of what the API says.
-func quote(s string) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	if runes := []rune(s); len(runes) > longestQuote {
-		return string(runes[:longestQuote]) + "…"
-	}
-	return s
 }

@@ -188,8 +188,8 @@ func (o Observer) logRequest(c echo.Context, took time.Duration) {
 		slog.Duration("duration", took),
 		slog.Int64("bytes", c.Response().Size),
 	}
-	if traceparent := Traceparent(c); traceparent != "" {
-		attributes = append(attributes, slog.String("trace", traceOf(traceparent)))
+	if trace, _, _, ok := ports.ParseTraceparent(Traceparent(c)); ok {
+		attributes = append(attributes, slog.String("trace", trace))
 	}
 	if caller, ok := c.Get(callerName).(slog.Attr); ok {
 		attributes = append(attributes, caller)

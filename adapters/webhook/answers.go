@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -18,8 +17,6 @@ import (
 // Limits of what is taken from an answer.
 const (
 	longestAnswer = 64 << 10 // bytes that are read so that the connection can be used again
-	longestQuote  = 200      // characters that a failure repeats
-	longestPause  = 24 * time.Hour
 )
 
 // broken says what it means that there was no answer. It is always about this target and never
@@ -48,7 +45,7 @@ func judge(response *http.Response, peer *outbound.Peer, now time.Time) *deliver
 	status := response.StatusCode
 	words := "answered " + strconv.Itoa(status)
 	said := words
-	if quoted := quote(text); quoted != "" {
+	if quoted := outbound.Quote(strings.ToValidUTF8(string(text), "")); quoted != "" {
 		said += ": " + quoted
 	}
 	switch {
@@ -58,31 +55,8 @@ func judge(response *http.Response, peer *outbound.Peer, now time.Time) *deliver
 		return deliveries.Refused("answered %d: redirects are not followed", status)
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests, status >= 500:
 		failed := deliveries.Postponed("%s", said)
-		failed.RetryAfter = retryAfter(response.Header.Get("Retry-After"), now)
+		failed.RetryAfter = outbound.RetryAfter(response.Header.Get("Retry-After"), now)
 		return peer.Tell(failed, words)
 	}
 	return peer.Tell(deliveries.Refused("%s", said), words)
-}
-
-// retryAfter reads how long a target wants to be left alone: seconds or a date. 0 when it does not
-// say.
-func retryAfter(header string, now time.Time) time.Duration {
-	var pause time.Duration
-	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil {
-		pause = time.Duration(min(seconds, int(longestPause/time.Second))) * time.Second
-	} else if date, err := http.ParseTime(header); err == nil {
-		pause = date.Sub(now)
-	}
-	return min(max(pause, 0), longestPause)
-}
-
-// quote makes a line of an answer that can be shown to an operator.
-func quote(text []byte) string {
-	s := strings.Join(strings.FieldsFunc(strings.ToValidUTF8(string(text), ""), func(r rune) bool {
-		return unicode.IsSpace(r) || !unicode.IsPrint(r)
-	}), " ")
-	if runes := []rune(s); len(runes) > longestQuote {
-		return string(runes[:longestQuote]) + "…"
-	}
-	return s
 }
