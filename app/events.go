@@ -12,7 +12,6 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/quotas"
-	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -43,12 +42,11 @@ type EventForm struct {
 
 // EventReport is an event with what belongs to it.
 type EventReport struct {
-	Application   applications.Application
-	Event         events.Event
-	Templates     []events.Template // its own
-	Notifications []subscriptions.Notification
-	Lists         map[lists.ID]lists.List // of the notifications
-	Usable        []channels.Channel      // that the event may be limited to, the project's first
+	Stages
+
+	Application applications.Application
+	Event       events.Event
+	Lists       map[lists.ID]lists.List // of the notifications
 }
 
 // MaxNotifications is how many notifications of an event a report holds at most.
@@ -57,28 +55,11 @@ const MaxNotifications = 500
 // Show returns an event of the path's application; orgs.ErrNotFound, orgs.ErrProjectNotFound,
 // applications.ErrNotFound, events.ErrNotFound.
 func (s *Events) Show(ctx context.Context, at Path, slug string) (EventReport, error) {
-	return ports.View(ctx, s.store, func(tx ports.Tx) (r EventReport, err error) {
-		r = EventReport{Lists: map[lists.ID]lists.List{}}
-		if r.Application, err = application(ctx, tx, at); err != nil {
-			return r, err
+	return ports.View(ctx, s.store, func(tx ports.Tx) (EventReport, error) {
+		r, err := eventOf(ctx, tx, at, slug)
+		if err == nil {
+			r.Lists, err = listsOf(ctx, tx, r.Application, r.Notifications, nil)
 		}
-		if r.Event, err = tx.Events().BySlug(ctx, r.Application, slug); err != nil {
-			return r, err
-		}
-		if r.Templates, err = tx.Events().Templates(ctx, r.Event); err != nil {
-			return r, err
-		}
-		if r.Notifications, err = tx.Subscriptions().OfEvent(ctx, r.Event, 0, MaxNotifications); err != nil {
-			return r, err
-		}
-		for _, n := range r.Notifications {
-			if _, known := r.Lists[n.List]; n.List != 0 && !known {
-				if r.Lists[n.List], err = tx.Lists().ByID(ctx, r.Application.Organization, r.Application.Project, n.List); err != nil {
-					return r, err
-				}
-			}
-		}
-		r.Usable, err = usableChannels(ctx, tx, r.Application.Organization, r.Application.Project)
 		return r, err
 	})
 }

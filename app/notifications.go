@@ -7,7 +7,6 @@ import (
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
-	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/lists"
@@ -27,10 +26,9 @@ type NotificationReport struct {
 	Application  applications.Application
 	Event        events.Event
 	Notification subscriptions.Notification
-	Templates    []events.Template  // its own
-	Inherited    []events.Template  // of its event, used where it has none of its own
-	Usable       []channels.Channel // that it may have templates for, the project's first
-	Lists        []lists.List       // that it may use
+	Templates    []events.Template // its own; those of its event, in Stages, are used where it has none
+	Stages       Stages            // of its event; it may have templates for the same channels
+	Lists        []lists.List      // that it may use
 }
 
 // ShowNotification returns a notification of an event; events.ErrNotFound,
@@ -40,20 +38,18 @@ func (s *Events) ShowNotification(ctx context.Context, at Path, event string, id
 		if r.Application, r.Event, r.Notification, err = notificationOf(ctx, tx, at, event, id); err != nil {
 			return r, err
 		}
-		var errs [4]error
-		r.Templates, errs[0] = tx.Subscriptions().Templates(ctx, r.Notification)
-		r.Inherited, errs[1] = tx.Events().Templates(ctx, r.Event)
-		r.Usable, errs[2] = usableChannels(ctx, tx, r.Application.Organization, r.Application.Project)
-		r.Lists, errs[3] = usableLists(ctx, tx, r.Application, r.Notification.List)
-		return r, errors.Join(errs[:]...)
-	})
-}
-
-// Lists returns the lists that notifications of the path's application may use, at most so many as
-// can be chosen from.
-func (s *Events) Lists(ctx context.Context, at Path) ([]lists.List, error) {
-	return viewAt(ctx, s.store, at, application, func(tx ports.Tx, app applications.Application) ([]lists.List, error) {
-		return usableLists(ctx, tx, app, 0)
+		if r.Templates, err = tx.Subscriptions().Templates(ctx, r.Notification); err != nil {
+			return r, err
+		}
+		inherited, err := tx.Events().Templates(ctx, r.Event)
+		if err != nil {
+			return r, err
+		}
+		if r.Stages, err = stages(ctx, tx, r.Application, r.Event, inherited); err != nil {
+			return r, err
+		}
+		r.Lists, err = usableLists(ctx, tx, r.Application, r.Notification.List)
+		return r, err
 	})
 }
 

@@ -47,6 +47,8 @@ type TemplateName struct {
 
 // TemplateReport is a template with what it belongs to.
 type TemplateReport struct {
+	Stages Stages // of the event, where a page shows the template; else its templates alone
+
 	Organization orgs.Organization
 	Project      orgs.Project
 	Application  applications.Application
@@ -62,8 +64,17 @@ type TemplateReport struct {
 // channels.ErrNotFound.
 func (s *Templates) Show(ctx context.Context, at Path, of TemplateName) (TemplateReport, error) {
 	return ports.View(ctx, s.store, func(tx ports.Tx) (TemplateReport, error) {
-		return templateOf(ctx, tx, at, of)
+		return shownTemplate(ctx, tx, at, of)
 	})
+}
+
+// shownTemplate is templateOf with the stages of the event.
+func shownTemplate(ctx context.Context, tx ports.Tx, at Path, of TemplateName) (TemplateReport, error) {
+	r, err := templateOf(ctx, tx, at, of)
+	if err == nil {
+		r.Stages, err = stages(ctx, tx, r.Application, r.Event, r.Stages.Templates)
+	}
+	return r, err
 }
 
 // templateOf finds a template and what it belongs to.
@@ -89,6 +100,7 @@ func templateOf(ctx context.Context, tx ports.Tx, at Path, of TemplateName) (r T
 	if err != nil {
 		return r, err
 	}
+	r.Stages.Templates = own
 	if of.Notification != 0 {
 		r.Inherited = onChannel(own, of.Channel)
 		if own, err = tx.Subscriptions().Templates(ctx, r.Notification); err != nil {
@@ -185,7 +197,7 @@ func (s *Templates) Delete(ctx context.Context, by audit.Actor, at Path, of Temp
 // Versions returns the versions of a template, the newest first, without their texts.
 func (s *Templates) Versions(ctx context.Context, at Path, of TemplateName) (r TemplateReport, found []events.Version, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
-		if r, err = templateOf(ctx, tx, at, of); err != nil {
+		if r, err = shownTemplate(ctx, tx, at, of); err != nil {
 			return err
 		}
 		found, err = tx.Events().Versions(ctx, r.Application, r.Template.ID)
@@ -197,7 +209,7 @@ func (s *Templates) Versions(ctx context.Context, at Path, of TemplateName) (r T
 // Version returns one version of a template; events.ErrVersionNotFound.
 func (s *Templates) Version(ctx context.Context, at Path, of TemplateName, number int) (r TemplateReport, found events.Version, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
-		if r, err = templateOf(ctx, tx, at, of); err != nil {
+		if r, err = shownTemplate(ctx, tx, at, of); err != nil {
 			return err
 		}
 		found, err = tx.Events().Version(ctx, r.Application, r.Template.ID, number)

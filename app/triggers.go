@@ -9,11 +9,9 @@ import (
 
 	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/app/delivery"
-	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
-	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -313,32 +311,23 @@ func (t *Triggers) forecast(ctx context.Context, tx ports.Tx, o events.Occurrenc
 
 // Triggerable is an event with what can be said when it is triggered.
 type Triggerable struct {
-	Application applications.Application
-	Event       events.Event
-	Channels    []string // names of those that it may use, and of its pools
+	EventReport
+
+	Channels []string // names of those that it may use, and of its pools
 }
 
 // Show returns an event as it can be triggered; events.ErrNotFound.
 func (t *Triggers) Show(ctx context.Context, at Path, event string) (Triggerable, error) {
 	return ports.View(ctx, t.store, func(tx ports.Tx) (found Triggerable, err error) {
-		if found.Application, err = application(ctx, tx, at); err != nil {
-			return found, err
-		}
-		if found.Event, err = tx.Events().BySlug(ctx, found.Application, event); err != nil {
+		if found.EventReport, err = eventOf(ctx, tx, at, event); err != nil {
 			return found, err
 		}
 		if found.Channels = limitNames(found.Event); len(found.Channels) > 0 {
 			return found, nil
 		}
-		for _, project := range []orgs.ProjectID{found.Application.Project, 0} {
-			all, err := tx.Channels().List(ctx, found.Application.Organization, project, 0, MaxShown)
-			if err != nil {
-				return found, err
-			}
-			for _, c := range all {
-				if c.Active && !slices.Contains(found.Channels, c.Name) { // A project's hides the organization's.
-					found.Channels = append(found.Channels, c.Name)
-				}
+		for _, c := range found.Usable {
+			if c.Active && !slices.Contains(found.Channels, c.Name) { // A project's hides the organization's.
+				found.Channels = append(found.Channels, c.Name)
 			}
 		}
 		return found, nil

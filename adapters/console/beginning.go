@@ -40,7 +40,7 @@ func (c call) steps(b app.Beginning) []step {
 	}
 	send := step{Text: words.Of("Send the first message"), About: words.Of("Trigger the event by hand. You see who gets what before anything is sent."), Path: event.Path}
 	if event.Done {
-		send.Path = c.link("o", org, "p", b.Within.Project, "a", b.Within.Application, "e", b.Event.Slug, "trigger")
+		send.Path = c.link("o", org, "p", b.Within.Project, "a", b.Within.Application, "e", b.Event.Slug, liveTab)
 	}
 	all := []step{channel, test, people, event, send}
 	for i := range all {

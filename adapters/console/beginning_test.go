@@ -62,7 +62,7 @@ func TestHomeLeadsToTheFirstMessage(t *testing.T) {
 		const web = home + "p/shop/a/web/"
 		look("xxx--", home+"channels/", channel+"#test", home+"imports/", web+"e/", web+"e/")
 		root.post(web+"e/", "slug", "tick", "name", "Tick", "active", "true").is(f.T, http.StatusSeeOther)
-		look("xxxx-", home+"channels/", channel+"#test", home+"imports/", web+"e/", web+"e/tick/trigger/")
+		look("xxxx-", home+"channels/", channel+"#test", home+"imports/", web+"e/", web+"e/tick/live/")
 	})
 }
 

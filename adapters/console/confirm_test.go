@@ -120,6 +120,8 @@ var recent = map[string]bool{
 	"/console/o/{org}/p/{prj}/a/{app}/e/{evt}/":                                                 false,
 	"/console/o/{org}/p/{prj}/a/{app}/e/{evt}/delete/":                                          false,
 	"/console/o/{org}/p/{prj}/a/{app}/e/{evt}/copy/":                                            false,
+	"/console/o/{org}/p/{prj}/a/{app}/e/{evt}/channels/":                                        false,
+	"/console/o/{org}/p/{prj}/a/{app}/e/{evt}/test/":                                            false,
 	"/console/o/{org}/p/{prj}/a/{app}/e/{evt}/live/":                                            false,
 	"/console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/":                                         false,
 	"/console/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/html/":                                    false,

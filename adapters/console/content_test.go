@@ -163,18 +163,22 @@ func contentExamples() map[string]example {
 		return example{send: func(b *browser, _ string) answer { return b.post(path(b.f), fields...) }}
 	}
 	all := map[string]example{
-		org + "channels/{channel}/":              {fields: []string{"settings.host", "other"}},
-		org + "channels/{channel}/test/":         {fields: []string{"to", "ada@example.org"}},
-		org + "p/{prj}/channels/{own}/":          {fields: []string{"settings.host", "other"}},
-		org + "p/{prj}/channels/{own}/test/":     {fields: []string{"to", "ada@example.org"}},
-		org + "p/{prj}/channels/{own}/delete/":   {},
-		org + "channels/new/":                    {fields: []string{"driver", "smtp", "name", "new", "protocol", "EMAIL", "settings.host", "h"}},
-		org + "p/{prj}/channels/new/":            {fields: []string{"driver", "smtp", "name", "new", "protocol", "EMAIL", "settings.host", "h"}},
-		org + "mailbox/clear/":                   {fields: []string{"channel", ""}},
-		web + "e/":                               {fields: []string{"slug", "new", "name", "New"}},
-		web + "e/{evt}/":                         {fields: []string{"name", "Changed"}},
-		web + "e/{evt}/copy/":                    {send: copyBeside},
-		web + "e/{evt}/live/":                    {},
+		org + "channels/{channel}/":            {fields: []string{"settings.host", "other"}},
+		org + "channels/{channel}/test/":       {fields: []string{"to", "ada@example.org"}},
+		org + "p/{prj}/channels/{own}/":        {fields: []string{"settings.host", "other"}},
+		org + "p/{prj}/channels/{own}/test/":   {fields: []string{"to", "ada@example.org"}},
+		org + "p/{prj}/channels/{own}/delete/": {},
+		org + "channels/new/":                  {fields: []string{"driver", "smtp", "name", "new", "protocol", "EMAIL", "settings.host", "h"}},
+		org + "p/{prj}/channels/new/":          {fields: []string{"driver", "smtp", "name", "new", "protocol", "EMAIL", "settings.host", "h"}},
+		org + "mailbox/clear/":                 {fields: []string{"channel", ""}},
+		web + "e/":                             {fields: []string{"slug", "new", "name", "New"}},
+		web + "e/{evt}/":                       {fields: []string{"name", "Changed"}},
+		web + "e/{evt}/copy/":                  {send: copyBeside},
+		web + "e/{evt}/live/":                  {fields: []string{"on", "true"}},
+		web + "e/{evt}/channels/":              {fields: []string{"priority", "urgent"}},
+		web + "e/{evt}/test/": {send: func(b *browser, to string) answer {
+			return b.post(to, "channel", idText(b.f.channel(app.Path{Organization: "acme"}, "mail").ID), "to", "ada@example.org")
+		}},
 		web + "e/{evt}/n/":                       {fields: []string{"name", "New"}},
 		web + "e/{evt}/n/{notification}/":        {fields: []string{"name", "Changed"}},
 		web + "e/{evt}/delete/":                  elsewhere(func(*fixture) string { return ofEvent + "empty/delete/" }),
@@ -256,8 +260,9 @@ func TestWhateverPeopleWriteOfContentsIsTextOnly(t *testing.T) {
 	channel := created(b, atAcme, "name", weapon, "active", "true", "settings.host", weapon, "settings.ca", weapon, "settings.tls", "on", "settings.password", weapon)
 	one := f.channel(app.Path{Organization: "acme"}, weapon)
 	require.NoError(t, f.store.Queue().ReportOutage(t.Context(), channels.Outage{Channel: one.ID, Instance: weapon, Since: f.clock.Now(), Last: f.clock.Now(), Until: f.clock.Now(), Error: weapon}))
-	b.post(ofEvent, "slug", "armed", "name", weapon, "description", weapon, "example", `{"x": "'\"><script>alert(1)</script>"}`, "channels", idText(one.ID)).is(t, http.StatusSeeOther)
+	b.post(ofEvent, "slug", "armed", "name", weapon, "description", weapon, "example", `{"x": "'\"><script>alert(1)</script>"}`).is(t, http.StatusSeeOther)
 	event := ofEvent + "armed/"
+	b.post(event+"channels/", "channels", idText(one.ID)).is(t, http.StatusSeeOther)
 	b.post(event+"n/", "name", weapon, "active", "true").is(t, http.StatusSeeOther)
 	notification := event + "n/" + idText(f.notificationOf("armed").ID) + "/"
 	template, own := event+"t/"+idText(one.ID)+"/", notification+"t/"+idText(one.ID)+"/"
@@ -273,8 +278,9 @@ func TestWhateverPeopleWriteOfContentsIsTextOnly(t *testing.T) {
 	f.post.fails(deliveries.Refused("%s", weapon))
 	answers := map[string]answer{"test": b.post(channel+"test/", "to", "eve@example.org"), "template test": b.post(template+"test/", append(draft, "to", "eve@example.org")...),
 		"preview": b.post(template+"preview/", draft...), "conflict": b.post(template, append(draft, "base", "1")...),
-		"refused": b.post(channel, "settings.host", weapon, "settings.port", weapon), "nobody": b.post(template+"preview/", "user", weapon+"x", "subject", "{{#"+weapon+"}}")}
-	for _, path := range []string{atAcme + "channels/", channel, ofEvent, event, notification, event + "n/", template, own, template + "versions/", template + "versions/1/", own + "versions/2/",
+		"event test": b.post(event+"test/", "channel", idText(one.ID), "to", "eve@example.org", "user", weapon),
+		"refused":    b.post(channel, "settings.host", weapon, "settings.port", weapon), "nobody": b.post(template+"preview/", "user", weapon+"x", "subject", "{{#"+weapon+"}}")}
+	for _, path := range []string{atAcme + "channels/", channel, ofEvent, event, notification, event + "audience/", event + "channels/", event + "test/", event + "live/", template, own, template + "versions/", template + "versions/1/", own + "versions/2/",
 		atAcme + "mailbox/?to=" + escaped(), atAcme + "mailbox/?channel=" + idText(one.ID), atAcme + "mailbox/" + idText(found.Messages[0].ID) + "/", atAcme + "audit/", atAcme + "channels/new/?driver=" + escaped()} {
 		answers[path] = b.get(path)
 	}

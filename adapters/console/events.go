@@ -3,7 +3,6 @@ package console
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tocsin/tocsin/adapters/console/words"
@@ -11,7 +10,6 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
-	"github.com/tocsin/tocsin/domain/fault"
 )
 
 const pageEvents = 100
@@ -21,18 +19,8 @@ type eventsView struct {
 	Here   string // the path of the page
 	Events []events.Event
 	Next   events.ID // 0: no more
-	Usable []channels.Channel
 	Form   form
 }
-
-// Priorities are the choices of an event's priority.
-func (eventsView) Priorities() []option { return priorities() }
-
-// Choices are the channels that a new event may be limited to.
-func (v eventsView) Choices() []option { return channelOptions(v.Usable) }
-
-// Pools are the pools that a new event may be limited to.
-func (v eventsView) Pools() []option { return poolOptions(v.Usable) }
 
 func priorities() []option {
 	var all []option
@@ -73,7 +61,7 @@ func poolOptions(all []channels.Channel) []option {
 }
 
 func (c call) showEvents() error {
-	return c.eventsPage(filled("active", "true", "priority", events.Normal.String()))
+	return c.eventsPage(form{})
 }
 
 func (c call) eventsPage(f form) error {
@@ -83,47 +71,34 @@ func (c call) eventsPage(f form) error {
 	}
 	v := eventsView{Here: c.below("e"), Form: f}
 	v.Events, v.Next = paged(found, pageEvents, func(e events.Event) events.ID { return e.ID })
-	if v.Usable, err = c.console.use.Events.Usable(c.ctx, c.at()); err != nil {
-		return err
-	}
 	return c.render(statusOf(f), "events", words.Of("Events"), v)
 }
 
+// createEvent makes a draft, of which everything else is written on its page.
 func (c call) createEvent() error {
-	f, err := c.eventForm()
-	var made events.Event
-	if err == nil {
-		made, err = c.console.use.Events.Create(c.ctx, c.actor(), c.at(), f)
-	}
+	made, err := c.console.use.Events.Create(c.ctx, c.actor(), c.at(),
+		app.EventForm{Slug: c.FormValue("slug"), Name: c.FormValue("name"), Description: c.FormValue("description"), Example: c.FormValue("example")})
 	return c.settle(err, c.eventsPage, c.below("e", made.Slug), "created-event")
 }
 
-// eventView is one event with its form.
+// eventView is the first tab of an event: its templates, and what they may speak of.
 type eventView struct {
 	app.EventReport
 
 	Here     string // the path of the page
+	Tabs     []tab
 	Form     form
 	Deletion form
 }
 
-// Choices are the channels that the event may be limited to.
-func (v eventView) Choices() []option { return channelOptions(v.Usable) }
-
-// Pools are the pools that the event may be limited to, and those that it is limited to although no
-// channel is in them any more.
-func (v eventView) Pools() []option {
-	options, usable := poolOptions(v.Usable), events.Pools(v.Usable)
-	for _, p := range v.Event.Pools {
-		if !slices.Contains(usable, p) {
-			options = append(options, option{p.Name, fmt.Sprintf("%s (%s)", p.Name, p.Protocol)})
-		}
-	}
-	return options
+// Texts are the templates by channel, those that the event uses first.
+func (v eventView) Texts() []textOfChannel {
+	used := v.Used(v.Event)
+	rest := slices.DeleteFunc(slices.Clone(v.Usable), func(ch channels.Channel) bool {
+		return slices.ContainsFunc(used, func(u channels.Channel) bool { return u.ID == ch.ID })
+	})
+	return texts(v.Here, slices.Concat(used, rest), v.Templates, nil)
 }
-
-// Texts are the templates by channel.
-func (v eventView) Texts() []textOfChannel { return texts(v.Here, v.Usable, v.Templates, nil) }
 
 // textOfChannel tells which template counts on a channel.
 type textOfChannel struct {
@@ -148,9 +123,6 @@ func texts(here string, usable []channels.Channel, own, inherited []events.Templ
 	return all
 }
 
-// Priorities are the choices of the event's priority.
-func (eventView) Priorities() []option { return priorities() }
-
 func (c call) showEvent() error { return c.eventPage(func(*eventView) {}) }
 
 // eventPage shows the event of the path, as adjust leaves it.
@@ -158,58 +130,31 @@ func (c call) eventPage(adjust func(v *eventView)) error {
 	slug := web.Param(c, "evt")
 	v := eventView{Here: c.below("e", slug)}
 	var err error
-	if v.EventReport, err = c.console.use.Events.Show(c.ctx, c.at(), slug); err != nil {
+	if v.EventReport, err = c.console.use.Events.Brief(c.ctx, c.at(), slug); err != nil {
 		return err
 	}
 	e := v.Event
-	pairs := []string{"name", e.Name, "description", e.Description, "active", strconv.FormatBool(e.Active), "example", e.Example, "context_schema", e.Schema, "priority", e.Priority.String()}
-	for _, ch := range e.Channels {
-		pairs = append(pairs, "channels", text(ch.ID))
-	}
-	for _, p := range e.Pools {
-		pairs = append(pairs, "pools", p.Name)
-	}
-	v.Form = filled(pairs...)
+	v.Tabs = c.tabs(v.Application, e, v.Stages, contentTab)
+	v.Form = filled("name", e.Name, "description", e.Description, "example", e.Example, "context_schema", e.Schema)
 	adjust(&v)
 	return c.render(statusOf(v.Form, v.Deletion), "event", e.Name, v)
 }
 
+// saveEvent changes what an event is called, and what its templates may speak of.
 func (c call) saveEvent() error {
-	slug := web.Param(c, "evt")
-	f, err := c.eventForm()
-	if err == nil {
-		err = c.console.use.Events.Save(c.ctx, c.actor(), c.at(), slug, f)
-	}
-	return c.settle(err, func(f form) error { return c.eventPage(func(v *eventView) { v.Form = f }) }, c.below("e", slug), "saved")
+	return c.patchEvent(func(f *app.EventForm) {
+		f.Name, f.Description, f.Example, f.Schema = c.FormValue("name"), c.FormValue("description"), c.FormValue("example"), c.FormValue("context_schema")
+	}, func(f form) error { return c.eventPage(func(v *eventView) { v.Form = f }) }, "saved")
 }
 
-// makeEventLive makes an inactive event active, and changes nothing else of it.
-func (c call) makeEventLive() error {
+// patchEvent changes a part of an event, and goes on to the tab of the form. See settle.
+func (c call) patchEvent(change func(*app.EventForm), again func(form) error, done string, tab ...any) error {
 	slug := web.Param(c, "evt")
-	_, err := c.console.use.Events.Patch(c.ctx, c.actor(), c.at(), slug, func(f *app.EventForm) { f.Active = true })
-	return c.settle(err, func(f form) error {
-		return c.eventPage(func(v *eventView) {
-			f.values = v.Form.values // What was sent is the button alone.
-			v.Form = f
-		})
-	}, c.below("e", slug), "live")
+	_, err := c.console.use.Events.Patch(c.ctx, c.actor(), c.at(), slug, change)
+	return c.settle(err, again, c.below(append([]any{"e", slug}, tab...)...), done)
 }
 
 func (c call) deleteEvent() error {
 	err := c.console.use.Events.Delete(c.ctx, c.actor(), c.at(), web.Param(c, "evt"))
 	return c.settle(err, func(f form) error { return c.eventPage(func(v *eventView) { v.Deletion = f }) }, c.below("e"), "deleted-event")
-}
-
-// eventForm is what the form of an event says.
-func (c call) eventForm() (app.EventForm, error) {
-	f := app.EventForm{Slug: c.FormValue("slug"), Name: c.FormValue("name"), Description: c.FormValue("description"), Active: c.FormValue("active") == "true",
-		Example: c.FormValue("example"), Schema: c.FormValue("context_schema"), Priority: c.FormValue("priority"), Pools: c.values("pools")}
-	for _, sent := range c.values("channels") {
-		id, err := strconv.ParseInt(sent, 10, 64)
-		if err != nil {
-			return f, fault.Field("channels", "%s", channels.ErrNotFound.Error())
-		}
-		f.Channels = append(f.Channels, channels.ID(id))
-	}
-	return f, nil
 }

@@ -29,6 +29,8 @@ func (v view) Notice() words.Phrase {
 		return words.Of("Event copied. The copy is inactive.")
 	case "live":
 		return words.Of("Event is live.")
+	case "draft":
+		return words.Of("Event is a draft.")
 	case "created-organization":
 		return words.Of("Organization created.")
 	case "created-project":

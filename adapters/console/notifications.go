@@ -16,7 +16,7 @@ type notificationView struct {
 	app.NotificationReport
 
 	Here     string // the path of the page
-	Event    string // the path of its event
+	Tabs     []tab
 	Form     form
 	Deletion form
 }
@@ -36,7 +36,7 @@ func (v notificationView) List() string {
 
 // Texts are the templates by channel.
 func (v notificationView) Texts() []textOfChannel {
-	return texts(v.Here, v.Usable, v.Templates, v.Inherited)
+	return texts(v.Here, v.Stages.Usable, v.Templates, v.Stages.Templates)
 }
 
 func listOptions(all []lists.List) []option {
@@ -47,34 +47,37 @@ func listOptions(all []lists.List) []option {
 	return options
 }
 
-// newNotificationView is the form of a notification of an event.
-type newNotificationView struct {
-	Event   string // its path
-	Form    form
+// audienceView is the tab that says who hears of an event.
+type audienceView struct {
+	app.EventReport
+
+	Here    string // the path of the event
+	Tabs    []tab
+	Form    form     // of a new notification
 	Choices []option // the lists that it may use
 }
 
-func (c call) showNewNotification() error {
-	return c.newNotificationPage(filled("active", "true"))
-}
+func (c call) showAudience() error { return c.audiencePage(filled("active", "true")) }
 
-func (c call) newNotificationPage(f form) error {
-	usable, err := c.console.use.Events.Lists(c.ctx, c.at())
+func (c call) audiencePage(f form) error {
+	slug := web.Param(c, "evt")
+	v := audienceView{Here: c.below("e", slug), Form: f.renamed("distribution_list", "list")}
+	r, usable, err := c.console.use.Events.Audience(c.ctx, c.at(), slug)
 	if err != nil {
 		return err
 	}
-	f = f.renamed("distribution_list", "list")
-	return c.render(statusOf(f), "notification-new", words.Of("New notification"), newNotificationView{Event: c.below("e", web.Param(c, "evt")), Form: f, Choices: listOptions(usable)})
+	v.EventReport, v.Choices = r, listOptions(usable)
+	v.Tabs = c.tabs(r.Application, r.Event, r.Stages, audienceTab)
+	return c.render(statusOf(v.Form), "event-audience", words.Of("%s: audience", r.Event.Name), v)
 }
 
 func (c call) createNotification() error {
 	event := web.Param(c, "evt")
 	f, err := c.notificationForm()
-	var made subscriptions.Notification
 	if err == nil {
-		made, err = c.console.use.Events.CreateNotification(c.ctx, c.actor(), c.at(), event, f)
+		_, err = c.console.use.Events.CreateNotification(c.ctx, c.actor(), c.at(), event, f)
 	}
-	return c.settle(err, c.newNotificationPage, c.below("e", event, "n", made.ID), "created-notification")
+	return c.settle(err, c.audiencePage, c.below("e", event, audienceTab), "created-notification")
 }
 
 func (c call) showNotification() error { return c.notificationPage(func(*notificationView) {}) }
@@ -86,10 +89,11 @@ func (c call) notificationPage(adjust func(v *notificationView)) error {
 	if err != nil {
 		return err
 	}
-	v := notificationView{Here: c.below("e", event, "n", id), Event: c.below("e", event)}
+	v := notificationView{Here: c.below("e", event, "n", id)}
 	if v.NotificationReport, err = c.console.use.Events.ShowNotification(c.ctx, c.at(), event, id); err != nil {
 		return err
 	}
+	v.Tabs = c.tabs(v.Application, v.Event, v.Stages, audienceTab)
 	n, list := v.Notification, ""
 	if n.List != 0 {
 		list = text(n.List)
@@ -123,7 +127,7 @@ func (c call) deleteNotification() error {
 	}
 	err = c.console.use.Events.DeleteNotification(c.ctx, c.actor(), c.at(), event, id)
 	again := func(f form) error { return c.notificationPage(func(v *notificationView) { v.Deletion = f }) }
-	return c.settle(err, again, c.below("e", event), "deleted-notification")
+	return c.settle(err, again, c.below("e", event, audienceTab), "deleted-notification")
 }
 
 // notificationForm is what the form of a notification says.

@@ -142,7 +142,7 @@ func TestWhatPeopleWriteInPlacesIsTextOnly(t *testing.T) {
 	for path, shown := range map[string]int{
 		shop + "d/": 3, shop + "d/?after=x": 3, list: 4, list + "?q=" + escaped(): 4, list + "?q=javascript": 3, list + "?people=" + escaped(): 4, shop + "a/": 1,
 		web + "settings/": 3, web + "m/": 4, web + "m/?q=" + escaped(): 4, subscribers: 0, subscribers + "?people=" + escaped(): 3, "/console/o/acme/keys/": 2, "/console/keys/": 2,
-		web + "e/tick/trigger/": 2, web + "e/" + escaped() + "/trigger/": 0,
+		web + "e/tick/live/": 2, web + "e/" + escaped() + "/live/": 0,
 	} {
 		b.clean(t, b.get(path), shown, path)
 	}

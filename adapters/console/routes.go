@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
@@ -19,7 +20,9 @@ type Route struct {
 	// Machine says that no browser sends this but the provider of single sign-on, which is bound to
 	// no page of ours and proves itself.
 	Machine bool
-	handle  func(call) error
+	// Moved says that a page was here before: it leads to the tab that has it now.
+	Moved  bool
+	handle func(call) error
 }
 
 func get(path string, needs operators.Need, handle func(call) error) Route {
@@ -34,6 +37,13 @@ func post(path string, needs operators.Need, handle func(call) error) Route {
 func guarded(path string, needs operators.Need, handle func(call) error) Route {
 	r := post(path, needs, handle)
 	r.Recent = true
+	return r
+}
+
+// moved is the address that a tab of an event's page had before.
+func moved(path string, needs operators.Need, tab string) Route {
+	r := get(path, needs, func(c call) error { return c.to(c.below("e", web.Param(c, "evt"), tab)) })
+	r.Moved = true
 	return r
 }
 
@@ -304,12 +314,18 @@ func eventRoutes() []Route {
 		post(eventPath+"delete/", operators.Administrator, call.deleteEvent),
 		get(eventPath+"copy/", operators.Administrator, call.showCopyEvent),
 		post(eventPath+"copy/", operators.Administrator, call.copyEvent),
-		post(eventPath+"live/", operators.Administrator, call.makeEventLive),
-		get(trigger, operators.Administrator, call.showTrigger),
+		get(eventPath+"audience/", operators.Viewer, call.showAudience),
+		get(eventPath+"channels/", operators.Viewer, call.showEventChannels),
+		post(eventPath+"channels/", operators.Administrator, call.saveEventChannels),
+		get(eventPath+"test/", operators.Viewer, call.showEventTest),
+		post(eventPath+"test/", operators.Administrator, call.testEvent),
+		get(eventPath+"live/", operators.Viewer, call.showLive),
+		post(eventPath+"live/", operators.Administrator, call.setEventLive),
+		moved(trigger, operators.Administrator, liveTab),
 		post(trigger, operators.Administrator, call.tryTrigger),
 		post(trigger+"html/", operators.Administrator, call.showTriedHTML),
 		post(trigger+"send/", operators.Administrator, call.sendTrigger),
-		get(notifications, operators.Administrator, call.showNewNotification),
+		moved(notifications, operators.Administrator, audienceTab),
 		post(notifications, operators.Administrator, call.createNotification),
 		get(notificationPath, operators.Viewer, call.showNotification),
 		post(notificationPath, operators.Administrator, call.saveNotification),

@@ -5,6 +5,7 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/tocsin/tocsin/adapters/console/words"
@@ -22,6 +23,8 @@ type templateView struct {
 
 	Here     string   // the path of the page
 	Owner    string   // the path of the event or notification
+	Tabs     []tab    // of the event
+	Others   []link   // the templates for the channels that it has
 	Tags     []string // that show the variables
 	Form     form
 	Preview  previewView
@@ -88,6 +91,23 @@ func (c call) templatePath(of app.TemplateName) string {
 	return c.ownerPath(of) + web.Join("t", text(of.Channel))
 }
 
+// templateTabs are the tabs around a template, and links to the templates beside it: of its event
+// for the channels that have one or that the event uses, or of its notification.
+func (c call) templateTabs(r app.TemplateReport, of app.TemplateName) ([]tab, []link) {
+	current := contentTab
+	if of.Notification != 0 {
+		current = audienceTab
+	}
+	var others []link
+	for _, ch := range r.Stages.Usable {
+		used := slices.ContainsFunc(r.Stages.Used(r.Event), func(u channels.Channel) bool { return u.ID == ch.ID })
+		if used || r.Stages.Template(ch.ID).Version > 0 || ch.ID == of.Channel {
+			others = append(others, link{Text: ch.Name, Path: c.ownerPath(of) + web.Join("t", text(ch.ID)), Current: ch.ID == of.Channel})
+		}
+	}
+	return c.tabs(r.Application, r.Event, r.Stages, current), others
+}
+
 // draft is what the form of a template says.
 func (c call) draft() (app.Draft, app.Rehearsal) {
 	return app.Draft{Subject: c.FormValue("subject"), Text: c.FormValue("text"), HTML: c.FormValue("html"), Markdown: c.FormValue("markdown")},
@@ -136,10 +156,11 @@ func (c call) templatePage(status int, of app.TemplateName, adjust func(v *templ
 	if v.Tags, err = v.Event.Tags(); err != nil {
 		return err
 	}
+	v.Tabs, v.Others = c.templateTabs(v.TemplateReport, of)
 	if err := adjust(&v); err != nil {
 		return err
 	}
-	return c.render(status, "template", words.Of("%s: template", v.Channel.Name), v)
+	return c.render(status, "template", words.Of("%s by %s", v.Event.Name, v.Channel.Name), v)
 }
 
 // typed shows the editor with what was sent, and how somebody would get it.

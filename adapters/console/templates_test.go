@@ -247,7 +247,7 @@ func TestTemplatesSpeakOfWhatTheirEventKnows(t *testing.T) {
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
 	path := f.editor()
-	b.post(web+"e/tick/", "name", "Tick", "active", "true", "context_schema", `{"properties": {"order": {"type": "integer"}}}`).is(t, http.StatusSeeOther)
+	b.post(web+"e/tick/", "name", "Tick", "context_schema", `{"properties": {"order": {"type": "integer"}}}`).is(t, http.StatusSeeOther)
 	for text, said := range map[string]string{
 		"{{ user.frist_name }}": `line 1: there is no variable "user.frist_name", did you mean "user.first_name"?`,
 		"\n{{ order }}":         `line 2: there is no variable "order", did you mean "context.order"?`,
@@ -305,7 +305,7 @@ func TestWhatTemplatesBecomeIsAStrangerToThePage(t *testing.T) {
 	path := f.editor()
 	draft := []string{"subject", dangerous, "text", dangerous, "html", dangerous + "{{{context.x}}}", "example", `{"x": "<script>alert(5)</script>"}`}
 	b.post(path, append(draft, "base", "1")...).is(t, http.StatusSeeOther)
-	b.post(ofEvent+"tick/", "name", "Tick", "active", "true", "example", `{"x": "<script>alert(5)</script>"}`).is(t, http.StatusSeeOther)
+	b.post(ofEvent+"tick/", "name", "Tick", "example", `{"x": "<script>alert(5)</script>"}`).is(t, http.StatusSeeOther)
 	for name, frame := range map[string]answer{"Stored": b.get(path + "html/"), "Typed": b.post(path+"html/", draft...)} {
 		frame.stranger(t)
 		assert.Equal(t, dangerous+"<script>alert(5)</script>", frame.body, "%s: it is shown as it is, because nothing of it can do anything", name)

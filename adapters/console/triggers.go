@@ -33,11 +33,17 @@ const typedFrom = 100
 // errNotTried refuses to send what was not tried just so.
 var errNotTried = fault.New(fault.Invalid, "this is not what was checked, or that was too long ago; check it once more")
 
-// triggerView is the page from which an event is triggered by hand.
+// triggerView is the tab that says whether an event is live, and from which it is triggered by
+// hand.
 type triggerView struct {
 	app.Triggerable
-	Form  form
-	Tried *triedView // nil: nothing yet
+
+	Here    string // the path of the event
+	Tabs    []tab
+	Lacking []words.Phrase // what keeps it from reaching anybody
+	State   form           // of making it live, or a draft
+	Form    form
+	Tried   *triedView // nil: nothing yet
 }
 
 // Choices are the channels that a trigger may be limited to.
@@ -112,12 +118,28 @@ type attempt struct {
 	Seal      string
 }
 
-func (c call) showTrigger() error {
+func (c call) showLive() error { return c.livePage(form{}) }
+
+// livePage is the tab with the event's example to trigger it with.
+func (c call) livePage(state form) error {
 	can, err := c.console.use.Triggers.Show(c.ctx, c.at(), web.Param(c, "evt"))
 	if err != nil {
 		return err
 	}
-	return c.triggerableAs(can, filled("context", cmp.Or(can.Event.Example, "{\n}")), nil)
+	return c.triggerableAs(can, triggerView{State: state, Form: filled("context", cmp.Or(can.Event.Example, "{\n}"))})
+}
+
+// setEventLive makes an event active or a draft, and changes nothing else of it.
+func (c call) setEventLive() error {
+	on, err := c.on("on")
+	if err != nil {
+		return err
+	}
+	done := "draft"
+	if on {
+		done = "live"
+	}
+	return c.patchEvent(func(f *app.EventForm) { f.Active = on }, c.livePage, done, liveTab)
 }
 
 func (c call) triggerPage(f form, tried *triedView) error {
@@ -125,15 +147,18 @@ func (c call) triggerPage(f form, tried *triedView) error {
 	if err != nil {
 		return err
 	}
-	return c.triggerableAs(can, f, tried)
+	return c.triggerableAs(can, triggerView{Form: f, Tried: tried})
 }
 
-func (c call) triggerableAs(can app.Triggerable, f form, tried *triedView) error {
-	forms := []form{f}
-	if tried != nil {
-		forms = append(forms, tried.Form)
+func (c call) triggerableAs(can app.Triggerable, v triggerView) error {
+	forms := []form{v.Form, v.State}
+	if v.Tried != nil {
+		forms = append(forms, v.Tried.Form)
 	}
-	return c.render(statusOf(forms...), "trigger", words.Of("Trigger %s", can.Event.Name), triggerView{Triggerable: can, Form: f, Tried: tried})
+	v.Triggerable, v.Here = can, c.below("e", can.Event.Slug)
+	v.Tabs = c.tabs(can.Application, can.Event, can.Stages, liveTab)
+	v.Lacking = lacking(can.Application, can.Event, can.Stages)
+	return c.render(statusOf(forms...), "event-live", words.Of("%s: live", can.Event.Name), v)
 }
 
 // tryTrigger shows what triggering would do, and does nothing.

@@ -14,6 +14,7 @@ import (
 type versionsView struct {
 	app.TemplateReport
 
+	Tabs     []tab  // of the event
 	Editor   string // the path of the template
 	Versions []events.Version
 }
@@ -27,6 +28,7 @@ func (c call) showVersions() error {
 	if v.TemplateReport, v.Versions, err = c.console.use.Templates.Versions(c.ctx, c.at(), of); err != nil {
 		return err
 	}
+	v.Tabs, _ = c.templateTabs(v.TemplateReport, of)
 	return c.render(http.StatusOK, "versions", words.Of("%s: versions", v.Channel.Name), v)
 }
 
@@ -34,6 +36,7 @@ func (c call) showVersions() error {
 type versionView struct {
 	app.TemplateReport
 
+	Tabs    []tab  // of the event
 	Editor  string // the path of the template
 	Version events.Version
 	Parts   []partView // from this version to the current one
@@ -51,6 +54,7 @@ func (c call) showVersion() error {
 	if v.TemplateReport, v.Version, err = c.console.use.Templates.Version(c.ctx, c.at(), of, number); err != nil {
 		return err
 	}
+	v.Tabs, _ = c.templateTabs(v.TemplateReport, of)
 	v.Parts = differences(v.Version.Template, v.Template)
 	return c.render(http.StatusOK, "version", words.Of("%s: version %s", v.Channel.Name, text(int64(number))), v)
 }

@@ -201,7 +201,7 @@ type route struct {
 func routes() []route {
 	var all []route
 	for _, r := range console.Routes() {
-		if r.Method == http.MethodGet {
+		if r.Method == http.MethodGet && !r.Moved {
 			p := strings.ReplaceAll(r.Path, "{org}", "([^/]+)")
 			all = append(all, route{r.Path, regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(p, "[^/]+") + "$"), r.Needs})
 		}

@@ -38,7 +38,7 @@ func TestWhatIsTypedIsNotLost(t *testing.T) {
 	asked := p.answering(&leave)
 	const at = "/console/o/acme/p/shop/a/web/e/newsletter/"
 	p.open(at)
-	p.in("region", "Change").fill("Description", "A letter of news")
+	p.in("region", "Details").fill("Description", "A letter of news")
 	p.steps(p.clicking(link, "All events"))
 	p.eventually(func() bool { return asked.Load() == 1 }, "nothing warns")
 	assert.Equal(t, at, p.at())
@@ -50,12 +50,12 @@ func TestWhatIsTypedIsNotLost(t *testing.T) {
 	assert.Equal(t, at, p.at())
 	p.eventually(func() bool { return p.of(p.find("Description", textbox), "this.value") == "A letter of news" }, "the draft is lost")
 
-	p.in("region", "Change").goBy(button, "Save")
+	p.in("region", "Details").goBy(button, "Save")
 	assert.EqualValues(t, 2, asked.Load(), "sending it is not leaving it")
 	p.goBy(link, "All events")
 	assert.EqualValues(t, 2, asked.Load(), "what is saved is not missed")
 
-	p.open(at + "trigger/")
+	p.open(at + "live/")
 	p.fill("Context", `{"title": "Winter"`)
 	p.forgive("400")
 	p.goBy(button, "Check")

@@ -82,7 +82,7 @@ func TestAnEventIsTriggeredByHand(t *testing.T) {
 	t.Parallel()
 	each(t, func(w *world, p *tab) {
 		w.populate(greeted)
-		p.open("/console/o/acme/p/shop/a/web/e/newsletter/trigger/")
+		p.open("/console/o/acme/p/shop/a/web/e/newsletter/trigger/") // Where it was before.
 		p.fill("Context", `{"title": "Winter", "body": "It snows."}`)
 		p.goBy(button, "Check")
 		p.sees("What would happen", "To all customers", "Winter", "It snows.")

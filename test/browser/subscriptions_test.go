@@ -31,7 +31,7 @@ func TestSomebodyIsSubscribedOptsOutAndIsTakenBack(t *testing.T) {
 	w.populate(greeted)
 	order := object{"order": "A-2", "carrier": "DHL", "tracking_url": "https://track.example/", "items": []object{}}
 	subscriptions := func() {
-		p.open("/console/o/acme/p/shop/a/web/e/order-shipped/")
+		p.open("/console/o/acme/p/shop/a/web/e/order-shipped/audience/")
 		p.goBy(link, "Copy for the curious")
 		p.goBy(link, "Subscriptions")
 	}

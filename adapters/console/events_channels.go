@@ -1,0 +1,88 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/tocsin/tocsin/adapters/console/words"
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// eventChannelsView is the tab that says by which channels an event is sent.
+type eventChannelsView struct {
+	app.EventReport
+
+	Here string // the path of the page
+	Tabs []tab
+	Form form
+}
+
+// Texts are the channels that messages of the event may go through, with their templates.
+func (v eventChannelsView) Texts() []textOfChannel {
+	return texts(v.Tabs[0].Path, v.Used(v.Event), v.Templates, nil)
+}
+
+// Choices are the channels that the event may be limited to.
+func (v eventChannelsView) Choices() []option { return channelOptions(v.Usable) }
+
+// Pools are the pools that the event may be limited to, and those that it is limited to although no
+// channel is in them any more.
+func (v eventChannelsView) Pools() []option {
+	options, usable := poolOptions(v.Usable), events.Pools(v.Usable)
+	for _, p := range v.Event.Pools {
+		if !slices.Contains(usable, p) {
+			options = append(options, option{p.Name, fmt.Sprintf("%s (%s)", p.Name, p.Protocol)})
+		}
+	}
+	return options
+}
+
+// Priorities are the choices of the event's priority.
+func (eventChannelsView) Priorities() []option { return priorities() }
+
+func (c call) showEventChannels() error { return c.eventChannelsPage(nil) }
+
+// eventChannelsPage shows the tab with what was sent or, if that is nil, with what is stored.
+func (c call) eventChannelsPage(sent *form) error {
+	slug := web.Param(c, "evt")
+	v := eventChannelsView{Here: c.below("e", slug, channelsTab)}
+	var err error
+	if v.EventReport, err = c.console.use.Events.Brief(c.ctx, c.at(), slug); err != nil {
+		return err
+	}
+	e := v.Event
+	v.Tabs = c.tabs(v.Application, e, v.Stages, channelsTab)
+	if sent != nil {
+		v.Form = *sent
+	} else {
+		pairs := []string{"priority", e.Priority.String()}
+		for _, ch := range e.Channels {
+			pairs = append(pairs, "channels", text(ch.ID))
+		}
+		for _, p := range e.Pools {
+			pairs = append(pairs, "pools", p.Name)
+		}
+		v.Form = filled(pairs...)
+	}
+	return c.render(statusOf(v.Form), "event-channels", words.Of("%s: channels", e.Name), v)
+}
+
+func (c call) saveEventChannels() error {
+	again := func(f form) error { return c.eventChannelsPage(&f) }
+	var chosen []channels.ID
+	for _, sent := range c.values("channels") {
+		id, err := strconv.ParseInt(sent, 10, 64)
+		if err != nil {
+			return c.settle(fault.Field("channels", "%s", channels.ErrNotFound.Error()), again, "", "")
+		}
+		chosen = append(chosen, channels.ID(id))
+	}
+	return c.patchEvent(func(f *app.EventForm) {
+		f.Channels, f.Pools, f.Priority = chosen, c.values("pools"), c.FormValue("priority")
+	}, again, "saved", channelsTab)
+}
