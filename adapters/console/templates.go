@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
@@ -26,6 +27,7 @@ type templateView struct {
 	Tabs     []tab    // of the event
 	Others   []link   // the templates for the channels that it has
 	Tags     []string // that show the variables
+	Known    string   // the names of the variables, with spaces between them
 	Form     form
 	Preview  previewView
 	Tested   *testView
@@ -156,6 +158,11 @@ func (c call) templatePage(status int, of app.TemplateName, adjust func(v *templ
 	if v.Tags, err = v.Event.Tags(); err != nil {
 		return err
 	}
+	known, err := events.Variables(v.Event.Schema)
+	if err != nil {
+		return err
+	}
+	v.Known = strings.Join(known.Names(), " ")
 	v.Tabs, v.Others = c.templateTabs(v.TemplateReport, of)
 	if err := adjust(&v); err != nil {
 		return err

@@ -60,6 +60,26 @@ func (s *Shape) tags(before string, depth int, found []string) []string {
 	return found
 }
 
+// Names returns the names of the variables of a value, as `a.b`, and `a.*` for one within which
+// there may be any: at most some thousand.
+func (s *Shape) Names() []string { return s.names("", 1, nil) }
+
+func (s *Shape) names(before string, depth int, found []string) []string {
+	for _, name := range slices.Sorted(maps.Keys(s.Members)) {
+		if len(found) >= maxPaths || strings.ContainsAny(name, "{}. \t\r\n") {
+			continue
+		}
+		m, full := s.Members[name], before+name
+		found = append(found, full)
+		if m == nil || m.Open || m.List || depth == maxDepth {
+			found = append(found, full+".*")
+		} else {
+			found = m.names(full+".", depth+1, found)
+		}
+	}
+	return found
+}
+
 func (s *Shape) isScalar() bool { return len(s.Members) == 0 && !s.Open && !s.List }
 
 // item is what shows an item of a list.

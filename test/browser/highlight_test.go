@@ -1,0 +1,50 @@
+package browser_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+)
+
+// marks are what the editor marks in a field: the class of each part with its text.
+func (t *tab) marks(field string) string {
+	t.Helper()
+	return ask[string](t, fmt.Sprintf(`[...document.getElementById(%q).parentNode.querySelectorAll(".layer span")].map((e) => e.className + ": " + e.textContent).join("\n")`, field))
+}
+
+func TestTheEditorMarksWhatIsTyped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.populate(12)
+	p := w.signedIn()
+	p.open("/console/o/acme/p/shop/a/web/e/order-shipped/t/1/")
+	shows := func(field, want string) {
+		t.Helper()
+		p.eventually(func() bool { return p.marks(field) == want }, "%s has %q", field, p.marks(field))
+	}
+	p.fill("Text", "Hello {{user.first_name}} {{ user.frist_name }} {{nobody}}\n{{#context.items}}{{name}}{{/context.items}}")
+	shows("text", "tag: {{user.first_name}}\ntag unknown: {{ user.frist_name }}\ntag unknown: {{nobody}}\ntag: {{#context.items}}\ntag: {{name}}\ntag: {{/context.items}}")
+	p.fill("HTML", `<p class="x">Hello <b>{{{context.any.thing}}}</b><!-- {{! no }} -->`)
+	shows("html", `mark: <p class="x">`+"\nmark: <b>\ntag: {{{context.any.thing}}}\nmark: </b>\nnote: <!-- {{! no }} -->")
+	for _, size := range []size{desk, phone} {
+		p.resize(size)
+		assert.Empty(t, p.overflow())
+		assert.Equal(t, ask[[]float64](p, `(() => { const e = document.getElementById("text"); return [e.scrollHeight, e.clientWidth] })()`),
+			ask[[]float64](p, `(() => { const e = document.querySelector("#text").parentNode.querySelector(".layer"); return [e.scrollHeight, e.clientWidth] })()`), "both break lines alike")
+	}
+	p.resize(desk)
+	p.judge()
+
+	p.fill("Markdown", "# Title\n- **item** [words](https://example.org)")
+	shows("markdown", "mark: #\nmark: -\nmark: **\nmark: **\nmark: ](https://example.org)")
+	p.fill("Text", "once")
+	p.steps(chromedp.KeyEvent("z", chromedp.KeyModifiers(2)))
+	p.eventually(func() bool { return ask[string](p, "document.getElementById('text').value") != "once" }, "undo is the browser's own")
+
+	ask[bool](p, `(() => { const e = document.getElementById("html"); e.value = "{{user.email}}".repeat(20000); e.dispatchEvent(new Event("input", { bubbles: true })); return true })()`)
+	shows("html", "")
+	assert.Equal(t, ask[string](p, "getComputedStyle(document.body).color"), ask[string](p, "getComputedStyle(document.getElementById('html')).color"), "it is plain, and seen")
+	ask[bool](p, "document.querySelectorAll('form').forEach((f) => f.reset()), true") // Leaving would warn.
+}
