@@ -83,7 +83,7 @@ func (t tx) give(ctx context.Context, from channels.ID, gifts []channels.Gift, t
 		return turn, err
 	}
 	clear(w.returned) // What was tried before stays: it may be about the recipient.
-	at := seenAt(w, t.now(), t.now())
+	at := seenAt(w, t.now(), 0)
 	for i, g := range gifts {
 		var found []dueDelivery
 		if found, turn, err = t.dueOfAll(ctx, from, maps.Clone(at), g.Count, turn); err != nil {

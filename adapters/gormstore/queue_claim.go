@@ -22,7 +22,7 @@ func (q queue) Claim(
 	var at fronts
 	turn := q.store.turns.of(channel)
 	err = q.work(ctx, func(t tx) error {
-		ids, named, next, at, err = t.claim(ctx, channel, owner, limit, lease, turn, q.store.turns.known(channel, t.now()))
+		ids, named, next, at, err = t.claim(ctx, channel, owner, limit, lease, turn, q.store.turns)
 		return err
 	})
 	q.store.turns.goOn(channel, at)
@@ -41,9 +41,9 @@ func (q queue) Claim(
 // claim marks deliveries that are due and returns their ids, the channels that their addresses are
 // assigned to, the turn after them, and where the next claim goes on.
 func (t tx) claim(
-	ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration, turn deliveries.Turn, known fronts,
+	ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration, turn deliveries.Turn, turns *turns,
 ) (ids []deliveries.ID, named []channels.ID, next deliveries.Turn, at fronts, err error) {
-	found, next, at, err := t.due(ctx, channel, limit, turn, known)
+	found, next, at, err := t.due(ctx, channel, limit, turn, turns.known(channel, t.now()), turns)
 	if err != nil || len(found) == 0 {
 		return nil, nil, turn, nil, err
 	}

@@ -12,10 +12,12 @@ import (
 // While somebody keeps a snapshot, such as pg_dump, Postgres cannot clean away what was claimed
 // since: whoever looks for what goes next walks past all of it in the indexes. A claim that got all
 // it asked for therefore remembers where it ended, and the next one goes on there. It does so only
-// where looking took long, and for no longer than keeps looking a small share of the time: what
-// came meanwhile and goes before is seen then.
+// where each of the latest looks took long, which a busy machine alone does not bring about, and
+// for no longer than keeps looking a small share of the time: what came meanwhile and goes before
+// is seen then.
 const (
-	slowLook   = 10 * time.Millisecond
+	slowLook   = 20 * time.Millisecond
+	slowLooks  = 8  // one after the other
 	frontShare = 20 // times as long as looking took
 	frontLimit = 10 * time.Second
 )
@@ -33,17 +35,28 @@ type front struct {
 	next     time.Time                // of what was claimed last of what had been claimed before
 }
 
-// seenAt is what a look has found that took from one moment to another.
-func seenAt(w waiting, began, ended time.Time) fronts {
-	at := fronts{}
+// seenAt is what a look has found at a moment, to be kept for so long.
+func seenAt(w waiting, at time.Time, kept time.Duration) fronts {
+	seen := fronts{}
 	for _, p := range events.Priorities() {
-		f := front{projects: w.projects[p], returned: w.returned[p], since: ended, until: ended}
-		if took := ended.Sub(began); took >= slowLook {
-			f.until = ended.Add(min(frontShare*took, frontLimit))
-		}
-		at[p] = f
+		seen[p] = front{projects: w.projects[p], returned: w.returned[p], since: at, until: at.Add(kept)}
 	}
-	return at
+	return seen
+}
+
+// looked notes how long a look at a channel took, and returns for how long it is to be kept.
+func (t *turns) looked(c channels.ID, took time.Duration) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if took < slowLook {
+		delete(t.slow, c)
+		return 0
+	}
+	t.slow[c] = min(t.slow[c]+1, slowLooks)
+	if t.slow[c] < slowLooks {
+		return 0
+	}
+	return min(frontShare*took, frontLimit)
 }
 
 // has reports whether something of a class is due.

@@ -20,7 +20,7 @@ import (
 type slow struct{ at *atomic.Int64 }
 
 func (s slow) Now() time.Time {
-	return clock{}.Now().Add(time.Duration(s.at.Add(int64(20 * time.Millisecond))))
+	return clock{}.Now().Add(time.Duration(s.at.Add(int64(25 * time.Millisecond))))
 }
 
 // TestClaimsGoOnWhereTheLastOneEnded is about an installation in which somebody keeps a snapshot,
@@ -69,6 +69,12 @@ func TestClaimsGoOnWhereTheLastOneEnded(t *testing.T) {
 				}
 			}
 			return found
+		}
+		for range 7 {
+			assert.Empty(t, saying("turn >="), "one look says little")
+			now.at.Add(int64(10 * time.Second))
+			_, err := s.Queue().Claim(t.Context(), p.channel.ID, "w", 0, time.Hour)
+			require.NoError(t, err)
 		}
 		for turn := range 99 {
 			add(events.Normal, fmt.Sprint(turn+1))

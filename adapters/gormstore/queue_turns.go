@@ -25,6 +25,7 @@ type turns struct {
 	shifts        map[shiftKey]shift
 	gifts         map[channels.ID]deliveries.Turn // of what others take over of what waits for a channel
 	fronts        map[channels.ID]fronts          // where claims go on
+	slow          map[channels.ID]int             // how many looks took long since the last that did not
 }
 
 // shiftKey is a class of a project that moves from a channel to another.
@@ -65,7 +66,7 @@ func (t *turns) shiftOf(k shiftKey, now time.Time, otherwise func() (int64, erro
 
 func newTurns() *turns {
 	return &turns{places: map[channels.ID]deliveries.Turn{}, organizations: map[deliveries.Lane]orgs.ID{},
-		shifts: map[shiftKey]shift{}, gifts: map[channels.ID]deliveries.Turn{}, fronts: map[channels.ID]fronts{}}
+		shifts: map[shiftKey]shift{}, gifts: map[channels.ID]deliveries.Turn{}, fronts: map[channels.ID]fronts{}, slow: map[channels.ID]int{}}
 }
 
 // of returns the turn on a channel.
@@ -174,18 +175,22 @@ func (w waiting) any() bool { return len(w.projects) > 0 || len(w.returned) > 0 
 // due locks deliveries that are due, by the rule of docs/delivery.md, and returns the turn after
 // them, and where the next claim goes on.
 func (t tx) due(
-	ctx context.Context, channel channels.ID, limit int, turn deliveries.Turn, known fronts,
+	ctx context.Context, channel channels.ID, limit int, turn deliveries.Turn, known fronts, turns *turns,
 ) (found []dueDelivery, next deliveries.Turn, goOn fronts, err error) {
 	began := t.now()
 	w, err := t.waiting(ctx, channel, slices.DeleteFunc(events.Priorities(), func(p events.Priority) bool { _, is := known[p]; return is }))
 	if err != nil {
 		return nil, turn, nil, err
 	}
-	at := seenAt(w, began, t.now())
+	now, kept := t.now(), time.Duration(0)
+	if len(known) == 0 {
+		kept = turns.looked(channel, now.Sub(began))
+	}
+	at := seenAt(w, now, kept)
 	maps.Copy(at, known)
 	found, next, err = t.dueOfAll(ctx, channel, at, limit, turn)
 	if err == nil && len(found) == 0 && len(known) > 0 { // What was known of them is over.
-		return t.due(ctx, channel, limit, turn, nil)
+		return t.due(ctx, channel, limit, turn, nil, turns)
 	}
 	return found, next, at, err
 }
