@@ -196,9 +196,36 @@ func (p *parser) close(line int, name string) error {
 		return mistake(line, "section %s is closed while %s of line %d is open", quoted(name), quoted(last.name), last.node.line)
 	}
 	last.node.inner = last.nodes
+	if last.node.kind == parent {
+		var err error
+		if last.node.inner, err = blocksOf(last); err != nil {
+			return err
+		}
+	}
 	p.open = p.open[:len(p.open)-1]
 	p.add(last.node)
 	return nil
+}
+
+// blocksOf returns the blocks that are filled in a layout. Nothing else stands there but blanks.
+func blocksOf(layout opened) ([]node, error) {
+	var blocks []node
+	seen := map[string]bool{}
+	for _, n := range layout.nodes {
+		switch {
+		case n.kind == literal && strings.TrimSpace(n.text) == "":
+		case n.kind != block:
+			return nil, mistake(n.line, "what is in a layout belongs into one of its blocks: {{$ name}}…{{/ name}}")
+		case seen[n.text]:
+			return nil, mistake(n.line, "block %s is filled twice", quoted(n.text))
+		case len(blocks) == MaxFills:
+			return nil, mistake(n.line, "more than %d blocks of layout %s are filled", MaxFills, quoted(layout.name))
+		default:
+			seen[n.text] = true
+			blocks = append(blocks, n)
+		}
+	}
+	return blocks, nil
 }
 
 // add appends a node to the innermost section.

@@ -12,6 +12,7 @@ import (
 // Limits of what a template includes.
 const (
 	MaxInclusion = 8      // partials in partials
+	MaxFills     = 100    // blocks that a template fills in one layout
 	maxNodes     = 20_000 // pieces of a template together with its partials
 )
 
@@ -50,7 +51,7 @@ func (p Partials) Check(name string) error {
 type expander struct {
 	partials Partials
 	parsed   map[bodyKey][]node
-	count    int
+	counted  int
 }
 
 // bodyKey names a body of a partial.
@@ -64,14 +65,29 @@ type scope struct {
 	partial string   // empty: the template
 	stack   []string // the partials around
 	syntax  syntax
-	fills   map[string]fill
+	fills   *fills
 	met     map[string]bool // the blocks that there are
 }
 
-// fill is what a template puts into a block of its layout.
-type fill struct {
-	nodes  []node
+// fills are what a template, or a partial, puts into the blocks of its layout.
+type fills struct {
+	own    map[string][]node
 	writer *scope
+	before *fills // what fills the writer itself, which comes first
+}
+
+// of returns what fills a block and where that was written, which is nil where nothing fills it.
+func (f *fills) of(name string) (nodes []node, writer *scope) {
+	if f == nil {
+		return nil, nil
+	}
+	if nodes, writer = f.before.of(name); writer != nil {
+		return nodes, writer
+	}
+	if nodes, filled := f.own[name]; filled {
+		return nodes, f.writer
+	}
+	return nil, nil
 }
 
 // top puts the partials into the nodes of a template, or of the partial of this name.
@@ -87,10 +103,10 @@ func (e *expander) nodes(nodes []node, s *scope, depth int) ([]node, error) {
 	all := make([]node, 0, len(nodes))
 	for _, n := range nodes {
 		n.from = s.partial
-		if e.count++; e.count > maxNodes {
-			return nil, n.mistake("the template is too large with its partials")
+		err := e.count(n, 1)
+		if err != nil {
+			return nil, err
 		}
-		var err error
 		switch n.kind {
 		case include:
 			all, err = e.include(all, n, s, depth)
@@ -114,6 +130,14 @@ func (e *expander) nodes(nodes []node, s *scope, depth int) ([]node, error) {
 	return all, nil
 }
 
+// count refuses a template whose pieces are too many together with the pieces at a node.
+func (e *expander) count(at node, pieces int) error {
+	if e.counted += pieces; e.counted > maxNodes {
+		return at.mistake("the template is too large with its partials")
+	}
+	return nil
+}
+
 // include appends the nodes of a partial.
 func (e *expander) include(all []node, n node, s *scope, depth int) ([]node, error) {
 	inner, err := e.open(n, s, nil)
@@ -125,31 +149,23 @@ func (e *expander) include(all []node, n node, s *scope, depth int) ([]node, err
 
 // layout appends the nodes of a partial whose blocks are filled.
 func (e *expander) layout(all []node, n node, s *scope, depth int) ([]node, error) {
-	fills := map[string]fill{}
-	for _, b := range n.inner {
-		b.from = s.partial
-		switch {
-		case b.kind == literal && strings.TrimSpace(b.text) == "":
-		case b.kind != block:
-			return nil, b.mistake("what is in a layout belongs into one of its blocks: {{$ name}}…{{/ name}}")
-		case fills[b.text].writer != nil:
-			return nil, b.mistake("block %s is filled twice", quoted(b.text))
-		default:
-			fills[b.text] = fill{nodes: b.inner, writer: s}
-		}
+	if err := e.count(n, len(n.inner)); err != nil {
+		return nil, err
 	}
-	own := slices.Sorted(maps.Keys(fills))
-	maps.Copy(fills, s.fills) // What fills this partial itself comes first.
-	inner, err := e.open(n, s, fills)
+	own := make(map[string][]node, len(n.inner))
+	for _, b := range n.inner {
+		own[b.text] = b.inner
+	}
+	inner, err := e.open(n, s, &fills{own: own, writer: s, before: s.fills})
 	if err != nil {
 		return nil, err
 	}
 	if all, err = e.append(all, n, s, inner, depth); err != nil {
 		return nil, err
 	}
-	for _, name := range own {
-		if !inner.met[name] {
-			return nil, n.mistake("partial %s has no block %s%s", quoted(n.text), quoted(name), meant(name, inner.met))
+	for _, b := range n.inner {
+		if !inner.met[b.text] {
+			return nil, n.mistake("partial %s has no block %s%s", quoted(n.text), quoted(b.text), meant(b.text, inner.met))
 		}
 	}
 	maps.Copy(s.met, inner.met)
@@ -162,17 +178,17 @@ const oneLine = "one line"
 // block appends what fills a block, or its own nodes.
 func (e *expander) block(all []node, n node, s *scope, depth int) ([]node, error) {
 	s.met[n.text] = true
-	f, filled := s.fills[n.text]
-	if !filled {
-		f = fill{nodes: n.inner, writer: s}
+	within, writer := s.fills.of(n.text)
+	if writer == nil {
+		within, writer = n.inner, s
 	}
-	nodes, err := e.nodes(f.nodes, f.writer, depth)
+	nodes, err := e.nodes(within, writer, depth)
 	if err != nil {
 		return nil, err
 	}
-	if s.syntax == inHTML && f.writer.syntax == inMarkdown {
+	if s.syntax == inHTML && writer.syntax == inMarkdown {
 		piece := node{kind: document, line: n.line, from: n.from, inner: nodes}
-		if !slices.ContainsFunc(f.nodes, func(n node) bool { return n.kind == literal && strings.Contains(n.text, "\n") }) {
+		if !slices.ContainsFunc(within, func(n node) bool { return n.kind == literal && strings.Contains(n.text, "\n") }) {
 			piece.text = oneLine
 		}
 		return append(all, piece), nil
@@ -181,7 +197,7 @@ func (e *expander) block(all []node, n node, s *scope, depth int) ([]node, error
 }
 
 // open is the scope of a partial that a node names.
-func (e *expander) open(n node, s *scope, fills map[string]fill) (*scope, error) {
+func (e *expander) open(n node, s *scope, filled *fills) (*scope, error) {
 	if _, known := e.partials[n.text]; !known {
 		return nil, n.mistake("there is no partial %s%s", quoted(n.text), meant(n.text, e.partials))
 	}
@@ -192,7 +208,7 @@ func (e *expander) open(n node, s *scope, fills map[string]fill) (*scope, error)
 	if len(stack) > MaxInclusion {
 		return nil, n.mistake("partials include each other deeper than %d: %s", MaxInclusion, strings.Join(stack, " → "))
 	}
-	inner := &scope{partial: n.text, stack: stack, syntax: s.syntax, fills: fills, met: map[string]bool{}}
+	inner := &scope{partial: n.text, stack: stack, syntax: s.syntax, fills: filled, met: map[string]bool{}}
 	if s.syntax == inMarkdown {
 		inner.syntax = inHTML
 	}

@@ -76,6 +76,7 @@ func TestPartialsAreRefused(t *testing.T) {
 		deep["d"+strconv.Itoa(i+1)] = templates.Partial{Text: "{{> d" + strconv.Itoa(i) + "}}"}
 		many["m"+strconv.Itoa(i+1)] = templates.Partial{Text: strings.Repeat("{{> m"+strconv.Itoa(i)+"}}", 100)}
 	}
+	bomb := templates.Partials{"e": {Text: "x"}, "m": {Text: strings.Repeat("{{<e}}{{/e}}", 5_400)}}
 	many["m0"] = templates.Partial{Text: "{{! nothing }}"}
 	for name, c := range map[string]struct {
 		text string
@@ -92,6 +93,7 @@ func TestPartialsAreRefused(t *testing.T) {
 		"APartialInItself":    {"{{> a}}", loop, `partial "b", line 1: partial "a" includes itself: a → b → a`},
 		"ADeepInclusion":      {"{{> d8}}", deep, `partial "d1", line 1: partials include each other deeper than 8: d8 → d7 → d6 → d5 → d4 → d3 → d2 → d1 → d0`},
 		"TooManyInclusions":   {"{{> m7}}", many, `partial "m1", line 1: the template is too large with its partials`},
+		"TooManyBlocks":       {"{{<m}}" + blocks("a", 16_000) + "{{/m}}", bomb, `line 1: more than 100 blocks of layout "m" are filled`},
 		"APartialThatIsBad":   {"{{> bad}}", loop, `partial "bad", line 1: section "x" is never closed`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -159,4 +161,38 @@ func TestHostileValuesInPartials(t *testing.T) {
 		assert.Equal(t, strings.Count(empty.HTML, "<"), strings.Count(m.HTML, "<"), value)
 		assert.Equal(t, strings.Count(empty.HTML, `"`), strings.Count(m.HTML, `"`), value)
 	}
+}
+
+// blocks are as many blocks with distinct names, empty.
+func blocks(name string, count int) string {
+	var all strings.Builder
+	for i := range count {
+		all.WriteString("{{$" + name + strconv.Itoa(i) + "}}{{/" + name + strconv.Itoa(i) + "}}")
+	}
+	return all.String()
+}
+
+// TestFillsAreNotCopied counts what putting a layout into a template takes: what fills the layout
+// is not copied for each of the layouts that it consists of.
+func TestFillsAreNotCopied(t *testing.T) { //nolint:paralleltest // It counts what the process does.
+	const layouts = 5_000
+	work := func(fills int) float64 {
+		of := templates.Source{Text: "{{<m}}" + blocks("a", fills) + "{{/m}}"}
+		with := templates.Partials{"e": {Text: "x"}, "m": {Text: strings.Repeat("{{<e}}{{/e}}", layouts) + blocks("a", fills)}}
+		return testing.AllocsPerRun(1, func() {
+			_, err := templates.ParseWith(of, with)
+			assert.NoError(t, err)
+		})
+	}
+	assert.Less(t, work(templates.MaxFills)-work(1), float64(layouts))
+}
+
+// TestFillsCount refuses a template whose layouts are few and whose fills are many.
+func TestFillsCount(t *testing.T) {
+	t.Parallel()
+	with := templates.Partials{"b": {Text: blocks("a", templates.MaxFills)}, "n": {Text: strings.Repeat("{{<b}}"+blocks("a", templates.MaxFills)+"{{/b}}", 30)}}
+	_, err := templates.ParseWith(templates.Source{Text: "{{> n}}{{> n}}{{> n}}"}, with)
+	require.NoError(t, err)
+	_, err = templates.ParseWith(templates.Source{Text: strings.Repeat("{{> n}}", 4)}, with)
+	require.EqualError(t, err, `text: partial "n", line 1: the template is too large with its partials`)
 }
