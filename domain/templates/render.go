@@ -60,18 +60,15 @@ func (r *renderer) node(n *node) *failure {
 		return r.island(n)
 	case document:
 		return r.document(n)
-	}
-	v := r.find(n.path)
-	switch n.kind {
 	case section:
-		return r.section(n, v)
+		return r.section(n, r.find(n.path))
 	case inverted:
-		if isFalse(v) {
+		if isFalse(r.find(n.path)) {
 			return r.nodes(n.inner)
 		}
 		return nil
 	default:
-		return r.value(n, v)
+		return r.value(n, r.find(n.path))
 	}
 }
 

@@ -113,12 +113,13 @@ type Message struct {
 	HTML    string
 }
 
-// Render fills the template, its partials with it. The data are maps, lists, strings, numbers and truth values, as JSON
-// decodes to, and are not changed. A name that is not there is empty. In the HTML, values are
-// escaped unless the template asks for them raw; in the subject and the text they never are. In
-// Markdown they are text as well: no value becomes an element, unless the template asks for it raw;
-// HTML within Markdown is left out. The error is one of this package's and names the part and the
-// line. A template that has no text gets that of its HTML, where both are within the limits.
+// Render fills the template, its partials with it. The data are maps, lists, strings, numbers and
+// truth values, as JSON decodes to, and are not changed. A name that is not there is empty. In the
+// HTML, values are escaped unless the template asks for them raw; in the subject and the text they
+// never are. In Markdown they are text as well: no value becomes an element, unless the template
+// asks for it raw; HTML within Markdown is left out. The error is one of this package's and names
+// the part and the line. A template that has no text gets that of its HTML, where both are within
+// the limits.
 func (t *Template) Render(data map[string]any) (m Message, err error) {
 	r := renderer{budget: newBudget(), frames: []any{data}}
 	if m.Subject, err = r.render(t.subject); err != nil {
