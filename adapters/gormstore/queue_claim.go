@@ -25,6 +25,9 @@ func (q queue) Claim(
 		ids, named, next, at, err = t.claim(ctx, channel, owner, limit, lease, turn, q.store.turns)
 		return err
 	})
+	if err != nil {
+		at = nil // Nothing was claimed, so nothing was passed.
+	}
 	q.store.turns.goOn(channel, at)
 	if err != nil || len(ids) == 0 {
 		return nil, err

@@ -1,6 +1,7 @@
 package gormstore_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -117,6 +118,28 @@ func TestClaimsGoOnWhereTheLastOneEnded(t *testing.T) {
 		add(events.Normal, "0")
 		assert.Equal(t, []deliveries.ID{last()}, claim(5), "where nothing is left there all is looked at at once")
 		assert.Len(t, seen, added+1)
+
+		for turn := range 10 {
+			add(events.Normal, fmt.Sprint(200+turn))
+		}
+		first := last() - 9
+		ctx, fail := context.WithCancel(t.Context())
+		defer fail()
+		now.at.Add(int64(10 * time.Second))
+		var broken atomic.Bool
+		if broken.Store(true); s.OnPostgres() {
+			s.Overhear(func(statement string) {
+				if strings.Contains(statement, "UPDATE deliveries SET state") {
+					fail()
+				}
+			})
+		} else {
+			require.NoError(t, s.OnCommit(ctx, func() bool { return !broken.Load() }))
+		}
+		_, err = s.Queue().Claim(ctx, p.channel.ID, "w", 5, time.Hour)
+		require.Error(t, err)
+		broken.Store(false)
+		assert.Equal(t, []deliveries.ID{first, first + 1}, claim(2), "what a claim did not get that failed is not passed")
 
 		planned := planner{t: t, conn: planning(t, s), postgres: s.OnPostgres()}
 		for _, statement := range ahead {
