@@ -40,6 +40,8 @@ func (c call) objectPath(e audit.Entry) string {
 		return c.link(append(place, "channels")...)
 	case (kind == "occurrences" || kind == "imports") && len(rest) > 1:
 		return c.link(append(place, kind, rest[1])...)
+	case kind == "partials" && len(rest) > 1:
+		return c.link(append(place, "partials", rest[1])...)
 	case kind == "e" && len(rest) > 1:
 		return c.link(append(place, "e", rest[1])...)
 	case kind == "d", kind == "keys" && len(place) == 2, kind == "groups", kind == "mailbox", kind == "imports":

@@ -132,7 +132,7 @@ func (f *fixture) contents() map[string]string {
 	spare := func(name string) app.BlueprintChannel {
 		return app.BlueprintChannel{Name: name, Protocol: "EMAIL", Driver: "smtp", Active: true, Settings: channels.Settings{"host": "h"}}
 	}
-	f.apply(app.BlueprintOrganization{Channels: []app.BlueprintChannel{spare("spare")}, Projects: []app.BlueprintProject{{Slug: "shop", Name: "Shop",
+	f.apply(app.BlueprintOrganization{Channels: []app.BlueprintChannel{spare("spare")}, Partials: []app.BlueprintPartial{{Name: "footer", Text: "-- ", HTML: "<hr>"}}, Projects: []app.BlueprintProject{{Slug: "shop", Name: "Shop",
 		Channels: []app.BlueprintChannel{spare("own")},
 		Applications: []app.BlueprintApplication{{Slug: "web", Name: "Web", Active: true, Events: []app.BlueprintEvent{
 			{Slug: "rare", Name: "Rare", Active: true, Notifications: []app.BlueprintNotification{{Name: "Idle", Active: true}}}, {Slug: "empty", Name: "Empty"},
@@ -148,7 +148,7 @@ func (f *fixture) contents() map[string]string {
 	require.NoError(f, err)
 	kept = found.Messages[0]
 	return map[string]string{"{channel}": idText(mail.ID), "{own}": idText(f.channel(app.Path{Organization: "acme", Project: "shop"}, "own").ID), "{evt}": "tick",
-		"{notification}": idText(f.notificationOf("tick").ID), "{version}": "1", "{message}": idText(kept.ID)}
+		"{notification}": idText(f.notificationOf("tick").ID), "{version}": "1", "{partial}": "footer", "{message}": idText(kept.ID)}
 }
 
 const (
@@ -163,19 +163,23 @@ func contentExamples() map[string]example {
 		return example{send: func(b *browser, _ string) answer { return b.post(path(b.f), fields...) }}
 	}
 	all := map[string]example{
-		org + "channels/{channel}/":            {fields: []string{"settings.host", "other"}},
-		org + "channels/{channel}/test/":       {fields: []string{"to", "ada@example.org"}},
-		org + "p/{prj}/channels/{own}/":        {fields: []string{"settings.host", "other"}},
-		org + "p/{prj}/channels/{own}/test/":   {fields: []string{"to", "ada@example.org"}},
-		org + "p/{prj}/channels/{own}/delete/": {},
-		org + "channels/new/":                  {fields: []string{"driver", "smtp", "name", "new", "protocol", "EMAIL", "settings.host", "h"}},
-		org + "p/{prj}/channels/new/":          {fields: []string{"driver", "smtp", "name", "new", "protocol", "EMAIL", "settings.host", "h"}},
-		org + "mailbox/clear/":                 {fields: []string{"channel", ""}},
-		web + "e/":                             {fields: []string{"slug", "new", "name", "New"}},
-		web + "e/{evt}/":                       {fields: []string{"name", "Changed"}},
-		web + "e/{evt}/copy/":                  {send: copyBeside},
-		web + "e/{evt}/live/":                  {fields: []string{"on", "true"}},
-		web + "e/{evt}/channels/":              {fields: []string{"priority", "urgent"}},
+		org + "channels/{channel}/":                    {fields: []string{"settings.host", "other"}},
+		org + "channels/{channel}/test/":               {fields: []string{"to", "ada@example.org"}},
+		org + "p/{prj}/channels/{own}/":                {fields: []string{"settings.host", "other"}},
+		org + "p/{prj}/channels/{own}/test/":           {fields: []string{"to", "ada@example.org"}},
+		org + "p/{prj}/channels/{own}/delete/":         {},
+		org + "channels/new/":                          {fields: []string{"driver", "smtp", "name", "new", "protocol", "EMAIL", "settings.host", "h"}},
+		org + "p/{prj}/channels/new/":                  {fields: []string{"driver", "smtp", "name", "new", "protocol", "EMAIL", "settings.host", "h"}},
+		org + "partials/":                              {fields: []string{"name", "new", "text", "x"}},
+		org + "partials/{partial}/":                    {fields: []string{"text", "other", "base", "1"}},
+		org + "partials/{partial}/delete/":             {fields: []string{"base", "1"}},
+		org + "partials/{partial}/versions/{version}/": {fields: []string{"base", "1"}},
+		org + "mailbox/clear/":                         {fields: []string{"channel", ""}},
+		web + "e/":                                     {fields: []string{"slug", "new", "name", "New"}},
+		web + "e/{evt}/":                               {fields: []string{"name", "Changed"}},
+		web + "e/{evt}/copy/":                          {send: copyBeside},
+		web + "e/{evt}/live/":                          {fields: []string{"on", "true"}},
+		web + "e/{evt}/channels/":                      {fields: []string{"priority", "urgent"}},
 		web + "e/{evt}/test/": {send: func(b *browser, to string) answer {
 			return b.post(to, "channel", idText(b.f.channel(app.Path{Organization: "acme"}, "mail").ID), "to", "ada@example.org")
 		}},
@@ -272,6 +276,10 @@ func TestWhateverPeopleWriteOfContentsIsTextOnly(t *testing.T) {
 		b.post(path, append(draft, "base", "0")...).is(t, http.StatusSeeOther)
 		b.post(path, append(draft[2:], "base", "1")...).is(t, http.StatusSeeOther)
 	}
+	b.post(atAcme+"partials/", "name", "armed", "description", weapon, "text", text, "html", text).is(t, http.StatusSeeOther)
+	b.post(atAcme+"partials/armed/", "description", weapon, "text", text, "base", "1").is(t, http.StatusSeeOther)
+	b.post(own, "text", text+"{{> armed}}", "base", "2").is(t, http.StatusSeeOther)
+	partial := atAcme + "partials/armed/"
 	f.keeps(one, deliveries.Message{ID: weapon, To: weapon, Subject: weapon, Text: weapon, HTML: weapon, Facts: map[string]string{weapon: weapon}})
 	found, err := f.use.Mailbox.Browse(t.Context(), app.Path{Organization: "acme"}, 0, "", 0, 1)
 	require.NoError(t, err)
@@ -279,8 +287,10 @@ func TestWhateverPeopleWriteOfContentsIsTextOnly(t *testing.T) {
 	answers := map[string]answer{"test": b.post(channel+"test/", "to", "eve@example.org"), "template test": b.post(template+"test/", append(draft, "to", "eve@example.org")...),
 		"preview": b.post(template+"preview/", draft...), "conflict": b.post(template, append(draft, "base", "1")...),
 		"event test": b.post(event+"test/", "channel", idText(one.ID), "to", "eve@example.org", "user", weapon),
-		"refused":    b.post(channel, "settings.host", weapon, "settings.port", weapon), "nobody": b.post(template+"preview/", "user", weapon+"x", "subject", "{{#"+weapon+"}}")}
+		"refused":    b.post(channel, "settings.host", weapon, "settings.port", weapon), "partial conflict": b.post(partial, "text", text, "base", "1"), "partial in use": b.post(partial+"delete/", "base", "2"),
+		"partial refused": b.post(atAcme+"partials/", "name", weapon, "text", "{{#"+weapon+"}}"), "nobody": b.post(template+"preview/", "user", weapon+"x", "subject", "{{#"+weapon+"}}")}
 	for _, path := range []string{atAcme + "channels/", channel, ofEvent, event, notification, event + "audience/", event + "channels/", event + "test/", event + "live/", template, own, template + "versions/", template + "versions/1/", own + "versions/2/",
+		atAcme + "partials/", partial, partial + "versions/", partial + "versions/1/",
 		atAcme + "mailbox/?to=" + escaped(), atAcme + "mailbox/?channel=" + idText(one.ID), atAcme + "mailbox/" + idText(found.Messages[0].ID) + "/", atAcme + "audit/", atAcme + "channels/new/?driver=" + escaped()} {
 		answers[path] = b.get(path)
 	}

@@ -31,7 +31,7 @@ const (
 // largestForm is the size of the largest form that the route takes, in bytes.
 func (r Route) largestForm() int64 {
 	switch {
-	case strings.Contains(r.Path, "/t/{channel}/"), strings.HasSuffix(r.Path, "/trigger/html/"):
+	case strings.Contains(r.Path, "/t/{channel}/"), strings.Contains(r.Path, "/partials/"), strings.HasSuffix(r.Path, "/trigger/html/"):
 		return maxTemplateForm
 	case strings.HasSuffix(r.Path, "/d/{list}/add/"):
 		return maxEmailsForm

@@ -72,7 +72,7 @@ func (v view) organizationMenu(p app.Surroundings) []entry {
 	}
 	channels := entry{link: v.in(words.Of("Channels"), org, "channels")}
 	settings := entry{link: v.in(words.Of("Settings"), org, "settings"), Pages: v.settingsPages(p)}
-	eventsEntry := entry{link: events}
+	eventsEntry := entry{link: events, Pages: []link{v.in(words.Of("Partials"), org, "partials")}}
 	if p.Project.ID != 0 {
 		channels.Pages = []link{v.in(words.Of("Of the project"), prj, "channels")}
 	}

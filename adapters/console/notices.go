@@ -61,6 +61,12 @@ func (v view) Notice() words.Phrase {
 		return words.Of("Notification deleted.")
 	case "deleted-template":
 		return words.Of("Template deleted.")
+	case "created-partial":
+		return words.Of("Partial created.")
+	case "deleted-partial":
+		return words.Of("Partial deleted.")
+	case "outdated-partial":
+		return words.Of("Nothing was changed: somebody has saved the partial in the meantime.")
 	case "snoozed":
 		return words.Of("Problem snoozed.")
 	case "woken":

@@ -63,7 +63,7 @@ func Routes() []Route {
 		organizationRoutes(), auditRoutes(organizationPath, operators.Administrator), keyRoutes(organizationPath, operators.Administrator),
 		memberRoutes(), importRoutes(), channelRoutes(organizationPath, "{channel}"), mailboxRoutes(),
 		projectRoutes(), channelRoutes(projectPath, "{own}"),
-		applicationRoutes(), occurrenceRoutes(), eventRoutes(), templateRoutes(eventPath), templateRoutes(notificationPath))
+		applicationRoutes(), occurrenceRoutes(), eventRoutes(), partialRoutes(), templateRoutes(eventPath), templateRoutes(notificationPath))
 }
 
 func accountRoutes() []Route {
@@ -330,6 +330,24 @@ func eventRoutes() []Route {
 		get(notificationPath, operators.Viewer, call.showNotification),
 		post(notificationPath, operators.Administrator, call.saveNotification),
 		post(notificationPath+"delete/", operators.Administrator, call.deleteNotification),
+	}
+}
+
+func partialRoutes() []Route {
+	const (
+		partials = organizationPath + "partials/"
+		partial  = partials + "{partial}/"
+		version  = partial + "versions/{version}/"
+	)
+	return []Route{
+		get(partials, operators.Viewer, call.showPartials),
+		post(partials, operators.Administrator, call.createPartial),
+		get(partial, operators.Viewer, call.showPartial),
+		post(partial, operators.Administrator, call.savePartial),
+		post(partial+"delete/", operators.Administrator, call.deletePartial),
+		get(partial+"versions/", operators.Viewer, call.showPartialVersions),
+		get(version, operators.Viewer, call.showPartialVersion),
+		post(version, operators.Administrator, call.restorePartialVersion),
 	}
 }
 

@@ -62,11 +62,12 @@ type partView struct {
 }
 
 func differences(before, after events.Template) []partView {
-	part := func(name words.Phrase, a, b string) partView {
-		return partView{Name: name, Lines: templates.Diff(a, b), Same: a == b}
-	}
-	return []partView{part(words.Of("Subject"), before.Subject, after.Subject), part(words.Of("Text"), before.Text, after.Text),
-		part(words.Of("HTML"), before.HTML, after.HTML), part(words.Of("Markdown"), before.Markdown, after.Markdown)}
+	return []partView{partOf(words.Of("Subject"), before.Subject, after.Subject), partOf(words.Of("Text"), before.Text, after.Text),
+		partOf(words.Of("HTML"), before.HTML, after.HTML), partOf(words.Of("Markdown"), before.Markdown, after.Markdown)}
+}
+
+func partOf(name words.Phrase, before, after string) partView {
+	return partView{Name: name, Lines: templates.Diff(before, after), Same: before == after}
 }
 
 // templateName names the template of the path.

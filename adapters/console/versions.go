@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
@@ -10,13 +11,19 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// versionsView is the versions of a template.
+// versionsView is the versions of a template or a partial.
 type versionsView struct {
-	app.TemplateReport
+	Tabs     []tab  // of the event; a partial has none
+	Editor   string // the path of the template or the partial
+	Current  int    // the version that counts
+	Versions []savedVersion
+}
 
-	Tabs     []tab  // of the event
-	Editor   string // the path of the template
-	Versions []events.Version
+// savedVersion is a version without what it says.
+type savedVersion struct {
+	Version int
+	By      string
+	Saved   time.Time
 }
 
 func (c call) showVersions() error {
@@ -24,39 +31,51 @@ func (c call) showVersions() error {
 	if err != nil {
 		return err
 	}
-	v := versionsView{Editor: c.templatePath(of)}
-	if v.TemplateReport, v.Versions, err = c.console.use.Templates.Versions(c.ctx, c.at(), of); err != nil {
+	r, found, err := c.console.use.Templates.Versions(c.ctx, c.at(), of)
+	if err != nil {
 		return err
 	}
-	v.Tabs, _ = c.templateTabs(v.TemplateReport, of)
-	return c.render(http.StatusOK, "versions", words.Of("%s: versions", v.Channel.Name), v)
+	v := versionsView{Editor: c.templatePath(of), Current: r.Template.Version}
+	for _, old := range found {
+		v.Versions = append(v.Versions, savedVersion{old.Version, old.By, old.Saved})
+	}
+	v.Tabs, _ = c.templateTabs(r, of)
+	return c.render(http.StatusOK, "versions", words.Of("%s: versions", r.Channel.Name), v)
 }
 
 // versionView is an earlier version against the current one.
 type versionView struct {
-	app.TemplateReport
+	savedVersion
 
-	Tabs    []tab  // of the event
-	Editor  string // the path of the template
-	Version events.Version
-	Parts   []partView // from this version to the current one
+	Tabs   []tab      // of the event; a partial has none
+	Editor string     // the path of the template or the partial
+	Base   int        // the current version
+	Parts  []partView // from this version to the current one
+	Whole  []wholeView
+}
+
+// wholeView is a part as a version has it.
+type wholeView struct {
+	Name words.Phrase
+	Text string
 }
 
 // Current reports whether the version is the one that counts.
-func (v versionView) Current() bool { return v.Version.Version == v.Template.Version }
+func (v versionView) Current() bool { return v.Version == v.Base }
 
 func (c call) showVersion() error {
 	of, number, err := c.versionName()
 	if err != nil {
 		return err
 	}
-	v := versionView{Editor: c.templatePath(of)}
-	if v.TemplateReport, v.Version, err = c.console.use.Templates.Version(c.ctx, c.at(), of, number); err != nil {
+	r, old, err := c.console.use.Templates.Version(c.ctx, c.at(), of, number)
+	if err != nil {
 		return err
 	}
-	v.Tabs, _ = c.templateTabs(v.TemplateReport, of)
-	v.Parts = differences(v.Version.Template, v.Template)
-	return c.render(http.StatusOK, "version", words.Of("%s: version %s", v.Channel.Name, text(int64(number))), v)
+	v := versionView{savedVersion: savedVersion{old.Version, old.By, old.Saved}, Editor: c.templatePath(of), Base: r.Template.Version, Parts: differences(old.Template, r.Template),
+		Whole: []wholeView{{words.Of("Subject"), old.Subject}, {words.Of("Text"), old.Text}, {words.Of("HTML"), old.HTML}, {words.Of("Markdown"), old.Markdown}}}
+	v.Tabs, _ = c.templateTabs(r, of)
+	return c.render(http.StatusOK, "version", words.Of("%s: version %s", r.Channel.Name, text(int64(number))), v)
 }
 
 func (c call) restoreVersion() error {

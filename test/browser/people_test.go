@@ -44,10 +44,11 @@ func person(i int) someone {
 // greeted is how many people order something, and so are on the list of the web shop's users.
 const greeted = 12
 
-// more is what worlds have beside the demo: more channels, templates of all kinds, and an
+// more is what worlds have beside the demo: more channels, partials, templates of all kinds, and an
 // organization with nothing in it.
 const more = `{organizations: [{slug: fresh, name: A fresh start}, {slug: acme, name: Acme Inc.,
 	channels: [{name: hooks, protocol: WEBHOOK, driver: webhook, preferred: true, settings: {}}],
+	partials: [{name: footer, description: Below every mail, html: "<hr><p>{{ organization.name }}</p>"}, {name: frame, html: "{{$content}}{{/content}}{{> footer}}"}],
 	projects: [{slug: shop, name: Web shop, channels: [{name: texts, protocol: SMS, driver: mailbox}], applications: [{slug: web, name: Shop front, events: [{slug: newsletter, name: Newsletter,
 		description: "Something new in the shop. Context - title, body.", templates: [{channel: hooks, text: "{{ context.title }}"},
 			{channel: mail, subject: "{{ context.title }}", text: "{{ context.body }}", html: "<h1>{{ context.title }}</h1><p>{{ context.body }}</p>"}],
@@ -55,7 +56,7 @@ const more = `{organizations: [{slug: fresh, name: A fresh start}, {slug: acme, 
 			{channel: mail, subject: "For customers: {{ context.title }}", text: "{{ context.body }}", html: "<h1>{{ context.title }}</h1><p>{{ context.body }}</p>"}]}]},
 		{slug: order-shipped, name: Order shipped, description: "A parcel has left the warehouse. Context - order, carrier, tracking_url, items.", channels: [mail],
 			notifications: [{name: Tell the customers, list: web-users, templates: [
-				{channel: mail, subject: "Order {{ context.order }} is on its way", text: "With {{ context.carrier }}.", html: "<p>With {{ context.carrier }}.</p>"}]}]}]}]}]}]}`
+				{channel: mail, subject: "Order {{ context.order }} is on its way", text: "With {{ context.carrier }}.", html: "<p>With {{ context.carrier }}.</p>{{> footer}}"}]}]}]}]}]}]}`
 
 // hook is where webhooks of a world lead. It is gone for good, unless a test says otherwise.
 type hook struct {

@@ -1,0 +1,197 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/tocsin/tocsin/adapters/console/words"
+	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/events"
+)
+
+// partialsView is the partials of an organization.
+type partialsView struct {
+	Here     string // the path of the page
+	Partials events.Partials
+	Form     form
+}
+
+func (c call) showPartials() error { return c.partialsPage(form{}) }
+
+func (c call) partialsPage(f form) error {
+	_, all, err := c.console.use.Templates.Partials(c.ctx, c.at().Organization)
+	if err != nil {
+		return err
+	}
+	return c.render(statusOf(f), "partials", words.Of("Partials"), partialsView{Here: c.partialPath(), Partials: all, Form: f})
+}
+
+// partialPath is the path of what these segments name below the partials of the organization.
+func (c call) partialPath(segments ...any) string {
+	return c.link(append([]any{"o", c.at().Organization, "partials"}, segments...)...)
+}
+
+// partialForm is what the form of a partial of this name says.
+func (c call) partialForm(name string) app.PartialForm {
+	return app.PartialForm{Name: name, Description: c.FormValue("description"), Text: c.FormValue("text"), HTML: c.FormValue("html")}
+}
+
+func (c call) createPartial() error {
+	made, err := c.console.use.Templates.SavePartial(c.ctx, c.actor(), c.at().Organization, c.partialForm(c.FormValue("name")), 0)
+	if errors.Is(err, events.ErrOutdated) { // It is to be a new one, and there is one.
+		err = events.ErrPartialNameTaken.On("name")
+	}
+	return c.settle(err, c.partialsPage, c.partialPath(made.Name), "created-partial")
+}
+
+// partialView is one partial with what uses it.
+type partialView struct {
+	app.PartialReport
+
+	Here     string // the path of the page
+	All      string // the path of the page of all partials
+	Users    []partialUser
+	Form     form
+	Deletion form
+	Conflict *conflictView
+}
+
+// partialUser is a template that uses a partial, with the path of its event.
+type partialUser struct {
+	events.PartialUser
+
+	Path string
+}
+
+func (c call) showPartial() error {
+	return c.partialPage(http.StatusOK, func(*partialView) error { return nil })
+}
+
+// partialPage shows the partial of the path, as adjust leaves it.
+func (c call) partialPage(status int, adjust func(v *partialView) error) error {
+	org := c.at().Organization
+	r, err := c.console.use.Templates.Partial(c.ctx, org, web.Param(c, "partial"))
+	if err != nil {
+		return err
+	}
+	p := r.Partial
+	v := partialView{PartialReport: r, Here: c.partialPath(p.Name), All: c.partialPath(),
+		Form: filled("description", p.Description, "text", p.Text, "html", p.HTML, "base", strconv.Itoa(p.Version))}
+	for _, u := range r.Users {
+		v.Users = append(v.Users, partialUser{u, c.link("o", org, "p", u.Project, "a", u.Application, "e", u.Event.Slug)})
+	}
+	if err := adjust(&v); err != nil {
+		return err
+	}
+	return c.render(status, "partial", words.Of("Partial %s", p.Name), v)
+}
+
+// existing is the version that a form about a partial was begun with; never 0, which would make a
+// partial that is gone anew.
+func (c call) existing() int {
+	if base := c.base(); base > 0 {
+		return base
+	}
+	return -1
+}
+
+func (c call) savePartial() error {
+	f := c.partialForm(web.Param(c, "partial"))
+	_, err := c.console.use.Templates.SavePartial(c.ctx, c.actor(), c.at().Organization, f, c.existing())
+	if errors.Is(err, events.ErrOutdated) {
+		return c.outdatedPartial(f)
+	}
+	again := func(f form) error {
+		return c.partialPage(statusOf(f), func(v *partialView) error {
+			v.Form = f
+			return nil
+		})
+	}
+	return c.settle(err, again, c.partialPath(f.Name), "saved")
+}
+
+// outdatedPartial shows a partial as somebody wants it beside what somebody else has saved
+// meanwhile. Sent again, it is saved on top of that.
+func (c call) outdatedPartial(f app.PartialForm) error {
+	return c.partialPage(http.StatusConflict, func(v *partialView) error {
+		_, versions, err := c.console.use.Templates.PartialVersions(c.ctx, c.at().Organization, v.Partial.Name)
+		if err != nil {
+			return err
+		}
+		v.Conflict = &conflictView{Parts: partialDifferences(v.Partial, events.Partial{Description: f.Description, Text: f.Text, HTML: f.HTML})}
+		if len(versions) > 0 {
+			v.Conflict.By = versions[0].By
+		}
+		v.Form = c.asSent()
+		v.Form.values.Set("base", strconv.Itoa(v.Partial.Version))
+		return nil
+	})
+}
+
+func (c call) deletePartial() error {
+	name := web.Param(c, "partial")
+	err := c.console.use.Templates.DeletePartial(c.ctx, c.actor(), c.at().Organization, name, c.existing())
+	if errors.Is(err, events.ErrOutdated) {
+		return c.done(c.partialPath(name), "outdated-partial")
+	}
+	again := func(f form) error {
+		return c.partialPage(statusOf(f), func(v *partialView) error {
+			v.Deletion = f
+			return nil
+		})
+	}
+	return c.settle(err, again, c.partialPath(), "deleted-partial")
+}
+
+func partialDifferences(before, after events.Partial) []partView {
+	return []partView{partOf(words.Of("Description"), before.Description, after.Description), partOf(words.Of("Text"), before.Text, after.Text),
+		partOf(words.Of("HTML"), before.HTML, after.HTML)}
+}
+
+func (c call) showPartialVersions() error {
+	r, found, err := c.console.use.Templates.PartialVersions(c.ctx, c.at().Organization, web.Param(c, "partial"))
+	if err != nil {
+		return err
+	}
+	v := versionsView{Editor: c.partialPath(r.Partial.Name), Current: r.Partial.Version}
+	for _, old := range found {
+		v.Versions = append(v.Versions, savedVersion{old.Version, old.By, old.Saved})
+	}
+	return c.render(http.StatusOK, "versions", words.Of("%s: versions", r.Partial.Name), v)
+}
+
+func (c call) showPartialVersion() error {
+	number, err := web.ID[int64](c, "version")
+	if err != nil {
+		return err
+	}
+	r, old, err := c.console.use.Templates.PartialVersion(c.ctx, c.at().Organization, web.Param(c, "partial"), int(number))
+	if err != nil {
+		return err
+	}
+	v := versionView{savedVersion: savedVersion{old.Version, old.By, old.Saved}, Editor: c.partialPath(r.Partial.Name), Base: r.Partial.Version,
+		Parts: partialDifferences(old.Partial, r.Partial),
+		Whole: []wholeView{{words.Of("Description"), old.Description}, {words.Of("Text"), old.Text}, {words.Of("HTML"), old.HTML}}}
+	return c.render(http.StatusOK, "version", words.Of("%s: version %s", r.Partial.Name, text(number)), v)
+}
+
+func (c call) restorePartialVersion() error {
+	name := web.Param(c, "partial")
+	number, err := web.ID[int64](c, "version")
+	if err != nil {
+		return err
+	}
+	err = c.console.use.Templates.RestorePartial(c.ctx, c.actor(), c.at().Organization, name, int(number), c.existing())
+	if errors.Is(err, events.ErrOutdated) {
+		return c.done(c.partialPath(name), "outdated-partial")
+	}
+	again := func(f form) error {
+		return c.partialPage(statusOf(f), func(v *partialView) error {
+			v.Form.Failed, v.Form.faults = f.Failed, f.faults
+			return nil
+		})
+	}
+	return c.settle(err, again, c.partialPath(name), "saved")
+}

@@ -1,0 +1,145 @@
+package console_test
+
+import (
+	"html"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+const ofPartial = atAcme + "partials/"
+
+func TestPartials(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		assert.Contains(f, b.get(ofPartial).is(f.T, http.StatusOK).said(), "No partial yet.")
+		made := b.post(ofPartial, "name", " footer ", "description", "Below", "text", "-- \r\n{{organization.name}}", "html", "<hr>").is(f.T, http.StatusSeeOther)
+		assert.Equal(f, ofPartial+"footer/?done=created-partial", made.Header.Get("Location"))
+		assert.Contains(f, b.get(ofPartial).said(), "footer Below yes yes 1")
+		page := b.get(ofPartial+"footer/").is(f.T, http.StatusOK)
+		assert.Contains(f, page.said(), "In a template {{> footer}} Version 1")
+		assert.Contains(f, page.body, ">\n-- \n{{organization.name}}</textarea>")
+		assert.Contains(f, page.said(), "Nothing uses it.")
+
+		b.post(ofPartial+"footer/", "text", "Bye\n<b>", "base", "1").is(f.T, http.StatusSeeOther)
+		assert.Contains(f, b.get(ofPartial).said(), "footer yes none 2")
+		assert.Regexp(f, `2 current .* UTC ada 1 .* UTC ada`, b.get(ofPartial+"footer/versions/").is(f.T, http.StatusOK).said())
+		old := b.get(ofPartial+"footer/versions/1/").is(f.T, http.StatusOK)
+		assert.Contains(f, old.body, `<ins><span class="hidden">added: </span>+ Bye</ins>`)
+		assert.Contains(f, old.body, "&lt;hr&gt;</pre>")
+		assert.Contains(f, b.post(ofPartial+"footer/versions/1/", "base", "1").Header.Get("Location"), "?done=outdated-partial")
+		b.post(ofPartial+"footer/versions/1/", "base", "2").is(f.T, http.StatusSeeOther)
+		assert.Contains(f, b.get(ofPartial).said(), "footer Below yes yes 3")
+		b.post(ofPartial+"footer/versions/9/", "base", "3").is(f.T, http.StatusNotFound)
+		assert.Contains(f, b.get(atAcme+"audit/").body, `href="`+ofPartial+`footer/"`)
+
+		assert.Contains(f, b.post(ofPartial+"footer/delete/", "base", "2").Header.Get("Location"), "?done=outdated-partial")
+		b.post(ofPartial+"footer/delete/", "base", "3").is(f.T, http.StatusSeeOther)
+		b.get(ofPartial+"footer/").is(f.T, http.StatusNotFound)
+		b.post(ofPartial+"footer/", "text", "x", "base", "0").is(f.T, http.StatusNotFound)
+		assert.Equal(f, []string{"partial.delete acme/partials/footer", "partial.update acme/partials/footer", "partial.update acme/partials/footer", "partial.create acme/partials/footer"}, f.actions(4))
+	})
+}
+
+func TestWhatIsWrongWithAPartialKeepsWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	b.post(ofPartial, "name", "footer", "text", "x").is(t, http.StatusSeeOther)
+	for name, c := range map[string]struct{ field, text, html, said string }{
+		"Syntax":   {"text", "typed\n{{#a}}", "<hr>", `line 2: section "a" is never closed`},
+		"HTML":     {"html", "typed", "{{/a}}", `line 1: section "a" is closed but was not opened`},
+		"Unknown":  {"text", "typed {{> foter2}}", "", `line 1: there is no partial "foter2"`},
+		"Empty":    {"text", "", "", "a partial needs a text, HTML or both"},
+		"TooLarge": {"html", "typed", strings.Repeat("é", events.MaxPartialBody/2+1), "is longer than 64 KiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for to, named := range map[string]string{ofPartial: "new", ofPartial + "footer/": ""} {
+				got := b.post(to, "name", named, "description", "kept", "text", c.text, "html", c.html, "base", "1").is(t, http.StatusBadRequest)
+				assert.Contains(t, got.said(), c.said, to)
+				assert.Contains(t, got.body, `id="`+c.field+`-faults"`, to)
+				assert.Contains(t, got.body, ">\n"+html.EscapeString(c.text)+"</textarea>")
+				assert.Contains(t, got.body, `value="kept"`)
+			}
+		})
+	}
+	for name, said := range map[string]string{"footer": "the organization has a partial of this name", "Foot er": "must consist of lower-case letters", "": "is required"} {
+		got := b.post(ofPartial, "name", name, "text", "typed").is(t, http.StatusBadRequest)
+		assert.Contains(t, got.said(), said)
+		assert.Contains(t, got.body, `id="name-faults"`)
+		assert.Contains(t, got.body, ">\ntyped</textarea>")
+	}
+	assert.Len(t, f.entries("acme"), 1, "nothing of it was stored")
+}
+
+func TestAPartialInUse(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		b.post(ofPartial, "name", "footer", "text", "we").is(f.T, http.StatusSeeOther)
+		b.post(ofPartial+"footer/", "text", "{{$who}}we{{/who}}", "base", "1").is(f.T, http.StatusSeeOther)
+		b.post(ofPartial, "name", "frame", "text", "{{> footer}}").is(f.T, http.StatusSeeOther)
+		b.post(f.editor(), "text", "{{<footer}}{{$who}}they{{/who}}{{/footer}}", "base", "1").is(f.T, http.StatusSeeOther)
+
+		got := b.post(ofPartial+"footer/", "text", "typed", "base", "2").is(f.T, http.StatusBadRequest)
+		const broken = `Templates that use the partial could not be rendered any more: event web/tick, channel mail: text: line 1: partial "footer" has no block "who"`
+		assert.Contains(f, got.said(), broken)
+		assert.Contains(f, b.post(ofPartial+"footer/versions/1/", "base", "2").is(f.T, http.StatusBadRequest).said(), broken)
+		assert.Contains(f, got.body, ">\ntyped</textarea>")
+
+		refused := b.post(ofPartial+"footer/delete/", "base", "2").is(f.T, http.StatusBadRequest)
+		assert.Contains(f, refused.said(), `The partial "footer" is used by`)
+		for _, page := range []answer{refused, b.get(ofPartial + "footer/")} {
+			assert.Contains(f, page.body, `event <a href="`+ofEvent+`tick/"><bdi>`)
+			assert.Contains(f, page.body, `partial <a href="`+ofPartial+`frame/"><bdi>frame</bdi></a>`)
+		}
+		assert.Contains(f, b.get(ofEvent+"tick/").body, `<a href="`+ofPartial+`">partial</a>`)
+		b.header.Set("Accept-Language", "de")
+		assert.Contains(f, b.post(ofPartial+"footer/", "text", "typed", "base", "2").said(), "nicht mehr in Nachrichten umgesetzt werden: event web/tick")
+	})
+}
+
+func TestNobodysPartialIsLost(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ada, bob := f.as(f.operator("ada", users.RoleAdministrator)), f.as(f.operator("bob", users.RoleAdministrator))
+	ada.post(ofPartial, "name", "footer", "text", "one").is(t, http.StatusSeeOther)
+	bob.post(ofPartial+"footer/", "text", "of bob", "base", "1").is(t, http.StatusSeeOther)
+	for _, base := range []string{"", "x", "0", "-9223372036854775808", "1", "3"} {
+		got := ada.post(ofPartial+"footer/", "text", "of ada", "base", base).is(t, http.StatusConflict)
+		assert.Contains(t, got.said(), "bob saved this partial in the meantime. Yours is below and not saved.")
+		assert.Contains(t, got.body, `<del><span class="hidden">removed: </span>- of bob</del><ins><span class="hidden">added: </span>+ of ada</ins>`)
+		assert.Contains(t, got.body, ">\nof ada</textarea>")
+		assert.Contains(t, got.body, `name="base" value="2"`)
+	}
+	ada.post(ofPartial+"footer/", "text", "of ada", "base", "2").is(t, http.StatusSeeOther)
+}
+
+func TestWhoMayChangePartials(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	root, viewer := f.as(f.account("root", true)), f.as(f.operator("vera", users.RoleViewer))
+	root.post(ofPartial, "name", "footer", "description", "Below", "text", "<of acme>").is(t, http.StatusSeeOther)
+	page := viewer.get(ofPartial+"footer/").is(t, http.StatusOK)
+	assert.Contains(t, page.said(), "<of acme>")
+	for _, to := range []string{ofPartial, ofPartial + "footer/", ofPartial + "footer/versions/", ofPartial + "footer/versions/1/"} {
+		assert.NotContains(t, viewer.get(to).is(t, http.StatusOK).body, `method="post" action="`+ofPartial, to)
+		root.get(strings.Replace(to, "acme", "globex", 1)).is(t, map[bool]int{true: http.StatusOK, false: http.StatusNotFound}[to == ofPartial])
+	}
+	theirs := strings.Replace(ofPartial, "acme", "globex", 1) + "footer/"
+	for _, to := range []string{theirs, theirs + "delete/", theirs + "versions/1/"} {
+		root.post(to, "text", "x", "base", "1").is(t, http.StatusNotFound)
+	}
+	_, kept, err := f.use.Templates.Partials(t.Context(), "acme")
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	assert.Empty(t, f.entries("globex"))
+	assert.Equal(t, []any{"footer", "<of acme>", 1}, []any{kept[0].Name, kept[0].Text, kept[0].Version})
+}
