@@ -38,8 +38,8 @@ type SentMessage struct {
 	Latest   int
 	// Partials are those that it uses, in the versions that the message was put together with.
 	Partials events.Partials
-	// Guessed tells that the version of then is not kept any more, of Template or of one of Partials,
-	// and this is the oldest that is.
+	// Guessed reports that the version of then is not kept any more, of Template or of one of
+	// Partials, and this is the oldest that is.
 	Guessed bool
 }
 

@@ -39,8 +39,8 @@ type File struct {
 // Parse reads a file of one YAML document. In the texts of channel settings, `${NAME}` stands for
 // the value of an environment variable, which must be set, and `$${` for `${`; nothing is replaced
 // in what a variable holds. Aliases and merge keys are allowed. Space around texts is trimmed,
-// except in settings and in the text, html and markdown of templates and partials. A null member counts as
-// missing. The name is what mistakes call the file; the error is [Mistakes].
+// except in settings and in the text, html and markdown of templates and partials. A null member
+// counts as missing. The name is what mistakes call the file; the error is [Mistakes].
 func Parse(name string, text []byte, environ []string) (File, error) {
 	f := File{name: name}
 	if len(text) > MaxBytes {

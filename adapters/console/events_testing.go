@@ -41,7 +41,7 @@ func (c call) eventTestPage(id channels.ID, adjust func(v *eventTestView) error)
 	for _, ch := range tested(r.Event, r.Stages) {
 		current := ch.ID == id || id == 0 && len(v.Choices) == 0
 		if current {
-			v.Channel, v.Template = ch, r.Stages.Template(ch.ID)
+			v.Channel, v.Template = ch, r.Template(ch.ID)
 		}
 		v.Choices = append(v.Choices, link{Text: ch.Name, Path: v.Here + "?channel=" + text(ch.ID), Current: current})
 	}

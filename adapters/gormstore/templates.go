@@ -87,7 +87,7 @@ func (t tx) saveTemplate(ctx context.Context, o templateOwner, text events.Templ
 	if err := t.db(ctx).Create(&version).Error; err != nil {
 		return events.Template{}, err
 	}
-	if err = t.db(ctx).Exec("DELETE FROM template_versions WHERE template_id = ? AND version <= ?", row.ID, row.Version-events.MaxVersions).Error; err != nil {
+	if err := t.db(ctx).Exec("DELETE FROM template_versions WHERE template_id = ? AND version <= ?", row.ID, row.Version-events.MaxVersions).Error; err != nil {
 		return events.Template{}, err
 	}
 	return row.template(), t.keepUses(ctx, o, row.template())

@@ -90,7 +90,8 @@ func (e Event) Tags() ([]string, error) {
 }
 
 // CheckTemplate refuses a template of the event that the protocol of its channel cannot have, or
-// that speaks of what no message of the event can have, naming part, line and variable. The partials are those of its organization.
+// that speaks of what no message of the event can have, naming part, line and variable. The
+// partials are those of its organization.
 func (e Event) CheckTemplate(t Template, of channels.Protocol, with Partials) error {
 	if err := t.CheckChannel(of); err != nil {
 		return err

@@ -77,8 +77,8 @@ type Repository interface {
 	// Correct notes that an import takes up rejected rows of a job, by their lines: ErrCorrected
 	// when one of them is not there, or another import has it whose correction holds.
 	Correct(ctx context.Context, id ID, lines []int, by ID) error
-	// Rejected returns rejected rows by line, at most limit after the given one. Of the imports that
-	// took them up it knows those of the job's organization.
+	// Rejected returns rejected rows by line, at most limit after the given one. It knows the
+	// imports of the job's organization alone that took them up.
 	Rejected(ctx context.Context, id ID, after, limit int) ([]Kept, error)
 	// Forget deletes the rejected rows.
 	Forget(ctx context.Context, id ID) error

@@ -67,8 +67,8 @@ func TestAnEventGoesFromNothingToLive(t *testing.T) {
 	})
 }
 
-// seen asks whether some of what has the focus is within the window with nothing over it. Of a large
-// field the browser shows where one types.
+// seen reports whether some of what has the focus is within the window with nothing over it. Of a
+// large field the browser shows where one types.
 const seen = `(() => {
 	const e = document.activeElement, r = e.getBoundingClientRect()
 	return [r.top + 8, (r.top + r.bottom) / 2, r.bottom - 8].some((y) => e.contains(document.elementFromPoint((r.left + r.right) / 2, y)))

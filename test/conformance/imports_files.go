@@ -172,7 +172,7 @@ func importFileCases() cases {
 			require.ErrorIs(t, correct(third.ID, 5), imports.ErrCorrected, "there is no such row")
 			assert.Equal(t, imports.Correction{}, w.rejectedRows(t, j.ID, 2, 1)[0].Corrected, "nothing is kept of what was refused")
 
-			second = w.savedJob(t, second.Fail("", noon))
+			w.savedJob(t, second.Fail("", noon))
 			assert.False(t, w.rejectedRows(t, j.ID, 0, 1)[0].Corrected.Holds())
 			require.NoError(t, correct(third.ID, 2, 3, 4), "whose import has failed is open again")
 			act(t, w, func(tx ports.Tx) error { return tx.Imports().Remove(t.Context(), third.ID) })
