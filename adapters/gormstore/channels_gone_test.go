@@ -23,11 +23,6 @@ func TestWhatGoesToAMemberThatIsBeingDeleted(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 1, moved)
 		},
-		"postgres/TakenOver": func(t *testing.T, p *post, other channels.Channel) {
-			gifts, err := p.Queue().Relieve(t.Context(), p.channel.Organization, p.channel.ID, []channels.Offer{{To: other.ID, Room: 1}}, 0)
-			require.NoError(t, err)
-			require.Len(t, gifts, 1)
-		},
 		"postgres/Recorded": func(t *testing.T, p *post, other channels.Channel) {
 			jobs, err := p.Queue().Claim(t.Context(), p.channel.ID, "w", 1, time.Minute)
 			require.NoError(t, err)
@@ -82,4 +77,31 @@ func TestWhatGoesToAMemberThatIsBeingDeleted(t *testing.T) {
 			assert.Empty(t, jobs[0].Gates.Closed())
 		})
 	}
+}
+
+// TestOneInstanceGivesToAMemberAtATime has a unit of work hold the channel of an idle member, as
+// one does that gives to it, or deletes it.
+func TestOneInstanceGivesToAMemberAtATime(t *testing.T) {
+	t.Parallel()
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		p := newPost(t, open(t, pgtest.New(t)))
+		other, ctx, q := p.pooled(t), t.Context(), p.Queue()
+		p.trigger(t, nil, nil)
+		_, err := q.Expand(ctx, 100)
+		require.NoError(t, err)
+		other.Weight = 1
+		require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Save(ctx, other) }))
+		gifts := func() []channels.Gift {
+			gifts, err := q.Relieve(ctx, p.channel.Organization, p.channel.ID, []channels.Offer{{To: other.ID, Room: 1}}, 0, time.Minute)
+			require.NoError(t, err)
+			return gifts
+		}
+		require.NoError(t, p.Update(ctx, func(tx ports.Tx) error {
+			require.NoError(t, tx.Channels().Save(ctx, other))
+			require.Empty(t, gifts())
+			return nil
+		}))
+		require.Len(t, gifts(), 1)
+	})
 }

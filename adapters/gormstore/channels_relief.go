@@ -3,7 +3,9 @@ package gormstore
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -13,11 +15,11 @@ import (
 
 // Relieve looks first, and begins to write where there is something to move.
 func (q queue) Relieve(
-	ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int,
+	ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration,
 ) (gifts []channels.Gift, err error) {
 	ctx = paced(ctx, paceBrief)
 	err = q.view(ctx, func(t tx) error {
-		gifts, err = t.gifts(ctx, org, from, offers, keep)
+		gifts, err = t.gifts(ctx, org, from, offers, keep, lease)
 		return err
 	})
 	if err != nil || len(gifts) == 0 {
@@ -26,7 +28,11 @@ func (q queue) Relieve(
 	turn := q.store.turns.giftsOf(from)
 	next := turn
 	err = q.work(ctx, func(t tx) error {
-		if gifts, err = t.gifts(ctx, org, from, offers, keep); err != nil {
+		free, err := t.nobodyGivesTo(ctx, offers)
+		if err != nil {
+			return err
+		}
+		if gifts, err = t.gifts(ctx, org, from, free, keep, lease); err != nil {
 			return err
 		}
 		next, err = t.give(ctx, from, gifts, turn)
@@ -42,12 +48,23 @@ func (q queue) Relieve(
 	return gifts, nil
 }
 
+// nobodyGivesTo returns the offers to members that no other instance gives to. None does before the
+// unit ends: two of them that found a member idle would each fill its room.
+func (t tx) nobodyGivesTo(ctx context.Context, offers []channels.Offer) ([]channels.Offer, error) {
+	ids := mapped(offers, func(o channels.Offer) channels.ID { return o.To })
+	locked, err := rowsOf[channels.ID](t.db(ctx).Raw("SELECT id FROM channels WHERE id @ids ORDER BY id"+t.dialect.skipLockedRows(),
+		map[string]any{"ids": among(t.dialect, ids)}))
+	return slices.DeleteFunc(slices.Clone(offers), func(o channels.Offer) bool { return !slices.Contains(locked, o.To) }), err
+}
+
 // gifts is what the members of a pool take over that may have something of what waits for one of
 // them, and are idle.
-func (t tx) gifts(ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int) ([]channels.Gift, error) {
+func (t tx) gifts(
+	ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration,
+) ([]channels.Gift, error) {
 	most := keep
 	for _, o := range offers {
-		most += o.Room
+		most += o.Most()
 	}
 	var waiting int
 	err := t.db(ctx).Raw(`SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE channel_id = ? AND turn IS NOT NULL
@@ -68,11 +85,39 @@ func (t tx) gifts(ctx context.Context, org orgs.ID, from channels.ID, offers []c
 		if err != nil {
 			return nil, err
 		}
-		if !w.any() {
-			idle = append(idle, o)
+		if w.any() {
+			continue
 		}
+		if o.Held, err = t.heldOf(ctx, o.To, lease); err != nil {
+			return nil, err
+		}
+		idle = append(idle, o)
 	}
 	return channels.Gifts(idle, waiting, keep), nil
+}
+
+// heldMost is of how many deliveries of a class, claimed or to be tried again within a lease, one
+// sees what a member took over. One that has more is not idle.
+const heldMost = 2_000
+
+// heldOf is how much of what a member took over from others at their limit workers hold.
+func (t tx) heldOf(ctx context.Context, member channels.ID, lease time.Duration) (held int, err error) {
+	for _, p := range events.Priorities() {
+		var seen struct{ Held, Total int }
+		err := t.db(ctx).Raw(`SELECT COUNT(CASE WHEN state = @sending AND why = @limit THEN 1 END) AS held, COUNT(*) AS total FROM (
+				SELECT state, why FROM deliveries WHERE channel_id = @member AND priority = @priority AND turn IS NULL AND state < 3 AND next_at <= @until
+				ORDER BY channel_id, priority, next_at, id LIMIT @most ) AS soon`,
+			map[string]any{"sending": number(deliveries.Sending), "limit": int(channels.AtItsLimit), "member": member, "priority": p,
+				"until": t.after(lease), "most": heldMost}).Scan(&seen).Error
+		if err != nil {
+			return 0, err
+		}
+		if seen.Total == heldMost {
+			return math.MaxInt32, nil
+		}
+		held += seen.Held
+	}
+	return held, nil
 }
 
 // give moves what goes next on a channel, by the rule of docs/delivery.md, and returns the turn

@@ -40,6 +40,14 @@ func (d dialect) skipLocked() string {
 	return ""
 }
 
+// skipLockedRows is skipLocked for rows whose keys stay: others may go on referring to them.
+func (d dialect) skipLockedRows() string {
+	if d == onPostgres {
+		return " FOR NO KEY UPDATE SKIP LOCKED"
+	}
+	return ""
+}
+
 // lockOf ends a query that takes the rows of a table, and waits for those that others have taken.
 func (d dialect) lockOf(table string) string {
 	if d == onPostgres {

@@ -226,7 +226,7 @@ func (p *post) divertedOnce(t *testing.T, to channels.Channel) {
 	require.NoError(t, err)
 	to.Weight = 1
 	require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Save(ctx, to) }))
-	gifts, err := q.Relieve(ctx, p.channel.Organization, p.channel.ID, []channels.Offer{{To: to.ID, Room: 1}}, 0)
+	gifts, err := q.Relieve(ctx, p.channel.Organization, p.channel.ID, []channels.Offer{{To: to.ID, Room: 1}}, 0, time.Minute)
 	require.NoError(t, err)
 	require.Equal(t, []channels.Gift{{To: to.ID, Count: 1}}, gifts)
 	_, err = q.Divert(ctx, p.channel.Organization, p.channel.ID, channels.OutOfUse, 10)

@@ -67,6 +67,7 @@ type queued struct {
 	owner   string
 	next    time.Time
 	outcome deliveries.Outcome
+	given   bool // by one at its limit
 }
 
 var _ deliveries.Queue = (*fakeQueue)(nil)

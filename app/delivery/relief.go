@@ -64,7 +64,7 @@ func (s *sender) give(ctx context.Context, sends int, now time.Time) ([]channels
 	defer s.worker.claiming.release(s.at)
 	asking, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
-	gifts, err := s.worker.queue.Relieve(asking, s.at.organization, s.at.channel, offers, max(sends, s.sendsSoon(now)))
+	gifts, err := s.worker.queue.Relieve(asking, s.at.organization, s.at.channel, offers, max(sends, s.sendsSoon(now)), s.worker.set.Lease)
 	s.rooms.Given(offers, gifts, now)
 	return gifts, err
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-func (q *fakeQueue) Relieve(_ context.Context, _ orgs.ID, from channels.ID, offers []channels.Offer, keep int) ([]channels.Gift, error) {
+func (q *fakeQueue) Relieve(_ context.Context, _ orgs.ID, from channels.ID, offers []channels.Offer, keep int, _ time.Duration) ([]channels.Gift, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var waits []*queued
@@ -28,10 +28,18 @@ func (q *fakeQueue) Relieve(_ context.Context, _ orgs.ID, from channels.ID, offe
 	able := slices.DeleteFunc(slices.Clone(offers), func(o channels.Offer) bool {
 		return slices.ContainsFunc(q.byChannel[o.To], func(r *queued) bool { return r.state.Open() && !r.next.After(time.Now()) })
 	})
+	for i := range able {
+		for _, r := range q.byChannel[able[i].To] {
+			if r.given && r.state == deliveries.Sending {
+				able[i].Held++
+			}
+		}
+	}
 	gifts := channels.Gifts(able, len(waits), keep)
 	for _, g := range gifts {
 		for _, r := range waits[:g.Count] {
 			q.moveTo(r, g.To)
+			r.given = true
 		}
 		waits = waits[g.Count:]
 		q.relieved += g.Count

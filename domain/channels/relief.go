@@ -12,27 +12,44 @@ const (
 	roomFor   = 10 * time.Second // after the last gift it begins anew
 )
 
-// Rooms is how much members of a pool take over at once from one that is at its limit. A room is
-// small at first, and doubles after a gift that filled it: only a member that is idle again by then
-// gets the next gift. The zero value is ready.
+// Rooms is how much members of a pool may hold at once of what they took over. A room is small at
+// first. It doubles when it was full and half of that is gone by the next gift: a member that
+// answers nothing gets no more than one room. The zero value is ready.
 type Rooms map[ID]room
 
 type room struct {
 	size int
+	full bool // after the last gift
 	used time.Time
 }
 
 // Offer is how much a member may take over, if it is idle.
 type Offer struct {
 	To    ID
-	Room  int
+	Room  int // how much it may hold of what it took over
+	Grown int // Room, if half of that is gone by now
+	Held  int // how much it holds; the store knows
 	share float64
 }
 
-// Gift is how much a member takes over.
+// Most is how much the member may hold of what it took over.
+func (o Offer) Most() int {
+	if o.grows() {
+		return max(o.Room, o.Grown)
+	}
+	return o.Room
+}
+
+func (o Offer) grows() bool { return 2*o.Held <= o.Room }
+
+// space is how much the member may take over now.
+func (o Offer) space() int { return max(0, o.Most()-o.Held) }
+
+// Gift is how much a member takes over, and how much it held already.
 type Gift struct {
 	To    ID
 	Count int
+	Held  int
 }
 
 // Able reports whether a member may take over from one that is at its limit: it works, was not on
@@ -51,29 +68,42 @@ func (r Rooms) Offers(members []Member, from ID, now time.Time) []Offer {
 			continue
 		}
 		share := m.share(now) * parts[i]
-		o := Offer{To: m.ID, share: share, Room: max(1, int(float64(r.size(m.ID, now))*share/float64(m.Weight)))}
-		offers = append(offers, o)
+		scaled := func(size int) int { return max(1, int(float64(size)*share/float64(m.Weight))) }
+		had := r.of(m.ID, now)
+		offers = append(offers, Offer{To: m.ID, share: share, Room: scaled(had.size), Grown: scaled(had.grown())})
 	}
 	return offers
 }
 
-func (r Rooms) size(of ID, now time.Time) int {
-	if had, known := r[of]; known && now.Sub(had.used) < roomFor {
-		return had.size
+func (r Rooms) of(member ID, now time.Time) room {
+	if had, known := r[member]; known && now.Sub(had.used) < roomFor {
+		return had
 	}
-	return roomFirst
+	return room{size: roomFirst}
+}
+
+// grown is the size of the room when half of what was in it is gone.
+func (r room) grown() int {
+	if !r.full {
+		return r.size
+	}
+	return min(2*r.size, roomMost)
 }
 
 // Given notes what members took over of what they were offered.
 func (r Rooms) Given(offers []Offer, gifts []Gift, now time.Time) {
 	for _, g := range gifts {
-		size := r.size(g.To, now)
 		for _, o := range offers {
-			if o.To == g.To && g.Count >= o.Room {
-				size = min(2*size, roomMost)
+			if o.To != g.To {
+				continue
 			}
+			o.Held = g.Held
+			had := r.of(g.To, now)
+			if o.grows() {
+				had.size = had.grown()
+			}
+			r[g.To] = room{had.size, g.Count >= o.space(), now}
 		}
-		r[g.To] = room{size, now}
 	}
 }
 
@@ -88,15 +118,15 @@ func Gifts(offers []Offer, waiting, keep int) []Gift {
 	var gifts []Gift
 	open := 0 // room that those after it have
 	for _, o := range offers {
-		open += o.Room
+		open += o.space()
 	}
 	for _, o := range offers {
-		open -= o.Room
+		open -= o.space()
 		part := int(math.Ceil(float64(left) * o.share / shares))
 		shares -= o.share
 		// What those after it have no room for is its own, too.
-		if n := min(o.Room, left, max(part, left-open)); n > 0 {
-			gifts = append(gifts, Gift{o.To, n})
+		if n := min(o.space(), left, max(part, left-open)); n > 0 {
+			gifts = append(gifts, Gift{o.To, n, o.Held})
 			left -= n
 		}
 	}

@@ -1,6 +1,8 @@
 package channels_test
 
 import (
+	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,8 +14,8 @@ import (
 )
 
 // TestRelief has idle members take over from one at its limit, again and again: it keeps what it
-// shall, nobody gets more than its room, nothing is left that there was room for, and rooms double
-// only after gifts that filled them.
+// shall, nobody holds more than its room, nothing is left that there was room for, and a room
+// doubles only when it was full and half of that is gone.
 func TestRelief(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -22,20 +24,34 @@ func TestRelief(t *testing.T) {
 		for i := range rapid.IntRange(1, 4).Draw(t, "others") {
 			members = append(members, channels.Member{ID: channels.ID(i + 2), Weight: rapid.IntRange(1, 100).Draw(t, "weight"), Active: true})
 		}
-		rooms, sizes := channels.Rooms{}, map[channels.ID]int{}
+		type known struct {
+			size int
+			full bool
+			at   time.Time
+		}
+		rooms, had := channels.Rooms{}, map[channels.ID]known{}
 		for range 20 {
 			offers := rooms.Offers(members, 1, now)
 			require.Len(t, offers, len(members)-1)
+			held, space := map[channels.ID]int{}, 0
 			var idle []channels.Offer
-			space := 0
 			for _, o := range offers {
-				if had, known := sizes[o.To]; known {
-					require.Equal(t, had, o.Room)
-				} else {
-					require.LessOrEqual(t, o.Room, 32, "it begins small")
+				want := had[o.To]
+				if want.size == 0 || now.Sub(want.at) >= 10*time.Second {
+					want = known{size: 32}
 				}
+				had[o.To] = want
+				require.Equal(t, want.size, o.Room)
+				if !want.full {
+					require.Equal(t, o.Room, o.Grown)
+				}
+				require.LessOrEqual(t, o.Grown, min(2*o.Room, 2_000))
 				if rapid.Bool().Draw(t, "idle") {
-					idle, space = append(idle, o), space+o.Room
+					o.Held = rapid.IntRange(0, 2*o.Room).Draw(t, "held")
+					if held[o.To] = o.Held; 2*o.Held > o.Room {
+						require.Equal(t, o.Room, o.Most(), "half of it is not gone")
+					}
+					idle, space = append(idle, o), space+max(0, o.Most()-o.Held)
 				}
 			}
 			waiting, keep := rapid.IntRange(0, 5_000).Draw(t, "waiting"), rapid.IntRange(0, 100).Draw(t, "keep")
@@ -43,35 +59,54 @@ func TestRelief(t *testing.T) {
 			for _, g := range gifts {
 				given += g.Count
 				require.NotEqual(t, channels.ID(1), g.To)
+				require.Equal(t, held[g.To], g.Held)
 			}
 			require.Equal(t, max(0, min(space, waiting-keep)), given)
 			rooms.Given(offers, gifts, now)
-			for _, o := range offers {
-				sizes[o.To] = o.Room
-				for _, g := range gifts {
-					require.False(t, g.To == o.To && g.Count > o.Room)
-					if g.To == o.To && g.Count == o.Room {
-						sizes[o.To] = min(2*o.Room, 2_000)
+			for _, g := range gifts {
+				for _, o := range idle {
+					if o.To == g.To {
+						require.LessOrEqual(t, g.Held+g.Count, o.Most())
+						had[g.To] = known{o.Most(), g.Held+g.Count == o.Most(), now}
 					}
 				}
 			}
-			now = now.Add(time.Duration(rapid.IntRange(0, 2_000).Draw(t, "ms")) * time.Millisecond)
-			for _, o := range offers { // What was not given lately is forgotten.
-				if roomOf(rooms, members, o.To, now) == 32 {
-					delete(sizes, o.To)
-				}
-			}
+			now = now.Add(time.Duration(rapid.IntRange(0, 4_000).Draw(t, "ms")) * time.Millisecond)
 		}
 	})
 }
 
-func roomOf(rooms channels.Rooms, members []channels.Member, of channels.ID, now time.Time) int {
-	for _, o := range rooms.Offers(members, 1, now) {
-		if o.To == of {
-			return o.Room
-		}
+// TestAMemberThatAnswersNothingGetsOneRoom looks again and again at members of which one finishes
+// what it takes over, and one does not.
+func TestAMemberThatAnswersNothingGetsOneRoom(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		finishes    bool
+		least, most int
+	}{"Hangs": {false, 32, 32}, "Answers": {true, 100_000, math.MaxInt}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+			members := []channels.Member{{ID: 1, Weight: 10, Active: true}, {ID: 2, Weight: 10, Active: true}}
+			rooms, held, got := channels.Rooms{}, 0, 0
+			for range 120 {
+				offers := rooms.Offers(members, 1, now)
+				if c.finishes {
+					held = 0
+				}
+				idle := slices.Clone(offers)
+				idle[0].Held = held
+				gifts := channels.Gifts(idle, 1_000_000, 10)
+				rooms.Given(offers, gifts, now)
+				for _, g := range gifts {
+					held, got = held+g.Count, got+g.Count
+				}
+				now = now.Add(250 * time.Millisecond)
+			}
+			assert.GreaterOrEqual(t, got, c.least)
+			assert.LessOrEqual(t, got, c.most)
+		})
 	}
-	return 0
 }
 
 func TestWhoMayRelieve(t *testing.T) {

@@ -74,9 +74,10 @@ type Queue interface {
 	// Relieve moves deliveries that wait for their first attempt through a channel of the
 	// organization to those members of its pool that may have them and are idle, and returns how
 	// many each got: at most what it was offered. Those that would be claimed next go, and as many
-	// as keep stay. A member for which something is due is not idle. What was tried before stays,
-	// and so does what a worker holds.
-	Relieve(ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int) ([]channels.Gift, error)
+	// as keep stay. A member for which something is due is not idle. What it took over before and a
+	// worker holds, by claims of at most lease, takes room. What was tried before stays, and so
+	// does what a worker holds. While one instance gives to a member, others give it nothing.
+	Relieve(ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration) ([]channels.Gift, error)
 	// ReportOutage records that a channel does not work on an instance, in place of what that
 	// instance recorded before. The outage of a channel that is gone is ignored, and so are
 	// Outage.Project and Name.

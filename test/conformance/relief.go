@@ -17,7 +17,7 @@ import (
 // much it took.
 func (w *world) relieve(t *testing.T, org orgs.ID, from, to channels.Channel, room, keep int) (n int) {
 	t.Helper()
-	gifts, err := w.Queue().Relieve(t.Context(), org, from.ID, []channels.Offer{{To: to.ID, Room: room}}, keep)
+	gifts, err := w.Queue().Relieve(t.Context(), org, from.ID, []channels.Offer{{To: to.ID, Room: room}}, keep, lease)
 	require.NoError(t, err)
 	for _, g := range gifts {
 		assert.Equal(t, to.ID, g.To)
@@ -58,13 +58,48 @@ func reliefCases() cases {
 			assert.Equal(t, 2, w.relieve(t, w.mine.org.ID, all[0], all[1], 2, 0))
 			assert.Zero(t, w.relieve(t, w.mine.org.ID, all[0], all[1], 2, 0), "two wait for it")
 			held := w.claim(t, all[1], "w", 2, lease)
-			assert.Equal(t, 1, w.relieve(t, w.mine.org.ID, all[0], all[1], 1, 0), "what it sends does not wait")
+			assert.Equal(t, 1, w.relieve(t, w.mine.org.ID, all[0], all[1], 3, 0), "what it sends does not wait, and takes room")
 			w.record(t, "w", deliveries.Outcome{ID: w.claim(t, all[1], "w", 1, lease)[0].ID, State: deliveries.Sent, Attempts: 1},
 				deliveries.Outcome{ID: held[0].ID, State: deliveries.Retrying, Attempts: 1, Next: time.Now().Add(time.Hour)})
-			assert.Equal(t, 1, w.relieve(t, w.mine.org.ID, all[0], all[1], 1, 0), "what it tries again later does not, either")
+			assert.Equal(t, 1, w.relieve(t, w.mine.org.ID, all[0], all[1], 2, 0), "what it tries again later does not, either")
 			w.record(t, "w", deliveries.Outcome{ID: w.claim(t, all[1], "w", 1, lease)[0].ID, State: deliveries.Sent, Attempts: 1},
 				deliveries.Outcome{ID: held[1].ID, State: deliveries.Retrying, Attempts: 1, Next: time.Now().Add(-time.Second)})
 			assert.Zero(t, w.relieve(t, w.mine.org.ID, all[0], all[1], 1, 0), "what it tries again now does")
+		},
+		"AMemberThatAnswersNothingGetsOneRoom": func(t *testing.T, w *world) {
+			w.pooled(t, 100)
+			w.waiting(t, 100)
+			all := w.pooled(t, 100, 100)
+			own := w.claim(t, all[0], "w", 10, lease)
+			for _, j := range own { // What it has not from others at their limit takes no room.
+				w.record(t, "w", deliveries.Outcome{ID: j.ID, State: deliveries.Retrying, Attempts: 1, Next: time.Now(), To: all[1].ID, Why: channels.NotWorking})
+			}
+			require.Len(t, w.claim(t, all[1], "v", 100, lease), 10)
+			rooms, now := channels.Rooms{}, time.Now()
+			members, err := w.Queue().Pool(t.Context(), w.mine.org.ID, all[0].ID)
+			require.NoError(t, err)
+			var held []deliveries.Job
+			give := func() (n int) {
+				for range 8 {
+					offers := rooms.Offers(members, all[0].ID, now)
+					gifts, err := w.Queue().Relieve(t.Context(), w.mine.org.ID, all[0].ID, offers, 0, lease)
+					require.NoError(t, err)
+					rooms.Given(offers, gifts, now)
+					for _, g := range gifts {
+						n += g.Count
+					}
+					held = append(held, w.claim(t, all[1], "v", 100, lease)...)
+					now = now.Add(4 * time.Second)
+				}
+				return n
+			}
+			got := give()
+			require.Positive(t, got)
+			require.LessOrEqual(t, got, 32)
+			for _, j := range held {
+				w.record(t, "v", deliveries.Outcome{ID: j.ID, State: deliveries.Sent, Attempts: 1})
+			}
+			assert.GreaterOrEqual(t, give(), got, "it has answered")
 		},
 		"AMemberThatMayNotHaveItGetsNone": func(t *testing.T, w *world) {
 			w.pooled(t, 100)
@@ -112,8 +147,8 @@ func reliefCases() cases {
 			}
 			assert.Equal(t, 5, took[urgent])
 			assert.InDelta(t, took[large], took[small], 1)
-			for range 3 { // Who got one less has the next turn.
-				w.relieve(t, w.mine.org.ID, all[0], all[1], 1, 0)
+			for i := range 3 { // Who got one less has the next turn.
+				assert.Equal(t, 1, w.relieve(t, w.mine.org.ID, all[0], all[1], 21+i, 0))
 				for _, j := range w.claim(t, all[1], "w", 1_000, lease) {
 					took[j.Occurrence]++
 				}
@@ -127,9 +162,9 @@ func reliefCases() cases {
 			all := w.pooled(t, 100, 100)
 			took := together(4, func(i int) (ids []deliveries.ID) {
 				owner := string(rune('a' + i))
-				for range 40 {
+				for n := range 40 {
 					if i%2 == 0 {
-						_, err := w.Queue().Relieve(t.Context(), w.mine.org.ID, all[0].ID, []channels.Offer{{To: all[1].ID, Room: 10}}, 0)
+						_, err := w.Queue().Relieve(t.Context(), w.mine.org.ID, all[0].ID, []channels.Offer{{To: all[1].ID, Room: 10 * (n + 1)}}, 0, lease)
 						assert.NoError(t, err)
 					}
 					jobs, err := w.Queue().Claim(t.Context(), all[(i+1)%2].ID, owner, 10, lease)
