@@ -54,6 +54,7 @@ type fakeQueue struct {
 	shares   map[channels.ID]map[string]*fakeShare
 	diverted []channels.Why // of calls of Divert
 	relieved int            // deliveries that others took over from one at its limit
+	keeps    []int          // what the channel with the id 1 was to keep of them
 	answered map[channels.ID]channels.Quality
 
 	noReports error             // of ReportOutage and ClearOutage

@@ -14,6 +14,7 @@ const (
 	reliefLook = 250 * time.Millisecond // after a gift, others are looked at again
 	reliefRest = 2 * time.Second        // the longest between two looks
 	reliefHold = time.Second            // what a member of a pool holds, and keeps, leaves within
+	reliefHeld = 2 * shareInterval      // what waits for a limit notes so each shareInterval, at least
 )
 
 // relieve has idle members of the pool take over what waits while the channel is at its limit,
@@ -33,7 +34,7 @@ func (s *sender) relieve(ctx context.Context) {
 		begun := s.started.Load()
 		perSecond := float64(begun-began) / max(now.Sub(looked), reliefLook).Seconds()
 		began, looked = begun, now
-		gifts, err := s.give(ctx, int(math.Ceil(perSecond*reliefHold.Seconds())), now)
+		gifts, err := s.give(ctx, perSecond, now)
 		if err != nil && ctx.Err() == nil {
 			s.worker.log.Warn("deliveries of a channel at its limit could not be given to others of its pool", "channel", int64(s.at.channel), "error", err)
 		}
@@ -50,11 +51,13 @@ func (s *sender) relieve(ctx context.Context) {
 	}
 }
 
-// give offers the others of the pool what waits, but for what the channel sends itself within a
-// moment. It returns what they took.
-func (s *sender) give(ctx context.Context, sends int, now time.Time) ([]channels.Gift, error) {
+// give offers the others of the pool what waits, but for what the channel sends within a moment, on
+// all instances together. perSecond is how many attempts this one begins. It returns what they
+// took.
+func (s *sender) give(ctx context.Context, perSecond float64, now time.Time) ([]channels.Gift, error) {
 	held := time.Unix(0, s.heldUp.Load())
-	if now.Sub(held) > reliefHold || s.resting() > 0 || s.worker.set.Paused() {
+	keep, has := s.keeps(perSecond, now)
+	if !has || now.Sub(held) > reliefHeld || s.resting() > 0 || s.worker.set.Paused() {
 		return nil, nil
 	}
 	offers := s.pool.offers(s.rooms, s.at.channel, now)
@@ -64,17 +67,31 @@ func (s *sender) give(ctx context.Context, sends int, now time.Time) ([]channels
 	defer s.worker.claiming.release(s.at)
 	asking, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
-	gifts, err := s.worker.queue.Relieve(asking, s.at.organization, s.at.channel, offers, max(sends, s.sendsSoon(now)), s.worker.set.Lease)
+	gifts, err := s.worker.queue.Relieve(asking, s.at.organization, s.at.channel, offers, keep, s.worker.set.Lease)
 	s.rooms.Given(offers, gifts, now)
 	return gifts, err
 }
 
-// sendsSoon is how many messages the channel's limits let go in a moment, at least.
-func (s *sender) sendsSoon(now time.Time) int {
-	if rate := s.mayRate(now); rate > 0 {
-		return int(math.Ceil(rate * reliefHold.Seconds()))
+// keeps is how many messages the channel keeps, because its limits let as many go in a moment: all
+// instances send what waits. It reports whether this one has a part of the limits. One without
+// knows nothing of how fast they go, and leaves giving to those that have one.
+func (s *sender) keeps(perSecond float64, now time.Time) (n int, has bool) {
+	rate := math.Ceil(s.limits.PerSecond * reliefHold.Seconds())
+	if rate > 0 && s.share.perSecond(now) <= 0 {
+		return 0, false
 	}
-	return s.targets.held(now)
+	if !s.limits.Shared {
+		return int(rate), true
+	}
+	if s.targets.places(now) == 0 {
+		return 0, false
+	}
+	all := float64(s.limits.Concurrency)
+	keep := max(all, math.Ceil(perSecond*reliefHold.Seconds()*all/float64(s.targets.held(now))))
+	if rate > 0 {
+		keep = min(keep, rate)
+	}
+	return int(keep), true
 }
 
 // isHeldUp notes that a message waits for a limit of the channel.

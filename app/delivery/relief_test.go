@@ -19,6 +19,9 @@ import (
 func (q *fakeQueue) Relieve(_ context.Context, _ orgs.ID, from channels.ID, offers []channels.Offer, keep int, _ time.Duration) ([]channels.Gift, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if from == 1 {
+		q.keeps = append(q.keeps, keep)
+	}
 	var waits []*queued
 	for _, r := range q.byChannel[from] {
 		if r.state == deliveries.Pending && r.job.Attempts == 0 {
@@ -117,6 +120,48 @@ func TestARateHoldsWhateverAnAnswerTakes(t *testing.T) {
 						assert.GreaterOrEqual(t, n, least)
 						assert.LessOrEqual(t, n, 30*rate+1)
 					}
+				})
+			})
+		})
+	}
+}
+
+// TestAMemberKeepsWhatAllInstancesSend has instances send through a member at its limit. What waits
+// is what all of them send: none gives away more of it for having a part of the limit only.
+func TestAMemberKeepsWhatAllInstancesSend(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limits channels.Settings
+		least  int
+		most   int
+	}{
+		"Rate":        {channels.Settings{channels.SettingRatePerSecond: 20}, 20, 20},
+		"SlowRate":    {channels.Settings{channels.SettingRatePerSecond: 0.6}, 1, 1},
+		"Concurrency": {channels.Settings{channels.SettingConcurrency: 2}, 30, 60}, // Each attempt makes 20 a second.
+		"OnePlace":    {channels.Settings{channels.SettingConcurrency: 1}, 15, 30},
+		"Both":        {channels.Settings{channels.SettingConcurrency: 2, channels.SettingRatePerSecond: 20}, 15, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				q, _ := between(4_000, c.limits, channels.Settings{channels.SettingRatePerSecond: 1}) // The other one is not idle.
+				d := fakeDriver{through: func(context.Context, channels.ID, deliveries.Message) error {
+					let(50 * time.Millisecond)
+					return nil
+				}}
+				set := settings()
+				set.Owner = "w2"
+				work(t, q, d, plainComposer{}, settings(), func() {
+					work(t, q, d, plainComposer{}, set, func() {
+						let(15 * time.Second)
+						q.set(func(q *fakeQueue) { q.keeps = nil })
+						let(20 * time.Second)
+						q.set(func(q *fakeQueue) {
+							assert.GreaterOrEqual(t, len(q.keeps), 9, "somebody looks each 2 seconds")
+							assert.GreaterOrEqual(t, slices.Min(q.keeps), c.least)
+							assert.LessOrEqual(t, slices.Max(q.keeps), c.most)
+						})
+					})
 				})
 			})
 		})

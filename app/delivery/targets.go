@@ -83,6 +83,13 @@ func (t *targets) held(now time.Time) int {
 	return max(t.running, t.most(now))
 }
 
+// places is how many attempts may be under way.
+func (t *targets) places(now time.Time) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.most(now)
+}
+
 // most is how many attempts may be under way. The caller holds the lock.
 func (t *targets) most(now time.Time) int {
 	if !t.until.IsZero() && !now.Before(t.until) {
