@@ -277,45 +277,62 @@ func partialsFor(ctx context.Context, tx ports.Tx, org orgs.ID, t events.Templat
 	return tx.Events().Partials(ctx, org)
 }
 
-// partialsThen returns the partials that a template uses as they were at a time, by name; of those
-// that are gone, none. It reports whether the versions of then are kept.
-func partialsThen(ctx context.Context, tx ports.Tx, org orgs.ID, t events.Template, at time.Time) (then events.Partials, kept bool, err error) {
+// PartialsThen are the partials that a template uses as they were at a time, by name; of those that
+// are gone, none.
+type PartialsThen struct {
+	All     events.Partials
+	Changed []string // names of those that were saved since
+	Guessed []string // names of those whose version of then is not kept any more: the oldest that is
+}
+
+// partialsThen returns the partials that a template uses as they were at a time.
+func partialsThen(ctx context.Context, tx ports.Tx, org orgs.ID, t events.Template, at time.Time) (then PartialsThen, err error) {
 	names, err := t.Uses()
 	if err != nil || len(names) == 0 {
-		return nil, true, err
+		return then, err
 	}
 	all, err := tx.Events().Partials(ctx, org)
 	if err != nil {
-		return nil, true, err
+		return then, err
 	}
-	kept = true
 	for seen := map[string]bool{}; len(names) > 0; names = names[1:] {
 		p, err := all.Named(names[0])
 		if err != nil || seen[p.Name] {
 			continue
 		}
 		seen[p.Name] = true
-		versions, err := tx.Events().PartialVersions(ctx, p)
+		more, err := then.add(ctx, tx, p, at)
 		if err != nil {
-			return nil, kept, err
-		}
-		i := slices.IndexFunc(versions, func(v events.PartialVersion) bool { return !v.Saved.After(at) })
-		if i < 0 {
-			i, kept = len(versions)-1, false
-		}
-		v, err := tx.Events().PartialVersion(ctx, p, versions[i].Version)
-		if err != nil {
-			return nil, kept, err
-		}
-		then = append(then, v.Partial)
-		more, err := v.Uses()
-		if err != nil {
-			return nil, kept, err
+			return then, err
 		}
 		names = append(names, more...)
 	}
-	slices.SortFunc(then, func(a, b events.Partial) int { return strings.Compare(a.Name, b.Name) })
-	return then, kept, nil
+	slices.SortFunc(then.All, func(a, b events.Partial) int { return strings.Compare(a.Name, b.Name) })
+	slices.Sort(then.Changed)
+	slices.Sort(then.Guessed)
+	return then, nil
+}
+
+// add adds a partial as it was at a time, and returns the names of those that it included.
+func (then *PartialsThen) add(ctx context.Context, tx ports.Tx, p events.Partial, at time.Time) ([]string, error) {
+	versions, err := tx.Events().PartialVersions(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(versions, func(v events.PartialVersion) bool { return !v.Saved.After(at) })
+	switch {
+	case i < 0:
+		i = len(versions) - 1
+		then.Guessed = append(then.Guessed, p.Name)
+	case i > 0:
+		then.Changed = append(then.Changed, p.Name)
+	}
+	v, err := tx.Events().PartialVersion(ctx, p, versions[i].Version)
+	if err != nil {
+		return nil, err
+	}
+	then.All = append(then.All, v.Partial)
+	return v.Uses()
 }
 
 func partialObject(o orgs.Organization, p events.Partial) string {

@@ -37,16 +37,16 @@ type SentMessage struct {
 	Template events.Version
 	Latest   int
 	// Partials are those that it uses, in the versions that the message was put together with.
-	Partials events.Partials
-	// Guessed reports that the version of then is not kept any more, of Template or of one of
-	// Partials, and this is the oldest that is.
+	Partials PartialsThen
+	// Guessed reports that the template's version of then is not kept any more, and this is the
+	// oldest that is.
 	Guessed bool
 }
 
 // Show returns a delivery of an occurrence of the application with its message: of one that is
-// over, with the template and its partials
-// as they were then, else with the one that it would be sent with now. Of the
-// recipient it knows what is recorded now. events.ErrOccurrenceNotFound, deliveries.ErrNotFound.
+// over, with the template and its partials as they were then, else with the one that it would be
+// sent with now. Of the recipient it knows what is recorded now. events.ErrOccurrenceNotFound,
+// deliveries.ErrNotFound.
 func (s *SentMessages) Show(ctx context.Context, at Path, id events.OccurrenceID, delivery deliveries.ID) (m SentMessage, err error) {
 	var in deliveries.RenderInput
 	var job deliveries.Job
@@ -87,7 +87,7 @@ func (s *SentMessages) Show(ctx context.Context, at Path, id events.OccurrenceID
 // findTemplate puts the version of the template that was there when the delivery ended into in.
 func (m *SentMessage) findTemplate(ctx context.Context, tx ports.Tx, a applications.Application, l *deliveries.RenderInput) error {
 	m.Template, m.Latest = events.Version{Template: l.Template}, l.Template.Version
-	m.Partials = l.Partials
+	m.Partials = PartialsThen{All: l.Partials}
 	if m.Delivery.Finished.IsZero() {
 		return nil
 	}
@@ -108,8 +108,8 @@ func (m *SentMessage) findTemplate(ctx context.Context, tx ports.Tx, a applicati
 	}
 	l.Template.Version, l.Template.Subject = then.Version, m.Template.Subject
 	l.Template.Text, l.Template.HTML, l.Template.Markdown = m.Template.Text, m.Template.HTML, m.Template.Markdown
-	partials, kept, err := partialsThen(ctx, tx, a.Organization, l.Template, m.Delivery.Finished)
-	m.Partials, l.Partials, m.Guessed = partials, partials, m.Guessed || !kept
+	m.Partials, err = partialsThen(ctx, tx, a.Organization, l.Template, m.Delivery.Finished)
+	l.Partials = m.Partials.All
 	return err
 }
 

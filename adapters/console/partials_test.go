@@ -1,10 +1,13 @@
 package console_test
 
 import (
+	"fmt"
 	"html"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -142,4 +145,36 @@ func TestWhoMayChangePartials(t *testing.T) {
 	require.Len(t, kept, 1)
 	assert.Empty(t, f.entries("globex"))
 	assert.Equal(t, []any{"footer", "<of acme>", 1}, []any{kept[0].Name, kept[0].Text, kept[0].Version})
+}
+
+func TestADeliveryHasThePartialsOfThen(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		f.person("acme", "ada", users.RoleMember, false)
+		f.listed("ada")
+		b := f.as(f.operator("bob", users.RoleAdministrator))
+		b.post(ofPartial, "name", "inner", "text", "inner of then").is(f.T, http.StatusSeeOther)
+		b.post(ofPartial, "name", "outer", "text", "outer: {{> inner}}").is(f.T, http.StatusSeeOther)
+		b.post(f.editor(), "subject", "s", "text", "{{> outer}}", "base", "1").is(f.T, http.StatusSeeOther)
+		id := f.happened()
+		one := fmt.Sprintf("%sd/%d/", occurrencePath(id), f.delivery(id))
+		f.fails(id)
+		assert.Contains(f, b.get(one).said(), "The template has not changed since.")
+
+		f.clock.Advance(time.Minute)
+		b.post(ofPartial+"inner/", "text", "inner of now", "base", "1").is(f.T, http.StatusSeeOther)
+		page := b.get(one)
+		assert.Contains(f, page.said(), "outer: inner of then")
+		assert.Contains(f, page.said(), "Partials that were changed since stand here as they were then: inner .")
+		assert.NotContains(f, page.said(), "has not changed since")
+		assert.Contains(f, page.body, `<a href="`+ofPartial+`inner/">`)
+
+		for n := range events.MaxVersions {
+			b.post(ofPartial+"inner/", "text", fmt.Sprintf("number %d", n), "base", strconv.Itoa(n+2)).is(f.T, http.StatusSeeOther)
+		}
+		page = b.get(one)
+		assert.Contains(f, page.said(), "stand here as in the oldest one: inner .")
+		assert.Contains(f, page.said(), "outer: number 0")
+		assert.NotContains(f, page.said(), "has not changed since")
+	})
 }
