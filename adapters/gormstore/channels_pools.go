@@ -52,7 +52,7 @@ const usedUpFor = 3 * time.Minute
 func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Member, error) {
 	rows, err := rowsOf[poolRow](t.db(ctx).Raw(`SELECT id, project_id, protocol, pool, name, weight, active, returned_at, u.used_up_at
 		FROM channels LEFT JOIN channel_usage u ON u.channel_id = id AND u.counted_at > ?
-		WHERE organization_id = ? AND pool <> '' ORDER BY id`, t.now().Add(-usedUpFor), org))
+		WHERE organization_id = ? AND pool <> '' ORDER BY id`, t.after(-usedUpFor), org))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

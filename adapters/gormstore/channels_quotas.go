@@ -61,7 +61,8 @@ func (q queue) Allow(
 }
 
 // used notes in the conditions of channels how much of their quotas is used. One is used up when an
-// instance that wanted more found nothing left: what is taken leaves first.
+// instance that wanted more found nothing left: what is taken leaves first. A mark that nobody
+// renews is told no longer.
 func (r channelRepo) used(ctx context.Context, of map[channels.ID]channels.Condition) error {
 	var ids []channels.ID
 	for id, c := range of {
@@ -72,7 +73,9 @@ func (r channelRepo) used(ctx context.Context, of map[channels.ID]channels.Condi
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := rowsOf[usageRow](r.db(ctx).Where("channel_id ?", among(r.dialect, ids)))
+	rows, err := rowsOf[usageRow](r.db(ctx).Raw(`SELECT u.channel_id, u.counted_at, u.of_day, u.of_month, m.used_up_at
+		FROM channel_usage u LEFT JOIN channel_usage m ON m.channel_id = u.channel_id AND m.counted_at > ?
+		WHERE u.channel_id ?`, r.after(-usedUpFor), among(r.dialect, ids)))
 	for _, row := range rows {
 		c := of[row.ChannelID]
 		c.Used = row.usage().On(r.now())

@@ -11,6 +11,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
@@ -34,6 +35,8 @@ func TestAQuotaOutlivesAnInstanceThatWasKilled(t *testing.T) {
 			killed := open(t, url)
 			p := newPost(t, killed)
 			other := p.pooled(t)
+			p.channel.Settings = channels.Settings{channels.SettingQuotaPerMonth: 10}
+			require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Save(ctx, p.channel) }))
 			for _, want := range []int{7, 3, 0} {
 				taken, err := killed.Queue().Allow(ctx, p.channel.ID, of, 7, channels.Allowance{})
 				require.NoError(t, err)
@@ -49,7 +52,10 @@ func TestAQuotaOutlivesAnInstanceThatWasKilled(t *testing.T) {
 				again, err := s.Queue().Allow(ctx, other.ID, of, 1, channels.Allowance{})
 				require.NoError(t, err)
 				assert.Equal(t, 1, again.Left, "each has a quota of its own")
-				return members[0].UsedUp.UTC()
+				told := toldOf(t, s, p.channel)
+				assert.Equal(t, 10, told.Used.OfMonth)
+				assert.Equal(t, members[0].UsedUp.UTC(), told.UsedUp.UTC(), "what is shown is what the pool goes by")
+				return told.UsedUp.UTC()
 			}
 			assert.Equal(t, time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC), usedUp(time.Minute), "whoever comes knows")
 			assert.Zero(t, usedUp(5*time.Minute), "a mark that nobody renews is asked for anew")
@@ -60,5 +66,47 @@ func TestAQuotaOutlivesAnInstanceThatWasKilled(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, 2, taken.Left)
 		})
+	}
+}
+
+// toldOf is what is known of a channel.
+func toldOf(t *testing.T, s *gormstore.Store, c channels.Channel) (told channels.Condition) {
+	t.Helper()
+	require.NoError(t, s.View(t.Context(), func(tx ports.Tx) error {
+		all, err := tx.Channels().Conditions(t.Context(), c.Organization, []channels.ID{c.ID})
+		told = all[c.ID]
+		return err
+	}))
+	return told
+}
+
+// TestAnInstanceThatIsAheadKnowsThatAQuotaIsUsedUp is about a clock five minutes before the
+// server's.
+func TestAnInstanceThatIsAheadKnowsThatAQuotaIsUsedUp(t *testing.T) {
+	t.Parallel()
+	url, ctx := pgtest.New(t), t.Context()
+	instance := func(ahead wrong) *gormstore.Store {
+		s, err := gormstore.Open(ctx, gormstore.Config{URL: url, AutoMigrate: true, Clock: ahead, ServerClock: true, Keys: seal.NewRing([seal.KeySize]byte{1})})
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, s.Close()) })
+		return s
+	}
+	right, ahead := instance(0), instance(wrong(5*time.Minute))
+	p, of := newPost(t, right), channels.Quota{PerMonth: 1}
+	p.pooled(t)
+	p.channel.Settings = channels.Settings{channels.SettingQuotaPerMonth: 1}
+	require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Save(ctx, p.channel) }))
+	var until time.Time
+	for range 2 {
+		taken, err := right.Queue().Allow(ctx, p.channel.ID, of, 1, channels.Allowance{})
+		require.NoError(t, err)
+		until = taken.Until.UTC()
+	}
+	members, err := ahead.Queue().Pool(ctx, p.channel.Organization, p.channel.ID)
+	require.NoError(t, err)
+	require.Len(t, members, 2)
+	assert.Equal(t, until, members[0].UsedUp.UTC())
+	if wrong(5 * time.Minute).Now().Before(until) { // The month may end within these minutes.
+		assert.Equal(t, until, toldOf(t, ahead, p.channel).UsedUp)
 	}
 }
