@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +49,16 @@ func partialsOf(ctx context.Context, tx ports.Tx, organization string) (orgs.Org
 	}
 	all, err := tx.Events().Partials(ctx, org.ID)
 	return org, all, err
+}
+
+// ShowPartial returns a partial without what uses it; events.ErrPartialNotFound.
+func (s *Templates) ShowPartial(ctx context.Context, organization, name string) (p events.Partial, err error) {
+	err = s.store.View(ctx, func(tx ports.Tx) error {
+		r, err := onePartial(ctx, tx, organization, name)
+		p = r.Partial
+		return err
+	})
+	return p, err
 }
 
 // Partial returns a partial with what uses it; events.ErrPartialNotFound.
@@ -180,7 +191,7 @@ func nothingBreaks(ctx context.Context, tx ports.Tx, p events.Partial, was, is e
 		}
 	}
 	for last := events.TemplateID(0); len(broken) < maxBroken; {
-		users, err := tx.Events().PartialUsers(ctx, p, last, checkedAtOnce)
+		users, err := tx.Events().PartialTemplates(ctx, p, last, checkedAtOnce)
 		if err != nil {
 			return err
 		}
@@ -248,11 +259,10 @@ func (s *Templates) PartialVersion(ctx context.Context, organization, name strin
 
 // onePartial finds a partial without what uses it.
 func onePartial(ctx context.Context, tx ports.Tx, organization, name string) (r PartialReport, err error) {
-	var all events.Partials
-	if r.Organization, all, err = partialsOf(ctx, tx, organization); err != nil {
+	if r.Organization, err = tx.Orgs().BySlug(ctx, organization); err != nil {
 		return r, err
 	}
-	r.Partial, err = all.Named(name)
+	r.Partial, err = tx.Events().Partial(ctx, r.Organization.ID, name)
 	return r, err
 }
 
@@ -269,12 +279,23 @@ func revisePartials(ctx context.Context, tx ports.Tx, organization string) (orgs
 	return org, all, err
 }
 
-// partialsFor returns the partials of the organization, where a template uses any.
+// partialsFor returns the partials that a template uses, itself or through others. Where one of
+// them does not exist they are all of the organization: the error tells which was meant.
 func partialsFor(ctx context.Context, tx ports.Tx, org orgs.ID, t events.Template) (events.Partials, error) {
-	if names, err := t.Uses(); err != nil || len(names) == 0 {
+	names, err := t.Uses()
+	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	return tx.Events().Partials(ctx, org)
+	used, err := tx.Events().PartialsUsed(ctx, org, names)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if _, err := used.Named(name); err != nil {
+			return tx.Events().Partials(ctx, org)
+		}
+	}
+	return used, nil
 }
 
 // PartialsThen are the partials that a template uses as they were at a time, by name; of those that
@@ -291,16 +312,18 @@ func partialsThen(ctx context.Context, tx ports.Tx, org orgs.ID, t events.Templa
 	if err != nil || len(names) == 0 {
 		return then, err
 	}
-	all, err := tx.Events().Partials(ctx, org)
-	if err != nil {
-		return then, err
-	}
 	for seen := map[string]bool{}; len(names) > 0; names = names[1:] {
-		p, err := all.Named(names[0])
-		if err != nil || seen[p.Name] {
+		if seen[names[0]] {
 			continue
 		}
-		seen[p.Name] = true
+		seen[names[0]] = true
+		p, err := tx.Events().Partial(ctx, org, names[0])
+		if errors.Is(err, events.ErrPartialNotFound) {
+			continue
+		}
+		if err != nil {
+			return then, err
+		}
 		more, err := then.add(ctx, tx, p, at)
 		if err != nil {
 			return then, err

@@ -31,6 +31,23 @@ func (r eventRepo) Partials(ctx context.Context, org orgs.ID) (events.Partials, 
 	return all(r.db(ctx).Where("organization_id = ?", org).Order("name").Limit(events.MaxPartials), partialRow.partial)
 }
 
+func (r eventRepo) Partial(ctx context.Context, org orgs.ID, name string) (events.Partial, error) {
+	row, err := one[partialRow](r.db(ctx).Where("organization_id = ? AND name = ?", org, name), events.ErrPartialNotFound)
+	return row.partial(), err
+}
+
+func (r eventRepo) PartialsUsed(ctx context.Context, org orgs.ID, names []string) (events.Partials, error) {
+	return all(r.db(ctx).Raw(`
+		WITH RECURSIVE used (id) AS (
+			SELECT id FROM partials WHERE organization_id = ? AND name ?
+			UNION
+			SELECT pp.uses_id FROM used JOIN partial_partials pp ON pp.partial_id = used.id
+		)
+		SELECT p.id, p.organization_id, p.name, p.description, p.text_body, p.html_body, p.version
+		FROM used JOIN partials p ON p.id = used.id WHERE p.organization_id = ? ORDER BY p.name`,
+		org, among(r.dialect, names), org), partialRow.partial)
+}
+
 func (r eventRepo) CreatePartial(ctx context.Context, p events.Partial, by string) (events.Partial, error) {
 	row := partialRow{OrganizationID: p.Organization, Name: p.Name, Description: p.Description, TextBody: p.Text, HTMLBody: p.HTML, Version: 1}
 	switch created, err := insert(r.db(ctx), &row); {
@@ -137,6 +154,17 @@ type partialUserRow struct {
 }
 
 func (r eventRepo) PartialUsers(ctx context.Context, p events.Partial, after events.TemplateID, limit int) ([]events.PartialUser, error) {
+	return r.partialUsers(ctx, p, after, limit, beside("template_", "t", "id", "version", "channel_id")+", "+beside("event_", "e", "id", "application_id", "slug", "name"))
+}
+
+func (r eventRepo) PartialTemplates(ctx context.Context, p events.Partial, after events.TemplateID, limit int) ([]events.PartialUser, error) {
+	return r.partialUsers(ctx, p, after, limit,
+		beside("template_", "t", "id", "version", "channel_id", "subject", "text_body", "html_body", "markdown_body")+", "+
+			beside("event_", "e", "id", "application_id", "slug", "name", "description", "active", "example", "context_schema", "priority"))
+}
+
+// partialUsers returns the templates that use a partial, with these columns of them and their events.
+func (r eventRepo) partialUsers(ctx context.Context, p events.Partial, after events.TemplateID, limit int, columns string) ([]events.PartialUser, error) {
 	return all(r.db(ctx).Raw(`
 		WITH RECURSIVE reach (id) AS (
 			SELECT id FROM partials WHERE id = ? AND organization_id = ?
@@ -147,8 +175,7 @@ func (r eventRepo) PartialUsers(ctx context.Context, p events.Partial, after eve
 			SELECT DISTINCT tp.template_id FROM reach JOIN template_partials tp ON tp.partial_id = reach.id
 			WHERE tp.template_id > ? ORDER BY 1 LIMIT ?
 		)
-		SELECT `+beside("template_", "t", "id", "version", "channel_id", "subject", "text_body", "html_body", "markdown_body")+`,
-			`+beside("event_", "e", "id", "application_id", "slug", "name", "description", "active", "example", "context_schema", "priority")+`,
+		SELECT `+columns+`,
 			pr.slug AS project, a.slug AS application, COALESCE(n.id, 0) AS notification_id, COALESCE(n.name, '') AS notification_name,
 			c.name AS channel_name, c.protocol AS channel_protocol
 		FROM found JOIN templates t ON t.id = found.id

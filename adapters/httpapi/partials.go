@@ -53,11 +53,11 @@ func (a *API) listPartials(c call) error {
 }
 
 func (a *API) showPartial(c call) error {
-	r, err := a.use.Templates.Partial(c.ctx, c.at().Organization, web.Param(c, "name"))
+	p, err := a.use.Templates.ShowPartial(c.ctx, c.at().Organization, web.Param(c, "name"))
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, showPartial(r.Partial))
+	return c.answer(http.StatusOK, showPartial(p))
 }
 
 func (a *API) putPartial(c call) error {

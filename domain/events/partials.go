@@ -140,7 +140,7 @@ type PartialVersion struct {
 // PartialUser is a template that uses a partial, itself or through others, with what it belongs to.
 type PartialUser struct {
 	Template     Template
-	Event        Event  // with its schema
+	Event        Event
 	Project      string // slug
 	Application  string // slug
 	Notification int64  // 0: the template is the event's own
@@ -162,6 +162,11 @@ func (u PartialUser) String() string {
 type PartialRepository interface {
 	// Partials returns all partials of an organization by name.
 	Partials(ctx context.Context, org orgs.ID) (Partials, error)
+	// Partial returns the partial of this name; ErrPartialNotFound.
+	Partial(ctx context.Context, org orgs.ID, name string) (Partial, error)
+	// PartialsUsed returns the partials of these names and those that they use, themselves or through
+	// others, by name.
+	PartialsUsed(ctx context.Context, org orgs.ID, names []string) (Partials, error)
 	// CreatePartial stores a new partial and returns it with its id; ErrPartialNameTaken.
 	CreatePartial(ctx context.Context, p Partial, by string) (Partial, error)
 	// SavePartial stores description and bodies as a new version and returns the partial with its
@@ -171,8 +176,10 @@ type PartialRepository interface {
 	// naming what uses it.
 	DeletePartial(ctx context.Context, p Partial) error
 	// PartialUsers returns the templates that use a partial, themselves or through others, by id,
-	// at most limit after the given one.
+	// at most limit after the given one; without bodies and schemas.
 	PartialUsers(ctx context.Context, p Partial, after TemplateID, limit int) ([]PartialUser, error)
+	// PartialTemplates is PartialUsers with bodies and schemas.
+	PartialTemplates(ctx context.Context, p Partial, after TemplateID, limit int) ([]PartialUser, error)
 	// PartialVersions returns the versions of a partial, the newest first, without their bodies.
 	PartialVersions(ctx context.Context, p Partial) ([]PartialVersion, error)
 	// PartialVersion returns one of them; ErrPartialVersionNotFound.

@@ -40,6 +40,12 @@ func partialCases() cases {
 				return look(t, w, func(tx ports.Tx) (events.Partials, error) { return tx.Events().Partials(t.Context(), org) })
 			}
 			assert.Equal(t, events.Partials{art, footer}, list(w.mine.org.ID))
+			assert.Equal(t, footer, look(t, w, func(tx ports.Tx) (events.Partial, error) {
+				return tx.Events().Partial(t.Context(), w.mine.org.ID, "footer")
+			}))
+			missing(t, w, events.ErrPartialNotFound, func(tx ports.Tx) (events.Partial, error) {
+				return tx.Events().Partial(t.Context(), w.theirs.org.ID, "art")
+			})
 			assert.Equal(t, events.Partials{theirs}, list(w.theirs.org.ID))
 			act(t, w, func(tx ports.Tx) error { return tx.Events().DeletePartial(t.Context(), art) })
 			assert.Equal(t, events.Partials{footer}, list(w.mine.org.ID))
@@ -86,7 +92,14 @@ func partialCases() cases {
 			users := func(p events.Partial, after events.TemplateID, limit int) (all []string) {
 				t.Helper()
 				for _, u := range look(t, w, func(tx ports.Tx) ([]events.PartialUser, error) {
-					return tx.Events().PartialUsers(t.Context(), p, after, limit)
+					without, err := tx.Events().PartialUsers(t.Context(), p, after, limit)
+					require.NoError(t, err)
+					found, err := tx.Events().PartialTemplates(t.Context(), p, after, limit)
+					require.Len(t, without, len(found))
+					for i, u := range without {
+						assert.Equal(t, []any{found[i].Template.ID, found[i].String(), ""}, []any{u.Template.ID, u.String(), u.Template.Text})
+					}
+					return found, err
 				}) {
 					assert.Equal(t, []any{w.mine.order.ID, w.mine.shop.Slug, w.mine.mail.Protocol}, []any{u.Event.ID, u.Project, u.Protocol})
 					all = append(all, u.String()+": "+u.Template.Text)
@@ -99,6 +112,12 @@ func partialCases() cases {
 			assert.Equal(t, []string{second}, users(footer, one.ID, 9))
 			assert.Equal(t, []string{first}, users(footer, 0, 1))
 			assert.Equal(t, []string{second}, users(shell, 0, 9))
+			used := func(org orgs.ID, names ...string) events.Partials {
+				return look(t, w, func(tx ports.Tx) (events.Partials, error) { return tx.Events().PartialsUsed(t.Context(), org, names) })
+			}
+			assert.Equal(t, events.Partials{footer, shell}, used(w.mine.org.ID, "shell", "none"))
+			assert.Equal(t, events.Partials{footer}, used(w.mine.org.ID, "footer"))
+			assert.Empty(t, used(w.theirs.org.ID, "shell"))
 			spy := footer
 			spy.Organization = w.theirs.org.ID
 			assert.Empty(t, users(spy, 0, 9))
