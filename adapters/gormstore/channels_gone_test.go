@@ -54,6 +54,13 @@ func TestWhatGoesToAMemberThatIsBeingDeleted(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, members, 1)
 			assert.Equal(t, p.channel.ID, members[0].ID)
+			p.earlier(t, other.ID)
+			members, err = q.Pool(ctx, due[0].Organization, other.ID)
+			require.NoError(t, err)
+			require.Len(t, members, 1, "what goes first is assigned to one that is gone as well")
+			assert.Equal(t, p.channel.ID, members[0].ID)
+			_, err = p.Handle().ExecContext(ctx, "DELETE FROM deliveries WHERE address_key LIKE 'earlier%'")
+			require.NoError(t, err)
 
 			// What is claimed before anybody moves it can be given to one that is there.
 			held, err := q.Claim(ctx, other.ID, "w", 1, time.Minute)
@@ -104,4 +111,17 @@ func TestOneInstanceGivesToAMemberAtATime(t *testing.T) {
 		}))
 		require.Len(t, gifts(), 1)
 	})
+}
+
+// earlier has something go before all that waits for a channel, by turns and by time, which is
+// assigned to a channel that is gone.
+func (p *post) earlier(t *testing.T, waits channels.ID) {
+	t.Helper()
+	for _, turn := range []string{"-1000", "NULL"} {
+		_, err := p.Handle().ExecContext(t.Context(), `INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, named_channel_id, protocol, address,
+				address_key, chosen, state, reason, attempts, owner, next_at, last_error, created_at, priority, project_id, turn)
+			SELECT occurrence_id, notification_id, member_id, assignment_id, channel_id, 9999, protocol, address, 'earlier`+turn+`', TRUE, state, reason, 0, '',
+				next_at - interval '1 day', '', created_at, priority, project_id, CAST(`+turn+` AS BIGINT) FROM deliveries WHERE channel_id = $1 ORDER BY id LIMIT 1`, waits)
+		require.NoError(t, err)
+	}
 }

@@ -115,7 +115,7 @@ type heirRow struct {
 func (t tx) heirOf(ctx context.Context, org orgs.ID, gone channels.ID) (heirRow, error) {
 	named := func(condition, order string) string {
 		return "SELECT named_channel_id FROM (SELECT named_channel_id FROM deliveries WHERE channel_id = @gone AND " + condition +
-			" AND named_channel_id IS NOT NULL ORDER BY channel_id, priority, " + order + " LIMIT 1) AS waiting"
+			" AND EXISTS (SELECT 1 FROM channels named WHERE named.id = deliveries.named_channel_id) ORDER BY channel_id, priority, " + order + " LIMIT 1) AS waiting"
 	}
 	heirs, err := rowsOf[heirRow](t.db(ctx).Raw("SELECT id, organization_id FROM channels WHERE id IN ("+named("turn IS NOT NULL", "project_id, turn, id")+
 		" UNION ALL "+named("turn IS NULL AND state < 3", "next_at, id")+") AND (@organization = 0 OR organization_id = @organization )"+
