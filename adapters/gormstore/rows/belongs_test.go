@@ -1,6 +1,7 @@
 package rows_test
 
 import (
+	"context"
 	"database/sql"
 	"path/filepath"
 	"slices"
@@ -56,5 +57,20 @@ func TestEveryTableBelongsSomewhere(t *testing.T) {
 			return nil
 		}), table.Name)
 		assert.LessOrEqual(t, found, 1, table.Name)
+
+		gone := &failing{Conn: db}
+		require.ErrorIs(t, r.On(gone).Part(1).Read(t.Context(), table, nil, nil), sql.ErrConnDone)
+		assert.Equal(t, 1, gone.asked, "%s is not asked for on another way", table.Name)
 	}
+}
+
+// failing is a database that answers no query.
+type failing struct {
+	rows.Conn
+	asked int
+}
+
+func (f *failing) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
+	f.asked++
+	return nil, sql.ErrConnDone
 }

@@ -110,10 +110,15 @@ func columnsOf(t ports.Table) []string {
 func (r *Rows) Read(ctx context.Context, t ports.Table, after []any, do func(row []any) error) error {
 	if r.organization != 0 {
 		statements, err := r.statements(t)
-		for _, statement := range statements {
-			err = errors.Join(err, r.read(ctx, t, statement, nil, do))
+		if err != nil {
+			return err
 		}
-		return err
+		for _, statement := range statements {
+			if err := r.read(ctx, t, statement, nil, do); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	key, parameters := make([]string, len(t.Key)), make([]string, len(after))
 	for i, k := range t.Key {
