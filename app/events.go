@@ -131,7 +131,7 @@ func (s *Events) Patch(ctx context.Context, by audit.Actor, at Path, slug string
 		if is.Channels, is.Pools, err = f.limits(ctx, tx, app, was.Pools); err != nil {
 			return is, err
 		}
-		if _, after := audit.Changed(eventState(was), eventState(is)); len(after) == 0 {
+		if _, after := audit.Changed(eventState(was), eventState(is)); len(after) == 0 && slices.Equal(is.Pools, was.Pools) {
 			return is, nil
 		}
 		return is, saveEvent(ctx, tx, by, at, was, is)

@@ -31,11 +31,11 @@ func (v eventChannelsView) Texts() []textOfChannel {
 func (v eventChannelsView) Choices() []option { return channelOptions(v.Usable) }
 
 // Pools are the pools that the event may be limited to, and those that it is limited to although no
-// channel is in them any more.
+// channel is in them any more. The form knows pools by their names.
 func (v eventChannelsView) Pools() []option {
 	options, usable := poolOptions(v.Usable), events.Pools(v.Usable)
 	for _, p := range v.Event.Pools {
-		if !slices.Contains(usable, p) {
+		if !slices.ContainsFunc(usable, func(u events.Pool) bool { return u.Name == p.Name }) {
 			options = append(options, option{p.Name, fmt.Sprintf("%s (%s)", p.Name, p.Protocol)})
 		}
 	}

@@ -3,11 +3,13 @@ package console_test
 import (
 	"html"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -84,6 +86,16 @@ func TestAnEventKeepsAPoolThatLostItsLastMember(t *testing.T) {
 	b.post(ofEvent+"order/channels/", "pools", "post").is(t, http.StatusSeeOther)
 	b.post(ofEvent+"order/", "name", "Orders").is(t, http.StatusSeeOther)
 	assert.Contains(t, b.get(ofEvent).said(), "Orders order pool post")
+	f.update(func(tx ports.Tx) error {
+		second.ID, second.Name, second.Protocol, second.Pool, second.Settings = 0, "third", channels.SMS, "post", nil
+		_, err := tx.Channels().Create(t.Context(), second)
+		return err
+	})
+	page = b.get(ofEvent+"order/channels/").is(t, http.StatusOK)
+	assert.Equal(t, 1, strings.Count(page.body, `value="post"`), "another pool of its name takes its place")
+	b.post(ofEvent+"order/channels/", "pools", "post").is(t, http.StatusSeeOther)
+	assert.Contains(t, b.get(ofEvent+"order/channels/").said(), "post (SMS: third)")
+	assert.NotContains(t, b.get(ofEvent+"order/channels/").said(), "post (EMAIL)")
 }
 
 func TestWhatIsWrongWithAnEventStandsBesideItsField(t *testing.T) {

@@ -37,7 +37,8 @@ const MaxPools = 100
 
 // PoolsNamed finds the pools of these names among those that an event may use. A name of none is a
 // fault, and so is one of pools of several protocols, unless the event had one of them already: it
-// keeps that one, even if no channel is in it any more.
+// keeps that one. It keeps one that no channel is in any more, too, unless there is another of that
+// name.
 func PoolsNamed(usable, had []Pool, named []string) ([]Pool, error) {
 	if len(named) > MaxPools {
 		return nil, fault.Field("pools", "has more than %d names", MaxPools)
@@ -46,9 +47,11 @@ func PoolsNamed(usable, had []Pool, named []string) ([]Pool, error) {
 	var found []Pool
 	for i, name := range named {
 		field := fmt.Sprintf("pools[%d]", i)
-		of := slices.DeleteFunc(slices.Clone(usable), func(p Pool) bool { return p.Name != name })
-		if i := slices.IndexFunc(had, func(p Pool) bool { return p.Name == name }); i >= 0 {
-			of = had[i : i+1]
+		unnamed := func(p Pool) bool { return p.Name != name }
+		of := slices.DeleteFunc(slices.Clone(usable), unnamed)
+		kept := slices.DeleteFunc(slices.Clone(had), unnamed)
+		if i := slices.IndexFunc(kept, func(p Pool) bool { return len(of) == 0 || slices.Contains(of, p) }); i >= 0 {
+			of = kept[i : i+1]
 		}
 		switch len(of) {
 		case 0:

@@ -31,6 +31,11 @@ func TestPoolsNamed(t *testing.T) {
 	found, err = events.PoolsNamed(usable, []events.Pool{empty}, []string{"b", "c"})
 	require.NoError(t, err, "it had that, and keeps it without a member")
 	assert.Equal(t, []events.Pool{other, empty}, found)
+	for _, had := range [][]events.Pool{{text}, {text, mail}, {mail, text}} {
+		found, err = events.PoolsNamed([]events.Pool{mail, other}, had, []string{"a"})
+		require.NoError(t, err)
+		assert.Equal(t, []events.Pool{mail}, found, "one without a member gives way to one with some")
+	}
 	_, err = events.PoolsNamed(usable, []events.Pool{{Name: "d"}}, []string{"b", "c", "", "a"})
 	var faults *fault.Error
 	require.ErrorAs(t, err, &faults)
