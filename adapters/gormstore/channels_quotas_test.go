@@ -1,6 +1,7 @@
 package gormstore_test
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 	"time"
@@ -52,7 +53,7 @@ func TestAQuotaOutlivesAnInstanceThatWasKilled(t *testing.T) {
 				again, err := s.Queue().Allow(ctx, other.ID, of, 1, channels.Allowance{})
 				require.NoError(t, err)
 				assert.Equal(t, 1, again.Left, "each has a quota of its own")
-				told := toldOf(t, s, p.channel)
+				told := toldOf(ctx, t, s, p.channel)
 				assert.Equal(t, 10, told.Used.OfMonth)
 				assert.Equal(t, members[0].UsedUp.UTC(), told.UsedUp.UTC(), "what is shown is what the pool goes by")
 				return told.UsedUp.UTC()
@@ -70,10 +71,10 @@ func TestAQuotaOutlivesAnInstanceThatWasKilled(t *testing.T) {
 }
 
 // toldOf is what is known of a channel.
-func toldOf(t *testing.T, s *gormstore.Store, c channels.Channel) (told channels.Condition) {
+func toldOf(ctx context.Context, t *testing.T, s *gormstore.Store, c channels.Channel) (told channels.Condition) {
 	t.Helper()
-	require.NoError(t, s.View(t.Context(), func(tx ports.Tx) error {
-		all, err := tx.Channels().Conditions(t.Context(), c.Organization, []channels.ID{c.ID})
+	require.NoError(t, s.View(ctx, func(tx ports.Tx) error {
+		all, err := tx.Channels().Conditions(ctx, c.Organization, []channels.ID{c.ID})
 		told = all[c.ID]
 		return err
 	}))
@@ -107,6 +108,6 @@ func TestAnInstanceThatIsAheadKnowsThatAQuotaIsUsedUp(t *testing.T) {
 	require.Len(t, members, 2)
 	assert.Equal(t, until, members[0].UsedUp.UTC())
 	if wrong(5 * time.Minute).Now().Before(until) { // The month may end within these minutes.
-		assert.Equal(t, until, toldOf(t, ahead, p.channel).UsedUp)
+		assert.Equal(t, until, toldOf(t.Context(), t, ahead, p.channel).UsedUp)
 	}
 }

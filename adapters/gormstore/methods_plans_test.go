@@ -79,7 +79,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 	session.Digest, invitation.Digest, step.Digest = operators.Digest{2}, operators.Digest{2}, operators.Digest{2}
 	all := map[reflect.Type][]any{}
 	for _, one := range []any{
-		ctx, 10, "a", true, false, now, []byte("a"), []string{"ada@example.org"},
+		ctx, 10, []int{2}, "a", true, false, now, []byte("a"), []string{"ada@example.org"},
 		quotas.Limits{quotas.Requests: 1}, quotas.Channels, quotas.Keys, quotas.Lists, quotas.Groups, quotas.Projects, quotas.Applications, quotas.Events, quotas.Imports, org, []orgs.ID{org}, orgs.Organization{ID: org, Slug: "acme"}, orgs.ProjectID(0), p.project.ID, p.project, group.ID, group,
 		users.Writes{Organization: org},
 		p.member.User.ID, p.member.User, []users.User{p.member.User}, p.member.ID, p.member, []users.Member{p.member}, []users.MemberID{p.member.ID},

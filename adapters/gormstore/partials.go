@@ -163,7 +163,8 @@ func (r eventRepo) PartialTemplates(ctx context.Context, p events.Partial, after
 			beside("event_", "e", "id", "application_id", "slug", "name", "description", "active", "example", "context_schema", "priority"))
 }
 
-// partialUsers returns the templates that use a partial, with these columns of them and their events.
+// partialUsers returns the templates that use a partial, with these columns of them and their
+// events.
 func (r eventRepo) partialUsers(ctx context.Context, p events.Partial, after events.TemplateID, limit int, columns string) ([]events.PartialUser, error) {
 	return all(r.db(ctx).Raw(`
 		WITH RECURSIVE reach (id) AS (
