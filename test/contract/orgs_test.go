@@ -64,7 +64,7 @@ func bodyFor(method, path string) any {
 		return object{"name": "new", "protocol": "EMAIL", "driver": "mailbox"}
 	case strings.HasSuffix(path, "/test/"):
 		return object{"to": "anna@example.org"}
-	case strings.HasSuffix(path, "/t/{channel}/"):
+	case strings.HasSuffix(path, "/t/{channel}/"), strings.HasSuffix(path, "/partials/{name}/"):
 		return object{"text": "new"}
 	}
 	return object{"email": "anna@example.org", "name": "new", "value": "x", "username": "anna", "assignment": 1}
