@@ -164,8 +164,8 @@ type PartialRepository interface {
 	Partials(ctx context.Context, org orgs.ID) (Partials, error)
 	// Partial returns the partial of this name; ErrPartialNotFound.
 	Partial(ctx context.Context, org orgs.ID, name string) (Partial, error)
-	// PartialsUsed returns the partials of these names and those that they use, themselves or through
-	// others, by name.
+	// PartialsUsed returns the partials of these names and those that they use, themselves or
+	// through others, by name.
 	PartialsUsed(ctx context.Context, org orgs.ID, names []string) (Partials, error)
 	// CreatePartial stores a new partial and returns it with its id; ErrPartialNameTaken.
 	CreatePartial(ctx context.Context, p Partial, by string) (Partial, error)
