@@ -87,7 +87,11 @@ func (f failing) test(t *testing.T, i *instance, s shop, outage time.Duration) {
 		assert.Equal(t, refused, failed)
 	}
 	assert.Equal(t, all(map[string]int{"sent": s.people - len(refused), "failed": len(refused)}), final)
-	assert.Zero(t, s.repeats(t, refused...), "each exactly once")
+	unanswered := 0
+	if f.project == "down" { // What it had taken last may not have been answered any more.
+		unanswered = s.concurrency
+	}
+	assert.LessOrEqual(t, s.repeats(t, refused...), unanswered, "each exactly once")
 	t.Logf("%d recipients: done %s after the trouble of %s, %d refused", s.people, time.Since(ended).Round(time.Second), ended.Sub(begun).Round(time.Second), len(refused))
 }
 
