@@ -19,14 +19,14 @@ import (
 )
 
 // start begins an attempt at a delivery. It waits until the channel's limits and the organization's
-// share of places allow one. What needs no attempt, or may have none now, is finished or parked
-// instead.
+// share of places allow one. A delivery that needs no attempt, or may have none now, is finished or
+// parked instead.
 func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, attempts *sync.WaitGroup) {
 	if reason := cmp.Or(j.Gates.Closed(), s.worker.ended(j)); reason != "" {
 		held.finish(s.closed(j, reason), nil)
 		return
 	}
-	for ctx.Err() == nil { // What is not begun when the worker stops stays held and is given back at the end.
+	for ctx.Err() == nil { // Deliveries not begun when the worker stops stay held and are released at the end.
 		now := s.worker.clock.Now()
 		if s.worker.set.Paused() {
 			held.finish(untried(j, now.Add(max(s.resting(), s.worker.set.Poll))), nil)
@@ -44,7 +44,7 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 			return
 		case mustWait:
 			if s.limits.Shared && s.targets.full(now) {
-				s.isHeldUp(now)
+				s.noteHeldUp(now)
 			}
 			if _, worth := s.awaitPlaces(ctx); !worth {
 				held.finish(untried(j, now), nil)
@@ -67,7 +67,7 @@ func (s *sender) takePlace(ctx context.Context) bool {
 	return s.takeSlot(ctx) && s.worker.attempts.acquire(ctx, s.at)
 }
 
-// attempt tries to send a delivery, and then what was parked meanwhile.
+// attempt tries to send a delivery, and then the deliveries that were parked meanwhile.
 func (s *sender) attempt(ctx context.Context, held *claims, j deliveries.Job) {
 	for {
 		held.begin(j.ID)
@@ -118,13 +118,14 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 		s.worker.attempts.release(s.at)
 		return notAsked
 	}
-	// The store was away, or slow, for so long that others may have the delivery, or the place.
+	// The store was down or slow for so long that another worker may have the delivery or the
+	// place.
 	if !held.holds(j.ID) || s.targets.tooMany(s.worker.clock.Now()) {
 		s.worker.attempts.release(s.at)
-		held.finish(untried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), nil) // Where none does, it need not wait for the end of the lease.
+		held.finish(untried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), nil) // If no other worker has it, it does not wait for the end of the lease.
 		return notAsked
 	}
-	taken, more, err := s.allowed(ctx)
+	taken, more, err := s.takeQuota(ctx)
 	if !more {
 		now := s.worker.clock.Now()
 		back := untried(j, now.Add(s.worker.set.Poll))
@@ -143,7 +144,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 		message.Traceparent = own
 	}
 	err = s.dispatch(attempting, message)
-	s.unused(taken, err)
+	s.refundQuota(taken, err)
 	if s.pool.size() > 1 {
 		s.worker.queue.Answered(s.at.channel, err != nil && deliveries.FailureOf(err).Channel, s.worker.clock.Now().Sub(began))
 	}
@@ -160,8 +161,8 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 	return answered
 }
 
-// beginSpan begins the span of an attempt: below the request that triggered it, linked to the
-// claim.
+// beginSpan begins the span of an attempt, a child of the request that triggered it and linked to
+// the claim.
 func (s *sender) beginSpan(ctx context.Context, held *claims, o events.Occurrence, j deliveries.Job) (context.Context, ports.Span) {
 	attempting, span := s.worker.set.Tracer.Begin(ctx, ports.SpanStart{Name: "send " + string(s.protocol), Kind: ports.SpanClient,
 		Parent: o.Traceparent, Links: []string{held.trace(j.ID)}})
@@ -174,7 +175,7 @@ func (s *sender) beginSpan(ctx context.Context, held *claims, o events.Occurrenc
 	return attempting, span
 }
 
-// meter tells the meter of an attempt.
+// meter reports an attempt to the meter.
 func (s *sender) meter(j deliveries.Job, o deliveries.Outcome, began time.Time) {
 	a := Attempt{Protocol: s.protocol, Became: o.State, Took: s.worker.clock.Now().Sub(began)}
 	if j.Attempts == 0 {
@@ -186,7 +187,7 @@ func (s *sender) meter(j deliveries.Job, o deliveries.Outcome, began time.Time) 
 // target is the host that a delivery goes to; empty when all go to the channel's provider.
 func (s *sender) target(j deliveries.Job) string { return deliveries.Target(s.protocol, j.Address) }
 
-// compose makes the message. Whatever goes wrong with it concerns this delivery alone.
+// compose makes the message. A failure, even a panic, concerns this delivery alone.
 func (s *sender) compose(in deliveries.RenderInput, j deliveries.Job) (m deliveries.Message, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -196,15 +197,15 @@ func (s *sender) compose(in deliveries.RenderInput, j deliveries.Job) (m deliver
 	return s.worker.composer.Compose(in, j)
 }
 
-// abandonAfter is how long after its deadline a driver is waited for.
+// abandonAfter is how long dispatch waits for a driver after its deadline.
 const abandonAfter = time.Second
 
-// errAbandoned is the failure of an attempt whose driver does not heed its deadline.
+// errAbandoned is the failure of an attempt whose driver ignores its deadline.
 var errAbandoned = deliveries.Unreachable("the attempt did not end in time").Doubtful(true)
 
 // dispatch hands a message to the provider. An attempt that has begun is not cut short when the
-// worker stops. One whose driver does not heed its deadline is left behind: it must not keep the
-// place of others for ever.
+// worker stops. An attempt whose driver ignores its deadline is abandoned, so that it does not hold
+// its place for ever.
 func (s *sender) dispatch(ctx context.Context, m deliveries.Message) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.worker.set.SendTimeout)
 	answer := make(chan error, 1)
@@ -223,7 +224,7 @@ func (s *sender) dispatch(ctx context.Context, m deliveries.Message) error {
 	}
 }
 
-// outcome reads the provider's answer: it moves the breaker and decides what becomes of the
+// outcome evaluates the provider's answer: it updates the breaker and decides the state of the
 // delivery.
 func (s *sender) outcome(j deliveries.Job, err error) deliveries.Outcome {
 	now := s.worker.clock.Now()
@@ -247,9 +248,9 @@ func (s *sender) outcome(j deliveries.Job, err error) deliveries.Outcome {
 	return out
 }
 
-// closed is the outcome of a delivery that a gate keeps back. One whose channel alone is inactive
-// goes to another one of its pool, or waits until one is back. What the inactive one may have taken
-// goes later, as when it does not work.
+// closed is the outcome of a delivery that a gate stops. If only its channel is inactive, another
+// channel of the pool takes it, or it waits until one is back. A delivery that the inactive
+// channel's provider may already have goes later, as after a failure of the channel.
 func (s *sender) closed(j deliveries.Job, reason deliveries.Reason) deliveries.Outcome {
 	if reason != deliveries.ChannelInactive {
 		return skipped(j, reason)
@@ -271,7 +272,7 @@ func (s *sender) closed(j deliveries.Job, reason deliveries.Reason) deliveries.O
 	return o
 }
 
-// judge moves the breaker. A failure that is not the channel's shows that the channel works.
+// judge updates the breaker. A failure that is not the channel's shows that the channel works.
 func (s *sender) judge(j deliveries.Job, f *deliveries.Failure, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,7 +289,7 @@ func (s *sender) judge(j deliveries.Job, f *deliveries.Failure, now time.Time) {
 	s.breaker.passed()
 }
 
-// untried gives a delivery back as it was, due at a moment.
+// untried returns a delivery unchanged, due at next.
 func untried(j deliveries.Job, next time.Time) deliveries.Outcome {
 	out := deliveries.Outcome{ID: j.ID, State: deliveries.Pending, Attempts: j.Attempts, Next: next}
 	if j.Attempts > 0 {
@@ -297,7 +298,7 @@ func untried(j deliveries.Job, next time.Time) deliveries.Outcome {
 	return out
 }
 
-// skipped is the outcome of a delivery that is not to be sent.
+// skipped is the outcome of a delivery that must not be sent.
 func skipped(j deliveries.Job, reason deliveries.Reason) deliveries.Outcome {
 	return deliveries.Outcome{ID: j.ID, State: deliveries.Skipped, Reason: reason, Attempts: j.Attempts}
 }

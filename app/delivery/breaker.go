@@ -7,21 +7,21 @@ const (
 	breakerFailures = 5 // failures of the channel in a row that open it
 	breakerFirst    = 5 * time.Second
 	breakerLongest  = time.Minute
-	breakerAsked    = time.Hour // the longest that a provider may ask for
+	breakerAsked    = time.Hour // the longest pause that a provider may ask for
 )
 
-// breaker keeps a channel quiet whose attempts keep failing. Answers about one recipient do not
-// count. After a pause one attempt is let through as a trial; when it fails too the pause doubles.
+// breaker stops a channel whose attempts keep failing. Failures of single recipients do not count.
+// After a pause one attempt is let through as a trial; if it fails too, the pause doubles.
 type breaker struct {
 	failures int
-	since    time.Time // of the first failure in the row
-	last     time.Time // of the latest
+	since    time.Time // the first failure in the row
+	last     time.Time // the latest failure in the row
 	pause    time.Duration
 	until    time.Time
-	forAll   bool // the provider asked for the rest
+	forAll   bool // the provider asked for the pause
 }
 
-// open returns until when the channel rests; zero when it does not rest.
+// open returns until when the channel rests, or zero when it does not rest.
 func (b *breaker) open(now time.Time) time.Time {
 	if now.Before(b.until) {
 		return b.until
@@ -29,14 +29,14 @@ func (b *breaker) open(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// onTrial reports whether the breaker was open, so that one attempt shall show whether the channel
+// onTrial reports whether the breaker was open, so that the next attempt shows whether the channel
 // works again.
 func (b *breaker) onTrial() bool { return b.pause > 0 }
 
-// passed notes that the channel works.
+// passed records that the channel works.
 func (b *breaker) passed() { *b = breaker{} }
 
-// failed notes a failure of the channel.
+// failed records a failure of the channel.
 func (b *breaker) failed(now time.Time) {
 	if b.failures++; b.failures == 1 {
 		b.since = now
@@ -49,7 +49,7 @@ func (b *breaker) failed(now time.Time) {
 	b.until = now.Add(b.pause)
 }
 
-// asked notes that the provider asked not to be asked for so long.
+// asked records that the provider asked for a pause.
 func (b *breaker) asked(now time.Time, pause time.Duration) {
 	b.pause = max(b.pause, breakerFirst)
 	b.forAll = true

@@ -11,8 +11,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// claims are the deliveries that a sender has claimed and not finished. Their leases are renewed as
-// long as they are held.
+// claims are the deliveries that a sender has claimed and not finished. Their leases are renewed
+// while they are held.
 type claims struct {
 	worker *Worker
 	empty  chan struct{} // receives when the last one is finished
@@ -32,18 +32,19 @@ func newClaims(w *Worker) *claims {
 	return &claims{worker: w, empty: make(chan struct{}, 1), fewer: make(chan struct{}, 1), jobs: map[deliveries.ID]claimedJob{}}
 }
 
-// claim claims deliveries and returns those that are to be sent.
+// claim claims deliveries and returns those to send.
 //
-// While the store is away leases end. So a claim may return what is held already, whose lease then
-// begins anew, and what was sent and is yet to be recorded, which must not be sent again.
+// While the store is down leases end. So a claim may return deliveries that are still held, whose
+// lease then starts again, and deliveries that were sent but not recorded yet, which must not be
+// sent again.
 //
-// A claim that has begun is not cut short when the worker stops: what it took would be held by
-// nobody until the lease ends, instead of being given back.
+// A claim that has begun is not cut short when the worker stops. Otherwise the deliveries that it
+// took would stay locked until the lease ends, instead of being released.
 func (c *claims) claim(ctx context.Context, channel channels.ID, limit int) ([]deliveries.Job, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
-	// What is known is taken before the claim, because all of it may be recorded meanwhile. What is
-	// held comes first, because it becomes what is unrecorded.
+	// Read the known deliveries before the claim, because all of them may be recorded meanwhile.
+	// Read the held ones first, because they become unrecorded ones.
 	held := c.ids()
 	known := c.worker.records.unrecorded()
 	for _, id := range held {
@@ -52,7 +53,7 @@ func (c *claims) claim(ctx context.Context, channel channels.ID, limit int) ([]d
 	until := c.worker.clock.Now().Add(c.worker.set.Lease) // Counted from before the claim: the store's lease ends no earlier.
 	ctx, span := c.worker.set.Tracer.Begin(ctx, ports.SpanStart{Name: "claim", Held: true})
 	claimed, err := c.worker.queue.Claim(ctx, channel, c.worker.set.Owner, limit, c.worker.set.Lease)
-	if err != nil || len(claimed) > 0 { // Whose it is, is nobody's: a claim takes messages of many.
+	if err != nil || len(claimed) > 0 { // The span belongs to no organization: a claim takes messages of many.
 		span.Number("tocsin.channel", int64(channel))
 		span.Number("tocsin.deliveries", int64(len(claimed)))
 		span.Release("")
@@ -68,8 +69,8 @@ func (c *claims) claim(ctx context.Context, channel channels.ID, limit int) ([]d
 	return fresh, err
 }
 
-// sort adds what was not known before the claim to the claims, and returns it as fresh. Done is
-// what was known before and is not held any more.
+// sort adds deliveries that were unknown before the claim to the claims, and returns them as fresh.
+// Done are those that were known before and are no longer held.
 func (c *claims) sort(claimed []deliveries.Job, known map[deliveries.ID]bool, until time.Time, trace string) (fresh, done []deliveries.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,11 +110,11 @@ func (c *claims) wait(ctx context.Context, notified <-chan struct{}) bool {
 	return false
 }
 
-// waitFewer waits until fewer deliveries wait for their attempt, a moment at most, or until ctx
-// ends.
+// waitFewer waits until fewer deliveries wait for their attempt, for refreshInterval at most, or
+// until ctx ends.
 func (c *claims) waitFewer(ctx context.Context) { pace.Pause(ctx, refreshInterval, c.fewer) }
 
-// begin notes that the attempt at a delivery begins.
+// begin records that the attempt at a delivery has begun.
 func (c *claims) begin(id deliveries.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +125,7 @@ func (c *claims) begin(id deliveries.ID) {
 	}
 }
 
-// waiting is how many deliveries are held whose attempt has not begun.
+// waiting returns how many held deliveries have no attempt yet.
 func (c *claims) waiting() (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +137,7 @@ func (c *claims) waiting() (n int) {
 	return n
 }
 
-// holds reports whether a delivery is still ours for as long as an attempt may take.
+// holds reports whether a delivery stays claimed for as long as an attempt may take.
 func (c *claims) holds(id deliveries.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +145,7 @@ func (c *claims) holds(id deliveries.ID) bool {
 	return c.worker.clock.Now().Add(spare).Before(c.jobs[id].until)
 }
 
-// trace is the traceparent of the claim of a delivery; empty: there is none.
+// trace returns the traceparent of the claim of a delivery, or "" if there is none.
 func (c *claims) trace(id deliveries.ID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,7 +156,7 @@ func (c *claims) trace(id deliveries.ID) string {
 // drops it.
 func (c *claims) finish(o deliveries.Outcome, at *place) {
 	c.mu.Lock()
-	c.worker.records.expect(o.ID) // It is known at every moment.
+	c.worker.records.expect(o.ID) // So it is known at every moment.
 	c.drop(o.ID)
 	c.mu.Unlock()
 	c.worker.records.record(o, at)
@@ -169,7 +170,7 @@ func (c *claims) drop(id deliveries.ID) {
 	}
 }
 
-// release gives back what was not begun.
+// release gives back the deliveries that were not begun.
 func (c *claims) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,7 +183,7 @@ func (c *claims) release() {
 
 // keep renews the leases until the returned function is called.
 func (c *claims) keep(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // What is held when the worker stops is still held.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // Held deliveries stay held when the worker stops.
 	var renewing sync.WaitGroup
 	renewing.Go(func() {
 		tick := time.NewTicker(c.worker.set.Lease / 3)
@@ -204,7 +205,7 @@ func (c *claims) keep(ctx context.Context) (stop func()) {
 	}
 }
 
-// renew renews the leases of what the store still says is ours.
+// renew renews the leases of the deliveries that the store still assigns to this worker.
 func (c *claims) renew(ctx context.Context) error {
 	until := c.worker.clock.Now().Add(c.worker.set.Lease)
 	renewed, err := c.worker.queue.Renew(ctx, c.worker.set.Owner, c.ids(), c.worker.set.Lease)

@@ -15,14 +15,13 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// How much a composer remembers. Decoded, a context takes up to thirty times the memory of its
-// text.
+// How much a composer caches. A decoded context takes up to thirty times the memory of its text.
 const (
 	keptTemplates = 1_000
 	keptContexts  = 2 << 20 // bytes of text
 )
 
-// TemplateComposer makes messages from templates (decisions 6). It remembers parsed templates and
+// TemplateComposer makes messages from templates (decisions 6). It caches parsed templates and
 // decoded contexts, because thousands of messages share them.
 type TemplateComposer struct {
 	baseURL string
@@ -31,7 +30,7 @@ type TemplateComposer struct {
 	mu       sync.Mutex
 	parsed   map[renderedKey]*templates.Template
 	contexts map[events.OccurrenceID]map[string]any
-	text     int // bytes that the contexts were decoded from
+	text     int // text bytes of the contexts
 }
 
 // renderedKey is a template with the versions of its partials.
@@ -76,7 +75,8 @@ func (c *TemplateComposer) Compose(in deliveries.RenderInput, j deliveries.Job) 
 	return m, nil
 }
 
-// Blanks names the variables that the message shows nothing for. What Compose refuses has none.
+// Blanks returns the variables for which the message shows nothing. It returns none for a job that
+// Compose refuses.
 func (c *TemplateComposer) Blanks(in deliveries.RenderInput, j deliveries.Job) []string {
 	parsed, err := c.template(in.Template, in.Partials)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *TemplateComposer) Blanks(in deliveries.RenderInput, j deliveries.Job) [
 }
 
 func (c *TemplateComposer) template(t events.Template, with events.Partials) (*templates.Template, error) {
-	if t.ID == 0 { // A draft: it comes once, with every key that is typed.
+	if t.ID == 0 { // A draft: it is composed once, and another time with every keystroke.
 		return templates.ParseWith(t.Source(), with.Bodies())
 	}
 	key := renderedKey{t, with.Versions()}
@@ -110,7 +110,7 @@ func (c *TemplateComposer) template(t events.Template, with events.Partials) (*t
 	return parsed, nil
 }
 
-// data is what a template may speak of: plain values only.
+// data returns the values that a template may use: plain values only.
 func (c *TemplateComposer) data(in deliveries.RenderInput, j deliveries.Job) (map[string]any, error) {
 	context, err := c.context(in.Occurrence)
 	if err != nil {
@@ -139,7 +139,7 @@ func (c *TemplateComposer) data(in deliveries.RenderInput, j deliveries.Job) (ma
 }
 
 func (c *TemplateComposer) context(o events.Occurrence) (map[string]any, error) {
-	if o.ID == 0 { // A dry run: there is nothing to share it with.
+	if o.ID == 0 { // A dry run: no other message shares it.
 		return decodeObject(o.Context)
 	}
 	c.mu.Lock()
@@ -160,8 +160,8 @@ func (c *TemplateComposer) context(o events.Occurrence) (map[string]any, error) 
 	return decoded, nil
 }
 
-// decodeObject reads a stored JSON object with its numbers as they were sent; nothing is an empty
-// object.
+// decodeObject reads a stored JSON object and keeps its numbers as they were sent. Empty text is an
+// empty object.
 func decodeObject(text []byte) (map[string]any, error) {
 	decoded := map[string]any{}
 	if len(text) == 0 {

@@ -22,7 +22,7 @@ import (
 
 var secret = deliveries.NewLinks([]byte("a secret of this installation"))
 
-// inputOf is what a message of occurrence 17 with a text and a context is rendered from.
+// inputOf is the input of a message of occurrence 17 with a text and a context.
 func inputOf(text, context string) deliveries.RenderInput {
 	return deliveries.RenderInput{
 		Occurrence: events.Occurrence{ID: 17, Context: events.Context(context), CorrelationID: "cid",
@@ -127,7 +127,7 @@ func TestComposer(t *testing.T) {
 		t.Parallel()
 		c := delivery.NewTemplateComposer("", secret)
 		for round := range 2 {
-			for i := range 1_100 { // more than it remembers
+			for i := range 1_100 { // more than it caches
 				l := inputOf(fmt.Sprintf("%d: {{ context.n }}", i), fmt.Sprintf(`{"n": %d}`, i))
 				l.Occurrence.ID = events.OccurrenceID(i + 1)
 				m, err := c.Compose(l, ada())
@@ -168,7 +168,7 @@ func TestComposer(t *testing.T) {
 	})
 }
 
-// TestComposerRemembersLittleOfLargeContexts runs alone, because it looks at the heap of the whole
+// TestComposerRemembersLittleOfLargeContexts runs alone, because it reads the heap of the whole
 // program.
 func TestComposerRemembersLittleOfLargeContexts(t *testing.T) { //nolint:paralleltest // For the reason given.
 	c := delivery.NewTemplateComposer("", secret)
@@ -181,7 +181,7 @@ func TestComposerRemembersLittleOfLargeContexts(t *testing.T) { //nolint:paralle
 	before := heap()
 	const most = 20
 	for id := range most {
-		in := inputOf("{{ context.n.0 }}", `{"n": [`+strings.Repeat("0,", 500_000)+`0]}`) // a megabyte, and twenty when it is decoded
+		in := inputOf("{{ context.n.0 }}", `{"n": [`+strings.Repeat("0,", 500_000)+`0]}`) // a megabyte, and twenty when decoded
 		in.Occurrence.ID = events.OccurrenceID(id + 1)
 		_, err := c.Compose(in, ada())
 		require.NoError(t, err)

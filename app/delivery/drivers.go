@@ -37,7 +37,7 @@ func (d Drivers) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	return newRedacting(opened, c.Settings, channels.Secrets(driver.Settings())), nil
 }
 
-// Find returns the driver with a name, or an error that names those that exist.
+// Find returns the driver of that name, or an error that lists the existing ones.
 func (d Drivers) Find(name string) (deliveries.Driver, error) {
 	i := slices.IndexFunc(d, func(driver deliveries.Driver) bool { return driver.Name() == name })
 	if i < 0 {

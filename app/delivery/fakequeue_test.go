@@ -22,7 +22,7 @@ type machineClock struct{}
 
 func (machineClock) Now() time.Time { return time.Now() }
 
-// fakeQueue keeps deliveries in memory, with leases as the real one has them. Most tests need one
+// fakeQueue keeps deliveries in memory, with leases like the real queue. Most tests need one
 // channel only.
 type fakeQueue struct {
 	mu         sync.Mutex
@@ -40,7 +40,7 @@ type fakeQueue struct {
 	reloads    int           // calls of Channel
 	reading    time.Duration // what Claim takes to read what it has claimed
 	added      chan struct{}
-	purged     []deliveries.Expiry // what was to go
+	purged     []deliveries.Expiry // what was to be removed
 
 	present map[string]deliveries.Presence
 	skew    time.Duration
@@ -52,13 +52,13 @@ type fakeQueue struct {
 	allows   int            // calls of Allow
 	taken    int            // of the quota
 	shares   map[channels.ID]map[string]*fakeShare
-	diverted []channels.Why // of calls of Divert
-	relieved int            // deliveries that others took over from one at its limit
-	keeps    []int          // what the channel with the id 1 was to keep of them
+	diverted []channels.Why // of the calls of Divert
+	relieved int            // deliveries that others took over from a channel at its limit
+	keeps    []int          // what channel 1 was to keep of them
 	answered map[channels.ID]channels.Quality
 
 	noReports error             // of ReportOutage and ClearOutage
-	outages   []channels.Outage // as they were reported; without an error: cleared
+	outages   []channels.Outage // as reported; without an error: cleared
 }
 
 type queued struct {
@@ -68,7 +68,7 @@ type queued struct {
 	owner   string
 	next    time.Time
 	outcome deliveries.Outcome
-	given   bool // by one at its limit
+	given   bool // by a channel at its limit
 }
 
 var _ deliveries.Queue = (*fakeQueue)(nil)
@@ -125,8 +125,8 @@ func (q *fakeQueue) Due(context.Context) ([]deliveries.Due, error) {
 	return slices.Collect(maps.Values(due)), nil
 }
 
-// Claim claims first and then reads what that is, as the real one does: when ctx ends in between,
-// it is claimed and nobody knows.
+// Claim first claims and then reads the deliveries, like the real queue: when ctx ends in between,
+// they stay claimed.
 func (q *fakeQueue) Claim(ctx context.Context, c channels.ID, owner string, limit int, lease time.Duration) ([]deliveries.Job, error) {
 	claimed, err := q.claim(c, owner, limit, lease)
 	if err == nil && q.reading > 0 {
@@ -287,7 +287,7 @@ func (q *fakeQueue) set(change func(*fakeQueue)) {
 // fakeDriver hands messages to a function.
 type fakeDriver struct {
 	dispatch func(ctx context.Context, m deliveries.Message) error
-	through  func(ctx context.Context, c channels.ID, m deliveries.Message) error // takes the place of dispatch
+	through  func(ctx context.Context, c channels.ID, m deliveries.Message) error // replaces dispatch
 	opened   func(channels.Channel)
 	refuse   error // of Open
 }
@@ -344,7 +344,7 @@ func (q *fakeQueue) Leave(_ context.Context, owner string) error {
 	return nil
 }
 
-// presence is the workers that were seen and have not left.
+// presence returns the workers that were seen and have not left.
 func (q *fakeQueue) presence() []deliveries.Presence {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -8,36 +8,36 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// Limits of reporting a channel's health. A report is no message: one that the store does not take
-// is dropped, and the next change is reported again.
+// Limits of health reports. A report that the store does not take is dropped, and the next change
+// is reported again.
 const (
 	reportTimeout = 5 * time.Second
 	reportPause   = 30 * time.Second // after a report that the store did not take
 )
 
-// health is what a sender has last reported of its channel.
+// health is what a sender last reported about its channel.
 type health struct {
-	mu       sync.Mutex // lets one report after the other into the store
+	mu       sync.Mutex // lets one report at a time into the store
 	reported report
-	silent   time.Time // nothing is reported before
+	silent   time.Time // no report before this moment
 }
 
-// report is one statement about a channel.
+// report is the state of a channel as reported to the store.
 type report struct {
 	works bool
-	until time.Time // of the rest; zero: none
+	until time.Time // the end of the rest; zero: none
 }
 
-// reset forgets what was reported, because the channel is another one now.
+// reset forgets the last report, because the channel has changed.
 func (h *health) reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.reported = report{}
 }
 
-// reportHealth records an outage in the store when the channel begins to rest or rests anew, and
-// clears it when the channel works: after a rest, and with the first message of a dispatcher,
-// because an earlier process may have left a record behind.
+// reportHealth records an outage in the store when the channel begins to rest or rests again. It
+// clears the outage when the channel works: after a rest, and with the first message of a
+// dispatcher, because an earlier process may have left a record.
 func (s *sender) reportHealth(ctx context.Context) {
 	h := &s.health
 	h.mu.Lock()

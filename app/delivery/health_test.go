@@ -59,7 +59,7 @@ func TestWorkerReportsWhichChannelsDoNotWork(t *testing.T) {
 				return deliveries.Unreachable("connection refused")
 			}}
 			work(t, q, d, plainComposer{}, settings(), func() {
-				let(17 * time.Second) // rests of 5 and 10 seconds, and a third has begun
+				let(17 * time.Second) // rests of 5 and 10 seconds; a third has begun
 				mended.Store(true)
 				let(5 * time.Minute)
 			})
@@ -88,8 +88,8 @@ func TestWorkerReportsWhichChannelsDoNotWork(t *testing.T) {
 	})
 }
 
-// TestWhatIsStoredIsForEverybody: what only those may see who look after the installation is
-// neither kept with a delivery nor reported of the channel.
+// TestWhatIsStoredIsForEverybody checks that details for operators of the installation are neither
+// stored with a delivery nor reported about the channel.
 func TestWhatIsStoredIsForEverybody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,8 +117,8 @@ func TestWhatIsStoredIsForEverybody(t *testing.T) {
 	})
 }
 
-// TestAChangeOfReachTakesEffect: the dispatcher that was opened for a channel that may reach
-// everything is not used any more when it may not.
+// TestAChangeOfReachTakesEffect checks that the dispatcher of an unrestricted channel is closed
+// when the channel becomes restricted.
 func TestAChangeOfReachTakesEffect(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

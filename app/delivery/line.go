@@ -10,19 +10,19 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// line is what a sender has claimed and not begun: the urgent first, and within a class what was
-// claimed first.
+// line is the queue of deliveries that a sender has claimed and not begun: by priority class, and
+// within a class in the order of their claims.
 type line struct {
 	mu      sync.Mutex
 	jobs    []deliveries.Job
 	closed  bool
-	added   chan struct{} // receives when there is more, or no more to come
-	removed chan struct{} // receives when one was taken
+	added   chan struct{} // receives when jobs were added or the line was closed
+	removed chan struct{} // receives when a job was taken
 }
 
 func newLine() *line { return &line{added: make(chan struct{}, 1), removed: make(chan struct{}, 1)} }
 
-// add puts jobs behind those of their class.
+// add appends jobs, each to its class.
 func (l *line) add(jobs []deliveries.Job) {
 	l.mu.Lock()
 	l.jobs = append(l.jobs, jobs...)
@@ -31,7 +31,7 @@ func (l *line) add(jobs []deliveries.Job) {
 	notify(l.added)
 }
 
-// close says that nothing more will be added.
+// close ends the line: no job is added after it.
 func (l *line) close() {
 	l.mu.Lock()
 	l.closed = true
@@ -39,8 +39,8 @@ func (l *line) close() {
 	notify(l.added)
 }
 
-// take takes the first job, and waits for one. It reports false when nothing is left and nothing
-// more will be added.
+// take returns the first job and waits for one if there is none. It reports false when the line is
+// closed and empty.
 func (l *line) take() (deliveries.Job, bool) {
 	for {
 		l.mu.Lock()
@@ -66,8 +66,8 @@ func (l *line) length() int {
 	return len(l.jobs)
 }
 
-// waitFor waits until no more than so many are left, or until something urgent is due, if the line
-// is not much longer. It reports whether that is why.
+// waitFor waits until at most most jobs are left, or until something urgent is due and the line is
+// not much longer. It reports whether the urgent job ended the wait.
 func (l *line) waitFor(ctx context.Context, most int, urgent <-chan struct{}) (hurry bool) {
 	for l.length() > most {
 		select {
@@ -83,8 +83,8 @@ func (l *line) waitFor(ctx context.Context, most int, urgent <-chan struct{}) (h
 	return false
 }
 
-// claimAhead is how long what is claimed at once should take to be begun: whatever is claimed later
-// waits behind it.
+// claimAhead is how long one claim's deliveries should take to begin: later claims wait behind
+// them.
 const claimAhead = 100 * time.Millisecond
 
 // tempo is how many attempts a sender begins in a second.
@@ -94,7 +94,7 @@ type tempo struct {
 	perSecond float64 // 0: not known yet
 }
 
-// measure is told at each claim how many attempts have begun since the last one.
+// measure records at each claim how many attempts have begun since the last one.
 func (t *tempo) measure(now time.Time, begun int) {
 	t.begun += begun
 	took := now.Sub(t.since)
@@ -110,7 +110,8 @@ func (t *tempo) measure(now time.Time, begun int) {
 	}
 }
 
-// ahead is how many attempts begin within claimAhead; most where that is not known, or is more.
+// ahead returns how many attempts begin within claimAhead, but at most most. It returns most while
+// the tempo is unknown.
 func (t *tempo) ahead(least, most int) int {
 	if t.perSecond == 0 {
 		return most

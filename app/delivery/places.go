@@ -10,30 +10,30 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// channelShare is how many times the places that its organization may still take a channel may
-// hold.
+// channelShare bounds the places of a channel: at most this multiple of what its organization may
+// still take.
 const channelShare = 3
 
-// places are a number of things that organizations share, such as messages whose outcome is not
+// places are a number of slots that organizations share, such as messages whose outcome is not
 // recorded yet.
 //
-// A part of them, spare, is for organizations that hold none: whoever comes gets one at once,
-// however long others hold theirs. Of the others an organization may take one while it holds fewer
-// than are free. So one organization alone gets half of them, and two get a third each. Within an
-// organization a channel may take a place while it holds fewer than channelShare times those that
-// the organization may still take. (These are the dynamic thresholds of Choudhury and Hahne, by
-// which network switches share their buffers.)
+// Some of them, the spare places, are for organizations that hold none: a newcomer gets one at
+// once, however long others hold theirs. Of the other places an organization may take one while it
+// holds fewer than are free. So one organization alone gets half of them, and two get a third each.
+// Within an organization a channel may take a place while it holds fewer than channelShare times
+// what the organization may still take. (These are the dynamic thresholds of Choudhury and Hahne,
+// by which network switches share their buffers.)
 type places struct {
 	limit int // how many an organization may hold
 
 	mu      sync.Mutex
-	free    int // of those that are not spare
+	free    int // of the places that are not spare
 	spare   int
 	held    map[orgs.ID]*holding
 	waiting []*waiter // in the order of their arrival
 }
 
-// spareShare is which part of the places is spare: one of so many.
+// spareShare is the fraction of the places that is spare: one in spareShare.
 const spareShare = 5
 
 // holding is what an organization holds.
@@ -43,7 +43,7 @@ type holding struct {
 	channels map[channels.ID]int
 }
 
-// place is one of the places, by who takes it.
+// place names the holder of a place.
 type place struct {
 	organization orgs.ID
 	channel      channels.ID
@@ -52,7 +52,7 @@ type place struct {
 type waiter struct {
 	place
 
-	granted chan struct{} // closed when the place is the waiter's
+	granted chan struct{} // closed when the waiter gets the place
 }
 
 func newPlaces(total int) *places {
@@ -60,7 +60,7 @@ func newPlaces(total int) *places {
 	return &places{limit: (total - spare + 1) / 2, free: total - spare, spare: spare, held: map[orgs.ID]*holding{}}
 }
 
-// taken is how many places are held.
+// taken returns how many places are held.
 func (p *places) taken() (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +70,7 @@ func (p *places) taken() (n int) {
 	return n
 }
 
-// acquire takes a place, and waits for its turn if it must. It reports false when ctx ends first.
+// acquire takes a place, and waits for one if it must. It reports false when ctx ends first.
 func (p *places) acquire(ctx context.Context, at place) bool {
 	p.mu.Lock()
 	if p.admits(at) {
@@ -92,13 +92,13 @@ func (p *places) acquire(ctx context.Context, at place) bool {
 		p.waiting = slices.Delete(p.waiting, i, i+1)
 	}
 	p.mu.Unlock()
-	if i < 0 { // It was granted in this moment.
+	if i < 0 { // It was granted just now.
 		p.release(at)
 	}
 	return false
 }
 
-// release frees a place and grants what is free now: to the organization that holds least, and
+// release frees a place and grants the free places: to the organization that holds least, and
 // within it to the channel that holds least.
 func (p *places) release(at place) {
 	p.mu.Lock()
@@ -138,7 +138,7 @@ func (p *places) admits(at place) bool {
 	return all == 0 && p.spare > 0 || all < p.free && own < channelShare*(p.limit-all)
 }
 
-// before reports whether one who waits holds less than another.
+// before reports whether a holds less than b and so goes first.
 func (p *places) before(a, b place) bool {
 	allOfA, ownOfA := p.holds(a)
 	allOfB, ownOfB := p.holds(b)

@@ -16,11 +16,11 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// underWay counts attempts.
+// underWay counts concurrent attempts.
 type underWay struct {
 	mu        sync.Mutex
 	now, most int
-	since     int // the most since it was asked
+	since     int // the most since it was last read
 }
 
 func (u *underWay) driver(took time.Duration) fakeDriver {
@@ -38,7 +38,7 @@ func (u *underWay) driver(took time.Duration) fakeDriver {
 	}}
 }
 
-// within is how many there were at once at most in the next time.
+// within returns how many attempts ran at once at most during d.
 func (u *underWay) within(d time.Duration) int {
 	u.mu.Lock()
 	u.since = 0
@@ -49,8 +49,8 @@ func (u *underWay) within(d time.Duration) int {
 	return u.since
 }
 
-// TestInstancesShareTheConcurrency has two instances come to one that sends, one be cut off from
-// the store, and one stop. Attempts take longer than a part takes to be renewed.
+// TestInstancesShareTheConcurrency has two instances join one that sends, one lose the store, and
+// one stop. Attempts take longer than the renewal of a part.
 func TestInstancesShareTheConcurrency(t *testing.T) {
 	t.Parallel()
 	for name, protocol := range map[string]channels.Protocol{"ToOneProvider": channels.EMAIL, "ToHosts": channels.WEBHOOK} {
@@ -107,7 +107,7 @@ func TestFewerPlacesThanInstances(t *testing.T) {
 	})
 }
 
-func TestConcurrencyThatIsNotSetIsEachInstancesOwn(t *testing.T) {
+func TestDefaultConcurrencyIsNotShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(600, nil)
@@ -130,7 +130,7 @@ func TestTheSharedConcurrencyChangesMeanwhile(t *testing.T) {
 			let(10 * time.Second)
 			assert.Equal(t, 16, now.within(10*time.Second))
 			change(5)
-			let(5 * time.Second) // All know, and what was under way has ended.
+			let(5 * time.Second) // All instances know, and the earlier attempts have ended.
 			assert.Equal(t, 5, now.within(10*time.Second))
 			change(40)
 			let(10 * time.Second)
@@ -140,7 +140,8 @@ func TestTheSharedConcurrencyChangesMeanwhile(t *testing.T) {
 	})
 }
 
-// TestAnInstanceThatCannotReachTheProviderKeepsNoPlace has the provider refuse one of two.
+// TestAnInstanceThatCannotReachTheProviderKeepsNoPlace has the provider refuse one of two
+// instances.
 func TestAnInstanceThatCannotReachTheProviderKeepsNoPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,8 +182,8 @@ func TestFewerPlacesThanInstancesLeaveNothingOfTheRate(t *testing.T) {
 	})
 }
 
-// unrecording is the queue as an instance sees it that cannot reach the store at times, nor record
-// what it has sent.
+// unrecording is the queue of an instance that at times cannot reach the store, nor record what it
+// has sent.
 type unrecording struct{ cutOff }
 
 func (q *unrecording) Record(ctx context.Context, owner string, outcomes []deliveries.Outcome) (int, error) {
@@ -192,9 +193,9 @@ func (q *unrecording) Record(ctx context.Context, owner string, outcomes []deliv
 	return q.Queue.Record(ctx, owner, outcomes)
 }
 
-// TestWhatHasNotBegunWhenThePlacesEndDoesNot has an instance be cut off for so long that it may
-// send nothing more before it records, while others get its places.
-func TestWhatHasNotBegunWhenThePlacesEndDoesNot(t *testing.T) {
+// TestAttemptsDoNotBeginAfterThePlacesEnd cuts an instance off for so long that it must record
+// before it sends more, while others get its places.
+func TestAttemptsDoNotBeginAfterThePlacesEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(7_000, channels.Settings{channels.SettingConcurrency: 8})
@@ -217,15 +218,15 @@ func TestWhatHasNotBegunWhenThePlacesEndDoesNot(t *testing.T) {
 	})
 }
 
-// TestAnInstanceClaimsAheadForItsOwnPlaces has three instances with 4 places each and a provider
-// that is slow.
+// TestAnInstanceClaimsAheadForItsOwnPlaces has three instances with 4 places each and a slow
+// provider.
 func TestAnInstanceClaimsAheadForItsOwnPlaces(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1_500, channels.Settings{channels.SettingConcurrency: 12})
 		var now underWay
 		crew(t, q, now.driver(5*time.Second), 3, func() {
-			let(8 * time.Minute) // What the first one claimed before the others came has left.
+			let(8 * time.Minute) // The first one's early claims have left.
 			held := map[string]int{}
 			q.set(func(q *fakeQueue) {
 				for _, r := range q.rows {

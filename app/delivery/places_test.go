@@ -23,7 +23,7 @@ type at struct {
 	channel channels.ID
 }
 
-// now takes a place if one is to be had at once.
+// now takes a place if one is free.
 func now(p delivery.Places, where at) bool {
 	ended, end := context.WithCancel(context.Background())
 	end()
@@ -72,7 +72,7 @@ func TestPlaces(t *testing.T) {
 			}
 		}
 		taken := 0
-		for now(p, at{1, channels.ID(taken)}) { // each time another channel
+		for now(p, at{1, channels.ID(taken)}) { // another channel each time
 			taken++
 		}
 		require.Equal(t, 40, taken, "all of them are free again")

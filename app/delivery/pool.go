@@ -12,11 +12,11 @@ import (
 // Limits of diverting.
 const (
 	divertPage  = 2_000
-	divertPause = time.Second // between two looks for what came meanwhile
-	divertLook  = time.Minute // the longest that what waits for others to be back is left alone
+	divertPause = time.Second // between two checks for new deliveries
+	divertLook  = time.Minute // the longest wait between two checks of deliveries that no member can take
 )
 
-// pool is the pool of a sender's channel, as the sender knows it.
+// pool is the pool of a sender's channel, as the sender last read it.
 type pool struct {
 	mu      sync.Mutex
 	members []channels.Member
@@ -28,14 +28,15 @@ func (p *pool) know(members []channels.Member) {
 	p.members = members
 }
 
-// other chooses the member that takes a delivery of a channel over; 0: no other one works.
+// other chooses the member that takes over a delivery of a channel; 0: no other member works.
 func (p *pool) other(than channels.ID, id deliveries.ID, now time.Time) channels.ID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return channels.Chosen(channels.Ranges(p.members, than, now), channels.Draw(int64(id), int64(id)))
 }
 
-// rests is how soon another member may be back, of those that are active; false: none is.
+// rests returns how soon another active member may be back. It reports false when no other member
+// is active.
 func (p *pool) rests(than channels.ID, now time.Time) (wait time.Duration, some bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,22 +49,22 @@ func (p *pool) rests(than channels.ID, now time.Time) (wait time.Duration, some 
 	return max(wait, divertPause), some
 }
 
-// offers are what the others may take over, as far as they have room.
+// offers returns what the other members may take over, within their room.
 func (p *pool) offers(rooms channels.Rooms, from channels.ID, now time.Time) []channels.Offer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return rooms.Offers(p.members, from, now)
 }
 
-// size is how many channels may take a delivery.
+// size returns how many channels may take a delivery.
 func (p *pool) size() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.members)
 }
 
-// learn reads who is in the pool, and how they are.
-func (s *sender) learn(ctx context.Context) error {
+// loadPool reads the members of the pool and their health.
+func (s *sender) loadPool(ctx context.Context) error {
 	if s.config.Pool == "" && !s.gone {
 		s.pool.know(nil)
 		return nil
@@ -75,8 +76,9 @@ func (s *sender) learn(ctx context.Context) error {
 	return err
 }
 
-// passedOn is the outcome of a delivery that was not tried, with which another member of the pool
-// takes it over at once. It stays where none works, and where its provider may have it already.
+// passedOn is the outcome of a delivery that was not tried and that another member of the pool
+// takes over at once. It stays where no other member works, and where its provider may already have
+// it.
 func (s *sender) passedOn(j deliveries.Job, o deliveries.Outcome, why channels.Why) deliveries.Outcome {
 	now := s.worker.clock.Now()
 	if to := s.pool.other(s.at.channel, j.ID, now); to != 0 && !j.Unsure {
@@ -85,9 +87,9 @@ func (s *sender) passedOn(j deliveries.Job, o deliveries.Outcome, why channels.W
 	return o
 }
 
-// failedOver is the outcome of an attempt that failed. Where that was the channel's fault, another
-// member of the pool takes the delivery over: each has it once at once, and from then on after the
-// pauses of failed attempts. A provider that may have taken it gets a second attempt first.
+// failedOver is the outcome of a failed attempt. If the channel failed, another member of the pool
+// takes the delivery over: each member gets it once at once, and after that with the pauses of
+// retries. A provider that may already have it gets a second attempt first.
 func (s *sender) failedOver(j deliveries.Job, o deliveries.Outcome, f *deliveries.Failure) deliveries.Outcome {
 	if !f.Channel {
 		return o
@@ -107,7 +109,7 @@ func (s *sender) failedOver(j deliveries.Job, o deliveries.Outcome, f *deliverie
 	return o
 }
 
-// restsBecause is why others take what waits for a channel that rests.
+// restsBecause returns why other members take the deliveries of a channel that rests.
 func (s *sender) restsBecause() channels.Why {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +119,7 @@ func (s *sender) restsBecause() channels.Why {
 	return channels.NotWorking
 }
 
-// divert has the other members of the pool take what waits for a channel that rests or is inactive.
+// divert moves the deliveries of a channel that rests or is inactive to other members of the pool.
 func (s *sender) divert(ctx context.Context) {
 	if s.config.Pool == "" && !s.gone {
 		return
@@ -148,7 +150,7 @@ func (s *sender) divert(ctx context.Context) {
 	}
 }
 
-// patience is how long the sender of a channel that rests waits before it looks again.
+// patience returns how long the sender of a channel that rests waits before it checks again.
 func (s *sender) patience() time.Duration {
 	if s.config.Pool != "" {
 		return divertPause
@@ -156,8 +158,8 @@ func (s *sender) patience() time.Duration {
 	return refreshInterval
 }
 
-// try waits for an attempt that shows whether the channel works. What comes meanwhile goes to
-// others.
+// try waits for an attempt that shows whether the channel works. New deliveries go to other members
+// meanwhile.
 func (s *sender) try(ctx context.Context, attempt *sync.WaitGroup) {
 	over := make(chan struct{})
 	go func() {

@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// pooled makes the channel with the id 1 and another one a pool and returns the other one's id.
+// pooled puts the channel with the id 1 and another one into a pool and returns the other one's id.
 func (q *fakeQueue) pooled() channels.ID {
 	q.channel.Pool, q.channel.Weight = "mail", 80
 	id := q.open(0, channels.EMAIL, nil)
@@ -28,7 +28,7 @@ func (q *fakeQueue) pooled() channels.ID {
 	return id
 }
 
-// moveTo makes a delivery wait for another channel. The caller holds mu.
+// moveTo moves a delivery to another channel. The caller holds mu.
 func (q *fakeQueue) moveTo(r *queued, c channels.ID) {
 	q.byChannel[r.channel] = slices.DeleteFunc(q.byChannel[r.channel], func(had *queued) bool { return had == r })
 	r.channel, q.byChannel[c] = c, append(q.byChannel[c], r)
@@ -89,7 +89,7 @@ func (q *fakeQueue) Divert(_ context.Context, _ orgs.ID, from channels.ID, why c
 	return moved, q.away
 }
 
-// taken is what providers took, by channel and message.
+// taken counts what providers took, by channel and message.
 type taken struct {
 	mu  sync.Mutex
 	all map[channels.ID]map[string]int
@@ -107,7 +107,7 @@ func (t *taken) take(c channels.ID, m deliveries.Message) {
 	t.all[c][m.ID]++
 }
 
-// driver takes whatever comes.
+// driver takes every message.
 func (t *taken) driver() fakeDriver {
 	return fakeDriver{through: func(_ context.Context, c channels.ID, m deliveries.Message) error {
 		t.take(c, m)
@@ -300,7 +300,7 @@ func TestWhatAnInactiveMemberMayHaveTakenGoesToOthersLater(t *testing.T) {
 	})
 }
 
-func TestWhatWaitsForAnInactiveMemberIsSkippedWhereAllAre(t *testing.T) {
+func TestDeliveriesAreSkippedWhereAllMembersAreInactive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(5, nil)
@@ -366,7 +366,7 @@ func TestATrialThatHangsHoldsUpNothingElse(t *testing.T) {
 			require.Equal(t, 50, sent.by(second))
 			now := time.Now()
 			began.Store(&now)
-			let(4 * time.Second) // The rest is over.
+			let(4 * time.Second) // The others have left.
 			q.set(func(q *fakeQueue) {
 				for range 50 {
 					q.add()

@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// TestHowAttemptsOfAPoolWentIsTold has one member fail some attempts and another one be slow.
-func TestHowAttemptsOfAPoolWentIsTold(t *testing.T) {
+// TestPoolAttemptsAreReported has one member fail some attempts and another one be slow.
+func TestPoolAttemptsAreReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(20, nil)
@@ -43,7 +43,7 @@ func TestHowAttemptsOfAPoolWentIsTold(t *testing.T) {
 	})
 }
 
-func TestOfAChannelWithoutAPoolNobodyRemembersHowAttemptsWent(t *testing.T) {
+func TestAttemptsOutsideAPoolAreNotReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(20, nil)

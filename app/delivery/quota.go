@@ -9,32 +9,32 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// quotaLook is how often the store is asked whether a quota that was used up has something left
-// again: what another instance took and gave back.
+// quotaLook is how often the store is asked whether an exhausted quota has something left again,
+// returned by another instance.
 const quotaLook = time.Minute
 
-// quota is what a sender may send of its channel's quota. It takes that from the store in portions,
-// so that an attempt costs no statement of its own.
+// quota is what a sender may send of its channel's quota. It takes portions from the store, so that
+// an attempt costs no statement of its own.
 type quota struct {
 	mu   sync.Mutex // One attempt asks, and the others wait for the answer.
 	has  channels.Allowance
-	look time.Time // nothing was left, or there was no answer: the store is asked again then
+	look time.Time // nothing was left, or the store failed: it is asked again then
 
-	failed   error // why there was no answer; nil: there was one
+	failed   error // why the store failed; nil: it answered
 	failures int   // in a row
 }
 
-// stock sees to it that something is left to send of the channel's quota, if it has one; else the
+// ensureQuota makes sure that something is left of the channel's quota, if it has one; else the
 // channel rests.
-func (s *sender) stock(ctx context.Context) error {
+func (s *sender) ensureQuota(ctx context.Context) error {
 	s.quota.mu.Lock()
 	defer s.quota.mu.Unlock()
 	return s.refill(ctx)
 }
 
-// allowed takes one attempt of the channel's quota, if it has one, and returns of when it is. It
-// reports false when none is left.
-func (s *sender) allowed(ctx context.Context) (taken time.Time, more bool, err error) {
+// takeQuota takes one attempt from the channel's quota, if it has one, and returns the day that it
+// counts for. It reports false when none is left.
+func (s *sender) takeQuota(ctx context.Context) (taken time.Time, more bool, err error) {
 	if s.limits.Quota.None() {
 		return taken, true, nil
 	}
@@ -47,9 +47,8 @@ func (s *sender) allowed(ctx context.Context) (taken time.Time, more bool, err e
 	return s.quota.has.Taken, true, nil
 }
 
-// unused takes an attempt back that the provider knows nothing of, because the channel did not
-// work.
-func (s *sender) unused(taken time.Time, err error) {
+// refundQuota returns an attempt that never reached the provider, because the channel failed.
+func (s *sender) refundQuota(taken time.Time, err error) {
 	if err == nil || s.limits.Quota.None() {
 		return
 	}
@@ -68,8 +67,8 @@ func (s *sender) unused(taken time.Time, err error) {
 	q.has.Left++
 }
 
-// refill takes another portion where none is left, or what is left is of a day that is over. Where
-// there is no answer, nobody knows what was taken and given back: that is forgotten, and the pauses
+// refill takes another portion when none is left or when the day of the last one is over. When the
+// store fails it is unknown what was taken and returned: the portion is forgotten, and the pauses
 // between such calls double. The caller holds the quota's lock.
 func (s *sender) refill(ctx context.Context) error {
 	q, now := &s.quota, s.worker.clock.Now()
@@ -80,7 +79,7 @@ func (s *sender) refill(ctx context.Context) error {
 	if q.failed != nil && now.Before(q.look) {
 		return q.failed
 	}
-	// What was taken is kept even when the worker stops meanwhile: it is given back at the end.
+	// The portion is kept even when the worker stops meanwhile: the rest is returned at the end.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
 	has, err := s.worker.queue.Allow(ctx, s.at.channel, s.limits.Quota, s.limits.Quota.Portion(), q.has)
@@ -105,7 +104,7 @@ func (s *sender) refill(ctx context.Context) error {
 	return nil
 }
 
-// renewQuota has the store asked anew: the quota may be another one.
+// renewQuota asks the store again, because the quota may have changed.
 func (s *sender) renewQuota(ctx context.Context) {
 	if s.limits.Quota.None() {
 		s.returnQuota(ctx)
@@ -118,8 +117,8 @@ func (s *sender) renewQuota(ctx context.Context) {
 	s.mu.Unlock()
 }
 
-// returnQuota gives back what is left, because the sender ends or the quota is gone. Whether it was
-// used up is forgotten in the store: nobody else may look at it again.
+// returnQuota returns what is left, because the sender ends or the quota was removed. It also
+// clears the mark that the quota is exhausted: no other sender may check it again.
 func (s *sender) returnQuota(ctx context.Context) {
 	s.quota.mu.Lock()
 	defer s.quota.mu.Unlock()

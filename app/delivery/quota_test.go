@@ -37,7 +37,7 @@ func (q *fakeQueue) Allow(_ context.Context, _ channels.ID, of channels.Quota, w
 	return a, nil
 }
 
-// crew runs instances that send through one queue until the test's function returns.
+// crew runs n instances that send through one queue until then returns.
 func crew(t *testing.T, q *fakeQueue, d fakeDriver, n int, then func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -159,8 +159,8 @@ func TestAQuota(t *testing.T) {
 	})
 }
 
-// TestWhatWaitedForAQuotaIsTriedAgain has a message wait for the next day for longer than it is
-// tried, and fail then for now.
+// TestWhatWaitedForAQuotaIsTriedAgain has a message wait for the next day longer than the retry
+// window, and then fail temporarily.
 func TestWhatWaitedForAQuotaIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestAQuotaIsNotUsedByWhatNeverLeft(t *testing.T) {
 	})
 }
 
-// TestAQuotaWhoseAnswersAreLost has the store count what it is asked for, and nobody hear of it.
+// TestAQuotaWhoseAnswersAreLost has the store take portions whose answers are lost.
 func TestAQuotaWhoseAnswersAreLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestAQuotaWhoseAnswersAreLost(t *testing.T) {
 	})
 }
 
-// TestAQuotaThatIsGivenBackWithoutAnAnswer is given back once.
+// TestAQuotaThatIsGivenBackWithoutAnAnswer checks that the quota is returned once.
 func TestAQuotaThatIsGivenBackWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -274,7 +274,7 @@ func TestAQuotaThatIsGoneIsNotUsedUpAnyMore(t *testing.T) {
 			let(5 * time.Second)
 			q.set(func(q *fakeQueue) {
 				assert.NotZero(t, q.usedUp)
-				q.channel.Settings = nil // An instance with the old settings has noted it meanwhile.
+				q.channel.Settings = nil // Meanwhile an instance with the old settings has recorded it.
 			})
 			let(2 * time.Minute)
 			q.set(func(q *fakeQueue) { assert.Zero(t, q.usedUp) })

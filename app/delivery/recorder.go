@@ -19,19 +19,19 @@ import (
 const (
 	recordPage    = 500                    // outcomes in one unit of work
 	recordPause   = 250 * time.Millisecond // after a failure of the store
-	recordReport  = 10 * time.Second       // between two lines about a store that stays away
+	recordReport  = 10 * time.Second       // between two log lines about a store that stays down
 	storePatience = 30 * time.Second       // with one call of the store
 )
 
-// recorder records outcomes in sets: while one set is being written, the next one gathers. A
-// message may only be handed to a provider with a place, which the recorder frees once the outcome
-// is stored. So the places bound what a crash can repeat.
+// recorder records outcomes in sets: while one set is written, the next one gathers. A message may
+// only be handed to a provider with a place, which the recorder frees once the outcome is stored.
+// So the places bound how many messages a crash can repeat.
 type recorder struct {
 	queue    deliveries.Queue
 	owner    string
 	clock    ports.Clock
 	log      *slog.Logger
-	reopened func() // called when a delivery is open again, due now or later
+	reopened func() // called when a delivery is due again, now or later
 	attempts *places
 	watchdog *watchdog.Watchdog
 	meter    Meter
@@ -39,11 +39,11 @@ type recorder struct {
 	outcomes chan pendingOutcome
 	grace    time.Duration // after the worker stopped
 	giveUp   atomic.Pointer[time.Time]
-	reported time.Time // the last line about a store that is away
-	lost     int       // outcomes of messages that were handed over and could not be recorded
+	reported time.Time // the last log line about a store that is down
+	lost     int       // outcomes of handed-over messages that could not be recorded
 
 	mu       sync.Mutex
-	expected map[deliveries.ID]bool // those whose outcome is not stored yet
+	expected map[deliveries.ID]bool // deliveries whose outcome is not stored yet
 }
 
 // pendingOutcome is an outcome on its way into the store.
@@ -57,7 +57,7 @@ func newRecorder(q deliveries.Queue, set Settings, attempts *places, clock ports
 		outcomes: make(chan pendingOutcome, recordPage), expected: map[deliveries.ID]bool{}}
 }
 
-// record takes an outcome over, and the place of its attempt if there was one.
+// record accepts an outcome, with the place of its attempt if there was one.
 func (r *recorder) record(o deliveries.Outcome, at *place) {
 	r.expect(o.ID)
 	r.outcomes <- pendingOutcome{Outcome: o, place: at}
@@ -70,14 +70,14 @@ func (r *recorder) expect(id deliveries.ID) {
 	r.expected[id] = true
 }
 
-// unrecorded are the deliveries whose outcome is not stored yet.
+// unrecorded returns the deliveries whose outcome is not stored yet.
 func (r *recorder) unrecorded() map[deliveries.ID]bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.expected)
 }
 
-// settled notes that outcomes are stored, or lost.
+// settled removes outcomes that were stored or lost from the expected ones.
 func (r *recorder) settled(page []deliveries.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,8 +89,8 @@ func (r *recorder) settled(page []deliveries.Outcome) {
 // close says that no outcome follows.
 func (r *recorder) close() { close(r.outcomes) }
 
-// run records outcomes until close. When ctx has ended, it waits for a store that is away as long
-// as attempts may take and for Settings.Grace, and no longer.
+// run records outcomes until close. After ctx has ended it waits for a store that is down for as
+// long as attempts may take plus Settings.Grace, and no longer.
 func (r *recorder) run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() {
 		giveUp := r.clock.Now().Add(r.grace)
@@ -139,8 +139,8 @@ func (r *recorder) run(ctx context.Context) {
 	}
 }
 
-// store records a set and does not give up while the worker runs: to forget that a message was sent
-// is to send it twice. It reports whether the set is recorded.
+// store records a set and does not give up while the worker runs, because a forgotten message is
+// sent twice. It reports whether the set is recorded.
 func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) bool {
 	for !r.over() {
 		r.turns.Turn()
@@ -161,7 +161,7 @@ func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) bool {
 	return false
 }
 
-// over reports whether the worker has stopped and waited for the store long enough.
+// over reports whether the worker has stopped and has waited for the store long enough.
 func (r *recorder) over() bool {
 	giveUp := r.giveUp.Load()
 	return giveUp != nil && !r.clock.Now().Before(*giveUp)

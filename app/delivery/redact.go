@@ -10,16 +10,16 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// redacting is a dispatcher whose failures do not repeat the secrets of its channel. Whoever may
-// look at deliveries sees what a provider answers, and some providers quote the request that they
-// refuse.
+// redacting is a dispatcher whose failures do not repeat the secrets of its channel. Members who
+// may see deliveries also see the provider's answers, and some providers quote the request that
+// they refuse.
 type redacting struct {
 	deliveries.Dispatcher
 
 	secrets deliveries.Mask
 }
 
-// newRedacting redacts these settings of a channel in the failures of d.
+// newRedacting returns a dispatcher that redacts these settings in the failures of d.
 func newRedacting(d deliveries.Dispatcher, s channels.Settings, secret []string) redacting {
 	var texts []string
 	for _, name := range secret {
@@ -28,7 +28,7 @@ func newRedacting(d deliveries.Dispatcher, s channels.Settings, secret []string)
 	return redacting{Dispatcher: d, secrets: deliveries.NewMask("***", texts...)}
 }
 
-// Dispatch hands the message over. A driver that panics has failed.
+// Dispatch hands the message over. A panic of the driver is a failure.
 func (r redacting) Dispatch(ctx context.Context, m deliveries.Message) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -52,7 +52,7 @@ func (r redacting) redact(err error) error {
 	return &redacted
 }
 
-// clean is an error without the secrets; the same one where there are none in it.
+// clean returns the error without the secrets; the same error if it contains none.
 func (r redacting) clean(err error) error {
 	text := err.Error()
 	if clean := r.secrets.Hide(text); clean != text {

@@ -11,14 +11,14 @@ import (
 
 // Limits of relief.
 const (
-	reliefLook = 250 * time.Millisecond // after a gift, others are looked at again
-	reliefRest = 2 * time.Second        // the longest between two looks
-	reliefHold = time.Second            // what a member of a pool holds, and keeps, leaves within
-	reliefHeld = 2 * shareInterval      // what waits for a limit notes so each shareInterval, at least
+	reliefLook = 250 * time.Millisecond // after a gift, until the next check
+	reliefRest = 2 * time.Second        // the longest pause between two checks
+	reliefHold = time.Second            // what a member of a pool keeps leaves within this time
+	reliefHeld = 2 * shareInterval      // a message that waits for a limit records it this often, at least
 )
 
-// relieve has idle members of the pool take over what waits while the channel is at its limit,
-// until ctx ends.
+// relieve lets idle members of the pool take over deliveries that wait while the channel is at its
+// limit, until ctx ends.
 func (s *sender) relieve(ctx context.Context) {
 	if s.limits.PerSecond <= 0 && !s.limits.Shared {
 		return
@@ -51,9 +51,9 @@ func (s *sender) relieve(ctx context.Context) {
 	}
 }
 
-// give offers the others of the pool what waits, but for what the channel sends within a moment, on
-// all instances together. perSecond is how many attempts this one begins. It returns what they
-// took.
+// give offers waiting deliveries to the other members, except those that the channel itself sends
+// within reliefHold, on all instances together. perSecond is how many attempts this instance
+// begins. It returns what the members took.
 func (s *sender) give(ctx context.Context, perSecond float64, now time.Time) ([]channels.Gift, error) {
 	held := time.Unix(0, s.heldUp.Load())
 	keep, has := s.keeps(perSecond, now)
@@ -72,9 +72,9 @@ func (s *sender) give(ctx context.Context, perSecond float64, now time.Time) ([]
 	return gifts, err
 }
 
-// keeps is how many messages the channel keeps, because its limits let as many go in a moment: all
-// instances send what waits. It reports whether this one has a part of the limits. One without
-// knows nothing of how fast they go, and leaves giving to those that have one.
+// keeps returns how many messages the channel keeps because its limits let them go soon, counted
+// over all instances. It reports whether this instance has a part of the limits. An instance
+// without one does not know the rate and leaves giving to the others.
 func (s *sender) keeps(perSecond float64, now time.Time) (n int, has bool) {
 	rate := math.Ceil(s.limits.PerSecond * reliefHold.Seconds())
 	if rate > 0 && s.share.perSecond(now) <= 0 {
@@ -94,5 +94,5 @@ func (s *sender) keeps(perSecond float64, now time.Time) (n int, has bool) {
 	return int(keep), true
 }
 
-// isHeldUp notes that a message waits for a limit of the channel.
-func (s *sender) isHeldUp(now time.Time) { s.heldUp.Store(now.UnixNano()) }
+// noteHeldUp records that a message waits for a limit of the channel.
+func (s *sender) noteHeldUp(now time.Time) { s.heldUp.Store(now.UnixNano()) }

@@ -50,8 +50,8 @@ func (q *fakeQueue) Relieve(_ context.Context, _ orgs.ID, from channels.ID, offe
 	return gifts, q.away
 }
 
-// between makes the channel with the id 1 and another one a pool in which n deliveries wait, half
-// of them for each.
+// between puts the channel with the id 1 and another one into a pool in which n deliveries wait,
+// half of them for each.
 func between(n int, limits, others channels.Settings) (q *fakeQueue, second channels.ID) {
 	q = newFakeQueue(n/2, limits)
 	second = q.pooled()
@@ -79,7 +79,7 @@ func TestOthersTakeOverWhatWaitsForALimit(t *testing.T) {
 				var sent taken
 				d := fakeDriver{through: func(_ context.Context, c channels.ID, m deliveries.Message) error {
 					if c == 1 {
-						let(50 * time.Millisecond) // One at once makes 20 a second.
+						let(50 * time.Millisecond) // One attempt at a time makes 20 a second.
 					}
 					sent.take(c, m)
 					return nil
@@ -94,8 +94,8 @@ func TestOthersTakeOverWhatWaitsForALimit(t *testing.T) {
 	}
 }
 
-// TestARateHoldsWhateverAnAnswerTakes has members of a pool with a rate whose provider takes its
-// time: attempts under way do not use up what may be held.
+// TestARateHoldsWhateverAnAnswerTakes has members of a pool with a rate limit and a slow provider:
+// attempts under way do not use up the room for claims.
 func TestARateHoldsWhateverAnAnswerTakes(t *testing.T) {
 	t.Parallel()
 	for rate, least := range map[int]int{20: 560, 1: 28} {
@@ -126,8 +126,8 @@ func TestARateHoldsWhateverAnAnswerTakes(t *testing.T) {
 	}
 }
 
-// TestAMemberKeepsWhatAllInstancesSend has instances send through a member at its limit. What waits
-// is what all of them send: none gives away more of it for having a part of the limit only.
+// TestAMemberKeepsWhatAllInstancesSend has several instances send through a member at its limit.
+// Each keeps what all of them send: none gives away more because it has only a part of the limit.
 func TestAMemberKeepsWhatAllInstancesSend(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -212,7 +212,7 @@ func TestNothingIsTakenOver(t *testing.T) {
 }
 
 // TestWhatWaitsForAMemberThatIsGoneGoesToOthers has deliveries wait for a channel that was deleted
-// when they came to it.
+// after they were assigned to it.
 func TestWhatWaitsForAMemberThatIsGoneGoesToOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

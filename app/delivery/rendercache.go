@@ -10,19 +10,19 @@ import (
 )
 
 // renderCache keeps what many deliveries of a sender share, so that it is read once: occurrences,
-// which are read for a whole claim at once and never change, and the rest of what a message is
-// rendered from, which is trusted until clear. It is safe for concurrent use.
+// which are read for a whole claim at once and never change, and the other inputs of a message,
+// which are trusted until clear. It is safe for concurrent use.
 type renderCache struct {
 	queue deliveries.Queue
 
 	mu          sync.Mutex
 	occurrences map[events.OccurrenceID]events.Occurrence
-	contexts    int // bytes of theirs, at most deliveries.ClaimBytes
+	contexts    int // their bytes, at most deliveries.ClaimBytes
 	inputs      map[inputKey]deliveries.RenderInput
-	templates   int // bytes of theirs, at most maxCachedTemplates
+	templates   int // their bytes, at most maxCachedTemplates
 }
 
-// maxCachedTemplates bounds the templates of a render cache.
+// maxCachedTemplates bounds the bytes of the templates in a render cache.
 const maxCachedTemplates = 2 << 20
 
 type inputKey struct {
@@ -35,8 +35,8 @@ func newRenderCache(q deliveries.Queue) *renderCache {
 	return &renderCache{queue: q, occurrences: map[events.OccurrenceID]events.Occurrence{}, inputs: map[inputKey]deliveries.RenderInput{}}
 }
 
-// prefetch reads the occurrences of claimed jobs that are not known yet. After an error get reads
-// what is missing.
+// prefetch reads the occurrences of claimed jobs that are not cached yet. After an error get reads
+// the missing ones.
 func (c *renderCache) prefetch(ctx context.Context, jobs []deliveries.Job) error {
 	var wanted []events.OccurrenceID
 	c.mu.Lock()
@@ -61,7 +61,7 @@ func (c *renderCache) prefetch(ctx context.Context, jobs []deliveries.Job) error
 	return nil
 }
 
-// keep adds occurrences. It drops all others when there would be too many bytes.
+// keep adds occurrences. It drops all others when they would exceed the bytes.
 func (c *renderCache) keep(found ...events.Occurrence) {
 	size := 0
 	for _, o := range found {
@@ -77,8 +77,8 @@ func (c *renderCache) keep(found ...events.Occurrence) {
 	c.contexts += size
 }
 
-// get returns what a job's message is rendered from. Callers that ask for the same at once wait
-// until one of them has read it.
+// get returns the inputs of a job's message. Concurrent callers that ask for the same inputs wait
+// until one of them has read them.
 func (c *renderCache) get(ctx context.Context, j deliveries.Job) (deliveries.RenderInput, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +115,7 @@ func (c *renderCache) get(ctx context.Context, j deliveries.Job) (deliveries.Ren
 	return in, nil
 }
 
-// clear makes everything be read anew that may have changed.
+// clear drops everything that may have changed, so that it is read again.
 func (c *renderCache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

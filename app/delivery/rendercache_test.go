@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// library is a queue of which only what the render cache reads is there.
+// library is a queue with only the methods that the render cache calls.
 type library struct {
 	deliveries.Queue
 	context string

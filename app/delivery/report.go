@@ -7,22 +7,21 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// Of the deliveries of one channel that fail for good so many are logged one by one in so long; the
-// others are counted.
+// For each channel so many failed deliveries are logged one by one in each window; the others are
+// counted.
 const (
 	failuresLogged = 10
 	failuresWindow = time.Minute
 )
 
-// sampler lets the first few of many pass in each window of time.
+// sampler lets the first few events pass in each window of time.
 type sampler struct {
 	begun  time.Time
 	passed int
 	held   int
 }
 
-// pass reports whether the next one may pass, and how many were held back since the last one that
-// did.
+// pass reports whether the event may pass, and how many were held back since the last one that did.
 func (s *sampler) pass(now time.Time) (pass bool, held int) {
 	if now.Sub(s.begun) >= failuresWindow {
 		s.begun, s.passed = now, 0
@@ -36,7 +35,7 @@ func (s *sampler) pass(now time.Time) (pass bool, held int) {
 	return true, held
 }
 
-// logFailed logs a delivery that has failed for good, unless there are many. A log holds no
+// logFailed logs a delivery that has failed for good, unless there are many. The log contains no
 // addresses.
 func (s *sender) logFailed(of events.Occurrence, j deliveries.Job, m deliveries.Message, o deliveries.Outcome) {
 	if o.State != deliveries.Failed {
@@ -61,7 +60,7 @@ func (s *sender) logFailed(of events.Occurrence, j deliveries.Job, m deliveries.
 	s.worker.log.Warn("a delivery has failed", attributes...)
 }
 
-// logUnlogged logs how many deliveries have failed that were not logged, when the sender ends.
+// logUnlogged logs how many failed deliveries were not logged, when the sender ends.
 func (s *sender) logUnlogged() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +70,7 @@ func (s *sender) logUnlogged() {
 	}
 }
 
-// logRest logs that a channel begins to rest, or works again. before is its breaker before the
+// logRest logs that a channel begins to rest, or works again. before is the breaker before the
 // latest attempt. The caller holds the lock.
 func (s *sender) logRest(before breaker) {
 	switch now := s.breaker; {
@@ -83,7 +82,7 @@ func (s *sender) logRest(before breaker) {
 	}
 }
 
-// withoutAddress is a text in which the recipient's address is masked.
+// withoutAddress returns the text with the recipient's address masked.
 func withoutAddress(j deliveries.Job, text string) string {
 	return deliveries.NewMask("***", j.Address).Hide(text)
 }

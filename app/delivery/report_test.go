@@ -17,7 +17,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// lines are those of a log with this message.
+// lines returns the log lines with this message.
 func lines(log []map[string]any, message string) (found []map[string]any) {
 	for _, l := range log {
 		if l["msg"] == message {
@@ -69,7 +69,7 @@ func TestDeliveriesThatFailForGoodAreLogged(t *testing.T) {
 	})
 }
 
-// TestWhatIsTriedAgainIsNotLogged: it may still be sent.
+// TestWhatIsTriedAgainIsNotLogged checks that a delivery which may still be sent is not logged.
 func TestWhatIsTriedAgainIsNotLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestAChannelThatRestsIsLogged(t *testing.T) {
 	})
 }
 
-// meter remembers what it was told.
+// meter keeps what it was given.
 type meter struct {
 	mu       sync.Mutex
 	attempts []delivery.Attempt
@@ -129,7 +129,7 @@ func (m *meter) Recorded(all []deliveries.Outcome, _ int) {
 
 func (m *meter) Expanded(deliveries.Expansion) {}
 
-func TestAWorkerTellsItsMeter(t *testing.T) {
+func TestAWorkerReportsToItsMeter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := &meter{recorded: map[deliveries.State]int{}}

@@ -9,14 +9,14 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// Limits of what goes by the clock.
+// Limits of scheduled work.
 const (
 	schedulePage  = 2_000 // rows in one unit of work
-	cancelledMost = 1_000 // cancelled occurrences that a worker keeps in mind
+	cancelledMost = 1_000 // cancelled occurrences that a worker remembers
 )
 
 // scheduleLoop begins scheduled occurrences, ends those that were cancelled or have expired, and
-// keeps in mind which were cancelled.
+// remembers the cancelled ones.
 func (w *Worker) scheduleLoop(ctx context.Context, turns *watchdog.Loop) {
 	for ctx.Err() == nil {
 		turns.Turn()
@@ -50,12 +50,12 @@ func (w *Worker) schedule(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// ended returns why a delivery that was claimed is not to be sent any more; empty when it is.
+// ended returns why a claimed delivery must not be sent any more, or "" when it may be sent.
 func (w *Worker) ended(j deliveries.Job) deliveries.Reason {
 	if cancelled := w.cancelled.Load(); cancelled != nil && (*cancelled)[j.Occurrence] {
 		return deliveries.Cancelled
 	}
-	if !j.Expires.IsZero() && !w.storeNow().Before(j.Expires) { // As the claim sees it.
+	if !j.Expires.IsZero() && !w.storeNow().Before(j.Expires) { // By the clock that the claim uses.
 		return deliveries.Expired
 	}
 	return ""

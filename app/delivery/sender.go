@@ -22,12 +22,12 @@ const (
 	claimFactor     = 8               // deliveries claimed at once, per concurrent attempt
 	claimLeast      = 64
 	claimMost       = 512
-	claimHurry      = 16 // deliveries claimed at once because something urgent is due
+	claimHurry      = 16 // deliveries claimed at once when something urgent is due
 )
 
-// sender sends the deliveries of one channel: it claims what is due, keeps the channel's limits and
-// rests while its provider is away. Each channel has its own, so that a slow channel does not hold
-// up another one.
+// sender sends the deliveries of one channel: it claims due deliveries, keeps the channel's limits
+// and rests while its provider is down. Each channel has its own sender, so that a slow channel
+// does not hold up another one.
 type sender struct {
 	worker   *Worker
 	at       place // the channel, and its organization
@@ -51,18 +51,18 @@ type sender struct {
 	share      share
 	quota      quota
 
-	begun   atomic.Int64   // attempts, since tempo was told of them
-	started atomic.Int64   // attempts at all
-	heldUp  atomic.Int64   // when a message waited for a limit of the channel last, in Unix nanoseconds
-	rooms   channels.Rooms // of the others of the pool; only relieve touches them
+	begun   atomic.Int64   // attempts since the last measure of tempo
+	started atomic.Int64   // attempts since the start
+	heldUp  atomic.Int64   // when a message last waited for a limit of the channel, in Unix nanoseconds
+	rooms   channels.Rooms // of the other members of the pool; only relieve uses them
 
 	mu      sync.Mutex // guards what follows
 	breaker breaker
-	paused  time.Time // until then, on whatever instance its provider asked for that
-	usedUp  time.Time // until then nothing is left of the channel's quota
+	paused  time.Time // the provider asked for a pause until then, on any instance
+	usedUp  time.Time // nothing is left of the channel's quota until then
 	failure string    // the latest failure of the channel, without the recipient's address
 	slot    time.Time // when the rate limit lets the next message go
-	// failures are those that are logged.
+	// failures samples the failures that are logged.
 	failures sampler
 
 	health health
@@ -77,8 +77,7 @@ func (s *sender) run(ctx context.Context) {
 	defer s.closeDispatcher()
 	defer s.logUnlogged()
 	defer s.returnQuota(ctx)
-	// A sender that stands still holds claims, so no other one may take its place before it has
-	// ended.
+	// A stalled sender holds claims, so no other one may replace it before it has ended.
 	s.turns = s.worker.set.Watchdog.Watch(fmt.Sprintf("sending by channel %d", s.at.channel))
 	defer s.turns.End()
 	for {
@@ -109,7 +108,7 @@ func (s *sender) run(ctx context.Context) {
 }
 
 // work sends until nothing is due and every attempt has ended. It reports whether anything was
-// claimed. Attempts run while the next deliveries are being claimed.
+// claimed. Attempts run while the next deliveries are claimed.
 func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 	changed, err := s.reload(ctx)
 	if err != nil {
@@ -122,7 +121,7 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 	stopRenewing := held.keep(ctx)
 	defer held.release()
 	defer stopRenewing()
-	defer s.letShareGo(ctx)
+	defer s.releaseShare(ctx)
 	jobs := newLine()
 	var starting, attempts sync.WaitGroup
 	starting.Go(func() {
@@ -161,15 +160,15 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 				return claimed, nil
 			}
 		}
-		if err := s.stock(ctx); err != nil {
+		if err := s.ensureQuota(ctx); err != nil {
 			return claimed, err
 		}
 		if rest := s.resting(); rest > 0 {
-			// The sender stays while the channel rests, and keeps what it knows of it. It still
-			// checks whether an operator has changed the settings.
+			// The sender stays while the channel rests, and keeps its breaker. It still checks
+			// whether an operator has changed the settings.
 			s.divert(ctx)
 			if len(held.ids()) == 0 {
-				s.letShareGo(ctx) // Another instance may reach the provider.
+				s.releaseShare(ctx) // Another instance may reach the provider.
 			}
 			pace.Pause(ctx, min(rest, s.patience()), nil)
 			continue
@@ -209,7 +208,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 		if err := s.cache.prefetch(ctx, found); err != nil && ctx.Err() == nil {
 			s.worker.log.Warn("occurrences could not be read ahead", "channel", int64(s.at.channel), "error", err)
 		}
-		s.turns.Idle() // The channel's limits say how soon these begin.
+		s.turns.Idle() // The channel's limits decide how soon these begin.
 		if !trial {
 			jobs.add(found)
 			hurry = jobs.waitFor(ctx, s.claimSize(), s.urgent)
@@ -238,13 +237,13 @@ func (s *sender) claim(ctx context.Context, held *claims, size int) ([]deliverie
 // takeTurn waits until it is the organization's turn to read from the queue. It reports false when
 // ctx ends first.
 func (s *sender) takeTurn(ctx context.Context) bool {
-	s.turns.Idle() // It is the others who take so long.
+	s.turns.Idle() // Waiting for others is no stall.
 	defer s.turns.Turn()
 	return s.worker.claiming.acquire(ctx, s.at)
 }
 
-// claimSize is how many deliveries are claimed at once: enough to keep the attempts busy, and no
-// more than leave soon, so that what is triggered meanwhile does not wait behind them.
+// claimSize returns how many deliveries are claimed at once: enough to keep the attempts busy, and
+// no more than leave soon, so that newly triggered ones do not wait behind them.
 func (s *sender) claimSize() int {
 	concurrency := s.limits.Concurrency
 	if s.limits.Shared {
@@ -252,9 +251,9 @@ func (s *sender) claimSize() int {
 	}
 	most := min(max(claimFactor*concurrency, claimLeast), claimMost)
 	size := s.tempo.ahead(min(most, max(2*concurrency, claimHurry)), most)
-	if rate := s.mayRate(s.worker.clock.Now()); rate > 0 {
+	if rate := s.rateLimit(s.worker.clock.Now()); rate > 0 {
 		ahead := s.worker.set.Lease / 4
-		if s.pool.size() > 1 { // Others may take what is not held.
+		if s.pool.size() > 1 { // Other members may take deliveries that are not held.
 			ahead = min(ahead, reliefHold)
 		}
 		size = min(size, max(1, int(rate*ahead.Seconds())))
@@ -262,14 +261,14 @@ func (s *sender) claimSize() int {
 	return size
 }
 
-// mayRate is how many messages the channel's limit lets go in a second; 0: it has none.
-func (s *sender) mayRate(now time.Time) float64 {
+// rateLimit returns how many messages may leave in a second; 0: no limit.
+func (s *sender) rateLimit(now time.Time) float64 {
 	return cmp.Or(s.share.perSecond(now), s.limits.PerSecond)
 }
 
-// room is how many deliveries may be claimed now. A rate limit bounds what is held and not begun,
-// not only what is claimed at once: the gates are checked at the claim, and a message that then
-// waits long for its turn would leave although a gate has closed meanwhile. An attempt under way
+// room returns how many deliveries may be claimed now. A rate limit bounds all held deliveries that
+// have not begun, not only the size of a claim: the gates are checked at the claim, and a message
+// that waits long afterwards would leave although a gate has closed meanwhile. An attempt under way
 // takes no room: it lasts as long as its provider likes. Room is refilled by halves.
 func (s *sender) room(held *claims) int {
 	size := s.claimSize()
@@ -283,8 +282,8 @@ func (s *sender) room(held *claims) int {
 	return size - n
 }
 
-// resting is how long the breaker still keeps the channel quiet, its provider asked for that on
-// another instance, or nothing is left of its quota; 0 when it may send.
+// resting returns how long the channel still rests: the breaker is open, the provider asked another
+// instance for a pause, or the quota is used up. It returns 0 when the channel may send.
 func (s *sender) resting() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -300,7 +299,7 @@ func (s *sender) onTrial() bool {
 }
 
 // reload reads the channel and clears the render cache. It reports whether the dispatcher has to be
-// opened anew.
+// opened again.
 func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 	now := s.worker.clock.Now()
 	if s.dispatcher != nil && now.Sub(s.checked) < refreshInterval {
@@ -315,8 +314,8 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 	gone := errors.Is(err, channels.ErrNotFound)
 	switch {
 	case gone:
-		// Its last assignment is gone, so the gates will be closed for what is left. What others of
-		// its pool are assigned goes back to them.
+		// The channel has no assignment left, so the gates are closed for its deliveries.
+		// Deliveries taken over from other members of the pool go back to them.
 		c = channels.Channel{ID: s.at.channel}
 	case errors.Is(err, channels.ErrSealed):
 		c, sealed = channels.Channel{ID: s.at.channel}, err.Error()
@@ -328,7 +327,7 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 	s.mu.Lock()
 	s.paused = c.Paused
 	s.mu.Unlock()
-	if err := s.learn(ctx); err != nil {
+	if err := s.loadPool(ctx); err != nil {
 		return false, err
 	}
 	s.stale = s.stale || changed
@@ -340,16 +339,16 @@ func (s *sender) reopen(ctx context.Context) {
 	s.closeDispatcher()
 	dispatcher, err := s.open()
 	if err != nil {
-		// An operator has to correct the channel; until then each attempt fails with what is wrong.
+		// An operator has to correct the channel; until then each attempt fails with this error.
 		dispatcher = brokenChannel{err}
 	}
 	s.dispatcher, s.limits, s.stale = dispatcher, s.config.Settings.Limits(), false
 	s.protocol, s.targets = s.config.Protocol, newTargets(s.limits.Concurrency)
 	if s.limits.Shared {
-		s.targets.allow(0, time.Time{}) // until it has a part
+		s.targets.allow(0, time.Time{}) // until the sender has its part
 	}
 	s.mu.Lock()
-	s.breaker = breaker{} // What failed was another configuration.
+	s.breaker = breaker{} // It counted failures of the old settings.
 	s.mu.Unlock()
 	s.health.reset()
 	s.renewQuota(ctx)

@@ -101,8 +101,8 @@ func TestASlowChannelClaimsNoMoreThanItsConnectionsNeed(t *testing.T) {
 	})
 }
 
-// TestWorkerDropsWhatOthersMayHaveTaken is about a store that is away for longer than a lease: of
-// what was claimed before, nothing more is sent.
+// TestWorkerDropsWhatOthersMayHaveTaken has a store that is down for longer than a lease:
+// deliveries that were claimed before are not sent.
 func TestWorkerDropsWhatOthersMayHaveTaken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -156,8 +156,8 @@ func TestWorkerResumesWhatNobodyElseTook(t *testing.T) {
 	})
 }
 
-// TestWorkerDoesNotSendAgainWhatIsNotRecordedYet is about a store that takes claims and no outcomes
-// for longer than a lease.
+// TestWorkerDoesNotSendAgainWhatIsNotRecordedYet has a store that takes claims but no outcomes for
+// longer than a lease.
 func TestWorkerDoesNotSendAgainWhatIsNotRecordedYet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -179,8 +179,8 @@ func TestWorkerDoesNotSendAgainWhatIsNotRecordedYet(t *testing.T) {
 	})
 }
 
-// TestWorkerChecksTheGatesOfARateLimitedChannelLate is about a backlog of minutes: a gate that is
-// shut meanwhile keeps back all but what leaves within a quarter of the lease.
+// TestWorkerChecksTheGatesOfARateLimitedChannelLate has a backlog of minutes: a gate that closes
+// meanwhile stops all but what leaves within a quarter of the lease.
 func TestWorkerChecksTheGatesOfARateLimitedChannelLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -228,8 +228,8 @@ func TestWorkerGivesBackWhatItIsClaimingWhenItIsStopped(t *testing.T) {
 	})
 }
 
-// TestWorkerGivesBackWhatMayNotBeSent is about an installation that is held while a slow channel
-// has claimed more than it has begun.
+// TestWorkerGivesBackWhatMayNotBeSent pauses an installation while a slow channel has claimed more
+// than it has begun.
 func TestWorkerGivesBackWhatMayNotBeSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -295,7 +295,7 @@ func TestWorkerARetryIsNotLate(t *testing.T) {
 	})
 }
 
-func TestWorkerAMendedChannelIsTriedAtOnce(t *testing.T) {
+func TestWorkerAFixedChannelIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(100, channels.Settings{"host": "wrong"})
@@ -310,7 +310,7 @@ func TestWorkerAMendedChannelIsTriedAtOnce(t *testing.T) {
 		set := settings()
 		set.Retry.Base = time.Second
 		work(t, q, d, plainComposer{}, set, func() {
-			let(560 * time.Second) // The breaker rests for a minute at a time by now, the next time until 615.
+			let(560 * time.Second) // Now the breaker rests for a minute at a time, next until 615.
 			q.set(func(q *fakeQueue) { q.channel.Settings = channels.Settings{"host": "right"} })
 			let(10 * time.Second)
 			require.Greater(t, q.count(deliveries.Sent), 50, "all but those which have a pause of their own")
@@ -320,8 +320,8 @@ func TestWorkerAMendedChannelIsTriedAtOnce(t *testing.T) {
 	})
 }
 
-// TestWorkerAChannelWhoseSettingsCannotBeOpenedWaits is about a wrong secret_key: deliveries wait
-// for the right one.
+// TestWorkerAChannelWhoseSettingsCannotBeOpenedWaits has a wrong secret_key: deliveries wait for
+// the right one.
 func TestWorkerAChannelWhoseSettingsCannotBeOpenedWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -357,7 +357,7 @@ func TestWorkerAChannelWhoseSettingsCannotBeOpenedWaits(t *testing.T) {
 	})
 }
 
-// panickyComposer stands for a fault in a template engine.
+// panickyComposer stands for a bug in a template engine.
 type panickyComposer struct{ delivery.Composer }
 
 func (panickyComposer) Compose(deliveries.RenderInput, deliveries.Job) (deliveries.Message, error) {

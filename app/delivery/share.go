@@ -9,28 +9,28 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// Limits of sharing. An instance that is gone gives its part back when its lease ends; one that
-// comes waits until the others have renewed theirs.
+// Limits of sharing. The part of an instance that is gone is free when its lease ends; a new
+// instance waits until the others have renewed theirs.
 const (
 	shareLease    = 6 * time.Second
 	shareInterval = 1500 * time.Millisecond
-	// slotCatchUp is how much later than it might a message may leave without slowing the others.
+	// slotCatchUp is how late a message may leave without slowing those behind it.
 	slotCatchUp = 10 * time.Millisecond
 )
 
-// share is the part of the channel's limits that a sender has while it sends: of the rate, and of
-// the attempts at once, which are targets'.
+// share is the sender's part of the channel's rate limit. Its part of the concurrent attempts is in
+// targets.
 type share struct {
-	changed chan struct{} // receives when it may be another one
+	changed chan struct{} // receives when it may have changed
 
 	mu    sync.Mutex
 	rate  float64   // messages a second; 0: none yet
-	until time.Time // it ends then, if it is not renewed
-	lacks time.Time // since when it has no place; zero: it has
+	until time.Time // the end of the lease
+	lacks time.Time // since when it has no place; zero: it has one
 	stop  func()    // nil: it is not held
 }
 
-// perSecond is how many messages may leave in a second; 0: none for now.
+// perSecond returns how many messages may leave in a second; 0: none for now.
 func (p *share) perSecond(now time.Time) float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,7 +47,7 @@ func (p *share) set(rate float64, until time.Time) {
 	notify(p.changed)
 }
 
-// holdShare holds a part of the channel's limits, if there are any, until letShareGo.
+// holdShare holds a part of the channel's limits, if there are any, until releaseShare.
 func (s *sender) holdShare(ctx context.Context) {
 	limit := s.limits.PerSecond
 	s.share.mu.Lock()
@@ -56,7 +56,7 @@ func (s *sender) holdShare(ctx context.Context) {
 		return
 	}
 	s.share.lacks = s.worker.clock.Now()
-	// What is held when the worker stops is given back after the attempts that are under way.
+	// A share that is held when the worker stops is released after the running attempts.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var holding sync.WaitGroup
 	holding.Go(func() {
@@ -71,8 +71,8 @@ func (s *sender) holdShare(ctx context.Context) {
 	}
 }
 
-// renewShare holds the part for another lease. What the store does not answer about ends with the
-// last one.
+// renewShare renews the part for another lease. When the store does not answer, the part ends with
+// the last lease.
 func (s *sender) renewShare(ctx context.Context, limit float64) {
 	asking, cancel := context.WithTimeout(ctx, shareLease)
 	defer cancel()
@@ -93,7 +93,7 @@ func (s *sender) renewShare(ctx context.Context, limit float64) {
 	}
 }
 
-// givePlaces gives the sender so many of the places that instances share.
+// givePlaces gives the sender n of the places that instances share.
 func (s *sender) givePlaces(n int, asked time.Time) {
 	s.targets.allow(n, asked.Add(shareLease))
 	s.share.mu.Lock()
@@ -106,9 +106,9 @@ func (s *sender) givePlaces(n int, asked time.Time) {
 	}
 }
 
-// awaitPlaces holds a part of the places that instances share, if they do. It reports whether the
-// sender has some, and whether it is worth waiting for them: where there are fewer places than
-// instances, who came last gets none.
+// awaitPlaces holds a part of the places, if instances share them. It reports whether the sender
+// has some, and whether it is worth waiting for them: where there are fewer places than instances,
+// the last one gets none.
 func (s *sender) awaitPlaces(ctx context.Context) (has, worth bool) {
 	if !s.limits.Shared {
 		return true, true
@@ -123,8 +123,8 @@ func (s *sender) awaitPlaces(ctx context.Context) (has, worth bool) {
 	return false, s.worker.clock.Now().Sub(lacks) < shareLease
 }
 
-// letShareGo gives the part back to the others.
-func (s *sender) letShareGo(ctx context.Context) {
+// releaseShare gives the part back to the others.
+func (s *sender) releaseShare(ctx context.Context) {
 	s.share.mu.Lock()
 	stop := s.share.stop
 	s.share.stop, s.share.rate, s.share.until = nil, 0, time.Time{}
@@ -154,7 +154,7 @@ func (s *sender) takeSlot(ctx context.Context) bool {
 		now := s.worker.clock.Now()
 		rate := s.share.perSecond(now)
 		if rate <= 0 {
-			s.isHeldUp(now)
+			s.noteHeldUp(now)
 			pace.Pause(ctx, shareInterval, s.share.changed)
 			continue
 		}
@@ -169,8 +169,8 @@ func (s *sender) takeSlot(ctx context.Context) bool {
 			return true
 		}
 		s.mu.Unlock()
-		s.isHeldUp(now)
-		// Another one may take it, and others may have come that want a part.
+		s.noteHeldUp(now)
+		// Another message may take the slot, and new instances may need a part.
 		pace.Pause(ctx, min(wait, shareInterval), nil)
 	}
 	return false

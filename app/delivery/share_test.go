@@ -67,7 +67,7 @@ func (q *fakeQueue) Unshare(_ context.Context, c channels.ID, owner string) erro
 	return q.away
 }
 
-// cutOff is the queue as an instance sees it that cannot reach the store at times.
+// cutOff is the queue of an instance that at times cannot reach the store.
 type cutOff struct {
 	deliveries.Queue
 
@@ -82,13 +82,13 @@ func (q *cutOff) Share(ctx context.Context, c channels.ID, owner string, lease t
 	return q.Queue.Share(ctx, c, owner, lease, places)
 }
 
-// leaving is when messages left.
+// leaving records when messages left.
 type leaving struct {
 	mu  sync.Mutex
 	all []time.Time
 }
 
-// note notes one and returns how many there were.
+// note adds one message and returns how many there were.
 func (l *leaving) note() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +96,7 @@ func (l *leaving) note() int {
 	return len(l.all)
 }
 
-// most is how many left in the second that had most, and between two moments.
+// most returns how many messages left in the busiest second, and most between two moments.
 func (l *leaving) most() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,8 +116,8 @@ func (l *leaving) between(from, to time.Time) int {
 	return len(slices.DeleteFunc(slices.Clone(l.all), func(at time.Time) bool { return at.Before(from) || !at.Before(to) }))
 }
 
-// TestInstancesShareTheRateLimit has three instances come one after the other, one be cut off from
-// the store, and one stop.
+// TestInstancesShareTheRateLimit has three instances start one after the other, one lose the store,
+// and one stop.
 func TestInstancesShareTheRateLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

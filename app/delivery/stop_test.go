@@ -41,8 +41,8 @@ func logged(t *testing.T, q *fakeQueue, d fakeDriver, set delivery.Settings, the
 	return took, lines
 }
 
-// TestWorkerEndsInTimeWhateverHangs is about a store that is away from the moment when messages
-// leave: their number is logged, once.
+// TestWorkerEndsInTimeWhateverHangs has a store that is down from the moment when messages leave:
+// their number is logged, once.
 func TestWorkerEndsInTimeWhateverHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,28 +9,28 @@ import (
 
 // Limits of the targets of a channel.
 const (
-	targetShare   = 3               // times the attempts that are free, a target may have under way
+	targetShare   = 3               // a target may have so many times the free attempts under way
 	targetParked  = 16              // deliveries that wait for one target
-	targetStalled = 2 * time.Second // without an answer, deliveries of others go first
-	targetPause   = 5 * time.Second // a delivery to a stalled target is due again after
-	targetGroup   = 500             // deliveries that are put off are due again so many each second
-	targetLongest = time.Hour       // a delivery is put off
-	targetsKept   = 1_000           // targets that fail and have nothing under way
+	targetStalled = 2 * time.Second // without an answer for so long, a target's deliveries make way for others
+	targetPause   = 5 * time.Second // until a delivery to a stalled target is due again
+	targetGroup   = 500             // postponed deliveries that are due in the same second
+	targetLongest = time.Hour       // the longest that a delivery is postponed
+	targetsKept   = 1_000           // failing targets without attempts that are remembered
 )
 
 // targets hands out the attempts of a sender. On channels whose messages go to a host of their
-// recipient (webhooks), each host is a target with a share of the attempts and a breaker: one that
-// hangs does not use up the attempts, and others go on.
+// recipient (webhooks), each host is a target with a share of the attempts and a breaker: a host
+// that hangs does not use up the attempts, and others go on.
 //
-// A target may have another attempt while it has fewer than targetShare times those that are free.
-// What is over that is parked until one ends. What does not fit there either is put off when the
-// target does not answer; else it holds up the sender for the moment that an answer takes.
+// A target may have another attempt while it has fewer than targetShare times the free ones.
+// Further deliveries are parked until an attempt ends. When too many are parked they are postponed
+// if the target does not answer; otherwise they hold up the sender until it does.
 type targets struct {
 	changed chan struct{}
 
 	mu      sync.Mutex
-	limit   int       // attempts at once
-	until   time.Time // the limit holds until then, and from then on none may begin; zero: for good
+	limit   int       // concurrent attempts
+	until   time.Time // the end of limit, after which no attempt may begin; zero: none
 	running int
 	known   map[string]*target
 }
@@ -39,36 +39,36 @@ type targets struct {
 type target struct {
 	running  int
 	parked   []deliveries.Job
-	answered time.Time // when an attempt ended last; of the first that runs, when it began
-	putOff   time.Time // until when the latest deliveries were put off
-	group    int       // how many of them until then
+	answered time.Time // when an attempt ended last, or when the first running one began
+	putOff   time.Time // the time until which the latest deliveries are postponed
+	group    int       // how many of them have that time
 	breaker  breaker
 }
 
-// verdict says what becomes of a delivery that is to be sent.
+// verdict is the decision about a delivery.
 type verdict int
 
 const (
 	mayStart verdict = iota // an attempt may begin
-	isParked                // an attempt at another delivery goes on with it
+	isParked                // it waits for the end of another attempt
 	isPutOff                // it is to be given back
 	mustWait                // ask again when something has changed
 )
 
-// answer says what an attempt showed about its target.
+// answer is what an attempt showed about its target.
 type answer int
 
 const (
 	notAsked   answer = iota // nothing: there was no attempt
-	answered                 // it answers, whatever it said
-	unanswered               // it does not
+	answered                 // the target responds, whatever its answer
+	unanswered               // the target does not respond
 )
 
 func newTargets(limit int) *targets {
 	return &targets{limit: limit, changed: make(chan struct{}, 1), known: map[string]*target{}}
 }
 
-// allow changes the limit, until a moment.
+// allow sets the limit, which holds until until.
 func (t *targets) allow(limit int, until time.Time) {
 	t.mu.Lock()
 	t.limit, t.until = limit, until
@@ -76,21 +76,21 @@ func (t *targets) allow(limit int, until time.Time) {
 	notify(t.changed)
 }
 
-// held is how many attempts may be under way, or are.
+// held returns how many attempts are running or may run, whichever is more.
 func (t *targets) held(now time.Time) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return max(t.running, t.most(now))
 }
 
-// places is how many attempts may be under way.
+// places returns how many attempts may run.
 func (t *targets) places(now time.Time) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.most(now)
 }
 
-// most is how many attempts may be under way. The caller holds the lock.
+// most returns how many attempts may run. The caller holds the lock.
 func (t *targets) most(now time.Time) int {
 	if !t.until.IsZero() && !now.Before(t.until) {
 		return 0
@@ -98,22 +98,22 @@ func (t *targets) most(now time.Time) int {
 	return t.limit
 }
 
-// tooMany reports whether more attempts are under way than may be, because the limit has changed
-// since they were let through: those that have not begun shall not.
+// tooMany reports whether more attempts are running than may, because the limit has changed since
+// they were admitted: those that have not begun must not begin.
 func (t *targets) tooMany(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.running > t.most(now)
 }
 
-// full reports whether as many attempts are under way as may be.
+// full reports whether as many attempts are running as may.
 func (t *targets) full(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.running >= t.most(now)
 }
 
-// offer decides about a delivery. The moment is until when it is put off.
+// offer decides about a delivery. The returned time is the end of its postponement.
 func (t *targets) offer(name string, j deliveries.Job, now time.Time) (verdict, time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,8 +148,8 @@ func (t *targets) offer(name string, j deliveries.Job, now time.Time) (verdict, 
 	return mustWait, time.Time{}
 }
 
-// end ends an attempt and returns a parked delivery to go on with, if there is one. Off are
-// deliveries that were parked and are put off until a moment.
+// end ends an attempt and returns a parked delivery to continue with, if there is one. Off are
+// parked deliveries that are postponed until until.
 func (t *targets) end(name string, a answer, now time.Time) (next deliveries.Job, more bool, off []deliveries.Job, until time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -177,7 +177,7 @@ func (t *targets) end(name string, a answer, now time.Time) (next deliveries.Job
 		}
 	}
 	if best == nil {
-		if t.running == 0 { // None may begin: nobody would go on with what is parked.
+		if t.running == 0 { // No attempt may begin, so none would continue with the parked ones.
 			if off = append(off, t.unpark()...); until.IsZero() {
 				until = now
 			}
@@ -189,7 +189,7 @@ func (t *targets) end(name string, a answer, now time.Time) (next deliveries.Job
 	return next, true, off, until
 }
 
-// drop returns what is parked, which nobody goes on with.
+// drop returns the parked deliveries, because no attempt continues with them.
 func (t *targets) drop() (jobs []deliveries.Job) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -220,8 +220,8 @@ func (t *targets) begin(g *target, now time.Time) {
 	g.running++
 }
 
-// delay returns until when a delivery is put off: not before a moment, and in groups, so that not
-// all of them are due again at once.
+// delay returns the time until which a delivery is postponed: not before earliest, and in groups,
+// so that not all of them are due at the same moment.
 func (g *target) delay(earliest time.Time) time.Time {
 	switch {
 	case g.putOff.Before(earliest):
@@ -233,7 +233,8 @@ func (g *target) delay(earliest time.Time) time.Time {
 	return g.putOff
 }
 
-// tidy forgets targets that nothing is known of, and some others when there are too many.
+// tidy forgets the target if it has no state worth keeping, and some others when there are too
+// many.
 func (t *targets) tidy(name string, g *target, now time.Time) {
 	if g.running == 0 && len(g.parked) == 0 && g.breaker.failures == 0 && g.putOff.Before(now) {
 		delete(t.known, name)

@@ -17,9 +17,9 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// TestWorkerOneOrganizationsHangingProvidersDoNotDelayAnother is about organizations that share an
-// installation and do not trust each other: whatever hangs at one of them, a single message of
-// another one leaves at once.
+// TestWorkerOneOrganizationsHangingProvidersDoNotDelayAnother has organizations that share an
+// installation and do not trust each other: whatever hangs at one of them, a message of another one
+// leaves at once.
 func TestWorkerOneOrganizationsHangingProvidersDoNotDelayAnother(t *testing.T) {
 	t.Parallel()
 	const hang = 29 * time.Second
@@ -78,9 +78,9 @@ func TestWorkerOneOrganizationsHangingProvidersDoNotDelayAnother(t *testing.T) {
 	}
 }
 
-// TestWorkerOneOrganizationHasABoundedNumberOfAttempts is about what a crash can repeat, and about
-// goroutines and connections: an organization has at most 200 attempts under way, whatever its
-// channels say.
+// TestWorkerOneOrganizationHasABoundedNumberOfAttempts bounds what a crash can repeat, and
+// goroutines and connections: an organization has at most 200 attempts under way, whatever the
+// settings of its channels.
 //
 //nolint:paralleltest // It counts goroutines.
 func TestWorkerOneOrganizationHasABoundedNumberOfAttempts(t *testing.T) {
@@ -110,7 +110,7 @@ func TestWorkerOneOrganizationHasABoundedNumberOfAttempts(t *testing.T) {
 	})
 }
 
-// TestWorkerManySendersOfOneOrganizationDoNotHoldUpAClaim is about a store that takes its time.
+// TestWorkerManySendersOfOneOrganizationDoNotHoldUpAClaim has a slow store.
 func TestWorkerManySendersOfOneOrganizationDoNotHoldUpAClaim(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -142,8 +142,8 @@ func TestWorkerManySendersOfOneOrganizationDoNotHoldUpAClaim(t *testing.T) {
 	})
 }
 
-// TestWorkerAHangingHostDoesNotHoldUpOthersOfItsChannel is about webhooks, whose messages go to
-// hosts of the recipients.
+// TestWorkerAHangingHostDoesNotHoldUpOthersOfItsChannel uses webhooks, whose messages go to hosts
+// of the recipients.
 func TestWorkerAHangingHostDoesNotHoldUpOthersOfItsChannel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -186,8 +186,8 @@ func TestWorkerAHangingHostDoesNotHoldUpOthersOfItsChannel(t *testing.T) {
 	})
 }
 
-// TestWorkerASlowHostGetsAllThatItTakes is about the common case of one receiver: its messages are
-// neither put off nor claimed again and again.
+// TestWorkerASlowHostGetsAllThatItTakes has the common case of one receiver: its messages are
+// neither postponed nor claimed again and again.
 func TestWorkerASlowHostGetsAllThatItTakes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -206,8 +206,8 @@ func TestWorkerASlowHostGetsAllThatItTakes(t *testing.T) {
 	})
 }
 
-// TestWorkerParkedDeliveriesHeedNewSettings is about deliveries that wait for a host when the
-// channel changes.
+// TestWorkerParkedDeliveriesHeedNewSettings has deliveries wait for a host when the channel
+// changes.
 func TestWorkerParkedDeliveriesHeedNewSettings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,8 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// hanging is a queue of which one method hangs the first time that it is called, whatever becomes
-// of its context.
+// hanging is a queue of which one method hangs at its first call, even when its context ends.
 type hanging struct {
 	*fakeQueue
 	method string
@@ -51,7 +50,7 @@ func (h *hanging) Heartbeat(ctx context.Context, p deliveries.Presence) (time.Du
 	return h.fakeQueue.Heartbeat(ctx, p)
 }
 
-// Those that cannot be started anew hang until the test lets them go on.
+// Loops that cannot be restarted hang until the test releases them.
 
 func (h *hanging) Channel(ctx context.Context, id channels.ID) (channels.Channel, error) {
 	h.call("sending by channel 1")
@@ -63,8 +62,8 @@ func (h *hanging) Record(ctx context.Context, owner string, all []deliveries.Out
 	return h.fakeQueue.Record(ctx, owner, all)
 }
 
-// TestAWorkerWhoseLoopHangs holds that each loop is noticed that has not turned for a minute, and
-// started anew where that is safe.
+// TestAWorkerWhoseLoopHangs checks that each loop that has not turned for a minute is noticed, and
+// restarted where that is safe.
 func TestAWorkerWhoseLoopHangs(t *testing.T) {
 	t.Parallel()
 	for name, anew := range map[string]bool{"send": true, "expand": true, "purge": true, "heartbeat": true, "sending by channel 1": false, "record": false} {
@@ -101,9 +100,9 @@ func TestAWorkerWhoseLoopHangs(t *testing.T) {
 	}
 }
 
-// TestAWorkerThatHasMuchToWaitForStandsNotStill is about waits that are as they should be: for a
-// slow provider, a rate limit, a channel that rests, and a store that is away.
-func TestAWorkerThatHasMuchToWaitForStandsNotStill(t *testing.T) {
+// TestAWorkerThatWaitsIsNotStalled has long waits that are legitimate: for a slow
+// provider, a rate limit, a channel that rests, and a store that is down.
+func TestAWorkerThatWaitsIsNotStalled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		settings channels.Settings

@@ -1,6 +1,6 @@
-// Package delivery is what works by itself: it expands occurrences into deliveries, sends them,
-// records their outcomes and removes what is old. It speaks to the queue and the drivers through
-// the ports of the domain and knows no provider, no SQL and no caller.
+// Package delivery does the background work: it expands occurrences into deliveries, sends them,
+// records their outcomes and removes old rows. It uses the queue and the drivers through the ports
+// of the domain and knows no provider, no SQL and no caller.
 package delivery
 
 import (
@@ -22,15 +22,15 @@ import (
 
 // Settings say how a worker works.
 type Settings struct {
-	Owner       string           // names this worker among all that share the store; never used twice
-	Instance    string           // names it to operators
+	Owner       string           // unique among all workers that share the store; never reused
+	Instance    string           // its name for operators
 	Version     string           // of the program
 	Retry       deliveries.Retry // of failed attempts
 	Retention   time.Duration    // how long occurrences, deliveries and messages in the mailbox are kept; 0: for ever
 	Lease       time.Duration    // how long a claimed delivery belongs to a worker that does not renew it
 	SendTimeout time.Duration    // of one attempt
-	// Grace is how long after the last attempts a worker that stops tries to record their outcomes,
-	// while the store is away.
+	// Grace is how long a stopping worker tries to record the outcomes of its last attempts while
+	// the store is down.
 	Grace time.Duration
 	// AuditRetention is how long entries of the audit log are kept; 0: for ever.
 	AuditRetention time.Duration
@@ -40,37 +40,36 @@ type Settings struct {
 	Unrecorded int
 	// Poll is how often the store is asked for work when no notification arrives.
 	Poll time.Duration
-	// Watchdog watches what the worker does. Nil: one of its own.
+	// Watchdog watches the worker's loops. Nil: the worker has its own.
 	Watchdog *watchdog.Watchdog
-	// Meter counts what the worker does. Nil: nobody does.
+	// Meter counts what the worker does. Nil: no meter.
 	Meter Meter
-	// Tracer records what the worker does. Nil: nobody does.
+	// Tracer records spans of the worker. Nil: no tracer.
 	Tracer ports.Tracer
-	// Paused reports whether nothing may be sent for now: what is claimed is then given back. Nil:
-	// never.
+	// Paused reports whether sending is paused: claimed deliveries are then given back. Nil: never.
 	Paused func() bool
 }
 
-// Limits of the pages by which recipients are found. While a page is written others wait, so it is
-// as large as is written in expansionTime.
+// Limits of the pages of an expansion. Other writers wait while a page is written, so it is as
+// large as can be written in expansionTime.
 const (
 	expansionPage  = 10_000 // at most
 	expansionLeast = 1_000
 	expansionTime  = 75 * time.Millisecond
 )
 
-// nextPage is how many recipients the next page takes, after one of so many, of which so many
-// deliveries were written in some time. It grows and shrinks by no more than half and a quarter,
-// because others hold up single pages.
+// nextPage returns the size of the next page, after a page of size recipients whose written
+// deliveries took some time. It grows by no more than half and shrinks by no more than a quarter,
+// because other work slows single pages.
 func nextPage(size, written int, took time.Duration) int {
 	if written < expansionLeast/2 || took <= 0 {
-		return size // It says nothing of large ones.
+		return size // A small page says nothing about large ones.
 	}
 	fits := int(float64(written) * float64(expansionTime) / float64(took))
 	return min(max(fits, size*3/4, expansionLeast), size*3/2, expansionPage)
 }
 
-// Looking for what is due takes at most dueShare of a processor's time in the long run, and
+// Looking for due deliveries takes at most dueShare of a processor's time in the long run, and
 // dueBurst at once: with a backlog every answer is a reason to look again.
 const (
 	dueShare = 0.25
@@ -80,7 +79,7 @@ const (
 // claimsAtOnce is how many senders may read from the queue at once.
 const claimsAtOnce = 5
 
-// Retention removes a little at a time.
+// Retention removes a few rows at a time.
 const (
 	purgeInterval = 10 * time.Minute
 	purgePage     = 5_000
@@ -90,12 +89,12 @@ const (
 type Composer interface {
 	// Compose renders a message. An error fails this delivery and no other.
 	Compose(in deliveries.RenderInput, j deliveries.Job) (deliveries.Message, error)
-	// Blanks names the variables that the message of a job shows nothing for, with the place of
+	// Blanks returns the variables for which the message of a job shows nothing, with the place of
 	// each.
 	Blanks(in deliveries.RenderInput, j deliveries.Job) []string
 }
 
-// Worker does the work of the background. Any number of workers may share a store.
+// Worker does the background work. Any number of workers may share a store.
 type Worker struct {
 	queue    deliveries.Queue
 	drivers  Drivers
@@ -111,7 +110,7 @@ type Worker struct {
 	expand chan struct{} // notifies expandLoop
 	claim  chan struct{} // notifies sendLoop
 
-	skew      atomic.Int64 // as Skew tells it
+	skew      atomic.Int64 // see Skew
 	cancelled atomic.Pointer[map[events.OccurrenceID]bool]
 
 	mu      sync.Mutex
@@ -140,8 +139,8 @@ func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock
 	return w
 }
 
-// Run works until ctx ends. Then it claims nothing more, lets the attempts that have begun finish
-// (at most SendTimeout), records their outcomes, gives back what it had claimed and not begun, and
+// Run works until ctx ends. Then it claims nothing more, lets running attempts finish (at most
+// SendTimeout), records their outcomes, gives back claimed deliveries that have not begun, and
 // returns.
 func (w *Worker) Run(ctx context.Context) {
 	var recording, loops sync.WaitGroup
@@ -160,10 +159,10 @@ func (w *Worker) Run(ctx context.Context) {
 	recording.Wait()
 }
 
-// Unrecorded is how many messages have been handed to providers without a recorded outcome.
+// Unrecorded returns how many messages have been handed to providers without a recorded outcome.
 func (w *Worker) Unrecorded() int { return w.attempts.taken() }
 
-// heartbeatLoop records that the worker runs until ctx ends, and then that it has left.
+// heartbeatLoop records that the worker runs, until ctx ends, and then that it has left.
 func (w *Worker) heartbeatLoop(ctx context.Context, turns *watchdog.Loop) {
 	p := deliveries.Presence{Owner: w.set.Owner, Instance: w.set.Instance, Version: w.set.Version, Started: w.clock.Now()}
 	for ctx.Err() == nil {
@@ -186,8 +185,8 @@ func (w *Worker) heartbeatLoop(ctx context.Context, turns *watchdog.Loop) {
 	}
 }
 
-// reportSkew logs when the clock of this machine becomes wrong, or right again, and returns how
-// wrong it is.
+// reportSkew logs when the clock of this machine becomes wrong or right again, and returns its
+// error.
 func (w *Worker) reportSkew(was, is time.Duration) time.Duration {
 	before, now := deliveries.Presence{Skew: was}, deliveries.Presence{Skew: is}
 	switch {
@@ -235,7 +234,7 @@ func (w *Worker) expandLoop(ctx context.Context, turns *watchdog.Loop) {
 	}
 }
 
-// expandPage expands an occurrence, in a span of the trace that triggered it.
+// expandPage expands a page of an occurrence, in a span of the trace that triggered it.
 func (w *Worker) expandPage(ctx context.Context, size int) (deliveries.Expansion, error) {
 	ctx, span := w.set.Tracer.Begin(ctx, ports.SpanStart{Name: "expand", Held: true})
 	done, err := w.queue.Expand(ctx, size)
@@ -251,7 +250,7 @@ func (w *Worker) expandPage(ctx context.Context, size int) (deliveries.Expansion
 func (w *Worker) purgeLoop(ctx context.Context, turns *watchdog.Loop) {
 	for ctx.Err() == nil {
 		if err := w.purge(ctx, turns); err != nil && ctx.Err() == nil {
-			w.log.Error("what is old could not be removed", "error", err)
+			w.log.Error("old rows could not be removed", "error", err)
 		}
 		turns.Rest(purgeInterval)
 		pace.Pause(ctx, purgeInterval, nil)
@@ -302,8 +301,8 @@ func (w *Worker) sendLoop(ctx, working context.Context, turns *watchdog.Loop) {
 	}
 }
 
-// notifySender tells the sender of a channel that something is due. A channel without a sender gets
-// one.
+// notifySender notifies the sender of a channel that something is due. It starts one for a channel
+// without a sender.
 func (w *Worker) notifySender(ctx context.Context, d deliveries.Due) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -331,7 +330,7 @@ func (w *Worker) retire(s *sender) bool {
 	return true
 }
 
-// notify wakes whoever waits on c, now or next.
+// notify wakes the receiver of c, now or at its next receive.
 func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -28,7 +28,7 @@ func settings() delivery.Settings {
 // let lets time pass in the bubble of a test.
 func let(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Time is synctest's: nobody waits.
 
-// work runs a worker in a bubble until the test's function returns, then lets it stop.
+// work runs a worker in a bubble until then returns, and stops it.
 func work(t *testing.T, q deliveries.Queue, d fakeDriver, c delivery.Composer, set delivery.Settings, then func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -115,8 +115,8 @@ func TestWorkerSkipsWhatAGateClosed(t *testing.T) {
 	})
 }
 
-// TestWorkerAsksAgainBeforeAnAttempt is about deliveries that wait for their turn while somebody
-// cancels the occurrence, or it expires.
+// TestWorkerAsksAgainBeforeAnAttempt has deliveries wait for their turn while a user cancels the
+// occurrence, or it expires.
 func TestWorkerAsksAgainBeforeAnAttempt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
