@@ -1,6 +1,6 @@
-// Package backup carries everything that an installation keeps: to a copy, and from a copy into an
-// empty database. A copy is a text of lines, the same whatever database it comes from. It knows
-// neither files nor databases.
+// Package backup copies all data of an installation: into a file, and from a file into an empty
+// database. A copy is lines of text, the same for every database. The package knows neither files
+// nor databases.
 package backup
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// The faults of a copy.
+// Errors of a copy.
 var (
 	ErrNoCopy   = fault.New(fault.Invalid, "this is no copy of an installation")
 	ErrDamaged  = fault.New(fault.Invalid, "the copy is damaged or incomplete; nothing was restored")
@@ -33,14 +33,14 @@ const (
 )
 
 var (
-	// pageSize is how many rows are written at once at most.
+	// pageSize is the largest number of rows that are written at once.
 	pageSize = 2_000
-	// pageBytes is how many bytes of texts and the like these have at most, unless it is one row.
-	// Three pages are in memory at once.
+	// pageBytes is the largest size of their texts and bytes, unless a page is one row. Three pages
+	// are in memory at once.
 	pageBytes = 4 << 20
 )
 
-// pager collects rows until there are enough of them.
+// pager collects rows into pages.
 type pager struct {
 	rows  [][]any
 	bytes int
@@ -69,7 +69,7 @@ func (p *pager) add(row []any) error {
 	return p.flush()
 }
 
-// flush hands out the rows that are there.
+// flush passes on the rows collected so far.
 func (p *pager) flush() error {
 	if len(p.rows) == 0 {
 		return nil
@@ -79,10 +79,10 @@ func (p *pager) flush() error {
 	return p.do(rows)
 }
 
-// Lines takes the lines of a copy.
+// Lines receives the lines of a copy.
 type Lines interface{ WriteLine(line []byte) error }
 
-// Source gives them back; io.EOF after the last one.
+// Source returns the lines of a copy, and io.EOF after the last one.
 type Source interface{ ReadLine() ([]byte, error) }
 
 // header is the first line.
@@ -94,15 +94,15 @@ type header struct {
 	Taken   time.Time `json:"taken"`
 }
 
-// begin is the line before the rows of a table, each of which is an array of its columns' values.
+// begin is the line before the rows of a table. Each row is an array of its columns' values.
 type begin struct {
 	Table    string         `json:"table"`
 	Columns  []ports.Column `json:"columns"`
 	Numbered bool           `json:"numbered"`
-	Last     int64          `json:"last"` // the last number that was given to a row
+	Last     int64          `json:"last"` // the last number that a row got
 }
 
-// end is the line after them.
+// end is the line after the rows of a table.
 type end struct {
 	End  string `json:"end"` // the table
 	Rows int64  `json:"rows"`
@@ -116,11 +116,11 @@ type complete struct {
 	Rows     int64 `json:"rows"`
 }
 
-// Summary is what is in a copy.
+// Summary is the content of a copy.
 type Summary struct {
 	Taken   time.Time
 	Tables  []Counted
-	Resumed bool // the copy went on where it had been interrupted
+	Resumed bool // the copy was continued after an interruption
 }
 
 // Counted is a table with the number of its rows and their sum.
@@ -130,7 +130,7 @@ type Counted struct {
 	Sum   string
 }
 
-// Rows is how many there are in all tables.
+// Rows returns the number of rows in all tables.
 func (s Summary) Rows() (n int64) {
 	for _, t := range s.Tables {
 		n += t.Rows
@@ -138,8 +138,8 @@ func (s Summary) Rows() (n int64) {
 	return n
 }
 
-// sum is a checksum of rows that does not depend on their order, because databases put texts in
-// different ones: the sum of their digests.
+// sum is a checksum of rows: the sum of their digests. It does not depend on their order, because
+// databases sort texts differently.
 type sum struct {
 	rows   int64
 	digest [4]uint64
@@ -157,7 +157,7 @@ func (s *sum) String() string {
 	return fmt.Sprintf("%016x%016x%016x%016x", s.digest[0], s.digest[1], s.digest[2], s.digest[3])
 }
 
-// Write writes a copy of a store as it is at one moment; the store goes on meanwhile.
+// Write writes a copy of a store as it is at one moment. The store stays in use meanwhile.
 func Write(ctx context.Context, from ports.Carrier, program string, taken time.Time, to Lines) (Summary, error) {
 	done := Summary{Taken: taken}
 	schema, err := from.Version(ctx)
@@ -215,7 +215,8 @@ func writeTable(ctx context.Context, from ports.Tables, t ports.Table, to Lines)
 	return Counted{t.Name, s.rows, s.String()}, write(to, end{t.Name, s.rows, s.String()})
 }
 
-// each goes through a table, a page at a time, from the row after a key on; nil: the first one.
+// each passes the rows of a table to do, a page at a time, beginning after a key; nil: with the
+// first row.
 func each(ctx context.Context, from ports.Tables, t ports.Table, after []any, do func(rows [][]any) error) error {
 	p := pager{do: do}
 	err := from.Read(ctx, t, after, func(row []any) error {
@@ -238,8 +239,8 @@ func write(to Lines, v any) error {
 	return to.WriteLine(line)
 }
 
-// Restore fills an empty database with a copy: all of it, or nothing. Nothing of it is sent until
-// the installation is released.
+// Restore fills an empty database from a copy: all of it, or nothing. The installation sends
+// nothing until it is released.
 func Restore(ctx context.Context, to ports.Carrier, by audit.Actor, now time.Time, from Source) (done Summary, err error) {
 	schema, err := to.Version(ctx)
 	if err != nil {
@@ -278,7 +279,7 @@ func Restore(ctx context.Context, to ports.Carrier, by audit.Actor, now time.Tim
 	return done, err
 }
 
-// hold has an installation that was filled send nothing until it is released.
+// hold stops a restored installation from sending until it is released.
 func hold(ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, done Summary) error {
 	state, err := tx.Installation().State(ctx)
 	if err != nil {
@@ -292,12 +293,12 @@ func hold(ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, done 
 		After: audit.State{"taken": done.Taken, "rows": done.Rows()}})
 }
 
-// used are the tables without rows in an installation that nobody has used yet, but for so many
-// from the beginning: whatever there is belongs to one of these, or is in the audit log.
+// used are the tables that are empty in an unused installation, except for so many rows that each
+// new installation has. Every use shows in one of them or in the audit log.
 var used = map[string]int{"organizations": 1, "users": 0, "accounts": 0, "api_keys": 0, "occurrences": 0, "audit_entries": 0}
 
-// Unused reports whether nobody has used an installation, whose schema may be a part of what this
-// program needs.
+// Unused reports whether an installation has never been used. Its schema may be older than this
+// program's.
 func Unused(ctx context.Context, store ports.Carrier) (unused bool, err error) {
 	err = store.ReadTables(ctx, func(tables ports.Tables, _ ports.Tx) error {
 		err := untouched(ctx, tables)
@@ -310,8 +311,8 @@ func Unused(ctx context.Context, store ports.Carrier) (unused bool, err error) {
 	return unused, err
 }
 
-// empty removes what a database has from the beginning. It returns ErrNotEmpty when somebody has
-// used it.
+// empty removes the rows of a new installation. It returns ErrNotEmpty when the database has been
+// used.
 func empty(ctx context.Context, tables ports.Tables) error {
 	if err := untouched(ctx, tables); err != nil {
 		return err
@@ -329,7 +330,7 @@ func clearAll(ctx context.Context, tables ports.Tables) error {
 	return nil
 }
 
-// untouched returns ErrNotEmpty when somebody has used a database.
+// untouched returns ErrNotEmpty when a database has been used.
 func untouched(ctx context.Context, tables ports.Tables) error {
 	for _, t := range tables.Tables() {
 		most, tells := used[t.Name]
@@ -347,8 +348,8 @@ func untouched(ctx context.Context, tables ports.Tables) error {
 	return nil
 }
 
-// readTables inserts what a copy has. It skips tables that are left out: an earlier release, to
-// which an installation was taken back, copies those that it does not know.
+// readTables inserts the rows of a copy. It skips tables that are left out: an earlier release
+// copies tables that it does not know, because its installation was newer before.
 func readTables(ctx context.Context, to ports.Tables, from Source) (all []Counted, err error) {
 	var total int64
 	var tables int
@@ -362,7 +363,7 @@ func readTables(ctx context.Context, to ports.Tables, from Source) (all []Counte
 			if last.Tables != tables || len(all) != len(to.Tables()) || last.Rows != total {
 				return nil, ErrDamaged
 			}
-			if _, err := from.ReadLine(); !errors.Is(err, io.EOF) { // The compression has a checksum of its own, which comes last.
+			if _, err := from.ReadLine(); !errors.Is(err, io.EOF) { // The compression has a checksum of its own, at the end.
 				return nil, ErrDamaged
 			}
 			return all, nil

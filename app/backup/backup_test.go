@@ -28,7 +28,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // text is a copy in memory.
 type text struct {
 	lines []string
-	broke error // at the end
+	broke error // returned at the end
 }
 
 func (c *text) WriteLine(line []byte) error {
@@ -56,7 +56,7 @@ func memory(t *testing.T) *gormstore.Store {
 	return s
 }
 
-// taken is a copy of an installation with an entry in its audit log.
+// taken returns a copy of an installation with an entry in its audit log.
 func taken(t *testing.T) []string {
 	t.Helper()
 	s := memory(t)
@@ -143,8 +143,8 @@ func TestADamagedCopyIsNotRestored(t *testing.T) {
 	require.ErrorIs(t, restore(ended, memory(t), &text{lines: whole}), context.Canceled)
 }
 
-// withCopies is a copy that also has a table which stays where it is, with one row, as an earlier
-// release writes it that does not know the table; it says that there are so many rows.
+// withCopies returns a copy with a table that stays behind and has one row, as written by an
+// earlier release that does not know the table; it claims rows rows.
 func withCopies(whole []string, rows int) []string {
 	last := len(whole) - 1
 	lines := slices.Insert(slices.Clone(whole), last, `{"table":"copies","columns":[{"name":"id","kind":"integer"}],"numbered":false,"last":0}`, `[1]`,
@@ -179,6 +179,6 @@ func TestACopyOfAnotherSchemaSaysWhoRestoresIt(t *testing.T) {
 		return &text{lines: lines}
 	}
 	require.ErrorContains(t, restore(t.Context(), memory(t), with("2")), `restore it with "1.2.3", which wrote it, or the release that it was taken back from, then upgrade`)
-	// The copy of an installation that was taken back to a release whose schema is older.
+	// The copy of an installation that returned to a release with an older schema.
 	require.ErrorContains(t, restore(t.Context(), memory(t), with("999")), `restore it with the newest release that has used the installation, even if "1.2.3", to which it was taken back, wrote the copy`)
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// The faults of a source and of a destination.
+// Errors of a source and of a destination.
 var (
-	// ErrInUse says that what happens while an installation is copied would be lost.
+	// ErrInUse says that changes made to an installation during its copy would be lost.
 	ErrInUse = fault.New(fault.Invalid, "the source is in use; `tocsin maintenance on` makes it read-only")
-	// ErrChanged says that a copy cannot go on where it was interrupted.
+	// ErrChanged says that an interrupted copy cannot be continued.
 	ErrChanged = fault.New(fault.Invalid, "the source was not read-only all the while since the copy was begun; begin it again with --restart")
 )
 
@@ -25,28 +25,28 @@ var (
 // its instances know.
 const Settled = 3 * time.Second
 
-// incomplete is what a destination says to those who would change something before it is complete.
+// incomplete is the reason of a destination that refuses changes before it is complete.
 const incomplete = "a copy into this database is not complete"
 
 // Options say how a copy is made.
 type Options struct {
 	By  audit.Actor
 	Now time.Time
-	// Restart begins again, instead of going on where a copy was interrupted.
+	// Restart begins again, instead of continuing an interrupted copy.
 	Restart bool
 }
 
-// Copy fills an empty database with everything of another one, which must be read-only, or goes on
-// where an earlier copy of it was interrupted. Every program refuses the destination until it is
-// complete: until all of it was read again and compared with the source. Nothing of the copy is
-// sent until it is released.
+// Copy fills an empty database with all data of another one, which must be read-only, or continues
+// an interrupted copy of it. Every program refuses the destination until it is complete: until all
+// of it was read again and compared with the source. The destination sends nothing until it is
+// released.
 func Copy(ctx context.Context, from, to ports.Carrier, o Options) (done Summary, err error) {
-	if err := sameSchema(ctx, from, to); err != nil && !errors.Is(err, errGoOn) {
+	if err := sameSchema(ctx, from, to); err != nil && !errors.Is(err, errIncomplete) {
 		return done, err
 	}
 	c := &copying{to: to, options: o, last: map[string]int64{}, done: Summary{Taken: o.Now}}
 	err = from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
-		since, err := still(ctx, source, tx, o.Now)
+		since, err := unchangedSince(ctx, source, tx, o.Now)
 		if err == nil {
 			err = c.begin(ctx, since)
 		}
@@ -61,10 +61,10 @@ func Copy(ctx context.Context, from, to ports.Carrier, o Options) (done Summary,
 	return c.done, err
 }
 
-// errGoOn says that the destination holds a copy that is not complete.
-var errGoOn = fmt.Errorf("the destination: %w", ports.ErrIncomplete)
+// errIncomplete says that the destination contains an incomplete copy.
+var errIncomplete = fmt.Errorf("the destination: %w", ports.ErrIncomplete)
 
-// sameSchema returns nil when both have the same schema; errGoOn.
+// sameSchema returns nil when both have the same schema; errIncomplete.
 func sameSchema(ctx context.Context, from, to ports.Carrier) error {
 	has, err := from.Version(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func sameSchema(ctx context.Context, from, to ports.Carrier) error {
 	case has != takes:
 		return ErrSchema.With("the source has the schema %d, and the destination has %d", has, takes)
 	case err != nil:
-		return errGoOn
+		return errIncomplete
 	}
 	return nil
 }
@@ -86,13 +86,13 @@ func sameSchema(ctx context.Context, from, to ports.Carrier) error {
 type copying struct {
 	to      ports.Carrier
 	options Options
-	mark    ports.Mark       // as it is in the destination
-	last    map[string]int64 // numbers of the tables that have some
+	mark    ports.Mark       // as stored in the destination
+	last    map[string]int64 // the last numbers of the tables that have some
 	done    Summary
 }
 
-// begin empties the destination and marks it, or finds how far a copy has come. It returns
-// ErrNotEmpty when somebody has used the destination, and ErrChanged.
+// begin empties the destination and marks it, or reads the progress of an interrupted copy. It
+// returns ErrNotEmpty when the destination has been used, and ErrChanged.
 func (c *copying) begin(ctx context.Context, since time.Time) error {
 	return c.to.WriteTables(ctx, func(target ports.Tables, tx ports.Tx) (err error) {
 		if c.mark, err = target.Mark(ctx); err != nil {
@@ -120,13 +120,13 @@ func (c *copying) begin(ctx context.Context, since time.Time) error {
 	})
 }
 
-// fill copies what is missing in the destination, and sums up all there is in the source.
+// fill copies the rows that the destination lacks, and sums up all rows of the source.
 func (c *copying) fill(ctx context.Context, source ports.Tables) error {
 	at := slices.IndexFunc(source.Tables(), func(t ports.Table) bool { return t.Name == c.mark.Table })
 	for i, t := range source.Tables() {
 		var read sum
 		var after []any
-		if i <= at { // Its rows were copied by another run, at least some of them.
+		if i <= at { // Another run has copied at least some of its rows.
 			if err := each(ctx, source, t, nil, read.take); err != nil {
 				return err
 			}
@@ -158,13 +158,13 @@ func (c *copying) fill(ctx context.Context, source ports.Tables) error {
 	return nil
 }
 
-// page is a part of a table, or why it could not be read.
+// page is a page of a table, or the error of reading it.
 type page struct {
 	rows [][]any
 	err  error
 }
 
-// table copies the rows of a table after a key, reading ahead of what it writes.
+// table copies the rows of a table after a key. It reads ahead while it writes.
 func (c *copying) table(ctx context.Context, source ports.Tables, t ports.Table, after []any) (sum, error) {
 	ctx, stop := context.WithCancel(ctx)
 	pages := make(chan page, 1)
@@ -179,7 +179,7 @@ func (c *copying) table(ctx context.Context, source ports.Tables, t ports.Table,
 			return err
 		})
 		if err != nil {
-			_ = send(ctx, pages, page{err: err}) // Nobody waits for it any more.
+			_ = send(ctx, pages, page{err: err}) // The receiver may be gone.
 		}
 	}()
 	defer func() { // The reader's unit of work must not end before the reader.
@@ -202,7 +202,7 @@ func (c *copying) table(ctx context.Context, source ports.Tables, t ports.Table,
 	return read, nil
 }
 
-// write adds rows to a table of the destination, and notes that in the same unit of work.
+// write adds rows to a table of the destination, and stores the progress in the same unit of work.
 func (c *copying) write(ctx context.Context, t ports.Table, rows [][]any) error {
 	last := rows[len(rows)-1]
 	key := make([]any, len(t.Key))
@@ -226,11 +226,11 @@ func (c *copying) write(ctx context.Context, t ports.Table, rows [][]any) error 
 	return err
 }
 
-// complete compares what is in the destination with what was read from the source, and opens the
-// destination when that is the same, held.
+// complete compares the destination with what was read from the source, and opens the destination,
+// held, when both are the same.
 func (c *copying) complete(ctx context.Context, from ports.Carrier) error {
 	return c.to.WriteTables(ctx, func(target ports.Tables, tx ports.Tx) error {
-		if err := target.EndMark(ctx, c.mark); err != nil { // It also keeps others from writing.
+		if err := target.EndMark(ctx, c.mark); err != nil { // This also locks out other writers.
 			return err
 		}
 		for i, t := range target.Tables() {
@@ -258,8 +258,8 @@ func (c *copying) complete(ctx context.Context, from ports.Carrier) error {
 	})
 }
 
-// stayed returns nil when the source has been read-only without a break since a moment; ErrInUse.
-// The snapshot that was copied does not show it.
+// stayed returns nil when the source has been read-only since a moment without a break; ErrInUse.
+// The copied snapshot cannot show that.
 func stayed(ctx context.Context, from ports.Carrier, since time.Time) error {
 	return from.ReadTables(ctx, func(_ ports.Tables, tx ports.Tx) error {
 		state, err := tx.Installation().State(ctx)
@@ -270,8 +270,8 @@ func stayed(ctx context.Context, from ports.Carrier, since time.Time) error {
 	})
 }
 
-// still returns since when nothing more happens in an installation; ErrInUse.
-func still(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time) (since time.Time, err error) {
+// unchangedSince returns since when an installation does not change any more; ErrInUse.
+func unchangedSince(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time) (since time.Time, err error) {
 	state, err := tx.Installation().State(ctx)
 	if err != nil {
 		return since, err

@@ -21,7 +21,8 @@ func copied(ctx context.Context, from, to ports.Carrier) (backup.Summary, error)
 	return backup.Copy(ctx, from, to, backup.Options{By: audit.Actor{Name: "root"}, Now: noon.Add(time.Hour)})
 }
 
-// readOnly is an installation with an entry in its audit log, which is read-only since a moment.
+// readOnly returns an installation with an entry in its audit log that has been read-only since a
+// moment.
 func readOnly(t *testing.T, since time.Time) interface {
 	ports.Carrier
 	ports.Store
@@ -57,7 +58,7 @@ func TestWhatIsInUseIsNotCopied(t *testing.T) {
 	require.ErrorIs(t, err, backup.ErrNotEmpty)
 }
 
-// tampering changes what passes through a store.
+// tampering changes rows on their way through a store.
 type tampering struct {
 	ports.Carrier
 	version int64
@@ -138,7 +139,7 @@ func TestACopyThatFailsCanBeBegunAgain(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// paging notes how many rows, and how many bytes of texts and the like, are written at once.
+// paging records how many rows, and how many bytes of them, are written at once.
 type paging struct {
 	ports.Carrier
 	rows, bytes *int
@@ -204,7 +205,7 @@ func TestAPageIsBoundByRowsAndByBytes(t *testing.T) {
 	}
 }
 
-// switching is a source whose state changes once it was read.
+// switching is a source whose state changes after it was read.
 type switching struct {
 	ports.Carrier
 	store ports.Store

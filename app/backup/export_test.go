@@ -1,9 +1,9 @@
 package backup
 
-// What a page has at most in tests, where few rows are several pages.
+// The size of a page in tests, where a few rows are several pages.
 const (
 	PageSize  = 3
 	PageBytes = 1_000
 )
 
-func init() { pageSize, pageBytes = PageSize, PageBytes } //nolint:gochecknoinits // Before any test that runs beside others.
+func init() { pageSize, pageBytes = PageSize, PageBytes } //nolint:gochecknoinits // Before any parallel test.

@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// The faults of a copy of one organization.
+// Errors of a copy of one organization.
 var (
 	ErrNotHeld = fault.New(fault.Invalid, "is not held; `tocsin serve --hold` holds it, so that nothing is sent twice")
 	ErrTaken   = fault.New(fault.Invalid, "the destination has others of the same number or name; nothing was copied")
@@ -24,26 +24,26 @@ var (
 )
 
 const (
-	// apart is how far the numbers of a destination are from those of a source once it has got an
-	// organization, so that what either makes afterwards can still be copied to the other.
+	// apart is the distance between new row numbers of the destination and of the source once the
+	// organization is copied, so that new rows of either can still be copied to the other.
 	apart = 1_000_000_000_000
-	// told is how many usernames are named that are taken.
-	told = 20
+	// listed is the largest number of taken usernames that an error lists.
+	listed = 20
 )
 
-// errStateChanged says that somebody released a destination, or made it read-only, meanwhile.
+// errStateChanged says that the destination was released or made read-only meanwhile.
 var errStateChanged = ErrNotHeld.With("the state of the destination was changed during the copy, by release or maintenance; nothing was copied")
 
-// errReadOnly refuses a destination that would be changed while nothing may be changed there.
+// errReadOnly refuses to change a destination that is read-only.
 var errReadOnly = installation.ErrReadOnly.With("the destination is read-only for maintenance; `tocsin maintenance off` there lets it take the organization")
 
-// errDry ends a copy that is only tried.
+// errDry ends a dry run.
 var errDry = errors.New("a dry run")
 
-// CopyOrganization adds one organization of an installation to another one: all of it, or nothing.
-// Both must be held, and the source read-only. A destination that nobody has used it holds itself,
-// and has to be repeated once all of its instances know. Whatever is copied keeps its number there;
-// ErrTaken. A dry run counts, finds what is in the way, and neither adds nor holds anything.
+// CopyOrganization adds one organization of an installation to another installation: all of it, or
+// nothing. Both must be held, and the source read-only. It holds an unused destination itself, and
+// has to be called again once all instances of that know. Copied rows keep their numbers; ErrTaken.
+// A dry run counts rows and finds conflicts, and neither adds nor holds anything.
 func CopyOrganization(ctx context.Context, from, to ports.Carrier, slug string, dry bool, o Options) (done Summary, err error) {
 	if err := sameSchema(ctx, from, to); err != nil {
 		return done, err
@@ -73,7 +73,7 @@ func CopyOrganization(ctx context.Context, from, to ports.Carrier, slug string, 
 		if err != nil {
 			return err
 		}
-		m := moving{to: target, dry: dry}
+		m := organizationCopy{to: target, dry: dry}
 		if err := from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
 			return m.fill(ctx, source, tx, slug, o)
 		}); err != nil {
@@ -105,15 +105,15 @@ func CopyOrganization(ctx context.Context, from, to ports.Carrier, slug string, 
 	return done, err
 }
 
-// CountOrganization is a dry run for a destination that has no schema yet: nothing can be in the
-// way there, and nothing is written.
+// CountOrganization is a dry run for a destination without a schema: there can be no conflicts, and
+// nothing is written.
 func CountOrganization(ctx context.Context, from ports.Carrier, slug string, o Options) (Summary, error) {
 	if _, err := from.Version(ctx); err != nil {
 		return Summary{}, fmt.Errorf("the source: %w", err)
 	}
-	var m moving
+	var m organizationCopy
 	err := from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
-		m = moving{dry: true}
+		m = organizationCopy{dry: true}
 		return m.read(ctx, source, tx, slug, o)
 	})
 	if err == nil {
@@ -122,11 +122,11 @@ func CountOrganization(ctx context.Context, from ports.Carrier, slug string, o O
 	return Summary{Taken: o.Now, Tables: m.tables}, err
 }
 
-// holdUnused holds a destination that nobody has used, in a unit of work of its own, once nothing
-// is in the way at the source. An instance that serves it may still believe that it sends messages.
+// holdUnused holds an unused destination, in a unit of work of its own, once the source allows the
+// copy. An instance of the destination may not know yet that it must not send.
 func holdUnused(ctx context.Context, from, to ports.Carrier, slug string, now time.Time) error {
 	err := from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
-		_, err := gone(ctx, source, tx, now)
+		_, err := heldSince(ctx, source, tx, now)
 		if err == nil {
 			_, _, err = source.Part(ctx, slug)
 		}
@@ -151,7 +151,7 @@ func holdUnused(ctx context.Context, from, to ports.Carrier, slug string, now ti
 	})
 }
 
-// unused returns ErrNotHeld when somebody has used a destination that is not held.
+// unused returns ErrNotHeld when a destination has been used and is not held.
 func unused(ctx context.Context, target ports.Tables) error {
 	err := untouched(ctx, target)
 	if errors.Is(err, ErrNotEmpty) {
@@ -171,8 +171,8 @@ func settled(state installation.State, now time.Time) error {
 	return nil
 }
 
-// gone returns since when nothing more happens at a source that is held; ErrNotHeld, ErrInUse.
-func gone(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time) (since time.Time, err error) {
+// heldSince returns since when a held source does not change any more; ErrNotHeld, ErrInUse.
+func heldSince(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time) (since time.Time, err error) {
 	state, err := tx.Installation().State(ctx)
 	if err == nil && state.Held.IsZero() {
 		err = ErrNotHeld.With("the source %s", ErrNotHeld.Error())
@@ -180,21 +180,21 @@ func gone(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time) 
 	if err != nil {
 		return since, err
 	}
-	return still(ctx, source, tx, now)
+	return unchangedSince(ctx, source, tx, now)
 }
 
-// moving is an organization on its way.
-type moving struct {
+// organizationCopy is the copy of one organization under way.
+type organizationCopy struct {
 	to           ports.Tables // nil: there is no schema yet
 	dry          bool
 	organization int64
 	since        time.Time // when the source became read-only
 	tables       []Counted
-	taken        []string // usernames that somebody else has in the destination
+	taken        []string // usernames that other users have in the destination
 }
 
-// fill copies an organization, and compares what is there with what was read.
-func (m *moving) fill(ctx context.Context, source ports.Tables, tx ports.Tx, slug string, o Options) error {
+// fill copies an organization, and compares the destination's rows with those that were read.
+func (m *organizationCopy) fill(ctx context.Context, source ports.Tables, tx ports.Tx, slug string, o Options) error {
 	if err := m.read(ctx, source, tx, slug, o); err != nil {
 		return err
 	}
@@ -211,10 +211,10 @@ func (m *moving) fill(ctx context.Context, source ports.Tables, tx ports.Tx, slu
 	return nil
 }
 
-// read goes through what an organization has, and adds it to the destination, if there is one.
-func (m *moving) read(ctx context.Context, source ports.Tables, tx ports.Tx, slug string, o Options) error {
+// read reads the rows of an organization, and adds them to the destination, if there is one.
+func (m *organizationCopy) read(ctx context.Context, source ports.Tables, tx ports.Tx, slug string, o Options) error {
 	var err error
-	if m.since, err = gone(ctx, source, tx, o.Now); err != nil {
+	if m.since, err = heldSince(ctx, source, tx, o.Now); err != nil {
 		return err
 	}
 	part, organization, err := source.Part(ctx, slug)
@@ -229,10 +229,10 @@ func (m *moving) read(ctx context.Context, source ports.Tables, tx ports.Tx, slu
 		})
 		if err == nil && len(m.taken) > 0 {
 			err = ErrTaken.With("the destination knows other people by the name or the number of %d, such as %s; nothing was copied",
-				len(m.taken), strings.Join(m.taken[:min(len(m.taken), told)], ", "))
+				len(m.taken), strings.Join(m.taken[:min(len(m.taken), listed)], ", "))
 		}
 		if err == nil && t.Numbered && !m.dry {
-			err = m.number(ctx, source, t)
+			err = m.skipNumbers(ctx, source, t)
 		}
 		if err != nil {
 			return err
@@ -242,8 +242,8 @@ func (m *moving) read(ctx context.Context, source ports.Tables, tx ports.Tx, slu
 	return nil
 }
 
-// number has the destination go on counting far from the source.
-func (m *moving) number(ctx context.Context, source ports.Tables, t ports.Table) error {
+// skipNumbers moves the destination's next row number away from the source's.
+func (m *organizationCopy) skipNumbers(ctx context.Context, source ports.Tables, t ports.Table) error {
 	theirs, err := source.Last(ctx, t)
 	if err != nil {
 		return err
@@ -256,9 +256,9 @@ func (m *moving) number(ctx context.Context, source ports.Tables, t ports.Table)
 }
 
 // add adds rows to a table; ErrTaken, ErrImports.
-func (m *moving) add(ctx context.Context, t ports.Table, rows [][]any) (err error) {
+func (m *organizationCopy) add(ctx context.Context, t ports.Table, rows [][]any) (err error) {
 	if t.Name == "imports" {
-		if err := over(t, rows); err != nil {
+		if err := checkOver(t, rows); err != nil {
 			return err
 		}
 	}
@@ -266,12 +266,12 @@ func (m *moving) add(ctx context.Context, t ports.Table, rows [][]any) (err erro
 	case m.to == nil:
 		return nil
 	case t.Name == "users":
-		rows, err = m.strangers(ctx, t, rows)
+		rows, err = m.unknownUsers(ctx, t, rows)
 	case t.Name == "organizations":
-		err = m.free(ctx, t, "slug", rows)
+		err = m.checkFree(ctx, t, "slug", rows)
 	}
 	if err == nil && t.Numbered {
-		err = m.free(ctx, t, "id", rows)
+		err = m.checkFree(ctx, t, "id", rows)
 	}
 	if err != nil || len(rows) == 0 {
 		return err
@@ -279,8 +279,8 @@ func (m *moving) add(ctx context.Context, t ports.Table, rows [][]any) (err erro
 	return m.to.Insert(ctx, t, rows)
 }
 
-// over returns ErrImports when an instance works at one of these imports, or would.
-func over(t ports.Table, rows [][]any) error {
+// checkOver returns ErrImports when an instance runs one of these imports, or would.
+func checkOver(t ports.Table, rows [][]any) error {
 	id, state := place(t, "id"), place(t, "state")
 	for _, row := range rows {
 		if is := imports.State(fmt.Sprint(row[state])); is.Working() {
@@ -291,8 +291,8 @@ func over(t ports.Table, rows [][]any) error {
 	return nil
 }
 
-// free returns ErrTaken when the destination has others with these values in a column.
-func (m *moving) free(ctx context.Context, t ports.Table, column string, rows [][]any) error {
+// checkFree returns ErrTaken when other rows of the destination have these values in a column.
+func (m *organizationCopy) checkFree(ctx context.Context, t ports.Table, column string, rows [][]any) error {
 	at := place(t, column)
 	found, err := m.to.Find(ctx, t, column, values(rows, at))
 	if err == nil && len(found) > 0 {
@@ -301,9 +301,9 @@ func (m *moving) free(ctx context.Context, t ports.Table, column string, rows []
 	return err
 }
 
-// strangers are the people whom the destination does not know. One whom it knows must be the same
-// there, with number and all: whoever only bears the same name may be somebody else.
-func (m *moving) strangers(ctx context.Context, t ports.Table, rows [][]any) (unknown [][]any, err error) {
+// unknownUsers returns the users that the destination does not have. A user that it has must be the
+// same, including the number: the same name alone may belong to another person.
+func (m *organizationCopy) unknownUsers(ctx context.Context, t ports.Table, rows [][]any) (unknown [][]any, err error) {
 	id, name := place(t, "id"), place(t, "username_fold")
 	same, err := m.to.Find(ctx, t, "id", values(rows, id))
 	if err != nil {
@@ -341,8 +341,8 @@ func (m *moving) strangers(ctx context.Context, t ports.Table, rows [][]any) (un
 	return unknown, nil
 }
 
-// index has the people of the organization indexed for searching.
-func (m *moving) index(ctx context.Context) error {
+// index adds the users of the organization to the search index.
+func (m *organizationCopy) index(ctx context.Context) error {
 	all := m.to.Tables()
 	t := all[slices.IndexFunc(all, func(t ports.Table) bool { return t.Name == "member_words_builds" })]
 	row := make([]any, len(t.Columns))
@@ -350,7 +350,7 @@ func (m *moving) index(ctx context.Context) error {
 	return m.to.Insert(ctx, t, [][]any{row})
 }
 
-// place is where a column is in the rows of a table.
+// place returns the position of a column in the rows of a table.
 func place(t ports.Table, column string) int {
 	return slices.IndexFunc(t.Columns, func(c ports.Column) bool { return c.Name == column })
 }

@@ -34,8 +34,8 @@ func stateOf(t *testing.T, s *gormstore.Store) (is installation.State) {
 	return is
 }
 
-// hold has a destination held that nobody has used: long enough for copyOrganization, and a
-// millisecond too short at the second time.
+// hold holds an unused destination long enough for copyOrganization; at the second call, a
+// millisecond too short.
 func hold(t *testing.T, from, into *gormstore.Store, slug string) {
 	t.Helper()
 	for _, age := range []time.Duration{0, backup.Settled - time.Millisecond} {
@@ -50,7 +50,7 @@ func copyOrganization(ctx context.Context, from, to ports.Carrier, slug string) 
 	return backup.CopyOrganization(ctx, from, to, slug, false, backup.Options{By: audit.Actor{Name: "root"}, Now: noon.Add(time.Hour)})
 }
 
-// numbers are what the people of an organization are known by.
+// numbers returns the numbers of the organization's members.
 func numbers(t *testing.T, s *gormstore.Store, slug string) (all map[string]users.MemberID) {
 	t.Helper()
 	all = map[string]users.MemberID{}
@@ -121,7 +121,7 @@ func TestOneOrganizationIsCopied(t *testing.T) {
 			require.ErrorContains(t, err, "the destination is not held")
 			state(t, into, installation.State{Held: noon})
 
-			// Both go on, and what they make has other numbers.
+			// Both continue, and their new rows get different numbers.
 			for _, s := range []*gormstore.Store{from, into} {
 				require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
 					_, err := app.Enroll(t.Context(), tx, "acme", users.Batch{Enrollments: []users.Enrollment{{Email: fmt.Sprintf("%p@example.org", s)}}})
@@ -154,7 +154,7 @@ func TestAReadOnlyDestinationTakesNothing(t *testing.T) {
 }
 
 // TestWhatADestinationIsToldMeanwhileHolds changes the state of a destination while the source is
-// read, which on SQLite waits until the copy has ended.
+// read. On SQLite that waits until the copy has ended.
 func TestWhatADestinationIsToldMeanwhileHolds(t *testing.T) {
 	t.Parallel()
 	from, into := peopled(t, memory(t)), onPostgres(t)
@@ -163,7 +163,7 @@ func TestWhatADestinationIsToldMeanwhileHolds(t *testing.T) {
 	for _, told := range []installation.State{{}, {Held: noon, ReadOnly: noon}, {Held: noon.Add(time.Minute)}} {
 		state(t, into, held)
 		before := content(t, into)
-		// The source is looked at twice, and then once more after it was read.
+		// The source is checked twice, and once more after it was read.
 		reads := 0
 		_, err := copyOrganization(t.Context(), telling{from, func() {
 			if reads++; reads == 3 {
@@ -180,7 +180,7 @@ func TestWhatADestinationIsToldMeanwhileHolds(t *testing.T) {
 	assert.Equal(t, held, stateOf(t, into))
 }
 
-// telling is a source that says when it is read.
+// telling is a source that calls a function when it is read.
 type telling struct {
 	ports.Carrier
 	tell func()

@@ -31,13 +31,13 @@ func opened(t *testing.T, url string) *gormstore.Store {
 	return s
 }
 
-// onPostgres is an empty database.
+// onPostgres returns an empty database.
 func onPostgres(t *testing.T) *gormstore.Store {
 	t.Helper()
 	return opened(t, pgtest.New(t))
 }
 
-// peopled is a read-only installation with people in two organizations.
+// peopled fills an installation with users in two organizations and makes it read-only.
 func peopled(t *testing.T, s *gormstore.Store) *gormstore.Store {
 	t.Helper()
 	ctx := t.Context()
@@ -59,11 +59,11 @@ func peopled(t *testing.T, s *gormstore.Store) *gormstore.Store {
 
 var errKilled = errors.New("killed")
 
-// cut ends at a unit of work.
+// cut fails after some units of work.
 type cut struct {
 	ports.Carrier
-	units     *int // that pass
-	committed bool // the one at which it ends is kept
+	units     *int // that succeed
+	committed bool // the last unit is committed all the same
 }
 
 func (c cut) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
@@ -79,7 +79,7 @@ func (c cut) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx) er
 	return errors.Join(err, errKilled)
 }
 
-// content is what an installation holds.
+// content returns the tables of an installation with their sums.
 func content(t *testing.T, s ports.Carrier) map[string]backup.Counted {
 	t.Helper()
 	done, err := backup.Write(t.Context(), s, "1.2.3", noon, &text{})
@@ -144,7 +144,7 @@ func TestACopyGoesOnWhereItWasInterrupted(t *testing.T) {
 	}
 }
 
-// half is a store into which a copy was interrupted.
+// half returns a store with an interrupted copy.
 func half(t *testing.T, from ports.Carrier, into *gormstore.Store) *gormstore.Store {
 	t.Helper()
 	units := 5
@@ -194,7 +194,7 @@ func TestACopyDoesNotGoOnWithAnotherSource(t *testing.T) {
 	_, err = backup.Copy(t.Context(), from, cut{into, &units, false}, restart)
 	require.ErrorIs(t, err, errKilled)
 	units = 0
-	change(noon.Add(time.Second)) // behind the back of whoever looks at the state
+	change(noon.Add(time.Second)) // bypassing those who read the state
 	_, err = copied(t.Context(), from, into)
 	require.ErrorContains(t, err, "audit_entries: ")
 	require.ErrorContains(t, err, "begin again with --restart")

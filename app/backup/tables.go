@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// readTable inserts the rows of a table, and checks that they are all there. Those of a table that
+// readTable inserts the rows of a table, and checks that none is missing. The rows of a table that
 // is left out are only checked.
 func readTable(ctx context.Context, to ports.Tables, b begin, from Source) (Counted, error) {
 	if to.Leaves(b.Table) {
@@ -50,7 +50,7 @@ func readTable(ctx context.Context, to ports.Tables, b begin, from Source) (Coun
 	return counted, nil
 }
 
-// rowsOf goes through the rows of a table, and checks that they are all there.
+// rowsOf passes the rows of a table to do, and checks that none is missing.
 func rowsOf(table string, from Source, do func(line []byte) error) (Counted, error) {
 	var s sum
 	for {
@@ -72,7 +72,7 @@ func rowsOf(table string, from Source, do func(line []byte) error) (Counted, err
 	}
 }
 
-// encode is a row as a line: a JSON array. Bytes are in base64, moments in RFC 3339 with
+// encode encodes a row as a line: a JSON array. Bytes are in base64, times in RFC 3339 with
 // microseconds at most.
 func encode(row []any) ([]byte, error) {
 	said := make([]any, len(row))
@@ -89,7 +89,7 @@ func encode(row []any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// decode is a line as a row of a table.
+// decode decodes a line into a row of a table.
 func decode(line []byte, t ports.Table) ([]any, error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.UseNumber()
@@ -105,14 +105,14 @@ func decode(line []byte, t ports.Table) ([]any, error) {
 			continue
 		}
 		var err error
-		if row[i], err = meant(row[i], c.Kind); err != nil {
+		if row[i], err = convert(row[i], c.Kind); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Name, err)
 		}
 	}
 	return row, nil
 }
 
-// keyOf is a line as the key of a row.
+// keyOf decodes a line into the key of a row.
 func keyOf(line string, t ports.Table) ([]any, error) {
 	key := ports.Table{Columns: make([]ports.Column, len(t.Key))}
 	for i, k := range t.Key {
@@ -121,8 +121,8 @@ func keyOf(line string, t ports.Table) ([]any, error) {
 	return decode([]byte(line), key)
 }
 
-// meant is a value of JSON as what its column holds.
-func meant(v any, k ports.Kind) (any, error) {
+// convert converts a JSON value to the kind of its column.
+func convert(v any, k ports.Kind) (any, error) {
 	switch said := v.(type) {
 	case bool:
 		if k == ports.KindBoolean {

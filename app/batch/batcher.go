@@ -1,5 +1,5 @@
-// Package batch turns concurrent calls into batches, because a unit of work costs nearly the same
-// for a batch as for one call. It knows nothing of what the calls do.
+// Package batch groups concurrent calls into batches, because a unit of work costs nearly the same
+// for a batch as for one call. It knows nothing about the calls.
 package batch
 
 import (
@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// MaxSize is how many calls a batch has at most.
+	// MaxSize is the largest number of calls in a batch.
 	MaxSize = 64
-	// Workers is how many batches of one key are served at the same time: one waits for the store
-	// while the next one is prepared.
+	// Workers is how many batches of one key run at the same time: one waits for the store while
+	// the next one is prepared.
 	Workers = 2
 )
 
-// Batcher collects calls of the same key into batches. A call never waits for others to come: it
-// is served at once while a worker is free. Calls that come while all workers are busy form the
-// next batch. It is safe for concurrent use.
+// Batcher groups calls of the same key into batches. A call never waits for others to arrive: it
+// runs at once while a worker is free. Calls that arrive while all workers are busy form the next
+// batch. It is safe for concurrent use.
 type Batcher[K comparable, C any] struct {
 	serve   func(ctx context.Context, key K, calls []*C) error
 	subject func(*C) string
@@ -33,30 +33,30 @@ type Batcher[K comparable, C any] struct {
 	queues map[K]*queue[C]
 }
 
-// queue holds the calls of one key that wait.
+// queue holds the waiting calls of one key.
 type queue[C any] struct {
 	waiting []*entry[C]
 	workers int
 }
 
-// entry is a call that waits, with its caller.
+// entry is a waiting call with its caller.
 type entry[C any] struct {
 	ctx  context.Context //nolint:containedctx // It is the caller's, and travels with the call.
 	call *C
 	done chan error
 }
 
-// New returns a batcher. serve does the work of a whole batch, all or nothing, and writes each
-// result into its call. Two calls of the same subject are never in one batch; an empty subject
+// New returns a batcher. serve does the work of a whole batch, all or nothing, and stores each
+// result in its call. Two calls with the same subject are never in one batch; an empty subject
 // equals no other.
 func New[K comparable, C any](serve func(context.Context, K, []*C) error, subject func(*C) string) *Batcher[K, C] {
 	return &Batcher[K, C]{serve: serve, subject: subject, queues: map[K]*queue[C]{}}
 }
 
-// Do serves a call in a batch and returns its error. When ctx ends first, the call may still be
+// Do runs a call in a batch and returns its error. When ctx ends first, the call may still be
 // committed, and its result must not be read.
 func (b *Batcher[K, C]) Do(ctx context.Context, key K, call *C) error {
-	if _, within := ports.Unit(ctx); within { // It is kept with what else that unit does, not with other calls.
+	if _, within := ports.Unit(ctx); within { // It belongs to that unit, not to a batch of other calls.
 		b.units.Add(1)
 		b.calls.Add(1)
 		return b.serve(ctx, key, []*C{call})
@@ -85,15 +85,15 @@ func (b *Batcher[K, C]) Do(ctx context.Context, key K, call *C) error {
 // Served returns how many units of work there were, and how many calls they served.
 func (b *Batcher[K, C]) Served() (units, calls int64) { return b.units.Load(), b.calls.Load() }
 
-// work serves batches until no call waits.
+// work runs batches until no call waits.
 func (b *Batcher[K, C]) work(key K, q *queue[C]) {
 	for batch := b.next(key, q); len(batch) > 0; batch = b.next(key, q) {
 		b.finish(key, batch)
 	}
 }
 
-// next removes a batch from the queue, in the order of arrival. A call whose subject is in the
-// batch already stays for the next one.
+// next removes a batch from the queue, in the order of arrival. A call whose subject is already in
+// the batch stays for the next one.
 func (b *Batcher[K, C]) next(key K, q *queue[C]) []*entry[C] {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,8 +119,8 @@ func (b *Batcher[K, C]) next(key K, q *queue[C]) []*entry[C] {
 	return batch
 }
 
-// finish serves a batch and answers its callers. When the batch fails, its calls are served one by
-// one, so that no call fails because of another one; unless the store is not available at all.
+// finish runs a batch and answers its callers. When the batch fails, its calls run one by one, so
+// that no call fails because of another one; except when the store is not available at all.
 func (b *Batcher[K, C]) finish(key K, batch []*entry[C]) {
 	err := b.attempt(key, batch)
 	if err != nil && !errors.Is(err, ports.ErrUnavailable) && len(batch) > 1 {
@@ -134,7 +134,7 @@ func (b *Batcher[K, C]) finish(key K, batch []*entry[C]) {
 	}
 }
 
-// attempt serves a batch once. It turns a panic into an error, which reaches the callers.
+// attempt runs a batch once. It turns a panic into an error, which reaches the callers.
 func (b *Batcher[K, C]) attempt(key K, batch []*entry[C]) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -154,7 +154,8 @@ func (b *Batcher[K, C]) attempt(key K, batch []*entry[C]) (err error) {
 	return b.serve(ctx, key, calls)
 }
 
-// spanned begins the span of a batch: below the first call that is traced, linked to the others.
+// spanned begins the span of a batch: a child of the first call that is traced, linked to the
+// others.
 func spanned[C any](ctx context.Context, batch []*entry[C]) (context.Context, ports.Span) {
 	var first ports.Span
 	start := ports.SpanStart{Name: "batch"}

@@ -21,8 +21,8 @@ var errWanted = errors.New("wanted")
 // call has a subject and gets an answer.
 type call struct{ subject, answer string }
 
-// fixture is a batcher whose workers for `acme` are all busy with a first batch each. It records
-// the batches that come after those.
+// fixture is a batcher whose workers for `acme` are all busy with a first batch. It records the
+// batches after those.
 type fixture struct {
 	*batch.Batcher[string, call]
 	hold    chan struct{}
@@ -219,7 +219,7 @@ func TestABatchIsCancelledWhenAllItsCallersAre(t *testing.T) {
 	})
 }
 
-// unit is a unit of work of nothing.
+// unit is an empty unit of work.
 type unit struct{ ports.Tx }
 
 func TestACallWithinAUnitIsServedAtOnceAndAlone(t *testing.T) {

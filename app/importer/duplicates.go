@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// scanned is what a duplicate scan finds in a file before its first row is written.
+// scanned is the result of a duplicate scan of a file, before its first row is written.
 type scanned struct {
 	header    imports.Header
 	rows      int
@@ -20,7 +20,7 @@ type scanned struct {
 }
 
 // keysPerPass bounds the memory of a scan: 16 bytes a key. A file with more rows is read once more
-// for each further million, each time for another part of the keys.
+// for each further million rows, each time for another part of the keys.
 const keysPerPass = 1 << 20
 
 // scan reads a whole file: it checks that the file is text with an email column, counts its rows,
@@ -31,7 +31,7 @@ func scan(ctx context.Context, open func() (io.ReadCloser, error), perPass int) 
 	var keys rowKeys
 	header, err := eachRow(open, func(n int, _ imports.Row, e users.Enrollment, wrong *imports.RowError) error {
 		s.rows = n + 1
-		if wrong == nil && keys.Len() <= perPass { // One more than a pass may hold shows that there are too many.
+		if wrong == nil && keys.Len() <= perPass { // One key more than a pass may hold shows that there are too many.
 			keys.add(newRowKey(e.Key(), n))
 		}
 		return endedAt(ctx, n)
@@ -63,7 +63,7 @@ func scan(ctx context.Context, open func() (io.ReadCloser, error), perPass int) 
 	return s, nil
 }
 
-// endedAt is why ctx ended, asked for now and then.
+// endedAt returns why ctx ended. It checks only at some rows.
 func endedAt(ctx context.Context, row int) error {
 	if row%chunkRows == 0 && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -71,12 +71,12 @@ func endedAt(ctx context.Context, row int) error {
 	return nil
 }
 
-// rowKey is 96 bits of a hash of an e-mail, enough that two of a billion never meet, and the row it
-// stands in.
+// rowKey is 96 bits of a hash of an e-mail, enough that no two of a billion collide, and the number
+// of its row.
 type rowKey struct {
 	high uint64
 	low  uint32
-	row  uint32 // A file of 4 billion rows is longer than any disk we serve.
+	row  uint32 // No disk that we support holds a file of 4 billion rows.
 }
 
 func newRowKey(email string, row int) rowKey {
@@ -84,18 +84,18 @@ func newRowKey(email string, row int) rowKey {
 	return rowKey{high: binary.BigEndian.Uint64(sum[:]), low: binary.BigEndian.Uint32(sum[8:]), row: uint32(row)}
 }
 
-// part is which of several equal parts of all keys this one belongs to.
+// part returns to which of several equal parts of all keys this one belongs.
 func (k rowKey) part(of int) int { return int(k.low) % of }
 
 func (k rowKey) compare(other rowKey) int {
 	return cmp.Or(cmp.Compare(k.high, other.high), cmp.Compare(k.low, other.low), cmp.Compare(k.row, other.row))
 }
 
-// keyBlock is how many keys lie next to each other.
+// keyBlock is how many keys are allocated together.
 const keyBlock = 4096
 
-// rowKeys is a list of keys that can be sorted. It grows by blocks: a slice of a million keys
-// would, when it grows, need the memory of two.
+// rowKeys is a list of keys that can be sorted. It grows by blocks: a slice of a million keys would
+// need twice its memory while it grows.
 type rowKeys struct {
 	blocks [][]rowKey
 	count  int
@@ -126,7 +126,7 @@ type rowSet []uint64
 
 func (s rowSet) has(row int) bool { return row/64 < len(s) && s[row/64]&(1<<(row%64)) != 0 }
 
-// addRepeated adds the rows of all keys but the first of each, and sorts the keys for that.
+// addRepeated adds the rows of all keys but the first of each. It sorts the keys.
 func (s *rowSet) addRepeated(keys *rowKeys) {
 	sort.Sort(keys)
 	for i := 1; i < keys.Len(); i++ {

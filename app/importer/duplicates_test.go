@@ -19,7 +19,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// collector remembers which e-mails it was given.
+// collector keeps the e-mails that it was given.
 type collector struct {
 	sunk
 	mu     sync.Mutex
@@ -35,9 +35,8 @@ func (c *collector) Enroll(_ context.Context, w users.Writes) error {
 	return nil
 }
 
-// TestDuplicateScanFindsTheFirstOfEachEmail holds that, however many passes over the file it takes,
-// of the good rows with one e-mail, without regard to case, the first is imported and the others
-// are duplicates.
+// TestDuplicateScanFindsTheFirstOfEachEmail checks that, in any number of passes over the file, the
+// first good row with an e-mail is imported and the others are duplicates, without regard to case.
 func TestDuplicateScanFindsTheFirstOfEachEmail(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -102,7 +101,7 @@ func TestDuplicateScanAtTheBorderOfAPass(t *testing.T) {
 	}
 }
 
-// flood is a file of so many rows that is never in memory.
+// flood generates a file of so many rows without holding it in memory.
 type flood struct {
 	rows, next int
 	rest       string
@@ -125,7 +124,7 @@ func (f *flood) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// scale weighs the heap whenever it hears of progress.
+// scale measures the heap at each progress report.
 type scale struct {
 	diary
 	most uint64
@@ -140,7 +139,7 @@ func (s *scale) Progress(imports.Report) {
 
 func (*scale) Rejected(*imports.RowError) {}
 
-// TestImportMemoryDoesNotGrowWithTheFile runs alone, because it looks at the heap of the whole
+// TestImportMemoryDoesNotGrowWithTheFile runs alone, because it reads the heap of the whole
 // program.
 func TestImportMemoryDoesNotGrowWithTheFile(t *testing.T) { //nolint:paralleltest // For the reason given.
 	weigh := func(rows int) uint64 {
@@ -153,6 +152,7 @@ func TestImportMemoryDoesNotGrowWithTheFile(t *testing.T) { //nolint:paralleltes
 	}
 	small := weigh(10_000)
 	large := weigh(80_000)
-	// What is read ahead or being written at the moment of weighing is some megabytes, at times.
+	// Chunks that are read ahead or being written at the moment of a measurement take some
+	// megabytes.
 	assert.Less(t, large, small+8<<20, "70,000 more rows must not take 8 MiB more")
 }

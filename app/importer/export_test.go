@@ -13,7 +13,7 @@ func (i *Imports) WithKeysPerPass(n int) *Imports {
 	return i
 }
 
-// WorkOnce does what a slot of an importer does once; it reports whether there was anything to do.
+// WorkOnce runs one step of an importer's slot; it reports whether there was a job.
 func (i *Importer) WorkOnce(ctx context.Context) bool {
 	job, org, err := i.claim(ctx)
 	if err == nil {
@@ -22,7 +22,7 @@ func (i *Importer) WorkOnce(ctx context.Context) bool {
 	return err == nil
 }
 
-// SweepOnce removes what is no longer needed.
+// SweepOnce runs one sweep.
 func (i *Importer) SweepOnce(ctx context.Context) (err error) {
 	i.watched(func(turns *watchdog.Loop) { err = i.sweep(ctx, turns) })
 	return err

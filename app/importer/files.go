@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// pieceSize is how much of a file is one piece, and all that is held of it at a time.
+	// pieceSize is the size of a piece of a file, and all that is in memory of the file at a time.
 	pieceSize = 256 << 10
-	// clearAtOnce is how many pieces are removed in one unit of work, so that others get their turn
-	// in between.
+	// clearAtOnce is how many pieces are removed in one unit of work, so that others can write in
+	// between.
 	clearAtOnce = 40
 	// discardTimeout bounds how long the removal of a broken upload may take; the sweep removes the
 	// rest.
@@ -25,8 +25,8 @@ const (
 // can read them.
 type files struct{ store ports.Store }
 
-// take stores what comes from r, at most limit bytes, and returns how many those were. Each piece
-// is a unit of work of its own.
+// take stores at most limit bytes from r and returns their number. Each piece is a unit of work of
+// its own.
 func (f files) take(ctx context.Context, id imports.ID, r io.Reader, limit int64) (size int64, err error) {
 	piece := make([]byte, pieceSize)
 	for number := 0; ; number++ {
@@ -51,7 +51,7 @@ func (f files) take(ctx context.Context, id imports.ID, r io.Reader, limit int64
 }
 
 // fill reads until the piece is full or r ends. Unlike io.ReadFull it distinguishes the end of a
-// file from an upload that broke off, whose reader returns io.ErrUnexpectedEOF.
+// file from a broken upload, whose reader returns io.ErrUnexpectedEOF.
 func fill(piece []byte, r io.Reader) (n int, err error) {
 	for n < len(piece) && err == nil {
 		var more int
@@ -96,7 +96,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// clear removes a file a little at a time.
+// clear removes a file a few pieces at a time.
 func (f files) clear(ctx context.Context, id imports.ID) error {
 	for {
 		var gone int

@@ -1,6 +1,6 @@
-// Package importer imports users from files: at once for the command line, and as jobs in the
-// background, which it checks, runs and removes. It knows how a file becomes chunks of rows; who
-// exists and what a row changes is not its business.
+// Package importer imports users from files: directly for the command line, and as background jobs,
+// which it checks, runs and removes. It turns a file into chunks of rows; which users exist and
+// what a row changes is decided in package users.
 package importer
 
 import (
@@ -25,34 +25,34 @@ import (
 
 // Settings say how an importer works.
 type Settings struct {
-	Lease     time.Duration // how long a job is left alone when its owner no longer renews it
+	Lease     time.Duration // how long a job belongs to an owner that does not renew it
 	Poll      time.Duration // how often the store is asked for jobs
-	Sweep     time.Duration // how often what is no longer needed is removed
-	Retention time.Duration // how long imports that are over are kept; 0: for ever
-	// Watchdog watches what the importer does. Nil: one of its own.
+	Sweep     time.Duration // how often the sweep runs
+	Retention time.Duration // how long finished imports are kept; 0: for ever
+	// Watchdog watches the importer's loops. Nil: the importer has its own.
 	Watchdog *watchdog.Watchdog
-	// Tracer records what the importer does. Nil: nobody does.
+	// Tracer records spans of the importer. Nil: no tracer.
 	Tracer ports.Tracer
 }
 
 const (
-	// slots is how many jobs an importer works at, so that a large one does not keep the next
+	// slots is how many jobs an importer runs at once, so that a large one does not keep the next
 	// organization waiting.
 	slots = 2
-	// turn is how long a job is worked at while another organization waits. Then it is that one's
-	// turn: the job goes on later with the next row, after its file was scanned once more.
+	// turn is how long a job runs while another organization waits. Then that organization is next:
+	// the job continues later with the next row, after another scan of its file.
 	turn = 30 * time.Second
-	// stumblePause is how long a job waits after a failure that is not its own.
-	stumblePause = 10 * time.Second
+	// failurePause is how long a job waits after a failure that is not its own.
+	failurePause = 10 * time.Second
 )
 
 // Importer runs imports in the background: it checks files and writes their rows, a chunk at a
-// time. Any number of them may share a store.
+// time. Any number of importers may share a store.
 //
-// The unit of work that writes a chunk also counts it and stores how far the job is. Whatever ends
-// the process, the job continues with the row after the last one written, and every row is counted
-// once. The unit fails when the job was cancelled or taken over meanwhile, so that two importers
-// never write for the same job.
+// The unit of work that writes a chunk also counts it and stores the progress of the job. However
+// the process ends, the job continues with the row after the last one written, and every row is
+// counted once. The unit fails when the job was cancelled or taken over meanwhile, so that two
+// importers never write for the same job.
 type Importer struct {
 	store       ports.Store
 	files       files
@@ -64,7 +64,7 @@ type Importer struct {
 	running, rows atomic.Int64
 }
 
-// Figures returns how many jobs the importer works at, and how many rows it has worked off.
+// Figures returns how many jobs the importer is running, and how many rows it has processed.
 func (i *Importer) Figures() (running, rows int64) { return i.running.Load(), i.rows.Load() }
 
 // New returns an importer on a store.
@@ -105,7 +105,7 @@ func (i *Importer) workLoop(ctx context.Context, turns *watchdog.Loop) {
 	}
 }
 
-// claim takes the job whose turn it is. It reads before it writes, because usually nothing waits.
+// claim takes the next job. It reads before it writes, because usually no job waits.
 func (i *Importer) claim(ctx context.Context) (job imports.Job, org orgs.Organization, err error) {
 	err = i.store.View(ctx, func(tx ports.Tx) error {
 		_, err := tx.Imports().Waiting(ctx, i.clock.Now())
@@ -114,7 +114,7 @@ func (i *Importer) claim(ctx context.Context) (job imports.Job, org orgs.Organiz
 	if err != nil {
 		return job, org, err
 	}
-	owner := rand.Text() // of this time alone: what an earlier one left behind is not ours either
+	owner := rand.Text() // unique to this claim, so that an earlier claim of this importer does not count as ours
 	err = i.store.Update(ctx, func(tx ports.Tx) error {
 		var err error
 		now := i.clock.Now()
@@ -130,7 +130,7 @@ func (i *Importer) claim(ctx context.Context) (job imports.Job, org orgs.Organiz
 	return job, org, err
 }
 
-// work does what is left of a job, or as much as there is time for.
+// work runs the rest of a job, or as much as fits into its turn.
 func (i *Importer) work(ctx context.Context, job imports.Job, org orgs.Organization, turns *watchdog.Loop) {
 	i.running.Add(1)
 	defer i.running.Add(-1)
@@ -185,8 +185,8 @@ func (i *Importer) giveBack(ctx context.Context, run jobRun, err error, stopped 
 		job = job.Release(now)
 	case kind == fault.Internal || kind == fault.Unavailable:
 		i.log.Error("an import could not go on", "import", job.ID, "error", err)
-		job = job.Stumble(now, stumblePause)
-	default: // The file's fault, or the organization's.
+		job = job.Stumble(now, failurePause)
+	default: // The fault of the file or of the organization.
 		job = job.Fail(imports.Reason(err), now)
 	}
 	err = i.store.Update(ctx, func(tx ports.Tx) error {
@@ -201,7 +201,7 @@ func (i *Importer) giveBack(ctx context.Context, run jobRun, err error, stopped 
 		after["ended_by"] = saved.Reason
 		return record(ctx, tx, audit.ImportEnded, run.org.Slug, saved, after)
 	})
-	if err != nil && !errors.Is(err, imports.ErrTaken) { // Then its lease ends, and it goes on.
+	if err != nil && !errors.Is(err, imports.ErrTaken) { // Otherwise its lease ends, and it continues.
 		i.log.Error("an import could not be given back", "import", job.ID, "error", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestImportJobSurvives ends the work on a job in the middle, in every way, and counts at the end.
+// TestImportJobSurvives interrupts a job in every way, and counts at the end.
 func TestImportJobSurvives(t *testing.T) {
 	t.Parallel()
 	file := mixed(9_500)
@@ -25,7 +25,7 @@ func TestImportJobSurvives(t *testing.T) {
 	away := errors.New("the process is gone")
 	for name, c := range map[string]struct {
 		through func(s ports.Store, stop context.CancelFunc) ports.Store
-		wait    time.Duration // until another takes over
+		wait    time.Duration // until another importer takes over
 	}{
 		"AShutdown": {func(s ports.Store, stop context.CancelFunc) ports.Store {
 			return &hurdle{Store: s, before: func(call int) error {
@@ -91,7 +91,7 @@ func TestImportJobSurvives(t *testing.T) {
 	})
 }
 
-// unanswered is a store whose answer to the unit that writes does not arrive.
+// unanswered is a store that loses the answer to the unit that writes.
 type unanswered struct {
 	ports.Store
 	at, calls int
@@ -109,7 +109,7 @@ func (d *unanswered) Update(ctx context.Context, fn func(ports.Tx) error) error 
 	return err
 }
 
-// crashing is a store that nothing reaches any more from a moment on.
+// crashing is a store that fails every call from some moment on.
 type crashing struct {
 	ports.Store
 	at, calls int

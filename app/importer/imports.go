@@ -15,47 +15,48 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// chunkRows is how many rows become one unit of work: large enough that the database works in sets,
-// small enough that others get their turn in between. writers is how many are written at a time: a
-// database that can, works at two at once, and one that cannot lets the second wait for its turn.
+// chunkRows is how many rows are one unit of work: large enough that the database works in sets,
+// small enough that others can write in between. writers is how many chunks are written at a time:
+// a database that can writes two at once, and for another one the second chunk waits.
 const (
 	chunkRows = 2_000
 	writers   = 2
 )
 
-// Imports is the bulk import of users from a file (contract 1.1 and 1.2, decisions 7): one engine
-// for every way to start it.
+// Imports is the bulk import of users from a file (contract 1.1 and 1.2, decisions 7): the same
+// engine for every caller.
 type Imports struct {
 	store       ports.Store
 	limits      *quotas.Defaults
 	keysPerPass int
 }
 
-// NewImports returns the use case of bulk imports. Organizations without limits of their own may
-// have so many groups.
+// NewImports returns the use case of bulk imports. limits are for organizations without limits of
+// their own.
 func NewImports(store ports.Store, limits *quotas.Defaults) *Imports {
 	return &Imports{store: store, limits: limits, keysPerPass: keysPerPass}
 }
 
 // Import says what to import and how.
 type Import struct {
-	// Open returns the file from its beginning. It is called more than once: the file is looked
-	// through as a whole before the first row is written.
+	// Open returns the file from its beginning. It is called more than once, because the whole file
+	// is scanned before the first row is written.
 	Open func() (io.ReadCloser, error)
-	// Map changes what the columns become, from what their names say. Nil: nothing is changed.
+	// Map changes the mapping that was guessed from the names of the columns. Nil: nothing is
+	// changed.
 	Map          func(imports.Mapping) (imports.Mapping, error)
 	Name         string // of the file, for the audit log
 	Organization string // slug; empty: the organization with the lowest id
-	Group        string // linked beside the Default group; empty: none
+	Group        string // linked in addition to the Default group; empty: none
 	CreateGroup  bool   // create the group when it is missing
-	DryRun       bool   // say what would become of the rows and write nothing
+	DryRun       bool   // report the outcome of each row and write nothing
 }
 
 // Observer follows an import while it runs. It is called by one goroutine at a time.
 type Observer interface {
 	// Begin is called before the first row is written.
 	Begin(h imports.Header, rows int, o orgs.Organization)
-	// Rejected is called with each row that is left out.
+	// Rejected is called with each rejected row.
 	Rejected(e *imports.RowError)
 	// Progress is called after each chunk, with the counts so far.
 	Progress(done imports.Report)
@@ -63,7 +64,7 @@ type Observer interface {
 
 // Run imports a file. It returns an error and writes nothing when the file cannot be read as a
 // whole, or the organization or group is unknown. The observer gets each bad row, and the others
-// are imported. When ctx ends, or the store fails, the rows reported so far are kept; running the
+// are imported. When ctx ends or the store fails, the rows reported so far are kept; running the
 // import again completes it.
 //
 // The audit log gets two entries, one before the first row is written and one with the counts, and
@@ -117,7 +118,7 @@ func (i *Imports) Run(ctx context.Context, by audit.Actor, what Import, o Observ
 	return report, errors.Join(err, i.record(context.WithoutCancel(ctx), by, what, org, audit.ImportEnded, ended))
 }
 
-// enroll writes a chunk in a unit of work of its own, or plans what would become of it.
+// enroll writes a chunk in a unit of work of its own, or plans it without writing.
 func (i *Imports) enroll(ctx context.Context, org orgs.Organization, b users.Batch, dryRun bool) (done []users.Enrolled, err error) {
 	if dryRun {
 		err = i.store.View(ctx, func(tx ports.Tx) error {
@@ -136,7 +137,7 @@ func (i *Imports) enroll(ctx context.Context, org orgs.Organization, b users.Bat
 	return done, err
 }
 
-// record notes that an import begins or how it ended; a dry run does neither.
+// record records the beginning or end of an import in the audit log, but not of a dry run.
 func (i *Imports) record(ctx context.Context, by audit.Actor, what Import, org orgs.Organization, a audit.Action, after audit.State) error {
 	if what.DryRun {
 		return nil
@@ -146,15 +147,15 @@ func (i *Imports) record(ctx context.Context, by audit.Actor, what Import, org o
 	})
 }
 
-// reportState returns a report for the audit log of the organization, which does not say how many
-// of the added were known to the installation before.
+// reportState returns a report for the audit log of the organization. It does not say how many of
+// the added users the installation already had.
 func reportState(r imports.Report) audit.State {
 	return audit.State{"added": r.Added(), "updated": r.Updated, "unchanged": r.Unchanged,
 		"duplicates": r.Duplicates, "rejected": r.Rejected}
 }
 
-// target finds the organization and the group. A group that is to be created is created only when
-// write is set, so that a file which is refused leaves nothing behind.
+// target finds the organization and the group. A missing group is created only when write is set,
+// so that a refused file leaves nothing behind.
 func (i *Imports) target(ctx context.Context, what Import, write bool) (org orgs.Organization, group orgs.GroupID, err error) {
 	find := func(tx ports.Tx) error {
 		if what.Organization == "" {

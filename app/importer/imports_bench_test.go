@@ -18,8 +18,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// sink is a store that takes everything and keeps nothing, so that what remains to be measured is
-// the engine.
+// sink is a store that accepts everything and keeps nothing, so that only the engine is measured.
 type sink struct {
 	ports.Store
 	ports.Tx
@@ -48,7 +47,7 @@ func (s sink) Users() users.Repository {
 	return sunk{}
 }
 
-// sunk knows nobody and keeps nobody.
+// sunk is a repository without users that keeps none.
 type sunk struct{ users.Repository }
 
 func (sunk) Matches(context.Context, orgs.ID, []string) ([]users.Match, error) { return nil, nil }

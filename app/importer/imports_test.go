@@ -57,7 +57,7 @@ func installation(t *testing.T) ports.Store {
 	return store
 }
 
-// person is a member as these tests look at it.
+// person is what these tests compare of a member.
 type person struct {
 	email, first, last string
 	groups             string
@@ -65,8 +65,7 @@ type person struct {
 	addresses          string
 }
 
-// people are the members of an organization by username; addresses are looked up only where they
-// are few.
+// people returns the members of an organization by username; addresses only when there are few.
 func people(t *testing.T, store ports.Store, org string) map[string]person {
 	t.Helper()
 	found := map[string]person{}
@@ -97,7 +96,7 @@ func people(t *testing.T, store ports.Store, org string) map[string]person {
 	return found
 }
 
-// diary is an observer that remembers.
+// diary is an observer that keeps what it is given.
 type diary struct {
 	header   imports.Header
 	rows     int
@@ -260,7 +259,7 @@ func TestImportRefuses(t *testing.T) {
 	})
 }
 
-// groups are those of acme, of the names that these tests use.
+// groups returns the groups of acme whose names these tests use.
 func groups(t *testing.T, store ports.Store) []string {
 	t.Helper()
 	var found []string
@@ -296,7 +295,7 @@ func TestImportGroup(t *testing.T) {
 	assert.Equal(t, imports.Report{Unchanged: 1}, again, "an existing group is used, without regard to case")
 }
 
-// mixed is a file of several chunks in which every fate occurs, some of it over a chunk's border.
+// mixed is a file of several chunks with every outcome, some of it across the border of a chunk.
 func mixed(rows int) string {
 	var b strings.Builder
 	b.WriteString("email,first_name,custom__n\n")
@@ -335,7 +334,7 @@ func TestImportDryRunCountsWhatARealRunDoes(t *testing.T) {
 	assert.Equal(t, done, doneDiary.progress[len(doneDiary.progress)-1])
 }
 
-// asked is a unit of work that ends when it asks whom an enrollment may mean.
+// asked is a unit of work that ends when it looks up whom an enrollment may mean.
 type asked struct {
 	ports.Tx
 	users.Repository
@@ -351,14 +350,14 @@ func (a asked) Matches(_ context.Context, _ orgs.ID, keys []string) ([]users.Mat
 	return nil, errAsked
 }
 
-// enrolls returns whom a unit of work is about to enroll, if anybody, by running it up to there. A
-// unit may run more than once.
+// enrolls returns the users that a unit of work is about to enroll, if any, by running it up to
+// there. A unit may run more than once.
 func enrolls(ctx context.Context, s ports.Store, fn func(ports.Tx) error) (keys []string, does bool) {
 	err := s.View(ctx, func(tx ports.Tx) error { return fn(asked{Tx: tx, keys: &keys}) })
 	return keys, errors.Is(err, errAsked)
 }
 
-// hurdle is a store that calls something before each unit of work that enrolls people.
+// hurdle is a store that calls a function before each unit of work that enrolls users.
 type hurdle struct {
 	ports.Store
 	before func(call int) error
@@ -443,7 +442,7 @@ func TestImportThatIsInterruptedMayBeRepeated(t *testing.T) {
 	})
 }
 
-// reversed is a store that is done with the second chunk before it begins with the first.
+// reversed is a store that finishes the second chunk before it begins the first.
 type reversed struct {
 	ports.Store
 	second chan struct{}

@@ -19,18 +19,18 @@ import (
 // jobRun is an importer at work on one job.
 type jobRun struct {
 	*Importer
-	job    imports.Job // as it is stored
+	job    imports.Job // as stored
 	org    orgs.Organization
 	header imports.Header
 	turns  *watchdog.Loop
-	began  time.Time // when it was last this organization's turn
-	trace  string    // the traceparent of the work at the job
+	began  time.Time // when this organization's turn began
+	trace  string    // the traceparent of the work on the job
 }
 
-// errOthersTurn ends the work at a job because another organization has waited long enough.
+// errOthersTurn ends the work on a job because another organization has waited long enough.
 var errOthersTurn = errors.New("it is another organization's turn")
 
-// turning is a file of which every piece that is read shows that its import goes on.
+// turning is a file that reports to the watchdog with each piece that is read.
 type turning struct {
 	io.ReadCloser
 	turns *watchdog.Loop
@@ -42,8 +42,7 @@ func (t turning) Read(b []byte) (int, error) {
 	return t.ReadCloser.Read(b)
 }
 
-// do undoes the import, or scans the file, as every import does, writes the rows that are left, and
-// finishes the job.
+// do undoes the import; or it scans the file, writes the remaining rows, and finishes the job.
 func (r *jobRun) do(ctx context.Context) error {
 	if r.job.State == imports.Undoing {
 		return r.undo(ctx)
@@ -61,8 +60,8 @@ func (r *jobRun) do(ctx context.Context) error {
 	if err := r.move(ctx, r.job.Scan(seen.rows, r.clock.Now()), nil); err != nil {
 		return err
 	}
-	// One chunk at a time, because one number says how far the job is, and others get their turn at
-	// the database.
+	// One chunk at a time, because the progress of a job is one number, and so that others can
+	// write in between.
 	p := filePass{open: open, duplicate: seen.duplicate, from: r.job.Done, writers: 1, write: r.writeInTurn, report: func(outcome) {}}
 	if err := p.do(ctx); err != nil {
 		return err
@@ -75,7 +74,7 @@ func (r *jobRun) do(ctx context.Context) error {
 	})
 }
 
-// move stores the job as it shall be, and what goes with that, in a unit of its own.
+// move stores the next state of the job, and what belongs to it, in a unit of its own.
 func (r *jobRun) move(ctx context.Context, job imports.Job, also func(tx ports.Tx, saved imports.Job) error) error {
 	var saved imports.Job
 	err := r.store.Update(ctx, func(tx ports.Tx) (err error) {
@@ -90,8 +89,8 @@ func (r *jobRun) move(ctx context.Context, job imports.Job, also func(tx ports.T
 	return err
 }
 
-// writeInTurn writes a chunk, and then gives way to another organization if one waits and the job
-// has had its turn.
+// writeInTurn writes a chunk, and then yields to another organization if one waits and the job has
+// had its turn.
 func (r *jobRun) writeInTurn(ctx context.Context, c chunk) (outcome, error) {
 	chunked, end := r.beginChunk(ctx, c.size())
 	o, err := r.write(chunked, c)
@@ -99,11 +98,11 @@ func (r *jobRun) writeInTurn(ctx context.Context, c chunk) (outcome, error) {
 	if err != nil || r.job.Done == r.job.Rows {
 		return o, err
 	}
-	return o, r.giveWay(ctx)
+	return o, r.checkTurn(ctx)
 }
 
-// beginChunk begins the span of a chunk, which is a trace of its own: a large file would make one
-// that nobody can look at.
+// beginChunk begins the span of a chunk, which is a trace of its own: the trace of a large file
+// would be too long to read.
 func (r *jobRun) beginChunk(ctx context.Context, size int) (chunk context.Context, end func(error)) {
 	chunk, span := r.set.Tracer.Begin(ctx, ports.SpanStart{Name: "import chunk", Links: []string{r.trace}})
 	span.Number("tocsin.import", int64(r.job.ID))
@@ -111,8 +110,8 @@ func (r *jobRun) beginChunk(ctx context.Context, size int) (chunk context.Contex
 	return chunk, func(err error) { span.End(err != nil) }
 }
 
-// giveWay returns errOthersTurn if another organization waits and the job has had its turn.
-func (r *jobRun) giveWay(ctx context.Context) error {
+// checkTurn returns errOthersTurn if another organization waits and the job has had its turn.
+func (r *jobRun) checkTurn(ctx context.Context) error {
 	now := r.clock.Now()
 	if now.Sub(r.began) < turn {
 		return nil
@@ -131,9 +130,9 @@ func (r *jobRun) giveWay(ctx context.Context) error {
 	return err
 }
 
-// write writes a chunk and counts it. A dry run counts what would become of it; it plans in a unit
-// of its own, so that nobody waits for it. Rows that would change somebody who stands above whoever
-// started the import are rejected.
+// write writes a chunk and counts it. A dry run counts what the chunk would change; it plans in a
+// unit of its own, so that no writer waits for it. Rows that would change a member with a higher
+// role than the user who started the import are rejected.
 func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 	if c.size() == 0 {
 		return outcome{}, nil
@@ -180,7 +179,7 @@ func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 	return o, err
 }
 
-// identify notes which addresses members got who were there.
+// identify records the addresses of members that existed before and got one.
 func identify(ctx context.Context, tx ports.Tx, org orgs.ID, people []imports.Creation) error {
 	var ids []users.MemberID
 	got := map[users.MemberID]*imports.Creation{}
@@ -201,7 +200,7 @@ func identify(ctx context.Context, tx ports.Tx, org orgs.ID, people []imports.Cr
 	return err
 }
 
-// plan plans what becomes of the enrollments of a chunk.
+// plan plans the enrollments of a chunk.
 func (r *jobRun) plan(ctx context.Context, tx ports.Tx, c chunk) (*users.Plan, error) {
 	by, err := r.officer(ctx, tx)
 	if err != nil {
@@ -210,7 +209,7 @@ func (r *jobRun) plan(ctx context.Context, tx ports.Tx, c chunk) (*users.Plan, e
 	return app.PlanEnrollment(ctx, tx, r.org.Slug, users.Batch{Enrollments: c.enrollments, Group: r.job.Group.ID, MergeFields: true, MayChange: by.MayChange})
 }
 
-// officer is whoever started the job, or its undo, with what they may do now;
+// officer returns the user who started the job or its undo, with that user's current rights;
 // imports.ErrNotAllowed.
 func (r *jobRun) officer(ctx context.Context, tx ports.Tx) (operators.Officer, error) {
 	of, err := tx.Operators().Accounts(ctx, r.job.Officer().Name)
@@ -224,7 +223,7 @@ func (r *jobRun) officer(ctx context.Context, tx ports.Tx) (operators.Officer, e
 	return operators.Officer{Actor: r.job.Officer(), Right: v.Right(r.org.Slug)}, nil
 }
 
-// count stores what became of a chunk.
+// count stores the counts of a chunk.
 func (r *jobRun) count(ctx context.Context, tx ports.Tx, o outcome) (imports.Job, error) {
 	kept := make([]imports.Kept, min(len(o.rejected), r.job.Room()))
 	for n := range kept {

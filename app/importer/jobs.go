@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Jobs is what operators see and say of imports that run in the background; an Importer runs them.
+// Jobs is what operators do with imports in the background; an Importer runs them.
 type Jobs struct {
 	store    ports.Store
 	clock    ports.Clock
@@ -23,9 +23,9 @@ type Jobs struct {
 	limits   *quotas.Defaults
 }
 
-// NewJobs returns the use cases on imports that run in the background, of files up to so many
-// bytes. Organizations without limits of their own may have so many under way, files that wait to
-// be started included.
+// NewJobs returns the use cases of background imports of files up to maxBytes. limits are for
+// organizations without limits of their own; files that wait to be started count as imports under
+// way.
 func NewJobs(store ports.Store, clock ports.Clock, maxBytes int64, limits *quotas.Defaults) *Jobs {
 	return &Jobs{store: store, clock: clock, files: files{store}, maxBytes: maxBytes, limits: limits}
 }
@@ -36,22 +36,22 @@ func (i *Jobs) MaxBytes() int64 { return i.maxBytes }
 // previewRows is how many rows a preview shows.
 const previewRows = 20
 
-// Upload is a file that is to be imported.
+// Upload is a file to be imported.
 type Upload struct {
-	Name   string // as its sender calls it
-	Group  string // that everybody in it is added to; empty: none
-	Source string // what it was before it became CSV in UTF-8; empty: not known
+	Name   string // as its sender named it
+	Group  string // that every member in it is added to; empty: none
+	Source string // its format before it became CSV in UTF-8; empty: unknown
 	File   io.Reader
-	// like is the import whose rows it corrects: it has the same group, and its columns have their
-	// names already. Nil: none.
+	// like is the import whose rows this file corrects: it gives the group and the names of the
+	// columns. Nil: none.
 	like  *imports.Job
 	lines []int // of these rows
 }
 
-// Upload stores a file that is to be imported, as it comes, and has it checked.
-// Nothing is left of a file that breaks off or is refused: imports.ErrTooLarge, imports.ErrEmpty,
-// imports.ErrNotText, imports.ErrNoEmail, orgs.ErrGroupNotFound, *quotas.Exceeded. The file is
-// stored piece by piece, and the import appears when the last one is stored.
+// Upload stores a file to be imported as it arrives, and has it checked. It leaves nothing of a
+// file that breaks off or is refused: imports.ErrTooLarge, imports.ErrEmpty, imports.ErrNotText,
+// imports.ErrNoEmail, orgs.ErrGroupNotFound, *quotas.Exceeded. The file is stored piece by piece,
+// and the import appears when the last one is stored.
 func (i *Jobs) Upload(ctx context.Context, by audit.Actor, at app.Path, u Upload) (imports.Job, error) {
 	job, err := i.begin(ctx, by, at, u)
 	if err != nil {
@@ -61,7 +61,7 @@ func (i *Jobs) Upload(ctx context.Context, by audit.Actor, at app.Path, u Upload
 	if err != nil {
 		unhurried, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
 		defer cancel()
-		// What cannot be removed now, the sweep removes.
+		// The sweep removes what cannot be removed now.
 		return imports.Job{}, errors.Join(err, i.files.discard(unhurried, job.ID))
 	}
 	return done, nil
@@ -118,7 +118,7 @@ func (i *Jobs) receive(ctx context.Context, at app.Path, job imports.Job, u Uplo
 	return done, err
 }
 
-// record notes what whoever is responsible for a job now did with it.
+// record records an action on a job by the user who is responsible for it now.
 func record(ctx context.Context, tx ports.Tx, a audit.Action, org string, j imports.Job, after audit.State) error {
 	return tx.Audit().Record(ctx, audit.Entry{Organization: j.Organization, Actor: j.Officer(), Action: a,
 		Object: app.Path{Organization: org}.Object("imports", strconv.FormatInt(int64(j.ID), 10)), After: after})
@@ -148,7 +148,7 @@ func (i *Jobs) Show(ctx context.Context, at app.Path, id imports.ID, limit int) 
 	return job, rejected, err
 }
 
-// Preview returns the beginning of the file of an import that is not over; imports.ErrNotFound,
+// Preview returns the first rows of the file of an import that is not over; imports.ErrNotFound,
 // imports.ErrOver.
 func (i *Jobs) Preview(ctx context.Context, at app.Path, id imports.ID) (imports.Preview, error) {
 	err := i.store.View(ctx, func(tx ports.Tx) error {
@@ -182,7 +182,7 @@ func (i *Jobs) Start(ctx context.Context, by audit.Actor, at app.Path, id import
 		if job, err = job.Start(by, i.clock.Now()); err != nil {
 			return err
 		}
-		if err := tx.Imports().Forget(ctx, id); err != nil { // The dry run's; the import finds them again.
+		if err := tx.Imports().Forget(ctx, id); err != nil { // The dry run's rejections; the import finds them again.
 			return err
 		}
 		if job, err = tx.Imports().Save(ctx, job); err != nil {
@@ -192,8 +192,8 @@ func (i *Jobs) Start(ctx context.Context, by audit.Actor, at app.Path, id import
 	})
 }
 
-// Cancel ends an import, or its undo, where it is. The rows written so far stay and are what it
-// counts; the importer at work on it stops. imports.ErrNotFound, imports.ErrOver.
+// Cancel stops an import, or its undo. The rows written so far stay and are counted; the importer
+// that runs it stops. imports.ErrNotFound, imports.ErrOver.
 func (i *Jobs) Cancel(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
 	return i.store.Update(ctx, func(tx ports.Tx) error {
 		job, err := jobOf(ctx, tx, at, id)
@@ -207,7 +207,7 @@ func (i *Jobs) Cancel(ctx context.Context, by audit.Actor, at app.Path, id impor
 		if job, err = tx.Imports().Save(ctx, job); err != nil {
 			return err
 		}
-		job.By, job.Undo.By = by, by // for the entry alone: whoever started it stays known
+		job.By, job.Undo.By = by, by // for the entry alone: the job keeps the user who started it
 		if before == imports.Undoing {
 			return record(ctx, tx, audit.ImportUndoEnded, at.Organization, job, undoState(job))
 		}
@@ -223,8 +223,8 @@ func (i *Jobs) Cancel(ctx context.Context, by audit.Actor, at app.Path, id impor
 const rejectedPage = 1_000
 
 // Rejected calls line with each line of the list of the rows that an import rejected, beginning
-// with its header; imports.ErrNotFound. Of a file whose beginning was not understood there is no
-// list.
+// with its header; imports.ErrNotFound. There is no list for a file whose header was not
+// understood.
 func (i *Jobs) Rejected(ctx context.Context, at app.Path, id imports.ID, line func(string) error) error {
 	job, rejected, err := i.Show(ctx, at, id, rejectedPage)
 	if err != nil {

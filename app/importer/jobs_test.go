@@ -49,7 +49,7 @@ var (
 	clerk = audit.Actor{Name: "ada", Address: "192.0.2.1", Via: audit.Console}
 )
 
-// newBureau has the organizations of installation, and files of at most so many bytes.
+// newBureau returns a bureau with the organizations of installation, for files of at most maxBytes.
 func newBureau(t *testing.T, maxBytes int64) *bureau {
 	t.Helper()
 	return newBureauAt(t, maxBytes, "sqlite:"+filepath.Join(t.TempDir(), "tocsin.db"))
@@ -82,7 +82,7 @@ func newBureauAt(t *testing.T, maxBytes int64, url string) *bureau {
 	return b
 }
 
-// importer is one instance's; through may stand between it and the store.
+// importer returns the importer of one instance; through may wrap its store.
 func (b *bureau) importer(through func(ports.Store) ports.Store) *importer.Importer {
 	store := b.store
 	if through != nil {
@@ -92,7 +92,7 @@ func (b *bureau) importer(through func(ports.Store) ports.Store) *importer.Impor
 		importer.Settings{Lease: lease, Poll: time.Millisecond, Sweep: time.Millisecond, Retention: 30 * 24 * time.Hour})
 }
 
-// uploaded is an import whose file is there.
+// uploaded returns an import whose file is stored.
 func (b *bureau) uploaded(at app.Path, file string) imports.Job {
 	b.Helper()
 	job, err := b.jobs.Upload(b.Context(), clerk, at, importer.Upload{Name: "people.csv", File: strings.NewReader(file)})
@@ -100,7 +100,7 @@ func (b *bureau) uploaded(at app.Path, file string) imports.Job {
 	return job
 }
 
-// started is an import that has been checked and started.
+// started returns an import that has been checked and started.
 func (b *bureau) started(at app.Path, file string) imports.Job {
 	b.Helper()
 	job := b.uploaded(at, file)
@@ -116,7 +116,7 @@ func (b *bureau) show(at app.Path, id imports.ID) imports.Job {
 	return job
 }
 
-// rejected are the rejected rows as a list for the user.
+// rejected returns the rejected rows as the list for the user.
 func (b *bureau) rejected(at app.Path, id imports.ID) string {
 	b.Helper()
 	var list strings.Builder
@@ -127,7 +127,7 @@ func (b *bureau) rejected(at app.Path, id imports.ID) string {
 	return list.String()
 }
 
-// recorded are the entries of the audit log about imports, the oldest first.
+// recorded returns the entries of the audit log about imports, the oldest first.
 func (b *bureau) recorded(at app.Path) []string {
 	b.Helper()
 	found, err := app.NewAudit(b.store).Search(b.Context(), at, audit.Query{Limit: 1000})
@@ -142,7 +142,7 @@ func (b *bureau) recorded(at app.Path) []string {
 	return all
 }
 
-// pieces is how many pieces of files the store holds of an import, and whether it knows the import.
+// pieces returns how many pieces of an import's file are stored, and whether the import exists.
 func (b *bureau) pieces(id imports.ID) (n int, known bool) {
 	b.Helper()
 	require.NoError(b, b.store.View(b.Context(), func(tx ports.Tx) error {

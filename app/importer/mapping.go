@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// mapped gives a file that has just come its columns: as a file with the same ones was mapped last,
-// else by the guess. What cannot be mapped so is taken as it is. imports.ErrNoEmail.
+// mapped maps the columns of a new file: like the last file with the same columns, or else by the
+// guess. A file that cannot be mapped stays as it is. imports.ErrNoEmail.
 func (i *Jobs) mapped(ctx context.Context, tx ports.Tx, job imports.Job, table imports.Table) (imports.Header, imports.Mapping, error) {
 	header, named := table.Header, table.Header.Mapping()
 	if named == nil {
@@ -50,7 +50,7 @@ func (i *Jobs) mapped(ctx context.Context, tx ports.Tx, job imports.Job, table i
 	return header, named, nil
 }
 
-// rewrite gives the file of a job the columns of a mapping.
+// rewrite changes the columns of the file of a job to those of a mapping.
 func (i *Jobs) rewrite(ctx context.Context, tx ports.Tx, id imports.ID, header imports.Header, m imports.Mapping) (imports.Header, error) {
 	begin, err := tx.Imports().Piece(ctx, id, 0)
 	if err != nil {
@@ -63,9 +63,9 @@ func (i *Jobs) rewrite(ctx context.Context, tx ports.Tx, id imports.ID, header i
 	return header, tx.Imports().ReplacePiece(ctx, id, 0, begin)
 }
 
-// Map says what the columns of a file become that is checked and not started, and has it checked
-// once more. The organization's next file with the same columns is mapped so from the beginning.
-// imports.ErrNotFound, imports.ErrNotChecked, imports.ErrMapping.
+// Map sets the mapping of a file that is checked and not started, and has it checked again. The
+// organization's next file with the same columns gets this mapping at once. imports.ErrNotFound,
+// imports.ErrNotChecked, imports.ErrMapping.
 func (i *Jobs) Map(ctx context.Context, by audit.Actor, at app.Path, id imports.ID, m imports.Mapping) error {
 	return i.store.Update(ctx, func(tx ports.Tx) error {
 		job, err := jobOf(ctx, tx, at, id)
@@ -101,7 +101,7 @@ func (i *Jobs) Map(ctx context.Context, by audit.Actor, at app.Path, id imports.
 	})
 }
 
-// table is the beginning of the file of an import.
+// table returns the first rows of the file of an import.
 func (i *Jobs) table(ctx context.Context, id imports.ID) (imports.Table, error) {
 	file, err := i.files.open(ctx, id)()
 	if err != nil {
@@ -110,7 +110,7 @@ func (i *Jobs) table(ctx context.Context, id imports.ID) (imports.Table, error) 
 	return imports.ReadTable(file)
 }
 
-// mapFile returns a way to open a file with other columns.
+// mapFile returns an open function whose file has the changed columns.
 func mapFile(open func() (io.ReadCloser, error), change func(imports.Mapping) (imports.Mapping, error)) func() (io.ReadCloser, error) {
 	if change == nil {
 		return open

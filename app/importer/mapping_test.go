@@ -13,13 +13,13 @@ import (
 	"github.com/tocsin/tocsin/domain/metadata"
 )
 
-// contacts is a file of which the guess takes the wrong e-mail.
+// contacts is a file for which the guess takes the wrong e-mail column.
 const contacts = "Mail;Kontakt;Bau\nold@example.org;new@example.org;Süd\nbad@example.org;nobody;Nord\n"
 
-// byHand maps contacts as somebody would.
+// byHand is the right mapping of contacts.
 var byHand = imports.Mapping{{Name: "Mail"}, {Name: "Kontakt", Field: imports.Email}, {Name: "Bau", Field: imports.Metadata, Key: "site"}}
 
-// mapped is what the columns of a new file become.
+// mapped returns the mapping of a new file.
 func (b *bureau) mapped(at app.Path, file string) string {
 	b.Helper()
 	return strings.Join(b.uploaded(at, file).Columns.Words(), ", ")
@@ -73,7 +73,8 @@ func TestAMappingIsRememberedForItsOrganization(t *testing.T) {
 	assert.Equal(t, "mail → email", b.mapped(acme, "bau,mail\n"), "these are other columns")
 }
 
-// TestAFileThatCannotBeMappedIsTakenAsItIs: its header is not where columns are mapped.
+// TestAFileThatCannotBeMappedIsTakenAsItIs has a file whose header is behind the first piece, the
+// only one that is mapped.
 func TestAFileThatCannotBeMappedIsTakenAsItIs(t *testing.T) {
 	t.Parallel()
 	b := newBureau(t, 1<<20)

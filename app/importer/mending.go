@@ -10,8 +10,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Mending returns the rejected rows of an import that is over, behind a line of its file, as they
-// can be corrected. imports.ErrNotFound, imports.ErrNotMendable.
+// Mending returns rejected rows of a finished import for correction, those after a line of its
+// file. imports.ErrNotFound, imports.ErrNotMendable.
 func (i *Jobs) Mending(ctx context.Context, at app.Path, id imports.ID, after int) (imports.Mending, error) {
 	return ports.View(ctx, i.store, func(tx ports.Tx) (m imports.Mending, err error) {
 		_, m, err = mending(ctx, tx, at, id, after)
@@ -36,9 +36,9 @@ func mending(ctx context.Context, tx ports.Tx, at app.Path, id imports.ID, after
 	return job, m, err
 }
 
-// Mend uploads the rows that were corrected, by their lines, as a file of their own: it is checked
-// and waits to be started as any other, with the group and the columns of the import that rejected
-// them. after is what the rows were asked for with. imports.ErrNotFound, imports.ErrNotMendable,
+// Mend uploads the corrected rows, by their lines, as a file of their own: it is checked and waits
+// to be started like any other, with the group and the columns of the import that rejected them.
+// after is the same as in the call of Mending. imports.ErrNotFound, imports.ErrNotMendable,
 // imports.ErrNothingMended, imports.ErrCorrected, *quotas.Exceeded.
 func (i *Jobs) Mend(ctx context.Context, by audit.Actor, at app.Path, id imports.ID, after int, corrected map[int][]string) (imports.Job, error) {
 	var job imports.Job

@@ -15,15 +15,15 @@ import (
 type filePass struct {
 	open      func() (io.ReadCloser, error)
 	duplicate rowSet
-	from      int // rows before it are passed over
+	from      int // rows before it are skipped
 	writers   int // chunks that are written at a time
-	// write keeps a chunk and returns what became of it. It is not interrupted. report gets the
-	// outcomes afterwards, in the order of the file.
+	// write writes a chunk and returns its outcome. It is not interrupted. report gets the outcomes
+	// afterwards, in the order of the file.
 	write  func(ctx context.Context, c chunk) (outcome, error)
 	report func(done outcome)
 }
 
-// chunk is some successive rows of the file, read and checked.
+// chunk is a series of rows of the file, read and checked.
 type chunk struct {
 	enrollments []users.Enrollment
 	rows        []imports.Row // of the enrollments
@@ -31,17 +31,17 @@ type chunk struct {
 	duplicates  int
 }
 
-// size is how many rows of the file a chunk is.
+// size returns how many rows of the file a chunk has.
 func (c chunk) size() int { return len(c.rows) + len(c.rejected) + c.duplicates }
 
-// outcome is what became of a chunk.
+// outcome is the result of writing a chunk.
 type outcome struct {
 	report   imports.Report
 	rejected []*imports.RowError // by line
 }
 
-// outcome returns what became of a chunk. newGroup says that the group does not exist yet: a dry
-// run creates none, so its plan does not contain that members would gain it.
+// outcome returns the result for a chunk. newGroup says that the group does not exist yet: a dry
+// run creates none, so its plan does not include that members would join it.
 func (c chunk) outcome(done []users.Enrolled, newGroup bool) outcome {
 	o := outcome{rejected: slices.Clone(c.rejected)}
 	for n, e := range done {
@@ -64,8 +64,8 @@ func (c chunk) outcome(done []users.Enrolled, newGroup bool) outcome {
 }
 
 // do reads and checks the file in one goroutine while others write. When ctx ends, or a chunk
-// cannot be written, the chunks that are being written are written to their end and reported:
-// otherwise nobody would know what was kept.
+// cannot be written, the chunks under way are finished and reported, so that the caller knows which
+// rows were kept.
 func (p filePass) do(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -85,26 +85,26 @@ func (p filePass) do(ctx context.Context) error {
 		failed = cmp.Or(failed, err)
 		stop()
 	}
-	ended := <-read // The file is the caller's again once this returns.
+	ended := <-read // When this returns, the caller may use the file again.
 	return cmp.Or(failed, ended)
 }
 
-// written is a chunk in the hands of the store.
+// written is a chunk that is being written.
 type written struct {
 	outcome outcome
 	end     chan error
 }
 
-// writeAll has chunks written and returns them in the order of the file. No two of them are about
-// one person, because duplicates were left out of the whole file.
+// writeAll writes chunks concurrently and returns them in the order of the file. No two of them are
+// about one user, because duplicates were removed from the whole file.
 func (p filePass) writeAll(ctx context.Context, chunks <-chan chunk) <-chan *written {
-	begun := make(chan *written, p.writers-1) // the receiver waits for one more
+	begun := make(chan *written, p.writers-1) // the receiver holds one more
 	go func() {
 		defer close(begun)
 		for c := range chunks {
 			w := &written{end: make(chan error, 1)}
 			begun <- w
-			if ctx.Err() != nil { // What was read ahead is dropped.
+			if ctx.Err() != nil { // Chunks that were read ahead are dropped.
 				w.end <- context.Cause(ctx)
 				continue
 			}
@@ -152,8 +152,7 @@ func (p filePass) read(ctx context.Context, chunks chan<- chunk) error {
 	return send()
 }
 
-// eachRow calls visit for every row of a file, counted from 0, with its enrollment or with what is
-// wrong with it.
+// eachRow calls visit for every row of a file, counted from 0, with its enrollment or its error.
 func eachRow(open func() (io.ReadCloser, error), visit func(n int, row imports.Row, e users.Enrollment, wrong *imports.RowError) error) (imports.Header, error) {
 	file, err := open()
 	if err != nil {

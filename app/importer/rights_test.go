@@ -16,8 +16,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// officer is somebody with a role in acme who can sign in; with a role they have already it
-// changes.
+// officer creates a user with a role in acme who can sign in, or changes the user's role.
 func (b *bureau) officer(username string, role users.Role, locked bool) audit.Actor {
 	b.Helper()
 	require.NoError(b, b.store.Update(b.Context(), func(tx ports.Tx) error {
@@ -54,7 +53,7 @@ func (b *bureau) officer(username string, role users.Role, locked bool) audit.Ac
 	return audit.Actor{Name: username, Via: audit.Console}
 }
 
-// run uploads a file as somebody, has it checked, and has it imported as somebody.
+// run uploads a file as one user, has it checked, and starts it as another.
 func (b *bureau) run(uploader, starter audit.Actor, file string) imports.Job {
 	b.Helper()
 	job, err := b.jobs.Upload(b.Context(), uploader, acme, importer.Upload{Name: "people.csv", File: strings.NewReader(file)})
@@ -66,7 +65,7 @@ func (b *bureau) run(uploader, starter audit.Actor, file string) imports.Job {
 	return b.show(acme, job.ID)
 }
 
-// TestAnImportChangesNobodyAbove is about administrators in the file of an operator.
+// TestAnImportChangesNobodyAbove has administrators in the file of an operator.
 func TestAnImportChangesNobodyAbove(t *testing.T) {
 	t.Parallel()
 	file := strings.Replace(mixed(4_500), "\n", "\nboss@example.org,,pro\nsame@example.org,,pro\nolga@example.org,,pro\n", 1)
@@ -75,8 +74,8 @@ func TestAnImportChangesNobodyAbove(t *testing.T) {
 		t.Helper()
 		b = newBureau(t, 1<<20)
 		olga, root = b.officer("olga@example.org", users.RoleOperator, false), b.officer("root@example.org", users.RoleAdministrator, false)
-		for _, name := range []string{"boss@example.org", "same@example.org", "user4444@example.org"} { // the last in another chunk than the others
-			b.officer(name, users.RoleAdministrator, name == "boss@example.org") // Locked or not, they stand above.
+		for _, name := range []string{"boss@example.org", "same@example.org", "user4444@example.org"} { // the last one is in another chunk
+			b.officer(name, users.RoleAdministrator, name == "boss@example.org") // Locked or not, they have the higher role.
 		}
 		runImport(t, b.store, importer.Import{Organization: "acme"}, "email,custom__n\nsame@example.org,pro\n")
 		return b, olga, root
@@ -130,8 +129,7 @@ func TestAnImportChangesNobodyAbove(t *testing.T) {
 	})
 }
 
-// TestAnImportEndsWithTheRole is about those who may not import any more while their import is
-// under way.
+// TestAnImportEndsWithTheRole has users who lose the right to import while their import runs.
 func TestAnImportEndsWithTheRole(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(b *bureau){

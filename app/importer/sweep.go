@@ -11,8 +11,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// What is removed when nobody has touched it for so long: an upload that is going on touches its
-// job with every piece.
+// How long things are kept without a change: an upload under way updates its job with every piece.
 const (
 	abandonedAfter = 15 * time.Minute
 	expiredAfter   = 7 * 24 * time.Hour
@@ -31,8 +30,8 @@ func (i *Importer) sweepLoop(ctx context.Context, turns *watchdog.Loop) {
 	}
 }
 
-// sweep removes the files of imports that are over, broken uploads that their server could not
-// remove, files whose import nobody started, what imports created that can be undone no more, and
+// sweep removes the files of finished imports, broken uploads that their server could not remove,
+// files whose import was never started, records of creations that can no longer be undone, and
 // imports that are too old.
 func (i *Importer) sweep(ctx context.Context, turns *watchdog.Loop) error {
 	now := i.clock.Now()
@@ -90,8 +89,8 @@ func (i *Importer) sweep(ctx context.Context, turns *watchdog.Loop) error {
 	return nil
 }
 
-// forgetCreations removes what an import created from its record, a little at a time, unless
-// somebody undoes it.
+// forgetCreations removes the record of an import's creations, a few at a time, unless it is being
+// undone.
 func (i *Importer) forgetCreations(ctx context.Context, job imports.Job) error {
 	for {
 		gone, err := ports.Update(ctx, i.store, func(tx ports.Tx) (int, error) {
@@ -110,7 +109,7 @@ func (i *Importer) forgetCreations(ctx context.Context, job imports.Job) error {
 	}
 }
 
-// outdated finds imports that have been over for longer than they are kept.
+// outdated finds imports that ended longer ago than they are kept.
 func (i *Importer) outdated(ctx context.Context, now time.Time) func(tx ports.Tx) ([]imports.Job, error) {
 	return func(tx ports.Tx) (all []imports.Job, err error) {
 		if i.set.Retention == 0 {

@@ -12,8 +12,8 @@ import (
 	spans "github.com/tocsin/tocsin/test/collector"
 )
 
-// TestTraces: an import and its undo are spans, each chunk is a trace of its own that is linked to
-// them, and no span tells what is in the file.
+// TestTraces checks that an import and its undo are spans, that each chunk is a trace of its own
+// linked to them, and that no span contains data of the file.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	c := spans.New(t)

@@ -13,13 +13,13 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// undoPlanned is how many chunks the plan of an undo looks at: up to 50,000 people, while somebody
+// undoPlanned is how many chunks the plan of an undo reads: up to 50,000 users, while an operator
 // waits for the page.
 const undoPlanned = 25
 
-// PlanUndo returns what an undo of an import would remove and leave, and the import. It looks at
-// the first chunks only: Undo.Done of Undo.People people. imports.ErrNotFound,
-// imports.ErrNotUndoable, imports.ErrTooOld, imports.ErrFollowed, imports.ErrNothingCreated.
+// PlanUndo returns what an undo of an import would remove and keep, and the import. It reads the
+// first chunks only: Undo.Done of Undo.People users. imports.ErrNotFound, imports.ErrNotUndoable,
+// imports.ErrTooOld, imports.ErrFollowed, imports.ErrNothingCreated.
 func (i *Jobs) PlanUndo(ctx context.Context, by operators.Officer, at app.Path, id imports.ID) (job imports.Job, plan imports.Undo, err error) {
 	err = i.store.View(ctx, func(tx ports.Tx) error {
 		var people int
@@ -46,8 +46,8 @@ func (i *Jobs) PlanUndo(ctx context.Context, by operators.Officer, at app.Path, 
 	return job, plan, err
 }
 
-// toUndo returns an import that can be undone now, and for how many people it created something.
-// The import is returned with every error but imports.ErrNotFound: imports.ErrNotUndoable,
+// toUndo returns an import that can be undone now, and how many users it created something for. The
+// import is returned with every error but imports.ErrNotFound: imports.ErrNotUndoable,
 // imports.ErrTooOld, imports.ErrFollowed, imports.ErrNothingCreated.
 func (i *Jobs) toUndo(ctx context.Context, tx ports.Tx, at app.Path, id imports.ID) (job imports.Job, people int, err error) {
 	if job, err = jobOf(ctx, tx, at, id); err != nil {
@@ -66,8 +66,8 @@ func (i *Jobs) toUndo(ctx context.Context, tx ports.Tx, at app.Path, id imports.
 	return job, people, err
 }
 
-// followed returns imports.ErrFollowed for an import that another one counts on: whom that found as
-// they should be has no other trace.
+// followed returns imports.ErrFollowed if a later import relies on this one: rows that the later
+// one found already in place left no record of their own.
 func followed(ctx context.Context, tx ports.Tx, job imports.Job) error {
 	by, err := tx.Imports().Follower(ctx, job)
 	switch {
@@ -79,9 +79,9 @@ func followed(ctx context.Context, tx ports.Tx, job imports.Job) error {
 	return imports.ErrFollowed.With("the import cannot be undone: %s (import %d) has written rows since it was started; undo that one first", by.File, by.ID)
 }
 
-// Undo begins to remove what an import created and nobody changed since; an importer does it in the
-// background. imports.ErrNotFound, imports.ErrNotUndoable, imports.ErrTooOld, imports.ErrFollowed,
-// imports.ErrNothingCreated.
+// Undo begins to remove what an import created and what has not changed since; an importer does it
+// in the background. imports.ErrNotFound, imports.ErrNotUndoable, imports.ErrTooOld,
+// imports.ErrFollowed, imports.ErrNothingCreated.
 func (i *Jobs) Undo(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
 	return i.store.Update(ctx, func(tx ports.Tx) error {
 		job, people, err := i.toUndo(ctx, tx, at, id)
@@ -98,9 +98,9 @@ func (i *Jobs) Undo(ctx context.Context, by audit.Actor, at app.Path, id imports
 	})
 }
 
-// undo removes what the import created, a chunk at a time. The unit of work that removes also
-// counts, and forgets what the chunk created: whatever ends the process, the undo continues with
-// the next chunk.
+// undo removes what the import created, a chunk at a time. The unit of work that removes a chunk
+// also counts it and deletes its record: however the process ends, the undo continues with the next
+// chunk.
 func (r *jobRun) undo(ctx context.Context) error {
 	for {
 		r.turns.Turn()
@@ -117,7 +117,7 @@ func (r *jobRun) undo(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := r.giveWay(ctx); err != nil {
+		if err := r.checkTurn(ctx); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func (r *jobRun) undoChunk(ctx context.Context) error {
 	return err
 }
 
-// planUndo reads what there is of the people of some creations and plans what of that goes.
+// planUndo reads the current state of created users and plans which of it is removed.
 func planUndo(ctx context.Context, tx ports.Tx, org string, job imports.Job, created imports.Creations, by operators.Officer) (imports.Removal, error) {
 	now := imports.Present{MayChange: by.MayChange}
 	_, groups, err := tx.Orgs().WithGroups(ctx, org, job.Group.ID)
@@ -193,7 +193,7 @@ func planUndo(ctx context.Context, tx ports.Tx, org string, job imports.Job, cre
 	return now.Removal(created.People), nil
 }
 
-// remove carries a removal out.
+// remove executes a removal.
 func remove(ctx context.Context, tx ports.Tx, job imports.Job, r imports.Removal) error {
 	if err := tx.Users().Remove(ctx, r.Members...); err != nil {
 		return err
@@ -206,7 +206,7 @@ func remove(ctx context.Context, tx ports.Tx, job imports.Job, r imports.Removal
 	return tx.Addresses().RemoveUnassigned(ctx, job.Organization, r.Addresses)
 }
 
-// undoState is what the audit log tells of an undo that has ended.
+// undoState returns the entry of the audit log for an undo that has ended.
 func undoState(j imports.Job) audit.State {
 	u := j.Undo
 	state := audit.State{"people": u.Done, "removed": u.Removed, "addresses": u.Addresses, "groups": u.Links,

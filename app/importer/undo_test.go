@@ -55,7 +55,7 @@ func (b *bureau) member(username string) (m users.Member) {
 	return m
 }
 
-// change changes something of acme.
+// change changes something in acme.
 func (b *bureau) change(how func(tx ports.Tx, org orgs.Organization) error) {
 	b.Helper()
 	require.NoError(b, b.store.Update(b.Context(), func(tx ports.Tx) error {
@@ -78,7 +78,7 @@ func (b *bureau) assign(tx ports.Tx, org orgs.Organization, m users.Member) {
 	require.NoError(b, err)
 }
 
-// register registers a member in an application, and bars another one from it.
+// register registers a member in an application, and blocks another one there.
 func (b *bureau) register(tx ports.Tx, org orgs.Organization, m, barred users.Member) {
 	b.Helper()
 	p, err := tx.Orgs().CreateProject(b.Context(), orgs.Project{Organization: org.ID, Slug: "shop", Name: "Shop"})
@@ -89,7 +89,7 @@ func (b *bureau) register(tx ports.Tx, org orgs.Organization, m, barred users.Me
 	require.NoError(b, tx.Applications().SetLocked(b.Context(), web, barred.ID, true))
 }
 
-// imported is an import into the group Staff that is done.
+// imported returns a finished import into the group Staff.
 func (b *bureau) imported(file string) imports.Job {
 	b.Helper()
 	job, err := b.jobs.Upload(b.Context(), clerk, acme, importer.Upload{Name: "people.csv", Group: "Staff", File: strings.NewReader(file)})
@@ -436,7 +436,7 @@ func TestUndo(t *testing.T) {
 	})
 }
 
-// slow is a store whose units of work take as long as a turn.
+// slow is a store whose units of work each take a whole turn.
 type slow struct {
 	ports.Store
 	clock *clocks.Moving
@@ -448,7 +448,7 @@ func (s *slow) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	return err
 }
 
-// late is a store that changes something only when something else has happened.
+// late is a store that makes a change once something else has happened.
 type late struct {
 	ports.Store
 	before func()
@@ -459,7 +459,7 @@ func (l late) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	return l.Store.Update(ctx, fn)
 }
 
-// dying is a store of a process that ends with one of its units of work: before that is committed,
+// dying is the store of a process that ends with one of its units of work: before it is committed,
 // or after it.
 type dying struct {
 	ports.Store
@@ -491,7 +491,8 @@ func (d *dying) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	return errDead
 }
 
-// TestUndoSurvivesACrash: another instance goes on with the next chunk, and everybody counts once.
+// TestUndoSurvivesACrash checks that another instance continues with the next chunk, and every user
+// counts once.
 func TestUndoSurvivesACrash(t *testing.T) {
 	t.Parallel()
 	for name, committed := range map[string]bool{"BeforeAChunkIsCommitted": false, "BehindAChunkThatIsCommitted": true} {
