@@ -50,15 +50,13 @@ const maxOutages = 1_000
 
 // ChannelReport is a channel as it may be shown.
 type ChannelReport struct {
-	channels.Channel // without its settings
+	ListedChannel
 
 	Described []channels.Setting // of the driver, then of all drivers
 	Typed     map[string]string  // the settings that are no secrets, as [ChannelForm] has them
 	Kept      []string           // the secrets that are set
 	Open      channels.Settings  // the settings that are no secrets
 	Limits    channels.Limits
-	Outages   []channels.Outage  // one for each instance that it does not work on
-	Backlog   statistics.Backlog // what is due in it; the zero value: nothing is
 	Quota     channels.Condition // how much of its quota is used
 	Sealed    string             // why its settings cannot be read; empty: they can
 	Members   []channels.Member  // of its pool, itself included; none: it has no pool
@@ -89,18 +87,28 @@ func (s *Channels) List(ctx context.Context, at Path, p Page) ([]ListedChannel, 
 		if err != nil {
 			return listed, err
 		}
-		first := s.clock.Now().UTC().Truncate(time.Hour).Add(-(HoursShown - 1) * time.Hour)
-		hours, err := tx.Statistics().ChannelHours(ctx, org, ids, first)
+		hours, err := s.lastHours(ctx, tx, org, ids)
 		if err != nil {
 			return listed, err
 		}
 		are, err := tx.Channels().Conditions(ctx, org, ids)
 		listed = make([]ListedChannel, len(found))
 		for i, c := range found {
-			listed[i] = ListedChannel{c, outages[c.ID], backlogs[c.ID], hourly(first, hours[c.ID]), are[c.ID].UsedUp}
+			listed[i] = ListedChannel{c, outages[c.ID], backlogs[c.ID], hours[c.ID], are[c.ID].UsedUp}
 		}
 		return listed, err
 	})
+}
+
+// lastHours reads what went through some channels of an organization in the last HoursShown.
+func (s *Channels) lastHours(ctx context.Context, tx ports.Tx, org orgs.ID, ids []channels.ID) (map[channels.ID][]statistics.ChannelHour, error) {
+	first := s.clock.Now().UTC().Truncate(time.Hour).Add(-(HoursShown - 1) * time.Hour)
+	known, err := tx.Statistics().ChannelHours(ctx, org, ids, first)
+	all := make(map[channels.ID][]statistics.ChannelHour, len(ids))
+	for _, id := range ids {
+		all[id] = hourly(first, known[id])
+	}
+	return all, err
 }
 
 // hourly returns HoursShown hours from one on, those in which nothing happened included.
@@ -162,8 +170,14 @@ func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (ChannelRe
 		if report.Quota, err = quotaOf(ctx, tx, org, id, report.Limits); err != nil {
 			return report, err
 		}
+		report.UsedUp = report.Quota.UsedUp
 		outages, backlogs, err := s.condition(ctx, tx, org, []channels.ID{id})
+		if err != nil {
+			return report, err
+		}
 		report.Outages, report.Backlog = outages[id], backlogs[id]
+		hours, err := s.lastHours(ctx, tx, org, []channels.ID{id})
+		report.Hours = hours[id]
 		return report, err
 	})
 }

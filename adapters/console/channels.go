@@ -71,7 +71,18 @@ func (v newChannelView) Protocols() []option {
 }
 
 func (c call) showNewChannel() error {
-	return c.newChannelPage(c.QueryParam("driver"), filled("active", "true", "unrestricted", "true", "weight", strconv.Itoa(channels.DefaultWeight)))
+	driver, mine := c.QueryParam("driver"), ""
+	if d, err := c.console.use.Channels.Driver(driver); err == nil && len(d.Protocols()) > 0 {
+		if mine, err = c.mine(d.Protocols()[0]); err != nil {
+			return err
+		}
+	}
+	return c.newChannelPage(driver, filled("active", "true", "unrestricted", "true", "weight", strconv.Itoa(channels.DefaultWeight), "test_to", mine))
+}
+
+// mine is the visitor's address that a protocol reaches; empty where none is known.
+func (c call) mine(p channels.Protocol) (string, error) {
+	return c.console.use.ChannelTests.AddressOf(c.ctx, c.at(), p, c.visitor.User)
 }
 
 func (c call) newChannelPage(driver string, f form) error {
@@ -94,6 +105,9 @@ func (c call) newChannelPage(driver string, f form) error {
 func (c call) createChannel() error {
 	driver := c.FormValue("driver")
 	made, err := c.console.use.Channels.Create(c.ctx, c.officer(), c.at(), c.channelForm())
+	if err == nil && c.toBeTested() {
+		return c.testSaved(made.ID, true)
+	}
 	return c.settle(err, func(f form) error { return c.newChannelPage(driver, f) }, c.below("channels", made.ID), "created-channel")
 }
 
@@ -109,10 +123,14 @@ type channelView struct {
 	Deletion form
 	Tested   *testView
 	Saved    bool // what was tested was saved before
+	Created  bool // and was not there before
 }
 
 // Provider is what the channel sends through, in words.
 func (v channelView) Provider() words.Phrase { return providerOf(v.Driver) }
+
+// Card is how the channel is doing.
+func (v channelView) Card() channelCard { return newChannelCard(v.ListedChannel, v.Now) }
 
 // Fields are the fields of the settings.
 func (v channelView) Fields() settingsView {
@@ -132,14 +150,16 @@ func (v channelView) Value(s channels.Setting) any {
 	return words.Of("none")
 }
 
-func (c call) showChannel() error { return c.channelPage(func(*channelView) {}) }
-
-// channelPage shows the channel of the path, as adjust leaves it.
-func (c call) channelPage(adjust func(v *channelView)) error {
+func (c call) showChannel() error {
 	id, err := c.channelID()
 	if err != nil {
 		return err
 	}
+	return c.channelPage(id, func(*channelView) {})
+}
+
+// channelPage shows a channel, as adjust leaves it.
+func (c call) channelPage(id channels.ID, adjust func(v *channelView)) (err error) {
 	v := channelView{Here: c.below("channels", id), List: c.below("channels"), Now: c.console.clock.Now()}
 	if v.ChannelReport, err = c.console.use.Channels.Show(c.ctx, c.at(), id); err != nil {
 		return err
@@ -151,7 +171,7 @@ func (c call) channelPage(adjust func(v *channelView)) error {
 	}
 	mine := ""
 	if c.visitor.May(c.at().Organization, operators.Administrator) {
-		if mine, err = c.console.use.ChannelTests.AddressOf(c.ctx, c.at(), v.Protocol, c.visitor.User); err != nil {
+		if mine, err = c.mine(v.Protocol); err != nil {
 			return err
 		}
 	}
@@ -166,14 +186,22 @@ func (c call) saveChannel() error {
 		return err
 	}
 	err = c.console.use.Channels.Save(c.ctx, c.officer(), c.at(), id, c.channelForm())
-	if err == nil && c.FormValue("then") == "test" {
-		return c.sendTest(id, "test_to", func(v *channelView, f form, done *testView) {
-			v.Form.values.Set("test_to", f.Value("test_to")) // The rest is as it was saved.
-			f.values = v.Form.values
-			v.Form, v.Tested, v.Saved = f.renamed("to", "test_to"), done, true
-		})
+	if err == nil && c.toBeTested() {
+		return c.testSaved(id, false)
 	}
-	return c.settle(err, func(f form) error { return c.channelPage(func(v *channelView) { v.Form = f }) }, c.below("channels", id), "saved")
+	return c.settle(err, func(f form) error { return c.channelPage(id, func(v *channelView) { v.Form = f }) }, c.below("channels", id), "saved")
+}
+
+// toBeTested reports whether the form of a channel asks to test what it has saved.
+func (c call) toBeTested() bool { return c.FormValue("then") == "test" }
+
+// testSaved tests a channel that was just saved or created.
+func (c call) testSaved(id channels.ID, created bool) error {
+	return c.sendTest(id, "test_to", func(v *channelView, f form, done *testView) {
+		v.Form.values.Set("test_to", f.Value("test_to")) // The rest is as it was saved.
+		f.values = v.Form.values
+		v.Form, v.Tested, v.Saved, v.Created = f.renamed("to", "test_to"), done, true, created
+	})
 }
 
 func (c call) testChannel() error {
@@ -190,12 +218,12 @@ func (c call) sendTest(id channels.ID, field string, show func(v *channelView, f
 	// A provider may take longer than a page; the use case has a bound of its own.
 	done, err := c.console.use.ChannelTests.SendThrough(c.Request().Context(), c.actor(), c.at(), id, c.FormValue(field))
 	if f, mendable := c.refused(err); mendable {
-		return c.channelPage(func(v *channelView) { show(v, f, nil) })
+		return c.channelPage(id, func(v *channelView) { show(v, f, nil) })
 	}
 	if err != nil {
 		return err
 	}
-	return c.channelPage(func(v *channelView) { show(v, c.asSent(), c.tested(done)) })
+	return c.channelPage(id, func(v *channelView) { show(v, c.asSent(), c.tested(done)) })
 }
 
 func (c call) deleteChannel() error {
@@ -204,7 +232,7 @@ func (c call) deleteChannel() error {
 		return err
 	}
 	err = c.console.use.Channels.Delete(c.ctx, c.actor(), c.at(), id)
-	return c.settle(err, func(f form) error { return c.channelPage(func(v *channelView) { v.Deletion = f }) }, c.below("channels"), "deleted-channel")
+	return c.settle(err, func(f form) error { return c.channelPage(id, func(v *channelView) { v.Deletion = f }) }, c.below("channels"), "deleted-channel")
 }
 
 // channelForm is what the form of a channel says. Secrets that were typed are forgotten: a page

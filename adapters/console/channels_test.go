@@ -204,6 +204,9 @@ func TestCardsDrawTheLastDay(t *testing.T) {
 		page := b.get(atAcme + "channels/")
 		assert.Contains(f, page.said(), "Last 24 hours: 1 sent, 1 failed")
 		assert.Contains(f, page.body, `<rect class="all" x="0.00" y="0.00" width="3.33" height="100.00"/><rect class="failed" x="0.00" y="50.00" width="3.33" height="50.00"/></svg>`)
+		own := b.get(atAcme + "channels/" + idText(f.channel(app.Path{Organization: "acme"}, "mail").ID) + "/")
+		assert.Contains(f, own.said(), "Last 24 hours: 1 sent, 1 failed")
+		assert.Contains(f, own.body, `<rect class="failed" x="0.00" y="50.00" width="3.33" height="50.00"/></svg>`, "its own page draws the same")
 	})
 }
 
@@ -237,6 +240,41 @@ func TestSaveAndTest(t *testing.T) {
 	})
 }
 
+// TestCreateAndTest: a channel that cannot be stored is not tested, and one whose test fails stays.
+func TestCreateAndTest(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		form := b.get(atAcme + "channels/new/?driver=smtp")
+		assert.Contains(f, form.body, `name="test_to" type="text" value="ada@example.org"`, "who is signed in gets it")
+		assert.Contains(f, form.body, `formaction="`+atAcme+`channels/new/#settings"`, "the browser shows the answer")
+		create := func(fields ...string) answer {
+			return b.post(atAcme+"channels/new/", append([]string{"driver", "smtp", "protocol", "EMAIL", "active", "true", "test_to", "eve@example.org", "then", "test"}, fields...)...)
+		}
+		refused := create("name", "second").is(f.T, http.StatusBadRequest)
+		assert.Contains(f, refused.body, `id="settings.host-faults"`)
+		assert.Contains(f, refused.body, `name="test_to" type="text" value="eve@example.org"`)
+		assert.Empty(f, f.post.messages())
+		assert.Empty(f, f.entries("acme"))
+
+		made := create("name", "second", "settings.host", "h", "settings.password", secret).is(f.T, http.StatusOK)
+		assert.Contains(f, made.said(), "Save and test Channel created. Accepted: the provider took the message to eve@example.org.", "beside the button")
+		assert.NotContains(f, made.body, secret)
+		assert.Len(f, f.post.messages(), 1)
+		assert.Equal(f, secret, f.post.settings()["password"])
+		assert.Equal(f, []string{"channel.test acme/c/second", "channel.create acme/c/second"}, f.actions(2))
+		second := f.channel(app.Path{Organization: "acme"}, "second")
+		assert.Contains(f, made.body, `action="`+atAcme+`channels/`+idText(second.ID)+`/"`, "what is mended is saved in the channel")
+
+		f.post.fails(deliveries.Unreachable("no route"))
+		third := create("name", "third", "settings.host", "h").is(f.T, http.StatusOK)
+		assert.Contains(f, third.said(), "Channel created. Unreachable: the channel does not work for any recipient.")
+		nobody := create("name", "fourth", "settings.host", "h", "test_to", "").is(f.T, http.StatusBadRequest)
+		assert.Contains(f, nobody.said(), "Test address is required")
+		assert.Contains(f, nobody.said(), "Channel created.")
+	})
+}
+
 func TestAChannelShowsWhereItFails(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
@@ -256,6 +294,7 @@ func TestAChannelShowsWhereItFails(t *testing.T) {
 		f.clock.Advance(-2 * time.Minute)
 		page := b.get(path).said()
 		assert.Contains(f, page, "failing on 2 instances")
+		assert.Contains(f, page, "Last 24 hours: 0 sent, 0 failed Last error at 2026-03-04 05:04:07 UTC : connection <refused> Next try at 2026-03-04 05:07:07 UTC .")
 		assert.Contains(f, page, "host:1 2026-03-04 04:06:07 UTC 2026-03-04 05:04:07 UTC 2026-03-04 05:07:07 UTC connection <refused>")
 		assert.Contains(f, page, "host:2 2026-03-04 04:06:07 UTC 2026-03-04 05:04:07 UTC not resting; nothing got through since connection <refused>")
 		b.post(path, "settings.host", "other", "active", "true", "preferred", "true").is(f.T, http.StatusSeeOther)

@@ -13,8 +13,9 @@ func TestAChannelIsMadeTestedAndDeleted(t *testing.T) {
 		p.fill("Host", "127.0.0.1")
 		p.fill("Port", "1")
 		p.fill("From", "notify@example.org")
-		p.goBy(button, "Create the channel")
-		p.sees("Channel created.", "relay", "no instance says otherwise")
+		p.fill("Test address", "ada@example.org")
+		p.goBy(button, "Create and test")
+		p.sees("Channel created.", "Unreachable: the channel does not work for any recipient.", "relay", "no instance says otherwise", "Last 24 hours: 0 sent, 0 failed")
 
 		p.tick("Preferred")
 		p.forgive("400")
