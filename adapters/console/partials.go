@@ -14,14 +14,14 @@ import (
 // partialsView is the partials of an organization.
 type partialsView struct {
 	Here     string // the path of the page
-	Partials events.Partials
+	Partials []events.ListedPartial
 	Form     form
 }
 
 func (c call) showPartials() error { return c.partialsPage(form{}) }
 
 func (c call) partialsPage(f form) error {
-	_, all, err := c.console.use.Templates.Partials(c.ctx, c.at().Organization)
+	all, err := c.console.use.Templates.PartialList(c.ctx, c.at().Organization)
 	if err != nil {
 		return err
 	}

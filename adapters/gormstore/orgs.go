@@ -161,6 +161,16 @@ func (r orgRepo) Revise(ctx context.Context, id orgs.ID) error {
 		"UPDATE organizations SET revision = revision + 1 WHERE id = ? AND "+notSystem, id)
 }
 
+func (r orgRepo) Revision(ctx context.Context, id orgs.ID) (int64, error) {
+	row, err := one[revisionRow](r.db(ctx).Where("id = ? AND "+notSystem, id), orgs.ErrNotFound)
+	return row.Revision, err
+}
+
+// revisionRow is how often an organization was revised.
+type revisionRow struct{ Revision int64 }
+
+func (revisionRow) TableName() string { return "organizations" }
+
 func (r orgRepo) Project(ctx context.Context, org, project string) (orgs.Project, error) {
 	p, err := r.locate(ctx, access.Scope{Organization: org, Project: project})
 	if err != nil {

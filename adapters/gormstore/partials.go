@@ -31,6 +31,22 @@ func (r eventRepo) Partials(ctx context.Context, org orgs.ID) (events.Partials, 
 	return all(r.db(ctx).Where("organization_id = ?", org).Order("name").Limit(events.MaxPartials), partialRow.partial)
 }
 
+// listedPartialRow is a partial without its bodies.
+type listedPartialRow struct {
+	Name        string
+	Description string
+	HasText     bool
+	HasHTML     bool
+	Version     int
+}
+
+func (r eventRepo) PartialList(ctx context.Context, org orgs.ID) ([]events.ListedPartial, error) {
+	return all(r.db(ctx).Raw(`SELECT name, description, text_body <> '' AS has_text, html_body <> '' AS has_html, version
+		FROM partials WHERE organization_id = ? ORDER BY name LIMIT ?`, org, events.MaxPartials), func(row listedPartialRow) events.ListedPartial {
+		return events.ListedPartial{Name: row.Name, Description: row.Description, Text: row.HasText, HTML: row.HasHTML, Version: row.Version}
+	})
+}
+
 func (r eventRepo) Partial(ctx context.Context, org orgs.ID, name string) (events.Partial, error) {
 	row, err := one[partialRow](r.db(ctx).Where("organization_id = ? AND name = ?", org, name), events.ErrPartialNotFound)
 	return row.partial(), err
@@ -140,6 +156,11 @@ func (t tx) partialsOf(ctx context.Context, org orgs.ID, id events.TemplateID) (
 		)
 		SELECT p.id, p.organization_id, p.name, p.description, p.text_body, p.html_body, p.version
 		FROM used JOIN partials p ON p.id = used.id WHERE p.organization_id = ? ORDER BY p.name`, id, org), partialRow.partial)
+}
+
+func (r eventRepo) PartialsAround(ctx context.Context, p events.Partial) ([]string, error) {
+	return all(r.db(ctx).Raw(`SELECT o.name FROM partials p JOIN partial_partials pp ON pp.uses_id = p.id JOIN partials o ON o.id = pp.partial_id
+		WHERE p.id = ? AND p.organization_id = ? ORDER BY o.name`, p.ID, p.Organization), func(row listedPartialRow) string { return row.Name })
 }
 
 type partialUserRow struct {

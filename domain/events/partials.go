@@ -129,6 +129,15 @@ func (all Partials) Versions() string {
 	return string(said)
 }
 
+// ListedPartial is a partial without its bodies.
+type ListedPartial struct {
+	Name        string
+	Description string
+	Text        bool // it has one
+	HTML        bool
+	Version     int
+}
+
 // PartialVersion is a partial as somebody saved it.
 type PartialVersion struct {
 	Partial
@@ -162,6 +171,8 @@ func (u PartialUser) String() string {
 type PartialRepository interface {
 	// Partials returns all partials of an organization by name.
 	Partials(ctx context.Context, org orgs.ID) (Partials, error)
+	// PartialList is Partials without bodies.
+	PartialList(ctx context.Context, org orgs.ID) ([]ListedPartial, error)
 	// Partial returns the partial of this name; ErrPartialNotFound.
 	Partial(ctx context.Context, org orgs.ID, name string) (Partial, error)
 	// PartialsUsed returns the partials of these names and those that they use, themselves or
@@ -175,6 +186,9 @@ type PartialRepository interface {
 	// DeletePartial removes a partial with its versions; ErrPartialNotFound, and ErrPartialInUse
 	// naming what uses it.
 	DeletePartial(ctx context.Context, p Partial) error
+	// PartialsAround returns the names of the partials that include a partial themselves, in
+	// alphabetical order.
+	PartialsAround(ctx context.Context, p Partial) ([]string, error)
 	// PartialUsers returns the templates that use a partial, themselves or through others, by id,
 	// at most limit after the given one; without bodies and schemas.
 	PartialUsers(ctx context.Context, p Partial, after TemplateID, limit int) ([]PartialUser, error)

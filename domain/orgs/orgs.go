@@ -183,6 +183,9 @@ type Repository interface {
 	// applications, events): of two units of work that revise one organization at the same time,
 	// the later sees what the earlier wrote.
 	Revise(ctx context.Context, id ID) error
+	// Revision counts the calls of Revise: what the organization is made of is the same while it
+	// is; ErrNotFound.
+	Revision(ctx context.Context, id ID) (int64, error)
 
 	// Project finds a project by the slugs of a path; ErrNotFound or ErrProjectNotFound.
 	Project(ctx context.Context, org, project string) (Project, error)

@@ -148,6 +148,20 @@ func orgCases() cases {
 			act(t, w, func(tx ports.Tx) error { return tx.Orgs().Revise(t.Context(), w.mine.org.ID) })
 			w.unchanged(t, w.mine, before, "it shows")
 		},
+		"RevisionsAreCounted": func(t *testing.T, w *world) {
+			revision := func(of tenant) int64 {
+				return look(t, w, func(tx ports.Tx) (int64, error) { return tx.Orgs().Revision(t.Context(), of.org.ID) })
+			}
+			mine, theirs := revision(w.mine), revision(w.theirs)
+			within := do(t, w, func(tx ports.Tx) (int64, error) {
+				if err := tx.Orgs().Revise(t.Context(), w.mine.org.ID); err != nil {
+					return 0, err
+				}
+				return tx.Orgs().Revision(t.Context(), w.mine.org.ID)
+			})
+			assert.Equal(t, []int64{mine + 1, mine + 1, theirs}, []int64{within, revision(w.mine), revision(w.theirs)})
+			missing(t, w, orgs.ErrNotFound, func(tx ports.Tx) (int64, error) { return tx.Orgs().Revision(t.Context(), 1<<40) })
+		},
 
 		"ProjectsAreFoundByTheSlugsOfAPath": func(t *testing.T, w *world) {
 			for _, o := range []tenant{w.mine, w.theirs} {

@@ -32,7 +32,7 @@ func partialCases() cases {
 				_, err := tx.Events().CreatePartial(t.Context(), events.Partial{Organization: w.mine.org.ID, Name: "footer"}, "ada")
 				return err
 			})
-			footer.Description, footer.Text, footer.HTML = "E", "G", "<b>"
+			footer.Description, footer.Text, footer.HTML = "E", "G", ""
 			saved := do(t, w, func(tx ports.Tx) (events.Partial, error) { return tx.Events().SavePartial(t.Context(), footer, "bob") })
 			footer.Version = 2
 			assert.Equal(t, footer, saved)
@@ -47,6 +47,10 @@ func partialCases() cases {
 				return tx.Events().Partial(t.Context(), w.theirs.org.ID, "art")
 			})
 			assert.Equal(t, events.Partials{theirs}, list(w.theirs.org.ID))
+			assert.Equal(t, []events.ListedPartial{{Name: "art", Description: "D", Text: true, HTML: true, Version: 1}, {Name: "footer", Description: "E", Text: true, Version: 2}},
+				look(t, w, func(tx ports.Tx) ([]events.ListedPartial, error) {
+					return tx.Events().PartialList(t.Context(), w.mine.org.ID)
+				}))
 			act(t, w, func(tx ports.Tx) error { return tx.Events().DeletePartial(t.Context(), art) })
 			assert.Equal(t, events.Partials{footer}, list(w.mine.org.ID))
 			refused(t, w, events.ErrPartialNotFound, func(tx ports.Tx) error { return tx.Events().DeletePartial(t.Context(), art) })
@@ -118,9 +122,15 @@ func partialCases() cases {
 			assert.Equal(t, events.Partials{footer, shell}, used(w.mine.org.ID, "shell", "none"))
 			assert.Equal(t, events.Partials{footer}, used(w.mine.org.ID, "footer"))
 			assert.Empty(t, used(w.theirs.org.ID, "shell"))
+			around := func(p events.Partial) []string {
+				return look(t, w, func(tx ports.Tx) ([]string, error) { return tx.Events().PartialsAround(t.Context(), p) })
+			}
+			assert.Equal(t, []string{"shell"}, around(footer))
+			assert.Empty(t, around(shell))
 			spy := footer
 			spy.Organization = w.theirs.org.ID
 			assert.Empty(t, users(spy, 0, 9))
+			assert.Empty(t, around(spy))
 			err := refusal(t, w, events.ErrPartialInUse, func(tx ports.Tx) error { return tx.Events().DeletePartial(t.Context(), footer) })
 			require.EqualError(t, err, `the partial "footer" is used by partial "shell", template of event web/order`)
 			err = refusal(t, w, events.ErrPartialInUse, func(tx ports.Tx) error { return tx.Events().DeletePartial(t.Context(), shell) })

@@ -1,0 +1,224 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// PartialForm is a partial as it is being written.
+type PartialForm struct{ Name, Description, Text, HTML string }
+
+func (f PartialForm) partial() (events.Partial, error) {
+	lines := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+	return events.NewPartial(f.Name, f.Description, lines(f.Text), lines(f.HTML))
+}
+
+// SavePartial stores a partial that was the version base (0: that was not there yet), and makes it
+// a version; AnyVersion: whatever it was. events.ErrOutdated when there is another version by now,
+// events.ErrPartialBreaks naming the templates that could not be rendered any more,
+// events.ErrTooManyPartials, faults about the form.
+func (s *Templates) SavePartial(ctx context.Context, by audit.Actor, organization string, f PartialForm, base int) (saved events.Partial, err error) {
+	wanted, err := f.partial()
+	if err != nil {
+		return wanted, err
+	}
+	return s.changePartial(ctx, by, func(tx ports.Tx) (partialChange, error) {
+		return planPartial(ctx, tx, organization, wanted, base)
+	})
+}
+
+// RestorePartial makes an earlier version the current one again, as a new version;
+// events.ErrPartialVersionNotFound, and as SavePartial.
+func (s *Templates) RestorePartial(ctx context.Context, by audit.Actor, organization, name string, version, base int) error {
+	_, err := s.changePartial(ctx, by, func(tx ports.Tx) (partialChange, error) {
+		r, err := onePartial(ctx, tx, organization, name)
+		if err != nil {
+			return partialChange{}, err
+		}
+		then, err := tx.Events().PartialVersion(ctx, r.Partial, version)
+		if err != nil {
+			return partialChange{}, err
+		}
+		return planPartial(ctx, tx, organization, then.Partial, base)
+	})
+	return err
+}
+
+// partialChange is a change of a partial that was checked.
+type partialChange struct {
+	org      orgs.Organization
+	revision int64          // of the organization that it was checked against
+	was      events.Partial // Version 0: there is none yet
+	is       events.Partial
+}
+
+// none reports whether the partial says what is wanted already.
+func (c partialChange) none() bool { return c.was.Version > 0 && c.was.Says(c.is) }
+
+// checkedAhead is how often a change of a partial is checked before its unit of work.
+const checkedAhead = 3
+
+// errRevised says that an organization was revised while a change was checked.
+var errRevised = errors.New("the organization was revised meanwhile")
+
+// changePartial makes a change of a partial. Checking everything that uses it may take long, and no
+// other unit of work shall wait for that: it happens on a view, and the unit begins with asking
+// whether the organization is still the same. One that never is, is checked within the unit.
+func (s *Templates) changePartial(ctx context.Context, by audit.Actor, plan func(ports.Tx) (partialChange, error)) (saved events.Partial, err error) {
+	for range checkedAhead {
+		checked, err := ports.View(ctx, s.store, plan)
+		if err != nil || checked.none() {
+			return checked.was, err
+		}
+		saved, err := ports.Update(ctx, s.store, func(tx ports.Tx) (events.Partial, error) {
+			if err := tx.Orgs().Revise(ctx, checked.org.ID); err != nil {
+				return checked.was, err
+			}
+			switch now, err := tx.Orgs().Revision(ctx, checked.org.ID); {
+			case err != nil:
+				return checked.was, err
+			case now != checked.revision+1:
+				return checked.was, errRevised
+			}
+			return storePartial(ctx, tx, by, checked.org, checked.was, checked.is)
+		})
+		if !errors.Is(err, errRevised) {
+			return saved, err
+		}
+	}
+	return ports.Update(ctx, s.store, func(tx ports.Tx) (events.Partial, error) {
+		checked, err := plan(tx)
+		if err != nil || checked.none() {
+			return checked.was, err
+		}
+		if err := tx.Orgs().Revise(ctx, checked.org.ID); err != nil {
+			return checked.was, err
+		}
+		return storePartial(ctx, tx, by, checked.org, checked.was, checked.is)
+	})
+}
+
+// planPartial checks that a partial may become what is wanted.
+func planPartial(ctx context.Context, tx ports.Tx, organization string, wanted events.Partial, base int) (c partialChange, err error) {
+	var all events.Partials
+	if c.org, all, err = partialsOf(ctx, tx, organization); err != nil {
+		return c, err
+	}
+	if c.revision, err = tx.Orgs().Revision(ctx, c.org.ID); err != nil {
+		return c, err
+	}
+	c.was, err = all.Named(wanted.Name)
+	isNew := err != nil
+	wanted.ID, wanted.Organization = c.was.ID, c.org.ID
+	c.is = wanted
+	switch {
+	case base != AnyVersion && c.was.Version != base:
+		return c, errPartialOutdated
+	case !isNew && c.was.Says(wanted):
+		return c, nil
+	case isNew && len(all) >= events.MaxPartials:
+		return c, events.ErrTooManyPartials
+	}
+	is := all.With(wanted)
+	if err := is.Bodies().Check(wanted.Name); err != nil {
+		return c, err
+	}
+	if isNew {
+		return c, nil
+	}
+	return c, nothingBreaks(ctx, tx, wanted, all, is)
+}
+
+// storePartial stores a partial as it shall be, and records it; was has no version where there is
+// none yet.
+func storePartial(ctx context.Context, tx ports.Tx, by audit.Actor, org orgs.Organization, was, wanted events.Partial) (saved events.Partial, err error) {
+	if was.Version == 0 {
+		if saved, err = tx.Events().CreatePartial(ctx, wanted, author(by)); err != nil {
+			return saved, err
+		}
+		return saved, record(ctx, tx, by, org.ID, audit.PartialCreated, partialObject(org, saved), nil, partialState(saved))
+	}
+	if saved, err = tx.Events().SavePartial(ctx, wanted, author(by)); err != nil {
+		return saved, err
+	}
+	before, after := audit.Changed(partialState(was), partialState(saved))
+	return saved, record(ctx, tx, by, org.ID, audit.PartialUpdated, partialObject(org, saved), before, after)
+}
+
+var errPartialOutdated = events.ErrOutdated.With("the partial was saved by somebody else in the meantime")
+
+// How templates that use a partial are checked.
+const (
+	checkedAtOnce = 100
+	maxBroken     = 5 // that are named
+)
+
+// nothingBreaks refuses a change of a partial when something that uses it could be rendered with
+// the partials as they were, and cannot be with the partials as they shall be.
+func nothingBreaks(ctx context.Context, tx ports.Tx, p events.Partial, was, is events.Partials) error {
+	var broken []string
+	before, after := was.Bodies(), is.Bodies()
+	for _, other := range is {
+		if err := after.Check(other.Name); err != nil && before.Check(other.Name) == nil {
+			broken = append(broken, "partial "+other.Name+": "+err.Error())
+		}
+	}
+	for last := events.TemplateID(0); len(broken) < maxBroken; {
+		users, err := tx.Events().PartialTemplates(ctx, p, last, checkedAtOnce)
+		if err != nil {
+			return err
+		}
+		for _, u := range users {
+			if err := u.Event.CheckTemplate(u.Template, u.Protocol, is); err != nil && u.Event.CheckTemplate(u.Template, u.Protocol, was) == nil {
+				broken = append(broken, u.String()+": "+err.Error())
+			}
+			last = u.Template.ID
+		}
+		if len(users) < checkedAtOnce {
+			break
+		}
+	}
+	if len(broken) == 0 {
+		return nil
+	}
+	return events.ErrPartialBreaks.With("%s: %s", events.ErrPartialBreaks, strings.Join(broken[:min(len(broken), maxBroken)], "; "))
+}
+
+// DeletePartial removes a partial that nothing uses, with its versions; events.ErrPartialInUse
+// naming what does, events.ErrPartialNotFound, events.ErrOutdated.
+func (s *Templates) DeletePartial(ctx context.Context, by audit.Actor, organization, name string, base int) error {
+	return s.store.Update(ctx, func(tx ports.Tx) error {
+		org, err := tx.Orgs().BySlug(ctx, organization)
+		if err != nil {
+			return err
+		}
+		if err := tx.Orgs().Revise(ctx, org.ID); err != nil {
+			return err
+		}
+		p, err := tx.Events().Partial(ctx, org.ID, name)
+		if err != nil {
+			return err
+		}
+		if base != AnyVersion && p.Version != base {
+			return errPartialOutdated
+		}
+		if err := tx.Events().DeletePartial(ctx, p); err != nil {
+			return err
+		}
+		return record(ctx, tx, by, org.ID, audit.PartialDeleted, partialObject(org, p), partialState(p), nil)
+	})
+}
+
+func partialObject(o orgs.Organization, p events.Partial) string {
+	return Path{Organization: o.Slug}.Object("partials", p.Name)
+}
+
+func partialState(p events.Partial) audit.State {
+	return audit.State{"description": p.Description, "text": digest(p.Text), "html": digest(p.HTML)}
+}
