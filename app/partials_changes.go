@@ -113,8 +113,9 @@ func planPartial(ctx context.Context, tx ports.Tx, organization string, wanted e
 	if c.revision, err = tx.Orgs().Revision(ctx, c.org.ID); err != nil {
 		return c, err
 	}
-	c.was, err = all.Named(wanted.Name)
-	isNew := err != nil
+	var missing error
+	c.was, missing = all.Named(wanted.Name)
+	isNew := missing != nil
 	wanted.ID, wanted.Organization = c.was.ID, c.org.ID
 	c.is = wanted
 	switch {
