@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// address is an address as answers show it (contract 2.2).
+// address is an address in answers (contract 2.2).
 type address struct {
 	ID    users.AddressID   `json:"id"`
 	Value string            `json:"value"`

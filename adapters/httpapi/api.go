@@ -1,8 +1,8 @@
 // Package httpapi is the HTTP API (contract 4, decisions 1 and 2). It turns requests into calls of
-// use cases and their results into answers: it knows paths, headers, JSON and statuses, and refuses
-// to know why a use case says no.
+// use cases and their results into responses. It knows paths, headers, JSON and status codes, and
+// no business rule.
 //
-// routes.go is the table of all routes, errors.go turns faults into answers, and each noun has a
+// routes.go is the table of all routes, errors.go maps errors to responses, and each noun has a
 // file with its handlers, which do four things: bind, call, map, write.
 package httpapi
 
@@ -29,7 +29,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// UseCases are the parts of the application that the API reaches.
+// UseCases are the parts of the application that the API calls.
 type UseCases struct {
 	Users         *app.Users
 	Lists         *app.Lists
@@ -61,41 +61,41 @@ type Options struct {
 	BaseURL string
 	// BodyLimit is the size of the largest request body, in bytes.
 	BodyLimit int64
-	// Quotas are the limits of requests per second, where an organization has none of its own.
+	// Quotas are the requests per second of an organization that has no limits of its own.
 	Quotas *quotas.Defaults
 	// AuthFailureLimit is how many authentications per second may fail from one client address. 0:
 	// no limit.
 	AuthFailureLimit float64
-	// TrustedProxies are the addresses whose X-Forwarded-For and X-Forwarded-Proto are believed.
+	// TrustedProxies are the addresses whose X-Forwarded-For and X-Forwarded-Proto are trusted.
 	TrustedProxies []netip.Prefix
 	// CORSOrigins are the origins whose pages may use the API, such as https://app.example.org.
 	// Empty: none.
 	CORSOrigins []string
-	// CallTimeout bounds one call of a use case, which then answers 503; a long list is many calls.
-	// 0: no bound.
+	// CallTimeout bounds one call of a use case, which then answers 503. A long list takes many
+	// calls. 0: no bound.
 	CallTimeout time.Duration
-	// QueueTimeout is how long a call may wait for its turn when very many come at once. 0: nobody
-	// waits, all are begun.
+	// QueueTimeout is how long a call may wait for its turn when there are too many at once. 0: no
+	// call waits, all start at once.
 	QueueTimeout time.Duration
-	// WriteTimeout is how long a client may take to read one chunk of a list before it is cut off.
-	// 0: no bound.
+	// WriteTimeout is how long a client may take to read one chunk of a list before it is
+	// disconnected. 0: no bound.
 	WriteTimeout time.Duration
-	// SecurityContact are the URIs by which vulnerabilities are reported, for security.txt. Empty:
-	// there is no such file.
+	// SecurityContact are the URIs for reports of vulnerabilities, for security.txt. Empty: that
+	// file does not exist.
 	SecurityContact []string
-	// SecurityPolicy is the URL of the page about such reports; empty: none.
+	// SecurityPolicy is the URL of the policy for such reports. Empty: none.
 	SecurityPolicy string
-	// RefusalDelay is how long a request that is over a rate waits for its refusal, so that asking
-	// again at once gains nothing.
+	// RefusalDelay is how long a request over its rate limit waits for the refusal, so that
+	// retrying at once gains nothing.
 	RefusalDelay time.Duration
-	// Answered counts what was answered. Nil: nobody does.
+	// Answered counts responses. Nil: they are not counted.
 	Answered web.Answered
-	// Tracer traces requests. Nil: nobody does.
+	// Tracer traces requests. Nil: they are not traced.
 	Tracer ports.Tracer
 }
 
-// API serves everything below /api/, /healthz and /readyz, and the page behind unsubscribe links.
-// It is safe for concurrent use.
+// API serves everything below /api/, /healthz and /readyz, and the page of unsubscribe links. It is
+// safe for concurrent use.
 type API struct {
 	use      UseCases
 	guard    *guard
@@ -115,8 +115,8 @@ type API struct {
 
 var _ http.Handler = (*API)(nil)
 
-// New returns the API over these use cases. It fails only when the document or the page that is
-// built in is broken.
+// New returns the API over these use cases. It fails only when the embedded document or page is
+// broken.
 func New(use UseCases, auth access.Authenticator, state *health.Health, clock ports.Clock, log *slog.Logger, o Options) (*API, error) {
 	doc, err := loadReference()
 	if err != nil {
@@ -164,7 +164,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.handler.ServeHTTP(w, web.Canonical(r))
 }
 
-// serving wraps a route's handler in the checks that the table asks for.
+// serving wraps a route's handler in the checks that the route table asks for.
 func (a *API) serving(r Route) echo.HandlerFunc {
 	return a.holdingRefusals(func(c echo.Context) error {
 		web.Route(c, r.Path, r.Path == healthPath || r.Path == readyPath) // Probes come every few seconds.
@@ -184,8 +184,8 @@ func (a *API) serving(r Route) echo.HandlerFunc {
 			}
 			in.key = key
 		}
-		// Of what cannot be read, Go keeps nothing, and a list would answer more than was asked
-		// for.
+		// Go drops a query parameter that it cannot parse, and a list would then return more than
+		// was asked for.
 		if _, err := url.ParseQuery(c.Request().URL.RawQuery); err != nil {
 			return fault.Field("query", "cannot be read: a semicolon is written %%3B, and a percent sign %%25")
 		}
@@ -198,8 +198,8 @@ func (a *API) serving(r Route) echo.HandlerFunc {
 	})
 }
 
-// countStrays counts what no route answers for the key that it comes with, so that every answer to
-// a key tells its rates.
+// countStrays counts requests that match no route against the rate of their key, so that every
+// response to a key carries its rate limits.
 func (a *API) countStrays(next echo.HandlerFunc) echo.HandlerFunc {
 	counted := a.holdingRefusals(func(c echo.Context) error {
 		ctx, cancel := a.limited(c)
@@ -218,7 +218,7 @@ func (a *API) countStrays(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// limited is the time that a call may take.
+// limited returns a context with the deadline of a call.
 func (a *API) limited(c echo.Context) (context.Context, context.CancelFunc) {
 	if a.options.CallTimeout > 0 {
 		return context.WithTimeout(c.Request().Context(), a.options.CallTimeout)
@@ -226,8 +226,8 @@ func (a *API) limited(c echo.Context) (context.Context, context.CancelFunc) {
 	return c.Request().Context(), func() {}
 }
 
-// holdingRefusals holds the answer to a request that is over a quota for a while. The connection is
-// busy until then, so that a client that asks again as soon as it is refused costs next to nothing.
+// holdingRefusals delays the response to a request over its quota. The connection is busy until
+// then, so a client that retries at once costs next to nothing.
 func (a *API) holdingRefusals(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		err := next(c)

@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/applications"
 )
 
-// application is an application as answers show it (contract 2.5, decisions 5).
+// application is an application in answers (contract 2.5, decisions 5).
 type application struct {
 	ID     applications.ID `json:"id"`
 	Name   string          `json:"name"`

@@ -38,7 +38,8 @@ func showAuditEntry(e audit.Entry) auditEntry {
 	return shown
 }
 
-// listAudit answers the newest entries first, unlike the other lists: they are what is looked for.
+// listAudit lists the newest entries first, unlike the other lists: those are the ones readers
+// need.
 func (a *API) listAudit(c call) error {
 	f := c.filters()
 	wanted := audit.Query{Actor: f.text("actor"), Via: among(f, "via", audit.Console, audit.CommandLine, audit.API, audit.Link),

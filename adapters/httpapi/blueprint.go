@@ -16,7 +16,7 @@ import (
 
 var errBlueprintType = fault.New(fault.Unsupported, "a blueprint must be sent as Content-Type: application/yaml or application/json, in UTF-8")
 
-// applied is what came of a blueprint.
+// applied is the result of applying a blueprint.
 type applied struct {
 	DryRun    bool     `json:"dry_run"`
 	Created   int      `json:"created"`
@@ -25,7 +25,7 @@ type applied struct {
 	Changes   []change `json:"changes"`
 }
 
-// change is what became of one object of a blueprint, as `tocsin apply -o json` prints it.
+// change is the outcome for one object of a blueprint, as `tocsin apply -o json` prints it.
 type change struct {
 	Kind   string     `json:"kind"`
 	Path   string     `json:"path"`
@@ -36,7 +36,7 @@ type change struct {
 // applyBlueprint is `tocsin apply` for the path's organization.
 func (a *API) applyBlueprint(c call) error {
 	var faults fault.Fields
-	onlyParameters(c.QueryParams(), &faults, "dry_run") // Whoever misspells it wants nothing applied.
+	onlyParameters(c.QueryParams(), &faults, "dry_run") // A misspelt dry_run must not apply anything.
 	if err := faults.Err(); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (a *API) applyBlueprint(c call) error {
 	if !utf8.Valid(text) {
 		return fault.Field(jsonbody.Body, "is not valid UTF-8")
 	}
-	// Nothing in the environment of the service is the client's business: it has no variables here.
+	// Clients must not read the service's environment, so there are no variables here.
 	file, err := blueprint.Parse("the body", text, nil)
 	if err != nil {
 		return mistaken(err)
@@ -78,7 +78,7 @@ func (a *API) applyBlueprint(c call) error {
 	return c.answer(http.StatusOK, answer)
 }
 
-// mistaken turns what is wrong with the text of a blueprint into a fault.
+// mistaken turns the mistakes in a blueprint's text into a fault.
 func mistaken(err error) error {
 	all, ok := errors.AsType[blueprint.Mistakes](err)
 	if !ok {
@@ -101,10 +101,10 @@ func mistaken(err error) error {
 	return faults.Err()
 }
 
-// maxMistakes is how many mistakes of a blueprint are told.
+// maxMistakes is how many mistakes of a blueprint are reported.
 const maxMistakes = 50
 
-// isYAML accepts JSON and the names that YAML goes by.
+// isYAML accepts JSON and the media types used for YAML.
 func isYAML(contentType string) bool {
 	media, parameters, err := mime.ParseMediaType(contentType)
 	charset, named := parameters["charset"]
@@ -115,7 +115,7 @@ func isYAML(contentType string) bool {
 	return isJSON(contentType)
 }
 
-// truth reads a parameter of the query that is true or false; without it, false.
+// truth reads a boolean query parameter; absent means false.
 func (c call) truth(name string) (bool, error) {
 	switch c.QueryParam(name) {
 	case "true":

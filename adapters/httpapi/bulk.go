@@ -14,14 +14,14 @@ type bulk struct {
 	Results []bulkResult `json:"results"`
 }
 
-// bulkResult is what became of one user: either the user or the problem.
+// bulkResult is the outcome for one user: either the user or the problem.
 type bulkResult struct {
 	Status  int           `json:"status"`
 	User    *enrolledUser `json:"user,omitempty"`
 	Problem *problem      `json:"problem,omitempty"`
 }
 
-// createUsers does for each user of the body what createUser does for one, in one unit of work.
+// createUsers does what createUser does, for each user of the body, in one unit of work.
 func (a *API) createUsers(c call) error {
 	body, err := c.object()
 	if err != nil {
@@ -37,7 +37,7 @@ func (a *API) createUsers(c call) error {
 		answer.Results[i] = bulkResult{Status: p.Status, Problem: &p}
 	}
 	var wanted []users.Enrollment
-	var places []int // of wanted in the request
+	var places []int // indexes of wanted in the request
 	for i, row := range rows {
 		e, err := bindEnrollment(row)
 		if err != nil {

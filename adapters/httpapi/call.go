@@ -22,7 +22,7 @@ import (
 	"github.com/tocsin/tocsin/domain/requests"
 )
 
-// The faults of bodies.
+// The errors of bodies.
 var (
 	errMediaType = fault.New(fault.Unsupported, "a body must be sent as Content-Type: application/json, in UTF-8")
 	errEncoding  = fault.New(fault.Unsupported, "a body must be sent without Content-Encoding")
@@ -32,37 +32,37 @@ var (
 type call struct {
 	echo.Context
 	api *API
-	ctx context.Context // for use cases: ends with the request, or when the call has taken too long
+	ctx context.Context // for use cases: ends with the request or at the deadline of the call
 	key access.Key
 
-	place  *admission.Place // among the calls that are worked on; nil: there is no limit
-	bodies *int64           // what its body takes of api.bodies
+	place  *admission.Place // among the calls in progress; nil: there is no limit
+	bodies *int64           // memory of api.bodies that its body takes
 
-	shown bool             // GET of the path shows what has an ETag
-	text  *[]byte          // the body, when it was read before; nil: it was not
-	held  *requests.Answer // where the answer goes instead of to the client; nil: it goes there
+	shown bool             // GET of the path has an ETag
+	text  *[]byte          // the body, if it was read already; nil: it was not
+	held  *requests.Answer // takes the response instead of the client; nil: the client gets it
 }
 
-// at is the place in the tenancy that the path names.
+// at returns the place in the tenancy that the path names.
 func (c call) at() app.Path {
 	return app.Path{Organization: web.Param(c, "org"), Project: web.Param(c, "prj"), Application: web.Param(c, "app")}
 }
 
-// actor is who does what a request asks for.
+// actor returns the actor of the request, for the audit log.
 func (c call) actor() audit.Actor {
 	return audit.Actor{Name: c.key.Name, Key: c.key.ID, Address: c.address(), Via: audit.API}
 }
 
-// officer is who does it as those know who look after people: a key has no role, and so changes
-// nobody who has one.
+// officer returns the actor as an operator. A key has no role, and so changes no user who has one.
 func (c call) officer() operators.Officer { return operators.Officer{Actor: c.actor()} }
 
-// manager is who changes what an organization is made of: no more than its administrators.
+// manager returns the actor as an operator who may change an organization, with no more rights than
+// its administrators.
 func (c call) manager() operators.Officer {
 	return operators.Officer{Actor: c.actor(), Right: operators.Administrator}
 }
 
-// deletes answers a call that takes one thing away.
+// deletes answers a call that deletes one object.
 func (c call) deletes(err error) error {
 	if err != nil {
 		return err
@@ -72,13 +72,13 @@ func (c call) deletes(err error) error {
 
 func (c call) address() string { return c.api.guard.proxies.Address(c.Request()) }
 
-// body reads the body, nil when there is none. It refuses bodies that are too large or no JSON by
-// their header.
+// body reads the body and returns nil when there is none. It refuses bodies that are too large or
+// not JSON by their headers.
 func (c call) body() ([]byte, error) {
 	return c.bodyOf(isJSON, errMediaType)
 }
 
-// bodyOf is body for other types of content than JSON, too; refusal is for all others.
+// bodyOf is body for content types other than JSON too; refusal is the error for all others.
 func (c call) bodyOf(accepts func(contentType string) bool, refusal *fault.Error) ([]byte, error) {
 	text, err := c.read(c.api.options.BodyLimit)
 	if err != nil || len(text) == 0 {
@@ -97,7 +97,7 @@ func (c call) bodyOf(accepts func(contentType string) bool, refusal *fault.Error
 	return text, nil
 }
 
-// read reads a body of any kind that is at most so many bytes long.
+// read reads a body of any type with at most limit bytes.
 func (c call) read(limit int64) ([]byte, error) {
 	if c.text != nil {
 		return *c.text, nil
@@ -111,7 +111,7 @@ func (c call) read(limit int64) ([]byte, error) {
 		return nil, err
 	}
 	text, err := c.receive(limit)
-	if err == nil && announced == 0 { // Its length was not known before.
+	if err == nil && announced == 0 { // Its length was not announced.
 		err = c.api.guard.countBody(c.key, len(text), c.Response().Header())
 	}
 	return text, err
@@ -134,7 +134,7 @@ func isJSON(contentType string) bool {
 	return err == nil && media == "application/json" && (!named || strings.EqualFold(charset, "utf-8"))
 }
 
-// answer writes v as the whole answer.
+// answer writes v as the complete response.
 func (c call) answer(status int, v any) error {
 	b := buffers.Get().(*bytes.Buffer)
 	defer release(b)
@@ -145,7 +145,7 @@ func (c call) answer(status int, v any) error {
 	return c.respond(status, b.Bytes())
 }
 
-// whole writes an answer whose end is known.
+// whole writes a response of known length.
 func (c call) whole(status int, contentType string, body []byte) error {
 	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
 	if err := c.Blob(status, contentType, body); err != nil {
@@ -156,12 +156,13 @@ func (c call) whole(status int, contentType string, body []byte) error {
 
 func undelivered(err error) error { return fmt.Errorf("%w: %w", web.ErrUndelivered, err) }
 
-// url is the absolute URL of a path of this installation, given by its segments.
+// url returns the absolute URL of a path of this installation, given by its segments.
 func (c call) url(segments ...string) string { return c.base() + "/" + web.Join(segments...) }
 
 func (c call) base() string { return c.api.base(c.Request()) }
 
-// base is the address of this installation: the configured one, else the one that the client used.
+// base returns the address of this installation: the configured one, else the one that the client
+// used.
 func (a *API) base(r *http.Request) string {
 	if a.options.BaseURL != "" {
 		return a.options.BaseURL

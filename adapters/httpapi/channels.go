@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// channel is a channel as lists show it, without its settings.
+// channel is a channel in lists, without its settings.
 type channel struct {
 	ID        channels.ID       `json:"id"`
 	Name      string            `json:"name"`
@@ -23,25 +23,24 @@ type channel struct {
 	Weight    int               `json:"weight"`
 }
 
-// channelDetails is a channel for those who manage it. Of secrets there is only whether they are
-// set.
+// channelDetails is a channel for its managers. It says of secrets only whether they are set.
 type channelDetails struct {
 	channel
 	Unrestricted bool           `json:"unrestricted"`
 	Settings     map[string]any `json:"settings"`
 	Secrets      []string       `json:"secrets"`
-	// Sealed says why its settings cannot be read; empty: they can.
+	// Sealed says why its settings cannot be read. Empty: they can.
 	Sealed  string   `json:"sealed"`
 	Outages []outage `json:"outages"`
 }
 
-// outage is what an instance says of a channel that it does not work on.
+// outage is the report of an instance about a channel that it does not work on.
 type outage struct {
 	Since  string `json:"since"`
 	Reason string `json:"reason"`
 }
 
-// listChannels serves an organization's channels and a project's, depending on what the path names.
+// listChannels lists an organization's or a project's channels, depending on what the path names.
 func (a *API) listChannels(c call) error {
 	f := c.filters()
 	name, active := f.like("name"), f.active()
@@ -81,7 +80,7 @@ func (a *API) createChannel(c call) error {
 	return a.answerChannel(c, http.StatusCreated, made.ID)
 }
 
-// bindChannel reads what may be changed of a channel.
+// bindChannel reads the fields of a channel that may be changed.
 func bindChannel(body *jsonbody.Object) func(*app.ChannelForm) {
 	preferred, active := optional(body, "preferred", truthOf(body)), optional(body, "active", truthOf(body))
 	pool, weight := optional(body, "pool", body.Verbatim), optional(body, "weight", body.RequiredInteger)
@@ -151,7 +150,7 @@ func (a *API) deleteChannel(c call) error {
 	return c.deletes(a.use.Channels.Delete(c.ctx, c.actor(), c.at(), id))
 }
 
-// channelTest is what became of a test message.
+// channelTest is the outcome of a test message.
 type channelTest struct {
 	To       string `json:"to"`
 	Accepted bool   `json:"accepted"`
@@ -174,7 +173,7 @@ func (a *API) testChannel(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	// A provider may take longer than a call; the use case has a bound of its own.
+	// A provider may take longer than a call; the use case has its own bound.
 	done, err := a.use.ChannelTests.SendThrough(c.Request().Context(), c.actor(), c.at(), id, to)
 	if err != nil {
 		return err

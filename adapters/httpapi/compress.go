@@ -10,13 +10,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// compressFrom is the size of the smallest answer that is compressed, in bytes: a smaller one fits
-// a packet or two as it is.
+// compressFrom is the size of the smallest response that is compressed, in bytes. A smaller one
+// fits a packet or two as it is.
 const compressFrom = 1 << 10
 
-// compressed returns the handler with its answers below /api/ compressed with zstd or gzip, for
-// clients that ask for it. Answers stay streams. The pages for people are left as they are: a
-// browser sends requests to them that somebody else has written.
+// compressed returns the handler with its responses below /api/ compressed with zstd or gzip, for
+// clients that ask for it. Responses still stream. The pages for people are not compressed: another
+// site can make a browser send requests to them.
 func compressed(handler http.Handler) (http.Handler, error) {
 	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(compressFrom), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.ZstdCompressionLevel(int(zstd.SpeedFastest)))
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/tocsin/tocsin/domain/lists"
 )
 
-// unpacked reads an answer in the coding that it says it has.
+// unpacked decodes a response in the given content coding.
 func unpacked(t *testing.T, coding string, body io.Reader) io.Reader {
 	t.Helper()
 	switch coding {
@@ -38,7 +38,7 @@ func unpacked(t *testing.T, coding string, body io.Reader) io.Reader {
 	return body
 }
 
-// script is the path of the largest script of the reference.
+// script returns the path of the largest script of the reference.
 func script(f *fixture) string {
 	return regexp.MustCompile(`/api/docs/assets/elements[^"]*\.js`).FindString(f.do(request{path: "/api/docs/"}).Body.String())
 }
@@ -105,7 +105,7 @@ func TestACompressedListIsSentWhileItIsRead(t *testing.T) {
 			all, seen := recipients(100_000, 0, nil), make(chan struct{})
 			f.store.reader = func(after int64, limit int) ([]lists.Recipient, error) {
 				if after > 20_000 {
-					<-seen // The client has to see the beginning before the rest is read.
+					<-seen // The client must receive the beginning before the rest is read.
 				}
 				return all(after, limit)
 			}
@@ -135,7 +135,7 @@ func TestAFailureInTheMiddleCutsACompressedList(t *testing.T) {
 	}
 }
 
-// fetchCoded asks for a list in a coding; the caller closes the body.
+// fetchCoded requests a list in a coding; the caller closes the body.
 func fetchCoded(t *testing.T, server *httptest.Server, coding string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+membersPath, http.NoBody)
@@ -148,7 +148,7 @@ func fetchCoded(t *testing.T, server *httptest.Server, coding string) *http.Resp
 	return answer
 }
 
-// BenchmarkList sends a list of 100,000 in each coding, and reports how many bytes that is.
+// BenchmarkList sends a list of 100,000 in each coding, and reports its size in bytes.
 func BenchmarkList(b *testing.B) {
 	for _, coding := range []string{"identity", "gzip", "zstd"} {
 		b.Run(coding, func(b *testing.B) {

@@ -15,12 +15,12 @@ const (
 	headerIfNoneMatch = web.HeaderIfNoneMatch
 )
 
-// errNoTag refuses a condition about what has no ETag: it would be ignored.
+// errNoTag refuses a condition on a path without an ETag, which would otherwise be ignored.
 var errNoTag = fault.New(fault.Invalid, "cannot be met: GET of this path shows no single thing that has an ETag")
 
-// condition is what a request that changes something demands of the present state.
+// condition is what a changing request requires of the current state.
 type condition struct {
-	match, noneMatch []string // ETags; `*` is any; nil: not asked
+	match, noneMatch []string // ETags; `*` is any; nil: not sent
 }
 
 // conditionOf reads the condition of a request; nil when it has none.
@@ -43,8 +43,8 @@ func conditionOf(h http.Header) (*condition, error) {
 	return &c, faults.Err()
 }
 
-// fails is the header whose demand is not met, empty when all are; no current ETag means that there
-// is nothing.
+// fails returns the header whose condition is not met, empty when all are met. An empty current
+// ETag means that the object does not exist.
 func (c *condition) fails(current string) string {
 	among := func(tags []string) bool { return current != "" && (tags[0] == "*" || slices.Contains(tags, current)) }
 	switch {
@@ -56,7 +56,7 @@ func (c *condition) fails(current string) string {
 	return ""
 }
 
-// header is the header that the condition stands in; If-Match when both do.
+// header returns the header that holds the condition; If-Match when both do.
 func (c *condition) header() string {
 	if c.match == nil {
 		return headerIfNoneMatch

@@ -9,19 +9,19 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 )
 
-// corsAge is for how many seconds a browser may keep the answer to a preflight.
+// corsAge is how long a browser may cache the response to a preflight, in seconds.
 const corsAge = 600
 
-// Headers of requests that scripts of other origins may send, and of answers that they may read.
+// Headers that scripts of other origins may send and read.
 var (
 	corsSent = []string{echo.HeaderAuthorization, echo.HeaderContentType, headerIdempotencyKey, "If-Match", "If-None-Match", echo.HeaderXRequestID}
 	corsRead = []string{echo.HeaderXRequestID, headerRateLimit, headerRateLimitPolicy, echo.HeaderRetryAfter, headerReplayed, "Link", headerTotal, headerAtLeast, "ETag", echo.HeaderAllow,
 		echo.HeaderWWWAuthenticate}
 )
 
-// cors lets scripts in pages of these origins, and of no others, use the API. They need a key as
-// everybody does: no cookie counts here, and none is asked for. A preflight takes no key. Without
-// origins nothing is different from a service that has never heard of CORS.
+// cors lets scripts in pages of these origins, and of no others, use the API. They need a key like
+// every client: cookies are neither used nor requested. A preflight needs no key. Without origins
+// nothing changes.
 func cors(origins []string) echo.MiddlewareFunc {
 	if len(origins) == 0 {
 		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }

@@ -23,8 +23,8 @@ const (
 	errorsPath   = docsPath + "errors/" // the type of each problem leads below it
 )
 
-// documentation is the pages about the API, and what they load. They are read by people, and the
-// OpenAPI document leaves them out.
+// documentation is the pages about the API and the assets that they load. They are for people, and
+// the OpenAPI document leaves them out.
 func documentation() []Route {
 	return []Route{
 		{http.MethodGet, startPath, "", (*API).showStart},
@@ -36,20 +36,19 @@ func documentation() []Route {
 }
 
 // document is the OpenAPI document as it is written, in YAML: openapi.yaml describes what the
-// contract demands, and the folder openapi has a file for each noun that is managed beyond that,
-// and the fragments that all share.
+// contract requires, and the folder openapi has a file for each further noun and the fragments that
+// they share.
 //
 //go:embed openapi.yaml openapi/*.yaml
 var document embed.FS
 
-// manual is the document and the pages about it, as they are served.
+// manual is the document and the pages about it, ready to serve.
 type manual struct {
 	json, html, start, style *static.File
 	assets                   map[string]*static.File
 }
 
-// loadReference reads the document once for the life of the process: it is built in and never
-// changes.
+// loadReference reads the document once per process: it is embedded and never changes.
 var loadReference = sync.OnceValues(func() (*manual, error) {
 	const main, fragments = "openapi.yaml", "openapi/fragments.yaml"
 	names, err := fs.Glob(document, "openapi/*.yaml")
@@ -92,7 +91,7 @@ func (a *API) showDocument(c call) error {
 	return a.manual.json.Serve(c)
 }
 
-// showReference answers the page that renders the document, under a policy of its own.
+// showReference serves the page that renders the document, under its own policy.
 func (a *API) showReference(c call) error {
 	c.cacheable()
 	c.Response().Header().Set(echo.HeaderContentSecurityPolicy, reference.Policy)
@@ -104,7 +103,7 @@ func (a *API) showStart(c call) error {
 	return a.manual.start.Serve(c)
 }
 
-// document answers another page of the documentation, which loads its style sheet and nothing else.
+// document serves another page of the documentation, which loads only its style sheet.
 func (c call) document(html []byte) error {
 	c.plainDocument()
 	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, html)
@@ -121,8 +120,8 @@ func (a *API) showStyle(c call) error {
 	return a.manual.style.Serve(c)
 }
 
-// showAsset answers what the reference page loads. Browsers keep it for ever: another content has
-// another name.
+// showAsset serves an asset of the reference page. Browsers cache it for ever: changed content gets
+// a new name.
 func (a *API) showAsset(c call) error {
 	found, ok := a.manual.assets[web.Param(c, "asset")]
 	if !ok {
@@ -132,6 +131,6 @@ func (a *API) showAsset(c call) error {
 	return found.Serve(c)
 }
 
-// cacheable lets browsers keep what is the same for everybody, for a short while: it changes with
-// the next version.
+// cacheable lets browsers cache a public response for a short while: it changes with the next
+// version.
 func (c call) cacheable() { c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300") }

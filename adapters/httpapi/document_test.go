@@ -56,14 +56,14 @@ func TestTheDocumentAndTheRouteTableAgree(t *testing.T) {
 			continue // Part of the page, nothing to call.
 		}
 		if strings.HasPrefix(r.Path, "/api/o/{org}/u/") {
-			continue // The second path of the user API, which would be in every client twice.
+			continue // The second path of the user API: clients need only one.
 		}
 		served = append(served, r.Method+" "+r.Path+" "+string(r.Grant))
 	}
 	assert.ElementsMatch(t, served, documented)
 }
 
-// grant is the one grant that an operation asks for, empty when it takes no key.
+// grant returns the one grant that an operation requires, empty when it takes no key.
 func grant(t *testing.T, operation *openapi3.Operation) string {
 	t.Helper()
 	require.NotNil(t, operation.Security, operation.OperationID)
@@ -104,8 +104,8 @@ func TestEveryOperationDocumentsItsErrors(t *testing.T) {
 	}
 }
 
-// TestGeneratorsCanReadTheDocument holds what docs/compatibility.md says of the document; make
-// interop runs the generators.
+// TestGeneratorsCanReadTheDocument checks what docs/compatibility.md promises about the document;
+// make interop runs the generators.
 func TestGeneratorsCanReadTheDocument(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
@@ -162,9 +162,9 @@ func TestGeneratorsCanReadTheDocument(t *testing.T) {
 	}
 }
 
-// TestLinksLeadToOperations holds the links of answers: each names an operation and all of its
-// parameters that are in the path, by an expression that reads a parameter of the request which is
-// there, or a member of the answer.
+// TestLinksLeadToOperations checks the links of responses: each names an operation and all of its
+// path parameters, by an expression that reads an existing parameter of the request or member of
+// the response.
 func TestLinksLeadToOperations(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
@@ -216,8 +216,8 @@ func TestAnswersAreDescribedCompletely(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
 	partial := []string{"CustomFields", "Enrollment", "Registration", "Trigger",
-		"BulkEnrollmentResult", // Of which only one of two members is there.
-		"Triggered"}            // Of which recipients are left out where they were not counted.
+		"BulkEnrollmentResult", // Only one of its two members is present.
+		"Triggered"}            // Recipients are absent if they were not counted.
 	for name, s := range doc.Components.Schemas {
 		if !s.Value.Type.Is("object") || slices.Contains(partial, name) || strings.HasSuffix(name, "Input") || strings.HasSuffix(name, "Patch") {
 			continue
@@ -229,8 +229,8 @@ func TestAnswersAreDescribedCompletely(t *testing.T) {
 	}
 }
 
-// TestExchangesFollowTheDocument holds the answers that need no database against the document;
-// test/contract does the same for all the others.
+// TestExchangesFollowTheDocument checks the responses that need no database against the document;
+// test/contract does the same for all others.
 func TestExchangesFollowTheDocument(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
@@ -277,8 +277,8 @@ func TestExchangesFollowTheDocument(t *testing.T) {
 	}
 }
 
-// TestPagesLoadFromHereOnly: whatever the pages of the documentation load or link to is served
-// here, without a key.
+// TestPagesLoadFromHereOnly checks that everything the documentation pages load or link to is
+// served here, without a key.
 func TestPagesLoadFromHereOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// keepAtMost is the capacity of the largest buffer that is kept for another answer.
+// keepAtMost is the capacity of the largest buffer that is kept for reuse, in bytes.
 const keepAtMost = 1 << 20
 
-// buffers saves every answer from growing a buffer of its own.
+// buffers are reused, so that a response need not grow its own.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func release(b *bytes.Buffer) {
@@ -19,13 +19,12 @@ func release(b *bytes.Buffer) {
 	}
 }
 
-// appender is a row of a list so long that its speed counts: it writes its own JSON.
+// appender is a row of a list so long that its speed matters: it writes its own JSON.
 type appender interface {
 	appendJSON(b []byte) []byte
 }
 
-// encode appends v as JSON, without the newline that the standard library adds and without escaping
-// for HTML.
+// encode appends v as JSON, without the standard library's newline and HTML escaping.
 func encode(b *bytes.Buffer, v any) error {
 	if a, ok := v.(appender); ok {
 		b.Write(a.appendJSON(b.AvailableBuffer()))
@@ -40,13 +39,13 @@ func encode(b *bytes.Buffer, v any) error {
 	return nil
 }
 
-// appendString appends s as a JSON string. What needs escaping is left to the standard library.
+// appendString appends s as a JSON string. The standard library escapes what needs escaping.
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
 			quoted, err := json.Marshal(s)
 			if err != nil {
-				return append(b, `""`...) // Impossible: a string always has a JSON form.
+				return append(b, `""`...) // Cannot happen: every string can be encoded.
 			}
 			return append(b, quoted...)
 		}

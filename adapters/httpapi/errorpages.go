@@ -7,10 +7,10 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 )
 
-// page is the path of the page about an error.
+// page returns the path of the page about an error.
 func (p Problem) page() string { return errorsPath + p.Code + "/" }
 
-// loadErrors renders the pages once for the life of the process.
+// loadErrors renders the pages once per process.
 var loadErrors = sync.OnceValues(func() (*reference.Errors, error) {
 	all := make([]reference.Mistake, len(problems))
 	for i, p := range problems {

@@ -20,7 +20,7 @@ import (
 
 const problemType = "application/problem+json"
 
-// ownMethod is what Echo adds to the methods of a path.
+// ownMethod is the method that Echo adds to those of a path.
 const ownMethod = "OPTIONS, "
 
 // problem is an RFC 9457 document.
@@ -37,9 +37,9 @@ type problem struct {
 	Checks    []check             `json:"checks,omitempty"`
 }
 
-// fail answers an error that a handler or a middleware returned before the answer began. What
-// nobody classified, and what kept the service from answering, is logged once with the request id
-// and never shown.
+// fail answers an error that a handler or a middleware returned before the response began.
+// Unclassified errors, and those that kept the service from answering, are logged once with the
+// request id and never shown.
 func (a *API) fail(c echo.Context, err error) {
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		err = quotas.Refuse(quotas.Body, float64(tooLarge.Limit), 0)
@@ -65,7 +65,7 @@ func (a *API) fail(c echo.Context, err error) {
 		text, encodeErr = a.page.failure(p.Status, p.RequestID)
 	}
 	if encodeErr != nil {
-		text = nil // Impossible: strings and numbers only.
+		text = nil // Cannot happen: strings and numbers only.
 	}
 	header.Set(echo.HeaderContentType, contentType) // A list may have set its own already, which Echo would keep.
 	if err := c.Blob(p.Status, contentType, text); err != nil {
@@ -87,7 +87,7 @@ func (a *API) problem(c echo.Context, err error) problem {
 	return p
 }
 
-// explain says what may be told of an error.
+// explain returns what a client may know about an error.
 func (a *API) explain(c echo.Context, err error) (status int, detail string, fields map[string][]string) {
 	var routing *echo.HTTPError
 	var known *fault.Error
@@ -100,7 +100,7 @@ func (a *API) explain(c echo.Context, err error) (status int, detail string, fie
 		if known.Kind() == fault.Invalid {
 			detail, fields = invalid(known)
 		}
-		if known.Kind() == fault.Unavailable && !errors.Is(err, admission.ErrOverloaded) { // Of those there are very many.
+		if known.Kind() == fault.Unavailable && !errors.Is(err, admission.ErrOverloaded) { // There may be very many of those.
 			a.observer.LogFailure(c, slog.LevelWarn, err)
 		}
 		return web.Status(known.Kind()), detail, fields
@@ -112,10 +112,10 @@ func (a *API) explain(c echo.Context, err error) (status int, detail string, fie
 	return web.Status(fault.Internal), "the service failed; its log tells more under this request id", nil
 }
 
-// maxDetail is how many messages are repeated in `detail`; `errors` holds all of them.
+// maxDetail is how many messages `detail` repeats; `errors` holds all of them.
 const maxDetail = 3
 
-// invalid explains what is wrong with the input; a mistake that concerns no field is the body's.
+// invalid explains invalid input; a mistake that belongs to no field belongs to the body.
 func invalid(e *fault.Error) (detail string, fields map[string][]string) {
 	if len(e.Fields()) == 0 {
 		return e.Error(), map[string][]string{jsonbody.Body: {e.Error()}}

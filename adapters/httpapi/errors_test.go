@@ -69,7 +69,7 @@ func TestWhatNobodyClassifiedIs500AndNotShown(t *testing.T) {
 
 func TestAPanicIs500AndNotShown(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t) // Its store has no applications, so that asking for them panics.
+	f := newFixture(t) // Its store has no applications: reading them panics.
 	w := f.do(request{path: "/api/o/acme/p/shop/a/web/"})
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	assert.NotContains(t, w.Body.String(), "nil pointer")

@@ -16,14 +16,14 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// event is an event as answers show it (decisions 6).
+// event is an event in answers (decisions 6).
 type event struct {
 	ID          events.ID `json:"id"`
 	Name        string    `json:"name"`
 	Slug        string    `json:"slug"`
 	Description string    `json:"description"`
 	Active      bool      `json:"active"`
-	// Locked is false: nothing locks an event here. Clients of the contract's system read it.
+	// Locked is always false: nothing locks an event. Clients of the contract's system read it.
 	Locked   bool     `json:"locked"`
 	Channels []string `json:"channels"`
 	Pools    []string `json:"pools"`
@@ -60,7 +60,7 @@ func showEvent(e events.Event) event {
 		Schema: storedJSON(e.Schema), Example: storedJSON(e.Example)}
 }
 
-// storedJSON is stored JSON as it is, null when there is none.
+// storedJSON returns stored JSON unchanged, null when there is none.
 func storedJSON(text string) json.RawMessage {
 	if text == "" {
 		return json.RawMessage("null")
@@ -116,8 +116,8 @@ func (a *API) deleteEvent(c call) error {
 	return c.deletes(a.use.Events.Delete(c.ctx, c.actor(), c.at(), web.Param(c, "evt")))
 }
 
-// bindEvent reads what may be changed of an event. Channels are named, and sought in the project
-// first.
+// bindEvent reads the fields of an event that may be changed. Channels are given by name, and
+// looked up in the project first.
 func (a *API) bindEvent(c call, body *jsonbody.Object) (func(*app.EventForm), error) {
 	name, description, priority := optional(body, "name", body.String), optional(body, "description", body.String), optional(body, "priority", body.String)
 	active := optional(body, "active", truthOf(body))
@@ -155,7 +155,7 @@ func (a *API) bindEvent(c call, body *jsonbody.Object) (func(*app.EventForm), er
 	}, body.Err()
 }
 
-// objectText reads a member that is any object, as JSON text; null is none.
+// objectText reads a member that may be any object, as JSON text; null means none.
 func objectText(body *jsonbody.Object, name string) *string {
 	if !body.Has(name) {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// The keys that the tests know, by their text.
+// The keys of the tests, by their text.
 const (
 	fullKey  = "full"  // every grant, the whole installation
 	acmeKey  = "acme"  // every grant, organization acme
@@ -23,10 +23,9 @@ const (
 	otherKey = "other" // system:ping, the whole installation
 )
 
-// authenticator knows the keys above. Their texts have no digest, as little as any malformed text
-// has.
+// authenticator accepts the keys above. Their texts have no digest, like any malformed text.
 type authenticator struct {
-	err   error // answered instead, when set
+	err   error // returned instead, when set
 	mu    sync.Mutex
 	asked int
 }
@@ -61,19 +60,19 @@ func (a *authenticator) calls() int {
 	return a.asked
 }
 
-// store is a store with one organization, acme, and only the repositories that the tests reach.
-// What is not overridden panics.
+// store has one organization, acme, and only the repositories that the tests use. Everything else
+// panics.
 type store struct {
 	ports.Store
 	mu      sync.Mutex
-	err     error                                                // answered by every unit of work, when set
+	err     error                                                // returned by every unit of work, when set
 	members func(after users.MemberID, limit int) []users.Member // of acme
 	reader  func(after int64, limit int) ([]lists.Recipient, error)
-	found   []string       // what Find was asked for
-	batches []users.Writes // what was enrolled
+	found   []string       // the usernames passed to Find
+	batches []users.Writes // the writes of enrolments
 	units   int
 	out     map[deliveries.OptOut]bool
-	about   deliveries.Unsubscription // what every link is about, by name
+	about   deliveries.Unsubscription // the subject of every link, by name
 	entries []audit.Entry
 }
 
@@ -185,7 +184,7 @@ func (r listRepository) Recipients(_ context.Context, _ lists.List, after channe
 	return r.store.reader(int64(after), limit)
 }
 
-// deliveryRepository knows the opt-outs of every member but 404, who is gone.
+// deliveryRepository has the opt-outs of every member but 404, who is gone.
 type deliveryRepository struct {
 	deliveries.Repository
 	store *store

@@ -15,12 +15,11 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// maxFilter is the length of the longest value of a filter, in characters: that of the longest
-// address.
+// maxFilter is the length of the longest filter value, in characters: that of the longest address.
 const maxFilter = 2_048
 
-// filters are the parameters that a list takes beside those of paging, each at most once. A list
-// shows what all of them let through.
+// filters are the parameters of a list besides those of paging, each at most once. A list shows the
+// entries that pass all of them.
 type filters struct {
 	query  url.Values
 	names  []string
@@ -29,7 +28,7 @@ type filters struct {
 
 func (c call) filters() *filters { return &filters{query: c.QueryParams()} }
 
-// text is the value of a filter, empty where it is not asked for.
+// text returns the value of a filter, empty if it was not sent.
 func (f *filters) text(name string) string {
 	f.names = append(f.names, name)
 	values := f.query[name]
@@ -50,7 +49,8 @@ func (f *filters) text(name string) string {
 	return ""
 }
 
-// search is what to search for, empty where nothing is. What is found comes at once, best first.
+// search returns the text to search for, empty if none was sent. Results come in one piece, best
+// first.
 func (f *filters) search() string {
 	text, err := users.ParseText("q", f.text("q"))
 	if err != nil {
@@ -62,20 +62,19 @@ func (f *filters) search() string {
 	return text
 }
 
-// like returns the condition that a text is the value of a filter, without regard to case.
+// like returns the condition that a text equals the value of a filter, ignoring case.
 func (f *filters) like(name string) func(string) bool {
 	fold := names.Fold(f.text(name))
 	return func(s string) bool { return fold == "" || names.Fold(s) == fold }
 }
 
-// active returns the condition that something is active, or that it is not, as the filter for that
-// says.
+// active returns the condition that something is active or inactive, as its filter requires.
 func (f *filters) active() func(bool) bool {
 	wanted := f.boolean("active")
 	return func(is bool) bool { return wanted == nil || is == *wanted }
 }
 
-// boolean is true, false, or nil where it is not asked for.
+// boolean returns true, false, or nil if the filter was not sent.
 func (f *filters) boolean(name string) *bool {
 	switch f.text(name) {
 	case "true":
@@ -89,7 +88,7 @@ func (f *filters) boolean(name string) *bool {
 	return nil
 }
 
-// moment is a point in time; the zero time where it is not asked for.
+// moment returns a point in time; the zero time if the filter was not sent.
 func (f *filters) moment(name string) time.Time {
 	text := f.text(name)
 	if text == "" {
@@ -100,12 +99,12 @@ func (f *filters) moment(name string) time.Time {
 		f.faults.Addf(name, "must be a moment as in 2026-03-01T08:30:00Z; in a URL a + is written %%2B")
 	}
 	if at.IsZero() {
-		at = at.Add(time.Nanosecond) // Clients that send the zero time ask for it, too.
+		at = at.Add(time.Nanosecond) // The zero time means no filter, but a client may send it.
 	}
 	return at
 }
 
-// number returns the condition that an id is the value of a filter.
+// number returns the condition that an id equals the value of a filter.
 func (f *filters) number(name string) func(int64) bool {
 	text := f.text(name)
 	wanted, err := strconv.ParseInt(text, 10, 64)
@@ -115,7 +114,7 @@ func (f *filters) number(name string) func(int64) bool {
 	return func(id int64) bool { return text == "" || id == wanted }
 }
 
-// among is the value of a filter, which must be one of these; empty where it is not asked for.
+// among returns the value of a filter, which must be one of values; empty if it was not sent.
 func among[T ~string](f *filters, name string, values ...T) T {
 	wanted := T(f.text(name))
 	if wanted != "" && !slices.Contains(values, wanted) {
@@ -124,7 +123,7 @@ func among[T ~string](f *filters, name string, values ...T) T {
 	return wanted
 }
 
-// digest is a short name of what is asked for; empty where everything is.
+// digest returns a short name for the filters that were sent; empty if none were.
 func (f *filters) digest() string {
 	asked := url.Values{}
 	for _, name := range f.names {

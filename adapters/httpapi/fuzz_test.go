@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzCreateUserBody sends arbitrary bodies the whole way to the store: each is either refused with
-// every mistake named, or becomes exactly one enrollment.
+// FuzzCreateUserBody sends arbitrary bodies all the way to the store: each is either refused with
+// every mistake named, or becomes exactly one enrolment.
 func FuzzCreateUserBody(f *testing.F) {
 	for _, seed := range []string{
 		`{"email":"anna@example.org"}`, `{"email":"Anna <anna@example.org>"}`, `{"email":null,"first_name":{}}`, `[]`, `{`, "\x00", `{"email":"a@b","email":"c@d"}`,

@@ -21,7 +21,7 @@ type group struct {
 	Name string       `json:"name"`
 }
 
-// moved is how many members a call put into a group or took out of it.
+// moved is how many members a call added to a group or removed from it.
 type moved struct {
 	Changed int `json:"changed"`
 }
@@ -92,7 +92,7 @@ func (a *API) deleteGroup(c call) error {
 func (a *API) linkMembers(c call) error   { return c.regroup(a.use.Groups.Link) }
 func (a *API) unlinkMembers(c call) error { return c.regroup(a.use.Groups.Unlink) }
 
-// regroup puts the members that the body names into the path's group, or takes them out of it.
+// regroup adds the members in the body to the path's group, or removes them from it.
 func (c call) regroup(move func(context.Context, operators.Officer, app.Path, orgs.GroupID, ...users.MemberID) (int, error)) error {
 	id, err := web.ID[orgs.GroupID](c, "group")
 	if err != nil {

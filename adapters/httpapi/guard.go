@@ -29,12 +29,12 @@ const (
 // linkLimit is how often per second one unsubscribe link may be used.
 const linkLimit = 10
 
-// guard decides who gets in: 401, 429, then 403, from the route and the Authorization header alone.
+// guard admits requests: 401, 429, then 403, from the route and the Authorization header alone.
 type guard struct {
 	auth     access.Authenticator
 	proxies  web.Proxies
 	quotas   *quotas.Defaults
-	requests *throttle.Throttle[access.Digest] // of keys that were valid when they last came
+	requests *throttle.Throttle[access.Digest] // of keys that were valid at their last request
 	together *throttle.Throttle[string]        // requests of all keys of an organization, by its slug
 	bodies   *throttle.Throttle[string]        // bytes of bodies of all keys of an organization, by its slug
 	most     float64                           // failed authentications a second of a client address
@@ -54,7 +54,7 @@ func newGuard(auth access.Authenticator, o Options, clock ports.Clock) *guard {
 	}
 }
 
-// admit returns the key of a request that may use a route with this grant.
+// admit returns the key of a request if it may use a route with this grant.
 func (g *guard) admit(ctx context.Context, c echo.Context, grant access.Grant) (access.Key, error) {
 	key, digest, err := g.authenticate(ctx, c)
 	if err != nil {
@@ -70,13 +70,13 @@ func (g *guard) admit(ctx context.Context, c echo.Context, grant access.Grant) (
 	}
 	err = key.Authorize(target, grant)
 	if level := key.Scope.Stranger(target); level != "" && errors.Is(err, access.ErrOutOfScope) {
-		err = access.ErrOutOfScope.On(level) // The key's scope and the path tell that, whether it exists or not.
+		err = access.ErrOutOfScope.On(level) // The key's scope and the path decide, whether it exists or not.
 	}
 	return key, err
 }
 
-// stray counts a request to what is no route for its key, and returns the refusal if there are too
-// many. Whoever sends no valid key is not refused: there is nothing that they could get.
+// stray counts a request that matches no route against its key, and returns the refusal if there
+// are too many. Without a valid key it refuses nothing: there is nothing to gain.
 func (g *guard) stray(ctx context.Context, c echo.Context) error {
 	key, digest, err := g.authenticate(ctx, c)
 	if err == nil {
@@ -89,9 +89,9 @@ func (g *guard) stray(ctx context.Context, c echo.Context) error {
 	return nil
 }
 
-// authenticate finds the key of a request. A client address from which too many authentications
-// failed is held up before anything is looked up, but not for keys that were valid before: behind a
-// proxy many clients share an address.
+// authenticate finds the key of a request. A client address with too many failed authentications is
+// refused before any lookup, except for keys that were valid before: behind a proxy many clients
+// share an address.
 func (g *guard) authenticate(ctx context.Context, c echo.Context) (key access.Key, digest access.Digest, err error) {
 	r, header := c.Request(), c.Response().Header()
 	client := g.proxies.Client(r)
@@ -99,14 +99,14 @@ func (g *guard) authenticate(ctx context.Context, c echo.Context) (key access.Ke
 	digest, err = access.ParseToken(token)
 	if err != nil || !g.requests.Knows(digest) {
 		if wait := g.failures.Wait(client); wait > 0 {
-			tellRate(header, quotas.AuthFailures, perRequest, g.most, 0)
+			addRate(header, quotas.AuthFailures, perRequest, g.most, 0)
 			return key, digest, quotas.Refuse(quotas.AuthFailures, g.most, wait)
 		}
 	}
 	key, err = g.auth.Authenticate(ctx, token)
 	if fault.KindOf(err) == fault.Unauthenticated {
 		left, wait := g.failures.TakeAt(client, g.most)
-		tellRate(header, quotas.AuthFailures, perRequest, g.most, left)
+		addRate(header, quotas.AuthFailures, perRequest, g.most, left)
 		if wait > 0 {
 			return key, digest, quotas.Refuse(quotas.AuthFailures, g.most, wait)
 		}
@@ -114,18 +114,18 @@ func (g *guard) authenticate(ctx context.Context, c echo.Context) (key access.Ke
 	return key, digest, err
 }
 
-// count counts a request for its key and for the organization that the key is limited to, and says
-// in the header what is left. What it counts is of this instance alone.
+// count counts a request against its key and the key's organization, and reports the rest in the
+// header. It counts the requests of this instance only.
 func (g *guard) count(key access.Key, digest access.Digest, header http.Header) error {
 	limits := g.quotas.With(key.Quotas)
 	limit := limits[quotas.Requests]
 	left, wait := g.requests.TakeAt(digest, limit)
-	tellRate(header, quotas.Requests, perRequest, limit, left)
+	addRate(header, quotas.Requests, perRequest, limit, left)
 	refusal := quotas.Requests
 	if org := key.Scope.Organization; org != "" && wait == 0 {
 		limit = limits[quotas.OrganizationRequests]
 		left, wait = g.together.TakeAt(org, limit)
-		tellRate(header, quotas.OrganizationRequests, perRequest, limit, left)
+		addRate(header, quotas.OrganizationRequests, perRequest, limit, left)
 		refusal = quotas.OrganizationRequests
 	}
 	if wait > 0 {
@@ -134,23 +134,23 @@ func (g *guard) count(key access.Key, digest access.Digest, header http.Header) 
 	return nil
 }
 
-// countBody counts the bytes of a body for the organization that the key is limited to, and says in
-// the header what is left.
+// countBody counts the bytes of a body against the key's organization, and reports the rest in the
+// header.
 func (g *guard) countBody(key access.Key, size int, header http.Header) error {
 	org, limit := key.Scope.Organization, g.quotas.With(key.Quotas)[quotas.Bodies]
 	if org == "" || size == 0 {
 		return nil
 	}
 	left, wait := g.bodies.TakeN(org, limit, size)
-	tellRate(header, quotas.Bodies, perByte, limit, left)
+	addRate(header, quotas.Bodies, perByte, limit, left)
 	if wait > 0 {
 		return quotas.Refuse(quotas.Bodies, limit, wait)
 	}
 	return nil
 }
 
-// ParseAuthorization returns the API key in the values of the Authorization header: there is
-// exactly one, the word `Key` in any case, a space and the key. ok is false for everything else.
+// ParseAuthorization returns the API key in the values of the Authorization header, which must be
+// exactly one: the word `Key` in any case, a space and the key. Otherwise ok is false.
 func ParseAuthorization(values []string) (token string, ok bool) {
 	if len(values) != 1 {
 		return "", false

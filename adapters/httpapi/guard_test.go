@@ -329,10 +329,10 @@ func TestClientAddressBehindProxies(t *testing.T) {
 	}
 }
 
-// tokens are two keys in the form that keys have.
+// tokens are two keys of valid form.
 var tokens = [2]string{access.Prefix + strings.Repeat("0", 2*sha256.Size), access.Prefix + strings.Repeat("1", 2*sha256.Size)}
 
-// fill puts something into the parameters of a route's path.
+// fill fills in the parameters of a route's path.
 func fill(path string) string {
 	return strings.NewReplacer("{org}", "acme", "{prj}", "shop", "{app}", "web", "{username}", "anna", "{pk}", "1",
 		"{notification_pk}", "1", "{id}", "1", "{group}", "1", "{key}", "1", "{channel}", "1", "{evt}", "tick", "{version}", "1", "{name}", "footer").Replace(path)

@@ -108,7 +108,7 @@ type problem struct {
 	Quota     string              `json:"quota"`
 }
 
-// problemOf checks everything that all errors have in common and returns the document.
+// problemOf checks everything that all errors have in common and returns the problem document.
 func problemOf(t testing.TB, w *httptest.ResponseRecorder) problem {
 	t.Helper()
 	require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"), w.Body.String())

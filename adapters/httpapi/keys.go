@@ -15,8 +15,8 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// usualOverlap is how long a key that is replaced goes on, in seconds, when nobody says otherwise;
-// longestOverlap is the most.
+// usualOverlap is how long a replaced key stays valid by default, in seconds; longestOverlap is the
+// maximum.
 const (
 	usualOverlap   = int64(24 * time.Hour / time.Second)
 	longestOverlap = 365 * usualOverlap
@@ -40,7 +40,7 @@ type apiKey struct {
 	LastUsed     *string        `json:"last_used"`
 }
 
-// issuedKey is a key with its text, which is shown this once.
+// issuedKey is a key with its text, which is shown only once.
 type issuedKey struct {
 	apiKey
 	Token    string     `json:"token"`
@@ -55,7 +55,7 @@ func showKey(r app.KeyReport) apiKey {
 	}
 }
 
-// given is a text, nil when it is empty.
+// given returns a pointer to a text, nil when it is empty.
 func given(text string) *string {
 	if text == "" {
 		return nil
@@ -65,7 +65,7 @@ func given(text string) *string {
 
 func momentText(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// momentOrNull is the text of a moment, nil when there is none.
+// momentOrNull returns the text of a moment, nil when there is none.
 func momentOrNull(t time.Time) *string {
 	if t.IsZero() {
 		return nil
@@ -73,7 +73,7 @@ func momentOrNull(t time.Time) *string {
 	return new(momentText(t))
 }
 
-// bindEnd reads when a key ends; nil: nothing was sent, the zero moment: never.
+// bindEnd reads when a key expires; nil: nothing was sent, the zero time: never.
 func bindEnd(body *jsonbody.Object) *time.Time {
 	if !body.Has("expires") {
 		return nil
@@ -87,7 +87,7 @@ func bindEnd(body *jsonbody.Object) *time.Time {
 	return &end
 }
 
-// bindGrants reads what a key may do.
+// bindGrants reads the grants of a key.
 func bindGrants(body *jsonbody.Object) []string {
 	words := body.Strings("grants")
 	if body.Err() == nil {
@@ -121,13 +121,13 @@ func (a *API) createKey(c call) error {
 	if end := bindEnd(body); end != nil {
 		limits = append(limits, access.Until(*end))
 	}
-	_, err = access.NewKey(name, scope, []string{string(access.UserRead)}, c.api.clock.Now(), 0, limits...) // The grants were looked at.
+	_, err = access.NewKey(name, scope, []string{string(access.UserRead)}, c.api.clock.Now(), 0, limits...) // The grants were checked above.
 	body.Check(err)
 	if err := body.Err(); err != nil {
 		return err
 	}
 	made, text, err := a.use.Keys.Create(c.ctx, c.actor(), name, scope, grants, 0, limits...)
-	if errors.Is(err, orgs.ErrNotFound) { // The path names it, and no member of the body.
+	if errors.Is(err, orgs.ErrNotFound) { // It is in the path, not in the body.
 		return err
 	}
 	if err != nil {
@@ -136,7 +136,7 @@ func (a *API) createKey(c call) error {
 	return c.answerIssued(made, text, nil)
 }
 
-// answerIssued answers a new key with its text.
+// answerIssued answers with a new key and its text.
 func (c call) answerIssued(k access.Key, text string, replaces *access.ID) error {
 	return c.answer(http.StatusCreated, issuedKey{apiKey: showKey(app.KeyReport{Key: k, State: access.Active}), Token: text, Replaces: replaces})
 }

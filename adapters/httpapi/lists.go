@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/lists"
 )
 
-// distributionList is a list as answers show it (contract 2.3).
+// distributionList is a list in answers (contract 2.3).
 type distributionList struct {
 	ID          lists.ID         `json:"id"`
 	Name        string           `json:"name"`
@@ -63,7 +63,7 @@ func (a *API) createList(c call) error {
 	return c.answer(http.StatusCreated, c.showList(l))
 }
 
-// pinnedTo reads the application that a list is pinned to; 0 when none is sent.
+// pinnedTo reads the application that a list is pinned to; 0 when none was sent.
 func pinnedTo(body *jsonbody.Object) applications.ID {
 	id, given := body.Integer("application")
 	if given && id <= 0 {
@@ -117,7 +117,7 @@ func (a *API) patchList(c call) error {
 	name := optional(body, "name", body.String)
 	var pinned *applications.ID
 	if body.Has("application") {
-		pinned = new(pinnedTo(body)) // null pins it to none
+		pinned = new(pinnedTo(body)) // null unpins it
 	}
 	if err := body.Err(); err != nil {
 		return err

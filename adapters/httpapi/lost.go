@@ -9,8 +9,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 )
 
-// lost is the fault of a path that no route has. Below /api/ it says where the path leaves the
-// table of routes, and what is there instead. It knows the table and nothing that is stored.
+// lost is the fault of a path without a route. Below /api/ it says where the path leaves the route
+// table, and what exists there. It uses the table only, nothing that is stored.
 func lost(path string) error {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
@@ -39,12 +39,12 @@ func lost(path string) error {
 	}
 	stray, err := url.PathUnescape(segments[depth])
 	if err != nil {
-		return web.ErrNoSuchPath // Impossible: web.Canonical encoded it.
+		return web.ErrNoSuchPath // Cannot happen: web.Canonical encoded it.
 	}
 	return web.ErrNoSuchPath.With("there is nothing at this path: %s, not with %q", goesOn, shortened(stray)).On(shortened(stray))
 }
 
-// common is how many segments from the beginning fit a route's pattern.
+// common counts the segments from the beginning that match a route's pattern.
 func common(segments, pattern []string) int {
 	for i := range min(len(segments), len(pattern)) {
 		if pattern[i] != segments[i] && !strings.HasPrefix(pattern[i], "{") {

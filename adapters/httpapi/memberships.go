@@ -10,14 +10,14 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// member is whether somebody is locked in an organization.
+// member says whether a user is locked in an organization.
 type member struct {
 	ID       users.MemberID `json:"id"`
 	Username string         `json:"username"`
 	Locked   bool           `json:"locked"`
 }
 
-// applicationMember is a member of the organization with what an application records about them.
+// applicationMember is a member of the organization with the state recorded by an application.
 type applicationMember struct {
 	ID         users.MemberID `json:"id"`
 	Username   string         `json:"username"`
@@ -26,8 +26,8 @@ type applicationMember struct {
 	membership
 }
 
-// showApplicationMember tells the e-mail address of those alone who are registered: of the others
-// the application, and its key, knows no more than the username that was asked for.
+// showApplicationMember shows the e-mail address of registered members only: of the others the
+// application, and its key, knows only the username that it sent.
 func showApplicationMember(r app.Registrant) applicationMember {
 	shown := applicationMember{ID: r.Member.ID, Username: r.Member.User.Username, Registered: r.Registered, membership: showMembership(r.Membership)}
 	if r.Registered {

@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// notification is a notification as answers show it (decisions 6).
+// notification is a notification in answers (decisions 6).
 type notification struct {
 	ID     subscriptions.NotificationID `json:"id"`
 	Name   string                       `json:"name"`
@@ -104,13 +104,13 @@ func (a *API) deleteNotification(c call) error {
 	return c.deletes(a.use.Events.DeleteNotification(c.ctx, c.actor(), c.at(), web.Param(c, "evt"), id))
 }
 
-// bindNotification reads what may be changed of a notification. A list that is null is none.
+// bindNotification reads the fields of a notification that may be changed. A null list means none.
 func bindNotification(body *jsonbody.Object) (func(*app.NotificationForm), error) {
 	body.Only("name", "distribution_list", "active")
 	name, active := optional(body, "name", body.String), optional(body, "active", truthOf(body))
 	list, given := body.Integer("distribution_list")
 	if given && list <= 0 {
-		body.Check(fault.Field("distribution_list", "%s", lists.ErrNotFound.Error())) // 0 would mean none to the use case.
+		body.Check(fault.Field("distribution_list", "%s", lists.ErrNotFound.Error())) // To the use case 0 would mean none.
 	}
 	return func(f *app.NotificationForm) {
 		set(&f.Name, name)

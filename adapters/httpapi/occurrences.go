@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// listedOccurrence is an occurrence as its list shows it.
+// listedOccurrence is an occurrence in lists.
 type listedOccurrence struct {
 	ID            events.OccurrenceID      `json:"id"`
 	Event         events.ID                `json:"event"`
@@ -30,7 +30,7 @@ type listedOccurrence struct {
 	Deliveries    string                   `json:"deliveries"`
 }
 
-// occurrence is an occurrence as answers show it.
+// occurrence is an occurrence in answers.
 type occurrence struct {
 	listedOccurrence
 	Waiting     []hold     `json:"waiting"`
@@ -39,7 +39,7 @@ type occurrence struct {
 	Traceparent string     `json:"traceparent"`
 }
 
-// waiting is what an open delivery waits for.
+// waiting is why an open delivery waits.
 type waiting struct {
 	For   deliveries.Cause `json:"for"`
 	Text  string           `json:"text"`
@@ -48,14 +48,14 @@ type waiting struct {
 	Error string           `json:"error"`
 }
 
-// hold is what deliveries of an occurrence wait for on a channel.
+// hold is why deliveries of an occurrence wait on a channel.
 type hold struct {
 	Channel string `json:"channel"`
 	waiting
 	Ahead *int `json:"ahead"`
 }
 
-// delivery is a delivery as answers show it.
+// delivery is a delivery in answers.
 type delivery struct {
 	ID           deliveries.ID                `json:"id"`
 	Notification subscriptions.NotificationID `json:"notification"`
@@ -74,7 +74,7 @@ type delivery struct {
 	Finished     *time.Time                   `json:"finished"`
 }
 
-// choice is why a delivery goes through its channel.
+// choice is why a delivery uses its channel.
 type choice struct {
 	Because    string `json:"because"`
 	Text       string `json:"text"`
@@ -143,7 +143,7 @@ func (a *API) listOccurrences(c call) error {
 	}.send(c)
 }
 
-// priorityFilter returns the condition that something has the priority that is asked for.
+// priorityFilter returns the condition that something has the requested priority.
 func priorityFilter(f *filters) func(events.Priority) bool {
 	var known []string
 	for _, p := range events.Priorities() {
@@ -153,7 +153,7 @@ func priorityFilter(f *filters) func(events.Priority) bool {
 	return func(p events.Priority) bool { return wanted == "" || p.String() == wanted }
 }
 
-// listed is what is shown of an occurrence of the path's application everywhere.
+// listed returns what every answer shows of an occurrence of the path's application.
 func (c call) listed(r app.OccurrenceReport) listedOccurrence {
 	counts := make(map[deliveries.State]int, len(deliveries.States()))
 	for _, s := range deliveries.States() {
@@ -271,7 +271,7 @@ func showWaiting(w deliveries.Waiting) waiting {
 	return waiting{For: w.For, Text: w.String(), Since: orNull(w.Since), Until: orNull(w.Until), Error: w.Error}
 }
 
-// orNull shows a moment that may be missing.
+// orNull returns a pointer to a moment, nil when it is zero.
 func orNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

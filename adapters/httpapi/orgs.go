@@ -109,7 +109,7 @@ func (a *API) patchProject(c call) error {
 	return a.showProject(c)
 }
 
-// slugAndName reads the body of what has these two.
+// slugAndName reads a body with a slug and a name.
 func (c call) slugAndName() (slug, name string, err error) {
 	body, err := c.object()
 	if err != nil {
@@ -119,7 +119,7 @@ func (c call) slugAndName() (slug, name string, err error) {
 	return body.String("slug"), body.String("name"), body.Err()
 }
 
-// name reads the body of what has a name alone; nil: it stays.
+// name reads a body with a name only; nil: it stays.
 func (c call) name() (*string, error) {
 	body, err := c.object()
 	if err != nil {

@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	// callsAtOnce is how many calls are worked on at once: enough for large batches, and few enough
-	// to be over soon.
+	// callsAtOnce is how many calls are in progress at once: enough for large batches, and few
+	// enough to finish soon.
 	callsAtOnce = 256
-	// bodyMoment is how long a body may take to come before the call gives its place to others
+	// bodyMoment is how long a body may take to arrive before the call gives up its place
 	// meanwhile.
 	bodyMoment = 50 * time.Millisecond
-	// bodyFree is what every body may take of the memory.
+	// bodyFree is the memory that every body may take without counting, in bytes.
 	bodyFree = 16 << 10
-	// bodiesTogether is what all bodies may take beyond that, where two of the largest are not
-	// larger.
+	// bodiesTogether is the memory that all bodies may take beyond that, in bytes, unless two of
+	// the largest bodies need more.
 	bodiesTogether = 64 << 20
 )
 
-// errSlowBody ends a call whose client does not send what it has announced.
+// errSlowBody ends a call whose client does not send the announced body.
 var errSlowBody = fault.New(fault.TooSlow, "the body did not come in time")
 
-// enter waits until a call may be worked on. It holds its place until the answer begins, because
-// nobody knows how long a client takes to read it.
+// enter waits until a call may start. It keeps its place until the response begins, because a
+// client may read as slowly as it likes.
 func (c *call) enter() (leave func(), err error) {
 	if c.api.gate == nil {
 		return func() {}, nil
@@ -48,8 +48,7 @@ func (c *call) enter() (leave func(), err error) {
 	return place.Leave, nil
 }
 
-// receive reads a body that is at most so many bytes long. A client that is slow has no place
-// meanwhile.
+// receive reads a body with at most limit bytes. A slow client has no place meanwhile.
 func (c call) receive(limit int64) ([]byte, error) {
 	again := c.standAside()
 	r := c.Request()
@@ -67,8 +66,8 @@ func (c call) receive(limit int64) ([]byte, error) {
 	return nil, fault.Field(jsonbody.Body, "could not be read to its end")
 }
 
-// standAside gives the place of a call to others when its body takes longer than a moment. What it
-// returns waits for a place again.
+// standAside gives up the place of a call if its body takes longer than bodyMoment. The function
+// that it returns waits for a place again.
 func (c call) standAside() (again func() error) {
 	if c.place == nil {
 		return func() error { return nil }
@@ -87,12 +86,12 @@ func (c call) standAside() (again func() error) {
 	}
 }
 
-// readUpTo reads a body to its end. The memory that it takes grows with what has come, whatever was
+// readUpTo reads a body to its end. The memory grows with the bytes received, whatever was
 // announced.
 func (c call) readUpTo(body io.Reader, announced, limit int64) ([]byte, error) {
 	size := int64(512)
 	if announced > 0 {
-		size = min(announced+1, bodyFree) // The last byte is for the end.
+		size = min(announced+1, bodyFree) // One more byte detects the end.
 	}
 	text := make([]byte, 0, size)
 	for {
@@ -114,7 +113,7 @@ func (c call) readUpTo(body io.Reader, announced, limit int64) ([]byte, error) {
 	}
 }
 
-// room is the memory that bodies may take together.
+// room is the memory that all bodies may take together.
 type room struct{ left atomic.Int64 }
 
 func newRoom(bodyLimit int64) *room {
@@ -123,7 +122,7 @@ func newRoom(bodyLimit int64) *room {
 	return r
 }
 
-// take takes so many bytes for somebody, and reports whether they were there.
+// take reserves bytes and adds them to by, and reports whether they were free.
 func (r *room) take(by *int64, bytes int64) bool {
 	if bytes <= 0 {
 		return true
@@ -136,5 +135,5 @@ func (r *room) take(by *int64, bytes int64) bool {
 	return true
 }
 
-// give gives back what somebody took.
+// give releases everything that was reserved in by.
 func (r *room) give(by *int64) { r.left.Add(*by) }

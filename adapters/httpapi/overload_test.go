@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// places is how many calls are worked on at once.
+	// places is how many calls are in progress at once.
 	places = 256
 	// soon is how long a call waits for its turn in these tests.
 	soon = 100 * time.Millisecond
@@ -29,7 +29,7 @@ const (
 
 func queueing(o *httpapi.Options) { o.QueueTimeout = soon }
 
-// TestACallThatWouldWaitTooLongIsRefused has as many calls as are worked on at once wait for the
+// TestACallThatWouldWaitTooLongIsRefused makes as many calls as may be in progress wait for the
 // store.
 func TestACallThatWouldWaitTooLongIsRefused(t *testing.T) {
 	t.Parallel()
@@ -61,8 +61,7 @@ func TestACallThatWouldWaitTooLongIsRefused(t *testing.T) {
 	assert.Equal(t, http.StatusOK, f.do(request{path: membersPath}).Code)
 }
 
-// TestSlowBodies has more clients begin a body and stop in the middle of it than calls are worked
-// on at once.
+// TestSlowBodies has more clients than calls in progress begin a body and stop in the middle.
 func TestSlowBodies(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, queueing)
@@ -96,7 +95,7 @@ func TestSlowBodies(t *testing.T) {
 	assert.Zero(t, f.store.used(), "nothing was done")
 }
 
-// TestABodyThatIsSlowerThanTheCall ends with the time of the call, too.
+// TestABodyThatIsSlowerThanTheCall checks that a slow body ends at the call's deadline.
 func TestABodyThatIsSlowerThanTheCall(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(o *httpapi.Options) { o.CallTimeout = time.Nanosecond })
@@ -105,7 +104,7 @@ func TestABodyThatIsSlowerThanTheCall(t *testing.T) {
 	assert.Equal(t, "request_timeout", problemOf(t, w).Code)
 }
 
-// endless is a body of which so many bytes come, and no more until somebody says so.
+// endless is a body that sends some bytes and then blocks until the test releases it.
 type endless struct {
 	left  int
 	waits chan<- struct{}
@@ -126,8 +125,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestLargeBodiesHaveRoomForSoMany bounds the memory of bodies that come slowly. Small ones are
-// taken in any case.
+// TestLargeBodiesHaveRoomForSoMany checks the memory bound of bodies that arrive slowly. Small ones
+// are always accepted.
 func TestLargeBodiesHaveRoomForSoMany(t *testing.T) {
 	t.Parallel()
 	const most = 1 << 20

@@ -18,20 +18,20 @@ var pageTemplate string
 //go:embed page.css
 var pageStyle template.CSS
 
-// page is the HTML that people see. It is whole: no script, and nothing to be loaded from anywhere.
+// page is the HTML page for people. It is self-contained: no script, and nothing to load.
 type page struct {
 	template *template.Template
 	policy   string // of its Content-Security-Policy header
 }
 
-// pageView is what the page shows.
+// pageView is what a page shows.
 type pageView struct {
 	Title, Text string
 	About       *aboutLink // nil: nothing
 	RequestID   string
 }
 
-// aboutLink is what an unsubscribe link is about.
+// aboutLink is the subject of an unsubscribe link.
 type aboutLink struct {
 	Notification, Application, Organization, Address string
 	Out                                              bool
@@ -56,10 +56,10 @@ func (p *page) render(v pageView) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// onPage names the requests that are answered with the page, whatever becomes of them.
+// onPage marks requests that are answered with the page, errors included.
 const onPage = "page"
 
-// forPeople makes the answers of a handler fit for browsers, its errors included.
+// forPeople makes the responses of a handler fit for browsers, errors included.
 func (a *API) forPeople(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Set(onPage, true)
@@ -70,10 +70,10 @@ func (a *API) forPeople(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// failure is the page that tells of an error.
+// failure renders the page about an error.
 func (p *page) failure(status int, requestID string) ([]byte, error) {
 	var v pageView
-	if status >= http.StatusInternalServerError { // Whoever is asked for help will want it.
+	if status >= http.StatusInternalServerError { // Support staff will need it.
 		v.RequestID = requestID
 	}
 	switch status {

@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/requests"
 )
 
-// partial is a piece of templates that an organization keeps once.
+// partial is a piece of templates that an organization shares.
 type partial struct {
 	Name        string `json:"name"`
 	Version     int    `json:"version"`
@@ -36,7 +36,7 @@ func showPartialVersion(v events.PartialVersion) templateVersion {
 	return showVersion(events.Version{Template: events.Template{Version: v.Version}, By: v.By, Saved: v.Saved})
 }
 
-// listPartials answers all partials of an organization.
+// listPartials lists all partials of an organization.
 func (a *API) listPartials(c call) error {
 	if err := c.noParameters(); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (a *API) putPartial(c call) error {
 		return err
 	}
 	saved, err := a.use.Templates.SavePartial(c.ctx, c.actor(), c.at().Organization, f, base)
-	if errors.Is(err, events.ErrOutdated) { // which is a precondition in the body
+	if errors.Is(err, events.ErrOutdated) { // a precondition in the body
 		err = requests.ErrChanged.On("version")
 	}
 	if err != nil {
@@ -91,7 +91,7 @@ func (a *API) deletePartial(c call) error {
 	return c.deletes(a.use.Templates.DeletePartial(c.ctx, c.actor(), c.at().Organization, web.Param(c, "name"), app.AnyVersion))
 }
 
-// listPartialVersions answers the versions that are kept, the newest first, without their bodies.
+// listPartialVersions lists the versions that are kept, the newest first, without their bodies.
 func (a *API) listPartialVersions(c call) error {
 	if err := c.noParameters(); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (a *API) listPartialVersions(c call) error {
 	return c.answer(http.StatusOK, all)
 }
 
-// versionOfPartial is the number of the version in the path.
+// versionOfPartial returns the version number in the path.
 func (c call) versionOfPartial() (int, error) {
 	number, err := web.ID[int64](c, "version")
 	return int(min(number, maxVersion)), err

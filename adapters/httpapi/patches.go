@@ -5,7 +5,8 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// optional reads a member of a change, nil when it is absent or null: then it stays as it is.
+// optional reads a member of a change, nil when it is absent or null: the value then stays as it
+// is.
 func optional[T any](body *jsonbody.Object, name string, read func(name string) T) *T {
 	if !body.Has(name) || body.Null(name) {
 		return nil
@@ -13,12 +14,12 @@ func optional[T any](body *jsonbody.Object, name string, read func(name string) 
 	return new(read(name))
 }
 
-// truthOf reads a member that is true or false.
+// truthOf returns a reader for boolean members.
 func truthOf(body *jsonbody.Object) func(name string) bool {
 	return func(name string) bool { return body.Bool(name, false) }
 }
 
-// set changes what was sent.
+// set assigns a value that was sent.
 func set[T any](to *T, sent *T) {
 	if sent != nil {
 		*to = *sent

@@ -18,12 +18,12 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// errUnreadable is the fault of a request that no handler sees.
+// errUnreadable is the fault of a request that no handler gets.
 var errUnreadable = fault.New(fault.Invalid, "the request cannot be read")
 
-// Problems returns a listener for the server of the API with this base URL, or none. Requests that
-// cannot be read never reach a handler: net/http answers them itself, in plain text. On the
-// connections of this listener those answers become problem documents too.
+// Problems returns a listener for the server of the API with this base URL, which may be empty.
+// Requests that cannot be parsed never reach a handler: net/http answers them itself, in plain
+// text. On the connections of this listener those answers become problem documents too.
 func Problems(l net.Listener, baseURL string) net.Listener {
 	return problemListener{l, strings.TrimRight(baseURL, "/")}
 }
@@ -48,7 +48,7 @@ type problemConn struct {
 }
 
 // CloseWrite lets net/http wait for the end of a request that it has refused, so that the client
-// reads the answer.
+// can read the response.
 func (c problemConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -56,7 +56,8 @@ func (c problemConn) CloseWrite() error {
 	return nil
 }
 
-// Read reads what the client sends. One who does not encrypt where that is asked for is told so.
+// Read reads what the client sends. A client that does not encrypt on a TLS listener gets an
+// answer.
 func (c problemConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if e, plain := errors.AsType[tls.RecordHeaderError](err); plain && e.Conn != nil && methodForm.Match(e.RecordHeader[:]) {
@@ -65,17 +66,17 @@ func (c problemConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// methodForm is how a request that is not encrypted begins.
+// methodForm matches the beginning of an unencrypted request.
 var methodForm = regexp.MustCompile(`^[A-Z]{3,}( /?|$)`)
 
-// plainHeaders are those of the answers that net/http writes by itself, each in one piece. Answers
-// of handlers have others.
+// plainHeaders are the headers of the responses that net/http writes itself, each in one write.
+// Responses of handlers have others.
 const plainHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
 // Write sends what net/http writes.
 func (c problemConn) Write(b []byte) (int, error) {
 	if encrypted, ok := c.Conn.(*tls.Conn); ok && encrypted.ConnectionState().NegotiatedProtocol == "h2" {
-		return c.Conn.Write(b) // Frames; net/http writes no such answers there.
+		return c.Conn.Write(b) // HTTP/2 frames: net/http writes no such responses there.
 	}
 	first, plain, found := bytes.Cut(b[:min(len(b), 1<<10)], []byte(plainHeaders))
 	status, err := strconv.Atoi(string(first[min(len("HTTP/1.1 "), len(first)):min(len("HTTP/1.1 400"), len(first))]))
@@ -88,15 +89,15 @@ func (c problemConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// plainProblem is an answer to a request that could not be read, for the reason that net/http told.
-// Without a base URL the link to the page of the error is a path: which host was asked for nobody
-// knows.
+// plainProblem is the response to a request that could not be parsed, with the reason given by
+// net/http. Without a base URL the link to the page about the error is a path, because the host is
+// unknown.
 func plainProblem(base string, status int, reason string) []byte {
 	known := problemOf(status, errUnreadable)
 	switch _, said, more := strings.Cut(reason, ": "); {
 	case more:
 		reason = said
-	case status == http.StatusBadRequest: // It says no more.
+	case status == http.StatusBadRequest: // net/http gives no reason.
 		reason = "its path or one of its headers is malformed"
 	case status == http.StatusRequestHeaderFieldsTooLarge:
 		reason = fmt.Sprintf("its headers have more than %d bytes", maxHeaderBytes)
@@ -108,7 +109,7 @@ func plainProblem(base string, status int, reason string) []byte {
 	}
 	body, err := json.Marshal(p)
 	if err != nil {
-		body = nil // Impossible: strings and numbers only.
+		body = nil // Cannot happen: strings and numbers only.
 	}
 	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n%s: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
 		status, p.Title, problemType, echo.HeaderXRequestID, p.RequestID, len(body), body)

@@ -13,29 +13,28 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
-// Problem is one row of the table of all errors that the API answers. Its code never changes and
-// never gets another meaning.
+// Problem is one row of the table of all errors of the API. Its code never changes and never gets
+// another meaning.
 type Problem struct {
 	Code    string
 	Status  int
 	Title   string
-	Meaning string // why this is answered
-	Remedy  string // what whoever reads it can do
+	Meaning string // why this error is returned
+	Remedy  string // what the reader can do
 
-	// param is what is wrong, and parts are parts of the path or of the query that are, where the
-	// request has one of them. What an error itself says comes first.
+	// param is the part at fault, and parts are the path or query parameters at fault, if the
+	// request has one of them. Fields named by the error itself come first.
 	param  string
 	parts  []string
-	Faults []error       // that are answered with this code
-	Quotas []quotas.Name // that are answered with this code when they are exceeded
-	Rest   bool          // it stands for all errors of its status that have no code of their own
+	Faults []error       // with this code
+	Quotas []quotas.Name // with this code when they are exceeded
+	Rest   bool          // it is for all errors of its status without their own code
 }
 
-// ProblemTable returns the table of all errors that the API answers, by status.
+// ProblemTable returns the table of all errors of the API, by status.
 func ProblemTable() []Problem { return slices.Clone(problems) }
 
-// problemOf finds the row for an error that is answered with a status. Of several mistakes the
-// first one counts.
+// problemOf finds the row for an error with a status. Of several mistakes the first one counts.
 func problemOf(status int, err error) Problem {
 	var rest Problem
 	exceeded, _ := errors.AsType[*quotas.Exceeded](err)
@@ -56,7 +55,7 @@ func problemOf(status int, err error) Problem {
 	return rest
 }
 
-// firstMistake is the first field that an error complains about; the zero value when it names none.
+// firstMistake returns the first field that an error names; the zero value when it names none.
 func firstMistake(err error) fault.FieldErrors {
 	if known, ok := errors.AsType[*fault.Error](err); ok && len(known.Fields()) > 0 {
 		return known.Fields()[0]
@@ -64,8 +63,8 @@ func firstMistake(err error) fault.FieldErrors {
 	return fault.FieldErrors{}
 }
 
-// where is the member, header, query parameter or part of the path that is wrong; nil when no
-// single one is.
+// where returns the member, header, query parameter or path parameter at fault; nil when there is
+// no single one.
 func (p Problem) where(c echo.Context, err error) *string {
 	if known, ok := errors.AsType[*fault.Error](err); ok && (len(known.Fields()) > 0 || known.Kind() == fault.Invalid) {
 		return new(cmp.Or(firstMistake(err).Name, jsonbody.Body))
@@ -81,5 +80,5 @@ func (p Problem) where(c echo.Context, err error) *string {
 	return &p.param
 }
 
-// timeouts are how a call ends that took too long.
+// timeouts are the errors of a call that took too long.
 var timeouts = []error{context.DeadlineExceeded, context.Canceled}

@@ -58,8 +58,8 @@ func TestProblemTable(t *testing.T) {
 	assert.Equal(t, codes, load(t).Components.Schemas["ErrorCode"].Value.Enum, "the document lists the codes of the table")
 }
 
-// TestEveryCodeIsAnswered makes each row of the table happen, as far as HTTP is concerned, and
-// reads the page that the answer leads to.
+// TestEveryCodeIsAnswered causes each error of the table, as far as HTTP is concerned, and reads
+// the page that it links.
 func TestEveryCodeIsAnswered(t *testing.T) {
 	t.Parallel()
 	kinds := map[int]fault.Kind{}
@@ -107,7 +107,7 @@ func TestEveryCodeIsAnswered(t *testing.T) {
 	}
 }
 
-// failing is the answer when a use case fails so.
+// failing returns the problem of a use case that fails with this error.
 func failing(t *testing.T, err error) problem {
 	t.Helper()
 	f := newFixture(t)
@@ -115,7 +115,7 @@ func failing(t *testing.T, err error) problem {
 	return problemOf(t, f.do(request{path: "/api/o/acme/u/anna/"}))
 }
 
-// plain is the answer to bytes that net/http does not take for a request.
+// plain returns the problem of bytes that net/http cannot parse.
 func plain(sent string) func(*testing.T) problem {
 	return func(t *testing.T) problem {
 		t.Helper()
@@ -144,14 +144,13 @@ func plain(sent string) func(*testing.T) problem {
 	}
 }
 
-// TestEveryFaultHasACode finds the faults of the domain and the use cases that the API would answer
-// with the code of the rest of their status: to give them one later would be a change that clients
-// notice.
+// TestEveryFaultHasACode finds the faults of the domain and the use cases that would get the
+// general code of their status: giving them a code later would break clients.
 func TestEveryFaultHasACode(t *testing.T) {
 	t.Parallel()
 	table, err := os.ReadFile("problemtable.go")
 	require.NoError(t, err)
-	// What no call of the API answers: the console, the command line and the workers do.
+	// Faults of the console, the command line and the workers only.
 	elsewhere := regexp.MustCompile(`^(factors|signon|operators|imports|deliveries|app|backup|schemas)\.|` +
 		`^(ports\.\w+|channels.ErrSealed|templates.ErrTooLarge|templates.ErrTooMuch|orgs.ErrSeveral|users.ErrChanged|users.ErrSince|events.ErrOutdated|access.ErrAmbiguous)$`)
 	whole := regexp.MustCompile(`^(access.ErrUnauthenticated|requests.ErrReused|requests.ErrChanged)$`) // the only ones of their status
@@ -183,7 +182,7 @@ func TestEveryFaultHasACode(t *testing.T) {
 	assert.Greater(t, found, 60, "the walk finds the faults")
 }
 
-// errorVariables are the exported errors of a file.
+// errorVariables returns the exported errors of a file.
 func errorVariables(file *ast.File) (names []string) {
 	for _, d := range file.Decls {
 		group, ok := d.(*ast.GenDecl)

@@ -14,29 +14,29 @@ const (
 	headerRateLimitPolicy = "RateLimit-Policy"
 )
 
-// unit is what a rate counts, as the parameter qu says it.
+// unit is the unit of a rate, as in the parameter qu.
 type unit string
 
 const (
-	perRequest unit = ""                    // requests, which need not be said
+	perRequest unit = ""                    // requests, the default
 	perByte    unit = `;qu="content-bytes"` // bytes of bodies
 )
 
-// tellRate adds to an answer a rate that its request counts for: so much a second, of which so much
-// is left. 0 is no limit, of which nothing is told.
-func tellRate(header http.Header, n quotas.Name, of unit, perSecond float64, left int) {
+// addRate adds a rate that its request counts against to a response: perSecond, with left
+// remaining. 0 means no limit, and adds nothing.
+func addRate(header http.Header, n quotas.Name, of unit, perSecond float64, left int) {
 	if perSecond <= 0 {
 		return
 	}
 	amount, seconds := math.Floor(perSecond), 1.0
-	if perSecond < 1 { // Both are whole numbers.
+	if perSecond < 1 { // Headers take whole numbers only.
 		amount, seconds = 1, math.Ceil(1/perSecond)
 	}
 	extend(header, headerRateLimitPolicy, fmt.Sprintf("%q;q=%.0f%s;w=%.0f", string(n), amount, of, seconds))
 	extend(header, headerRateLimit, fmt.Sprintf("%q;r=%d;t=%.0f", string(n), left, seconds))
 }
 
-// extend adds an entry to a header that is a list.
+// extend adds an entry to a list header.
 func extend(header http.Header, name, entry string) {
 	if before := header.Get(name); before != "" {
 		entry = before + ", " + entry

@@ -12,10 +12,10 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// errRole refuses what is no role in the console.
+// errRole refuses an unknown role.
 var errRole = fault.New(fault.Invalid, "must be one of viewer, operator, administrator")
 
-// role is what a member may do in the console of the organization.
+// role is the role of a member in the console of the organization.
 type role struct {
 	Username string     `json:"username"`
 	Role     users.Role `json:"role"`
@@ -23,7 +23,7 @@ type role struct {
 	Locked   bool       `json:"locked"`
 }
 
-// invitation is a link by which somebody accepts a role; it is shown this once.
+// invitation is a link for accepting a role; it is shown only once.
 type invitation struct {
 	Link    string `json:"link"`
 	Expires string `json:"expires"`

@@ -12,9 +12,9 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// Route is a line of the table: what the contract calls "method and path" and "permission". The
-// levels {org}, {prj} and {app} in the path are the scope that the key must cover. An empty grant
-// means that everybody may call.
+// Route is a row of the table: the contract's "method and path" and "permission". The levels {org},
+// {prj} and {app} in the path are the scope that the key must cover. An empty grant means that the
+// route needs no key.
 type Route struct {
 	Method string
 	Path   string
@@ -25,7 +25,7 @@ type Route struct {
 // Routes returns the table of all routes of the API.
 func Routes() []Route { return routes() }
 
-// routes is the whole API. A path is served without its last slash as well.
+// routes is the whole API. A path is also served without its trailing slash.
 func routes() []Route {
 	const (
 		get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
@@ -68,7 +68,7 @@ func routes() []Route {
 			{post, app + "n/{notification_pk}/subscribe/", access.ManageApplicationUsers, (*API).subscribe},
 			{del, app + "n/{notification_pk}/subscribe/", access.ManageApplicationUsers, (*API).unsubscribe},
 
-			// What an organization is made of
+			// Parts of an organization
 			{get, org, access.OrganizationRead, (*API).showOrganization},
 			{get, org + "c/", access.OrganizationRead, (*API).listChannels},
 			{get, org + "p/", access.OrganizationRead, (*API).listProjects},
@@ -124,11 +124,11 @@ func routes() []Route {
 	)
 }
 
-// organizationsPath is about the installation. No key that is limited to an organization reaches
-// it, although it names none.
+// organizationsPath is about the installation. It names no organization, but no key that is limited
+// to one may use it.
 const organizationsPath = "/api/o/"
 
-// channelRoutes manage the channels of an organization or of a project.
+// channelRoutes returns the routes for the channels of an organization or of a project.
 func channelRoutes(all string) []Route {
 	channel := all + "{channel}/"
 	return []Route{
@@ -140,7 +140,7 @@ func channelRoutes(all string) []Route {
 	}
 }
 
-// eventRoutes manage the events of an application and their notifications.
+// eventRoutes returns the routes for the events of an application and their notifications.
 func eventRoutes(all string) []Route {
 	event := all + "{evt}/"
 	notification := event + "n/{notification_pk}/"
@@ -156,7 +156,7 @@ func eventRoutes(all string) []Route {
 	}, templateRoutes(event), templateRoutes(notification))
 }
 
-// partialRoutes are about the partials of an organization.
+// partialRoutes returns the routes for the partials of an organization.
 func partialRoutes(all string) []Route {
 	partial := all + "{name}/"
 	version := partial + "versions/{version}/"
@@ -171,7 +171,7 @@ func partialRoutes(all string) []Route {
 	}
 }
 
-// templateRoutes are about the templates of an event or of a notification.
+// templateRoutes returns the routes for the templates of an event or of a notification.
 func templateRoutes(owner string) []Route {
 	template := owner + "t/{channel}/"
 	version := template + "versions/{version}/"
@@ -186,7 +186,7 @@ func templateRoutes(owner string) []Route {
 	}
 }
 
-// userRoutes is the user API, which exists below two paths.
+// userRoutes returns the routes of the user API, which exists below two paths.
 func userRoutes(users string) []Route {
 	user := users + "{username}/"
 	return []Route{
@@ -202,8 +202,8 @@ func userRoutes(users string) []Route {
 	}
 }
 
-// pages are what people open in a browser, without a key, because a link that we signed says whom
-// it is about. They are no part of the API: they answer with HTML, errors too, and the OpenAPI
+// pages are for people with a browser and without a key, because a link that we signed identifies
+// its user. They are not part of the API: they answer with HTML, errors too, and the OpenAPI
 // document leaves them out.
 func pages() []Route {
 	const unsubscribe = deliveries.UnsubscribePath + "{token}/"
@@ -213,13 +213,13 @@ func pages() []Route {
 	}
 }
 
-// open reports whether the last parameter of the path takes slashes too. Clients of the contract's
-// system leave those of a username as they are, and here nothing else can follow it.
+// open reports whether the last parameter of the path may contain slashes. Clients of the
+// contract's system do not encode those of a username, and nothing else can follow it here.
 func (r Route) open() bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.Path, "/{username}/")
 }
 
-// bindOpen gives the last parameter what the router found for it.
+// bindOpen sets the last parameter to what the router matched.
 func bindOpen(c echo.Context) error {
 	values := c.ParamValues()
 	last := len(values) - 1
@@ -234,8 +234,8 @@ func bindOpen(c echo.Context) error {
 	return nil
 }
 
-// pattern is the path in the router's notation. It always ends in a slash, like every canonical
-// path.
+// pattern returns the path in the router's notation. It always ends in a slash, like every
+// canonical path.
 func (r Route) pattern() string {
 	if r.open() {
 		r.Path = strings.TrimSuffix(r.Path, "{username}/") + "*"

@@ -11,19 +11,20 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 )
 
-// securityTextPath is where security.txt lies. Like the pages for people it is no part of the API.
+// securityTextPath is the path of security.txt. Like the pages for people it is not part of the
+// API.
 const securityTextPath = "/.well-known/security.txt"
 
-// securityTextLife is how long security.txt is good for: a reader who has kept it for longer asks
-// again. RFC 9116 advises less than a year.
+// securityTextLife is how long security.txt is valid; after that it must be fetched again. RFC 9116
+// recommends less than a year.
 const securityTextLife = 180 * 24 * time.Hour
 
 func securityText() Route {
 	return Route{http.MethodGet, securityTextPath, "", (*API).showSecurityText}
 }
 
-// showSecurityText says how to report a vulnerability of this installation (RFC 9116), where its
-// settings say so.
+// showSecurityText says how to report a vulnerability of this installation (RFC 9116), if that is
+// configured.
 func (a *API) showSecurityText(c call) error {
 	if len(a.options.SecurityContact) == 0 {
 		return web.ErrNoSuchPath

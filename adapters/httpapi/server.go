@@ -13,15 +13,15 @@ import (
 type Timeouts struct {
 	ReadHeader time.Duration // to send the request line and the headers
 	Read       time.Duration // to send the whole request
-	Write      time.Duration // to take the answer; a list only has to keep moving, see Options.WriteTimeout
+	Write      time.Duration // to read the response; a list only has to make progress, see Options.WriteTimeout
 	Idle       time.Duration // to send the next request on the same connection
 }
 
-// maxHeaderBytes is far above what a request of this API needs and far below what would hurt.
+// maxHeaderBytes is far above what a request of this API needs and far below what would do harm.
 const maxHeaderBytes = 64 << 10
 
 // NewServer returns an HTTP server that no client can keep busy for ever. It serves listeners of
-// [Problems], also those that encrypt (see [EncryptedProtocols]).
+// [Problems], with or without TLS (see [EncryptedProtocols]).
 func NewServer(handler http.Handler, t Timeouts, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           encryption(handler),
@@ -35,10 +35,10 @@ func NewServer(handler http.Handler, t Timeouts, log *slog.Logger) *http.Server 
 	}
 }
 
-// connectionKey is where the context of a request has its connection, when that is encrypted.
+// connectionKey is the key of a request's TLS connection in its context.
 type connectionKey struct{}
 
-// connected notes a connection that is encrypted. net/http does not see it below that of
+// connected stores a TLS connection in the context. net/http does not see it behind that of
 // [Problems].
 func connected(ctx context.Context, c net.Conn) context.Context {
 	if p, ok := c.(problemConn); ok {
@@ -49,7 +49,7 @@ func connected(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// encryption tells the handler how a request came.
+// encryption sets the TLS state of a request.
 func encryption(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connectionKey{}).(*tls.Conn); ok {
@@ -59,8 +59,8 @@ func encryption(next http.Handler) http.Handler {
 	})
 }
 
-// EncryptedProtocols are what a server speaks on listeners that encrypt. To net/http these are no
-// encrypted connections, because those of [Problems] hide that.
+// EncryptedProtocols are the protocols of a server on TLS listeners. To net/http these are not TLS
+// connections, because those of [Problems] hide that.
 func EncryptedProtocols() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)

@@ -28,7 +28,7 @@ func TestServerHasTheTimeoutsItWasGiven(t *testing.T) {
 	assert.Positive(t, server.MaxHeaderBytes)
 }
 
-// A list may take longer than the server's write timeout, which here has always passed already.
+// A list may take longer than the server's write timeout, which has always passed here.
 func TestAListOutlivesTheWriteTimeout(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -60,7 +60,7 @@ func TestAListOutlivesTheWriteTimeout(t *testing.T) {
 	}
 }
 
-// What net/http refuses before a handler sees it is answered like everything else.
+// Requests that net/http refuses itself are answered like all others.
 func TestRequestsThatCannotBeReadAreProblems(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -26,38 +26,38 @@ const (
 
 // listing is how a list is fetched and shown.
 type listing[T any] struct {
-	filters *filters     // what the list takes beside the parameters of paging; nil: nothing
-	keep    func(T) bool // whether the filters let an entry through that page has returned; nil: all
+	filters *filters     // parameters besides those of paging; nil: none
+	keep    func(T) bool // whether an entry of page passes the filters; nil: all do
 	// page returns entries by ascending id, like every list of the application.
 	page func(context.Context, app.Page) ([]T, error)
-	// batch is page for lists whose filters are for the store to know.
+	// batch is page for lists that the store filters.
 	batch func(context.Context, app.Page) (batch[T], error)
-	// count counts up to a limit what the filters let through, and reports whether there may be
-	// more; nil: the entries are read for that.
+	// count counts the entries that pass the filters up to a limit, and reports whether there may
+	// be more; nil: the entries are read for that.
 	count func(ctx context.Context, limit int) (n int, more bool, err error)
 	id    func(T) int64
-	// row is what is shown of an entry: a struct with JSON tags, or an appender.
+	// row returns what is shown of an entry: a struct with JSON tags, or an appender.
 	row func(T) any
 	// size is how many entries to fetch at once; 0: pageSize.
 	size int
-	once bool // whether the first batch is all there is
+	once bool // whether the first batch is the whole list
 }
 
 // batch is a part of a list.
 type batch[T any] struct {
 	entries []T
-	next    int64 // where to go on: nothing wanted is left up to this id
-	more    bool  // whether there may be any
+	next    int64 // where to continue: there is no further match up to this id
+	more    bool  // whether there may be more
 }
 
-// maxBatches is how many batches are read for one page. Where filters let through few among very
-// many, a page may end before it is full.
+// maxBatches is how many batches are read for one page. If few entries among very many pass the
+// filters, a page may end before it is full.
 const maxBatches = 20
 
-// send answers a JSON array. Without ?limit= the list is fetched page by page and sent as it comes,
-// so that memory does not grow with it. Nothing is sent before the first page is there, so that a
-// list which does not exist is a 404; a failure after that is returned with half the answer out,
-// which cuts the connection.
+// send writes a JSON array. Without ?limit= the list is fetched page by page and sent as it
+// arrives, so that memory does not grow with it. Nothing is sent before the first page has been
+// fetched, so that a list which does not exist is a 404; a later failure is returned in the middle
+// of the response, which closes the connection.
 func (l listing[T]) send(c call) error {
 	if l.filters == nil {
 		l.filters = c.filters()
@@ -66,7 +66,7 @@ func (l listing[T]) send(c call) error {
 	if err != nil {
 		return err
 	}
-	if c.held != nil { // Somebody wants to know the ETag.
+	if c.held != nil { // The whole response is needed for its ETag.
 		return errNoTag
 	}
 	if l.filters.digest() == "" {
@@ -124,7 +124,7 @@ func (l listing[T]) sendAll(c call, out *array, after int64) error {
 	}
 }
 
-// sendPage answers at most limit entries, in one piece: the header that leads to the next page
+// sendPage writes at most limit entries, in one piece: the header with the link to the next page
 // comes first.
 func (l listing[T]) sendPage(c call, out *array, asked paged) error {
 	after, left := asked.after, asked.limit
@@ -134,7 +134,7 @@ func (l listing[T]) sendPage(c call, out *array, asked paged) error {
 		case l.once:
 			want = min(l.size, left)
 		case l.keep == nil:
-			want = min(l.size, left+1) // One more reports whether there is a next page.
+			want = min(l.size, left+1) // One more shows whether there is a next page.
 		}
 		s, err := l.fetch(c, after, want)
 		if err != nil {
@@ -163,7 +163,7 @@ func (l listing[T]) sendPage(c call, out *array, asked paged) error {
 	}
 }
 
-// fetch gets one batch, within the time that a call of a use case may take.
+// fetch gets one batch, within the time limit of a call of a use case.
 func (l listing[T]) fetch(c call, after int64, limit int) (s batch[T], err error) {
 	ctx, cancel := c.limited()
 	defer cancel()
@@ -181,7 +181,7 @@ func (l listing[T]) fetch(c call, after int64, limit int) (s batch[T], err error
 	return s, nil
 }
 
-// limited is the context of the request, for as long as a call of a use case may take.
+// limited returns the context of the request with the time limit of a call of a use case.
 func (c call) limited() (context.Context, context.CancelFunc) {
 	if timeout := c.api.options.CallTimeout; timeout > 0 {
 		return context.WithTimeout(c.Request().Context(), timeout)
@@ -192,13 +192,13 @@ func (c call) limited() (context.Context, context.CancelFunc) {
 // maxTotal is how far the entries of a list are counted.
 const maxTotal = 10_000
 
-// Headers with the number of all entries that the filters let through.
+// Headers with the number of all entries that pass the filters.
 const (
 	headerTotal   = "X-Total-Count"
 	headerAtLeast = "X-Total-At-Least" // instead, where there may be more
 )
 
-// total tells how many entries there are on all pages together.
+// total sets the header with the number of entries on all pages together.
 func (l listing[T]) total(c call) error {
 	n, more, err := l.counted(c)
 	if err != nil {
@@ -228,7 +228,7 @@ func (l listing[T]) counted(c call) (n int, more bool, err error) {
 	return n, true, nil
 }
 
-// array is a JSON array on its way out.
+// array is a JSON array that is being written.
 type array struct {
 	*bytes.Buffer
 	begun bool
@@ -255,7 +255,7 @@ func (a *array) finish(c call) error {
 	return a.flush(c)
 }
 
-// flush sends what there is.
+// flush sends the bytes written so far.
 func (a *array) flush(c call) error {
 	if err := c.extend(); err != nil {
 		return err
@@ -267,7 +267,7 @@ func (a *array) flush(c call) error {
 	return nil
 }
 
-// extend gives a list time to go on. The server's limits are for ordinary answers; a list may take
+// extend gives a list more time. The server's limits are for ordinary responses; a list may take
 // longer, as long as the client keeps reading.
 func (c call) extend() error {
 	if timeout := c.api.options.WriteTimeout; timeout > 0 {
@@ -280,8 +280,8 @@ func (c call) extend() error {
 	return nil
 }
 
-// linkNext tells where the next page of the same list is, with what else the list was asked for.
-// The total does not change from page to page.
+// linkNext links the next page of the same list, with the same filters. The total does not change
+// from page to page.
 func (c call) linkNext(after int64, limit int, f *filters) {
 	query := maps.Clone(c.QueryParams())
 	query.Del(totalParameter)
@@ -294,8 +294,8 @@ func (c call) linkNext(after int64, limit int, f *filters) {
 	c.Response().Header().Set("Link", "<"+next+`>; rel="next"`)
 }
 
-// maxStrangers is how many unknown parameters are named, and maxParameter how much of each, in
-// characters.
+// maxStrangers is how many unknown parameters are named, and maxParameter how many characters of
+// each.
 const (
 	maxStrangers = 20
 	maxParameter = 64
@@ -303,7 +303,7 @@ const (
 
 var errUnknownParameter = fault.New(fault.Invalid, "there is no such parameter")
 
-// shortened is a name that a client chose, as far as an answer repeats it.
+// shortened returns a client's name, cut to the length that an answer repeats.
 func shortened(name string) string {
 	if runes := []rune(name); len(runes) > maxParameter {
 		return string(runes[:maxParameter]) + "…"
@@ -311,22 +311,22 @@ func shortened(name string) string {
 	return name
 }
 
-// The parameters of paging beside after and limit. Links of filtered lists have a digest of the
-// filters, so that who goes on with other ones, or forgets them, hears of it.
+// The parameters of paging besides after and limit. Links of filtered lists carry a digest of the
+// filters, so that a client that changes or drops them gets an error.
 const (
 	totalParameter  = "total"
 	digestParameter = "filter_digest"
 )
 
-// paged is what a client asks of every list.
+// paged is what a client may ask of every list.
 type paged struct {
 	after int64
 	limit int // 0: everything
 	total bool
 }
 
-// paging reads the query of a list. A parameter that is neither one of every list nor a filter of
-// this one is a mistake: whoever asks for ?page=2 must not get everything.
+// paging parses the query of a list. An unknown parameter is a mistake: a client that asks for
+// ?page=2 must not get everything.
 func paging(query url.Values, f *filters) (asked paged, err error) {
 	faults := f.faults
 	onlyParameters(query, &faults, append([]string{"after", "limit", totalParameter, digestParameter}, f.names...)...)
@@ -353,7 +353,7 @@ func paging(query url.Values, f *filters) (asked paged, err error) {
 	return asked, faults.Err()
 }
 
-// noParameters refuses every parameter, on behalf of lists that are short and come whole.
+// noParameters refuses every parameter, for lists that are short and unpaged.
 func (c call) noParameters() error {
 	var faults fault.Fields
 	for _, name := range slices.Sorted(maps.Keys(c.QueryParams())) {
@@ -364,7 +364,7 @@ func (c call) noParameters() error {
 	return faults.Err()
 }
 
-// onlyParameters refuses the parameters of a query that are not known.
+// onlyParameters refuses unknown parameters of a query.
 func onlyParameters(query url.Values, faults *fault.Fields, known ...string) {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(known, name) && len(*faults) < maxStrangers {

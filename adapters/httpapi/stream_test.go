@@ -22,8 +22,7 @@ import (
 
 const membersPath = "/api/o/acme/p/shop/d/1/m/"
 
-// recipients is a list of n members with even ids; it fails once it was asked for what comes after
-// failAt.
+// recipients returns a list of n members with even ids; it fails when asked for those after failAt.
 func recipients(n int, failAt int64, largest *int) func(int64, int) ([]lists.Recipient, error) {
 	return func(after int64, limit int) ([]lists.Recipient, error) {
 		if failAt > 0 && after >= failAt {
@@ -176,7 +175,7 @@ func TestAListIsSentWhileItIsRead(t *testing.T) {
 	seen := make(chan struct{})
 	f.store.reader = func(after int64, limit int) ([]lists.Recipient, error) {
 		if after > 20_000 {
-			<-seen // The client has to see the beginning before the rest is read.
+			<-seen // The client must receive the beginning before the rest is read.
 		}
 		return all(after, limit)
 	}
@@ -223,7 +222,7 @@ func TestRowsOfMembersAreJSON(t *testing.T) {
 	}
 }
 
-// BenchmarkMembers is the whole way of a list of 200,000 members but the database.
+// BenchmarkMembers measures a list of 200,000 members without the database.
 func BenchmarkMembers(b *testing.B) {
 	f := newFixture(b)
 	page := make([]lists.Recipient, 2_000)

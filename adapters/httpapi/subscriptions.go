@@ -53,8 +53,8 @@ func (a *API) unsubscribe(c call) error {
 	return c.answer(http.StatusOK, subscription{s.ID})
 }
 
-// unsubscribed is the assignment in the body of DELETE, or in the query string when there is no
-// body.
+// unsubscribed returns the assignment in the body of DELETE, or in the query string when there is
+// no body.
 func (c call) unsubscribed() (channels.AssignmentID, error) {
 	text, err := c.body()
 	if err != nil {

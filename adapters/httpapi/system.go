@@ -8,13 +8,13 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// Paths of the probes, whose log lines are quieter.
+// Paths of the probes, which are logged at a lower level.
 const (
 	healthPath = "/healthz"
 	readyPath  = "/readyz"
 )
 
-// The faults that the probes answer.
+// The faults of the probes.
 var (
 	errNotReady = fault.New(fault.Unavailable, "the service is not ready")
 	errNotAlive = fault.New(fault.Unavailable, "the service hangs; nothing but a restart helps")
@@ -29,7 +29,7 @@ type status struct {
 	Checks []check `json:"checks,omitempty"`
 }
 
-// check is one question of readiness and its answer, as anybody may know it.
+// check is one check of readiness and its public result.
 type check struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
@@ -38,8 +38,8 @@ type check struct {
 
 func (a *API) ping(c call) error { return c.answer(http.StatusOK, pong{c.key.Name}) }
 
-// liveness fails only when a restart would help, because that is what follows: never for a database
-// that is away.
+// liveness fails only when a restart would help, because that is what follows: never when the
+// database is unavailable.
 func (a *API) liveness(c call) error {
 	if err := a.health.Alive(c.ctx); err != nil {
 		return fmt.Errorf("%w: %w", errNotAlive, err)
@@ -47,8 +47,8 @@ func (a *API) liveness(c call) error {
 	return c.answer(http.StatusOK, status{Status: "ok"})
 }
 
-// readiness really asks. With `?verbose` it says which checks failed and why, in sentences of ours;
-// what a database said is for the log.
+// readiness runs its checks each time. With `?verbose` it says which checks failed and why, in our
+// own words; the database's own message goes to the log.
 func (a *API) readiness(c call) error {
 	report := a.health.Report(c.ctx)
 	var checks []check
@@ -73,6 +73,6 @@ func described(report []health.Check) []check {
 	return checks
 }
 
-// withChecks is where the checks of an instance that is not ready are kept for its problem
+// withChecks is the key of the failed checks of an instance that is not ready, for its problem
 // document.
 const withChecks = "tocsin.checks"

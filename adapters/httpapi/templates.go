@@ -21,15 +21,15 @@ type messageTemplate struct {
 	Subject string      `json:"subject"`
 	Text    string      `json:"text"`
 	HTML    string      `json:"html"`
-	// Markdown is what the HTML is made from; empty where there is none.
+	// Markdown is the source of the HTML; empty if there is none.
 	Markdown string `json:"markdown"`
 }
 
-// templateVersion is a template as somebody saved it.
+// templateVersion is a template as it was saved.
 type templateVersion struct {
 	Version int `json:"version"`
-	// By is who saved it, and Saved when; both are empty for what was saved before versions were
-	// kept.
+	// By is the user who saved it, and Saved is when; both are empty for templates saved before
+	// versions were kept.
 	By    string `json:"by"`
 	Saved string `json:"saved"`
 }
@@ -56,7 +56,7 @@ func showVersion(v events.Version) templateVersion {
 	return shown
 }
 
-// templateOwner is the event of the path, or its notification.
+// templateOwner returns the event of the path, or its notification.
 func (c call) templateOwner() (of app.TemplateName, err error) {
 	of.Event = web.Param(c, "evt")
 	if web.Param(c, "notification_pk") != "" {
@@ -65,7 +65,7 @@ func (c call) templateOwner() (of app.TemplateName, err error) {
 	return of, err
 }
 
-// templateName is the template of the path.
+// templateName returns the name of the template in the path.
 func (c call) templateName() (app.TemplateName, error) {
 	of, err := c.templateOwner()
 	if err == nil {
@@ -74,7 +74,7 @@ func (c call) templateName() (app.TemplateName, error) {
 	return of, err
 }
 
-// templateVersion is the template of the path, and the number of one of its versions.
+// templateVersion returns the template of the path and one of its version numbers.
 func (c call) templateVersion() (of app.TemplateName, version int, err error) {
 	if of, err = c.templateName(); err != nil {
 		return of, 0, err
@@ -83,7 +83,7 @@ func (c call) templateVersion() (of app.TemplateName, version int, err error) {
 	return of, int(min(number, maxVersion)), err
 }
 
-// listTemplates answers all templates of an event or a notification: one for each channel at most.
+// listTemplates lists all templates of an event or a notification: at most one per channel.
 func (a *API) listTemplates(c call) error {
 	of, err := c.templateOwner()
 	if err == nil {
@@ -147,7 +147,7 @@ func (a *API) putTemplate(c call) error {
 		return err
 	}
 	saved, err := a.use.Templates.Save(c.ctx, c.actor(), c.at(), of, d, base)
-	if errors.Is(err, events.ErrOutdated) { // which is a precondition in the body
+	if errors.Is(err, events.ErrOutdated) { // a precondition in the body
 		err = requests.ErrChanged.On("version")
 	}
 	if err != nil {
@@ -156,7 +156,7 @@ func (a *API) putTemplate(c call) error {
 	return c.answer(http.StatusOK, showTemplate(saved))
 }
 
-// maxVersion is above every version.
+// maxVersion is larger than every version.
 const maxVersion = 1 << 31
 
 func (a *API) deleteTemplate(c call) error {
@@ -167,7 +167,7 @@ func (a *API) deleteTemplate(c call) error {
 	return c.deletes(a.use.Templates.Delete(c.ctx, c.actor(), c.at(), of, app.AnyVersion))
 }
 
-// listVersions answers the versions that are kept, the newest first, without their texts.
+// listVersions lists the versions that are kept, the newest first, without their texts.
 func (a *API) listVersions(c call) error {
 	of, err := c.templateName()
 	if err == nil {

@@ -20,14 +20,14 @@ type triggerOptions struct {
 	filtered          bool // limitTo was sent as recipient_filter.usernames
 }
 
-// fieldLimitTo and fieldUsernames are two names of one option.
+// fieldLimitTo and fieldUsernames are two names for one option.
 const (
 	fieldLimitTo   = "options.limit_to"
 	fieldFilter    = "options.recipient_filter"
 	fieldUsernames = fieldFilter + ".usernames"
 )
 
-// bindOptions reads the options of a trigger. Those that do not exist are mistakes.
+// bindOptions reads the options of a trigger. Unknown ones are mistakes.
 func bindOptions(sent map[string]any, faults *fault.Fields) (o triggerOptions) {
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		field, value := "options."+name, sent[name]
@@ -46,7 +46,7 @@ func bindOptions(sent map[string]any, faults *fault.Fields) (o triggerOptions) {
 			o.ignoreUnknown = bindBool(field, value, faults)
 		case "priority":
 			o.priority = bindPriority(field, value, faults)
-		case "recipient_filter": // Comes after limit_to in the alphabet.
+		case "recipient_filter": // It follows limit_to in alphabetical order.
 			o.bindFilter(value, sent["limit_to"] != nil, faults)
 		default:
 			faults.Addf(field, "there is no such option")
@@ -55,7 +55,7 @@ func bindOptions(sent map[string]any, faults *fault.Fields) (o triggerOptions) {
 	return o
 }
 
-// bindFilter reads another form of limit_to, which clients of the contract's system send.
+// bindFilter reads another form of limit_to, sent by clients of the contract's system.
 func (o *triggerOptions) bindFilter(value any, beside bool, faults *fault.Fields) {
 	filter, isObject := value.(map[string]any)
 	switch {
@@ -79,7 +79,7 @@ func (o *triggerOptions) bindFilter(value any, beside bool, faults *fault.Fields
 	o.limitTo = bindStrings(fieldUsernames, filter["usernames"], faults)
 }
 
-// renamed has an error name limit_to as the caller did.
+// renamed makes an error name limit_to as the caller did.
 func (o triggerOptions) renamed(err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
 	if !o.filtered || !ok || len(known.Fields()) == 0 {
@@ -102,7 +102,7 @@ func bindPriority(field string, value any, faults *fault.Fields) *events.Priorit
 	}
 	name, _ := value.(string)
 	if name == "" {
-		name = "?" // No name is another one than none at all.
+		name = "?" // An empty name is not the same as none.
 	}
 	p, err := events.ParsePriority(field, name)
 	faults.Add("", err)
@@ -117,18 +117,18 @@ func bindBool(field string, value any, faults *fault.Fields) bool {
 	return on
 }
 
-// bindMoment returns the zero moment for null, the empty string, and what is no moment.
+// bindMoment returns the zero time for null, the empty string, and anything that is not a time.
 func bindMoment(field string, value any, faults *fault.Fields) time.Time {
 	word, isString := value.(string)
 	if value == nil || isString && word == "" {
 		return time.Time{}
 	}
-	t, err := events.ParseMoment(field, word) // What is no string is the empty one, which is no moment.
+	t, err := events.ParseMoment(field, word) // A value that is not a string is read as the empty one, which is not a time.
 	faults.Add(field, err)
 	return t
 }
 
-// bindStrings returns nil for null and for what is no array of strings.
+// bindStrings returns nil for null and for anything that is not an array of strings.
 func bindStrings(field string, value any, faults *fault.Fields) []string {
 	entries, isArray := value.([]any)
 	if !isArray {

@@ -17,7 +17,7 @@ import (
 // triggered is the answer of trigger.
 type triggered struct {
 	Occurrence events.OccurrenceID `json:"occurrence"`
-	// Recipients is left out where they were not counted.
+	// Recipients is absent if they were not counted.
 	Recipients *int `json:"recipients,omitempty"`
 }
 
@@ -97,7 +97,7 @@ func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger,
 	if what.AtMostNormal && what.Priority != nil && *what.Priority == events.Urgent {
 		faults.Addf("options.priority", "is more than this key may ask for: at most normal")
 	}
-	onlyParameters(c.QueryParams(), &faults, "cid") // Whoever writes ?dry_run=true wants nothing sent.
+	onlyParameters(c.QueryParams(), &faults, "cid") // With ?dry_run=true nothing must be sent.
 	what.CorrelationID, err = names.OptionalLabel("cid", c.QueryParam("cid"))
 	faults.Add("cid", err)
 	what.RequestID, what.Traceparent = web.RequestID(c), web.Traceparent(c)

@@ -19,15 +19,15 @@ import (
 	"github.com/tocsin/tocsin/domain/requests"
 )
 
-// headerIdempotencyKey makes a POST repeatable; headerReplayed says that an answer is that to an
-// earlier request.
+// headerIdempotencyKey makes a POST repeatable; headerReplayed marks the response to an earlier
+// request.
 const (
 	headerIdempotencyKey = "Idempotency-Key"
 	headerReplayed       = "Idempotency-Replayed"
 )
 
-// ownIdempotency are the POST routes that look after an Idempotency-Key themselves, and why. All
-// others that take an API key have theirs kept by perform.
+// ownIdempotency are the POST routes that handle an Idempotency-Key themselves, and why. For all
+// others with an API key perform does that.
 func ownIdempotency() map[string]string {
 	return map[string]string{
 		"/api/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/": "requests are kept together with the occurrences of a batch",
@@ -35,28 +35,28 @@ func ownIdempotency() map[string]string {
 }
 
 // unrepeatable are the POST routes that do their work each time, whatever the Idempotency-Key, and
-// why. They take one all the same: clients send it with every POST.
+// why. They still accept one: clients send it with every POST.
 func unrepeatable() map[string]string {
 	const test = "it waits for a provider, for which no unit of work may wait"
 	return map[string]string{"/api/o/{org}/c/{channel}/test/": test, "/api/o/{org}/p/{prj}/c/{channel}/test/": test}
 }
 
-// shownOnce are the POST routes whose answers hold a secret, and so are not kept. That a request
-// was carried out is: whoever repeats it is told so (requests.ErrShown), and nothing is made twice.
+// shownOnce are the POST routes whose responses hold a secret and so are not kept. The fact that a
+// request was carried out is kept: repeating it is refused (requests.ErrShown), and nothing is
+// created twice.
 func shownOnce() []string {
 	return []string{"/api/o/{org}/k/", "/api/o/{org}/k/{key}/rotate/", "/api/o/{org}/r/{username}/invite/"}
 }
 
-// Repeatable reports whether the answers of a route are kept for repetitions of a request.
+// Repeatable reports whether the responses of a route are kept for repeated requests.
 func (r Route) Repeatable() bool {
 	return r.Method == http.MethodPost && r.Grant != "" && ownIdempotency()[r.Path] == "" && unrepeatable()[r.Path] == ""
 }
 
 // perform calls the handler of a route. A request with an Idempotency-Key, or with a condition
-// (If-Match, If-None-Match), is served in one unit of work with what it demands: the condition, the
-// handler with all that its use cases do, and the answer that is kept. So a handler needs to do
-// nothing for that but answer with call.answer; its use cases may run more than once, and a route
-// gets both by its line in the table:
+// (If-Match, If-None-Match), runs in one unit of work: the check of the condition, the handler with
+// all its use cases, and the response that is kept. A handler only has to write with call.answer;
+// its use cases may run more than once. A route gets both by its row in the table:
 //
 //   - A POST is repeatable, unless it is one of ownIdempotency or unrepeatable.
 //   - What GET of the same path answers is the noun that a change has to match. GET gets its
@@ -125,12 +125,11 @@ func (a *API) perform(c call, r Route) error {
 	return c.respond(answer.Status, answer.Body)
 }
 
-// asksOnce reports whether a request is meant to be repeatable.
+// asksOnce reports whether a request has an Idempotency-Key.
 func (c call) asksOnce() bool { return len(c.Request().Header.Values(headerIdempotencyKey)) > 0 }
 
-// request is what makes a call repeatable. Two requests are the same when they mean the same:
-// method, path, query and body, whatever the spaces in it and the order of its members. Numbers are
-// as they are written.
+// request is what makes a call repeatable. Two requests are the same when method, path, query and
+// body are, whatever the body's white space and order of members. Numbers are compared as written.
 func (c call) request(text []byte) (*requests.Request, error) {
 	sent := c.Request().Header.Values(headerIdempotencyKey)
 	if len(sent) > 1 {
@@ -155,14 +154,14 @@ func (c call) request(text []byte) (*requests.Request, error) {
 	return &requests.Request{Key: c.key.ID, IdempotencyKey: word, Digest: [sha256.Size]byte(asked.Sum(nil))}, nil
 }
 
-// current is the ETag of what GET of a path would answer within the unit of work of a call; empty
-// when it does not exist.
+// current returns the ETag that GET of a path would have within the unit of work of a call; empty
+// when the object does not exist.
 func (a *API) current(c call, path string) (string, error) {
 	r, found := a.shows[path]
 	if !found {
 		return "", errNoTag
 	}
-	if !c.key.Granted(r.Grant) { // Else conditions would tell what the key may not read.
+	if !c.key.Granted(r.Grant) { // Otherwise conditions would reveal what the key may not read.
 		return "", access.ErrNotGranted.With("a condition needs the permission to read what it is about: the API key lacks %s", r.Grant)
 	}
 	var held requests.Answer
@@ -174,7 +173,7 @@ func (a *API) current(c call, path string) (string, error) {
 	return web.ETag(held.Body), err
 }
 
-// readers are the routes of GET by their paths, of those that take an API key.
+// readers returns the GET routes by path, of those that take an API key.
 func readers(all []Route) map[string]Route {
 	found := map[string]Route{}
 	for _, r := range all {
@@ -185,8 +184,8 @@ func readers(all []Route) map[string]Route {
 	return found
 }
 
-// respond sends the whole of a JSON answer. What is read gets its ETag, and so does what was
-// changed where the answer shows it as GET does.
+// respond sends a complete JSON response. What is read gets its ETag, and so does a change whose
+// response is the same as that of GET.
 func (c call) respond(status int, body []byte) error {
 	if c.held != nil {
 		*c.held = requests.Answer{Status: status, Body: append([]byte(nil), body...)}

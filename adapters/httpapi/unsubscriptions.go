@@ -18,12 +18,12 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// maxForm is the size of the largest form that the page takes, in bytes. Its own and the one that
-// mail providers send are tiny.
+// maxForm is the size of the largest form that the page accepts, in bytes. Its own and those of
+// mail providers are tiny.
 const maxForm = 16 << 10
 
-// showUnsubscription is the page behind an unsubscribe link. It changes nothing, because scanners
-// of mail follow links.
+// showUnsubscription shows the page behind an unsubscribe link. It changes nothing, because mail
+// scanners follow links.
 func (a *API) showUnsubscription(c call) error {
 	token, err := a.openLink(c)
 	if err != nil {
@@ -37,9 +37,9 @@ func (a *API) showUnsubscription(c call) error {
 	return c.showLink(title, text, found, err)
 }
 
-// setUnsubscription unsubscribes, whoever sends the form: the page's own button, or a mail provider
-// whose form says `List-Unsubscribe=One-Click` (RFC 8058) and who follows no redirect and keeps no
-// cookie. Only `action=undo` does the opposite.
+// setUnsubscription unsubscribes for every form: that of the page, or that of a mail provider with
+// `List-Unsubscribe=One-Click` (RFC 8058), which follows no redirect and keeps no cookie. Only
+// `action=undo` does the opposite.
 func (a *API) setUnsubscription(c call) error {
 	token, err := a.openLink(c)
 	if err != nil {
@@ -58,9 +58,9 @@ func (a *API) setUnsubscription(c call) error {
 	return c.showLink(title, text, found, err)
 }
 
-// openLink returns the token of the path. A link that is used again and again is held up, since
-// each time costs the database something; the mail providers, who use many links from few
-// addresses, are not. What nobody signed costs nothing but the answer.
+// openLink returns the token of the path. The use of one link is limited, since each time costs the
+// database something; mail providers, who use many links from few addresses, are not limited. A
+// token that we did not sign costs only the response.
 func (a *API) openLink(c call) (string, error) {
 	token := web.Param(c, "token")
 	if wait := a.guard.links.Take(sha256.Sum256([]byte(token))); wait > 0 {
@@ -69,12 +69,12 @@ func (a *API) openLink(c call) (string, error) {
 	return token, nil
 }
 
-// showLink answers with what a link is about.
+// showLink answers with the subject of a link.
 func (c call) showLink(title, text string, found deliveries.Unsubscription, err error) error {
 	shown := pageView{Title: title, Text: text, About: &aboutLink{Notification: found.Notification, Application: found.Application,
 		Organization: found.Organization, Address: masked(found.AddressKey), Out: found.Out}}
 	switch {
-	case errors.Is(err, deliveries.ErrLinkOutdated): // Whoever wants to hear no more of it has what they want.
+	case errors.Is(err, deliveries.ErrLinkOutdated): // The user gets no more messages, as requested.
 		shown = pageView{Title: "There is nothing to unsubscribe from", Text: "These messages, or your membership of the organization that sent them, do not exist any more."}
 	case err != nil:
 		return err
@@ -86,8 +86,8 @@ func (c call) showLink(title, text string, found deliveries.Unsubscription, err 
 	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, html)
 }
 
-// formValue returns a field of a form in either of the two encodings that forms have, "" when it
-// cannot be found.
+// formValue returns a field of a form in either of the two encodings of forms, "" when it is
+// missing.
 func formValue(contentType string, form []byte, name string) string {
 	media, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -96,7 +96,7 @@ func formValue(contentType string, form []byte, name string) string {
 	var fields map[string][]string
 	switch media {
 	case echo.MIMEApplicationForm:
-		fields, _ = url.ParseQuery(string(form)) // What can be read of it counts.
+		fields, _ = url.ParseQuery(string(form)) // Fields that can be parsed count.
 	case echo.MIMEMultipartForm:
 		parts, err := multipart.NewReader(bytes.NewReader(form), parameters["boundary"]).ReadForm(maxForm)
 		if err != nil {
@@ -107,8 +107,8 @@ func formValue(contentType string, form []byte, name string) string {
 	return url.Values(fields).Get(name)
 }
 
-// masked leaves of an e-mail address what its owner knows it by: scanners of links keep pages for
-// everybody to see.
+// masked keeps enough of an e-mail address for its owner to recognize it: link scanners publish
+// pages.
 func masked(address string) string {
 	_, first := utf8.DecodeRuneInString(address)
 	at := strings.LastIndexByte(address, '@')

@@ -19,17 +19,17 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// links are those of the installation under test.
+// links signs the links of the tested installation.
 var links = deliveries.NewLinks([]byte("a secret of this installation"))
 
-// anna is what Anna's link is about.
+// anna is the subject of Anna's link.
 var anna = deliveries.OptOut{Member: 7, Notification: 3, AddressKey: "anna@example.org"}
 
-// linkTo is the path of the link about an opt-out.
+// linkTo returns the path of the link about an opt-out.
 func linkTo(o deliveries.OptOut) string { return "/unsubscribe/" + links.Token(o) + "/" }
 
-// newPageFixture is a fixture whose links are about the notification Buyer of the application Web
-// of Acme.
+// newPageFixture returns a fixture whose links are about the notification Buyer of the application
+// Web of Acme.
 func newPageFixture(t testing.TB, options ...func(*httpapi.Options)) *fixture {
 	t.Helper()
 	f := newFixture(t, options...)
@@ -37,14 +37,14 @@ func newPageFixture(t testing.TB, options ...func(*httpapi.Options)) *fixture {
 	return f
 }
 
-// press sends the form of a button.
+// press returns the request that submits a form.
 func press(path, form string) request {
 	return request{method: http.MethodPost, path: path, body: form, key: "-", header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}}
 }
 
 const oneClick = "List-Unsubscribe=One-Click"
 
-// pageOf demands a status and everything that is the same for all pages, and returns the page.
+// pageOf checks the status and everything that all pages share, and returns the page.
 func pageOf(t testing.TB, w *httptest.ResponseRecorder, status int) string {
 	t.Helper()
 	require.Equal(t, status, w.Code, w.Body.String())
@@ -313,8 +313,7 @@ func TestFaultsOfAnUnsubscribeLinkArePages(t *testing.T) {
 	})
 }
 
-// FuzzUnsubscribeToken sends arbitrary tokens to the page: only the one that was signed is
-// believed.
+// FuzzUnsubscribeToken sends arbitrary tokens to the page: only the signed one is accepted.
 func FuzzUnsubscribeToken(f *testing.F) {
 	for _, seed := range []string{links.Token(anna), links.Token(anna)[1:], "x", "%2F", "%zz", "..", "<b>", "", "a/b", "\x00", "\xff", "?", "#", ":token", "*"} {
 		f.Add(seed)
@@ -334,7 +333,7 @@ func FuzzUnsubscribeToken(f *testing.F) {
 	})
 }
 
-// parse returns how many elements of each name a page has, and its texts.
+// parse returns the number of elements of a page by name, and its texts.
 func parse(t testing.TB, page string) (elements map[string]int, texts []string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
@@ -351,7 +350,7 @@ func parse(t testing.TB, page string) (elements map[string]int, texts []string) 
 	return elements, texts
 }
 
-// button returns what the one button of a page would send, and where to, and how.
+// button returns the field, the target and the method of the one button of a page.
 func button(t testing.TB, page string) (field, action, method string) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))

@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// user is a member of the organization as answers show it (decisions 4).
+// user is a member of the organization in answers (decisions 4).
 type user struct {
 	ID           users.MemberID `json:"id"`
 	Username     string         `json:"username"`
@@ -31,12 +31,12 @@ type enrolledUser struct {
 	Created bool `json:"created"`
 }
 
-// deleted is the answer of every call that takes something away.
+// deleted is the response of every call that deletes something.
 type deleted struct {
 	Deleted int `json:"deleted"`
 }
 
-// usersAtOnce bounds the memory of listing users, each of whom may carry 64 KiB of metadata.
+// usersAtOnce bounds the memory of listing users, each with up to 64 KiB of metadata.
 const usersAtOnce = 250
 
 func (a *API) listUsers(c call) error {
@@ -70,7 +70,7 @@ func (a *API) listUsers(c call) error {
 	}.send(c)
 }
 
-// memberFilter reads which users are asked for.
+// memberFilter reads the filters of users.
 func memberFilter(f *filters) (wanted app.MemberFilter) {
 	wanted.Text = f.search()
 	wanted.Username, wanted.Email, wanted.GroupName = f.text("username"), f.text("email"), f.text("group")
@@ -149,7 +149,7 @@ func showMember(m users.Member) user {
 	}
 }
 
-// notNil makes absent metadata an empty object.
+// notNil turns absent metadata into an empty object.
 func notNil(m metadata.Map) metadata.Map {
 	if m == nil {
 		return metadata.Map{}

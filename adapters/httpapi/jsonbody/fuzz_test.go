@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 )
 
-// FuzzParse holds the reader against the standard library's: what it accepts means the same there,
-// and what it refuses is no JSON or has a flaw that the standard library passes over.
+// FuzzParse compares the parser with the standard library's: what it accepts means the same there,
+// and what it refuses is not JSON or has a flaw that the standard library ignores.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"email":"anna@example.org","first_name":"Anna","custom_fields":{"external_id":1.50,"tags":["a",null,true]}}`,
@@ -41,7 +41,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzObject reads arbitrary bodies through every getter; none may panic, and each path named is
+// FuzzObject reads arbitrary bodies with every getter; none may panic, and each path in an error is
 // valid text.
 func FuzzObject(f *testing.F) {
 	for _, seed := range []string{

@@ -1,6 +1,6 @@
-// Package jsonbody reads the JSON bodies of requests as strictly as decisions 2 demand and tells
-// every mistake at once, each under the path of its field. It knows JSON's values and limits, and
-// refuses to know what a field means: that an e-mail is an e-mail is the domain's to say.
+// Package jsonbody parses the JSON bodies of requests as strictly as decisions 2 require and
+// reports every mistake at once, each with the path of its field. It knows JSON's values and
+// limits. What a field means, such as a valid e-mail address, is up to the domain.
 package jsonbody
 
 import (
@@ -17,18 +17,17 @@ const MaxDepth = 32
 // Body is the name under which mistakes of the body as a whole are reported.
 const Body = "body"
 
-// The faults of bodies, told apart from other mistakes in them.
+// The faults of bodies that clients can distinguish.
 var (
 	ErrNotJSON       = fault.New(fault.Invalid, "is not JSON")
 	ErrUnknownMember = fault.New(fault.Invalid, "is not a member of this object")
 )
 
-// Parse reads one JSON text. Its values are nil, bool, string, json.Number, []any and
-// map[string]any; numbers keep the spelling they were sent in. It refuses, with a [fault.Invalid]
-// that names the field: invalid UTF-8, NUL characters, escaped surrogates without their other half,
-// nesting deeper than MaxDepth, a number that no double holds, which many readers cannot decode,
-// and an object that names a member twice, since readers disagree on which of the two counts. A
-// byte order mark before the text is passed over.
+// Parse parses one JSON text. Its values are nil, bool, string, json.Number, []any and
+// map[string]any; numbers keep their spelling. It refuses, with a [fault.Invalid] that names the
+// field: invalid UTF-8, NUL characters, unpaired surrogate escapes, nesting deeper than MaxDepth, a
+// number too large for a double, which many readers cannot decode, and an object with duplicate
+// members, since readers disagree on which of them counts. A leading byte order mark is ignored.
 func Parse(text []byte) (any, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	w := newWalker(text)
@@ -74,7 +73,7 @@ func ParseStrings(text []byte) ([]string, error) {
 	return result, faults.err()
 }
 
-// syntax turns the standard library's complaint into one that says where the mistake is.
+// syntax turns an error of the standard library into one that says where the mistake is.
 func syntax(text []byte) error {
 	var faults fault.Fields
 	if len(text) == 0 {
@@ -98,13 +97,13 @@ func syntax(text []byte) error {
 	return faults.Err()
 }
 
-// maxComplaints bounds the answer to a body that is wrong everywhere.
+// maxComplaints bounds the number of mistakes reported for one body.
 const maxComplaints = 50
 
 type complaints struct {
 	fields fault.Fields
 	count  int
-	other  error // which is not about the input
+	other  error // an error that is not about the input
 }
 
 // addf records a mistake and reports whether there is room for another.
@@ -112,7 +111,7 @@ func (c *complaints) addf(name, format string, args ...any) bool {
 	return c.addAs(nil, name, format, args...)
 }
 
-// addAs is addf for a mistake that is known by a sentinel.
+// addAs is addf for a mistake with a sentinel error.
 func (c *complaints) addAs(cause error, name, format string, args ...any) bool {
 	switch c.count++; {
 	case c.count < maxComplaints:

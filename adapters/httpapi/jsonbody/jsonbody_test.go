@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// complaints are the fields of an Invalid error, one line each.
+// complaints returns the fields of an Invalid error, one line each.
 func complaints(t *testing.T, err error) []string {
 	t.Helper()
 	var e *fault.Error
@@ -169,7 +169,7 @@ func TestObjectTakesNullForAbsent(t *testing.T) {
 	}
 }
 
-// TestIntegersAreNumbersWithoutAFraction takes what JSON Schema calls an integer: some languages
+// TestIntegersAreNumbersWithoutAFraction checks what JSON Schema calls an integer: some languages
 // write 301 as 301.0.
 func TestIntegersAreNumbersWithoutAFraction(t *testing.T) {
 	t.Parallel()

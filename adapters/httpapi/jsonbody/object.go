@@ -12,16 +12,16 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// Object is a JSON object being read field by field. A getter that meets a wrong value records the
-// mistake and returns the zero value; ask [Object.Err] when everything was read. Members that
-// nobody asks for are ignored, and null is an absent member.
+// Object is a JSON object that is read field by field. A getter records a wrong value and returns
+// the zero value; call [Object.Err] after reading everything. Members that are not read are
+// ignored, and a null member counts as absent.
 type Object struct {
 	members map[string]any
 	path    string
 	faults  *complaints
 }
 
-// String returns a string member without the white space around it, "" when it is absent.
+// String returns a string member without surrounding white space, "" when it is absent.
 func (o *Object) String(name string) string {
 	v := o.members[name]
 	s, ok := v.(string)
@@ -40,7 +40,7 @@ func (o *Object) Has(name string) bool {
 // Null reports whether a member is null.
 func (o *Object) Null(name string) bool { return o.members[name] == nil }
 
-// Verbatim is String with the white space around it.
+// Verbatim is String with surrounding white space.
 func (o *Object) Verbatim(name string) string {
 	o.String(name)
 	s, _ := o.members[name].(string)
@@ -60,7 +60,7 @@ func (o *Object) Strings(name string) []string {
 	return elements(o, name, "strings", (*Object).String)
 }
 
-// elements reads the elements of an array as if each were a member, of which none is null.
+// elements reads the elements of an array as if each were a member; none may be null.
 func elements[T any](o *Object, name, kind string, read func(one *Object, name string) T) []T {
 	v := o.members[name]
 	items, ok := v.([]any)
@@ -78,7 +78,7 @@ func elements[T any](o *Object, name, kind string, read func(one *Object, name s
 	return all
 }
 
-// Bool returns a boolean member, or absent when there is none.
+// Bool returns a boolean member, or the value of absent when there is none.
 func (o *Object) Bool(name string, absent bool) bool {
 	v := o.members[name]
 	if v == nil {
@@ -91,8 +91,8 @@ func (o *Object) Bool(name string, absent bool) bool {
 	return b
 }
 
-// Integer returns an integer member; ok is false when it is absent or wrong. It fits 64 bits, and
-// may be written as 301.0 or 3e2, which JSON Schema calls integers.
+// Integer returns an integer member; ok is false when it is absent or wrong. It must fit 64 bits,
+// and may be written as 301.0 or 3e2, which JSON Schema calls integers.
 func (o *Object) Integer(name string) (value int64, ok bool) {
 	v := o.members[name]
 	if v == nil {
@@ -113,7 +113,7 @@ func (o *Object) Integer(name string) (value int64, ok bool) {
 	return value, err == nil
 }
 
-// integer reads a number of JSON that has no fraction.
+// integer parses a JSON number without a fraction.
 func integer(written string) (int64, error) {
 	value, err := strconv.ParseInt(written, 10, 64)
 	if !errors.Is(err, strconv.ErrSyntax) {
@@ -123,13 +123,13 @@ func integer(written string) (int64, error) {
 	switch {
 	case err != nil || math.Trunc(number) != number:
 		return 0, strconv.ErrSyntax
-	case number < math.MinInt64 || number >= math.MaxInt64: // As a double, MaxInt64 is one more than it.
+	case number < math.MinInt64 || number >= math.MaxInt64: // As a double, MaxInt64 is rounded up by one.
 		return 0, strconv.ErrRange
 	}
 	return int64(number), nil
 }
 
-// RequiredInteger is Integer for a member that must be there.
+// RequiredInteger is Integer for a required member.
 func (o *Object) RequiredInteger(name string) int64 {
 	if o.members[name] == nil {
 		o.complain(name, "is required")
@@ -149,7 +149,7 @@ func (o *Object) Map(name string) (value map[string]any, ok bool) {
 }
 
 // Objects returns a member that is an array of objects, nil when it is absent. Mistakes in them are
-// recorded with o's. An element that is no object is left out.
+// recorded in o. Elements that are not objects are left out.
 func (o *Object) Objects(name string) []*Object {
 	v := o.members[name]
 	if v == nil {
@@ -173,9 +173,9 @@ func (o *Object) Objects(name string) []*Object {
 	return result
 }
 
-// Rows returns a member that must be an array of at least one and at most so many elements. Unlike
-// those of [Object.Objects], each keeps its mistakes to itself, and names fields as if it were the
-// body. An element that is no object has a mistake already.
+// Rows returns a member that must be an array of 1 to most elements. Unlike those of
+// [Object.Objects], each records its own mistakes, and names fields as if it were the body. An
+// element that is not an object already has a mistake.
 func (o *Object) Rows(name string, most int) []*Object {
 	items, ok := o.members[name].([]any)
 	switch v := o.members[name]; {
@@ -199,8 +199,8 @@ func (o *Object) Rows(name string, most int) []*Object {
 	return rows
 }
 
-// Only records a mistake for every member that is not among names, which are in the order in which
-// they are documented.
+// Only records a mistake for every member that is not among names, which are in the order of the
+// documentation.
 func (o *Object) Only(names ...string) {
 	for _, name := range slices.Sorted(maps.Keys(o.members)) {
 		if !slices.Contains(names, name) {
@@ -209,8 +209,8 @@ func (o *Object) Only(names ...string) {
 	}
 }
 
-// Check records what the domain found wrong with what was read. A field that was refused here
-// already is not mentioned again: the domain saw its zero value.
+// Check records the mistakes that the domain found in the values. A field that already has a
+// mistake here is not reported again: the domain saw its zero value.
 func (o *Object) Check(err error) {
 	if err == nil {
 		return
@@ -235,8 +235,8 @@ func (o *Object) Check(err error) {
 	}
 }
 
-// Err is nil when nothing was wrong so far, else a [fault.Invalid] with every mistake of the body,
-// or the error given to Check that was no complaint about the input.
+// Err returns nil if there was no mistake, else a [fault.Invalid] with every mistake of the body,
+// or the error given to Check that was not about the input.
 func (o *Object) Err() error { return o.faults.err() }
 
 func (o *Object) complain(name, format string, args ...any) {

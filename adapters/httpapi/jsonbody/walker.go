@@ -16,14 +16,13 @@ import (
 	"github.com/tocsin/tocsin/domain/metadata"
 )
 
-// walker builds the values of a JSON text, and complains about what JSON allows and this API does
-// not.
+// walker builds the values of a JSON text, and records what JSON allows and this API does not.
 type walker struct {
 	text   *jsontext.Decoder
 	buffer []byte // of the last string
 	path   []step
 	faults complaints
-	done   bool  // nothing after this is worth reading
+	done   bool  // stop: the rest need not be read
 	broken error // the syntax error
 }
 
@@ -100,7 +99,7 @@ func (w *walker) array(depth int) any {
 	return items
 }
 
-// more reports whether there is another member or element; else it passes over the closing bracket.
+// more reports whether there is another member or element; else it skips the closing bracket.
 func (w *walker) more(closing jsontext.Kind) bool {
 	if w.done || w.broken != nil {
 		return false
@@ -112,20 +111,20 @@ func (w *walker) more(closing jsontext.Kind) bool {
 	return false
 }
 
-// ended reports whether the text was one value and nothing else.
+// ended reports whether the text was exactly one value.
 func (w *walker) ended() bool {
 	_, err := w.text.ReadToken()
 	return w.broken == nil && errors.Is(err, io.EOF)
 }
 
-// token passes over a bracket or a literal.
+// token skips a bracket or a literal.
 func (w *walker) token() {
 	if _, err := w.text.ReadToken(); err != nil {
 		w.broken = cmp.Or(w.broken, err)
 	}
 }
 
-// raw returns a string or a number as it is written.
+// raw returns a string or a number as written.
 func (w *walker) raw() []byte {
 	v, err := w.text.ReadValue()
 	if err != nil {
@@ -134,7 +133,7 @@ func (w *walker) raw() []byte {
 	return v
 }
 
-// string reads a string and says what is wrong with it, if anything.
+// string reads a string and returns its flaw, if it has one.
 func (w *walker) string() (s, flaw string) {
 	written := w.raw()
 	if w.broken != nil {
@@ -170,10 +169,10 @@ func (w *walker) complain(format string, args ...any) {
 	}
 }
 
-// maxName is how much of a member's name a path repeats, in characters.
+// maxName is how many characters of a member's name a path repeats.
 const maxName = 64
 
-// shown is a member's name in a form that fits into an answer: short and printable.
+// shown returns a member's name in a form fit for a response: short and printable.
 func shown(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

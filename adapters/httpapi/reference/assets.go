@@ -13,14 +13,14 @@ import (
 //go:embed reference.js vendor/elements.min.js vendor/elements.min.css
 var files embed.FS
 
-// Asset is a style sheet or a script of the page. Another content has another name.
+// Asset is a style sheet or a script of the page. Changed content gets a new name.
 type Asset struct {
 	Name        string
 	ContentType string
 	Body        []byte
 }
 
-// newAsset reads an embedded file. Its name gets a part of its sum before the extension.
+// newAsset reads an embedded file. It inserts a part of its checksum into its name.
 func newAsset(file string) (Asset, error) {
 	body, err := files.ReadFile(file)
 	if err != nil {

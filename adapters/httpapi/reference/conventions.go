@@ -7,9 +7,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// follow adds to the operations what all of their kind have: parameters and responses, each where
-// it is not written out. The kinds are `post`, every POST that takes a key; `shown`, every GET of
-// one thing that has a path of its own; and `changed`, whatever else that path has.
+// follow adds to operations what all of their kind share: parameters and responses that they do not
+// define themselves. The kinds are `post`, every POST that takes a key; `shown`, every GET of one
+// object with its own path; and `changed`, every other operation of that path.
 func follow(root, conventions *yaml.Node) {
 	paths := find(root, "paths")
 	if paths == nil || conventions == nil {

@@ -10,8 +10,8 @@ import (
 //go:embed errors.gohtml
 var errorsTemplate string
 
-// Mistake is an error of the API as its page explains it. Its texts may have `code` and **bold** in
-// them.
+// Mistake is an error of the API as its page explains it. Its texts may contain `code` and
+// **bold**.
 type Mistake struct {
 	Code            string
 	Status          int
@@ -25,7 +25,7 @@ type Errors struct {
 	pages map[string][]byte
 }
 
-// mistakeView is a Mistake as the template takes it.
+// mistakeView is a Mistake for the template.
 type mistakeView struct {
 	Code            string
 	Status          int
@@ -33,8 +33,7 @@ type mistakeView struct {
 	Meaning, Remedy []span
 }
 
-// NewErrors renders the pages. The paths are where they are found: the list, the reference and its
-// style sheet.
+// NewErrors renders the pages. The paths are those of the list, the reference and its style sheet.
 func NewErrors(all []Mistake, index, reference, style string) (*Errors, error) {
 	t, err := template.New("errors").Parse(errorsTemplate)
 	if err != nil {
@@ -65,10 +64,10 @@ func NewErrors(all []Mistake, index, reference, style string) (*Errors, error) {
 	return e, nil
 }
 
-// Index is the page that lists all errors.
+// Index returns the page that lists all errors.
 func (e *Errors) Index() []byte { return e.index }
 
-// Page is the page of a code; false when there is none.
+// Page returns the page of a code; ok is false when there is none.
 func (e *Errors) Page(code string) (html []byte, ok bool) {
 	html, ok = e.pages[code]
 	return html, ok

@@ -9,10 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// link adds links to the answers of operations, where none of this name is written out. The answer
-// that shows a thing, which has a path of its own, leads to all that can be done with it. A list
-// leads to its first item: to the operation that shows it, or to all that can be done with it where
-// none does.
+// link adds links to the responses of operations that do not define a link of that name. A response
+// that shows an object with its own path links all operations on it. A list links its first item:
+// the operation that shows it, or else all operations on it.
 func link(root *yaml.Node) error {
 	paths := find(root, "paths")
 	if paths == nil {
@@ -38,8 +37,7 @@ func link(root *yaml.Node) error {
 	return nil
 }
 
-// things is the path of one of the things of which this path is the collection; empty where it is
-// none.
+// things returns the path of one item of a collection; empty when the path is not a collection.
 func things(paths *yaml.Node, collection string) string {
 	for i := 0; i < len(paths.Content); i += 2 {
 		rest, below := strings.CutPrefix(paths.Content[i].Value, collection+"{")
@@ -50,8 +48,8 @@ func things(paths *yaml.Node, collection string) string {
 	return ""
 }
 
-// linkAnswers adds to the answers of an operation that show the thing at a path, or a list of such
-// things, what can be done with it.
+// linkAnswers adds links to the responses of an operation that show the object at a path, or a list
+// of such objects.
 func linkAnswers(root *yaml.Node, thing string, operation *yaml.Node) error {
 	responses := find(operation, "responses")
 	for i := 0; i+1 < len(responses.Content); i += 2 {
@@ -88,8 +86,8 @@ func linkAnswers(root *yaml.Node, thing string, operation *yaml.Node) error {
 
 var parameter = regexp.MustCompile(`\{(\w+)\}`)
 
-// operationsOn are the operations that take nothing more than what the path of a thing names. Where
-// shown is wanted and one of them shows the thing, it is the only one.
+// operationsOn returns the operations that need no parameters but those in the path of an object.
+// If shown is set and one of them shows the object, it returns only that one.
 func operationsOn(paths *yaml.Node, thing string, shown bool) []*yaml.Node {
 	var found []*yaml.Node
 	for i := 0; i+1 < len(paths.Content); i += 2 {
@@ -110,8 +108,8 @@ func operationsOn(paths *yaml.Node, thing string, shown bool) []*yaml.Node {
 	return found
 }
 
-// identity is the member of an answer that the last parameter of the path stands for: the one of
-// its name, else the slug, else the id. It is empty where the answer has none of them.
+// identity returns the member of a response that is the value of the path's last parameter: the one
+// with its name, else the slug, else the id. It is empty if the response has none of them.
 func identity(thing string, properties *yaml.Node) string {
 	names := parameter.FindAllStringSubmatch(thing, -1)
 	if properties == nil {
@@ -125,7 +123,7 @@ func identity(thing string, properties *yaml.Node) string {
 	return ""
 }
 
-// addLink adds the link to an operation on the thing that an answer identifies by an expression.
+// addLink links an operation on the object that an expression identifies in a response.
 func addLink(response *yaml.Node, operation, thing, expression string) {
 	links := find(response, "links")
 	if links == nil {

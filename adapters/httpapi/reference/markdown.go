@@ -14,7 +14,7 @@ type span struct {
 
 var styled = regexp.MustCompile("`[^`]+`|\\*\\*[^*]+\\*\\*")
 
-// spans reads the little of Markdown that the texts about errors use: `code` and **bold**.
+// spans parses the subset of Markdown in the texts about errors: `code` and **bold**.
 func spans(text string) []span {
 	var found []span
 	at := 0

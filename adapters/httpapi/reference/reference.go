@@ -1,6 +1,6 @@
-// Package reference turns the OpenAPI document, as it is written, into what is served: the document
-// as JSON with examples in several languages, and a page for people, on which Stoplight Elements
-// renders it. It knows nothing of the API that it describes.
+// Package reference turns the OpenAPI sources into what is served: the document as JSON with
+// examples in several languages, and a page for people, rendered by Stoplight Elements. It knows
+// nothing of the API that it describes.
 package reference
 
 import (
@@ -16,13 +16,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fragments is the top-level member that holds what the document shares between its parts. It is
-// not served.
+// fragments is the top-level member with what the parts of the document share. It is not served.
 const fragments = "x-fragments"
 
-// Policy is the Content-Security-Policy of the page. Scripts come from this installation alone,
-// without exception. The renderer and the editor of code in it write three style sheets into the
-// page, which never change: their sums allow these and no other. Pictures in style sheets are data.
+// Policy is the Content-Security-Policy of the page. Scripts come from this installation only,
+// without exception. The renderer and its code editor write three style sheets into the page, which
+// never change: their checksums allow these and no others. Pictures in style sheets are data URLs.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'" +
 	" 'sha256-MBVp6JYxbC/wICelYC6eULCRpgi9kGezXXSaq/TS2+I='" +
 	" 'sha256-40iiqMCd92gEkTDo77tABEiJ83Vil54BR3JPvnldhrA='" +
@@ -35,16 +34,16 @@ var pages embed.FS
 //go:embed reference.css
 var css []byte
 
-// URLs say where things are served.
+// URLs are the addresses of the pages and files.
 type URLs struct {
 	Reference string // the reference page
 	Document  string // the OpenAPI document
 	Style     string // the style sheet of the other pages
-	Assets    string // the folder of what the reference page loads
-	Start     string // the page about a first message
+	Assets    string // the folder of the reference page's assets
+	Start     string // the page about sending a first message
 }
 
-// Reference is everything ready to be served.
+// Reference is everything ready to serve.
 type Reference struct {
 	json   []byte
 	html   []byte
@@ -52,8 +51,8 @@ type Reference struct {
 	assets map[string]Asset
 }
 
-// New reads a document that is written in several parts. Each begins with shared, which defines
-// what the parts share.
+// New reads a document in several parts. Each begins with shared, the definitions that the parts
+// share.
 func New(shared string, parts []string, urls URLs) (*Reference, error) {
 	root := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	var conventions *yaml.Node
@@ -92,25 +91,25 @@ func New(shared string, parts []string, urls URLs) (*Reference, error) {
 	return r, nil
 }
 
-// JSON is the document.
+// JSON returns the document.
 func (r *Reference) JSON() []byte { return r.json }
 
-// HTML is the page. It needs scripts, and says what there is without them.
+// HTML returns the page. It needs scripts, and says where to look without them.
 func (r *Reference) HTML() []byte { return r.html }
 
-// Start is the page about a first message. It needs no scripts.
+// Start returns the page about sending a first message. It needs no scripts.
 func (r *Reference) Start() []byte { return r.start }
 
-// CSS is the style sheet that the pages of the documentation share.
+// CSS returns the style sheet of the documentation pages.
 func (r *Reference) CSS() []byte { return css }
 
-// Asset is what the page loads under this name; false when there is none.
+// Asset returns an asset of the page by name; ok is false when there is none.
 func (r *Reference) Asset(name string) (a Asset, ok bool) {
 	a, ok = r.assets[name]
 	return a, ok
 }
 
-// Assets are all that the page loads.
+// Assets returns all assets of the page.
 func (r *Reference) Assets() []Asset { return slices.Collect(maps.Values(r.assets)) }
 
 func (r *Reference) render(root *yaml.Node, urls URLs) error {

@@ -117,7 +117,8 @@ func TestPages(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// TestVendoredFilesAreThoseOfTheirPackages compares the files with the sums of vendor/README.md.
+// TestVendoredFilesAreThoseOfTheirPackages checks the files against the checksums of
+// vendor/README.md.
 func TestVendoredFilesAreThoseOfTheirPackages(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("vendor/README.md")

@@ -13,14 +13,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// sample is an operation as an example calls it.
+// sample is the data for an operation's example.
 type sample struct {
 	method, path string
-	key          bool   // it takes a key
+	key          bool   // whether it takes a key
 	body         string // JSON; empty: none
 }
 
-// languages are those that each operation has an example in.
+// languages are the languages of the examples.
 var languages = []struct {
 	lang, label string
 	write       func(sample) string
@@ -29,7 +29,7 @@ var languages = []struct {
 // methods are the members of a path that are operations.
 var methods = []string{"get", "post", "put", "patch", "delete"}
 
-// addSamples gives each operation of a document an example in every language, made of the examples
+// addSamples adds an example in every language to each operation of a document, from the examples
 // of its parameters and its body (x-codeSamples).
 func addSamples(root *yaml.Node) error {
 	paths := find(root, "paths")
@@ -61,7 +61,7 @@ func addSamples(root *yaml.Node) error {
 	return nil
 }
 
-// newSample reads whether an operation takes a key, and the example of its body.
+// newSample reads from an operation whether it takes a key, and the example of its body.
 func newSample(root, operation *yaml.Node) (sample, error) {
 	security := find(operation, "security")
 	if security == nil {
@@ -98,8 +98,7 @@ func newSample(root, operation *yaml.Node) (sample, error) {
 	return s, nil
 }
 
-// filledIn is a path with the examples of its parameters, and of those of the query that are
-// required.
+// filledIn returns a path with the examples of its parameters and of its required query parameters.
 func filledIn(root *yaml.Node, path string, nodes ...*yaml.Node) (string, error) {
 	query := url.Values{}
 	for _, n := range nodes {
@@ -144,7 +143,7 @@ func resolve(root, n *yaml.Node) (*yaml.Node, error) {
 	return found, nil
 }
 
-// at is what a path of members leads to; nil: nothing.
+// at follows a path of members; nil: nothing is there.
 func at(n *yaml.Node, names ...string) *yaml.Node {
 	for _, name := range names {
 		if n == nil {
@@ -157,7 +156,7 @@ func at(n *yaml.Node, names ...string) *yaml.Node {
 
 func text(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
 
-// mapping is a mapping of texts, given as names and values in turn.
+// mapping returns a mapping of strings, given as names and values in turn.
 func mapping(texts ...string) *yaml.Node {
 	m := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, t := range texts {
@@ -166,7 +165,7 @@ func mapping(texts ...string) *yaml.Node {
 	return m
 }
 
-// curl is a command to be pasted into a shell.
+// curl returns a command for a shell.
 func (s sample) curl() string {
 	words := []string{"curl"}
 	if s.method != "GET" && (s.method != "POST" || s.body == "") {
@@ -182,7 +181,7 @@ func (s sample) curl() string {
 	return strings.Join(words, " ")
 }
 
-// golang is a program that needs the standard library only.
+// golang returns a program that needs only the standard library.
 func (s sample) golang() string {
 	imports, body := []string{"io", "log", "net/http", "os"}, "nil"
 	if s.body != "" {
@@ -207,10 +206,10 @@ func (s sample) golang() string {
 	return b.String()
 }
 
-// literal is a text or a word of JSON.
+// literal matches a string or a literal of JSON.
 var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|true|false|null`)
 
-// python is a script that needs the library requests.
+// python returns a script that needs the library requests.
 func (s sample) python() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "import os\n\nimport requests\n\nanswer = requests.request(\n    %q,\n    os.environ[\"TOCSIN_URL\"] + %q,\n", s.method, s.path)
@@ -231,7 +230,7 @@ func (s sample) python() string {
 	return b.String()
 }
 
-// typescript is a module for Node.js, Deno or Bun.
+// typescript returns a module for Node.js, Deno or Bun.
 func (s sample) typescript() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "const answer = await fetch(`${process.env.TOCSIN_URL}%s`, {\n  method: %q,\n", s.path, s.method)

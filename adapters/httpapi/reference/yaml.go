@@ -9,8 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// flatten replaces aliases and merge keys by what they stand for, and keeps the order of
-// everything.
+// flatten replaces aliases and merge keys with their values, and keeps the order.
 func flatten(n *yaml.Node) *yaml.Node {
 	switch n.Kind {
 	case yaml.DocumentNode:
@@ -56,8 +55,8 @@ func find(mapping *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// merge adds the members of a mapping to another one. What both have must be mappings, which are
-// merged.
+// merge merges the members of a mapping into another one. Members of both must be mappings, which
+// are merged too.
 func merge(into, from *yaml.Node) error {
 	for i := 0; i+1 < len(from.Content); i += 2 {
 		name, value := from.Content[i], from.Content[i+1]
@@ -84,7 +83,7 @@ func drop(mapping *yaml.Node, name string) {
 	}
 }
 
-// writeJSON writes a flattened node in the order in which it was written.
+// writeJSON writes a flattened node in its original order.
 func writeJSON(b *bytes.Buffer, n *yaml.Node) error {
 	switch n.Tag {
 	case "!!map":
