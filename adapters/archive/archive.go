@@ -1,5 +1,5 @@
-// Package archive keeps a text of lines in a file, compressed by zstd. A file is there as a whole
-// or not at all, on the disk, and for its owner's eyes only.
+// Package archive stores lines of text in a zstd-compressed file. A file is complete and on disk,
+// or does not exist; only its owner can read it.
 package archive
 
 import (
@@ -16,13 +16,13 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// longestLine is the largest row there may be.
+// longestLine is the size of the largest line, in bytes.
 const longestLine = 256 << 20
 
-// ErrExists says that a file would be written over.
+// ErrExists means that a file would be overwritten.
 var ErrExists = fault.New(fault.Invalid, "the file exists already")
 
-// draft is a file on its way: it has another name until it is whole.
+// draft is an unfinished file: it has another name until it is complete.
 type draft struct {
 	file *os.File
 	path string
@@ -45,12 +45,12 @@ func (d *draft) drop() {
 	_ = os.Remove(d.file.Name())
 }
 
-// publish gives it its name once it is on the disk.
+// publish gives the file its name once it is on disk.
 func (d *draft) publish() error {
 	if err := errors.Join(d.file.Sync(), d.file.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(d.file.Name(), d.path); err != nil { // Unlike a renaming it never replaces a file.
+	if err := os.Link(d.file.Name(), d.path); err != nil { // Unlike a rename it never replaces a file.
 		return err
 	}
 	folder, err := os.Open(filepath.Dir(d.path))
@@ -73,7 +73,7 @@ func Keep(path string, content []byte) error {
 	return d.publish()
 }
 
-// Write writes a file of the lines that fill gives it. Of one that fails nothing is left.
+// Write writes a file with the lines that fill writes. If that fails, nothing is left of the file.
 func Write(path string, fill func(*Writer) error) error {
 	d, err := newDraft(path)
 	if err != nil {
@@ -93,7 +93,7 @@ func Write(path string, fill func(*Writer) error) error {
 	return d.publish()
 }
 
-// Writer takes the lines of a file.
+// Writer writes the lines of a file.
 type Writer struct{ to io.Writer }
 
 // WriteLine adds a line.
@@ -105,7 +105,7 @@ func (w *Writer) WriteLine(line []byte) error {
 	return err
 }
 
-// Reader gives the lines of a file.
+// Reader reads the lines of a file.
 type Reader struct {
 	file *os.File
 	z    *zstd.Decoder

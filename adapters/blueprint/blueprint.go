@@ -1,6 +1,6 @@
-// Package blueprint reads the YAML that `apply` and the API are given: it turns text into a
-// blueprint of the use case, or says where it is wrong, all at once. It does not know what is
-// stored, nor which names and values make sense there.
+// Package blueprint parses the YAML of `apply` and of the API: it turns text into a blueprint for
+// the use case, or reports all mistakes at once. It does not know what is stored, nor which names
+// and values are valid there.
 package blueprint
 
 import (
@@ -20,27 +20,27 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// Limits of a file. A blueprint of thousands of objects is far below them; they stop a file that
-// was not meant, or meant harm.
+// Limits of a file. A blueprint of thousands of objects is far below them; they stop wrong or
+// malicious files.
 const (
 	MaxBytes = 16 << 20
-	maxNodes = 250_000   // of the tree with every alias written out
+	maxNodes = 250_000   // of the tree with all aliases expanded
 	maxDepth = 32        // of a value in settings
-	maxText  = 256 << 10 // of one text in settings with every variable written out, in bytes
+	maxText  = 256 << 10 // of one text in settings with all variables expanded, in bytes
 )
 
-// File is a blueprint, and the text that it was read from.
+// File is a blueprint and its source text.
 type File struct {
 	Blueprint app.Blueprint
 	name      string
 	root      *yaml.Node
 }
 
-// Parse reads a file of one YAML document. In the texts of channel settings, `${NAME}` stands for
-// the value of an environment variable, which must be set, and `$${` for `${`; nothing is replaced
-// in what a variable holds. Aliases and merge keys are allowed. Space around texts is trimmed,
-// except in settings and in the text, html and markdown of templates and partials. A null member
-// counts as missing. The name is what mistakes call the file; the error is [Mistakes].
+// Parse parses a file of one YAML document. In the texts of channel settings, `${NAME}` is the
+// value of an environment variable, which must be set, and `$${` stands for `${`; values of
+// variables are not expanded further. Aliases and merge keys are allowed. Space around texts is
+// trimmed, except in settings and in the text, html and markdown of templates and partials. A null
+// member counts as missing. The name is the file's name in mistakes; the error is [Mistakes].
 func Parse(name string, text []byte, environ []string) (File, error) {
 	f := File{name: name}
 	if len(text) > MaxBytes {
@@ -68,11 +68,11 @@ func Parse(name string, text []byte, environ []string) (File, error) {
 	return f, nil
 }
 
-// escape is a pair of surrogates, or any other escape of JSON.
+// escape matches a surrogate pair, or any other JSON escape.
 var escape = regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\.`)
 
-// withKnownEscapes replaces those escapes of a JSON text that the parser of YAML does not know:
-// pairs of surrogates, and the slash. A text that is not JSON stays as it is.
+// withKnownEscapes replaces the JSON escapes that the YAML parser does not know: surrogate pairs,
+// and the slash. A text that is not JSON stays as it is.
 func withKnownEscapes(text []byte) []byte {
 	if !json.Valid(bytes.TrimPrefix(text, []byte("\ufeff"))) {
 		return text
@@ -84,7 +84,7 @@ func withKnownEscapes(text []byte) []byte {
 		if len(found) < len(`\ud83d\ude00`) {
 			return found
 		}
-		high, _ := strconv.ParseUint(string(found[2:6]), 16, 16) // Four hexadecimal digits are a number.
+		high, _ := strconv.ParseUint(string(found[2:6]), 16, 16) // Cannot fail: four hexadecimal digits.
 		low, _ := strconv.ParseUint(string(found[8:12]), 16, 16)
 		return fmt.Appendf(nil, `\U%08X`, utf16.DecodeRune(rune(high), rune(low)))
 	})
@@ -96,7 +96,7 @@ var (
 	fromZero = regexp.MustCompile(`^did not find expected (key|node content|'-' indicator|',' or|<)`)
 )
 
-// syntax is an error of the YAML parser as a mistake.
+// syntax turns an error of the YAML parser into a mistake.
 func syntax(name string, err error) Mistake {
 	m := Mistake{File: name, Message: "is not YAML: " + err.Error()}
 	if found := syntaxError.FindStringSubmatch(err.Error()); found != nil {
@@ -109,8 +109,8 @@ func syntax(name string, err error) Mistake {
 	return m
 }
 
-// Locate adds to what the use case finds wrong with the blueprint where that stands in the file.
-// Other errors pass.
+// Locate adds the lines of the file to the mistakes that the use case finds in the blueprint. It
+// returns other errors unchanged.
 func (f File) Locate(err error) error {
 	var wrong *fault.Error
 	if !errors.As(err, &wrong) || len(wrong.Fields()) == 0 {
@@ -127,7 +127,7 @@ func (f File) Locate(err error) error {
 
 var step = regexp.MustCompile(`^(?:\[(\d+)\]|\.?([^.\[]+))`)
 
-// line is where the thing at a path stands, else what is around it.
+// line returns the line of the value at a path, else that of its parent.
 func (f File) line(path string) int {
 	at := f.root
 	line := at.Line
@@ -143,7 +143,7 @@ func (f File) line(path string) int {
 			at = at.Content[i]
 			line = at.Line
 		case at.Kind == yaml.MappingNode && found[2] != "":
-			pairs, _ := members(at) // Parse has found nothing wrong with them.
+			pairs, _ := members(at) // Parse has checked them.
 			i := slices.IndexFunc(pairs, func(p pair) bool { return p.key.Value == found[2] })
 			if i < 0 {
 				return line

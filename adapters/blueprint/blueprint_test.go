@@ -284,7 +284,7 @@ func TestParseRefuses(t *testing.T) {
 	})
 }
 
-// TestParseBoundsAliases: nine levels of nine aliases each would be 387 million nodes.
+// TestParseBoundsAliases checks nine levels of nine aliases each, which would be 387 million nodes.
 func TestParseBoundsAliases(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -324,7 +324,7 @@ func TestLocate(t *testing.T) {
 		"organizations":                               2,
 		"organizations[0]":                            3,
 		"organizations[0].slug":                       3,
-		"organizations[0].name":                       3, // missing: where the organization begins
+		"organizations[0].name":                       3, // missing: the line of the organization
 		"organizations[0].channels[0].name":           5,
 		"organizations[0].channels[0].driver":         5,
 		"organizations[0].channels[0].settings.host":  6,

@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// FuzzParse: whatever text comes in, Parse does not panic and ends; what is wrong is a mistake of
-// the file, and what is not can be stored as JSON and be located.
+// FuzzParse checks that Parse ends without a panic for any text; an error is a mistake with its
+// place in the file, and a result can be stored as JSON and located.
 func FuzzParse(f *testing.F) {
 	demo, err := os.ReadFile("../../configs/demo.yaml")
 	require.NoError(f, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// Mistake is one thing that is wrong with a file.
+// Mistake is one mistake in a file.
 type Mistake struct {
 	File    string
 	Line    int    // 0: the file as a whole
@@ -31,10 +31,10 @@ func (m Mistake) String() string {
 	return b.String()
 }
 
-// maxMistakes is how many mistakes are told of one file.
+// maxMistakes is how many mistakes of one file are reported.
 const maxMistakes = 100
 
-// Mistakes is everything that is wrong with a file, in the order of its lines.
+// Mistakes are all mistakes of a file, in the order of its lines.
 type Mistakes []Mistake
 
 func (m Mistakes) Error() string {
@@ -53,7 +53,7 @@ func (m Mistakes) sorted() Mistakes {
 	return m
 }
 
-// suggest ends a sentence about an unknown name with the known one that was probably meant.
+// suggest ends a sentence about an unknown name with the known name that was probably meant.
 func suggest(name string, known []string) string {
 	if meant, ok := names.Nearest(name, known); ok {
 		return fmt.Sprintf(" (did you mean %q?)", meant)

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// decoding walks the tree of one file and notes what is wrong with it.
+// decoding walks the tree of one file and records its mistakes.
 type decoding struct {
 	file     string
 	environ  []string
@@ -22,13 +22,13 @@ type decoding struct {
 func (d *decoding) blame(n *yaml.Node, place, message string) {
 	d.mistakes = append(d.mistakes, Mistake{File: d.file, Line: n.Line, Path: place, Message: message})
 	if len(d.mistakes) >= 10*maxMistakes {
-		d.visited = maxNodes // Nobody reads on either.
+		d.visited = maxNodes // Nothing more is read either.
 	}
 }
 
-// enter counts a node, follows it if it is an alias, and reports whether there is something to
-// read: a null counts as missing. When the limit is exceeded, which is said once, nothing is read
-// any more.
+// enter counts a node, follows it if it is an alias, and reports whether there is a value to read:
+// a null counts as missing. Once the limit is exceeded, which is reported once, nothing more is
+// read.
 func (d *decoding) enter(place string, n *yaml.Node) (*yaml.Node, bool) {
 	d.visited++
 	if d.visited == maxNodes {
@@ -41,7 +41,7 @@ func (d *decoding) enter(place string, n *yaml.Node) (*yaml.Node, bool) {
 	return n, n.Kind != yaml.ScalarNode || n.ShortTag() != "!!null"
 }
 
-// target is what an alias stands for.
+// target resolves an alias.
 func target(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -49,10 +49,10 @@ func target(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// field reads the value of a member into where it belongs.
+// field stores the value of a member.
 type field func(place string, n *yaml.Node)
 
-// object reads a mapping with the given members.
+// object reads a mapping with these members.
 func (d *decoding) object(place string, n *yaml.Node, known map[string]field) {
 	n, given := d.enter(place, n)
 	if !given {
@@ -73,7 +73,7 @@ func (d *decoding) object(place string, n *yaml.Node, known map[string]field) {
 	}
 }
 
-// sequence reads a sequence, each element by one.
+// sequence reads a sequence, each element with one.
 func sequence[T any](d *decoding, to *[]T, one func(place string, n *yaml.Node) T) field {
 	return func(place string, n *yaml.Node) {
 		n, given := d.enter(place, n)
@@ -90,13 +90,13 @@ func sequence[T any](d *decoding, to *[]T, one func(place string, n *yaml.Node) 
 	}
 }
 
-// word reads a text that is an element of a sequence.
+// word reads a text as an element of a sequence.
 func (d *decoding) word(place string, n *yaml.Node) (s string) {
 	d.text(&s)(place, n)
 	return s
 }
 
-// text reads a text without the space around it.
+// text reads a text without surrounding space.
 func (d *decoding) text(to *string) field {
 	return func(place string, n *yaml.Node) {
 		d.verbatim(to)(place, n)
@@ -104,7 +104,7 @@ func (d *decoding) text(to *string) field {
 	}
 }
 
-// verbatim reads a text as it is.
+// verbatim reads a text unchanged.
 func (d *decoding) verbatim(to *string) field {
 	return func(place string, n *yaml.Node) {
 		n, given := d.enter(place, n)
@@ -129,7 +129,7 @@ func (d *decoding) truth(to *bool) field {
 		case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool":
 			d.blame(n, place, "must be true or false")
 		default:
-			if err := n.Decode(to); err != nil { // Something else under the tag !!bool.
+			if err := n.Decode(to); err != nil { // Another value with the tag !!bool.
 				d.blame(n, place, "must be true or false")
 			}
 		}
@@ -146,7 +146,7 @@ func (d *decoding) integer(to *int) field {
 	}
 }
 
-// decision reads true or false, or leaves open which.
+// decision reads true or false; it stays nil when it is absent.
 func (d *decoding) decision(to **bool) field {
 	return func(place string, n *yaml.Node) {
 		if _, given := d.enter(place, n); given {
@@ -156,7 +156,7 @@ func (d *decoding) decision(to **bool) field {
 	}
 }
 
-// optional reads a text that leaves things as they are when it is absent.
+// optional reads a text; it stays nil when it is absent.
 func (d *decoding) optional(to **string) field {
 	return func(place string, n *yaml.Node) {
 		if _, given := d.enter(place, n); given {
@@ -166,7 +166,7 @@ func (d *decoding) optional(to **string) field {
 	}
 }
 
-// words reads a sequence of texts that leaves things as they are when it is absent.
+// words reads a sequence of texts; it stays nil when it is absent.
 func (d *decoding) words(to **[]string) field {
 	return func(place string, n *yaml.Node) {
 		if _, given := d.enter(place, n); given {
@@ -176,7 +176,7 @@ func (d *decoding) words(to **[]string) field {
 	}
 }
 
-// members lists the members of a mapping and notes what is wrong with its keys.
+// members returns the members of a mapping and records mistakes in its keys.
 func (d *decoding) members(place string, n *yaml.Node) []pair {
 	pairs, wrong := members(n)
 	for _, w := range wrong {
@@ -194,8 +194,8 @@ type wrongKey struct {
 	message string
 }
 
-// members lists the members of a mapping: its own, then those that merge keys (<<) bring and that
-// it does not have itself.
+// members returns the members of a mapping: its own, then those of merge keys (<<) that it does not
+// have itself.
 func members(n *yaml.Node) (found []pair, wrong []wrongKey) {
 	own := map[string]bool{}
 	var merged []*yaml.Node
@@ -224,7 +224,7 @@ func members(n *yaml.Node) (found []pair, wrong []wrongKey) {
 			for i := 0; i+1 < len(from.Content); i += 2 {
 				key := from.Content[i]
 				switch {
-				case key.Kind != yaml.ScalarNode: // It is blamed where it stands.
+				case key.Kind != yaml.ScalarNode: // Reported where the merged mapping is read itself.
 				case key.ShortTag() == "!!merge":
 					wrong = append(wrong, wrongKey{m, "<< must not name a mapping that has a << itself"})
 				case !own[key.Value]:
@@ -253,7 +253,7 @@ func mergeSources(n *yaml.Node) []*yaml.Node {
 	return all
 }
 
-// quoted is a name as it is shown in a sentence.
+// quoted quotes a name for a sentence.
 func quoted(name string) string { return fmt.Sprintf("%.50q", name) }
 
 func below(place, name string) string {

@@ -37,7 +37,7 @@ func (d *decoding) number(place string, n *yaml.Node) float64 {
 			return float64(v)
 		case float64:
 			return v
-		default: // What scalar has complained about.
+		default: // scalar has recorded the mistake.
 			return 0
 		}
 	}

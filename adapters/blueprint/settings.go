@@ -18,7 +18,7 @@ func (d *decoding) settings(to *channels.Settings) field {
 	return d.anything(func(m map[string]any) { *to = m })
 }
 
-// anything reads any mapping of values that JSON can express.
+// anything reads a mapping of any JSON values.
 func (d *decoding) anything(take func(map[string]any)) field {
 	return func(place string, n *yaml.Node) {
 		n, given := d.enter(place, n)
@@ -64,7 +64,7 @@ func (d *decoding) value(place string, n *yaml.Node, depth int) any {
 	}
 }
 
-// scalar reads a truth, a number or a text. What YAML takes for a moment is a text to us.
+// scalar reads a boolean, a number or a text. YAML timestamps are read as texts.
 func (d *decoding) scalar(place string, n *yaml.Node) any {
 	switch n.ShortTag() {
 	case "!!bool", "!!int", "!!float":
@@ -89,12 +89,12 @@ func (d *decoding) scalar(place string, n *yaml.Node) any {
 	return nil
 }
 
-// variable is what expand replaces: an escaped dollar, a variable, or the beginning of a mistaken
+// variable matches what expand replaces: an escaped dollar, a variable, or the start of an invalid
 // one.
 var variable = regexp.MustCompile(`\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{`)
 
-// expand replaces the variables in a text, and tells what is wrong with it; never what it has
-// become, which may be a secret.
+// expand replaces the variables in a text, and says what is wrong with it. It never returns the
+// expanded text in an error, since it may be a secret.
 func (d *decoding) expand(text string) (expanded, wrong string) {
 	var b strings.Builder
 	rest := text
@@ -132,7 +132,7 @@ func (d *decoding) expand(text string) (expanded, wrong string) {
 	return expanded, ""
 }
 
-// variable looks a variable up; of several the last counts, as in a process.
+// variable looks up a variable; the last of several counts, as in a process.
 func (d *decoding) variable(name string) (value string, set bool) {
 	for _, entry := range d.environ {
 		if v, found := strings.CutPrefix(entry, name+"="); found {

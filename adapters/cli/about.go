@@ -27,7 +27,7 @@ func (p Program) version() *cobra.Command {
 	return c
 }
 
-// versions is what the program is and what it was built with.
+// versions is the program's version and those of what it was built with.
 type versions struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`

@@ -36,7 +36,7 @@ func (p Program) adminCreate() *cobra.Command {
 			"  openssl rand -base64 18 | tee password | tocsin admin create --username ada --password-stdin",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			// What can be said without the database and a password is said before.
+			// What needs no database and no password is checked first.
 			if _, err := users.NewUser(username); err != nil {
 				return usagef("%s", err.Error())
 			}
@@ -146,7 +146,7 @@ func passwordFlag(c *cobra.Command, stdin *bool) {
 	c.Flags().BoolVar(stdin, "password-stdin", false, "Read the password from the first line of standard input")
 }
 
-// caller is who runs a command, and where, as far as the machine tells.
+// caller returns the user who runs a command, and the machine, as far as the system knows.
 func caller() audit.Actor {
 	a := audit.Actor{Via: audit.CommandLine}
 	if u, err := user.Current(); err == nil {
@@ -158,7 +158,7 @@ func caller() audit.Actor {
 	return a
 }
 
-// password reads a password from standard input, or asks for it where that is a terminal.
+// password reads a password from standard input, or prompts for it on a terminal.
 func (p Program) password(stdin bool) (operators.Password, error) {
 	if stdin {
 		line, err := bufio.NewReader(io.LimitReader(p.In, 16<<10)).ReadString('\n')
@@ -189,7 +189,7 @@ func (p Program) password(stdin bool) (operators.Password, error) {
 	return chosen, nil
 }
 
-// ask asks for a line without showing what is typed.
+// ask prompts for a line without echoing it.
 func (p Program) ask(terminal *os.File, prompt string) (string, error) {
 	_, _ = fmt.Fprint(p.Err, prompt)
 	text, err := term.ReadPassword(int(terminal.Fd()))

@@ -16,7 +16,7 @@ func (p Program) adminSSO() *cobra.Command {
 	return c
 }
 
-// named adds the flag for the user whom a command is about, and refuses to run without.
+// named adds the required flag for the user of a command.
 func named(c *cobra.Command, run func(c *cobra.Command, username string) error) *cobra.Command {
 	var username string
 	c.Args = noArguments
@@ -100,7 +100,7 @@ func (p Program) adminSSOShow() *cobra.Command {
 	})
 }
 
-// linkedRow is what the table says of an account.
+// linkedRow returns the table row of an account.
 func linkedRow(a app.LinkedAccount) []string {
 	var opens []string
 	if a.Administrator {

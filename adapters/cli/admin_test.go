@@ -15,14 +15,14 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// typed runs a command with something on standard input.
+// typed runs a command with a text on standard input.
 func (d *desk) typed(t *testing.T, in string, args ...string) int {
 	t.Helper()
 	d.In = strings.NewReader(in)
 	return d.run(t, args...)
 }
 
-// visitor signs in to the console and returns what they may do.
+// visitor signs in to the console and returns the visitor with their rights.
 func (d *desk) visitor(t *testing.T, username, password string) (operators.Visitor, error) {
 	t.Helper()
 	use := d.use(t).Console.Operators

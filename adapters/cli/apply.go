@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// stdin is the name of a file that stands for standard input.
+// stdin is the file name for standard input.
 const stdin = "-"
 
 func (p Program) apply() *cobra.Command {
@@ -71,7 +71,7 @@ func (p Program) readBlueprint(ctx context.Context, path string) (blueprint.File
 		if err != nil {
 			return blueprint.File{}, err
 		}
-		defer func() { _ = file.Close() }() // Only read from.
+		defer func() { _ = file.Close() }() // It was only read.
 		name, in = path, file
 	}
 	read := make(chan []byte, 1)
@@ -86,7 +86,7 @@ func (p Program) readBlueprint(ctx context.Context, path string) (blueprint.File
 	return blueprint.Parse(name, <-read, p.Environ)
 }
 
-// appliedJSON is what became of one object as -o json prints it.
+// appliedJSON is the outcome for one object as -o json prints it.
 type appliedJSON struct {
 	Kind   string     `json:"kind"`
 	Path   string     `json:"path"`

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 )
 
-// The numbers of entries that are listed.
+// The number of entries to list.
 const (
 	defaultEntries = 50
 	mostEntries    = 10_000
@@ -29,7 +29,7 @@ func (p Program) audit() *cobra.Command {
 	return c
 }
 
-// auditFlags is what was said of the entries that are wanted.
+// auditFlags are the flags that select entries.
 type auditFlags struct {
 	at       app.Path
 	q        audit.Query
@@ -49,7 +49,7 @@ func newAuditFlags(c *cobra.Command) *auditFlags {
 	return f
 }
 
-// query is what the flags ask for.
+// query returns the query of the flags.
 func (f *auditFlags) query() (audit.Query, error) {
 	day := func(name, text string) (time.Time, error) {
 		if text == "" {
@@ -193,7 +193,7 @@ func (p Program) printEntries(all []audit.Entry, output string) error {
 // widest is how much of a state a table shows, in characters.
 const widest = 80
 
-// stateLine is a state in one cell of a table, cut where it is long.
+// stateLine returns a state for one cell of a table, truncated if it is long.
 func stateLine(s audit.State) (string, error) {
 	if len(s) == 0 {
 		return "-", nil

@@ -53,7 +53,7 @@ func (p Program) channelTest() *cobra.Command {
 	return c
 }
 
-// tell says what became of a test.
+// tell prints the outcome of a test.
 func (p Program) tell(done app.Tested) error {
 	c := done.Channel
 	if !c.Active {

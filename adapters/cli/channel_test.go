@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// provider is a driver named fake, its dispatcher, and what it was given.
+// provider is a driver named fake, with its dispatcher, and records its messages.
 type provider struct {
 	wrong    error // what Check says
 	fails    error // what Dispatch says

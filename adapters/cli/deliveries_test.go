@@ -22,7 +22,7 @@ import (
 	"github.com/tocsin/tocsin/test/harness"
 )
 
-// failed triggers an event for one recipient, to whom nothing can be delivered.
+// failed triggers an event for one recipient whose delivery fails.
 func (d *desk) failed(t *testing.T) events.OccurrenceID {
 	t.Helper()
 	s, web := d.store(t), app.Path{Organization: "acme", Project: "shop", Application: "web"}

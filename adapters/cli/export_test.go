@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Root is the tree of commands, to look at.
+// Root returns the tree of commands, for inspection.
 func (p Program) Root() *cobra.Command {
 	root := p.root()
 	root.InitDefaultCompletionCmd()
 	return root
 }
 
-// ReadyURL is where healthcheck asks a server that listens on an address.
+// ReadyURL is where healthcheck finds a server that listens on an address.
 func ReadyURL(listen string, encrypted bool) (ready, socket string, err error) {
 	return readyURL(listen, encrypted)
 }
@@ -22,13 +22,13 @@ func ReadyURL(listen string, encrypted bool) (ready, socket string, err error) {
 // Progress is the progress of a long command.
 type Progress = progress
 
-// NewProgress returns progress on a terminal or elsewhere, by a clock of the test's.
+// NewProgress returns progress on a terminal or elsewhere, with the test's clock.
 func NewProgress(out io.Writer, total int, terminal bool, now func() time.Time) *Progress {
 	return newProgress(out, total, terminal, now)
 }
 
-// At tells that so many are done.
+// At reports how many are done.
 func (p *Progress) At(done int) { p.at(done) }
 
-// End leaves the progress behind.
+// End ends the progress.
 func (p *Progress) End() { p.end() }

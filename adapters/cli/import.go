@@ -19,11 +19,11 @@ func (p Program) imports() *cobra.Command {
 	return c
 }
 
-// importFlags is what was said of an import on the command line.
+// importFlags are the flags of an import.
 type importFlags struct {
 	what     importer.Import
 	encoding string   // of the file; empty: it is detected
-	columns  []string // what columns become: NAME=FIELD
+	columns  []string // the fields of columns: NAME=FIELD
 	errors   string   // where rejected rows go
 	output   *format
 }
@@ -96,7 +96,7 @@ func (p Program) runImport(c *cobra.Command, path string, f importFlags) error {
 		if !watch.begun {
 			return err
 		}
-		// Whatever ended it, what was done is told.
+		// Whatever ended the import, its result is printed.
 		err = errors.Join(err, rejected.keep(), p.printReport(report, watch, f))
 		switch {
 		case err == nil && report.Rejected > 0:
@@ -109,10 +109,10 @@ func (p Program) runImport(c *cobra.Command, path string, f importFlags) error {
 	})
 }
 
-// mapped is what the columns become as the command line says.
+// mapped applies the columns given on the command line to a mapping.
 func (f importFlags) mapped(m imports.Mapping) (_ imports.Mapping, err error) {
 	for _, column := range f.columns {
-		at := strings.LastIndex(column, "=") // A name may have one of its own.
+		at := strings.LastIndex(column, "=") // A name may contain one.
 		if m, err = m.With(column[:at], column[at+1:]); err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// usernames are the members of the organization acme.
+// usernames returns the usernames of the organization acme.
 func (d *desk) usernames(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -39,7 +39,7 @@ func (d *desk) usernames(t *testing.T) []string {
 	return found
 }
 
-// fields are the metadata of a member of acme.
+// fields returns the metadata of a member of acme.
 func (d *desk) fields(t *testing.T, username string) (fields metadata.Map) {
 	t.Helper()
 	require.NoError(t, d.store(t).View(t.Context(), func(tx ports.Tx) error {
@@ -291,7 +291,7 @@ func TestImportReadsWhatCanBeReadOnlyOnce(t *testing.T) { //nolint:paralleltest 
 	assert.Empty(t, list(t, folder), "no copy is left behind")
 }
 
-// hurdle is a store that calls something before each unit of work that writes, but for the first.
+// hurdle is a store that calls a function before each unit of work that writes, except the first.
 type hurdle struct {
 	ports.Store
 	before func()

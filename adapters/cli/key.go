@@ -37,7 +37,7 @@ func (p Program) keyCreate() *cobra.Command {
 			"  TOKEN=$(tocsin key create --name ci --grant full_access --expires 1h)",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			// What can be said without the database is said before it is opened.
+			// What needs no database is checked before it is opened.
 			if _, err := access.NewKey(name, scope, grants, time.Now(), time.Duration(life)); err != nil {
 				return usagef("%s", err.Error())
 			}
@@ -77,7 +77,7 @@ func words(grants []access.Grant) []string {
 	return all
 }
 
-// lifetime is a flag that takes a duration, in days too. 0 stands for no limit and cannot be typed.
+// lifetime is a flag for a duration, also in days. 0 means no limit and cannot be entered.
 type lifetime time.Duration
 
 var _ pflag.Value = (*lifetime)(nil)
@@ -105,7 +105,7 @@ func (l *lifetime) Set(text string) error {
 	return nil
 }
 
-// listPage is how many keys are asked for at a time.
+// listPage is how many keys are fetched at a time.
 const listPage = 1_000
 
 func (p Program) keyList() *cobra.Command {
@@ -149,7 +149,7 @@ type keyJSON struct {
 	Replaced *time.Time `json:"replaced"`
 	Revoked  *time.Time `json:"revoked"`
 	LastUsed *time.Time `json:"last_used"`
-	// AtMostNormal tells that what it triggers is never urgent.
+	// AtMostNormal says that the key cannot trigger urgent events.
 	AtMostNormal bool `json:"at_most_normal"`
 }
 

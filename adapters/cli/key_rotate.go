@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// usualOverlap is how long a key goes on when nobody says otherwise.
+// usualOverlap is how long a replaced key stays valid by default.
 const usualOverlap = 24 * time.Hour
 
 func (p Program) keyRotate() *cobra.Command {

@@ -6,13 +6,13 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 )
 
-// keyScope is how a command says which of several keys of one name it means.
+// keyScope selects one of several keys with the same name.
 type keyScope struct {
 	access.Scope
 	installation bool
 }
 
-// scopeFlags adds the flags that say of which scope a key is.
+// scopeFlags adds the flags that select a key by its scope.
 func scopeFlags(c *cobra.Command) *keyScope {
 	var s keyScope
 	f := c.Flags()
@@ -24,7 +24,7 @@ func scopeFlags(c *cobra.Command) *keyScope {
 	return &s
 }
 
-// chosen is the scope that the flags name; nil when they name none.
+// chosen returns the scope that the flags name; nil when they name none.
 func (s *keyScope) chosen() (*access.Scope, error) {
 	if err := s.Check(); err != nil {
 		return nil, usagef("%s", err.Error())

@@ -19,7 +19,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// The numbers of messages that are listed.
+// The number of messages to list.
 const (
 	defaultMessages = 20
 	mostMessages    = 1_000
@@ -89,7 +89,7 @@ func checkChannelFlags(c *cobra.Command, of app.ChannelName) error {
 	return nil
 }
 
-// whichOrganization says what to do where an organization has to be named.
+// whichOrganization adds to an error that an organization must be named.
 func whichOrganization(err error) error {
 	if errors.Is(err, orgs.ErrSeveral) {
 		return usagef("there are several organizations, name one with --org")

@@ -13,7 +13,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// newPost is a desk with channels that keep messages, in an organization and in a project of it.
+// newPost returns a desk with channels that keep messages, in an organization and in one of its
+// projects.
 func newPost(t *testing.T) *desk {
 	t.Helper()
 	d := newDesk(t)
@@ -138,9 +139,9 @@ func TestMailboxRefuses(t *testing.T) {
 	assert.Equal(t, "deleted 1 messages\n", d.done(t, "mailbox", "clear", "--org", "acme"))
 }
 
-// TestMessagesDoNothingToTheTerminal is about what others wrote: an escape sequence, a control
-// character of Latin 1 that begins one, a carriage return that overwrites the line, and characters
-// that turn the direction of writing.
+// TestMessagesDoNothingToTheTerminal checks text from others: an escape sequence, a Latin 1 control
+// character that starts one, a carriage return that overwrites the line, and characters that change
+// the direction of writing.
 func TestMessagesDoNothingToTheTerminal(t *testing.T) {
 	t.Parallel()
 	const evil, line = "a\x1b[2Jb\u009b2Jc\rd\u202ee\x7f\x00", `a\u001b[2Jb\u009b2Jc\u000dd\u202ee\u007f\u0000`

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// man is hidden because packages have called it already.
+// man is hidden, and stays because packages call it.
 func (p Program) man() *cobra.Command {
 	return &cobra.Command{
 		Use:     "man FOLDER",
@@ -19,7 +19,7 @@ func (p Program) man() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			root := c.Root()
 			root.DisableAutoGenTag = true
-			// The same program writes the same pages: no date of today is in them.
+			// The same program writes the same pages, so they have no date.
 			header := &doc.GenManHeader{Section: "1", Source: "tocsin " + p.Version, Manual: "Tocsin", Date: &time.Time{}}
 			return doc.GenManTree(root, header, args[0])
 		},

@@ -96,5 +96,5 @@ func (p Program) printPlan(steps []PlannedStep) error {
 	return t.flush()
 }
 
-// planWidth is how much of a statement is printed.
+// planWidth is how much of a statement is printed, in characters.
 const planWidth = 80

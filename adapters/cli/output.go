@@ -22,7 +22,7 @@ func newTable(out io.Writer, header ...string) table {
 	return t
 }
 
-// row adds a row; what cannot be written shows in flush.
+// row adds a row; flush reports write errors.
 func (t table) row(cells ...string) { _, _ = fmt.Fprintln(t.out, strings.Join(cells, "\t")) }
 
 func (t table) flush() error { return t.out.Flush() }
@@ -34,7 +34,7 @@ func orDash(s string) string {
 	return s
 }
 
-// moment is a time as it is printed, or a word for none.
+// moment formats a time for printing, or returns a word for none.
 func moment(t time.Time, none string) string {
 	if t.IsZero() {
 		return none
@@ -42,8 +42,8 @@ func moment(t time.Time, none string) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// printJSON prints a value. Of the characters that a terminal would act upon, the encoder leaves
-// some as they are; in JSON they can only be in texts, where they have another spelling.
+// printJSON prints a value. The encoder leaves some characters unescaped that a terminal acts on;
+// in JSON they occur only in strings, where they can be escaped.
 func printJSON(out io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -1,6 +1,6 @@
-// Package cli is the command line of Tocsin: it reads arguments, calls use cases and prints what
-// they answer. It knows no database, no HTTP server and no configuration file; the composition root
-// hands it functions that do.
+// Package cli is the command line of Tocsin: it parses arguments, calls use cases and prints their
+// results. It knows no database, no HTTP server and no configuration file; the composition root
+// passes it functions for those.
 package cli
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// The exit statuses. Status 3 belongs to import alone.
+// The exit statuses. Only import uses status 3.
 const (
 	statusDone     = 0
 	statusFailed   = 1
@@ -30,7 +30,7 @@ const (
 )
 
 // Program is what the commands need from the composition root. Every field must be set. The flag
-// sets that its functions are given hold the flags of the command at hand, parsed.
+// sets passed to its functions hold the parsed flags of the current command.
 type Program struct {
 	Version string
 	In      io.Reader
@@ -38,63 +38,62 @@ type Program struct {
 	Err     io.Writer
 	Environ []string // `NAME=value`, as os.Environ returns it
 
-	// Flags registers the flags of the settings that every command heeds, ServerFlags those that
-	// only the server does.
+	// Flags registers the flags of the settings that every command uses, ServerFlags those that
+	// only the server uses.
 	Flags       func(*pflag.FlagSet)
 	ServerFlags func(*pflag.FlagSet)
 
-	// Settings returns the configuration, fit to be shown.
+	// Settings returns the configuration for display.
 	Settings func(*pflag.FlagSet) ([]Setting, error)
-	// Check returns what is wrong with the configuration, what it names included.
+	// Check returns the mistakes in the configuration and in the files that it names.
 	Check func(*pflag.FlagSet) error
 	// Listen returns the address that the server listens on, host:port or `unix:` and a path, and
-	// whether it encrypts connections there.
+	// whether it uses TLS there.
 	Listen func(*pflag.FlagSet) (address string, encrypted bool, err error)
-	// Serve answers requests, and does what it is told beside that, until ctx ends; then it
-	// finishes what has begun. nil when that went well.
+	// Serve answers requests, and works as serving says, until ctx ends; then it finishes the
+	// requests in progress. It returns nil when that went well.
 	Serve func(ctx context.Context, flags *pflag.FlagSet, serving Serving) error
-	// Work sends messages until ctx ends, then finishes what has begun.
+	// Work sends messages until ctx ends, then finishes the attempts in progress.
 	Work func(context.Context, *pflag.FlagSet) error
-	// Open opens the database and returns the use cases on it, and how to close it again.
+	// Open opens the database and returns the use cases on it, and a function that closes it.
 	Open func(context.Context, *pflag.FlagSet) (Services, func(), error)
-	// Migrate brings the schema up to date and returns the migrations that were missing, in their
-	// order.
+	// Migrate brings the schema up to date and returns the migrations that it applied, in order.
 	Migrate func(context.Context, *pflag.FlagSet) ([]Migration, error)
-	// MigrationPlan returns what Migrate would do, statement by statement, and does nothing.
+	// MigrationPlan returns what Migrate would do, statement by statement, and changes nothing.
 	MigrationPlan func(context.Context, *pflag.FlagSet) ([]PlannedStep, error)
-	// Backup writes a copy of the database to a file, with the secret key beside it or not, and
-	// returns what is in it and where the key is.
+	// Backup writes a copy of the database to a file, with or without the secret key beside it, and
+	// returns what it contains and where the key is.
 	Backup func(ctx context.Context, flags *pflag.FlagSet, file string, withKey bool) (done backup.Summary, keyFile string, err error)
 	// Restore fills an empty database with a copy, and holds the installation.
 	Restore func(ctx context.Context, flags *pflag.FlagSet, file string, by audit.Actor) (backup.Summary, error)
-	// Copy fills an empty database with everything of a read-only one, or adds one organization of
-	// it to another one, and holds the copy.
+	// Copy fills an empty database with everything from a read-only one, or adds one organization
+	// of it to another one, and holds the copy.
 	Copy func(ctx context.Context, flags *pflag.FlagSet, what Copying) (backup.Summary, error)
-	// Verify looks for what is wrong in the database.
+	// Verify checks the database and returns what is wrong.
 	Verify func(context.Context, *pflag.FlagSet) ([]ports.Finding, error)
-	// Migrations returns every migration that the program or the database knows, in their order,
-	// and changes nothing.
+	// Migrations returns every migration that the program or the database knows, in order, and
+	// changes nothing.
 	Migrations func(context.Context, *pflag.FlagSet) ([]Migration, error)
 }
 
-// Copying says what is copied, and how.
+// Copying says what to copy, and how.
 type Copying struct {
 	From, To string // databases; an empty From: the configured one
-	Restart  bool   // begin again, instead of going on where a copy was interrupted
+	Restart  bool   // start over instead of resuming an interrupted copy
 	By       audit.Actor
 
-	Organization string // that alone is copied; empty: everything
-	DryRun       bool   // of one organization: only count, and look for what is in the way
+	Organization string // copy only this one; empty: everything
+	DryRun       bool   // of one organization: only count, and look for conflicts
 }
 
 // Serving says how a server works.
 type Serving struct {
-	Send bool        // it sends messages; else another process is to do that
-	Hold bool        // the installation is held first
-	By   audit.Actor // who starts it
+	Send bool        // it sends messages; otherwise another process has to
+	Hold bool        // hold the installation first
+	By   audit.Actor // the user who starts it
 }
 
-// Services is the use cases that the commands call.
+// Services are the use cases that the commands call.
 type Services struct {
 	Provisioning *app.Provisioning
 	Keys         *app.Keys
@@ -113,33 +112,33 @@ type Services struct {
 	Installation   *app.Installation
 }
 
-// Setting is one setting as it is in force, without what is secret in it.
+// Setting is one setting as it is in force, without secrets.
 type Setting struct {
 	Name   string
 	Value  string
 	Origin string // where the value came from
 }
 
-// Migration is one step of the database's schema.
+// Migration is one migration of the database's schema.
 type Migration struct {
 	Name    string
 	Applied time.Time // zero: not yet
 }
 
-// PlannedStep is a statement of a migration that is missing.
+// PlannedStep is a statement of a migration to be applied.
 type PlannedStep struct {
 	Migration string
 	Statement string
 	Table     string // empty: none
 	Lock      string
 	Work      string
-	Rows      int64 // of the table, about; negative: nobody knows
-	Blocks    bool  // others wait for longer than a moment
+	Rows      int64 // of the table, estimated; negative: unknown
+	Blocks    bool  // other statements would wait for a noticeable time
 }
 
 // Run executes one command line, args without the program's name, and returns the exit status: 0
 // done, 1 failed, 2 usage; for an import 3 when rows were rejected. When ctx ends the command stops
-// at the next good moment.
+// as soon as it safely can.
 func (p Program) Run(ctx context.Context, args []string) int {
 	root := p.root() //nolint:contextcheck // Cobra hands the commands their context.
 	root.SetArgs(args)
@@ -159,7 +158,7 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	case ctx.Err() != nil && isInterruption(err):
 		p.complain("interrupted")
 		return statusFailed
-	case !started || errors.As(err, &usage): // What keeps a command from starting is the command line.
+	case !started || errors.As(err, &usage): // A command that did not start has a mistake in its arguments.
 		p.complain(err.Error())
 		return statusUsage
 	}
@@ -171,8 +170,8 @@ func isInterruption(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// complain prints an error the way every error is printed. Of one that has several lines, those
-// that are not indented stand for themselves.
+// complain prints an error in the form of all errors. Each line that is not indented is printed as
+// an error of its own.
 func (p Program) complain(message string) {
 	for l := range strings.SplitSeq(message, "\n") {
 		if !strings.HasPrefix(l, " ") {
@@ -182,13 +181,13 @@ func (p Program) complain(message string) {
 	}
 }
 
-// The errors that only choose the exit status: everything is said already.
+// Errors that only choose the exit status: the message is already printed.
 var (
 	errRejected = errors.New("some rows were rejected")
 	errReported = errors.New("failed")
 )
 
-// usageError is a mistake in the command line that shows only once the command runs.
+// usageError is a mistake in the command line that is found only when the command runs.
 type usageError struct{ message string }
 
 func (e *usageError) Error() string { return e.message }
@@ -213,8 +212,8 @@ func (p Program) root() *cobra.Command {
 	root.SetErr(p.Err)
 	root.SetVersionTemplate("tocsin {{.Version}}\n")
 	root.SetHelpCommand(p.help())
-	// Commands that hold others cannot be called alone, with few exceptions, although they are
-	// runnable, to say so.
+	// Commands with subcommands cannot be called alone, with few exceptions. They are runnable only
+	// to say so.
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}",
 		`{{if or (not .HasAvailableSubCommands) (eq (index .Annotations "`+runsAlone+`") "yes")}}`, 1))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -227,11 +226,11 @@ func (p Program) root() *cobra.Command {
 	return root
 }
 
-// runsAlone is the annotation of commands that hold others and can be called alone nevertheless.
+// runsAlone is the annotation of commands with subcommands that can also be called alone.
 const runsAlone = "alone"
 
-// prepare makes the commands of a tree note that they were started, and those that only hold others
-// refuse to be called alone.
+// prepare makes the commands of a tree record that they were started, and makes those with
+// subcommands refuse to be called alone.
 func prepare(c *cobra.Command, started *bool) {
 	if c.HasSubCommands() && !c.Runnable() {
 		c.Args, c.RunE = unknownCommand, missingCommand
@@ -264,7 +263,7 @@ func missingCommand(c *cobra.Command, _ []string) error {
 	return usagef("which command?")
 }
 
-// oneArgument is for commands with one argument of this name, noArguments for those without any.
+// oneArgument is for commands with one argument, named name; noArguments is for those without.
 func oneArgument(name string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch len(args) {
@@ -300,7 +299,7 @@ func (p Program) help() *cobra.Command {
 	}
 }
 
-// with opens the database for the time of one call.
+// with opens the database for one call.
 func (p Program) with(c *cobra.Command, call func(Services) error) error {
 	services, closeAll, err := p.Open(c.Context(), c.Flags())
 	if err != nil {

@@ -38,14 +38,14 @@ type frozen struct{}
 
 func (frozen) Now() time.Time { return time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC) }
 
-// desk is the program on a database of its own, and what it printed last.
+// desk is the program on its own database, with the output of the last command.
 type desk struct {
 	cli.Program
 	database string
 	keys     seal.Ring
 	out, err bytes.Buffer
 	wrap     func(ports.Store) ports.Store // between the use cases and the database
-	open     int                           // databases that are open
+	open     int                           // open databases
 	opened   int
 
 	provider    *provider     // behind the driver fake
@@ -100,13 +100,13 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// parts are those of the desk's installation on a store.
+// parts returns the parts of the desk's installation on a store.
 func (d *desk) parts(s ports.Store) harness.Parts {
 	return harness.Parts{Store: s, Clock: frozen{}, Policy: operators.Policy{BreakGlass: "root"}, SignOn: app.SignOnSettings{Issuer: "https://id.example"},
 		Drivers: delivery.Drivers{d.provider, mailbox.New(s)}, SendTimeout: d.sendTimeout}
 }
 
-// use are the use cases of another process on the desk's database.
+// use returns the use cases of another process on the desk's database.
 func (d *desk) use(t *testing.T) harness.UseCases {
 	t.Helper()
 	return harness.Assemble(d.parts(d.store(t)))
@@ -127,7 +127,7 @@ func (d *desk) done(t *testing.T, args ...string) string {
 	return d.out.String()
 }
 
-// store opens the desk's database to look at.
+// store opens the desk's database for inspection.
 func (d *desk) store(t *testing.T) ports.Store {
 	t.Helper()
 	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite:" + d.database, AutoMigrate: true, Clock: frozen{}, Keys: d.keys})
@@ -309,7 +309,7 @@ func TestServe(t *testing.T) {
 func TestInterruptionIs1(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	d.In, _ = io.Pipe() // Nobody ever writes.
+	d.In, _ = io.Pipe() // Nothing is ever written to it.
 	for _, args := range [][]string{{"apply", "-f", "-"}, {"import", "users", "-"}} {
 		d.err.Reset()
 		ctx, stop := context.WithCancel(t.Context())

@@ -10,10 +10,11 @@ import (
 	"golang.org/x/term"
 )
 
-// sayEvery is how often progress is told where there is no terminal.
+// sayEvery is how often progress is printed without a terminal.
 const sayEvery = 5 * time.Second
 
-// progress tells how far a long command is: a bar on a terminal, elsewhere a line now and then.
+// progress shows the progress of a long command: a bar on a terminal, elsewhere a line now and
+// then.
 type progress struct {
 	out     io.Writer
 	total   int
@@ -29,13 +30,13 @@ func newProgress(out io.Writer, total int, terminal bool, now func() time.Time) 
 		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(out), progressbar.OptionSetItsString("rows"),
 			progressbar.OptionShowIts(), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true),
 			progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond))
-		p.bar.StartWithoutRender() // Its clock runs from here, not from the first rows that are done.
+		p.bar.StartWithoutRender() // Its clock starts now, not with the first rows done.
 		_ = p.bar.RenderBlank()
 	}
 	return p
 }
 
-// at tells that so many are done. Progress that cannot be shown is no reason to stop.
+// at shows how many are done. Output errors do not stop the command.
 func (p *progress) at(done int) {
 	if p.bar != nil {
 		_ = p.bar.Set(done)
@@ -51,7 +52,7 @@ func (p *progress) at(done int) {
 	_, _ = fmt.Fprintf(p.out, "%d of %d rows (%d%%), %.0f rows/s, %s left\n", done, p.total, 100*done/p.total, rate, left)
 }
 
-// end leaves the line of the bar.
+// end leaves the bar's line.
 func (p *progress) end() {
 	if p.bar != nil {
 		_ = p.bar.Exit()

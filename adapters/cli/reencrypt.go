@@ -28,7 +28,7 @@ func (p Program) reencrypt() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.with(c, func(s Services) error {
 				done, err := s.Sealing.Reencrypt(c.Context(), caller(), discard)
-				// Whatever ended it, what was done is told.
+				// Whatever ended the command, its result is printed.
 				err = errors.Join(err, p.printReencrypted(done, output.word))
 				if err == nil && len(done.Unreadable) > 0 {
 					return errReported
@@ -42,18 +42,18 @@ func (p Program) reencrypt() *cobra.Command {
 	return c
 }
 
-// reencryptedJSON is what was done as -o json prints it.
+// reencryptedJSON is the result as -o json prints it.
 type reencryptedJSON struct {
 	Encrypted  int         `json:"encrypted"`
 	Discarded  []staleJSON `json:"discarded"`
 	Unreadable []staleJSON `json:"unreadable"`
 }
 
-// staleJSON is what could not be opened.
+// staleJSON is an object that could not be decrypted.
 type staleJSON struct {
 	ID    int64  `json:"id"`
 	Path  string `json:"path"`
-	Key   string `json:"key"` // the id of the key; empty where there is none
+	Key   string `json:"key"` // the id of the key; empty if there is none
 	Error string `json:"error,omitempty"`
 }
 

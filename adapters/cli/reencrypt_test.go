@@ -95,8 +95,7 @@ func TestReencrypt(t *testing.T) {
 	})
 }
 
-// TestNoSecretIsPrintedOrStored goes through everything that apply says, when it succeeds and when
-// it fails.
+// TestNoSecretIsPrintedOrStored searches everything that apply prints, on success and on failure.
 func TestNoSecretIsPrintedOrStored(t *testing.T) {
 	t.Parallel()
 	d, path := newSecretShop(t)
@@ -117,7 +116,7 @@ func TestNoSecretIsPrintedOrStored(t *testing.T) {
 	for _, suffix := range []string{"", "-wal"} {
 		content, err := os.ReadFile(d.database + suffix)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // The log is gone when nobody has the database open.
+			continue // The log is removed when the database is closed.
 		}
 		require.NoError(t, err)
 		assert.NotContains(t, string(content), "hunter2")

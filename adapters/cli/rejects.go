@@ -10,21 +10,20 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// rejects is the file of rejected rows: two columns that say where and why, then the row
-// (imports.Header.Safe). It is complete or it is not there. A nil *rejects is nobody's wish for
-// one.
+// rejects is the file of rejected rows: two columns with the line and the reason, then the row
+// (imports.Header.Safe). It is complete or does not exist. A nil *rejects writes nothing.
 type rejects struct {
 	path string
 	file *os.File
-	temp bool // file is to be renamed to path
+	temp bool // file must be renamed to path
 	out  *bufio.Writer
-	// err is the first thing that went wrong; the import goes on without the file.
+	// err is the first error; the import continues without the file.
 	err    error
 	header imports.Header
 }
 
-// openRejects prepares the file before the import starts, so that a path at which nothing can be
-// written is known in time. An empty path is none.
+// openRejects prepares the file before the import starts, so that an unwritable path is reported in
+// time. An empty path means no file.
 func openRejects(path string, source *os.File) (*rejects, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // A nil *rejects is ready for use.
@@ -83,7 +82,7 @@ func (r *rejects) write(line string) {
 	}
 }
 
-// keep puts the file in its place.
+// keep moves the complete file to its path.
 func (r *rejects) keep() error {
 	if r == nil {
 		return nil
@@ -104,13 +103,13 @@ func (r *rejects) keep() error {
 	return nil
 }
 
-// discard removes what was not kept.
+// discard removes a file that was not kept.
 func (r *rejects) discard() {
 	if r == nil {
 		return
 	}
-	_ = r.file.Close() // Closed already when it was kept.
+	_ = r.file.Close() // keep has closed it already.
 	if r.temp {
-		_ = os.Remove(r.file.Name()) // There is no more that can be done about it.
+		_ = os.Remove(r.file.Name()) // Nothing more can be done.
 	}
 }

@@ -96,7 +96,7 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d h", d/time.Hour)
 }
 
-// releaseJSON is what a release found and did as -o json prints it.
+// releaseJSON is the result of a release as -o json prints it.
 type releaseJSON struct {
 	HeldSince *time.Time    `json:"held_since"` // null: it was not held
 	DryRun    bool          `json:"dry_run"`
@@ -105,7 +105,7 @@ type releaseJSON struct {
 	Cancelled waitingJSON   `json:"cancelled"`
 }
 
-// waitingJSON is how much waits.
+// waitingJSON counts what waits.
 type waitingJSON struct {
 	ForSeconds        int64 `json:"for_seconds,omitempty"` // at least
 	Occurrences       int   `json:"occurrences"`

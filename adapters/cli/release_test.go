@@ -19,7 +19,7 @@ import (
 	"github.com/tocsin/tocsin/test/harness"
 )
 
-// pending triggers an event for ada so long ago, and finds her.
+// pending triggers an event for ada some time ago, and optionally expands it to her.
 func (d *desk) pending(t *testing.T, ago time.Duration, find bool) events.OccurrenceID {
 	t.Helper()
 	s, web := d.store(t), app.Path{Organization: "acme", Project: "shop", Application: "web"}

@@ -81,8 +81,8 @@ func (p Program) healthcheck() *cobra.Command {
 	return c
 }
 
-// readyURL is where a server that listens on an address is asked from the same machine, and the
-// path of its unix socket, if it has one.
+// readyURL returns the URL for checking a server on the same machine, and the path of its unix
+// socket, if it has one.
 func readyURL(listen string, encrypted bool) (ready, socket string, err error) {
 	if path, found := strings.CutPrefix(listen, "unix:"); found {
 		return "http://localhost/readyz", path, nil
@@ -113,8 +113,8 @@ func checkReady(ctx context.Context, ready, socket string) error {
 	if err != nil {
 		return err
 	}
-	// Unlike the default one it asks no proxy. The certificate is for another name than that of
-	// this machine, and nothing secret is said.
+	// Unlike the default transport it uses no proxy. The certificate is for another name than this
+	// machine's, and nothing secret is sent.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // As said above.
 	if socket != "" {
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -129,7 +129,7 @@ func checkReady(ctx context.Context, ready, socket string) error {
 	if err != nil {
 		return fmt.Errorf("not ready: %w", err)
 	}
-	defer func() { _ = answer.Body.Close() }() // The status says it all.
+	defer func() { _ = answer.Body.Close() }() // Only the status matters.
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("not ready: %s answers %s", ready, answer.Status)
 	}

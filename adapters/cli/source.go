@@ -7,17 +7,17 @@ import (
 	"os"
 )
 
-// importSource is a file that can be read from its beginning more than once. It stays the same file
-// when something else is put under its name meanwhile.
+// importSource is a file that can be read from the start more than once. It stays the same file
+// when another one replaces it under its name.
 type importSource struct {
 	file *os.File
 	size int64
-	temp bool // it has to be removed
+	temp bool // it must be removed
 }
 
-// openImport opens a file to import. What can be read only once, such as standard input, is copied
-// to a temporary file, which nobody else can read and which is gone when the program ends, however
-// it ends where the system allows that.
+// openImport opens a file to import. Input that can be read only once, such as standard input, is
+// copied to a temporary file, which only its owner can read and which is removed when the program
+// ends, also after a crash where the system allows that.
 func (p Program) openImport(ctx context.Context, path string) (importSource, error) {
 	if path == stdin {
 		return spool(ctx, p.In)
@@ -34,7 +34,7 @@ func (p Program) openImport(ctx context.Context, path string) (importSource, err
 	case info.Mode().IsRegular():
 		return importSource{file: file, size: info.Size()}, nil
 	}
-	defer func() { _ = file.Close() }() // Only read from.
+	defer func() { _ = file.Close() }() // It was only read.
 	if err != nil {
 		return importSource{}, err
 	}
@@ -46,7 +46,7 @@ func spool(ctx context.Context, in io.Reader) (importSource, error) {
 	if err != nil {
 		return importSource{}, err
 	}
-	s := importSource{file: file, temp: os.Remove(file.Name()) != nil} // Where a name can go first, the rest goes with the program.
+	s := importSource{file: file, temp: os.Remove(file.Name()) != nil} // An open file that is unlinked now disappears with the process.
 	err = interruptible(ctx, func() error {
 		_, err := io.Copy(file, in)
 		return err
@@ -61,8 +61,8 @@ func spool(ctx context.Context, in io.Reader) (importSource, error) {
 	return s, nil
 }
 
-// interruptible runs what may wait for ever for whoever writes our input, and returns early,
-// leaving it behind, when ctx ends.
+// interruptible runs a function that may block on input for ever. It returns early when ctx ends,
+// and abandons the function.
 func interruptible(ctx context.Context, run func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- run() }()
@@ -74,12 +74,12 @@ func interruptible(ctx context.Context, run func() error) error {
 	}
 }
 
-// open returns the file from its beginning.
+// open returns a reader from the start of the file.
 func (s importSource) open() io.Reader { return io.NewSectionReader(s.file, 0, s.size) }
 
 func (s importSource) close() {
-	_ = s.file.Close() // Nothing that is written to it is needed any more.
+	_ = s.file.Close() // Its content is no longer needed.
 	if s.temp {
-		_ = os.Remove(s.file.Name()) // There is no more that can be done about it.
+		_ = os.Remove(s.file.Name()) // Nothing more can be done.
 	}
 }

@@ -86,7 +86,7 @@ func traceOf(t app.DeliveryTrace) deliveryTrace {
 	}
 }
 
-// printTrace prints what is known, in the order in which it happened.
+// printTrace prints a trace, in the order of events.
 func (p Program) printTrace(t deliveryTrace) error {
 	out := newTable(p.Out, "DELIVERY", strconv.FormatInt(t.Delivery, 10))
 	for _, line := range [][2]string{

@@ -11,10 +11,10 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// maxShown is how many rejected rows are shown when no file takes them.
+// maxShown is how many rejected rows are shown without a file for them.
 const maxShown = 10
 
-// importWatch follows an import: it shows progress and takes the rejected rows.
+// importWatch follows an import: it shows progress and collects the rejected rows.
 type importWatch struct {
 	out      io.Writer
 	rejects  *rejects
@@ -33,7 +33,7 @@ func newImportWatch(out io.Writer, r *rejects) *importWatch {
 	return &importWatch{out: out, rejects: r}
 }
 
-// Begin tells what is imported where, and which columns mean nothing.
+// Begin prints what is imported into which organization, and the ignored columns.
 func (w *importWatch) Begin(h imports.Header, rows int, o orgs.Organization) {
 	w.begun, w.organization, w.rows = true, o.Slug, rows
 	w.rejects.begin(h)
@@ -44,7 +44,7 @@ func (w *importWatch) Begin(h imports.Header, rows int, o orgs.Organization) {
 	w.progress = newProgress(w.out, rows, isTerminal(w.out), time.Now)
 }
 
-// Rejected takes a rejected row.
+// Rejected records a rejected row.
 func (w *importWatch) Rejected(e *imports.RowError) {
 	w.rejects.add(e)
 	if w.rejected++; w.rejected <= maxShown {
@@ -52,10 +52,10 @@ func (w *importWatch) Rejected(e *imports.RowError) {
 	}
 }
 
-// Progress shows how far the import is.
+// Progress shows the progress of the import.
 func (w *importWatch) Progress(done imports.Report) { w.progress.at(done.Rows()) }
 
-// end leaves the progress behind and tells of the rejected rows.
+// end ends the progress and reports the rejected rows.
 func (w *importWatch) end() {
 	if !w.begun {
 		return
