@@ -14,18 +14,18 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 )
 
-// ACMESettings say which certificates an authority is asked for.
+// ACMESettings configure the certificates of an authority.
 type ACMESettings struct {
 	Hosts     []string
 	Email     string // where the authority may write to; may be empty
 	Directory string // the URL of the authority's directory
-	Folder    string // where certificates and keys are kept
+	Folder    string // where certificates and keys are stored
 	Client    *http.Client
 }
 
-// ACME returns an identity whose certificates an authority gives (RFC 8555) once it has reached the
-// server by the challenge tls-alpn-01 (RFC 8737). They are renewed a month before they are over.
-// Its first Look gets them.
+// ACME returns an identity with certificates from an authority (RFC 8555), which validates the
+// server with the challenge tls-alpn-01 (RFC 8737). They are renewed a month before they expire.
+// The first Look obtains them.
 func ACME(s ACMESettings) *Identity {
 	manager := &autocert.Manager{
 		Prompt:     autocert.AcceptTOS,
@@ -42,7 +42,7 @@ func ACME(s ACMESettings) *Identity {
 	}
 }
 
-// authority asks for the certificates of hosts before a client does.
+// authority obtains the certificates of hosts before a client needs them.
 type authority struct {
 	get   func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	hosts []string
@@ -51,8 +51,7 @@ type authority struct {
 	ends map[string]time.Time
 }
 
-// look asks for the certificate of each host, as a client of today does, who takes one with an
-// elliptic curve.
+// look obtains the certificate of each host, for a modern client, which accepts elliptic curves.
 func (a *authority) look(ctx context.Context) (changed bool, err error) {
 	for _, host := range a.hosts {
 		if ctx.Err() != nil {

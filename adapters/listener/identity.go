@@ -14,36 +14,35 @@ import (
 	"time"
 )
 
-// Identity is what the server proves to clients: a certificate and its key.
+// Identity is the server's certificate and key.
 type Identity struct {
 	config *tls.Config
 
-	// Look sees to it that the certificates are those of the moment, and reports whether one of
-	// them is new.
+	// look updates the certificates, and reports whether one of them is new.
 	look func(context.Context) (changed bool, err error)
-	// ends is when the first certificate is over; zero: there is none.
+	// ends returns when the first certificate expires; zero: there is none.
 	ends func() time.Time
 }
 
-// Look reads certificates again, or gets those that are missing, and reports whether one of them is
-// new. When that fails, those before stay.
+// Look reads certificates again, or obtains missing ones, and reports whether one of them is new.
+// On an error the old ones stay.
 func (i *Identity) Look(ctx context.Context) (changed bool, err error) { return i.look(ctx) }
 
-// Ends is when the certificate is over, of several the first; zero while there is none.
+// Ends returns when the first certificate expires; zero while there is none.
 func (i *Identity) Ends() time.Time { return i.ends() }
 
-// protocols are those that the server speaks above TLS, the preferred one first.
+// protocols are the protocols above TLS, the preferred one first.
 func protocols() []string { return []string{"h2", "http/1.1"} }
 
 func (i *Identity) encrypt(l net.Listener) net.Listener { return tls.NewListener(l, i.config) }
 
-// maxPEM is more than any chain of certificates needs, and stops a file without end.
+// maxPEM is more than any certificate chain needs, and bounds endless files.
 const maxPEM = 1 << 20
 
-// errFiles says that a certificate cannot be used.
+// errFiles means that a certificate cannot be used.
 var errFiles = errors.New("tls_cert_file and tls_key_file cannot be used")
 
-// Files returns the identity that two PEM files hold.
+// Files returns the identity in two PEM files.
 func Files(certificate, key string) (*Identity, error) {
 	f := &files{paths: [2]string{certificate, key}}
 	if _, err := f.read(); err != nil {
@@ -57,16 +56,16 @@ func Files(certificate, key string) (*Identity, error) {
 	}, nil
 }
 
-// files is the certificate of two files.
+// files is a certificate in two files.
 type files struct {
 	paths   [2]string
 	current atomic.Pointer[tls.Certificate]
 
 	mu    sync.Mutex
-	texts [2][]byte // of current
+	texts [2][]byte // those of current
 }
 
-// read takes over what the files hold, when that has changed and fits together.
+// read loads the files again if they have changed and match.
 func (f *files) read() (changed bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

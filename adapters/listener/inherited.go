@@ -15,11 +15,10 @@ const (
 	maxInherited   = 16
 )
 
-// errInherited says that what systemd hands over is of no use.
+// errInherited means that the sockets from systemd cannot be used.
 var errInherited = errors.New("the sockets of systemd (LISTEN_FDS) cannot be used")
 
-// inherited are the sockets that systemd hands over to the process of this number; none when it
-// does not.
+// inherited returns the sockets that systemd passes to the process with this id, if any.
 func inherited(environ []string, process int) ([]net.Listener, error) {
 	told := map[string]string{}
 	for _, entry := range environ {

@@ -1,5 +1,5 @@
-// Package listener knows how clients connect to the server: by a port, a unix socket or a socket of
-// systemd, in the clear or by TLS. It refuses to know what they ask for.
+// Package listener opens the sockets that clients connect to: a port, a unix socket or a socket of
+// systemd, with or without TLS. It does not know what they request.
 package listener
 
 import (
@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// unixPrefix begins the address of a unix socket.
+// unixPrefix is the prefix of a unix socket's address.
 const unixPrefix = "unix:"
 
-// socketMode lets the owner of a unix socket and its group connect, a proxy as a rule.
+// socketMode lets a unix socket's owner and group connect, usually a proxy.
 const socketMode = 0o660
 
-// Options say where to listen.
+// Options configure the sockets.
 type Options struct {
 	Address  string    // host:port, or `unix:` and a path
-	Environ  []string  // `NAME=value`: where systemd tells which sockets it hands over; they take the place of Address
-	Identity *Identity // nil: connections are not encrypted. Those by unix sockets never are.
+	Environ  []string  // `NAME=value`: sockets passed by systemd here replace Address
+	Identity *Identity // nil: no TLS. Unix sockets never use it.
 }
 
 // Listener is a socket that clients connect to.
@@ -34,7 +34,7 @@ type Listener struct {
 	HandedOver bool // by systemd
 }
 
-// Open opens what there is to listen on.
+// Open opens the sockets.
 func Open(ctx context.Context, o Options) ([]Listener, error) {
 	found, err := inherited(o.Environ, os.Getpid())
 	if err != nil {
@@ -87,8 +87,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// abandoned reports whether nobody listens on a unix socket: it was left behind by a process that
-// was killed.
+// abandoned reports whether no process listens on a unix socket: a killed process left it behind.
 func abandoned(ctx context.Context, path string) bool {
 	at, err := os.Lstat(path)
 	if err != nil || at.Mode().Type() != os.ModeSocket {
@@ -96,7 +95,7 @@ func abandoned(ctx context.Context, path string) bool {
 	}
 	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path)
 	if err == nil {
-		_ = c.Close() // It was only tried.
+		_ = c.Close() // Connecting was the check.
 	}
 	return errors.Is(err, syscall.ECONNREFUSED)
 }

@@ -65,7 +65,7 @@ func TestAFileIsNotTakenForAUnixSocket(t *testing.T) {
 	assert.Equal(t, "text", string(text))
 }
 
-// TestSocketsForAnotherProcessAreLeftAlone holds that a child of the process that systemd started
+// TestSocketsForAnotherProcessAreLeftAlone checks that a child of the process that systemd started
 // does not take its sockets.
 func TestSocketsForAnotherProcessAreLeftAlone(t *testing.T) {
 	t.Parallel()
@@ -117,7 +117,7 @@ func TestFiles(t *testing.T) {
 	assert.Equal(t, second.Leaf.SerialNumber, presented(t, i), "what is there stays in use")
 }
 
-// presented is the number of the certificate that a client is shown.
+// presented returns the serial number of the certificate that a client gets.
 func presented(t *testing.T, i *listener.Identity) *big.Int {
 	t.Helper()
 	c, err := shake(t, i, "notify.example")
@@ -125,8 +125,8 @@ func presented(t *testing.T, i *listener.Identity) *big.Int {
 	return c.PeerCertificates[0].SerialNumber
 }
 
-// shake makes a handshake with a server of this identity by a host's name. Which certificate it
-// gets is for the test to judge.
+// shake performs a handshake for a host's name with a server of this identity. The test judges the
+// certificate.
 func shake(t *testing.T, i *listener.Identity, host string) (tls.ConnectionState, error) {
 	t.Helper()
 	all, err := listener.Open(t.Context(), listener.Options{Address: "127.0.0.1:0", Identity: i})
@@ -138,7 +138,7 @@ func shake(t *testing.T, i *listener.Identity, host string) (tls.ConnectionState
 		if err != nil {
 			return
 		}
-		_, _ = c.Read(make([]byte, 1)) // It makes the handshake, and ends with the client.
+		_, _ = c.Read(make([]byte, 1)) // It performs the handshake, and ends with the client.
 		_ = c.Close()
 	}()
 	dialer := tls.Dialer{NetDialer: &net.Dialer{Timeout: time.Minute},

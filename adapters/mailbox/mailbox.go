@@ -1,6 +1,5 @@
-// Package mailbox keeps messages for looking at instead of sending them on, which is what
-// development and tests want of a channel. It knows the store's mailbox and how full that may get;
-// it does not know who looks at it.
+// Package mailbox keeps messages for inspection instead of sending them, for development and tests.
+// It knows the store's mailbox and its limit; it does not know who reads it.
 package mailbox
 
 import (
@@ -23,15 +22,15 @@ const (
 	MaxKeep     = 100_000
 )
 
-// How a mailbox is kept small: one message in step finds out what is too old and deletes at most
-// trimmed of it. What that costs is so shared by many messages, and a channel that is to keep much
-// less than it did gets there in bounded steps.
+// Limiting a mailbox: one message in step finds the surplus messages and deletes at most trimmed of
+// them. This spreads the cost over many messages, and a channel whose limit was lowered reaches it
+// in bounded steps.
 const (
 	longestStep = 500
 	trimmed     = 1_000
 )
 
-// Driver makes dispatchers that store.
+// Driver opens dispatchers that store messages.
 type Driver struct{ store ports.Store }
 
 var (
@@ -39,13 +38,13 @@ var (
 	_ deliveries.Dispatcher = (*dispatcher)(nil)
 )
 
-// New returns the driver of the mailbox in this store.
+// New returns the driver for the mailbox in this store.
 func New(store ports.Store) *Driver { return &Driver{store: store} }
 
 // Name is what channels call the driver.
 func (*Driver) Name() string { return Name }
 
-// Protocols are those that the driver carries: all.
+// Protocols returns the protocols of the driver: all.
 func (*Driver) Protocols() []channels.Protocol { return channels.Protocols() }
 
 // Settings describes the driver's settings.
@@ -55,7 +54,7 @@ func (*Driver) Settings() []channels.Setting {
 	}
 }
 
-// Check reports what is wrong with a channel.
+// Check returns what is wrong with a channel.
 func (d *Driver) Check(c channels.Channel) error {
 	_, err := d.read(c)
 	return err
@@ -89,10 +88,10 @@ type dispatcher struct {
 	messages atomic.Uint64
 }
 
-// Dispatch keeps a message. It returns nil when it is on disk; of a message that comes again the
-// first one stays.
+// Dispatch keeps a message. It returns nil when it is on disk; a repeated message does not replace
+// the first.
 func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
-	trim := d.messages.Add(1)%d.step == 1%d.step // Beginning with the first, because a process may send just one.
+	trim := d.messages.Add(1)%d.step == 1%d.step // From the first on, because a process may send only one.
 	err := d.store.Update(ctx, func(tx ports.Tx) error {
 		_, err := tx.Mailbox().Keep(ctx, d.channel.Organization, d.channel.ID, m)
 		if err == nil && trim {
@@ -107,9 +106,9 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 		return deliveries.Postponed("given up: %w", context.Cause(ctx))
 	}
 	failed := deliveries.Unreachable("the message could not be kept")
-	failed.Detail = err // What a database says is not for everybody.
+	failed.Detail = err // A database's error is not for everybody.
 	return failed
 }
 
-// Close has nothing to give up: the store is somebody else's.
+// Close does nothing: the store belongs to the caller.
 func (*dispatcher) Close() error { return nil }

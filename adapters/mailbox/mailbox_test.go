@@ -24,7 +24,7 @@ type wall struct{}
 
 func (wall) Now() time.Time { return time.Now() }
 
-// post is a channel with the driver on a store of its own.
+// post is a channel with the driver on its own store.
 type post struct {
 	store   *gormstore.Store
 	channel channels.Channel
@@ -58,7 +58,7 @@ func (p *post) open(tb testing.TB) deliveries.Dispatcher {
 	return d
 }
 
-// subjects are those of the messages that were kept, the newest first.
+// subjects returns the subjects of the kept messages, the newest first.
 func (p *post) subjects(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -189,8 +189,7 @@ func TestDispatch(t *testing.T) {
 	})
 }
 
-// BenchmarkDispatch keeps messages on a disk, 16 at once, as a channel with the default settings
-// does.
+// BenchmarkDispatch keeps messages on disk, 16 at once, in a channel with the default settings.
 func BenchmarkDispatch(b *testing.B) {
 	d := newPost(b, "sqlite:"+b.TempDir()+"/tocsin.db", nil).open(b)
 	numbers := make(chan int)

@@ -25,8 +25,8 @@ var (
 	runbook    = regexp.MustCompile(`(?m)^ +runbook: (\S+)$`)
 )
 
-// TestWhatIsDeployedAsksForMetricsThatExist holds the alerts, the dashboard and the runbooks
-// against what an instance shows.
+// TestWhatIsDeployedAsksForMetricsThatExist checks the metrics in the alerts, the dashboard and the
+// runbooks against those of an instance.
 func TestWhatIsDeployedAsksForMetricsThatExist(t *testing.T) {
 	t.Parallel()
 	shown := shownMetrics(t)
@@ -38,7 +38,7 @@ func TestWhatIsDeployedAsksForMetricsThatExist(t *testing.T) {
 			for _, labels := range labelUse.FindAllStringSubmatch(text, -1) {
 				for label := range strings.SplitSeq(labels[1]+labels[2]+labels[3], ",") {
 					switch label = strings.TrimSpace(label); label {
-					case "instance", "mountpoint", "le": // Prometheus's, node_exporter's, a histogram's.
+					case "instance", "mountpoint", "le": // of Prometheus, of node_exporter, of histograms
 					default:
 						assert.Regexp(t, `[{,]`+label+`="`, shown, name)
 					}
@@ -79,7 +79,7 @@ func anyContains(texts map[string]string, part string) bool {
 	return false
 }
 
-// shownMetrics is what an instance shows on which everything has happened once.
+// shownMetrics returns the metrics of an instance after every kind of event.
 func shownMetrics(t *testing.T) string {
 	t.Helper()
 	m := metrics.New("1.2.3", "go")
@@ -92,7 +92,7 @@ func shownMetrics(t *testing.T) string {
 	return "\n" + w.Body.String()
 }
 
-// files are the texts of a file, or of all files of a folder, by their path below the repository.
+// files returns the text of a file, or of all files in a folder, by path below the repository.
 func files(t *testing.T, path string) map[string]string {
 	t.Helper()
 	root := filepath.Join("..", "..")

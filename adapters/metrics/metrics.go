@@ -1,6 +1,6 @@
-// Package metrics counts what an instance does and shows that to Prometheus. It knows names, labels
-// and buckets, and nothing of how work is done. Every label has few values: routes, statuses,
-// protocols, states, names of loops, and the ids of at most MaxChannels channels.
+// Package metrics counts the work of an instance and exposes it to Prometheus. It knows names,
+// labels and buckets, and nothing of how the work is done. Every label has few values: routes,
+// statuses, protocols, states, names of loops, and the ids of at most MaxChannels channels.
 package metrics
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// prefix begins every name of ours.
+// prefix begins the name of each metric.
 const prefix = "tocsin_"
 
 // Metrics are what an instance counts. It is safe for concurrent use.
@@ -37,15 +37,15 @@ type Metrics struct {
 
 var _ delivery.Meter = (*Metrics)(nil)
 
-// Buckets, in seconds. An answer takes milliseconds as a rule, a provider a second, and a message
-// leaves within a tenth of one.
+// Buckets, in seconds. A response usually takes milliseconds, a provider a second, and a message
+// leaves within a tenth of a second.
 var (
 	requestBuckets = []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30}
 	attemptBuckets = []float64{0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}
 	handOffBuckets = []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 60, 300, 900, 3600, 21600}
 )
 
-// New returns the metrics of a program of this version.
+// New returns the metrics of a program with this version.
 func New(version, runtime string) *Metrics {
 	counter := func(name, help string) prometheus.CounterOpts {
 		return prometheus.CounterOpts{Name: prefix + name, Help: help}
@@ -76,12 +76,12 @@ func New(version, runtime string) *Metrics {
 	return m
 }
 
-// Handler shows the metrics.
+// Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, EnableOpenMetrics: true})
 }
 
-// Answered counts a request. Its route is one of a table, and its method one of HTTP's.
+// Answered counts a response. Its route is in the route table, and its method is one of HTTP's.
 func (m *Metrics) Answered(method, route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 	m.latency.WithLabelValues(method, route).Observe(took.Seconds())
@@ -108,7 +108,7 @@ func (m *Metrics) Recorded(all []deliveries.Outcome, lost int) {
 	m.lost.Add(float64(lost))
 }
 
-// Expanded counts what an expansion wrote.
+// Expanded counts the deliveries of an expansion.
 func (m *Metrics) Expanded(e deliveries.Expansion) {
 	m.created.Add(float64(e.Deliveries))
 	if e.Done {

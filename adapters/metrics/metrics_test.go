@@ -27,7 +27,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// sources are those of an instance with this much of everything.
+// sources returns the sources of an instance with so many backlogs and resting channels.
 func sources(backlogs, resting int) metrics.Sources {
 	s := metrics.Sources{
 		Clock: clocks.At(noon),
@@ -69,7 +69,7 @@ func sources(backlogs, resting int) metrics.Sources {
 	return s
 }
 
-// shown is what Prometheus reads after something of everything has happened.
+// shown returns what Prometheus reads after every kind of event.
 func shown(t *testing.T, s metrics.Sources) string {
 	t.Helper()
 	m := metrics.New("1.2.3", "go1.26")
@@ -142,7 +142,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	assert.Contains(t, text, "process_resident_memory_bytes")
 }
 
-// TestMetricsAreFew holds that the number of values is bounded, whatever there is.
+// TestMetricsAreFew checks that the number of values is bounded, however much there is.
 func TestMetricsAreFew(t *testing.T) {
 	t.Parallel()
 	text := shown(t, sources(250, 250))
@@ -160,8 +160,8 @@ func TestMetricsNameOrganizationsWhenTold(t *testing.T) {
 	assert.Contains(t, shown(t, s), `tocsin_channel_deliveries_due{channel="1",organization="acme",priority="bulk"} 1`+"\n")
 }
 
-// TestMetricsWithoutADatabase are all but those that it tells, and those who ask often cause no
-// more work.
+// TestMetricsWithoutADatabase checks that only the database's metrics are missing without it, and
+// that frequent scrapes cause no more work.
 func TestMetricsWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	s := sources(1, 0)

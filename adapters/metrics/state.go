@@ -20,18 +20,18 @@ import (
 )
 
 const (
-	// MaxChannels is how many channels have values of their own: those for which most waits. The
-	// others are one, `other`.
+	// MaxChannels is how many channels have their own values: those with the largest backlogs. The
+	// others share one, `other`.
 	MaxChannels = 100
-	// queueCounted is how far the deliveries of a channel that wait are counted.
+	// queueCounted is how far the waiting deliveries of a channel are counted.
 	queueCounted = 100_000
-	// lifetime is how long what the database said is told again, however many ask.
+	// lifetime is how long values from the database are cached, however often they are scraped.
 	lifetime = 10 * time.Second
-	// patience is how long the database may take to say it.
+	// patience is how long the database may take to return them.
 	patience = 5 * time.Second
 )
 
-// Pool is how the connections to a database are used.
+// Pool describes the connections to a database.
 type Pool struct {
 	Name   string
 	Open   int
@@ -41,14 +41,14 @@ type Pool struct {
 	Waited time.Duration
 }
 
-// Batches are how calls were gathered into units of work.
+// Batches count how calls were gathered into units of work.
 type Batches struct {
 	Of    string // what they do
 	Units int64
 	Calls int64
 }
 
-// Sources are what is asked each time when metrics are read.
+// Sources are called each time the metrics are read.
 type Sources struct {
 	Clock    ports.Clock
 	Loops    func() []watchdog.State
@@ -62,17 +62,17 @@ type Sources struct {
 	Queue    func(ctx context.Context, most int) (statistics.Queue, error)
 	Size     func(ctx context.Context) (int64, error) // of the database, in bytes
 	Standing func(ctx context.Context) (installation.State, error)
-	// Certificate is when the certificate of the server's own connections is over; zero: there is
-	// none.
+	// Certificate returns when the certificate of the server's own connections expires; zero: there
+	// is none.
 	Certificate func() time.Time
-	// Organizations adds the slug of its organization to a channel's id.
+	// Organizations says whether the slug of its organization is added to a channel's id.
 	Organizations bool
 }
 
-// Watch shows what sources say, too.
+// Watch adds the metrics of sources.
 func (m *Metrics) Watch(s Sources) error { return m.registry.Register(newState(s)) }
 
-// state is what an instance finds when it is asked.
+// state collects the metrics that are read on demand.
 type state struct {
 	Sources
 
@@ -89,7 +89,7 @@ type state struct {
 	known known
 }
 
-// known is what the database said.
+// known are the values from the database.
 type known struct {
 	queue statistics.Queue
 	size  int64
@@ -136,7 +136,7 @@ func newState(s Sources) *state {
 	}
 }
 
-// Describe tells what there is.
+// Describe sends the descriptions of all metrics.
 func (s *state) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{s.turned, s.still, s.anew, s.open, s.inUse, s.most, s.waits, s.waited, s.units, s.calls, s.running, s.rows, s.unstored,
 		s.resting, s.skew, s.exported, s.dropped, s.up, s.size, s.unexpanded, s.waiting, s.oldest, s.held, s.readOnly, s.certificate} {
@@ -144,7 +144,7 @@ func (s *state) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect asks.
+// Collect sends the current values.
 func (s *state) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
@@ -191,7 +191,7 @@ func (s *state) Collect(to chan<- prometheus.Metric) {
 	s.collectStored(gauge)
 }
 
-// collectStored tells what the database says.
+// collectStored sends the values from the database.
 func (s *state) collectStored(gauge func(d *prometheus.Desc, v float64, labels ...string)) {
 	k := s.ask()
 	if k.err != nil {
@@ -218,7 +218,7 @@ func (s *state) collectStored(gauge func(d *prometheus.Desc, v float64, labels .
 	s.collectClasses(gauge, together(all[shown:]), "other", "")
 }
 
-// collectClasses tells what is due of each priority.
+// collectClasses sends the backlog of each priority.
 func (s *state) collectClasses(gauge func(d *prometheus.Desc, v float64, labels ...string), classes []statistics.Class, channel, organization string) {
 	for _, c := range classes {
 		gauge(s.waiting, float64(c.Waiting), channel, organization, c.Priority.String())
@@ -226,7 +226,7 @@ func (s *state) collectClasses(gauge func(d *prometheus.Desc, v float64, labels 
 	}
 }
 
-// together adds up what is due of each priority in several channels.
+// together adds up the backlogs of several channels by priority.
 func together(all []statistics.Backlog) (sums []statistics.Class) {
 	for _, p := range events.Priorities() {
 		if sum := statistics.Due(all, p); !sum.Oldest.IsZero() {
@@ -236,7 +236,7 @@ func together(all []statistics.Backlog) (sums []statistics.Class) {
 	return sums
 }
 
-// ask returns what the database says, or what it said a moment ago.
+// ask returns the values from the database, cached for a moment.
 func (s *state) ask() known {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,15 +255,15 @@ func (s *state) ask() known {
 	return s.known
 }
 
-// loop is how all loops of one name are doing.
+// loop is the state of all loops with one name.
 type loop struct {
 	watchdog.State
 
 	still int
 }
 
-// byName joins loops that differ in a number only, such as the senders of channels: theirs is the
-// turn that is longest ago.
+// byName joins loops that differ only in a number, such as the senders of channels; it keeps the
+// oldest turn.
 func byName(states []watchdog.State) []loop {
 	var all []loop
 	for _, l := range states {
@@ -284,7 +284,7 @@ func byName(states []watchdog.State) []loop {
 	return all
 }
 
-// flag is 1 for yes.
+// flag returns 1 for true.
 func flag(yes bool) float64 {
 	if yes {
 		return 1

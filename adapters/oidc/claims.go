@@ -9,18 +9,18 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// How much of what a provider says is taken.
+// Limits on claims.
 const (
 	maxGroups  = 1000
 	maxSession = 255
 )
 
-// claims are what a token says.
+// claims are the claims of a token.
 type claims map[string]any
 
 func (c claims) has(name string) bool { _, there := c[name]; return there }
 
-// text is a claim that is a text; empty when it is none.
+// text returns a claim that is a string; empty when it is not.
 func (c claims) text(name string) string {
 	s, is := c[name].(string)
 	if !is {
@@ -29,14 +29,14 @@ func (c claims) text(name string) string {
 	return strings.TrimSpace(s)
 }
 
-// verified reports whether the provider has made sure that the e-mail is theirs. Some providers say
-// so with a text.
+// verified reports whether the provider has verified the e-mail address. Some providers send a
+// string.
 func (c claims) verified() bool { return c["email_verified"] == true || c["email_verified"] == "true" }
 
-// identity is who the claims say that somebody is.
+// identity returns the identity in the claims.
 func (p *Provider) identity(subject string, c claims) (signon.Identity, error) {
 	i := signon.Identity{Subject: signon.Subject{Issuer: p.settings.Issuer, ID: subject}, Username: c.text(p.settings.UsernameClaim), Session: c.text("sid")}
-	if p.settings.UsernameClaim == "email" && !c.verified() { // Where it is not verified anybody can claim to be anybody.
+	if p.settings.UsernameClaim == "email" && !c.verified() { // With an unverified address anybody could claim to be anybody.
 		i.Username = ""
 	}
 	if len(i.Session) > maxSession {
@@ -57,8 +57,8 @@ func (p *Provider) identity(subject string, c claims) (signon.Identity, error) {
 	return i, err
 }
 
-// groups are the groups that a claim names: a list of texts, or one text. Who is in none has no
-// such claim.
+// groups returns the groups in a claim: a list of strings, or one string. A user without groups has
+// no such claim.
 func (c claims) groups(name string) ([]string, error) {
 	if name == "" {
 		return nil, nil

@@ -14,11 +14,10 @@ import (
 	"github.com/tocsin/tocsin/domain/signon"
 )
 
-// maxAnswer is how much of an answer of the provider is read, in bytes.
+// maxAnswer is how many bytes of a response of the provider are read.
 const maxAnswer = 1 << 20
 
-// newClient returns a client that waits for nothing for ever, reads no answer without end, and goes
-// nowhere that it was not sent.
+// newClient returns a client with timeouts, a limit on responses, and no redirects.
 func newClient() *http.Client {
 	return &http.Client{
 		Timeout: callTimeout,
@@ -36,10 +35,10 @@ func newClient() *http.Client {
 	}
 }
 
-// limited bounds the answers of another transport.
+// limited bounds the responses of another transport.
 type limited struct{ http.RoundTripper }
 
-// RoundTrip is that of the other transport.
+// RoundTrip is that of the other transport, with a bounded body.
 func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := l.RoundTripper.RoundTrip(r)
 	if err != nil {
@@ -49,7 +48,7 @@ func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// bounded is a body that fails where it gets too long.
+// bounded is a body that fails when it is too long.
 type bounded struct {
 	io.ReadCloser
 
@@ -58,7 +57,7 @@ type bounded struct {
 
 var errTooLong = errors.New("oidc: the answer of the provider is too long")
 
-// Read reads at most what is left.
+// Read reads at most the rest of the limit.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		return 0, errTooLong
@@ -68,7 +67,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// awayError says why the provider could not be asked. People see signon.ErrAway; the log tells the
+// awayError says why the provider could not be reached. Users see signon.ErrAway; the log has the
 // cause.
 type awayError struct{ cause error }
 
@@ -82,11 +81,11 @@ func rejected(why string) error {
 	return signon.ErrAnswer.With("%s: %s", signon.ErrAnswer.Error(), why)
 }
 
-// exchangeFault tells a provider that does not take a code from one that is away.
+// exchangeFault distinguishes a provider that refuses a code from one that is unavailable.
 func exchangeFault(err error) error {
 	if refused, is := errors.AsType[*oauth2.RetrieveError](err); is && refused.Response != nil && refused.Response.StatusCode < http.StatusInternalServerError {
 		code := refused.ErrorCode
-		if code == "" || len(code) > 40 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "" { // What else it may say is for nobody.
+		if code == "" || len(code) > 40 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "" { // Anything else is not repeated.
 			code = "no reason given"
 		}
 		return rejected("the provider does not take the code (" + code + ")")
@@ -94,7 +93,7 @@ func exchangeFault(err error) error {
 	return away(err)
 }
 
-// checkFault is why a token is not taken.
+// checkFault says why a token is refused.
 func checkFault(err error) error {
 	switch {
 	case errors.Is(err, signon.ErrAway), errors.Is(err, signon.ErrAnswer):

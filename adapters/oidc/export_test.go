@@ -2,7 +2,7 @@ package oidc
 
 import "net/http"
 
-// Through has all requests made by a function.
+// Through makes all requests with a function.
 func (p *Provider) Through(do func(*http.Request) (*http.Response, error)) {
 	p.client.Transport = limited{tripper(do)}
 }

@@ -15,10 +15,9 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Keys are asked for again when they are older than keysAge, so that one which the provider has
-// withdrawn stops counting, and when a token names an unknown one; not more often than once in
-// keysPause, because anybody can send us tokens. While the provider is away, keys count up to
-// keysLife.
+// Keys are fetched again when they are older than keysAge, so that a withdrawn key stops counting,
+// and when a token names an unknown one; at most once per keysPause, because anybody can send us
+// tokens. While the provider is unavailable, keys stay valid up to keysLife.
 const (
 	keysAge   = time.Hour
 	keysPause = 10 * time.Second
@@ -30,20 +29,20 @@ const (
 type keys struct {
 	client *http.Client
 	clock  ports.Clock
-	turn   chan struct{} // held by whoever asks
+	turn   chan struct{} // held while fetching
 
 	mu      sync.Mutex
 	address string
 	known   []jose.JSONWebKey
 	read    time.Time // when known was read
-	asked   time.Time // when the provider was last asked
+	asked   time.Time // when they were last fetched
 }
 
 func newKeys(client *http.Client, clock ports.Clock) *keys {
 	return &keys{client: client, clock: clock, turn: make(chan struct{}, 1)}
 }
 
-// at says where the keys are.
+// at sets the URL of the keys.
 func (k *keys) at(address string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -52,8 +51,8 @@ func (k *keys) at(address string) {
 	}
 }
 
-// VerifySignature returns what a token says if one of the keys has signed it. The caller has looked
-// at its algorithm.
+// VerifySignature returns the payload of a token if one of the keys signed it. The caller has
+// checked its algorithm.
 func (k *keys) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
@@ -71,7 +70,7 @@ func (k *keys) VerifySignature(ctx context.Context, token string) ([]byte, error
 	}
 	asked, err := k.refresh(ctx)
 	if err != nil {
-		if payload, right := verify(signed, id, asked); right { // The keys from before.
+		if payload, right := verify(signed, id, asked); right { // The keys known so far.
 			return payload, nil
 		}
 		return nil, err
@@ -82,7 +81,7 @@ func (k *keys) VerifySignature(ctx context.Context, token string) ([]byte, error
 	return nil, rejected("the signature is not the provider's")
 }
 
-// verify returns what was signed by one of these keys.
+// verify returns the signed payload if one of these keys signed it.
 func verify(signed *jose.JSONWebSignature, id string, by []jose.JSONWebKey) ([]byte, bool) {
 	for _, key := range by {
 		if (id != "" && key.KeyID != id) || (key.Use != "" && key.Use != "sig") || !key.IsPublic() {
@@ -95,15 +94,15 @@ func verify(signed *jose.JSONWebSignature, id string, by []jose.JSONWebKey) ([]b
 	return nil, false
 }
 
-// current returns the keys, and whether they are not too old.
+// current returns the keys, and whether they are recent enough.
 func (k *keys) current() ([]jose.JSONWebKey, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.known, k.clock.Now().Before(k.read.Add(keysAge))
 }
 
-// refresh asks the provider for its keys, unless that was done a moment ago. With an error come the
-// keys from before, if they still count.
+// refresh fetches the keys, unless that was done a moment ago. With an error it returns the old
+// keys, if they are still valid.
 func (k *keys) refresh(ctx context.Context) ([]jose.JSONWebKey, error) {
 	select {
 	case k.turn <- struct{}{}:
@@ -137,7 +136,7 @@ func (k *keys) refresh(ctx context.Context) ([]jose.JSONWebKey, error) {
 	return found, nil
 }
 
-// fetch reads the keys. Those of a kind that nobody here knows are left out.
+// fetch fetches the keys. Those of unknown types are left out.
 func (k *keys) fetch(ctx context.Context, address string) ([]jose.JSONWebKey, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {

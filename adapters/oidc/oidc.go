@@ -1,6 +1,6 @@
 // Package oidc speaks OpenID Connect with an identity provider: it sends browsers there with the
-// authorization code flow and PKCE, checks what comes back, and checks logout tokens. It knows the
-// protocol; it does not know what an identity may open.
+// authorization code flow and PKCE, checks the result, and checks logout tokens. It knows the
+// protocol; it does not know what an identity may do.
 package oidc
 
 import (
@@ -24,28 +24,28 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// How long things take and last.
+// Timeouts and lifetimes.
 const (
-	callTimeout  = 10 * time.Second // for everything that one request of a browser asks of the provider
-	discoveryAge = time.Hour        // how long what the provider says of itself is not asked for again
-	retryPause   = 5 * time.Second  // how long after a failure nobody asks again
+	callTimeout  = 10 * time.Second // for all calls to the provider during one request of a browser
+	discoveryAge = time.Hour        // how long the discovery document is cached
+	retryPause   = 5 * time.Second  // how long after a failure nothing is fetched
 )
 
-// algorithms are those that sign with a private key. A signature by a shared secret, and none, are
-// not among them.
+// algorithms are those that sign with a private key. Signatures with a shared secret, and none, are
+// not allowed.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA}
 
-// Settings say which provider, and what it calls things.
+// Settings configure the provider, and the names of its claims.
 type Settings struct {
 	Issuer        string
 	ClientID      string
-	ClientSecret  string // empty: a public client, which has PKCE alone
+	ClientSecret  string // empty: a public client, with PKCE only
 	Scopes        []string
 	UsernameClaim string
 	GroupsClaim   string // empty: none
 }
 
-// Provider is an identity provider. It is asked for nothing before somebody signs in, so that the
+// Provider is an identity provider. It is not contacted before the first sign-in, so that the
 // server starts without it. It is safe for concurrent use.
 type Provider struct {
 	settings Settings
@@ -53,19 +53,19 @@ type Provider struct {
 	client   *http.Client
 	keys     *keys
 
-	turn   chan struct{} // held by whoever asks the provider about itself
+	turn   chan struct{} // held during discovery
 	mu     sync.Mutex
 	known  *discovered
 	failed time.Time
 }
 
-// discovered is what the provider says of itself.
+// discovered is the provider's discovery document.
 type discovered struct {
 	*oidc.Provider
 
 	endSession string
-	inParams   bool // the client proves itself in the form, not in a header
-	namesSelf  bool // answers always name the issuer (RFC 9207)
+	inParams   bool // the client secret goes into the form, not a header
+	namesSelf  bool // responses always name the issuer (RFC 9207)
 	at         time.Time
 }
 
@@ -77,13 +77,13 @@ func New(s Settings, clock ports.Clock) *Provider {
 	return &Provider{settings: s, clock: clock, client: client, keys: newKeys(client, clock), turn: make(chan struct{}, 1)}
 }
 
-// held is what is kept until a browser is back.
+// held is what is kept until the browser returns.
 type held struct {
 	Nonce    string `json:"nonce"`
 	Verifier string `json:"verifier"`
 }
 
-// Begin returns the address to which to send a browser.
+// Begin returns the URL to send a browser to.
 func (p *Provider) Begin(ctx context.Context, w signon.Wish) (address string, kept []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -102,7 +102,7 @@ func (p *Provider) Begin(ctx context.Context, w signon.Wish) (address string, ke
 	return p.config(d, w.Return).AuthCodeURL(w.State, options...), kept, nil
 }
 
-// config is how this client talks to the provider.
+// config returns the client's OAuth 2.0 configuration.
 func (p *Provider) config(d *discovered, back string) *oauth2.Config {
 	endpoint := d.Endpoint()
 	endpoint.AuthStyle = oauth2.AuthStyleInHeader
@@ -137,7 +137,7 @@ func (p *Provider) Finish(ctx context.Context, w signon.Wish, kept []byte, code,
 	if !is {
 		return signon.Identity{}, rejected("there is no ID token")
 	}
-	if _, err := p.keys.VerifySignature(ctx, raw); err != nil { // The library keeps for itself why the keys could not be read.
+	if _, err := p.keys.VerifySignature(ctx, raw); err != nil { // The library hides why the keys could not be fetched.
 		return signon.Identity{}, checkFault(err)
 	}
 	token, err := p.verifier().Verify(ctx, raw)
@@ -181,7 +181,7 @@ func (p *Provider) checkToken(t *oidc.IDToken, all claims) error {
 	return nil
 }
 
-// userInfo adds what the ID token leaves out and the provider tells besides.
+// userInfo adds the claims of the userinfo endpoint that the ID token lacks.
 func (p *Provider) userInfo(ctx context.Context, d *discovered, tokens oauth2.TokenSource, subject string, all claims) error {
 	if d.UserInfoEndpoint() == "" {
 		return nil
@@ -226,8 +226,7 @@ func (p *Provider) Logout(ctx context.Context, raw string) (signon.Logout, error
 	return signon.Logout{Issuer: p.settings.Issuer, Subject: t.Subject, Session: t.SessionID, Token: t.TokenID, Expires: t.Expiry.Add(signon.Skew).UTC()}, nil
 }
 
-// Leave returns the address of the provider where its session ends (OpenID Connect RP-Initiated
-// Logout 1.0).
+// Leave returns the provider's URL for ending its session (OpenID Connect RP-Initiated Logout 1.0).
 func (p *Provider) Leave(ctx context.Context, back string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -246,7 +245,7 @@ func (p *Provider) Leave(ctx context.Context, back string) (string, error) {
 	return u.String(), nil
 }
 
-// verifier checks tokens of the provider. What expired within the skew still counts.
+// verifier checks tokens of the provider. Tokens that expired within the skew are still valid.
 func (p *Provider) verifier() *oidc.IDTokenVerifier {
 	names := make([]string, len(algorithms))
 	for i, a := range algorithms {
@@ -256,8 +255,8 @@ func (p *Provider) verifier() *oidc.IDTokenVerifier {
 		Now: func() time.Time { return p.clock.Now().Add(-signon.Skew) }})
 }
 
-// discover returns what the provider says of itself. One call at a time asks; what is known is used
-// while the provider is away.
+// discover returns the discovery document. Only one call at a time fetches it; the old one is used
+// while the provider is unavailable.
 func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	if d, err := p.remembered(); d != nil || err != nil {
 		return d, err
@@ -268,7 +267,7 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	case <-ctx.Done():
 		return nil, away(ctx.Err())
 	}
-	if d, err := p.remembered(); d != nil || err != nil { // Somebody else has asked meanwhile.
+	if d, err := p.remembered(); d != nil || err != nil { // Another call has fetched it meanwhile.
 		return d, err
 	}
 	d, err := p.ask(ctx)
@@ -285,8 +284,8 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	return d, nil
 }
 
-// remembered is what is known of the provider, as long as it need not be asked; nothing and no
-// error when it has to be.
+// remembered returns the cached discovery document, or the error of a recent failure; neither when
+// it must be fetched.
 func (p *Provider) remembered() (*discovered, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -300,10 +299,10 @@ func (p *Provider) remembered() (*discovered, error) {
 		}
 		return nil, away(errors.New("it was away a moment ago"))
 	}
-	return nil, nil //nolint:nilnil // Nothing is known, which is no fault.
+	return nil, nil //nolint:nilnil // An empty cache is not an error.
 }
 
-// ask asks the provider about itself.
+// ask fetches the discovery document.
 func (p *Provider) ask(ctx context.Context) (*discovered, error) {
 	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.settings.Issuer)
 	if err != nil {
@@ -334,7 +333,7 @@ func (p *Provider) ask(ctx context.Context) (*discovered, error) {
 		inParams: len(more.Methods) > 0 && !slices.Contains(more.Methods, "client_secret_basic")}, nil
 }
 
-// trusts refuses an address that is less protected than the issuer.
+// trusts refuses a URL that is less protected than the issuer.
 func (p *Provider) trusts(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -27,7 +27,7 @@ var noon = time.Date(2026, time.March, 4, 12, 0, 0, 0, time.UTC)
 
 const back = "https://tocsin.example/console/sign-in/sso/callback/"
 
-// pair is a client and the provider that it knows.
+// pair is a client and its provider.
 type pair struct {
 	*testing.T
 	clock    *clocks.Moving

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// IsPublic reports whether an address can belong to anybody: it is none of those that the
-// registries of RFC 6890 set apart, none behind which clouds keep their metadata, and no IPv6
-// address that takes a gateway to such an IPv4 address.
+// IsPublic reports whether an address is on the public internet: not in a block reserved by the
+// registries of RFC 6890, not one of the clouds' metadata addresses, and not an IPv6 address that a
+// gateway translates to such an IPv4 address.
 func IsPublic(addr netip.Addr) bool {
 	addr = addr.WithZone("").Unmap()
 	for _, t := range tunnels {
@@ -22,11 +22,11 @@ func IsPublic(addr netip.Addr) bool {
 	return !slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// globalUnicast is the IPv6 space that is handed out. What lies outside is loopback, private,
-// link-local, multicast or not in use.
+// globalUnicast is the allocated IPv6 space. Addresses outside it are loopback, private,
+// link-local, multicast or unused.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
-// tunnel is an IPv6 network whose addresses carry an IPv4 address, and the byte where it begins.
+// tunnel is an IPv6 network whose addresses embed an IPv4 address, and the byte where that begins.
 type tunnel struct {
 	prefix netip.Prefix
 	at     int
@@ -37,9 +37,9 @@ var tunnels = []tunnel{
 	{netip.MustParsePrefix("2002::/16"), 2},     // 6to4
 }
 
-// reserved are the networks that belong to nobody, or to the network that we are in.
+// reserved are the networks that are not public, or local to us.
 var reserved = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),        // this network; most systems take 0.0.0.0 for themselves
+	netip.MustParsePrefix("0.0.0.0/8"),        // this network; on most systems 0.0.0.0 is the host itself
 	netip.MustParsePrefix("10.0.0.0/8"),       // private
 	netip.MustParsePrefix("100.64.0.0/10"),    // carrier-grade NAT, and the metadata of Alibaba Cloud
 	netip.MustParsePrefix("127.0.0.0/8"),      // loopback
@@ -54,8 +54,8 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("198.51.100.0/24"),  // documentation
 	netip.MustParsePrefix("203.0.113.0/24"),   // documentation
 	netip.MustParsePrefix("224.0.0.0/4"),      // multicast
-	netip.MustParsePrefix("240.0.0.0/4"),      // for the future, and broadcast
-	netip.MustParsePrefix("2001::/23"),        // protocol assignments, Teredo among them
+	netip.MustParsePrefix("240.0.0.0/4"),      // reserved, and broadcast
+	netip.MustParsePrefix("2001::/23"),        // protocol assignments, including Teredo
 	netip.MustParsePrefix("2001:db8::/32"),    // documentation
 	netip.MustParsePrefix("3fff::/20"),        // documentation
 }

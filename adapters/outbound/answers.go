@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// LongestQuote is how many characters of what a service says a failure repeats.
+	// LongestQuote is how many characters of a service's answer a failure repeats.
 	LongestQuote = 200
-	// LongestPause is how long a service may want to be left alone.
+	// LongestPause is the longest pause that a service may ask for.
 	LongestPause = 24 * time.Hour
 )
 
-// Line makes one line of a text: what separates or controls becomes a space.
+// Line turns a text into one line: separators and control characters become spaces.
 func Line(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }
 
-// Quote makes a line of what a service says that can be shown to an operator: of what can be
-// printed, and at most LongestQuote characters.
+// Quote turns a service's answer into a line that can be shown to an operator: printable
+// characters, at most LongestQuote of them.
 func Quote(s string) string {
 	return Cut(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " "))
 }
@@ -34,7 +34,7 @@ func Cut(s string) string {
 	return s
 }
 
-// RetryAfter reads how long a service wants to be left alone: whole seconds or a date, at most
+// RetryAfter parses how long a service asks us to wait: whole seconds or a date, at most
 // LongestPause. It is 0 when the header does not say.
 func RetryAfter(header string, now time.Time) time.Duration {
 	var pause time.Duration

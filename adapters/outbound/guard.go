@@ -1,7 +1,6 @@
-// Package outbound is how drivers connect to what lies outside: every dialer of every driver asks
-// its guard, which decides what a channel may reach, and its words say what went wrong without
-// repeating what a private service said. It knows addresses and connections; it does not know what
-// is sent.
+// Package outbound makes the connections of all drivers to other hosts: its guard decides what a
+// channel may reach, and its words describe errors without repeating what a private service sent.
+// It knows addresses and connections; it does not know what is sent.
 package outbound
 
 import (
@@ -24,34 +23,34 @@ const (
 	Everywhere Reach = true
 )
 
-// Allowed is what connections of reach Public may go to although it is not public.
+// Allowed are the non-public destinations that connections of reach Public may use.
 type Allowed struct {
 	Networks []netip.Prefix
-	// Hosts are names in lower case. Whatever such a name resolves to may be connected to.
+	// Hosts are names in lower case. Every address that such a name resolves to is allowed.
 	Hosts []string
 }
 
-// Connect opens a connection like [net.Dialer.DialContext]. check is asked about each resolved
-// address before it is connected to.
+// Connect opens a connection like [net.Dialer.DialContext]. It calls check for each resolved
+// address before connecting to it.
 type Connect func(ctx context.Context, network, address string, check func(netip.Addr) error) (net.Conn, error)
 
-// Guard decides what may be connected to.
+// Guard decides which addresses may be connected to.
 type Guard struct {
 	allowed Allowed
 	connect Connect
 }
 
-// ForbiddenError says that an address may not be connected to.
+// ForbiddenError means that an address may not be connected to.
 type ForbiddenError struct{ Addr netip.Addr }
 
 func (e *ForbiddenError) Error() string {
 	return fmt.Sprintf("%s is not a public address, and outbound_allow does not name it", e.Addr)
 }
 
-// dialTimeout is how long a connection may take to be made.
+// dialTimeout is how long establishing a connection may take.
 const dialTimeout = 10 * time.Second
 
-// New returns a guard that connects by resolver; nil is the system's.
+// New returns a guard that resolves names with resolver; nil is the system's.
 func New(a Allowed, resolver *net.Resolver) *Guard {
 	return With(a, func(ctx context.Context, network, address string, check func(netip.Addr) error) (net.Conn, error) {
 		dialer := net.Dialer{Timeout: dialTimeout, Resolver: resolver, ControlContext: control(check)}
@@ -59,13 +58,13 @@ func New(a Allowed, resolver *net.Resolver) *Guard {
 	})
 }
 
-// With returns a guard that connects in its own way, for tests and networks of another kind.
+// With returns a guard with its own function for connecting, for tests and special networks.
 func With(a Allowed, connect Connect) *Guard {
 	return &Guard{allowed: Allowed{Networks: slices.Clone(a.Networks), Hosts: slices.Clone(a.Hosts)}, connect: connect}
 }
 
-// Dial connects to host:port. A *ForbiddenError is among the errors where the reach does not allow
-// an address that the host resolved to.
+// Dial connects to host:port. The error wraps a *ForbiddenError if the reach does not allow an
+// address of the host.
 func (g *Guard) Dial(ctx context.Context, reach Reach, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -87,13 +86,13 @@ func (g *Guard) Check(addr netip.Addr) error {
 	return &ForbiddenError{Addr: addr}
 }
 
-// allows reports whether a name may be connected to whatever it resolves to.
+// allows reports whether a name is allowed, whatever it resolves to.
 func (g *Guard) allows(host string) bool {
 	return slices.Contains(g.allowed.Hosts, strings.ToLower(strings.TrimSuffix(host, ".")))
 }
 
-// control looks at the address of a connection at the last moment, after names were resolved: what
-// a name resolved to a moment ago protects nobody.
+// control checks the address of a connection at the last moment, after name resolution: checking
+// the name earlier would protect from nothing, because it may resolve to another address later.
 func control(check func(netip.Addr) error) func(context.Context, string, string, syscall.RawConn) error {
 	return func(_ context.Context, _, address string, _ syscall.RawConn) error {
 		target, err := netip.ParseAddrPort(address)

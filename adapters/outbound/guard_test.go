@@ -82,7 +82,7 @@ func TestDial(t *testing.T) {
 		return err
 	}
 	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	// However the address is written, the dialer resolves it before the guard sees it.
+	// However the address is written, the dialer resolves it before it calls the guard.
 	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST", "::ffff:127.0.0.1"} {
 		t.Run(host, func(t *testing.T) {
 			t.Parallel()
@@ -101,8 +101,8 @@ func TestDial(t *testing.T) {
 	})
 }
 
-// TestRebinding plays a name that resolves to loopback by the time of the connection, whatever it
-// was before: the address that is connected to decides.
+// TestRebinding uses a name that resolves to loopback by the time of the connection, whatever it
+// was before: the address of the connection decides.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Options are what HTTP transports of drivers differ in.
+// Options are the differences between the HTTP transports of drivers.
 type Options struct {
-	Proxies     bool // of the environment are used where the reach is Everywhere
+	Proxies     bool // use the environment's proxies if the reach is Everywhere
 	IdlePerHost int  // connections
 	Idle        time.Duration
 }
 
 // Transport returns a transport whose connections have one reach. Connections of different reach
-// never share a transport: a request would be handed one that it could not have made itself. A
-// transport of reach Public uses no proxy, because the guard would see the proxy's address instead
-// of the target's.
+// never share a transport, because a request could get a connection that it may not open itself. A
+// transport of reach Public uses no proxy, because the guard would check the proxy's address
+// instead of the target's.
 func (g *Guard) Transport(reach Reach, o Options) *http.Transport {
 	t := &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -41,7 +41,7 @@ func (g *Guard) Transport(reach Reach, o Options) *http.Transport {
 	return t
 }
 
-// proxy is the proxy of the environment. What answers through one may be anywhere.
+// proxy returns the proxy of the environment. A server behind it may be anywhere.
 func proxy(r *http.Request) (*url.URL, error) {
 	u, err := http.ProxyFromEnvironment(r)
 	if p, watched := r.Context().Value(peerKey{}).(*Peer); watched && u != nil {
@@ -50,12 +50,12 @@ func proxy(r *http.Request) (*url.URL, error) {
 	return u, err
 }
 
-// NoRedirects is for [http.Client.CheckRedirect]. A redirect is an answer: what was sent, with its
-// secrets, goes where it was meant to go and nowhere else.
+// NoRedirects is for [http.Client.CheckRedirect]. It returns a redirect as the response: the
+// message, with its secrets, goes only to its own target.
 func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Peer is who answered a request: it knows whether all connections that were used went to public
-// addresses. It is safe for concurrent use.
+// Peer is the host that answered a request: it records whether all connections of the request went
+// to public addresses. It is safe for concurrent use.
 type Peer struct {
 	mu      sync.Mutex
 	reached bool
@@ -64,7 +64,7 @@ type Peer struct {
 
 type peerKey struct{}
 
-// Public reports whether a connection was made, and none to an address that is not public.
+// Public reports whether a connection was made, and only to public addresses.
 func (p *Peer) Public() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func PeerOf(c net.Conn) *Peer {
 	return p
 }
 
-// addrOf is the address that a connection leads to; the zero value where that is no IP address.
+// addrOf returns the remote address of a connection; the zero value if it is not an IP address.
 func addrOf(c net.Conn) netip.Addr {
 	if a, isTCP := c.RemoteAddr().(*net.TCPAddr); isTCP {
 		return a.AddrPort().Addr()
@@ -100,7 +100,7 @@ func addrOf(c net.Conn) netip.Addr {
 	return netip.Addr{}
 }
 
-// Watch returns a context whose requests tell the peer who answers them.
+// Watch returns a context whose requests record their connections in the peer.
 func Watch(ctx context.Context) (context.Context, *Peer) {
 	p := &Peer{}
 	ctx = context.WithValue(ctx, peerKey{}, p)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// nameServer answers every question about an IPv4 address with this one. It returns a resolver that
-// asks it, and how often it was asked.
+// nameServer answers every query for an IPv4 address with addr. It returns a resolver that uses it,
+// and the number of queries.
 func nameServer(t *testing.T, addr netip.Addr) (*net.Resolver, *atomic.Int64) {
 	t.Helper()
 	server, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -36,7 +36,7 @@ func nameServer(t *testing.T, addr netip.Addr) (*net.Resolver, *atomic.Int64) {
 			for _, q := range m.Questions {
 				if q.Type == dnsmessage.TypeA {
 					m.Answers = append(m.Answers, dnsmessage.Resource{
-						Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class}, // lives for 0 s
+						Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class}, // TTL 0
 						Body:   &dnsmessage.AResource{A: addr.As4()}})
 				}
 			}

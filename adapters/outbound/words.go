@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// The words for what goes wrong with a connection. They are fixed: nothing that a service said, no
-// address that a name resolved to and no name in a certificate is among them.
+// The words for errors of a connection. They are fixed: they never contain what a service sent, the
+// address of a name, or a name from a certificate.
 const (
 	Unresolved   = "the host name cannot be resolved"
 	NotAllowed   = "connecting is not allowed: the address is not public, and outbound_allow does not name it"
@@ -29,8 +29,8 @@ const (
 	NoConnection = "no connection could be made"
 )
 
-// Words says in fixed words what an error of a connection is about. reached says whether the
-// connection was made.
+// Words describes an error of a connection in fixed words. reached says whether the connection was
+// established.
 func Words(err error, reached bool) string {
 	if _, found := errors.AsType[*ForbiddenError](err); found {
 		return NotAllowed
@@ -62,7 +62,7 @@ func Words(err error, reached bool) string {
 	return NoConnection
 }
 
-// aboutTLS says what went wrong with the encryption; empty: nothing.
+// aboutTLS says what went wrong with TLS; empty: nothing.
 func aboutTLS(err error) string {
 	if _, found := errors.AsType[x509.UnknownAuthorityError](err); found {
 		return Distrusted
@@ -88,9 +88,8 @@ func aboutTLS(err error) string {
 	return ""
 }
 
-// Tell returns the failure as everybody may see it: unchanged where the service has a public
-// address, which says to everybody what it said to us, else in fixed words, with what there is
-// besides as its detail.
+// Tell returns the failure as it may be shown: unchanged if the service has a public address, and
+// so says the same to everybody, else in fixed words, with the rest as its detail.
 func (p *Peer) Tell(f *deliveries.Failure, words string) *deliveries.Failure {
 	if p.Public() {
 		return f

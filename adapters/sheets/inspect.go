@@ -11,11 +11,11 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// What a workbook may unpack to, so that a small file does not fill the memory. What is parsed
-// takes many times its text.
+// Limits of an unpacked workbook, so that a small file does not fill the memory. Parsing takes many
+// times the size of the text.
 const (
 	sheetLimit  = 64 << 20 // bytes of a sheet
-	textsLimit  = 16 << 20 // bytes of the texts that cells share
+	textsLimit  = 16 << 20 // bytes of the shared strings
 	textsMost   = 100_000  // of them
 	textLongest = imports.MaxRow
 	otherLimit  = 1 << 20 // bytes of any other part that is parsed
@@ -25,8 +25,8 @@ const (
 // errTooMuch refuses a workbook that would take too much memory.
 var errTooMuch = imports.ErrTooLarge.With("the workbook is too large to be read as one: save it as CSV")
 
-// inspect goes through the parts of a workbook without keeping any of it, and refuses what would
-// take too much memory.
+// inspect reads all parts of a workbook without keeping them, and refuses one that would take too
+// much memory.
 func inspect(packed []byte) error {
 	files, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 	if err != nil {
@@ -49,13 +49,13 @@ func inspect(packed []byte) error {
 	return nil
 }
 
-// inspectPart shows each token of a part, which may have so many bytes.
+// inspectPart passes each token of a part to token; the part may have limit bytes.
 func inspectPart(part *zip.File, limit int64, token func(xml.Token) error) error {
 	file, err := part.Open()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // Only read from.
+	defer func() { _ = file.Close() }() // It was only read.
 	left := &io.LimitedReader{R: file, N: limit + 1}
 	tokens := xml.NewDecoder(left)
 	for {
@@ -90,7 +90,7 @@ func (r *rowCounter) element(t xml.Token) error {
 	return nil
 }
 
-// textCounter counts the texts that cells share, and the bytes of each.
+// textCounter counts the shared strings, and the bytes of each.
 type textCounter struct{ texts, long int }
 
 func (c *textCounter) element(t xml.Token) error {
@@ -99,7 +99,7 @@ func (c *textCounter) element(t xml.Token) error {
 		if e.Name.Local == "si" {
 			c.texts, c.long = c.texts+1, 0
 		} else {
-			c.long += elementCost // A text may be of very many pieces.
+			c.long += elementCost // A string may have very many elements.
 		}
 	case xml.CharData:
 		c.long += len(e)
@@ -110,5 +110,5 @@ func (c *textCounter) element(t xml.Token) error {
 	return nil
 }
 
-// elementCost is what an element of a text counts beside its characters.
+// elementCost is what an element of a string counts besides its characters.
 const elementCost = 32

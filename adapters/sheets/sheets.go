@@ -1,5 +1,5 @@
-// Package sheets turns the files that people are kept in into what imports read, CSV in UTF-8:
-// text in other encodings, and workbooks of Excel.
+// Package sheets converts files with lists of people to CSV in UTF-8, which imports read: text in
+// other encodings, and Excel workbooks.
 package sheets
 
 import (
@@ -19,13 +19,13 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// peeked is how much of a file is looked at to detect its encoding.
+// peeked is how many bytes of a file are used to detect its encoding.
 const peeked = 64 << 10
 
 // utf8Name is the encoding that needs no decoding.
 const utf8Name = "UTF-8"
 
-// encodings are what text can be in, by the names that people know.
+// encodings are the supported encodings, by their usual names.
 var encodings = []struct {
 	name    string
 	decoded encoding.Encoding // nil: it is UTF-8
@@ -40,7 +40,7 @@ var encodings = []struct {
 	{"UTF-16BE", unicode.UTF16(unicode.BigEndian, unicode.UseBOM)},
 }
 
-// Encodings returns the encodings that Open knows by name.
+// Encodings returns the names of the encodings that Open accepts.
 func Encodings() []string {
 	names := make([]string, len(encodings))
 	for i, e := range encodings {
@@ -49,28 +49,28 @@ func Encodings() []string {
 	return names
 }
 
-// Table is a file as CSV in UTF-8. It must be closed.
+// Table is a file converted to CSV in UTF-8. It must be closed.
 type Table struct {
 	io.ReadCloser
 	Source string // what the file was: an encoding, or a sheet of a workbook
 }
 
-// Opener opens files. It may be used concurrently.
+// Opener opens files. It is safe for concurrent use.
 type Opener struct {
-	workbook chan struct{} // taken by whoever has a workbook in memory
+	workbook chan struct{} // held while a workbook is in memory
 
 	mu     sync.Mutex
-	coming map[string]bool // whose workbooks are on their way
+	coming map[string]bool // owners whose workbooks are being received
 }
 
-// NewOpener returns an opener that has one workbook in memory at a time.
+// NewOpener returns an opener that holds one workbook in memory at a time.
 func NewOpener() *Opener { return &Opener{workbook: make(chan struct{}, 1), coming: map[string]bool{}} }
 
-// Open reads the beginning of a file, finds out what it is, and returns it as a table. encoding is
-// the name of the encoding of text; empty: it is detected. What is neither UTF-8 nor UTF-16 is
-// taken for Windows-1252. Text is decoded as it is read. A workbook is held in memory, and others
-// wait for it; an owner, such as an organization, sends one at a time. imports.ErrNotText,
-// imports.ErrTooLarge, imports.ErrBusy, or what the file's reader says.
+// Open detects the format of a file and returns it as a table. encoding is the name of the text's
+// encoding; empty: it is detected. Text that is neither UTF-8 nor UTF-16 is read as Windows-1252.
+// Text is decoded while it is read. A workbook is held in memory, and others wait for it; an owner,
+// such as an organization, sends one at a time. Errors are imports.ErrNotText, imports.ErrTooLarge,
+// imports.ErrBusy, or that of the file's reader.
 func (o *Opener) Open(ctx context.Context, owner string, file io.Reader, encoding string) (Table, error) {
 	text := bufio.NewReaderSize(file, peeked)
 	begin, err := text.Peek(peeked)
@@ -97,7 +97,8 @@ func (o *Opener) Open(ctx context.Context, owner string, file io.Reader, encodin
 	return Table{}, imports.ErrNotText.With("the encoding %q is not known", encoding)
 }
 
-// detected is the encoding of text that begins so. whole says that this is all of it.
+// detected returns the encoding of text that begins like this. whole says that it is the whole
+// text.
 func detected(begin []byte, whole bool) string {
 	switch {
 	case bytes.HasPrefix(begin, []byte("\xff\xfe")):
@@ -105,7 +106,7 @@ func detected(begin []byte, whole bool) string {
 	case bytes.HasPrefix(begin, []byte("\xfe\xff")):
 		return "UTF-16BE"
 	}
-	if !whole { // The last character may be cut.
+	if !whole { // The last character may be incomplete.
 		for n := 1; n < utf8.UTFMax && n < len(begin); n++ {
 			if utf8.RuneStart(begin[len(begin)-n]) {
 				if !utf8.FullRune(begin[len(begin)-n:]) {
@@ -121,13 +122,13 @@ func detected(begin []byte, whole bool) string {
 			zeros[i%2]++
 		}
 	}
-	// Text of Latin letters in UTF-16 has a zero in nearly every other place, and none between.
+	// Latin text in UTF-16 has a zero at nearly every second byte, and none between.
 	switch most := len(begin) * 2 / 5; {
 	case zeros[0] == 0 && zeros[1] > most:
 		return "UTF-16LE"
 	case zeros[1] == 0 && zeros[0] > most:
 		return "UTF-16BE"
-	case utf8.Valid(begin), zeros[0]+zeros[1] > 0: // What has other zeros is no text.
+	case utf8.Valid(begin), zeros[0]+zeros[1] > 0: // With other zeros it is not text.
 		return utf8Name
 	}
 	return "Windows-1252"

@@ -24,7 +24,7 @@ import (
 
 const people = "email,first_name\nrené@example.org,René Müller\n"
 
-// read returns a file as text, and what it was.
+// read returns a file as text, and its source.
 func read(t *testing.T, file io.Reader, encoding string) (text, source string) {
 	t.Helper()
 	table, err := sheets.NewOpener().Open(t.Context(), "acme", file, encoding)
@@ -78,7 +78,7 @@ func TestEncodings(t *testing.T) {
 	assert.Contains(t, sheets.Encodings(), "Windows-1250")
 }
 
-// workbook is a workbook with these sheets, each a list of rows.
+// workbook returns a workbook with these sheets, each a list of rows.
 func workbook(t *testing.T, names []string, all map[string][][]any) *bytes.Buffer {
 	t.Helper()
 	book := excelize.NewFile()
@@ -110,7 +110,7 @@ func TestWorkbook(t *testing.T) {
 		{"b@example.org"},
 		{"c@example.org", "+49 30 1", "", 7, "beyond"},
 	}})
-	text, source := read(t, file, "UTF-16LE") // which is said of text only
+	text, source := read(t, file, "UTF-16LE") // The encoding is used for text only.
 	assert.Equal(t, "Excel, sheet Members", source)
 	assert.Equal(t, "email,custom__phone,custom__note,custom__since\n"+
 		"a@example.org,491701234567,\"says \"\"hi\"\", twice\nand more\",Mar-26\n"+
@@ -133,7 +133,7 @@ func TestWorkbooksThatAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			opener := sheets.NewOpener()
-			for range 2 { // Nobody holds the turn.
+			for range 2 { // The turn is free.
 				_, err := opener.Open(t.Context(), "acme", strings.NewReader(c.file), "")
 				require.ErrorIs(t, err, c.want)
 			}
@@ -141,7 +141,7 @@ func TestWorkbooksThatAreRefused(t *testing.T) {
 	}
 }
 
-// unpacked is a workbook of these parts beside those that every one has.
+// unpacked returns a workbook with these parts besides the required ones.
 func unpacked(t *testing.T, parts map[string]string) string {
 	t.Helper()
 	whole := workbook(t, []string{"One"}, map[string][][]any{"One": {{"email"}}})
@@ -164,7 +164,7 @@ func unpacked(t *testing.T, parts map[string]string) string {
 	return file.String()
 }
 
-// TestSmallWorkbooksThatAreLargeInMemory are refused before they are.
+// TestSmallWorkbooksThatAreLargeInMemory checks that they are refused before they are unpacked.
 func TestSmallWorkbooksThatAreLargeInMemory(t *testing.T) {
 	t.Parallel()
 	const texts, sheet = "xl/sharedStrings.xml", "xl/worksheets/sheet1.xml"
@@ -190,7 +190,8 @@ func TestSmallWorkbooksThatAreLargeInMemory(t *testing.T) {
 	}
 }
 
-// TestASlowWorkbookHoldsNobodyUp: the turn is taken when all of a workbook has come.
+// TestASlowWorkbookHoldsNobodyUp checks that a workbook takes its turn only when it has arrived
+// completely.
 func TestASlowWorkbookHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	file := workbook(t, []string{"One"}, map[string][][]any{"One": {{"email"}}}).String()
@@ -202,7 +203,7 @@ func TestASlowWorkbookHoldsNobodyUp(t *testing.T) {
 			_, err := opener.Open(t.Context(), "acme", slow, "")
 			ended <- err
 		}()
-		_, err := sender.Write([]byte("PK\x03\x04" + strings.Repeat("x", 64<<10))) // More than the part that is looked at first.
+		_, err := sender.Write([]byte("PK\x03\x04" + strings.Repeat("x", 64<<10))) // More than the part used for detection.
 		require.NoError(t, err)
 		synctest.Wait()
 		_, err = opener.Open(t.Context(), "acme", strings.NewReader(file), "")
@@ -210,7 +211,7 @@ func TestASlowWorkbookHoldsNobodyUp(t *testing.T) {
 		other, err := opener.Open(t.Context(), "globex", strings.NewReader(file), "")
 		require.NoError(t, err)
 		require.NoError(t, other.Close())
-		<-time.After(6 * time.Minute) // In a bubble, where it takes no time.
+		<-time.After(6 * time.Minute) // In a synctest bubble this takes no time.
 		_, err = sender.Write([]byte("PK"))
 		require.NoError(t, err)
 		require.ErrorIs(t, <-ended, imports.ErrIncomplete, "for ever is too long")
@@ -218,7 +219,7 @@ func TestASlowWorkbookHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-// TestOneWorkbookAtATime holds what workbooks take of the memory.
+// TestOneWorkbookAtATime checks the memory bound of workbooks.
 func TestOneWorkbookAtATime(t *testing.T) {
 	t.Parallel()
 	file := workbook(t, []string{"One"}, map[string][][]any{"One": {{"email"}}}).String()

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// workbookLimit and unpackedLimit are how large a workbook may be, as a file and unpacked.
+	// workbookLimit and unpackedLimit bound a workbook, as a file and unpacked.
 	workbookLimit = 16 << 20
 	unpackedLimit = 128 << 20
-	// workbookWait is how long a workbook waits for another one to be through.
+	// workbookWait is how long a workbook waits for another one to be processed.
 	workbookWait = 30 * time.Second
-	// workbookTime is how long a workbook may take to come.
+	// workbookTime is how long receiving a workbook may take.
 	workbookTime = 5 * time.Minute
-	// workbooksComing is how many may come at a time.
+	// workbooksComing is how many may be received at a time.
 	workbooksComing = 8
 )
 
-// openWorkbook returns the first sheet of a workbook that has rows. It takes its turn when the
-// whole of it has come: nobody waits for somebody who is slow.
+// openWorkbook returns the first sheet with rows. It takes its turn only when the workbook has
+// arrived completely: a slow sender blocks no other.
 func (o *Opener) openWorkbook(ctx context.Context, owner string, file io.Reader) (Table, error) {
 	packed, err := o.receive(ctx, owner, file)
 	if err != nil {
@@ -80,7 +80,7 @@ func (o *Opener) receive(ctx context.Context, owner string, file io.Reader) ([]b
 	return packed, err
 }
 
-// during reads a file until a context ends.
+// during is a reader that ends with a context.
 type during struct {
 	ctx  context.Context //nolint:containedctx // A reader has no other place for it.
 	file io.Reader
@@ -94,7 +94,7 @@ func (d during) Read(b []byte) (int, error) {
 	return d.file.Read(b)
 }
 
-// firstSheet opens the first sheet that has rows.
+// firstSheet opens the first sheet with rows.
 func firstSheet(packed []byte) (s *sheet, name string, err error) {
 	unreadable := imports.ErrNotText.With("the file cannot be read as a workbook of Excel (.xlsx): save it as CSV")
 	if err := inspect(packed); err != nil {
@@ -103,7 +103,7 @@ func firstSheet(packed []byte) (s *sheet, name string, err error) {
 		}
 		return nil, "", unreadable
 	}
-	// Both limits are one: what is beyond the second would go to a temporary file.
+	// Both limits are the same: excelize writes anything beyond the second to a temporary file.
 	book, err := excelize.OpenReader(bytes.NewReader(packed), excelize.Options{UnzipSizeLimit: unpackedLimit, UnzipXMLSizeLimit: unpackedLimit})
 	if err != nil {
 		return nil, "", unreadable
@@ -111,7 +111,7 @@ func firstSheet(packed []byte) (s *sheet, name string, err error) {
 	for _, name := range book.GetSheetList() {
 		rows, err := book.Rows(name)
 		if err != nil {
-			continue // A chart has none.
+			continue // A chart has no rows.
 		}
 		s := &sheet{book: book, rows: rows}
 		s.csv = csv.NewWriter(&s.out)
@@ -128,7 +128,7 @@ func firstSheet(packed []byte) (s *sheet, name string, err error) {
 	return nil, "", errors.Join(imports.ErrEmpty, book.Close())
 }
 
-// sheet reads the rows of a sheet as CSV, one line for each row of the sheet.
+// sheet is a reader of a sheet's rows as CSV, one line per row.
 type sheet struct {
 	book   *excelize.File
 	rows   *excelize.Rows
@@ -148,7 +148,7 @@ func (s *sheet) Read(b []byte) (int, error) {
 	return s.out.Read(b)
 }
 
-// fill writes the rows up to the next one that is not empty; io.EOF when there is none.
+// fill writes the rows up to and including the next non-empty one; io.EOF when there is none.
 func (s *sheet) fill() error {
 	for s.rows.Next() {
 		cells, err := s.rows.Columns()
@@ -169,7 +169,7 @@ func (s *sheet) fill() error {
 		if long > imports.MaxRow {
 			return errTooMuch
 		}
-		for len(cells) < s.width { // Empty cells at the end of a row are left out.
+		for len(cells) < s.width { // Trailing empty cells are missing in a row.
 			cells = append(cells, "")
 		}
 		err = s.csv.Write(cells)
@@ -182,7 +182,7 @@ func (s *sheet) fill() error {
 	return io.EOF
 }
 
-// Close lets the next workbook be read.
+// Close gives up the turn for the next workbook.
 func (s *sheet) Close() error {
 	defer s.closed()
 	return errors.Join(s.rows.Close(), s.book.Close())

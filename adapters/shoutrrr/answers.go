@@ -13,14 +13,14 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// answer is what a service said.
+// answer is a service's response.
 type answer struct {
 	status   int
 	body     []byte
-	personal bool // the address takes part in the login
+	personal bool // the address is part of the login
 }
 
-// words are the answer in fixed words.
+// words returns the response in fixed words.
 func (a answer) words() string {
 	if a.status < 300 {
 		return "answered with an error"
@@ -32,25 +32,25 @@ func (a answer) words() string {
 	return said
 }
 
-// read takes the body apart as JSON; what is none leaves v as it is.
+// read decodes the body as JSON; other bodies leave v unchanged.
 func (a answer) read(v any) { _ = json.Unmarshal(a.body, v) }
 
-// refused is a failure for good of this recipient, in the words of the service.
+// refused returns a permanent failure of this recipient, in the service's words.
 func (a answer) refused(said string) *deliveries.Failure {
 	return deliveries.Refused("%s", a.quote(said))
 }
 
-// unreachable is a failure of the channel.
+// unreachable returns a failure of the channel.
 func (a answer) unreachable(said string) *deliveries.Failure {
 	return deliveries.Unreachable("%s", a.quote(said))
 }
 
-// postponed is a failure of this recipient, or of nobody knows what, that may pass.
+// postponed returns a temporary failure of this recipient, or of unknown cause.
 func (a answer) postponed(said string) *deliveries.Failure {
 	return deliveries.Postponed("%s", a.quote(said))
 }
 
-// quote is status and words of the service, in a line.
+// quote returns the status and the service's words in one line.
 func (a answer) quote(said string) string {
 	said = outbound.Cut(outbound.Line(said))
 	if said == "" {
@@ -59,8 +59,8 @@ func (a answer) quote(said string) string {
 	return strings.TrimSuffix(a.words(), " with an error") + " " + said
 }
 
-// byStatus says what a status means (decisions 6); nil: the message was taken. What goes wrong with
-// the service itself is about the channel; so is a login, unless the address takes part in it.
+// byStatus classifies a status (decisions 6); nil: the message was accepted. An error of the
+// service concerns the channel, and so does a failed login, unless the address is part of it.
 func byStatus(a answer) *deliveries.Failure {
 	switch status := a.status; {
 	case status >= 200 && status < 300:
@@ -72,9 +72,9 @@ func byStatus(a answer) *deliveries.Failure {
 	return deliveries.Refused("%s", a.words())
 }
 
-// What Slack says, see https://docs.slack.dev/reference/methods/chat.postMessage: the words of
+// Slack's errors, see https://docs.slack.dev/reference/methods/chat.postMessage: those of
 // slackNever are about a recipient or a message, those of slackLater about the login or the
-// service. Words that are in neither list are about nobody knows what, and pass.
+// service. Errors in neither list have an unknown cause and are temporary.
 var (
 	slackNever = []string{"channel_not_found", "is_archived", "channel_is_archived", "not_in_channel", "user_not_found", "no_text", "msg_too_long",
 		"invalid_payload", "action_prohibited", "posting_to_general_channel_denied", "restricted_action", "cannot_dm_bot", "messages_tab_disabled", "user_not_visible"}
@@ -83,7 +83,7 @@ var (
 		"invalid_token", "no_service", "no_active_hooks", "no_team", "team_disabled"}
 )
 
-// slackWord is what Slack's answers are when they are a word alone, as those of its webhooks are.
+// slackWord matches Slack's responses that are a single word, as those of its webhooks are.
 var slackWord = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
 func judgeSlack(a answer) *deliveries.Failure {
@@ -124,11 +124,11 @@ func judgeTeams(a answer) *deliveries.Failure {
 		}
 		return nil
 	}
-	a.status, _ = strconv.Atoi(string(inner[1])) // Three digits are a number.
+	a.status, _ = strconv.Atoi(string(inner[1])) // Cannot fail: three digits.
 	return byStatus(a)
 }
 
-// judgeLark knows the codes of
+// judgeLark classifies the codes of
 // https://open.larksuite.com/document/client-docs/bot-v3/add-custom-bot.
 func judgeLark(a answer) *deliveries.Failure {
 	var said struct {
@@ -153,7 +153,7 @@ func judgeLark(a answer) *deliveries.Failure {
 	return a.postponed(text)
 }
 
-// judgeWecom knows the codes of https://developer.work.weixin.qq.com/document/path/90313.
+// judgeWecom classifies the codes of https://developer.work.weixin.qq.com/document/path/90313.
 func judgeWecom(a answer) *deliveries.Failure {
 	var said struct {
 		Code int    `json:"errcode"`
@@ -172,9 +172,9 @@ func judgeWecom(a answer) *deliveries.Failure {
 	return a.postponed(text)
 }
 
-// judgeDiscord knows the codes of
-// https://discord.com/developers/docs/topics/opcodes-and-status-codes: a webhook that is gone
-// answers 404 like a thread that is.
+// judgeDiscord classifies the codes of
+// https://discord.com/developers/docs/topics/opcodes-and-status-codes: a missing webhook answers
+// 404 like a missing thread.
 func judgeDiscord(a answer) *deliveries.Failure {
 	var said struct {
 		Code    int    `json:"code"`
@@ -187,8 +187,8 @@ func judgeDiscord(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// judgeMattermost tells a webhook that does not exist, or is switched off, from a channel that does
-// not.
+// judgeMattermost distinguishes a webhook that does not exist, or is switched off, from a channel
+// that does not exist.
 func judgeMattermost(a answer) *deliveries.Failure {
 	var said struct {
 		ID string `json:"id"`
@@ -200,7 +200,7 @@ func judgeMattermost(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// judgeRocketchat tells a webhook that does not exist from a room that does not.
+// judgeRocketchat distinguishes a webhook that does not exist from a room that does not exist.
 func judgeRocketchat(a answer) *deliveries.Failure {
 	var said struct {
 		Success *bool  `json:"success"`
@@ -216,7 +216,7 @@ func judgeRocketchat(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// judgeSignal tells a sender that is not registered from a recipient who is not.
+// judgeSignal distinguishes an unregistered sender from an unregistered recipient.
 func judgeSignal(a answer) *deliveries.Failure {
 	var said struct {
 		Error string `json:"error"`
@@ -228,8 +228,8 @@ func judgeSignal(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// retryAfter reads how long a service wants to be left alone: seconds, in whole or with a fraction,
-// or a date. 0 when it does not say.
+// retryAfter parses how long a service asks us to wait: seconds, with or without a fraction, or a
+// date. 0 when the header does not say.
 func retryAfter(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseFloat(strings.TrimSpace(header), 64); err == nil {
 		return pauseOf(seconds)
@@ -240,9 +240,9 @@ func retryAfter(header string, now time.Time) time.Duration {
 	return 0
 }
 
-// pauseOf is a pause of so many seconds, within its bounds.
+// pauseOf returns a pause in seconds, within its bounds.
 func pauseOf(seconds float64) time.Duration {
-	if !(seconds > 0) { // NaN is no pause, either.
+	if !(seconds > 0) { // NaN is not a pause either.
 		return 0
 	}
 	return time.Duration(min(seconds, outbound.LongestPause.Seconds()) * float64(time.Second))

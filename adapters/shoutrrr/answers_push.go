@@ -7,7 +7,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// judgeBark reads the code that Bark repeats in its answer.
+// judgeBark reads the code that Bark repeats in its response.
 func judgeBark(a answer) *deliveries.Failure {
 	var said struct {
 		Code    int    `json:"code"`
@@ -27,7 +27,7 @@ func judgeBark(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// judgeJoin reads what Join says with status 200 whatever has happened.
+// judgeJoin reads the body, because Join always answers with status 200.
 func judgeJoin(a answer) *deliveries.Failure {
 	var said struct {
 		Success *bool  `json:"success"`
@@ -44,7 +44,7 @@ func judgeJoin(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// judgePushbullet wants the push that was made; anything else did not make one.
+// judgePushbullet requires the created push in the response; without it there is none.
 func judgePushbullet(a answer) *deliveries.Failure {
 	if failed := byStatus(a); failed != nil {
 		return failed
@@ -60,7 +60,7 @@ func judgePushbullet(a answer) *deliveries.Failure {
 	return nil
 }
 
-// judgePushover tells an application's token from a recipient's key: both are 400. See
+// judgePushover distinguishes an application's token from a recipient's key: both are 400. See
 // https://pushover.net/api#response.
 func judgePushover(a answer) *deliveries.Failure {
 	var said struct {
@@ -76,7 +76,7 @@ func judgePushover(a answer) *deliveries.Failure {
 // longestTelegram is how many characters a message to Telegram may have.
 const longestTelegram = 4096
 
-// judgeTelegram believes nothing but the API's own yes.
+// judgeTelegram accepts only the API's own confirmation.
 func judgeTelegram(a answer) *deliveries.Failure {
 	var said struct {
 		OK          bool   `json:"ok"`
@@ -96,7 +96,7 @@ func judgeTelegram(a answer) *deliveries.Failure {
 	case a.status == http.StatusBadRequest, a.status == http.StatusForbidden: // No such chat, or the recipient has blocked the bot.
 		return deliveries.Refused("answered %s", text)
 	}
-	failed := deliveries.Unreachable("answered %s", text) // A wrong token is 401 or 404, and too many messages 429.
+	failed := deliveries.Unreachable("answered %s", text) // A wrong token is 401 or 404, too many messages 429.
 	failed.RetryAfter = pauseOf(float64(said.Parameters.RetryAfter))
 	return failed
 }

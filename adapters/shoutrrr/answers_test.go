@@ -20,9 +20,9 @@ var (
 	unreachable = kind{true, true}
 )
 
-// recorded are answers of the services, and what docs/channels.md promises of each. Those of Matrix
-// were recorded from Synapse 1.163.2, the others are as the services' documentation or source has
-// them.
+// recorded are responses of the services, and what docs/channels.md promises for each. Those of
+// Matrix were recorded from Synapse 1.163.2; the others come from the services' documentation or
+// source.
 var recorded = map[string]struct {
 	service string // a row of services
 	status  int
@@ -126,8 +126,8 @@ func TestRecordedAnswers(t *testing.T) { //nolint:paralleltest // they share the
 	}
 }
 
-// TestEveryServiceMayAskForAPause: too many messages are the channel's fault whoever says so, and
-// the pause that a service asks for is kept.
+// TestEveryServiceMayAskForAPause checks that too many messages are the channel's failure for every
+// service, and that the requested pause is kept.
 func TestEveryServiceMayAskForAPause(t *testing.T) { //nolint:paralleltest // they share the Internet
 	for name, row := range services {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestEveryServiceMayAskForAPause(t *testing.T) { //nolint:paralleltest // th
 	}
 }
 
-// TestMatrix holds the conversation to what Synapse says when all is well.
+// TestMatrix checks the requests against Synapse's responses on success.
 func TestMatrix(t *testing.T) { //nolint:paralleltest // they share the Internet
 	row := services["matrix"]
 	synapse := func(r *http.Request) reply {

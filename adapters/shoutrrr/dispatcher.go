@@ -18,8 +18,8 @@ type dispatcher struct {
 	transport http.RoundTripper
 }
 
-// Dispatch posts one message. The subject becomes the title where the service has one, else the
-// first line.
+// Dispatch posts one message. The subject becomes the title if the service has one, else the first
+// line.
 func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	link, err := d.settings.link(m.To)
 	if err != nil {
@@ -43,10 +43,10 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	return d.named(failed)
 }
 
-// Close has nothing to give up: connections end when they have been idle.
+// Close does nothing: connections close when idle.
 func (*dispatcher) Close() error { return nil }
 
-// send gives the message to the service and says what became of it.
+// send passes the message to the service and returns the failure, if any.
 func (d *dispatcher) send(ctx context.Context, link *url.URL, n note) (failed *deliveries.Failure) {
 	watched, peer := outbound.Watch(ctx)
 	w := &witness{ctx: watched, next: d.transport, peer: peer, judge: d.settings.service.judge, personal: d.settings.personal}
@@ -54,7 +54,7 @@ func (d *dispatcher) send(ctx context.Context, link *url.URL, n note) (failed *d
 		w.judge = byStatus
 	}
 	defer func() {
-		if fault := recover(); fault != nil { // It happens, when there is no answer.
+		if fault := recover(); fault != nil { // Services may panic without a response.
 			failed = w.failed
 			if failed == nil {
 				failed = deliveries.Postponed("the library failed")
@@ -64,17 +64,17 @@ func (d *dispatcher) send(ctx context.Context, link *url.URL, n note) (failed *d
 	}()
 	err := d.settings.service.deliver(watched, w.client(), link, n)
 	switch {
-	case w.failed != nil: // Even if the service thinks otherwise.
+	case w.failed != nil: // Even if the service reports success.
 		return w.failed
 	case err == nil:
 		return nil
-	case !w.asked: // It took a sample: this message or this address is what it does not take.
+	case !w.asked: // It accepted a sample, so the message or the address is at fault.
 		return deliveries.Refused("the service does not take the message: %w", err)
 	}
 	return peer.Tell(deliveries.Postponed("%w", err), outbound.Unintended)
 }
 
-// named says which service a failure is about, and hides the secrets of its URL.
+// named adds the service's name to a failure, and hides the secrets of its URL.
 func (d *dispatcher) named(f *deliveries.Failure) *deliveries.Failure {
 	named := *f
 	named.Err = d.hidden(f.Err)
@@ -88,7 +88,7 @@ func (d *dispatcher) hidden(err error) error {
 	return fmt.Errorf("%s: %s", d.settings.name, outbound.Line(d.settings.secrets.Hide(err.Error())))
 }
 
-// write makes a message as the service takes it.
+// write converts a message for the service.
 func (s service) write(m deliveries.Message) note {
 	n := note{id: m.ID, title: outbound.Line(m.Subject), text: strings.TrimSpace(m.Text)}
 	switch {

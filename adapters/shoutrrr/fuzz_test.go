@@ -9,8 +9,8 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// FuzzAddress holds for every address: it is refused for good and nothing is sent, or it stays
-// where it was put, and everything else of the request is as the operator wrote it.
+// FuzzAddress checks for every address: it is refused permanently and nothing is sent, or it stays
+// in its place, and the rest of the request is as the operator wrote it.
 func FuzzAddress(f *testing.F) {
 	for _, address := range []string{"ada", "../admin", "a/b", "a?b=c", "a&priority=min", "a#b", "%2e%2e", "a,b", "a;b", "\r\nX: y", "ä\xff", "{address}", "@", ":", " "} {
 		f.Add(address)

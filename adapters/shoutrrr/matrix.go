@@ -15,13 +15,13 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// matrixMessage is a text in a room.
+// matrixMessage is a text message for a room.
 type matrixMessage struct {
 	Type string `json:"msgtype"`
 	Body string `json:"body"`
 }
 
-// matrixConfig reads a service URL as the library does, without its login.
+// matrixConfig parses a service URL as the library does, without logging in.
 func matrixConfig(link *url.URL) (*matrix.Config, error) {
 	var c matrix.Config
 	if err := c.SetURL(link); err != nil {
@@ -52,7 +52,7 @@ func matrixRequest(c *matrix.Config, method string, body any, path ...string) (p
 	return p, err
 }
 
-// matrixJoins are the requests that join the rooms, which is how names of rooms become their ids.
+// matrixJoins returns the requests that join the rooms, which resolve names of rooms to ids.
 func matrixJoins(link *url.URL, _ note) ([]post, error) {
 	c, err := matrixConfig(link)
 	if err != nil {
@@ -69,8 +69,8 @@ func matrixJoins(link *url.URL, _ note) ([]post, error) {
 	return joins, nil
 }
 
-// sendMatrix joins each room and writes to it. The library does that, too, but neither says which
-// status it got, nor gives a message an identity by which the server knows a repetition.
+// sendMatrix joins each room and posts to it. The library could do that too, but it does not report
+// the status, nor give a message an id by which the server recognizes a repetition.
 func sendMatrix(ctx context.Context, client *http.Client, link *url.URL, n note) error {
 	joins, err := matrixJoins(link, n)
 	if err != nil {
@@ -104,7 +104,7 @@ func sendMatrix(ctx context.Context, client *http.Client, link *url.URL, n note)
 	return nil
 }
 
-// judgeMatrix knows the codes of
+// judgeMatrix classifies the codes of
 // https://spec.matrix.org/latest/client-server-api/#standard-error-response.
 func judgeMatrix(a answer) *deliveries.Failure {
 	if a.status < 300 {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// post is a request that hands a message to a service.
+// post is a request that passes a message to a service.
 type post struct {
 	method string // empty: POST
 	url    string
@@ -19,7 +19,7 @@ type post struct {
 	body   []byte
 }
 
-// asJSON is a post with a body in JSON; headers are names and values.
+// asJSON returns a post with a JSON body; headers are names and values.
 func asJSON(target string, body any, headers ...string) (post, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -32,7 +32,7 @@ func asJSON(target string, body any, headers ...string) (post, error) {
 	return p, nil
 }
 
-// one makes a list of the only post.
+// one returns a list of one post.
 func one(p post, err error) ([]post, error) {
 	if err != nil {
 		return nil, err
@@ -40,12 +40,12 @@ func one(p post, err error) ([]post, error) {
 	return []post{p}, nil
 }
 
-// asForm is a post with a body as forms of web pages have it.
+// asForm returns a post with a form as its body.
 func asForm(target string, form url.Values) post {
 	return post{url: target, header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, body: []byte(form.Encode())}
 }
 
-// send posts it and returns the answer's body. What the answer means the witness knows.
+// send sends the request and returns the response's body. The witness classifies the response.
 func (p post) send(ctx context.Context, client *http.Client) ([]byte, error) {
 	method := p.method
 	if method == "" {
@@ -53,7 +53,7 @@ func (p post) send(ctx context.Context, client *http.Client) ([]byte, error) {
 	}
 	request, err := http.NewRequestWithContext(ctx, method, p.url, bytes.NewReader(p.body))
 	if err != nil {
-		return nil, errors.New("the URL of the service cannot be made of it") // The parser's words repeat it.
+		return nil, errors.New("the URL of the service cannot be made of it") // The parser's error repeats it.
 	}
 	for name, value := range p.header {
 		if strings.ContainsAny(value, "\r\n") {

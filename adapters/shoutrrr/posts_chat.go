@@ -16,7 +16,7 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/zulip"
 )
 
-// Where the services are that have one place.
+// The URLs of services with a fixed address.
 const (
 	slackURL = "https://slack.com/api/chat.postMessage"
 	larkURL  = "https://%s/open-apis/bot/v2/hook/%s"
@@ -54,7 +54,7 @@ type teamsSection struct {
 	Text string `json:"text,omitempty"`
 }
 
-// longestSummary is how many characters the summary of a card has; a longer one is cut.
+// longestSummary is the length of a card's summary, in characters; a longer one is truncated.
 const longestSummary = 20
 
 func teamsPosts(link *url.URL, n note) ([]post, error) {
@@ -81,7 +81,7 @@ func teamsPosts(link *url.URL, n note) ([]post, error) {
 	return one(asJSON(target, card))
 }
 
-// longestLark is how many bytes a message to Lark or WeCom may have.
+// longestLark is the size of the largest message to Lark or WeCom, in bytes.
 const longestLark = 4096
 
 func larkPosts(link *url.URL, n note) ([]post, error) {

@@ -20,7 +20,7 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/specialized/notifiarr"
 )
 
-// Where the services are that have one place.
+// The URLs of services with a fixed address.
 const (
 	iftttURL      = "https://maker.ifttt.com/trigger/%s/with/key/%s"
 	joinURL       = "https://joinjoaomgcd.appspot.com/_ah/api/messaging/v1/sendPush"
@@ -83,7 +83,7 @@ func pushbulletPosts(link *url.URL, n note) ([]post, error) {
 		return nil, err
 	}
 	title := n.title
-	if title == "" && s.Config.Title != "Shoutrrr notification" { // The title that a message gets for having none.
+	if title == "" && s.Config.Title != "Shoutrrr notification" { // The library's default title.
 		title = s.Config.Title
 	}
 	var posts []post
@@ -153,15 +153,15 @@ func notifiarrPosts(link *url.URL, n note) ([]post, error) {
 		notifiarr.NotificationPayload{Notification: notifiarr.NotificationData{Name: c.Name}, Discord: body}, "Accept", "application/json"))
 }
 
-// signLark signs a message of this moment as Lark wants it: the time and the secret are the key,
-// and nothing is signed.
+// signLark signs a message at this moment as Lark requires: the time and the secret are the key,
+// and the signed text is empty.
 func signLark(secret string) (timestamp, sign string) {
 	timestamp = strconv.FormatInt(time.Now().Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(timestamp+"\n"+secret))
 	return timestamp, base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// basic is a login by username and password.
+// basic returns the header of a login by username and password.
 func basic(username, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(username+":"+password))
 }

@@ -19,10 +19,11 @@ import (
 	"github.com/tocsin/tocsin/test/fakenet"
 )
 
-// banner is what a service says that is nobody's business.
+// banner is text of a private service that must not be repeated.
 const banner = "internal-secret-banner"
 
-// inside counts the connections to a web server on this machine that says a banner.
+// inside returns a web server on this machine that answers with the banner, and the number of its
+// connections.
 func inside(t *testing.T, status int) (*httptest.Server, *atomic.Int64) {
 	t.Helper()
 	var connections atomic.Int64
@@ -50,7 +51,7 @@ func failed(t *testing.T, g *outbound.Guard, c channels.Channel, address string)
 	return failure
 }
 
-// steerable are the services that connect where their URL says. HOST stands for it.
+// steerable are the services that connect to the host of their URL. HOST stands for it.
 var steerable = map[string]struct{ url, address string }{
 	"bark":       {"bark://:{address}@HOST?scheme=http", "devicekey"},
 	"googlechat": {"googlechat://HOST/v1/spaces/{address}/messages?key=k&token=t", "FOO"},
@@ -74,7 +75,7 @@ func TestReach(t *testing.T) {
 				at := net.JoinHostPort(host, s.URL[strings.LastIndexByte(s.URL, ':')+1:])
 				ch := channel(strings.Replace(c.url, "HOST", at, 1))
 				failure := failed(t, outbound.New(outbound.Allowed{}, nil), ch, c.address)
-				if name == "zulip" { // It wants the standard port, where nobody listens here.
+				if name == "zulip" { // It requires the standard port, where nothing listens here.
 					require.EqualError(t, failure, "zulip: "+outbound.NotAllowed)
 					return
 				}
@@ -107,7 +108,7 @@ func TestReach(t *testing.T) {
 	})
 }
 
-// TestWordsOfPrivateServices: those who look after the installation see them.
+// TestWordsOfPrivateServices checks that operators of the installation see them.
 func TestWordsOfPrivateServices(t *testing.T) {
 	t.Parallel()
 	s, _ := inside(t, http.StatusNotFound)
@@ -118,12 +119,13 @@ func TestWordsOfPrivateServices(t *testing.T) {
 	assert.Contains(t, failure.Detailed(), banner)
 }
 
-// TestRedirectsInsideAreNotFollowed: no service is led from a public address to a private one.
+// TestRedirectsInsideAreNotFollowed checks that no redirect leads from a public to a private
+// address.
 func TestRedirectsInsideAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	for name, c := range steerable {
 		if !strings.Contains(c.url, "=yes") && !strings.Contains(c.url, "scheme=http") {
-			continue // By TLS alone; the transport is the same.
+			continue // TLS only; the transport is the same.
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +144,7 @@ func TestRedirectsInsideAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestANameThatMovesInside plays a name server that changes its mind between two messages.
+// TestANameThatMovesInside plays a name server that changes its answer between two messages.
 func TestANameThatMovesInside(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

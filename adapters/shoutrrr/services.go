@@ -20,30 +20,30 @@ import (
 // note is a message as services take it.
 type note struct {
 	id    string // the same on every attempt
-	title string // empty where the service has no place for one
+	title string // empty if the service has no titles
 	text  string
 }
 
-// service is what has to be known of a service beside its URL.
+// service is what the driver knows of a service besides its URL.
 type service struct {
-	connects bool // to the host of its URL; others keep an identifier in its place
-	titled   bool // it has a place for a title
+	connects bool // to the host of its URL; others have an identifier there
+	titled   bool // it has titles
 	keyed    bool // its key is in the path
-	// posts makes the requests for a message from a URL, by the library's reading of it. nil: the
-	// library sends, because it can be given our client.
+	// posts makes the requests for a message from a URL, as the library parses it. nil: the library
+	// sends, because it accepts our client.
 	posts func(link *url.URL, n note) ([]post, error)
-	// send sends what posts alone cannot: where one request needs the answer to another one.
+	// send does what posts cannot: one request may need the response to another.
 	send func(ctx context.Context, client *http.Client, link *url.URL, n note) error
-	// judge says what an answer means; nil: what its status says.
+	// judge classifies a response; nil: byStatus does.
 	judge func(a answer) *deliveries.Failure
 }
 
-// services are those that a message can be trusted to: the tests hold each to reporting what goes
-// wrong. Left out are `generic` (the webhook driver does it), `smtp` (has a driver of its own),
-// `logger` (sends nothing) and `pagerduty` (connects to port 0 unless told otherwise).
+// services are the supported services: the tests check that each reports its errors. Left out are
+// `generic` (the webhook driver does it), `smtp` (has its own driver), `logger` (sends nothing) and
+// `pagerduty` (connects to port 0 by default).
 //
-// Where the library sends by a client that cannot be replaced, its requests are made here: they
-// would pass the guard by, know no context and follow redirects.
+// If the library's client cannot be replaced, the requests are made here: the library's own would
+// bypass the guard, have no context and follow redirects.
 func services() map[string]service {
 	return map[string]service{
 		"bark":       {connects: true, titled: true, posts: barkPosts, judge: judgeBark},
@@ -70,7 +70,7 @@ func services() map[string]service {
 	}
 }
 
-// check tries what a service makes of a URL, and connects to nothing.
+// check tries a URL with its service, without connecting.
 func (s service) check(link *url.URL) error {
 	if s.posts != nil {
 		_, err := s.posts(link, note{id: "1", title: "Title", text: "Text"})
@@ -80,7 +80,7 @@ func (s service) check(link *url.URL) error {
 	return err
 }
 
-// deliver hands a message to the service by the client.
+// deliver passes a message to the service, using the client.
 func (s service) deliver(ctx context.Context, client *http.Client, link *url.URL, n note) error {
 	switch {
 	case s.send != nil:
@@ -108,7 +108,7 @@ func (s service) deliver(ctx context.Context, client *http.Client, link *url.URL
 	return started.Send(n.text, &params)
 }
 
-// start makes a service of the library ready to send by our client.
+// start returns a service of the library that sends with our client.
 func start(link *url.URL, client *http.Client) (types.Service, error) {
 	made, err := (&router.ServiceRouter{}).NewService(link.Scheme)
 	if err != nil {
@@ -119,12 +119,12 @@ func start(link *url.URL, client *http.Client) (types.Service, error) {
 	}
 	switch s := made.(type) {
 	case *discord.Service:
-		// It tries again for minutes; the witness ends that, and then there is no reason to sleep.
+		// It retries for minutes; the witness stops that, so there is no reason to sleep.
 		s.HTTPClient, s.Sleeper = client, awake{}
 	case *gotify.Service:
 		*s.GetHTTPClient() = *client
 		if s.Config.Title == "Shoutrrr notification" {
-			s.Config.Title = "" // The title that a message gets for having none.
+			s.Config.Title = "" // The library's default title.
 		}
 	case *rocketchat.Service:
 		s.Client = client
@@ -140,7 +140,7 @@ func start(link *url.URL, client *http.Client) (types.Service, error) {
 	return made, nil
 }
 
-// nowhere connects to nothing.
+// nowhere never connects.
 type nowhere struct{}
 
 func (nowhere) RoundTrip(*http.Request) (*http.Response, error) {

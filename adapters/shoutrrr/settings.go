@@ -20,23 +20,23 @@ const placeholder = "{address}"
 // samples take its place when a channel is checked; a service has to take one of them.
 var samples = []string{"C0123456789", "+15005550006"}
 
-// settings are a channel's settings, fit to be used.
+// settings are a channel's parsed settings.
 type settings struct {
 	url      string // with the placeholder
 	name     string // of the service
 	service  service
-	personal bool            // the address takes part in the login
+	personal bool            // the address is part of the login
 	secrets  deliveries.Mask // of the URL
 }
 
-// described is what the settings are.
+// described lists the settings.
 func described() []channels.Setting {
 	return []channels.Setting{
 		{Name: "url", Kind: channels.Line, Required: true, Secret: true, Leads: true, Target: true, Help: "A service URL of Shoutrrr. {address} stands for the recipient's address."},
 	}
 }
 
-// read takes the settings of a channel apart; the error names every mistake.
+// read parses the settings of a channel; the error names every mistake.
 func read(c channels.Channel) (settings, error) {
 	r := c.ReadSettings(described(), channels.SLACK, channels.PLAINTEXT)
 	s := settings{url: r.Required("url")}
@@ -48,7 +48,7 @@ func read(c channels.Channel) (settings, error) {
 	return s, r.Err()
 }
 
-// prepare finds out about the service and tries the URL with a sample.
+// prepare finds the service and tries the URL with a sample.
 func (s *settings) prepare() error {
 	scheme, rest, _ := strings.Cut(s.url, "://")
 	known := services()
@@ -78,12 +78,12 @@ func (s *settings) prepare() error {
 	return first
 }
 
-// demand is what we, and not the library, want of a URL.
+// demand is a requirement on a URL that is ours and not the library's.
 type demand string
 
 func (d demand) Error() string { return string(d) }
 
-// try makes the service of the URL for a sample, and connects to nothing.
+// try configures the service with the URL for a sample, without connecting.
 func (s *settings) try(sample string) (err error) {
 	link, err := s.link(sample)
 	if err != nil {
@@ -108,9 +108,9 @@ func (s *settings) try(sample string) (err error) {
 	return nil
 }
 
-// link puts an address into the URL. Whatever is in it stays within its place: services take URLs
-// apart, decode what they find and put it into other URLs and lists, so that what means something
-// there is refused, and everything else is encoded.
+// link inserts an address into the URL. Its content stays in its place: services parse and decode
+// URLs and put the parts into other URLs and lists, so characters with a meaning there are refused,
+// and all others are encoded.
 func (s *settings) link(address string) (*url.URL, error) {
 	switch {
 	case address == "" || address == "." || address == "..",
@@ -127,16 +127,16 @@ func (s *settings) link(address string) (*url.URL, error) {
 	}
 	link, err := url.Parse(strings.ReplaceAll(s.url, placeholder, encoded.String()))
 	if err != nil {
-		return nil, errors.New("is not a URL") // The parser's words repeat it, secrets and all.
+		return nil, errors.New("is not a URL") // The parser's error repeats it, with its secrets.
 	}
 	return link, nil
 }
 
-// steering are the parameters by which services let themselves be connected elsewhere than to the
-// host of the URL, or in another way.
+// steering are the parameters that make services connect to another host than that of the URL, or
+// in another way.
 var steering = []string{"host", "port", "scheme"}
 
-// steered reports whether such a parameter has a sample in it.
+// steered reports whether such a parameter contains a sample.
 func steered(link *url.URL, sample string) bool {
 	for name, values := range link.Query() {
 		if slices.Contains(steering, strings.ToLower(name)) && strings.Contains(strings.Join(values, " "), sample) {
@@ -146,11 +146,11 @@ func steered(link *url.URL, sample string) bool {
 	return false
 }
 
-// word is what secrets are made of, and what is left of them in other URLs.
+// word matches the parts of secrets, as they may appear in other URLs.
 var word = regexp.MustCompile(`[A-Za-z0-9]{4,}`)
 
-// hide returns what takes the secrets of a URL out of a text: every word of it but service, host
-// and the names of parameters.
+// hide returns a mask for the secrets of a URL: every word of it except service, host and parameter
+// names.
 func hide(link *url.URL, sample string, known service) deliveries.Mask {
 	texts := []string{link.Path, link.RawPath, link.RawQuery}
 	if link.User != nil {

@@ -1,11 +1,11 @@
 // Package shoutrrr posts messages to chat and push services (Slack, Teams, Telegram, Discord,
 // Matrix, ntfy, Gotify and others) that the library of that name describes by a service URL. It
-// knows which services can be trusted with a message and how to read what they say; it does not
-// know why a message is sent, nor decide when a failed one is tried again.
+// knows which services report their errors reliably and how to read their responses; it does not
+// know why a message is sent, nor when a failed one is retried.
 //
 // The library leaves much to its caller: its services take no context, some retry by themselves, or
-// report failures as success. So it reads the URL, it sends where it can be given a client, and
-// every answer is judged here.
+// report failures as success. So the library parses the URL, and sends if it accepts a client, and
+// every response is classified here.
 package shoutrrr
 
 import (
@@ -20,10 +20,10 @@ import (
 // Name is what channels call the driver.
 const Name = "shoutrrr"
 
-// timeout is how long a service may take.
+// timeout bounds one message to a service.
 const timeout = 30 * time.Second
 
-// Driver makes dispatchers that post through services. Channels of one reach share their
+// Driver opens dispatchers that post to services. Channels of the same reach share their
 // connections.
 type Driver struct {
 	transports map[outbound.Reach]http.RoundTripper
@@ -41,7 +41,7 @@ func New(guard *outbound.Guard) *Driver {
 	})
 }
 
-// Over returns a driver whose requests go over these transports, for tests.
+// Over returns a driver with these transports, for tests.
 func Over(transport func(outbound.Reach) http.RoundTripper) *Driver {
 	return &Driver{transports: map[outbound.Reach]http.RoundTripper{
 		outbound.Public: transport(outbound.Public), outbound.Everywhere: transport(outbound.Everywhere)}}
@@ -50,7 +50,7 @@ func Over(transport func(outbound.Reach) http.RoundTripper) *Driver {
 // Name is what channels call the driver.
 func (*Driver) Name() string { return Name }
 
-// Protocols are those that the driver carries.
+// Protocols returns the protocols of the driver.
 func (*Driver) Protocols() []channels.Protocol {
 	return []channels.Protocol{channels.SLACK, channels.PLAINTEXT}
 }
@@ -58,14 +58,14 @@ func (*Driver) Protocols() []channels.Protocol {
 // Settings describes the driver's settings.
 func (*Driver) Settings() []channels.Setting { return described() }
 
-// Check reports what is wrong with a channel. It connects to nothing.
+// Check returns what is wrong with a channel. It connects to nothing.
 func (*Driver) Check(c channels.Channel) error {
 	_, err := read(c)
 	return err
 }
 
-// Open returns a dispatcher for a channel. A message that a service does not answer in time is
-// given up.
+// Open returns a dispatcher for a channel. It gives up a message that a service does not answer in
+// time.
 func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	s, err := read(c)
 	if err != nil {

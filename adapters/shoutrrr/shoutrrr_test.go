@@ -28,17 +28,17 @@ import (
 	"github.com/tocsin/tocsin/test/fakenet"
 )
 
-// internet is what is behind the transport of the driver. Tests that set what it answers do not run
-// in parallel.
+// internet is behind the transport of the driver. Tests that set its responses do not run in
+// parallel.
 type internet struct {
 	mu     sync.Mutex
 	answer func(*http.Request) reply
 	seen   []exchange
 }
 
-// reply is an answer, or that there is none.
+// reply is a response, or none.
 type reply struct {
-	status int // 0: nobody is there
+	status int // 0: no response
 	body   string
 	header []string // names and values
 }
@@ -50,8 +50,7 @@ type exchange struct {
 
 var world = &internet{}
 
-// bypass is the default transport of the program, which no service may use: the guard would not see
-// it.
+// bypass is the program's default transport, which no service may use: it would bypass the guard.
 type bypass struct{ used atomic.Int64 }
 
 func (b *bypass) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -92,7 +91,7 @@ func (w *internet) RoundTrip(r *http.Request) (*http.Response, error) {
 	if said.status == 0 {
 		return nil, syscall.ECONNREFUSED
 	}
-	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil { // Everybody is at a public address.
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil { // Every host has a public address.
 		trace.GotConn(httptrace.GotConnInfo{Conn: public{}})
 	}
 	header := http.Header{}
@@ -108,7 +107,7 @@ type public struct{ net.Conn }
 
 func (public) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(fakenet.PublicAddress)} }
 
-// answers sets what everybody on the Internet says, and forgets what was said to them.
+// answers sets the responses of all hosts, and forgets the requests so far.
 func answers(answer func(*http.Request) reply) {
 	world.mu.Lock()
 	defer world.mu.Unlock()
@@ -143,8 +142,8 @@ func message(to string) deliveries.Message {
 	return deliveries.Message{ID: "1", To: to, Subject: "The subject", Text: "The text.\n", HTML: "<p>"}
 }
 
-// services has a row for every service: a URL, an address for it, what the service says when it
-// takes a message, and where address and title are in the request.
+// services has a row for every service: a URL, an address for it, the response that accepts a
+// message, and where address and title are in the request.
 var services = map[string]struct {
 	url, address, yes string
 	where             string // in the URL or the body
@@ -175,7 +174,7 @@ var services = map[string]struct {
 	"notifiarr":  {"notifiarr://s3cretkey?channel={address}", "123456789", "{}", `123456789`, `"title":"The subject"`},
 }
 
-// secret is what must not be seen of the URLs above.
+// secrets are the parts of the URLs above that must not be shown.
 var secrets = []string{"4mt0t4l1YL3g1T5L4cK70k3N", "Webc4MAvoacrpPakR8phF0zi", "V2ESyij", "cdefghijklmnopqrstuvwxyz", "t0kent0kent0ken", "s3cret", "tokentoken", "0ec2sifa5aaa"}
 
 func TestServices(t *testing.T) { //nolint:paralleltest // they share the Internet

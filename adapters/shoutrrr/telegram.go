@@ -10,10 +10,10 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/telegram"
 )
 
-// telegramURL is where a bot sends messages.
+// telegramURL is the API's URL for sending a bot's messages.
 const telegramURL = "https://api.telegram.org/bot%s/sendMessage"
 
-// telegramMessage is what the API is sent.
+// telegramMessage is the JSON of a message.
 type telegramMessage struct {
 	Chat    string `json:"chat_id"`
 	Thread  int    `json:"message_thread_id,omitempty"`
@@ -23,7 +23,7 @@ type telegramMessage struct {
 	Silence bool   `json:"disable_notification"`
 }
 
-// telegramPosts is a message for each chat.
+// telegramPosts returns a message for each chat.
 func telegramPosts(link *url.URL, n note) ([]post, error) {
 	var s telegram.Service
 	if err := s.Initialize(link, nil); err != nil {
@@ -37,7 +37,7 @@ func telegramPosts(link *url.URL, n note) ([]post, error) {
 	for _, chat := range c.Chats {
 		chat, thread, _ := strings.Cut(chat, ":")
 		m := telegramMessage{Chat: chat, Text: n.text, Plain: !c.Preview, Silence: !c.Notification}
-		if number, err := strconv.Atoi(thread); err == nil { // Else none was named.
+		if number, err := strconv.Atoi(thread); err == nil { // Otherwise there is none.
 			m.Thread = number
 		}
 		if c.ParseMode != telegram.ParseModes.None {

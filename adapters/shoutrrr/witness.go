@@ -16,17 +16,17 @@ import (
 // longestAnswer is how many bytes of an answer are read.
 const longestAnswer = 1 << 20
 
-// errSettled stops a service that tries again by itself: deliveries do that, and know when.
+// errSettled stops a service that retries by itself: deliveries have their own retries.
 var errSettled = errors.New("the attempt has failed already")
 
-// witness is the transport of one message. It gives the requests of a service the context that the
-// service does not know of, and judges the answers: of what they say, services tell little.
+// witness is the transport of one message. It gives the requests of a service a context, which the
+// service lacks, and classifies the responses, of which services report little.
 type witness struct {
 	ctx      context.Context
 	next     http.RoundTripper
 	peer     *outbound.Peer
 	judge    func(answer) *deliveries.Failure
-	personal bool // the address takes part in the login
+	personal bool // the address is part of the login
 	asked    bool // a request was made
 	failed   *deliveries.Failure
 }
@@ -35,11 +35,11 @@ func (w *witness) client() *http.Client {
 	return &http.Client{Transport: w, CheckRedirect: outbound.NoRedirects}
 }
 
-// RoundTrip sends a request, unless one has failed before.
+// RoundTrip sends a request, unless an earlier one failed.
 func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	if w.failed != nil {
 		if r.Body != nil {
-			_ = r.Body.Close() // As a transport must, whatever it says.
+			_ = r.Body.Close() // A transport must close it.
 		}
 		return nil, errSettled
 	}
@@ -50,7 +50,7 @@ func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, longestAnswer))
-	_ = response.Body.Close() // It was read, as far as it counts.
+	_ = response.Body.Close() // What matters was read.
 	if err != nil {
 		w.failed = w.broken(err)
 		return nil, err
@@ -66,7 +66,7 @@ func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// broken says what it means that there was no answer: the service is away for every message.
+// broken classifies a request without a response: the service is unavailable for every message.
 func (w *witness) broken(err error) *deliveries.Failure {
 	failed := deliveries.Unreachable("%s", outbound.Words(err, w.peer.Reached())).Doubtful(w.peer.Reached())
 	if outer, found := errors.AsType[*url.Error](err); found { // It repeats the URL.

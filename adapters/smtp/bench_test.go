@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/test/fakenet"
 )
 
-// sink takes every message and forgets it.
+// sink accepts every message and discards it.
 type sink struct{}
 
 func (sink) NewSession(*gosmtp.Conn) (gosmtp.Session, error) { return sink{}, nil }
@@ -33,9 +33,9 @@ func (sink) Data(r io.Reader) error {
 }
 
 // BenchmarkSend sends messages of 2.8 KB from 16 goroutines to a sink in this process: through the
-// driver, and beside it its floor, 16 reused connections of the library with nothing around them,
-// once as the library comes (NOOP before and RSET after each message) and once without these. They
-// take turns, so that a noisy machine is as noisy for all of them.
+// driver, and through its floor, 16 reused connections of the library alone, once as the library
+// comes (NOOP before and RSET after each message) and once without these. They take turns, so that
+// noise affects all of them equally.
 func BenchmarkSend(b *testing.B) {
 	const workers, turn = 16, 1600
 	server := gosmtp.NewServer(sink{})

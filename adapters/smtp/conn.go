@@ -14,11 +14,11 @@ import (
 	"github.com/tocsin/tocsin/adapters/outbound"
 )
 
-// longestAnswer is how much a server may say in answer to one message: a server gone mad must not
-// fill the memory.
+// longestAnswer is how many bytes a server may send in answer to one message: a faulty server must
+// not fill the memory.
 const longestAnswer = 1 << 20
 
-// step is a part of the conversation; failures name it.
+// step is a step of the session; failures name it.
 type step string
 
 const (
@@ -32,17 +32,17 @@ const (
 	content    step = "end of DATA"
 )
 
-// conn is a connection that is greeted, encrypted and logged in. One goroutine uses it at a time.
+// conn is a connection after greeting, TLS and login. Only one goroutine uses it at a time.
 type conn struct {
 	raw    *wire
 	client *mail.Client
 	peer   *outbound.Peer
 	born   time.Time
-	closed bool        // by us, when time ran out
-	expiry *time.Timer // while it waits in the pool
+	closed bool        // by us, at the deadline
+	expiry *time.Timer // while it is idle in the pool
 }
 
-// wire is what bytes come over; it ends when a server says too much.
+// wire is the connection's byte stream; it fails when a server sends too much.
 type wire struct {
 	net.Conn
 	left int
@@ -57,7 +57,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// open says everything that comes before the first message.
+// open runs the session up to the first message.
 func (s *settings) open(ctx context.Context, c *conn) (err error) {
 	conn := net.Conn(c.raw)
 	if s.security == implicit {
@@ -94,8 +94,8 @@ func (s *settings) open(ctx context.Context, c *conn) (err error) {
 	return nil
 }
 
-// mechanism chooses the best way to log in that the server offers. Without encryption the password
-// is never sent in the clear, except to this machine.
+// mechanism chooses the best login mechanism that the server offers. Without TLS the password is
+// never sent in the clear, except to this machine.
 func (s *settings) mechanism(c *mail.Client) (mail.Auth, error) {
 	_, words := c.Extension("AUTH")
 	offered := strings.Fields(strings.ToUpper(words))
@@ -103,7 +103,7 @@ func (s *settings) mechanism(c *mail.Client) (mail.Auth, error) {
 	for _, m := range []struct {
 		name string
 		auth mail.Auth
-		open bool // sends the password itself
+		open bool // sends the password in the clear
 	}{
 		{"SCRAM-SHA-256", mail.ScramSHA256Auth(s.username, s.password), false},
 		{"SCRAM-SHA-1", mail.ScramSHA1Auth(s.username, s.password), false},
@@ -128,8 +128,7 @@ func (s *settings) mechanism(c *mail.Client) (mail.Auth, error) {
 	return nil, remark("the server offers no login")
 }
 
-// send hands a message over. Its MAIL FROM is also how a connection that waited shows whether it
-// still lives.
+// send sends a message. Its MAIL FROM also shows whether an idle connection still works.
 func (c *conn) send(ctx context.Context, l letter) error {
 	c.raw.left = longestAnswer
 	return c.watched(ctx, func() error {
@@ -152,15 +151,15 @@ func (c *conn) send(ctx context.Context, l letter) error {
 	})
 }
 
-// command is something that is said before the content.
+// command is a command before the content.
 type command struct {
 	text string
 	step step
-	code int // the right answer, or its first digits
+	code int // the expected reply code, or its first digits
 }
 
-// introduce says who sends and to whom, and asks to begin. A server that takes commands in groups
-// (RFC 2920) hears all of it at once, which saves two of three waits for it.
+// introduce sends the sender, the recipient and DATA. A server with PIPELINING (RFC 2920) gets them
+// at once, which saves two of three round trips.
 func (c *conn) introduce(l letter) error {
 	commands := []command{
 		{"MAIL FROM:" + l.from + c.parameters(l), sender, 250},
@@ -178,8 +177,7 @@ func (c *conn) introduce(l letter) error {
 	return nil
 }
 
-// ask says some commands at once and reads all answers, of which the first that is not right
-// counts.
+// ask sends commands at once and reads all replies; the first unexpected one is the error.
 func (c *conn) ask(commands []command) (failed error) {
 	for _, said := range commands {
 		if strings.ContainsAny(said.text, "\r\n") {
@@ -200,13 +198,13 @@ func (c *conn) ask(commands []command) (failed error) {
 			c.endEmpty()
 		}
 		if err != nil && !answered(err) {
-			break // Nothing more will come.
+			break // No more replies will come.
 		}
 	}
 	return failed
 }
 
-// parameters are what the sender's command says about the message to come.
+// parameters returns the parameters of MAIL FROM for the message.
 func (c *conn) parameters(l letter) (words string) {
 	if offered, _ := c.client.Extension("8BITMIME"); offered {
 		words = " BODY=8BITMIME"
@@ -217,7 +215,7 @@ func (c *conn) parameters(l letter) (words string) {
 	return words
 }
 
-// answer reads the answer to a command.
+// answer reads the reply to a command.
 func (c *conn) answer(to step, code int) error {
 	if _, _, err := c.client.Text.ReadResponse(code); err != nil {
 		return &stepError{to, err}
@@ -225,22 +223,23 @@ func (c *conn) answer(to step, code int) error {
 	return nil
 }
 
-// endEmpty ends the message that a server asks for although it has refused its only recipient: one
-// without content, for nobody.
+// endEmpty ends the message that a server asks for although it refused the only recipient: an empty
+// one without a recipient.
 func (c *conn) endEmpty() {
 	if err := c.client.Text.PrintfLine("."); err == nil {
-		_ = c.answer(content, 250) // The server may well say no.
+		_ = c.answer(content, 250) // The server may refuse it.
 	}
 }
 
-// reset makes a connection fit for the next message after one that failed; false when it is not.
+// reset prepares a connection for the next message after one that failed; false when it cannot be
+// used again.
 func (c *conn) reset(ctx context.Context) bool {
 	return c.watched(ctx, c.client.Reset) == nil
 }
 
-// watched talks to the server until it is done or the context ends: then the connection is closed
-// under the conversation, and the error is the context's. A conversation that has come to a good
-// end has, even if the time ran out with its last word.
+// watched runs a part of the session until it is done or the context ends; then it closes the
+// connection, and the error is the context's. A part that succeeded has succeeded, even if the time
+// ran out with its last reply.
 func (c *conn) watched(ctx context.Context, talk func() error) error {
 	stop := context.AfterFunc(ctx, c.abandon)
 	err := talk()
@@ -251,18 +250,18 @@ func (c *conn) watched(ctx context.Context, talk func() error) error {
 	return err
 }
 
-// quit ends a connection politely, which must not take long.
+// quit ends a connection politely, within a short time.
 func (c *conn) quit() {
 	if c.raw.SetDeadline(time.Now().Add(2*time.Second)) == nil {
-		_ = c.client.Quit() // It is over either way.
+		_ = c.client.Quit() // The connection ends either way.
 	}
 	c.abandon()
 }
 
 // abandon ends a connection at once.
 func (c *conn) abandon() {
-	_ = c.raw.Close() // Whoever still talks over it is told.
+	_ = c.raw.Close() // A concurrent user gets an error.
 }
 
-// isLocal reports whether a host is this machine; the library that logs in draws the same line.
+// isLocal reports whether a host is this machine; the library for logins uses the same rule.
 func isLocal(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }

@@ -22,7 +22,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// testConnections is about a server that greets back like this.
+// testConnections tests a server with this greeting.
 func testConnections(t *testing.T, greeting string) {
 	t.Helper()
 	t.Run("OneServesManyMessages", func(t *testing.T) {
@@ -42,7 +42,7 @@ func testConnections(t *testing.T, greeting string) {
 		t.Parallel()
 		s := serve(t)
 		s.answer("EHLO", greeting)
-		s.answer("RCPT", "450 later", "550 no", "421 closing", "", drop, "") // and some trouble
+		s.answer("RCPT", "450 later", "550 no", "421 closing", "", drop, "") // some failures
 		d := s.open(nil, smtp.Timeouts{})
 		var wg sync.WaitGroup
 		for range 16 {
@@ -144,13 +144,13 @@ func testConnections(t *testing.T, greeting string) {
 		}
 		opened, most := s.connections()
 		assert.Equal(t, 3, opened)
-		assert.LessOrEqual(t, most, 2) // The server may notice a farewell after the next greeting.
+		assert.LessOrEqual(t, most, 2) // The server may see a QUIT after the next greeting.
 	})
 	t.Run("CloseSaysGoodbyeOnAll", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
 		s.answer("EHLO", greeting)
-		s.answer("QUIT", hang, "") // A server that does not answer holds up nobody for long.
+		s.answer("QUIT", hang, "") // A server that does not answer delays no caller for long.
 		d := s.open(nil, smtp.Timeouts{})
 		var wg sync.WaitGroup
 		gate := make(chan struct{})

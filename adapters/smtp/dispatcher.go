@@ -11,8 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// dispatcher sends the messages of one channel. It has no more connections than messages are under
-// way at once.
+// dispatcher sends the messages of one channel. It has at most one connection per message in
+// progress.
 type dispatcher struct {
 	settings settings
 	dial     func(context.Context) (net.Conn, error)
@@ -21,7 +21,8 @@ type dispatcher struct {
 	relay    *relay
 }
 
-// Dispatch sends one message. When it returns nil, the mail server has taken responsibility for it.
+// Dispatch sends one message. When it returns nil, the mail server has accepted responsibility for
+// it.
 func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	letter, failed := d.settings.compose(m)
 	if failed != nil {
@@ -44,8 +45,8 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 			d.pool.put(c)
 			return nil
 		case kept && wasClosed(err) && ctx.Err() == nil:
-			// The server had closed the connection while it waited, or has had enough of it;
-			// nothing of the message was said yet. The next one is another that waited, or new.
+			// The server has closed the connection while it was idle, or closes it now; nothing of
+			// the message was sent. Try another idle connection, or a new one.
 			c.abandon()
 			continue
 		case answered(err) && c.reset(ctx):
@@ -61,7 +62,7 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	}
 }
 
-// connect makes a new connection. With an error it is closed, and only its peer is of use.
+// connect opens a new connection. With an error it is closed, and only its peer is valid.
 func (d *dispatcher) connect(ctx context.Context) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.timeouts.Connect)
 	defer cancel()
@@ -77,20 +78,20 @@ func (d *dispatcher) connect(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// Close says goodbye on every connection.
+// Close ends every connection with QUIT.
 func (d *dispatcher) Close() error {
 	d.pool.close()
 	return nil
 }
 
-// wasClosed reports whether a connection was gone, or going, before the message began.
+// wasClosed reports whether a connection was closed, or closing, before the message began.
 func wasClosed(err error) bool {
 	failed, found := errors.AsType[*stepError](err)
 	return found && failed.step == sender && (failed.code() == 0 || failed.code() == serviceClosing)
 }
 
-// answered reports whether the server said no and will listen on: a connection that broke is of no
-// use any more, and one that the server wants to close neither.
+// answered reports whether the server refused and keeps listening: a connection that broke, or that
+// the server wants to close, cannot be used again.
 func answered(err error) bool {
 	answer, found := errors.AsType[*textproto.Error](err)
 	return found && answer.Code >= 400 && answer.Code != serviceClosing

@@ -14,33 +14,33 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// errNotASCII is about an address that only some mail servers can take.
+// errNotASCII is about an address that only some mail servers accept.
 var errNotASCII = errors.New("the mail server takes no addresses beyond ASCII (SMTPUTF8)")
 
-// serviceClosing is the answer of a server that will close the connection.
+// serviceClosing is the reply of a server that will close the connection.
 const serviceClosing = 421
 
-// ofChannel are the answers that are about us or the server and not about a message, whenever they
-// come: too many connections, sending too fast, not logged in, wrong password.
+// ofChannel are the replies that concern us or the server and not a message, at any step: too many
+// connections, sending too fast, not logged in, wrong password.
 var ofChannel = []int{serviceClosing, 432, 454, 530, 534, 535, 538}
 
-// stepError says in which part of the conversation something went wrong.
+// stepError says in which step of the session an error occurred.
 type stepError struct {
 	step step
 	err  error
 }
 
 func (e *stepError) Error() string {
-	if answer, isAnswer := e.err.(*textproto.Error); isAnswer { //nolint:errorlint // only the bare answer is shown as the server gave it
+	if answer, isAnswer := e.err.(*textproto.Error); isAnswer { //nolint:errorlint // only the bare reply is shown as the server sent it
 		return fmt.Sprintf("%s: %d %s", e.step, answer.Code, answer.Msg)
 	}
 	return string(e.step) + ": " + e.err.Error()
 }
 
-// Unwrap returns what went wrong.
+// Unwrap returns the underlying error.
 func (e *stepError) Unwrap() error { return e.err }
 
-// code is the server's answer, 0 when there was none.
+// code returns the server's reply code, 0 when there was no reply.
 func (e *stepError) code() int {
 	if answer, found := errors.AsType[*textproto.Error](e.err); found {
 		return answer.Code
@@ -48,14 +48,13 @@ func (e *stepError) code() int {
 	return 0
 }
 
-// remark is an error of our own words, which everybody may read.
+// remark is an error in our own words, which may be shown to everybody.
 type remark string
 
 func (r remark) Error() string { return string(r) }
 
-// failureOf says what an error means (decisions 6): an answer about a recipient or a message is
-// about nothing else; what goes wrong before, and a connection that breaks, is about the channel
-// and passes.
+// failureOf classifies an error (decisions 6): a reply about a recipient or a message concerns only
+// that delivery; an earlier error, or a broken connection, concerns the channel and is temporary.
 func (s *settings) failureOf(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Failure {
 	failed, found := errors.AsType[*stepError](err)
 	if !found {
@@ -80,7 +79,7 @@ func (s *settings) failureOf(ctx context.Context, err error, peer *outbound.Peer
 	return peer.Tell(deliveries.Unreachable("%s", said).Doubtful(unsure), words)
 }
 
-// words says in which step what kind of thing went wrong, and repeats of the server numbers alone.
+// words describes the step and the kind of error; of the server's reply it repeats only numbers.
 func (e *stepError) words(peer *outbound.Peer) string {
 	said := string(e.step) + ": "
 	if own, found := errors.AsType[remark](e.err); found {
@@ -95,11 +94,11 @@ func (e *stepError) words(peer *outbound.Peer) string {
 	return said + outbound.Words(e.err, peer.Reached())
 }
 
-// enhanced is the status code of RFC 3463 that an answer may begin with.
+// enhanced matches the RFC 3463 status code at the start of a reply.
 var enhanced = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}\b`)
 
-// mask hides the login in what a server said: some repeat the command that they did not like. PLAIN
-// says username and password in one.
+// mask hides the login in what a server sent: some repeat the command that they refused. PLAIN
+// sends username and password in one.
 func (s *settings) mask() deliveries.Mask {
 	return deliveries.NewMask("***", s.password, "\x00"+s.username+"\x00"+s.password)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// dispatch sends a message that is not to get through.
+// dispatch sends a message that must fail, and returns the failure.
 func dispatch(t *testing.T, d deliveries.Dispatcher, m deliveries.Message) *deliveries.Failure {
 	t.Helper()
 	err := d.Dispatch(t.Context(), m)
@@ -35,7 +35,7 @@ var (
 
 func kindOf(f *deliveries.Failure) kind { return kind{f.Temporary, f.Channel} }
 
-// groups is the answer of a server that takes commands in groups.
+// groups is the reply of a server with PIPELINING.
 const groups = "250-ready\r\n250-PIPELINING\r\n250 8BITMIME"
 
 func TestAnswers(t *testing.T) {
@@ -86,9 +86,9 @@ func TestAnswers(t *testing.T) {
 				if len(c.answer) > 4 && c.answer[3] == ' ' {
 					assert.Contains(t, failure.Error(), c.answer)
 				}
-				// Whatever the answer was, the next message gets through.
+				// Whatever the reply was, the next message gets through.
 				require.NoError(t, d.Dispatch(t.Context(), message()))
-				// A message that was turned down does not cost the connection.
+				// A message that was refused does not cost the connection.
 				if opened, _ := s.connections(); c.want != unreachable {
 					assert.Equal(t, 1, opened)
 				}
@@ -172,8 +172,8 @@ func TestTime(t *testing.T) {
 	}
 	t.Run("ASilentNetworkEndsWithTheDeadline", func(t *testing.T) {
 		t.Parallel()
-		// A listener whose queue is full answers no connection at all; one that never accepts comes
-		// close enough to it.
+		// A listener with a full queue accepts no connection at all; one that never accepts is
+		// close enough.
 		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		defer listener.Close()

@@ -8,9 +8,9 @@ import (
 
 // Lengths of header lines (RFC 5322 and 2047).
 const (
-	longestLine = 76  // characters of a line with encoded words, without its end
+	longestLine = 76  // characters of a line with encoded words, without CRLF
 	longestWord = 75  // characters of an encoded word
-	longestAtom = 900 // characters of a word that stays as it is; a line must have less than 998
+	longestAtom = 900 // characters of a word that is not encoded; a line must have less than 998
 )
 
 // How an encoded word begins and ends.
@@ -19,8 +19,8 @@ const (
 	wordEnd   = "?="
 )
 
-// subject writes the value of a subject, folded, so that whoever decodes it gets the text and
-// nothing else: what would read as an encoded word is encoded, and the first line is never empty.
+// subject encodes a subject, folded, so that a decoder gets exactly the text: text that looks like
+// an encoded word is encoded, and the first line is never empty.
 func subject(text string) string {
 	const name = "Subject: "
 	words := strings.Split(text, " ")
@@ -45,7 +45,7 @@ func subject(text string) string {
 	return folded.String()
 }
 
-// isPlain reports whether a text can stand in a header as it is.
+// isPlain reports whether a text needs no encoding in a header.
 func isPlain(text string) bool {
 	for word := range strings.SplitSeq(text, " ") {
 		if len(word) > longestAtom {
@@ -56,8 +56,8 @@ func isPlain(text string) bool {
 		strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }
 
-// encodedWords writes a text as encoded words (RFC 2047); the first has at most so many characters.
-// No character is divided among two.
+// encodedWords encodes a text as encoded words (RFC 2047); the first has at most first characters.
+// No character is split between two words.
 func encodedWords(text string, first int) []string {
 	var words []string
 	word, room := wordBegin, first-len(wordEnd)
@@ -72,7 +72,7 @@ func encodedWords(text string, first int) []string {
 	return append(words, word+wordEnd)
 }
 
-// encodedRune is a character of an encoded word.
+// encodedRune encodes a character of an encoded word.
 func encodedRune(r rune) string {
 	switch {
 	case r == ' ':
@@ -87,11 +87,11 @@ func encodedRune(r rune) string {
 	return encoded.String()
 }
 
-// longestListID is how many characters an identity of a list has at most (RFC 2919).
+// longestListID is the maximum length of a List-Id, in characters (RFC 2919).
 const longestListID = 255
 
-// listID is the identity of the list that a message belongs to (RFC 2919): all messages of an event
-// have one, by which recipients sort them. Empty: it belongs to none.
+// listID returns the List-Id of a message (RFC 2919): all messages of an event share one, by which
+// recipients can filter. Empty: there is none.
 func listID(facts map[string]string, from string) string {
 	parts := make([]string, 0, 5)
 	for _, name := range []string{"event", "application", "project", "organization"} {

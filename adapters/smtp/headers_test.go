@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// header sends a message and returns the lines of its header, and the message as it is read.
+// header sends a message and returns the lines of its header, and the parsed message.
 func header(t *testing.T, m deliveries.Message) (lines []string, read *mail.Message) {
 	t.Helper()
 	s := serve(t)

@@ -14,15 +14,15 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// letter is a message as it goes over the wire.
+// letter is a message ready to be sent.
 type letter struct {
-	from, to string // as commands name them: <ada@example.org>
+	from, to string // as in commands: <ada@example.org>
 	ascii    bool   // no address needs SMTPUTF8
 	content  []byte
 }
 
-// compose writes a message in the form of RFC 5322. Nothing in it can add a header or a recipient:
-// every value is encoded, or refused.
+// compose writes a message in the format of RFC 5322. No value can add a header or a recipient:
+// each is encoded, or refused.
 func (s *settings) compose(m deliveries.Message) (letter, *deliveries.Failure) {
 	to, err := mail.ParseAddress(m.To)
 	if err == nil {
@@ -46,7 +46,7 @@ func (s *settings) compose(m deliveries.Message) (letter, *deliveries.Failure) {
 	}
 	msg.SetDateWithValue(time.Now())
 	msg.SetMessageIDWithValue(messageID(m.ID, from.Address))
-	// Automatic answers such as "I am on holiday" stay away from automatic messages (RFC 3834).
+	// This keeps automatic replies such as "I am on holiday" away (RFC 3834).
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	if m.Unsubscribe != "" {
 		if !isLink(m.Unsubscribe) {
@@ -68,17 +68,17 @@ func (s *settings) compose(m deliveries.Message) (letter, *deliveries.Failure) {
 	return letter{from: from.String(), to: to.String(), ascii: isASCII(to.Address), content: out.Bytes()}, nil
 }
 
-// isLink reports whether a URL can stand in a header as it is.
+// isLink reports whether a URL needs no encoding in a header.
 func isLink(s string) bool {
 	link, err := url.Parse(s)
 	return err == nil && link.Host != "" && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '<' || r == '>' || r == ',' }) < 0
 }
 
-// atoms is what may stand before the @ of an identity as it is.
+// atoms matches what may stand before the @ of a Message-ID unencoded.
 var atoms = regexp.MustCompile(`^[0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)*$`)
 
-// messageID makes the identity of a delivery that of a message: the same on every attempt, and of
-// this sender.
+// messageID makes a Message-ID of a delivery's identity: the same on every attempt, and of this
+// sender.
 func messageID(id, from string) string {
 	if !atoms.MatchString(id) {
 		id = "x" + hex.EncodeToString([]byte(id))

@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// sent sends one message and returns what the server was given.
+// sent sends one message and returns what the server received.
 func sent(t *testing.T, m deliveries.Message, changes channels.Settings) (received, *mail.Message) {
 	t.Helper()
 	s := serve(t)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// pool keeps the connections that have nothing to do. The one that was used last is used next, so
-// that the others, when there are too many, grow old and go.
+// pool keeps the idle connections. The most recently used one is used next, so that surplus
+// connections become idle and expire.
 type pool struct {
 	idle, age time.Duration
 
@@ -18,7 +18,7 @@ type pool struct {
 
 func newPool(t Timeouts) *pool { return &pool{idle: t.Idle, age: t.Age} }
 
-// take returns a connection that waited; false when there is none.
+// take returns an idle connection; false when there is none.
 func (p *pool) take() (*conn, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -28,11 +28,11 @@ func (p *pool) take() (*conn, bool) {
 	}
 	c := p.conns[last]
 	p.conns = p.conns[:last]
-	c.expiry.Stop() // If it fires nevertheless, it finds nothing.
+	c.expiry.Stop() // If it still fires, it finds nothing.
 	return c, true
 }
 
-// put keeps a connection for the next message, unless it is too old or was closed.
+// put keeps a connection for the next message, unless it is too old or closed.
 func (p *pool) put(c *conn) {
 	if c.closed {
 		return
@@ -53,7 +53,7 @@ func (p *pool) keep(c *conn) bool {
 	return true
 }
 
-// expire ends a connection that still waits.
+// expire ends a connection that is still idle.
 func (p *pool) expire(c *conn) {
 	p.mu.Lock()
 	i := slices.Index(p.conns, c)

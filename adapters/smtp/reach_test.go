@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/test/fakenet"
 )
 
-// banner is what a service says that is nobody's business.
+// banner is text of a private service that must not be repeated.
 const banner = "internal-secret-banner"
 
 func dispatcher(t *testing.T, g *outbound.Guard, c channels.Channel) deliveries.Dispatcher {
@@ -62,11 +62,11 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestANameThatMovesInside plays a name server that changes its mind between two connections.
+// TestANameThatMovesInside plays a name server that changes its answer between two connections.
 func TestANameThatMovesInside(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	s.answer("RCPT", "421 4.7.0 bye") // which ends the connection
+	s.answer("RCPT", "421 4.7.0 bye") // This ends the connection.
 	inside := fakenet.New(map[string]fakenet.Host{"mail.example.org": {Addrs: []string{fakenet.PublicAddress, "10.0.0.7"}, Listener: s.listener.Addr().String()}})
 	d := dispatcher(t, inside.Guard(outbound.Allowed{}), channelTo("mail.example.org", "25", nil))
 	require.EqualError(t, dispatch(t, d, message()), "mail.example.org:25: RCPT TO: 421 4.7.0 bye", "the server is public, so its words are repeated")

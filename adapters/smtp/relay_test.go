@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/test/fakenet"
 )
 
-// TestRelayingDenied: a server that denies everybody has nothing against the recipients.
+// TestRelayingDenied checks that a server that denies every recipient blames none of them.
 func TestRelayingDenied(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"554 5.7.1 <ada@example.org>: Relay access denied", "550 relay not permitted", "550 5.7.1 Unable to relay", "554 5.7.1 Access denied, please log in first",
@@ -65,7 +65,7 @@ func TestRelayingDenied(t *testing.T) {
 	})
 }
 
-// TestLoginsThatAreNotKnown: why there is no login is told as it is.
+// TestLoginsThatAreNotKnown checks that the reason for a missing login is reported as it is.
 func TestLoginsThatAreNotKnown(t *testing.T) {
 	t.Parallel()
 	for offered, want := range map[string]string{

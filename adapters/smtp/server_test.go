@@ -18,14 +18,13 @@ import (
 	"github.com/tocsin/tocsin/test/fakenet"
 )
 
-// Answers of a scripted server that are none.
+// Special answers of a scripted server.
 const (
 	hang = "hang" // say nothing more, and keep the connection
 	drop = "drop" // close the connection
 )
 
-// server is a mail server on the loopback device that answers as it is told and remembers what it
-// was told.
+// server is a scripted mail server on loopback that records what it receives.
 type server struct {
 	t        testing.TB
 	listener net.Listener
@@ -44,11 +43,11 @@ type server struct {
 	stuck    chan struct{} // one for each time it hangs
 }
 
-// received is a message that the server took, or would have taken.
+// received is a message that the server accepted, or would have accepted.
 type received struct{ from, to, content string }
 
-// serve starts a server. An answer to "greeting" or "." is the one to the connection and to the end
-// of the data.
+// serve starts a server. An answer to "greeting" or "." is for the connection or the end of the
+// data.
 func serve(t testing.TB) *server {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -86,7 +85,7 @@ func serve(t testing.TB) *server {
 	return s
 }
 
-// answer sets what the server answers to a verb, in turn; the last answer stays.
+// answer sets the answers to a verb, in order; the last one repeats.
 func (s *server) answer(verb string, answers ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +118,7 @@ func (s *server) next(verb, standard string) string {
 	return answers[0]
 }
 
-// say answers and returns what it said; false when the conversation is over.
+// say answers and returns the answer; false when the session is over.
 func (s *server) say(conn net.Conn, verb, standard string) (string, bool) {
 	answer := s.next(verb, standard)
 	switch answer {
@@ -186,8 +185,7 @@ func (s *server) talk(conn net.Conn) {
 	}
 }
 
-// splitCRLF splits at CRLF only: a bare CR or LF is part of a line and shows in what a test
-// compares.
+// splitCRLF splits at CRLF only: a bare CR or LF stays part of a line and is visible to tests.
 func splitCRLF(data []byte, _ bool) (advance int, token []byte, err error) {
 	if i := bytes.Index(data, []byte("\r\n")); i >= 0 {
 		return i + 2, data[:i], nil
@@ -213,7 +211,7 @@ func (s *server) count(verb string) int {
 	return s.asked[verb]
 }
 
-// channel is a channel to the server; changes are made to its settings.
+// channel returns a channel to the server with changes to its settings.
 func (s *server) channel(changes channels.Settings) channels.Channel {
 	host, port, err := net.SplitHostPort(s.listener.Addr().String())
 	require.NoError(s.t, err)

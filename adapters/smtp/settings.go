@@ -17,13 +17,13 @@ import (
 
 // The kinds of encryption.
 const (
-	startTLS   = "starttls" // a connection is encrypted before anything of value is said, or not used
+	startTLS   = "starttls" // encrypted with STARTTLS before anything secret is sent, or not used
 	implicit   = "tls"      // from its first byte
 	plain      = "none"
 	submission = 465 // the port where encryption is implicit (RFC 8314)
 )
 
-// settings are a channel's settings, fit to be used.
+// settings are a channel's parsed settings.
 type settings struct {
 	host     string
 	address  string // host:port
@@ -36,7 +36,7 @@ type settings struct {
 	tls      *tls.Config
 }
 
-// described is what the settings are.
+// described lists the settings.
 func described() []channels.Setting {
 	return []channels.Setting{
 		{Name: "host", Kind: channels.Line, Required: true, Leads: true, Target: true, Help: "Name or IP address of the mail server."},
@@ -53,7 +53,7 @@ func described() []channels.Setting {
 	}
 }
 
-// read takes the settings of a channel apart; the error names every mistake.
+// read parses the settings of a channel; the error names every mistake.
 func read(c channels.Channel) (settings, error) {
 	r := c.ReadSettings(described(), channels.EMAIL)
 	s := settings{host: r.Required("host"), username: r.Line("username"), password: r.Line("password"), helo: r.Line("helo")}
@@ -104,7 +104,7 @@ func read(c channels.Channel) (settings, error) {
 	return s, r.Err()
 }
 
-// readAddress reads an address with or without a name; nil when there is none or it is wrong.
+// readAddress parses an address with or without a name; nil when it is missing or invalid.
 func readAddress(r *channels.SettingsReader, name, value string) *mail.Address {
 	if value == "" {
 		return nil
@@ -121,7 +121,7 @@ func readAddress(r *channels.SettingsReader, name, value string) *mail.Address {
 }
 
 // ascii writes the domain of an address in the form that every mail server understands. A local
-// part beyond ASCII stays.
+// part beyond ASCII is unchanged.
 func ascii(address string) (string, error) {
 	at := strings.LastIndexByte(address, '@')
 	domain := address[at+1:]
@@ -141,7 +141,7 @@ func isIP(s string) bool {
 	return err == nil
 }
 
-// hostname is the name of this machine, by which mail servers like to be greeted.
+// hostname returns the name of this machine, for greeting mail servers.
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil || name == "" || strings.ContainsAny(name, " <>\r\n") || !isASCII(name) {

@@ -1,6 +1,5 @@
-// Package smtp sends e-mail through a mail server. It knows the protocol, the form of a message and
-// how to keep connections; it does not know why a message is sent, nor decide when a failed one is
-// tried again.
+// Package smtp sends e-mail through a mail server. It knows the protocol, the message format and
+// connection reuse; it does not know why a message is sent, nor when a failed one is retried.
 package smtp
 
 import (
@@ -17,21 +16,21 @@ import (
 // Name is what channels call the driver.
 const Name = "smtp"
 
-// Timeouts bound what a mail server may take. A field that is zero has its default.
+// Timeouts bound what a mail server may take. A zero field has its default.
 type Timeouts struct {
-	// Connect is for a new connection, encryption and login included; 30 s.
+	// Connect is for a new connection, including TLS and login; 30 s.
 	Connect time.Duration
-	// Send is for one message, 5 min: a server that scans a message answers late, and giving up on
-	// one that it has taken sends it twice (RFC 5321, 4.5.3.2.6).
+	// Send is for one message, 5 min: a server that scans a message replies late, and giving up on
+	// one that it has accepted sends it twice (RFC 5321, 4.5.3.2.6).
 	Send time.Duration
-	// Idle is how long a connection waits for the next message, 30 s: less than servers wait.
+	// Idle is how long a connection is kept for the next message, 30 s: less than servers wait.
 	Idle time.Duration
 	// Age is how long a connection is used altogether, 5 min, so that a change of address or a new
 	// machine behind a balancer is noticed.
 	Age time.Duration
 }
 
-// Driver makes dispatchers that send through mail servers.
+// Driver opens dispatchers that send through mail servers.
 type Driver struct {
 	guard    *outbound.Guard
 	timeouts Timeouts
@@ -55,13 +54,13 @@ func New(guard *outbound.Guard, t Timeouts) *Driver {
 // Name is what channels call the driver.
 func (*Driver) Name() string { return Name }
 
-// Protocols are those that the driver carries.
+// Protocols returns the protocols of the driver.
 func (*Driver) Protocols() []channels.Protocol { return []channels.Protocol{channels.EMAIL} }
 
 // Settings describes the driver's settings.
 func (*Driver) Settings() []channels.Setting { return described() }
 
-// Check reports what is wrong with a channel.
+// Check returns what is wrong with a channel.
 func (*Driver) Check(c channels.Channel) error {
 	_, err := read(c)
 	return err

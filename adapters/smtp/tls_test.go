@@ -23,8 +23,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// certificate makes a certificate for addresses of the loopback device that is its own authority,
-// in PEM.
+// certificate returns a self-signed certificate for loopback addresses, and its PEM.
 func certificate(t *testing.T) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -36,17 +35,17 @@ func certificate(t *testing.T) (tls.Certificate, string) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
-// mailServer is one by a library: it knows TLS and logins.
+// mailServer is a mail server built on a library with TLS and logins.
 type mailServer struct {
 	mechanisms []string
 
 	mu        sync.Mutex
 	messages  int
-	logins    []string // user:password of every attempt to log in
+	logins    []string // user:password of every login attempt
 	encrypted []bool   // of every message
 }
 
-// session is a conversation with it.
+// session is a session of it.
 type session struct {
 	server *mailServer
 	conn   *gosmtp.Conn
@@ -90,7 +89,7 @@ func (s *session) Data(r io.Reader) error {
 	return err
 }
 
-// loginServer is the other end of LOGIN, which the library left out.
+// loginServer is the server side of LOGIN, which the library lacks.
 type loginServer struct {
 	check    func(username, password string) error
 	username *string
@@ -108,7 +107,7 @@ func (l *loginServer) Next(response []byte) (challenge []byte, done bool, err er
 	return nil, true, l.check(*l.username, string(response))
 }
 
-// start serves on an address of the loopback device and returns the port.
+// start serves on a loopback address and returns the port.
 func (r *mailServer) start(t *testing.T, address string, configure func(*gosmtp.Server), encrypted *tls.Config) (port string) {
 	t.Helper()
 	server := gosmtp.NewServer(r)
@@ -243,7 +242,7 @@ func TestLogin(t *testing.T) {
 	})
 	t.Run("ThePasswordNeverGoesInTheClear", func(t *testing.T) {
 		t.Parallel()
-		// To the library that logs in, this address of the loopback device is not this machine.
+		// To the login library, this loopback address is not this machine.
 		r, port := start(t, "127.0.0.2", "PLAIN", "LOGIN")
 		failure := dispatch(t, open(t, channelTo("127.0.0.2", port, login("right", "none")), smtp.Timeouts{}), message())
 		assert.Equal(t, unreachable, kindOf(failure))

@@ -14,11 +14,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// longestAnswer is how much of an answer is read, in bytes.
+// longestAnswer is how many bytes of a response are read.
 const longestAnswer = 64 << 10
 
-// client posts spans to a collector (OTLP/HTTP with protobuf). The exporter of OpenTelemetry that
-// does so brings all of gRPC with it.
+// client posts spans to a collector (OTLP/HTTP with protobuf). OpenTelemetry's own exporter for
+// that depends on all of gRPC.
 type client struct {
 	endpoint string
 	headers  map[string]string
@@ -28,12 +28,12 @@ type client struct {
 var _ otlptrace.Client = (*client)(nil)
 
 func newClient(endpoint string, headers map[string]string) *client {
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // It is documented to be one.
+	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // Documented to have this type.
 	return &client{endpoint: endpoint, headers: headers, http: &http.Client{Transport: transport, Timeout: exportLimit,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// Start does nothing: a connection is made when there is something to send.
+// Start does nothing: the client connects when it first sends.
 func (c *client) Start(context.Context) error { return nil }
 
 // Stop closes connections.
@@ -42,12 +42,12 @@ func (c *client) Stop(context.Context) error {
 	return nil
 }
 
-// refusal is an answer of the collector that is no success.
+// refusal is an unsuccessful response of the collector.
 type refusal struct{ status int }
 
 func (r refusal) Error() string { return fmt.Sprintf("the collector answered %d", r.status) }
 
-// passing reports whether the same spans may be taken later.
+// passing reports whether the same spans may be accepted later.
 func passing(err error) bool {
 	r, answered := errors.AsType[refusal](err)
 	if !answered {
@@ -62,8 +62,8 @@ func passing(err error) bool {
 
 // UploadTraces posts spans.
 func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
-	// On the wire TracesData is the same as the specification's ExportTraceServiceRequest, whose
-	// package brings gRPC.
+	// On the wire TracesData equals the specification's ExportTraceServiceRequest, whose package
+	// depends on gRPC.
 	text, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 		return err
 	}
 	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, longestAnswer)) // So that the connection serves again.
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, longestAnswer)) // So that the connection is reused.
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
 		return refusal{answer.StatusCode}
 	}

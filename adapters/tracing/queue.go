@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// queued is how many spans wait for their export at most; what comes then is dropped.
+	// queued is how many spans may wait for their export; further ones are dropped.
 	queued = 8192
-	// batched is how many are exported together at most, and gatherTime how long they are gathered.
+	// batched is the maximum size of an export, and gatherTime how long its spans are gathered.
 	batched    = 512
 	gatherTime = time.Second
-	// exportLimit bounds one export. One that fails for now is tried again, tries times in all,
-	// with a pause that doubles.
+	// exportLimit bounds one export. A temporary failure is retried, up to tries times in all, with
+	// a pause that doubles.
 	exportLimit = 5 * time.Second
 	tries       = 3
 	firstPause  = time.Second
 )
 
-// queue exports spans that have ended. Nobody waits for it: a span that finds it full is dropped,
-// and counted. The processor of OpenTelemetry drops as well, but counts only for its own metrics.
+// queue exports ended spans. It never blocks: a span that finds it full is dropped and counted.
+// OpenTelemetry's own processor drops as well, but counts only for its own metrics.
 type queue struct {
 	exporter sdk.SpanExporter
 	log      *slog.Logger
@@ -32,7 +32,7 @@ type queue struct {
 	stop     chan struct{}
 	stopped  chan struct{}
 	once     sync.Once
-	end      context.Context //nolint:containedctx // Of Shutdown; it is written before stop is closed.
+	end      context.Context //nolint:containedctx // Shutdown's; written before stop is closed.
 	failing  bool
 
 	exported, dropped atomic.Int64
@@ -61,10 +61,10 @@ func (q *queue) OnEnd(s sdk.ReadOnlySpan) {
 	}
 }
 
-// ForceFlush does nothing: nobody asks for it, and what is queued is exported within moments.
+// ForceFlush does nothing: it is not used, and queued spans are exported within moments.
 func (q *queue) ForceFlush(context.Context) error { return nil }
 
-// Shutdown exports what is queued, until ctx ends; what is left then is dropped.
+// Shutdown exports the queue, until ctx ends; the rest is dropped.
 func (q *queue) Shutdown(ctx context.Context) error {
 	q.once.Do(func() {
 		q.end = ctx
@@ -134,7 +134,7 @@ func (q *queue) export(ctx context.Context, spans []sdk.ReadOnlySpan) {
 func (q *queue) attempt(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	ctx, cancel := context.WithTimeout(ctx, exportLimit)
 	defer cancel()
-	// An export that has begun ends with the shutdown, too.
+	// A running export also ends with the shutdown.
 	go func() {
 		select {
 		case <-q.stop:
@@ -149,7 +149,7 @@ func (q *queue) attempt(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	return q.exporter.ExportSpans(ctx, spans)
 }
 
-// rest waits, and reports false when the tracer is closed meanwhile: then nothing is tried again.
+// rest waits, and returns false when the tracer is closed meanwhile: then nothing is retried.
 func (q *queue) rest(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -161,7 +161,7 @@ func (q *queue) rest(d time.Duration) bool {
 	}
 }
 
-// report logs when exporting begins to fail, and when it works again.
+// report logs when exporting starts to fail, and when it works again.
 func (q *queue) report(err error) {
 	switch {
 	case err != nil && !q.failing:

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// span is a span whose trace is known.
+// span is a span with a known trace.
 type span struct {
 	tracer *Tracer
 	of     trace.Span
@@ -20,7 +20,7 @@ type span struct {
 
 var _ ports.Span = span{}
 
-// Begin begins a span below this one. Below one that is not recorded there is none.
+// Begin starts a child span. An unrecorded span has none.
 func (s span) Begin(ctx context.Context, of ports.SpanStart) (context.Context, ports.Span) {
 	if !s.Recorded() {
 		return ports.WithSpan(ctx, unrecorded{s}), unrecorded{s}
@@ -42,20 +42,20 @@ func (s span) End(failed bool) {
 	s.of.End()
 }
 
-// unrecorded stands below a span that is not recorded, whose end is not its own.
+// unrecorded is a child of an unrecorded span, which it must not end.
 type unrecorded struct{ span }
 
 func (unrecorded) End(bool) {}
 
-// most is how many spans a span that is held may have below it; the rest is dropped.
+// most is how many spans a held span may have below it; the rest is dropped.
 const most = 64
 
-// held is a span that is kept back until it is known whose it is.
+// held is a span that is held back until its parent is known.
 type held struct {
 	tracer *Tracer
-	above  *held // nil: it is the one that is released
+	above  *held // nil: this is the root, which is released
 
-	mu         sync.Mutex // of the one that is released, for all below it
+	mu         sync.Mutex // the root's, for all spans below it
 	start      ports.SpanStart
 	began, end time.Time
 	failed     bool
@@ -71,7 +71,7 @@ func (t *Tracer) hold(ctx context.Context, of ports.SpanStart) (context.Context,
 	return ports.WithSpan(ctx, h), h
 }
 
-// root is the span that is released.
+// root returns the span that is released.
 func (h *held) root() *held {
 	for h.above != nil {
 		h = h.above
@@ -98,7 +98,7 @@ func (h *held) Begin(ctx context.Context, of ports.SpanStart) (context.Context, 
 	return ports.WithSpan(ctx, below), below
 }
 
-// Recorded reports true: it may be.
+// Recorded returns true: it may be recorded.
 func (h *held) Recorded() bool { return true }
 
 func (h *held) Traceparent() string {
@@ -128,7 +128,7 @@ func (h *held) say(a attribute.KeyValue) {
 	h.about = append(h.about, a)
 }
 
-// Release begins the span, and those below it, at the moments at which they began.
+// Release starts the span, and those below it, with the times at which they began.
 func (h *held) Release(parent string) {
 	defer h.lock()()
 	if h.known == nil && h.above == nil {

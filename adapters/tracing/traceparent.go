@@ -8,7 +8,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// format writes the traceparent of a span (W3C Trace Context, version 00).
+// format returns the traceparent of a span (W3C Trace Context, version 00).
 func format(c trace.SpanContext) string {
 	if !c.IsValid() {
 		return ""
@@ -16,7 +16,7 @@ func format(c trace.SpanContext) string {
 	return fmt.Sprintf("00-%s-%s-%s", c.TraceID(), c.SpanID(), c.TraceFlags())
 }
 
-// parse reads one. What cannot be read is no parent.
+// parse parses a traceparent. An invalid one is no parent.
 func parse(text string) trace.SpanContext {
 	traceText, spanText, sampled, ok := ports.ParseTraceparent(text)
 	if !ok {

@@ -1,5 +1,5 @@
 // Package tracing records spans and exports them to an OpenTelemetry collector (OTLP over HTTP). It
-// knows traces, and nothing of the work that they are about.
+// knows nothing of the traced work.
 package tracing
 
 import (
@@ -19,17 +19,17 @@ import (
 // scope names the program as the origin of its spans.
 const scope = "github.com/tocsin/tocsin"
 
-// longestText is how long a text in a span may be, such as a statement's, in bytes.
+// longestText is the length of the longest text in a span, such as a statement, in bytes.
 const longestText = 2048
 
-// Settings say where spans go.
+// Settings configure the export of spans.
 type Settings struct {
-	// Endpoint is the URL that spans are posted to. Empty: there are no spans.
+	// Endpoint is the URL that spans are posted to. Empty: nothing is traced.
 	Endpoint string
-	// Headers are sent with them.
+	// Headers are sent with each export.
 	Headers map[string]string
-	// Ratio is how many of the traces that begin here are recorded, from 0 to 1. Of a trace that
-	// began elsewhere its traceparent says whether it is.
+	// Ratio is the share of the traces starting here that are recorded, from 0 to 1. For a trace
+	// that started elsewhere its traceparent decides.
 	Ratio float64
 	// Instance and Version are of the program.
 	Instance, Version string
@@ -44,13 +44,13 @@ type Tracer struct {
 
 var _ ports.Tracer = (*Tracer)(nil)
 
-// New returns a tracer. It asks the endpoint nothing yet: the service starts without it.
+// New returns a tracer. It does not contact the endpoint: the service starts without it.
 func New(s Settings, log *slog.Logger) (*Tracer, error) {
 	if s.Endpoint == "" {
 		return &Tracer{}, nil
 	}
 	exporter := otlptrace.NewUnstarted(newClient(s.Endpoint, s.Headers))
-	if err := exporter.Start(context.Background()); err != nil { // It connects to nothing.
+	if err := exporter.Start(context.Background()); err != nil { // This does not connect.
 		return nil, fmt.Errorf("tracing: %w", err)
 	}
 	q := newQueue(exporter, log)
@@ -66,8 +66,8 @@ func New(s Settings, log *slog.Logger) (*Tracer, error) {
 	return &Tracer{provider: provider, tracer: provider.Tracer(scope), queue: q}, nil
 }
 
-// Figures returns how many spans were exported, and how many were dropped: because the queue was
-// full, or because the collector did not take them.
+// Figures returns how many spans were exported, and how many were dropped because the queue was
+// full or the collector refused them.
 func (t *Tracer) Figures() (exported, dropped int64) {
 	if t == nil || t.queue == nil {
 		return 0, 0
@@ -75,7 +75,7 @@ func (t *Tracer) Figures() (exported, dropped int64) {
 	return t.queue.exported.Load(), t.queue.dropped.Load()
 }
 
-// Close exports what is left, until ctx ends.
+// Close exports the remaining spans, until ctx ends.
 func (t *Tracer) Close(ctx context.Context) error {
 	if t == nil || t.provider == nil {
 		return nil
@@ -83,7 +83,7 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return t.provider.Shutdown(ctx)
 }
 
-// Begin begins a span.
+// Begin starts a span.
 func (t *Tracer) Begin(ctx context.Context, of ports.SpanStart) (context.Context, ports.Span) {
 	if t == nil || t.tracer == nil {
 		return ports.Untraced{}.Begin(ctx, of)
@@ -97,7 +97,7 @@ func (t *Tracer) Begin(ctx context.Context, of ports.SpanStart) (context.Context
 	return t.begin(ctx, of, parse(of.Parent))
 }
 
-// begin begins a span below a parent, which may be none.
+// begin starts a span below a parent, which may be invalid.
 func (t *Tracer) begin(ctx context.Context, of ports.SpanStart, parent trace.SpanContext) (context.Context, ports.Span) {
 	_, s := t.tracer.Start(trace.ContextWithSpanContext(context.Background(), parent), of.Name, trace.WithSpanKind(kind(of.Kind)), trace.WithLinks(links(of.Links)...))
 	begun := span{tracer: t, of: s}

@@ -29,7 +29,7 @@ func open(t *testing.T, c *collector.Collector, ratio float64) *tracing.Tracer {
 	tracer, err := tracing.New(tracing.Settings{Endpoint: c.URL + "/v1/traces", Ratio: ratio, Version: "1.2.3", Instance: "here",
 		Headers: map[string]string{"X-Key": "k"}}, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = tracer.Close(context.Background()) }) // The second time it does nothing.
+	t.Cleanup(func() { _ = tracer.Close(context.Background()) }) // A second Close does nothing.
 	return tracer
 }
 
@@ -62,8 +62,8 @@ func TestSpansReachTheCollector(t *testing.T) {
 	assert.Equal(t, []int64{3, 0}, []int64{exported, dropped})
 }
 
-// TestSampling holds that the caller says whether a trace is recorded, and the ratio where there is
-// none. What is not recorded has a name all the same, which says so.
+// TestSampling checks that the caller decides whether a trace is recorded, or the ratio if there is
+// no caller. A trace that is not recorded still has an id, which says so.
 func TestSampling(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -98,8 +98,8 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// TestHeldSpans holds that work which finds nothing leaves no span, and that other work has the
-// moments at which it was done.
+// TestHeldSpans checks that work which finds nothing leaves no span, and that the spans of other
+// work have its times.
 func TestHeldSpans(t *testing.T) {
 	t.Parallel()
 	c := collector.New(t)
@@ -137,8 +137,8 @@ func TestHeldSpans(t *testing.T) {
 	assert.LessOrEqual(t, unit.End, expand.End)
 }
 
-// TestACollectorThatHangsHoldsUpNothing holds that work goes on, that what is too much is dropped
-// and counted, and that the end comes when it has to.
+// TestACollectorThatHangsHoldsUpNothing checks that work continues, that surplus spans are dropped
+// and counted, and that Close ends in time.
 func TestACollectorThatHangsHoldsUpNothing(t *testing.T) {
 	t.Parallel()
 	c := collector.New(t)
@@ -173,14 +173,15 @@ func TestACollectorThatHangsHoldsUpNothing(t *testing.T) {
 	soon, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	began = time.Now()
-	_ = tracer.Close(soon) // It may say that the time was up.
+	_ = tracer.Close(soon) // It may report a timeout.
 	assert.Less(t, time.Since(began), 3*time.Second)
 	exported, dropped := tracer.Figures()
 	assert.Equal(t, []int64{0, begun}, []int64{exported, dropped}, "what is lost is counted")
 	assert.Positive(t, asked.Load())
 }
 
-// TestWhatTheCollectorRefuses is tried again where that may help, else dropped, and logged once.
+// TestWhatTheCollectorRefuses checks that it is retried if that may help, else dropped, and logged
+// once.
 func TestWhatTheCollectorRefuses(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -223,7 +224,7 @@ func TestWhatTheCollectorRefuses(t *testing.T) {
 	}
 }
 
-// TestWithoutAnEndpoint there are no spans, nothing to close, and nothing is allocated.
+// TestWithoutAnEndpoint checks that there are no spans, nothing to close, and no allocations.
 func TestWithoutAnEndpoint(t *testing.T) {
 	tracer, err := tracing.New(tracing.Settings{}, nil)
 	require.NoError(t, err)
@@ -241,7 +242,7 @@ func TestWithoutAnEndpoint(t *testing.T) {
 	}))
 }
 
-// lockedBuffer is a log that many may write.
+// lockedBuffer is a log for concurrent writers.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

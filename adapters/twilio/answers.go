@@ -16,13 +16,13 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// Limits of what is taken from an answer.
+// Limits for reading a response.
 const (
 	longestAnswer = 64 << 10 // bytes
 )
 
 // ofChannel are the error codes that are about the account or its senders, not about a recipient:
-// they stay until somebody changes something at Twilio or here, and meanwhile messages wait. See
+// they persist until somebody changes a setting at Twilio or here, and messages wait meanwhile. See
 // https://www.twilio.com/docs/api/errors.
 var ofChannel = []int{
 	10001, // the account is not active
@@ -31,7 +31,7 @@ var ofChannel = []int{
 	20005, // the account is not active
 	20404, // no such account, or a wrong base_url
 	20429, // too many requests
-	21212, // the sender is no number
+	21212, // the sender is not a number
 	21603, // no sender
 	21606, // the sender is not ours, or cannot send
 	21611, // the sender's queue is full
@@ -45,13 +45,13 @@ var ofChannel = []int{
 	63038, // the account's daily limit
 }
 
-// answer is what the API says when it does not take a message.
+// answer is the API's response when it does not accept a message.
 type answer struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
-// broken says what it means that there was no answer: the API is away for every message.
+// broken classifies a request without a response: the API is unavailable for every message.
 func broken(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Failure {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return deliveries.Postponed("given up: %w", context.Cause(ctx))
@@ -65,9 +65,9 @@ func broken(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Fai
 	return failed
 }
 
-// judge says what an answer means (decisions 6); nil: the message was taken.
+// judge classifies a response (decisions 6); nil: the message was accepted.
 func judge(response *http.Response, peer *outbound.Peer, now time.Time) *deliveries.Failure {
-	text, _ := io.ReadAll(io.LimitReader(response.Body, longestAnswer)) // What cannot be read says nothing.
+	text, _ := io.ReadAll(io.LimitReader(response.Body, longestAnswer)) // A part that cannot be read is ignored.
 	status := response.StatusCode
 	if status >= 200 && status < 300 {
 		return nil
@@ -90,13 +90,13 @@ func judge(response *http.Response, peer *outbound.Peer, now time.Time) *deliver
 	return peer.Tell(failed, words)
 }
 
-// isOfChannel reports whether an answer is about the account or the API and not about a recipient.
+// isOfChannel reports whether a response is about the account or the API and not about a recipient.
 func isOfChannel(status, code int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true
 	case http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired:
-		return code == 0 || slices.Contains(ofChannel, code) // Without a code the API has not looked at the message.
+		return code == 0 || slices.Contains(ofChannel, code) // Without a code the API has not processed the message.
 	}
 	return status >= 500 || status < 400 || slices.Contains(ofChannel, code)
 }

@@ -52,8 +52,8 @@ func TestWhatTheAPISaysIsRepeatedWhereItIsPublic(t *testing.T) {
 		"answered 400, error 21211: because of that")
 }
 
-// TestBehindAProxy: who answers through a proxy may be anywhere, so that nothing is repeated; and
-// where the guard could not see who it is, no proxy is used.
+// TestBehindAProxy checks that nothing is repeated from a response through a proxy, whose server
+// may be anywhere; and that no proxy is used if the guard could not check the server's address.
 func TestBehindAProxy(t *testing.T) {
 	proxy := serve(t, refuse(400, 21211))
 	t.Setenv("HTTP_PROXY", "http://proxy.example:3128")

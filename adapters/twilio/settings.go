@@ -9,10 +9,10 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// standardURL is where the API is.
+// standardURL is the default URL of the API.
 const standardURL = "https://api.twilio.com"
 
-// settings are a channel's settings, fit to be used.
+// settings are a channel's parsed settings.
 type settings struct {
 	account  string
 	token    string
@@ -21,7 +21,7 @@ type settings struct {
 	messages string // the URL that messages are posted to
 }
 
-// The forms of what Twilio issues.
+// The formats of what Twilio issues.
 var (
 	accountSID = regexp.MustCompile(`^AC[0-9a-fA-F]{32}$`)
 	serviceSID = regexp.MustCompile(`^MG[0-9a-fA-F]{32}$`)
@@ -31,7 +31,7 @@ var (
 	letter = regexp.MustCompile(`[A-Za-z]`)
 )
 
-// described is what the settings are.
+// described lists the settings.
 func described() []channels.Setting {
 	return []channels.Setting{
 		{Name: "account_sid", Kind: channels.Line, Required: true, Help: "AC and 32 hexadecimal digits."},
@@ -43,7 +43,7 @@ func described() []channels.Setting {
 	}
 }
 
-// read takes the settings of a channel apart; the error names every mistake.
+// read parses the settings of a channel; the error names every mistake.
 func read(c channels.Channel) (settings, error) {
 	r := c.ReadSettings(described(), channels.SMS)
 	s := settings{account: r.Required("account_sid"), token: r.Required("auth_token"), from: r.Line("from"), service: r.Line("messaging_service_sid")}

@@ -1,6 +1,6 @@
-// Package twilio sends text messages through the REST API of Twilio, or of somebody who speaks the
-// same. It knows the API and what its error codes mean; it does not know why a message is sent, nor
-// decide when a failed one is tried again.
+// Package twilio sends text messages through the REST API of Twilio, or of a compatible provider.
+// It knows the API and its error codes; it does not know why a message is sent, nor when a failed
+// one is retried.
 package twilio
 
 import (
@@ -19,14 +19,15 @@ import (
 // Name is what channels call the driver.
 const Name = "twilio"
 
-// LongestText is how many characters a text message may have; Twilio refuses more, and nothing is
-// cut here: the end of a message may be the link it was sent for.
+// LongestText is how many characters a text message may have; Twilio refuses more. Nothing is
+// truncated here: the end of a message may be the link that matters.
 const LongestText = 1600
 
-// timeout is how long the API may take.
+// timeout bounds one call of the API.
 const timeout = 30 * time.Second
 
-// Driver makes dispatchers that send through Twilio. Channels of one reach share their connections.
+// Driver opens dispatchers that send through Twilio. Channels of the same reach share their
+// connections.
 type Driver struct {
 	clients map[outbound.Reach]*http.Client
 }
@@ -49,13 +50,13 @@ func New(guard *outbound.Guard) *Driver {
 // Name is what channels call the driver.
 func (*Driver) Name() string { return Name }
 
-// Protocols are those that the driver carries.
+// Protocols returns the protocols of the driver.
 func (*Driver) Protocols() []channels.Protocol { return []channels.Protocol{channels.SMS} }
 
 // Settings describes the driver's settings.
 func (*Driver) Settings() []channels.Setting { return described() }
 
-// Check reports what is wrong with a channel.
+// Check returns what is wrong with a channel.
 func (*Driver) Check(c channels.Channel) error {
 	_, err := read(c)
 	return err
@@ -76,7 +77,7 @@ type dispatcher struct {
 	client   *http.Client
 }
 
-// Dispatch sends one message. It returns nil when Twilio has queued it. The text is sent, the
+// Dispatch sends one message. It returns nil when Twilio has queued it. It sends the text, and the
 // subject only when there is no text.
 func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	text := m.Text
@@ -116,5 +117,5 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	return nil
 }
 
-// Close leaves the connections to the other channels; they end when they have been idle.
+// Close leaves the shared connections to the other channels; they close when idle.
 func (*dispatcher) Close() error { return nil }

@@ -29,7 +29,7 @@ const (
 	service = "MG0123456789abcdef0123456789abcdef"
 )
 
-// api is a Twilio of our own.
+// api is a fake Twilio.
 type api struct {
 	*httptest.Server
 	mu       sync.Mutex

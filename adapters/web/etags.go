@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// The headers by which a reader says what it has.
+// The headers with the ETags that a client has.
 const (
 	HeaderETag        = "ETag"
 	HeaderIfNoneMatch = "If-None-Match"
 )
 
-// ETag is the strong ETag of what is shown.
+// ETag returns the strong ETag of a body.
 func ETag(body []byte) string {
 	sum := sha256.Sum256(body)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
 }
 
-// Unchanged reports whether a reader has what would be answered. Weak tags will do for that.
+// Unchanged reports whether the client has the current version. Weak tags suffice for that.
 func Unchanged(h http.Header, tag string) bool {
 	tags, ok := ParseTags(h.Values(HeaderIfNoneMatch))
 	return ok && slices.ContainsFunc(tags, func(t string) bool { return t == "*" || strings.TrimPrefix(t, "W/") == tag })
 }
 
-// ParseTags reads the values of a header that is `*` or a list of ETags.
+// ParseTags parses the values of a header that is `*` or a list of ETags.
 func ParseTags(values []string) (tags []string, ok bool) {
 	rest := strings.TrimSpace(strings.Join(values, ","))
 	if rest == "*" {

@@ -16,32 +16,32 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Names under which a request's context carries what its log line tells.
+// Keys of the request's context for the values of its log line.
 const (
 	routeName  = "route"
 	callerName = "caller"
 	quietName  = "quiet"
 )
 
-// Route notes which route a request took, as the table of routes spells it. A quiet one is logged
-// at a lower level.
+// Route records the route of a request, as the route table writes it. A quiet one is logged at a
+// lower level.
 func Route(c echo.Context, path string, quiet bool) {
 	c.Set(routeName, path)
 	c.Set(quietName, quiet)
 }
 
-// Caller notes on whose behalf a request came: kind is the name of the attribute in the log line.
+// Caller records on whose behalf a request came: kind is the attribute's name in the log line.
 func Caller(c echo.Context, kind, name string) { c.Set(callerName, slog.String(kind, name)) }
 
-// ErrUndelivered says that the client did not take the answer.
+// ErrUndelivered means that the client did not receive the whole response.
 var ErrUndelivered = errors.New("the client did not take the answer")
 
-// Answered is told of every answer: the method, one of HTTP's or `other`, the route as the table of
-// routes spells it, or `unknown`.
+// Answered is called for every response: with the method, one of HTTP's or `other`, and the route
+// as the route table writes it, or `unknown`.
 type Answered func(method, route string, status int, took time.Duration)
 
-// Observer watches over requests: it names them, catches what goes wrong, keeps the log, counts and
-// traces.
+// Observer observes requests: it gives them ids, recovers from panics, and logs, counts and traces
+// them.
 type Observer struct {
 	answered Answered
 	clock    ports.Clock
@@ -51,8 +51,8 @@ type Observer struct {
 	untraced []string
 }
 
-// NewObserver returns an observer that writes to a log, tells answered what was answered (nil:
-// nobody), and traces nothing.
+// NewObserver returns an observer that writes to a log, calls answered for every response (nil:
+// nothing is called), and traces nothing.
 func NewObserver(clock ports.Clock, log *slog.Logger, outside Outside, answered Answered) Observer {
 	if answered == nil {
 		answered = func(string, string, int, time.Duration) {}
@@ -60,8 +60,8 @@ func NewObserver(clock ports.Clock, log *slog.Logger, outside Outside, answered 
 	return Observer{clock: clock, log: log, outside: outside, answered: answered, tracer: ports.Untraced{}}
 }
 
-// Traced returns the observer such that it traces requests, but not those of some paths. A nil
-// tracer traces nothing.
+// Traced returns the observer with tracing of requests, except those of some paths. A nil tracer
+// traces nothing.
 func (o Observer) Traced(tracer ports.Tracer, but ...string) Observer {
 	if tracer != nil {
 		o.tracer, o.untraced = tracer, but
@@ -69,9 +69,9 @@ func (o Observer) Traced(tracer ports.Tracer, but ...string) Observer {
 	return o
 }
 
-// Around surrounds everything else: it names the request, sets the headers that every answer has,
-// catches panics, has errors answered by fail, and logs one line. The line tells the route and
-// never the path, which holds usernames and e-mail addresses.
+// Around is the outermost middleware: it gives the request its id, sets the headers of every
+// response, recovers from panics, has fail answer errors, and logs one line. The line contains the
+// route and never the path, which holds usernames and e-mail addresses.
 func (o Observer) Around(fail func(echo.Context, error)) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -96,17 +96,17 @@ func (o Observer) Around(fail func(echo.Context, error)) echo.MiddlewareFunc {
 			end(c, span, cut)
 			if cut {
 				o.logCut(c, err)
-				panic(http.ErrAbortHandler) // Half an answer must not look like a whole one: the server cuts the connection.
+				panic(http.ErrAbortHandler) // Half a response must not look complete: the server closes the connection.
 			}
 			return nil
 		}
 	}
 }
 
-// begin begins the span of a request, below the caller's.
+// begin starts the span of a request, as a child of the caller's.
 func (o Observer) begin(c echo.Context) ports.Span {
 	if slices.Contains(o.untraced, c.Request().URL.Path) {
-		return ports.SpanOf(c.Request().Context()) // There is none.
+		return ports.SpanOf(c.Request().Context()) // An empty one.
 	}
 	ctx, span := o.tracer.Begin(c.Request().Context(), ports.SpanStart{Name: known(c.Request().Method), Kind: ports.SpanServer, Parent: caller(c)})
 	if span.Traceparent() != "" {
@@ -115,7 +115,7 @@ func (o Observer) begin(c echo.Context) ports.Span {
 	return span
 }
 
-// end ends it. The span tells the route and never the path, as the log does.
+// end ends the span. Like the log, it has the route and never the path.
 func end(c echo.Context, span ports.Span, cut bool) {
 	if !span.Recorded() {
 		return
@@ -129,7 +129,7 @@ func end(c echo.Context, span ports.Span, cut bool) {
 	span.End(cut || status >= http.StatusInternalServerError)
 }
 
-// routeOf is the route that a request took.
+// routeOf returns the route of a request.
 func routeOf(c echo.Context) string {
 	if route, _ := c.Get(routeName).(string); route != "" {
 		return route
@@ -137,11 +137,11 @@ func routeOf(c echo.Context) string {
 	return "unknown"
 }
 
-// RequestID is the name of a request, as its answer and its log lines tell it.
+// RequestID returns the id of a request, as in its response and its log lines.
 func RequestID(c echo.Context) string { return c.Response().Header().Get(echo.HeaderXRequestID) }
 
-// LogFailure tells the operator what the caller is not told. Nobody cares about a request whose
-// client went away.
+// LogFailure logs for the operator what the caller is not told. Requests whose client disconnected
+// are not logged.
 func (o Observer) LogFailure(c echo.Context, level slog.Level, err error) {
 	if c.Request().Context().Err() != nil {
 		level = slog.LevelDebug
@@ -149,14 +149,14 @@ func (o Observer) LogFailure(c echo.Context, level slog.Level, err error) {
 	o.log.LogAttrs(c.Request().Context(), level, "request failed", slog.String("id", RequestID(c)), slog.String("error", err.Error()))
 }
 
-// LogRefusal notes that somebody was not let in, with the address that they came from: what
-// fail2ban and its like go by (deploy/fail2ban). What they typed stays out of the log.
+// LogRefusal logs that a client was refused, with its address, for fail2ban and similar tools
+// (deploy/fail2ban). What the client sent stays out of the log.
 func (o Observer) LogRefusal(c echo.Context, client, reason string) {
 	o.log.LogAttrs(c.Request().Context(), slog.LevelWarn, "sign-in refused", slog.String("client", client), slog.String("reason", reason),
 		slog.String("id", RequestID(c)))
 }
 
-// LogUndelivered notes that the answer to an error could not be written.
+// LogUndelivered logs that the response to an error could not be written.
 func (o Observer) LogUndelivered(c echo.Context, err error) {
 	o.log.LogAttrs(c.Request().Context(), slog.LevelDebug, "the answer was not delivered",
 		slog.String("id", RequestID(c)), slog.String("error", err.Error()))
@@ -197,7 +197,7 @@ func (o Observer) logRequest(c echo.Context, took time.Duration) {
 	o.log.LogAttrs(c.Request().Context(), level, "request", attributes...)
 }
 
-// logCut tells why an answer ends in its middle. A client that went away is no fault of ours.
+// logCut logs why a response ends early. A client that disconnected is not our fault.
 func (o Observer) logCut(c echo.Context, err error) {
 	level := slog.LevelError
 	if errors.Is(err, ErrUndelivered) || c.Request().Context().Err() != nil {
@@ -206,7 +206,7 @@ func (o Observer) logCut(c echo.Context, err error) {
 	o.log.LogAttrs(c.Request().Context(), level, "answer cut off", slog.String("id", RequestID(c)), slog.String("error", err.Error()))
 }
 
-// known is the method when it is one of HTTP's; a caller may send any word.
+// known returns the method if it is one of HTTP's, else `other`; a caller may send any word.
 func known(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -218,7 +218,7 @@ func known(method string) string {
 // maxRequestID is the longest request id that a caller may choose.
 const maxRequestID = 128
 
-// requestID is the caller's own id when it is sane, else a new one.
+// requestID returns the caller's own id if it is valid, else a new one.
 func requestID(sent string) string {
 	const sane = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/+="
 	if sent == "" || len(sent) > maxRequestID || strings.Trim(sent, sane) != "" {

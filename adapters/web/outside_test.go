@@ -21,7 +21,7 @@ func TestTransportSecurity(t *testing.T) {
 	for name, c := range map[string]struct {
 		base    string
 		proxies web.Proxies
-		said    string // by whoever connects
+		said    string // by the connecting host
 		secure  bool
 	}{
 		"NobodyKnows":             {},

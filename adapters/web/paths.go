@@ -12,16 +12,16 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// ErrNoSuchPath answers for a path that leads nowhere.
+// ErrNoSuchPath is the fault of a path without a route.
 var ErrNoSuchPath = fault.New(fault.NotFound, "there is nothing at this path")
 
-// Nowhere is the path of a request whose own can name nothing. No route has it.
+// Nowhere replaces a path that cannot name anything. No route has it.
 const Nowhere = "//"
 
-// Canonical gives every spelling of a path the one form in which routes are looked up: each segment
+// Canonical rewrites the request's path to the one form used for looking up routes: each segment
 // decoded once and encoded again the same way, with a slash at the end. Echo routes by RawPath,
-// which the server sets for some spellings only; here it is set always, so that a parameter is
-// always still encoded, exactly once.
+// which the server sets only for some spellings; here it is always set, so that a parameter is
+// always encoded exactly once.
 func Canonical(r *http.Request) *http.Request {
 	path, ok := canonical(r.URL.EscapedPath())
 	if !ok {
@@ -29,13 +29,13 @@ func Canonical(r *http.Request) *http.Request {
 	}
 	u := *r.URL
 	u.RawPath = path
-	r = r.WithContext(r.Context()) // A copy: the caller's request stays as it is.
+	r = r.WithContext(r.Context()) // A copy: the caller's request must not change.
 	r.URL = &u
 	return r
 }
 
-// canonical is false for a path that can name nothing: it has an empty segment, or text that no
-// name can hold.
+// canonical returns false for a path that cannot name anything: it has an empty segment, or text
+// that no name can contain.
 func canonical(escaped string) (path string, ok bool) {
 	escaped = strings.TrimSuffix(strings.TrimPrefix(escaped, "/"), "/")
 	if escaped == "" {
@@ -55,7 +55,7 @@ func canonical(escaped string) (path string, ok bool) {
 	return b.String(), true
 }
 
-// Join joins segments of a path, each as one, with a slash behind each.
+// Join encodes and joins segments of a path, each followed by a slash.
 func Join(segments ...string) string {
 	var b strings.Builder
 	for _, s := range segments {
@@ -65,8 +65,7 @@ func Join(segments ...string) string {
 	return b.String()
 }
 
-// RefuseOptions answers OPTIONS like any other method that a path does not have; Echo would answer
-// 204.
+// RefuseOptions makes OPTIONS like any other unsupported method; Echo would answer 204.
 func RefuseOptions(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().Method == http.MethodOptions && c.Get(echo.ContextKeyHeaderAllow) != nil {
@@ -76,16 +75,16 @@ func RefuseOptions(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// Param is a path parameter, decoded; empty when the route has none of this name.
+// Param returns a path parameter, decoded; empty when the route does not have it.
 func Param(c echo.Context, name string) string {
 	s, err := url.PathUnescape(c.Param(name))
 	if err != nil {
-		return "" // Impossible: Canonical encoded it.
+		return "" // Cannot happen: Canonical encoded it.
 	}
 	return s
 }
 
-// ID is a path parameter that must be a positive integer; what is none names nothing.
+// ID returns a path parameter that must be a positive integer; any other value is not found.
 func ID[T ~int64](c echo.Context, name string) (T, error) {
 	text := Param(c, name)
 	n, err := strconv.ParseInt(text, 10, 64)

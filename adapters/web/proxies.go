@@ -8,7 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Proxies are the addresses whose word on a request counts.
+// Proxies are the addresses whose forwarding headers are trusted.
 type Proxies []netip.Prefix
 
 func (p Proxies) trust(a netip.Addr) bool {
@@ -20,8 +20,8 @@ func (p Proxies) trust(a netip.Addr) bool {
 	return false
 }
 
-// Client is the network that a request came from: the address for IPv4, the /64 for IPv6, where a
-// single host owns that many.
+// Client returns the network of the client: the address for IPv4, the /64 for IPv6, where a single
+// host owns that many.
 func (p Proxies) Client(r *http.Request) netip.Prefix {
 	address := p.client(r)
 	bits := address.BitLen()
@@ -32,12 +32,12 @@ func (p Proxies) Client(r *http.Request) netip.Prefix {
 	return network
 }
 
-// trustSender reports whether the word of whoever connected counts. A unix socket is opened only by
-// a proxy of this machine.
+// trustSender reports whether the connecting host is trusted. Only a proxy on this machine can
+// connect to a unix socket.
 func (p Proxies) trustSender(r *http.Request) bool { return r.RemoteAddr == "@" || p.trust(remote(r)) }
 
-// client is the address that a request came from; behind trusted proxies the last one in
-// X-Forwarded-For that is no trusted proxy.
+// client returns the address of the client; behind trusted proxies the last address in
+// X-Forwarded-For that is not a trusted proxy.
 func (p Proxies) client(r *http.Request) netip.Addr {
 	address := remote(r)
 	if p.trustSender(r) {
@@ -53,8 +53,7 @@ func (p Proxies) client(r *http.Request) netip.Addr {
 	return address.WithZone("")
 }
 
-// Address is the address that a request came from, as people write it; empty when it came from
-// none.
+// Address returns the address of the client as text; empty when it has none.
 func (p Proxies) Address(r *http.Request) string {
 	a := p.client(r)
 	if !a.IsValid() {
@@ -63,8 +62,8 @@ func (p Proxies) Address(r *http.Request) string {
 	return a.String()
 }
 
-// Scheme is how the client reached the service: https when the connection is encrypted or a trusted
-// proxy says so.
+// Scheme returns how the client reached the service: https when the connection is encrypted or a
+// trusted proxy says so.
 func (p Proxies) Scheme(r *http.Request) string {
 	if r.TLS != nil || (p.trustSender(r) && strings.EqualFold(r.Header.Get(echo.HeaderXForwardedProto), "https")) {
 		return "https"

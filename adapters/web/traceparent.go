@@ -6,8 +6,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Traceparent names the span that what a request leads to belongs to: that of the request, else,
-// where requests are not traced, the caller's. Empty: there is none.
+// Traceparent returns the parent span for the work that a request starts: the request's span, or
+// the caller's if requests are not traced. Empty: there is none.
 func Traceparent(c echo.Context) string {
 	if own := ports.SpanOf(c.Request().Context()).Traceparent(); own != "" {
 		return own
@@ -15,8 +15,7 @@ func Traceparent(c echo.Context) string {
 	return caller(c)
 }
 
-// caller is what the caller says of its trace; empty when it says nothing, or nothing that can be
-// understood.
+// caller returns the caller's traceparent header; empty when it is absent or invalid.
 func caller(c echo.Context) string {
 	all := c.Request().Header.Values("Traceparent")
 	if len(all) != 1 {

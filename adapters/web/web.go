@@ -1,6 +1,6 @@
-// Package web is what every adapter that speaks HTTP does alike: how requests are named, logged and
-// recovered, how paths are read, who a client behind proxies is, how long an answer to a fault says
-// to wait, and which status a kind of fault has. It knows no route and no use case.
+// Package web is what all HTTP adapters share: request ids, logging and recovery, the parsing of
+// paths, client addresses behind proxies, Retry-After, and the status of a kind of fault. It knows
+// no route and no use case.
 package web
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
-// statuses maps kinds of failure to statuses. It is the only place that does.
+// statuses maps kinds of fault to statuses. It is the only place that does.
 var statuses = map[fault.Kind]int{
 	fault.Internal:        http.StatusInternalServerError,
 	fault.Invalid:         http.StatusBadRequest,
@@ -32,10 +32,10 @@ var statuses = map[fault.Kind]int{
 	fault.TooSlow:         http.StatusRequestTimeout,
 }
 
-// Status is the status of a kind of fault.
+// Status returns the status of a kind of fault.
 func Status(k fault.Kind) int { return statuses[k] }
 
-// retryUnavailable is how long a caller should wait when nobody knows how long.
+// retryUnavailable is how long a caller should wait when the time is unknown.
 const retryUnavailable = time.Second
 
 // limited is a fault that says how long to wait.
@@ -44,7 +44,7 @@ type limited struct {
 	wait  time.Duration
 }
 
-// TooMany is the fault of whoever comes too often.
+// TooMany returns the fault of a client that sends too much.
 func TooMany(message string, wait time.Duration) error {
 	return &limited{fault: fault.New(fault.Limited, message), wait: wait}
 }
@@ -52,7 +52,7 @@ func TooMany(message string, wait time.Duration) error {
 func (l *limited) Error() string { return l.fault.Error() }
 func (l *limited) Unwrap() error { return l.fault }
 
-// RetryAfter is what the header of this name says of a fault.
+// RetryAfter returns the value of the Retry-After header for a fault.
 func RetryAfter(err error) string {
 	wait := retryUnavailable
 	if l, ok := errors.AsType[*limited](err); ok {

@@ -1,6 +1,5 @@
-// Package webauthn speaks with the authenticators that keep passkeys, by the protocol of the same
-// name. It knows what browsers are asked and what they answer. It knows no account, no page, and no
-// database.
+// Package webauthn registers and checks passkeys by the protocol of that name. It knows what
+// browsers are asked and what they answer. It knows no account, page or database.
 package webauthn
 
 import (
@@ -18,11 +17,10 @@ import (
 	"github.com/tocsin/tocsin/domain/factors"
 )
 
-// maxCredential is the size of the longest id of a credential in bytes, which the specification
-// says.
+// maxCredential is the size of the longest credential id, in bytes, by the specification.
 const maxCredential = 1023
 
-// Authenticators are the authenticators of whoever visits one site. It is safe for concurrent use.
+// Authenticators are the authenticators of one site's visitors. It is safe for concurrent use.
 type Authenticators struct {
 	site string
 	rp   *fido.WebAuthn
@@ -30,8 +28,9 @@ type Authenticators struct {
 
 var _ factors.Authenticators = (*Authenticators)(nil)
 
-// New returns the authenticators for the site with this public address; factors.ErrNoSite where
-// browsers know no passkeys: they do by https and on localhost, and where the host is a name.
+// New returns the authenticators for the site with this public address; factors.ErrNoSite if
+// browsers support no passkeys there: they do with https and on localhost, and if the host is a
+// name.
 func New(baseURL string) (*Authenticators, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil {
@@ -55,7 +54,7 @@ func New(baseURL string) (*Authenticators, error) {
 			ResidentKey:        protocol.ResidentKeyRequirementRequired,
 			UserVerification:   protocol.VerificationRequired,
 		},
-		// Password managers send extensions that nobody asked for. None of them is read.
+		// Password managers send extensions that were not requested. All are ignored.
 		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore,
 	})
 	if err != nil {
@@ -64,10 +63,10 @@ func New(baseURL string) (*Authenticators, error) {
 	return &Authenticators{site: site, rp: rp}, nil
 }
 
-// Site is the origin for which the passkeys are.
+// Site returns the origin of the passkeys.
 func (a *Authenticators) Site() string { return a.site }
 
-// Register asks for a new passkey of an owner.
+// Register requests a new passkey of an owner.
 func (a *Authenticators) Register(o factors.Owner) (asked, held []byte, err error) {
 	u, err := newUser(o)
 	if err != nil {
@@ -100,12 +99,12 @@ func (a *Authenticators) Registered(held, answer []byte) (factors.Passkey, error
 	if len(c.ID) > maxCredential {
 		return factors.Passkey{}, factors.ErrPasskey
 	}
-	c.Attestation = fido.CredentialAttestation{} // Nobody looks at it again.
+	c.Attestation = fido.CredentialAttestation{} // It is not used again.
 	record, err := json.Marshal(c)
 	return factors.Passkey{Handle: session.UserID, Credential: c.ID, Record: record}, err
 }
 
-// Ask asks for a passkey of the owner, or of whoever has one.
+// Ask requests a passkey of the owner, or of any owner.
 func (a *Authenticators) Ask(o factors.Owner) (asked, held []byte, err error) {
 	verified := fido.WithUserVerification(protocol.VerificationRequired)
 	if len(o.Passkeys) == 0 {
@@ -126,7 +125,7 @@ func (a *Authenticators) Ask(o factors.Owner) (asked, held []byte, err error) {
 	return both(request.Response, session)
 }
 
-// Answered checks the answer to Ask and returns the passkey as it is now.
+// Answered checks the answer to Ask and returns the updated passkey.
 func (a *Authenticators) Answered(held, answer []byte, find func(credential []byte) (factors.Owner, error)) (factors.Passkey, error) {
 	var session fido.SessionData
 	if err := json.Unmarshal(held, &session); err != nil {
@@ -164,7 +163,7 @@ func (a *Authenticators) Answered(held, answer []byte, find func(credential []by
 	return factors.Passkey{}, factors.ErrPasskey
 }
 
-// check checks an answer of the owner of its credential.
+// check checks an assertion against its owner's credential.
 func (a *Authenticators) check(u user, session fido.SessionData, parsed *protocol.ParsedCredentialAssertionData) (*fido.Credential, error) {
 	if len(session.UserID) == 0 {
 		return a.rp.ValidateDiscoverableLogin(func(_, _ []byte) (fido.User, error) { return u, nil }, session, parsed)
@@ -172,7 +171,7 @@ func (a *Authenticators) check(u user, session fido.SessionData, parsed *protoco
 	return a.rp.ValidateLogin(u, session, parsed)
 }
 
-// refused is the fault of an answer that is none, with what the library says for the log.
+// refused returns the fault of an invalid answer, with the library's reason for the log.
 func refused(err error) error {
 	if p, is := errors.AsType[*protocol.Error](err); is {
 		return fmt.Errorf("%w: %s: %s", factors.ErrPasskey, p.Details, p.DevInfo)
@@ -180,7 +179,7 @@ func refused(err error) error {
 	return fmt.Errorf("%w: %w", factors.ErrPasskey, err)
 }
 
-// both are what the browser is asked and what is kept, in JSON.
+// both returns the request for the browser and the session to keep, in JSON.
 func both(request any, session *fido.SessionData) (asked, held []byte, err error) {
 	if asked, err = json.Marshal(request); err != nil {
 		return nil, nil, err
@@ -189,7 +188,7 @@ func both(request any, session *fido.SessionData) (asked, held []byte, err error
 	return asked, held, err
 }
 
-// user is an owner in the words of the library.
+// user is an owner as the library's type.
 type user struct {
 	factors.Owner
 

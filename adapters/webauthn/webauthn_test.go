@@ -43,7 +43,7 @@ func TestPasskeysNeedASecureNamedSite(t *testing.T) {
 	}
 }
 
-// registered is a passkey that its authenticator has just made.
+// registered returns a newly registered passkey of an authenticator.
 func registered(t *testing.T, a *webauthn.Authenticators, key *passkeys.Authenticator) factors.Passkey {
 	t.Helper()
 	asked, held, err := a.Register(factors.Owner{Handle: factors.NewHandle(), Username: "ada"})
@@ -58,7 +58,7 @@ func ofAda(p factors.Passkey) factors.Owner {
 	return factors.Owner{Handle: p.Handle, Username: "ada", Passkeys: []factors.Passkey{p}}
 }
 
-// finds is a search that knows one passkey.
+// finds returns a lookup that knows one passkey.
 func finds(p factors.Passkey) func([]byte) (factors.Owner, error) {
 	return func(credential []byte) (factors.Owner, error) {
 		if !bytes.Equal(credential, p.Credential) {

@@ -14,13 +14,13 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// Limits of what is taken from an answer.
+// Limits for reading a response.
 const (
-	longestAnswer = 64 << 10 // bytes that are read so that the connection can be used again
+	longestAnswer = 64 << 10 // bytes that are read so that the connection can be reused
 )
 
-// broken says what it means that there was no answer. It is always about this target and never
-// about the channel: another recipient's target is another host.
+// broken classifies a request without a response. It is always the fault of this target and never
+// of the channel: another recipient's target is another host.
 func broken(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Failure {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return deliveries.Postponed("given up: %w", context.Cause(ctx))
@@ -30,7 +30,7 @@ func broken(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Fai
 	if _, forbidden := errors.AsType[*outbound.ForbiddenError](err); forbidden {
 		failed = deliveries.Refused("%s", words)
 	}
-	// The outer error repeats the address, which the delivery names already and which may hold a
+	// The outer error repeats the address, which the delivery already names and which may contain a
 	// password.
 	if outer, found := errors.AsType[*url.Error](err); found {
 		err = outer.Err
@@ -39,9 +39,9 @@ func broken(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Fai
 	return failed
 }
 
-// judge says what an answer means (decisions 6); nil: the message was taken.
+// judge classifies a response (decisions 6); nil: the message was accepted.
 func judge(response *http.Response, peer *outbound.Peer, now time.Time) *deliveries.Failure {
-	text, _ := io.ReadAll(io.LimitReader(response.Body, longestAnswer)) // What cannot be read is not quoted.
+	text, _ := io.ReadAll(io.LimitReader(response.Body, longestAnswer)) // A part that cannot be read is not quoted.
 	status := response.StatusCode
 	words := "answered " + strconv.Itoa(status)
 	said := words

@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/test/fakenet"
 )
 
-// banner is what a service says that is nobody's business.
+// banner is text of a private service that must not be repeated.
 const banner = "internal-secret-banner"
 
 func says(code int, header ...string) http.HandlerFunc {
@@ -37,7 +37,7 @@ func dispatcher(t *testing.T, g *outbound.Guard, c channels.Channel) deliveries.
 	return d
 }
 
-// TestReach is about who may reach a service on this machine.
+// TestReach checks which channels may reach a service on this machine.
 func TestReach(t *testing.T) {
 	t.Parallel()
 	none := outbound.New(outbound.Allowed{}, nil)
@@ -95,7 +95,7 @@ func TestRedirectsInsideAreNotFollowed(t *testing.T) {
 	assert.Empty(t, inside.requests)
 }
 
-// TestANameThatMovesInside plays a name server that changes its mind between two messages.
+// TestANameThatMovesInside plays a name server that changes its answer between two messages.
 func TestANameThatMovesInside(t *testing.T) {
 	t.Parallel()
 	h := listen(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -109,8 +109,8 @@ func TestANameThatMovesInside(t *testing.T) {
 	assert.Len(t, h.requests, 1)
 }
 
-// TestConnectionsAreNotShared: a connection that a channel made which may reach everything is not
-// handed to one that may not.
+// TestConnectionsAreNotShared checks that a channel with limited reach never gets a connection of a
+// channel that may reach everything.
 func TestConnectionsAreNotShared(t *testing.T) {
 	t.Parallel()
 	h := listen(t, says(http.StatusOK))

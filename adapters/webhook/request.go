@@ -18,19 +18,19 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// body is what a target is sent.
+// body is the JSON sent to a target.
 type body struct {
 	ID      string            `json:"id"`
 	Subject string            `json:"subject"`
 	Text    string            `json:"text"`
 	HTML    string            `json:"html,omitempty"`
 	Facts   map[string]string `json:"facts"`
-	// The link is for a person whom the target shows the message.
+	// The link is for a person to whom the target shows the message.
 	Unsubscribe string `json:"unsubscribe,omitempty"`
 }
 
-// request writes the request for a message. The id is the same on every attempt, so that a target
-// may recognize a repetition; time and signature are new.
+// request builds the request for a message. The id is the same on every attempt, so that a target
+// can recognize a repetition; time and signature are new.
 func (s *settings) request(ctx context.Context, m deliveries.Message, now time.Time) (*http.Request, *deliveries.Failure) {
 	target, err := url.Parse(m.To)
 	if err != nil || (target.Scheme != "http" && target.Scheme != "https") || target.Hostname() == "" {
@@ -79,7 +79,7 @@ func (s *settings) request(ctx context.Context, m deliveries.Message, now time.T
 	return request, nil
 }
 
-// joined is host and port as they stand in a URL.
+// joined joins host and port as in a URL.
 func joined(host, port string) string {
 	switch {
 	case port != "":
@@ -90,7 +90,7 @@ func joined(host, port string) string {
 	return host
 }
 
-// inASCII encodes what cannot stand in a query as it is.
+// inASCII encodes the characters that a query cannot contain.
 func inASCII(query string) string {
 	var encoded strings.Builder
 	for _, b := range []byte(query) {

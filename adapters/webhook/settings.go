@@ -14,27 +14,27 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// settings are a channel's settings, fit to be used.
+// settings are a channel's parsed settings.
 type settings struct {
 	secret  []byte // empty: messages are not signed
 	headers map[string]string
-	hosts   []string // in lower case and ASCII; `*.` stands for the names below. Empty: every host
+	hosts   []string // in lower case and ASCII; `*.` matches subdomains. Empty: every host
 }
 
-// What a secret looks like, by Standard Webhooks.
+// The format of a secret, by Standard Webhooks.
 const (
 	secretPrefix  = "whsec_"
 	shortestBytes = 24
 	longestBytes  = 64
 )
 
-// ours are the headers that nobody else sets: they describe the body, the signature or the
+// ours are the headers that settings cannot set: they describe the body, the signature or the
 // connection.
 var ours = []string{"Host", "Content-Type", "Content-Length", "Content-Encoding", "Accept-Encoding", "Webhook-Id", "Webhook-Timestamp",
 	"Webhook-Signature", "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
 	"Transfer-Encoding", "Upgrade", "Expect"}
 
-// described is what the settings are.
+// described lists the settings.
 func described() []channels.Setting {
 	return []channels.Setting{
 		{Name: "secret", Kind: channels.Line, Secret: true, Help: "Signs every message: whsec_ and 24 to 64 bytes in base64."},
@@ -44,7 +44,7 @@ func described() []channels.Setting {
 	}
 }
 
-// read takes the settings of a channel apart; the error names every mistake.
+// read parses the settings of a channel; the error names every mistake.
 func read(c channels.Channel) (settings, error) {
 	r := c.ReadSettings(described(), channels.WEBHOOK)
 	s := settings{headers: r.Lines("headers")}
@@ -73,7 +73,7 @@ func read(c channels.Channel) (settings, error) {
 	return s, r.Err()
 }
 
-// readHosts reads the hosts that messages may go to.
+// readHosts parses the hosts that messages may go to.
 func readHosts(r *channels.SettingsReader) []string {
 	var hosts []string
 	for _, host := range r.List("hosts") {
@@ -91,7 +91,7 @@ func readHosts(r *channels.SettingsReader) []string {
 	return hosts
 }
 
-// allows reports whether a message may go to a host, written as hostName does.
+// allows reports whether a message may go to a host, in the form of hostName.
 func (s *settings) allows(host string) bool {
 	return len(s.hosts) == 0 || slices.ContainsFunc(s.hosts, func(allowed string) bool {
 		below, is := strings.CutPrefix(allowed, "*")
@@ -99,7 +99,7 @@ func (s *settings) allows(host string) bool {
 	})
 }
 
-// hostName writes a host in lower case and ASCII, as it stands in a request; false when it is none.
+// hostName returns a host in lower case and ASCII, as in a request; false when it is invalid.
 func hostName(s string) (string, bool) {
 	if addr, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil {
 		return addr.String(), true

@@ -1,8 +1,7 @@
-// Package webhook delivers messages as JSON to the addresses of recipients, by POST, signed as
-// Standard Webhooks wants it (https://www.standardwebhooks.com). The addresses are chosen by people
-// who are not trusted: it connects to no private network unless it was allowed to, follows no
-// redirects and reads little of an answer. It does not know why a message is sent, nor decide when
-// a failed one is tried again.
+// Package webhook posts messages as JSON to the addresses of recipients, signed according to
+// Standard Webhooks (https://www.standardwebhooks.com). The addresses come from untrusted users: it
+// connects to no private network unless allowed, follows no redirects and reads little of a
+// response. It does not know why a message is sent, nor when a failed one is retried.
 package webhook
 
 import (
@@ -21,7 +20,7 @@ const Name = "webhook"
 // timeout is how long a target may take altogether; Standard Webhooks gives it 15 to 30 seconds.
 const timeout = 30 * time.Second
 
-// Driver makes dispatchers that post messages. Channels of one reach share their connections.
+// Driver opens dispatchers that post messages. Channels of the same reach share their connections.
 type Driver struct {
 	clients map[outbound.Reach]*http.Client
 }
@@ -32,8 +31,7 @@ var (
 )
 
 // New returns the driver, which connects through the guard. It uses no proxy, whatever the reach: a
-// target that a recipient has chosen is not reached by way of machines that may reach more than we
-// do.
+// proxy may reach more than we may, and recipients choose the targets.
 func New(guard *outbound.Guard) *Driver {
 	d := &Driver{clients: map[outbound.Reach]*http.Client{}}
 	for _, reach := range []outbound.Reach{outbound.Public, outbound.Everywhere} {
@@ -46,21 +44,21 @@ func New(guard *outbound.Guard) *Driver {
 // Name is what channels call the driver.
 func (*Driver) Name() string { return Name }
 
-// Protocols are those that the driver carries.
+// Protocols returns the protocols of the driver.
 func (*Driver) Protocols() []channels.Protocol { return []channels.Protocol{channels.WEBHOOK} }
 
 // Settings describes the driver's settings.
 func (*Driver) Settings() []channels.Setting { return described() }
 
-// Check reports what is wrong with a channel.
+// Check returns what is wrong with a channel.
 func (*Driver) Check(c channels.Channel) error {
 	_, err := read(c)
 	return err
 }
 
-// Open returns a dispatcher for a channel. Its targets are chosen by recipients, whom nobody
-// trusts: it reaches everything only where its settings name the hosts, and who named them may
-// reach everything.
+// Open returns a dispatcher for a channel. Recipients choose its targets and are not trusted: it
+// reaches everything only if its settings name the hosts, and only if those who set them may reach
+// everything.
 func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	s, err := read(c)
 	if err != nil {
@@ -75,7 +73,7 @@ type dispatcher struct {
 	client   *http.Client
 }
 
-// Dispatch posts one message. It returns nil when the target answered that it has taken it.
+// Dispatch posts one message. It returns nil when the target has accepted it.
 func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	watched, peer := outbound.Watch(ctx)
 	request, failed := d.settings.request(watched, m, time.Now())
@@ -93,5 +91,5 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	return nil
 }
 
-// Close leaves the connections to the other channels; they end when they have been idle.
+// Close leaves the shared connections to the other channels; they close when idle.
 func (*dispatcher) Close() error { return nil }

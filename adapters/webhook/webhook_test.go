@@ -29,7 +29,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// loopback is what the tests allow themselves.
+// loopback is what the tests allow.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 func channel(settings channels.Settings) channels.Channel {
@@ -51,7 +51,7 @@ func message(to string) deliveries.Message {
 		Unsubscribe: "https://tocsin.example.org/u/1", Facts: map[string]string{"event": "order-shipped", "organization": "acme"}}
 }
 
-// target is a server that keeps what it was sent.
+// target is a server that records its requests.
 type target struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -289,7 +289,7 @@ func TestForbiddenTargets(t *testing.T) {
 			require.Error(t, err)
 			failure := deliveries.FailureOf(err)
 			assert.False(t, failure.Channel)
-			// Some systems do not resolve the odd spellings at all; then there is nothing to
+			// Some systems do not resolve unusual spellings at all; then there is nothing to
 			// refuse.
 			if failure.Temporary {
 				assert.EqualError(t, err, outbound.Unresolved)

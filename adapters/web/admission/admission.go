@@ -1,6 +1,5 @@
-// Package admission lets requests in, so many at once, and refuses those that would wait too long
-// for their turn: work that is begun late is work for callers who have gone. It knows nothing of
-// what requests do.
+// Package admission admits a limited number of requests at once, and refuses those that would wait
+// too long: late work is for callers who have gone. It does not know what the requests do.
 package admission
 
 import (
@@ -13,23 +12,23 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// ErrOverloaded is the refusal of a request that was not begun.
+// ErrOverloaded refuses a request that was not started.
 var ErrOverloaded = fault.New(fault.Unavailable, "there are more requests than can be served; this one was not begun")
 
 const (
-	// crowded is how long somebody has waited at every moment when there is more to do than can be
-	// done, and not only a burst of it.
+	// crowded is how long there must always have been a wait before the gate counts as overloaded,
+	// and not only busy with a burst.
 	crowded = time.Second
-	// hurry is by how much the wait is shorter then.
+	// hurry is the factor by which the wait is shorter then.
 	hurry = 20
-	// mostWaiting bounds what those who wait take of the memory.
+	// mostWaiting bounds the memory of waiting requests.
 	mostWaiting = 4096
 )
 
-// Gate has a number of places. Whoever finds none waits for one, in the order of arrival. A burst
-// may wait for the patience of the gate. When there has been no moment without a wait for a second,
-// newcomers wait for a twentieth of that at most: as in CoDel, the length of the wait decides,
-// which needs no knowledge of what the service can do. It is safe for concurrent use.
+// Gate has a number of places. Requests without a place wait for one, in the order of arrival. A
+// burst may wait for the patience of the gate. When there has been no moment without a wait for a
+// second, new requests wait for at most a twentieth of that: as in CoDel, the length of the wait
+// decides, which needs no knowledge of the service's capacity. It is safe for concurrent use.
 type Gate struct {
 	clock    ports.Clock
 	places   int
@@ -41,27 +40,28 @@ type Gate struct {
 	calm    time.Time  // when a place was last taken without a wait
 }
 
-// New returns a gate with so many places.
+// New returns a gate with this number of places.
 func New(clock ports.Clock, places int, patience time.Duration) *Gate {
 	return &Gate{clock: clock, places: places, patience: patience, waiting: list.New(), calm: clock.Now()}
 }
 
-// Place is what one request has of a gate. It may be left and entered again. It is safe for
+// Place is the place of one request at a gate. It may be left and entered again. It is safe for
 // concurrent use.
 type Place struct {
 	gate    *Gate
 	held    bool          // guarded by the gate
-	granted chan struct{} // receives when a place is there
+	granted chan struct{} // receives when a place is granted
 }
 
-// Enter waits for a place; ErrOverloaded, or why ctx ended.
+// Enter waits for a place; the error is ErrOverloaded, or the reason why ctx ended.
 func (g *Gate) Enter(ctx context.Context) (*Place, error) {
 	p := &Place{gate: g, granted: make(chan struct{}, 1)}
 	err := p.Enter(ctx)
 	return p, err
 }
 
-// Leave gives the place to whoever waits longest. It does nothing when the place is not held.
+// Leave gives the place to the request that has waited longest. It does nothing when the place is
+// not held.
 func (p *Place) Leave() {
 	p.gate.mu.Lock()
 	defer p.gate.mu.Unlock()
@@ -83,7 +83,8 @@ func (p *Place) leave() {
 	next.granted <- struct{}{}
 }
 
-// Enter waits for a place, unless this one is held still; ErrOverloaded, or why ctx ended.
+// Enter waits for a place, unless this one is still held; the error is ErrOverloaded, or the reason
+// why ctx ended.
 func (p *Place) Enter(ctx context.Context) error {
 	limit, waiting, err := p.queue()
 	if waiting == nil {
@@ -101,7 +102,7 @@ func (p *Place) Enter(ctx context.Context) error {
 	}
 	p.gate.mu.Lock()
 	defer p.gate.mu.Unlock()
-	if p.held { // It came at the same moment.
+	if p.held { // It was granted at the same moment.
 		<-p.granted
 		p.leave()
 	} else {
@@ -110,8 +111,8 @@ func (p *Place) Enter(ctx context.Context) error {
 	return err
 }
 
-// queue takes a place that is free. Where none is, it returns the caller's turn and how long to
-// wait for it.
+// queue takes a free place. If there is none, it returns the caller's turn and how long to wait for
+// it.
 func (p *Place) queue() (limit time.Duration, turn *list.Element, err error) {
 	g := p.gate
 	g.mu.Lock()

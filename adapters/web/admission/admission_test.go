@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/web/admission"
 )
 
-// bubble is the clock of the bubble in which a test runs.
+// bubble is the clock of the synctest bubble in which a test runs.
 type bubble struct{}
 
 func (bubble) Now() time.Time { return time.Now() }
@@ -36,7 +36,7 @@ func TestABurstWaitsAndIsServedInOrder(t *testing.T) {
 		for n := range 40 {
 			all.Go(func() {
 				p := enter(t, g)
-				served = append(served, n) // One at a time: first stays.
+				served = append(served, n) // One at a time: first keeps its place.
 				<-time.After(100 * time.Millisecond)
 				p.Leave()
 			})
@@ -53,8 +53,8 @@ func TestABurstWaitsAndIsServedInOrder(t *testing.T) {
 	})
 }
 
-// TestWhoWouldWaitTooLongIsRefused has five times as many requests as can be served: what is begun
-// is begun soon, all the time, and as much is served as without the others.
+// TestWhoWouldWaitTooLongIsRefused sends five times as many requests as can be served: those that
+// start do so soon, and as many are served as without the others.
 func TestWhoWouldWaitTooLongIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

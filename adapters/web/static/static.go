@@ -1,5 +1,5 @@
-// Package static serves files that never change while the program runs: compressed once, and not
-// again while a browser has them.
+// Package static serves files that never change while the program runs. They are compressed once,
+// and not sent again while a browser caches them.
 package static
 
 import (
@@ -22,17 +22,17 @@ import (
 // is.
 const small = 1 << 10
 
-// File is a file with what it is compressed to.
+// File is a file with its compressed forms.
 type File struct {
 	ContentType string
 	Body        []byte
 
 	tag    string
-	packed map[string]func() []byte // by the name of the coding
-	tags   map[string]string        // of those
+	packed map[string]func() []byte // by content coding
+	tags   map[string]string        // ETags, by content coding
 }
 
-// New returns a file. It is compressed when somebody asks for that first.
+// New returns a file. It is compressed at the first request that asks for that.
 func New(contentType string, body []byte) *File {
 	sum := sha256.Sum256(body)
 	return &File{
@@ -44,13 +44,13 @@ func New(contentType string, body []byte) *File {
 	}
 }
 
-// Serve answers a request with the file, in the coding that the client prefers, or says that it has
-// not changed. How long it may be kept is for the caller to say.
+// Serve answers a request with the file, in the coding that the client prefers, or with 304. The
+// caller sets how long it may be cached.
 func (f *File) Serve(c echo.Context) error {
 	h, asked := c.Response().Header(), c.Request().Header
 	body, tag := f.Body, f.tag
 	if len(f.Body) > small {
-		if h.Get(echo.HeaderVary) == "" { // Whoever compresses other answers may have said so.
+		if h.Get(echo.HeaderVary) == "" { // The middleware that compresses responses may have set it.
 			h.Set(echo.HeaderVary, echo.HeaderAcceptEncoding)
 		}
 		if coding := preferred(asked.Values(echo.HeaderAcceptEncoding)); coding != "" {
@@ -70,8 +70,8 @@ func (f *File) Serve(c echo.Context) error {
 	return nil
 }
 
-// preferred is the coding that a client would rather have; empty: none that is known. Of equal ones
-// zstd is smaller.
+// preferred returns the coding that a client prefers; empty: none that is supported. If two are
+// equal, zstd is chosen because it is smaller.
 func preferred(accept []string) (best string) {
 	most := 0.0
 	for one := range strings.SplitSeq(strings.Join(accept, ","), ",") {
@@ -79,7 +79,7 @@ func preferred(accept []string) (best string) {
 		coding = strings.ToLower(strings.TrimSpace(coding))
 		quality := 1.0
 		if text, given := strings.CutPrefix(strings.TrimSpace(parameter), "q="); given {
-			quality, _ = strconv.ParseFloat(text, 64) // What is no number refuses.
+			quality, _ = strconv.ParseFloat(text, 64) // An invalid number means 0, a refusal.
 		}
 		if coding != "zstd" && coding != "gzip" {
 			continue
@@ -101,7 +101,7 @@ func gzipOf(body []byte) []byte {
 		err = w.Close()
 	}
 	if err != nil {
-		panic(err) // Impossible: the level exists, and memory takes what is written.
+		panic(err) // Cannot happen: the level is valid, and writing to memory succeeds.
 	}
 	return b.Bytes()
 }
@@ -109,7 +109,7 @@ func gzipOf(body []byte) []byte {
 func zstdOf(body []byte) []byte {
 	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
 	if err != nil {
-		panic(err) // Impossible: the options exist.
+		panic(err) // Cannot happen: the options are valid.
 	}
 	return w.EncodeAll(body, nil)
 }

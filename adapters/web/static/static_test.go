@@ -19,7 +19,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/web/static"
 )
 
-// ask serves a file to a request with these headers.
+// ask requests a file with these headers.
 func ask(t *testing.T, f *static.File, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
@@ -80,7 +80,7 @@ func TestASmallFileComesAsItIs(t *testing.T) {
 	assert.NotEmpty(t, w.Header().Get("ETag"))
 }
 
-// writer keeps where what is written lies in memory.
+// writer records the memory addresses of what is written.
 type writer struct {
 	*httptest.ResponseRecorder
 	at *byte

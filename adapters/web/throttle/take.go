@@ -12,10 +12,9 @@ func (t *Throttle[K]) TakeAt(key K, perSecond float64) (left int, wait time.Dura
 	return t.TakeN(key, perSecond, 1)
 }
 
-// TakeN is Take for n events of a key with a rate of its own, and also returns how many events it
-// may still use at once. A key may, after a quiet second, use a whole second's worth, and at least
-// one event, at once; n counts as that at most. perSecond 0 or less means that the key is never
-// held up: left is 0.
+// TakeN is Take for n events of a key with its own rate, and also returns how many events it may
+// still use at once. A key may, after a quiet second, use a whole second's worth, and at least one
+// event, at once; n counts as that at most. perSecond 0 or less means no limit: left is 0.
 func (t *Throttle[K]) TakeN(key K, perSecond float64, n int) (left int, wait time.Duration) {
 	if perSecond <= 0 {
 		return 0, 0
@@ -24,7 +23,7 @@ func (t *Throttle[K]) TakeN(key K, perSecond float64, n int) (left int, wait tim
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	b := t.bucket(key)
-	if b.limiter.Limit() != rate.Limit(perSecond) { // It starts afresh.
+	if b.limiter.Limit() != rate.Limit(perSecond) { // It starts again with the new rate.
 		b.limiter = rate.NewLimiter(rate.Limit(perSecond), max(1, int(math.Ceil(perSecond))))
 	}
 	wait = reserve(b.limiter, now, min(n, b.limiter.Burst()))

@@ -1,5 +1,5 @@
-// Package throttle counts how often somebody comes and tells those who come too often how long to
-// wait. It knows moments and opaque keys, never who is behind a key nor what they want.
+// Package throttle limits the rate of events per key and says how long to wait beyond it. Keys are
+// opaque: it knows neither the clients behind them nor their requests.
 package throttle
 
 import (
@@ -11,9 +11,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Throttle allows every key the same number of events per second. Its memory is bounded: of more
-// keys than it has room for, it forgets those that have been quiet the longest, who then start
-// afresh. It may be used concurrently.
+// Throttle allows every key the same number of events per second. Its memory is bounded: when it is
+// full, it forgets the keys that have been quiet the longest, which then start again. It is safe
+// for concurrent use.
 type Throttle[K comparable] struct {
 	limit rate.Limit
 	burst int
@@ -22,7 +22,7 @@ type Throttle[K comparable] struct {
 
 	mu      sync.Mutex
 	buckets map[K]*list.Element
-	recent  *list.List // of *bucket[K], the latest user first
+	recent  *list.List // of *bucket[K], the most recently used first
 }
 
 type bucket[K comparable] struct {
@@ -30,14 +30,14 @@ type bucket[K comparable] struct {
 	limiter *rate.Limiter
 }
 
-// New returns a throttle of so many events per second and key, with room for so many keys. A key
+// New returns a throttle of perSecond events per second and key, with room for so many keys. A key
 // that was quiet for a second may use a whole second's worth, and at least one event, at once.
-// perSecond 0 means that nobody is ever held up.
+// perSecond 0 means no limit.
 func New[K comparable](perSecond float64, room int, now func() time.Time) *Throttle[K] {
 	return NewBurst[K](perSecond, max(1, int(math.Ceil(perSecond))), room, now)
 }
 
-// NewBurst is New for a key that may, after a long quiet, use so many events at once.
+// NewBurst is New, except that a quiet key may use up to burst events at once.
 func NewBurst[K comparable](perSecond float64, burst, room int, now func() time.Time) *Throttle[K] {
 	return &Throttle[K]{
 		limit: rate.Limit(perSecond), burst: burst, room: room, now: now,
@@ -45,7 +45,7 @@ func NewBurst[K comparable](perSecond float64, burst, room int, now func() time.
 	}
 }
 
-// Take counts one event of the key. It returns 0 when the event is welcome, else how long to wait;
+// Take counts one event of the key. It returns 0 when the event is allowed, else how long to wait;
 // an event that must wait is not counted.
 func (t *Throttle[K]) Take(key K) (wait time.Duration) {
 	if t.limit <= 0 {
@@ -57,7 +57,7 @@ func (t *Throttle[K]) Take(key K) (wait time.Duration) {
 	return reserve(t.bucket(key).limiter, now, 1)
 }
 
-// reserve takes n events. It returns 0 when they are welcome, else how long to wait; then it takes
+// reserve takes n events. It returns 0 when they are allowed, else how long to wait; then it takes
 // none.
 func reserve(l *rate.Limiter, now time.Time, n int) (wait time.Duration) {
 	r := l.ReserveN(now, n)
@@ -86,7 +86,7 @@ func (t *Throttle[K]) Wait(key K) time.Duration {
 	return time.Duration(missing / float64(t.limit) * float64(time.Second))
 }
 
-// Knows reports whether the key was seen and not forgotten since.
+// Knows reports whether the key was used and has not been forgotten since.
 func (t *Throttle[K]) Knows(key K) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
