@@ -1,6 +1,6 @@
-// Package configs knows which settings Tocsin has, where their values come from and which values
-// make sense. It refuses to know what is done with them: it opens no database and no port, imports
-// nothing else of Tocsin, and reads no environment but the one it is handed.
+// Package configs knows the settings of Tocsin, where their values come from and which values are
+// valid. It does not know what they are used for: it opens no database and no port, imports no
+// other package of Tocsin, and reads no environment but the one passed to it.
 package configs
 
 import (
@@ -14,8 +14,8 @@ import (
 
 //go:generate go test . -run ^TestGenerated$ -update
 
-// Config is a complete and valid configuration; [Load] makes it. Whatever way it is printed, it
-// shows no secret. docs/configuration.md says what each setting means.
+// Config is a complete and valid configuration; [Load] returns it. However it is printed, it shows
+// no secret. docs/configuration.md explains each setting.
 type Config struct {
 	Database         Database
 	NotifyDatabase   Database // zero: Database
@@ -23,7 +23,7 @@ type Config struct {
 	StatementTimeout time.Duration
 	AutoMigrate      bool
 	SecretKey        SecretKey   // zero when none is configured, see [Config.EnsureSecretKey]
-	PreviousKeys     []SecretKey // those that SecretKey took the place of
+	PreviousKeys     []SecretKey // those that SecretKey replaced
 
 	Listen              string // host:port, or UnixPrefix and a path
 	Encryption          Encryption
@@ -31,10 +31,10 @@ type Config struct {
 	RequireSecondFactor bool   // of the installation's administrators
 	SystemChannel       ChannelRef
 	TrustedProxies      []netip.Prefix
-	CORSOrigins         []string // that may use the API; none: no other
+	CORSOrigins         []string // other origins that may use the API
 
-	// Of /.well-known/security.txt.
-	SecurityContact []string // URIs; none: there is no such file
+	// For /.well-known/security.txt.
+	SecurityContact []string // URIs; none: that file does not exist
 	SecurityPolicy  string   // an https URL, or empty
 
 	BodyLimit        int64   // bytes
@@ -44,9 +44,9 @@ type Config struct {
 	// Of an organization; 0: no limit.
 	OrganizationRateLimit float64 // requests per second of all its keys
 	BodyRateLimit         int64   // bytes of bodies per second of all its keys
-	DryRunLimit           int64   // at once
+	DryRunLimit           int64   // concurrent ones
 	ContextLimit          int64   // bytes of one
-	ContextStorageLimit   int64   // bytes of all that are kept
+	ContextStorageLimit   int64   // bytes of all stored ones
 	ChannelLimit          int64
 	KeyLimit              int64
 	ListLimit             int64
@@ -54,7 +54,7 @@ type Config struct {
 	ProjectLimit          int64
 	ApplicationLimit      int64
 	EventLimit            int64
-	ImportLimit           int64 // under way
+	ImportLimit           int64 // running ones
 
 	ReadHeaderTimeout time.Duration
 	ReadTimeout       time.Duration
@@ -76,11 +76,11 @@ type Config struct {
 
 	ImportMaxBytes int64 // of a file
 	OutboundAllow  Destinations
-	WebhookAllow   Destinations // counts as OutboundAllow does
+	WebhookAllow   Destinations // used like OutboundAllow
 
 	SSO SSO
 
-	MetricsListen        string // host:port; empty: nowhere
+	MetricsListen        string // host:port; empty: none
 	MetricsOrganizations bool
 	MetricsProfiles      bool
 
@@ -90,10 +90,10 @@ type Config struct {
 	LogFormat LogFormat
 
 	values []Value
-	texts  []Secret // of values, as they were given
+	texts  []Secret // of values, unparsed
 }
 
-// LogFormat is how log lines look.
+// LogFormat is the format of log lines.
 type LogFormat string
 
 // The log formats. LogAuto is text on a terminal and JSON elsewhere.
@@ -103,21 +103,21 @@ const (
 	LogJSON LogFormat = "json"
 )
 
-// Value is one setting as it is in force, fit to be shown: what is secret in it is masked.
+// Value is one setting as it is in force, for display: secrets are masked.
 type Value struct {
 	Name   string
 	Value  string
 	Origin string // `default`, `file PATH:LINE`, `env NAME`, `flag --NAME`
 }
 
-// Values lists every setting, its value and where that came from, in the order of [Settings].
+// Values returns every setting with its value and origin, in the order of [Settings].
 func (c Config) Values() []Value { return slices.Clone(c.values) }
 
 // Load reads the configuration: flags (registered by [Flags] and [ServerFlags], and parsed; nil for
-// none), then the environment (`KEY=value`, as os.Environ returns it), then the file that the flag
-// --config or else TOCSIN_CONFIG names, then the defaults. A setting that nobody knows is a mistake
-// wherever it stands. The error is an [*Error] with every mistake; it repeats no value, because a
-// value in the wrong place may be a secret.
+// none), then the environment (`KEY=value`, as os.Environ returns it), then the file named by the
+// flag --config or else by TOCSIN_CONFIG, then the defaults. An unknown setting is a mistake in
+// every source. The error is an [*Error] with every mistake; it repeats no value, because a value
+// in the wrong place may be a secret.
 func Load(fs *pflag.FlagSet, environ []string) (Config, error) {
 	var found Error
 	path, givenBy := configFile(fs, environ)
@@ -146,8 +146,8 @@ func Load(fs *pflag.FlagSet, environ []string) (Config, error) {
 	return c, nil
 }
 
-// reconcile checks and settles what concerns two settings at once. A setting that already failed is
-// still zero here, and is not blamed a second time.
+// reconcile checks and completes settings that depend on each other. A setting with a mistake is
+// still zero here, and is not reported again.
 func (c *Config) reconcile(found *Error) {
 	if c.Database.Dialect() == Postgres && c.SecretKey.IsZero() && !found.about("secret_key") {
 		found.add("secret_key", c.origin("secret_key"),
@@ -156,7 +156,7 @@ func (c *Config) reconcile(found *Error) {
 	if c.NotifyDatabase.Dialect() != "" && c.Database.Dialect() == SQLite {
 		found.add("database_notify_url", c.origin("database_notify_url"), "must be empty unless database_url is postgres://…")
 	}
-	// Otherwise the connection would be gone before the answer that the time is up.
+	// Otherwise the connection would close before the timeout's response.
 	if c.WriteTimeout > 0 && c.RequestTimeout > c.WriteTimeout {
 		found.add("request_timeout", c.origin("request_timeout"), "must not be longer than write_timeout")
 	}
@@ -175,7 +175,7 @@ func (c *Config) reconcile(found *Error) {
 	}
 }
 
-// origin is where the value of a setting came from.
+// origin returns where the value of a setting came from.
 func (c *Config) origin(name string) string {
 	return c.values[slices.IndexFunc(c.values, named(name))].Origin
 }

@@ -19,22 +19,22 @@ const (
 	Postgres Dialect = "postgres"
 )
 
-// Database says which database to open. It may hold a password, and so prints masked.
+// Database says which database to open. It may contain a password, and so prints masked.
 type Database struct {
 	dialect Dialect
-	// source is a pointer because fmt cannot call the methods of a value in somebody's unexported
-	// field and prints its bare parts: of a pointer to a string, unlike one to an array, that is
-	// always the address.
+	// source is a pointer because fmt cannot call methods of a value in an unexported field and
+	// prints its parts: of a pointer to a string, unlike one to an array, it prints only the
+	// address.
 	source *string
 }
 
 const memory = ":memory:"
 
-// Dialect tells what kind of database it is.
+// Dialect returns the kind of the database.
 func (d Database) Dialect() Dialect { return d.dialect }
 
-// Path is the file of a SQLite database, as it was configured; empty for one in memory and for
-// Postgres. It may hold any character but control characters and `?`.
+// Path returns the file of a SQLite database, as configured; empty for one in memory and for
+// Postgres. It may contain any character but control characters and `?`.
 func (d Database) Path() string {
 	if d.dialect != SQLite || *d.source == memory {
 		return ""
@@ -45,7 +45,7 @@ func (d Database) Path() string {
 // InMemory reports whether it is a SQLite database that ends with the program.
 func (d Database) InMemory() bool { return d.dialect == SQLite && *d.source == memory }
 
-// URL is the address of a Postgres database, password included; empty for SQLite.
+// URL returns the URL of a Postgres database, including the password; empty for SQLite.
 func (d Database) URL() string {
 	if d.dialect != Postgres {
 		return ""
@@ -53,7 +53,7 @@ func (d Database) URL() string {
 	return *d.source
 }
 
-// String is the address without its secrets.
+// String returns the address without its secrets.
 func (d Database) String() string {
 	switch d.dialect {
 	case SQLite:
@@ -70,7 +70,7 @@ func (d Database) Format(f fmt.State, _ rune) { fmt.Fprint(f, d.String()) }
 // MarshalText returns the masked address.
 func (d Database) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// ParseDatabase reads an address: sqlite:PATH or postgres://….
+// ParseDatabase parses an address: sqlite:PATH or postgres://….
 func ParseDatabase(text string) (Database, error) {
 	d, err := parseDatabase(text)
 	if err != nil {
@@ -112,7 +112,7 @@ func parseNotifyDatabase(text string) (Database, error) {
 func parseSQLite(path string) (Database, error) {
 	switch {
 	case path == "" || strings.HasPrefix(path, "//") || strings.HasSuffix(path, "/"):
-		// Two slashes are refused because nobody agrees where sqlite:///data/x.db lies.
+		// Two slashes are refused because programs disagree about what sqlite:///data/x.db means.
 		return Database{}, errors.New("must be sqlite:PATH, for example sqlite:data/tocsin.db or sqlite:/var/lib/tocsin/tocsin.db")
 	case strings.HasPrefix(path, "file:") || strings.Contains(path, "?"):
 		return Database{}, errors.New("must be sqlite:PATH with a plain path: parameters are not configurable")
@@ -122,9 +122,9 @@ func parseSQLite(path string) (Database, error) {
 	return Database{dialect: SQLite, source: &path}, nil
 }
 
-// maskURL is a database URL without its secrets. Whatever it does not understand it leaves out: a
-// password with a raw `/`, `?` or `#` ends up in the wrong part of the parsed URL, and then an `@`
-// stands there too.
+// maskURL returns a database URL without its secrets. It omits whatever it does not understand: a
+// password with a raw `/`, `?` or `#` ends up in the wrong part of the parsed URL, together with an
+// `@`.
 func maskURL(text string) string {
 	scheme, rest, _ := strings.Cut(text, ":")
 	if scheme == string(SQLite) {
@@ -157,7 +157,7 @@ func maskURL(text string) string {
 	return b.String()
 }
 
-// publicParameter reports whether a connection parameter is known to be no secret.
+// publicParameter reports whether a connection parameter is known not to be a secret.
 func publicParameter(name string) bool {
 	switch name {
 	case "host", "port", "user", "dbname", "sslmode", "application_name", "connect_timeout", "search_path", "target_session_attrs":

@@ -49,8 +49,8 @@ type (
 	text struct{ Channel, Subject, Text, HTML string }
 )
 
-// TestDemo holds that the demo has no member that `apply` does not know, refers to nothing that is
-// not there, and sends nothing anywhere.
+// TestDemo checks that the demo has no member unknown to `apply`, refers to nothing that is
+// missing, and sends nothing anywhere.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("demo.yaml")

@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document is what a configuration file says. Every value is kept as the text that was written: to
-// YAML a key of 64 digits would be a number, and 1e3 something else than 1000.
+// document is a parsed configuration file. Every value is kept as its source text: YAML would read
+// a key of 64 digits as a number, and 1e3 as 1000.
 type document struct {
 	texts    map[string]any // strings, by name
 	lines    map[string]int
@@ -25,14 +25,14 @@ type fileMistake struct {
 	message string
 }
 
-// decode reads a configuration file. The error is about the file as a whole; mistakes in its parts
+// decode parses a configuration file. The error is about the file as a whole; mistakes in its parts
 // are in the document.
 func decode(data []byte) (document, error) {
 	d := document{texts: map[string]any{}, lines: map[string]int{}}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var root yaml.Node
 	switch err := decoder.Decode(&root); {
-	case errors.Is(err, io.EOF): // nothing, or nothing but comments
+	case errors.Is(err, io.EOF): // empty, or only comments
 		return d, nil
 	case err != nil:
 		return d, syntax(err)
@@ -54,12 +54,12 @@ func decode(data []byte) (document, error) {
 	return d, nil
 }
 
-// take records one member of the file, if its name is among all names. A null counts as not set.
+// take records one member of the file, if its name is in all. A null counts as not set.
 func (d *document) take(all []string, key, value *yaml.Node) {
 	name := key.Value
 	switch {
 	case key.Kind != yaml.ScalarNode || !nameShape.MatchString(name):
-		// Such a key is more likely a value in the wrong place, so it is not repeated.
+		// Such a key is probably a value in the wrong place, so it is not repeated.
 		d.blame("?", key.Line, "is no setting")
 		return
 	case !slices.Contains(all, name):
@@ -94,11 +94,11 @@ func (d *document) blame(name string, line int, message string) {
 
 func notScalar(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode }
 
-// nameShape is what a misspelled name looks like. It is too short for a key in hex.
+// nameShape matches a misspelt name. It is too short for a key in hex.
 var nameShape = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,40}$`)
 
-// syntax is an error of the YAML parser without the one thing it quotes from the file, names of
-// anchors.
+// syntax returns an error of the YAML parser without the only part that it quotes from the file,
+// names of anchors.
 func syntax(err error) error {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if strings.Contains(message, "anchor") {

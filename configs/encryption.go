@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Encryption is how the server encrypts its connections by itself: with files, or with certificates
-// that it gets by ACME. The zero value is not at all.
+// Encryption configures the server's own TLS: with files, or with certificates from ACME. The zero
+// value means no TLS.
 type Encryption struct {
 	CertFile string // PEM, the server's own certificate first
 	KeyFile  string // PEM
@@ -17,19 +17,19 @@ type Encryption struct {
 	ACMEHosts     []string // in lower case; none: no ACME
 	ACMEEmail     string   // may be empty
 	ACMEDirectory string   // an https URL
-	ACMEFolder    string   // where certificates are kept
+	ACMEFolder    string   // where certificates are stored
 }
 
 // On reports whether connections are encrypted.
 func (e Encryption) On() bool { return e.CertFile != "" || len(e.ACMEHosts) > 0 }
 
-// UnixPrefix begins the address of a unix socket; its path follows.
+// UnixPrefix is the prefix of a unix socket's address; its path follows.
 const UnixPrefix = "unix:"
 
-// maxSocket is how long the path of a unix socket may be: what all systems take.
+// maxSocket is the length of the longest path of a unix socket, in bytes: the limit of all systems.
 const maxSocket = 100
 
-// listenAddress is host:port, or a unix socket.
+// listenAddress parses host:port, or a unix socket.
 func listenAddress(text string) (string, error) {
 	path, socket := strings.CutPrefix(text, UnixPrefix)
 	if !socket {
@@ -41,7 +41,7 @@ func listenAddress(text string) (string, error) {
 	return text, nil
 }
 
-// path names a file or a folder.
+// path parses the path of a file or a folder.
 func path(text string) (string, error) {
 	if len(text) > 4096 || strings.ContainsAny(text, "\x00\r\n") {
 		return "", errors.New("must be the path of a file, in one line of at most 4096 bytes")
@@ -49,7 +49,7 @@ func path(text string) (string, error) {
 	return text, nil
 }
 
-// maxHosts is how many hosts get certificates: authorities limit how many they give in a week.
+// maxHosts is how many hosts get certificates: authorities limit how many they issue per week.
 const maxHosts = 20
 
 func acmeHosts(text string) ([]string, error) {
@@ -76,7 +76,7 @@ func acmeDirectory(text string) (string, error) {
 	return u.String(), nil
 }
 
-// reconcileEncryption checks what belongs together in the settings of encryption.
+// reconcileEncryption checks the settings of TLS that belong together.
 func (c *Config) reconcileEncryption(found *Error) {
 	e := c.Encryption
 	required := func(name, with string) {

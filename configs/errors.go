@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Error is every mistake of a configuration.
+// Error holds every mistake of a configuration.
 type Error struct {
 	Mistakes []Mistake
 }
 
-// Mistake is what is wrong with one setting, and where it was given.
+// Mistake is a mistake in one setting, and where it was given.
 type Mistake struct {
-	Setting string // as it was spelled there
+	Setting string // as spelled there
 	Origin  string // as in [Value]
 	Message string
 }
@@ -36,7 +36,7 @@ func (e *Error) add(setting, origin, message string) {
 	e.Mistakes = append(e.Mistakes, Mistake{Setting: setting, Origin: origin, Message: message})
 }
 
-// about reports whether a setting has a mistake already.
+// about reports whether a setting already has a mistake.
 func (e *Error) about(setting string) bool {
 	return slices.ContainsFunc(e.Mistakes, func(m Mistake) bool { return m.Setting == setting })
 }

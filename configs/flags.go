@@ -6,13 +6,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Flags registers --config and the flags of the settings that every command heeds.
+// Flags registers --config and the flags of the settings that every command uses.
 func Flags(fs *pflag.FlagSet) {
 	fs.String(configFlag, "", "Configuration file (YAML), else $"+configEnv)
 	register(fs, false)
 }
 
-// ServerFlags registers the flags of the settings that only the server heeds.
+// ServerFlags registers the flags of the settings that only the server uses.
 func ServerFlags(fs *pflag.FlagSet) { register(fs, true) }
 
 func register(fs *pflag.FlagSet, server bool) {
@@ -32,7 +32,8 @@ func register(fs *pflag.FlagSet, server bool) {
 	}
 }
 
-// flagValue keeps what was typed. The meaning is found in Load, together with all other mistakes.
+// flagValue keeps the text of a flag. Load parses it, to report it together with all other
+// mistakes.
 type flagValue struct{ text, form string }
 
 func (v *flagValue) String() string        { return v.text }
@@ -41,8 +42,8 @@ func (v *flagValue) Set(text string) error { v.text = text; return nil }
 
 func fileFlag(s Setting) string { return strings.ReplaceAll(s.FileName(), "_", "-") }
 
-// usage is the first sentence of a description as a terminal shows it: without Markdown, and
-// because pflag takes quoted words for the name of the value.
+// usage returns the first sentence of a description for a terminal: without Markdown, and without
+// quotes, because pflag takes quoted words for the name of the value.
 func usage(about string) string {
 	sentence, _, _ := strings.Cut(about, ". ")
 	return strings.TrimSuffix(strings.ReplaceAll(sentence, "`", ""), ".")

@@ -11,8 +11,8 @@ import (
 	"github.com/tocsin/tocsin/configs"
 )
 
-// FuzzFile holds that no configuration file makes Load panic, that its answer is a whole
-// configuration or a list of mistakes, and that no mistake repeats the value beside it.
+// FuzzFile checks that no configuration file makes Load panic, that it returns a complete
+// configuration or a list of mistakes, and that no mistake repeats a value.
 func FuzzFile(f *testing.F) {
 	example, err := os.ReadFile("tocsin.example.yaml")
 	require.NoError(f, err)

@@ -17,8 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated files")
 
-// TestGenerated holds the promise that the documentation and the example file say what the table of
-// settings says.
+// TestGenerated checks that the documentation and the example file match the table of settings.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
 	for source, target := range map[string]string{

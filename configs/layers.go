@@ -18,16 +18,16 @@ import (
 
 const (
 	envPrefix  = "TOCSIN_"
-	testPrefix = "TOCSIN_TEST_" // the tests' own
+	testPrefix = "TOCSIN_TEST_" // of the tests
 	configEnv  = "TOCSIN_CONFIG"
 	configFlag = "config"
 
-	// maxFile is more than any configuration or secret needs, and stops a file without end.
+	// maxFile is more than any configuration or secret needs, and bounds endless files.
 	maxFile = 1 << 20
 )
 
-// layer is one source of settings: the texts it gives, by the name of the setting or of its `_file`
-// companion, and where each of them stands.
+// layer is one source of settings: their texts, by the name of the setting or of its `_file`
+// companion, and the place of each.
 type layer struct {
 	texts  *koanf.Koanf
 	origin func(name string) string
@@ -36,13 +36,13 @@ type layer struct {
 func newLayer(p koanf.Provider, origin func(string) string) layer {
 	k := koanf.New(".")
 	if err := k.Load(p, nil); err != nil {
-		panic(err) // The providers read memory and the parsing is ours: there is nothing to fail.
+		panic(err) // Cannot happen: the providers read memory only.
 	}
 	return layer{texts: k, origin: origin}
 }
 
-// find returns the setting's text from the first layer that gives one, else the default, and its
-// origin, which comes with an error as well.
+// find returns the setting's text from the first layer that has one, else the default, and its
+// origin, also with an error.
 func (r row) find(layers []layer) (text, origin string, err error) {
 	for _, l := range layers {
 		plain, file := l.texts.Exists(r.Name), r.Secret && l.texts.Exists(r.FileName())
@@ -59,8 +59,8 @@ func (r row) find(layers []layer) (text, origin string, err error) {
 	return r.Default, "default", nil
 }
 
-// secretFile reads a secret. Its errors leave the path out: a secret that was put where a path
-// belongs must not be repeated.
+// secretFile reads a secret. Its errors omit the path: it may be a secret in the wrong place, which
+// must not be repeated.
 func secretFile(path string) (string, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -85,7 +85,7 @@ func flagLayer(flags *pflag.FlagSet) layer {
 		}
 	}
 	delete(settings, "")
-	// Without a koanf instance of its own, the provider passes over flags that were not given.
+	// Without a koanf instance, the provider skips flags that were not given.
 	provider := posflag.ProviderWithValue(flags, ".", nil, func(name, text string) (string, any) {
 		return settings[name], text
 	})
@@ -94,8 +94,8 @@ func flagLayer(flags *pflag.FlagSet) layer {
 	})
 }
 
-// environLayer takes the variables that begin with TOCSIN_. An empty one counts as not set: that is
-// what `KEY=${KEY:-}` in a compose file leaves behind.
+// environLayer takes the variables that begin with TOCSIN_. An empty one counts as not set, because
+// `KEY=${KEY:-}` in a compose file sets it so.
 func environLayer(environ []string, found *Error) layer {
 	known := map[string]string{configEnv: ""}
 	for _, name := range settable() {
@@ -119,7 +119,8 @@ func environLayer(environ []string, found *Error) layer {
 }
 
 // Kubernetes describes every service of a namespace to every pod in variables that begin with the
-// service's name. A service named tocsin, or tocsin-something, must not keep Tocsin from starting.
+// service's name. A service named tocsin, or tocsin-something, must not prevent Tocsin from
+// starting.
 var (
 	linkName    = regexp.MustCompile(`^TOCSIN_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 	linkAddress = regexp.MustCompile(`^TOCSIN_(\w+_)?PORT=(tcp|udp|sctp)://`)
@@ -129,7 +130,7 @@ func serviceLink(variable, text string) bool {
 	return linkName.MatchString(variable) || linkAddress.MatchString(variable+"="+text)
 }
 
-// fileLayer is the configuration file; without a path it is empty.
+// fileLayer reads the configuration file; without a path it is empty.
 func fileLayer(path, givenBy string, found *Error) layer {
 	var d document
 	if path != "" {
@@ -148,7 +149,7 @@ func fileLayer(path, givenBy string, found *Error) layer {
 	return newLayer(confmap.Provider(d.texts, ""), func(name string) string { return origin(d.lines[name]) })
 }
 
-// configFile is the path of the configuration file, if there is one, and what named it.
+// configFile returns the path of the configuration file, if there is one, and what named it.
 func configFile(flags *pflag.FlagSet, environ []string) (path, givenBy string) {
 	if flags != nil {
 		if f := flags.Lookup(configFlag); f != nil && f.Changed {
@@ -163,7 +164,7 @@ func configFile(flags *pflag.FlagSet, environ []string) (path, givenBy string) {
 	return path, "env " + configEnv
 }
 
-// settable are the names that a configuration file may hold.
+// settable returns the names that a configuration file may contain.
 func settable() []string {
 	var all []string
 	for _, s := range Settings() {
@@ -188,7 +189,7 @@ func readFile(path string) ([]byte, error) {
 	return data, err
 }
 
-// bare takes the path out of an error of the file system.
+// bare removes the path from a file system error.
 func bare(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err

@@ -7,12 +7,12 @@ type Change struct {
 }
 
 // Reload returns c with those settings of next that may change while the program runs. changed are
-// those of them that differ; restart are the others that differ, which stay as they are.
+// those of them that differ; restart are the other settings that differ, which need a restart.
 func (c Config) Reload(next Config) (now Config, changed, restart []Change) {
 	now = c
 	now.values, now.texts = c.Values(), append([]Secret(nil), c.texts...)
 	for i, s := range table() {
-		if c.texts[i].Reveal() == next.texts[i].Reveal() && c.values[i].Value == next.values[i].Value { // One may imply another.
+		if c.texts[i].Reveal() == next.texts[i].Reveal() && c.values[i].Value == next.values[i].Value { // One setting may imply another.
 			continue
 		}
 		one := Change{Name: s.Name, Before: c.values[i].Value, After: next.values[i].Value}
@@ -21,7 +21,7 @@ func (c Config) Reload(next Config) (now Config, changed, restart []Change) {
 			continue
 		}
 		if err := s.set(&now, next.texts[i].Reveal()); err != nil {
-			continue // Impossible: next could be loaded.
+			continue // Cannot happen: next was loaded.
 		}
 		now.values[i], now.texts[i] = next.values[i], next.texts[i]
 		changed = append(changed, one)
@@ -29,7 +29,7 @@ func (c Config) Reload(next Config) (now Config, changed, restart []Change) {
 	return now, changed, restart
 }
 
-// String tells the change.
+// String describes the change.
 func (c Change) String() string {
 	return c.Name + ": " + orNothing(c.Before) + " -> " + orNothing(c.After)
 }

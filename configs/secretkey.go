@@ -16,7 +16,7 @@ import (
 
 const secretKeySize = 32
 
-// SecretKey is the installation's key. It prints masked; the zero value is no key.
+// SecretKey is the installation's secret key. It prints masked; the zero value is no key.
 type SecretKey struct {
 	bytes *string // a pointer to a string for the same reason as in [Database]
 }
@@ -32,7 +32,7 @@ func (k SecretKey) Bytes() []byte {
 	return []byte(*k.bytes)
 }
 
-// String is `***`, or empty when there is no key.
+// String returns `***`, or nothing when there is no key.
 func (k SecretKey) String() string {
 	if k.IsZero() {
 		return ""
@@ -40,16 +40,16 @@ func (k SecretKey) String() string {
 	return masked
 }
 
-// Format prints no key whatever the verb.
+// Format prints no key, whatever the verb.
 func (k SecretKey) Format(f fmt.State, _ rune) { fmt.Fprint(f, k.String()) }
 
 // MarshalText returns no key.
 func (k SecretKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // EnsureSecretKey returns the configured key. Without one, a SQLite database has its key in a file
-// beside it, PATH.key, which is made when it is missing, together with the folder; made is then its
-// path, else empty. Processes that start at once agree on one key, and whoever dies half-way leaves
-// no half of one. A database in memory gets a key that ends with it. A key file that everyone may
+// beside it, PATH.key, which is created with its folder when it is missing; made is then its path,
+// else empty. Processes that start at once agree on one key, and one that dies half-way leaves no
+// partial file. A database in memory gets a key that ends with it. A key file that everyone may
 // read is refused; a group may read it, because orchestrators open volumes to one.
 func (c Config) EnsureSecretKey() (key SecretKey, made string, err error) {
 	switch {
@@ -79,7 +79,7 @@ func readKeyFile(path string) (SecretKey, error) {
 	if !info.Mode().IsRegular() {
 		return SecretKey{}, fmt.Errorf("%s is no regular file", path)
 	}
-	// Windows has no such bits and reports them all as set.
+	// Windows has no such bits and reports all of them as set.
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o007 != 0 {
 		return SecretKey{}, fmt.Errorf("%s is open to everyone: run chmod 600 on it", path)
 	}
@@ -94,7 +94,7 @@ func readKeyFile(path string) (SecretKey, error) {
 	return key, nil
 }
 
-// makeKeyFile writes a new key to a file of its own and links that to the path: a link appears with
+// makeKeyFile writes a new key to a temporary file and links that to the path: a link appears with
 // its whole content or not at all, and of several only the first succeeds.
 func makeKeyFile(path string) (key SecretKey, made string, err error) {
 	dir := filepath.Dir(path)
@@ -119,7 +119,7 @@ func makeKeyFile(path string) (key SecretKey, made string, err error) {
 	return key, path, nil
 }
 
-// writeDraft writes a file that only its owner can read, and waits until it is on disk.
+// writeDraft writes a file that only its owner can read, and syncs it to disk.
 func writeDraft(dir, base, content string) (path string, err error) {
 	f, err := os.CreateTemp(dir, base+".*.tmp")
 	if err != nil {
@@ -133,8 +133,8 @@ func writeDraft(dir, base, content string) (path string, err error) {
 	return f.Name(), err
 }
 
-// syncDir makes a new name in a folder durable. Some file systems cannot do that for a folder, so
-// it is tried and no more.
+// syncDir makes a new name in a folder durable. Some file systems cannot sync a folder, so errors
+// are ignored.
 func syncDir(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()
@@ -144,11 +144,11 @@ func syncDir(dir string) {
 
 func newSecretKey() SecretKey {
 	data := make([]byte, secretKeySize)
-	rand.Read(data) // It never fails: it ends the program instead.
+	rand.Read(data) // It never fails: it crashes the program instead.
 	return SecretKey{bytes: new(string(data))}
 }
 
-// parseSecretKeys reads any number of keys. In a file each may have a line of its own.
+// parseSecretKeys parses any number of keys. In a file each may be on its own line.
 func parseSecretKeys(text string) ([]SecretKey, error) {
 	var keys []SecretKey
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {

@@ -8,22 +8,22 @@ import (
 )
 
 // Setting describes one setting. The flags, the environment names, the example file and the
-// documentation all derive from the one table of them.
+// documentation are all generated from the one table of settings.
 type Setting struct {
 	Name    string // in the configuration file
 	Default string
-	Form    string // what a value looks like, in a word
+	Form    string // the form of a value, in a word
 	About   string // what it does: a sentence, in Markdown
-	Secret  bool   // may also be read from a file, by the name with `_file`
-	Server  bool   // heeded by `serve` alone
+	Secret  bool   // may also be read from a file, named by the setting with `_file`
+	Server  bool   // used by `serve` only
 	Live    bool   // may change while the server runs, on SIGHUP
 	List    bool   // several values, with commas or as a YAML sequence
 }
 
-// Env is the setting's environment variable.
+// Env returns the setting's environment variable.
 func (s Setting) Env() string { return envPrefix + strings.ToUpper(s.Name) }
 
-// Flag is the setting's command line flag, without the dashes. Secret keys have none: other users
+// Flag returns the setting's command line flag, without the dashes. Secrets have none: other users
 // of a machine can read its command lines.
 func (s Setting) Flag() string {
 	if s.Name == "secret_key" || s.Name == "secret_key_previous" || s.Name == "sso_client_secret" {
@@ -32,8 +32,8 @@ func (s Setting) Flag() string {
 	return strings.ReplaceAll(s.Name, "_", "-")
 }
 
-// FileName is the name of the setting's companion that names a file with the value; empty when the
-// setting is no secret.
+// FileName returns the name of the companion setting that names a file with the value; empty when
+// the setting is not a secret.
 func (s Setting) FileName() string {
 	if !s.Secret {
 		return ""
@@ -41,7 +41,7 @@ func (s Setting) FileName() string {
 	return s.Name + "_file"
 }
 
-// Settings lists all settings in the order of the documentation.
+// Settings returns all settings in the order of the documentation.
 func Settings() []Setting {
 	rows := table()
 	all := make([]Setting, len(rows))
@@ -51,13 +51,13 @@ func Settings() []Setting {
 	return all
 }
 
-// row is a setting and how its text becomes a value of the configuration.
+// row is a setting with the parser of its text.
 type row struct {
 	Setting
 	set func(*Config, string) error
 }
 
-// shown is a text of the setting as others may see it.
+// shown returns a text of the setting as it may be shown.
 func (r row) shown(text string) string {
 	switch {
 	case text == "" || !r.Secret:
@@ -68,7 +68,7 @@ func (r row) shown(text string) string {
 	return masked
 }
 
-// masked stands for a secret wherever one would be printed.
+// masked replaces a secret wherever it would be printed.
 const masked = "***"
 
 func table() []row {
@@ -303,7 +303,7 @@ func table() []row {
 	}
 }
 
-// into parses a text and stores the value in a field of the configuration.
+// into returns a function that parses a text and stores the value in a field of the configuration.
 func into[T any](field func(*Config) *T, parse func(string) (T, error)) func(*Config, string) error {
 	return func(c *Config, text string) error {
 		v, err := parse(text)

@@ -11,36 +11,36 @@ import (
 	"unicode"
 )
 
-// SSO is single sign-on by OpenID Connect. Without an issuer there is none.
+// SSO configures single sign-on by OpenID Connect. Without an issuer it is off.
 type SSO struct {
-	Issuer        string // exactly as the provider calls itself
+	Issuer        string // exactly as in the provider's tokens
 	ClientID      string
-	ClientSecret  Secret // empty: the client is a public one
+	ClientSecret  Secret // empty: a public client
 	Scopes        []string
 	UsernameClaim string
 	GroupsClaim   string // empty: none
 	Roles         []SSORole
 	Label         string // of the button
-	Required      bool   // nobody signs in in another way but BreakGlass
+	Required      bool   // only BreakGlass may sign in another way
 	BreakGlass    string // a username
 }
 
-// On reports whether single sign-on is set up.
+// On reports whether single sign-on is configured.
 func (s SSO) On() bool { return s.Issuer != "" }
 
-// SSORole is what a group of the provider gives.
+// SSORole is the role that a group of the provider gives.
 type SSORole struct {
 	Group        string
 	Organization string // empty: administrator of the installation
 	Role         string
 }
 
-// Secret is a text that prints masked; the zero value is none.
+// Secret is a text that prints masked; the zero value is empty.
 type Secret struct {
 	text *string // a pointer to a string for the same reason as in [Database]
 }
 
-// Reveal is the text.
+// Reveal returns the text.
 func (s Secret) Reveal() string {
 	if s.text == nil {
 		return ""
@@ -48,7 +48,7 @@ func (s Secret) Reveal() string {
 	return *s.text
 }
 
-// String is `***`, or empty when there is none.
+// String returns `***`, or nothing when the secret is empty.
 func (s Secret) String() string {
 	if s.text == nil {
 		return ""
@@ -56,7 +56,7 @@ func (s Secret) String() string {
 	return masked
 }
 
-// Format prints no secret whatever the verb.
+// Format prints no secret, whatever the verb.
 func (s Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
 
 // MarshalText returns no secret.
@@ -72,8 +72,8 @@ func parseSecret(text string) (Secret, error) {
 	return Secret{text: &text}, nil
 }
 
-// issuer reads the name of a provider. It stays as it is, to the last slash: the provider has to
-// say the same.
+// issuer parses the issuer of a provider. It is not normalized, not even its last slash: the
+// provider must use the same.
 func issuer(text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -95,7 +95,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || (err == nil && a.IsLoopback())
 }
 
-// line reads a text of one line, which may be empty.
+// line parses a text of one line, which may be empty.
 func line(text string) (string, error) {
 	if len(text) > 254 || strings.ContainsFunc(text, unicode.IsControl) {
 		return "", errors.New("must be one line of at most 254 bytes")
@@ -120,7 +120,7 @@ func scopes(text string) ([]string, error) {
 	return all, nil
 }
 
-// Everything after the last equals sign of a rule is what the group gives.
+// What follows the last equals sign of a rule is the group's role.
 var givenRole = regexp.MustCompile(`^([a-z0-9][a-z0-9-]*):(viewer|operator|administrator)$`)
 
 func ssoRoles(text string) ([]SSORole, error) {
@@ -148,7 +148,7 @@ func ssoRoles(text string) ([]SSORole, error) {
 
 var errSSORoles = errors.New("must be rules, GROUP=ORGANIZATION:ROLE with viewer, operator or administrator, or GROUP=installation, for example staff=acme:viewer, it=installation")
 
-// reconcileSSO checks what belongs together about single sign-on.
+// reconcileSSO checks the settings of single sign-on that belong together.
 func (c *Config) reconcileSSO(found *Error) {
 	needs := func(name string, missing bool, message string) {
 		if missing && !found.about(name) {

@@ -7,8 +7,8 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// suggest is the end of a sentence about an unknown name: the known one that was probably meant, or
-// nothing.
+// suggest returns the end of a sentence about an unknown name: the known name that was probably
+// meant, or nothing.
 func suggest(name string, known []string) string {
 	if meant, ok := names.Nearest(name, known); ok {
 		return ", did you mean " + meant + "?"
@@ -16,5 +16,6 @@ func suggest(name string, known []string) string {
 	return ""
 }
 
-// keys are the sorted keys, so that of two names equally near the same one is suggested each time.
+// keys returns the sorted keys, so that of two equally similar names the same one is suggested each
+// time.
 func keys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Traces is where traces go.
+// Traces configures the export of traces.
 type Traces struct {
-	Endpoint string  // that spans are posted to; empty: there are none
-	Ratio    float64 // of the traces that begin here
+	Endpoint string  // that spans are posted to; empty: nothing is traced
+	Ratio    float64 // of the traces that start here
 
 	headers Secret
 }
 
-// Headers are those that the collector wants.
+// Headers returns the headers that the collector requires.
 func (t Traces) Headers() map[string]string {
 	all := map[string]string{}
 	for pair := range strings.SplitSeq(t.headers.Reveal(), ",") {
@@ -28,7 +28,7 @@ func (t Traces) Headers() map[string]string {
 	return all
 }
 
-// tracesPath is where collectors take spans, unless they are told otherwise.
+// tracesPath is the path where collectors accept spans by default.
 const tracesPath = "/v1/traces"
 
 func tracesEndpoint(text string) (string, error) {

@@ -33,7 +33,7 @@ func duration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// lease is a duration within which a claim can be renewed several times.
+// lease parses a duration that is long enough to renew a claim several times.
 func lease(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 5*time.Second || d > time.Hour {
@@ -42,7 +42,7 @@ func lease(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// delay is how long something is put off; 0 is not at all.
+// delay parses a delay; 0 means none.
 func delay(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > time.Hour {
@@ -51,7 +51,7 @@ func delay(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// year bounds what is meant to take long.
+// year bounds long durations.
 const year = 365 * 24 * time.Hour
 
 func longDuration(text string) (time.Duration, error) {
@@ -62,7 +62,7 @@ func longDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// keeping is how long something is kept; 0 is for ever.
+// keeping parses how long something is kept; 0 means for ever.
 func keeping(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || (d != 0 && d < 24*time.Hour) || d > 10*year { // An Idempotency-Key holds for 24 hours.
@@ -81,11 +81,11 @@ func connections(text string) (int, error) {
 
 func perSecond(text string) (float64, error) {
 	f, err := strconv.ParseFloat(text, 64)
-	// The comparison is written so that NaN fails it.
+	// This comparison is false for NaN.
 	if err != nil || !(f >= 0 && f <= 1e6) {
 		return 0, errors.New("must be a number from 0 (no limit) to 1000000")
 	}
-	return math.Abs(f), nil // -0 is 0
+	return math.Abs(f), nil // -0 becomes 0
 }
 
 func size(text string) (int64, error) {
@@ -97,7 +97,7 @@ func size(text string) (int64, error) {
 	return int64(n), nil
 }
 
-// storage is how much may be kept; 0 is no limit.
+// storage parses how much may be stored, in bytes; 0 means no limit.
 func storage(text string) (int64, error) {
 	const most = 1 << 50
 	n, known := byteCount(text)
@@ -107,7 +107,7 @@ func storage(text string) (int64, error) {
 	return int64(n), nil
 }
 
-// byteCount reads a number of bytes, with or without a unit.
+// byteCount parses a number of bytes, with or without a unit.
 func byteCount(text string) (n uint64, known bool) {
 	digits, name := text, ""
 	if i := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
@@ -121,7 +121,7 @@ func byteCount(text string) (n uint64, known bool) {
 	return n * unit, true
 }
 
-// count is how many of something there may be; 0 is no limit.
+// count parses a maximum number; 0 means no limit.
 func count(text string) (int64, error) {
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
@@ -141,7 +141,7 @@ func hostPort(text string) (string, error) {
 	return text, nil
 }
 
-// metricsListen is host:port, or nothing.
+// metricsListen parses host:port, or nothing.
 func metricsListen(text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -163,8 +163,8 @@ func baseURL(text string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// contacts reads where vulnerabilities are reported, as RFC 9116 wants it: URLs, and https where
-// http would do.
+// contacts parses the contacts for reports of vulnerabilities, as RFC 9116 requires: URIs, and
+// https instead of http.
 func contacts(text string) ([]string, error) {
 	if text == "" {
 		return nil, nil
@@ -183,7 +183,7 @@ func contacts(text string) ([]string, error) {
 	return all, nil
 }
 
-// An origin as browsers send it, but for the usual ports, which they leave out.
+// An origin as browsers send it; they omit the default ports.
 var (
 	origin     = regexp.MustCompile(`^https?://([a-z0-9][a-z0-9.-]*|\[[0-9a-f:]+])(:\d{1,5})?$`)
 	usualPorts = regexp.MustCompile(`^(https:.*:443|http:.*:80)$`)
@@ -215,13 +215,13 @@ func policyURL(text string) (string, error) {
 	return u.String(), nil
 }
 
-// Destinations are what may be connected to.
+// Destinations are hosts and networks that may be connected to.
 type Destinations struct {
 	Networks []netip.Prefix
 	Hosts    []string // in lower case, without a dot at the end
 }
 
-// hostForm is what a host name looks like. Its last part is no number, or it would be an address.
+// hostForm matches a host name. Its last part is not a number, or it would be an address.
 var (
 	hostForm   = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
 	endsInName = regexp.MustCompile(`[a-z_-][^.]*$`)
@@ -261,7 +261,7 @@ func networks(text string) ([]netip.Prefix, error) {
 	return all, nil
 }
 
-// network reads a network, or an address as the network of itself; false when it is neither.
+// network parses a network, or an address as a network of its own; false when it is neither.
 func network(text string) (netip.Prefix, bool) {
 	if p, err := netip.ParsePrefix(text); err == nil {
 		return p.Masked(), true

@@ -78,7 +78,7 @@ func TestAccepted(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for name, values := range map[string][]string{
-		"DATABASE_NOTIFY_URL": {"sqlite:x.db", "localhost:5432", "postgres://a"}, // The last is none of a SQLite database's.
+		"DATABASE_NOTIFY_URL": {"sqlite:x.db", "localhost:5432", "postgres://a"}, // The last is no parameter of a SQLite database.
 		"POOL_MAX_CONNS":      {"1", "0", "-3", "many", "1001", "2.5"},
 		"SHUTDOWN_DELAY":      {"-1s", "61m", "10", "soon"},
 		"OUTBOUND_ALLOW":      {"10.0.0", "10.0.0.0/33", "1234", "*.example.org", "https://example.org", "example.org:25", "a b", "-a", "a..b", "a,,b", "ä.example", ","},
@@ -132,7 +132,7 @@ func TestDatabasePrintsMasked(t *testing.T) {
 		"postgres:///tocsin?host=/run/postgresql":                          "postgres:///tocsin?host=%2Frun%2Fpostgresql",
 		"postgres://db/t?user=u&password=hunter2&sslpassword=hunter2&xy=1": "postgres://db/t?password=***&sslpassword=***&user=u&xy=***",
 		"postgres://u:hunter2%40%2F@db/t":                                  "postgres://u:***@db/t",
-		// Passwords that were not encoded, and so ended up elsewhere in the URL.
+		// Passwords that were not encoded, and so ended up in other parts of the URL.
 		"postgres://u:1/hunter2@db/t":  hidden,
 		"postgres://u:1?hunter2@db/t":  hidden,
 		"postgres://u:1#hunter2@db/t":  hidden,
