@@ -9,8 +9,8 @@ import (
 	"github.com/tocsin/tocsin/app/indexer"
 )
 
-// background is what a process does beside answering: it sends messages, runs imports and indexes
-// people.
+// background is a process's work besides answering requests: it sends messages, runs imports and
+// indexes users.
 type background struct {
 	Worker   *delivery.Worker
 	Importer *importer.Importer
@@ -19,7 +19,7 @@ type background struct {
 	Reloader *reloader
 }
 
-// run works until ctx ends, then finishes what has begun.
+// run works until ctx ends, then finishes the work in progress.
 func (b background) run(ctx context.Context) {
 	var busy sync.WaitGroup
 	busy.Go(func() { b.Importer.Run(ctx) })

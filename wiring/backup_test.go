@@ -17,7 +17,7 @@ import (
 	"github.com/tocsin/tocsin/wiring"
 )
 
-// fails runs a command that must fail, and returns what it complained of.
+// fails runs a command that must fail, and returns its output and error message.
 func (i *installation) fails(t *testing.T, args ...string) (out, complaint string) {
 	t.Helper()
 	var printed, errs bytes.Buffer
@@ -26,7 +26,7 @@ func (i *installation) fails(t *testing.T, args ...string) (out, complaint strin
 	return printed.String(), errs.String()
 }
 
-// onPostgres is an empty installation on the other database.
+// onPostgres returns an empty installation on Postgres.
 func onPostgres(t *testing.T) *installation {
 	t.Helper()
 	i := newInstallation(t)
@@ -34,8 +34,8 @@ func onPostgres(t *testing.T) *installation {
 	return i
 }
 
-// rowsOf are the tables that a command printed, with numbers and sums, but for the audit log, which
-// goes on.
+// rowsOf returns the tables that a command printed, with row counts and checksums, except the audit
+// log, which still grows.
 func rowsOf(out string) (lines []string) {
 	for line := range strings.Lines(out) {
 		if fields := strings.Fields(line); len(fields) == 3 && len(fields[2]) == 64 && fields[0] != "audit_entries" {
@@ -134,7 +134,7 @@ func TestMaintenance(t *testing.T) {
 			request.Header = http.Header{"Authorization": {"Key " + key}, "Content-Type": {"application/json"}}
 			response, err := (&http.Client{Timeout: patience}).Do(request)
 			require.NoError(t, err)
-			defer func() { _ = response.Body.Close() }() // It has been read.
+			defer func() { _ = response.Body.Close() }() // It was read.
 			var body bytes.Buffer
 			_, err = body.ReadFrom(response.Body)
 			require.NoError(t, err)
@@ -148,12 +148,12 @@ func TestMaintenance(t *testing.T) {
 			return status == http.StatusServiceUnavailable
 		}, patience, 10*time.Millisecond)
 		for len(received) > 0 {
-			<-received // what was triggered before
+			<-received // the message triggered before
 		}
 		assert.Contains(t, text, `"code":"maintenance"`)
 		assert.Contains(t, text, "the installation is read-only for maintenance: Back at noon.")
 		assert.Equal(t, "30", retry)
-		call(t, line["address"], key, "", "") // What can be read is read.
+		call(t, line["address"], key, "", "") // Reading still works.
 		status, ready := get(t, line["address"], "/readyz?verbose")
 		assert.Equal(t, http.StatusOK, status)
 		assert.Contains(t, ready, "it is read-only since ")

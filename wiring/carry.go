@@ -20,7 +20,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// carrier opens the database without keys: rows are carried as they are.
+// carrier opens the database without keys: rows are copied as they are stored.
 func (r root) carrier(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
 	store, err := r.connectExisting(ctx, flags)
 	if err != nil {
@@ -44,7 +44,7 @@ func (r root) backup(ctx context.Context, flags *pflag.FlagSet, file string, wit
 			return done, "", err
 		}
 		defer func() {
-			if err != nil { // A key without its copy is of no use, and in the way of the next attempt.
+			if err != nil { // A key without its copy is useless, and blocks the next attempt.
 				err = errors.Join(err, os.Remove(keyFile))
 			}
 		}()
@@ -61,11 +61,11 @@ func (r root) backup(ctx context.Context, flags *pflag.FlagSet, file string, wit
 	return done, keyFile, err
 }
 
-// errOtherSchema says that a destination is, or was, an installation of another version.
+// errOtherSchema means that a destination is, or was, an installation of another version.
 var errOtherSchema = fault.New(fault.Invalid, "the database has the schema of another version of this program, and was not changed; a copy needs an empty database")
 
-// blank reports whether a database has no schema, or a part of one in which nobody has left
-// anything; errOtherSchema.
+// blank reports whether a database has no schema, or an incomplete one without data; the error may
+// be errOtherSchema.
 func blank(ctx context.Context, store *gormstore.Store) (bool, error) {
 	all, err := store.Status(ctx)
 	if err != nil {
@@ -83,8 +83,8 @@ func blank(ctx context.Context, store *gormstore.Store) (bool, error) {
 	return unused, err
 }
 
-// makeSchema makes the schema in a database that has none, or goes on where it was interrupted. It
-// upgrades no installation that somebody has used.
+// makeSchema creates the schema in a database without one, or resumes an interrupted creation. It
+// never upgrades an installation in use.
 func makeSchema(ctx context.Context, store *gormstore.Store) error {
 	if _, err := blank(ctx, store); err != nil {
 		return err
@@ -92,7 +92,7 @@ func makeSchema(ctx context.Context, store *gormstore.Store) error {
 	return store.Migrate(ctx)
 }
 
-// restore makes the schema where it is missing, and fills it with a copy.
+// restore creates the schema if it is missing, and fills it with a copy.
 func (r root) restore(ctx context.Context, flags *pflag.FlagSet, file string, by audit.Actor) (done backup.Summary, err error) {
 	from, err := archive.Open(file)
 	if err != nil {
@@ -110,7 +110,7 @@ func (r root) restore(ctx context.Context, flags *pflag.FlagSet, file string, by
 	return backup.Restore(ctx, store, by, systemClock{}.Now(), from)
 }
 
-// copy fills one database with everything of another one.
+// copy fills one database with everything from another one.
 func (r root) copy(ctx context.Context, flags *pflag.FlagSet, what cli.Copying) (done backup.Summary, err error) {
 	c, err := configs.Load(flags, r.environ)
 	if err != nil {
@@ -121,8 +121,8 @@ func (r root) copy(ctx context.Context, flags *pflag.FlagSet, what cli.Copying) 
 			return done, err
 		}
 	}
-	c.NotifyDatabase = configs.Database{} // It is of one of them.
-	c.StatementTimeout = commandPatience  // Each waits for the other one.
+	c.NotifyDatabase = configs.Database{} // It belongs to one of the two.
+	c.StatementTimeout = commandPatience  // Each waits for the other.
 	log := newLogger(c, r.streams.Err, r.level)
 	config := storeConfig(c, systemClock{}, log)
 	config.MustExist = true
@@ -131,7 +131,7 @@ func (r root) copy(ctx context.Context, flags *pflag.FlagSet, what cli.Copying) 
 		return done, fmt.Errorf("the source: %w", err)
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	if err := source.Ready(ctx); err != nil { // Before anything is made.
+	if err := source.Ready(ctx); err != nil { // Before anything is created.
 		return done, fmt.Errorf("the source: %w", err)
 	}
 	if c.Database, err = configs.ParseDatabase(what.To); err != nil {
@@ -167,7 +167,7 @@ func (r root) copy(ctx context.Context, flags *pflag.FlagSet, what cli.Copying) 
 	return backup.Copy(ctx, source, target, options)
 }
 
-// verify looks for what is wrong in the database.
+// verify checks the database and returns what is wrong.
 func (r root) verify(ctx context.Context, flags *pflag.FlagSet) (found []ports.Finding, err error) {
 	c, log, key, err := r.prepare(flags)
 	if err != nil {

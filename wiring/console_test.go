@@ -32,7 +32,7 @@ func TestTheServerServesTheConsoleBesideTheAPI(t *testing.T) {
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		response, err := browser.Do(request)
 		require.NoError(t, err)
-		defer func() { _ = response.Body.Close() }() // It has been read.
+		defer func() { _ = response.Body.Close() }() // It was read.
 		page, err := io.ReadAll(response.Body)
 		require.NoError(t, err)
 		return response.StatusCode, string(page)

@@ -22,7 +22,7 @@ import (
 	"github.com/tocsin/tocsin/wiring"
 )
 
-// database is the URL of an installation's database.
+// database returns the URL of an installation's database.
 func (i *installation) database() (url string) {
 	for _, v := range i.environ {
 		if after, is := strings.CutPrefix(v, "TOCSIN_DATABASE_URL="); is {
@@ -32,7 +32,7 @@ func (i *installation) database() (url string) {
 	return url
 }
 
-// still copies an installation once it has been read-only for long enough.
+// still copies an installation after it has been read-only for long enough.
 func (i *installation) still(t *testing.T, args ...string) (out string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -114,7 +114,7 @@ func TestAnInstallationIsCopiedToTheOtherDatabase(t *testing.T) {
 			request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 			response, err := (&http.Client{Timeout: patience}).Do(request)
 			require.NoError(t, err)
-			defer func() { _ = response.Body.Close() }() // It has been read.
+			defer func() { _ = response.Body.Close() }() // It was read.
 			page, err := io.ReadAll(response.Body)
 			require.NoError(t, err)
 			assert.Contains(t, string(page), "<h1>You are unsubscribed</h1>")
@@ -189,7 +189,7 @@ func TestASourceThatIsNotThereIsNotMade(t *testing.T) {
 	assert.Empty(t, left, "neither a copy nor its key")
 }
 
-// tablesIn are the tables of a database, which need not be there.
+// tablesIn returns the tables of a database, which need not exist.
 func tablesIn(t *testing.T, url string) (all []string) {
 	t.Helper()
 	driver, source, question := "pgx", url, "SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = current_schema()"

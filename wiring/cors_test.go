@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestServeLetsNamedOriginsCall holds that cors_origins reaches the API.
+// TestServeLetsNamedOriginsCall checks that cors_origins reaches the API.
 func TestServeLetsNamedOriginsCall(t *testing.T) {
 	t.Parallel()
 	for origins, allowed := range map[string]string{"": "", "https://app.example,http://localhost:3000": "http://localhost:3000", "https://app.example": ""} {

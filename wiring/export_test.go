@@ -14,16 +14,16 @@ import (
 // MaxProblems is how many problems are remembered.
 const MaxProblems = maxProblems
 
-// Watched returns a log that remembers problems, and what tells them.
+// Watched returns a log that remembers problems, and a function that returns them.
 func Watched(log *slog.Logger) (watched *slog.Logger, newest func() []app.Problem) {
 	p := &problems{}
 	return p.watch(log), p.newest
 }
 
-// ErrCutOff says that a process ended before it had finished.
+// ErrCutOff means that a process ended before it had finished.
 var ErrCutOff = errCutOff
 
-// Within bounds the end of something, while so many messages are unrecorded.
+// Within bounds the end of a function, while left messages are unrecorded.
 func Within(ctx context.Context, limit time.Duration, log *slog.Logger, left int, run func() error) error {
 	u := &unrecorded{}
 	count := func() int { return left }
@@ -31,5 +31,5 @@ func Within(ctx context.Context, limit time.Duration, log *slog.Logger, left int
 	return within(ctx, limit, log, u, run)
 }
 
-// NewDrivers returns the drivers that a configuration makes.
+// NewDrivers returns the drivers of a configuration.
 func NewDrivers(c configs.Config, store ports.Store) delivery.Drivers { return newDrivers(c, store) }

@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// hooks is a receiver of webhooks that tells the text of each message.
+// hooks is a receiver of webhooks that passes on the text of each message.
 func hooks(t *testing.T) (url string, received chan string) {
 	t.Helper()
 	received = make(chan string, 100)
@@ -29,7 +29,7 @@ func hooks(t *testing.T) (url string, received chan string) {
 	return receiver.URL, received
 }
 
-// ticks is an application whose event says a number to a list.
+// ticks is an application whose event sends a number to a list.
 const ticks = `{organizations: [{slug: acme, name: Acme, channels: [{name: hooks, protocol: WEBHOOK, driver: webhook, preferred: true, settings: {}}],
 	projects: [{slug: shop, name: Shop, lists: [{name: all}], applications: [{slug: web, name: Web, events: [{slug: tick, name: Tick,
 		templates: [{channel: hooks, text: "{{ context.n }}"}], notifications: [{name: Ticks, list: all}]}]}]}]}]}`
@@ -50,14 +50,14 @@ func got(t *testing.T, received chan string) string {
 	}
 }
 
-// get is the text of a page that anybody may see.
+// get returns the text of a public page.
 func get(t *testing.T, address any, path string) (status int, text string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://%v%s", address, path), http.NoBody)
 	require.NoError(t, err)
 	response, err := (&http.Client{Timeout: patience}).Do(request)
 	require.NoError(t, err)
-	defer func() { _ = response.Body.Close() }() // It has been read.
+	defer func() { _ = response.Body.Close() }() // It was read.
 	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	return response.StatusCode, string(body)
@@ -95,7 +95,7 @@ func TestAHeldInstallationSendsNothingUntilItIsReleased(t *testing.T) {
 		assert.Contains(t, text, "nothing is sent since ")
 		stop()
 
-		line, stop = i.start(t, "listening", "serve") // A restart does not forget it.
+		line, stop = i.start(t, "listening", "serve") // A restart keeps the hold.
 		defer stop()
 		_, text = get(t, line["address"], "/readyz?verbose")
 		assert.Contains(t, text, "nothing is sent since ")

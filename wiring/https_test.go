@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/wiring"
 )
 
-// logged keeps a log, and says when the server listens.
+// logged collects a log, and signals when the server listens.
 type logged struct {
 	bytes.Buffer
 

@@ -15,11 +15,11 @@ import (
 
 const (
 	certificateFiles = 10 * time.Second // how often the files of a certificate are read
-	certificateACME  = time.Hour        // how often missing certificates are asked for; they are renewed without being asked for
-	authorityTimeout = 30 * time.Second // for one answer of the authority
+	certificateACME  = time.Hour        // how often missing certificates are requested; renewal needs no request
+	authorityTimeout = 30 * time.Second // for one response of the authority
 )
 
-// listening is where a server listens, and what it proves to clients.
+// listening is a server's listeners and its certificates.
 type listening struct {
 	address    string
 	environ    []string
@@ -28,14 +28,14 @@ type listening struct {
 
 	mu       sync.Mutex
 	identity *listener.Identity // nil: none, or it has not been opened
-	wrong    string             // with the certificates, when they were last looked at
+	wrong    string             // error of the certificates, when last checked
 }
 
 func newListening(c configs.Config, self instance, log *slog.Logger) *listening {
 	return &listening{address: c.Listen, environ: self.environ, encryption: c.Encryption, log: log}
 }
 
-// newIdentity returns what a configuration has the server prove; nil when it encrypts nothing.
+// newIdentity returns the identity that a configuration names; nil without TLS.
 func newIdentity(e configs.Encryption) (*listener.Identity, error) {
 	switch {
 	case e.CertFile != "":
@@ -44,7 +44,7 @@ func newIdentity(e configs.Encryption) (*listener.Identity, error) {
 		return listener.ACME(listener.ACMESettings{Hosts: e.ACMEHosts, Email: e.ACMEEmail, Directory: e.ACMEDirectory, Folder: e.ACMEFolder,
 			Client: &http.Client{Timeout: authorityTimeout}}), nil
 	}
-	return nil, nil //nolint:nilnil // It is no mistake to encrypt nothing.
+	return nil, nil //nolint:nilnil // TLS is optional.
 }
 
 // open opens the listeners.
@@ -63,14 +63,14 @@ func (l *listening) open(ctx context.Context) ([]listener.Listener, error) {
 	return all, nil
 }
 
-// current is the identity in use; nil when there is none.
+// current returns the identity in use; nil when there is none.
 func (l *listening) current() *listener.Identity {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.identity
 }
 
-// ends is when the certificate is over; zero when there is none.
+// ends returns when the certificate expires; zero when there is none.
 func (l *listening) ends() time.Time {
 	if i := l.current(); i != nil {
 		return i.Ends()
@@ -78,7 +78,7 @@ func (l *listening) ends() time.Time {
 	return time.Time{}
 }
 
-// look sees to the certificates. What is wrong is logged once, until something else is.
+// look updates the certificates. An error is logged once, until it changes.
 func (l *listening) look(ctx context.Context) {
 	identity := l.current()
 	if identity == nil {
@@ -101,7 +101,7 @@ func (l *listening) look(ctx context.Context) {
 	}
 }
 
-// watch looks after the certificates until ctx ends.
+// watch keeps the certificates up to date until ctx ends.
 func (l *listening) watch(ctx context.Context, turns *watchdog.Loop) {
 	interval := certificateFiles
 	if len(l.encryption.ACMEHosts) > 0 {
@@ -110,7 +110,7 @@ func (l *listening) watch(ctx context.Context, turns *watchdog.Loop) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
-		turns.Idle() // An authority may take minutes, within deadlines of its own.
+		turns.Idle() // An authority may take minutes; the calls have deadlines.
 		l.look(ctx)
 		turns.Rest(interval)
 		select {

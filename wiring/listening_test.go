@@ -21,7 +21,7 @@ import (
 	"github.com/tocsin/tocsin/test/certificates"
 )
 
-// encrypted is an installation whose server proves itself by the certificate of two files.
+// encrypted is an installation whose server has a certificate in two files.
 func encrypted(t *testing.T, c certificates.Certificate) (i *installation, certificate, key string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -32,7 +32,7 @@ func encrypted(t *testing.T, c certificates.Certificate) (i *installation, certi
 	return i, certificate, key
 }
 
-// client trusts these certificates. It opens a connection for each request.
+// client returns a client that trusts these certificates and opens a connection for each request.
 func client(t *testing.T, http2 bool, trusted ...certificates.Certificate) *http.Client {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: certificates.Pool(trusted...)}, ForceAttemptHTTP2: http2, DisableKeepAlives: !http2}
@@ -67,8 +67,8 @@ func TestTheServerEncrypts(t *testing.T) {
 	i.run(t, "", "healthcheck")
 }
 
-// TestRequestsThatCannotBeReadAreProblemsByTLSToo holds that clients get a problem document where
-// no handler sees their request.
+// TestRequestsThatCannotBeReadAreProblemsByTLSToo checks that clients get a problem document for
+// requests that no handler sees.
 func TestRequestsThatCannotBeReadAreProblemsByTLSToo(t *testing.T) {
 	t.Parallel()
 	c := certificates.New(t, "notify.example")
@@ -95,8 +95,8 @@ func TestRequestsThatCannotBeReadAreProblemsByTLSToo(t *testing.T) {
 	assert.Contains(t, string(text[:n]), "application/problem+json")
 }
 
-// TestACertificateIsReplacedUnderLoad holds that no request fails while the files of the
-// certificate change, and that SIGHUP has them read.
+// TestACertificateIsReplacedUnderLoad checks that no request fails while the certificate files
+// change, and that SIGHUP reloads them.
 func TestACertificateIsReplacedUnderLoad(t *testing.T) {
 	t.Parallel()
 	before, after := certificates.New(t, "notify.example"), certificates.New(t, "notify.example")
@@ -163,8 +163,7 @@ func TestTheServerListensOnAUnixSocket(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestTheServerTakesTheSocketsOfSystemd starts the program with sockets that are open already, as
-// systemd does.
+// TestTheServerTakesTheSocketsOfSystemd starts the program with open sockets, as systemd does.
 func TestTheServerTakesTheSocketsOfSystemd(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

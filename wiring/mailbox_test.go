@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a server sends through a mailbox channel, and what a test beside it sends, is there to be
-// read while the server runs.
+// Messages that a server, or a test beside it, sends through a mailbox channel can be read while
+// the server runs.
 func TestTheMailboxShowsWhatIsSent(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

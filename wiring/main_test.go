@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/wiring"
 )
 
-// asProgram has the binary of the tests be the program, for tests that need a process of its own.
+// asProgram makes the test binary run as the program, for tests that need a separate process.
 const asProgram = "TOCSIN_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -30,18 +30,18 @@ func TestMain(m *testing.M) {
 	os.Exit(wiring.NewProgram("test", wiring.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Environ()).Run(ctx, os.Args[1:]))
 }
 
-// process is the program as a process of its own.
+// process is the program as a separate process.
 type process struct {
 	*exec.Cmd
 
 	lines chan map[string]any // of its log
 }
 
-// spawn starts the program as a process of its own, with these files as 3 and on. The test ends it
-// with SIGTERM, and it must end well.
+// spawn starts the program as a separate process, with these files as descriptors 3 and up. The
+// test ends it with SIGTERM, and it must exit cleanly.
 func (i *installation) spawn(t *testing.T, files []*os.File, args ...string) *process {
 	t.Helper()
-	// The shell tells the program its own number, as systemd does.
+	// The shell tells the program its process id, as systemd does.
 	p := &process{Cmd: exec.CommandContext(context.WithoutCancel(t.Context()), "/bin/sh", append([]string{"-c", `LISTEN_PID=$$ exec "$0" "$@"`, os.Args[0]}, args...)...), lines: make(chan map[string]any, 1000)}
 	p.Env = append([]string{asProgram + "=1"}, i.environ...)
 	p.ExtraFiles = files
@@ -52,7 +52,7 @@ func (i *installation) spawn(t *testing.T, files []*os.File, args ...string) *pr
 		for decoder := json.NewDecoder(log); ; {
 			var l map[string]any
 			if decoder.Decode(&l) != nil {
-				_, _ = io.Copy(io.Discard, log) // What a program says at its end is no JSON.
+				_, _ = io.Copy(io.Discard, log) // A program's last output is not JSON.
 				close(p.lines)
 				return
 			}
@@ -61,14 +61,14 @@ func (i *installation) spawn(t *testing.T, files []*os.File, args ...string) *pr
 	}()
 	t.Cleanup(func() {
 		assert.NoError(t, p.Process.Signal(syscall.SIGTERM))
-		for range p.lines { // They have to be read to their end first.
+		for range p.lines { // They must be read to the end first.
 		}
 		assert.NoError(t, p.Wait())
 	})
 	return p
 }
 
-// said waits for a line of the log.
+// said waits for a log line.
 func (p *process) said(t *testing.T, message string) map[string]any {
 	t.Helper()
 	patient := time.After(patience)

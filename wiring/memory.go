@@ -5,16 +5,16 @@ import (
 	"runtime/debug"
 )
 
-// How a process that stays collects its garbage. gcPercent lets the heap grow to four times what
-// lives in it, which is little: that costs some twenty megabytes and spares a tenth of the
-// processor. memoryGoal is from where on the garbage is collected as often as that takes, up to
-// half of the processor: usually a quarter of it is needed.
+// Garbage collection of a long-running process. gcPercent lets the heap grow to four times its live
+// size, which is small: that costs about twenty megabytes and saves a tenth of the CPU time. Beyond
+// memoryGoal the collector runs as often as needed, with up to half of the CPU: usually a quarter
+// suffices.
 const (
 	gcPercent  = 300
 	memoryGoal = 256 << 20
 )
 
-// collectSeldom sets that up; the variables GOGC and GOMEMLIMIT have their way.
+// collectSeldom applies that; the variables GOGC and GOMEMLIMIT take precedence.
 func collectSeldom() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof" // It registers with the default mux, too, which is served nowhere.
+	"net/http/pprof" // It also registers with the default mux, which is never served.
 	"runtime"
 	"time"
 
@@ -24,9 +24,9 @@ import (
 
 func newMetrics(self instance) *metrics.Metrics { return metrics.New(self.version, runtime.Version()) }
 
-// monitor shows the metrics of an instance.
+// monitor serves the metrics of an instance.
 type monitor struct {
-	address  string // empty: nowhere
+	address  string // empty: not served
 	profiles bool
 	metrics  *metrics.Metrics
 	log      *slog.Logger
@@ -75,13 +75,13 @@ func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, us
 	return &monitor{address: c.MetricsListen, profiles: c.MetricsProfiles, metrics: m, log: log}, err
 }
 
-// Limits of those who read metrics. A profile takes as long as it is asked to.
+// Limits of clients that read metrics. A profile takes as long as requested.
 const (
 	metricsHeader = 5 * time.Second
 	metricsWrite  = 2 * time.Minute
 )
 
-// start shows the metrics until the returned function is called.
+// start serves the metrics until the returned function is called.
 func (m *monitor) start(ctx context.Context) (stop func(), err error) {
 	if m.address == "" {
 		return func() {}, nil
@@ -98,7 +98,7 @@ func (m *monitor) start(ctx context.Context) (stop func(), err error) {
 			m.log.Debug("metrics are not shown any more", "error", err)
 		}
 	}()
-	return func() { _ = web.Close() }, nil // Whoever reads metrics of a process that ends asks again.
+	return func() { _ = web.Close() }, nil // A client of a stopping process can retry.
 }
 
 func (m *monitor) handler() http.Handler {

@@ -16,7 +16,8 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestMetrics holds that an instance shows its metrics where it is told to, and nowhere else.
+// TestMetrics checks that an instance serves its metrics at the configured address and nowhere
+// else.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	for name, command := range map[string]string{"sqlite serve": "serve", "sqlite worker": "worker", "postgres serve": "serve", "postgres worker": "worker"} {
@@ -56,7 +57,7 @@ func TestMetrics(t *testing.T) {
 			if service != "" {
 				want = append(want, `tocsin_http_requests_total{code="200",method="GET",route="/healthz"} 1`)
 			}
-			for _, name := range want { // Loops begin a moment later, and a request is counted when it is over.
+			for _, name := range want { // Loops start a moment later, and a request is counted at its end.
 				require.Eventually(t, func() bool {
 					_, text := fetch(t, address, "/metrics")
 					return strings.Contains(text, "\n"+name)
@@ -71,7 +72,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestProfiles are shown when a setting says so.
+// TestProfiles checks that profiles are served only if configured.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -89,7 +90,7 @@ func TestProfiles(t *testing.T) {
 	stop()
 }
 
-// fetch makes a request of a process.
+// fetch sends a request to a process.
 func fetch(t *testing.T, address, path string) (status int, text string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}

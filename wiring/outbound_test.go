@@ -22,7 +22,7 @@ import (
 	"github.com/tocsin/tocsin/wiring"
 )
 
-// intranet is a service on this machine that greets whoever connects, and counts them.
+// intranet is a service on this machine that greets and counts its clients.
 func intranet(t *testing.T, greeting string) (port string, connections *atomic.Int64) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -42,7 +42,7 @@ func intranet(t *testing.T, greeting string) (port string, connections *atomic.I
 			}
 			connections.Add(1)
 			_, _ = fmt.Fprint(conn, greeting)
-			_ = conn.Close() // Whoever listens has heard it.
+			_ = conn.Close() // The client has received it.
 		}
 	}()
 	_, port, err = net.SplitHostPort(listener.Addr().String())
@@ -54,8 +54,8 @@ type now struct{}
 
 func (now) Now() time.Time { return time.Now() }
 
-// TestWaysOut plays an organization's administrator who points channels of every driver at services
-// of the installation's own network and reads in the tests of the channels what they say.
+// TestWaysOut has an administrator of an organization point channels of every driver at services of
+// the installation's own network, and checks what the channel tests reveal of their answers.
 func TestWaysOut(t *testing.T) {
 	t.Parallel()
 	const banner = "internal-secret-banner"

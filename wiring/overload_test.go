@@ -20,9 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOverloadLeavesAllElseInPeace has so many calls stand still that newcomers are refused. Until
-// they go on, the console answers, probes and metrics do, and what was triggered before becomes
-// messages: it is found due, expanded, claimed and sent meanwhile.
+// TestOverloadLeavesAllElseInPeace blocks so many calls that new ones are refused. Meanwhile the
+// console, the probes and the metrics must respond, and earlier triggers must become messages: due,
+// expanded, claimed and sent.
 func TestOverloadLeavesAllElseInPeace(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestOverloadLeavesAllElseInPeace(t *testing.T) {
 		visit := visitor(t, at)
 		visit("a long password")
 
-		// Nobody may write to this table, which sending only reads.
+		// Writing to this table is blocked; sending only reads it.
 		db, err := sql.Open("pgx", i.database())
 		require.NoError(t, err)
 		defer db.Close()
@@ -125,8 +125,8 @@ func TestOverloadLeavesAllElseInPeace(t *testing.T) {
 	})
 }
 
-// visitor returns how somebody signs in to the console with a password, or, without one, looks at
-// their home page again.
+// visitor returns a function that signs in to the console with a password, or, without one, loads
+// the home page again.
 func visitor(t *testing.T, address string) func(password string) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)

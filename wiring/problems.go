@@ -14,14 +14,14 @@ import (
 // maxProblems is how many problems are remembered.
 const maxProblems = 50
 
-// problems remembers the latest warnings and errors that were logged, for those who do not see the
+// problems remembers the latest logged warnings and errors, for operators without access to the
 // log.
 type problems struct {
 	mu   sync.Mutex
 	last []app.Problem // the oldest first
 }
 
-// newest are the problems, the newest first.
+// newest returns the problems, the newest first.
 func (p *problems) newest() []app.Problem {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,7 +42,7 @@ func (p *problems) watch(log *slog.Logger) *slog.Logger {
 	return slog.New(watcher{Handler: log.Handler(), problems: p})
 }
 
-// watcher is a handler of logs that remembers problems.
+// watcher is a log handler that remembers problems.
 type watcher struct {
 	slog.Handler
 

@@ -1,5 +1,5 @@
-// Package wiring is the composition root: the only place that knows every adapter and joins them to
-// the use cases. It holds no rule of its own.
+// Package wiring is the composition root: the only place that knows every adapter and connects them
+// to the use cases. It contains no rule of its own.
 package wiring
 
 import (
@@ -54,7 +54,7 @@ func NewProgram(version string, s Streams, environ []string) cli.Program {
 	}
 }
 
-// root assembles what a command needs once its flags are known.
+// root assembles the parts of a command once its flags are known.
 type root struct {
 	version string
 	streams Streams
@@ -144,8 +144,8 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 	})
 }
 
-// prepare loads what everything needs that works on what is stored: the configuration, a log and
-// the secret key, which the first one makes.
+// prepare loads what work on stored data needs: the configuration, a log and the secret key, which
+// is created if it is missing.
 func (r root) prepare(flags *pflag.FlagSet) (configs.Config, *slog.Logger, configs.SecretKey, error) {
 	c, err := configs.Load(flags, r.environ)
 	if err != nil {
@@ -159,21 +159,21 @@ func (r root) prepare(flags *pflag.FlagSet) (configs.Config, *slog.Logger, confi
 	return c, log, key, err
 }
 
-// tellOfLinks tells those who send what messages will lack.
+// tellOfLinks warns senders that messages will lack links.
 func tellOfLinks(c configs.Config, log *slog.Logger) {
 	if c.BaseURL == "" {
 		log.Info("messages carry no unsubscribe links, because base_url is not set")
 	}
 }
 
-// tellOfHTTPS warns when nothing says whether browsers come by https.
+// tellOfHTTPS warns when nothing says whether browsers use https.
 func tellOfHTTPS(c configs.Config, log *slog.Logger) {
 	if c.BaseURL == "" && len(c.TrustedProxies) == 0 {
 		log.Warn("cookies are sent over http, too, because nothing tells that browsers come by https: set base_url or trusted_proxies")
 	}
 }
 
-// commandPatience is how long the database may take to answer a command that somebody waits for.
+// commandPatience is how long the database may take for a command that a user waits for.
 const commandPatience = 20 * time.Minute
 
 func (r root) open(ctx context.Context, flags *pflag.FlagSet) (cli.Services, func(), error) {
@@ -185,13 +185,13 @@ func (r root) open(ctx context.Context, flags *pflag.FlagSet) (cli.Services, fun
 	return openServices(ctx, c, key, log)
 }
 
-// migrate brings the schema up to date, whatever auto_migrate says: it was asked for.
+// migrate brings the schema up to date, whatever auto_migrate says: the user asked for it.
 func (r root) migrate(ctx context.Context, flags *pflag.FlagSet) ([]cli.Migration, error) {
 	store, err := r.connect(ctx, flags)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = store.Close() }() // Nothing is under way any more.
+	defer func() { _ = store.Close() }() // All work has ended.
 	before, err := store.Status(ctx)
 	if err != nil {
 		return nil, err
@@ -216,18 +216,18 @@ func (r root) migrations(ctx context.Context, flags *pflag.FlagSet) ([]cli.Migra
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = store.Close() }() // Nothing is under way any more.
+	defer func() { _ = store.Close() }() // All work has ended.
 	all, err := store.Status(ctx)
 	return shown(all), err
 }
 
-// migrationPlan says what migrate would do.
+// migrationPlan returns what migrate would do.
 func (r root) migrationPlan(ctx context.Context, flags *pflag.FlagSet) ([]cli.PlannedStep, error) {
 	store, err := r.connectExisting(ctx, flags)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = store.Close() }() // Nothing is under way any more.
+	defer func() { _ = store.Close() }() // All work has ended.
 	plan, err := store.Plan(ctx)
 	steps := make([]cli.PlannedStep, len(plan))
 	for i, p := range plan {
@@ -236,12 +236,12 @@ func (r root) migrationPlan(ctx context.Context, flags *pflag.FlagSet) ([]cli.Pl
 	return steps, err
 }
 
-// connect opens the database whatever its schema, and makes a SQLite file that is not there.
+// connect opens the database whatever its schema, and creates a missing SQLite file.
 func (r root) connect(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
 	return r.connectTo(ctx, flags, false)
 }
 
-// connectExisting is connect for commands that only look: a file that is not there is refused.
+// connectExisting is connect for read-only commands: a missing file is an error.
 func (r root) connectExisting(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
 	return r.connectTo(ctx, flags, true)
 }

@@ -24,7 +24,7 @@ import (
 // patience is how long a test waits for what must happen.
 const patience = time.Minute
 
-// installation is a SQLite database and the programs that run on it.
+// installation is a SQLite database and its programs.
 type installation struct{ environ []string }
 
 func newInstallation(t *testing.T) *installation {
@@ -37,7 +37,7 @@ func newInstallation(t *testing.T) *installation {
 	}}
 }
 
-// run runs a command to its end and returns what it printed.
+// run runs a command to its end and returns its output.
 func (i *installation) run(t *testing.T, in string, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -46,15 +46,15 @@ func (i *installation) run(t *testing.T, in string, args ...string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// start runs a command that stays until it is stopped, waits for a line of its log, and returns
-// that. Stopped, it must end well.
+// start runs a long-running command, waits for a log line, and returns it. When stopped, the
+// command must exit cleanly.
 func (i *installation) start(t *testing.T, message string, args ...string) (line map[string]any, stop func()) {
 	t.Helper()
 	reader, writer := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
 	go func() {
-		defer func() { _ = writer.Close() }() // The pipe's end cannot fail.
+		defer func() { _ = writer.Close() }() // Closing a pipe cannot fail.
 		ended <- wiring.NewProgram("test", wiring.Streams{In: strings.NewReader(""), Out: io.Discard, Err: writer}, i.environ).Run(ctx, args)
 	}()
 	seen := make(chan map[string]any, 1)
@@ -84,14 +84,14 @@ func (i *installation) start(t *testing.T, message string, args ...string) (line
 	return line, stop
 }
 
-// answer is what the tests want to know of an answer.
+// answer is the part of a response that the tests use.
 type answer struct {
 	Occurrence int64
 	State      string
 }
 
-// call makes a call about acme/shop/web, POST when it has a body, which must be answered with a
-// 2xx; a word makes it repeatable.
+// call calls acme/shop/web, with POST if there is a body, and requires a 2xx; a word becomes the
+// Idempotency-Key.
 func call(t *testing.T, address any, key, path, body string, word ...string) (a answer) {
 	t.Helper()
 	method := http.MethodPost
@@ -103,7 +103,7 @@ func call(t *testing.T, address any, key, path, body string, word ...string) (a 
 	request.Header = http.Header{"Authorization": {"Key " + key}, "Content-Type": {"application/json"}, "Idempotency-Key": word}
 	response, err := (&http.Client{Timeout: patience}).Do(request)
 	require.NoError(t, err)
-	defer func() { _ = response.Body.Close() }() // It has been read.
+	defer func() { _ = response.Body.Close() }() // It was read.
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	require.Less(t, response.StatusCode, 300, "%s", text)

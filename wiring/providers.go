@@ -44,7 +44,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// storage is the store and the clock it goes by.
+// storage is the store and its clock.
 var storage = wire.NewSet(
 	newKeys,
 	openStore,
@@ -55,8 +55,8 @@ var storage = wire.NewSet(
 	wire.Bind(new(ports.Clock), new(systemClock)),
 )
 
-// UseCases is what callers can ask for, whichever way they come, where no setting says how. The
-// harness of the tests takes it, too.
+// UseCases are the use cases for all callers that need no settings. The harness of the tests uses
+// it too.
 var UseCases = wire.NewSet(
 	app.NewUsers,
 	app.NewLists,
@@ -89,7 +89,7 @@ var UseCases = wire.NewSet(
 	wire.Struct(new(cli.Services), "*"),
 )
 
-// useCases is all that callers can ask for, as the settings say.
+// useCases are all use cases for callers, as configured.
 var useCases = wire.NewSet(
 	UseCases,
 	newImportJobs,
@@ -110,19 +110,19 @@ var useCases = wire.NewSet(
 	wire.Bind(new(access.Authenticator), new(*app.Authentication)),
 )
 
-// sending is what works in the background: it turns occurrences into messages, and files into
-// users, who can be found.
+// sending is the background work: it turns occurrences into messages, files into users, and makes
+// users searchable.
 var sending = wire.NewSet(watchdog.New, newMetrics, newTracer, newWorker, newImporter, newIndexer, newListening, newReloader, newMonitor, wire.Struct(new(background), "*"))
 
-// web is the HTTP API, the console, and the server that runs both.
+// web is the HTTP API, the console, and the server for both.
 var web = wire.NewSet(newHealth, newSystem, newAPI, newConsole, newServer)
 
-// systemClock is the clock of the machine.
+// systemClock is the machine's clock.
 type systemClock struct{}
 
 func (systemClock) Now() time.Time { return time.Now() }
 
-// newKeys returns the keys of what is stored encrypted.
+// newKeys returns the keys for stored secrets.
 func newKeys(c configs.Config, key configs.SecretKey) seal.Ring {
 	previous := make([][seal.KeySize]byte, len(c.PreviousKeys))
 	for i, k := range c.PreviousKeys {
@@ -153,24 +153,24 @@ func newGuard(store *gormstore.Store, standing *app.Standing) *app.Guard {
 	return app.NewGuard(store, standing)
 }
 
-// newInstallation returns what changes the state of the installation: by the store itself, because
-// the guard heeds the state.
+// newInstallation returns the use case that changes the state of the installation. It uses the
+// store directly, because the guard would apply that state.
 func newInstallation(store *gormstore.Store, occurrences *app.Occurrences, standing *app.Standing, clock ports.Clock) *app.Installation {
 	return app.NewInstallation(store, occurrences, standing, clock)
 }
 
-// storeConfig is for a store without keys: all that looking after the schema needs.
+// storeConfig is for a store without keys, which suffices for work on the schema.
 func storeConfig(c configs.Config, clock ports.Clock, log *slog.Logger) gormstore.Config {
 	url := c.Database.URL()
 	if c.Database.Dialect() == configs.SQLite {
-		url = c.Database.String() // A path holds no secret, so nothing of it is masked.
+		url = c.Database.String() // A path contains no secret, so nothing of it is masked.
 	}
 	return gormstore.Config{URL: url, NotifyURL: c.NotifyDatabase.URL(), MaxConnections: c.PoolMaxConns, StatementTimeout: c.StatementTimeout,
 		AutoMigrate: c.AutoMigrate, Clock: clock, ServerClock: true, Traced: c.Traces.Endpoint != "", Logger: log}
 }
 
-// refusalDelay is how long the API holds a refusal. A client that heeds Retry-After does not notice
-// it.
+// refusalDelay is how long the API delays a refusal. A client that respects Retry-After does not
+// notice it.
 const refusalDelay = 250 * time.Millisecond
 
 func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, state *health.Health, limits *quotas.Defaults, clock ports.Clock, log *slog.Logger, counted *metrics.Metrics, tracer *tracing.Tracer) (*httpapi.API, error) {
@@ -198,7 +198,7 @@ func newQuotas(c configs.Config, clock ports.Clock, limits *quotas.Defaults) *ap
 
 func newDefaults(c configs.Config) *quotas.Defaults { return quotas.NewDefaults(newLimits(c)) }
 
-// newLimits returns the limits of organizations that have none of their own.
+// newLimits returns the default limits of organizations.
 func newLimits(c configs.Config) quotas.Limits {
 	return quotas.Limits{
 		quotas.Requests:             c.RateLimit,
@@ -231,8 +231,8 @@ func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, c
 	})
 }
 
-// newFactors returns the use cases on second factors. Where the public address takes none there are
-// no passkeys.
+// newFactors returns the use cases for second factors. Without a public address that supports them
+// there are no passkeys.
 func newFactors(c configs.Config, o *app.Operators) (*app.Factors, error) {
 	a, err := webauthn.New(c.BaseURL)
 	switch {
@@ -248,7 +248,7 @@ func newPolicy(c configs.Config) operators.Policy {
 	return operators.Policy{SingleSignOnOnly: c.SSO.Required, BreakGlass: c.SSO.BreakGlass}
 }
 
-// newSingleSignOn asks the provider nothing yet: the service starts without it.
+// newSingleSignOn does not contact the provider: the service starts without it.
 func newSingleSignOn(c configs.Config, o *app.Operators, clock ports.Clock) *app.SingleSignOn {
 	if !c.SSO.On() {
 		return app.NewSingleSignOn(o, nil, app.SignOnSettings{})
@@ -286,8 +286,8 @@ func newChannelTests(c configs.Config, store ports.Store, drivers delivery.Drive
 	return app.NewChannelTests(store, drivers, c.SendTimeout)
 }
 
-// newSystemMail returns what writes to people for the installation itself: by no mailbox, where an
-// organization's people would read how others sign in.
+// newSystemMail returns what sends the installation's own messages. It never uses a mailbox
+// channel, where an organization's operators could read other users' sign-in links.
 func newSystemMail(c configs.Config, store ports.Store, drivers delivery.Drivers, clock ports.Clock, log *slog.Logger) *app.SystemMail {
 	out := slices.DeleteFunc(slices.Clone(drivers), func(d deliveries.Driver) bool { return d.Name() == mailbox.Name })
 	return app.NewSystemMail(store, clock, app.SystemMailSettings{Through: app.ChannelName{Organization: c.SystemChannel.Organization, Channel: c.SystemChannel.Channel},
@@ -300,14 +300,14 @@ func newTemplates(c configs.Config, store ports.Store, drivers delivery.Drivers,
 
 func newChannelCheck(drivers delivery.Drivers) app.ChannelCheck { return drivers.Check }
 
-// How a worker works where there is nothing to choose.
+// Fixed settings of a worker.
 const (
-	workerUnrecorded = 500 // 200 of them of one organization
+	workerUnrecorded = 500 // 200 of them for one organization
 	workerPoll       = time.Second
 )
 
-// instanceName is the machine's name and the number of the process: what operators look for. A
-// process that takes the place of another, as in a container, takes over its words, too.
+// instanceName returns the machine's name and the process id, which operators look for. A process
+// that replaces another with the same name, as in a container, also takes over its health reports.
 func instanceName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -344,8 +344,8 @@ func newImportJobs(c configs.Config, store ports.Store, clock ports.Clock, limit
 	return importer.NewJobs(store, clock, c.ImportMaxBytes, limits)
 }
 
-// How an importer works where there is nothing to choose. Its lease is at most importerLease: after
-// a crash nobody should wait long for an import to go on.
+// Fixed settings of an importer. Its lease is at most importerLease: after a crash an import should
+// resume soon.
 const (
 	importerLease = 20 * time.Second
 	importerPoll  = time.Second
@@ -357,8 +357,8 @@ func newImporter(c configs.Config, store ports.Store, clock ports.Clock, log *sl
 		Lease: min(c.Lease, importerLease), Poll: importerPoll, Sweep: importerSweep, Retention: c.Retention, Watchdog: dog, Tracer: tracer})
 }
 
-// indexerPoll is how often the store is asked for people who are to be indexed: those who came
-// together are found that much later.
+// indexerPoll is how often the store is checked for users to index; it also delays indexing, so
+// that users who arrive together are indexed together.
 const indexerPoll = time.Second
 
 func newIndexer(store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, tracer *tracing.Tracer) *indexer.Indexer {

@@ -24,7 +24,7 @@ import (
 	"github.com/tocsin/tocsin/test/fakenet"
 )
 
-// dispatched opens a channel and returns why a message did not get through.
+// dispatched opens a channel and returns the failure of a message.
 func dispatched(t *testing.T, drivers delivery.Drivers, c channels.Channel, to string) *deliveries.Failure {
 	t.Helper()
 	require.NoError(t, drivers.Check(c))
@@ -37,7 +37,7 @@ func dispatched(t *testing.T, drivers delivery.Drivers, c channels.Channel, to s
 	return failure
 }
 
-// gossip is a provider that answers every request with the request.
+// gossip is a provider that echoes every request.
 func gossip(t *testing.T, write func(w io.Writer, request string)) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,8 +50,8 @@ func gossip(t *testing.T, write func(w io.Writer, request string)) *httptest.Ser
 	return s
 }
 
-// TestProvidersThatRepeatTheRequest: what they say is kept with the delivery, for everybody who may
-// look at it.
+// TestProvidersThatRepeatTheRequest checks that secrets do not reach the delivery, which many users
+// may read.
 func TestProvidersThatRepeatTheRequest(t *testing.T) {
 	t.Parallel()
 	t.Run("Webhook", func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestProvidersThatRepeatTheRequest(t *testing.T) {
 	})
 }
 
-// mailGossip is a mail server that does not like how anybody logs in.
+// mailGossip is a mail server that refuses every login and repeats it.
 func mailGossip(t *testing.T) (host, port string) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

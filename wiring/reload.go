@@ -10,7 +10,7 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
-// reloader takes over what may change of the configuration while the program runs.
+// reloader applies changes of the configuration while the program runs.
 type reloader struct {
 	load   func() (configs.Config, error)
 	told   <-chan os.Signal
@@ -27,14 +27,14 @@ func newReloader(c configs.Config, self instance, limits *quotas.Defaults, where
 	return &reloader{load: self.load, told: self.reloads, level: self.level, limits: limits, where: where, log: log, now: c}
 }
 
-// config is the configuration in force.
+// config returns the configuration in force.
 func (r *reloader) config() configs.Config {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.now
 }
 
-// start reloads at each SIGHUP until ctx ends, and at one that came before.
+// start reloads at each SIGHUP until ctx ends, including one received before.
 func (r *reloader) start(ctx context.Context) {
 	go func() {
 		for {
@@ -48,7 +48,7 @@ func (r *reloader) start(ctx context.Context) {
 	}()
 }
 
-// reload reads the configuration again, and the files of the certificate.
+// reload reads the configuration and the certificate files again.
 func (r *reloader) reload(ctx context.Context) {
 	next, err := r.load()
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *reloader) reload(ctx context.Context) {
 	r.now = now
 	r.mu.Unlock()
 	r.limits.Replace(newLimits(now))
-	// What a new level would hide is said before.
+	// Log before raising the level, which might hide the line.
 	say := func() {
 		r.log.Info("the configuration was read again", "changed", words(changed), "needs_restart", words(restart))
 	}
@@ -74,7 +74,7 @@ func (r *reloader) reload(ctx context.Context) {
 	r.where.look(ctx)
 }
 
-// words are the changes as the log tells them.
+// words returns the changes for the log.
 func words(all []configs.Change) []string {
 	texts := make([]string, len(all))
 	for i, c := range all {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReload sends the program SIGHUP after its configuration file has changed.
+// TestReload sends SIGHUP after the configuration file has changed.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
@@ -55,7 +55,7 @@ func TestReload(t *testing.T) {
 	assert.Equal(t, []any{"log_level: debug -> error"}, p.said(t, "the configuration was read again")["changed"])
 }
 
-// TestAReloadEndsNoProgram sends SIGHUP while the program starts, and while it stops.
+// TestAReloadEndsNoProgram sends SIGHUP while the program starts and stops.
 func TestAReloadEndsNoProgram(t *testing.T) {
 	t.Parallel()
 	i := onPostgres(t)
@@ -81,7 +81,7 @@ func TestAReloadEndsNoProgram(t *testing.T) {
 	address := fmt.Sprint(p.said(t, "listening")["address"])
 	p.said(t, "the configuration was read again")
 
-	request, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address) // The program waits for its end.
+	request, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address) // The program waits until this request ends.
 	require.NoError(t, err)
 	_, err = request.Write([]byte("GET /healthz HTTP/1.1\r\n"))
 	require.NoError(t, err)
@@ -96,6 +96,6 @@ func TestAReloadEndsNoProgram(t *testing.T) {
 	}, patience, 20*time.Millisecond)
 	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
 	require.NoError(t, request.Close())
-	for range p.lines { // to its end
+	for range p.lines { // until the process ends
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/wiring"
 )
 
-// secretShop is a blueprint with a password in it.
+// secretShop is a blueprint that contains a password.
 const secretShop = `organizations:
   - slug: acme
     name: Acme
@@ -21,8 +21,8 @@ const secretShop = `organizations:
       - {name: mail, protocol: EMAIL, driver: smtp, settings: {host: localhost, port: 25, username: a, password: hunter2, from: a@acme.example}}
 `
 
-// command executes a command on a SQLite database, with these further variables, and returns what
-// it printed.
+// command executes a command on a SQLite database, with these additional variables, and returns its
+// output.
 func command(t *testing.T, database string, environ []string, args ...string) (status int, out, complaint string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -32,7 +32,7 @@ func command(t *testing.T, database string, environ []string, args ...string) (s
 	return status, stdout.String(), stderr.String()
 }
 
-// TestTheFirstCommandMakesTheKey: whichever it is, the others agree with it.
+// TestTheFirstCommandMakesTheKey checks that any command creates it and the others use the same.
 func TestTheFirstCommandMakesTheKey(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "tocsin.db")
@@ -64,7 +64,7 @@ func TestTheFirstCommandMakesTheKey(t *testing.T) {
 	}
 }
 
-// TestTheKeyIsRotated goes by docs/channels.md.
+// TestTheKeyIsRotated follows docs/channels.md.
 func TestTheKeyIsRotated(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "tocsin.db")

@@ -21,7 +21,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// useInterval is how often the moments at which keys were last used are stored.
+// useInterval is how often the times of the keys' last use are stored.
 const useInterval = time.Minute
 
 // server is the running service.
@@ -30,7 +30,7 @@ type server struct {
 	api     *httpapi.API
 	console *console.Console
 	auth    *app.Authentication
-	work    func(context.Context) // in the background; nil: other processes do that
+	work    func(context.Context) // background work; nil: other processes do it
 	log     *slog.Logger
 	health  *health.Health
 	dog     *watchdog.Watchdog
@@ -41,7 +41,7 @@ type server struct {
 	installation *app.Installation
 }
 
-// newHealth is what is asked of an instance.
+// newHealth returns the health checks of an instance.
 func newHealth(store *gormstore.Store, clock ports.Clock, dog *watchdog.Watchdog, standing *app.Standing) *health.Health {
 	return health.New(clock, health.Lifetime, health.Probe{Name: "works", Ask: func(context.Context) error { return dog.Alive() }},
 		health.Probe{Name: "the database answers, and its schema is the right one", Ask: store.Ready},
@@ -57,11 +57,11 @@ func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth 
 	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, monitor: work.Monitor, log: log, listening: where, reloader: work.Reloader, installation: whole}
 }
 
-// ServeHTTP answers one request: the console's below its prefix and whoever opens the bare address,
-// the API's elsewhere.
+// ServeHTTP answers one request: the console serves its prefix and the root path, the API
+// everything else.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.health.Draining() {
-		w.Header().Set("Connection", "close") // The next request goes to another instance.
+		w.Header().Set("Connection", "close") // Sends the next request to another instance.
 	}
 	bare := r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 	if bare || strings.HasPrefix(r.URL.Path+"/", console.Prefix) {
@@ -71,9 +71,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.api.ServeHTTP(w, r)
 }
 
-// serve answers requests and sends messages until ctx ends. Then the instance is not ready any
-// more, goes on for the shutdown delay, finishes the requests that have begun within the shutdown
-// timeout and the messages within theirs, and returns nil.
+// serve answers requests and sends messages until ctx ends. Then the instance reports that it is
+// not ready, continues for the shutdown delay, finishes the requests in progress within the
+// shutdown timeout and the messages within theirs, and returns nil.
 func (s *server) serve(ctx context.Context) error {
 	listeners, err := s.listening.open(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *server) serve(ctx context.Context) error {
 		s.log.Info("listening", "address", l.Addr().String(), "encrypted", l.Encrypted, "handed_over", l.HandedOver, "database", s.config.Database.String())
 		go func() { ended <- web.Serve(httpapi.Problems(l.Listener, s.config.BaseURL)) }()
 	}
-	// What works in the background ends with the server, for whatever reason that ends.
+	// The background work ends with the server, for whatever reason that ends.
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
 	beside.Go(func() { s.dog.Run(working, "use of keys", s.recordUse) })
@@ -128,12 +128,12 @@ func (s *server) serve(ctx context.Context) error {
 		s.log.Warn("the last use of keys was not recorded", "error", useErr)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		_ = web.Close() // Those who did not finish in time are cut off; the error says so.
+		_ = web.Close() // Requests that did not finish in time are cut off; the error says so.
 	}
 	return err
 }
 
-// recordUse stores now and then when keys were last used, until ctx ends.
+// recordUse stores regularly when keys were last used, until ctx ends.
 func (s *server) recordUse(ctx context.Context, turns *watchdog.Loop) {
 	tick := time.NewTicker(useInterval)
 	defer tick.Stop()

@@ -27,8 +27,8 @@ func everyDriver() delivery.Drivers {
 	return delivery.Drivers{mailbox.New(nil), smtp.New(guard, smtp.Timeouts{}), webhook.New(guard), twilio.New(guard), shoutrrr.New(guard)}
 }
 
-// TestDriversDescribeTheirSettings holds what a driver says of its settings to what it does with
-// them and to the documents. That it reads no others it shows by not panicking
+// TestDriversDescribeTheirSettings compares a driver's description of its settings with their use
+// and with the documentation. A driver that reads an undescribed setting panics
 // (channels.SettingsReader).
 func TestDriversDescribeTheirSettings(t *testing.T) {
 	t.Parallel()

@@ -11,10 +11,10 @@ import (
 	"github.com/tocsin/tocsin/configs"
 )
 
-// errCutOff says that a process ended before it had finished.
+// errCutOff means that a process ended before it had finished.
 var errCutOff = errors.New("the end was cut off")
 
-// unrecorded counts the messages that were handed to providers and whose outcome is not stored.
+// unrecorded counts the messages sent to providers whose outcome is not stored.
 type unrecorded struct{ count atomic.Pointer[func() int] }
 
 func (u *unrecorded) now() int {
@@ -29,8 +29,9 @@ func longestEnd(c configs.Config) time.Duration {
 	return c.ShutdownDelay + c.ShutdownTimeout + c.SendTimeout
 }
 
-// within runs something until it ends, or for so long after ctx has ended. What hangs then ends
-// with the process: a disk that does not answer, a driver that heeds no deadline.
+// within runs a function until it ends, or for at most limit after ctx has ended. Anything that
+// still hangs ends with the process: a disk that does not respond, a driver that ignores its
+// deadline.
 func within(ctx context.Context, limit time.Duration, log *slog.Logger, left *unrecorded, run func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- run() }()

@@ -43,7 +43,7 @@ func TestTheEndIsCutOffWhenSomethingHangs(t *testing.T) {
 }
 
 // started runs the program until stop, which returns its exit status and how long it took to end,
-// and calls heard for every line of its log.
+// and calls heard for every log line.
 func (i *installation) started(t *testing.T, heard func(line map[string]any), args ...string) (stop func() (status int, took time.Duration)) {
 	t.Helper()
 	reader, writer := io.Pipe()
@@ -54,7 +54,7 @@ func (i *installation) started(t *testing.T, heard func(line map[string]any), ar
 		for decoder := json.NewDecoder(reader); ; {
 			var l map[string]any
 			if decoder.Decode(&l) != nil {
-				_, _ = io.Copy(io.Discard, reader) // What a program says at its end is no JSON.
+				_, _ = io.Copy(io.Discard, reader) // A program's last output is not JSON.
 				return
 			}
 			heard(l)
@@ -79,7 +79,7 @@ func (i *installation) started(t *testing.T, heard func(line map[string]any), ar
 	}
 }
 
-// listening returns what to give started, and where it then listens.
+// listening returns the function for started, and the address where the program listens.
 func listening() (heard func(map[string]any), address <-chan string) {
 	found := make(chan string, 1)
 	return func(l map[string]any) {
@@ -113,8 +113,8 @@ func TestSIGTERMEndsAProcessWhoseDatabaseFellSilent(t *testing.T) {
 	}
 }
 
-// TestLameDuck holds that after SIGTERM nothing is refused until shutdown_delay is over, though the
-// instance says that it is not ready.
+// TestLameDuck checks that after SIGTERM no request is refused until shutdown_delay has passed,
+// although the instance reports that it is not ready.
 func TestLameDuck(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)

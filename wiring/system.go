@@ -19,20 +19,20 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// instance is this process, as it knows itself.
+// instance is the running process.
 type instance struct {
 	version  string
 	environ  []string
 	level    *slog.LevelVar                 // of its log
 	load     func() (configs.Config, error) // reads the configuration again
-	reloads  chan os.Signal                 // asks for that
+	reloads  chan os.Signal                 // requests a reload
 	started  time.Time
 	problems *problems
 
 	unrecorded *unrecorded // of its worker
 }
 
-// newInstance catches SIGHUP from here on until the process ends, which would otherwise end at it.
+// newInstance catches SIGHUP until the process ends; by default SIGHUP would end it.
 func newInstance(r root, flags *pflag.FlagSet) instance {
 	reloads := make(chan os.Signal, 1)
 	signal.Notify(reloads, syscall.SIGHUP)
@@ -44,8 +44,8 @@ func newSystem(settings *reloader, self instance, store *gormstore.Store, state 
 	return app.NewSystem(store, clock, func(ctx context.Context) app.Facts { return self.facts(ctx, settings.config(), store, state) })
 }
 
-// facts are what is known of this instance and its database. What cannot be found out is told as a
-// problem of health.
+// facts returns what is known about this instance and its database. What cannot be found out is
+// reported as a health problem.
 func (i instance) facts(ctx context.Context, c configs.Config, store *gormstore.Store, state *health.Health) app.Facts {
 	f := app.Facts{Version: i.version, Runtime: fmt.Sprintf("%s, %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH), Instance: instanceName(),
 		Started: i.started, Problems: i.problems.newest()}

@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestARequestIsFollowedToItsDelivery holds that the id of the request and the trace of the caller
+// TestARequestIsFollowedToItsDelivery checks that the id of the request and the trace of the caller
 // reach the provider and the log.
 func TestARequestIsFollowedToItsDelivery(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,8 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestATraceLeadsFromTheCallerToTheProvider holds that all that a trigger leads to is in the
-// caller's trace, and that statements tell no values.
+// TestATraceLeadsFromTheCallerToTheProvider checks that everything that follows a trigger is in the
+// caller's trace, and that spans of statements contain no values.
 func TestATraceLeadsFromTheCallerToTheProvider(t *testing.T) {
 	t.Parallel()
 	for _, database := range []string{"sqlite", "postgres"} {
@@ -71,7 +71,7 @@ func TestATraceLeadsFromTheCallerToTheProvider(t *testing.T) {
 			status, _ := fetch(t, at, "/readyz")
 			require.Equal(t, http.StatusOK, status)
 			require.Eventually(t, func() bool { return len(c.Named("send WEBHOOK")) == 1 && len(c.Named("claim")) == 1 }, patience, 10*time.Millisecond)
-			require.Eventually(t, func() bool { // The collector has them a moment before they are counted.
+			require.Eventually(t, func() bool { // The collector gets them a moment before they are counted.
 				_, text := fetch(t, shown, "/metrics")
 				return strings.Contains(text, "\ntocsin_trace_spans_dropped_total 0") && !strings.Contains(text, "\ntocsin_trace_spans_exported_total 0")
 			}, patience, 10*time.Millisecond)

@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/wiring"
 )
 
-// mailServer takes every message.
+// mailServer accepts every message.
 type mailServer chan *mail.Message
 
 func (m mailServer) NewSession(*gosmtp.Conn) (gosmtp.Session, error) { return m, nil }
@@ -34,7 +34,7 @@ func (m mailServer) Data(content io.Reader) error {
 	return err
 }
 
-// newMailServer returns a mail server on the loopback device and its port.
+// newMailServer returns a mail server on loopback and its port.
 func newMailServer(t *testing.T) (received mailServer, port int) {
 	t.Helper()
 	received = make(mailServer, 10)
@@ -44,14 +44,13 @@ func newMailServer(t *testing.T) (received mailServer, port int) {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	t.Cleanup(func() {
-		_ = server.Close() // Whoever is still connected is of no interest any more.
+		_ = server.Close() // Open connections no longer matter.
 		assert.NoError(t, <-ended)
 	})
 	return received, listener.Addr().(*net.TCPAddr).Port
 }
 
-// The process that sends makes links that the process that serves believes, because they share the
-// secret key.
+// The serving process accepts the links of the sending process, because they share the secret key.
 func TestALinkOfAWorkerIsBelievedByTheServer(t *testing.T) {
 	t.Parallel()
 	received, port := newMailServer(t)
@@ -93,19 +92,19 @@ func TestALinkOfAWorkerIsBelievedByTheServer(t *testing.T) {
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	response, err := (&http.Client{Timeout: patience}).Do(request)
 	require.NoError(t, err)
-	defer func() { _ = response.Body.Close() }() // It has been read.
+	defer func() { _ = response.Body.Close() }() // It was read.
 	page, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusOK, response.StatusCode)
 	assert.Contains(t, string(page), "<h1>You are unsubscribed</h1>")
 }
 
-// Whoever sends nothing is not told what messages lack.
+// Commands that send nothing do not warn about missing links.
 func TestCommandsDoNotSpeakOfLinks(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	i.run(t, "", "migrate", "up")
-	i.run(t, "", "key", "list") // It makes the secret key, and says so.
+	i.run(t, "", "key", "list") // It creates the secret key, and says so.
 	var out, errs bytes.Buffer
 	require.Zero(t, wiring.NewProgram("test", wiring.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, i.environ).Run(t.Context(), []string{"key", "list"}))
 	assert.Empty(t, errs.String())

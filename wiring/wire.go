@@ -17,7 +17,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	panic(wire.Build(storage, useCases))
 }
 
-// openWorker assembles what works in the background on an opened database.
+// openWorker assembles the background work on an opened database.
 func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger, self instance) (background, func(), error) {
 	panic(wire.Build(storage, useCases, sending))
 }

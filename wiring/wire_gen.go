@@ -76,7 +76,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	}, nil
 }
 
-// openWorker assembles what works in the background on an opened database.
+// openWorker assembles the background work on an opened database.
 func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger, self instance) (background, func(), error) {
 	ring := newKeys(c, key)
 	wiringSystemClock := systemClock{}

@@ -1,6 +1,6 @@
 // Program chart checks a Helm chart as Helm and Kubernetes would: it lints the chart, renders it
-// with each file of values, and reads what comes of it strictly as the objects of the Kubernetes
-// API, so that a field that does not exist, or has another type, is a mistake.
+// with each file of values, and decodes the result strictly as objects of the Kubernetes API, so
+// that an unknown field, or one of the wrong type, is an error.
 //
 //	chart CHART VALUES...
 package main
@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// serviceMonitor is what we use of the Prometheus operator's.
+// serviceMonitor is the part of the Prometheus operator's type that we use.
 type serviceMonitor struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata"`
@@ -43,7 +43,7 @@ type serviceMonitor struct {
 	} `json:"spec"`
 }
 
-// kinds are the objects that the chart may hold.
+// kinds are the objects that the chart may contain.
 var kinds = map[string]func() any{
 	"apps/v1 Deployment":                      func() any { return &apps.Deployment{} },
 	"autoscaling/v2 HorizontalPodAutoscaler":  func() any { return &autoscaling.HorizontalPodAutoscaler{} },
@@ -72,7 +72,7 @@ func main() {
 	}
 }
 
-// check returns the objects that a chart makes of a file of values.
+// check returns the objects that a chart renders with a file of values.
 func check(folder, file string) (found []string, err error) {
 	values, err := chartutil.ReadValuesFile(file)
 	if err != nil {
@@ -126,7 +126,7 @@ func check(folder, file string) (found []string, err error) {
 	return found, nil
 }
 
-// checkProbes holds that probes speak as the server does: encrypted where it has a certificate.
+// checkProbes checks that probes use https if and only if the server has a certificate.
 func checkProbes(d *apps.Deployment) error {
 	for i := range d.Spec.Template.Spec.Containers {
 		c := &d.Spec.Template.Spec.Containers[i]

@@ -19,14 +19,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// The user that the program runs as in a container, and its folder.
+// The user and the folder of the program in a container.
 const (
 	user = 10001
 	home = "var/lib/tocsin"
 )
 
-// writeImages writes an image of each binary, to be loaded with `docker load` or `podman load`, and
-// one OCI layout of them all, to be pushed with any tool. The same binaries make the same images.
+// writeImages writes an image of each binary, for `docker load` or `podman load`, and one OCI
+// layout of them all, which any tool can push. The same binaries make the same images.
 func writeImages(args []string) error {
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
 	version := flags.String("version", "development", "the image's tag")
@@ -66,8 +66,8 @@ func writeImages(args []string) error {
 	return nil
 }
 
-// image returns an image that holds a binary, a folder for its data and one for temporary files,
-// and nothing else.
+// image returns an image that contains only a binary, a folder for its data and one for temporary
+// files.
 func image(path, version string, p v1.Platform) (v1.Image, error) {
 	binary, err := os.ReadFile(path)
 	if err != nil {
@@ -107,8 +107,8 @@ func image(path, version string, p v1.Platform) (v1.Image, error) {
 	return mutate.AppendLayers(base, layer)
 }
 
-// writeFiles writes the files of an image as a tar archive. All times are the same, so that the
-// archive is, too.
+// writeFiles writes the files of an image as a tar archive. All times are equal, so that the
+// archive is reproducible.
 func writeFiles(out io.Writer, binary []byte) error {
 	w := tar.NewWriter(out)
 	for _, h := range []tar.Header{

@@ -1,4 +1,4 @@
-// Command tocsin is the notification service and the tools to look after it: `tocsin help` lists
+// Command tocsin is the notification service and its administration tools: `tocsin help` lists
 // them.
 package main
 
@@ -10,7 +10,7 @@ import (
 	"syscall"
 	_ "time/tzdata" // For machines and images without time zones.
 
-	_ "golang.org/x/crypto/x509roots/fallback" // For machines and images without certificates of authorities.
+	_ "golang.org/x/crypto/x509roots/fallback" // For machines and images without CA certificates.
 
 	"github.com/tocsin/tocsin/wiring"
 )
@@ -18,9 +18,9 @@ import (
 // version is set when a release is built (-ldflags "-X main.version=…").
 var version = "development"
 
-// leastProcs is how many threads run Go code at least. SQLite's statements and a dry run hold
-// theirs for milliseconds. On few processors the kernel shares these better between threads than
-// the runtime between goroutines: a short request does not wait until a long one is done.
+// leastProcs is the minimum of threads that run Go code. SQLite's statements and a dry run occupy
+// theirs for milliseconds. On few processors the kernel shares time between threads better than the
+// runtime between goroutines: a short request does not wait for a long one.
 const leastProcs = 8
 
 func main() {
@@ -28,7 +28,7 @@ func main() {
 		runtime.GOMAXPROCS(max(leastProcs, runtime.GOMAXPROCS(0)))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Once the first signal is being heeded, a second one ends the program at once.
+	// After the first signal, a second one ends the program at once.
 	context.AfterFunc(ctx, stop)
 	program := wiring.NewProgram(version, wiring.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Environ())
 	os.Exit(program.Run(ctx, os.Args[1:]))
