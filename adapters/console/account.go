@@ -14,20 +14,20 @@ import (
 
 const accountPath = Prefix + "account/"
 
-// accountView is the account of whoever is signed in.
+// accountView is the account of the signed-in user.
 type accountView struct {
 	Form     form
 	Sessions []sessionView
-	Wait     words.Phrase // how long to wait after too many wrong passwords; empty: not at all
-	SignOn   bool         // whoever asks has signed in with single sign-on
+	Wait     words.Phrase // how long to wait after too many wrong passwords; empty: no wait
+	SignOn   bool         // the user signed in with single sign-on
 	Language form
 	Offered  []option // languages
 }
 
 type sessionView struct {
 	operators.Session
-	ID   string // tells nobody its token
-	This bool   // the page is shown in it
+	ID   string // does not reveal its token
+	This bool   // the session of this request
 }
 
 func (c call) showAccount() error { return c.accountPage(http.StatusOK, accountView{}) }
@@ -70,7 +70,7 @@ func (c call) changePassword() error {
 	}, c.path(accountPath), "new-password")
 }
 
-// newPassword reads a password that is to be set, typed twice.
+// newPassword reads a new password, typed twice.
 func (c call) newPassword() (operators.Password, error) {
 	var faults fault.Fields
 	p, err := operators.NewPassword("password", c.FormValue("password"))
@@ -81,7 +81,7 @@ func (c call) newPassword() (operators.Password, error) {
 	return p, faults.Err()
 }
 
-// languages are the choices of a language, each called by its own name.
+// languages returns the choices of a language, each named in itself.
 func languages() []option {
 	all := []option{{"", words.Of("As the browser asks")}}
 	for i, tag := range words.Offered {
@@ -90,13 +90,13 @@ func languages() []option {
 	return all
 }
 
-// chooseLanguage has the browser ask for a language from now on, or no longer for one.
+// chooseLanguage stores the language in the browser, or removes it.
 func (c call) chooseLanguage() error {
 	chosen := c.FormValue("language")
 	if !slices.ContainsFunc(languages(), func(o option) bool { return o.Value == chosen }) {
 		return errForm
 	}
-	k := c.cookie(languageCookie, chosen) //nolint:gosec // Secure is set wherever the browser reaches us by https.
+	k := c.cookie(languageCookie, chosen) //nolint:gosec // Secure is set if the browser uses https.
 	if chosen != "" {
 		k.MaxAge = int(languageLife.Seconds())
 	}
@@ -104,10 +104,10 @@ func (c call) chooseLanguage() error {
 	return c.done(c.path(accountPath), "saved")
 }
 
-// languageLife is how long a browser keeps the language that somebody chose.
+// languageLife is how long a browser keeps the chosen language.
 const languageLife = 365 * 24 * time.Hour
 
-// endSession ends one session, be it this one.
+// endSession ends one session, possibly this one.
 func (c call) endSession() error {
 	raw, err := hex.DecodeString(c.FormValue("session"))
 	var d operators.Digest
@@ -122,7 +122,7 @@ func (c call) endSession() error {
 		return c.signedOut()
 	}
 	err = c.console.use.Operators.EndSession(c.ctx, c.actor(), c.visitor, d)
-	if err != nil && !errors.Is(err, operators.ErrNoSession) { // It is over already, which is what was wanted.
+	if err != nil && !errors.Is(err, operators.ErrNoSession) { // It has ended already.
 		return err
 	}
 	return c.done(c.path(accountPath), "ended")

@@ -37,16 +37,16 @@ func (c call) createApplication() error {
 	return c.settle(err, c.applicationsPage, c.below("a", wanted.Slug), "created-application")
 }
 
-// applicationView is what can be changed about an application.
+// applicationView is the form of an application.
 type applicationView struct {
 	Application applications.Application
 	Settings    form
-	Failed      form // what became of deleting it
+	Failed      form // the result of deleting it
 }
 
 func (c call) showApplication() error { return c.applicationPage(func(*applicationView) {}) }
 
-// applicationPage shows the settings of the path's application, as adjust leaves them.
+// applicationPage shows the settings of the path's application, changed by adjust.
 func (c call) applicationPage(adjust func(v *applicationView)) error {
 	found, err := c.console.use.Applications.Show(c.ctx, c.at())
 	if err != nil {

@@ -19,14 +19,13 @@ const assetsPath = Prefix + "assets/"
 //go:embed assets/*.css assets/*.js assets/*.svg assets/vendor/*.js
 var assetFiles embed.FS
 
-// assets are the style sheets, scripts and pictures by name, which is that of the file without its
-// folder.
+// assets are the style sheets, scripts and pictures by file name.
 type assets map[string]asset
 
 type asset struct {
 	*static.File
 
-	version string // of the content: another content has another one
+	version string // of the content: changed content gets a new one
 }
 
 func loadAssets() (assets, error) {
@@ -43,8 +42,7 @@ func loadAssets() (assets, error) {
 	return all, err
 }
 
-// showAsset lets browsers keep what they asked for by its version for ever, and the rest for a
-// short while.
+// showAsset lets browsers cache a versioned asset for ever, and the rest for a short while.
 func (c call) showAsset() error {
 	found, ok := c.console.assets[web.Param(c, "asset")]
 	if !ok {
@@ -58,7 +56,7 @@ func (c call) showAsset() error {
 	return found.Serve(c)
 }
 
-// Asset is the path of a style sheet or a script, with its version.
+// Asset returns the path of a style sheet or a script, with its version.
 func (v view) Asset(name string) string {
 	return v.call.path(assetsPath) + name + "?v=" + v.call.console.assets[name].version
 }

@@ -16,7 +16,7 @@ import (
 
 const pageAudit = 50
 
-// auditFilters are the fields of the form that asks for entries.
+// auditFilters are the fields of the search form.
 var auditFilters = []string{"q", "actor", "via", "action", "object", "from", "to"}
 
 // auditView is a batch of the audit log.
@@ -26,21 +26,21 @@ type auditView struct {
 	Vias    []option
 	Entries []auditEntry
 	Next    string // the path of the next batch; empty: no more
-	First   bool   // this is where the search begins
-	// Filtered says that more is asked for than words.
+	First   bool   // the first batch
+	// Filtered says that a filter besides the search text is set.
 	Filtered bool
 	Path     string // of the page
-	Export   string // the path that the file comes from
+	Export   string // the path of the download
 }
 
 // auditEntry is an entry with the page of its object.
 type auditEntry struct {
 	audit.Entry
 
-	Path string // empty: there is none, or none any more
+	Path string // empty: there is none, or no longer
 }
 
-// showAudit shows the log of the path's organization, or of the installation where the path names
+// showAudit shows the log of the path's organization, or of the installation if the path names
 // none.
 func (c call) showAudit() error {
 	values := c.asked()
@@ -71,7 +71,7 @@ func (c call) showAudit() error {
 	return c.render(http.StatusOK, "audit", words.Of("Audit log"), v)
 }
 
-// auditQuery reads what a form asks for, by days of UTC.
+// auditQuery parses the search form; its days are in UTC.
 func auditQuery(values url.Values) (audit.Query, fault.Fields) {
 	var faults fault.Fields
 	q := audit.Query{Text: values.Get("q"), Actor: values.Get("actor"), Via: audit.Via(values.Get("via")), Action: audit.Action(values.Get("action")), Object: values.Get("object")}
@@ -110,7 +110,7 @@ type auditLine struct {
 	After   audit.State  `json:"after"`
 }
 
-// exportAudit sends everything that a filter selects as a file.
+// exportAudit sends all entries that pass a filter as a file.
 func (c call) exportAudit() error {
 	q, faults := auditQuery(c.fields())
 	if err := faults.Err(); err != nil {
@@ -132,14 +132,14 @@ func (c call) exportAudit() error {
 	default:
 		return errForm
 	}
-	// Each batch is bounded; the whole takes as long as the log is.
+	// Each batch is bounded; the total time depends on the length of the log.
 	if err := c.console.use.Audit.Export(c.Request().Context(), c.actor(), c.at(), q, write); err != nil {
 		return err
 	}
 	return file.end()
 }
 
-// asSheet returns what writes entries as rows of a sheet, the names of the columns first.
+// asSheet returns a function that writes entries as rows of a sheet, after a row of column names.
 func asSheet(out sheet) func([]audit.Entry) error {
 	begun := false
 	return func(es []audit.Entry) error {
@@ -168,7 +168,7 @@ func asSheet(out sheet) func([]audit.Entry) error {
 	}
 }
 
-// stateText is a state as a cell, empty for none.
+// stateText returns a state as a cell, empty for none.
 func stateText(s audit.State) (string, error) {
 	if len(s) == 0 {
 		return "", nil
@@ -176,7 +176,7 @@ func stateText(s audit.State) (string, error) {
 	return s.Text()
 }
 
-// asLines returns what writes entries as one line of JSON each.
+// asLines returns a function that writes each entry as a line of JSON.
 func asLines(out *json.Encoder) func([]audit.Entry) error {
 	return func(es []audit.Entry) error {
 		for _, e := range es {

@@ -7,9 +7,9 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 )
 
-// objectPath is the path of the page about the object of an entry; empty where there is none. An
-// object that entries name by name is found on the page that lists its like. What was deleted since
-// has no page: its own entry about that leads nowhere, either.
+// objectPath returns the path of the page about an entry's object; empty if there is none. Objects
+// that entries identify by name are found on the page that lists them. A deleted object has no
+// page, not even in the entry about its deletion.
 func (c call) objectPath(e audit.Entry) string {
 	if strings.HasSuffix(string(e.Action), ".delete") || strings.HasSuffix(string(e.Action), ".remove") && !strings.HasPrefix(string(e.Action), "recipients.") {
 		return ""

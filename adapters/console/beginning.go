@@ -6,15 +6,15 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// step is one on the way of an organization to its first message.
+// step is one step of an organization to its first message.
 type step struct {
 	Text, About words.Phrase
-	Path        string // of the page that does it; empty: the visitor may not
+	Path        string // of its page; empty: the visitor may not open it
 	Done        bool
 }
 
-// steps are the way to the first message, in the order in which they are best taken. The last one
-// is never done: with it the list is gone.
+// steps returns the steps to the first message, in the recommended order. The last one is never
+// done: once it is, the list is not shown.
 func (c call) steps(b app.Beginning) []step {
 	org := b.Within.Organization
 	channel := step{Text: words.Of("Add a channel"), About: words.Of("The provider that messages go through: SMTP, SMS, a webhook, or a mailbox to try it out."),

@@ -8,7 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// channelCard is a channel of a list: what it is, and how it is doing.
+// channelCard is a channel in a list, with its state.
 type channelCard struct {
 	app.ListedChannel
 
@@ -16,10 +16,10 @@ type channelCard struct {
 	State    string       // a style of the piece `state`
 	Works    words.Phrase // the state
 	Outage   channels.Outage
-	Sent     int // within the hours that are shown
+	Sent     int // within the hours shown
 	Failed   int
 	Line     []column  // of the sparkline: a bar for each hour
-	Next     time.Time // when an instance that lets it rest tries it again; zero: none does
+	Next     time.Time // when a paused channel is tried again; zero: it is not paused
 }
 
 // channelsView is the channels of an organization or of a project.
@@ -30,8 +30,8 @@ type channelsView struct {
 	Next    channels.ID // 0: no more
 }
 
-// newChannelCard says how a channel is doing. Of several instances on which it does not work, the
-// one that has failed for longest speaks.
+// newChannelCard returns the card of a channel. If several instances do not work on it, it shows
+// the one that has failed for longest.
 func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
 	card := channelCard{ListedChannel: ch, Provider: providerOf(ch.Driver), State: "active", Works: words.Of("working")}
 	for i, o := range ch.Outages {
@@ -59,7 +59,7 @@ func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
 	return card
 }
 
-// draw draws what went through the channel: what ended, and before it what failed of that.
+// draw draws the sparkline: the deliveries that ended, and behind them those that failed.
 func (v *channelCard) draw() {
 	most := 0
 	for _, h := range v.Hours {
@@ -73,7 +73,7 @@ func (v *channelCard) draw() {
 	}
 }
 
-// providerOf says in words what a driver sends through; its name where there are none.
+// providerOf describes what a driver sends through; the driver's name if there is no description.
 func providerOf(driver string) words.Phrase {
 	if d, known := driverWords[driver]; known {
 		return d.provider

@@ -38,7 +38,7 @@ type driverChoice struct {
 	About words.Phrase
 }
 
-// driverWords say what drivers do: beside their name, and in its place.
+// driverWords describe drivers: text beside their name, and text instead of it.
 var driverWords = map[string]struct{ does, provider words.Phrase }{
 	"smtp":     {words.Of("e-mail through a mail server"), words.Of("E-mail through a mail server")},
 	"twilio":   {words.Of("SMS through Twilio"), words.Of("SMS through Twilio")},
@@ -51,7 +51,7 @@ func newDriverChoice(d deliveries.Driver) driverChoice {
 	return driverChoice{d.Name(), driverWords[d.Name()].does}
 }
 
-// newChannelView is the choice of a driver and then the form of a channel of it.
+// newChannelView is the choice of a driver, followed by the form of a channel with it.
 type newChannelView struct {
 	Here    string // the path of the list
 	Drivers []driverChoice
@@ -61,7 +61,7 @@ type newChannelView struct {
 	carried []channels.Protocol
 }
 
-// Protocols are the choices of what the channel carries.
+// Protocols returns the choices of a protocol.
 func (v newChannelView) Protocols() []option {
 	var all []option
 	for _, p := range v.carried {
@@ -122,22 +122,22 @@ type channelView struct {
 	Test     form
 	Deletion form
 	Tested   *testView
-	Saved    bool // what was tested was saved before
+	Saved    bool // the tested settings were saved before
 	Created  bool // and was not there before
 }
 
-// Provider is what the channel sends through, in words.
+// Provider describes what the channel sends through.
 func (v channelView) Provider() words.Phrase { return providerOf(v.Driver) }
 
 // Card is how the channel is doing.
 func (v channelView) Card() channelCard { return newChannelCard(v.ListedChannel, v.Now) }
 
-// Fields are the fields of the settings.
+// Fields returns the fields of the settings.
 func (v channelView) Fields() settingsView {
 	return settingsView{Form: v.Form, Described: v.Described, Kept: v.Kept}
 }
 
-// Value is a setting as those see it who may not change it.
+// Value returns a setting for visitors who may not change it.
 func (v channelView) Value(s channels.Setting) any {
 	switch {
 	case slices.Contains(v.Kept, s.Name):
@@ -198,7 +198,7 @@ func (c call) toBeTested() bool { return c.FormValue("then") == "test" }
 // testSaved tests a channel that was just saved or created.
 func (c call) testSaved(id channels.ID, created bool) error {
 	return c.sendTest(id, "test_to", func(v *channelView, f form, done *testView) {
-		v.Form.values.Set("test_to", f.Value("test_to")) // The rest is as it was saved.
+		v.Form.values.Set("test_to", f.Value("test_to")) // The rest is as saved.
 		f.values = v.Form.values
 		v.Form, v.Tested, v.Saved, v.Created = f.renamed("to", "test_to"), done, true, created
 	})
@@ -212,10 +212,10 @@ func (c call) testChannel() error {
 	return c.sendTest(id, "to", func(v *channelView, f form, done *testView) { v.Test, v.Tested = f, done })
 }
 
-// sendTest sends a test to the address in a field of the form, and shows the channel with what
-// became of it: beside its button, where show puts it.
+// sendTest sends a test to the address in a field of the form, and shows the channel with the
+// result beside the button, where show puts it.
 func (c call) sendTest(id channels.ID, field string, show func(v *channelView, f form, done *testView)) error {
-	// A provider may take longer than a page; the use case has a bound of its own.
+	// A provider may take longer than a page; the use case has its own bound.
 	done, err := c.console.use.ChannelTests.SendThrough(c.Request().Context(), c.actor(), c.at(), id, c.FormValue(field))
 	if f, mendable := c.refused(err); mendable {
 		return c.channelPage(id, func(v *channelView) { show(v, f, nil) })
@@ -235,8 +235,8 @@ func (c call) deleteChannel() error {
 	return c.settle(err, func(f form) error { return c.channelPage(id, func(v *channelView) { v.Deletion = f }) }, c.below("channels"), "deleted-channel")
 }
 
-// channelForm is what the form of a channel says. Secrets that were typed are forgotten: a page
-// that shows the form again does not have them.
+// channelForm parses the form of a channel. It removes typed secrets, so that a page which shows
+// the form again does not contain them.
 func (c call) channelForm() app.ChannelForm {
 	sent := c.fields()
 	f := app.ChannelForm{Name: c.FormValue("name"), Protocol: c.FormValue("protocol"), Driver: c.FormValue("driver"), Preferred: c.FormValue("preferred") == "true",
@@ -249,13 +249,13 @@ func (c call) channelForm() app.ChannelForm {
 	}
 	for _, d := range c.console.use.Channels.Drivers() {
 		for _, name := range channels.Secrets(d.Settings()) {
-			sent.Del(settingField(name)) // Whatever the driver: the field of one may be another's secret.
+			sent.Del(settingField(name)) // For all drivers: one's plain field may be another's secret.
 		}
 	}
 	return f
 }
 
-// weightOf reads a weight; what is no number is none that is allowed.
+// weightOf parses a weight; anything that is not a number becomes an invalid one.
 func weightOf(typed string) int {
 	typed = strings.TrimSpace(typed)
 	if typed == "" {
@@ -268,12 +268,12 @@ func weightOf(typed string) int {
 	return n
 }
 
-// Beside are the other members of the channel's pool.
+// Beside returns the other members of the channel's pool.
 func (v channelView) Beside() []channels.Member {
 	return slices.DeleteFunc(slices.Clone(v.Members), func(m channels.Member) bool { return m.ID == v.ID })
 }
 
-// channelID is the channel of the path: of the organization, or of the project.
+// channelID returns the channel of the path: of the organization, or of the project.
 func (c call) channelID() (channels.ID, error) {
 	if web.Param(c, "prj") != "" {
 		return web.ID[channels.ID](c, "own")

@@ -10,21 +10,21 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// chartView is what happened in a span of time as rows of bars over the same steps.
+// chartView shows a span of time as rows of bars over the same steps.
 type chartView struct {
 	Spans []link
 	Steps []chartStep
 
-	Deliveries []picture // how many were sent or failed for good, and what part of those failed
+	Deliveries []picture // how many were sent or failed permanently, and the share that failed
 	Times      []picture // how many occurrences there were, and how long messages took
 }
 
 // chartStep is an hour or a day.
 type chartStep struct {
 	statistics.Hour
-	Label, Rate string        // the rate is empty where nothing ended
+	Label, Rate string        // the rate is empty if nothing ended
 	Path        string        // of the messages of its day; empty: there is no application
-	Half, Most  time.Duration // within which half, and 95 %, of the messages were handed off
+	Half, Most  time.Duration // the median and 95th percentile of the time to hand off a message
 }
 
 // picture is a row of bars in a field of 100 by 100.
@@ -34,7 +34,7 @@ type picture struct {
 	Columns []column
 }
 
-// series is what a bar of each step shows. The first one stands behind the others.
+// series is the bar of each step. The first series is drawn behind the others.
 type series struct {
 	Class string // of the bars and of the legend
 	Text  words.Phrase
@@ -52,13 +52,13 @@ type column struct {
 // bar is a bar of a column.
 type bar struct{ Class, Top, High string }
 
-// spans are what a chart can show, and in which words.
+// spans are the spans of a chart, with their names.
 var spans = []struct {
 	name string
 	said words.Phrase
 }{{"24h", words.Of("24 hours")}, {"7d", words.Of("7 days")}, {"30d", words.Of("30 days")}}
 
-// chart draws the span that the page was asked for; without one, 24 hours.
+// chart draws the requested span; by default 24 hours.
 func (c call) chart(o app.Overview) (v chartView) {
 	span, hours, layout := c.QueryParam("span"), o.Days, "2006-01-02"
 	switch span {
@@ -95,7 +95,7 @@ func (c call) chart(o app.Overview) (v chartView) {
 	return v
 }
 
-// drawn draws series over the steps. The highest bar stands for most.
+// drawn draws series over the steps. most is the value of the highest bar.
 func drawn(steps []chartStep, most float64, title func(chartStep) words.Phrase, all ...series) picture {
 	p := picture{Series: all}
 	for i, s := range steps {
@@ -115,8 +115,8 @@ func newColumn(i, n int) column {
 	return column{At: svg(float64(i) * wide), Wide: svg(wide * 0.8)}
 }
 
-// raise adds a bar, where there is something to show. The highest bar stands for most; none is
-// lower than least, so that few of very many are seen, too.
+// raise adds a bar if n is not zero. most is the value of the highest bar; no bar is lower than
+// least, so that few among very many are visible.
 func (c *column) raise(class string, n, most, least float64) {
 	if n > 0 {
 		high := max(least, 100*n/most)
@@ -124,10 +124,10 @@ func (c *column) raise(class string, n, most, least float64) {
 	}
 }
 
-// ended is how many deliveries were sent or failed; skipped ones were not tried.
+// ended returns how many deliveries were sent or failed; skipped ones were not tried.
 func (s chartStep) ended() float64 { return float64(s.Sent() + s.Failed) }
 
-// failed is the part of those that failed.
+// failed returns the share of those that failed.
 func (s chartStep) failed() float64 {
 	if s.Failed == 0 {
 		return 0
@@ -135,7 +135,7 @@ func (s chartStep) failed() float64 {
 	return float64(s.Failed) / s.ended()
 }
 
-// outcome writes what became of deliveries.
+// outcome describes the outcomes of deliveries.
 func (s chartStep) outcome() words.Phrase {
 	text := words.Of("%d sent, %d failed, %d skipped", s.Sent(), s.Failed, s.Skipped)
 	if s.Rate != "" {
@@ -144,7 +144,7 @@ func (s chartStep) outcome() words.Phrase {
 	return text
 }
 
-// pace writes what happened, and how long messages took.
+// pace describes the occurrences, and how long messages took.
 func (s chartStep) pace() words.Phrase {
 	text := words.Of("%d occurrences", s.Occurrences)
 	if s.Sent() > 0 {
@@ -153,8 +153,8 @@ func (s chartStep) pace() words.Phrase {
 	return text
 }
 
-// messagesOf is the path of the messages of a step's day, in the application that the menu leads
-// to.
+// messagesOf returns the path of the messages of a step's day, in the application that the menu
+// links.
 func (c call) messagesOf(h statistics.Hour) string {
 	p := c.around().place
 	if p.Application.ID == 0 {

@@ -16,25 +16,24 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// concern is a card about something that somebody should look at, with everything that has the same
-// cause.
+// concern is a card about a problem that needs attention, with everything that has the same cause.
 type concern struct {
 	State   words.Told   // a style of the piece `state`
-	Name    string       // what it is about: a channel, an event, a file, a key
+	Name    string       // its subject: a channel, an event, a file, a key
 	Text    words.Phrase // what about it
-	Since   time.Time    // zero: the text says all
+	Since   time.Time    // zero: only the text
 	For     words.Phrase // how long ago that was
-	Beside  words.Phrase // what comes of it; empty: nothing
-	Why     string       // in words that others wrote; empty: nothing more is known
+	Beside  words.Phrase // the consequence; empty: none
+	Why     string       // text from elsewhere; empty: nothing more is known
 	Actions []link
 
-	Problem    string             // names it for as long as it lasts
-	Seen       string             // what else must be the same for it to be unchanged
-	Snoozed    *statistics.Snooze // nil: it is not
-	SnoozePath string             // where the form goes that snoozes it; empty: the visitor may not
+	Problem    string             // its id for as long as it lasts
+	Seen       string             // further state; it is unchanged while this is the same
+	Snoozed    *statistics.Snooze // nil: not snoozed
+	SnoozePath string             // target of the form that snoozes it; empty: the visitor may not
 }
 
-// concerns says what needs attention, the most urgent first.
+// concerns returns what needs attention, the most urgent first.
 func (c call) concerns(org string, a app.Attention) []concern {
 	all := append(c.channelConcerns(org, a), c.failureConcerns(org, a)...)
 	if c.visitor.May(org, operators.Operator) {
@@ -46,7 +45,7 @@ func (c call) concerns(org string, a app.Attention) []concern {
 	return c.quieten(org, all, a)
 }
 
-// channelConcerns are the channels that do not work, with what waits for them, and then those that
+// channelConcerns returns the channels that do not work, with their backlog, and then those that
 // are behind although they work.
 func (c call) channelConcerns(org string, a app.Attention) (all []concern) {
 	now, told := c.console.clock.Now(), map[channels.ID]bool{}
@@ -68,14 +67,14 @@ func (c call) channelConcerns(org string, a app.Attention) (all []concern) {
 	return all
 }
 
-// problemOf names a problem that is about a thing with an id.
+// problemOf returns the id of a problem with an object that has an id.
 func problemOf[ID ~int64](kind string, id ID) string { return fmt.Sprintf("%s/%d", kind, id) }
 
 func waitingOf(a app.Attention, b statistics.Backlog) words.Phrase {
 	return words.Of("%s waiting", atLeast(b.Waiting, a.OverdueCounted(b)))
 }
 
-// channelActions lead to the page of a channel, and for those who may send a test to its form.
+// channelActions link the page of a channel and, for visitors who may send a test, its test form.
 func (c call) channelActions(org, project string, id channels.ID) []link {
 	path := c.link("o", org, "channels", id)
 	if project != "" {
@@ -88,8 +87,8 @@ func (c call) channelActions(org, project string, id channels.ID) []link {
 	return actions
 }
 
-// failureConcerns are the events with occurrences of which deliveries failed, a card for each
-// event. Any of them may have failed before what was read, too.
+// failureConcerns returns a card for each event with failed deliveries. Deliveries may have failed
+// before the period that was read, too.
 func (c call) failureConcerns(org string, a app.Attention) (all []concern) {
 	type cause struct{ project, application, event string }
 	var causes []cause

@@ -17,7 +17,7 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// The fields of the page that asks somebody to sign in again: what they had sent, the password, and
+// The fields of the page that asks a visitor to sign in again: the original form, the password, and
 // the code of a second factor.
 const (
 	draftField   = "draft"
@@ -25,28 +25,28 @@ const (
 	factorField  = "second_factor"
 )
 
-// confirmView is the page that asks somebody to sign in again before what they sent is done.
+// confirmView is the page that asks a visitor to sign in again before the form is processed.
 type confirmView struct {
-	Path  string // where what they sent goes
+	Path  string // target of the original form
 	Draft string
 	Held  app.HeldFactors
 	Form  form
-	Wait  words.Phrase // how long to wait after too many wrong passwords; empty: not at all
-	// SignOn is the path of the provider, for whoever signed in there; empty: the password is asked
-	// for. Done is whether they are back.
+	Wait  words.Phrase // how long to wait after too many wrong passwords; empty: no wait
+	// SignOn is the path of the provider, for visitors who signed in there; empty: ask for the
+	// password. Done says whether they are back.
 	SignOn string
 	Label  string
 	Done   bool
 }
 
-// confirm has whoever has not signed in recently do so again, on the way to what they have sent: it
-// answers with a page that asks for the password, and for a second factor where there is one, or
-// for a passkey instead of both, and carries the form along, and once that is right the form is
-// what it was, at the path where it was sent. answered is whether the request is answered with that
-// page; otherwise it goes on.
+// confirm makes a visitor who has not signed in recently do so again before a form is processed. It
+// answers with a page that asks for the password and the second factor, if there is one, or for a
+// passkey instead of both. The page carries the form along; when the answer is right, the original
+// form is processed at its own path. answered says whether the request was answered with that page;
+// otherwise processing continues.
 //
-// A form that already holds the current password, as that of one's own password does, needs no page
-// where there is no second factor.
+// A form that already contains the current password, as that for changing it does, needs no page if
+// there is no second factor.
 func (c *call) confirm() (answered bool, err error) {
 	draft, err := c.entered()
 	if err != nil {
@@ -103,7 +103,7 @@ func (c *call) confirm() (answered bool, err error) {
 	return c.goOn(draft, current)
 }
 
-// goOn goes on with what somebody had sent who has just signed in again.
+// goOn continues with the original form of a visitor who has just signed in again.
 func (c *call) goOn(draft url.Values, current string) (answered bool, err error) {
 	c.visitor.Authenticated = c.console.clock.Now()
 	c.replaceForm(draft, current)
@@ -114,8 +114,8 @@ func (c call) askAgain(status int, v confirmView) error {
 	return c.render(status, "confirm", words.Of("Sign in again"), v)
 }
 
-// entered is what somebody wants to send: what the page that asks for the password carries along,
-// else the form as it is.
+// entered returns the original form: the one carried by the page that asks for the password, else
+// the form itself.
 func (c call) entered() (url.Values, error) {
 	sealed := c.FormValue(draftField)
 	if sealed == "" {
@@ -142,8 +142,8 @@ func (c call) entered() (url.Values, error) {
 	return url.ParseQuery(string(plain))
 }
 
-// replaceForm makes a draft the form that was sent. The password stays, for the form that has such
-// a field.
+// replaceForm replaces the request's form with a draft. The password stays, for a form with such a
+// field.
 func (c call) replaceForm(draft url.Values, current string) {
 	if current != "" {
 		draft.Set(currentField, current)
@@ -151,17 +151,17 @@ func (c call) replaceForm(draft url.Values, current string) {
 	c.Request().PostForm = draft //nolint:forbidigo // It is the field of a request, not the function.
 }
 
-// sealed makes a text of a draft which holds secrets that people have typed, so that no page shows
-// them and nobody changes where they go.
+// sealed encrypts a draft, which contains secrets typed by users, so that no page shows them and no
+// client changes the draft or its target.
 func (c call) sealed(draft url.Values) (string, error) {
 	sealer, err := c.sealer()
 	if err != nil {
 		return "", err
 	}
-	return base64.RawURLEncoding.EncodeToString(sealer.Seal(nil, nil, []byte(draft.Encode()), c.bound())), nil //nolint:gosec // The sealer makes a nonce of its own.
+	return base64.RawURLEncoding.EncodeToString(sealer.Seal(nil, nil, []byte(draft.Encode()), c.bound())), nil //nolint:gosec // The sealer generates its own nonce.
 }
 
-// sealer seals for this session alone.
+// sealer returns the cipher of this session.
 func (c call) sealer() (cipher.AEAD, error) {
 	mac := hmac.New(sha256.New, []byte(c.token))
 	mac.Write([]byte(draftField)) // Documented never to fail.
@@ -172,5 +172,5 @@ func (c call) sealer() (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// bound is the path that a draft is for.
+// bound returns the path that a draft is for.
 func (c call) bound() []byte { return []byte(c.Request().URL.EscapedPath()) }

@@ -1,10 +1,10 @@
-// Package console is the web console: pages, made on the server, for the people who look after an
-// installation. It knows paths, forms, cookies and HTML, and refuses to know any rule: what
-// happens, and who may have it happen, the use cases and domain/operators say.
+// Package console is the web console: server-rendered pages for the operators of an installation.
+// It knows paths, forms, cookies and HTML, and no rule: use cases and domain/operators decide what
+// happens and who may do it.
 //
-// routes.go is the table of all routes with what each needs; session.go and forms.go keep strangers
-// out; each noun has a file with its handlers, which bind, call, map to what a page shows, and
-// render. The pages work without any script; the few of assets/ make them pleasanter.
+// routes.go is the table of all routes with their requirements; session.go and forms.go
+// authenticate and protect forms; each noun has a file with its handlers, which bind, call, map to
+// a view, and render. The pages work without scripts; those in assets/ only add convenience.
 package console
 
 import (
@@ -33,7 +33,7 @@ import (
 // Prefix begins the path of everything that the console serves.
 const Prefix = "/console/"
 
-// UseCases are the parts of the application that the console reaches.
+// UseCases are the parts of the application that the console calls.
 type UseCases struct {
 	Operators      *app.Operators
 	Factors        *app.Factors
@@ -65,31 +65,31 @@ type UseCases struct {
 
 // Options are the settings of the console.
 type Options struct {
-	// BaseURL is the public address of the installation. When it is https, cookies are for https
-	// alone; its path stands before those of links. Empty: each request tells.
+	// BaseURL is the public address of the installation. With https, cookies are for https only;
+	// its path is the prefix of links. Empty: each request decides.
 	BaseURL string
-	// BodyLimit is the size of the largest form, in bytes, where it is less than what the console
-	// allows itself.
+	// BodyLimit is the size of the largest form, in bytes, if it is less than the console's own
+	// limit.
 	BodyLimit int64
-	// TrustedProxies are the addresses whose X-Forwarded-For and X-Forwarded-Proto are believed.
+	// TrustedProxies are the addresses whose X-Forwarded-For and X-Forwarded-Proto are trusted.
 	TrustedProxies []netip.Prefix
-	// CallTimeout bounds how long a page may take, which then is 503. 0: no bound.
+	// CallTimeout bounds the time for a page; beyond it the answer is 503. 0: no bound.
 	CallTimeout time.Duration
-	// Secret is what the keys of sealed links are derived from, the same on every instance. Empty:
-	// only this process reads its links.
+	// Secret is the source of the keys for sealed links, the same on every instance. Empty: only
+	// this process can read its links.
 	Secret []byte
-	// WriteTimeout is how long a browser may take to read one chunk of a download before it is cut
-	// off. 0: no bound.
+	// WriteTimeout is how long a browser may take to read one chunk of a download before it is
+	// disconnected. 0: no bound.
 	WriteTimeout time.Duration
-	// Answered counts what was answered. Nil: nobody does.
+	// Answered counts responses. Nil: they are not counted.
 	Answered web.Answered
-	// Tracer traces requests. Nil: nobody does.
+	// Tracer traces requests. Nil: they are not traced.
 	Tracer ports.Tracer
 }
 
-// From one network so many passwords may be tried at once, for whichever usernames, and then one
-// every so many seconds. Who has signed in before in the same browser is not held up. How often one
-// username's may be wrong domain/operators says.
+// A network may try so many passwords at once, for any usernames, and then one every so many
+// seconds. A browser that has signed in before is not limited by that. domain/operators limits the
+// wrong passwords of one username.
 const (
 	signInBurst    = 5
 	signInInterval = 6 * time.Second
@@ -107,21 +107,21 @@ type Console struct {
 	outside  web.Outside
 	origin   *http.CrossOriginProtection
 	attempts *throttle.Throttle[netip.Prefix] // to sign in
-	asks     *throttle.Throttle[netip.Prefix] // for the passkeys of strangers
+	asks     *throttle.Throttle[netip.Prefix] // for passkeys before signing in
 	visits   *throttle.Throttle[netip.Prefix] // to the provider of single sign-on, and from it
-	mails    *throttle.Throttle[string]       // invitations of an organization that are mailed
+	mails    *throttle.Throttle[string]       // mailed invitations of an organization
 	mailsTo  *throttle.Throttle[users.MemberID]
 	cursors  cursors
 	tongues  []tongue       // that are offered, English first
-	sheets   *sheets.Opener // of files that are imported
+	sheets   *sheets.Opener // of imported files
 	assets   assets
 	echo     *echo.Echo
 }
 
 var _ http.Handler = (*Console)(nil)
 
-// New returns the console over these use cases. It fails when a page that is built in is broken or
-// the base URL is none.
+// New returns the console over these use cases. It fails when an embedded page is broken or the
+// base URL is invalid.
 func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console, error) {
 	spoken, err := tongues()
 	if err != nil {
@@ -171,24 +171,23 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 	return c, nil
 }
 
-// ServeHTTP answers one request: of what is below Prefix, and GET of /, which leads there.
+// ServeHTTP answers one request below Prefix, or GET of /, which redirects there.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.echo.ServeHTTP(w, web.Canonical(r))
 }
 
-// policy is the Content-Security-Policy of the pages: scripts, style sheets and frames of ours, no
+// policy is the Content-Security-Policy of the pages: our own scripts, style sheets and frames, no
 // other host, nothing inline.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// foreignPolicy is that of what others wrote, such as the HTML of a message: it looks as they like,
-// but runs nothing, loads nothing from anywhere, sends no form, and is a stranger to our pages, the
-// only ones that may show it in a frame.
+// foreignPolicy is the policy for content from others, such as the HTML of a message: it may have
+// any style, but runs no script, loads nothing, sends no form, and has an opaque origin. Only our
+// pages may show it in a frame.
 const foreignPolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
 
-// harden tells browsers what pages of ours never do. Its Referrer-Policy is milder than the API's:
-// with "no-referrer" browsers send `Origin: null` with forms, and nobody could tell where a form
-// came from.
+// harden sets the security headers of our pages. Its Referrer-Policy is milder than the API's: with
+// "no-referrer" browsers send `Origin: null` with forms, which hides where a form came from.
 func (c *Console) harden(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		h := e.Response().Header()
@@ -206,20 +205,20 @@ func (c *Console) harden(next echo.HandlerFunc) echo.HandlerFunc {
 type call struct {
 	echo.Context
 	console *Console
-	ctx     context.Context // for use cases: ends with the request, or when the call has taken too long
+	ctx     context.Context // for use cases: ends with the request or at the deadline of the call
 	visitor operators.Visitor
 	token   string // of the session, else of the visit
 	state   installation.State
 	file    *upload // of the form; nil: it has none
-	frame   *frame  // what stands around the page; nil: the visitor may not see it
+	frame   *frame  // the frame of the page; nil: the visitor may not see it
 }
 
-// recognized is where a call is kept for the page of an error, once it is known whose it is.
+// recognized is the key of a call whose user is known, for the page of an error.
 const recognized = "tocsin.console.call"
 
-// handler wraps a route's handler in the checks that the table asks for: who, then whether the form
-// is ours, then whether they may, then whether they have a second factor where one is required,
-// then whether they have signed in recently enough.
+// handler wraps a route's handler in the checks of the table: who the user is, whether the form is
+// ours, whether the user may, whether a required second factor is there, and whether the sign-in is
+// recent enough.
 func (c *Console) handler(r Route) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		web.Route(e, r.Path, false)
@@ -232,7 +231,7 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 		if err := in.recognize(); err != nil {
 			return err
 		}
-		if state, err := c.use.Standing.State(in.ctx); err == nil { // Else the page shows that the database is away.
+		if state, err := c.use.Standing.State(in.ctx); err == nil { // Otherwise the page shows that the database is unavailable.
 			in.state = state
 		}
 		e.Set(recognized, in)
@@ -272,22 +271,22 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 	}
 }
 
-// at is the place in the tenancy that the path names.
+// at returns the place in the tenancy that the path names.
 func (c call) at() app.Path {
 	return app.Path{Organization: web.Param(c, "org"), Project: web.Param(c, "prj"), Application: web.Param(c, "app")}
 }
 
-// actor is who does what a request asks for.
+// actor returns the actor of the request, for the audit log.
 func (c call) actor() audit.Actor {
 	return audit.Actor{Name: c.visitor.User.Username, Address: c.address(), Via: audit.Console}
 }
 
 func (c call) address() string { return c.console.proxies.Address(c.Request()) }
 
-// client is whom limits are about.
+// client returns the network that limits apply to.
 func (c call) client() netip.Prefix { return c.console.proxies.Client(c.Request()) }
 
-// officer is the actor with what they may do to members of the path's organization.
+// officer returns the actor with their rights over members of the path's organization.
 func (c call) officer() operators.Officer {
 	return operators.Officer{Actor: c.actor(), Right: c.visitor.Right(web.Param(c, "org"))}
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// sheet writes CSV that people open with a spreadsheet.
+// sheet writes CSV for spreadsheet programs.
 type sheet struct{ out *csv.Writer }
 
 func newSheet(out io.Writer) sheet { return sheet{csv.NewWriter(out)} }
 
-// row writes one row, whose cells do nothing wherever they are opened.
+// row writes one row of harmless cells.
 func (s sheet) row(cells ...string) error {
 	safe := make([]string, len(cells))
 	for i, c := range cells {
@@ -21,14 +21,14 @@ func (s sheet) row(cells ...string) error {
 	return s.out.Write(safe)
 }
 
-// flush hands on what was written so far.
+// flush passes on what was written so far.
 func (s sheet) flush() error {
 	s.out.Flush()
 	return s.out.Error()
 }
 
-// harmless is a cell as text and nothing else: what begins like a formula, spreadsheets run, unless
-// an apostrophe stands before it.
+// harmless returns a cell that is only text: spreadsheets run a cell that begins like a formula,
+// unless it begins with an apostrophe.
 func harmless(cell string) string {
 	if imports.IsFormula(cell) {
 		return "'" + cell

@@ -11,16 +11,15 @@ import (
 	"encoding/json"
 )
 
-// cursors seals the places where searches go on. A search that looks for few among many may stop at
-// somebody whom it does not show, and the link to the next page names nobody whom the page does
-// not.
+// cursors seals the positions where searches continue. A search for few among many may stop at a
+// member that it does not show; the link to the next page must not reveal them.
 type cursors struct {
 	aead    cipher.AEAD
 	nonceOf []byte // the key of the nonces
 }
 
-// newCursors derives the keys from the installation's secret, so that every instance reads what
-// another one has sealed. Without a secret only this process does.
+// newCursors derives the keys from the installation's secret, so that every instance can read them.
+// Without a secret only this process can.
 func newCursors(secret []byte) (cursors, error) {
 	if len(secret) == 0 {
 		secret = make([]byte, sha256.Size)
@@ -41,11 +40,11 @@ func newCursors(secret []byte) (cursors, error) {
 }
 
 // seal returns a cursor of a page as an opaque text, the same one each time. The nonce is a MAC of
-// what is sealed: only equal cursors of one page have the same.
+// the content, so only equal cursors of one page share it.
 func (s cursors) seal(page string, cursor any) string {
 	text, err := json.Marshal(cursor)
 	if err != nil {
-		return "" // Impossible: cursors are numbers and texts.
+		return "" // Cannot happen: cursors are numbers and texts.
 	}
 	mac := hmac.New(sha256.New, s.nonceOf)
 	mac.Write([]byte(page + "\x00"))
@@ -54,7 +53,7 @@ func (s cursors) seal(page string, cursor any) string {
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nonce, nonce, text, []byte(page)))
 }
 
-// open reads what seal returned for the page. Whatever else it is given leaves the cursor as it is.
+// open reads what seal returned for the page. Any other text leaves the cursor unchanged.
 func (s cursors) open(page, sealed string, cursor any) {
 	data, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil || len(data) < s.aead.NonceSize() {
@@ -62,6 +61,6 @@ func (s cursors) open(page, sealed string, cursor any) {
 	}
 	nonce, data := data[:s.aead.NonceSize()], data[s.aead.NonceSize():]
 	if text, err := s.aead.Open(nil, nonce, data, []byte(page)); err == nil {
-		_ = json.Unmarshal(text, cursor) // It is a cursor of this page, which seal has written.
+		_ = json.Unmarshal(text, cursor) // Cannot fail: seal wrote it.
 	}
 }

@@ -19,7 +19,7 @@ type deliveryView struct {
 	MayRetry   bool   // if it failed
 }
 
-// Over reports whether nothing more happens to the delivery.
+// Over reports whether the delivery is final.
 func (v deliveryView) Over() bool { return !v.Delivery.State.Open() }
 
 func (c call) showDelivery() error {
@@ -32,7 +32,7 @@ func (c call) showDelivery() error {
 	return c.render(http.StatusOK, "delivery", words.Of("Delivery to %s", m.Delivery.Address), v)
 }
 
-// showDeliveryHTML answers with the HTML of a message alone, for the frame on its page.
+// showDeliveryHTML answers with the HTML of a message only, for the frame on its page.
 func (c call) showDeliveryHTML() error {
 	m, err := c.sentMessage()
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 )
 
-// flushAt is from how many bytes on a chunk of a download is sent.
+// flushAt is the size at which a chunk of a download is sent, in bytes.
 const flushAt = 64 << 10
 
-// download is a file on its way to the browser, a chunk at a time. It may take longer than a page,
-// as long as the browser keeps reading. Before the first chunk is sent nothing is, so that what
-// goes wrong until then can still be answered.
+// download is a file that is sent to the browser in chunks. It may take longer than a page, as long
+// as the browser keeps reading. Nothing is sent before the first chunk, so that errors until then
+// can still be answered.
 type download struct {
 	call call
 	kind string // media type
@@ -38,7 +38,7 @@ func (d *download) Write(p []byte) (int, error) {
 	return n, d.flush()
 }
 
-// end sends what is left.
+// end sends the rest.
 func (d *download) end() error { return d.flush() }
 
 func (d *download) flush() error {

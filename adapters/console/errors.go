@@ -16,8 +16,8 @@ import (
 // failureView is what the page of an error shows.
 type failureView struct{ Text any }
 
-// fail answers an error with a page. What nobody classified, and what kept the service from
-// answering, is logged once with the request id and never shown.
+// fail answers an error with a page. Unclassified errors, and those that kept the service from
+// answering, are logged once with the request id and never shown.
 func (c *Console) fail(e echo.Context, err error) {
 	status, title, text := c.told(e, err)
 	h := e.Response().Header()
@@ -29,7 +29,7 @@ func (c *Console) fail(e echo.Context, err error) {
 		in = call{Context: e, console: c}
 	}
 	v := view{call: in, Title: title, Page: failureView{Text: text}}
-	if status >= http.StatusInternalServerError { // Whoever is asked for help will want it.
+	if status >= http.StatusInternalServerError { // Support staff will need it.
 		v.RequestID = web.RequestID(e)
 	}
 	if err := in.write(status, "failure", v); err != nil {
@@ -37,7 +37,7 @@ func (c *Console) fail(e echo.Context, err error) {
 	}
 }
 
-// told is what may be told of an error.
+// told returns what a visitor may know about an error.
 func (c *Console) told(e echo.Context, err error) (status int, title words.Phrase, text any) {
 	var routing *echo.HTTPError
 	var tooLarge *http.MaxBytesError
@@ -62,7 +62,7 @@ func (c *Console) told(e echo.Context, err error) (status int, title words.Phras
 	return web.Status(fault.Internal), words.Of("Something went wrong"), words.Of("That is our fault, not yours. The service's log tells more.")
 }
 
-// titleOf is the headline of an error.
+// titleOf returns the headline of an error.
 func titleOf(k fault.Kind) words.Phrase {
 	switch k {
 	case fault.NotFound:

@@ -45,7 +45,7 @@ func channelOptions(all []channels.Channel) []option {
 	return options
 }
 
-// poolOptions are the pools of channels, with who is in each.
+// poolOptions returns the pools of channels, with their members.
 func poolOptions(all []channels.Channel) []option {
 	var options []option
 	for _, p := range events.Pools(all) {
@@ -74,14 +74,14 @@ func (c call) eventsPage(f form) error {
 	return c.render(statusOf(f), "events", words.Of("Events"), v)
 }
 
-// createEvent makes a draft, of which everything else is written on its page.
+// createEvent creates a draft; everything else is entered on its page.
 func (c call) createEvent() error {
 	made, err := c.console.use.Events.Create(c.ctx, c.actor(), c.at(),
 		app.EventForm{Slug: c.FormValue("slug"), Name: c.FormValue("name"), Description: c.FormValue("description"), Example: c.FormValue("example")})
 	return c.settle(err, c.eventsPage, c.below("e", made.Slug), "created-event")
 }
 
-// eventView is the first tab of an event: its templates, and what they may speak of.
+// eventView is the first tab of an event: its templates and their variables.
 type eventView struct {
 	app.EventReport
 
@@ -91,7 +91,7 @@ type eventView struct {
 	Deletion form
 }
 
-// Texts are the templates by channel, those that the event uses first.
+// Texts returns the templates by channel, those that the event uses first.
 func (v eventView) Texts() []textOfChannel {
 	used := v.Used(v.Event)
 	rest := slices.DeleteFunc(slices.Clone(v.Usable), func(ch channels.Channel) bool {
@@ -100,7 +100,7 @@ func (v eventView) Texts() []textOfChannel {
 	return texts(v.Here, slices.Concat(used, rest), v.Templates, nil)
 }
 
-// textOfChannel tells which template counts on a channel.
+// textOfChannel is the template that is used on a channel.
 type textOfChannel struct {
 	Channel   channels.Channel
 	Path      string // of the editor
@@ -125,7 +125,7 @@ func texts(here string, usable []channels.Channel, own, inherited []events.Templ
 
 func (c call) showEvent() error { return c.eventPage(func(*eventView) {}) }
 
-// eventPage shows the event of the path, as adjust leaves it.
+// eventPage shows the event of the path, changed by adjust.
 func (c call) eventPage(adjust func(v *eventView)) error {
 	slug := web.Param(c, "evt")
 	v := eventView{Here: c.below("e", slug)}
@@ -140,14 +140,14 @@ func (c call) eventPage(adjust func(v *eventView)) error {
 	return c.render(statusOf(v.Form, v.Deletion), "event", e.Name, v)
 }
 
-// saveEvent changes what an event is called, and what its templates may speak of.
+// saveEvent changes an event's names and its context schema.
 func (c call) saveEvent() error {
 	return c.patchEvent(func(f *app.EventForm) {
 		f.Name, f.Description, f.Example, f.Schema = c.FormValue("name"), c.FormValue("description"), c.FormValue("example"), c.FormValue("context_schema")
 	}, func(f form) error { return c.eventPage(func(v *eventView) { v.Form = f }) }, "saved")
 }
 
-// patchEvent changes a part of an event, and goes on to the tab of the form. See settle.
+// patchEvent changes a part of an event, and continues to the form's tab. See settle.
 func (c call) patchEvent(change func(*app.EventForm), again func(form) error, done string, tab ...any) error {
 	slug := web.Param(c, "evt")
 	_, err := c.console.use.Events.Patch(c.ctx, c.actor(), c.at(), slug, change)

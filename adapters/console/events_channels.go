@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// eventChannelsView is the tab that says by which channels an event is sent.
+// eventChannelsView is the tab with the channels of an event.
 type eventChannelsView struct {
 	app.EventReport
 
@@ -22,16 +22,16 @@ type eventChannelsView struct {
 	Form form
 }
 
-// Texts are the channels that messages of the event may go through, with their templates.
+// Texts returns the channels that messages of the event may use, with their templates.
 func (v eventChannelsView) Texts() []textOfChannel {
 	return texts(v.Tabs[0].Path, v.Used(v.Event), v.Templates, nil)
 }
 
-// Choices are the channels that the event may be limited to.
+// Choices returns the channels that the event may be limited to.
 func (v eventChannelsView) Choices() []option { return channelOptions(v.Usable) }
 
-// Pools are the pools that the event may be limited to, and those that it is limited to although no
-// channel is in them any more. The form knows pools by their names.
+// Pools returns the pools that the event may be limited to, including empty ones that it is limited
+// to. The form identifies pools by name.
 func (v eventChannelsView) Pools() []option {
 	options, usable := poolOptions(v.Usable), events.Pools(v.Usable)
 	for _, p := range v.Event.Pools {
@@ -42,12 +42,12 @@ func (v eventChannelsView) Pools() []option {
 	return options
 }
 
-// Priorities are the choices of the event's priority.
+// Priorities returns the choices of the event's priority.
 func (eventChannelsView) Priorities() []option { return priorities() }
 
 func (c call) showEventChannels() error { return c.eventChannelsPage(nil) }
 
-// eventChannelsPage shows the tab with what was sent or, if that is nil, with what is stored.
+// eventChannelsPage shows the tab with the sent form or, if that is nil, with the stored values.
 func (c call) eventChannelsPage(sent *form) error {
 	slug := web.Param(c, "evt")
 	v := eventChannelsView{Here: c.below("e", slug, channelsTab)}

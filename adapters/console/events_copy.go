@@ -16,7 +16,7 @@ type copyEventView struct {
 
 func (c call) showCopyEvent() error { return c.copyEventPage(form{}) }
 
-// copyEventPage shows the form as it was sent or, before that, with what the event is called.
+// copyEventPage shows the form as sent or, at first, with the event's names.
 func (c call) copyEventPage(f form) error {
 	slug := web.Param(c, "evt")
 	e, targets, err := c.console.use.Events.CopyTargets(c.ctx, c.at(), slug)

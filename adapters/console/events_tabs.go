@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// The tabs of an event's page, in the order in which one works at them: the ends of their paths.
+// The tabs of an event's page, in the order of the work; the values are the ends of their paths.
 const (
 	contentTab  = ""
 	audienceTab = "audience"
@@ -25,10 +25,10 @@ type tab struct {
 	link
 
 	State   words.Phrase
-	Missing bool // something has to be done there before the event reaches anybody
+	Missing bool // something must be done there before the event reaches recipients
 }
 
-// tabs are those of the event of the path.
+// tabs returns the tabs of the path's event.
 func (c call) tabs(a applications.Application, e events.Event, s app.Stages, current string) []tab {
 	active := 0
 	for _, ch := range s.Used(e) {
@@ -67,7 +67,7 @@ func (c call) tabs(a applications.Application, e events.Event, s app.Stages, cur
 	return all
 }
 
-// lacking is what keeps an event from reaching anybody, or by a channel that it names.
+// lacking returns what keeps an event from reaching recipients, or from using one of its channels.
 func lacking(a applications.Application, e events.Event, s app.Stages) (all []words.Phrase) {
 	if !a.Active {
 		all = append(all, words.Of("The application is inactive."))
@@ -96,7 +96,7 @@ func hasActive(all []subscriptions.Notification) bool {
 	return slices.ContainsFunc(all, func(n subscriptions.Notification) bool { return n.Active })
 }
 
-// tested are the channels for which there is something to test, those that the event uses first.
+// tested returns the channels that can be tested, those that the event uses first.
 func tested(e events.Event, s app.Stages) (all []channels.Channel) {
 	for _, from := range [][]channels.Channel{s.Used(e), s.Usable} {
 		for _, ch := range from {

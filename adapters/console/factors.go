@@ -18,7 +18,7 @@ const (
 	stepPath    = signInPath + "second-factor/"
 )
 
-// stepCookie holds the token of a step: of signing in, between the password and the second factor.
+// stepCookie holds the token of a sign-in between the password and the second factor.
 const stepCookie = "tocsin_step"
 
 // stepView is the page that asks for a second factor after the password.
@@ -26,10 +26,10 @@ type stepView struct {
 	app.Asked
 	Next string
 	Form form
-	Wait words.Phrase // how long to wait after too many wrong codes; empty: not at all
+	Wait words.Phrase // how long to wait after too many wrong codes; empty: no wait
 }
 
-// toStep goes on to the second factor, and from there to a page.
+// toStep continues to the second factor, and from there to a page.
 func (c call) toStep(step, next string) error {
 	k := c.cookie(stepCookie, step) //nolint:gosec // Secure is set wherever the browser reaches us by https.
 	k.MaxAge = int(factors.StepLife.Seconds())
@@ -41,8 +41,7 @@ func (c call) showStep() error {
 	return c.stepPage(http.StatusOK, stepView{Next: c.next(c.QueryParam("next"))})
 }
 
-// stepPage asks for the second factor. Whoever has shown no password, or too long ago, begins
-// again.
+// stepPage asks for the second factor. Without a recent password the sign-in starts again.
 func (c call) stepPage(status int, v stepView) (err error) {
 	v.Asked, err = c.console.use.Factors.Asked(c.ctx, c.sent(stepCookie))
 	if errors.Is(err, factors.ErrStep) {
@@ -55,7 +54,7 @@ func (c call) stepPage(status int, v stepView) (err error) {
 	return c.render(status, "second-factor", words.Of("Second factor"), v)
 }
 
-// answerStep begins the session of whoever shows the second factor.
+// answerStep starts the session of a user with the right second factor.
 func (c call) answerStep() error {
 	v := stepView{Next: c.next(c.FormValue("next"))}
 	by := audit.Actor{Address: c.address(), Via: audit.Console}
@@ -80,15 +79,15 @@ func (c call) answerStep() error {
 	return c.admitted(admitted, v.Next)
 }
 
-// factorsView is the second factors of whoever is signed in.
+// factorsView is the second factors of the signed-in user.
 type factorsView struct {
 	app.HeldFactors
 	Passkeys []factors.Passkey
-	Owes     []string // who requires a second factor, by name, of somebody who has none
-	Form     form     // what became of the last attempt
+	Owes     []string // organizations, by name, that require a second factor from a user without one
+	Form     form     // the result of the last attempt
 }
 
-// Full reports whether there can be no more passkeys.
+// Full reports whether the user has the maximum of passkeys.
 func (v factorsView) Full() bool { return len(v.Passkeys) >= factors.MaxPasskeys }
 
 func (c call) showFactors() error { return c.factorsPage(http.StatusOK, form{}) }
@@ -109,12 +108,12 @@ func (c call) factorsPage(status int, f form) error {
 	return c.render(status, "factors", words.Of("Second factor"), factorsView{HeldFactors: held, Passkeys: found, Owes: owes, Form: f})
 }
 
-// toFactors sends whoever has to set up a second factor first to the page where that is done.
+// toFactors redirects a user who must first set up a second factor to the page for that.
 func (c call) toFactors() error {
 	return c.instead(c.path(factorsPath) + "?" + pairs([]string{"for", web.Param(c, "org")}).Encode())
 }
 
-// requireFactor makes the organization require a second factor or no longer.
+// requireFactor sets whether the organization requires a second factor.
 func (c call) requireFactor() error {
 	on, err := c.on("on")
 	if err != nil {
@@ -126,7 +125,7 @@ func (c call) requireFactor() error {
 	return c.done(c.below("projects"), "saved")
 }
 
-// appView is a new authenticator app, with the secret that it must learn.
+// appView is a new authenticator app, with the secret to enter there.
 type appView struct {
 	Secret factors.Secret
 	Step   string
@@ -134,7 +133,7 @@ type appView struct {
 	Form   form
 }
 
-// beginApp shows a new secret. It is in no address and no cookie.
+// beginApp shows a new secret. It is never part of a URL or a cookie.
 func (c call) beginApp() error {
 	secret, step, err := c.console.use.Factors.BeginApp(c.ctx, c.visitor)
 	if f, mendable := c.refused(err); mendable {
@@ -157,7 +156,7 @@ func (c call) appPage(status int, v appView) (err error) {
 	return c.render(status, "factor-app", words.Of("Set up an authenticator app"), v)
 }
 
-// confirmApp shows the recovery codes of whoever sets up the first factor, this once.
+// confirmApp shows the recovery codes to a user who sets up the first factor, only once.
 func (c call) confirmApp() error {
 	step := c.FormValue("step")
 	codes, err := c.console.use.Factors.ConfirmApp(c.ctx, c.actor(), c.visitor, c.token, step, c.FormValue("code"))
@@ -173,7 +172,7 @@ func (c call) confirmApp() error {
 	return c.factorAdded(codes, err)
 }
 
-// factorAdded answers where a factor was set up: with the recovery codes, if there are new ones.
+// factorAdded answers after a factor was set up, with the recovery codes if there are new ones.
 func (c call) factorAdded(codes []string, err error) error {
 	if errors.Is(err, factors.ErrStep) {
 		return c.factorsPage(http.StatusBadRequest, form{Failed: told(factors.ErrStep.Error())})
@@ -192,13 +191,13 @@ func (c call) factorAdded(codes []string, err error) error {
 
 func (c call) removeApp() error {
 	err := c.console.use.Factors.RemoveApp(c.ctx, c.actor(), c.visitor)
-	if errors.Is(err, factors.ErrNotFound) { // It is gone already, which is what was wanted.
+	if errors.Is(err, factors.ErrNotFound) { // It has been removed already.
 		err = nil
 	}
 	return c.settle(err, func(f form) error { return c.factorsPage(statusOf(f), f) }, c.path(factorsPath), "factor-removed")
 }
 
-// renewCodes shows the new recovery codes, this once.
+// renewCodes shows the new recovery codes, only once.
 func (c call) renewCodes() error {
 	codes, err := c.console.use.Factors.RenewRecoveryCodes(c.ctx, c.actor(), c.visitor)
 	if err != nil {

@@ -12,26 +12,26 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
-// form is a form as a page shows it: what stands in the fields, and what is wrong with each. The
-// zero value is an empty one. The pieces `input`, `textarea`, `select`, `checkbox` and `faults` of
+// form is a form for a page: the values of the fields, and the faults of each. The zero value is an
+// empty form. The pieces `input`, `textarea`, `select`, `checkbox` and `faults` of
 // pages/pieces.gohtml show it.
 type form struct {
 	values url.Values
 	faults fault.Fields
-	// Failed says what is wrong with no field in particular.
+	// Failed is a fault of the form as a whole.
 	Failed words.Told
-	// limited is set when nothing is wrong but that there would be too much.
+	// limited is set when a limit is the only fault.
 	limited bool
 }
 
-// filled is a form with these values, in pairs of name and value.
+// filled returns a form with these values, in pairs of name and value.
 func filled(texts ...string) form { return form{values: pairs(texts)} }
 
-// asSent is the form as it was sent.
+// asSent returns the form as it was sent.
 func (c call) asSent() form { return form{values: c.fields()} }
 
-// refused is the form as it was sent with what is wrong about it. ok is false when err is no
-// complaint about an input, and then nothing that the sender could mend.
+// refused returns the sent form with its faults. ok is false when err is not about an input that
+// the sender could correct.
 func (c call) refused(err error) (f form, ok bool) {
 	known, isFault := errors.AsType[*fault.Error](err)
 	_, exceeded := errors.AsType[*quotas.Exceeded](err)
@@ -47,9 +47,9 @@ func (c call) refused(err error) (f form, ok bool) {
 	return f, true
 }
 
-// settle answers a form. Where nothing went wrong the browser goes on to a page, which says what
-// was done; what the sender can mend, again shows beside the form as it was sent; any other err is
-// the answer. See done.
+// settle answers a form. On success it redirects to a page, which says what was done; an error that
+// the sender can correct is shown by again beside the sent form; any other err is returned. See
+// done.
 func (c call) settle(err error, again func(form) error, path, done string, query ...string) error {
 	if f, mendable := c.refused(err); mendable {
 		return again(f)
@@ -60,8 +60,7 @@ func (c call) settle(err error, again func(form) error, path, done string, query
 	return c.done(path, done, query...)
 }
 
-// statusOf is the status of a page that shows these forms: whether something is wrong with one of
-// them.
+// statusOf returns the status of a page with these forms: whether one of them has a fault.
 func statusOf(forms ...form) int {
 	if slices.ContainsFunc(forms, func(f form) bool { return f.limited }) {
 		return web.Status(fault.Limited)
@@ -72,7 +71,7 @@ func statusOf(forms ...form) int {
 	return http.StatusOK
 }
 
-// renamed is the form for a page that calls a field otherwise than the fault does.
+// renamed returns the form for a page whose name of a field differs from the fault's.
 func (f form) renamed(said, shown string) form {
 	faults := slices.Clone(f.faults)
 	for i, e := range faults {
@@ -84,13 +83,13 @@ func (f form) renamed(said, shown string) form {
 	return f
 }
 
-// Value is what stands in a field.
+// Value returns the value of a field.
 func (f form) Value(name string) string { return f.values.Get(name) }
 
-// Chosen reports whether a value is among those of a field: a ticked box, a chosen option.
+// Chosen reports whether a value is selected in a field: a ticked box, a chosen option.
 func (f form) Chosen(name, value string) bool { return slices.Contains(f.values[name], value) }
 
-// Faults are what is wrong with a field, or with a part of it.
+// Faults returns the faults of a field, or of a part of it.
 func (f form) Faults(name string) []words.Phrase {
 	var all []words.Phrase
 	for _, e := range f.faults {
@@ -108,29 +107,29 @@ func (f form) Faults(name string) []words.Phrase {
 	return all
 }
 
-// OthersOf are the faults of fields that are not among those that the form shows.
+// OthersOf returns the faults of fields that the form does not show.
 func (f form) OthersOf(shown []string) []fault.FieldErrors {
 	return slices.DeleteFunc(slices.Clone(f.faults), func(e fault.FieldErrors) bool {
 		return slices.ContainsFunc(shown, func(name string) bool { return e.Name == name || within(e.Name, name) })
 	})
 }
 
-// Wrong reports whether anything is wrong.
+// Wrong reports whether the form has a fault.
 func (f form) Wrong() bool { return f.Failed != "" || len(f.faults) > 0 }
 
-// within reports whether a field's path lies in another field: `custom_fields.a` and `addresses[2]`
-// do.
+// within reports whether a field's path lies within another field, as `custom_fields.a` and
+// `addresses[2]` do.
 func within(path, name string) bool {
 	return len(path) > len(name) && path[:len(name)] == name && (path[len(name)] == '.' || path[len(name)] == '[')
 }
 
-// option is a choice of a select, or of boxes that can be ticked.
+// option is a choice of a select, or of check boxes.
 type option struct {
 	Value string
 	Text  any // words, or the name of a thing
 }
 
-// options are choices whose texts are their values.
+// options returns choices whose texts are their values.
 func options[T ~string](values ...T) []option {
 	all := make([]option, len(values))
 	for i, v := range values {

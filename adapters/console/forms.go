@@ -18,9 +18,8 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// The size of the largest form, in bytes: metadata of 64 KiB that is laid out for people, and
-// encoded, fits; a template; and a list of e-mail addresses, as long as one that a call of the API
-// may send.
+// The size of the largest form, in bytes. Room for metadata of 64 KiB, indented and encoded; for a
+// template; and for a list of e-mail addresses as long as one call of the API may send.
 const (
 	maxForm         = 512 << 10
 	maxTemplateForm = 4 << 20
@@ -28,7 +27,7 @@ const (
 	maxMachineForm  = 64 << 10
 )
 
-// largestForm is the size of the largest form that the route takes, in bytes.
+// largestForm returns the size of the largest form that the route accepts, in bytes.
 func (r Route) largestForm() int64 {
 	switch {
 	case strings.Contains(r.Path, "/t/{channel}/"), strings.Contains(r.Path, "/partials/"), strings.HasSuffix(r.Path, "/trigger/html/"):
@@ -36,12 +35,12 @@ func (r Route) largestForm() int64 {
 	case strings.HasSuffix(r.Path, "/d/{list}/add/"):
 		return maxEmailsForm
 	case r.Recent:
-		return 2 * maxForm // It may come sealed, which is longer by a third.
+		return 2 * maxForm // It may be sealed, which adds a third.
 	}
 	return maxForm
 }
 
-// tokenField is the field of every form that proves that we made it for this browser.
+// tokenField is the field of every form that proves that it was made here for this browser.
 const tokenField = "form_token"
 
 var (
@@ -50,8 +49,8 @@ var (
 	errNoText      = fault.New(fault.Invalid, "the form holds a character that no text can hold; go back and take it out")
 )
 
-// formToken is what tokenField must hold: bound to the session, or to the visit, so that no token
-// of another browser is worth anything.
+// formToken returns the required value of tokenField: bound to the session, or to the visit, so
+// that tokens of other browsers are invalid.
 func (c call) formToken() string {
 	if c.token == "" {
 		return ""
@@ -61,8 +60,8 @@ func (c call) formToken() string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// checkForm refuses forms that another site sent, or that no page of ours made for this browser. It
-// reads the form, which may have so many bytes; of one with a file, what stands before the file.
+// checkForm refuses forms from other sites, and forms that no page of ours made for this browser.
+// It reads the form, up to limit bytes; of one with a file, only what precedes the file.
 func (c *call) checkForm(limit int64) error {
 	r := c.Request()
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -105,7 +104,7 @@ func (c *call) readForm(limit int64) (err error) {
 	return nil
 }
 
-// isReadable reports whether a form holds text alone, as all do that browsers send.
+// isReadable reports whether a form contains only text, as all forms of browsers do.
 func isReadable(form url.Values) bool {
 	strange := func(s string) bool { return readable(s) != s }
 	for name, texts := range form {
@@ -116,26 +115,25 @@ func isReadable(form url.Values) bool {
 	return true
 }
 
-// fields are those of the form.
+// fields returns the form's fields.
 func (c call) fields() url.Values {
 	r := c.Request()
 	return r.PostForm
 }
 
-// FormValue is a field of the form's body; what the query says does not count.
+// FormValue returns a field of the form's body; the query is ignored.
 func (c call) FormValue(name string) string { return c.fields().Get(name) }
 
-// values are the values of a field of the form's body that may have several.
+// values returns the values of a field of the form's body that may have several.
 func (c call) values(name string) []string { return c.fields()[name] }
 
-// chosen is the id that is chosen in a field of the form, 0 for none.
+// chosen returns the id selected in a field of the form, 0 for none.
 func (c call) chosen(name string) int64 { return integer(c.FormValue(name)) }
 
-// number is a parameter of the query that is an id or a count; whatever is none counts as 0, the
-// beginning.
+// number returns a query parameter that is an id or a count; anything else counts as 0, the start.
 func (c call) number(name string) int64 { return integer(c.QueryParam(name)) }
 
-// integer is an id as somebody sent it; what is none is 0, the id of nothing.
+// integer parses an id; anything else is 0, which no object has.
 func integer(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 {
@@ -144,13 +142,13 @@ func integer(s string) int64 {
 	return n
 }
 
-// text is an id as a form has it.
+// text returns an id as text, as forms need it.
 func text[T ~int64](id T) string { return strconv.FormatInt(int64(id), 10) }
 
-// QueryParam is a parameter of the query, readable.
+// QueryParam returns a query parameter, made readable.
 func (c call) QueryParam(name string) string { return readable(c.Context.QueryParam(name)) }
 
-// asked is the whole query, readable.
+// asked returns the whole query, made readable.
 func (c call) asked() url.Values { return allReadable(c.QueryParams()) }
 
 func allReadable(query url.Values) url.Values {
@@ -163,13 +161,12 @@ func allReadable(query url.Values) url.Values {
 	return all
 }
 
-// readable is what somebody sent without what no text can hold, and so no database can be asked
-// for.
+// readable removes the characters that no text can contain, and that no database accepts.
 func readable(sent string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(sent, ""), "\x00", "")
 }
 
-// on reads a switch of a form: `true` or `false`, and nothing else.
+// on parses a switch of a form: only `true` or `false`.
 func (c call) on(name string) (bool, error) {
 	switch c.FormValue(name) {
 	case "true":

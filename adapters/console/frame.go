@@ -13,19 +13,19 @@ import (
 // pickable is how many places each list of the top bar shows; a search finds the others.
 const pickable = 20
 
-// placeCookie says which project and application somebody opened last in which organization, as
-// `acme/shop/web`, so that the menu leads back there from pages of the whole organization.
+// placeCookie holds the last project and application that the visitor opened in an organization, as
+// `acme/shop/web`, so that the menu links them from pages of the whole organization.
 const placeCookie = "tocsin_place"
 
-// frame is what stands around a page, read once.
+// frame is the content around a page, read once.
 type frame struct {
 	read          bool
 	place         app.Surroundings    // of the zero organization: the page is in none
-	organizations []orgs.Organization // the first that the visitor may open, and one more than pickable where there are more
+	organizations []orgs.Organization // the first that the visitor may open; one more than pickable if there are more
 }
 
-// around reads what stands around the page. What cannot be read is left out: the page is not worth
-// less for that.
+// around reads the frame of the page. Parts that cannot be read are omitted: the page is still
+// useful.
 func (c call) around() frame {
 	f := c.frame
 	if f == nil {
@@ -46,7 +46,7 @@ func (c call) around() frame {
 		}
 	}
 	if c.visitor.Administrator {
-		// Pages that offer to set up a second factor show nothing of the installation before.
+		// Before a second factor is set up, pages show nothing of the installation.
 		if owed, err := c.console.use.Factors.Owed(c.ctx, c.visitor, operators.InstallationFactor, ""); owed || err != nil {
 			return *f
 		}
@@ -61,7 +61,7 @@ func (c call) around() frame {
 	return *f
 }
 
-// remembered is the place that the browser has shown last, as far as it says so.
+// remembered returns the place last shown, from the browser's cookie.
 func (c call) remembered() (p app.Path) {
 	parts := strings.Split(c.sent(placeCookie), "/")
 	for i, level := range []*string{&p.Organization, &p.Project, &p.Application} {
@@ -72,7 +72,7 @@ func (c call) remembered() (p app.Path) {
 	return p
 }
 
-// remember has the browser keep the place that it shows.
+// remember stores the place that the page shows in the browser.
 func (c call) remember(place app.Surroundings) {
 	if place.Project.ID == 0 {
 		return
@@ -83,17 +83,17 @@ func (c call) remember(place app.Surroundings) {
 	}
 }
 
-// picker is a list of the top bar: where the page is, and where one can go instead.
+// picker is a list of the top bar: the current place, and the alternatives.
 type picker struct {
 	Kind   words.Phrase
-	Name   string // empty where the page is in none
+	Name   string // empty if the page is in none
 	Links  []link
 	Search string // the path of a search for more of them; empty: these are all
-	Found  string // the kind that it looks for; empty: it finds nothing else
-	All    link   // what shows them all
+	Found  string // the kind to search for; empty: all
+	All    link   // the page of all
 }
 
-// Pickers are the lists of the top bar, the widest first.
+// Pickers returns the lists of the top bar, the widest place first.
 func (v view) Pickers() (all []picker) {
 	f := v.call.around()
 	if f.organizations == nil {
@@ -128,7 +128,7 @@ func (v view) Pickers() (all []picker) {
 	return append(all, applications.cut(v.SearchPath()))
 }
 
-// cut leaves as many places as are shown, beside a search where there are more.
+// cut limits the places to those shown, with a search if there are more.
 func (p picker) cut(search string) picker {
 	if len(p.Links) > pickable {
 		p.Links, p.Search = p.Links[:pickable], search
@@ -143,8 +143,8 @@ func (v view) choice(text string, current bool, segments ...any) link {
 	return l
 }
 
-// pageOfApplication is the page of an application that this one is, as far as others have the same:
-// so one stays on it in another application.
+// pageOfApplication returns the page below the application, if all applications have it, so that
+// switching applications keeps the page.
 func (v view) pageOfApplication() string {
 	here := strings.TrimPrefix(v.call.Request().URL.Path, Prefix)
 	parts := strings.Split(strings.Trim(here, "/"), "/") // o, acme, p, shop, a, web, e

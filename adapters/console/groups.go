@@ -46,7 +46,7 @@ type groupView struct {
 
 func (c call) showGroup() error { return c.groupPage(func(*groupView) {}) }
 
-// groupPage shows the group of the path, as adjust leaves it.
+// groupPage shows the group of the path, changed by adjust.
 func (c call) groupPage(adjust func(v *groupView)) error {
 	id, err := web.ID[orgs.GroupID](c, "group")
 	if err != nil {
@@ -83,7 +83,7 @@ func (c call) linkMember() error { return c.regroup(c.console.use.Groups.Link) }
 
 func (c call) unlinkMember() error { return c.regroup(c.console.use.Groups.Unlink) }
 
-// regroup puts the path's member into a group or takes them out of it.
+// regroup adds the path's member to a group or removes them from it.
 func (c call) regroup(move func(context.Context, operators.Officer, app.Path, orgs.GroupID, ...users.MemberID) (int, error)) error {
 	id, err := c.member()
 	if err != nil {

@@ -12,21 +12,21 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// The fields of the form of columns, each with the number of its column behind it, from 0 on.
+// The fields of the column form, each followed by the number of its column, from 0.
 const (
 	columnField = "field-"
 	columnKey   = "key-"
 )
 
-// mappedColumn is a column of the file of an import and what it becomes.
+// mappedColumn is a column of an imported file with its meaning.
 type mappedColumn struct {
 	imports.Meaning
-	Label      any    // for those who do not see the table
+	Label      any    // for screen readers
 	Field, Key string // of the form
 	Samples    []string
 }
 
-// fieldChoices are what a column can become.
+// fieldChoices are the meanings that a column can have.
 var fieldChoices = []option{
 	{Value: string(imports.LeftOut), Text: words.Of("leave out")},
 	{Value: string(imports.Email), Text: words.Of("e-mail: who the user is, and an address")},
@@ -35,7 +35,7 @@ var fieldChoices = []option{
 	{Value: string(imports.Metadata), Text: words.Of("metadata, under the key beside it")},
 }
 
-// Words say what the column becomes.
+// Words describe the meaning of the column.
 func (c mappedColumn) Words() any {
 	if c.Meaning.Field == imports.LeftOut {
 		return words.Of("left out")
@@ -44,7 +44,7 @@ func (c mappedColumn) Words() any {
 	return fieldChoices[i].Text
 }
 
-// columns takes over what the columns become, and what stands in them. The form shows it unless it
+// columns adds the columns, their meaning and samples to the view. It fills the form unless that
 // was refused.
 func (v *importView) columns(p imports.Preview) {
 	values := url.Values{}
@@ -62,10 +62,10 @@ func (v *importView) columns(p imports.Preview) {
 	}
 }
 
-// Choices are what a column can become.
+// Choices returns the meanings that a column can have.
 func (importView) Choices() []option { return fieldChoices }
 
-// Fields are the fields of the form of columns.
+// Fields returns the fields of the column form.
 func (v importView) Fields() []string {
 	var all []string
 	for _, c := range v.Mapped {
@@ -74,7 +74,7 @@ func (v importView) Fields() []string {
 	return all
 }
 
-// mapImport has a file checked once more whose columns become something else.
+// mapImport has a file checked again with other meanings of its columns.
 func (c call) mapImport() error {
 	id, err := web.ID[imports.ID](c, "import")
 	if err != nil {
@@ -102,7 +102,7 @@ func (c call) mapImport() error {
 	return c.settle(err, again, c.below("imports", id), "mapped")
 }
 
-// columnName is what a column is called: its name, else its number.
+// columnName returns a column's name, else its number.
 func columnName(name string, i int) any {
 	if name == "" {
 		return words.Of("column %d", i+1)

@@ -12,15 +12,16 @@ import (
 type mendingView struct {
 	imports.Mending
 	Form  form
-	After int // the line behind which the rows are
+	After int // the line before the first row
 }
 
-// Cell is the field of a cell.
+// Cell returns the field of a cell.
 func (mendingView) Cell(line, column int) string {
 	return "c" + strconv.Itoa(line) + "-" + strconv.Itoa(column)
 }
 
-// Heading is what a column is called: a field of people by the console's word, metadata by its key.
+// Heading returns the name of a column: the console's word for a field of users, the key for
+// metadata.
 func (mendingView) Heading(column imports.Meaning) any {
 	if column.Key != "" {
 		return column.Key
@@ -28,7 +29,7 @@ func (mendingView) Heading(column imports.Meaning) any {
 	return labelOf(string(column.Field))
 }
 
-// Value is what stands in a field: as it was sent, else as it was rejected.
+// Value returns the value of a field: as sent, else as rejected.
 func (v mendingView) Value(field, rejected string) string {
 	if v.Form.values == nil {
 		return rejected
@@ -36,10 +37,11 @@ func (v mendingView) Value(field, rejected string) string {
 	return v.Form.Value(field)
 }
 
-// Most is how long a cell may be.
+// Most returns the maximum length of a cell.
 func (mendingView) Most() int { return imports.MaxMendedCell }
 
-// mending shows rejected rows as they can be corrected. Of a file whose rows cannot, nothing.
+// mending adds the rejected rows for correction. Nothing is added for a file whose rows cannot be
+// corrected.
 func (c call) mending(v *importView, after int, refused form) error {
 	if !v.State.Over() || v.Started.IsZero() || v.Kept == 0 {
 		return nil
@@ -55,7 +57,7 @@ func (c call) mending(v *importView, after int, refused form) error {
 	return nil
 }
 
-// mendImport has the rows that were corrected checked as a file of their own.
+// mendImport has the corrected rows checked as a separate file.
 func (c call) mendImport() error {
 	id, err := web.ID[imports.ID](c, "import")
 	if err != nil {

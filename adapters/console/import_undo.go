@@ -9,11 +9,11 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// undoView is the page that asks whether an import shall be undone.
+// undoView is the page that asks for confirmation before an import is undone.
 type undoView struct {
 	imports.Job
 	Plan       imports.Undo
-	Unrecorded int    // users whom the import added and no undo can find
+	Unrecorded int    // users added by the import that an undo cannot find
 	Reason     string // why it cannot be undone; empty: it can
 }
 

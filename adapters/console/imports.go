@@ -22,7 +22,7 @@ const (
 	maxGroups    = 1_000 // to choose from
 )
 
-// importsView is the form for another import, and those that were.
+// importsView is the form for a new import, and the list of earlier ones.
 type importsView struct {
 	Form      form
 	Groups    []option
@@ -53,8 +53,8 @@ func (c call) importsPage(status int, f form) error {
 	return c.render(status, "imports", words.Of("Import members"), v)
 }
 
-// uploadImport takes a file as it comes. What is wrong with it is told beside the form, once the
-// browser has sent everything.
+// uploadImport receives a file as a stream. Its faults are shown beside the form, once the browser
+// has sent everything.
 func (c call) uploadImport() error {
 	if c.file == nil || c.file.name() == "" {
 		return c.refuseImport(http.StatusBadRequest, fileField, "choose a file")
@@ -81,9 +81,9 @@ func (c call) uploadImport() error {
 	return err
 }
 
-// receiveImport has a file checked as CSV in UTF-8, whatever it is.
+// receiveImport converts a file to CSV in UTF-8 and has it checked.
 func (c call) receiveImport(file io.Reader) (job imports.Job, err error) {
-	ctx := c.Request().Context() // Not c.ctx: a large file takes its time.
+	ctx := c.Request().Context() // Not c.ctx: a large file takes longer.
 	table, err := c.console.sheets.Open(ctx, c.at().Organization, file, c.FormValue("encoding"))
 	if err != nil {
 		return job, err
@@ -93,7 +93,7 @@ func (c call) receiveImport(file io.Reader) (job imports.Job, err error) {
 		importer.Upload{Name: c.file.name(), Group: c.FormValue("group"), Source: table.Source, File: table})
 }
 
-// encodings are the choices for the encoding of a file.
+// encodings returns the choices of a file's encoding.
 func encodings() []option {
 	all := []option{{Text: words.Of("detect it")}}
 	for _, name := range sheets.Encodings() {
@@ -102,14 +102,14 @@ func encodings() []option {
 	return all
 }
 
-// refuseImport shows the form again with what is wrong about a field.
+// refuseImport shows the form again with the fault of a field.
 func (c call) refuseImport(status int, field, words string) error {
 	f := c.asSent()
 	f.faults.Addf(field, "%s", words)
 	return c.importsPage(status, f)
 }
 
-// importView is one import with what is to be seen of it now.
+// importView is one import with its current state.
 type importView struct {
 	imports.Job
 	Words    words.Phrase     // for the state
@@ -122,7 +122,7 @@ type importView struct {
 	Undoable bool
 }
 
-// stateWords are the states as people say them.
+// stateWords are the names of the states.
 var stateWords = map[imports.State]words.Phrase{
 	imports.Checking: words.Of("is being checked"), imports.Checked: words.Of("waits to be started"), imports.Running: words.Of("is running"),
 	imports.Done: words.Of("is done"), imports.Cancelled: words.Of("was cancelled"), imports.Failed: words.Of("failed"),
@@ -140,7 +140,7 @@ func newImportView(job imports.Job) importView {
 	return v
 }
 
-// Unkept is how many rejected rows are counted only.
+// Unkept returns how many rejected rows are only counted.
 func (v importView) Unkept() int {
 	if v.Result == nil {
 		return 0
@@ -148,7 +148,7 @@ func (v importView) Unkept() int {
 	return v.Result.Rejected - v.Kept
 }
 
-// RowsPerSecond is the rate as a number to be read.
+// RowsPerSecond returns the rate as a whole number.
 func (v importView) RowsPerSecond() int { return int(v.Rate()) }
 
 func (c call) showImport() error {
@@ -159,7 +159,7 @@ func (c call) showImport() error {
 	return c.importPage(id, func(v *importView) error { return c.mending(v, int(c.number("after")), form{}) })
 }
 
-// importPage shows an import; also adds to it.
+// importPage shows an import; also adds to the view.
 func (c call) importPage(id imports.ID, also func(v *importView) error) error {
 	job, rejected, err := c.console.use.ImportJobs.Show(c.ctx, c.at(), id, pageRejected)
 	if err != nil {
@@ -177,7 +177,7 @@ func (c call) importPage(id imports.ID, also func(v *importView) error) error {
 		case err == nil:
 			v.Preview = &p
 			v.columns(p)
-		case fault.KindOf(err) != fault.Invalid: // Else it has just ended, or the check will say what is wrong.
+		case fault.KindOf(err) != fault.Invalid: // Otherwise it has just ended, or the check will report the fault.
 			return err
 		}
 	}
@@ -188,8 +188,8 @@ func (c call) importPage(id imports.ID, also func(v *importView) error) error {
 	return c.render(status, "import", job.File, v)
 }
 
-// showImportProgress is asked for by a script every second. Once there is more to see than progress
-// the whole page is asked for.
+// showImportProgress is requested by a script every second. When more than the progress has
+// changed, it requests the whole page.
 func (c call) showImportProgress() error {
 	id, err := web.ID[imports.ID](c, "import")
 	if err != nil {
@@ -227,10 +227,10 @@ func (c call) cancelImport() error {
 	return c.to(c.below("imports", id))
 }
 
-// byteOrderMark tells programs for tables that a file is UTF-8. An import passes over it.
+// byteOrderMark marks a file as UTF-8 for spreadsheet programs. An import ignores it.
 const byteOrderMark = "\ufeff"
 
-// downloadRejected sends the list of the rejected rows as it is read.
+// downloadRejected streams the list of the rejected rows.
 func (c call) downloadRejected() error {
 	id, err := web.ID[imports.ID](c, "import")
 	if err != nil {

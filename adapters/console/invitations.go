@@ -11,8 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// An organization may have so many invitations mailed at once, and then one every so many seconds;
-// and so few to one member.
+// An organization may mail so many invitations at once, and then one every so many seconds; and
+// only a few to one member.
 const (
 	mailBurst          = 30
 	mailInterval       = time.Minute
@@ -20,15 +20,15 @@ const (
 	memberMailInterval = 10 * time.Minute
 )
 
-// invitationView is an invitation that was just made.
+// invitationView is a newly created invitation.
 type invitationView struct {
-	Link    string // to hand on; empty: it was mailed
+	Link    string // to pass on; empty: it was mailed
 	To      string // where it was mailed
 	Failed  words.Phrase
 	Expires time.Time
 }
 
-// invite mails the link that it makes, or shows it, this once.
+// invite creates an invitation and mails its link, or shows it only once.
 func (c call) invite() error {
 	id, err := c.member()
 	if err != nil {
@@ -47,7 +47,7 @@ func (c call) invite() error {
 	return c.accessPage(http.StatusOK, made)
 }
 
-// mail mails an invitation. What did not leave stays a link to hand on.
+// mail mails an invitation. If that fails, the link is shown instead.
 func (c call) mail(id users.MemberID, token string, made *invitationView) error {
 	if c.console.mails.Take(c.at().Organization) > 0 || c.console.mailsTo.Take(id) > 0 {
 		made.Failed = words.Of("too many invitations were mailed in the last minutes")

@@ -15,8 +15,8 @@ import (
 
 const pageKeys = 50
 
-// The choices of how long a key is valid, and of how long one that is replaced goes on, by what the
-// forms send.
+// The choices of a key's lifetime, and of how long a replaced key stays valid, by the values of the
+// forms.
 var (
 	lifetimes = []option{{"", words.Of("for ever")}, {"24h", words.Of("a day")}, {"720h", words.Of("30 days")}, {"2160h", words.Of("90 days")}, {"8760h", words.Of("a year")}}
 	overlaps  = []option{{"1h", words.Of("an hour")}, {"24h", words.Of("a day")}, {"168h", words.Of("a week")}}
@@ -31,22 +31,22 @@ type keysView struct {
 	Scoped bool // to the organization of the path
 }
 
-// Grants are what a key may be granted.
+// Grants returns the grants that a key may have.
 func (keysView) Grants() []option { return options(access.Grants()...) }
 
-// Lifetimes are the choices of how long a key is valid.
+// Lifetimes returns the choices of a key's lifetime.
 func (keysView) Lifetimes() []option { return lifetimes }
 
-// Overlaps are the choices of how long a key that is replaced goes on.
+// Overlaps returns the choices of how long a replaced key stays valid.
 func (keysView) Overlaps() []option { return overlaps }
 
-// Rotating is the form that rotates a key, which begins with a day.
+// Rotating returns the form that rotates a key, with the default of a day.
 func (keysView) Rotating() form { return filled("overlap", "24h") }
 
 func (c call) showKeys() error { return c.keysPage(func(*keysView) {}) }
 
-// keysPage shows a page of the keys of the path's organization, or of all where the path names
-// none, as adjust leaves it.
+// keysPage shows a page of the keys of the path's organization, or of all if the path names none,
+// changed by adjust.
 func (c call) keysPage(adjust func(v *keysView)) error {
 	found, err := c.console.use.Keys.Latest(c.ctx, c.at(), access.ID(c.number("before")), pageKeys+1)
 	if err != nil {
@@ -58,15 +58,15 @@ func (c call) keysPage(adjust func(v *keysView)) error {
 	return c.render(statusOf(v.New, v.Failed), "keys", words.Of("API keys"), v)
 }
 
-// shownKeyView is a key that is shown this once.
+// shownKeyView is a key that is shown only once.
 type shownKeyView struct {
 	Key  access.Key
 	Text string
-	Old  access.Key // the one whose place it takes; zero: none
+	Old  access.Key // the key that it replaces; zero: none
 }
 
-// createKey answers with the key itself: it must not be in any address or cookie, and nothing is
-// kept of it. Sending the form again makes no second key, because the name is taken then.
+// createKey answers with the key itself, which must not appear in a URL or cookie and is not
+// stored. Sending the form again creates no second key, because the name is taken then.
 func (c call) createKey() error {
 	scope := access.Scope{Organization: c.at().Organization, Project: c.FormValue("project"), Application: c.FormValue("application")}
 	if scope.Organization == "" {
@@ -87,7 +87,7 @@ func (c call) createKey() error {
 	return c.render(http.StatusOK, "key", words.Of("New API key"), shown)
 }
 
-// period is the time that is chosen in a field of the form; 0 for the choice without a value.
+// period returns the duration selected in a field of the form; 0 for the choice without a value.
 func (c call) period(field string, choices []option) (time.Duration, error) {
 	sent := c.FormValue(field)
 	if !slices.ContainsFunc(choices, func(o option) bool { return o.Value == sent }) {
@@ -96,8 +96,8 @@ func (c call) period(field string, choices []option) (time.Duration, error) {
 	return time.ParseDuration(cmp.Or(sent, "0"))
 }
 
-// rotateKey answers with the new key itself, as createKey does. Sending the form again makes no
-// third key: what is replaced is not replaced again.
+// rotateKey answers with the new key itself, like createKey. Sending the form again creates no
+// third key: a replaced key is not replaced again.
 func (c call) rotateKey() error {
 	id, err := web.ID[access.ID](c, "key")
 	if err != nil {
@@ -128,5 +128,5 @@ func (c call) revokeKey() error {
 	return c.done(c.below("keys"), "saved")
 }
 
-// KeysPath is the path of the page of keys that the page is about.
+// KeysPath returns the path of the page of keys.
 func (v view) KeysPath() string { return v.call.below("keys") }

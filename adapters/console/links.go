@@ -10,10 +10,10 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 )
 
-// path is a path of the console as browsers see it, below the path of the base URL.
+// path returns a path of the console as browsers see it, below the path of the base URL.
 func (c call) path(p string) string { return c.console.root + p }
 
-// link is the path of a page by its segments.
+// link returns the path of a page by its segments.
 func (c call) link(segments ...any) string {
 	texts := make([]string, len(segments))
 	for i, s := range segments {
@@ -22,8 +22,8 @@ func (c call) link(segments ...any) string {
 	return c.path(Prefix) + web.Join(texts...)
 }
 
-// below is the path of a page below the innermost place that the path of this one names: its
-// application, its project, its organization or the installation.
+// below returns the path of a page below the innermost place that the current path names: its
+// application, project, organization or the installation.
 func (c call) below(segments ...any) string {
 	at := c.at()
 	var place []any
@@ -35,7 +35,7 @@ func (c call) below(segments ...any) string {
 	return c.link(slices.Concat(place, segments)...)
 }
 
-// to sends the browser on. After a form it asks for the new page with GET.
+// to redirects the browser. After a form it requests the new page with GET.
 func (c call) to(path string) error {
 	if err := c.Redirect(http.StatusSeeOther, path); err != nil {
 		return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
@@ -43,8 +43,8 @@ func (c call) to(path string) error {
 	return nil
 }
 
-// done goes on to a page that says what was done, by a word that view.Notice knows. What else the
-// page's query has comes in pairs.
+// done redirects to a page that says what was done, by a word for view.Notice. Other query
+// parameters come in pairs.
 func (c call) done(path, word string, query ...string) error {
 	return c.to(path + "?" + pairs(append(query, "done", word)).Encode())
 }
@@ -52,8 +52,7 @@ func (c call) done(path, word string, query ...string) error {
 // isSwitch is the form of an id of a switch.
 var isSwitch = regexp.MustCompile(`^switch-[a-z]+(-\d+)?$`)
 
-// moved goes on to the place of the switch on its page that the form has moved, which then offers
-// to undo that.
+// moved redirects to the place of the switch on its page, which offers to undo the change.
 func (c call) moved(path string, query ...string) error {
 	id := c.FormValue("switch")
 	if !isSwitch.MatchString(id) {
@@ -62,12 +61,12 @@ func (c call) moved(path string, query ...string) error {
 	return c.to(path + "?" + pairs(append(query, "done", "moved", "switch", id)).Encode() + "#" + id)
 }
 
-// Moved reports whether the page follows a form that has moved this switch.
+// Moved reports whether the page follows a form that changed this switch.
 func (v view) Moved(id string) bool {
 	return v.call.QueryParam("done") == "moved" && v.call.QueryParam("switch") == id
 }
 
-// pairs are values in pairs of name and value.
+// pairs returns values from pairs of name and value.
 func pairs(texts []string) url.Values {
 	values := url.Values{}
 	for pair := range slices.Chunk(texts, 2) {

@@ -41,7 +41,7 @@ func (c call) listsPage(fresh form) error {
 	return c.render(statusOf(fresh), "lists", words.Of("Distribution lists"), v)
 }
 
-// pinnable is the applications that a list of a project can be pinned to.
+// pinnable are the applications that a project's lists can be pinned to.
 type pinnable struct{ applications []applications.Application }
 
 func (c call) pinnable() (pinnable, error) {
@@ -49,7 +49,7 @@ func (c call) pinnable() (pinnable, error) {
 	return pinnable{found}, err
 }
 
-// PinOf is the application that a list is pinned to; its slug is empty when it is pinned to none.
+// PinOf returns the application that a list is pinned to; its slug is empty if it is not pinned.
 func (p pinnable) PinOf(l lists.List) (a applications.Application) {
 	for _, a := range p.applications {
 		if a.ID == l.Application {
@@ -59,7 +59,7 @@ func (p pinnable) PinOf(l lists.List) (a applications.Application) {
 	return a
 }
 
-// Pins are the choices of what a list is pinned to.
+// Pins returns the choices for pinning a list.
 func (p pinnable) Pins() []option {
 	options := []option{{"", words.Of("No application")}}
 	for _, a := range p.applications {
@@ -68,7 +68,7 @@ func (p pinnable) Pins() []option {
 	return options
 }
 
-// listForm is what the form of a list says.
+// listForm parses the form of a list.
 func (c call) listForm() (name string, pinned applications.ID, err error) {
 	name = c.FormValue("name")
 	sent := c.FormValue("application")
@@ -105,12 +105,12 @@ type listView struct {
 	People     peopleView
 	Settings   form
 	Emails     form
-	Failed     form // what became of an action that is one button
+	Failed     form // the fault of a one-button form
 }
 
 func (c call) showList() error { return c.listPage(func(*listView) {}) }
 
-// listPage shows the list of the path, as adjust leaves it.
+// listPage shows the list of the path, changed by adjust.
 func (c call) listPage(adjust func(v *listView)) error {
 	id, err := web.ID[lists.ID](c, "list")
 	if err != nil {
@@ -143,7 +143,7 @@ func (c call) listPage(adjust func(v *listView)) error {
 	return c.render(statusOf(v.Settings, v.Emails, v.Failed), "list", v.List.Name, v)
 }
 
-// listFailed shows the list beside what is wrong with what a button of the page said.
+// listFailed shows the list with the fault of a one-button form.
 func (c call) listFailed(f form) error { return c.listPage(func(v *listView) { v.Failed = f }) }
 
 func (c call) changeList() error {

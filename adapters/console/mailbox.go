@@ -21,7 +21,7 @@ type mailboxView struct {
 	Next string // the path of the next page; empty: no more
 }
 
-// Choices are the channels that have messages.
+// Choices returns the channels that have messages.
 func (v mailboxView) Choices() []option {
 	all := []option{{"", words.Of("Every channel")}}
 	for _, ch := range v.Channels {
@@ -55,7 +55,7 @@ func (c call) showMailbox() error {
 
 func (c call) clearMailbox() error {
 	id := channels.ID(c.chosen("channel"))
-	if id == 0 && c.FormValue("channel") != "" { // Nothing but the empty choice stands for every channel.
+	if id == 0 && c.FormValue("channel") != "" { // Only the empty choice means every channel.
 		return errForm
 	}
 	if _, err := c.console.use.Mailbox.ClearChannel(c.ctx, c.actor(), c.at(), id); err != nil {
@@ -71,7 +71,8 @@ type keptView struct {
 	Here string // the path of the page
 }
 
-// Source is everything of the message but its link to unsubscribe, which is the recipient's alone.
+// Source returns everything of the message except its unsubscribe link, which is for the recipient
+// only.
 func (v keptView) Source() map[string]any {
 	m := v.Message
 	return map[string]any{"id": m.ID, "to": m.To, "subject": m.Subject, "text": m.Text, "html": m.HTML, "facts": m.Facts}
@@ -89,7 +90,7 @@ func (c call) showKept() error {
 	return c.render(http.StatusOK, "message", title, keptView{kept, c.below("mailbox", kept.ID)})
 }
 
-// showKeptHTML is the document in the frame of a message.
+// showKeptHTML serves the document in the frame of a message.
 func (c call) showKeptHTML() error {
 	kept, err := c.kept()
 	if err != nil {

@@ -9,19 +9,19 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// accessView is what a member may do in the console, and whether they can sign in.
+// accessView is a member's role in the console, and whether they can sign in.
 type accessView struct {
 	app.Access
 	Member users.Member
 	Roles  []option
 	Form   form
-	Mails  bool // the installation can mail invitations, and knows where to
+	Mails  bool // the installation can mail invitations, and has an address
 	Made   invitationView
 }
 
 func (c call) showAccess() error { return c.accessPage(http.StatusOK, invitationView{}) }
 
-// accessPage shows what a member may do, and the invitation that was just made.
+// accessPage shows a member's role, and a newly created invitation.
 func (c call) accessPage(status int, made invitationView) error {
 	p, err := c.profile()
 	if err != nil {
@@ -53,8 +53,8 @@ func (c call) setRole() error {
 	return c.done(c.memberPath("access"), "saved")
 }
 
-// publicURL is the address of this installation: the configured one, else the one that the browser
-// used.
+// publicURL returns the address of this installation: the configured one, else the one that the
+// browser used.
 func (c call) publicURL() string {
 	if c.console.options.BaseURL != "" {
 		return strings.TrimRight(c.console.options.BaseURL, "/")

@@ -28,7 +28,7 @@ func (c call) addAddress() error {
 	return c.settleMember(err, "address-new")
 }
 
-// addressView is an address of a member with what it is assigned to.
+// addressView is an address of a member with its assignments.
 type addressView struct {
 	Member      users.Member
 	Address     users.Address
@@ -85,8 +85,8 @@ func (c call) assignAddress() error {
 	return c.settle(err, c.addressPage, c.addressPath(address), "saved")
 }
 
-// setAssignment moves the two switches of an assignment; each form sends both, one of them as it
-// was.
+// setAssignment sets the two switches of an assignment; each form sends both, one of them
+// unchanged.
 func (c call) setAssignment() error {
 	member, assignment, err := c.assignmentOfMember()
 	if err != nil {
@@ -130,8 +130,8 @@ func (c call) assignmentOfMember() (member users.MemberID, assignment channels.A
 	return member, assignment, err
 }
 
-// addressPath is the path of the page of an address of the path's member; without an address that
-// of the member.
+// addressPath returns the path of the page of an address of the path's member; without an address
+// that of the member.
 func (c call) addressPath(id users.AddressID) string {
 	if id == 0 {
 		return c.memberPath()

@@ -30,7 +30,7 @@ func (c call) memberSaved() error { return c.done(c.memberPath(), "saved") }
 
 func (c call) memberMoved() error { return c.moved(c.memberPath()) }
 
-// move moves a switch of the path's member as the form says, and goes on.
+// move sets a switch of the path's member as in the form, and redirects.
 func (c call) move(set func(ctx context.Context, by operators.Officer, at app.Path, id users.MemberID, on bool) error, next func() error) error {
 	id, err := c.member()
 	if err != nil {
@@ -86,10 +86,11 @@ func (c call) createMember() error {
 type memberFormView struct {
 	app.Profile
 	Form    form
-	Changed bool // somebody else changed meanwhile what is edited here
+	Changed bool // another user has changed the edited values meanwhile
 }
 
-// memberForm shows a form about the path's member to whoever may change them, as adjust leaves it.
+// memberForm shows a form about the path's member to visitors who may change them, changed by
+// adjust.
 func (c call) memberForm(page string, adjust func(v *memberFormView) error) error {
 	p, err := c.profile()
 	if err != nil {
@@ -159,7 +160,7 @@ func (c call) saveMetadata() error {
 	}
 	return c.memberForm("member-metadata", func(v *memberFormView) error {
 		v.Form, _ = c.refused(err)
-		v.Form.values.Set("shown", v.Member.CustomFields.Digest()) // Whoever sends the form again has seen it.
+		v.Form.values.Set("shown", v.Member.CustomFields.Digest()) // Sending the form again confirms it.
 		v.Changed = true
 		return nil
 	})

@@ -9,10 +9,10 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// memberColumns are those that an import reads, as far as it reads any, and what else a member has.
+// memberColumns are the columns that an import reads, and further ones.
 var memberColumns = []string{"username", "email", "first_name", "last_name", "role", "locked", "groups", "custom_fields"}
 
-// exportMembers sends everybody whom the query of the page finds that the form was on.
+// exportMembers sends all members found by the query of the form's page.
 func (c call) exportMembers() error {
 	asked, err := url.ParseQuery(c.FormValue("back"))
 	if err != nil {
@@ -24,7 +24,7 @@ func (c call) exportMembers() error {
 	if err := out.row(memberColumns...); err != nil {
 		return err
 	}
-	// Each batch is bounded; the whole takes as long as the organization is large.
+	// Each batch is bounded; the total time depends on the size of the organization.
 	err = c.console.use.Profiles.Export(c.Request().Context(), c.actor(), c.at(), q, func(ms []users.Member) error {
 		for _, m := range ms {
 			fields, err := m.CustomFields.Encode()

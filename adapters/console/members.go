@@ -22,33 +22,33 @@ const pageMembers = 50
 type membersView struct {
 	app.Choices
 	Limit    int  // of the choices of each kind
-	Asked    form // what the query asks
+	Asked    form // the query
 	Filtered bool // by more than the beginning of a name
 	Query    string
 	Members  []users.Member
 	Added    map[users.MemberID]time.Time
 	Total    users.Total
-	Columns  []heading // those that sort, by what they sort
+	Columns  []heading // sortable columns
 	Previous string    // the path of the batch before; empty: this is the first
-	Start    string    // the path of the first batch where that is another one than Previous; empty: it is not
+	Start    string    // the path of the first batch, if that is not Previous; else empty
 	Next     string    // the path of the next batch; empty: no more
-	First    bool      // this is where the search begins
+	First    bool      // the first batch
 }
 
-// heading is the head of a column by which a table can be sorted.
+// heading is the head of a sortable column.
 type heading struct {
 	link
 
-	Sorted string // ascending or descending; empty: not by this one
+	Sorted string // ascending or descending; empty: not by this column
 }
 
-// membersPlace is where a batch of members begins, and where those before it did.
+// membersPlace is the start of a batch of members, and of the batches before it.
 type membersPlace struct {
 	At    users.Cursor
 	Trail []users.Cursor
 }
 
-// maxTrail is how many batches one can go back; beyond them there is the first.
+// maxTrail is how many batches the visitor can go back; beyond them only to the first.
 const maxTrail = 20
 
 func (c call) showMembers() error {
@@ -89,7 +89,7 @@ func (c call) showMembers() error {
 	return c.render(http.StatusOK, "members", words.Of("People"), v)
 }
 
-// membersAt is the path of the batch of a search that begins at a place.
+// membersAt returns the path of the batch of a search that starts at a place.
 func (c call) membersAt(asked url.Values, at membersPlace) string {
 	asked = maps.Clone(asked)
 	if !at.At.IsZero() {
@@ -98,7 +98,7 @@ func (c call) membersAt(asked url.Values, at membersPlace) string {
 	return c.membersPath() + "?" + asked.Encode()
 }
 
-// sortColumns are the heads of the columns that sort. The one that does turns its order round.
+// sortColumns returns the heads of the sortable columns. The current one reverses its order.
 func (c call) sortColumns(asked url.Values, by users.Sort) []heading {
 	var all []heading
 	for _, k := range []struct {
@@ -123,7 +123,7 @@ func (c call) sortColumns(asked url.Values, by users.Sort) []heading {
 	return all
 }
 
-// memberQuery reads what the query of a page asks of members. What it cannot read it asks not.
+// memberQuery parses the query for members. Invalid parameters are ignored.
 func memberQuery(asked url.Values) users.Query {
 	id := func(name string) int64 { return integer(asked.Get(name)) }
 	role, err := users.ParseRole("role", asked.Get("role"))
@@ -141,11 +141,11 @@ func memberQuery(asked url.Values) users.Query {
 	}.Trimmed()
 }
 
-// memberView is one member with everything that is recorded.
+// memberView is one member with everything recorded about them.
 type memberView struct {
 	app.Profile
-	In, NotIn []orgs.Group                       // those without an id are beyond the first ones of the organization
-	Channels  map[users.AddressID][]words.Phrase // what each is assigned to, in words
+	In, NotIn []orgs.Group                       // groups beyond the organization's first ones have no id
+	Channels  map[users.AddressID][]words.Phrase // the assignments of each, in words
 	Spelled   map[string]string                  // addresses by their keys
 	MayChange bool                               // the visitor may change this member
 	Limit     int
@@ -166,7 +166,7 @@ func (c call) showMember() error {
 		v.In = append(v.In, g)
 	}
 	v.NotIn = slices.DeleteFunc(slices.Clone(p.Groups), func(g orgs.Group) bool { return slices.Contains(p.Member.Groups, g.Name) })
-	for _, o := range p.OptOuts { // An address that is not held any more is known by its key only.
+	for _, o := range p.OptOuts { // Of a removed address only the key is known.
 		v.Spelled[o.AddressKey] = o.AddressKey
 	}
 	for _, a := range p.Addresses {
@@ -188,7 +188,7 @@ func (c call) showMember() error {
 	return c.render(http.StatusOK, "member", nameOf(p.Member), v)
 }
 
-// nameOf is what a member is called: by name, else by username.
+// nameOf returns a member's name, else the username.
 func nameOf(m users.Member) string {
 	if name := strings.TrimSpace(m.FirstName + " " + m.LastName); name != "" {
 		return name
@@ -196,7 +196,7 @@ func nameOf(m users.Member) string {
 	return m.User.Username
 }
 
-// profile is everything about the path's member.
+// profile returns everything about the path's member.
 func (c call) profile() (app.Profile, error) {
 	id, err := c.member()
 	if err != nil {
@@ -205,20 +205,20 @@ func (c call) profile() (app.Profile, error) {
 	return c.console.use.Profiles.Show(c.ctx, c.at(), id)
 }
 
-// mayChange reports whether the page may offer to change a member. Whether they are changed the use
-// cases decide.
+// mayChange reports whether the page should offer to change a member. The use cases make the
+// decision.
 func (c call) mayChange(m users.Member) bool {
 	return view{call: c}.MayOperate() && c.officer().MayChange(m) == nil
 }
 
-// member is the id of the path's member.
+// member returns the id of the path's member.
 func (c call) member() (users.MemberID, error) { return web.ID[users.MemberID](c, "member") }
 
-// membersPath is the path of the page of members, whatever application or project the path of this
-// one names, too.
+// membersPath returns the path of the page of members, also from pages of an application or
+// project.
 func (c call) membersPath() string { return c.link("o", c.at().Organization, "u") }
 
-// memberPath is the path of the page of the path's member, and of those below it.
+// memberPath returns the path of the page of the path's member, or of a page below it.
 func (c call) memberPath(segments ...any) string {
 	return c.link(append([]any{"o", c.at().Organization, "u", web.Param(c, "member")}, segments...)...)
 }

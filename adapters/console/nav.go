@@ -9,24 +9,24 @@ import (
 	"github.com/tocsin/tocsin/app"
 )
 
-// link is a place to go to.
+// link is a link of a page.
 type link struct {
 	Text    any // words, or the name of a place
 	Path    string
-	Current bool // the page is this one, or below it
+	Current bool // the current page is this one, or below it
 }
 
-// entry is a line of the menu, with the pages below it.
+// entry is a line of the menu, with its pages.
 type entry struct {
 	link
 
-	Open  bool // the page is among them, so they are shown
+	Open  bool // its pages are shown, because the current page is one of them
 	Pages []link
 	also  []string // paths of other pages that belong here
 }
 
-// Navigation is the menu of a page: what the visitor may see of the organization that it is in,
-// else of the installation.
+// Navigation returns the menu of a page: the parts of its organization, or else of the
+// installation, that the visitor may see.
 func (v view) Navigation() []entry {
 	if v.User() == "" {
 		return nil
@@ -47,7 +47,7 @@ func (v view) installationMenu() []entry {
 	return all
 }
 
-// installationPages are those that look after the installation.
+// installationPages returns the pages for administering the installation.
 func (v view) installationPages() []link {
 	if !v.MayInstall() {
 		return nil
@@ -58,7 +58,7 @@ func (v view) installationPages() []link {
 func (v view) organizationMenu(p app.Surroundings) []entry {
 	org, prj := []any{"o", p.Organization.Slug}, []any{"o", p.Organization.Slug, "p", p.Project.Slug}
 	application := slices.Concat(prj, []any{"a", p.Application.Slug})
-	// Where there is nothing that a page could be of, the menu leads to where one makes it.
+	// Without an object for a page, the menu links the page that creates one.
 	messages, events, lists := v.in(words.Of("Messages"), application), v.in(words.Of("Events"), application, "e"), v.in(words.Of("Lists"), prj, "d")
 	switch {
 	case p.Project.ID == 0:
@@ -83,7 +83,7 @@ func (v view) organizationMenu(p app.Surroundings) []entry {
 	return []entry{{link: v.in(words.Of("Home"), org)}, people, {link: messages, Pages: []link{v.in(words.Of("Mailbox"), org, "mailbox")}}, eventsEntry, {link: lists}, channels, settings}
 }
 
-// settingsPages are the pages of the settings that the visitor may see.
+// settingsPages returns the settings pages that the visitor may see.
 func (v view) settingsPages(p app.Surroundings) []link {
 	org, prj := []any{"o", p.Organization.Slug}, []any{"o", p.Organization.Slug, "p", p.Project.Slug}
 	all := []link{v.in(words.Of("Projects and sign-in"), org, "projects")}
@@ -99,8 +99,8 @@ func (v view) settingsPages(p app.Surroundings) []link {
 	return append(all, v.installationPages()...)
 }
 
-// Trail is the places that the page is below, the widest first, by their names; of a place's own
-// page, those around it.
+// Trail returns the places above the page, the widest first, by their names; on a place's own page,
+// those around it.
 func (v view) Trail() []link {
 	at, p := v.call.at(), v.call.around().place
 	var all []link
@@ -120,7 +120,7 @@ func (v view) Trail() []link {
 	return all
 }
 
-// in is the link to a page of a place.
+// in returns the link to a page of a place.
 func (v view) in(text any, place []any, page ...any) link {
 	return v.to(text, slices.Concat(place, page)...)
 }
@@ -129,8 +129,7 @@ func (v view) to(text any, segments ...any) link {
 	return link{Text: text, Path: v.call.link(segments...)}
 }
 
-// markCurrent marks the link that is nearest to a path, the longest of those that it begins with,
-// and opens the entry that it is in.
+// markCurrent marks the link nearest to a path, which is its longest prefix, and opens its entry.
 func markCurrent(all []entry, path string) {
 	var nearest *link
 	var within *entry

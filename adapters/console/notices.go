@@ -2,7 +2,7 @@ package console
 
 import "github.com/tocsin/tocsin/adapters/console/words"
 
-// Notice says what an action did that led to this page.
+// Notice describes the action that led to this page.
 func (v view) Notice() words.Phrase {
 	switch v.call.QueryParam("done") {
 	case "saved":
@@ -114,5 +114,5 @@ func (v view) Notice() words.Phrase {
 	return nil
 }
 
-// counted is the number that a notice says.
+// counted returns the number in a notice.
 func (v view) counted() int { return int(v.call.number("count")) }

@@ -21,10 +21,10 @@ type notificationView struct {
 	Deletion form
 }
 
-// Choices are the lists that the notification may use.
+// Choices returns the lists that the notification may use.
 func (v notificationView) Choices() []option { return listOptions(v.Lists) }
 
-// List is the name of the list that it uses; empty: none.
+// List returns the name of its list; empty: none.
 func (v notificationView) List() string {
 	for _, l := range v.Lists {
 		if l.ID == v.Notification.List {
@@ -34,7 +34,7 @@ func (v notificationView) List() string {
 	return ""
 }
 
-// Texts are the templates by channel.
+// Texts returns the templates by channel.
 func (v notificationView) Texts() []textOfChannel {
 	return texts(v.Here, v.Stages.Usable, v.Templates, v.Stages.Templates)
 }
@@ -47,7 +47,7 @@ func listOptions(all []lists.List) []option {
 	return options
 }
 
-// audienceView is the tab that says who hears of an event.
+// audienceView is the tab with the recipients of an event.
 type audienceView struct {
 	app.EventReport
 
@@ -82,7 +82,7 @@ func (c call) createNotification() error {
 
 func (c call) showNotification() error { return c.notificationPage(func(*notificationView) {}) }
 
-// notificationPage shows the notification of the path, as adjust leaves it.
+// notificationPage shows the notification of the path, changed by adjust.
 func (c call) notificationPage(adjust func(v *notificationView)) error {
 	event := web.Param(c, "evt")
 	id, err := web.ID[subscriptions.NotificationID](c, "notification")
@@ -130,7 +130,7 @@ func (c call) deleteNotification() error {
 	return c.settle(err, again, c.below("e", event, audienceTab), "deleted-notification")
 }
 
-// notificationForm is what the form of a notification says.
+// notificationForm parses the form of a notification.
 func (c call) notificationForm() (app.NotificationForm, error) {
 	f := app.NotificationForm{Name: c.FormValue("name"), Active: c.FormValue("active") == "true"}
 	if sent := c.FormValue("list"); sent != "" {

@@ -20,21 +20,21 @@ type occurrenceView struct {
 	progressView
 
 	Event      string
-	In         deliveries.State  // the filters, of which one at most is set
+	In         deliveries.State  // the filters; at most one is set
 	Why        deliveries.Reason // why they were skipped
 	Address    string            // the beginning of their address
 	Reasons    []deliveries.Reason
 	Failed     int
-	Causes     []deliveries.FailureGroup // of those that failed, as far as app.FailuresRead tell
-	MayRetry   bool                      // what failed may be sent again
+	Causes     []deliveries.FailureGroup // of failures, among the first app.FailuresRead
+	MayRetry   bool                      // the visitor may retry what failed
 	Deliveries []deliveries.Delivery
 	Next       string // the path of the next page; empty: no more
 }
 
-// FailuresRead is how many of those that failed are looked at for their causes.
+// FailuresRead returns how many failures are examined for their causes.
 func (occurrenceView) FailuresRead() int { return app.FailuresRead }
 
-// progressView is how far an occurrence is.
+// progressView is the progress of an occurrence.
 type progressView struct {
 	app.OccurrenceReport
 
@@ -43,7 +43,7 @@ type progressView struct {
 	All    int // deliveries, as far as they are known
 	Over   int // of them
 	Shares []share
-	Rate   words.Phrase // how fast deliveries have been over so far; empty: nothing tells
+	Rate   words.Phrase // how fast deliveries have ended so far; empty: unknown
 }
 
 type stateOfView struct {
@@ -51,7 +51,7 @@ type stateOfView struct {
 	Count int
 }
 
-// Percent is how much of all deliveries is over; of none, nothing.
+// Percent returns the share of all deliveries that have ended; 0 if there are none.
 func (p progressView) Percent() int {
 	if p.All == 0 {
 		return 0
@@ -59,15 +59,15 @@ func (p progressView) Percent() int {
 	return p.Over * 100 / p.All
 }
 
-// Live reports whether there is something to wait for.
+// Live reports whether the progress can still change.
 func (p progressView) Live() bool {
 	return p.State != app.Done && (p.State != app.Cancelled || p.Over < p.All)
 }
 
-// Moves reports whether deliveries are being made or sent.
+// Moves reports whether deliveries are being created or sent.
 func (p progressView) Moves() bool { return p.Live() && p.State != app.Scheduled }
 
-// Waits are what deliveries wait for. The state of a scheduled occurrence says it already.
+// Waits returns what deliveries wait for. The state of a scheduled occurrence says that already.
 func (p progressView) Waits() []app.Hold {
 	if p.State == app.Scheduled {
 		return nil
@@ -75,7 +75,7 @@ func (p progressView) Waits() []app.Hold {
 	return p.Holds
 }
 
-// MayCancel reports whether there is something to cancel.
+// MayCancel reports whether the occurrence can be cancelled.
 func (p progressView) MayCancel() bool { return p.State != app.Done && p.State != app.Cancelled }
 
 func (c call) showOccurrence() error {
@@ -111,8 +111,8 @@ func (c call) showOccurrence() error {
 	return c.render(http.StatusOK, "occurrence", words.Of("Occurrence %s", text(id)), v)
 }
 
-// showProgress answers with the part of the page that tells how far the occurrence is. When it is
-// over, the whole page is to be asked for again, because the rest of it has changed as well.
+// showProgress answers with the part of the page about the progress. At the end the whole page must
+// be requested, because the rest of it has changed as well.
 func (c call) showProgress() error {
 	id, err := web.ID[events.OccurrenceID](c, "id")
 	if err != nil {
@@ -146,7 +146,7 @@ func (c call) progress(id events.OccurrenceID) (v progressView, err error) {
 	return v, err
 }
 
-// rate says how many deliveries were over in a second or in a minute.
+// rate says how many deliveries ended per second or per minute.
 func rate(over int, in time.Duration) words.Phrase {
 	switch seconds := in.Seconds(); {
 	case over == 0 || seconds <= 0:
@@ -158,7 +158,7 @@ func rate(over int, in time.Duration) words.Phrase {
 	}
 }
 
-// findDeliveries finds a page of deliveries by whichever filter is set.
+// findDeliveries finds a page of deliveries by the filter that is set.
 func (c call) findDeliveries(id events.OccurrenceID, v *occurrenceView) (err error) {
 	use, page := c.console.use.Occurrences, app.Page{After: c.number("after"), Limit: pageDeliveries + 1}
 	filter := url.Values{}
@@ -187,13 +187,13 @@ func (c call) findDeliveries(id events.OccurrenceID, v *occurrenceView) (err err
 	return err
 }
 
-// further is the path of the page behind a delivery.
+// further returns the path of the page after a delivery.
 func (c call) further(id events.OccurrenceID, filter url.Values, last deliveries.ID) string {
 	filter.Set("after", text(last))
 	return c.below("occurrences", id) + "?" + filter.Encode()
 }
 
-// mayRetry reports whether what failed of an occurrence may be sent again.
+// mayRetry reports whether the visitor may retry what failed of an occurrence.
 func (c call) mayRetry(o events.Occurrence) bool {
 	return o.Cancelled.IsZero() && !o.Expired(c.console.clock.Now())
 }

@@ -28,24 +28,24 @@ const (
 type occurrencesView struct {
 	Asked       form
 	Filtered    bool
-	Wrong       string // what is wrong with the filter
+	Wrong       string // the fault of the filter
 	Occurrences []occurrenceOfList
 	Choices     []events.Event
 	Events      map[events.ID]string // by name
-	Person      *users.Member        // whom it is about; nil: everybody
-	People      []users.Member       // who is called what was asked for
+	Person      *users.Member        // the member to filter by; nil: all
+	People      []users.Member       // members with the requested name
 	Newer       string               // the path of the page before; empty: this is the first
 	Older       string               // of the next one; empty: this is the last
 }
 
-// Of is the path of the page about one of the people who are called what was asked for.
+// Of returns the path of the page about one of the members with the requested name.
 func (v occurrencesView) Of(m users.Member) string {
 	asked := maps.Clone(v.Asked.values)
 	asked.Set("person", m.User.Username)
 	return "?" + asked.Encode()
 }
 
-// occurrenceOfList is an occurrence with how far it is.
+// occurrenceOfList is an occurrence with its progress.
 type occurrenceOfList struct {
 	events.Occurrence
 
@@ -53,7 +53,7 @@ type occurrenceOfList struct {
 	Shares []share
 }
 
-// occurrenceStates are the states that messages are asked for by, as the page calls them.
+// occurrenceStates are the states of the filter, by their names on the page.
 var occurrenceStates = map[string]deliveries.State{"waiting": deliveries.Pending, "sent": deliveries.Sent, "failed": deliveries.Failed, "skipped": deliveries.Skipped}
 
 func (c call) showOccurrences() error {
@@ -94,7 +94,7 @@ func (c call) showOccurrences() error {
 	return c.render(http.StatusOK, "occurrences", words.Of("Messages"), v)
 }
 
-// neighbours are the paths of the pages before and behind one.
+// neighbours returns the paths of the pages before and after one.
 func (c call) neighbours(asked url.Values, q deliveries.Selection, found app.OccurrencePage) (newer, older string) {
 	to := func(name string, id events.OccurrenceID) string {
 		there := maps.Clone(asked)
@@ -103,7 +103,7 @@ func (c call) neighbours(asked url.Values, q deliveries.Selection, found app.Occ
 		there.Set(name, strconv.FormatInt(int64(id), 10))
 		return "?" + there.Encode()
 	}
-	// Where a page shows nothing, its neighbours begin at its own end.
+	// If a page is empty, its neighbours start at its own end.
 	newest, oldest := q.Before-1, found.Last
 	if q.After != 0 {
 		newest, oldest = found.Last, q.After+1
@@ -123,10 +123,10 @@ func (c call) neighbours(asked url.Values, q deliveries.Selection, found app.Occ
 	return newer, older
 }
 
-// lastYear is the last one whose days SQLite puts in the right order.
+// lastYear is the last year whose days SQLite orders correctly.
 const lastYear = 9998
 
-// dayOf reads a day of a filter; empty: the zero time.
+// dayOf parses a day of a filter; empty: the zero time.
 func dayOf(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -146,13 +146,13 @@ func namesOf(all []events.Event) map[events.ID]string {
 	return byID
 }
 
-// eventNames are the names of the application's events.
+// eventNames returns the names of the application's events.
 func (c call) eventNames() (map[events.ID]string, error) {
 	found, err := c.console.use.Applications.Events(c.ctx, c.at(), app.Page{Limit: maxEventNames})
 	return namesOf(found), err
 }
 
-// explanationView is why somebody did or did not get an occurrence.
+// explanationView says why a user did or did not get an occurrence.
 type explanationView struct {
 	ID   events.OccurrenceID
 	User string
@@ -160,7 +160,7 @@ type explanationView struct {
 	Ways []wayView
 }
 
-// wayView is one way in which a notification could reach somebody, with the verdict in words.
+// wayView is one way in which a notification could reach a user, with the verdict in words.
 type wayView struct {
 	deliveries.Candidate
 	Words string

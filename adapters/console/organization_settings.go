@@ -15,7 +15,7 @@ import (
 
 const pageTeam = 100
 
-// settingsPageView is what the settings of an organization lead to, and its quotas.
+// settingsPageView is the settings pages of an organization, and its quotas.
 type settingsPageView struct {
 	Pages  []settingsLink
 	Quotas []quotaView
@@ -34,7 +34,7 @@ type quotaView struct {
 	Limit any
 }
 
-// settingsAbout says what the pages of the settings are for, by their texts.
+// settingsAbout describes the settings pages, by their names.
 var settingsAbout = map[string]words.Phrase{
 	"Projects and sign-in":     words.Of("Projects, the organization's name, the region of phone numbers, the second factor"),
 	"This project":             words.Of("Its applications, lists and channels, and its name"),
@@ -49,7 +49,7 @@ var settingsAbout = map[string]words.Phrase{
 	"System":                   words.Of("Version, database, workers, queue, configuration"),
 }
 
-// quotaWords say what a quota is about.
+// quotaWords describe the quotas.
 var quotaWords = map[quotas.Name]words.Phrase{
 	quotas.Requests: words.Of("Requests a second of one API key"), quotas.OrganizationRequests: words.Of("Requests a second of all API keys"), quotas.Bodies: words.Of("Bytes a second that all API keys send"),
 	quotas.DryRuns: words.Of("Dry runs at once"), quotas.ContextSize: words.Of("Bytes of one context"), quotas.Contexts: words.Of("Bytes of all contexts"), quotas.Channels: words.Of("Channels"), quotas.Keys: words.Of("API keys"),
@@ -81,7 +81,7 @@ func (c call) showSettings() error {
 	return c.render(http.StatusOK, "settings", words.Of("Settings"), v)
 }
 
-// teamView is those who have a role in an organization.
+// teamView is the members with a role in an organization.
 type teamView struct {
 	People []operators.Appointment
 	Next   users.MemberID // 0: no more
@@ -97,7 +97,7 @@ func (c call) showTeam() error {
 	return c.render(http.StatusOK, "team", words.Of("Team"), v)
 }
 
-// waysOf says how somebody can sign in; empty: in no way yet.
+// waysOf lists the ways in which a user can sign in; empty: none yet.
 func waysOf(l *words.Language, w operators.Ways) string {
 	var all []string
 	for _, way := range []struct {

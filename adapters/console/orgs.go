@@ -12,19 +12,19 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// How many things a page lists.
+// How many objects a page lists.
 const (
 	pageOrgs     = 100
 	pageProjects = 100
 )
 
-// homeView is the organizations that one may see.
+// homeView is the organizations that the visitor may see.
 type homeView struct {
 	Organizations []organizationOfHome
 	Concerned     bool    // one of them needs attention
 	Next          orgs.ID // 0: no more
-	Text          string  // of which their names have the words; empty: all
-	Rest          bool    // there are more whose names have them
+	Text          string  // words to search for in their names; empty: all
+	Rest          bool    // there are more matches
 }
 
 type organizationOfHome struct {
@@ -61,7 +61,7 @@ func (c call) showHome() error {
 	return c.render(http.StatusOK, "home", words.Of("Overview"), v)
 }
 
-// visible is a page of the organizations that one may see.
+// visible returns a page of the organizations that the visitor may see.
 func (c call) visible() (v homeView, err error) {
 	if v.Text, err = users.ParseText("q", c.QueryParam("q")); err != nil {
 		v.Text = ""
@@ -103,8 +103,8 @@ func (c call) visible() (v homeView, err error) {
 	return v, nil
 }
 
-// organizations are those of the installation behind one of them, or the first whose names have the
-// words of a text.
+// organizations returns the installation's organizations after one of them, or the first whose
+// names contain the words of a text.
 func (c call) organizations(after orgs.ID, text string) ([]orgs.Organization, error) {
 	if text != "" {
 		return c.console.use.Orgs.Named(c.ctx, text, pageOrgs)
@@ -112,7 +112,7 @@ func (c call) organizations(after orgs.ID, text string) ([]orgs.Organization, er
 	return c.console.use.Orgs.List(c.ctx, app.Page{After: int64(after), Limit: pageOrgs + 1})
 }
 
-// organizationView is an organization, how it is doing, and what it is made of.
+// organizationView is an organization, its state, and its parts.
 type organizationView struct {
 	overviewView
 

@@ -1,11 +1,11 @@
 package console
 
-// overviewView is how an organization's notifications are doing.
+// overviewView is the state of an organization's notifications.
 type overviewView struct {
 	Steps    []step // to the first message; none: it was sent
 	Concerns []concern
 	Chart    chartView
-	First    bool // it is shown: on the first page of the organization's projects
+	First    bool // shown: only on the first page of the organization's projects
 	Quiet    bool // nothing happened in all that time
 }
 

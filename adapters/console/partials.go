@@ -28,25 +28,25 @@ func (c call) partialsPage(f form) error {
 	return c.render(statusOf(f), "partials", words.Of("Partials"), partialsView{Here: c.partialPath(), Partials: all, Form: f})
 }
 
-// partialPath is the path of what these segments name below the partials of the organization.
+// partialPath returns the path of a page below the partials of the organization.
 func (c call) partialPath(segments ...any) string {
 	return c.link(append([]any{"o", c.at().Organization, "partials"}, segments...)...)
 }
 
-// partialForm is what the form of a partial of this name says.
+// partialForm parses the form of a partial with this name.
 func (c call) partialForm(name string) app.PartialForm {
 	return app.PartialForm{Name: name, Description: c.FormValue("description"), Text: c.FormValue("text"), HTML: c.FormValue("html")}
 }
 
 func (c call) createPartial() error {
 	made, err := c.console.use.Templates.SavePartial(c.ctx, c.actor(), c.at().Organization, c.partialForm(c.FormValue("name")), 0)
-	if errors.Is(err, events.ErrOutdated) { // It is to be a new one, and there is one.
+	if errors.Is(err, events.ErrOutdated) { // It should be new, but exists already.
 		err = events.ErrPartialNameTaken.On("name")
 	}
 	return c.settle(err, c.partialsPage, c.partialPath(made.Name), "created-partial")
 }
 
-// partialView is one partial with what uses it.
+// partialView is one partial with its uses.
 type partialView struct {
 	app.PartialReport
 
@@ -69,7 +69,7 @@ func (c call) showPartial() error {
 	return c.partialPage(http.StatusOK, func(*partialView) error { return nil })
 }
 
-// partialPage shows the partial of the path, as adjust leaves it.
+// partialPage shows the partial of the path, changed by adjust.
 func (c call) partialPage(status int, adjust func(v *partialView) error) error {
 	org := c.at().Organization
 	r, err := c.console.use.Templates.Partial(c.ctx, org, web.Param(c, "partial"))
@@ -88,8 +88,8 @@ func (c call) partialPage(status int, adjust func(v *partialView) error) error {
 	return c.render(status, "partial", words.Of("Partial %s", p.Name), v)
 }
 
-// existing is the version that a form about a partial was begun with; never 0, which would make a
-// partial that is gone anew.
+// existing returns the version on which a form about a partial is based; never 0, which would
+// create a removed partial again.
 func (c call) existing() int {
 	if base := c.base(); base > 0 {
 		return base
@@ -112,8 +112,8 @@ func (c call) savePartial() error {
 	return c.settle(err, again, c.partialPath(f.Name), "saved")
 }
 
-// outdatedPartial shows a partial as somebody wants it beside what somebody else has saved
-// meanwhile. Sent again, it is saved on top of that.
+// outdatedPartial shows a partial as sent beside the version that another user saved meanwhile.
+// Sending it again saves it on top of that.
 func (c call) outdatedPartial(f app.PartialForm) error {
 	return c.partialPage(http.StatusConflict, func(v *partialView) error {
 		_, versions, err := c.console.use.Templates.PartialVersions(c.ctx, c.at().Organization, v.Partial.Name)

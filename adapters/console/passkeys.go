@@ -16,32 +16,32 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// passkeysPath begins the paths of one's own passkeys, signInPasskeyPath those of signing in with
-// one alone.
+// passkeysPath is the prefix for the user's own passkeys, signInPasskeyPath that for signing in
+// with a passkey only.
 const (
 	passkeysPath      = factorsPath + "passkeys/"
 	passkeyPath       = passkeysPath + "{passkey}/"
 	signInPasskeyPath = signInPath + "passkey/"
 )
 
-// passkeyCookie holds the token of the step in which the browser is asked for a passkey.
+// passkeyCookie holds the token of the step in which the browser asks for a passkey.
 const passkeyCookie = "tocsin_passkey"
 
-// passkeyField is the field that holds what an authenticator answers.
+// passkeyField is the field with the authenticator's answer.
 const passkeyField = "passkey"
 
-// A network may have strangers asked for their passkeys so many times at once, and then once every
-// so many seconds. Each time is a row in the database for ten minutes.
+// A network may request passkeys before signing in so many times at once, and then once every so
+// many seconds. Each request is a row in the database for ten minutes.
 const (
 	askBurst    = 30
 	askInterval = 2 * time.Second
 )
 
-// Site is the origin for which passkeys are, empty where there are none.
+// Site returns the origin of the passkeys, empty if there are none.
 func (v view) Site() string { return v.call.console.use.Factors.Site() }
 
-// ask answers a script with what it asks the browser's authenticators, and binds the answer to this
-// browser.
+// ask answers a script with the request for the browser's authenticators, and binds the answer to
+// this browser.
 func (c call) ask(a app.Asking, err error) error {
 	if errors.Is(err, factors.ErrStep) {
 		return c.to(c.toSignInFor(c.path(Prefix)))
@@ -55,8 +55,8 @@ func (c call) ask(a app.Asking, err error) error {
 	return c.whole(http.StatusOK, echo.MIMEApplicationJSON, a.Asked)
 }
 
-// tooOften counts that a stranger is asked for a passkey. Browsers in which somebody has signed in
-// before are not held up.
+// tooOften counts a passkey request before signing in. Browsers that have signed in before are not
+// limited.
 func (c call) tooOften() error {
 	left := c.console.asks.Take(c.client())
 	if left == 0 {
@@ -70,8 +70,7 @@ func (c call) tooOften() error {
 	return web.TooMany("too many attempts", left)
 }
 
-// askAnybody asks for a passkey of whoever has one. It is told no username, and so tells nothing of
-// any.
+// askAnybody requests a passkey of any user. It takes no username, and so reveals none.
 func (c call) askAnybody() error {
 	if err := c.tooOften(); err != nil {
 		return err
@@ -79,7 +78,7 @@ func (c call) askAnybody() error {
 	return c.ask(c.console.use.Factors.AskAnybody(c.ctx))
 }
 
-// signInByPasskey begins the session of whoever shows a passkey and nothing else.
+// signInByPasskey starts the session of a user with only a passkey.
 func (c call) signInByPasskey() error {
 	v := signInView{Next: c.next(c.FormValue("next"))}
 	by := audit.Actor{Address: c.address(), Via: audit.Console}
@@ -99,13 +98,13 @@ func (c call) signInByPasskey() error {
 	return c.admitted(admitted, v.Next)
 }
 
-// late goes back to a page where one begins again.
+// late redirects to the page where the visitor starts again.
 func (c call) late(path, next string) error { return c.done(path, "late", "next", next) }
 
-// answered is what the authenticator answers.
+// answered returns the authenticator's answer.
 func (c call) answered() []byte { return []byte(c.FormValue(passkeyField)) }
 
-// askAfterPassword asks somebody who has shown the right password for a passkey.
+// askAfterPassword requests a passkey after the right password.
 func (c call) askAfterPassword() error {
 	if err := c.tooOften(); err != nil {
 		return err
@@ -113,7 +112,7 @@ func (c call) askAfterPassword() error {
 	return c.ask(c.console.use.Factors.AskAfterPassword(c.ctx, c.sent(stepCookie)))
 }
 
-// answerStepByPasskey begins the session of whoever shows a passkey after the password.
+// answerStepByPasskey starts the session of a user with a passkey after the password.
 func (c call) answerStepByPasskey() error {
 	v := stepView{Next: c.next(c.FormValue("next"))}
 	by := audit.Actor{Address: c.address(), Via: audit.Console}
@@ -134,11 +133,10 @@ func (c call) answerStepByPasskey() error {
 	return c.admitted(admitted, v.Next)
 }
 
-// askOwner asks whoever is signed in for one of their passkeys, on the way to what takes a recent
-// sign-in.
+// askOwner requests a passkey of the signed-in user, before an action that needs a recent sign-in.
 func (c call) askOwner() error { return c.ask(c.console.use.Factors.AskAgain(c.ctx, c.visitor)) }
 
-// signInAgainByPasskey takes the passkey of whoever signs in again, and says what is wrong with it.
+// signInAgainByPasskey checks the passkey of a user who signs in again, and returns its fault.
 func (c call) signInAgainByPasskey() (f form, err error) {
 	err = c.console.use.Factors.SignInAgain(c.ctx, c.actor(), c.token, c.sent(passkeyCookie), c.answered())
 	if errors.Is(err, factors.ErrStep) {
@@ -151,14 +149,14 @@ func (c call) signInAgainByPasskey() (f form, err error) {
 	return form{}, err
 }
 
-// passkeyView is a new passkey, for which the browser is asked.
+// passkeyView is a new passkey to be created by the browser.
 type passkeyView struct {
 	Asked, Step string
-	To, Back    string // where it is sent, and where one goes without it
+	To, Back    string // where it is sent, and the way back without it
 	Form        form
 }
 
-// beginPasskey shows the page on which the browser makes a passkey.
+// beginPasskey shows the page on which the browser creates a passkey.
 func (c call) beginPasskey() error {
 	a, err := c.console.use.Factors.BeginPasskey(c.ctx, c.visitor)
 	if f, mendable := c.refused(err); mendable {
@@ -171,12 +169,12 @@ func (c call) beginPasskey() error {
 		passkeyView{Asked: string(a.Asked), Step: a.Step, To: c.link("account", "second-factor", "passkeys", "confirm"), Back: c.link("account", "second-factor")})
 }
 
-// confirmPasskey shows the recovery codes of whoever sets up the first factor, this once.
+// confirmPasskey shows the recovery codes to a user who sets up the first factor, only once.
 func (c call) confirmPasskey() error {
 	return c.factorAdded(c.console.use.Factors.ConfirmPasskey(c.ctx, c.actor(), c.visitor, c.token, c.FormValue("step"), c.FormValue("name"), c.answered()))
 }
 
-// passkey is the id of the passkey that the path names.
+// passkey returns the id of the passkey in the path.
 func (c call) passkey() factors.PasskeyID { return factors.PasskeyID(integer(web.Param(c, "passkey"))) }
 
 func (c call) renamePasskey() error {
@@ -186,7 +184,7 @@ func (c call) renamePasskey() error {
 
 func (c call) removePasskey() error {
 	err := c.console.use.Factors.RemovePasskey(c.ctx, c.actor(), c.visitor, c.passkey())
-	if errors.Is(err, factors.ErrNotFound) { // It is gone already, which is what was wanted.
+	if errors.Is(err, factors.ErrNotFound) { // It has been removed already.
 		err = nil
 	}
 	return c.settle(err, func(f form) error { return c.factorsPage(statusOf(f), f) }, c.path(factorsPath), "factor-removed")

@@ -6,14 +6,14 @@ import (
 	"github.com/tocsin/tocsin/adapters/console/words"
 )
 
-// problem is something that is wrong with a form, as the summary above it says.
+// problem is a fault of a form, as shown in the summary above it.
 type problem struct {
-	Field   string // the id of the field that it is about; empty: of none that the form shows
-	Label   any    // what the form calls the field, else its name; empty: it is about the whole form
+	Field   string // the id of its field; empty: none that the form shows
+	Label   any    // the field's label, else its name; empty: the whole form
 	Message any
 }
 
-// labels are what the forms call fields whose names say something else.
+// labels are the labels of fields that differ from their names.
 var labels = map[string]words.Label{
 	"again": "Repeat the new password", "cid": "Correlation id", "assign_to_preferred_channel": "Assign to preferred channels", "context_schema": "Schema of contexts",
 	"current": "Password", "custom_fields": "Metadata", "default_region": "Region", "email": "E-mail", "emails": "E-mail addresses", "example": "Example context",
@@ -22,7 +22,7 @@ var labels = map[string]words.Label{
 	"test_to": "Test address", "user": "Preview for", "value": "Address",
 }
 
-// labelOf is what forms call a field.
+// labelOf returns the label of a field.
 func labelOf(field string) any {
 	if setting, is := settingName(field); is {
 		return settingLabel(setting)
@@ -38,7 +38,7 @@ func labelOf(field string) any {
 	return words.Label(capital(strings.ReplaceAll(field, "_", " ")))
 }
 
-// capital writes the first letter of words as one that begins a sentence.
+// capital capitalizes the first letter.
 func capital(words string) string {
 	if words == "" {
 		return ""
@@ -46,8 +46,8 @@ func capital(words string) string {
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// Problems are all that is wrong with the form, in the order of the fields that it shows; what is
-// about none of them comes last.
+// Problems returns all faults of the form, in the order of the fields that it shows; those of no
+// shown field come last.
 func (f form) Problems(shown []string) []problem {
 	var all []problem
 	if f.Failed != "" {

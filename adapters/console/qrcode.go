@@ -7,11 +7,10 @@ import (
 	"github.com/boombuler/barcode/qr"
 )
 
-// quietZone is the empty space around a QR code, in modules, as readers want it.
+// quietZone is the empty space around a QR code, in modules, that readers need.
 const quietZone = 4
 
-// qrCode is a QR code as the page draws it: an SVG image in the page itself, which the
-// Content-Security-Policy allows.
+// qrCode is a QR code as an inline SVG image, which the Content-Security-Policy allows.
 type qrCode struct {
 	Path string // of the dark modules
 	Size int    // in modules, with the quiet zone

@@ -12,15 +12,15 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// queueOf is what is due in the channels of one organization.
+// queueOf is the backlog of one organization's channels.
 type queueOf struct {
 	Slug   string
-	Due    []words.Phrase // of each priority, the one that goes first at the beginning
+	Due    []words.Phrase // by priority, the highest first
 	Oldest time.Time
 }
 
-// queueByOrganization adds up what is due, the organization whose first message has waited longest
-// at the beginning.
+// queueByOrganization adds up the backlog by organization. The one whose first message has waited
+// longest comes first.
 func queueByOrganization(backlogs []statistics.Backlog) (all []queueOf) {
 	of := map[string][]statistics.Backlog{}
 	for _, b := range backlogs {
@@ -38,7 +38,7 @@ func queueByOrganization(backlogs []statistics.Backlog) (all []queueOf) {
 	return all
 }
 
-// due writes what is due of each priority in a channel; empty when nothing is.
+// due describes a channel's backlog by priority; empty when there is none.
 func due(l *words.Language, b statistics.Backlog) string {
 	var all []string
 	for _, c := range b.Classes {

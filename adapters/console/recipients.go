@@ -24,19 +24,18 @@ type recipientsView struct {
 	Text       string
 	Recipients []lists.Recipient
 	Next       string // the path of the next batch; empty: no more
-	First      bool   // this is where the search begins
+	First      bool   // the first batch
 	Back       string // the query that leads back to this batch
 }
 
-// recipientsQuery reads what the query of the page of a list asks of recipients.
+// recipientsQuery parses the query of a list's page for recipients.
 func (c call) recipientsQuery(id lists.ID) lists.Query {
 	q := lists.Query{Text: strings.TrimSpace(c.QueryParam("q")), Limit: pageRecipients}
 	c.console.cursors.open(c.below("d", id), c.QueryParam("after"), &q.After)
 	return q
 }
 
-// recipientsAfter is the query that leads to the recipients behind a cursor, in pairs of name and
-// value.
+// recipientsAfter returns the query for the recipients after a cursor, in pairs of name and value.
 func (c call) recipientsAfter(id lists.ID, text string, after users.Cursor) []string {
 	if after.IsZero() {
 		return []string{"q", text}
@@ -70,7 +69,7 @@ func (c call) listRecipients(id lists.ID) (recipientsView, error) {
 	return v, nil
 }
 
-// peopleView is a search for members who could be added to something.
+// peopleView is a search for members to add to something.
 type peopleView struct {
 	Prefix  string
 	Members []app.Reachable
@@ -78,7 +77,7 @@ type peopleView struct {
 	Asked   bool
 }
 
-// people searches for members as the query of a page says.
+// people searches for members with the query of a page.
 func (c call) people(page string) (peopleView, error) {
 	q := users.Query{Text: c.QueryParam("people"), Limit: pagePeople}.Trimmed()
 	c.console.cursors.open(page, c.QueryParam("people_after"), &q.After)
@@ -97,8 +96,7 @@ func (c call) people(page string) (peopleView, error) {
 	return v, nil
 }
 
-// addEmails adds e-mail addresses, which stand on lines of their own or between commas, semicolons
-// or spaces.
+// addEmails adds e-mail addresses, separated by lines, commas, semicolons or spaces.
 func (c call) addEmails() error {
 	id, err := web.ID[lists.ID](c, "list")
 	if err != nil {
@@ -112,8 +110,8 @@ func (c call) addEmails() error {
 	}, c.below("d", id), "added", "count", strconv.Itoa(len(added)))
 }
 
-// faultsOfElements are the faults of the elements of a list, which the form has in one field, by
-// the words that were sent.
+// faultsOfElements returns the faults of the elements of a list in one field, identified by the
+// words that were sent.
 func faultsOfElements(field string, words []string, faults fault.Fields) fault.Fields {
 	var messages []string
 	for _, e := range faults {
@@ -134,8 +132,8 @@ func faultsOfElements(field string, words []string, faults fault.Fields) fault.F
 	return fault.Fields{{Name: field, Messages: messages}}
 }
 
-// addPerson adds what one button of the search for people stands for: a member's e-mail addresses,
-// or one assignment.
+// addPerson adds what a button of the search for people represents: a member's e-mail addresses, or
+// one assignment.
 func (c call) addPerson() error {
 	id, err := web.ID[lists.ID](c, "list")
 	if err != nil {
@@ -159,8 +157,8 @@ func (c call) addPerson() error {
 	return c.settle(err, c.listFailed, c.below("d", id), "added", "count", strconv.Itoa(count), "people", c.FormValue("people"))
 }
 
-// removeRecipients takes those who are ticked off the list, or the one whose button was pressed,
-// and goes back to where they stood.
+// removeRecipients removes the ticked recipients, or the one whose button was pressed, and returns
+// to their page.
 func (c call) removeRecipients() error {
 	id, err := web.ID[lists.ID](c, "list")
 	if err != nil {

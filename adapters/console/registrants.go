@@ -13,20 +13,20 @@ import (
 
 const pageRegistrants = 50
 
-// registrantsView is a batch of those who are registered with an application.
+// registrantsView is a batch of the users registered with an application.
 type registrantsView struct {
 	Prefix      string
 	Registrants []app.Registrant
 	Next        string // the path of the next batch; empty: no more
-	First       bool   // this is where the search begins
+	First       bool   // the first batch
 	New         form
 	Back        string // the query that leads back to this batch
 }
 
-// MayChange reports whether the page may offer to change a member.
+// MayChange reports whether the page should offer to change a member.
 func (v view) MayChange(m users.Member) bool { return v.call.mayChange(m) }
 
-// registrantsAfter is the query that leads to the page behind a cursor.
+// registrantsAfter returns the query for the page after a cursor.
 func (c call) registrantsAfter(prefix string, after users.Cursor) url.Values {
 	q := url.Values{"q": {prefix}}
 	if !after.IsZero() {
@@ -58,7 +58,7 @@ func (c call) registrantsPage(fresh form) error {
 	return c.render(statusOf(fresh), "registrants", words.Of("%s: members", application.Name), v)
 }
 
-// register registers a user by hand, as the application itself would.
+// register registers a user manually, as the application itself would.
 func (c call) register() error {
 	wanted, err := c.registration()
 	if err == nil {
@@ -111,15 +111,15 @@ func (c call) setRegistrantNotifications() error {
 	return c.move(c.console.use.Profiles.SetNotifications, c.toMovedRegistrant)
 }
 
-// toRegistrants goes back to where in the list of members the form was.
+// toRegistrants returns to the form's position in the list of members.
 func (c call) toRegistrants() error {
 	return c.done(c.below("m"), "saved", c.stretchOfRegistrants()...)
 }
 
 func (c call) toMovedRegistrant() error { return c.moved(c.below("m"), c.stretchOfRegistrants()...) }
 
-// stretchOfRegistrants is the query that leads to where in the list of members the form was, in
-// pairs of name and value.
+// stretchOfRegistrants returns the query for the form's position in the list of members, in pairs
+// of name and value.
 func (c call) stretchOfRegistrants() []string {
 	var after users.Cursor
 	c.console.cursors.open(c.below("m"), c.QueryParam("after"), &after)

@@ -9,18 +9,18 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// Route is a line of the table: a path, and what it needs of whoever asks for it. {org} in the path
-// is the organization that the need is about.
+// Route is a row of the table: a path, and what it requires of the visitor. {org} in the path is
+// the organization of the requirement.
 type Route struct {
 	Method string
 	Path   string
 	Needs  operators.Need
-	Recent bool                 // whoever asks must have signed in recently, or does so on the way: it changes what opens doors
-	Factor operators.FactorRule // whose requirement of a second factor it is under: that of its need, unless it says otherwise
-	// Machine says that no browser sends this but the provider of single sign-on, which is bound to
-	// no page of ours and proves itself.
+	Recent bool                 // requires a recent sign-in, or asks for one: it changes credentials or rights
+	Factor operators.FactorRule // whose requirement of a second factor applies: by default that of its need
+	// Machine says that only the provider of single sign-on sends this, not a browser. It is bound
+	// to no page of ours and authenticates itself.
 	Machine bool
-	// Moved says that a page was here before: it leads to the tab that has it now.
+	// Moved says that a page was here before: it redirects to the tab that has it now.
 	Moved  bool
 	handle func(call) error
 }
@@ -33,21 +33,21 @@ func post(path string, needs operators.Need, handle func(call) error) Route {
 	return Route{Method: http.MethodPost, Path: path, Needs: needs, Factor: needs.Factor(), handle: handle}
 }
 
-// guarded is post for what changes keys, secrets of channels, roles, passwords and other factors.
+// guarded is post for changes of keys, channel secrets, roles, passwords and other users' factors.
 func guarded(path string, needs operators.Need, handle func(call) error) Route {
 	r := post(path, needs, handle)
 	r.Recent = true
 	return r
 }
 
-// moved is the address that a tab of an event's page had before.
+// moved is the former path of a tab of an event's page.
 func moved(path string, needs operators.Need, tab string) Route {
 	r := get(path, needs, func(c call) error { return c.to(c.below("e", web.Param(c, "evt"), tab)) })
 	r.Moved = true
 	return r
 }
 
-// The paths that others are below.
+// The prefixes of other paths.
 const (
 	organizationPath = Prefix + "o/{org}/"
 	projectPath      = organizationPath + "p/{prj}/"
@@ -98,7 +98,7 @@ func accountRoutes() []Route {
 func installationRoutes() []Route {
 	const organizations = Prefix + "organizations/"
 	home := get(Prefix, operators.SignedIn, call.showHome)
-	home.Factor = operators.InstallationFactor // Its administrators see all organizations there.
+	home.Factor = operators.InstallationFactor // The installation's administrators see all organizations there.
 	return []Route{
 		home,
 		get(Prefix+"system/", operators.Installation, call.showSystem),
@@ -210,8 +210,8 @@ func importRoutes() []Route {
 	}
 }
 
-// channelRoutes are about the channels of an organization or of a project, which the parameter
-// names.
+// channelRoutes returns the routes for the channels of an organization or of a project, which the
+// parameter names.
 func channelRoutes(place, param string) []Route {
 	channels := place + "channels/"
 	channel := channels + param + "/"
@@ -351,8 +351,8 @@ func partialRoutes() []Route {
 	}
 }
 
-// templateRoutes are about the templates of an event or of a notification. Looking at a draft
-// changes nothing, and so takes no more than looking at the template.
+// templateRoutes returns the routes for the templates of an event or of a notification. A preview
+// of a draft changes nothing, and so requires no more than viewing the template.
 func templateRoutes(owner string) []Route {
 	template := owner + "t/{channel}/"
 	version := template + "versions/{version}/"
@@ -370,8 +370,8 @@ func templateRoutes(owner string) []Route {
 	}
 }
 
-// pattern is the path in the router's notation. It always ends in a slash, like every canonical
-// path.
+// pattern returns the path in the router's notation. It always ends in a slash, like every
+// canonical path.
 func (r Route) pattern() string {
 	p := strings.NewReplacer("{", ":", "}", "").Replace(r.Path)
 	if !strings.HasSuffix(p, "/") {

@@ -15,20 +15,20 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// How many of each kind the page of a search shows: at first, and when one kind is asked for.
+// How many results of each kind a search page shows: at first, and for one requested kind.
 const (
 	searchFirst = 10
 	searchAll   = 200
 )
 
-// hit is something that a search has found.
+// hit is a search result.
 type hit struct {
 	Text   any // words, or the name of a thing
 	Path   string
-	Beside string // what tells it from others of its name
+	Beside string // distinguishes it from others with its name
 }
 
-// hits are what a search has found of one kind.
+// hits are the search results of one kind.
 type hits struct {
 	Kind  string
 	Title words.Phrase
@@ -36,7 +36,7 @@ type hits struct {
 	All   string // the path of all of this kind; empty: these are all
 }
 
-// searchView is what a search has found, the kinds in their order.
+// searchView is the search results by kind.
 type searchView struct {
 	Text     string
 	Asked    bool
@@ -59,7 +59,7 @@ func (c call) showSearch() error {
 	return c.render(http.StatusOK, "search", words.Of("Search"), v)
 }
 
-// search fills the view of a search for everything, or for one kind.
+// search fills the view with results of all kinds, or of one.
 func (c call) search(v *searchView, kind string) error {
 	limit := searchFirst
 	if kind != "" {
@@ -145,13 +145,12 @@ func (c call) occurrenceHit(found app.Finds, o events.Occurrence) hit {
 	return hit{strings.TrimSpace(id + " " + o.CorrelationID), c.link(c.applicationSegments(found, in.Project, in.Slug, "occurrences", o.ID)...), in.Name}
 }
 
-// applicationSegments are the segments of the path of something in an application.
+// applicationSegments returns the segments of a path below an application.
 func (c call) applicationSegments(found app.Finds, project orgs.ProjectID, slug string, below ...any) []any {
 	return slices.Concat([]any{"o", c.at().Organization, "p", found.Projects[project].Slug, "a", slug}, below)
 }
 
-// pageHits are the pages of the navigation, and what can be done in the organization, that a text
-// names.
+// pageHits returns the pages and actions of the organization that match a text.
 func (c call) pageHits(text string) (found []hit) {
 	v := view{call: c}
 	var all []link
@@ -174,8 +173,8 @@ func (c call) pageHits(text string) (found []hit) {
 	return found
 }
 
-// Indexing tells how far the members of the page's organization can be found by their words. What
-// cannot be read is left out: the page is not worth less for that.
+// Indexing says how many members of the page's organization are searchable by words. On an error it
+// is omitted: the page is still useful.
 func (v view) Indexing() users.Indexing {
 	found, err := v.call.console.use.Profiles.Indexing(v.call.ctx, v.call.at())
 	if err != nil {
@@ -184,8 +183,8 @@ func (v view) Indexing() users.Indexing {
 	return found
 }
 
-// SearchPath is the path of the search in the page's organization; empty where the visitor may not
-// see it.
+// SearchPath returns the path of the search in the page's organization; empty if the visitor may
+// not use it.
 func (v view) SearchPath() string {
 	org := v.call.at().Organization
 	if v.User() == "" || org == "" || !v.call.visitor.May(org, operators.Viewer) {

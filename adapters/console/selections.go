@@ -14,13 +14,13 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// selectionView is members who are chosen to be removed.
+// selectionView is members selected for removal.
 type selectionView struct {
 	Members []users.Member
-	Back    string // the query of the page that they were chosen on
+	Back    string // the query of the page where they were selected
 }
 
-// changeSelection does to the chosen members what the button says that was pressed.
+// changeSelection applies the pressed button's action to the selected members.
 func (c call) changeSelection() error {
 	ids, err := c.selection()
 	if err != nil {
@@ -58,7 +58,7 @@ func (c call) changeSelection() error {
 	return c.toSelection(done, n)
 }
 
-// addSelectionToList puts the chosen members on the list that is named by its project and its id.
+// addSelectionToList adds the selected members to the list named by its project and id.
 func (c call) addSelectionToList(ids []users.MemberID) (int, error) {
 	project, number, _ := strings.Cut(c.FormValue("list"), "/")
 	id, err := strconv.ParseInt(number, 10, 64)
@@ -81,7 +81,7 @@ func (c call) removeSelection() error {
 	return c.toSelection("remove", len(ids))
 }
 
-// selection is the members who are chosen in a form.
+// selection returns the members selected in a form.
 func (c call) selection() ([]users.MemberID, error) {
 	chosen := c.values("member")
 	ids := make([]users.MemberID, len(chosen))
@@ -95,7 +95,7 @@ func (c call) selection() ([]users.MemberID, error) {
 	return ids, nil
 }
 
-// toSelection shows the page again on which the members were chosen.
+// toSelection returns to the page where the members were selected.
 func (c call) toSelection(done string, n int) error {
 	q, err := url.ParseQuery(c.FormValue("back"))
 	if err != nil {

@@ -20,20 +20,20 @@ import (
 
 const signInPath = Prefix + "sign-in/"
 
-// The cookies: of a session; of a visit by somebody who has not signed in yet, which only binds the
-// sign-in form to a browser; and of a device, by which a browser is known where somebody has signed
-// in before.
+// The cookies: of a session; of a visit before signing in, which only binds the sign-in form to a
+// browser; and of a device, which identifies a browser that has signed in before.
 const (
 	sessionCookie = "tocsin_session"
 	visitCookie   = "tocsin_visit"
 	deviceCookie  = "tocsin_device"
 )
 
-// secure reports whether the browser reaches us by https, as far as we know.
+// secure reports whether the browser uses https, as far as is known.
 func (c call) secure() bool { return c.console.outside.Secure(c.Request()) }
 
-// cookie makes a cookie that no script reads and no other site sends with a form. By https it has
-// the prefix __Host-, with which browsers take it from this host alone. An empty value deletes it.
+// cookie returns a cookie that scripts cannot read and other sites cannot send with a form. With
+// https it has the prefix __Host-, so that browsers accept it only from this host. An empty value
+// deletes it.
 func (c call) cookie(name, value string) *http.Cookie {
 	k := &http.Cookie{Name: name, Value: value, Path: c.path(Prefix), HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	if c.secure() {
@@ -45,7 +45,7 @@ func (c call) cookie(name, value string) *http.Cookie {
 	return k
 }
 
-// sent is the value of a cookie that the browser sent, empty when it sent none.
+// sent returns the value of a cookie from the browser, empty when there is none.
 func (c call) sent(name string) string {
 	k, err := c.Request().Cookie(c.cookie(name, "").Name)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c call) sent(name string) string {
 	return k.Value
 }
 
-// recognize finds out who is asking. Whoever is not signed in is nobody, and no fault.
+// recognize finds the user of the request. A visitor who is not signed in is no error.
 func (c *call) recognize() error {
 	c.token = c.sent(sessionCookie)
 	if c.token == "" {
@@ -73,8 +73,8 @@ func (c *call) recognize() error {
 	return err
 }
 
-// toSignIn sends whoever must sign in first to the form, and a page that was asked for comes after
-// it.
+// toSignIn redirects a visitor who must sign in first to the form, which then continues to a
+// requested page.
 func (c call) toSignIn() error {
 	to := c.path(signInPath)
 	if c.Request().Method == http.MethodGet {
@@ -83,22 +83,22 @@ func (c call) toSignIn() error {
 	return c.instead(to)
 }
 
-// instead goes on to a page in the place of what was asked for.
+// instead redirects to another page than the requested one.
 func (c call) instead(to string) error {
-	if c.Request().Header.Get("HX-Request") != "" { // A script asked for a piece of a page: the whole page has to go.
+	if c.Request().Header.Get("HX-Request") != "" { // A script requested a part of a page: replace the whole page.
 		c.Response().Header().Set("HX-Redirect", to)
 		return c.whole(web.Status(fault.Unauthenticated), echo.MIMETextPlainCharsetUTF8, nil)
 	}
 	return c.to(to)
 }
 
-// toSignInFor is the path of the form behind which a page of ours comes.
+// toSignInFor returns the path of the sign-in form that continues to a page.
 func (c call) toSignInFor(page string) string {
 	return c.path(signInPath) + "?" + url.Values{"next": {page}}.Encode()
 }
 
-// next is where to go after signing in: a page of ours that the form names, else the first one.
-// Nothing leads out of the console.
+// next returns where to go after signing in: a page of the console named by the form, else the home
+// page. It never leads out of the console.
 func (c call) next(wanted string) string {
 	home := c.path(Prefix)
 	u, err := url.Parse(wanted)
@@ -113,10 +113,10 @@ func (c call) next(wanted string) string {
 type signInView struct {
 	Next, Username string
 	Refused        bool
-	Failed         words.Told   // what is wrong with the passkey
-	Wait           words.Phrase // how long to wait; empty: not at all
+	Failed         words.Told   // the fault of the passkey
+	Wait           words.Phrase // how long to wait; empty: no wait
 	Ways           app.SignInWays
-	Left           bool // whoever looks has just left a session that came from the provider
+	Left           bool // the visitor has just ended a session from the provider
 }
 
 func (c call) showSignIn() error {
@@ -127,10 +127,10 @@ func (c call) showSignIn() error {
 	return c.askToSignIn(http.StatusOK, signInView{Next: next, Left: c.QueryParam("left") != ""})
 }
 
-// visit binds the forms of a page for strangers to this browser.
+// visit binds the forms of a page before signing in to this browser.
 func (c *call) visit() {
 	if _, err := operators.ParseToken(c.token); err != nil {
-		c.token = operators.NewToken() // As good as a session's, but stored nowhere.
+		c.token = operators.NewToken() // As strong as a session's, but not stored.
 		c.SetCookie(c.cookie(visitCookie, c.token))
 	}
 }
@@ -142,14 +142,14 @@ func (c call) askToSignIn(status int, v signInView) error {
 	return c.render(status, "sign-in", words.Of("Sign in"), v)
 }
 
-// origin is where an attempt to sign in comes from.
+// origin returns where an attempt to sign in comes from.
 func (c call) origin() operators.Origin {
 	return operators.Origin{Network: c.client().String(), Device: c.sent(deviceCookie)}
 }
 
-// tooFast takes one of the attempts at passwords that the client's network has, and returns how
-// long to wait where there is none left, as words. A browser in which this user has signed in
-// before is not held up by others in its network.
+// tooFast takes one of the password attempts of the client's network, and returns how long to wait
+// if none is left. A browser in which this user has signed in before is not limited by others in
+// its network.
 func (c call) tooFast(username string) (wait words.Phrase, err error) {
 	left := c.console.attempts.Take(c.client())
 	if left == 0 {
@@ -162,15 +162,14 @@ func (c call) tooFast(username string) (wait words.Phrase, err error) {
 	return c.refuse(operators.TooMany{Wait: left}), nil
 }
 
-// refuse notes that an attempt at a password came too early, and returns how long to wait, as
-// words.
+// refuse logs that a password attempt came too early, and returns how long to wait, in words.
 func (c call) refuse(t operators.TooMany) words.Phrase {
 	c.Response().Header().Set(echo.HeaderRetryAfter, web.RetryAfter(web.TooMany("", t.Wait)))
 	c.console.observer.LogRefusal(c, c.address(), "too many attempts")
 	return waiting(t.Wait)
 }
 
-// waiting is a time to wait in words.
+// waiting describes a time to wait.
 func waiting(d time.Duration) words.Phrase {
 	if seconds := max(1, int(math.Ceil(d.Seconds()))); seconds < 120 {
 		return words.Of("%d seconds", seconds)
@@ -178,8 +177,7 @@ func waiting(d time.Duration) words.Phrase {
 	return words.Of("%d minutes", int(math.Ceil(d.Minutes())))
 }
 
-// signIn begins a session with a token that nobody has seen before, whatever cookie came with the
-// form.
+// signIn starts a session with a new token, whatever cookie came with the form.
 func (c call) signIn() error {
 	v := signInView{Next: c.next(c.FormValue("next")), Username: c.FormValue("username")}
 	username := strings.TrimSpace(v.Username)
@@ -210,9 +208,9 @@ func (c call) signIn() error {
 	return c.admitted(admitted, v.Next)
 }
 
-// admitted gives the browser what it is known by from now on, and goes on to a page.
+// admitted sets the browser's cookies for a new session, and redirects to a page.
 func (c call) admitted(a app.Admission, next string) error {
-	if c.visitor.User.ID != 0 { // The session that this one replaces would live on, and nobody could end it.
+	if c.visitor.User.ID != 0 { // Otherwise the replaced session would continue, and the user could not end it.
 		if err := c.console.use.Operators.SignOut(c.ctx, c.actor(), c.token); err != nil {
 			return err
 		}
@@ -225,8 +223,8 @@ func (c call) admitted(a app.Admission, next string) error {
 	return c.to(next)
 }
 
-// signOut ends all sessions of whoever asks, wherever they are signed in: this is what people mean
-// who leave. One alone ends on the page of the account.
+// signOut ends all sessions of the user on all devices: this is what users expect. A single session
+// is ended on the account page.
 func (c call) signOut() error {
 	if err := c.console.use.Operators.SignOutEverywhere(c.ctx, c.actor(), c.visitor); err != nil {
 		return err
@@ -234,13 +232,13 @@ func (c call) signOut() error {
 	return c.signedOut()
 }
 
-// signedOut has the browser forget what it keeps of the pages. Its cookies go one by one: to clear
-// them all would end what other services of the same domain have, too.
+// signedOut deletes the console's cookies in the browser, one by one: clearing all would also
+// delete those of other services of the same domain.
 func (c call) signedOut() error {
 	c.SetCookie(c.cookie(sessionCookie, ""))
 	c.SetCookie(c.cookie(placeCookie, ""))
 	c.Response().Header().Set("Clear-Site-Data", `"cache", "storage"`)
-	if c.visitor.Method == operators.BySingleSignOn { // The session at the provider goes on, which people should know.
+	if c.visitor.Method == operators.BySingleSignOn { // The session at the provider continues, and the user should know.
 		return c.to(c.path(signInPath) + "?left=provider")
 	}
 	return c.to(c.path(signInPath))

@@ -8,19 +8,19 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// settingsView is the fields of a channel's settings, made from what its driver says of them.
+// settingsView is the fields of a channel's settings, from its driver's description.
 type settingsView struct {
 	Form      form
 	Described []channels.Setting
 	Kept      []string // the secrets that are set
 }
 
-// settingField is the name of a setting's field: as the faults of drivers name it.
+// settingField returns the name of a setting's field, as in the faults of drivers.
 func settingField(name string) string { return "settings." + name }
 
 func settingName(field string) (name string, is bool) { return strings.CutPrefix(field, "settings.") }
 
-// Shown are the names of the fields.
+// Shown returns the names of the fields.
 func (v settingsView) Shown() []string {
 	shown := []string{"name", "protocol", "preferred", "active", "pool", "weight", "test_to"}
 	for _, s := range v.Described {
@@ -29,10 +29,10 @@ func (v settingsView) Shown() []string {
 	return shown
 }
 
-// Fields are the fields that somebody has to see, in the order of the driver.
+// Fields returns the fields to show at once, in the order of the driver.
 func (v settingsView) Fields() []settingView { return v.fields(false) }
 
-// Folded are the fields that may be left alone: they have a default, and it counts.
+// Folded returns the fields that may be ignored: their default is in use.
 func (v settingsView) Folded() []settingView { return v.fields(true) }
 
 func (v settingsView) fields(folded bool) []settingView {
@@ -58,24 +58,24 @@ func (v settingView) folded() bool {
 	return v.Default != "" && !v.Required && !v.Set && v.Form.Value(v.Field()) == "" && len(v.Form.Faults(v.Field())) == 0
 }
 
-// settingLabel is what a setting is called.
+// settingLabel returns the label of a setting.
 func settingLabel(name string) words.Setting { return words.Setting(name) }
 
-// Label is what forms call the setting.
+// Label returns the label of the setting.
 func (v settingView) Label() words.Setting { return settingLabel(v.Name) }
 
-// Field is the name of the field.
+// Field returns the name of the field.
 func (v settingView) Field() string { return settingField(v.Name) }
 
-// Must reports whether something has to be typed.
+// Must reports whether a value is required.
 func (v settingView) Must() bool { return v.Required && !v.Set }
 
-// Long reports whether the field has lines.
+// Long reports whether the field has several lines.
 func (v settingView) Long() bool {
 	return v.Kind == channels.Text || v.Kind == channels.Lines || v.Kind == channels.List
 }
 
-// Hint says what belongs into the field.
+// Hint describes the value of the field.
 func (v settingView) Hint() words.Phrase {
 	hint := words.Of("%s", words.Told(v.Help))
 	if v.Kind == channels.Lines {
@@ -93,7 +93,7 @@ func (v settingView) Hint() words.Phrase {
 	return hint
 }
 
-// Options are the choices of a field that has some.
+// Options returns the choices of a field that has some.
 func (v settingView) Options() []option {
 	all := []option{{"", words.Of("Default")}}
 	for _, word := range v.Words {

@@ -7,18 +7,18 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// share is a part of a bar that shows what became of deliveries.
+// share is a segment of a bar with the outcomes of deliveries.
 type share struct {
 	Kind     words.Told // also a class of the style sheet
 	Count    int
 	At, Wide string // in percent of the bar
 }
 
-// leastShare is how wide a part is at least, in percent, so that a few of very many are seen.
+// leastShare is the minimum width of a segment, in percent, so that few among very many are
+// visible.
 const leastShare = 1.5
 
-// sharesOf divides deliveries into those that were sent, wait, failed and were skipped, without
-// those kinds of which there is none.
+// sharesOf divides deliveries into sent, waiting, failed and skipped ones, without empty kinds.
 func sharesOf(counts map[deliveries.State]int) []share {
 	all := []share{
 		{Kind: "sent", Count: counts[deliveries.Sent]},

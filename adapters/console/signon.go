@@ -37,8 +37,8 @@ func (c call) tooManyVisits() error {
 	return nil
 }
 
-// beginSignOn sends a browser to the provider. It is a link and no form: a browser that follows our
-// policy goes with a form nowhere else.
+// beginSignOn sends a browser to the provider. It is a link, not a form: our policy does not allow
+// forms to other hosts.
 func (c call) beginSignOn() error {
 	if err := c.tooManyVisits(); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (c call) beginSignOn() error {
 	return c.to(d.Address)
 }
 
-// finishSignOn begins the session of whoever comes back from the provider.
+// finishSignOn starts the session of a user who returns from the provider.
 func (c call) finishSignOn() error {
 	if err := c.tooManyVisits(); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c call) finishSignOn() error {
 	arrived, err := c.console.use.SingleSignOn.Finish(c.ctx, by, c.origin(), app.Return{Step: c.sent(signOnCookie), Session: c.token,
 		State: c.QueryParam("state"), Code: c.QueryParam("code"), Issuer: c.QueryParam("iss"), Refused: c.QueryParam("error")})
 	switch {
-	case errors.Is(err, operators.ErrNoSession): // It ended while its holder was at the provider.
+	case errors.Is(err, operators.ErrNoSession): // It ended while the user was at the provider.
 		return c.to(c.toSignInFor(c.next(arrived.Next)))
 	case fault.KindOf(err) == fault.Forbidden:
 		return c.notSignedOn(err, arrived.Next)
@@ -83,7 +83,7 @@ func (c call) finishSignOn() error {
 	return c.admitted(arrived.Admission, c.next(arrived.Next))
 }
 
-// notSignedOnView is why somebody was not let in, and how to go on.
+// notSignedOnView says why a user was refused, and how to go on.
 type notSignedOnView struct {
 	Text  words.Told
 	Taken bool
@@ -91,7 +91,7 @@ type notSignedOnView struct {
 	Leave string
 }
 
-// notSignedOn tells whoever comes from the provider why they are not let in.
+// notSignedOn tells a user from the provider why they were refused.
 func (c call) notSignedOn(why error, next string) error {
 	c.console.observer.LogRefusal(c, c.address(), "single sign-on: "+why.Error())
 	known, _ := errors.AsType[*fault.Error](why)
@@ -99,7 +99,7 @@ func (c call) notSignedOn(why error, next string) error {
 	return c.render(web.Status(fault.Forbidden), "sso-refused", words.Of("You are not signed in"), v)
 }
 
-// leave sends whoever has left us to where they end their session at the provider.
+// leave redirects a signed-out user to the provider to end their session there.
 func (c call) leave() error {
 	if err := c.tooManyVisits(); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (c call) leave() error {
 	return c.to(to)
 }
 
-// logOutByProvider ends sessions because the provider says so (OpenID Connect Back-Channel Logout
+// logOutByProvider ends sessions at the provider's request (OpenID Connect Back-Channel Logout
 // 1.0).
 func (c call) logOutByProvider() error {
 	if err := c.tooManyVisits(); err != nil {
@@ -133,8 +133,8 @@ func (c call) logOutByProvider() error {
 	return c.NoContent(http.StatusOK)
 }
 
-// askProviderAgain answers somebody who has not signed in recently with a page that leads to the
-// provider. What they have sent is kept here meanwhile.
+// askProviderAgain answers a user without a recent sign-in with a page that leads to the provider.
+// The form that they sent is kept here meanwhile.
 func (c call) askProviderAgain(v confirmView) error {
 	token, err := c.console.use.SingleSignOn.KeepDraft(c.ctx, c.visitor, app.Pending{Path: v.Path, Sealed: v.Draft})
 	if err != nil {

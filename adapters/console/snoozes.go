@@ -12,17 +12,18 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// snoozeSpans are how long a card can be quiet, by what the form calls it; 0: until it changes.
+// snoozeSpans are how long a card can be snoozed, by the form's values; 0: until it changes.
 var snoozeSpans = map[string]time.Duration{"1h": time.Hour, "8h": 8 * time.Hour, "change": 0}
 
-// seen is what a problem is like, as far as its card tells, without what changes by itself.
+// seen returns the state of a problem as shown on its card, without the parts that change by
+// themselves.
 func (p concern) seen() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{string(p.State), p.Since.UTC().String(), p.Why, p.Seen}, "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 
-// quieten marks the cards of problems that are snoozed, and puts them behind the others. On the
-// pages of the organization itself operators can snooze the rest.
+// quieten marks the cards of snoozed problems, and moves them behind the others. On the
+// organization's own pages operators can snooze the rest.
 func (c call) quieten(org string, all []concern, a app.Attention) []concern {
 	may := c.at().Organization != "" && c.visitor.May(org, operators.Operator)
 	for i := range all {
@@ -48,8 +49,8 @@ func (c call) quieten(org string, all []concern, a app.Attention) []concern {
 	return all
 }
 
-// snooze makes a card of the home page quiet, or no longer. What it is like is asked anew, and a
-// problem that is over is not snoozed.
+// snooze snoozes a card of the home page, or ends that. It reads the problem's state again, and
+// does not snooze one that has ended.
 func (c call) snooze() error {
 	problem, span := c.FormValue("problem"), c.FormValue("for")
 	home, overviews := c.below(), c.console.use.Overviews

@@ -14,12 +14,11 @@ const (
 	pageOptOuts     = 50
 )
 
-// subscriptionsView is a page of the subscriptions to a notification and one of those who have
-// opted out of it.
+// subscriptionsView is a page of the subscriptions to a notification and one of its opt-outs.
 type subscriptionsView struct {
 	Notification subscriptions.Notification
 	Subscribers  []subscriptions.Subscriber
-	After, Next  channels.AssignmentID // where the page begins, and where the next one does; 0: no more
+	After, Next  channels.AssignmentID // the start of the page, and of the next one; 0: no more
 	OptOuts      []deliveries.Unsubscriber
 	NextOptOut   string // the path of the next page; empty: no more
 	BackOptOut   string // the query that leads back to this page of them
@@ -59,13 +58,12 @@ func (c call) subscriptionsPage(failed form) error {
 	return c.render(statusOf(failed), "subscriptions", words.Of("%s: subscriptions", v.Notification.Name), v)
 }
 
-// afterOptOut is where the page of those who have opted out begins, as its query says.
+// afterOptOut returns the start of the page of opt-outs from the query.
 func (c call) afterOptOut() deliveries.OptOut {
 	return deliveries.OptOut{Member: users.MemberID(c.number("after_member")), AddressKey: c.QueryParam("after_address")}
 }
 
-// stretchOfOptOuts is the query that leads to a page of those who have opted out, in pairs of name
-// and value.
+// stretchOfOptOuts returns the query for a page of opt-outs, in pairs of name and value.
 func stretchOfOptOuts(after deliveries.OptOut) []string {
 	return []string{"after_member", text(after.Member), "after_address", after.AddressKey}
 }

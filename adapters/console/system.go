@@ -7,7 +7,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 )
 
-// systemView is how the installation is doing.
+// systemView is the state of the installation.
 type systemView struct {
 	app.SystemReport
 

@@ -25,7 +25,7 @@ type templateView struct {
 	Here     string   // the path of the page
 	Owner    string   // the path of the event or notification
 	Tabs     []tab    // of the event
-	Others   []link   // the templates for the channels that it has
+	Others   []link   // its templates for other channels
 	Tags     []string // that show the variables
 	Known    string   // the names of the variables, with spaces between them
 	Form     form
@@ -34,27 +34,27 @@ type templateView struct {
 	Conflict *conflictView
 }
 
-// previewView is how a draft looks for somebody.
+// previewView is a draft as rendered for a recipient.
 type previewView struct {
 	app.Preview
 
-	Form   form   // with what is wrong about the draft
-	Source string // the path that the frame loads; empty: what is typed is posted to it
+	Form   form   // with the faults of the draft
+	Source string // the path that the frame loads; empty: the draft is posted to it
 	Action string // the path that it is posted to
-	Live   string // the path that has the preview of what is typed
+	Live   string // the path of the preview of the draft
 }
 
 func newPreview(editor string) previewView {
 	return previewView{Action: editor + "html/", Live: editor + "preview/"}
 }
 
-// conflictView is what somebody else saved while a draft was written, against the draft.
+// conflictView is a version that another user saved meanwhile, compared with the draft.
 type conflictView struct {
 	By    string
 	Parts []partView
 }
 
-// partView is how a part of a template differs from another.
+// partView is the difference of a template's part from another version.
 type partView struct {
 	Name  words.Phrase
 	Lines []templates.Line
@@ -70,7 +70,7 @@ func partOf(name words.Phrase, before, after string) partView {
 	return partView{Name: name, Lines: templates.Diff(before, after), Same: before == after}
 }
 
-// templateName names the template of the path.
+// templateName returns the template of the path.
 func (c call) templateName() (of app.TemplateName, err error) {
 	of.Event = web.Param(c, "evt")
 	if of.Channel, err = web.ID[channels.ID](c, "channel"); err != nil {
@@ -82,7 +82,7 @@ func (c call) templateName() (of app.TemplateName, err error) {
 	return of, err
 }
 
-// ownerPath is the path of what a template belongs to.
+// ownerPath returns the path of a template's event or notification.
 func (c call) ownerPath(of app.TemplateName) string {
 	if of.Notification != 0 {
 		return c.below("e", of.Event, "n", of.Notification)
@@ -94,8 +94,8 @@ func (c call) templatePath(of app.TemplateName) string {
 	return c.ownerPath(of) + web.Join("t", text(of.Channel))
 }
 
-// templateTabs are the tabs around a template, and links to the templates beside it: of its event
-// for the channels that have one or that the event uses, or of its notification.
+// templateTabs returns the tabs around a template, and links to its siblings: the event's templates
+// for channels that have one or that the event uses, or the notification's.
 func (c call) templateTabs(r app.TemplateReport, of app.TemplateName) ([]tab, []link) {
 	current := contentTab
 	if of.Notification != 0 {
@@ -111,13 +111,13 @@ func (c call) templateTabs(r app.TemplateReport, of app.TemplateName) ([]tab, []
 	return c.tabs(r.Application, r.Event, r.Stages, current), others
 }
 
-// draft is what the form of a template says.
+// draft parses the form of a template.
 func (c call) draft() (app.Draft, app.Rehearsal) {
 	return app.Draft{Subject: c.FormValue("subject"), Text: c.FormValue("text"), HTML: c.FormValue("html"), Markdown: c.FormValue("markdown")},
 		app.Rehearsal{User: c.FormValue("user"), Example: c.FormValue("example")}
 }
 
-// base is the version that a form was begun with; -1, which none ever has, where it names none.
+// base returns the version on which a form is based; -1, which never exists, if it names none.
 func (c call) base() int {
 	n, err := strconv.Atoi(c.FormValue("base"))
 	if err != nil {
@@ -148,7 +148,7 @@ func (c call) showTemplate() error {
 	})
 }
 
-// templatePage shows the editor of a template, as adjust leaves it.
+// templatePage shows the editor of a template, changed by adjust.
 func (c call) templatePage(status int, of app.TemplateName, adjust func(v *templateView) error) error {
 	v := templateView{Here: c.templatePath(of), Owner: c.ownerPath(of)}
 	v.Preview = newPreview(v.Here)
@@ -171,7 +171,7 @@ func (c call) templatePage(status int, of app.TemplateName, adjust func(v *templ
 	return c.render(status, "template", words.Of("%s by %s", v.Event.Name, v.Channel.Name), v)
 }
 
-// typed shows the editor with what was sent, and how somebody would get it.
+// typed shows the editor with the sent form, and its preview.
 func (c call) typed(status int, of app.TemplateName, adjust func(v *templateView)) error {
 	return c.templatePage(status, of, func(v *templateView) error {
 		var err error
@@ -182,7 +182,7 @@ func (c call) typed(status int, of app.TemplateName, adjust func(v *templateView
 	})
 }
 
-// preview is what is typed as somebody would get it, or why there is nothing to be seen.
+// preview renders the draft for a recipient, or returns why it cannot.
 func (c call) preview(of app.TemplateName) (previewView, error) {
 	p := newPreview(c.templatePath(of))
 	d, with := c.draft()
@@ -213,8 +213,8 @@ func (c call) saveTemplate() error {
 	return c.done(c.templatePath(of), "saved")
 }
 
-// outdated shows a draft beside what somebody else has saved meanwhile. Sent again, it is saved on
-// top of that.
+// outdated shows a draft beside the version that another user saved meanwhile. Sending it again
+// saves it on top of that.
 func (c call) outdated(of app.TemplateName, d app.Draft) error {
 	_, versions, err := c.console.use.Templates.Versions(c.ctx, c.at(), of)
 	if err != nil {
@@ -229,8 +229,7 @@ func (c call) outdated(of app.TemplateName, d app.Draft) error {
 	})
 }
 
-// previewTemplate shows what is typed as somebody would get it: a whole page or, for a script, the
-// preview alone.
+// previewTemplate shows the preview of a draft: a whole page or, for a script, only the preview.
 func (c call) previewTemplate() error {
 	of, err := c.templateName()
 	if err != nil {
@@ -246,8 +245,8 @@ func (c call) previewTemplate() error {
 	return c.typed(statusOf(p.Form), of, func(v *templateView) { v.Form.faults, v.Form.Failed = p.Form.faults, p.Form.Failed })
 }
 
-// showTemplateHTML is the document in the frame: the HTML of what is typed or, asked for with GET,
-// of what is stored. It is nobody's page: see foreignPolicy.
+// showTemplateHTML serves the document in the frame: the HTML of the draft or, with GET, of the
+// stored template. See foreignPolicy.
 func (c call) showTemplateHTML() error {
 	of, err := c.templateName()
 	if err != nil {
@@ -277,7 +276,7 @@ func (c call) testTemplate() error {
 		return err
 	}
 	d, with := c.draft()
-	// A provider may take longer than a page; the use case has a bound of its own.
+	// A provider may take longer than a page; the use case has its own bound.
 	done, err := c.console.use.Templates.Test(c.Request().Context(), c.actor(), c.at(), of, d, with, c.FormValue("to"))
 	if f, mendable := c.refused(err); mendable {
 		return c.typed(statusOf(f), of, func(v *templateView) { v.Form = f })

@@ -48,7 +48,7 @@ type projectsView struct {
 
 func (c call) showProjects() error { return c.projectsPage(projectsView{}) }
 
-// projectsPage shows the projects with a form as it was sent, if one of them has faults.
+// projectsPage shows the projects with the sent form, if that has faults.
 func (c call) projectsPage(v projectsView) (err error) {
 	if v.Organization, err = c.console.use.Orgs.Show(c.ctx, c.at()); err != nil {
 		return err
@@ -75,13 +75,13 @@ func (c call) renameOrganization() error {
 	return c.settle(err, func(f form) error { return c.projectsPage(projectsView{Name: f.renamed("name", "organization")}) }, c.below("projects"), "saved")
 }
 
-// setRegion says whose phone numbers those without country code are.
+// setRegion sets the default region of phone numbers without a country code.
 func (c call) setRegion() error {
 	_, err := c.console.use.Orgs.Patch(c.ctx, c.actor(), c.at(), app.OrganizationChange{Region: new(c.FormValue("default_region"))})
 	return c.settle(err, func(f form) error { return c.projectsPage(projectsView{Region: f}) }, c.below("projects"), "saved")
 }
 
-// setSearchable says by which metadata people are found.
+// setSearchable sets the metadata by which members can be found.
 func (c call) setSearchable() error {
 	paths := strings.Split(c.FormValue("searchable_metadata"), "\n")
 	_, err := c.console.use.Orgs.Patch(c.ctx, c.actor(), c.at(), app.OrganizationChange{Searchable: &paths})
@@ -93,7 +93,7 @@ func (c call) createProject() error {
 	return c.settle(err, func(f form) error { return c.projectsPage(projectsView{New: f}) }, c.below("p", made.Slug), "created-project")
 }
 
-// projectView is one project with the first of what it is made of.
+// projectView is one project with the first of its parts.
 type projectView struct {
 	Project      orgs.Project
 	Applications []applications.Application

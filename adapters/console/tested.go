@@ -5,15 +5,15 @@ import (
 	"github.com/tocsin/tocsin/app"
 )
 
-// testView is what became of a test, in words.
+// testView is the result of a test, in words.
 type testView struct {
 	Accepted bool
 	Verdict  words.Phrase
 	Said     string // by the provider
 }
 
-// tested says what became of a test. What a service at a private address said is shown to those who
-// look after the installation alone.
+// tested describes the result of a test. The answer of a service at a private address is shown only
+// to operators of the installation.
 func (c call) tested(done app.Tested) *testView {
 	v := &testView{Accepted: done.Failure == nil}
 	switch f := done.Failure; {

@@ -13,28 +13,28 @@ import (
 
 const pageTimeline = 25
 
-// timelineView is a page of what happened to a member.
+// timelineView is a page of a member's history.
 type timelineView struct {
 	Kinds        []link // the filters
 	Days         []timelineDay
-	Newer, Older string // paths of the pages beside this one; empty: there is none
-	Any          bool   // everything is asked for, from the newest on
+	Newer, Older string // paths of the adjacent pages; empty: there is none
+	Any          bool   // no filter, from the newest on
 }
 
-// timelineDay is what happened within a day of UTC.
+// timelineDay is the history of one day in UTC.
 type timelineDay struct {
 	Day   words.Phrase
 	Items []timelineItem
 }
 
-// timelineItem is something that happened to a member.
+// timelineItem is an item of a member's history.
 type timelineItem struct {
 	app.Moment
 
 	Text        words.Phrase       // of a change: what was done
 	By          words.Phrase       // of a change: who did it
 	Differences []audit.Difference // of a change
-	Names       string             // of a change whose values are withheld: what they are called
+	Names       string             // of a change whose values are withheld: the fields' names
 	Place       []link             // of a message: its application and the explanation
 }
 
@@ -48,13 +48,13 @@ var timelineKinds = []timelineKind{
 	{app.Everything, words.Of("All")}, {app.Messages, words.Of("Messages")}, {app.Failures, words.Of("Failed and bounced")}, {app.Changes, words.Of("Changes")}, {app.Registrations, words.Of("Opt-outs and registrations")},
 }
 
-// timelineCursor is what the links to the pages of a timeline say.
+// timelineCursor is the position in the links to pages of a timeline.
 type timelineCursor struct {
 	From  app.TimelinePlace
 	Newer bool
 }
 
-// timeline reads the page of the member's timeline that the query asks for.
+// timeline reads the requested page of the member's timeline.
 func (c call) timeline(p app.Profile) (timelineView, error) {
 	var v timelineView
 	path := c.memberPath()
@@ -118,13 +118,13 @@ func (c call) timelineItem(p app.Profile, m app.Moment) timelineItem {
 	item.By = changedBy(m.Change.Actor)
 	item.Names = strings.Join(m.Fields, ", ")
 	item.Differences = m.Change.Differences()
-	if slices.Contains(toldByText, m.Change.Action) { // The text tells the rest.
+	if slices.Contains(toldByText, m.Change.Action) { // The text says the rest.
 		item.Differences = slices.DeleteFunc(item.Differences, func(d audit.Difference) bool { return d.Field != "notification" && d.Field != "address" })
 	}
 	return item
 }
 
-// changedBy names who changed something, and by which way.
+// changedBy says who changed something, and how.
 func changedBy(a audit.Actor) words.Phrase {
 	switch {
 	case a.Via == audit.Link:
@@ -137,10 +137,11 @@ func changedBy(a audit.Actor) words.Phrase {
 	return words.Of("by %s, %s", a.Name, a.Via)
 }
 
-// toldByText are the actions whose flag is in the text.
+// toldByText are the actions whose text contains the flag.
 var toldByText = []audit.Action{audit.OptOutSet, audit.MemberLocked, audit.MembershipLocked, audit.NotificationsEnabled}
 
-// flags are what actions that move a switch are called, on and off, by what the entry calls it.
+// flags are the names of actions that set a switch, on and off, by the name of the flag in the
+// entry.
 var flags = map[audit.Action]struct {
 	field   string
 	on, off words.Phrase
@@ -151,7 +152,7 @@ var flags = map[audit.Action]struct {
 	audit.NotificationsEnabled: {"enable_notifications", words.Of("Notifications enabled"), words.Of("Notifications disabled")},
 }
 
-// changes are what other actions on a member are called.
+// changes are the names of other actions on a member.
 var changes = map[audit.Action]words.Phrase{
 	audit.MemberCreated: words.Of("Added to the organization"), audit.MemberUpdated: words.Of("Details changed"), audit.MemberRemoved: words.Of("Removed from the organization"),
 	audit.RoleSet: words.Of("Role changed"), audit.MemberInvited: words.Of("Invited"), audit.MemberMailed: words.Of("Invitation mailed"), audit.MemberAccepted: words.Of("Accepted the role"),
@@ -160,7 +161,7 @@ var changes = map[audit.Action]words.Phrase{
 	audit.Registered: words.Of("Registered"), audit.Unregistered: words.Of("Unregistered"), audit.RecipientsRemoved: words.Of("Taken off lists"),
 }
 
-// changeText says what a change was, and in which application.
+// changeText describes a change, and its application.
 func changeText(e audit.Entry) words.Phrase {
 	text, known := changes[e.Action]
 	if f, is := flags[e.Action]; is {

@@ -23,24 +23,23 @@ import (
 	"github.com/tocsin/tocsin/domain/requests"
 )
 
-// triedFor is how long after a dry run its outcome may be sent: what it has said is less and less
-// true.
+// triedFor is how long a checked trigger may be sent after its dry run, whose result becomes
+// outdated with time.
 const triedFor = time.Hour
 
-// typedFrom is the number of people above which it must be typed to send.
+// typedFrom is the number of people above which the number must be typed to send.
 const typedFrom = 100
 
-// errNotTried refuses to send what was not tried just so.
+// errNotTried refuses to send a trigger that was not checked in this form.
 var errNotTried = fault.New(fault.Invalid, "this is not what was checked, or that was too long ago; check it once more")
 
-// triggerView is the tab that says whether an event is live, and from which it is triggered by
-// hand.
+// triggerView is the tab that says whether an event is live, and where it is triggered manually.
 type triggerView struct {
 	app.Triggerable
 
 	Here    string // the path of the event
 	Tabs    []tab
-	Lacking []words.Phrase // what keeps it from reaching anybody
+	Lacking []words.Phrase // what keeps it from reaching recipients
 	State   form           // of making it live, or a draft
 	Form    form
 	Tried   *triedView // nil: nothing yet
@@ -54,7 +53,7 @@ func (v triggerView) Priorities() []option {
 	return append([]option{{"", words.Of("%s, as the event", v.Event.Priority)}}, priorities()...)
 }
 
-// triedView is what a dry run says, with what is sent when it is confirmed.
+// triedView is the result of a dry run, with the trigger to confirm.
 type triedView struct {
 	app.Forecast
 	Attempt attempt
@@ -62,7 +61,7 @@ type triedView struct {
 	Form    form // of what is typed to send
 }
 
-// Concerns are what to know before it is sent: who gets nothing, and what the messages lack.
+// Concerns returns what to know before sending: who gets nothing, and what the messages lack.
 func (v triedView) Concerns() []words.Phrase {
 	var all []words.Phrase
 	if v.People == 0 {
@@ -83,17 +82,17 @@ func (v triedView) Concerns() []words.Phrase {
 // Typed reports whether the number of people must be typed to send.
 func (v triedView) Typed() bool { return v.People > typedFrom }
 
-// Delivered and LeftOut are the recipients to whom something is sent, and those to whom nothing is.
+// Delivered returns the recipients who get a message.
 func (v triedView) Delivered() []deliveries.Group { return v.groups(false) }
 
-// LeftOut are the recipients to whom nothing is sent.
+// LeftOut returns the recipients who get nothing.
 func (v triedView) LeftOut() []deliveries.Group { return v.groups(true) }
 
 func (v triedView) groups(leftOut bool) []deliveries.Group {
 	return slices.DeleteFunc(slices.Clone(v.Groups), func(g deliveries.Group) bool { return (g.Reason != "") != leftOut })
 }
 
-// triedMessage is a message of a dry run, with what proves that its HTML is of ours.
+// triedMessage is a message of a dry run, with a proof that we made its HTML.
 type triedMessage struct {
 	app.ForecastMessage
 
@@ -101,8 +100,8 @@ type triedMessage struct {
 	Seal  string // of its HTML
 }
 
-// attempt is what was tried, to be sent just so and once: Word makes the form its own, Seal proves
-// that we made it for this session.
+// attempt is a checked trigger, to be sent unchanged and once: Word identifies the form, Seal
+// proves that we made it for this session.
 type attempt struct {
 	Context  string
 	LimitTo  []string
@@ -120,7 +119,7 @@ type attempt struct {
 
 func (c call) showLive() error { return c.livePage(form{}) }
 
-// livePage is the tab with the event's example to trigger it with.
+// livePage is the tab with the event's example for triggering it.
 func (c call) livePage(state form) error {
 	can, err := c.console.use.Triggers.Show(c.ctx, c.at(), web.Param(c, "evt"))
 	if err != nil {
@@ -129,7 +128,7 @@ func (c call) livePage(state form) error {
 	return c.triggerableAs(can, triggerView{State: state, Form: filled("context", cmp.Or(can.Event.Example, "{\n}"))})
 }
 
-// setEventLive makes an event active or a draft, and changes nothing else of it.
+// setEventLive makes an event active or a draft, and changes nothing else.
 func (c call) setEventLive() error {
 	on, err := c.on("on")
 	if err != nil {
@@ -161,10 +160,10 @@ func (c call) triggerableAs(can app.Triggerable, v triggerView) error {
 	return c.render(statusOf(forms...), "event-live", words.Of("%s: live", can.Event.Name), v)
 }
 
-// tryTrigger shows what triggering would do, and does nothing.
+// tryTrigger shows the result of triggering, without doing it.
 func (c call) tryTrigger() error { return c.tryAgain(form{}) }
 
-// tryAgain is tryTrigger with what is wrong about the number that was typed to send.
+// tryAgain is tryTrigger with the fault of the typed number.
 func (c call) tryAgain(wrong form) error {
 	a, what, err := c.attempt()
 	tried := triedView{Form: wrong}
@@ -187,7 +186,7 @@ func (c call) tryAgain(wrong form) error {
 	return c.triggerPage(c.asSent(), &tried)
 }
 
-// sendTrigger does what was tried. The same form, sent again, leads to the same occurrence.
+// sendTrigger sends a checked trigger. Sending the same form again leads to the same occurrence.
 func (c call) sendTrigger() error {
 	a, what, err := c.attempt()
 	if err == nil {
@@ -211,8 +210,8 @@ func (c call) sendTrigger() error {
 	return c.to(c.below("occurrences", o.ID))
 }
 
-// showTriedHTML is the document in a frame of a check: the HTML of a message just as the check made
-// it. It is nobody's page: see foreignPolicy.
+// showTriedHTML serves the document in a frame of a check: the HTML of a message as the check made
+// it. See foreignPolicy.
 func (c call) showTriedHTML() error {
 	document := c.FormValue("html")
 	if !hmac.Equal([]byte(c.FormValue("seal")), []byte(c.sealHTML(document))) {
@@ -221,7 +220,7 @@ func (c call) showTriedHTML() error {
 	return c.foreign(document)
 }
 
-// typedAsTried reports whether the number that was typed is that of the people; a few need none.
+// typedAsTried reports whether the typed number is the number of people; few people need none.
 func typedAsTried(people, typed string) bool {
 	n, err := strconv.Atoi(people)
 	if err == nil && n <= typedFrom {
@@ -230,7 +229,7 @@ func typedAsTried(people, typed string) bool {
 	return err == nil && strings.NewReplacer(",", "", " ", "").Replace(typed) == people
 }
 
-// attempt reads what the form wants to be triggered.
+// attempt parses the trigger from the form.
 func (c call) attempt() (a attempt, what app.Trigger, err error) {
 	var faults fault.Fields
 	a.Context, a.LimitTo, a.Channels = strings.TrimSpace(c.FormValue("context")), lines(c.FormValue("options.limit_to")), c.values("options.channels")
@@ -258,8 +257,7 @@ func (c call) attempt() (a attempt, what app.Trigger, err error) {
 	return a, what, faults.Err()
 }
 
-// moment reads a field that holds a moment in UTC, as the browser writes it, and returns it with
-// its text.
+// moment parses a field with a time in UTC, as browsers write it, and returns it with its text.
 func (c call) moment(field string, faults *fault.Fields) (time.Time, string) {
 	text := strings.TrimSpace(c.FormValue(field))
 	if text == "" {
@@ -275,7 +273,7 @@ func (c call) moment(field string, faults *fault.Fields) (time.Time, string) {
 	return t, text
 }
 
-// lines are the lines of a text that are not empty; nil where there is none.
+// lines returns the non-empty lines of a text; nil if there are none.
 func lines(text string) []string {
 	var all []string
 	for l := range strings.Lines(text) {
@@ -286,7 +284,7 @@ func lines(text string) []string {
 	return all
 }
 
-// tried returns the request by which an attempt is sent once; errNotTried.
+// tried returns the request by which an attempt is sent once, or errNotTried.
 func (c call) tried(a attempt) (*requests.Request, error) {
 	at, err := strconv.ParseInt(a.At, 10, 64)
 	age := c.console.clock.Now().Sub(time.Unix(at, 0))
@@ -300,24 +298,24 @@ func (c call) tried(a attempt) (*requests.Request, error) {
 	return &requests.Request{IdempotencyKey: a.Word, Digest: [sha256.Size]byte(seal)}, nil
 }
 
-// seal is of an attempt with the event that the path names, bound to the session.
+// seal returns the seal of an attempt with the event of the path, bound to the session.
 func (c call) seal(a attempt) string {
 	at := c.at()
 	return c.sealTexts([]string{"trigger", at.Organization, at.Project, at.Application, web.Param(c, "evt"), a.Context, a.Priority, a.SendAt, a.ExpiresAt, a.CID,
 		a.People, a.Word, a.At}, a.LimitTo, a.Channels)
 }
 
-// sealHTML is of the HTML of a message that was made for this session. Forms turn every end of a
-// line into CR LF.
+// sealHTML returns the seal of a message's HTML, bound to the session. Forms turn all line endings
+// into CR LF.
 func (c call) sealHTML(document string) string {
 	return c.sealTexts([]string{"html", strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(document)})
 }
 
-// sealTexts is a seal of groups of texts, bound to the session.
+// sealTexts returns a seal of groups of texts, bound to the session.
 func (c call) sealTexts(groups ...[]string) string {
 	mac := hmac.New(sha256.New, []byte(c.token))
-	for _, texts := range groups { // Each with its length before it, so that none runs into the next.
-		_, _ = fmt.Fprintf(mac, "%d ", len(texts)) // A hash takes everything.
+	for _, texts := range groups { // Each is preceded by its length, so that groups cannot be shifted.
+		_, _ = fmt.Fprintf(mac, "%d ", len(texts)) // Writing to a hash never fails.
 		for _, t := range texts {
 			_, _ = fmt.Fprintf(mac, "%d %s", len(t), t)
 		}

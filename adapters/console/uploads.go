@@ -13,32 +13,30 @@ import (
 )
 
 const (
-	// fileField is the field of a form that holds a file. It comes last: what stands behind it is
-	// not read.
+	// fileField is the form field with a file. It comes last: anything after it is not read.
 	fileField = "file"
-	// fieldCost is what a field counts beside its text, so that there are not too many.
+	// fieldCost is what a field counts besides its text, to limit the number of fields.
 	fieldCost = 256
-	// partsCost is what the headers of the parts before a file may take, and the file's own, beside
-	// the fields' texts, in bytes.
+	// partsCost is the limit for the headers of the parts up to the file, besides the fields'
+	// texts, in bytes.
 	partsCost = 16 << 10
-	// pieceTimeout is how long the next piece of a file may take. A file as a whole may take as
-	// long as it likes.
+	// pieceTimeout is how long the next piece of a file may take. The whole file has no limit.
 	pieceTimeout = time.Minute
-	// maxDrained is how much of a file that is refused is read on, because browsers show an answer
-	// only when they could send everything.
+	// maxDrained is how much of a refused file is still read, because browsers show a response only
+	// after sending everything.
 	maxDrained = 1 << 30
 )
 
-// upload is the file of a form. It is read as it comes, and held nowhere.
+// upload is the file of a form. It is streamed and never held in memory.
 type upload struct {
 	*multipart.Part
 }
 
-// name is what the browser calls the file, empty when none was chosen.
+// name returns the browser's name for the file, empty when none was chosen.
 func (u *upload) name() string { return u.FileName() }
 
-// fenced is the body of a form: until the fence is taken down, because the file is reached, only so
-// much of it can be read. The parts have headers, which whoever reads parts holds in memory.
+// fenced is the body of a form. Until the file is reached and the fence removed, only a limited
+// part of it can be read, because the multipart reader holds the headers of parts in memory.
 type fenced struct {
 	io.ReadCloser
 	left, limit int64
@@ -57,8 +55,8 @@ func (f *fenced) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// readUpload reads the fields of a form up to its file, so that whose form it is can be asked
-// before any of the file is read.
+// readUpload reads the fields of a form up to its file, so that the form can be checked before any
+// of the file is read.
 func readUpload(r *http.Request, limit int64) (url.Values, *upload, error) {
 	body := &fenced{ReadCloser: r.Body, left: limit + partsCost, limit: limit}
 	r.Body = body
@@ -90,8 +88,7 @@ func readUpload(r *http.Request, limit int64) (url.Values, *upload, error) {
 	}
 }
 
-// arriving reads the file of the form with patience: as long as something comes the request may go
-// on.
+// arriving returns a reader of the form's file: as long as data arrives, the request may continue.
 func (c call) arriving() io.Reader {
 	return arriving{file: c.file, connection: http.NewResponseController(c.Response())}
 }
@@ -114,7 +111,7 @@ func (a arriving) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// drain reads the rest of a file that is refused.
+// drain reads the rest of a refused file.
 func drain(file io.Reader) {
-	_, _ = io.CopyN(io.Discard, file, maxDrained) // Whoever does not send it will not read the answer either.
+	_, _ = io.CopyN(io.Discard, file, maxDrained) // A client that does not send it will not read the response either.
 }

@@ -15,11 +15,11 @@ import (
 type versionsView struct {
 	Tabs     []tab  // of the event; a partial has none
 	Editor   string // the path of the template or the partial
-	Current  int    // the version that counts
+	Current  int    // the current version
 	Versions []savedVersion
 }
 
-// savedVersion is a version without what it says.
+// savedVersion is a version without its texts.
 type savedVersion struct {
 	Version int
 	By      string
@@ -43,7 +43,7 @@ func (c call) showVersions() error {
 	return c.render(http.StatusOK, "versions", words.Of("%s: versions", r.Channel.Name), v)
 }
 
-// versionView is an earlier version against the current one.
+// versionView is an earlier version compared with the current one.
 type versionView struct {
 	savedVersion
 
@@ -54,13 +54,13 @@ type versionView struct {
 	Whole  []wholeView
 }
 
-// wholeView is a part as a version has it.
+// wholeView is a part of a version.
 type wholeView struct {
 	Name words.Phrase
 	Text string
 }
 
-// Current reports whether the version is the one that counts.
+// Current reports whether the version is the current one.
 func (v versionView) Current() bool { return v.Version == v.Base }
 
 func (c call) showVersion() error {

@@ -25,18 +25,18 @@ import (
 //go:embed pages/*.gohtml
 var pages embed.FS
 
-// views are the pages by name, in one language: each is the frame around its own content.
+// views are the pages by name, in one language: each is the frame with its own content.
 type views map[string]*template.Template
 
-// tongue is a language that the console speaks, with its pages.
+// tongue is a language of the console, with its pages.
 type tongue struct {
 	*words.Language
 
 	views views
 }
 
-// tongues are the languages that are offered, English first. They are read once: they are part of
-// the program, and the same in every console.
+// tongues are the languages on offer, English first. They are loaded once, because they are part of
+// the program.
 var tongues = sync.OnceValues(func() (all []tongue, err error) {
 	for _, tag := range words.Offered {
 		l, err := words.Load(tag)
@@ -52,7 +52,7 @@ var tongues = sync.OnceValues(func() (all []tongue, err error) {
 	return all, nil
 })
 
-// loadViews reads the pages in a language.
+// loadViews loads the pages in a language.
 func loadViews(l *words.Language) (views, error) {
 	files, err := fs.Glob(pages, "pages/*.gohtml")
 	if err != nil {
@@ -97,7 +97,7 @@ func loadViews(l *words.Language) (views, error) {
 	return all, nil
 }
 
-// functions are what the pages say things with.
+// functions are the template functions for texts.
 func functions(l *words.Language) template.FuncMap {
 	return template.FuncMap{
 		"lang":    l.Tag.String,
@@ -114,7 +114,7 @@ func functions(l *words.Language) template.FuncMap {
 		"waysOf":  func(w operators.Ways) string { return waysOf(l, w) },
 		"bytesof": bytesOf,
 		"rfc":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"dict": func(pairs ...any) map[string]any { // What a piece of a page is given.
+		"dict": func(pairs ...any) map[string]any { // The arguments of a piece of a page.
 			d := make(map[string]any, len(pairs)/2)
 			for i := 0; i+1 < len(pairs); i += 2 {
 				d[fmt.Sprint(pairs[i])] = pairs[i+1]
@@ -126,28 +126,28 @@ func functions(l *words.Language) template.FuncMap {
 	}
 }
 
-// view is what the frame shows, with what the page shows in it. Its methods are for the pages.
+// view is the data of the frame, and of the page in it. Its methods are for the pages.
 type view struct {
 	call  call
 	Title any // words, or the name of a thing
 	Page  any
-	// What a page of an error has in the place of a session.
+	// The page of an error has this instead of a session.
 	RequestID string
 }
 
-// Link is the path of a page by its segments.
+// Link returns the path of a page by its segments.
 func (v view) Link(segments ...any) string { return v.call.link(segments...) }
 
-// Token is the name and the value of the field that every form must have.
+// Token returns the name and the value of the field that every form must have.
 func (v view) Token() (field struct{ Name, Value string }) {
 	field.Name, field.Value = tokenField, v.call.formToken()
 	return field
 }
 
-// User is who is signed in, empty for nobody.
+// User returns the signed-in user, empty if there is none.
 func (v view) User() string { return v.call.visitor.User.Username }
 
-// Place is the names of the places that the path of the page names, the innermost first.
+// Place returns the names of the places in the page's path, the innermost first.
 func (v view) Place() (names []string) {
 	at, p := v.call.at(), v.call.around().place
 	for _, level := range [][2]string{{at.Application, p.Application.Name}, {at.Project, p.Project.Name}, {at.Organization, p.Organization.Name}} {
@@ -161,16 +161,16 @@ func (v view) Place() (names []string) {
 // Passwordless reports whether the visitor's account has no password.
 func (v view) Passwordless() bool { return v.call.visitor.Passwordless }
 
-// Org is the slug of the organization that the page is about.
+// Org returns the slug of the page's organization.
 func (v view) Org() string { return web.Param(v.call, "org") }
 
-// Prj is the slug of the project that the page is about.
+// Prj returns the slug of the page's project.
 func (v view) Prj() string { return web.Param(v.call, "prj") }
 
-// App is the slug of the application that the page is about.
+// App returns the slug of the page's application.
 func (v view) App() string { return web.Param(v.call, "app") }
 
-// NameOf is what a member is called: by name, else by username.
+// NameOf returns a member's name, else the username.
 func (v view) NameOf(m users.Member) string { return nameOf(m) }
 
 // MayOperate reports whether the visitor may change members and deliveries of the page's
@@ -180,11 +180,11 @@ func (v view) MayOperate() bool { return v.call.visitor.May(v.Org(), operators.O
 // MayAdminister reports whether the visitor may do everything in the page's organization.
 func (v view) MayAdminister() bool { return v.call.visitor.May(v.Org(), operators.Administrator) }
 
-// MayInstall reports whether the visitor is administrator of the installation.
+// MayInstall reports whether the visitor is an administrator of the installation.
 func (v view) MayInstall() bool { return v.call.visitor.May("", operators.Installation) }
 
-// Held tells the administrators of the installation since when nothing is sent; the zero time for
-// nobody else, and when messages are.
+// Held tells the installation's administrators since when nothing is sent; it is the zero time for
+// all others, and if the installation is not held.
 func (v view) Held() (since time.Time) {
 	if v.MayInstall() {
 		since = v.call.state.Held
@@ -192,7 +192,7 @@ func (v view) Held() (since time.Time) {
 	return since
 }
 
-// ReadOnly tells why nothing can be changed; empty when it can.
+// ReadOnly says why nothing can be changed; empty when changes are possible.
 func (v view) ReadOnly() words.Told {
 	if err := v.call.state.Writable(); err != nil {
 		return told(err.Error())
@@ -200,10 +200,10 @@ func (v view) ReadOnly() words.Told {
 	return ""
 }
 
-// told is what a use case said, as a sentence.
+// told returns a use case's message as a sentence.
 func told(said string) words.Told { return words.Told(sentence(said)) }
 
-// fragment answers with a piece of a page alone, for a script that puts it in its place.
+// fragment answers with a piece of a page only, for a script that inserts it.
 func (c call) fragment(page, piece string, what any) error {
 	var b bytes.Buffer
 	if err := c.tongue().views[page].ExecuteTemplate(&b, piece, view{call: c, Page: what}); err != nil {
@@ -217,15 +217,15 @@ func (c call) render(status int, name string, title, page any) error {
 	return c.write(status, name, view{call: c, Title: title, Page: page})
 }
 
-// tongue is the language that the page is in.
+// tongue returns the language of the page.
 func (c call) tongue() tongue {
 	return c.console.tongues[words.Choose(c.Request().Header.Get("Accept-Language"), c.sent(languageCookie))]
 }
 
-// said is what the page says for words, or for a name, in its language.
+// said returns words, or a name, in the page's language.
 func (c call) said(v any) string { return fmt.Sprint(c.tongue().Say(v)) }
 
-// languageCookie holds the language that somebody chose; without it the browser's counts.
+// languageCookie holds the chosen language; without it the browser's is used.
 const languageCookie = "tocsin_language"
 
 func (c call) write(status int, name string, v view) error {
@@ -239,7 +239,7 @@ func (c call) write(status int, name string, v view) error {
 	return c.whole(status, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
 }
 
-// whole writes an answer whose end is known.
+// whole writes a response of known length.
 func (c call) whole(status int, contentType string, body []byte) error {
 	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
 	if err := c.Blob(status, contentType, body); err != nil {
@@ -248,8 +248,8 @@ func (c call) whole(status int, contentType string, body []byte) error {
 	return nil
 }
 
-// foreign answers with a document that others wrote, such as the HTML of a message, to be shown in
-// a sandboxed frame of a page.
+// foreign answers with a document from others, such as the HTML of a message, for a sandboxed frame
+// of a page.
 func (c call) foreign(document string) error {
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentSecurityPolicy, foreignPolicy)

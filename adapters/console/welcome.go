@@ -12,13 +12,13 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// welcomeView is the page behind a link that an organization handed out.
+// welcomeView is the page behind an organization's invitation link.
 type welcomeView struct {
 	app.Welcome
 	Path string
 	Form form
-	Wait words.Phrase // how long to wait; empty: not at all
-	Next string       // where to come back to after signing in first
+	Wait words.Phrase // how long to wait; empty: no wait
+	Next string       // where to return after signing in first
 }
 
 func (c call) showWelcome() error { return c.welcomePage(http.StatusOK, welcomeView{}) }
@@ -35,8 +35,8 @@ func (c call) welcomePage(status int, v welcomeView) error {
 	return c.render(status, "welcome", words.Of("Welcome"), v)
 }
 
-// acceptWelcome accepts what the link is about: with the account of whoever is signed in as the
-// user, else with a password of its own.
+// acceptWelcome accepts an invitation: with the account of the signed-in user, else with a new
+// password.
 func (c call) acceptWelcome() error {
 	token := web.Param(c, "token")
 	w, err := c.console.use.Operators.Welcome(c.ctx, token, c.visitor)
@@ -73,8 +73,8 @@ func (c call) acceptWelcome() error {
 	}, c.path(signInPath), done)
 }
 
-// enter signs in who has just set a password by a link. Where that does not work as it stands, they
-// sign in by the form.
+// enter signs in a user who has just set a password with a link. If that does not work directly,
+// they use the sign-in form.
 func (c call) enter(by audit.Actor, w app.Welcome) error {
 	next := c.link("o", w.Organization.Slug)
 	a, err := c.console.use.Operators.SignIn(c.ctx, by, c.origin(), w.User.Username, c.FormValue("password"))
@@ -90,8 +90,8 @@ func (c call) enter(by audit.Actor, w app.Welcome) error {
 	return c.admitted(a, next)
 }
 
-// beginWelcomePasskey shows the page on which the browser makes a passkey, by which whoever has the
-// link accepts.
+// beginWelcomePasskey shows the page on which the browser creates a passkey to accept an
+// invitation.
 func (c call) beginWelcomePasskey() error {
 	if err := c.tooOften(); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (c call) beginWelcomePasskey() error {
 		passkeyView{Asked: string(a.Asked), Step: a.Step, To: here + "passkey/confirm/", Back: here})
 }
 
-// confirmWelcomePasskey signs in who has just made a passkey by a link.
+// confirmWelcomePasskey signs in a user who has just created a passkey with a link.
 func (c call) confirmWelcomePasskey() error {
 	if err := c.tooOften(); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (c call) confirmWelcomePasskey() error {
 	return c.admitted(admitted, c.link("o", w.Organization.Slug))
 }
 
-// join accepts with the account of whoever is signed in, whose sessions end.
+// join accepts with the account of the signed-in user, whose sessions end.
 func (c call) join(by audit.Actor, token string, w app.Welcome) error {
 	var next *operators.Password
 	if w.NewPassword {

@@ -9,10 +9,10 @@ import (
 	"github.com/tocsin/tocsin/adapters/console/words"
 )
 
-// moment writes a moment, everywhere in UTC.
+// moment formats a time, always in UTC.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// count writes a number in groups of three digits.
+// count formats a number in groups of three digits.
 func count(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
@@ -21,7 +21,7 @@ func count(n int) string {
 	return digits
 }
 
-// atLeast writes a number, and that there may be more.
+// atLeast formats a number, and says whether there may be more.
 func atLeast(n int, more bool) words.Phrase {
 	if more {
 		return words.Of("%d or more", n)
@@ -29,7 +29,7 @@ func atLeast(n int, more bool) words.Phrase {
 	return words.Of("%d", n)
 }
 
-// took writes a duration with as much as matters of it.
+// took formats a duration with the digits that matter.
 func took(d time.Duration) words.Phrase {
 	switch {
 	case d == 0:
@@ -45,7 +45,7 @@ func took(d time.Duration) words.Phrase {
 	}
 }
 
-// lasting writes how long something has been so, as roughly as one says it.
+// lasting formats how long a state has lasted, rounded as in speech.
 func lasting(d time.Duration) words.Phrase {
 	switch {
 	case d < time.Minute:
@@ -59,7 +59,7 @@ func lasting(d time.Duration) words.Phrase {
 	}
 }
 
-// bytesOf writes a size.
+// bytesOf formats a size.
 func bytesOf(n int64) words.Phrase {
 	size := float64(n) / 1024
 	switch {
@@ -76,7 +76,7 @@ func bytesOf(n int64) words.Phrase {
 	}
 }
 
-// sentence makes a sentence of a fault's words.
+// sentence turns a fault's message into a sentence.
 func sentence(words string) string {
 	if words == "" || words[0] < 'a' || words[0] > 'z' {
 		return words
@@ -84,7 +84,7 @@ func sentence(words string) string {
 	return string(words[0]-'a'+'A') + words[1:] + "."
 }
 
-// indented is JSON as people like to read it.
+// indented returns a value as indented JSON.
 func indented(v any) (string, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
