@@ -10,10 +10,10 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Access is what an officer sees of whether a member can sign in: what concerns the organization,
-// and nothing of what the user has elsewhere.
+// Access is what an operator of an organization sees of a member's access: what concerns the
+// organization, and nothing of what the user has elsewhere.
 type Access struct {
-	Accepted time.Time // when the member accepted what the organization gives them; zero: not yet
+	Accepted time.Time // when the member accepted the role that the organization gave them; zero: not yet
 }
 
 // Access returns whether a member can sign in; users.ErrNotFound.
@@ -29,8 +29,8 @@ func (a *Administration) Access(ctx context.Context, at Path, id users.MemberID)
 	})
 }
 
-// Grant gives a member a role in the organization; repeating it changes nothing. It counts once its
-// holder has accepted it by a link of the organization (Invite). users.ErrNotFound,
+// Grant gives a member a role in the organization; repeating it changes nothing. The role takes
+// effect once its holder has accepted it by a link of the organization (Invite). users.ErrNotFound,
 // operators.ErrAbove.
 func (a *Administration) Grant(ctx context.Context, by operators.Officer, at Path, id users.MemberID, role users.Role) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
@@ -52,11 +52,11 @@ func (a *Administration) grant(ctx context.Context, tx ports.Tx, by operators.Of
 	return a.setRole(ctx, tx, by.Actor, at, m, role)
 }
 
-// Invite makes a link's token by which a member accepts their role and sets a password, a first one
-// or another one; whoever has it can. It holds for operators.InvitationLife and once, and ends the
-// one that the organization made for the member before. users.ErrNotFound, operators.ErrNoRole,
-// operators.ErrAbove. With reset the member has lost the second factor: whoever sets the password
-// starts without one.
+// Invite makes a link's token by which a member accepts their role and sets a first or a new
+// password. Everyone who has the link can use it. It is valid for operators.InvitationLife and
+// once, and ends the organization's earlier link for the member. users.ErrNotFound,
+// operators.ErrNoRole, operators.ErrAbove. With reset the member has lost the second factor: the
+// new password starts without one.
 func (a *Administration) Invite(ctx context.Context, by operators.Officer, at Path, id users.MemberID, reset bool) (token string, expires time.Time, err error) {
 	err = a.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := memberByID(ctx, tx, at, id)

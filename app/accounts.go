@@ -12,16 +12,15 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// proof is that somebody who has a session knows its account's password.
+// proof shows that the holder of a session knows its account's password.
 type proof struct {
 	guess   guess
 	session operators.Digest
 	matched operators.Holding
 }
 
-// prove finds out whether somebody who has a session knows its account's password. What is guessed
-// wrong counts as at signing in. operators.ErrPassword about `current`, operators.TooMany,
-// operators.ErrNoSession.
+// prove checks that the holder of a session knows its account's password. Wrong passwords count as
+// at sign-in. operators.ErrPassword about `current`, operators.TooMany, operators.ErrNoSession.
 func (o *Operators) prove(ctx context.Context, by audit.Actor, from operators.Origin, token, current string) (p proof, err error) {
 	if p.session, err = operators.ParseToken(token); err != nil {
 		return proof{}, err
@@ -42,7 +41,7 @@ func (o *Operators) prove(ctx context.Context, by audit.Actor, from operators.Or
 	return p, aboutCurrent(err)
 }
 
-// use does what a proof was asked for, if it still holds.
+// use runs do, if the proof is still valid.
 func (o *Operators) use(ctx context.Context, p proof, do func(tx ports.Tx, s operators.Session, account operators.Holding) error) error {
 	return o.store.Update(ctx, func(tx ports.Tx) error {
 		return p.useIn(ctx, tx, o.clock.Now(), func(s operators.Session, account operators.Holding) error { return do(tx, s, account) })
@@ -62,7 +61,7 @@ func (p proof) useIn(ctx context.Context, tx ports.Tx, now time.Time, do func(s 
 	return do(s, account)
 }
 
-// aboutCurrent makes a wrong password a fault of the field that holds the current one.
+// aboutCurrent turns a wrong password into a fault of the field for the current password.
 func aboutCurrent(err error) error {
 	if errors.Is(err, operators.ErrCredentials) {
 		return operators.ErrPassword.On("current")
@@ -70,10 +69,9 @@ func aboutCurrent(err error) error {
 	return err
 }
 
-// SignInAgain has somebody who has a session show once more who they are, so that they may change
-// what opens doors: by the password, and by a code where the account has a second factor.
-// operators.ErrPassword about `current`, factors.ErrCode about `code`, operators.TooMany,
-// operators.ErrNoSession.
+// SignInAgain confirms the identity of a session's holder before security settings change: by the
+// password, and by a code where the account has a second factor. operators.ErrPassword about
+// `current`, factors.ErrCode about `code`, operators.TooMany, operators.ErrNoSession.
 func (o *Operators) SignInAgain(ctx context.Context, by audit.Actor, from operators.Origin, token, current, code string) error {
 	p, err := o.prove(ctx, by, from, token, current)
 	if err != nil {
@@ -99,7 +97,7 @@ func (o *Operators) SignInAgain(ctx context.Context, by audit.Actor, from operat
 	})
 }
 
-// again notes that whoever has a session has shown once more who they are.
+// again records that the holder of a session has confirmed their identity.
 func (o *Operators) again(ctx context.Context, tx ports.Tx, by audit.Actor, s operators.Session, account operators.Holding, m operators.Method) error {
 	now := o.clock.Now()
 	if err := tx.Operators().Authenticated(ctx, s.Digest, m, now); err != nil {
@@ -108,10 +106,9 @@ func (o *Operators) again(ctx context.Context, tx ports.Tx, by audit.Actor, s op
 	return recordAccount(ctx, tx, by, now, audit.SignedInAgain, account.Account, audit.State{"method": string(m)})
 }
 
-// ChangePassword gives the account of a session another password, if whoever has it knows the one
-// that there is. It ends the account's other sessions, forgets its other devices and ends the links
-// that would set its password. operators.ErrPassword about `current`, operators.TooMany,
-// operators.ErrNoSession.
+// ChangePassword changes the password of a session's account, if its holder knows the current one.
+// It ends the account's other sessions, forgets its other devices and ends the links that would set
+// its password. operators.ErrPassword about `current`, operators.TooMany, operators.ErrNoSession.
 func (o *Operators) ChangePassword(ctx context.Context, by audit.Actor, from operators.Origin, token, current string, next operators.Password) error {
 	p, err := o.prove(ctx, by, from, token, current)
 	if err != nil {
@@ -149,8 +146,8 @@ func endInvitations(ctx context.Context, tx ports.Tx, h operators.Holding) error
 	return tx.Operators().EndInvitations(ctx, h.User.ID, to)
 }
 
-// hashFor is Password.Hash beside the passwords that a user has, for so many at once as there is
-// memory for.
+// hashFor is Password.Hash with the username and the user's other passwords to compare with, for as
+// many callers at once as there is memory for.
 func (o *Operators) hashFor(ctx context.Context, username string, p operators.Password) (hash operators.Hash, err error) {
 	var others []operators.Holding
 	err = o.store.View(ctx, func(tx ports.Tx) (err error) {
@@ -169,8 +166,8 @@ func (o *Operators) hashFor(ctx context.Context, username string, p operators.Pa
 	}
 }
 
-// Sessions returns the sessions of the visitor's account that still hold, the one that was used
-// last first, at most MaxShown.
+// Sessions returns the valid sessions of the signed-in user's account, the most recently used
+// first, at most MaxShown.
 func (o *Operators) Sessions(ctx context.Context, v operators.Visitor) ([]operators.Session, error) {
 	now := o.clock.Now()
 	return ports.View(ctx, o.store, func(tx ports.Tx) (found []operators.Session, err error) {
@@ -185,8 +182,8 @@ func (o *Operators) Sessions(ctx context.Context, v operators.Visitor) ([]operat
 	})
 }
 
-// EndSession ends one of the sessions of the visitor's account; operators.ErrNoSession when it is
-// not theirs.
+// EndSession ends one of the sessions of the signed-in user's account; operators.ErrNoSession when
+// it belongs to another account.
 func (o *Operators) EndSession(ctx context.Context, by audit.Actor, v operators.Visitor, d operators.Digest) error {
 	return o.store.Update(ctx, func(tx ports.Tx) error {
 		s, account, err := tx.Operators().Session(ctx, d)

@@ -38,7 +38,7 @@ func (u *Users) AddAddress(
 	return added, created, err
 }
 
-// addAddress is AddAddress of a member who is found.
+// addAddress is AddAddress for a member that was already found.
 func addAddress(
 	ctx context.Context, tx ports.Tx, by audit.Actor, at Path, m users.Member, a users.Address, toPreferred bool,
 ) (added users.Address, created bool, err error) {
@@ -61,7 +61,7 @@ func addAddress(
 }
 
 // assignPreferred assigns an address to the organization's preferred channels and returns the names
-// of those that it was not assigned to.
+// of those that it was not assigned to before.
 func assignPreferred(ctx context.Context, tx ports.Tx, m users.Member, a users.Address) ([]string, error) {
 	preferred, err := tx.Channels().Preferred(ctx, m.Organization, 0)
 	if err != nil {
@@ -86,8 +86,8 @@ func newlyAssigned(as []channels.Assignment, created []bool) []string {
 	return fresh
 }
 
-// RemoveAddress takes an address from a member with all that hangs on it and returns how many that
-// were: 1. users.ErrProtected.
+// RemoveAddress removes an address of a member with everything that depends on it, and returns how
+// many were removed: 1. users.ErrProtected.
 func (u *Users) RemoveAddress(ctx context.Context, by audit.Actor, at Path, username string, id users.AddressID) (deleted int, err error) {
 	err = u.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := changeableMember(ctx, tx, at, username)
@@ -102,7 +102,7 @@ func (u *Users) RemoveAddress(ctx context.Context, by audit.Actor, at Path, user
 	return 1, nil
 }
 
-// removeAddress is RemoveAddress from a member who is found.
+// removeAddress is RemoveAddress for a member that was already found.
 func removeAddress(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, m users.Member, id users.AddressID) error {
 	was, err := tx.Addresses().ByID(ctx, m.Organization, m.ID, id)
 	if err != nil {

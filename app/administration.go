@@ -12,21 +12,21 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Administration is deciding who can sign in and what they may do there.
+// Administration is the use cases on who can sign in and with which role.
 type Administration struct {
 	store ports.Store
 	clock ports.Clock
 }
 
-// NewAdministration returns the use cases on those who can sign in.
+// NewAdministration returns the use cases on access.
 func NewAdministration(store ports.Store, clock ports.Clock) *Administration {
 	return &Administration{store: store, clock: clock}
 }
 
-// Create makes an administrator of the installation, of an existing identity with this username or
-// of a new one. The account is one of its own: organizations that made accounts for the username
-// before do not hinder it, and nothing of it is theirs. operators.ErrExists for whoever has a
-// password by the installation already, whom SetPassword is for.
+// Create makes an administrator of the installation, from an existing identity with this username
+// or a new one. The administrator gets an account of their own: accounts that organizations made
+// for the username neither prevent it nor become part of it. operators.ErrExists for a user who has
+// a password of the installation already; use SetPassword for them.
 func (a *Administration) Create(ctx context.Context, by audit.Actor, username string, p operators.Password) error {
 	u, err := users.NewUser(username)
 	if err != nil {
@@ -56,10 +56,10 @@ func (a *Administration) Create(ctx context.Context, by audit.Actor, username st
 	})
 }
 
-// SetPassword gives a user another password, or a first one, and ends all sessions of the account.
-// With an organization it is the account that opens it: the role there is accepted with that,
-// because whoever may do this could do everything anyway, and hands out the password. Without one
-// it is the user's only account, or the one that makes them administrator of the installation.
+// SetPassword gives a user a first or a new password, and ends all sessions of the account. With an
+// organization it is the account for that organization: the role there counts as accepted, because
+// the caller could do everything anyway, and hands out the password. Without one it is the user's
+// only account, or the one that makes them administrator of the installation.
 // operators.ErrNotFound, operators.ErrSeveral, users.ErrNotFound.
 func (a *Administration) SetPassword(ctx context.Context, by audit.Actor, at Path, username string, p operators.Password) error {
 	hash, err := a.hashFor(ctx, at, username, p)
@@ -93,12 +93,12 @@ func (a *Administration) SetPassword(ctx context.Context, by audit.Actor, at Pat
 		if err != nil {
 			return err
 		}
-		account.Organization = 0 // Whoever set it before does not know it any more.
+		account.Organization = 0 // The organization that set the last password does not know this one.
 		return a.renew(ctx, tx, by, account.Renewed(hash, a.clock.Now()), accepts)
 	})
 }
 
-// renew stores an account's new password, and what the member accepts with it, if any.
+// renew stores an account's new password, and what the member accepts with it, if anything.
 func (a *Administration) renew(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Account, accepts *users.Member) error {
 	id, err := tx.Operators().Save(ctx, account)
 	if err != nil {
@@ -123,10 +123,10 @@ func (a *Administration) renew(ctx context.Context, tx ports.Tx, by audit.Actor,
 	return recordAccount(ctx, tx, by, account.Changed, audit.PasswordSet, account, audit.State{"sessions_ended": ended})
 }
 
-// SetRole says what a member may do in the console of the organization, and returns whether it
-// counts already: it does for somebody who has accepted before, and for whom the installation
-// itself gave a password, which no organization knows. Everybody else accepts it by a link of the
-// organization, or gets a password for it (SetPassword). orgs.ErrNotFound, users.ErrNotFound.
+// SetRole sets a member's role in the organization's console, and reports whether it takes effect
+// at once: it does for a member who has accepted before, and for one to whom the installation
+// itself gave a password, which no organization knows. Other members accept it by a link of the
+// organization, or get a password for it (SetPassword). orgs.ErrNotFound, users.ErrNotFound.
 func (a *Administration) SetRole(ctx context.Context, by audit.Actor, at Path, username string, role users.Role) (bool, error) {
 	return ports.Update(ctx, a.store, func(tx ports.Tx) (bool, error) {
 		m, err := memberByUsername(ctx, tx, at, username)
@@ -142,8 +142,8 @@ func (a *Administration) SetRole(ctx context.Context, by audit.Actor, at Path, u
 	})
 }
 
-// accepted reports whether a member's role counts, and has it count where the installation gave the
-// user a password.
+// accepted reports whether a member's role is in effect. It accepts the role for a user whose
+// password is from the installation.
 func (a *Administration) accepted(ctx context.Context, tx ports.Tx, m users.Member) (bool, error) {
 	found, err := tx.Operators().Acceptance(ctx, m.ID)
 	if err != nil || found.Account != 0 {
@@ -160,8 +160,8 @@ func (a *Administration) accepted(ctx context.Context, tx ports.Tx, m users.Memb
 	return true, tx.Operators().Accept(ctx, m.ID, of[i].ID, a.clock.Now())
 }
 
-// setRole decides about the user, because whether a role counts is decided where a link is used,
-// too.
+// setRole takes the lock on decisions about the user, because using a link also decides whether a
+// role takes effect.
 func (a *Administration) setRole(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, m users.Member, role users.Role) error {
 	if err := tx.Operators().Decide(ctx, m.User.ID); err != nil {
 		return err
@@ -175,7 +175,7 @@ func (a *Administration) setRole(ctx context.Context, tx ports.Tx, by audit.Acto
 		Object: memberPath(at, m), Before: audit.State{"role": string(before)}, After: audit.State{"role": string(role)}})
 }
 
-// hashFor is Password.Hash beside the passwords that the user has with a username.
+// hashFor is Password.Hash with the user's other passwords to compare with.
 func (a *Administration) hashFor(ctx context.Context, at Path, username string, p operators.Password) (operators.Hash, error) {
 	var of []operators.Holding
 	err := a.store.View(ctx, func(tx ports.Tx) error {

@@ -1,6 +1,6 @@
-// Package app is the use cases: one struct for each area, one method for each thing a caller can
-// ask for, each a single unit of work. It speaks in terms of the domain and knows no HTTP, no SQL
-// and no terminal.
+// Package app contains the use cases: one struct for each area, one method for each request of a
+// caller, each a single unit of work. It uses the terms of the domain and knows no HTTP, no SQL and
+// no terminal.
 package app
 
 import (
@@ -18,7 +18,7 @@ type Path struct {
 	Application  string
 }
 
-// Object returns what the audit log calls something in the place, by the path that leads there:
+// Object returns the name of an object in the audit log, which is the path to it:
 // `acme/p/shop/a/web/u/ada`.
 func (p Path) Object(segments ...string) string {
 	var all []string
@@ -34,7 +34,7 @@ func (p Path) Object(segments ...string) string {
 	return strings.Join(append(all, segments...), "/")
 }
 
-// short is the path as [Applied] spells it: `acme/shop/web`.
+// short returns the path in the notation of [Applied]: `acme/shop/web`.
 func (p Path) short() string {
 	return strings.TrimRight(strings.Join([]string{p.Organization, p.Project, p.Application}, "/"), "/")
 }
@@ -45,14 +45,14 @@ type Page struct {
 	Limit int
 }
 
-// viewAt is [ports.View] of what find returns for the path; the faults of find come first.
+// viewAt is [ports.View] of the result of find for the path; the errors of find come first.
 func viewAt[P, T any](
 	ctx context.Context, s ports.Store, at Path, find func(context.Context, ports.Tx, Path) (P, error), fn func(ports.Tx, P) (T, error),
 ) (T, error) {
 	return ports.View(ctx, s, findFirst(ctx, at, find, fn))
 }
 
-// updateAt is [ports.Update] of what find returns for the path; the faults of find come first.
+// updateAt is [ports.Update] of the result of find for the path; the errors of find come first.
 func updateAt[P, T any](
 	ctx context.Context, s ports.Store, at Path, find func(context.Context, ports.Tx, Path) (P, error), fn func(ports.Tx, P) (T, error),
 ) (T, error) {

@@ -21,15 +21,15 @@ type Applications struct {
 	registering *batch.Batcher[Path, registering]
 }
 
-// NewApplications returns the use cases on applications, of which organizations without limits of
-// their own may have so many.
+// NewApplications returns the use cases on applications. limits are for organizations without
+// limits of their own.
 func NewApplications(store ports.Store, limits *quotas.Defaults) *Applications {
 	a := &Applications{store: store, limits: limits}
 	a.registering = batch.New(a.register, (*registering).username)
 	return a
 }
 
-// Batched returns how many units of work Register has made, for how many calls.
+// Batched returns how many units of work Register has run, for how many calls.
 func (a *Applications) Batched() (units, calls int64) { return a.registering.Served() }
 
 // List returns the project's applications; orgs.ErrNotFound, orgs.ErrProjectNotFound.
@@ -60,8 +60,8 @@ func (a *Applications) Notifications(ctx context.Context, at Path, p Page) ([]su
 	})
 }
 
-// Unregister deletes a member's membership of the application and returns how many that were, 0 or
-// 1. The user must be a member of the organization and is found by the username alone:
+// Unregister deletes a member's membership of the application and returns how many were deleted, 0
+// or 1. The user must be a member of the organization and is found by the username alone:
 // users.ErrNotFound.
 func (a *Applications) Unregister(ctx context.Context, by audit.Actor, at Path, username string) (int, error) {
 	return updateAt(ctx, a.store, at, application, func(tx ports.Tx, app applications.Application) (deleted int, err error) {
@@ -82,8 +82,8 @@ func (a *Applications) Unregister(ctx context.Context, by audit.Actor, at Path, 
 	})
 }
 
-// Unsubscribe takes a member off every distribution list that is pinned to the application and
-// returns how many entries that were; the membership stays. The member is found by the username
+// Unsubscribe removes a member from every distribution list that is pinned to the application and
+// returns how many entries were removed; the membership stays. The member is found by the username
 // alone: users.ErrNotFound.
 func (a *Applications) Unsubscribe(ctx context.Context, by audit.Actor, at Path, username string) (int, error) {
 	return updateAt(ctx, a.store, at, application, func(tx ports.Tx, app applications.Application) (deleted int, err error) {

@@ -41,13 +41,13 @@ func createApplication(
 	return made, record(ctx, tx, by, made.Organization, audit.ApplicationCreated, at.Object(), nil, applicationState(made))
 }
 
-// Change gives an application another name and says whether it is active; applications.ErrNotFound.
+// Change sets an application's name and whether it is active; applications.ErrNotFound.
 func (a *Applications) Change(ctx context.Context, by audit.Actor, at Path, name string, active bool) error {
 	_, err := a.Patch(ctx, by, at, &name, &active)
 	return err
 }
 
-// Patch is Change that leaves as it is what is nil.
+// Patch is Change for the fields that are not nil.
 func (a *Applications) Patch(ctx context.Context, by audit.Actor, at Path, name *string, active *bool) (is applications.Application, err error) {
 	var label string
 	if name != nil {
@@ -101,8 +101,8 @@ func deleteApplication(ctx context.Context, tx ports.Tx, by audit.Actor, at Path
 	return record(ctx, tx, by, app.Organization, audit.ApplicationDeleted, at.Object(), applicationState(app), nil)
 }
 
-// revisedApplication finds an application in a unit of work that changes what its organization is
-// made of.
+// revisedApplication finds an application in a unit of work that changes its organization's
+// structure.
 func revisedApplication(ctx context.Context, tx ports.Tx, at Path) (applications.Application, error) {
 	found, err := application(ctx, tx, at)
 	if err != nil {
@@ -114,8 +114,8 @@ func revisedApplication(ctx context.Context, tx ports.Tx, at Path) (applications
 	return application(ctx, tx, at)
 }
 
-// Registrant is a member and what an application records about them. Registered is false where
-// that is only a lock, or nothing.
+// Registrant is a member and what an application records about them. Registered is false if that is
+// only a lock, or nothing.
 type Registrant struct {
 	Application applications.Application
 	Member      users.Member
@@ -123,15 +123,15 @@ type Registrant struct {
 	Registered  bool
 }
 
-// Registrants is a batch of those who are registered with an application; see users.Found.
+// Registrants is a batch of members that are registered with an application; see users.Found.
 type Registrants struct {
 	Members []Registrant
 	Next    users.Cursor
 	More    bool
 }
 
-// Registrants returns a batch of those members registered with the path's application of whom all
-// is true that the query says; applications.ErrNotFound.
+// Registrants returns a batch of the members registered with the path's application who match the
+// query; applications.ErrNotFound.
 func (a *Applications) Registrants(ctx context.Context, at Path, q users.Query) (Registrants, error) {
 	return viewAt(ctx, a.store, at, application, func(tx ports.Tx, app applications.Application) (found Registrants, err error) {
 		q.Application = int64(app.ID)
@@ -155,8 +155,8 @@ func (a *Applications) Registrants(ctx context.Context, at Path, q users.Query) 
 	})
 }
 
-// UnregisterMember deletes a member's membership of the application, as Unregister does; who is not
-// registered is left alone. operators.ErrAbove, users.ErrNotFound, applications.ErrNotFound.
+// UnregisterMember deletes a member's membership of the application, like Unregister; a member who
+// is not registered is left alone. operators.ErrAbove, users.ErrNotFound, applications.ErrNotFound.
 func (a *Applications) UnregisterMember(ctx context.Context, by operators.Officer, at Path, id users.MemberID) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
 		was, err := membership(ctx, tx, at, id)

@@ -14,8 +14,8 @@ type Audit struct{ store ports.Store }
 // NewAudit returns the use cases on the audit log.
 func NewAudit(store ports.Store) *Audit { return &Audit{store: store} }
 
-// Search returns a batch of the entries of the path's organization, or without one of the
-// installation, that a query asks for; its Organization does not count. orgs.ErrNotFound.
+// Search returns a batch of the audit entries of the path's organization, or without one of the
+// installation, that match a query; the query's Organization is ignored. orgs.ErrNotFound.
 func (a *Audit) Search(ctx context.Context, at Path, q audit.Query) (audit.Found, error) {
 	return a.find(ctx, at, q.Trimmed())
 }
@@ -31,8 +31,8 @@ func (a *Audit) find(ctx context.Context, at Path, q audit.Query) (audit.Found, 
 const exportPage = 500
 
 // Export calls each for all entries that Search would find, batch by batch, the newest first, until
-// it returns an error. That somebody exports is itself recorded, before anything is handed out. It
-// is many units of work: what is recorded meanwhile is not exported.
+// it returns an error. The export itself is recorded before its first entry is returned. It runs
+// many units of work; entries that are recorded meanwhile are not exported.
 func (a *Audit) Export(ctx context.Context, by audit.Actor, at Path, q audit.Query, each func([]audit.Entry) error) error {
 	q = q.Trimmed()
 	err := a.store.Update(ctx, func(tx ports.Tx) error {
@@ -60,7 +60,7 @@ func (a *Audit) Export(ctx context.Context, by audit.Actor, at Path, q audit.Que
 	}
 }
 
-// logOf is the organization whose log a path leads to; zero for the installation's.
+// logOf returns the organization whose log a path leads to; zero for the installation's.
 func logOf(ctx context.Context, tx ports.Tx, at Path) (orgs.Organization, error) {
 	if at.Organization == "" {
 		return orgs.Organization{}, nil
@@ -68,7 +68,7 @@ func logOf(ctx context.Context, tx ports.Tx, at Path) (orgs.Organization, error)
 	return tx.Orgs().BySlug(ctx, at.Organization)
 }
 
-// author is how versions name who made them.
+// author returns the name under which versions record their author.
 func author(by audit.Actor) string {
 	if by.Name == "" {
 		return string(by.Via)
@@ -76,7 +76,7 @@ func author(by audit.Actor) string {
 	return by.Name
 }
 
-// record writes one entry into the audit log, now: what somebody did to an object of an
+// record writes one audit entry with the current time: what an actor did to an object of an
 // organization, and its state before and after. A nil state says that there was none.
 func record(
 	ctx context.Context, tx ports.Tx, by audit.Actor, org orgs.ID, action audit.Action, object string, before, after audit.State,
@@ -84,8 +84,8 @@ func record(
 	return tx.Audit().Record(ctx, audit.Entry{Organization: org, Actor: by, Action: action, Object: object, Before: before, After: after})
 }
 
-// deferredLog is a unit of work that keeps the entries of the audit log, so that they are written
-// at its end at one go.
+// deferredLog is a unit of work that collects its audit entries, so that they are written together
+// at its end.
 type deferredLog struct {
 	ports.Tx
 	audit.Repository

@@ -10,23 +10,23 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// KeyCacheLifetime is how long an instance trusts what it knows of a key: a key that another
-// process revokes stops here within this time (decisions 1 allow 5 s).
+// KeyCacheLifetime is how long an instance trusts its cache of a key: a key that another process
+// revokes stops here within this time (decisions 1 allow 5 s).
 const KeyCacheLifetime = 4 * time.Second
 
-// maxCachedKeys bounds the memory of the cache. Only keys that exist enter it, so strangers cannot
-// fill it.
+// maxCachedKeys bounds the memory of the cache. Only existing keys enter it, so requests without a
+// valid key cannot fill it.
 const maxCachedKeys = 10_000
 
-// Authentication tells whose key a text is, and remembers when each key was last used. It asks the
-// store once per key and KeyCacheLifetime, not once per request.
+// Authentication finds the key of a text, and remembers when each key was last used. It reads a key
+// from the store once per KeyCacheLifetime, not once per request.
 type Authentication struct {
 	store ports.Store
 	clock ports.Clock
 
 	mu    sync.RWMutex
 	known map[access.Digest]knownKey
-	times int      // that everything was forgotten
+	times int      // how often the cache was cleared
 	used  sync.Map // access.ID → time.Time, to the minute, since the last RecordUse
 }
 
@@ -35,7 +35,7 @@ type knownKey struct {
 	read time.Time
 }
 
-// trusted reports whether what is known is young enough. A clock that was set back does not make it
+// trusted reports whether a cache entry is young enough. Setting the clock back does not make it
 // younger.
 func (k knownKey) trusted(now time.Time) bool {
 	age := now.Sub(k.read)
@@ -44,13 +44,13 @@ func (k knownKey) trusted(now time.Time) bool {
 
 var _ access.Authenticator = (*Authentication)(nil)
 
-// NewAuthentication returns an authenticator over the keys of a store.
+// NewAuthentication returns an authenticator for the keys of a store.
 func NewAuthentication(store ports.Store, clock ports.Clock) *Authentication {
 	return &Authentication{store: store, clock: clock, known: map[access.Digest]knownKey{}}
 }
 
-// Authenticate returns the key whose text is given. Missing, malformed, unknown, expired and
-// revoked keys get the same answer, access.ErrUnauthenticated.
+// Authenticate returns the key with this text. Missing, malformed, unknown, expired and revoked
+// keys get the same answer, access.ErrUnauthenticated.
 func (a *Authentication) Authenticate(ctx context.Context, token string) (access.Key, error) {
 	digest, err := access.ParseToken(token)
 	if err != nil {
@@ -87,7 +87,7 @@ func (a *Authentication) lookUp(ctx context.Context, d access.Digest, now time.T
 		delete(a.known, d)
 		return access.Key{}, err
 	}
-	if times != a.times { // It may have been read before what made us forget.
+	if times != a.times { // It may have been read before the change that cleared the cache.
 		return key, nil
 	}
 	if len(a.known) >= maxCachedKeys {
@@ -105,8 +105,7 @@ func (a *Authentication) note(key access.Key, now time.Time) {
 	a.used.Store(key.ID, minute)
 }
 
-// Forget makes the next call of every key ask the store again, so that a key which this instance
-// revoked stops at once.
+// Forget clears the cache, so that a key which this instance revoked stops at once.
 func (a *Authentication) Forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -114,8 +113,8 @@ func (a *Authentication) Forget() {
 	a.times++
 }
 
-// RecordUse stores when keys were last used since the last call. What cannot be stored is kept for
-// the next call.
+// RecordUse stores when keys were last used since the last call. After a failure it keeps the times
+// for the next call.
 func (a *Authentication) RecordUse(ctx context.Context) error {
 	moments := map[access.ID]time.Time{}
 	a.used.Range(func(id, at any) bool {

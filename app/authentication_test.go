@@ -17,8 +17,8 @@ import (
 	"github.com/tocsin/tocsin/test/mocks"
 )
 
-// TestAClockThatRunsBackwardsKeepsNoKeyAlive holds that what is known of a key is trusted for
-// seconds, also when the clock is set back by an hour.
+// TestAClockThatRunsBackwardsKeepsNoKeyAlive checks that a cached key is trusted for seconds, even
+// if the clock is set back by an hour.
 func TestAClockThatRunsBackwardsKeepsNoKeyAlive(t *testing.T) {
 	t.Parallel()
 	store := opened(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
@@ -40,8 +40,8 @@ func TestAClockThatRunsBackwardsKeepsNoKeyAlive(t *testing.T) {
 	require.ErrorIs(t, err, access.ErrUnauthenticated)
 }
 
-// TestAKeyThatIsRevokedOnceStopsWithItsUnit holds that a repeatable revocation counts as soon as it
-// is kept, although the key was looked up again while it was not.
+// TestAKeyThatIsRevokedOnceStopsWithItsUnit checks that a repeatable revocation counts as soon as
+// it is committed, although the key was read again before.
 func TestAKeyThatIsRevokedOnceStopsWithItsUnit(t *testing.T) {
 	t.Parallel()
 	store := opened(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})

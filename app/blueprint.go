@@ -15,10 +15,10 @@ import (
 	"github.com/tocsin/tocsin/domain/templates"
 )
 
-// Blueprint describes what organizations are made of. Names refer to each other: a list to the
-// application it is pinned to, a notification to its list, events and templates to channels, which
-// are sought in the project first, then in the organization. What a blueprint refers to may be
-// described by it or be there already.
+// Blueprint describes the structure of organizations. Names refer to other objects: a list to the
+// application that it is pinned to, a notification to its list, events and templates to channels,
+// which are searched in the project first, then in the organization. A name may refer to an object
+// of the blueprint or to an existing one.
 type Blueprint struct {
 	Organizations []BlueprintOrganization
 }
@@ -30,10 +30,10 @@ type BlueprintOrganization struct {
 	Channels   []BlueprintChannel
 	Partials   []BlueprintPartial
 	Projects   []BlueprintProject
-	Quotas     quotas.Limits // where they differ from the installation's; nil: as they are
-	Region     *string       // of phone numbers without country code; nil: as it is
-	Searchable *[]string     // paths of metadata that people are found by; nil: as they are
-	Factor     *bool         // whether a second factor is required of whoever has a role there; nil: as it is
+	Quotas     quotas.Limits // that differ from the installation's; nil: unchanged
+	Region     *string       // of phone numbers without country code; nil: unchanged
+	Searchable *[]string     // paths of metadata that the search covers; nil: unchanged
+	Factor     *bool         // whether members with a role there need a second factor; nil: unchanged
 }
 
 // BlueprintPartial describes a partial.
@@ -73,15 +73,15 @@ type BlueprintApplication struct {
 type BlueprintEvent struct {
 	Slug, Name, Description string
 	Active                  bool
-	Schema                  map[string]any // of contexts; nil: as it is; empty: none
-	Priority                string         // empty: as it is, normal for a new event
+	Schema                  map[string]any // of contexts; nil: unchanged; empty: none
+	Priority                string         // empty: unchanged, normal for a new event
 	Channels                []string
 	Pools                   []string
 	Templates               []BlueprintTemplate
 	Notifications           []BlueprintNotification
 }
 
-// schema is the text of the schema that is described; empty: none.
+// schema returns the text of the described schema; empty: none.
 func (e BlueprintEvent) schema(example string) (string, error) {
 	text, err := json.Marshal(e.Schema)
 	if err != nil || e.Schema == nil {
@@ -103,7 +103,7 @@ type BlueprintTemplate struct {
 	Channel, Subject, Text, HTML, Markdown string
 }
 
-// check reports every mistake that shows without looking at what is stored.
+// check reports every mistake that shows without reading the store.
 func (b Blueprint) check(channel ChannelCheck) error {
 	c := blueprintCheck{channel: channel}
 	seen := once{}
@@ -145,8 +145,8 @@ func (b Blueprint) check(channel ChannelCheck) error {
 	return c.faults.Err()
 }
 
-// checkOnly reports what a key may not describe: another organization than this one, and what is
-// decided by people.
+// checkOnly reports what an API key may not describe: another organization than this one, and what
+// only users decide.
 func (b Blueprint) checkOnly(organization string) error {
 	var faults fault.Fields
 	if len(b.Organizations) != 1 {
@@ -167,7 +167,7 @@ func (b Blueprint) checkOnly(organization string) error {
 	return faults.Err()
 }
 
-// MaxBlueprint is how many objects a blueprint of a key may describe. Each channel that an event
+// MaxBlueprint is how many objects the blueprint of a key may describe. Each channel that an event
 // names counts as one.
 const MaxBlueprint = 2_000
 
@@ -179,7 +179,7 @@ func (b Blueprint) checkSize() error {
 	return nil
 }
 
-// size is how many objects a blueprint describes.
+// size returns how many objects a blueprint describes.
 func (b Blueprint) size() int {
 	n := len(b.Organizations)
 	for _, o := range b.Organizations {
@@ -200,7 +200,7 @@ func (b Blueprint) size() int {
 	return n
 }
 
-// once remembers the names that one place of a blueprint has used.
+// once detects duplicate names in one place of a blueprint.
 type once map[string]bool
 
 type blueprintCheck struct {

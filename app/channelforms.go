@@ -11,26 +11,26 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// ChannelForm is what an operator types of a channel.
+// ChannelForm is what an operator enters for a channel.
 type ChannelForm struct {
 	Name, Protocol, Driver string // of a new one
 	Preferred, Active      bool
 	Pool                   string // empty: none
 	Weight                 int
-	// Unrestricted lets the channel connect to every address; it counts only of those who look
-	// after the installation.
+	// Unrestricted lets the channel connect to every address; only operators of the installation
+	// may set it.
 	Unrestricted bool
-	// Settings are the settings as texts, by name; an empty text is none, but for a secret: that is
-	// kept as it is. An object is a line for each member, `Name: value`, and a list a line for each
-	// part.
+	// Settings are the settings as texts, by name. An empty text unsets a setting; an empty secret
+	// keeps the stored one. An object is a line for each member, `Name: value`, and a list a line
+	// for each item.
 	Settings map[string]string
 	Without  []string // the secrets to remove
-	// Changes are settings as values, by name, and take the place of Settings and Without where
-	// they are not nil: those that are named change, nil removes one, and the others stay.
+	// Changes are settings as values, by name. If not nil, they replace Settings and Without: the
+	// named settings change, nil removes one, and the others stay.
 	Changes map[string]any
 }
 
-// keeps reports whether a secret that is stored stays without being given again.
+// keeps reports whether a stored secret stays without being entered again.
 func (f ChannelForm) keeps(secret string) bool {
 	if f.Changes != nil {
 		return f.Changes[secret] == nil
@@ -38,7 +38,7 @@ func (f ChannelForm) keeps(secret string) bool {
 	return f.Settings[secret] == ""
 }
 
-// changed are the settings that there were with the changes.
+// changed returns the old settings with the changes applied.
 func (f ChannelForm) changed(described []channels.Setting, was channels.Settings) (channels.Settings, fault.Fields) {
 	var faults fault.Fields
 	is := maps.Clone(was)
@@ -58,7 +58,8 @@ func (f ChannelForm) changed(described []channels.Setting, was channels.Settings
 	return is, faults
 }
 
-// typed is the form of settings, and which secrets there are. Values that are secret are not in it.
+// typed returns settings as texts, and the names of the secrets that are set. Secret values are not
+// in it.
 func typed(described []channels.Setting, settings channels.Settings) (texts map[string]string, kept []string) {
 	texts = map[string]string{}
 	for _, s := range described {
@@ -74,7 +75,7 @@ func typed(described []channels.Setting, settings channels.Settings) (texts map[
 	return texts, kept
 }
 
-// opened are the settings that may be shown.
+// opened returns the settings that may be shown.
 func opened(described []channels.Setting, settings channels.Settings) channels.Settings {
 	shown := channels.Settings{}
 	for _, s := range described {
@@ -85,7 +86,7 @@ func opened(described []channels.Setting, settings channels.Settings) channels.S
 	return shown
 }
 
-// text is a value as it is typed.
+// text returns a value as an operator would type it.
 func text(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -110,7 +111,7 @@ func text(v any) string {
 	return string(encoded)
 }
 
-// settings reads the form; was are the settings that there were.
+// settings reads the form; was are the old settings.
 func (f ChannelForm) settings(described []channels.Setting, was channels.Settings) (channels.Settings, error) {
 	is, faults := f.typed(described, was)
 	if f.Changes != nil {
@@ -126,7 +127,7 @@ func (f ChannelForm) settings(described []channels.Setting, was channels.Setting
 	return is, faults.Err()
 }
 
-// typed are the settings that the texts mean.
+// typed reads the settings from the texts.
 func (f ChannelForm) typed(described []channels.Setting, was channels.Settings) (channels.Settings, fault.Fields) {
 	var faults fault.Fields
 	is := channels.Settings{}
@@ -148,7 +149,7 @@ func (f ChannelForm) typed(described []channels.Setting, was channels.Settings) 
 	return is, faults
 }
 
-// moved names a setting that has changed and decides where secrets go; empty: none.
+// moved names a changed setting that decides where secrets are sent; empty: none.
 func (f ChannelForm) moved(described []channels.Setting, was, is channels.Settings) string {
 	for _, s := range described {
 		if s.Leads && text(was[s.Name]) != text(is[s.Name]) {
@@ -158,9 +159,9 @@ func (f ChannelForm) moved(described []channels.Setting, was, is channels.Settin
 	return ""
 }
 
-// value reads what was typed as a value of the setting's kind. `${` stands for a variable where
-// `tocsin apply` reads settings; here it would be one of the service's own environment, which is
-// nobody's business, and so is refused.
+// value parses an entered text as the setting's kind. `${` starts a variable in the files of
+// `tocsin apply`; here it would be one of the service's own environment, which must not leak, and
+// so is refused.
 func value(s channels.Setting, typed string) (any, error) {
 	const variable, escaped = "${", "$${"
 	if strings.Contains(strings.ReplaceAll(typed, escaped, ""), variable) {

@@ -18,7 +18,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Channels looks after the ways out of an organization or, where the path names one, of a project.
+// Channels is the use cases on the channels of an organization or, where the path names one, of a
+// project.
 type Channels struct {
 	store   ports.Store
 	drivers delivery.Drivers
@@ -26,23 +27,23 @@ type Channels struct {
 	clock   ports.Clock
 }
 
-// NewChannels returns the use cases on channels, which these drivers work for. Organizations
-// without limits of their own may have so many.
+// NewChannels returns the use cases on channels of these drivers. limits are for organizations
+// without limits of their own.
 func NewChannels(store ports.Store, drivers delivery.Drivers, limits *quotas.Defaults, clock ports.Clock) *Channels {
 	return &Channels{store: store, drivers: drivers, limits: limits, clock: clock}
 }
 
-// ListedChannel is a channel without its settings, and how it is doing.
+// ListedChannel is a channel without its settings, and its condition.
 type ListedChannel struct {
 	channels.Channel
 
-	Outages []channels.Outage        // one for each instance that it does not work on
-	Backlog statistics.Backlog       // what is due in it; the zero value: nothing is
+	Outages []channels.Outage        // one for each instance on which it does not work
+	Backlog statistics.Backlog       // what is due in it; the zero value: nothing
 	Hours   []statistics.ChannelHour // the last HoursShown, this one included
-	UsedUp  time.Time                // nothing is left of its quota until then; zero: something may be
+	UsedUp  time.Time                // nothing is left of its quota until then; zero: not used up
 }
 
-// HoursShown is of how many hours it is told what went through a channel.
+// HoursShown is for how many hours the traffic of a channel is shown.
 const HoursShown = 24
 
 // maxOutages is how many outages of the channels of a page are read at once.
@@ -53,19 +54,19 @@ type ChannelReport struct {
 	ListedChannel
 
 	Described []channels.Setting // of the driver, then of all drivers
-	Typed     map[string]string  // the settings that are no secrets, as [ChannelForm] has them
+	Typed     map[string]string  // the settings that are not secret, in the form of [ChannelForm]
 	Kept      []string           // the secrets that are set
-	Open      channels.Settings  // the settings that are no secrets
+	Open      channels.Settings  // the settings that are not secret
 	Limits    channels.Limits
 	Quota     channels.Condition // how much of its quota is used
-	Sealed    string             // why its settings cannot be read; empty: they can
-	Members   []channels.Member  // of its pool, itself included; none: it has no pool
+	Sealed    string             // why its settings cannot be decrypted; empty: they can
+	Members   []channels.Member  // of its pool, including itself; none: it has no pool
 }
 
-// Drivers returns the technologies that channels can be made with.
+// Drivers returns the available drivers.
 func (s *Channels) Drivers() []deliveries.Driver { return slices.Clone(s.drivers) }
 
-// Driver returns one of them; a fault about `driver`.
+// Driver returns a driver by name; a fault about `driver`.
 func (s *Channels) Driver(name string) (deliveries.Driver, error) { return s.drivers.Find(name) }
 
 // List returns the channels of the place; orgs.ErrNotFound, orgs.ErrProjectNotFound.
@@ -100,7 +101,7 @@ func (s *Channels) List(ctx context.Context, at Path, p Page) ([]ListedChannel, 
 	})
 }
 
-// lastHours reads what went through some channels of an organization in the last HoursShown.
+// lastHours reads the traffic of some channels of an organization in the last HoursShown.
 func (s *Channels) lastHours(ctx context.Context, tx ports.Tx, org orgs.ID, ids []channels.ID) (map[channels.ID][]statistics.ChannelHour, error) {
 	first := s.clock.Now().UTC().Truncate(time.Hour).Add(-(HoursShown - 1) * time.Hour)
 	known, err := tx.Statistics().ChannelHours(ctx, org, ids, first)
@@ -111,7 +112,7 @@ func (s *Channels) lastHours(ctx context.Context, tx ports.Tx, org orgs.ID, ids 
 	return all, err
 }
 
-// hourly returns HoursShown hours from one on, those in which nothing happened included.
+// hourly returns HoursShown hours beginning with first, including those without traffic.
 func hourly(first time.Time, known []statistics.ChannelHour) []statistics.ChannelHour {
 	all := make([]statistics.ChannelHour, HoursShown)
 	for i := range all {
@@ -125,7 +126,7 @@ func hourly(first time.Time, known []statistics.ChannelHour) []statistics.Channe
 	return all
 }
 
-// condition reads how some channels of an organization are doing.
+// condition reads the condition of some channels of an organization.
 func (s *Channels) condition(ctx context.Context, tx ports.Tx, org orgs.ID, ids []channels.ID) (map[channels.ID][]channels.Outage, map[channels.ID]statistics.Backlog, error) {
 	reported, err := tx.Channels().Outages(ctx, org, ids, maxOutages)
 	if err != nil {
@@ -157,7 +158,7 @@ func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (ChannelRe
 		if err != nil {
 			return report, err
 		}
-		if driver, err := s.drivers.Find(c.Driver); err == nil { // One that this program does not have can be looked at, too.
+		if driver, err := s.drivers.Find(c.Driver); err == nil { // A channel whose driver is missing can be shown, too.
 			report.Described = append(slices.Clone(driver.Settings()), channels.CommonSettings()...)
 		}
 		report.Typed, report.Kept = typed(report.Described, c.Settings)
@@ -182,7 +183,7 @@ func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (ChannelRe
 	})
 }
 
-// quotaOf returns how much of a channel's quota is used; nothing where it has none.
+// quotaOf returns how much of a channel's quota is used; the zero value if it has none.
 func quotaOf(ctx context.Context, tx ports.Tx, org orgs.ID, id channels.ID, l channels.Limits) (channels.Condition, error) {
 	if l.Quota.None() {
 		return channels.Condition{}, nil
@@ -250,14 +251,13 @@ func deleteChannel(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, c 
 	return record(ctx, tx, by, c.Organization, audit.ChannelDeleted, at.Object("c", c.Name), channelState(c), nil)
 }
 
-// Save changes everything of a channel but its name, protocol and driver, and takes back what
-// instances said of it; faults about the form, channels.ErrNotFound, channels.ErrPreferredTaken,
-// channels.ErrSealed.
+// Save changes everything of a channel but its name, protocol and driver, and clears its outages;
+// faults about the form, channels.ErrNotFound, channels.ErrPreferredTaken, channels.ErrSealed.
 func (s *Channels) Save(ctx context.Context, by operators.Officer, at Path, id channels.ID, f ChannelForm) error {
 	return s.Patch(ctx, by, at, id, func(form *ChannelForm) { *form = f })
 }
 
-// Patch is Save of a form that changes nothing until change has changed it.
+// Patch is Save of a form that is unchanged except for what change changes.
 func (s *Channels) Patch(ctx context.Context, by operators.Officer, at Path, id channels.ID, change func(*ChannelForm)) error {
 	return s.store.Update(ctx, func(tx ports.Tx) error {
 		was, err := s.revise(ctx, tx, at, id)
@@ -292,8 +292,8 @@ func (s *Channels) Patch(ctx context.Context, by operators.Officer, at Path, id 
 	})
 }
 
-// Delete removes a channel that nothing uses, whether its settings can be read or not;
-// channels.ErrNotFound, channels.ErrInUse naming what does.
+// Delete removes an unused channel, even one whose settings cannot be decrypted;
+// channels.ErrNotFound, channels.ErrInUse naming its uses.
 func (s *Channels) Delete(ctx context.Context, by audit.Actor, at Path, id channels.ID) error {
 	return s.store.Update(ctx, func(tx ports.Tx) error {
 		c, err := s.revise(ctx, tx, at, id)
@@ -316,9 +316,8 @@ func (s *Channels) revise(ctx context.Context, tx ports.Tx, at Path, id channels
 	return tx.Channels().ByID(ctx, org, project, id)
 }
 
-// set makes the settings of a channel from a form. What is wrong is named `settings.NAME`. A
-// channel that somebody else than those who look after the installation leads elsewhere is not
-// unrestricted any more.
+// set sets the settings of a channel from a form. Faults name the field `settings.NAME`. When an
+// operator of an organization points an unrestricted channel elsewhere, it becomes restricted.
 func (s *Channels) set(c *channels.Channel, by operators.Officer, f ChannelForm) error {
 	driver, err := s.drivers.Find(c.Driver)
 	if err != nil {
@@ -337,7 +336,7 @@ func (s *Channels) set(c *channels.Channel, by operators.Officer, f ChannelForm)
 	return driver.Check(*c)
 }
 
-// onField says which field of a form a refusal is about.
+// onField assigns a refusal to a field of the form.
 func onField(err error) error {
 	if known, ok := errors.AsType[*fault.Error](err); ok {
 		switch {
@@ -350,7 +349,7 @@ func onField(err error) error {
 	return err
 }
 
-// usableChannels are those that an application may send through: its project's, then its
+// usableChannels returns the channels that an application may send through: its project's, then its
 // organization's; without settings.
 func usableChannels(ctx context.Context, tx ports.Tx, org orgs.ID, project orgs.ProjectID) ([]channels.Channel, error) {
 	own, err := tx.Channels().List(ctx, org, project, 0, maxUsable)
@@ -361,5 +360,5 @@ func usableChannels(ctx context.Context, tx ports.Tx, org orgs.ID, project orgs.
 	return append(own, shared...), err
 }
 
-// maxUsable is how many channels, or lists, of a project or an organization can be chosen from.
+// maxUsable is how many channels, or lists, of a project or an organization a form offers.
 const maxUsable = 500

@@ -23,7 +23,7 @@ import (
 	"github.com/tocsin/tocsin/test/clocks"
 )
 
-// realDrivers are those that connect to somebody.
+// realDrivers returns drivers that connect to servers.
 func realDrivers() delivery.Drivers {
 	guard := outbound.New(outbound.Allowed{}, nil)
 	return delivery.Drivers{smtp.New(guard, smtp.Timeouts{}), webhook.New(guard), twilio.New(guard), shoutrrr.New(guard)}

@@ -18,29 +18,28 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// ChannelTests sends single messages to find out whether channels work.
+// ChannelTests sends single test messages through channels.
 type ChannelTests struct {
 	store   ports.Store
 	drivers delivery.Drivers
 	timeout time.Duration
 }
 
-// NewChannelTests returns the use case of testing a channel; an attempt takes at most as long as
-// timeout says.
+// NewChannelTests returns the use case of testing a channel; an attempt takes at most timeout.
 func NewChannelTests(store ports.Store, drivers delivery.Drivers, timeout time.Duration) *ChannelTests {
 	return &ChannelTests{store: store, drivers: drivers, timeout: timeout}
 }
 
-// Tested is what became of a test.
+// Tested is the result of a test.
 type Tested struct {
 	Channel channels.Channel // without its settings
-	To      string           // the address as it was sent to
+	To      string           // the address that it was sent to
 	Failure *deliveries.Failure
 }
 
-// Send sends one message through a channel, active or not, once. A channel that fails is an answer
-// and no error. orgs.ErrNotFound, orgs.ErrSeveral, channels.ErrNotFound, a fault about `to`, or
-// what the driver finds wrong with the settings.
+// Send sends one message through a channel, active or not, once. A failure of the channel is a
+// result and no error. orgs.ErrNotFound, orgs.ErrSeveral, channels.ErrNotFound, a fault about `to`,
+// or the driver's fault in the settings.
 func (s *ChannelTests) Send(ctx context.Context, by audit.Actor, at ChannelName, to string) (Tested, error) {
 	var org orgs.Organization
 	var c channels.Channel
@@ -77,12 +76,12 @@ func (s *ChannelTests) SendThrough(ctx context.Context, by audit.Actor, at Path,
 	return s.send(ctx, by, at, org, c, to)
 }
 
-// AddressOf returns the first address that an organization has recorded of a user and that a
-// protocol reaches; empty where there is none.
+// AddressOf returns the first recorded address of a user in an organization that a protocol can
+// reach; empty if there is none.
 func (s *ChannelTests) AddressOf(ctx context.Context, at Path, p channels.Protocol, u users.User) (string, error) {
 	return ports.View(ctx, s.store, func(tx ports.Tx) (found string, err error) {
 		m, err := memberByUsername(ctx, tx, at, u.Username)
-		if errors.Is(err, users.ErrNotFound) { // Administrators of the installation are members of nothing.
+		if errors.Is(err, users.ErrNotFound) { // Administrators of the installation are members of no organization.
 			return found, nil
 		}
 		if err != nil {
@@ -99,8 +98,8 @@ func (s *ChannelTests) AddressOf(ctx context.Context, at Path, p channels.Protoc
 	})
 }
 
-// send sends the message and notes that, once its end is known, in a unit of work of its own:
-// nothing may be held while a provider takes its time.
+// send sends the message and records the result afterwards, in a unit of work of its own: no lock
+// may be held while the provider answers.
 func (s *ChannelTests) send(ctx context.Context, by audit.Actor, at Path, org orgs.Organization, c channels.Channel, to string) (Tested, error) {
 	address, err := testAddress(c, to)
 	if err != nil {
@@ -121,13 +120,13 @@ func dispatchTest(ctx context.Context, drivers delivery.Drivers, timeout time.Du
 	if err != nil {
 		return Tested{}, err
 	}
-	defer func() { _ = dispatcher.Close() }() // The answer is there already.
+	defer func() { _ = dispatcher.Close() }() // The result is known already.
 	done := Tested{Channel: c, To: m.To}
 	done.Channel.Settings = nil
 	attempt, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if err := dispatcher.Dispatch(attempt, m); err != nil {
-		if ctx.Err() != nil { // Whoever asked has gone, which says nothing about the channel.
+		if ctx.Err() != nil { // The caller is gone, which says nothing about the channel.
 			return Tested{}, ctx.Err()
 		}
 		done.Failure = deliveries.FailureOf(err)
@@ -135,7 +134,7 @@ func dispatchTest(ctx context.Context, drivers delivery.Drivers, timeout time.Du
 	return done, nil
 }
 
-// testAddress checks where a test shall go; a fault about `to`.
+// testAddress checks the address of a test; a fault about `to`.
 func testAddress(c channels.Channel, to string) (string, error) {
 	address, err := users.NewAddress(to, "")
 	switch {

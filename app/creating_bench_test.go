@@ -95,7 +95,7 @@ func byCallers(b *testing.B, prepare func(ports.Store) func(ctx context.Context,
 	}
 }
 
-// shopOn is an installation on a SQLite file, or on a Postgres that keeps what it confirmed.
+// shopOn returns an installation on a SQLite file, or on a Postgres that syncs its commits.
 func shopOn(b *testing.B, database string) ports.Store {
 	b.Helper()
 	url := "sqlite:" + filepath.Join(b.TempDir(), "x.db")

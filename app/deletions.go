@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Deletions removes what provisioning made and nothing refers to any more.
+// Deletions removes provisioned objects that nothing refers to any more.
 type Deletions struct{ store ports.Store }
 
 // NewDeletions returns the use case of deleting.
@@ -21,17 +21,17 @@ func NewDeletions(store ports.Store) *Deletions { return &Deletions{store: store
 // Deletable is a kind of object that can be deleted.
 type Deletable string
 
-// The kinds, each with paths that name one of it.
+// The kinds, each with example paths.
 const (
 	DeletableList        Deletable = "list"        // acme/shop/customers
-	DeletableChannel     Deletable = "channel"     // acme/mail, or acme/shop/mail where it is a project's
+	DeletableChannel     Deletable = "channel"     // acme/mail, or acme/shop/mail for a project's channel
 	DeletableApplication Deletable = "application" // acme/shop/web
 	DeletableEvent       Deletable = "event"       // acme/shop/web/order-shipped
 )
 
-// Delete removes the object at a path, which is spelled as [Applied] spells it. What others use is
-// not removed: the ErrInUse of its package names them. A path that leads nowhere gets the not-found
-// fault of the first thing that is missing.
+// Delete removes the object at a path, in the notation of [Applied]. An object in use is not
+// removed: the ErrInUse of its package names its uses. A path that leads nowhere returns the
+// not-found error of the first missing part.
 func (d *Deletions) Delete(ctx context.Context, by audit.Actor, kind Deletable, path string) error {
 	parts, err := kind.split(path)
 	if err != nil {
@@ -76,14 +76,14 @@ func (d *Deletions) Delete(ctx context.Context, by audit.Actor, kind Deletable, 
 	})
 }
 
-// CheckPath reports what is wrong with the form of a path.
+// CheckPath reports a fault in the form of a path.
 func (kind Deletable) CheckPath(path string) error {
 	_, err := kind.split(path)
 	return err
 }
 
-// split takes a path apart. Names may contain slashes and slugs may not, so what is left at the end
-// is the name.
+// split splits a path. Names may contain slashes and slugs may not, so the rest at the end is the
+// name.
 func (kind Deletable) split(path string) ([]string, error) {
 	var shape string
 	levels := 3

@@ -17,7 +17,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// deletable is a blueprint of which nothing is in use, with names that look like paths.
+// deletable returns a blueprint with unused objects whose names look like paths.
 func deletable() app.Blueprint {
 	return app.Blueprint{Organizations: []app.BlueprintOrganization{{
 		Slug: "acme", Name: "Acme", Channels: []app.BlueprintChannel{smtpChannel("mail"), smtpChannel("post/mail"), smtpChannel("only")},

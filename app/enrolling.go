@@ -10,8 +10,9 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// PlanEnrollment reads whom a batch means and plans what becomes of it in the organization with
-// this slug. It writes nothing, so a dry run ends here. orgs.ErrNotFound, orgs.ErrGroupNotFound.
+// PlanEnrollment finds the users that a batch refers to and plans its changes in the organization
+// with this slug. It writes nothing, so a dry run ends here. orgs.ErrNotFound,
+// orgs.ErrGroupNotFound.
 func PlanEnrollment(ctx context.Context, tx ports.Tx, org string, b users.Batch) (*users.Plan, error) {
 	at, groups, err := tx.Orgs().WithGroups(ctx, org, b.Group)
 	if err != nil {
@@ -30,11 +31,11 @@ func PlanEnrollment(ctx context.Context, tx ports.Tx, org string, b users.Batch)
 	return users.NewPlan(at.ID, groups, b, found), nil
 }
 
-// Enroll makes people members of the organization with this slug: the identity, the membership, the
-// links to the Default group and to the batch's, an e-mail address, whatever of this is missing. It
-// answers in the order of the batch. Who enrolls the same people at the same time finds them there:
-// the store refuses the later unit of work, which then runs again. orgs.ErrNotFound,
-// orgs.ErrGroupNotFound.
+// Enroll makes users members of the organization with this slug. It adds whatever is missing: the
+// identity, the membership, the links to the Default group and to the batch's, an e-mail address.
+// The results are in the order of the batch. When two callers enroll the same users at the same
+// time, the store refuses the later unit of work, which runs again and finds them.
+// orgs.ErrNotFound, orgs.ErrGroupNotFound.
 func Enroll(ctx context.Context, tx ports.Tx, org string, b users.Batch) ([]users.Enrolled, error) {
 	plan, err := PlanEnrollment(ctx, tx, org, b)
 	if err != nil {

@@ -15,20 +15,20 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Events looks after what an application announces: its events, their channels, and who hears of
-// them.
+// Events is the use cases on an application's events: what they announce, through which channels,
+// and to whom.
 type Events struct {
 	store  ports.Store
 	limits *quotas.Defaults
 }
 
-// NewEvents returns the use cases on notifications and on events, of which organizations without
-// limits of their own may have so many, for those who look after them.
+// NewEvents returns the use cases on events and notifications. limits are for organizations without
+// limits of their own.
 func NewEvents(store ports.Store, limits *quotas.Defaults) *Events {
 	return &Events{store: store, limits: limits}
 }
 
-// EventForm is what an operator types of an event.
+// EventForm is what an operator enters for an event.
 type EventForm struct {
 	Slug              string // of a new one
 	Name, Description string
@@ -40,7 +40,7 @@ type EventForm struct {
 	Pools             []string // by name
 }
 
-// EventReport is an event with what belongs to it.
+// EventReport is an event with all that belongs to it.
 type EventReport struct {
 	Stages
 
@@ -181,7 +181,7 @@ func deleteEvent(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, e ev
 	return record(ctx, tx, by, e.Organization, audit.EventDeleted, at.Object("e", e.Slug), eventState(e), nil)
 }
 
-// revise finds the path's application, something of which is about to change.
+// revise finds the path's application in a unit of work that changes part of it.
 func (s *Events) revise(ctx context.Context, tx ports.Tx, at Path) (applications.Application, error) {
 	app, err := application(ctx, tx, at)
 	if err != nil {
@@ -205,8 +205,8 @@ func (f EventForm) event(e events.Event) (events.Event, error) {
 	return checked, faults.Err()
 }
 
-// limits finds the channels and pools that an event shall be limited to among those that its
-// application may use. It had some pools already.
+// limits finds the channels and pools that an event is limited to among those that its application
+// may use. had are its present pools.
 func (f EventForm) limits(ctx context.Context, tx ports.Tx, app applications.Application, had []events.Pool) ([]events.Channel, []events.Pool, error) {
 	if len(f.Channels) == 0 && len(f.Pools) == 0 {
 		return nil, nil, nil

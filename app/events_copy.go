@@ -17,7 +17,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// CopyForm is what an operator types to copy an event.
+// CopyForm is what an operator enters to copy an event.
 type CopyForm struct {
 	Application applications.ID // any of the organization
 	Slug, Name  string          // of the copy
@@ -29,8 +29,8 @@ type CopyTarget struct {
 	Project     orgs.Project
 }
 
-// CopyTargets returns the event and the applications of its organization, at most as many as can
-// be chosen from; events.ErrNotFound.
+// CopyTargets returns the event and the applications of its organization, at most as many as a form
+// offers; events.ErrNotFound.
 func (s *Events) CopyTargets(ctx context.Context, at Path, slug string) (e events.Event, all []CopyTarget, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		from, err := application(ctx, tx, at)
@@ -60,10 +60,10 @@ func (s *Events) CopyTargets(ctx context.Context, at Path, slug string) (e event
 }
 
 // Copy makes a copy of an event with its templates and notifications, in any application of the
-// organization, and returns it with its place. The copy is inactive. Channels, pools and lists are
-// those with the same names there: a channel or a pool that is missing is a fault about
-// `application`, and a notification whose list is missing has none and is inactive. Faults about
-// the form, events.ErrNotFound, *quotas.Exceeded.
+// organization, and returns it with its place. The copy is inactive. It uses the channels, pools
+// and lists with the same names there: a missing channel or pool is a fault about `application`,
+// and a notification whose list is missing has none and is inactive. Faults about the form,
+// events.ErrNotFound, *quotas.Exceeded.
 func (s *Events) Copy(ctx context.Context, by audit.Actor, at Path, slug string, f CopyForm) (made events.Event, to Path, err error) {
 	wanted, err := events.New(f.Slug, f.Name, "")
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Events) Copy(ctx context.Context, by audit.Actor, at Path, slug string,
 	return made, to, err
 }
 
-// copying is one event on its way to another application.
+// copying is the copy of one event under way.
 type copying struct {
 	ctx    context.Context //nolint:containedctx // It lives exactly as long as the unit of work.
 	tx     ports.Tx
@@ -109,7 +109,7 @@ type copying struct {
 	pools  []events.Pool            // that its copy may name
 }
 
-// carrier is what a channel and its counterpart have in common.
+// carrier is what a channel has in common with its counterpart.
 type carrier struct {
 	name     string
 	protocol channels.Protocol
@@ -128,7 +128,7 @@ func (c *copying) target(at Path, org orgs.ID, id applications.ID) (to Path, err
 	return Path{Organization: at.Organization, Project: project.Slug, Application: c.app.Slug}, err
 }
 
-// look finds what the event may use, and its copy.
+// look finds what the event and its copy may use.
 func (c *copying) look(from applications.Application) error {
 	here, err := usableChannels(c.ctx, c.tx, from.Organization, from.Project)
 	if err != nil {
@@ -146,13 +146,13 @@ func (c *copying) look(from applications.Application) error {
 	if c.lists, err = usableLists(c.ctx, c.tx, c.app, 0); err != nil {
 		return err
 	}
-	for _, ch := range slices.Backward(there) { // The project's come first, and count.
+	for _, ch := range slices.Backward(there) { // The project's come first and take precedence.
 		c.there[carrier{ch.Name, ch.Protocol}] = ch.ID
 	}
 	return nil
 }
 
-// channel is the channel of the copy that has the name and the protocol of this one.
+// channel returns the channel of the copy with the name and the protocol of this one.
 func (c *copying) channel(id channels.ID) (channels.ID, error) {
 	is := c.here[id]
 	found, ok := c.there[is]
@@ -221,8 +221,8 @@ func (c *copying) notification(to Path, e events.Event, from applications.Applic
 	return c.templates(to, e, made, texts)
 }
 
-// list is the list of the copy's project that has the name of this one and serves the application;
-// none when there is no such list.
+// list returns the list of the copy's project that has the name of this one and serves the
+// application; none if there is no such list.
 func (c *copying) list(from applications.Application, id lists.ID) (lists.List, error) {
 	had, err := c.tx.Lists().ByID(c.ctx, from.Organization, from.Project, id)
 	if err != nil {
@@ -234,7 +234,7 @@ func (c *copying) list(from applications.Application, id lists.ID) (lists.List, 
 	return lists.List{}, nil
 }
 
-// templates copies the templates of an event, or of its notification n where that is one.
+// templates copies the templates of an event, or of its notification n if that is set.
 func (c *copying) templates(to Path, e events.Event, n subscriptions.Notification, all []events.Template) error {
 	for _, t := range all {
 		name := c.here[t.Channel].name

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Stages is how far an event is: what is sent, to whom, and by which channels.
+// Stages are the parts of an event: what is sent, to whom, and through which channels.
 type Stages struct {
 	Templates     []events.Template            // of the event
 	Notifications []subscriptions.Notification // at most MaxNotifications
@@ -40,7 +40,7 @@ func (s Stages) Used(e events.Event) []channels.Channel {
 	})
 }
 
-// Template is that of the event for a channel; Version 0: none.
+// Template returns the event's template for a channel; Version 0: none.
 func (s Stages) Template(id channels.ID) events.Template { return onChannel(s.Templates, id) }
 
 // Brief is Show without the lists of the notifications.

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Factors is what people show besides a password: setting it up, showing it, and removing it.
+// Factors is the use cases on second factors: setting them up, using them, and removing them.
 type Factors struct {
 	operators      *Operators
 	authenticators factors.Authenticators
@@ -21,8 +21,8 @@ type Factors struct {
 	required       bool
 }
 
-// NewFactors returns the use cases on second factors. Without authenticators, nil, there are no
-// passkeys. required is whether the installation requires a second factor of its administrators.
+// NewFactors returns the use cases on second factors. If a is nil, there are no passkeys. required
+// is whether the installation requires a second factor of its administrators.
 func NewFactors(o *Operators, a factors.Authenticators, required bool) *Factors {
 	return &Factors{operators: o, authenticators: a, store: o.store, clock: o.clock, required: required}
 }
@@ -34,14 +34,14 @@ type HeldFactors struct {
 	AppUsed  time.Time
 }
 
-// Held returns the second factors of the visitor's account.
+// Held returns the second factors of the signed-in user's account.
 func (f *Factors) Held(ctx context.Context, v operators.Visitor) (HeldFactors, error) {
 	return ports.View(ctx, f.store, func(tx ports.Tx) (h HeldFactors, err error) {
 		if h.Held, err = tx.Factors().Held(ctx, v.Account); err != nil || !h.TOTP {
 			return h, err
 		}
 		app, err := tx.Factors().TOTP(ctx, v.Account)
-		if errors.Is(err, factors.ErrSealed) { // It can be removed all the same.
+		if errors.Is(err, factors.ErrSealed) { // It can still be removed.
 			return h, nil
 		}
 		h.AppSince, h.AppUsed = app.Created, app.Used
@@ -49,7 +49,7 @@ func (f *Factors) Held(ctx context.Context, v operators.Visitor) (HeldFactors, e
 	})
 }
 
-// BeginApp makes the secret of a new authenticator app, and the token by which ConfirmApp finds it;
+// BeginApp makes the secret of a new authenticator app, and the token for ConfirmApp;
 // factors.ErrExists.
 func (f *Factors) BeginApp(ctx context.Context, v operators.Visitor) (secret factors.Secret, token string, err error) {
 	secret = factors.NewSecret()
@@ -80,10 +80,10 @@ func (f *Factors) BegunApp(ctx context.Context, v operators.Visitor, token strin
 	})
 }
 
-// ConfirmApp sets up the authenticator app that BeginApp made a secret for, when somebody shows a
-// code of it. The codes that are returned are the recovery codes of the account, if it had none;
-// they are shown this once. The account's other sessions end, and this one counts as begun with a
-// second factor. factors.ErrStep, factors.ErrExists, factors.ErrCode about `code`.
+// ConfirmApp sets up the authenticator app of a secret from BeginApp, when the user enters a code
+// of it. It returns the recovery codes of the account, if it had none; they are shown only once.
+// The account's other sessions end, and this one counts as begun with a second factor.
+// factors.ErrStep, factors.ErrExists, factors.ErrCode about `code`.
 func (f *Factors) ConfirmApp(ctx context.Context, by audit.Actor, v operators.Visitor, session, token, code string) ([]string, error) {
 	return ports.Update(ctx, f.store, func(tx ports.Tx) ([]string, error) {
 		s, err := f.step(ctx, tx, factors.SetUpTOTP, token)
@@ -117,8 +117,7 @@ func (f *Factors) ConfirmApp(ctx context.Context, by audit.Actor, v operators.Vi
 	})
 }
 
-// added is what every new factor brings about. It returns recovery codes for an account that has
-// none.
+// added does what follows every new factor. It returns recovery codes for an account that has none.
 func (f *Factors) added(
 	ctx context.Context, tx ports.Tx, by audit.Actor, v operators.Visitor, session string, what audit.State, m operators.Method,
 ) (codes []string, err error) {
@@ -156,14 +155,14 @@ func (f *Factors) added(
 	return codes, recordHolder(ctx, tx, by, now, audit.FactorAdded, []operators.Holding{account}, what)
 }
 
-// recovery gives an account new recovery codes in the place of those that it had.
+// recovery replaces the recovery codes of an account.
 func (f *Factors) recovery(ctx context.Context, tx ports.Tx, a operators.AccountID) ([]string, error) {
 	codes, digests := factors.NewRecoveryCodes()
 	return codes, tx.Factors().SetRecoveryCodes(ctx, a, digests)
 }
 
-// RenewRecoveryCodes gives the visitor's account new recovery codes, which are shown this once; the
-// earlier ones work no more. factors.ErrNotFound for an account without a second factor.
+// RenewRecoveryCodes gives the signed-in user's account new recovery codes, which are shown only
+// once; the earlier ones stop working. factors.ErrNotFound for an account without a second factor.
 func (f *Factors) RenewRecoveryCodes(ctx context.Context, by audit.Actor, v operators.Visitor) (codes []string, err error) {
 	err = f.change(ctx, v, func(tx ports.Tx, account operators.Holding) error {
 		held, err := tx.Factors().Held(ctx, v.Account)
@@ -181,7 +180,7 @@ func (f *Factors) RenewRecoveryCodes(ctx context.Context, by audit.Actor, v oper
 	return codes, err
 }
 
-// RemoveApp removes the authenticator app of the visitor's account; factors.ErrNotFound.
+// RemoveApp removes the authenticator app of the signed-in user's account; factors.ErrNotFound.
 func (f *Factors) RemoveApp(ctx context.Context, by audit.Actor, v operators.Visitor) error {
 	return f.change(ctx, v, func(tx ports.Tx, account operators.Holding) error {
 		if err := tx.Factors().RemoveTOTP(ctx, v.Account); err != nil {
@@ -191,7 +190,7 @@ func (f *Factors) RemoveApp(ctx context.Context, by audit.Actor, v operators.Vis
 	})
 }
 
-// removed is what the end of a factor brings about: recovery codes do not outlive the last one.
+// removed does what follows the removal of a factor: recovery codes do not outlive the last one.
 // factors.ErrRequired.
 func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, what audit.State) error {
 	held, err := tx.Factors().Held(ctx, account.ID)
@@ -212,7 +211,7 @@ func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, acco
 	return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRemoved, []operators.Holding{account}, what)
 }
 
-// change decides about the visitor's account.
+// change runs do with the signed-in user's account locked.
 func (f *Factors) change(ctx context.Context, v operators.Visitor, do func(tx ports.Tx, account operators.Holding) error) error {
 	return f.store.Update(ctx, func(tx ports.Tx) error {
 		if err := tx.Operators().Decide(ctx, v.User.ID); err != nil {
@@ -226,7 +225,7 @@ func (f *Factors) change(ctx context.Context, v operators.Visitor, do func(tx po
 	})
 }
 
-// step finds a step that waits for an answer of this purpose; factors.ErrStep.
+// step finds a pending step of this purpose; factors.ErrStep.
 func (f *Factors) step(ctx context.Context, tx ports.Tx, p factors.Purpose, token string) (factors.Step, error) {
 	digest, err := operators.ParseToken(token)
 	if err != nil {
@@ -260,8 +259,8 @@ func (f *Factors) Reset(ctx context.Context, by audit.Actor, username string) (i
 	})
 }
 
-// resetFactors removes all second factors of an account, ends its sessions and what it has begun,
-// and reports whether there were any.
+// resetFactors removes all second factors of an account, ends its sessions and pending steps, and
+// reports whether there were any factors.
 func resetFactors(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, now time.Time) (bool, error) {
 	held, err := tx.Factors().Held(ctx, account.ID)
 	if err != nil || held == (factors.Held{}) {
@@ -277,11 +276,11 @@ func resetFactors(ctx context.Context, tx ports.Tx, by audit.Actor, account oper
 	return true, recordHolder(ctx, tx, by, now, audit.FactorsReset, []operators.Holding{account}, audit.State{"sessions_ended": ended})
 }
 
-// everywhere stands where the network of an attempt would: whoever guesses codes knows the
-// password, so their networks do not count separately.
+// everywhere replaces the network of an attempt: a caller who guesses codes knows the password, so
+// their networks do not count separately.
 const everywhere = "everywhere"
 
-// codeGuess is an attempt at the second factor of an account.
+// codeGuess returns an attempt at the second factor of an account.
 func codeGuess(by audit.Actor, from operators.Origin, account operators.Holding) guess {
 	by.Name = account.User.Username
 	return guess{by: by, username: fmt.Sprintf("second factor of account %d", account.ID), of: []operators.Holding{account},

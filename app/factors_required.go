@@ -12,12 +12,12 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// thisInstallation stands for the installation where organizations are that require a second
+// thisInstallation stands for the installation in lists of organizations that require a second
 // factor.
 var thisInstallation = orgs.Organization{Name: "This installation"}
 
-// Require makes an organization require a second factor of whoever has a role there, or no longer;
-// repeating it changes nothing. orgs.ErrNotFound.
+// Require makes an organization require a second factor of every member with a role there, or stop
+// requiring it; repeating it changes nothing. orgs.ErrNotFound.
 func (f *Factors) Require(ctx context.Context, by audit.Actor, at Path, on bool) error {
 	return f.store.Update(ctx, func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
@@ -32,9 +32,8 @@ func (f *Factors) Require(ctx context.Context, by audit.Actor, at Path, on bool)
 	})
 }
 
-// Owed reports whether a rule stands in a visitor's way: a second factor is required, and they have
-// none. slug is that of the organization which the rule is about. One that is not there requires
-// nothing.
+// Owed reports whether a rule stops the signed-in user: a second factor is required, and they have
+// none. slug is the organization of the rule. An unknown one requires nothing.
 func (f *Factors) Owed(ctx context.Context, v operators.Visitor, r operators.FactorRule, slug string) (owed bool, err error) {
 	switch r {
 	case operators.NoFactor:
@@ -55,7 +54,7 @@ func (f *Factors) Owed(ctx context.Context, v operators.Visitor, r operators.Fac
 	return len(all) > 0, err
 }
 
-// organization finds an organization that a visitor may open; orgs.ErrNotFound.
+// organization finds an organization that the signed-in user may open; orgs.ErrNotFound.
 func (f *Factors) organization(ctx context.Context, v operators.Visitor, slug string) (orgs.Organization, error) {
 	if !v.May(slug, operators.Viewer) {
 		return orgs.Organization{}, orgs.ErrNotFound
@@ -68,15 +67,15 @@ func (f *Factors) organization(ctx context.Context, v operators.Visitor, slug st
 	})
 }
 
-// OwedTo returns those of some organizations that require a second factor of a visitor who has
-// none. What the installation requires of its administrators it requires wherever they go.
+// OwedTo returns those of some organizations that require a second factor of a signed-in user who
+// has none. The installation's rule for its administrators holds in every organization.
 func (f *Factors) OwedTo(ctx context.Context, v operators.Visitor, of ...orgs.Organization) (all []orgs.Organization, err error) {
 	for _, o := range of {
 		if o.RequiresFactor || (f.required && v.Administrator) {
 			all = append(all, o)
 		}
 	}
-	if len(all) == 0 || v.Method == operators.BySingleSignOn { // The provider has asked for what it wants.
+	if len(all) == 0 || v.Method == operators.BySingleSignOn { // The identity provider has applied its own rules.
 		return nil, nil
 	}
 	var held factors.Held
@@ -90,9 +89,9 @@ func (f *Factors) OwedTo(ctx context.Context, v operators.Visitor, of ...orgs.Or
 	return all, nil
 }
 
-// Owes returns who requires a second factor of a visitor who has none, by name: the installation
-// and the organizations in which they have a role, and the one with this slug where they have come
-// from.
+// Owes returns the names of all that require a second factor of a signed-in user who has none: the
+// installation, the organizations in which they have a role, and the one with this slug, from which
+// they came.
 func (f *Factors) Owes(ctx context.Context, v operators.Visitor, slug string) (names []string, err error) {
 	of := []orgs.Organization{thisInstallation}
 	for _, p := range v.Visible() {
@@ -112,7 +111,7 @@ func (f *Factors) Owes(ctx context.Context, v operators.Visitor, slug string) (n
 	return names, err
 }
 
-// keep refuses that the last factor of an account goes while one is required of its holder;
+// keep refuses to remove the last factor of an account while one is required of its holder;
 // factors.ErrRequired.
 func (f *Factors) keep(account operators.Holding) error {
 	by := ""

@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// organizationOfEve makes an organization in which eve has a role.
+// organizationOfEve creates an organization in which eve has a role.
 func (d *door) organizationOfEve(slug string) {
 	d.Helper()
 	ctx := d.Context()
@@ -32,13 +32,13 @@ func (d *door) organizationOfEve(slug string) {
 	}))
 }
 
-// acmeRequires has acme require a second factor.
+// acmeRequires makes acme require a second factor.
 func (d *door) acmeRequires() {
 	d.Helper()
 	require.NoError(d, d.factors.Require(d.Context(), d.by, app.Path{Organization: "acme"}, true))
 }
 
-// owes reports whether an organization's requirement stands in the way of whoever has a session.
+// owes reports whether an organization's requirement stops the holder of a session.
 func (d *door) owes(session, slug string) bool {
 	d.Helper()
 	owed, err := d.factors.Owed(d.Context(), d.visitor(session), operators.OrganizationFactor, slug)

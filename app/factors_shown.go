@@ -10,7 +10,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Asked is what somebody is asked for who has shown the right password.
+// Asked is what a user is asked for after the right password.
 type Asked struct {
 	Username string
 	factors.Held
@@ -33,9 +33,9 @@ func (f *Factors) Asked(ctx context.Context, step string) (Asked, error) {
 	})
 }
 
-// ShowCode begins the session of somebody who has shown the right password and now shows a code of
-// their authenticator app or a recovery code. Wrong codes count like wrong passwords, wherever they
-// come from. factors.ErrStep, factors.ErrCode about `code`, operators.TooMany.
+// ShowCode begins the session of a user who has given the right password and now a code of their
+// authenticator app or a recovery code. Wrong codes count like wrong passwords, but for all
+// networks together. factors.ErrStep, factors.ErrCode about `code`, operators.TooMany.
 func (f *Factors) ShowCode(ctx context.Context, by audit.Actor, from operators.Origin, step, code string) (a Admission, err error) {
 	var account operators.Holding
 	err = f.store.View(ctx, func(tx ports.Tx) error {
@@ -64,7 +64,7 @@ func (f *Factors) ShowCode(ctx context.Context, by audit.Actor, from operators.O
 	return a, err
 }
 
-// tryCode does something for whoever shows a code of an account. factors.ErrCode about `code`,
+// tryCode checks a code of an account and then runs a function. factors.ErrCode about `code`,
 // operators.TooMany.
 func (o *Operators) tryCode(
 	ctx context.Context, by audit.Actor, from operators.Origin, of operators.Holding, code string, do func(tx ports.Tx, account operators.Holding) error,
@@ -78,7 +78,7 @@ func (o *Operators) tryCode(
 	}
 	right := false
 	err := o.store.Update(ctx, func(tx ports.Tx) error {
-		// Of two who show one code at the same time, one alone comes in.
+		// Of two requests with the same code at the same time, only one succeeds.
 		if err := tx.Operators().Decide(ctx, of.User.ID); err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (o *Operators) tryCode(
 	return err
 }
 
-// takeCode reports whether a code is right, which it is this once.
+// takeCode reports whether a code is valid, and uses it up.
 func (o *Operators) takeCode(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, code string) (bool, error) {
 	now := o.clock.Now()
 	if digest, is := factors.ParseRecoveryCode(code); is {
@@ -134,7 +134,7 @@ func (o *Operators) takeCode(ctx context.Context, tx ports.Tx, by audit.Actor, a
 	return true, tx.Factors().UseTOTP(ctx, app)
 }
 
-// orStep makes an account that is not there any more a step that is over.
+// orStep turns the error of a missing account into that of an ended step.
 func orStep(err error) error {
 	if errors.Is(err, operators.ErrNotFound) {
 		return factors.ErrStep

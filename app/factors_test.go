@@ -55,7 +55,7 @@ func newDoor(t *testing.T) *door {
 	return d
 }
 
-// signIn shows the password.
+// signIn signs in with the password.
 func (d *door) signIn() app.Admission {
 	d.Helper()
 	a, err := d.operators.SignIn(d.Context(), d.by, d.from, "ada", doorPassword)
@@ -63,7 +63,7 @@ func (d *door) signIn() app.Admission {
 	return a
 }
 
-// visitor is whoever has a session.
+// visitor returns the holder of a session.
 func (d *door) visitor(session string) operators.Visitor {
 	d.Helper()
 	v, err := d.operators.Resume(d.Context(), session)
@@ -71,13 +71,13 @@ func (d *door) visitor(session string) operators.Visitor {
 	return v
 }
 
-// isIn reports whether a session holds.
+// isIn reports whether a session is valid.
 func (d *door) isIn(session string) bool {
 	_, err := d.operators.Resume(d.Context(), session)
 	return err == nil
 }
 
-// code is what the authenticator app shows.
+// code returns the code that the authenticator app shows.
 func (d *door) code(s factors.Secret) string {
 	d.Helper()
 	code, err := totp.GenerateCode(string(s), d.clock.Now())
@@ -101,7 +101,7 @@ func (d *door) show(step, code string) (app.Admission, error) {
 	return d.factors.ShowCode(d.Context(), d.by, d.from, step, code)
 }
 
-// actions are those of the audit log of the installation, the newest first.
+// actions returns the audit log of the installation, the newest first.
 func (d *door) actions() (all []audit.Action) {
 	d.Helper()
 	found, err := app.NewAudit(d.store).Search(d.Context(), app.Path{}, audit.Query{Limit: 100})
@@ -168,7 +168,7 @@ func TestOfManyWhoShowOneCodeOneComesIn(t *testing.T) {
 	d := newDoor(t)
 	secret, _ := d.app(d.signIn().Session)
 	code := d.code(secret)
-	steps := []string{d.signIn().Step, d.signIn().Step} // More would be put off as guesses.
+	steps := []string{d.signIn().Step, d.signIn().Step} // More would be delayed as guesses.
 	var all sync.WaitGroup
 	in := make([]bool, len(steps))
 	for i := range steps {
@@ -190,7 +190,7 @@ func TestWrongCodesAreSlowedDownWhereverTheyComeFrom(t *testing.T) {
 		require.ErrorIs(t, err, factors.ErrCode)
 	}
 	d.from.Network = "203.0.113.9/32"
-	_, err := d.show(d.signIn().Step, d.code(secret)) // The password that is right does not clear what was guessed.
+	_, err := d.show(d.signIn().Step, d.code(secret)) // A right password does not clear the count of wrong codes.
 	require.ErrorIs(t, err, operators.ErrTooMany)
 	d.clock.Advance(operators.FirstDelay)
 	_, err = d.show(d.signIn().Step, d.code(secret))

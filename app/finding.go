@@ -16,11 +16,11 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// maxNamed is how many things of each kind Find looks through by their names.
+// maxNamed is how many objects of each kind Find searches by name.
 const maxNamed = 2_000
 
-// Finds are what an organization has that a text means, of each kind the first, and one more than
-// the limit where there are more.
+// Finds are the objects of an organization that match a text: the first of each kind, and one more
+// than the limit if there are more.
 type Finds struct {
 	People       []users.Member
 	Indexing     users.Indexing
@@ -34,8 +34,8 @@ type Finds struct {
 	Projects     map[orgs.ProjectID]orgs.Project
 }
 
-// Find looks for a text in an organization: people by words, occurrences by the exact correlation
-// id or id, all else by words of its name or slug. orgs.ErrNotFound.
+// Find searches an organization for a text: users by words, occurrences by the exact correlation id
+// or id, all else by words of its name or slug. orgs.ErrNotFound.
 func (o *Orgs) Find(ctx context.Context, at Path, text string, limit int) (Finds, error) {
 	return viewAt(ctx, o.store, at, organization, func(tx ports.Tx, org orgs.Organization) (found Finds, err error) {
 		var errs [7]error
@@ -46,21 +46,21 @@ func (o *Orgs) Find(ctx context.Context, at Path, text string, limit int) (Finds
 		found.Occurrences, errs[2] = tx.Deliveries().Correlated(ctx, org.ID, text, limit+1)
 		var es []events.Event
 		es, errs[3] = tx.Events().OfOrganization(ctx, org.ID, maxNamed)
-		found.Events = saying(es, limit, text, func(e events.Event) string { return e.Name + " " + e.Slug })
+		found.Events = matching(es, limit, text, func(e events.Event) string { return e.Name + " " + e.Slug })
 		var ls []lists.List
 		ls, errs[4] = tx.Lists().OfOrganization(ctx, org.ID, 0, maxNamed)
-		found.Lists = saying(ls, limit, text, func(l lists.List) string { return l.Name })
+		found.Lists = matching(ls, limit, text, func(l lists.List) string { return l.Name })
 		var cs []channels.Channel
 		cs, errs[5] = tx.Channels().OfOrganization(ctx, org.ID, 0, maxNamed)
-		found.Channels = saying(cs, limit, text, func(c channels.Channel) string { return c.Name })
+		found.Channels = matching(cs, limit, text, func(c channels.Channel) string { return c.Name })
 		as, err := tx.Applications().OfOrganization(ctx, org.ID, 0, maxNamed)
-		found.Applications = saying(as, limit, text, func(a applications.Application) string { return a.Name + " " + a.Slug })
+		found.Applications = matching(as, limit, text, func(a applications.Application) string { return a.Name + " " + a.Slug })
 		found.Within = make(map[applications.ID]applications.Application, len(as))
 		for _, a := range as {
 			found.Within[a.ID] = a
 		}
 		found.Projects, errs[6] = projectsOf(ctx, tx, org.ID)
-		found.Named = saying(slices.SortedFunc(maps.Values(found.Projects), func(a, b orgs.Project) int { return cmp.Compare(a.ID, b.ID) }), limit, text,
+		found.Named = matching(slices.SortedFunc(maps.Values(found.Projects), func(a, b orgs.Project) int { return cmp.Compare(a.ID, b.ID) }), limit, text,
 			func(p orgs.Project) string { return p.Name + " " + p.Slug })
 		elsewhere := func(a applications.ID) bool { _, known := found.Within[a]; return !known }
 		found.Events = slices.DeleteFunc(found.Events, func(e events.Event) bool { return elsewhere(e.Application) })
@@ -69,8 +69,9 @@ func (o *Orgs) Find(ctx context.Context, at Path, text string, limit int) (Finds
 	})
 }
 
-// saying are the first things whose names have the words of a text, and one more than the limit.
-func saying[T any](all []T, limit int, text string, name func(T) string) (found []T) {
+// matching returns the first objects whose names contain the words of a text, and one more than the
+// limit if there are more.
+func matching[T any](all []T, limit int, text string, name func(T) string) (found []T) {
 	for _, one := range all {
 		if len(found) <= limit && users.Says(name(one), text) {
 			found = append(found, one)

@@ -13,14 +13,14 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Groups is the use cases on the groups of an organization and on who is in them.
+// Groups is the use cases on the groups of an organization and their members.
 type Groups struct {
 	store  ports.Store
 	limits *quotas.Defaults
 }
 
-// NewGroups returns the use cases on groups, of which organizations without limits of their own may
-// have so many.
+// NewGroups returns the use cases on groups. limits are for organizations without limits of their
+// own.
 func NewGroups(store ports.Store, limits *quotas.Defaults) *Groups {
 	return &Groups{store: store, limits: limits}
 }
@@ -77,7 +77,7 @@ func ensureGroup(
 	return found, true, record(ctx, tx, by, org, audit.GroupCreated, groupPath(at, found), nil, nameState(found.Name))
 }
 
-// Rename gives a group another name; orgs.ErrGroupNotFound, orgs.ErrGroupTaken,
+// Rename changes the name of a group; orgs.ErrGroupNotFound, orgs.ErrGroupTaken,
 // orgs.ErrGroupDefault.
 func (g *Groups) Rename(ctx context.Context, by audit.Actor, at Path, id orgs.GroupID, name string) error {
 	wanted, err := orgs.NewGroup(0, name)
@@ -105,8 +105,7 @@ func (g *Groups) Rename(ctx context.Context, by audit.Actor, at Path, id orgs.Gr
 	})
 }
 
-// Delete removes a group that nobody is in; orgs.ErrGroupNotFound, orgs.ErrGroupInUse,
-// orgs.ErrGroupDefault.
+// Delete removes an empty group; orgs.ErrGroupNotFound, orgs.ErrGroupInUse, orgs.ErrGroupDefault.
 func (g *Groups) Delete(ctx context.Context, by audit.Actor, at Path, id orgs.GroupID) error {
 	return g.store.Update(ctx, func(tx ports.Tx) error {
 		was, err := group(ctx, tx, at, id)
@@ -123,7 +122,7 @@ func (g *Groups) Delete(ctx context.Context, by audit.Actor, at Path, id orgs.Gr
 	})
 }
 
-// Link puts members into a group, all or none, and returns how many were not in it.
+// Link adds members to a group, all or none, and returns how many were not in it.
 // operators.ErrAbove, orgs.ErrGroupNotFound, users.ErrNotFound, ErrSelection.
 func (g *Groups) Link(ctx context.Context, by operators.Officer, at Path, id orgs.GroupID, ids ...users.MemberID) (int, error) {
 	return g.regroup(ctx, by, at, id, ids, users.Repository.Link, func(groups []string, name string) []string {
@@ -131,7 +130,7 @@ func (g *Groups) Link(ctx context.Context, by operators.Officer, at Path, id org
 	})
 }
 
-// Unlink takes members out of a group, all or none, and returns how many were in it.
+// Unlink removes members from a group, all or none, and returns how many were in it.
 // operators.ErrAbove, orgs.ErrGroupNotFound, users.ErrNotFound, ErrSelection.
 func (g *Groups) Unlink(ctx context.Context, by operators.Officer, at Path, id orgs.GroupID, ids ...users.MemberID) (int, error) {
 	return g.regroup(ctx, by, at, id, ids, users.Repository.Unlink, func(groups []string, name string) []string {

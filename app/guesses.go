@@ -11,19 +11,19 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// guess is an attempt at the password of somebody.
+// guess is an attempt at a user's password.
 type guess struct {
 	by       audit.Actor
-	username string // as it was typed
+	username string // as typed
 	from     operators.Origin
-	of       []operators.Holding // whose password it may be; none for a username that nobody signs in with
+	of       []operators.Holding // accounts that the password may open; none for a username without accounts
 
-	key   operators.Digest    // under which it is counted
-	known []operators.Holding // those of the accounts that somebody signed in to from the same device before
+	key   operators.Digest    // the key of its counter
+	known []operators.Holding // accounts that were used on the same device before
 }
 
-// device returns the digest of the device that somebody comes from, and the accounts that it is
-// known of. A device that is none is known of none.
+// device returns the digest of the caller's device, and the accounts that were used on it. An
+// invalid device has no accounts.
 func device(ctx context.Context, tx ports.Tx, from operators.Origin, now time.Time) (operators.Digest, []operators.AccountID, error) {
 	digest, err := operators.ParseToken(from.Device)
 	if err != nil {
@@ -33,7 +33,7 @@ func device(ctx context.Context, tx ports.Tx, from operators.Origin, now time.Ti
 	return digest, of, err
 }
 
-// look finds out by what the guess is counted.
+// look finds the counter of the guess.
 func (g *guess) look(ctx context.Context, tx ports.Tx, now time.Time) error {
 	digest, of, err := device(ctx, tx, g.from, now)
 	g.known = slices.DeleteFunc(slices.Clone(g.of), func(h operators.Holding) bool { return !slices.Contains(of, h.ID) })
@@ -41,10 +41,11 @@ func (g *guess) look(ctx context.Context, tx ports.Tx, now time.Time) error {
 	return err
 }
 
-// try returns the account whose password the guess is. It is counted before it is looked at, and
-// stays counted until proved has taken it back. operators.ErrCredentials, operators.TooMany.
+// try returns the account that the password opens. The guess is counted before the password is
+// checked, and stays counted until proved takes it back. operators.ErrCredentials,
+// operators.TooMany.
 func (o *Operators) try(ctx context.Context, g guess, password string) (matched operators.Holding, err error) {
-	// What comes in faster than it can be hashed waits here, and so does not fill the table of
+	// Guesses that arrive faster than they can be hashed wait here, and so do not fill the table of
 	// guesses either.
 	select {
 	case o.hashing <- struct{}{}:
@@ -66,7 +67,7 @@ func (o *Operators) try(ctx context.Context, g guess, password string) (matched 
 	return operators.Holding{}, err
 }
 
-// wrong notes that a guess was wrong.
+// wrong records that a guess was wrong.
 func (o *Operators) wrong(ctx context.Context, tx ports.Tx, g guess, a audit.Action) error {
 	now := o.clock.Now()
 	guesses, err := tx.Operators().Guesses(ctx, g.key)
@@ -79,8 +80,8 @@ func (o *Operators) wrong(ctx context.Context, tx ports.Tx, g guess, a audit.Act
 	return g.record(ctx, tx, now, a)
 }
 
-// count counts the guess, unless it comes too early: operators.TooMany. Of several that come too
-// early in a row the first is recorded.
+// count counts the guess, unless it comes too early: operators.TooMany. Of several early ones in a
+// row the first is recorded.
 func (o *Operators) count(ctx context.Context, g guess) error {
 	wait, err := ports.Update(ctx, o.store, func(tx ports.Tx) (wait time.Duration, err error) {
 		now := o.clock.Now()
@@ -104,8 +105,8 @@ func (o *Operators) count(ctx context.Context, g guess) error {
 	return err
 }
 
-// proved returns the account whose password the guess was, as it is now, and forgets the wrong ones
-// before it; operators.ErrCredentials when the password was changed meanwhile.
+// proved returns the guessed account in its current state, and clears the wrong guesses before;
+// operators.ErrCredentials when the password was changed meanwhile.
 func (g guess) proved(ctx context.Context, tx ports.Tx, matched operators.Holding) (operators.Holding, error) {
 	account, err := tx.Operators().Account(ctx, matched.ID)
 	if errors.Is(err, operators.ErrNotFound) || (err == nil && account.Hash != matched.Hash) {
@@ -117,8 +118,8 @@ func (g guess) proved(ctx context.Context, tx ports.Tx, matched operators.Holdin
 	return account, tx.Operators().ForgetGuesses(ctx, g.key)
 }
 
-// record notes what became of a guess. From a device that is known of some of the user's accounts
-// it concerns those, from elsewhere all: nobody can tell which it was meant for.
+// record records the result of a guess. If the device is known for some of the user's accounts, it
+// concerns those, otherwise all of them: nobody can tell which account was meant.
 func (g guess) record(ctx context.Context, tx ports.Tx, now time.Time, a audit.Action) error {
 	concerned := g.known
 	if len(concerned) == 0 {
@@ -127,7 +128,7 @@ func (g guess) record(ctx context.Context, tx ports.Tx, now time.Time, a audit.A
 	return recordHolder(ctx, tx, g.by, now, a, concerned, nil)
 }
 
-// KnowsBrowser reports whether somebody, whoever it is, has signed in from a device before.
+// KnowsBrowser reports whether any user has signed in from a device before.
 func (o *Operators) KnowsBrowser(ctx context.Context, from operators.Origin) (bool, error) {
 	return ports.View(ctx, o.store, func(tx ports.Tx) (known bool, err error) {
 		_, of, err := device(ctx, tx, from, o.clock.Now())
@@ -136,7 +137,7 @@ func (o *Operators) KnowsBrowser(ctx context.Context, from operators.Origin) (bo
 	})
 }
 
-// KnowsDevice reports whether somebody has signed in as this user from a device before.
+// KnowsDevice reports whether this user has signed in from a device before.
 func (o *Operators) KnowsDevice(ctx context.Context, from operators.Origin, username string) (bool, error) {
 	return ports.View(ctx, o.store, func(tx ports.Tx) (known bool, err error) {
 		g := guess{username: username, from: from}

@@ -11,15 +11,15 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Installation changes what holds for the installation as a whole.
+// Installation changes the state of the installation as a whole.
 type Installation struct {
-	store       ports.Store // whatever its state
+	store       ports.Store // in any state of the installation
 	occurrences *Occurrences
 	standing    *Standing
 	clock       ports.Clock
 }
 
-// NewInstallation returns the use case, on the store that is behind the guard.
+// NewInstallation returns the use case, on the store without its guard.
 func NewInstallation(store ports.Store, occurrences *Occurrences, standing *Standing, clock ports.Clock) *Installation {
 	return &Installation{store: store, occurrences: occurrences, standing: standing, clock: clock}
 }
@@ -29,7 +29,7 @@ func (i *Installation) State(ctx context.Context) (installation.State, error) {
 	return i.standing.ask(ctx)
 }
 
-// Hold has nothing sent until it is released, by any instance, and reports whether that is new.
+// Hold stops all instances from sending until the release, and reports whether that is new.
 func (i *Installation) Hold(ctx context.Context, by audit.Actor) (changed bool, err error) {
 	return i.change(ctx, by, audit.InstallationHeld, nil, func(s installation.State, now time.Time) (installation.State, bool) {
 		held := s.Held.IsZero()
@@ -40,7 +40,7 @@ func (i *Installation) Hold(ctx context.Context, by audit.Actor) (changed bool, 
 	})
 }
 
-// change changes the state in a unit of work, and records that.
+// change changes the state in a unit of work, and records the change.
 func (i *Installation) change(
 	ctx context.Context, by audit.Actor, action audit.Action, after audit.State, to func(s installation.State, now time.Time) (installation.State, bool),
 ) (changed bool, err error) {
@@ -66,8 +66,8 @@ func (i *Installation) change(
 	return changed, nil
 }
 
-// Maintain makes the installation read-only, with a notice for those who would change something, or
-// has it take changes again. It reports whether that changed anything.
+// Maintain makes the installation read-only, with a notice for users who try to change something,
+// or ends that. It reports whether that changed anything.
 func (i *Installation) Maintain(ctx context.Context, by audit.Actor, on bool, notice string) (changed bool, err error) {
 	if notice, err = names.OptionalLabel("message", notice); err != nil {
 		return false, err
@@ -87,37 +87,37 @@ func (i *Installation) Maintain(ctx context.Context, by audit.Actor, on bool, no
 	})
 }
 
-// Ages are the bounds of the groups in which messages that wait are counted, by how long they do.
+// Ages are the lower bounds of the age groups in which waiting messages are counted.
 var Ages = []time.Duration{0, time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
 
-// Amount is how much waits.
+// Amount counts what waits.
 type Amount struct {
 	Occurrences int
 	Messages    int // whose recipients are known
-	Expanding   int // occurrences, some of whose recipients are not
+	Expanding   int // occurrences with recipients that are not known yet
 }
 
-// Release is what a release finds, and does.
+// Release is the result of a release.
 type Release struct {
 	State installation.State // before it
-	// Scheduled waits for a moment to come. Waiting is what is to be sent now, grouped by Ages:
-	// each group is of those who have waited that long, and not as long as the next one.
+	// Scheduled waits for a future time. Waiting is due now, grouped by Ages: each group has waited
+	// at least that long, and not as long as the next one.
 	Scheduled Amount
 	Waiting   []Amount
-	// Cancelled is what was cancelled, or would be, because it is too old.
+	// Cancelled is what was or would be cancelled, because it is too old.
 	Cancelled Amount
 }
 
 const (
-	// backlogPage is how many occurrences are looked at, and schedulePage how many rows are changed
-	// at once.
+	// backlogPage is how many occurrences are read, and schedulePage how many rows are changed at
+	// once.
 	backlogPage  = 5_000
 	schedulePage = 2_000
 )
 
-// Release has messages sent again, after it has cancelled what has waited for longer than a time,
-// 0: nothing. A dry run only tells what waits. What was cancelled is skipped before the first
-// message leaves. installation.ErrReadOnly.
+// Release makes the installation send again. First it cancels what has waited longer than
+// olderThan; 0: nothing. A dry run only counts what waits. What was cancelled is skipped before the
+// first message leaves. installation.ErrReadOnly.
 func (i *Installation) Release(ctx context.Context, by audit.Actor, olderThan time.Duration, dryRun bool) (r Release, err error) {
 	if r.State, err = i.State(ctx); err != nil {
 		return r, err
@@ -151,7 +151,7 @@ func (i *Installation) Release(ctx context.Context, by audit.Actor, olderThan ti
 	return r, err
 }
 
-// count counts what waits, and returns which of it is old.
+// count counts what waits, and returns the occurrences that are too old.
 func (i *Installation) count(ctx context.Context, olderThan time.Duration, r *Release) (old []events.OccurrenceID, err error) {
 	r.Waiting = make([]Amount, len(Ages))
 	now := i.clock.Now()
@@ -181,7 +181,7 @@ func (i *Installation) count(ctx context.Context, olderThan time.Duration, r *Re
 	return old, nil
 }
 
-// group is where something of an age is counted.
+// group returns the counter of an age.
 func (r *Release) group(age time.Duration) *Amount {
 	to := &r.Scheduled
 	for n, from := range Ages {
@@ -200,7 +200,7 @@ func (a *Amount) add(b installation.Backlog) {
 	}
 }
 
-// cancel cancels an occurrence as anybody does.
+// cancel cancels an occurrence like any caller.
 func (i *Installation) cancel(ctx context.Context, by audit.Actor, id events.OccurrenceID) error {
 	var at Path
 	err := i.store.View(ctx, func(tx ports.Tx) (err error) {

@@ -12,17 +12,17 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Welcome is what a link that an organization handed out is about. It is the same for everybody who
-// has the link and is not signed in, whatever accounts the user may have elsewhere.
+// Welcome is what an organization's link shows. It is the same for everyone who has the link and is
+// not signed in, whatever accounts the user may have elsewhere.
 type Welcome struct {
 	User         users.User
 	Organization orgs.Organization // that invites
-	Joins        bool              // whoever looks is signed in as the user and can accept with their account
+	Joins        bool              // the viewer is signed in as the user and can accept with their account
 	Opens        bool              // their account opens the organization already
-	NewPassword  bool              // their password was set through another organization: they must choose another one
+	NewPassword  bool              // another organization set their password: they must choose another one
 }
 
-// Welcome returns what a token's link is about, for somebody who may be signed in;
+// Welcome returns what a token's link shows to a user who may be signed in;
 // operators.ErrInvitation.
 func (o *Operators) Welcome(ctx context.Context, token string, v operators.Visitor) (Welcome, error) {
 	return ports.View(ctx, o.store, func(tx ports.Tx) (w Welcome, err error) {
@@ -42,18 +42,17 @@ func (o *Operators) Welcome(ctx context.Context, token string, v operators.Visit
 	})
 }
 
-// Accept accepts, for somebody who has a token's link and nothing else, what it is about: it sets
-// the password of an account that opens the organization alone, which is made when there is none.
-// Nothing changes about accounts of the user that open other organizations, and nothing that can be
-// seen depends on them. The link ends, and so do all sessions of the account. The audit log names
-// the user as who did it. operators.ErrInvitation.
+// Accept accepts an invitation for a user who has only the link of a token: it sets the password of
+// an account that opens this organization alone, and makes the account if there is none. It neither
+// changes nor reveals the user's accounts for other organizations. The link ends, and so do all
+// sessions of the account. The audit log names the user as the actor. operators.ErrInvitation.
 func (o *Operators) Accept(ctx context.Context, by audit.Actor, token string, p operators.Password) error {
 	var i operators.Invited
 	err := o.store.View(ctx, func(tx ports.Tx) (err error) {
 		i, err = o.invitation(ctx, tx, token)
 		return err
 	})
-	if err != nil { // A password is hashed for those only who have a link.
+	if err != nil { // Only a valid link gets a password hashed.
 		return err
 	}
 	hash, err := o.hashFor(ctx, i.User.Username, p)
@@ -91,10 +90,10 @@ func (o *Operators) reset(ctx context.Context, tx ports.Tx, by audit.Actor, id o
 	return err
 }
 
-// Join accepts what a token's link is about with the account of somebody who is signed in as the
-// user, so that one password opens this organization and those before it. Where the password was
-// set through another organization they must choose another one. The link ends, and so do all
-// sessions of the account. operators.ErrInvitation, operators.ErrAccepted, operators.ErrNoSession.
+// Join accepts an invitation with the account of a user who is signed in, so that one password
+// opens this organization and the earlier ones. If another organization set the password, they must
+// choose another one. The link ends, and so do all sessions of the account.
+// operators.ErrInvitation, operators.ErrAccepted, operators.ErrNoSession.
 func (o *Operators) Join(ctx context.Context, by audit.Actor, token string, v operators.Visitor, next *operators.Password) error {
 	var hash operators.Hash
 	if next != nil {
@@ -129,8 +128,8 @@ func (o *Operators) Join(ctx context.Context, by audit.Actor, token string, v op
 	})
 }
 
-// accept makes an account the one that opens the place of an invitation. renewed is whether it has
-// another password.
+// accept makes an account the one that opens the organization of an invitation. renewed is whether
+// it has another password.
 func (o *Operators) accept(ctx context.Context, tx ports.Tx, by audit.Actor, i operators.Invited, account operators.Account, renewed bool) error {
 	by.Name = i.User.Username
 	before, err := tx.Operators().Acceptance(ctx, i.Member)
@@ -156,7 +155,7 @@ func (o *Operators) accept(ctx context.Context, tx ports.Tx, by audit.Actor, i o
 	if err != nil {
 		return err
 	}
-	if err := o.bereave(ctx, tx, before.Account, id); err != nil {
+	if err := o.retireAccount(ctx, tx, before.Account, id); err != nil {
 		return err
 	}
 	if renewed {
@@ -171,9 +170,9 @@ func (o *Operators) accept(ctx context.Context, tx ports.Tx, by audit.Actor, i o
 		Object: Path{Organization: i.Place.Organization.Slug}.Object("u", i.User.Username), After: audit.State{"role": string(i.Place.Role)}})
 }
 
-// bereave ends the sessions of an account that opened an organization until another account took
-// over, and drops it when it opens nothing any more and the organization's link had made it.
-func (o *Operators) bereave(ctx context.Context, tx ports.Tx, id, heir operators.AccountID) error {
+// retireAccount ends the sessions of an account that another one has replaced in an organization,
+// and deletes it when it opens nothing else and was made by the organization's link.
+func (o *Operators) retireAccount(ctx context.Context, tx ports.Tx, id, heir operators.AccountID) error {
 	if id == 0 || id == heir {
 		return nil
 	}
@@ -188,8 +187,8 @@ func (o *Operators) bereave(ctx context.Context, tx ports.Tx, id, heir operators
 	return err
 }
 
-// invitation finds what a token is about, if it still holds: things may have changed since somebody
-// invited.
+// invitation finds the invitation of a token, if it is still valid: things may have changed since
+// it was made.
 func (o *Operators) invitation(ctx context.Context, tx ports.Tx, token string) (operators.Invited, error) {
 	digest, err := operators.ParseToken(token)
 	if err != nil {
@@ -202,7 +201,7 @@ func (o *Operators) invitation(ctx context.Context, tx ports.Tx, token string) (
 	return i, err
 }
 
-// decide is invitation for whoever decides about the user.
+// decide is invitation for a caller that decides about the user.
 func (o *Operators) decide(ctx context.Context, tx ports.Tx, token string) (operators.Invited, error) {
 	i, err := o.invitation(ctx, tx, token)
 	if err != nil {

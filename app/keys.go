@@ -15,20 +15,20 @@ import (
 type Keys struct {
 	store ports.Store
 	clock ports.Clock
-	known *Authentication // what this instance remembers of keys
+	known *Authentication // this instance's cache of keys
 
 	limits *quotas.Defaults
 }
 
-// NewKeys returns the use cases on API keys, of which organizations without limits of their own may
-// have so many. What is revoked or rotated is forgotten in known at once.
+// NewKeys returns the use cases on API keys. limits are for organizations without limits of their
+// own. Keys that are revoked or rotated leave the cache known at once.
 func NewKeys(store ports.Store, clock ports.Clock, known *Authentication, limits *quotas.Defaults) *Keys {
 	return &Keys{store: store, clock: clock, known: known, limits: limits}
 }
 
-// Create issues a key and returns it with its text, which is shown this once and kept nowhere.
+// Create issues a key and returns it with its text, which is shown only once and never stored.
 // lifetime 0 means that it never expires. access.ErrNameTaken, access.ErrWider, *quotas.Exceeded,
-// or the not-found fault of the scope.
+// or the not-found error of the scope.
 func (k *Keys) Create(
 	ctx context.Context, by audit.Actor, name string, scope access.Scope, grants []string, lifetime time.Duration, limits ...access.Limit,
 ) (key access.Key, text string, err error) {
@@ -63,8 +63,8 @@ func (k *Keys) Create(
 	return key, text, nil
 }
 
-// List returns the keys whose scope lies in the path's organization, or without one all, revoked
-// and expired ones too. orgs.ErrNotFound.
+// List returns the keys whose scope lies in the path's organization, or without one all keys,
+// including revoked and expired ones. orgs.ErrNotFound.
 func (k *Keys) List(ctx context.Context, at Path, p Page) ([]KeyReport, error) {
 	now := k.clock.Now()
 	return ports.View(ctx, k.store, func(tx ports.Tx) (found []KeyReport, err error) {
@@ -94,7 +94,7 @@ func (k *Keys) Latest(ctx context.Context, at Path, before access.ID, limit int)
 	})
 }
 
-// KeyReport is a key and what has become of it.
+// KeyReport is a key and its state.
 type KeyReport struct {
 	access.Key
 	State access.State
@@ -108,17 +108,18 @@ func reports(all []access.Key, now time.Time) []KeyReport {
 	return found
 }
 
-// Revocable reports whether the key can still be used, or could be: revoking it means something.
+// Revocable reports whether the key can still be used or become usable, so that revoking it has an
+// effect.
 func (r KeyReport) Revocable() bool { return r.State != access.Revoked }
 
-// Rotatable reports whether another key can take the place of this one.
+// Rotatable reports whether a new key can replace this one.
 func (r KeyReport) Rotatable() bool { return r.State == access.Active }
 
-// maxNamesakes is how many keys of one name are looked at to see whether a name is enough.
+// maxNamesakes is how many keys of one name are read to see whether the name is unique.
 const maxNamesakes = 20
 
-// keyNamed finds the newest key of a name that is not revoked: of the scope, or without one of all
-// if a single scope has it.
+// keyNamed finds the newest key of a name that is not revoked: within the scope, or without one
+// among all keys if only one scope has it.
 func keyNamed(ctx context.Context, tx ports.Tx, name string, in *access.Scope) (access.Key, error) {
 	if in != nil {
 		return tx.Keys().ByName(ctx, *in, name)
@@ -130,8 +131,8 @@ func keyNamed(ctx context.Context, tx ports.Tx, name string, in *access.Scope) (
 	return access.Only(found)
 }
 
-// Revoke ends the key of this name, and those whose place it took: at once here, within
-// [KeyCacheLifetime] on other instances. With in the key is one of exactly this scope.
+// Revoke ends the key of this name, and those that it replaced: at once here, within
+// [KeyCacheLifetime] on other instances. If in is set, the key has exactly this scope.
 // access.ErrKeyNotFound, access.ErrAmbiguous.
 func (k *Keys) Revoke(ctx context.Context, by audit.Actor, name string, in *access.Scope) (revoked access.Key, err error) {
 	err = k.store.Update(ctx, func(tx ports.Tx) error {
@@ -148,8 +149,8 @@ func (k *Keys) Revoke(ctx context.Context, by audit.Actor, name string, in *acce
 	return revoked, err
 }
 
-// RevokeByID ends a key whose scope lies in the path's organization, or without one any, as Revoke
-// does; one that is revoked already stays as it is. access.ErrKeyNotFound.
+// RevokeByID ends a key whose scope lies in the path's organization, or without one any key, like
+// Revoke; a revoked key stays as it is. access.ErrKeyNotFound.
 func (k *Keys) RevokeByID(ctx context.Context, by audit.Actor, at Path, id access.ID) error {
 	err := k.store.Update(ctx, func(tx ports.Tx) error {
 		if _, err := k.held(ctx, tx, by); err != nil {
@@ -169,25 +170,26 @@ func (k *Keys) RevokeByID(ctx context.Context, by audit.Actor, at Path, id acces
 	return err
 }
 
-// Rotate issues a key in the place of the one with this name, with in of exactly this scope; see
-// RotateByID. access.ErrAmbiguous.
+// Rotate replaces the key with this name, of exactly the scope in if that is set; see RotateByID.
+// access.ErrAmbiguous.
 func (k *Keys) Rotate(ctx context.Context, by audit.Actor, name string, in *access.Scope, overlap time.Duration) (Rotation, error) {
 	return k.rotate(ctx, by, overlap, func(tx ports.Tx) (access.Key, error) { return keyNamed(ctx, tx, name, in) })
 }
 
-// RotateByID issues a key with the name, the scope and the grants of one whose scope lies in the
-// path's organization, or without one of any. That one goes on for the overlap and then ends by
-// itself. access.ErrKeyNotFound, access.ErrEnded, access.ErrReplaced, access.ErrWider.
+// RotateByID issues a key with the name, the scope and the grants of an old one, whose scope lies
+// in the path's organization, or without one of any key. The old one stays valid for the overlap
+// and then ends by itself. access.ErrKeyNotFound, access.ErrEnded, access.ErrReplaced,
+// access.ErrWider.
 func (k *Keys) RotateByID(ctx context.Context, by audit.Actor, at Path, id access.ID, overlap time.Duration) (Rotation, error) {
 	return k.rotate(ctx, by, overlap, func(tx ports.Tx) (access.Key, error) { return keyByID(ctx, tx, at, id) })
 }
 
-// Rotation is a new key with its text, which is shown this once and kept nowhere, and the one whose
-// place it takes.
+// Rotation is a new key with its text, which is shown only once and never stored, and the key that
+// it replaces.
 type Rotation struct {
 	Key  access.Key
 	Text string
-	Old  access.Key // with the moment at which it ends
+	Old  access.Key // with the time at which it ends
 }
 
 func (k *Keys) rotate(ctx context.Context, by audit.Actor, overlap time.Duration, find func(ports.Tx) (access.Key, error)) (Rotation, error) {
@@ -223,7 +225,7 @@ func (k *Keys) rotate(ctx context.Context, by audit.Actor, overlap time.Duration
 	return r, nil
 }
 
-// within is the path's organization, 0 for a path that names none.
+// within returns the path's organization, 0 for a path without one.
 func within(ctx context.Context, tx ports.Tx, at Path) (orgs.ID, error) {
 	if at.Organization == "" {
 		return 0, nil
@@ -240,8 +242,8 @@ func keyByID(ctx context.Context, tx ports.Tx, at Path, id access.ID) (access.Ke
 	return tx.Keys().ByID(ctx, org, id)
 }
 
-// recordKey notes a change to a key in the log of the organization that it is limited to, else in
-// the installation's.
+// recordKey records a change to a key in the log of its organization, or else in the
+// installation's.
 func recordKey(ctx context.Context, tx ports.Tx, by audit.Actor, a audit.Action, k access.Key, before, after audit.State) error {
 	var org orgs.Organization
 	if k.Scope.Organization != "" {
@@ -253,7 +255,7 @@ func recordKey(ctx context.Context, tx ports.Tx, by audit.Actor, a audit.Action,
 	return record(ctx, tx, by, org.ID, a, Path(k.Scope).Object("keys", k.Name), before, after)
 }
 
-// keyState is what the audit log tells of a key: nothing that lets anybody use it.
+// keyState returns what the audit log says about a key: nothing with which it can be used.
 func keyState(k access.Key) audit.State {
 	s := audit.State{"id": k.ID, "name": k.Name, "grants": k.Grants, "expires": nil, "at_most_normal": k.AtMostNormal}
 	if !k.Expires.IsZero() {

@@ -24,8 +24,8 @@ func (k *Keys) Show(ctx context.Context, at Path, id access.ID) (KeyReport, erro
 	})
 }
 
-// Change makes something different about a key whose scope lies in the path's organization: here at
-// once, within [KeyCacheLifetime] on other instances. access.ErrKeyNotFound, access.ErrNameTaken,
+// Change changes a key whose scope lies in the path's organization: at once here, within
+// [KeyCacheLifetime] on other instances. access.ErrKeyNotFound, access.ErrNameTaken,
 // access.ErrEnded, access.ErrReplaced, access.ErrWider.
 func (k *Keys) Change(ctx context.Context, by audit.Actor, at Path, id access.ID, change access.Change) (KeyReport, error) {
 	var is access.Key
@@ -49,7 +49,7 @@ func (k *Keys) Change(ctx context.Context, by audit.Actor, at Path, id access.ID
 		if len(after) == 0 {
 			return nil
 		}
-		if err := tx.Orgs().Revise(ctx, org); err != nil { // So that of two keys that get one name at once the later one is refused.
+		if err := tx.Orgs().Revise(ctx, org); err != nil { // So that of two keys that get one name at the same time the later one is refused.
 			return err
 		}
 		switch err := tx.Keys().Save(ctx, is); {
@@ -67,8 +67,8 @@ func (k *Keys) Change(ctx context.Context, by audit.Actor, at Path, id access.ID
 	return KeyReport{is, is.State(now)}, nil
 }
 
-// ScopeFault is the fault of making a key as a mistake in a form, where what is not found is what
-// the form named, or the name is taken.
+// ScopeFault turns an error of making a key into a fault of the form: the form named what was not
+// found, or a taken name.
 func ScopeFault(err error) error {
 	for field, missing := range map[string]error{"organization": orgs.ErrNotFound, "project": orgs.ErrProjectNotFound, "application": applications.ErrNotFound} {
 		if errors.Is(err, missing) {
@@ -81,9 +81,9 @@ func ScopeFault(err error) error {
 	return err
 }
 
-// held demands that a key which manages keys may do all that those may do, and returns when it
-// ends; zero: never. It is read in the unit of work, so that a key which has just been revoked or
-// changed does not count as it was. People are not held to anything.
+// held demands that a key which manages keys has all rights of those keys, and returns when it
+// ends; zero: never. The key is read in the unit of work, so that a key which was just revoked or
+// changed counts as such. Users are not checked.
 func (k *Keys) held(ctx context.Context, tx ports.Tx, by audit.Actor, managed ...access.Key) (ends time.Time, err error) {
 	if by.Key == 0 {
 		return time.Time{}, nil

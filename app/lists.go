@@ -23,8 +23,8 @@ type Lists struct {
 	limits *quotas.Defaults
 }
 
-// NewLists returns the use cases on distribution lists, of which organizations without limits of
-// their own may have so many.
+// NewLists returns the use cases on distribution lists. limits are for organizations without limits
+// of their own.
 func NewLists(store ports.Store, limits *quotas.Defaults) *Lists {
 	return &Lists{store: store, limits: limits}
 }
@@ -92,7 +92,7 @@ func (l *Lists) Recipients(ctx context.Context, at Path, id lists.ID, p Page) ([
 }
 
 // Add puts e-mail addresses on a list and returns those that were not on it. Each must be recorded
-// in the organization; otherwise the fault names every offender and nothing is added.
+// in the organization; otherwise the error names all unknown ones and nothing is added.
 func (l *Lists) Add(ctx context.Context, by audit.Actor, at Path, id lists.ID, emails []string) (added []string, err error) {
 	wanted, err := distinctEmails(emails)
 	if err != nil {
@@ -123,8 +123,7 @@ func (l *Lists) Add(ctx context.Context, by audit.Actor, at Path, id lists.ID, e
 	})
 }
 
-// recipients are the addresses of an add call: each once, under its key and as it was first
-// spelled.
+// recipients are the addresses of an Add call: each once, by its key and as it was first spelled.
 type recipients struct {
 	keys     []string
 	spelling []string
@@ -172,9 +171,9 @@ func (r recipients) refuseUnknown(holders []users.Address) error {
 	return faults.Err()
 }
 
-// reach returns the assignments by which a list gets to e-mail addresses: those to EMAIL channels
+// reach returns the assignments by which a list reaches e-mail addresses: those to EMAIL channels
 // of the list's project, if there are none those of the organization, and if there are none at all
-// a new one to the preferred EMAIL channel. The new ones are also returned by themselves.
+// a new one to the preferred EMAIL channel. The new ones are also returned separately.
 func reach(ctx context.Context, tx ports.Tx, list lists.List, holders []users.Address) (found, made []channels.Assignment, err error) {
 	ids := make([]users.AddressID, len(holders))
 	for i, h := range holders {
@@ -203,7 +202,7 @@ func reach(ctx context.Context, tx ports.Tx, list lists.List, holders []users.Ad
 	return append(found, made...), made, err
 }
 
-// assignToPreferred assigns addresses that have no assignment to an EMAIL channel which the list
+// assignToPreferred assigns addresses that have no assignment to an EMAIL channel that the list
 // could use.
 func assignToPreferred(ctx context.Context, tx ports.Tx, list lists.List, emails []users.Address) ([]channels.Assignment, error) {
 	preferred, err := tx.Channels().Preferred(ctx, list.Organization, list.Project)
@@ -222,7 +221,7 @@ func assignToPreferred(ctx context.Context, tx ports.Tx, list lists.List, emails
 	return made, err
 }
 
-// added returns, in the order of the call, the addresses of which at least one assignment is fresh
+// added returns, in the order of the call, the addresses with at least one assignment that is new
 // on the list.
 func (r recipients) added(holders []users.Address, assignments []channels.Assignment, fresh []channels.AssignmentID) []string {
 	isFresh := make(map[channels.AssignmentID]bool, len(fresh))
@@ -256,7 +255,7 @@ func assignmentIDs(as []channels.Assignment) []channels.AssignmentID {
 	return ids
 }
 
-// listPath is what the audit log calls a list.
+// listPath returns the name of a list in the audit log.
 func listPath(at Path, l lists.List) string {
 	return Path{Organization: at.Organization, Project: at.Project}.Object("d", l.Name)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Change gives a list another name, and pins it to an application of its project or (0) to none.
+// Change sets a list's name, and pins it to an application of its project or (0) to none.
 // lists.ErrNotFound, lists.ErrNameTaken, lists.ErrApplication, and lists.ErrRepinned, naming the
 // notifications of other applications that use it.
 func (l *Lists) Change(ctx context.Context, by audit.Actor, at Path, id lists.ID, name string, pinned applications.ID) error {
@@ -20,7 +20,7 @@ func (l *Lists) Change(ctx context.Context, by audit.Actor, at Path, id lists.ID
 	return err
 }
 
-// Patch is Change that leaves as it is what is nil.
+// Patch is Change for the fields that are not nil.
 func (l *Lists) Patch(ctx context.Context, by audit.Actor, at Path, id lists.ID, name *string, pinned *applications.ID) (is lists.List, err error) {
 	var wanted lists.List
 	if name != nil {
@@ -47,7 +47,7 @@ func (l *Lists) Patch(ctx context.Context, by audit.Actor, at Path, id lists.ID,
 	})
 }
 
-// saveList changes the name of a list and its pin; the faults of Change.
+// saveList changes the name of a list and its pin; the errors of Change.
 func saveList(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, was, is lists.List) error {
 	from, err := pinnedTo(ctx, tx, was)
 	if err != nil {
@@ -70,7 +70,7 @@ func saveList(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, was, is
 	return record(ctx, tx, by, is.Organization, audit.ListUpdated, listPath(at, was), before, after)
 }
 
-// pinnedTo is the slug of the application that a list is pinned to, empty when it is pinned to
+// pinnedTo returns the slug of the application that a list is pinned to, empty when it is pinned to
 // none.
 func pinnedTo(ctx context.Context, tx ports.Tx, l lists.List) (string, error) {
 	if l.Application == 0 {
@@ -116,7 +116,7 @@ func deleteList(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, l lis
 	return record(ctx, tx, by, l.Organization, audit.ListDeleted, listPath(at, l), listState(l.Name, pinned), nil)
 }
 
-// revised finds a list in a unit of work that changes what its organization is made of.
+// revised finds a list in a unit of work that changes its organization's structure.
 func revised(ctx context.Context, tx ports.Tx, at Path, id lists.ID) (lists.List, error) {
 	found, err := list(ctx, tx, at, id)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// AddedMembers is what came of putting members on a list.
+// AddedMembers is the result of adding members to a list.
 type AddedMembers struct {
-	Added   int      // of whom an address is on the list that was not
-	Without []string // by username: those who hold no e-mail address
+	Added   int      // members with an address that is new on the list
+	Without []string // by username: members without an e-mail address
 }
 
 // AddMembers puts every e-mail address of members on a list, as Add would. users.ErrNotFound,
@@ -64,15 +64,15 @@ func (l *Lists) AddMembers(ctx context.Context, by audit.Actor, at Path, id list
 	})
 }
 
-// gain is what putting a member on a list came to, by the addresses that the member holds.
+// gain is what a member gained by being added to a list, as addresses.
 type gain struct {
 	added    []string // new on the list
 	assigned []string // newly assigned for that
 }
 
-// gains tells what each member gained who holds any of the addresses: as are the assignments that
-// shall be on the list, made those of them that are new altogether, and fresh those that were not
-// on it.
+// gains returns the gain of each member who holds any of the addresses. as are the assignments that
+// belong on the list, made those of them that are new altogether, and fresh those that were not on
+// it.
 func gains(held []users.Address, as, made []channels.Assignment, fresh []channels.AssignmentID) map[users.MemberID]gain {
 	isFresh := make(map[channels.AssignmentID]bool, len(fresh))
 	for _, id := range fresh {

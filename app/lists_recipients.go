@@ -9,8 +9,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Search returns a batch of the recipients of a list whose holders are found by the words of a
-// query; lists.ErrNotFound.
+// Search returns a batch of the recipients of a list whose members match the words of a query;
+// lists.ErrNotFound.
 func (l *Lists) Search(ctx context.Context, at Path, id lists.ID, q lists.Query) (lists.Found, error) {
 	return ports.View(ctx, l.store, func(tx ports.Tx) (lists.Found, error) {
 		list, err := list(ctx, tx, at, id)
@@ -21,8 +21,8 @@ func (l *Lists) Search(ctx context.Context, at Path, id lists.ID, q lists.Query)
 	})
 }
 
-// AddAssignment puts one assignment on a list, whatever its protocol is, and reports whether it was
-// not on it. lists.ErrNotFound, channels.ErrAssignmentNotFound.
+// AddAssignment puts one assignment of any protocol on a list, and reports whether it was not on
+// it. lists.ErrNotFound, channels.ErrAssignmentNotFound.
 func (l *Lists) AddAssignment(ctx context.Context, by audit.Actor, at Path, id lists.ID, assignment channels.AssignmentID) (bool, error) {
 	return ports.Update(ctx, l.store, func(tx ports.Tx) (added bool, err error) {
 		list, err := list(ctx, tx, at, id)
@@ -41,7 +41,7 @@ func (l *Lists) AddAssignment(ctx context.Context, by audit.Actor, at Path, id l
 	})
 }
 
-// Remove takes recipients off a list and returns those that were on it; lists.ErrNotFound.
+// Remove removes recipients from a list and returns those that were on it; lists.ErrNotFound.
 func (l *Lists) Remove(ctx context.Context, by audit.Actor, at Path, id lists.ID, recipients []channels.AssignmentID) ([]lists.Recipient, error) {
 	return ports.Update(ctx, l.store, func(tx ports.Tx) (removed []lists.Recipient, err error) {
 		list, err := list(ctx, tx, at, id)
@@ -59,8 +59,8 @@ func (l *Lists) Remove(ctx context.Context, by audit.Actor, at Path, id lists.ID
 	})
 }
 
-// recordAdded notes which addresses are new on a list, if any is, and how many assignments were
-// made for that.
+// recordAdded records which addresses are new on a list, if any, and how many assignments were made
+// for that.
 func recordAdded(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, l lists.List, added []string, made []channels.Assignment) error {
 	if len(added) == 0 {
 		return nil

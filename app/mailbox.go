@@ -14,17 +14,17 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Mailbox is the use cases on messages that were kept for looking at.
+// Mailbox is the use cases on kept messages.
 type Mailbox struct{ store ports.Store }
 
 // NewMailbox returns the use cases on the mailbox.
 func NewMailbox(store ports.Store) *Mailbox { return &Mailbox{store: store} }
 
-// ChannelName names a channel as a person does.
+// ChannelName names a channel as a person would.
 type ChannelName struct {
-	Organization string // slug; empty: the only one there is
+	Organization string // slug; empty: the only one of the installation
 	Project      string // slug; empty: channels of the organization itself
-	Channel      string // in the project if it has one of this name, else in the organization
+	Channel      string // in the project if it has one with this name, else in the organization
 }
 
 // List returns kept messages, the newest first and at most limit, without their texts: of one
@@ -52,7 +52,7 @@ func (m *Mailbox) List(ctx context.Context, of ChannelName, to string, limit int
 // MailboxPage is a page of the mailbox.
 type MailboxPage struct {
 	Messages []deliveries.MailboxMessage // the newest first, without their texts
-	Channels []channels.Channel          // that have messages, at most so many as can be chosen from
+	Channels []channels.Channel          // with messages, at most as many as a form offers
 }
 
 // Browse returns kept messages of the path's organization: of one channel or with 0 of all, to one
@@ -87,19 +87,19 @@ func (m *Mailbox) Show(ctx context.Context, organization string, id deliveries.M
 	})
 }
 
-// clearedAtOnce is how many messages are deleted in one unit of work, so that others can write
-// between two of them.
+// clearedAtOnce is how many messages are deleted in one unit of work, so that others can write in
+// between.
 const clearedAtOnce = 1_000
 
-// Clear deletes the kept messages of a channel, or of all when none is named, and returns how many
-// that were. It is the exception to the rule of one unit of work: after a fault some may be gone.
-// orgs.ErrNotFound, orgs.ErrSeveral, channels.ErrNotFound.
+// Clear deletes the kept messages of a channel, or all when none is named, and returns how many
+// were deleted. It is the exception to the rule of one unit of work: after an error some may be
+// deleted. orgs.ErrNotFound, orgs.ErrSeveral, channels.ErrNotFound.
 func (m *Mailbox) Clear(ctx context.Context, by audit.Actor, of ChannelName) (gone int, err error) {
 	return m.clear(ctx, by, func(tx ports.Tx) (orgs.Organization, channels.Channel, error) { return named(ctx, tx, of) })
 }
 
 // ClearChannel is Clear for a channel of the path's organization, or with 0 for all of them;
-// orgs.ErrNotFound. There is nothing to delete of a channel of another organization.
+// orgs.ErrNotFound. It deletes nothing of a channel of another organization.
 func (m *Mailbox) ClearChannel(ctx context.Context, by audit.Actor, at Path, id channels.ID) (gone int, err error) {
 	return m.clear(ctx, by, func(tx ports.Tx) (orgs.Organization, channels.Channel, error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)

@@ -14,19 +14,19 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// NotificationForm is what an operator types of a notification.
+// NotificationForm is what an operator enters for a notification.
 type NotificationForm struct {
 	Name   string
 	List   lists.ID // 0: none
 	Active bool
 }
 
-// NotificationReport is a notification with what belongs to it.
+// NotificationReport is a notification with all that belongs to it.
 type NotificationReport struct {
 	Application  applications.Application
 	Event        events.Event
 	Notification subscriptions.Notification
-	Templates    []events.Template // its own; those of its event, in Stages, are used where it has none
+	Templates    []events.Template // its own; without one, the template of its event, in Stages, is used
 	Stages       Stages            // of its event; it may have templates for the same channels
 	Lists        []lists.List      // that it may use
 }
@@ -53,7 +53,7 @@ func (s *Events) ShowNotification(ctx context.Context, at Path, event string, id
 	})
 }
 
-// CreateNotification makes a notification of an event; faults about the form, events.ErrNotFound,
+// CreateNotification creates a notification of an event; faults about the form, events.ErrNotFound,
 // subscriptions.ErrNameTaken.
 func (s *Events) CreateNotification(ctx context.Context, by audit.Actor, at Path, event string, f NotificationForm) (made subscriptions.Notification, err error) {
 	n, err := subscriptions.NewNotification(f.Name)
@@ -98,8 +98,7 @@ func (s *Events) SaveNotification(ctx context.Context, by audit.Actor, at Path, 
 	return err
 }
 
-// PatchNotification is SaveNotification of a form that is what the notification is until change has
-// changed it.
+// PatchNotification is SaveNotification of the stored notification with the changes of change.
 func (s *Events) PatchNotification(
 	ctx context.Context, by audit.Actor, at Path, event string, id subscriptions.NotificationID, change func(*NotificationForm),
 ) (subscriptions.Notification, error) {
@@ -135,8 +134,7 @@ func (s *Events) PatchNotification(
 	})
 }
 
-// saveNotification changes a notification, whose list had one name and has another;
-// subscriptions.ErrNameTaken.
+// saveNotification changes a notification and the name of its list; subscriptions.ErrNameTaken.
 func saveNotification(
 	ctx context.Context, tx ports.Tx, by audit.Actor, at Path, e events.Event, was, is subscriptions.Notification, had, has string,
 ) error {
@@ -147,9 +145,8 @@ func saveNotification(
 	return record(ctx, tx, by, e.Organization, audit.NotificationUpdated, at.Object("e", e.Slug, "n", was.Name), before, after)
 }
 
-// DeleteNotification removes a notification that nothing uses, with its templates;
-// events.ErrNotFound, subscriptions.ErrNotificationNotFound, subscriptions.ErrInUse naming what
-// does.
+// DeleteNotification removes an unused notification, with its templates; events.ErrNotFound,
+// subscriptions.ErrNotificationNotFound, subscriptions.ErrInUse naming its uses.
 func (s *Events) DeleteNotification(ctx context.Context, by audit.Actor, at Path, event string, id subscriptions.NotificationID) error {
 	return s.store.Update(ctx, func(tx ports.Tx) error {
 		app, err := s.revise(ctx, tx, at)
@@ -188,7 +185,7 @@ func notificationOf(ctx context.Context, tx ports.Tx, at Path, event string, id 
 	return app, e, n, err
 }
 
-// listOf finds a list of the application's project; none has neither id nor name.
+// listOf finds a list of the application's project; id 0 is no list, without a name.
 func listOf(ctx context.Context, tx ports.Tx, app applications.Application, id lists.ID) (lists.List, error) {
 	if id == 0 {
 		return lists.List{}, nil
@@ -196,7 +193,7 @@ func listOf(ctx context.Context, tx ports.Tx, app applications.Application, id l
 	return tx.Lists().ByID(ctx, app.Organization, app.Project, id)
 }
 
-// servingList finds the list that a notification of an application shall have; a fault about
+// servingList finds the list that an application's notification is to use; a fault about
 // `distribution_list`.
 func servingList(ctx context.Context, tx ports.Tx, app applications.Application, id lists.ID) (lists.List, error) {
 	l, err := listOf(ctx, tx, app, id)
@@ -209,8 +206,8 @@ func servingList(ctx context.Context, tx ports.Tx, app applications.Application,
 	return l, err
 }
 
-// usableLists are lists of its project that an application may use, and the one that is used
-// already in any case.
+// usableLists returns the lists of its project that an application may use, and always the one that
+// is used already.
 func usableLists(ctx context.Context, tx ports.Tx, app applications.Application, used lists.ID) ([]lists.List, error) {
 	all, err := tx.Lists().List(ctx, app.Organization, app.Project, 0, maxUsable)
 	if err != nil {
@@ -224,7 +221,7 @@ func usableLists(ctx context.Context, tx ports.Tx, app applications.Application,
 	return append(found, l), err
 }
 
-// fieldOf says which field of a form a refusal is about.
+// fieldOf assigns a refusal to a field of the form.
 func fieldOf(field string, refusal *fault.Error, err error) error {
 	if errors.Is(err, refusal) {
 		return refusal.On(field)

@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Occurrences shows what became of occurrences.
+// Occurrences shows occurrences and the results of their deliveries.
 type Occurrences struct {
 	store ports.Store
 	clock ports.Clock
@@ -25,7 +25,7 @@ func NewOccurrences(store ports.Store, clock ports.Clock) *Occurrences {
 }
 
 // Page returns occurrences of the application in the order of their ids, each with its state and
-// counts, and without its context and whom it is limited to.
+// counts, and without its context and its restriction to recipients.
 func (o *Occurrences) Page(ctx context.Context, at Path, p Page) ([]OccurrenceReport, error) {
 	return viewAt(ctx, o.store, at, application, func(tx ports.Tx, app applications.Application) ([]OccurrenceReport, error) {
 		found, err := tx.Deliveries().OccurrencesAfter(ctx, app, events.OccurrenceID(p.After), p.Limit)
@@ -36,7 +36,7 @@ func (o *Occurrences) Page(ctx context.Context, at Path, p Page) ([]OccurrenceRe
 	})
 }
 
-// occurrenceReports tells the state and the counts of occurrences of an application.
+// occurrenceReports returns the state and the counts of occurrences of an application.
 func occurrenceReports(ctx context.Context, tx ports.Tx, app applications.Application, found []events.Occurrence) ([]OccurrenceReport, error) {
 	ids := make([]events.OccurrenceID, len(found))
 	for i, f := range found {
@@ -53,8 +53,8 @@ func occurrenceReports(ctx context.Context, tx ports.Tx, app applications.Applic
 	return all, nil
 }
 
-// FailuresRead is how many failed deliveries of an occurrence are looked at for their causes: the
-// first of them.
+// FailuresRead is how many failed deliveries of an occurrence are grouped by cause: the first of
+// them.
 const FailuresRead = 1_000
 
 // Failures groups the failed deliveries of an occurrence by their cause.
@@ -70,19 +70,19 @@ func (o *Occurrences) Failures(ctx context.Context, at Path, id events.Occurrenc
 	})
 }
 
-// OccurrenceState is how far an occurrence is.
+// OccurrenceState is the progress of an occurrence.
 type OccurrenceState string
 
 // The states of an occurrence.
 const (
-	Scheduled  OccurrenceState = "scheduled"  // it waits for its moment
+	Scheduled  OccurrenceState = "scheduled"  // it waits for its time
 	Expanding  OccurrenceState = "expanding"  // recipients are still being found
 	Delivering OccurrenceState = "delivering" // deliveries are open
 	Done       OccurrenceState = "done"
-	Cancelled  OccurrenceState = "cancelled" // nothing is sent any more
+	Cancelled  OccurrenceState = "cancelled" // no further message is sent
 )
 
-// OccurrenceStates returns all of them.
+// OccurrenceStates returns all states.
 func OccurrenceStates() []OccurrenceState {
 	return []OccurrenceState{Scheduled, Expanding, Delivering, Done, Cancelled}
 }
@@ -92,12 +92,12 @@ type OccurrenceReport struct {
 	Occurrence events.Occurrence
 	State      OccurrenceState
 	Counts     map[deliveries.State]int
-	Holds      []Hold // what it waits for, as far as the first of its open deliveries tell
-	// Expected is when its last delivery will be over at the rate so far; zero where nothing tells.
+	Holds      []Hold // what it waits for, judged by the first of its open deliveries
+	// Expected is when its last delivery will be over at the rate so far; zero: unknown.
 	Expected time.Time
 }
 
-// Begin is when its first delivery could go out.
+// Begin returns when its first delivery could go out.
 func (r OccurrenceReport) Begin() time.Time {
 	if at := r.Occurrence.Options.SendAt; at.After(r.Occurrence.Created) {
 		return at
@@ -226,12 +226,12 @@ func (o *Occurrences) ByAddress(
 // Explanation is why a member did or did not get an occurrence.
 type Explanation struct {
 	Summary    string
-	Candidates []deliveries.Candidate // every way in which the event's notifications could reach the member
+	Candidates []deliveries.Candidate // every way by which the event's notifications could reach the member
 	Deliveries []deliveries.Delivery
 }
 
-// Explain tells gate by gate, as things are now, why a member did or did not get an occurrence;
-// users.ErrNotFound, users.ErrAmbiguous.
+// Explain evaluates gate by gate, in the present state, why a member did or did not get an
+// occurrence; users.ErrNotFound, users.ErrAmbiguous.
 func (o *Occurrences) Explain(ctx context.Context, at Path, id events.OccurrenceID, username string) (Explanation, error) {
 	return ports.View(ctx, o.store, func(tx ports.Tx) (e Explanation, err error) {
 		app, occurred, err := occurrence(ctx, tx, at, id)
@@ -254,9 +254,9 @@ func (o *Occurrences) Explain(ctx context.Context, at Path, id events.Occurrence
 	})
 }
 
-// Cancel ends an occurrence of the application: what has not left by then stays unsent, within a
-// moment. It returns when that was, also of one that was cancelled before; the zero moment when
-// nothing was left to cancel. events.ErrOccurrenceNotFound.
+// Cancel ends an occurrence of the application: messages that have not left stay unsent, within a
+// moment. It returns the time of the cancellation, also of an earlier one; zero when nothing was
+// left to cancel. events.ErrOccurrenceNotFound.
 func (o *Occurrences) Cancel(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID) (time.Time, error) {
 	return ports.Update(ctx, o.store, func(tx ports.Tx) (cancelled time.Time, err error) {
 		app, found, err := occurrence(ctx, tx, at, id)

@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	// searchedOccurrences is how many occurrences one page of a selection looks at.
+	// searchedOccurrences is how many occurrences are read for one page of a selection.
 	searchedOccurrences = 2_000
-	// likePeople is how many members a selection names where several are called what it asks for.
-	likePeople = 10
+	// maxPeople is how many members a selection lists when several match its text.
+	maxPeople = 10
 )
 
-// OccurrencePage is a page of the occurrences that a selection wants.
+// OccurrencePage is a page of the occurrences that match a selection.
 type OccurrencePage struct {
 	Reports []OccurrenceReport // the newest first
-	Events  []events.Event     // of the application, the first of them
+	Events  []events.Event     // of the application, the first ones
 	More    bool               // there may be more in the direction of the selection
 	Last    events.OccurrenceID
-	Person  *users.Member  // whom the selection is about; nil: nobody is called so, or nobody was asked for
-	People  []users.Member // those who are called so, where there are several
+	Person  *users.Member  // the member of the selection; nil: none matches, or none was asked for
+	People  []users.Member // the members that match, if there are several
 }
 
-// Select returns the occurrences of the application that q wants, of a person where a text names
-// one: by the username or by words that one member alone is found by. At most maxEvents events are
-// returned beside them.
+// Select returns the occurrences of the application that match q, of one member if a text names
+// one: by the username or by words that match this member alone. It also returns at most maxEvents
+// events.
 func (o *Occurrences) Select(ctx context.Context, at Path, q deliveries.Selection, person string, maxEvents int) (OccurrencePage, error) {
 	return viewAt(ctx, o.store, at, application, func(tx ports.Tx, app applications.Application) (found OccurrencePage, err error) {
 		if found.Events, err = tx.Events().List(ctx, app, 0, maxEvents); err != nil {
@@ -54,7 +54,7 @@ func (o *Occurrences) Select(ctx context.Context, at Path, q deliveries.Selectio
 	})
 }
 
-// called finds whom a text names.
+// called finds the members that match a text.
 func (p *OccurrencePage) called(ctx context.Context, tx ports.Tx, a applications.Application, person string) error {
 	m, err := tx.Users().ByUsername(ctx, a.Organization, person)
 	if err == nil {
@@ -63,7 +63,7 @@ func (p *OccurrencePage) called(ctx context.Context, tx ports.Tx, a applications
 	if !errors.Is(err, users.ErrNotFound) {
 		return err
 	}
-	like, err := tx.Users().Search(ctx, a.Organization, users.Query{Text: person, Limit: likePeople})
+	like, err := tx.Users().Search(ctx, a.Organization, users.Query{Text: person, Limit: maxPeople})
 	if len(like.Members) == 1 && !like.More {
 		p.Person = &like.Members[0]
 	} else {
@@ -83,10 +83,10 @@ func (p *OccurrencePage) read(ctx context.Context, tx ports.Tx, a applications.A
 	return err
 }
 
-// firstAfter is the id of the first occurrence of the application that is not before a moment:
-// later ones have higher ids. 0: there is none.
+// firstAfter returns the id of the first occurrence of the application at or after a time: later
+// ones have higher ids. 0: there is none.
 func firstAfter(ctx context.Context, tx ports.Tx, a applications.Application, at time.Time) (first events.OccurrenceID, err error) {
-	reaches := func(before events.OccurrenceID) (bool, error) { // The newest one before an id is not before the moment.
+	reaches := func(before events.OccurrenceID) (bool, error) { // The newest one before an id is at or after the time.
 		newest, err := tx.Deliveries().Occurrences(ctx, a, before, 1)
 		if err != nil || len(newest) == 0 || newest[0].Created.Before(at) {
 			return false, err

@@ -16,7 +16,7 @@ import (
 // maxHashing is how many passwords are hashed at once: each takes 19 MiB for a moment.
 const maxHashing = 4
 
-// Operators is signing in to the console and out again.
+// Operators is the use cases of signing in to the console and out.
 type Operators struct {
 	store   ports.Store
 	clock   ports.Clock
@@ -24,31 +24,31 @@ type Operators struct {
 	hashing chan struct{}
 }
 
-// noteTimeout is how long a page waits until it is written down that somebody was seen.
+// noteTimeout is how long a page waits for the record that a user was seen.
 const noteTimeout = time.Second
 
-// NewOperators returns the use cases on those who work with the console.
+// NewOperators returns the use cases on users of the console.
 func NewOperators(store ports.Store, clock ports.Clock, p operators.Policy) *Operators {
 	return &Operators{store: store, clock: clock, policy: p, hashing: make(chan struct{}, maxHashing)}
 }
 
-// Admission is what a browser is given when somebody has signed in there: the token of the session,
-// and the one by which the browser is known from then on.
+// Admission is what a browser gets after a sign-in: the token of the session, and the one that
+// identifies the browser from then on.
 type Admission struct {
 	Session string
 	Device  string
-	// Step is set, and nothing else, where a second factor is asked for first: the token of the
-	// step that Factors.ShowCode goes on with.
+	// Step is set, and nothing else, if a second factor is needed first: the token of the step for
+	// Factors.ShowCode.
 	Step string
 }
 
-// SignIn begins a session of whichever account of a user has this password. Whatever stands in the
-// way, an unknown user or a wrong password, the answer is operators.ErrCredentials and takes
-// equally long; operators.TooMany, for unknown users too, after too many wrong ones.
+// SignIn begins a session of the user's account with this password. For an unknown user as for a
+// wrong password the answer is operators.ErrCredentials and takes equally long; after too many
+// wrong ones it is operators.TooMany, for unknown users, too.
 func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.Origin, username, password string) (a Admission, err error) {
 	g := guess{username: username, from: from}
 	err = o.store.View(ctx, func(tx ports.Tx) (err error) {
-		if o.policy.TakesPasswordOf(username) { // Everybody else is refused like somebody unknown, after the same work.
+		if o.policy.TakesPasswordOf(username) { // Other users are refused like unknown ones, after the same work.
 			if g.of, err = tx.Operators().Accounts(ctx, username); err != nil {
 				return err
 			}
@@ -83,15 +83,15 @@ func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.O
 	})
 }
 
-// ask begins the step in which somebody who has shown the right password shows a second factor.
+// ask begins the step in which a user who has given the right password shows a second factor.
 func (o *Operators) ask(ctx context.Context, tx ports.Tx, account operators.Holding) (Admission, error) {
 	now := o.clock.Now()
 	step, token := factors.NewStep(factors.SecondFactor, account.ID, nil, now)
 	return Admission{Step: token}, errors.Join(tx.Factors().Sweep(ctx, now), tx.Factors().Begin(ctx, step))
 }
 
-// admit begins a session of somebody who has shown who they are. Whichever the way, this is where
-// signing in succeeds: the browser is known of the account from now on, and the audit log tells.
+// admit begins a session of a user who has been authenticated. Every way of signing in ends here:
+// the browser is known for the account from now on, and the audit log records the sign-in.
 func (o *Operators) admit(
 	ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, from operators.Origin, method operators.Method,
 ) (a Admission, err error) {
@@ -107,7 +107,7 @@ func (o *Operators) admit(
 	if err != nil {
 		return Admission{}, err
 	}
-	if len(of) == 0 { // A token that nobody was given may be somebody else's, too.
+	if len(of) == 0 { // A token that was never issued may be in use elsewhere, too.
 		a.Device = operators.NewToken()
 		if digest, err = operators.ParseToken(a.Device); err != nil {
 			return Admission{}, err
@@ -132,8 +132,7 @@ func (o *Operators) admit(
 	return a, recordAccount(ctx, tx, by, now, audit.SignedIn, account.Account, audit.State{"method": string(method)})
 }
 
-// Resume returns whose session a token is, with what they may do as things are now;
-// operators.ErrNoSession.
+// Resume returns the user of a session's token, with their current rights; operators.ErrNoSession.
 func (o *Operators) Resume(ctx context.Context, token string) (v operators.Visitor, err error) {
 	digest, err := operators.ParseToken(token)
 	if err != nil {
@@ -162,7 +161,7 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Visit
 	return v, nil
 }
 
-// Visit notes that somebody is seen in an organization, where their account opens it as a member's.
+// Visit records that a user was seen in an organization, if their account opens it as a member.
 func (o *Operators) Visit(ctx context.Context, v operators.Visitor, slug string) error {
 	now := o.clock.Now()
 	i := slices.IndexFunc(v.Places, func(p operators.Place) bool { return p.Organization.Slug == slug })
@@ -174,8 +173,8 @@ func (o *Operators) Visit(ctx context.Context, v operators.Visitor, slug string)
 	})
 }
 
-// note writes that somebody was seen. Where nothing can be written at the moment the next page
-// tries again: pages are needed most while the database is in trouble.
+// note records that a user was seen. After a failure the next page tries again: pages are needed
+// most while the database is in trouble.
 func (o *Operators) note(ctx context.Context, write func(ctx context.Context, tx ports.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
@@ -186,7 +185,7 @@ func (o *Operators) note(ctx context.Context, write func(ctx context.Context, tx
 	return err
 }
 
-// valid finds a session that still holds, with its account; operators.ErrNoSession.
+// valid finds a valid session, with its account; operators.ErrNoSession.
 func valid(ctx context.Context, tx ports.Tx, d operators.Digest, now time.Time) (operators.Session, operators.Holding, error) {
 	s, account, err := tx.Operators().Session(ctx, d)
 	if err == nil && !s.Valid(now) {
@@ -216,7 +215,7 @@ func (o *Operators) SignOut(ctx context.Context, by audit.Actor, token string) e
 	})
 }
 
-// SignOutEverywhere ends every session of the visitor's account.
+// SignOutEverywhere ends every session of the signed-in user's account.
 func (o *Operators) SignOutEverywhere(ctx context.Context, by audit.Actor, v operators.Visitor) error {
 	return o.store.Update(ctx, func(tx ports.Tx) error {
 		ended, err := tx.Operators().EndAll(ctx, v.Account)
@@ -236,7 +235,7 @@ func accountsOf(ctx context.Context, tx ports.Tx, username string) ([]operators.
 	return of, err
 }
 
-// decideAccounts is accountsOf for a unit of work that changes what opens them.
+// decideAccounts is accountsOf for a unit of work that changes how they are opened.
 func decideAccounts(ctx context.Context, tx ports.Tx, username string) ([]operators.Holding, error) {
 	of, err := accountsOf(ctx, tx, username)
 	if err != nil {
@@ -245,7 +244,7 @@ func decideAccounts(ctx context.Context, tx ports.Tx, username string) ([]operat
 	return of, tx.Operators().Decide(ctx, of[0].User.ID)
 }
 
-// recordAccount notes what happened to an account in the log of the installation, to which accounts
+// recordAccount records a change of an account in the log of the installation, to which accounts
 // belong.
 func recordAccount(
 	ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, a audit.Action, account operators.Account, after audit.State,
@@ -253,9 +252,9 @@ func recordAccount(
 	return tx.Audit().Record(ctx, audit.Entry{Actor: by, At: now, Action: a, Object: "accounts/" + account.User.Username, After: after})
 }
 
-// recordHolder notes what happened to the holder of accounts, who are one user's, in the log of the
-// installation and in those of the organizations in which they have a role by these accounts. Of
-// other organizations nobody hears anything.
+// recordHolder records a change for the holder of accounts, all of one user, in the log of the
+// installation and in those of the organizations in which they have a role by these accounts. Other
+// organizations learn nothing.
 func recordHolder(
 	ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, a audit.Action, hs []operators.Holding, after audit.State,
 ) error {

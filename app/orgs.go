@@ -10,14 +10,14 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Orgs shows what an organization is made of.
+// Orgs is the use cases on organizations and projects.
 type Orgs struct {
 	store  ports.Store
 	limits *quotas.Defaults
 }
 
-// NewOrgs returns the use cases on organizations and on projects, of which organizations without
-// limits of their own may have so many.
+// NewOrgs returns the use cases on organizations and projects. limits are for organizations without
+// limits of their own.
 func NewOrgs(store ports.Store, limits *quotas.Defaults) *Orgs {
 	return &Orgs{store: store, limits: limits}
 }
@@ -36,8 +36,8 @@ func (o *Orgs) List(ctx context.Context, p Page) ([]orgs.Organization, error) {
 	})
 }
 
-// Address reads an address as somebody of the organization wrote it: a phone number without country
-// code is one of the organization's region. A fault about `value` or `name`, orgs.ErrNotFound.
+// Address parses an address as written in the organization: a phone number without country code
+// belongs to the organization's region. A fault about `value` or `name`, orgs.ErrNotFound.
 func (o *Orgs) Address(ctx context.Context, at Path, value, name string) (users.Address, error) {
 	if !users.IsNational(value) {
 		return users.NewAddress(value, name)
@@ -82,7 +82,7 @@ func project(ctx context.Context, tx ports.Tx, at Path) (orgs.Project, error) {
 	return tx.Orgs().Project(ctx, at.Organization, at.Project)
 }
 
-// owner resolves a path of one or two levels to ids; the project is 0 when the path names none.
+// owner resolves a path of one or two levels to ids; the project is 0 if the path names none.
 func owner(ctx context.Context, tx ports.Tx, at Path) (orgs.ID, orgs.ProjectID, error) {
 	if at.Project == "" {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)

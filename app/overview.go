@@ -13,13 +13,13 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// What an overview looks back at, and what counts as attention.
+// The periods of an overview, and the limits of what needs attention.
 const (
 	overviewHours   = 24
 	overviewDays    = 30
 	overdueAfter    = 5 * time.Minute
 	overdueCounted  = 10_000
-	failuresOf      = 48 * time.Hour // a delivery is tried for a day, and then there is a day to see that it failed
+	failuresOf      = 48 * time.Hour // a delivery is tried for a day, and then there is a day to notice its failure
 	failuresCounted = 5
 	outagesCounted  = 10
 	importsOf       = 7 * 24 * time.Hour
@@ -28,30 +28,29 @@ const (
 	keysRead        = 100
 )
 
-// Overviews shows how an organization's notifications are doing, from numbers that are kept while
-// things happen: it counts no deliveries.
+// Overviews shows the state of an organization's notifications, from counters that are kept up to
+// date: it counts no deliveries.
 type Overviews struct {
 	store ports.Store
 	clock ports.Clock
 }
 
-// NewOverviews returns the use cases of looking at how things are going.
+// NewOverviews returns the use cases of overviews.
 func NewOverviews(store ports.Store, clock ports.Clock) *Overviews {
 	return &Overviews{store: store, clock: clock}
 }
 
-// Attention is what somebody should look at in an organization.
+// Attention is what needs an operator's attention in an organization.
 type Attention struct {
 	Outages  []channels.Failing    // the first ten channels that do not work
 	Backlogs []statistics.Backlog  // channels whose deliveries have been due for more than five minutes, counted up to OverdueCounted
-	Failures []statistics.Failures // the newest occurrences of two days with deliveries that failed
+	Failures []statistics.Failures // the newest occurrences of two days with failed deliveries
 	Imports  []imports.Job         // the latest ten that ended within a week and failed or rejected rows
-	Snoozes  []statistics.Snooze   // those that have ended included
-	Keys     []access.Key          // of the latest 100, those that nobody has replaced and that end within two weeks; told by Overview only
+	Snoozes  []statistics.Snooze   // including those that have ended
+	Keys     []access.Key          // of the latest 100, those without a replacement that end within two weeks; only from Overview
 }
 
-// ending returns the API keys of an organization that will end soon, and that no other has taken
-// the place of.
+// ending returns the API keys of an organization that end soon and have no replacement.
 func ending(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time) ([]access.Key, error) {
 	found, err := tx.Keys().Latest(ctx, org, 0, keysRead)
 	return slices.DeleteFunc(found, func(k access.Key) bool {
@@ -65,15 +64,15 @@ func (a Attention) OverdueCounted(b statistics.Backlog) bool { return b.Waiting 
 // FailuresLeft reports whether there may be more occurrences with failures than were read.
 func (a Attention) FailuresLeft() bool { return len(a.Failures) >= failuresCounted }
 
-// Overview is how an organization's notifications are doing.
+// Overview is the state of an organization's notifications.
 type Overview struct {
 	Attention Attention
 	Beginning *Beginning        // nil: messages were sent
-	Hours     []statistics.Hour // the last 24, every one of them, by time; the last one has not ended
-	Days      []statistics.Hour // the last 30 days (UTC) in the same way
+	Hours     []statistics.Hour // each of the last 24, by time; the last one has not ended
+	Days      []statistics.Hour // each of the last 30 days (UTC) likewise
 }
 
-// Overview returns how the path's organization is doing; orgs.ErrNotFound.
+// Overview returns the state of the path's organization; orgs.ErrNotFound.
 func (i *Overviews) Overview(ctx context.Context, at Path) (Overview, error) {
 	now := i.clock.Now().UTC()
 	hour, day := now.Truncate(time.Hour).Add(time.Hour), now.Truncate(24*time.Hour).Add(24*time.Hour)
@@ -103,7 +102,7 @@ func (i *Overviews) Attention(ctx context.Context, in []orgs.ID) (map[orgs.ID]*A
 	})
 }
 
-// attention asks each of its questions about all organizations at once.
+// attention runs each of its queries for all organizations at once.
 func (i *Overviews) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (map[orgs.ID]*Attention, error) {
 	now := i.clock.Now()
 	outages, err := tx.Channels().Failing(ctx, in, outagesCounted)
@@ -153,7 +152,7 @@ func (i *Overviews) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (m
 	return found, nil
 }
 
-// every sums hours up into n steps that end at a moment, those in which nothing happened included.
+// every sums up hours into n steps that end at end, including those without traffic.
 func every(step time.Duration, end time.Time, n int, hours []statistics.Hour) []statistics.Hour {
 	begin := end.Add(-time.Duration(n) * step)
 	steps := make([]statistics.Hour, n)

@@ -12,24 +12,24 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// How many the questions of a beginning look at.
+// How many rows are read for a beginning.
 const (
 	testsRead   = 100
 	membersRead = 100
 )
 
-// Beginning is how far an organization is on the way to its first message. Nobody has to take the
-// steps in their order.
+// Beginning is an organization's progress towards its first message. The steps may be taken in any
+// order.
 type Beginning struct {
-	Channel channels.Channel // the first one; of id 0: there is none
+	Channel channels.Channel // the first one; id 0: none
 	Of      Path             // the organization or the project that the channel belongs to
 	Tested  bool             // a provider has taken a test of a channel
 	People  bool             // there is a member without a role in the console
-	Event   events.Event     // the first one; of id 0: there is none
+	Event   events.Event     // the first one; id 0: none
 	Within  Path             // the application of the event; without an event the first application, or the first project
 }
 
-// beginning returns how far an organization is; nil when a message was sent already.
+// beginning returns an organization's progress; nil once a message was sent.
 func beginning(ctx context.Context, tx ports.Tx, org orgs.Organization) (*Beginning, error) {
 	if sent, err := tx.Statistics().Sent(ctx, org.ID); err != nil || sent {
 		return nil, err
@@ -77,7 +77,7 @@ func (b *Beginning) lookForEvent(ctx context.Context, tx ports.Tx, org orgs.ID) 
 	if len(found) > 0 {
 		b.Event = found[0]
 	}
-	// Of the event the application with its id, else the first.
+	// The application of the event, or else the first one.
 	apps, err := tx.Applications().OfOrganization(ctx, org, max(b.Event.Application-1, 0), 1)
 	if err != nil {
 		return err

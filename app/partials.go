@@ -12,14 +12,14 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// MaxPartialUsers is how many templates are shown that use a partial.
+// MaxPartialUsers is how many templates that use a partial are shown.
 const MaxPartialUsers = 100
 
-// PartialReport is a partial with what uses it.
+// PartialReport is a partial with its uses.
 type PartialReport struct {
 	Organization orgs.Organization
 	Partial      events.Partial
-	Partials     []string // names of those that include it themselves
+	Partials     []string // names of those that include it directly
 	Users        []events.PartialUser
 	More         bool // there are more than MaxPartialUsers
 }
@@ -42,7 +42,7 @@ func partialsOf(ctx context.Context, tx ports.Tx, organization string) (orgs.Org
 	return org, all, err
 }
 
-// ShowPartial returns a partial without what uses it; events.ErrPartialNotFound.
+// ShowPartial returns a partial without its uses; events.ErrPartialNotFound.
 func (s *Templates) ShowPartial(ctx context.Context, organization, name string) (p events.Partial, err error) {
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		r, err := onePartial(ctx, tx, organization, name)
@@ -105,7 +105,7 @@ func (s *Templates) PartialVersion(ctx context.Context, organization, name strin
 	return r, found, err
 }
 
-// onePartial finds a partial without what uses it.
+// onePartial finds a partial without its uses.
 func onePartial(ctx context.Context, tx ports.Tx, organization, name string) (r PartialReport, err error) {
 	if r.Organization, err = tx.Orgs().BySlug(ctx, organization); err != nil {
 		return r, err
@@ -133,15 +133,15 @@ func partialsFor(ctx context.Context, tx ports.Tx, org orgs.ID, t events.Templat
 	return used, nil
 }
 
-// PartialsThen are the partials that a template uses as they were at a time, by name; of those that
-// are gone, none.
+// PartialsThen are the partials that a template uses in their versions at a time, by name; without
+// those that were deleted.
 type PartialsThen struct {
 	All     events.Partials
-	Changed []string // names of those that were saved since
-	Guessed []string // names of those whose version of then is not kept any more: the oldest that is
+	Changed []string // names of those that changed since
+	Guessed []string // names of those whose version of that time was deleted: the oldest one left is used
 }
 
-// partialsThen returns the partials that a template uses as they were at a time.
+// partialsThen returns the partials that a template uses in their versions at a time.
 func partialsThen(ctx context.Context, tx ports.Tx, org orgs.ID, t events.Template, at time.Time) (then PartialsThen, err error) {
 	names, err := t.Uses()
 	if err != nil || len(names) == 0 {
@@ -171,7 +171,8 @@ func partialsThen(ctx context.Context, tx ports.Tx, org orgs.ID, t events.Templa
 	return then, nil
 }
 
-// add adds a partial as it was at a time, and returns the names of those that it included.
+// add adds a partial in its version at a time, and returns the names of the partials that it
+// included.
 func (then *PartialsThen) add(ctx context.Context, tx ports.Tx, p events.Partial, at time.Time) ([]string, error) {
 	versions, err := tx.Events().PartialVersions(ctx, p)
 	if err != nil {

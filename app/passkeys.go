@@ -10,13 +10,14 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Asking is what a browser is asked, in JSON, and the token of the step that waits for its answer.
+// Asking is the request to a browser's authenticator, in JSON, and the token of the step that waits
+// for its answer.
 type Asking struct {
 	Asked []byte
 	Step  string
 }
 
-// Site is the origin for which passkeys are, empty where there are none.
+// Site returns the origin of the passkeys, empty if there are none.
 func (f *Factors) Site() string {
 	if f.authenticators == nil {
 		return ""
@@ -24,14 +25,14 @@ func (f *Factors) Site() string {
 	return f.authenticators.Site()
 }
 
-// Passkeys returns the passkeys of the visitor's account.
+// Passkeys returns the passkeys of the signed-in user's account.
 func (f *Factors) Passkeys(ctx context.Context, v operators.Visitor) ([]factors.Passkey, error) {
 	return ports.View(ctx, f.store, func(tx ports.Tx) ([]factors.Passkey, error) {
 		return tx.Factors().Passkeys(ctx, v.Account)
 	})
 }
 
-// BeginPasskey asks for a new passkey of the visitor's account; factors.ErrTooMany,
+// BeginPasskey begins to add a passkey to the signed-in user's account; factors.ErrTooMany,
 // factors.ErrNoSite.
 func (f *Factors) BeginPasskey(ctx context.Context, v operators.Visitor) (Asking, error) {
 	return f.begin(ctx, factors.SetUpPasskey, func(tx ports.Tx) (of operators.AccountID, asked, held []byte, err error) {
@@ -67,7 +68,7 @@ func (f *Factors) begin(
 	})
 }
 
-// ownerOf returns an account with its passkeys. Whoever has none yet gets a handle.
+// ownerOf returns an account with its passkeys. An account without a handle gets one.
 func ownerOf(ctx context.Context, tx ports.Tx, a operators.AccountID, username string) (o factors.Owner, err error) {
 	o = factors.Owner{Username: username}
 	if o.Passkeys, err = tx.Factors().Passkeys(ctx, a); err != nil {
@@ -79,10 +80,10 @@ func ownerOf(ctx context.Context, tx ports.Tx, a operators.AccountID, username s
 	return o, nil
 }
 
-// ConfirmPasskey adds the passkey that BeginPasskey asked for to the visitor's account. The codes
-// that are returned are the recovery codes of the account, if it had none; they are shown this
-// once. The account's other sessions end, and this one counts as begun with a second factor.
-// factors.ErrStep, factors.ErrTooMany, factors.ErrExists, factors.ErrPasskey.
+// ConfirmPasskey adds the passkey of BeginPasskey to the signed-in user's account. It returns the
+// recovery codes of the account, if it had none; they are shown only once. The account's other
+// sessions end, and this one counts as begun with a second factor. factors.ErrStep,
+// factors.ErrTooMany, factors.ErrExists, factors.ErrPasskey.
 func (f *Factors) ConfirmPasskey(ctx context.Context, by audit.Actor, v operators.Visitor, session, step, name string, answer []byte) (codes []string, err error) {
 	if f.authenticators == nil {
 		return nil, factors.ErrNoSite
@@ -122,13 +123,13 @@ func (f *Factors) ConfirmPasskey(ctx context.Context, by audit.Actor, v operator
 	return codes, err
 }
 
-// What the audit log calls factors.
+// The names of factors in the audit log.
 const (
 	appWord     = "authenticator app"
 	passkeyWord = "passkey"
 )
 
-// RenamePasskey gives a passkey of the visitor's account another name; factors.ErrNotFound.
+// RenamePasskey changes the name of a passkey of the signed-in user's account; factors.ErrNotFound.
 func (f *Factors) RenamePasskey(ctx context.Context, by audit.Actor, v operators.Visitor, id factors.PasskeyID, name string) error {
 	name, err := factors.PasskeyName(name)
 	if err != nil {
@@ -146,7 +147,7 @@ func (f *Factors) RenamePasskey(ctx context.Context, by audit.Actor, v operators
 	})
 }
 
-// RemovePasskey removes a passkey of the visitor's account; factors.ErrNotFound.
+// RemovePasskey removes a passkey of the signed-in user's account; factors.ErrNotFound.
 func (f *Factors) RemovePasskey(ctx context.Context, by audit.Actor, v operators.Visitor, id factors.PasskeyID) error {
 	return f.change(ctx, v, func(tx ports.Tx, account operators.Holding) error {
 		p, err := passkey(ctx, tx, v.Account, id)

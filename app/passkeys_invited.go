@@ -10,8 +10,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// BeginInvited asks whoever has an invitation for a new passkey, by which they accept it without a
-// password. operators.ErrInvitation, factors.ErrHeld, factors.ErrNoSite.
+// BeginInvited begins a passkey with which an invitation is accepted without a password.
+// operators.ErrInvitation, factors.ErrHeld, factors.ErrNoSite.
 func (f *Factors) BeginInvited(ctx context.Context, token string) (Asking, error) {
 	return f.begin(ctx, factors.SetUpPasskey, func(tx ports.Tx) (of operators.AccountID, asked, held []byte, err error) {
 		i, account, err := f.invited(ctx, tx, token)
@@ -23,9 +23,9 @@ func (f *Factors) BeginInvited(ctx context.Context, token string) (Asking, error
 	})
 }
 
-// invited returns what an invitation is about, and the account that a passkey would open. An
-// account that has factors keeps them, unless they are lost: whoever hands out invitations may have
-// this one, and a passkey opens an account without its other factors.
+// invited returns the invitation, and the account that a passkey would open. An account keeps its
+// factors, unless they are lost: the person who made the invitation may have its link, too, and a
+// passkey would bypass the account's other factors.
 func (f *Factors) invited(ctx context.Context, tx ports.Tx, token string) (i operators.Invited, a operators.Account, err error) {
 	if i, err = f.operators.invitation(ctx, tx, token); err != nil {
 		return i, a, err
@@ -44,11 +44,10 @@ func (f *Factors) invited(ctx context.Context, tx ports.Tx, token string) (i ope
 	return i, a, err
 }
 
-// AcceptByPasskey accepts, for somebody who has a token's link, what it is about, with the passkey
-// that BeginInvited asked for, and begins their session. It is Operators.Accept with a passkey in
-// the place of the password: one that the account had opens nothing any more.
-// operators.ErrInvitation, factors.ErrHeld, factors.ErrStep, factors.ErrPasskey, factors.ErrExists,
-// operators.ErrSignOnOnly.
+// AcceptByPasskey accepts the invitation of a token's link with the passkey of BeginInvited, and
+// begins a session. It is Operators.Accept with a passkey instead of the password: an earlier
+// password of the account stops working. operators.ErrInvitation, factors.ErrHeld, factors.ErrStep,
+// factors.ErrPasskey, factors.ErrExists, operators.ErrSignOnOnly.
 func (f *Factors) AcceptByPasskey(ctx context.Context, by audit.Actor, from operators.Origin, token, step, name string, answer []byte) (a Admission, err error) {
 	if f.authenticators == nil {
 		return Admission{}, factors.ErrNoSite
@@ -90,8 +89,8 @@ func (f *Factors) AcceptByPasskey(ctx context.Context, by audit.Actor, from oper
 	return a, err
 }
 
-// join makes an account, with this passkey and nothing else, the one that opens the place of an
-// invitation.
+// join makes an account, with this passkey and nothing else, the one that opens the organization of
+// an invitation.
 func (f *Factors) join(ctx context.Context, tx ports.Tx, by audit.Actor, i operators.Invited, account operators.Account, p factors.Passkey) (operators.Holding, error) {
 	if i.Resets && account.ID != 0 {
 		if err := f.operators.reset(ctx, tx, by, account.ID); err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// AskAnybody asks for a passkey of whoever has one, to sign in with nothing else;
-// factors.ErrNoSite.
+// AskAnybody asks for a passkey of any account, to sign in with nothing else; factors.ErrNoSite.
 func (f *Factors) AskAnybody(ctx context.Context) (Asking, error) {
 	return f.begin(ctx, factors.SignIn, func(ports.Tx) (operators.AccountID, []byte, []byte, error) {
 		asked, held, err := f.authenticators.Ask(factors.Owner{})
@@ -19,7 +18,7 @@ func (f *Factors) AskAnybody(ctx context.Context) (Asking, error) {
 	})
 }
 
-// AskAfterPassword asks somebody who has shown the right password for one of their passkeys;
+// AskAfterPassword asks a user who has given the right password for one of their passkeys;
 // factors.ErrStep, factors.ErrNotFound, factors.ErrNoSite.
 func (f *Factors) AskAfterPassword(ctx context.Context, step string) (Asking, error) {
 	return f.begin(ctx, factors.Prove, func(tx ports.Tx) (operators.AccountID, []byte, []byte, error) {
@@ -31,8 +30,7 @@ func (f *Factors) AskAfterPassword(ctx context.Context, step string) (Asking, er
 	})
 }
 
-// AskAgain asks somebody who is signed in for one of their passkeys; factors.ErrNotFound,
-// factors.ErrNoSite.
+// AskAgain asks a signed-in user for one of their passkeys; factors.ErrNotFound, factors.ErrNoSite.
 func (f *Factors) AskAgain(ctx context.Context, v operators.Visitor) (Asking, error) {
 	return f.begin(ctx, factors.Prove, func(tx ports.Tx) (operators.AccountID, []byte, []byte, error) {
 		return f.askHolder(ctx, tx, v.Account)
@@ -52,8 +50,7 @@ func (f *Factors) askHolder(ctx context.Context, tx ports.Tx, a operators.Accoun
 	return a, asked, held, err
 }
 
-// SignIn begins the session of somebody who shows a passkey and nothing else; factors.ErrStep,
-// factors.ErrPasskey.
+// SignIn begins a session with a passkey and nothing else; factors.ErrStep, factors.ErrPasskey.
 func (f *Factors) SignIn(ctx context.Context, by audit.Actor, from operators.Origin, step string, answer []byte) (a Admission, err error) {
 	err = f.take(ctx, by, factors.SignIn, step, answer, func(tx ports.Tx, by audit.Actor, account operators.Holding) error {
 		a, err = f.operators.admit(ctx, tx, by, account, from, operators.ByPasskey)
@@ -62,8 +59,8 @@ func (f *Factors) SignIn(ctx context.Context, by audit.Actor, from operators.Ori
 	return a, err
 }
 
-// ShowPasskey begins the session of somebody who has shown the right password, and now shows one of
-// their passkeys. step is that of the password, asked that of AskAfterPassword. factors.ErrStep,
+// ShowPasskey begins the session of a user who has given the right password, and now one of their
+// passkeys. step is that of the password, asked that of AskAfterPassword. factors.ErrStep,
 // factors.ErrPasskey.
 func (f *Factors) ShowPasskey(ctx context.Context, by audit.Actor, from operators.Origin, step, asked string, answer []byte) (a Admission, err error) {
 	err = f.take(ctx, by, factors.Prove, asked, answer, func(tx ports.Tx, by audit.Actor, account operators.Holding) error {
@@ -83,7 +80,7 @@ func (f *Factors) ShowPasskey(ctx context.Context, by audit.Actor, from operator
 	return a, err
 }
 
-// SignInAgain has somebody who has a session show once more who they are, by one of their passkeys.
+// SignInAgain confirms the identity of a session's holder by one of their passkeys.
 // factors.ErrStep, factors.ErrPasskey, operators.ErrNoSession.
 func (f *Factors) SignInAgain(ctx context.Context, by audit.Actor, session, asked string, answer []byte) error {
 	digest, err := operators.ParseToken(session)
@@ -102,8 +99,8 @@ func (f *Factors) SignInAgain(ctx context.Context, by audit.Actor, session, aske
 	})
 }
 
-// take does something for whoever shows a passkey. A step takes one answer, right or wrong.
-// factors.ErrStep, factors.ErrPasskey.
+// take checks the answer of a passkey and then runs a function. A step takes one answer, right or
+// wrong. factors.ErrStep, factors.ErrPasskey.
 func (f *Factors) take(
 	ctx context.Context, by audit.Actor, p factors.Purpose, step string, answer []byte, do func(tx ports.Tx, by audit.Actor, account operators.Holding) error,
 ) error {
@@ -120,7 +117,7 @@ func (f *Factors) take(
 		}
 		account, err := f.check(ctx, tx, by, s, answer)
 		if errors.Is(err, factors.ErrPasskey) {
-			return err, nil // What was noted stays.
+			return err, nil // Records of the attempt stay.
 		}
 		if err != nil {
 			return nil, err
@@ -134,8 +131,8 @@ func (f *Factors) take(
 	return err
 }
 
-// check returns the account whose passkey the answer to a step shows; factors.ErrPasskey. Of
-// several who show one passkey at the same time each sees what the one before has counted.
+// check returns the account of the passkey that answered a step; factors.ErrPasskey. Concurrent
+// answers of one passkey run one after the other, so each sees the counter of the one before.
 func (f *Factors) check(ctx context.Context, tx ports.Tx, by audit.Actor, s factors.Step, answer []byte) (account operators.Holding, err error) {
 	now := f.clock.Now()
 	shown, err := f.authenticators.Answered(s.Held, answer, func(credential []byte) (o factors.Owner, err error) {
@@ -158,7 +155,7 @@ func (f *Factors) check(ctx context.Context, tx ports.Tx, by audit.Actor, s fact
 	})
 	by.Name = account.User.Username
 	switch {
-	case errors.Is(err, factors.ErrPasskey) && account.ID == 0: // Nobody's, so nobody hears of it.
+	case errors.Is(err, factors.ErrPasskey) && account.ID == 0: // It belongs to no account, so it is not recorded.
 		return operators.Holding{}, err
 	case errors.Is(err, factors.ErrPasskey):
 		if err := recordHolder(ctx, tx, by, now, audit.FactorFailed, []operators.Holding{account}, audit.State{"factor": passkeyWord}); err != nil {

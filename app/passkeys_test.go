@@ -21,7 +21,7 @@ import (
 
 const doorSite = "https://notify.example"
 
-// authenticators are those of the installation's site.
+// authenticators returns those of the installation's site.
 func authenticators(t *testing.T) factors.Authenticators {
 	t.Helper()
 	a, err := webauthn.New(doorSite)
@@ -29,7 +29,7 @@ func authenticators(t *testing.T) factors.Authenticators {
 	return a
 }
 
-// key is an authenticator of somebody.
+// key returns a new authenticator.
 func key() *passkeys.Authenticator { return passkeys.New("notify.example", doorSite) }
 
 // passkey adds a passkey to the account of a session.
@@ -41,7 +41,7 @@ func (d *door) passkey(session, name string, k *passkeys.Authenticator) ([]strin
 	return d.factors.ConfirmPasskey(d.Context(), d.by, v, session, a.Step, name, k.Create(d, a.Asked))
 }
 
-// held are the passkeys of the account of a session.
+// held returns the passkeys of the account of a session.
 func (d *door) held(session string) []factors.Passkey {
 	d.Helper()
 	found, err := d.factors.Passkeys(d.Context(), d.visitor(session))
@@ -57,7 +57,7 @@ func (d *door) enter(k *passkeys.Authenticator) (app.Admission, error) {
 	return d.factors.SignIn(d.Context(), d.by, d.from, a.Step, k.Answer(d, a.Asked))
 }
 
-// account makes somebody who can sign in, too.
+// account creates another user who can sign in.
 func (d *door) account(username string) {
 	d.Helper()
 	p, err := operators.NewPassword("password", doorPassword)
@@ -70,7 +70,7 @@ func (d *door) account(username string) {
 	}))
 }
 
-// signInAs shows the password of somebody.
+// signInAs signs in as a user, with the password.
 func (d *door) signInAs(username string) app.Admission {
 	d.Helper()
 	a, err := d.operators.SignIn(d.Context(), d.by, d.from, username, doorPassword)

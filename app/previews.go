@@ -17,22 +17,22 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Rehearsal is for whom and with which data a draft is rendered.
+// Rehearsal is the recipient and the data for which a draft is rendered.
 type Rehearsal struct {
-	User    string // username or e-mail of a member; empty: somebody made up
+	User    string // username or e-mail of a member; empty: an invented recipient
 	Example string // of a context: a JSON object; empty: an empty one
 }
 
-// Preview is a draft as somebody would get it.
+// Preview is a draft as a recipient would get it.
 type Preview struct {
-	Message  deliveries.Message // without an unsubscribe link: only a message that has left has one
-	Username string             // of the member; empty: somebody made up
-	MadeUp   bool               // the address is: the member has none that the channel reaches
-	Blanks   []string           // the variables that it shows nothing for, each with its place
+	Message  deliveries.Message // without an unsubscribe link: only a sent message has one
+	Username string             // of the member; empty: invented
+	MadeUp   bool               // the address is invented: the member has none that the channel reaches
+	Blanks   []string           // the variables without a value, each with its place
 }
 
-// Preview renders a draft as delivery would: by the same composer, with the same variables. The
-// faults name `subject`, `text`, `html`, `markdown`, `user` and `example`; and those of Show.
+// Preview renders a draft as delivery would: by the same composer, with the same variables. Faults
+// about `subject`, `text`, `html`, `markdown`, `user` and `example`, and the errors of Show.
 func (s *Templates) Preview(ctx context.Context, at Path, of TemplateName, d Draft, with Rehearsal) (Preview, error) {
 	var r TemplateReport
 	var p persona
@@ -52,16 +52,16 @@ func (s *Templates) Preview(ctx context.Context, at Path, of TemplateName, d Dra
 	return Preview{Message: m, Username: p.username, MadeUp: p.madeUp, Blanks: blanks}, err
 }
 
-// partials are those of the organization, where the draft can be read and uses any.
+// partials returns those of the organization, if the draft can be parsed and uses any.
 func (d Draft) partials(ctx context.Context, tx ports.Tx, r TemplateReport) (events.Partials, error) {
 	text, err := d.template(r.Channel.ID)
 	if err != nil {
-		return nil, nil //nolint:nilerr // Whoever renders the draft says what is wrong with it.
+		return nil, nil //nolint:nilerr // Rendering the draft reports the error.
 	}
 	return partialsFor(ctx, tx, r.Organization.ID, text)
 }
 
-// rehearse renders a draft for somebody, and names the variables that it shows nothing for.
+// rehearse renders a draft for a recipient, and returns the variables without a value.
 func (s *Templates) rehearse(r TemplateReport, d Draft, example string, p persona) (m deliveries.Message, blanks []string, err error) {
 	var faults fault.Fields
 	text, err := d.template(r.Channel.ID)
@@ -85,7 +85,7 @@ func (s *Templates) rehearse(r TemplateReport, d Draft, example string, p person
 	return m, s.composer.Blanks(in, job), nil
 }
 
-// inPart says which part of a template cannot be rendered.
+// inPart assigns an error to the part of the template that cannot be rendered.
 func inPart(err error) error {
 	for _, known := range []error{templates.ErrTooLarge, templates.ErrTooMuch, templates.ErrTooLong, templates.ErrNotPlain} {
 		if errors.Is(err, known) {
@@ -96,7 +96,7 @@ func inPart(err error) error {
 	return err
 }
 
-// persona is whom a draft is rendered for.
+// persona is the recipient for whom a draft is rendered.
 type persona struct {
 	recipient deliveries.Recipient
 	username  string
@@ -104,15 +104,15 @@ type persona struct {
 	madeUp    bool // the address
 }
 
-// samples are addresses that nobody has, for those who have none that a channel reaches.
+// samples are invented addresses for recipients who have none that a channel reaches.
 var samples = map[users.AddressType]string{
 	users.Email: "ada@example.org", users.Phone: "+15005550006", users.URL: "https://example.org/in", users.Generic: "C0123456789",
 }
 
-// somebody is the recipient when nobody is chosen.
+// somebody is the invented recipient when no member is chosen.
 var somebody = deliveries.Recipient{Username: "ada@example.org", Email: "ada@example.org", FirstName: "Ada", LastName: "Example"}
 
-// maxConsidered is how many addresses and assignments of a member are looked at.
+// maxConsidered is how many addresses and assignments of a member are read.
 const maxConsidered = 200
 
 // personaOf finds a member with the address that the channel would reach: one that is assigned to
@@ -159,8 +159,8 @@ func personaOf(ctx context.Context, tx ports.Tx, c channels.Channel, user string
 }
 
 // Test sends a draft through its channel, active or not, once, marked as a test: to an address or,
-// when that is empty, to the chosen member's. A channel that fails is an answer and no error. The
-// faults are those of Preview, about `to`, and what the driver finds wrong with the settings.
+// if that is empty, to the chosen member's. A failure of the channel is a result and no error. The
+// faults of Preview, one about `to`, and the driver's faults in the settings.
 func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of TemplateName, d Draft, with Rehearsal, to string) (Tested, error) {
 	var r TemplateReport
 	var p persona
@@ -203,7 +203,7 @@ func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of Templa
 	})
 }
 
-// marked makes a message one that nobody takes for real.
+// marked marks a message, so that its reader sees that it is a test.
 func marked(m deliveries.Message) deliveries.Message {
 	const mark = "[Test] "
 	m.ID = "test-" + strings.ToLower(rand.Text())

@@ -13,8 +13,8 @@ import (
 // Addresses and what they are assigned to belong to Profiles, too.
 
 // AddAddress gives a member an address, and on request assigns it to the organization's preferred
-// channels, as the API does (decisions 4); whatever of this is there already stays.
-// operators.ErrAbove, users.ErrNotFound.
+// channels, like the API (decisions 4); whatever exists already stays. operators.ErrAbove,
+// users.ErrNotFound.
 func (p *Profiles) AddAddress(ctx context.Context, by operators.Officer, at Path, id users.MemberID, a users.Address, toPreferred bool) error {
 	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		_, _, err := addAddress(ctx, tx, by.Actor, at, m, a, toPreferred)
@@ -22,8 +22,8 @@ func (p *Profiles) AddAddress(ctx context.Context, by operators.Officer, at Path
 	})
 }
 
-// RemoveAddress takes an address from a member with all that hangs on it. operators.ErrAbove,
-// users.ErrNotFound, users.ErrAddressNotFound.
+// RemoveAddress removes an address of a member with everything that depends on it.
+// operators.ErrAbove, users.ErrNotFound, users.ErrAddressNotFound.
 func (p *Profiles) RemoveAddress(ctx context.Context, by operators.Officer, at Path, id users.MemberID, address users.AddressID) error {
 	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		return removeAddress(ctx, tx, by.Actor, at, m, address)
@@ -56,7 +56,7 @@ func (p *Profiles) Assign(
 	})
 }
 
-// SetAssignment says whether an assignment of a member is active and validated; repeating it
+// SetAssignment sets whether an assignment of a member is active and validated; repeating it
 // changes nothing. operators.ErrAbove, users.ErrNotFound, channels.ErrAssignmentNotFound.
 func (p *Profiles) SetAssignment(
 	ctx context.Context, by operators.Officer, at Path, id users.MemberID, assignment channels.AssignmentID, active, validated bool,
@@ -77,7 +77,7 @@ func (p *Profiles) SetAssignment(
 	})
 }
 
-// Unassign ends an assignment of a member with the list entries and subscriptions that hang on it.
+// Unassign ends an assignment of a member with its list entries and subscriptions.
 // operators.ErrAbove, users.ErrNotFound, channels.ErrAssignmentNotFound.
 func (p *Profiles) Unassign(ctx context.Context, by operators.Officer, at Path, id users.MemberID, assignment channels.AssignmentID) error {
 	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {

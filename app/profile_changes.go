@@ -16,9 +16,9 @@ import (
 
 // Creating, editing and removing members belong to Profiles, too.
 
-// Create makes a person a member of the organization as POST does (decisions 4), and of a group
-// beside the Default one (0: none); what is there already stays. orgs.ErrNotFound,
-// orgs.ErrGroupNotFound; operators.ErrAbove where somebody is there who stands above.
+// Create makes a person a member of the organization like POST (decisions 4), and of a group in
+// addition to the Default one (0: none); whatever exists already stays. orgs.ErrNotFound,
+// orgs.ErrGroupNotFound; operators.ErrAbove for an existing member with a higher role.
 func (p *Profiles) Create(
 	ctx context.Context, by operators.Officer, at Path, e users.Enrollment, group orgs.GroupID,
 ) (users.Enrolled, error) {
@@ -44,14 +44,14 @@ func (p *Profiles) Create(
 	return c.done, c.done.Err
 }
 
-// SaveDetails changes the names and the e-mail of a member as PATCH does: what is blank stays as it
-// is. operators.ErrAbove, users.ErrNotFound.
+// SaveDetails changes the names and the e-mail of a member like PATCH: blank values change nothing.
+// operators.ErrAbove, users.ErrNotFound.
 func (p *Profiles) SaveDetails(ctx context.Context, by operators.Officer, at Path, id users.MemberID, given users.Details) error {
 	return p.edit(ctx, by, at, id, func(tx ports.Tx, m *users.Member) error { return saveDetails(ctx, tx, m, given) })
 }
 
-// SaveFields replaces the metadata of a member, who had that with the digest shown when it was
-// shown. operators.ErrAbove, users.ErrNotFound, users.ErrChanged.
+// SaveFields replaces the metadata of a member, if it still has the digest shown.
+// operators.ErrAbove, users.ErrNotFound, users.ErrChanged.
 func (p *Profiles) SaveFields(
 	ctx context.Context, by operators.Officer, at Path, id users.MemberID, shown string, fields metadata.Map,
 ) error {
@@ -63,7 +63,7 @@ func (p *Profiles) SaveFields(
 	})
 }
 
-// edit changes a member and records what became different.
+// edit changes a member and records the differences.
 func (p *Profiles) edit(
 	ctx context.Context, by operators.Officer, at Path, id users.MemberID, change func(tx ports.Tx, m *users.Member) error,
 ) error {
@@ -80,7 +80,7 @@ func (p *Profiles) edit(
 	})
 }
 
-// change is a unit of work about a member whom the officer may change.
+// change runs a unit of work on a member whom the officer may change.
 func (p *Profiles) change(ctx context.Context, by operators.Officer, at Path, id users.MemberID, fn func(tx ports.Tx, m users.Member) error) error {
 	return p.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := memberByID(ctx, tx, at, id)
@@ -94,14 +94,14 @@ func (p *Profiles) change(ctx context.Context, by operators.Officer, at Path, id
 	})
 }
 
-// MaxSelected is how many members one call changes at most.
+// MaxSelected is the largest number of members that one call changes.
 const MaxSelected = 200
 
 // ErrSelection refuses a selection of nobody, or of more than MaxSelected.
 var ErrSelection = fault.New(fault.Invalid, "choose 1 to 200 users")
 
-// selected finds members by their ids, each once; users.ErrNotFound when somebody is missing:
-// whoever chose them saw them there.
+// selected finds members by their ids, each once; users.ErrNotFound when one of them has been
+// removed since they were selected.
 func selected(ctx context.Context, tx ports.Tx, at Path, ids []users.MemberID) ([]users.Member, error) {
 	org, err := tx.Orgs().BySlug(ctx, at.Organization)
 	if err != nil {
@@ -130,7 +130,7 @@ type StrangersError struct{ IDs []users.MemberID }
 
 func (e *StrangersError) Error() string { return e.Unwrap().Error() }
 
-// Unwrap is what it says to people.
+// Unwrap returns the error in words for users.
 func (e *StrangersError) Unwrap() error {
 	return users.ErrNotFound.With("one of these users is not a member of this organization any more")
 }
@@ -142,7 +142,7 @@ func (p *Profiles) Selected(ctx context.Context, at Path, ids []users.MemberID) 
 	})
 }
 
-// Remove ends memberships with all that hangs on them, all or none. operators.ErrAbove,
+// Remove ends memberships with everything that depends on them, all or none. operators.ErrAbove,
 // users.ErrNotFound, ErrSelection.
 func (p *Profiles) Remove(ctx context.Context, by operators.Officer, at Path, ids ...users.MemberID) error {
 	return p.store.Update(ctx, func(tx ports.Tx) error {
@@ -165,7 +165,7 @@ func (p *Profiles) Remove(ctx context.Context, by operators.Officer, at Path, id
 }
 
 // Lock locks members in the organization or lifts their locks, all or none, and returns how many
-// that concerned. operators.ErrAbove, users.ErrNotFound, ErrSelection.
+// changed. operators.ErrAbove, users.ErrNotFound, ErrSelection.
 func (p *Profiles) Lock(ctx context.Context, by operators.Officer, at Path, ids []users.MemberID, locked bool) (int, error) {
 	return ports.Update(ctx, p.store, func(tx ports.Tx) (changed int, err error) {
 		ms, err := selected(ctx, tx, at, ids)

@@ -9,8 +9,8 @@ import (
 )
 
 // Export calls each for all members that Search would find, batch by batch, until it returns an
-// error. That somebody exports is itself recorded, before anything is handed out. It is many units
-// of work: what changes meanwhile may be in it or not. orgs.ErrNotFound.
+// error. The export itself is recorded before its first member is returned. It runs many units of
+// work: it may or may not contain changes that happen meanwhile. orgs.ErrNotFound.
 func (p *Profiles) Export(ctx context.Context, by audit.Actor, at Path, q users.Query, each func([]users.Member) error) error {
 	q = q.Trimmed()
 	err := p.store.Update(ctx, func(tx ports.Tx) error {
@@ -38,7 +38,7 @@ func (p *Profiles) Export(ctx context.Context, by audit.Actor, at Path, q users.
 	}
 }
 
-// queryState is what a query asks.
+// queryState returns a query for the audit log.
 func queryState(q users.Query) audit.State {
 	s := audit.State{}
 	say := func(asked bool, name string, value any) {

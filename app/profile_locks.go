@@ -41,7 +41,7 @@ func (p *Profiles) lock(ctx context.Context, tx ports.Tx, by operators.Officer, 
 }
 
 // SetLockedByName is SetLocked for the member with exactly this username, and returns that member;
-// locked nil leaves it as it is. users.ErrNotFound.
+// locked nil changes nothing. users.ErrNotFound.
 func (p *Profiles) SetLockedByName(ctx context.Context, by operators.Officer, at Path, username string, locked *bool) (users.Member, error) {
 	return ports.Update(ctx, p.store, func(tx ports.Tx) (is users.Member, err error) {
 		if is, err = memberByUsername(ctx, tx, at, username); err != nil || locked == nil {
@@ -87,7 +87,7 @@ func (p *Profiles) lockMembership(ctx context.Context, tx ports.Tx, by operators
 	return p.record(ctx, tx, in.Member, by, audit.MembershipLocked, membershipPath(at, in.Member), "locked", before, locked)
 }
 
-// SetNotifications says whether an application may notify a registered member at all; repeating it
+// SetNotifications sets whether an application may notify a registered member at all; repeating it
 // changes nothing. operators.ErrAbove, users.ErrNotFound, applications.ErrNotFound,
 // applications.ErrMembershipNotFound.
 func (p *Profiles) SetNotifications(ctx context.Context, by operators.Officer, at Path, id users.MemberID, enabled bool) error {
@@ -118,14 +118,14 @@ func (p *Profiles) enable(ctx context.Context, tx ports.Tx, by operators.Officer
 	return p.record(ctx, tx, in.Member, by, audit.NotificationsEnabled, membershipPath(at, in.Member), "enable_notifications", before, enabled)
 }
 
-// MembershipChange is what to change of a membership; nil stays as it is.
+// MembershipChange is a change of a membership; nil fields stay unchanged.
 type MembershipChange struct {
 	Locked        *bool
 	Notifications *bool
 }
 
 // PatchMembership is SetMembershipLocked and SetNotifications for the member with exactly this
-// username, and returns what the application records then.
+// username, and returns the changed membership.
 func (p *Profiles) PatchMembership(
 	ctx context.Context, by operators.Officer, at Path, username string, change MembershipChange,
 ) (Registrant, error) {
@@ -154,7 +154,7 @@ func (p *Profiles) Membership(ctx context.Context, at Path, username string) (Re
 	})
 }
 
-// record notes a flag of a member that has changed.
+// record records a changed flag of a member.
 func (p *Profiles) record(ctx context.Context, tx ports.Tx, m users.Member, by operators.Officer, a audit.Action, object, flag string, before, after bool) error {
 	return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, At: p.clock.Now(), Action: a, Object: object,
 		Before: audit.State{flag: before}, After: audit.State{flag: after}})
@@ -162,7 +162,7 @@ func (p *Profiles) record(ctx context.Context, tx ports.Tx, m users.Member, by o
 
 func membershipPath(at Path, m users.Member) string { return at.Object("u", m.User.Username) }
 
-// membership is what the path's application records about a member of the path's organization.
+// membership returns what the path's application records about a member of the path's organization.
 func membership(ctx context.Context, tx ports.Tx, at Path, id users.MemberID) (Registrant, error) {
 	return membershipOf(ctx, tx, at, id, tx.Users().ByID)
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Profiles is what operators see of people and change about them: the only place where locks change
-// (contract 3).
+// Profiles is what operators see of members and change about them: the only place where locks
+// change (contract 3).
 type Profiles struct {
 	store ports.Store
 	clock ports.Clock
 }
 
-// NewProfiles returns the use cases on people for those who look after them.
+// NewProfiles returns the use cases on members for operators.
 func NewProfiles(store ports.Store, clock ports.Clock) *Profiles {
 	return &Profiles{store: store, clock: clock}
 }
@@ -39,12 +39,12 @@ type Profile struct {
 	Registrations []applications.Registration
 	Subscriptions []subscriptions.Reach
 	OptOuts       []deliveries.Silence
-	Projects      map[orgs.ProjectID]orgs.Project // of what is above
-	Groups        []orgs.Group                    // that there are in the organization
+	Projects      map[orgs.ProjectID]orgs.Project // of the fields above
+	Groups        []orgs.Group                    // all of the organization
 	Channels      []channels.Channel              // of the organization and its projects
 }
 
-// Assignable are the channels that an address may be assigned to and is not.
+// Assignable returns the channels that an address may be assigned to and is not.
 func (p Profile) Assignable(a users.Address) []channels.Channel {
 	return slices.DeleteFunc(slices.Clone(p.Channels), func(c channels.Channel) bool {
 		return !c.Protocol.Accepts(a.Type) ||
@@ -59,14 +59,14 @@ func (p *Profiles) Search(ctx context.Context, at Path, q users.Query) (users.Fo
 	})
 }
 
-// How far members are counted: all of an organization, and those whom a query means.
+// How far members are counted: all of an organization, and those that match a query.
 const (
 	MaxTotal = 50_000
 	maxMeant = 1_000
 )
 
-// Total counts the organization's members whom a query means, but no further than MaxTotal, or than
-// a thousand where it does not mean all of them; orgs.ErrNotFound.
+// Total counts the organization's members that match a query, up to MaxTotal, or up to a thousand
+// if the query does not match all; orgs.ErrNotFound.
 func (p *Profiles) Total(ctx context.Context, at Path, q users.Query) (users.Total, error) {
 	q = q.Trimmed()
 	limit := maxMeant
@@ -79,15 +79,15 @@ func (p *Profiles) Total(ctx context.Context, at Path, q users.Query) (users.Tot
 	})
 }
 
-// Indexing tells how far the organization's members can be found by their words; orgs.ErrNotFound.
+// Indexing returns the progress of the organization's search index; orgs.ErrNotFound.
 func (p *Profiles) Indexing(ctx context.Context, at Path) (users.Indexing, error) {
 	return viewAt(ctx, p.store, at, organization, func(tx ports.Tx, org orgs.Organization) (users.Indexing, error) {
 		return tx.Users().Indexing(ctx, org.ID)
 	})
 }
 
-// Choices are what members can be filtered by and put into, of each kind the first MaxShown, and
-// what was asked for wherever it stands.
+// Choices are what members can be filtered by and added to: of each kind the first MaxShown, and
+// the selected one in any case.
 type Choices struct {
 	Groups       []orgs.Group
 	Lists        []lists.List
@@ -95,8 +95,8 @@ type Choices struct {
 	Projects     map[orgs.ProjectID]orgs.Project // of the lists and applications
 }
 
-// Choices returns what members of an organization can be filtered by and put into, what q filters
-// by included; orgs.ErrNotFound.
+// Choices returns what members of an organization can be filtered by and added to, including the
+// filters of q; orgs.ErrNotFound.
 func (p *Profiles) Choices(ctx context.Context, at Path, q users.Query) (Choices, error) {
 	return viewAt(ctx, p.store, at, organization, func(tx ports.Tx, org orgs.Organization) (found Choices, err error) {
 		var errs [4]error
@@ -115,8 +115,7 @@ func (p *Profiles) Choices(ctx context.Context, at Path, q users.Query) (Choices
 	})
 }
 
-// choices reads the first MaxShown of something by their ids, and the one with the id that was
-// asked for; 0 asks for none.
+// choices reads the first MaxShown of a kind by their ids, and the selected one; 0: none is.
 func choices[T any, ID ~int64](asked ID, id func(T) ID, read func(after ID, limit int) ([]T, error)) ([]T, error) {
 	all, err := read(0, MaxShown)
 	is := func(t T) bool { return id(t) == asked }
@@ -130,8 +129,8 @@ func choices[T any, ID ~int64](asked ID, id func(T) ID, read func(after ID, limi
 	return all, err
 }
 
-// Show returns a member with all that is recorded, of each kind at most MaxShown; orgs.ErrNotFound,
-// users.ErrNotFound.
+// Show returns a member with everything that is recorded, of each kind at most MaxShown;
+// orgs.ErrNotFound, users.ErrNotFound.
 func (p *Profiles) Show(ctx context.Context, at Path, id users.MemberID) (Profile, error) {
 	return ports.View(ctx, p.store, func(tx ports.Tx) (found Profile, err error) {
 		m, err := memberByID(ctx, tx, at, id)

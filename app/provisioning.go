@@ -16,8 +16,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Provisioning brings the store to what a blueprint describes: it creates what is missing, updates
-// what differs and never deletes.
+// Provisioning brings the store into the state that a blueprint describes: it creates what is
+// missing, updates what differs and never deletes.
 type Provisioning struct {
 	store  ports.Store
 	check  ChannelCheck
@@ -25,16 +25,16 @@ type Provisioning struct {
 	quotas *Quotas
 }
 
-// ChannelCheck tells what is wrong with a channel's driver and settings.
+// ChannelCheck reports what is wrong with a channel's driver and settings.
 type ChannelCheck func(channels.Channel) error
 
-// NewProvisioning returns the use case of declarative provisioning. Organizations without limits of
-// their own may have so much. quotas hold the dry runs of API keys to their limit.
+// NewProvisioning returns the use case of declarative provisioning. limits are for organizations
+// without limits of their own. quotas limit the dry runs of API keys.
 func NewProvisioning(store ports.Store, check ChannelCheck, limits *quotas.Defaults, quotas *Quotas) *Provisioning {
 	return &Provisioning{store: store, check: check, limits: limits, quotas: quotas}
 }
 
-// Action is what became of an object.
+// Action is what was done to an object.
 type Action string
 
 // The actions.
@@ -44,7 +44,7 @@ const (
 	Unchanged Action = "unchanged"
 )
 
-// Applied is what became of one object of a blueprint.
+// Applied is the result for one object of a blueprint.
 type Applied struct {
 	Kind   string // organization, group, channel, project, list, application, event, template or notification
 	Path   string // acme/shop/web/order-shipped
@@ -54,20 +54,19 @@ type Applied struct {
 
 var errDryRun = errors.New("dry run")
 
-// Apply applies a blueprint, all or nothing, and tells what became of each object in the
-// blueprint's order. A dry run tells the same and keeps nothing; ids of objects that it would
-// create are then 0. Faults name the place in the blueprint:
-// `organizations[0].projects[1].lists[0].name`. Channels that come from those who look after the
-// installation are unrestricted.
+// Apply applies a blueprint, all or nothing, and returns the results in the blueprint's order. A
+// dry run returns the same and changes nothing; ids of objects that it would create are 0 then.
+// Faults name the place in the blueprint: `organizations[0].projects[1].lists[0].name`. Channels
+// applied by operators of the installation are unrestricted.
 func (p *Provisioning) Apply(ctx context.Context, by operators.Officer, b Blueprint, dryRun bool) ([]Applied, error) {
 	return p.apply(ctx, by, b, dryRun, false)
 }
 
-// ApplyTo is Apply of an API key to the path's organization, which must be there: the blueprint
+// ApplyTo is Apply for an API key and the path's organization, which must exist: the blueprint
 // describes this one alone, and neither its quotas nor whether it requires a second factor, which
-// people decide. It has at most MaxBlueprint objects, because it is written in one unit of work,
-// for which others wait. A dry run counts among those of the organization, and must not be within a
-// unit of work. orgs.ErrNotFound, *quotas.Exceeded.
+// only users decide. It has at most MaxBlueprint objects, because it is written in one unit of
+// work, which blocks others. A dry run counts among those of the organization, and must not run
+// within a unit of work. orgs.ErrNotFound, *quotas.Exceeded.
 func (p *Provisioning) ApplyTo(ctx context.Context, by audit.Actor, at Path, b Blueprint, dryRun bool) ([]Applied, error) {
 	done := func(context.Context) {}
 	defer func() { done(ctx) }() // after the unit of work: a pause holds no connection
@@ -129,20 +128,20 @@ func (p *Provisioning) apply(ctx context.Context, by operators.Officer, b Bluepr
 	return done, nil
 }
 
-// applying is one blueprint on its way into one unit of work.
+// applying is the application of one blueprint in one unit of work.
 type applying struct {
 	ctx  context.Context //nolint:containedctx // It lives exactly as long as the unit of work.
 	tx   ports.Tx
 	by   audit.Actor
 	done []Applied
-	// limits are those of organizations that have none of their own.
+	// limits are for organizations without limits of their own.
 	limits *quotas.Defaults
-	// trusted is set for those who look after the installation.
+	// trusted is set for operators of the installation.
 	trusted bool
-	// exists is set when the organizations must be there already.
+	// exists is set when the organizations must exist already.
 	exists bool
 
-	// left are channels that left a pool, as they were.
+	// left are the channels that left a pool, as they were before.
 	left []channels.Channel
 }
 
@@ -150,7 +149,7 @@ func (a *applying) note(kind, path string, id int64, action Action) {
 	a.done = append(a.done, Applied{Kind: kind, Path: path, ID: id, Action: action})
 }
 
-// at names the place in the blueprint for a fault that has none yet.
+// at adds the place in the blueprint to a fault that has none yet.
 func at(place string, err error) error {
 	if err == nil || fault.KindOf(err) == fault.Internal || fault.KindOf(err) == fault.Unavailable {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// partials applies the partials of an organization. It returns a check for the time when all
-// templates are applied: a partial and its templates may change together, nothing else may break.
+// partials applies the partials of an organization. It returns a check to run when all templates
+// are applied: a partial and its templates may change together, but no other template may break.
 func (a *applying) partials(place string, org orgs.Organization, wanted []BlueprintPartial) (check func() error, err error) {
 	if len(wanted) == 0 {
 		return func() error { return nil }, nil
@@ -44,7 +44,7 @@ func (a *applying) partials(place string, org orgs.Organization, wanted []Bluepr
 	return p.check, nil
 }
 
-// partialsApplying is the partials of one organization that are being applied.
+// partialsApplying are the partials of one organization that are being applied.
 type partialsApplying struct {
 	*applying
 
@@ -56,7 +56,7 @@ type partialsApplying struct {
 	seen map[string]bool
 }
 
-// apply stores one of the partials that are wanted, after those that it includes.
+// apply stores one of the described partials, after those that it includes.
 func (p *partialsApplying) apply(i int) error {
 	want, err := p.is.Named(p.wanted[i].Name)
 	if err != nil || p.seen[want.Name] {
@@ -91,7 +91,7 @@ func (p *partialsApplying) apply(i int) error {
 	return nil
 }
 
-// check refuses partials that break what is not described.
+// check refuses partials that break templates outside the blueprint.
 func (p *partialsApplying) check() error {
 	for i, want := range p.wanted {
 		had, err := p.was.Named(want.Name)

@@ -14,8 +14,8 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// channels applies the channels of an organization (project 0) or of a project. Channels that stop
-// being preferred go first, so that a blueprint may move the preference in any order.
+// channels applies the channels of an organization (project 0) or of a project. Channels that lose
+// the preference go first, so that a blueprint may move it in any order.
 func (a *applying) channels(place string, where Path, org orgs.ID, project orgs.ProjectID, wanted []BlueprintChannel) error {
 	demoted := map[channels.ID]channels.Channel{} // as they were
 	for i, want := range wanted {
@@ -41,8 +41,8 @@ func (a *applying) channels(place string, where Path, org orgs.ID, project orgs.
 	return nil
 }
 
-// channel makes or updates a channel; demoted are those that are not preferred any more, as they
-// were.
+// channel creates or updates a channel; demoted are those that lost the preference, as they were
+// before.
 func (a *applying) channel(
 	where Path, org orgs.ID, project orgs.ProjectID, want BlueprintChannel, demoted map[channels.ID]channels.Channel,
 ) (is channels.Channel, action Action, err error) {
@@ -187,7 +187,7 @@ func (a *applying) event(where Path, app applications.Application, want Blueprin
 	return e, Updated, saveEvent(a.ctx, a.tx, a.by, where, was, e)
 }
 
-// pools finds the pools that an event shall be limited to; it had some already.
+// pools finds the pools that an event is to be limited to; had are its present ones.
 func (a *applying) pools(app applications.Application, had []events.Pool, named []string) ([]events.Pool, error) {
 	if len(named) == 0 {
 		return nil, nil
@@ -241,7 +241,7 @@ func (a *applying) notification(
 	return a.templates(place, path, where, app, e, n, stored, want.Templates)
 }
 
-// templates applies the templates of an event, or of its notification n where that is one.
+// templates applies the templates of an event, or of its notification n if that is set.
 func (a *applying) templates(
 	place, path string, where Path, app applications.Application, e events.Event, n subscriptions.Notification, stored []events.Template, wanted []BlueprintTemplate,
 ) error {

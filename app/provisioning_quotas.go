@@ -8,8 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
-// quotas gives an organization exactly these quotas of its own and reports whether they were others
-// before. nil leaves them as they are.
+// quotas sets an organization's own quotas to exactly these and reports whether they changed. nil
+// leaves them unchanged.
 func (a *applying) quotas(org orgs.Organization, want quotas.Limits) (changed bool, err error) {
 	if want == nil {
 		return false, nil
@@ -24,8 +24,8 @@ func (a *applying) quotas(org orgs.Organization, want quotas.Limits) (changed bo
 	return true, record(a.ctx, a.tx, a.by, org.ID, audit.OrganizationUpdated, org.Slug, audit.State{"quotas": was}, audit.State{"quotas": want})
 }
 
-// region stores the region of phone numbers without country code and reports whether it was another
-// one before. nil leaves it as it is.
+// region sets the region of phone numbers without country code and reports whether it changed. nil
+// leaves it unchanged.
 func (a *applying) region(org orgs.Organization, want *string) (changed bool, err error) {
 	if want == nil {
 		return false, nil
@@ -37,8 +37,8 @@ func (a *applying) region(org orgs.Organization, want *string) (changed bool, er
 	return saveOrganization(a.ctx, a.tx, a.by, org, is)
 }
 
-// searchable stores the paths of metadata that people are found by and reports whether they were
-// others before. nil leaves them as they are.
+// searchable sets the paths of metadata that the search covers and reports whether they changed.
+// nil leaves them unchanged.
 func (a *applying) searchable(org orgs.Organization, want *[]string) (changed bool, err error) {
 	if want == nil {
 		return false, nil
@@ -50,8 +50,8 @@ func (a *applying) searchable(org orgs.Organization, want *[]string) (changed bo
 	return saveOrganization(a.ctx, a.tx, a.by, org, is)
 }
 
-// factor makes an organization require a second factor or not, and reports whether it was otherwise
-// before. nil leaves it as it is.
+// factor sets whether an organization requires a second factor, and reports whether that changed.
+// nil leaves it unchanged.
 func (a *applying) factor(org orgs.Organization, want *bool) (changed bool, err error) {
 	if want == nil || org.RequiresFactor == *want {
 		return false, nil

@@ -24,7 +24,7 @@ func smtpChannel(name string) app.BlueprintChannel {
 		Settings: channels.Settings{"host": "localhost", "port": 1025, "from": "notify@acme.example"}}
 }
 
-// shop is a blueprint with something of every kind.
+// shop returns a blueprint with something of every kind.
 func shop() app.Blueprint {
 	preferred := smtpChannel("mail")
 	preferred.Preferred = true
@@ -48,7 +48,7 @@ func shop() app.Blueprint {
 	}}}
 }
 
-// told is an answer of Apply as lines `kind path action`.
+// told returns an answer of Apply as lines `kind path action`.
 func told(done []app.Applied) []string {
 	said := make([]string, len(done))
 	for i, a := range done {
@@ -57,7 +57,7 @@ func told(done []app.Applied) []string {
 	return said
 }
 
-// changed are the lines of what is not unchanged.
+// changed returns the lines that are not unchanged.
 func changed(done []app.Applied) []string {
 	var said []string
 	for i, line := range told(done) {
@@ -246,8 +246,8 @@ func event(o *app.BlueprintOrganization) *app.BlueprintEvent {
 	return &o.Projects[0].Applications[0].Events[0]
 }
 
-// TestApplyRefuses holds that what is wrong is named by its place, and that nothing is kept of a
-// blueprint that is wrong.
+// TestApplyRefuses checks that faults name their places, and that nothing of a faulty blueprint is
+// stored.
 func TestApplyRefuses(t *testing.T) {
 	t.Parallel()
 	const (
@@ -336,7 +336,7 @@ func TestApplyRefuses(t *testing.T) {
 	}
 }
 
-// complaints are the fields of a fault, each with its messages.
+// complaints returns the fields of a fault, each with its messages.
 func complaints(err error) []string {
 	var f *fault.Error
 	if !errors.As(err, &f) {

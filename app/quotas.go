@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// quotaPeriod is how long an instance trusts what it has read of an organization's limits and
-	// of what it uses.
+	// quotaPeriod is how long an instance trusts its copy of an organization's limits and use.
 	quotaPeriod = 10 * time.Second
-	// roomForAllowances is of how many organizations that is remembered.
+	// roomForAllowances is how many organizations an instance remembers.
 	roomForAllowances = 10_000
-	// dryRunShare is how much of a processor's time an organization's dry runs may take in the long
-	// run, dryRunBurst what they may take at once. Beyond that, answers wait, at most longestPause.
+	// dryRunShare is the part of a processor's time that an organization's dry runs may take in the
+	// long run, dryRunBurst what they may take at once. Beyond that, answers wait, at most
+	// longestPause.
 	dryRunShare  = 0.25
 	dryRunBurst  = time.Second
 	longestPause = time.Second
-	// retrySoon and retryLater are when another attempt makes sense: when a call ends, and when
-	// somebody has made room.
+	// retrySoon and retryLater are when a retry makes sense: when a call may have ended, and when
+	// an operator may have made room.
 	retrySoon  = time.Second
 	retryLater = time.Hour
 )
 
-// Quotas holds organizations to their limits. What is under way it counts for this instance alone.
+// Quotas enforces the limits of organizations. It counts calls under way for this instance alone.
 // It may be used concurrently.
 type Quotas struct {
 	clock     ports.Clock
@@ -39,25 +39,25 @@ type Quotas struct {
 	organizations map[orgs.ID]*allowance
 }
 
-// allowance is what an instance knows of an organization.
+// allowance is what an instance knows about an organization.
 type allowance struct {
 	limits   quotas.Limits
 	read     time.Time  // when limits and contexts were
-	contexts int64      // bytes that are kept
+	contexts int64      // stored bytes
 	added    int64      // bytes that this instance has accepted since
-	before   int64      // bytes that it had accepted in the period before, which may not be among contexts yet
+	before   int64      // bytes accepted in the period before, which may not be in contexts yet
 	dryRuns  int        // under way
 	time     pace.Share // of dry runs
 }
 
-// NewQuotas returns the quotas of organizations that have none of their own. retention is how long
-// occurrences are kept; 0: for ever.
+// NewQuotas returns the quotas, with limits for organizations without limits of their own.
+// retention is how long occurrences are kept; 0: for ever.
 func NewQuotas(clock ports.Clock, limits *quotas.Defaults, retention time.Duration) *Quotas {
 	return &Quotas{clock: clock, limits: limits, retention: retention, organizations: map[orgs.ID]*allowance{}}
 }
 
-// Context returns the refusal of a context of so many bytes, nil when there is none. more is how
-// many bytes are about to be stored beside it.
+// Context returns the refusal of a context of size bytes, or nil. more is how many bytes are about
+// to be stored with it.
 func (q *Quotas) Context(ctx context.Context, tx ports.Tx, org orgs.ID, size, more int) (refusal, err error) {
 	a, err := q.allowance(ctx, tx, org)
 	if err != nil {
@@ -71,7 +71,7 @@ func (q *Quotas) Context(ctx context.Context, tx ports.Tx, org orgs.ID, size, mo
 	return a.limits.Allows(quotas.Contexts, a.contexts+a.before+a.added+int64(size+more), retryLater), nil
 }
 
-// Kept notes that a context of so many bytes was stored.
+// Kept records that a context of size bytes was stored.
 func (q *Quotas) Kept(org orgs.ID, size int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -80,8 +80,8 @@ func (q *Quotas) Kept(org orgs.ID, size int) {
 	}
 }
 
-// DryRun begins a dry run, which done ends, or refuses it. done waits when the organization's dry
-// runs have taken more than their share of time; it must not be called within a unit of work.
+// DryRun begins a dry run, which done ends, or refuses it. done waits if the organization's dry
+// runs have used more than their share of time; it must not be called within a unit of work.
 func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done func(context.Context), err error) {
 	a, err := q.allowance(ctx, tx, org)
 	if err != nil {
@@ -105,9 +105,9 @@ func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done fun
 	}, nil
 }
 
-// WithinQuota refuses what a unit of work has just made when its organization now has more of that
-// than a quota allows: *quotas.Exceeded. Of two units that make something at the same moment the
-// later one counts what the earlier one made.
+// WithinQuota refuses what a unit of work has just created when its organization now has more of
+// that than a quota allows: *quotas.Exceeded. Of two concurrent units the later one also counts
+// what the earlier one created.
 func WithinQuota(ctx context.Context, tx ports.Tx, all *quotas.Defaults, org orgs.ID, n quotas.Name) error {
 	own, err := tx.Orgs().Quotas(ctx, org)
 	if err != nil {
@@ -127,7 +127,7 @@ func WithinQuota(ctx context.Context, tx ports.Tx, all *quotas.Defaults, org org
 	return limits.Allows(n, have, retryLater)
 }
 
-// allowance returns what is known of an organization, read again when that was too long ago.
+// allowance returns what is known about an organization. It reads it again after quotaPeriod.
 func (q *Quotas) allowance(ctx context.Context, tx ports.Tx, org orgs.ID) (*allowance, error) {
 	now := q.clock.Now()
 	q.mu.Lock()
@@ -161,8 +161,8 @@ func (q *Quotas) allowance(ctx context.Context, tx ports.Tx, org orgs.ID) (*allo
 	return a, nil
 }
 
-// forgetIdle makes room for another organization. Of those who have no dry run under way it forgets
-// all: they are read again.
+// forgetIdle makes room for another organization. It drops all organizations without a dry run
+// under way; they are read again.
 func (q *Quotas) forgetIdle() {
 	if len(q.organizations) < roomForAllowances {
 		return

@@ -12,16 +12,16 @@ import (
 // counted are the quotas whose use is counted in the database.
 var counted = []quotas.Name{quotas.Projects, quotas.Applications, quotas.Events, quotas.Channels, quotas.Lists, quotas.Groups, quotas.Keys, quotas.Imports}
 
-// QuotaUse is how much an organization may use of something, and uses.
+// QuotaUse is an organization's limit of something, and its use.
 type QuotaUse struct {
 	Name    quotas.Name
 	Limit   float64 // 0: no limit
 	Used    int64
-	Counted bool // else Used is not known here
+	Counted bool // else Used is unknown here
 }
 
-// Quotas returns the quotas of an organization with what it uses of them: those that are counted
-// come first; orgs.ErrNotFound.
+// Quotas returns the quotas of an organization with their use: the counted ones come first;
+// orgs.ErrNotFound.
 func (o *Orgs) Quotas(ctx context.Context, at Path) ([]QuotaUse, error) {
 	return viewAt(ctx, o.store, at, organization, func(tx ports.Tx, org orgs.Organization) (all []QuotaUse, err error) {
 		own, err := tx.Orgs().Quotas(ctx, org.ID)

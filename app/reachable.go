@@ -17,15 +17,15 @@ type Reachable struct {
 	Assignments []channels.Assignment
 }
 
-// FoundReachable is a batch of what a query of members finds; see users.Found.
+// FoundReachable is a batch of the members that match a query; see users.Found.
 type FoundReachable struct {
 	Members []Reachable
 	Next    users.Cursor
 	More    bool
 }
 
-// Reachable returns a batch of the members that a query asks for with how the path's project can
-// reach each; orgs.ErrProjectNotFound.
+// Reachable returns a batch of the members that match a query, each with the assignments by which
+// the path's project can reach them; orgs.ErrProjectNotFound.
 func (p *Profiles) Reachable(ctx context.Context, at Path, q users.Query) (FoundReachable, error) {
 	return viewAt(ctx, p.store, at, project, func(tx ports.Tx, project orgs.Project) (found FoundReachable, err error) {
 		members, err := tx.Users().Search(ctx, project.Organization, q.Trimmed())

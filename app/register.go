@@ -38,29 +38,29 @@ type RegisteredAddress struct {
 	ToPreferred bool // assign_to_preferred_channel
 }
 
-// Registered is what a registration came to. Addresses and Assignments speak of this payload, in
-// its order, new or not.
+// Registered is the result of a registration. Addresses and Assignments are those of this payload,
+// in its order, new or not.
 type Registered struct {
-	Member          users.Member // as the organization recorded it
+	Member          users.Member // with the data of the organization
 	Created         bool         // the identity is new
 	Membership      applications.Membership
 	Addresses       []users.Address
 	Assignments     []channels.Assignment
 	List            *lists.List // nil when none was named
 	RecipientsAdded int
-	Skipped         []string // addresses that asked for a preferred channel and found none
+	Skipped         []string // addresses that asked for a preferred channel when there was none
 }
 
 // Register makes a user a member of the application (contract 4.4). The user is found by username
-// and created when missing. Whoever is not a member of the organization yet is enrolled with the
-// details sent; an existing member is never updated. Everything or nothing is kept. Concurrent
-// calls are kept together.
+// and created when missing. A user who is not a member of the organization yet is enrolled with the
+// sent details; an existing member is never updated. Everything or nothing is stored. Concurrent
+// calls are stored together.
 func (a *Applications) Register(ctx context.Context, by audit.Actor, at Path, r Registration) (Registered, error) {
-	return a.registerAs(ctx, operators.Officer{Actor: by, Right: operators.Installation}, at, r) // Nobody stands above an application.
+	return a.registerAs(ctx, operators.Officer{Actor: by, Right: operators.Installation}, at, r) // An application is never below a member's role.
 }
 
-// RegisterByHand is Register by somebody who looks after members: they may not set what an
-// application records about those who stand above them. operators.ErrAbove.
+// RegisterByHand is Register by an operator, who may not change what an application records about
+// members with a higher role. operators.ErrAbove.
 func (a *Applications) RegisterByHand(ctx context.Context, by operators.Officer, at Path, r Registration) (Registered, error) {
 	return a.registerAs(ctx, by, at, r)
 }
@@ -73,21 +73,20 @@ func (a *Applications) registerAs(ctx context.Context, by operators.Officer, at 
 	return c.done, c.refused
 }
 
-// registering is a call of Register at work.
+// registering is a call of Register under way.
 type registering struct {
 	Registration
 	by      operators.Officer
 	wanted  []RegisteredAddress
 	done    Registered
 	news    registrationNews
-	refused error // nothing of this call alone is kept
+	refused error // nothing is stored for this call
 }
 
-// username is the form under which two calls speak of one user.
+// username returns the form by which two calls are about the same user.
 func (c *registering) username() string { return names.Fold(c.User.Username) }
 
-// register does what several calls ask of one application, who speak of different users, in one
-// unit of work.
+// register runs several calls for one application, about different users, in one unit of work.
 func (a *Applications) register(ctx context.Context, at Path, calls []*registering) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
 		app, err := application(ctx, tx, at)
@@ -111,8 +110,8 @@ func (a *Applications) register(ctx context.Context, at Path, calls []*registeri
 	})
 }
 
-// distinct keeps each address value once, in order; it asks for a preferred channel when any
-// mention does.
+// distinct keeps each address value once, in order; it asks for a preferred channel if any of its
+// duplicates does.
 func distinct(sent []RegisteredAddress) []RegisteredAddress {
 	var kept []RegisteredAddress
 	at := map[string]int{}
@@ -128,14 +127,14 @@ func distinct(sent []RegisteredAddress) []RegisteredAddress {
 	return kept
 }
 
-// registrations is the steps of registering with an application, each for all calls of a set.
+// registrations are the steps of a registration, each for all calls of a set.
 type registrations struct {
 	tx  ports.Tx
 	at  Path
 	app applications.Application
 }
 
-// findLists finds the lists that are named and refuses the calls that name one they may not use.
+// findLists finds the named lists and refuses the calls that name one they may not use.
 func (s registrations) findLists(ctx context.Context, calls []*registering) error {
 	found := map[string]*lists.List{}
 	for _, c := range calls {
@@ -173,8 +172,8 @@ func usableList(ctx context.Context, tx ports.Tx, app applications.Application, 
 	return &l, nil
 }
 
-// addMembers makes everybody a member of the organization, and refuses the calls about members who
-// are there already and may not be changed.
+// addMembers makes all users members of the organization, and refuses the calls about existing
+// members who may not be changed.
 func (s registrations) addMembers(ctx context.Context, calls []*registering) error {
 	wanted := make([]users.User, len(calls))
 	for i, c := range calls {
@@ -199,7 +198,7 @@ func (s registrations) addMembers(ctx context.Context, calls []*registering) err
 	return nil
 }
 
-// join makes everybody a member of the application.
+// join makes all users members of the application.
 func (s registrations) join(ctx context.Context, calls []*registering) error {
 	members := make([]users.MemberID, len(calls))
 	for i, c := range calls {
@@ -225,7 +224,7 @@ func (s registrations) join(ctx context.Context, calls []*registering) error {
 	return s.tx.Applications().SaveMemberships(ctx, s.app, changed)
 }
 
-// addAddresses gives everybody the addresses that were sent.
+// addAddresses gives all users the addresses that were sent.
 func (s registrations) addAddresses(ctx context.Context, calls []*registering) error {
 	var values []users.Address
 	for _, c := range calls {
@@ -288,7 +287,7 @@ func (s registrations) assign(ctx context.Context, calls []*registering) error {
 	return nil
 }
 
-// list puts the assignments on the lists that are named.
+// list adds the assignments to the named lists.
 func (s registrations) list(ctx context.Context, calls []*registering) error {
 	wanted := map[lists.List][]*registering{}
 	for _, c := range calls {

@@ -11,13 +11,13 @@ import (
 type registrationNews struct {
 	enrolled   bool // the member is new in the organization
 	joined     bool // the membership of the application is new
-	membership bool // and this is whether it changed at all
+	membership bool // whether the membership changed at all
 	was        applications.Membership
-	addresses  []string // that are new
-	assigned   []string // the channels that addresses were newly assigned to
+	addresses  []string // new ones
+	assigned   []string // the channels of new assignments
 }
 
-// record tells the audit log of the calls that have changed something.
+// record records the calls that have changed something in the audit log.
 func (s registrations) record(ctx context.Context, calls []*registering) error {
 	var entries []audit.Entry
 	for _, c := range calls {
@@ -31,7 +31,7 @@ func (s registrations) record(ctx context.Context, calls []*registering) error {
 	return s.tx.Audit().Record(ctx, entries...)
 }
 
-// states is what the audit log tells of a call: what differs, and nothing when nothing does.
+// states returns the entry of a call in the audit log: what differs, and nothing if nothing does.
 func (c *registering) states() (before, after audit.State) {
 	after = audit.State{}
 	switch {

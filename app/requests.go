@@ -7,22 +7,22 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Requests joins a use case with what its caller demands of it: that it does its work once, however
-// often it is asked, or only while something is as the caller knows it.
+// Requests runs a use case under the conditions of its caller: only once, however often it is
+// requested, or only if an object is unchanged.
 type Requests struct {
 	store ports.Store
 	clock ports.Clock
 }
 
-// NewRequests returns the use case of requests that are repeatable or conditional.
+// NewRequests returns the use case of repeatable and conditional requests.
 func NewRequests(store ports.Store, clock ports.Clock) *Requests {
 	return &Requests{store: store, clock: clock}
 }
 
-// Once runs a call and returns its answer. What use cases do under the context that the call is
-// given belongs to one unit of work with the request and its answer, and is kept when the call
-// returns nil. A request that was answered before is answered again, and the call is not run; nil
-// is a call that is not repeatable. The call may run more than once. requests.ErrReused.
+// Once runs a call and returns its answer. What use cases do under the call's context belongs to
+// one unit of work with the request and its answer, and is kept when the call returns nil. A
+// request that was answered before gets the same answer, and the call does not run; nil is a call
+// that is not repeatable. The call may run more than once. requests.ErrReused.
 func (r *Requests) Once(
 	ctx context.Context, request *requests.Request, call func(context.Context) (requests.Answer, error),
 ) (answer requests.Answer, repeated bool, err error) {
@@ -44,10 +44,11 @@ func (r *Requests) Once(
 	return answer, repeated, err
 }
 
-// afterwards is what is to be done once a unit of work of Once is over, whatever became of it.
+// afterwards are functions to call when a unit of work of Once is over, whether it succeeded or
+// not.
 type afterwards []func()
 
-// afterKey is how a context knows its afterwards.
+// afterKey is the context key of afterwards.
 type afterKey struct{}
 
 func (a *afterwards) run() {
@@ -56,8 +57,8 @@ func (a *afterwards) run() {
 	}
 }
 
-// afterUnit calls fn once the unit of work that a context belongs to is over: at once, where a use
-// case has ended its own.
+// afterUnit calls fn when the unit of work of a context is over: at once, if a use case has ended
+// its own.
 func afterUnit(ctx context.Context, fn func()) {
 	if after, within := ctx.Value(afterKey{}).(*afterwards); within {
 		*after = append(*after, fn)

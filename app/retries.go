@@ -10,13 +10,13 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Retries sends again what has failed, for those who look after an organization.
+// Retries sends failed deliveries again, for operators of an organization.
 type Retries struct {
 	store ports.Store
 	clock ports.Clock
 }
 
-// NewRetries returns the use case of sending again.
+// NewRetries returns the use case of retrying.
 func NewRetries(store ports.Store, clock ports.Clock) *Retries {
 	return &Retries{store: store, clock: clock}
 }
@@ -41,8 +41,8 @@ func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events
 	})
 }
 
-// Same makes those failed deliveries of an occurrence of the application due again that have one
-// cause, and returns how many; events.ErrOccurrenceNotFound, events.ErrCancelled,
+// Same makes the failed deliveries of an occurrence of the application that have one cause due
+// again, and returns how many; events.ErrOccurrenceNotFound, events.ErrCancelled,
 // events.ErrExpired.
 func (r *Retries) Same(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID, cause deliveries.FailureCause) (int, error) {
 	return ports.Update(ctx, r.store, func(tx ports.Tx) (requeued int, err error) {
@@ -97,7 +97,7 @@ func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.Oc
 	})
 }
 
-// open refuses to send what would be skipped.
+// open refuses a retry that would be skipped.
 func (r *Retries) open(o events.Occurrence) error {
 	switch {
 	case !o.Cancelled.IsZero():
@@ -108,7 +108,7 @@ func (r *Retries) open(o events.Occurrence) error {
 	return nil
 }
 
-// locate finds an occurrence of the path's application, or without a path wherever it is.
+// locate finds an occurrence of the path's application, or without a path in any application.
 func locate(ctx context.Context, tx ports.Tx, at Path, id events.OccurrenceID) (events.Occurrence, Path, error) {
 	if at == (Path{}) {
 		found, scope, err := tx.Deliveries().Locate(ctx, id)

@@ -10,7 +10,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Roles returns those to whom the path's organization gave a role in the console; orgs.ErrNotFound.
+// Roles returns the members with a role in the console of the path's organization;
+// orgs.ErrNotFound.
 func (a *Administration) Roles(ctx context.Context, at Path, p Page) ([]operators.Appointment, error) {
 	return viewAt(ctx, a.store, at, organization, func(tx ports.Tx, org orgs.Organization) ([]operators.Appointment, error) {
 		return tx.Operators().Appointments(ctx, org.ID, users.MemberID(p.After), p.Limit)
@@ -44,8 +45,8 @@ func appointment(ctx context.Context, tx ports.Tx, at Path, username string) (op
 	return operators.Appointment{Member: m.ID, Username: m.User.Username, Role: m.Role, Locked: m.Locked, Accepted: accepted.At}, err
 }
 
-// Appoint is Grant for the member with exactly this username, and returns what that member has
-// then.
+// Appoint is Grant for the member with exactly this username, and returns the member's role
+// afterwards.
 func (a *Administration) Appoint(
 	ctx context.Context, by operators.Officer, at Path, username string, role users.Role,
 ) (operators.Appointment, error) {
@@ -61,7 +62,7 @@ func (a *Administration) Appoint(
 	})
 }
 
-// Dismiss takes the role of the member with exactly this username away; users.ErrNotFound,
+// Dismiss removes the role of the member with exactly this username; users.ErrNotFound,
 // operators.ErrRoleNotFound, operators.ErrAbove.
 func (a *Administration) Dismiss(ctx context.Context, by operators.Officer, at Path, username string) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {

@@ -10,10 +10,10 @@ import (
 	"github.com/tocsin/tocsin/domain/schemas"
 )
 
-// roomForSchemas is about how many bytes of schemas that are ready for use are kept.
+// roomForSchemas is about how many bytes of compiled schemas are cached.
 const roomForSchemas = 16 << 20
 
-// schemaCache keeps schemas that were read before. It may be used concurrently.
+// schemaCache caches compiled schemas. It may be used concurrently.
 type schemaCache struct {
 	mu    sync.Mutex
 	known map[string]*schemas.Schema // by their text
@@ -41,14 +41,13 @@ func (c *schemaCache) get(text string) (*schemas.Schema, error) {
 	return s, nil
 }
 
-// contextFit is what came of holding the contexts of several calls against a schema.
+// contextFit is the result of checking the contexts of several calls against a schema.
 type contextFit struct {
 	schema string // empty: none
 	faults []error
 }
 
-// fault refuses a call, with all that is wrong with its context and its options; nil when nothing
-// is.
+// fault refuses a call, with all errors of its context and its options; nil if there are none.
 func (f contextFit) fault(call int, unknown events.Unknown, untimely error) error {
 	var faults fault.Fields
 	if f.schema != "" {
@@ -59,13 +58,13 @@ func (f contextFit) fault(call int, unknown events.Unknown, untimely error) erro
 	return faults.Err()
 }
 
-// uncheckedContext ends a unit of work because contexts are to be held against this schema first.
+// uncheckedContext ends a unit of work because contexts must be checked against this schema first.
 type uncheckedContext string
 
 func (uncheckedContext) Error() string { return "the context is not checked yet" }
 
-// fitting runs a unit of work and, when it asks for that, once more after the contexts were held
-// against a schema. That may take a while, in which nobody should wait for the database.
+// fitting runs a unit of work and, if it asks for that, runs it again after checking the contexts
+// against a schema. The check may take a while, during which no lock on the database may be held.
 func (t *Triggers) fitting(whats []Trigger, run func(contextFit) error) error {
 	var fit contextFit
 	for {

@@ -12,42 +12,41 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Sealing looks after the encryption of what is stored.
+// Sealing is the use case of encrypting stored secrets under another key.
 type Sealing struct{ store ports.Store }
 
-// NewSealing returns the use case of encrypting anew.
+// NewSealing returns the use case of re-encryption.
 func NewSealing(store ports.Store) *Sealing { return &Sealing{store: store} }
 
-// Sealed is something that is stored encrypted: the settings of a channel, or the secret of an
+// Sealed is a value that is stored encrypted: the settings of a channel, or the secret of an
 // authenticator app.
 type Sealed struct {
 	ID   int64  // of the channel, or of the account
-	Path string // by which people know it
+	Path string // its name for people
 	Key  string // the id of the key that it is encrypted under
 }
 
-// Reencrypted is what became of everything that was not encrypted under the current key.
+// Reencrypted is the result for all values that were not encrypted under the current key.
 type Reencrypted struct {
 	Encrypted  int          // how many are now
-	Discarded  []Sealed     // could not be opened and were removed
-	Unreadable []Unreadable // cannot be opened and are left as they were
+	Discarded  []Sealed     // could not be decrypted and were removed
+	Unreadable []Unreadable // cannot be decrypted and are unchanged
 }
 
-// Unreadable is something that cannot be opened, and why.
+// Unreadable is a value that cannot be decrypted, and why.
 type Unreadable struct {
 	Sealed
 	Err error
 }
 
-// stalePage is how many things are looked up at once.
+// stalePage is how many values are read at once.
 const stalePage = 100
 
-// Reencrypt encrypts everything that is stored encrypted under the current key, unless it is
-// already. Each thing is a unit of work of its own, so that it works beside everything else, may be
-// interrupted and repeated. What cannot be opened is left alone, or removed with discard, for keys
-// that are lost: the channel then has no settings, the account no authenticator app. An error tells
-// why it could not go on; the answer then is about what was done before. channels.ErrSealed or
-// factors.ErrSealed when there is no key.
+// Reencrypt encrypts all stored values under the current key that are not yet. Each value is a unit
+// of work of its own, so that it runs beside other work and may be interrupted and repeated. A
+// value that cannot be decrypted is left alone, or removed with discard, for lost keys: the channel
+// then has no settings, the account no authenticator app. After an error the result covers what was
+// done before. channels.ErrSealed or factors.ErrSealed when there is no key.
 func (s *Sealing) Reencrypt(ctx context.Context, by audit.Actor, discard bool) (Reencrypted, error) {
 	var done Reencrypted
 	err := s.channels(ctx, by, discard, &done)
@@ -105,7 +104,7 @@ func (s *Sealing) apps(ctx context.Context, by audit.Actor, discard bool, done *
 	}
 }
 
-// reencrypt encrypts one thing, or removes it where it cannot be opened and discard wants that.
+// reencrypt encrypts one value, or removes it if it cannot be decrypted and discard is set.
 func (s *Sealing) reencrypt(what Sealed, reseal, remove func() (bool, error), discard bool, done *Reencrypted) error {
 	changed, err := reseal()
 	sealed := errors.Is(err, channels.ErrSealed) || errors.Is(err, factors.ErrSealed)
@@ -127,7 +126,7 @@ func (s *Sealing) reencrypt(what Sealed, reseal, remove func() (bool, error), di
 	return err
 }
 
-// channel runs a method that concerns the settings of one channel.
+// channel returns a function that runs a method on the settings of one channel.
 func (s *Sealing) channel(
 	ctx context.Context, by audit.Actor, a audit.Action, c channels.Stale, method func(channels.Repository, context.Context, orgs.ID, channels.ID) (bool, error),
 ) func() (bool, error) {
@@ -135,7 +134,7 @@ func (s *Sealing) channel(
 		audit.Entry{Organization: c.Organization, Actor: by, Action: a, Object: c.Path, Before: audit.State{"key": c.Key}})
 }
 
-// app runs a method that concerns the authenticator app of one account.
+// app returns a function that runs a method on the authenticator app of one account.
 func (s *Sealing) app(
 	ctx context.Context, by audit.Actor, a audit.Action, f factors.Stale, method func(factors.Repository, context.Context, operators.AccountID) (bool, error),
 ) func() (bool, error) {
@@ -143,7 +142,7 @@ func (s *Sealing) app(
 		audit.Entry{Actor: by, Action: a, Object: "accounts/" + f.Username, Before: audit.State{"key": f.Key}})
 }
 
-// change does something in a unit of work, and records it where it changed anything.
+// change returns a function that runs a unit of work, and records it if it changed anything.
 func (s *Sealing) change(ctx context.Context, do func(tx ports.Tx) (bool, error), e audit.Entry) func() (bool, error) {
 	return func() (changed bool, err error) {
 		err = s.store.Update(ctx, func(tx ports.Tx) error {

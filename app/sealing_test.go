@@ -25,7 +25,7 @@ var (
 	keyB = [seal.KeySize]byte{2}
 )
 
-// opened is a store on a database under these keys.
+// opened returns a store on a database under these keys.
 func opened(t *testing.T, path string, keys seal.Ring) ports.Store {
 	t.Helper()
 	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite:" + path, AutoMigrate: true, Clock: frozen{}, Keys: keys})
@@ -34,7 +34,7 @@ func opened(t *testing.T, path string, keys seal.Ring) ports.Store {
 	return store
 }
 
-// manyChannels is a blueprint of two organizations with so many channels each.
+// manyChannels returns a blueprint of two organizations with n channels each.
 func manyChannels(n int) app.Blueprint {
 	var b app.Blueprint
 	for _, slug := range []string{"acme", "zeta"} {

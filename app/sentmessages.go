@@ -12,15 +12,15 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// SentMessages shows messages as they were sent. What was sent is not kept: it is put together
-// again.
+// SentMessages shows messages as they were sent. Sent texts are not stored: each message is
+// rendered again.
 type SentMessages struct {
 	store    ports.Store
 	composer delivery.Composer
 	clock    ports.Clock
 }
 
-// NewSentMessages returns the use case of looking at a message.
+// NewSentMessages returns the use case of showing a message.
 func NewSentMessages(store ports.Store, composer delivery.Composer, clock ports.Clock) *SentMessages {
 	return &SentMessages{store: store, composer: composer, clock: clock}
 }
@@ -30,23 +30,22 @@ type SentMessage struct {
 	Occurrence events.Occurrence
 	Delivery   deliveries.Delivery
 	Message    deliveries.Message
-	// Missing says why there is no message; empty: there is one.
+	// Missing is why there is no message; empty: there is one.
 	Missing string
-	// Template is the version that the message was put together with, and Latest the number of the
+	// Template is the version with which the message was rendered, and Latest the number of the
 	// newest one.
 	Template events.Version
 	Latest   int
-	// Partials are those that it uses, in the versions that the message was put together with.
+	// Partials are those that it uses, in the versions with which the message was rendered.
 	Partials PartialsThen
-	// Guessed reports that the template's version of then is not kept any more, and this is the
-	// oldest that is.
+	// Guessed reports that the template's version of that time was deleted, and that this is the
+	// oldest one left.
 	Guessed bool
 }
 
-// Show returns a delivery of an occurrence of the application with its message: of one that is
-// over, with the template and its partials as they were then, else with the one that it would be
-// sent with now. Of the recipient it knows what is recorded now. events.ErrOccurrenceNotFound,
-// deliveries.ErrNotFound.
+// Show returns a delivery of an occurrence of the application with its message: of a finished one,
+// with the template and its partials of that time, else with those with which it would be sent now.
+// The recipient's data are the present ones. events.ErrOccurrenceNotFound, deliveries.ErrNotFound.
 func (s *SentMessages) Show(ctx context.Context, at Path, id events.OccurrenceID, delivery deliveries.ID) (m SentMessage, err error) {
 	var in deliveries.RenderInput
 	var job deliveries.Job
@@ -84,7 +83,7 @@ func (s *SentMessages) Show(ctx context.Context, at Path, id events.OccurrenceID
 	return m, nil
 }
 
-// findTemplate puts the version of the template that was there when the delivery ended into in.
+// findTemplate stores the version of the template that was current when the delivery ended in in.
 func (m *SentMessage) findTemplate(ctx context.Context, tx ports.Tx, a applications.Application, l *deliveries.RenderInput) error {
 	m.Template, m.Latest = events.Version{Template: l.Template}, l.Template.Version
 	m.Partials = PartialsThen{All: l.Partials}
@@ -113,7 +112,7 @@ func (m *SentMessage) findTemplate(ctx context.Context, tx ports.Tx, a applicati
 	return err
 }
 
-// compose makes the message as a worker does, whatever is wrong with the template.
+// compose renders the message like a worker, whatever is wrong with the template.
 func (s *SentMessages) compose(l deliveries.RenderInput, j deliveries.Job) (m deliveries.Message, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {

@@ -15,14 +15,14 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// SignOnSettings are what the installation says of single sign-on.
+// SignOnSettings are the installation's settings for single sign-on.
 type SignOnSettings struct {
-	Issuer  string // as the provider calls itself
+	Issuer  string // the provider's own name for itself
 	Mapping signon.Mapping
 	Label   string // of the button
 }
 
-// SingleSignOn is signing in with an identity provider, and out again.
+// SingleSignOn is signing in and out with an identity provider.
 type SingleSignOn struct {
 	operators *Operators
 	store     ports.Store
@@ -31,18 +31,18 @@ type SingleSignOn struct {
 	settings  SignOnSettings
 }
 
-// NewSingleSignOn returns the use cases of single sign-on. Without a provider there is none.
+// NewSingleSignOn returns the use cases of single sign-on. Without a provider it is off.
 func NewSingleSignOn(o *Operators, p signon.Provider, s SignOnSettings) *SingleSignOn {
 	return &SingleSignOn{operators: o, store: o.store, clock: o.clock, provider: p, settings: s}
 }
 
-// SignInWays is how people sign in here.
+// SignInWays are the ways to sign in.
 type SignInWays struct {
-	SingleSignOn string // what the button says; empty: there is none
-	Only         bool   // nobody but the emergency account signs in in another way
+	SingleSignOn string // the label of the button; empty: no single sign-on
+	Only         bool   // only the emergency account signs in in another way
 }
 
-// Ways returns how people sign in here.
+// Ways returns the ways to sign in.
 func (s *SingleSignOn) Ways() SignInWays {
 	if s.provider == nil {
 		return SignInWays{}
@@ -50,14 +50,14 @@ func (s *SingleSignOn) Ways() SignInWays {
 	return SignInWays{SingleSignOn: s.settings.Label, Only: s.operators.policy.SingleSignOnOnly}
 }
 
-// Pending is a form that waits until its sender has shown the provider who they are.
+// Pending is a form that waits for its sender to sign in again at the provider.
 type Pending struct {
 	Path   string // where it goes
 	Sealed string
 }
 
-// KeepDraft keeps a form of the visitor for as long as a step takes, and returns the token by which
-// Begin finds it.
+// KeepDraft stores a form of the signed-in user for as long as a step takes, and returns the token
+// for Begin.
 func (s *SingleSignOn) KeepDraft(ctx context.Context, v operators.Visitor, d Pending) (token string, err error) {
 	kept, err := json.Marshal(d)
 	if err != nil {
@@ -70,13 +70,13 @@ func (s *SingleSignOn) KeepDraft(ctx context.Context, v operators.Visitor, d Pen
 	})
 }
 
-// journey is what is kept while somebody is at the provider.
+// journey is what is stored while a user is at the provider.
 type journey struct {
 	State    string    `json:"state"`
 	Return   string    `json:"return"`
 	Next     string    `json:"next"`
 	Sent     time.Time `json:"sent"`
-	Draft    string    `json:"draft,omitempty"` // the token of what waits for whoever signs in again
+	Draft    string    `json:"draft,omitempty"` // the token of the form that waits for a user who signs in again
 	Provider []byte    `json:"provider"`
 }
 
@@ -84,16 +84,15 @@ func (j journey) wish() signon.Wish {
 	return signon.Wish{Return: j.Return, State: j.State, Again: j.Draft != ""}
 }
 
-// Departure is where a browser goes to sign in, and what it keeps until it is back.
+// Departure is the address at which a browser signs in, and what it keeps until it is back.
 type Departure struct {
 	Address string
 	Step    string
 }
 
-// Begin sends somebody to the provider, who is sent back to an address of ours (back) and comes to
-// a page of ours (next) when all is well. With the token of a draft it is somebody who has a
-// session and shows once more who they are. signon.ErrOff, signon.ErrAway, factors.ErrStep for a
-// draft that is none of the visitor's.
+// Begin sends a user to the provider, which returns them to our address back; afterwards they come
+// to our page next. With the token of a draft, it is a signed-in user who confirms their identity.
+// signon.ErrOff, signon.ErrAway, factors.ErrStep for the draft of another user.
 func (s *SingleSignOn) Begin(ctx context.Context, v operators.Visitor, back, next, draft string) (d Departure, err error) {
 	if s.provider == nil {
 		return Departure{}, signon.ErrOff
@@ -119,7 +118,7 @@ func (s *SingleSignOn) Begin(ctx context.Context, v operators.Visitor, back, nex
 	})
 }
 
-// draft finds what waits for the holder of an account; factors.ErrStep.
+// draft finds the form that waits for the holder of an account; factors.ErrStep.
 func (s *SingleSignOn) draft(ctx context.Context, of operators.AccountID, token string) (d Pending, err error) {
 	digest, err := operators.ParseToken(token)
 	if err != nil {
@@ -138,26 +137,26 @@ func (s *SingleSignOn) draft(ctx context.Context, of operators.AccountID, token 
 	})
 }
 
-// Return is what a browser comes back with.
+// Return is what a browser brings back.
 type Return struct {
 	Step    string // that it kept
-	Session string // the token of the session that it has, if any
+	Session string // the token of its session, if any
 	State   string
 	Code    string
-	Issuer  string // that the answer names; empty: none
-	Refused string // why the provider refuses, in its words; empty: it does not
+	Issuer  string // from the answer; empty: none
+	Refused string // the provider's reason for a refusal; empty: none
 }
 
-// Arrival is what becomes of somebody who is back.
+// Arrival is the result for a user who is back.
 type Arrival struct {
-	Admission          // of whoever signs in
-	Next      string   // where they wanted to go
-	Draft     *Pending // of whoever has shown once more who they are
+	Admission          // of a user who signs in
+	Next      string   // the page that they wanted
+	Draft     *Pending // the form of a user who has signed in again
 }
 
 // Finish ends what Begin began: it begins a session of the account that the identity opens, which
-// is made when there is none, or notes that somebody has shown once more who they are. Refusals are
-// in the audit log. signon.ErrAway, and everything of package signon that forbids.
+// is created if there is none, or records that a signed-in user has confirmed their identity.
+// Refusals are in the audit log. signon.ErrAway, and every refusal of package signon.
 func (s *SingleSignOn) Finish(ctx context.Context, by audit.Actor, from operators.Origin, r Return) (a Arrival, err error) {
 	if s.provider == nil {
 		return Arrival{}, signon.ErrOff
@@ -187,7 +186,7 @@ func (s *SingleSignOn) Finish(ctx context.Context, by audit.Actor, from operator
 	return a, s.refuse(ctx, by, i, err)
 }
 
-// back ends the step that a browser kept, which takes place once, and returns what was kept;
+// back ends the step of a browser, which happens once, and returns what was stored;
 // factors.ErrStep.
 func (s *SingleSignOn) back(ctx context.Context, r Return) (j journey, err error) {
 	digest, err := operators.ParseToken(r.Step)
@@ -211,8 +210,8 @@ func (s *SingleSignOn) back(ctx context.Context, r Return) (j journey, err error
 	})
 }
 
-// refuse notes why somebody was not let in, and returns that. What is nobody's refusal stays out of
-// the log.
+// refuse records why a user was not let in, and returns the reason. A reason that is no refusal is
+// not recorded.
 func (s *SingleSignOn) refuse(ctx context.Context, by audit.Actor, i signon.Identity, why error) error {
 	if fault.KindOf(why) != fault.Forbidden {
 		return why
@@ -233,8 +232,8 @@ func (s *SingleSignOn) refuse(ctx context.Context, by audit.Actor, i signon.Iden
 	return why
 }
 
-// again notes that whoever has a session has shown the provider once more who they are, and returns
-// what waits for that.
+// again records that the holder of a session has confirmed their identity at the provider, and
+// returns the form that waits for that.
 func (s *SingleSignOn) again(ctx context.Context, by audit.Actor, r Return, j journey, i signon.Identity) (*Pending, error) {
 	digest, err := operators.ParseToken(r.Session)
 	if err != nil {
@@ -273,7 +272,7 @@ func (s *SingleSignOn) again(ctx context.Context, by audit.Actor, r Return, j jo
 	return &d, err
 }
 
-// LogOut ends the sessions that a logout token of the provider is about. signon.ErrOff,
+// LogOut ends the sessions that a logout token of the provider names. signon.ErrOff,
 // signon.ErrAway, signon.ErrAnswer, signon.ErrReplayed.
 func (s *SingleSignOn) LogOut(ctx context.Context, by audit.Actor, token string) error {
 	if s.provider == nil {
@@ -314,8 +313,8 @@ func (s *SingleSignOn) end(ctx context.Context, tx ports.Tx, by audit.Actor, f s
 	return recordAccount(ctx, tx, by, s.clock.Now(), audit.SignedOutByProvider, account.Account, audit.State{"from": session.Address})
 }
 
-// Leave returns the address where somebody ends their session at the provider; empty when it has
-// none. signon.ErrOff, signon.ErrAway.
+// Leave returns the address at which a user ends their session at the provider; empty when the
+// provider has none. signon.ErrOff, signon.ErrAway.
 func (s *SingleSignOn) Leave(ctx context.Context, back string) (string, error) {
 	if s.provider == nil {
 		return "", signon.ErrOff

@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// enter begins a session of the account that an identity opens. The roles of the mapping are set
-// even for whoever is not let in because none is left.
+// enter begins a session of the account that an identity opens. The mapping's roles are set even if
+// none is left and the user is not let in.
 func (s *SingleSignOn) enter(ctx context.Context, by audit.Actor, from operators.Origin, i signon.Identity) (a Admission, err error) {
 	var refused error
 	err = s.store.Update(ctx, func(tx ports.Tx) error {
@@ -50,10 +50,10 @@ func (s *SingleSignOn) enter(ctx context.Context, by audit.Actor, from operators
 	return a, errors.Join(err, refused)
 }
 
-// account finds the account that an identity opens, or makes one, and has the audit log name its
-// user. What the identity opens hangs on the name that the provider never changes. The username
-// counts once, for a new account, and takes over nobody's: an account that an organization made for
-// it stays what it was, and where the installation made one the identity has to be linked to it.
+// account finds the account that an identity opens, or creates one, and makes its user the actor in
+// the audit log. An identity is recognized by the provider's permanent subject. The username counts
+// only for a new account, and takes over no other: an account that an organization created for it
+// stays as it is, and an account of the installation has to be linked to the identity first.
 func (s *SingleSignOn) account(ctx context.Context, tx ports.Tx, by *audit.Actor, i signon.Identity) (operators.Holding, error) {
 	link, err := tx.SignOn().Link(ctx, i.Subject)
 	if err == nil {
@@ -78,13 +78,13 @@ func (s *SingleSignOn) account(ctx context.Context, tx ports.Tx, by *audit.Actor
 	if s.operators.policy.Reserves(u.Username) {
 		return operators.Holding{}, signon.ErrReserved
 	}
-	if len(s.settings.Mapping) > 0 && !s.gives(i) { // Nothing is made for whoever has nothing here.
+	if len(s.settings.Mapping) > 0 && !s.gives(i) { // No account for an identity without any role.
 		return operators.Holding{}, signon.ErrNobody
 	}
 	return s.create(ctx, tx, *by, u, i)
 }
 
-// gives reports whether the groups of an identity give it anything.
+// gives reports whether the groups of an identity give it any role.
 func (s *SingleSignOn) gives(i signon.Identity) bool {
 	if is, _ := s.settings.Mapping.Administrator(i.Groups); is {
 		return true
@@ -94,7 +94,7 @@ func (s *SingleSignOn) gives(i signon.Identity) bool {
 	})
 }
 
-// create makes the account of an identity that comes for the first time; signon.ErrTaken.
+// create creates the account of an identity at its first sign-in; signon.ErrTaken.
 func (s *SingleSignOn) create(ctx context.Context, tx ports.Tx, by audit.Actor, u users.User, i signon.Identity) (operators.Holding, error) {
 	found, _, err := tx.Users().Ensure(ctx, []users.User{u})
 	if err != nil {
@@ -122,8 +122,8 @@ func (s *SingleSignOn) create(ctx context.Context, tx ports.Tx, by audit.Actor, 
 	return operators.Holding{Account: account}, err
 }
 
-// apply has an account have what the groups of its identity give, in the organizations that the
-// mapping names and in no other.
+// apply sets the roles of an account to those of its identity's groups, in the organizations of the
+// mapping and in no other.
 func (s *SingleSignOn) apply(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, i signon.Identity) error {
 	if is, decides := s.settings.Mapping.Administrator(i.Groups); decides && is != account.Administrator {
 		before := account.Administrator
@@ -139,7 +139,7 @@ func (s *SingleSignOn) apply(ctx context.Context, tx ports.Tx, by audit.Actor, a
 	}
 	for _, slug := range s.settings.Mapping.Organizations() {
 		org, err := tx.Orgs().BySlug(ctx, slug)
-		if errors.Is(err, orgs.ErrNotFound) { // It may come later.
+		if errors.Is(err, orgs.ErrNotFound) { // It may be created later.
 			continue
 		}
 		if err == nil {
@@ -152,8 +152,8 @@ func (s *SingleSignOn) apply(ctx context.Context, tx ports.Tx, by audit.Actor, a
 	return nil
 }
 
-// applyIn is apply for one organization. A role that another account of the user has accepted is
-// left alone where the groups give none: it was not given by the provider.
+// applyIn is apply for one organization. A role that another account of the user has accepted stays
+// if the groups give none: it did not come from the provider.
 func (s *SingleSignOn) applyIn(
 	ctx context.Context, tx ports.Tx, by audit.Actor, org orgs.Organization, account operators.Holding, i signon.Identity,
 ) error {
@@ -192,14 +192,14 @@ func (s *SingleSignOn) applyIn(
 	if err := tx.Operators().Accept(ctx, m.ID, account.ID, now); err != nil {
 		return err
 	}
-	if err := errors.Join(tx.Operators().EndInvitations(ctx, account.User.ID, []orgs.ID{org.ID}), s.operators.bereave(ctx, tx, accepted.Account, account.ID)); err != nil {
+	if err := errors.Join(tx.Operators().EndInvitations(ctx, account.User.ID, []orgs.ID{org.ID}), s.operators.retireAccount(ctx, tx, accepted.Account, account.ID)); err != nil {
 		return err
 	}
 	return tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, At: now, Action: audit.MemberAccepted, Object: memberPath(at, m),
 		After: bySignOn(audit.State{"role": string(role)})})
 }
 
-// enroll makes a user a member of an organization, with what the provider says of them.
+// enroll makes a user a member of an organization, with the provider's data about them.
 func (s *SingleSignOn) enroll(
 	ctx context.Context, tx ports.Tx, by audit.Actor, org orgs.Organization, u users.User, d users.Details,
 ) (users.Member, error) {
@@ -222,7 +222,7 @@ func (s *SingleSignOn) enroll(
 		Object: memberPath(Path{Organization: org.Slug}, m), After: bySignOn(memberState(m))})
 }
 
-// bySignOn says of a state that the provider brought it about.
+// bySignOn marks a state as set by the provider.
 func bySignOn(s audit.State) audit.State {
 	s["by"] = string(operators.BySingleSignOn)
 	return s

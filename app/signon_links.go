@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// The faults of linking.
+// Errors of linking.
 var (
 	errNoIssuer = fault.New(fault.Invalid, "the provider is not known: set sso_issuer, or name it")
 	errSubject  = fault.New(fault.Invalid, "the subject must have 1 to 255 bytes")
@@ -44,9 +44,9 @@ func (s *SingleSignOn) LinksOf(ctx context.Context, username string) ([]LinkedAc
 	})
 }
 
-// Link has an identity of the provider open the account that the installation made for a user, in
-// the place of the identity that opened it before, whose sessions end. An empty issuer is the
-// configured one. operators.ErrNotFound, signon.ErrLinked, signon.ErrReserved.
+// Link makes an identity of the provider open the account that the installation created for a user.
+// It replaces the earlier identity, whose sessions end. An empty issuer is the configured one.
+// operators.ErrNotFound, signon.ErrLinked, signon.ErrReserved.
 func (s *SingleSignOn) Link(ctx context.Context, by audit.Actor, username string, to signon.Subject) error {
 	if to.Issuer == "" {
 		to.Issuer = s.settings.Issuer
@@ -76,7 +76,7 @@ func (s *SingleSignOn) Link(ctx context.Context, by audit.Actor, username string
 	})
 }
 
-// own finds the account that the installation made for a user.
+// own finds the account that the installation created for a user.
 func (s *SingleSignOn) own(ctx context.Context, tx ports.Tx, username string) (own operators.Holding, err error) {
 	of, err := accountsOf(ctx, tx, username)
 	if err != nil {
@@ -98,9 +98,9 @@ func (s *SingleSignOn) own(ctx context.Context, tx ports.Tx, username string) (o
 	return own, errSeveral
 }
 
-// Unlink has no identity open a user's account any more, and ends the sessions that came from the
-// provider. An account without a password goes with that. dropped tells. operators.ErrNotFound,
-// signon.ErrNotFound.
+// Unlink removes the identity of a user's account, and ends the sessions that came from the
+// provider. An account without a password is deleted; the result reports that.
+// operators.ErrNotFound, signon.ErrNotFound.
 func (s *SingleSignOn) Unlink(ctx context.Context, by audit.Actor, username string) (bool, error) {
 	return ports.Update(ctx, s.store, func(tx ports.Tx) (dropped bool, err error) {
 		of, err := decideAccounts(ctx, tx, username)

@@ -19,7 +19,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// says is a provider that says of everybody who comes what it was told to say.
+// says is a provider that answers for every user what the test sets.
 type says struct {
 	signon.Identity
 	fault error
@@ -64,7 +64,7 @@ func newHall(t *testing.T, m signon.Mapping, p operators.Policy) *hall {
 	return h
 }
 
-// comes signs somebody in with these groups.
+// comes signs a user in with these groups.
 func (h *hall) comes(subject, username string, groups ...string) (app.Admission, error) {
 	h.Helper()
 	h.says.Identity = signon.Identity{Subject: signon.Subject{Issuer: "https://id.example", ID: subject}, Username: username, Groups: groups,
@@ -75,7 +75,7 @@ func (h *hall) comes(subject, username string, groups ...string) (app.Admission,
 	return a.Admission, err
 }
 
-// roles is what somebody who has just come may do: their role in each organization, and whether
+// roles returns what a user may do after a sign-in: their role in each organization, and whether
 // they are administrator.
 func (h *hall) roles(subject, username string, groups ...string) (map[string]users.Role, bool) {
 	h.Helper()
@@ -89,7 +89,7 @@ func (h *hall) roles(subject, username string, groups ...string) (map[string]use
 	return all, v.Administrator
 }
 
-// member is grace in an organization.
+// member returns grace in an organization.
 func (h *hall) member(org string) (m users.Member) {
 	h.Helper()
 	require.NoError(h, h.store.Update(h.Context(), func(tx ports.Tx) error {
@@ -110,7 +110,7 @@ func (h *hall) member(org string) (m users.Member) {
 	return m
 }
 
-// joins has an organization give grace a role, which is accepted with a password that its people
+// joins has an organization give grace a role, which is accepted with a password that its operators
 // know.
 func (h *hall) joins(org, word string, role users.Role) {
 	h.Helper()
@@ -125,7 +125,7 @@ func (h *hall) joins(org, word string, role users.Role) {
 	require.NoError(h, h.operators.Accept(h.Context(), h.by, token, p))
 }
 
-// opens is what a password of grace opens.
+// opens returns what a password of grace opens.
 func (h *hall) opens(word string) []string {
 	h.Helper()
 	a, err := h.operators.SignIn(h.Context(), h.by, h.from, "grace", word)

@@ -11,8 +11,8 @@ import (
 
 // Snoozes belong to Overviews, too.
 
-// Snooze makes the card of a problem of the path's organization quiet for a time, or with none
-// until it is not as it was seen; orgs.ErrNotFound.
+// Snooze hides the card of a problem of the path's organization for a time, or without one until
+// the problem changes; orgs.ErrNotFound.
 func (i *Overviews) Snooze(ctx context.Context, by audit.Actor, at Path, problem, seen string, lasting time.Duration) error {
 	return i.store.Update(ctx, func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
@@ -32,8 +32,8 @@ func (i *Overviews) Snooze(ctx context.Context, by audit.Actor, at Path, problem
 	})
 }
 
-// Wake ends the snooze of a problem of the path's organization; where there is none it changes
-// nothing. orgs.ErrNotFound.
+// Wake ends the snooze of a problem of the path's organization; without one it changes nothing.
+// orgs.ErrNotFound.
 func (i *Overviews) Wake(ctx context.Context, by audit.Actor, at Path, problem string) error {
 	return i.store.Update(ctx, func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)

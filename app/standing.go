@@ -14,15 +14,14 @@ import (
 )
 
 const (
-	// standingLifetime is how long the state of the installation is trusted. A change holds
-	// everywhere after that.
+	// standingLifetime is how long the state of the installation is cached. A change is in effect
+	// on all instances after that.
 	standingLifetime = time.Second
-	// standingPatience is how long the store may take to tell it.
+	// standingPatience is how long a read of the state may take.
 	standingPatience = 5 * time.Second
 )
 
-// Standing knows the state of the installation as it was a moment ago. It is safe for concurrent
-// use.
+// Standing caches the state of the installation. It is safe for concurrent use.
 type Standing struct {
 	store   ports.Store
 	clock   ports.Clock
@@ -31,10 +30,10 @@ type Standing struct {
 	mu    sync.Mutex
 	known bool
 	state installation.State
-	read  time.Time // when reading it began
+	read  time.Time // when the read began
 }
 
-// NewStanding returns what reads the state from a store.
+// NewStanding returns a cache of the state in a store.
 func NewStanding(store ports.Store, clock ports.Clock) *Standing {
 	return &Standing{store: store, clock: clock}
 }
@@ -78,28 +77,27 @@ func (s *Standing) keep(state installation.State, read time.Time) {
 	s.known, s.state, s.read = true, state, read
 }
 
-// Known returns the state that was read last, without asking for it. It is the zero State when
-// there is none.
+// Known returns the state that was read last, without reading it again. It is the zero State before
+// the first read.
 func (s *Standing) Known() installation.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state
 }
 
-// Paused reports whether nothing may be sent, as far as is known.
+// Paused reports whether sending is stopped, by the last known state.
 func (s *Standing) Paused() bool { return !s.Known().Sends() }
 
-// Guard is a store that heeds the state of the installation: while that is read-only it refuses
-// what would change anything, and while nothing may be sent its queue has nothing to send. What was
-// begun is finished: outcomes are recorded, and leases renewed. Workers say in any state that they
-// are there.
+// Guard is a store that enforces the state of the installation: while that is read-only it refuses
+// all changes, and while sending is stopped its queue is empty. Work that has begun is finished:
+// outcomes are recorded, and leases renewed. Workers send heartbeats in any state.
 type Guard struct {
 	ports.Store
 
 	standing *Standing
 }
 
-// NewGuard returns a store that heeds the state.
+// NewGuard returns a store that enforces the state.
 func NewGuard(store ports.Store, standing *Standing) *Guard {
 	return &Guard{Store: store, standing: standing}
 }

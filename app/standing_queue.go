@@ -10,15 +10,15 @@ import (
 	"github.com/tocsin/tocsin/domain/installation"
 )
 
-// guardedQueue is a queue that heeds the state of the installation. To a worker it then looks as if
-// there were nothing to do.
+// guardedQueue is a queue that enforces the state of the installation. While work is stopped, it
+// looks empty to a worker.
 type guardedQueue struct {
 	deliveries.Queue
 
 	standing *Standing
 }
 
-// Expand writes the deliveries of further recipients, unless nothing may be changed.
+// Expand writes the deliveries of further recipients, unless the installation is read-only.
 func (q guardedQueue) Expand(ctx context.Context, limit int) (deliveries.Expansion, error) {
 	if err := q.standing.writable(ctx); err != nil {
 		return deliveries.Expansion{}, quiet(err, deliveries.ErrNothingToDo)
@@ -26,7 +26,7 @@ func (q guardedQueue) Expand(ctx context.Context, limit int) (deliveries.Expansi
 	return q.Queue.Expand(ctx, limit)
 }
 
-// Schedule does what the time has come for, unless nothing may be changed.
+// Schedule does the scheduled work that is due, unless the installation is read-only.
 func (q guardedQueue) Schedule(ctx context.Context, limit int) (int, error) {
 	if err := q.standing.writable(ctx); err != nil {
 		return 0, quiet(err, nil)
@@ -34,7 +34,7 @@ func (q guardedQueue) Schedule(ctx context.Context, limit int) (int, error) {
 	return q.Queue.Schedule(ctx, limit)
 }
 
-// Purge deletes some of what is old, unless nothing may be changed.
+// Purge deletes some old rows, unless the installation is read-only.
 func (q guardedQueue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (int, error) {
 	if err := q.standing.writable(ctx); err != nil {
 		return 0, quiet(err, nil)
@@ -42,7 +42,7 @@ func (q guardedQueue) Purge(ctx context.Context, old deliveries.Expiry, limit in
 	return q.Queue.Purge(ctx, old, limit)
 }
 
-// Due returns the channels with open deliveries: none, while nothing may be sent.
+// Due returns the channels with open deliveries; none while sending is stopped.
 func (q guardedQueue) Due(ctx context.Context) ([]deliveries.Due, error) {
 	if state, err := q.standing.State(ctx); err != nil || !state.Sends() {
 		return nil, err
@@ -50,7 +50,7 @@ func (q guardedQueue) Due(ctx context.Context) ([]deliveries.Due, error) {
 	return q.Queue.Due(ctx)
 }
 
-// Claim takes deliveries that are due: none, while nothing may be sent.
+// Claim takes due deliveries; none while sending is stopped.
 func (q guardedQueue) Claim(ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration) ([]deliveries.Job, error) {
 	if state, err := q.standing.State(ctx); err != nil || !state.Sends() {
 		return nil, err
@@ -58,8 +58,7 @@ func (q guardedQueue) Claim(ctx context.Context, channel channels.ID, owner stri
 	return q.Queue.Claim(ctx, channel, owner, limit, lease)
 }
 
-// quiet is the error of something that is not done: instead, where that is because nothing may be
-// changed.
+// quiet replaces an error by instead if the installation is read-only.
 func quiet(err, instead error) error {
 	if errors.Is(err, installation.ErrReadOnly) {
 		return instead

@@ -36,7 +36,7 @@ func (w *watch) turn(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
-// busyQueue has something to do, always.
+// busyQueue always has work.
 type busyQueue struct{ deliveries.Queue }
 
 func (busyQueue) Expand(context.Context, int) (deliveries.Expansion, error) {
@@ -52,7 +52,7 @@ func (busyQueue) Claim(context.Context, channels.ID, string, int, time.Duration)
 	return []deliveries.Job{{ID: 1}}, nil
 }
 
-// busyStore is a store with that queue.
+// busyStore is a store with a busyQueue.
 type busyStore struct{ ports.Store }
 
 func (busyStore) Queue() deliveries.Queue { return busyQueue{} }

@@ -15,8 +15,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// What the audit log tells of things, before and after: without secrets, and of long texts only how
-// long they are and a digest.
+// The states of objects in the audit log, before and after a change: without secrets, and of long
+// texts only their length and a digest.
 
 func factorState(required bool) audit.State { return audit.State{"requires_second_factor": required} }
 
@@ -35,7 +35,7 @@ func applicationState(a applications.Application) audit.State {
 	return audit.State{"name": a.Name, "active": a.Active}
 }
 
-// listState is of a list by name, and of the application that it is pinned to by slug.
+// listState returns the state of a list by name, and of its application by slug.
 func listState(name, pinned string) audit.State {
 	return audit.State{"name": name, "application": pinned}
 }
@@ -49,7 +49,7 @@ func eventState(e events.Event) audit.State {
 		"priority": e.Priority.String()}
 }
 
-// notificationState is of a notification, and of its list by name.
+// notificationState returns the state of a notification, and of its list by name.
 func notificationState(n subscriptions.Notification, list string) audit.State {
 	return audit.State{"name": n.Name, "list": list, "active": n.Active}
 }
@@ -65,14 +65,14 @@ func digest(text string) string {
 	return fmt.Sprintf("%d bytes, SHA-256 %x", len(text), sha256.Sum256([]byte(text)))
 }
 
-// channelState tells the names of a channel's settings and no value: any may be a secret.
+// channelState contains the names of a channel's settings and no values: any may be a secret.
 func channelState(c channels.Channel) audit.State {
 	return audit.State{"protocol": string(c.Protocol), "driver": c.Driver, "preferred": c.Preferred, "active": c.Active, "unrestricted": c.Unrestricted,
 		"pool": c.Pool, "weight": c.Weight,
 		"settings": slices.Sorted(maps.Keys(c.Settings))}
 }
 
-// channelChange is what differs of a channel, and the names of the settings that do.
+// channelChange returns what differs of a channel, and the names of the changed settings.
 func channelChange(was, is channels.Channel) (before, after audit.State) {
 	before, after = audit.Changed(channelState(was), channelState(is))
 	var differ []string

@@ -33,8 +33,8 @@ func (s *Subscriptions) Subscribers(
 	})
 }
 
-// Unsubscribers returns who has opted out of a notification by member and address, at most limit
-// after the given one; subscriptions.ErrNotificationNotFound.
+// Unsubscribers returns the opt-outs from a notification by member and address, at most limit after
+// the given one; subscriptions.ErrNotificationNotFound.
 func (s *Subscriptions) Unsubscribers(
 	ctx context.Context, at Path, id subscriptions.NotificationID, after deliveries.OptOut, limit int,
 ) ([]deliveries.Unsubscriber, error) {
@@ -47,8 +47,8 @@ func (s *Subscriptions) Unsubscribers(
 	})
 }
 
-// WithdrawOptOut undoes the opt-out of a member's address from a notification (decisions 6); where
-// there is none it changes nothing. subscriptions.ErrNotificationNotFound, users.ErrNotFound.
+// WithdrawOptOut undoes the opt-out of a member's address from a notification (decisions 6);
+// without one it changes nothing. subscriptions.ErrNotificationNotFound, users.ErrNotFound.
 func (s *Subscriptions) WithdrawOptOut(ctx context.Context, by audit.Actor, at Path, o deliveries.OptOut) error {
 	return s.store.Update(ctx, func(tx ports.Tx) error {
 		app, n, err := notification(ctx, tx, at, o.Notification)

@@ -19,7 +19,7 @@ type Subscriptions struct{ store ports.Store }
 func NewSubscriptions(store ports.Store) *Subscriptions { return &Subscriptions{store: store} }
 
 // Subscribe creates the subscription of an assignment to a notification of the application, or sets
-// the active flag of the one there is. subscriptions.ErrNotificationNotFound,
+// the active flag of the existing one. subscriptions.ErrNotificationNotFound,
 // channels.ErrAssignmentNotFound.
 func (s *Subscriptions) Subscribe(
 	ctx context.Context, by audit.Actor, at Path, id subscriptions.NotificationID, assignment channels.AssignmentID, active bool,
@@ -70,7 +70,7 @@ func (s *Subscriptions) Unsubscribe(
 	})
 }
 
-// recordSubscription notes that a subscription is new (was is zero then) or that its flag has
+// recordSubscription records that a subscription is new (was is zero then) or that its flag has
 // changed.
 func recordSubscription(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, app applications.Application, n subscriptions.Notification,
 	a channels.Assignment, was, is subscriptions.Subscription) error {

@@ -9,12 +9,12 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// maxSearched is how many organizations Named looks through.
+// maxSearched is how many organizations Named searches.
 const maxSearched = 20_000
 
-// Surroundings are a place in an organization and what stands beside it: the first projects of the
-// organization and the first applications of the project. A project or an application that there is
-// none of is the zero value.
+// Surroundings are a place in an organization and its neighbors: the first projects of the
+// organization and the first applications of the project. A project or an application that does not
+// exist is the zero value.
 type Surroundings struct {
 	Organization orgs.Organization
 	Project      orgs.Project
@@ -23,9 +23,9 @@ type Surroundings struct {
 	Applications []applications.Application
 }
 
-// Around returns the surroundings of a path. Where the path names no project or application, or one
-// that does not exist, those of like are taken, else the first ones that there are. At most limit
-// are listed of each kind; orgs.ErrNotFound.
+// Around returns the surroundings of a path. If the path names no existing project or application,
+// those of like are used, or else the first ones. It lists at most limit of each kind;
+// orgs.ErrNotFound.
 func (o *Orgs) Around(ctx context.Context, at, like Path, limit int) (Surroundings, error) {
 	return ports.View(ctx, o.store, func(tx ports.Tx) (found Surroundings, err error) {
 		if found.Organization, err = tx.Orgs().BySlug(ctx, at.Organization); err != nil {
@@ -50,8 +50,8 @@ func (o *Orgs) Around(ctx context.Context, at, like Path, limit int) (Surroundin
 	})
 }
 
-// projectAround is the project that a path names, else the one of another path, else that of the
-// organization's first application, else the first.
+// projectAround returns the project that a path names, or that of the other path, or that of the
+// organization's first application, or the first one.
 func projectAround(ctx context.Context, tx ports.Tx, org orgs.ID, at, like Path) (orgs.Project, error) {
 	for _, slug := range []string{at.Project, like.Project} {
 		if slug == "" {
@@ -74,7 +74,7 @@ func projectAround(ctx context.Context, tx ports.Tx, org orgs.ID, at, like Path)
 	return first[0], nil
 }
 
-// applicationAround is the application that a path names, else the first of some.
+// applicationAround returns the application that a path names, or else the first one.
 func applicationAround(ctx context.Context, tx ports.Tx, at Path, first []applications.Application) (applications.Application, error) {
 	if at.Application != "" {
 		a, err := application(ctx, tx, at)
@@ -88,8 +88,8 @@ func applicationAround(ctx context.Context, tx ports.Tx, at Path, first []applic
 	return first[0], nil
 }
 
-// Named returns the first organizations of the installation whose name or slug has the words of a
-// text, and one more than the limit where there are more. It looks through the first 20,000.
+// Named returns the first organizations of the installation whose name or slug contains the words
+// of a text, and one more than the limit if there are more. It searches the first 20,000.
 func (o *Orgs) Named(ctx context.Context, text string, limit int) ([]orgs.Organization, error) {
 	return ports.View(ctx, o.store, func(tx ports.Tx) (found []orgs.Organization, err error) {
 		for after, seen := orgs.ID(0), 0; seen < maxSearched && len(found) <= limit; {
@@ -97,7 +97,7 @@ func (o *Orgs) Named(ctx context.Context, text string, limit int) ([]orgs.Organi
 			if err != nil {
 				return found, err
 			}
-			found = append(found, saying(some, limit-len(found), text, func(o orgs.Organization) string { return o.Name + " " + o.Slug })...)
+			found = append(found, matching(some, limit-len(found), text, func(o orgs.Organization) string { return o.Name + " " + o.Slug })...)
 			if len(some) < maxNamed {
 				return found, nil
 			}

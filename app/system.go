@@ -9,11 +9,11 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Facts are what an instance knows of itself and of its database.
+// Facts are what an instance knows about itself and its database.
 type Facts struct {
 	Version    string // of the program
-	Runtime    string // what it was built with
-	Instance   string // as operators know it
+	Runtime    string // the version of Go that built it
+	Instance   string // its name for operators
 	Started    time.Time
 	Database   Database
 	Migrations []Migration
@@ -22,7 +22,7 @@ type Facts struct {
 	Problems   []Problem // the newest first
 }
 
-// Database is what database there is.
+// Database describes the database.
 type Database struct {
 	Kind    string
 	Version string
@@ -35,43 +35,43 @@ type Migration struct {
 	Applied time.Time // zero: not yet
 }
 
-// Check is a question of health and its answer.
+// Check is the result of a health probe.
 type Check struct {
 	Name  string
-	Wrong string // empty: all is well
-	Note  string // what is worth knowing although all is well
+	Wrong string // empty: the probe passed
+	Note  string // a remark on a probe that passed
 }
 
-// Setting is a setting with where its value came from; secrets are masked.
+// Setting is a setting with the origin of its value; secrets are masked.
 type Setting struct{ Name, Value, Origin string }
 
-// Problem is something that went wrong lately, as the log has it.
+// Problem is a recent problem from the log.
 type Problem struct {
 	At    time.Time
 	Level string
 	Text  string
 }
 
-// System shows how the installation is doing.
+// System shows the state of the installation.
 type System struct {
 	store ports.Store
 	clock ports.Clock
 	facts func(ctx context.Context) Facts
 }
 
-// NewSystem returns the use case of looking at the installation; facts tells what the instance
-// knows, whatever it cannot find out left empty.
+// NewSystem returns the use case of showing the installation; facts returns what the instance
+// knows, and leaves empty what it cannot find out.
 func NewSystem(store ports.Store, clock ports.Clock, facts func(ctx context.Context) Facts) *System {
 	return &System{store: store, clock: clock, facts: facts}
 }
 
-// queueCounted is how far each number of the queue is counted.
+// queueCounted is the limit of each count of the queue.
 const queueCounted = 10_000
 
-// QueueCounted reports whether there may be more of something in a queue than were counted.
+// QueueCounted reports whether there may be more in a queue than were counted.
 func QueueCounted(n int) bool { return n >= queueCounted }
 
-// SystemReport is how the installation is doing.
+// SystemReport is the state of the installation.
 type SystemReport struct {
 	Facts
 
@@ -80,7 +80,7 @@ type SystemReport struct {
 	Workers []deliveries.Presence
 }
 
-// Show returns how the installation is doing.
+// Show returns the state of the installation.
 func (s *System) Show(ctx context.Context) (r SystemReport, err error) {
 	r = SystemReport{Facts: s.facts(ctx), Now: s.clock.Now()}
 	err = s.store.View(ctx, func(tx ports.Tx) error {

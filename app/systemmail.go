@@ -18,20 +18,20 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// maxMailing is how long the installation tries to hand over one of its messages: somebody waits
-// for the answer.
+// maxMailing is how long the installation tries to hand over one of its messages, while a request
+// waits for the answer.
 const maxMailing = 10 * time.Second
 
-// SystemMailSettings say by which channel the installation itself writes to people. Without a
-// channel it does not.
+// SystemMailSettings name the channel through which the installation itself sends messages. Without
+// a channel it sends none.
 type SystemMailSettings struct {
 	Through ChannelName
-	Drivers delivery.Drivers // none that keeps messages where an organization reads them
-	Timeout time.Duration    // of an attempt; more than maxMailing is that
-	Log     *slog.Logger     // hears why a message was not handed over; nil: nobody does
+	Drivers delivery.Drivers // none that keeps messages where an organization can read them
+	Timeout time.Duration    // of an attempt, at most maxMailing
+	Log     *slog.Logger     // receives why a message was not handed over; nil: discarded
 }
 
-// SystemMail sends what the installation itself writes to people.
+// SystemMail sends the installation's own messages.
 type SystemMail struct {
 	store    ports.Store
 	clock    ports.Clock
@@ -50,23 +50,24 @@ func NewSystemMail(store ports.Store, clock ports.Clock, s SystemMailSettings) *
 // On reports whether the installation has a channel of its own.
 func (s *SystemMail) On() bool { return s.settings.Through.Channel != "" }
 
-// Mailing is what became of a message.
+// Mailing is the outcome of a message.
 type Mailing int
 
-// What becomes of messages.
+// The outcomes of messages.
 const (
 	Mailed         Mailing = iota + 1
 	NoAddress              // the organization has recorded no e-mail address of the member
-	AddressRefused         // the provider takes nothing for this address
-	ChannelFailed          // the channel does not work, or is none that counts
+	AddressRefused         // the provider refuses this address
+	ChannelFailed          // the channel does not work, or cannot be used
 )
 
 var errSystemChannel = errors.New("the channel must be an active and unrestricted e-mail channel that does not keep its messages here")
 
 // Invite sends a member an invitation, to the address that the path's organization has recorded,
-// and returns what became of it and the address. It tries once. The audit log of the organization
-// tells; why it failed is told to those who look after the installation, in the log. secret is what
-// no provider's answer brings into it. users.ErrNotFound, operators.ErrAbove.
+// and returns the outcome and the address. It tries once. The outcome is in the audit log of the
+// organization; the reason of a failure is only in the program's log, for operators of the
+// installation. secret is removed from any answer of the provider. users.ErrNotFound,
+// operators.ErrAbove.
 func (s *SystemMail) Invite(
 	ctx context.Context, by operators.Officer, at Path, id users.MemberID, subject, text, secret string,
 ) (done Mailing, to string, err error) {
@@ -118,7 +119,7 @@ func (s *SystemMail) send(ctx context.Context, c channels.Channel, m deliveries.
 	return err
 }
 
-// mailing is what became of a message, by what went wrong.
+// mailing returns the outcome of a message by its error.
 func mailing(wrong error) Mailing {
 	f, answered := errors.AsType[*deliveries.Failure](wrong)
 	switch {
@@ -130,7 +131,7 @@ func mailing(wrong error) Mailing {
 	return ChannelFailed
 }
 
-// detailed is all that is known of what went wrong.
+// detailed returns all details of an error.
 func detailed(wrong error) string {
 	if f, is := errors.AsType[*deliveries.Failure](wrong); is {
 		return f.Detailed()

@@ -19,8 +19,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Templates is writing the texts of messages: templates, their versions, how they look for
-// somebody, and sending one to try it.
+// Templates is the use cases on templates, their versions, previews and test messages.
 type Templates struct {
 	store    ports.Store
 	drivers  delivery.Drivers
@@ -29,25 +28,24 @@ type Templates struct {
 	timeout  time.Duration
 }
 
-// NewTemplates returns the use cases on templates; a test takes at most as long as timeout says.
+// NewTemplates returns the use cases on templates; a test takes at most timeout.
 func NewTemplates(store ports.Store, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, timeout time.Duration) *Templates {
 	return &Templates{store: store, drivers: drivers, composer: composer, clock: clock, timeout: timeout}
 }
 
-// AnyVersion stands for whatever version there is, or none, where a change says on which it is
-// based.
+// AnyVersion stands for any current version, or none, as the base of a change.
 const AnyVersion = math.MinInt
 
 // TemplateName names a template, which need not exist yet.
 type TemplateName struct {
 	Event        string                       // slug
-	Notification subscriptions.NotificationID // whose own it is; 0: the event's
+	Notification subscriptions.NotificationID // its notification; 0: it is the event's
 	Channel      channels.ID
 }
 
-// TemplateReport is a template with what it belongs to.
+// TemplateReport is a template with all that it belongs to.
 type TemplateReport struct {
-	Stages Stages // of the event, where a page shows the template; else its templates alone
+	Stages Stages // of the event, if a page shows the template; else its templates alone
 
 	Organization orgs.Organization
 	Project      orgs.Project
@@ -55,9 +53,9 @@ type TemplateReport struct {
 	Event        events.Event
 	Notification subscriptions.Notification // none for a template of the event
 	Channel      channels.Channel           // without settings
-	Template     events.Template            // Version 0: there is none yet
-	Partials     events.Partials            // of the organization, where a draft that is rendered uses any
-	Inherited    events.Template            // of the event, which counts while the notification has none of its own; Version 0: none
+	Template     events.Template            // Version 0: none yet
+	Partials     events.Partials            // of the organization, if a rendered draft uses any
+	Inherited    events.Template            // of the event, used while the notification has none of its own; Version 0: none
 }
 
 // Show returns a template; events.ErrNotFound, subscriptions.ErrNotificationNotFound,
@@ -77,7 +75,7 @@ func shownTemplate(ctx context.Context, tx ports.Tx, at Path, of TemplateName) (
 	return r, err
 }
 
-// templateOf finds a template and what it belongs to.
+// templateOf finds a template and all that it belongs to.
 func templateOf(ctx context.Context, tx ports.Tx, at Path, of TemplateName) (r TemplateReport, err error) {
 	if r.Organization, err = tx.Orgs().BySlug(ctx, at.Organization); err != nil {
 		return r, err
@@ -131,18 +129,18 @@ func usableChannel(ctx context.Context, tx ports.Tx, p orgs.Project, id channels
 	return c, err
 }
 
-// Draft is a template as it is being written.
+// Draft is a template that is being edited.
 type Draft struct{ Subject, Text, HTML, Markdown string }
 
 // template checks the draft.
 func (d Draft) template(c channels.ID) (events.Template, error) {
-	lines := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") } // Browsers send them so.
+	lines := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") } // Browsers send CRLF.
 	return events.NewTemplate(c, templates.Source{Subject: d.Subject, Text: lines(d.Text), HTML: lines(d.HTML), Markdown: lines(d.Markdown)})
 }
 
-// Save stores a draft that was begun with the version base (0: with none), and makes it a version.
-// events.ErrOutdated when there is another version by now, faults about the draft and its
-// variables, and the not-found faults of Show.
+// Save stores a draft as a new version, if the current version is base (0: none).
+// events.ErrOutdated when the current version is another one, faults about the draft and its
+// variables, and the not-found errors of Show.
 func (s *Templates) Save(ctx context.Context, by audit.Actor, at Path, of TemplateName, d Draft, base int) (saved events.Template, err error) {
 	wanted, err := d.template(of.Channel)
 	if err != nil {
@@ -158,7 +156,7 @@ func (s *Templates) Save(ctx context.Context, by audit.Actor, at Path, of Templa
 }
 
 // Restore makes an earlier version the current one again, as a new version;
-// events.ErrVersionNotFound, and as Save.
+// events.ErrVersionNotFound, and the errors of Save.
 func (s *Templates) Restore(ctx context.Context, by audit.Actor, at Path, of TemplateName, version, base int) error {
 	return s.store.Update(ctx, func(tx ports.Tx) error {
 		r, err := s.revise(ctx, tx, at, of, base)
@@ -175,7 +173,7 @@ func (s *Templates) Restore(ctx context.Context, by audit.Actor, at Path, of Tem
 	})
 }
 
-// Delete removes a template with its versions; events.ErrTemplateNotFound, and as Save.
+// Delete removes a template with its versions; events.ErrTemplateNotFound, and the errors of Save.
 func (s *Templates) Delete(ctx context.Context, by audit.Actor, at Path, of TemplateName, base int) error {
 	return s.store.Update(ctx, func(tx ports.Tx) error {
 		r, err := s.revise(ctx, tx, at, of, base)
@@ -218,7 +216,7 @@ func (s *Templates) Version(ctx context.Context, at Path, of TemplateName, numbe
 	return r, found, err
 }
 
-// revise finds a template that is about to change, if it is still the version base.
+// revise finds a template that is about to change, if its current version is base.
 func (s *Templates) revise(ctx context.Context, tx ports.Tx, at Path, of TemplateName, base int) (TemplateReport, error) {
 	org, err := tx.Orgs().BySlug(ctx, at.Organization)
 	if err != nil {
@@ -234,7 +232,7 @@ func (s *Templates) revise(ctx context.Context, tx ports.Tx, at Path, of Templat
 	return r, err
 }
 
-// save stores a template, unless it says what is stored already.
+// save stores a template, unless it is stored with the same content.
 func (s *Templates) save(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, r TemplateReport, wanted events.Template) (saved events.Template, err error) {
 	was := r.Template
 	if was.Version > 0 && was.Says(wanted) {
@@ -250,8 +248,8 @@ func (s *Templates) save(ctx context.Context, tx ports.Tx, by audit.Actor, at Pa
 	return saveTemplate(ctx, tx, by, at, r.Event, r.Notification, r.Channel.Name, was, wanted)
 }
 
-// saveTemplate stores a template for a channel of an event, or of its notification n where that is
-// one; was has no version where there is none yet.
+// saveTemplate stores a template for a channel of an event, or of its notification n if that is
+// set; was has no version if the template is new.
 func saveTemplate(
 	ctx context.Context, tx ports.Tx, by audit.Actor, at Path, e events.Event, n subscriptions.Notification, channel string, was, wanted events.Template,
 ) (saved events.Template, err error) {
@@ -271,7 +269,7 @@ func saveTemplate(
 	return saved, record(ctx, tx, by, e.Organization, action, templatePath(at, e, n, channel), before, after)
 }
 
-// object is what the audit log calls the template.
+// object returns the name of the template in the audit log.
 func (r TemplateReport) object(at Path) string {
 	return templatePath(at, r.Event, r.Notification, r.Channel.Name)
 }

@@ -33,12 +33,12 @@ func createOrganization(ctx context.Context, tx ports.Tx, by audit.Actor, o orgs
 	return made, record(ctx, tx, by, made.ID, audit.OrganizationCreated, made.Slug, nil, nameState(made.Name))
 }
 
-// OrganizationChange is what changes of an organization; what is nil stays as it is.
+// OrganizationChange is a change of an organization; nil fields stay unchanged.
 type OrganizationChange struct {
 	Name   *string
-	Region *string // whose phone numbers those without country code are; empty: they are refused
-	// Searchable are paths of metadata that people are found by. Other ones than before have
-	// everybody indexed anew in the background.
+	Region *string // of phone numbers without country code; empty: those are refused
+	// Searchable are the paths of metadata that the search covers. A change has all members indexed
+	// again in the background.
 	Searchable *[]string
 }
 
@@ -80,7 +80,7 @@ func (o *Orgs) Patch(ctx context.Context, by audit.Actor, at Path, change Organi
 }
 
 // saveOrganization changes the name, the region and the searchable metadata of an organization, and
-// reports whether anything was different before.
+// reports whether anything changed.
 func saveOrganization(ctx context.Context, tx ports.Tx, by audit.Actor, was, is orgs.Organization) (changed bool, err error) {
 	before, after := audit.Changed(organizationState(was), organizationState(is))
 	if len(after) == 0 {
@@ -134,7 +134,7 @@ func createProject(ctx context.Context, tx ports.Tx, by audit.Actor, limits *quo
 	return made, record(ctx, tx, by, p.Organization, audit.ProjectCreated, projectPath(at, made), nil, nameState(made.Name))
 }
 
-// RenameProject gives the path's project another name; repeating it changes nothing. A fault about
+// RenameProject changes the name of the path's project; repeating it changes nothing. A fault about
 // `name`, orgs.ErrNotFound, orgs.ErrProjectNotFound.
 func (o *Orgs) RenameProject(ctx context.Context, by audit.Actor, at Path, name string) error {
 	name, err := names.Label("name", name)

@@ -17,7 +17,7 @@ import (
 
 // Timelines belong to Profiles, too.
 
-// TimelineKind is what of a member's timeline is asked for.
+// TimelineKind selects a part of a member's timeline.
 type TimelineKind string
 
 // The kinds.
@@ -25,11 +25,11 @@ const (
 	Everything    TimelineKind = ""
 	Messages      TimelineKind = "messages"
 	Failures      TimelineKind = "failed"
-	Changes       TimelineKind = "changes"       // of what the organization records about the member
+	Changes       TimelineKind = "changes"       // of the member's data in the organization
 	Registrations TimelineKind = "registrations" // with applications: opt-outs, locks, notifications on and off
 )
 
-// TimelinePlace is a place on a timeline: behind these. Zero is the newest end.
+// TimelinePlace is a place on a timeline, behind these two. Zero is the newest end.
 type TimelinePlace struct {
 	Message deliveries.Place
 	Entry   audit.Cursor
@@ -46,26 +46,26 @@ type TimelineQuery struct {
 	Limit int
 }
 
-// Moment is what happened at a moment: a message, or a change.
+// Moment is an event on a timeline: a message, or a change.
 type Moment struct {
 	At      time.Time
 	Message *deliveries.Recent
 	Change  *audit.Entry
-	// Fields name what has changed where its values are withheld: former names, addresses and
-	// metadata are for those who may read the audit log.
+	// Fields name the changed fields if their values are withheld: former names, addresses and
+	// metadata are for readers of the audit log.
 	Fields []string
 }
 
-// Timeline is a page of what happened to a member, the newest first.
+// Timeline is a page of a member's timeline, the newest first.
 type Timeline struct {
 	Moments []Moment
 	From    TimelinePlace // where the page begins; zero: at the newest end
 	Next    TimelinePlace // where the next page begins
-	Older   bool          // whether that has anything
+	Older   bool          // whether there is a next page
 }
 
-// Timeline returns a page of what happened to a member of the organization: messages by the time
-// they were triggered, and changes. orgs.ErrNotFound, users.ErrNotFound.
+// Timeline returns a page of a member's timeline: messages by the time they were triggered, and
+// changes. orgs.ErrNotFound, users.ErrNotFound.
 func (p *Profiles) Timeline(ctx context.Context, by operators.Officer, at Path, id users.MemberID, q TimelineQuery) (Timeline, error) {
 	return ports.View(ctx, p.store, func(tx ports.Tx) (found Timeline, err error) {
 		m, err := memberByID(ctx, tx, at, id)
@@ -96,9 +96,9 @@ func (p *Profiles) Timeline(ctx context.Context, by operators.Officer, at Path, 
 	})
 }
 
-// objectsAbout are the objects of entries about a member of the path's organization. Of the
-// applications those count that the member was registered with, and the first of the others: who
-// was never registered may have opted out, too.
+// objectsAbout returns the objects of audit entries about a member of the path's organization. It
+// includes the applications that the member was registered with, and the first of the others: an
+// unregistered member may have opted out, too.
 func objectsAbout(ctx context.Context, tx ports.Tx, at Path, m users.Member, kind TimelineKind) ([]string, error) {
 	if kind == Messages || kind == Failures {
 		return nil, nil
@@ -147,8 +147,8 @@ type timelineReader struct {
 	objects []string
 }
 
-// read returns messages and changes from a place on, of each kind at most limit. Of a kind that
-// begins at its newest end nothing is newer.
+// read returns messages and changes beginning at a place, of each kind at most limit. If a kind
+// begins at its newest end, nothing is newer.
 func (r timelineReader) read(ctx context.Context, from TimelinePlace, newer bool, limit int) (messages, changes []Moment, err error) {
 	if r.kind != Changes && r.kind != Registrations && (!newer || !from.Message.IsZero()) {
 		found, err := r.tx.Deliveries().ToMember(ctx, deliveries.MemberQuery{Organization: r.member.Organization, Member: r.member.ID,
@@ -192,8 +192,8 @@ func (r timelineReader) page(ctx context.Context, from TimelinePlace, limit int)
 	return found, nil
 }
 
-// before is where the page begins that ends at a place: what is newer than a place is gone through
-// from there, the oldest first.
+// before returns where the page begins that ends at a place. It reads what is newer than the place,
+// the oldest first.
 func (r timelineReader) before(ctx context.Context, from TimelinePlace, limit int) (begin TimelinePlace, err error) {
 	messages, changes, err := r.read(ctx, from, true, limit+1)
 	if err != nil {
@@ -215,16 +215,17 @@ func (r timelineReader) before(ctx context.Context, from TimelinePlace, limit in
 	return begin, nil
 }
 
-// telling are the actions whose entries tell nothing that only the audit log may.
-var telling = []audit.Action{audit.OptOutSet, audit.MemberLocked, audit.MembershipLocked, audit.NotificationsEnabled, audit.RoleSet}
+// openActions are the actions whose entries contain nothing that only readers of the audit log may
+// see.
+var openActions = []audit.Action{audit.OptOutSet, audit.MemberLocked, audit.MembershipLocked, audit.NotificationsEnabled, audit.RoleSet}
 
-// withhold takes from a change what only those may know who may read the audit log.
+// withhold removes from a change what only readers of the audit log may see.
 func withhold(m *Moment, by operators.Officer) {
 	if m.Change == nil || by.Right >= operators.Administrator {
 		return
 	}
 	m.Change.Actor.Address = ""
-	if slices.Contains(telling, m.Change.Action) {
+	if slices.Contains(openActions, m.Change.Action) {
 		return
 	}
 	names := map[string]bool{}

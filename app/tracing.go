@@ -8,15 +8,15 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// DeliveryTrace is the story of one delivery, as far as it is kept.
+// DeliveryTrace is the history of one delivery, as far as it is kept.
 type DeliveryTrace struct {
 	Place      Path   // of the application
-	Event      string // the slug; empty: the event is gone
+	Event      string // the slug; empty: the event was deleted
 	Occurrence events.Occurrence
 	Delivery   deliveries.Delivery
 }
 
-// Trace returns the story of a delivery of any application, for the operator of the installation;
+// Trace returns the history of a delivery of any application, for operators of the installation;
 // deliveries.ErrNotFound.
 func (o *Occurrences) Trace(ctx context.Context, id deliveries.ID) (DeliveryTrace, error) {
 	return ports.View(ctx, o.store, func(tx ports.Tx) (t DeliveryTrace, err error) {

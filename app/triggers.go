@@ -19,11 +19,11 @@ import (
 // forecastSamples is how many messages a dry run renders.
 const forecastSamples = 5
 
-// countedTogether is of how many triggers that come at the same time the recipients are counted at
-// most: where more come, it is better to be fast.
+// countedTogether is the largest number of concurrent triggers whose recipients are counted: with
+// more, speed matters more.
 const countedTogether = 4
 
-// Triggers lets applications announce that an event happened (decisions 6).
+// Triggers is the use case of announcing events (decisions 6).
 type Triggers struct {
 	store      ports.Store
 	composer   delivery.Composer
@@ -40,23 +40,23 @@ func NewTriggers(store ports.Store, composer delivery.Composer, clock ports.Cloc
 	return t
 }
 
-// Trigger is what a caller says of an occurrence.
+// Trigger is a caller's request for an occurrence.
 type Trigger struct {
 	Context       events.Context
 	Options       events.Options
 	CorrelationID string
-	RequestID     string            // of the call, as the log tells it
+	RequestID     string            // of the call, as in the log
 	Traceparent   string            // of the caller (W3C Trace Context); empty: none
 	Request       *requests.Request // nil: not repeatable
-	// IgnoreUnknown leaves people out whom the organization does not know, instead of refusing the
-	// trigger.
+	// IgnoreUnknown leaves out people who are no members of the organization, instead of refusing
+	// the trigger.
 	IgnoreUnknown bool
 	Priority      *events.Priority // nil: the event's
-	AtMostNormal  bool             // the caller may not trigger what is urgent
+	AtMostNormal  bool             // the caller may not trigger urgent occurrences
 }
 
-// priority is the class of what is triggered. What the event makes urgent is normal for a caller
-// who may not trigger it.
+// priority returns the class of the occurrence. An urgent event is normal for a caller who may not
+// trigger urgent ones.
 func (t Trigger) priority(e events.Event) events.Priority {
 	p := e.Priority
 	if t.Priority != nil {
@@ -69,10 +69,10 @@ func (t Trigger) priority(e events.Event) events.Priority {
 }
 
 // Trigger records an occurrence. When it returns, the occurrence is on disk and its messages will
-// go out. A request that was seen before is answered with the occurrence of then, even if it would
-// be refused now. Concurrent calls for one event are kept together. Errors: events.ErrNotFound,
-// ErrInactive, ErrApplicationInactive, requests.ErrReused, *quotas.Exceeded, and a fault that names
-// all that does not fit the event's schema and every unknown channel and person of the options.
+// go out. A repeated request gets the first occurrence, even if it would be refused now. Concurrent
+// calls for one event are stored together. Errors: events.ErrNotFound, ErrInactive,
+// ErrApplicationInactive, requests.ErrReused, *quotas.Exceeded, and a fault that names all
+// violations of the event's schema and all unknown channels and people in the options.
 func (t *Triggers) Trigger(
 	ctx context.Context, by audit.Actor, at Path, event string, what Trigger,
 ) (stored events.Occurrence, repeated bool, err error) {
@@ -89,7 +89,7 @@ type eventPath struct {
 	event string
 }
 
-// triggering is a call of Trigger at work.
+// triggering is a call of Trigger under way.
 type triggering struct {
 	Trigger
 	by   audit.Actor
@@ -148,7 +148,8 @@ func (t *Triggers) trigger(ctx context.Context, at eventPath, calls []*triggerin
 	return nil
 }
 
-// occurrenceState is what the audit log tells of an occurrence, which itself tells the rest.
+// occurrenceState returns the entry of an occurrence in the audit log; the occurrence itself has
+// the rest.
 func occurrenceState(o events.Occurrence) audit.State {
 	s := audit.State{"occurrence": o.ID}
 	if o.CorrelationID != "" {
@@ -172,7 +173,7 @@ func occurrenceState(o events.Occurrence) audit.State {
 	return s
 }
 
-// occurrences returns what would be stored of each call, with the refusal if it may not be.
+// occurrences returns what would be stored for each call, or its refusal.
 func (t *Triggers) occurrences(
 	ctx context.Context, tx ports.Tx, at eventPath, whats []Trigger, fit contextFit, of liveness,
 ) ([]deliveries.Triggering, error) {
@@ -223,10 +224,10 @@ func (t *Triggers) occurrences(
 	return ts, nil
 }
 
-// Forecast is what would become of an occurrence.
+// Forecast is the expected result of an occurrence.
 type Forecast struct {
 	Groups   []deliveries.Group
-	People   int               // who get at least one message
+	People   int               // with at least one message
 	Messages []ForecastMessage // samples of those that would be sent
 }
 
@@ -235,12 +236,12 @@ type ForecastMessage struct {
 	Notification string
 	Channel      string
 	Message      deliveries.Message
-	Blanks       []string // the variables that it shows nothing for, each with its place
+	Blanks       []string // the variables without a value, each with its place
 	Error        string
 }
 
 // DryRun returns what Trigger would do and writes nothing. Without mayRead it only counts: the
-// forecast holds no message and no name.
+// forecast contains no message and no name.
 func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigger, mayRead bool) (Forecast, error) {
 	samples := 0
 	if mayRead {
@@ -254,7 +255,7 @@ func (t *Triggers) Try(ctx context.Context, at Path, event string, what Trigger)
 	return t.dryRun(ctx, at, event, what, drafts, forecastSamples)
 }
 
-// liveness says which events a use case takes.
+// liveness says which events a use case accepts.
 type liveness bool
 
 const (
@@ -309,14 +310,14 @@ func (t *Triggers) forecast(ctx context.Context, tx ports.Tx, o events.Occurrenc
 	return f, nil
 }
 
-// Triggerable is an event with what can be said when it is triggered.
+// Triggerable is an event with the options for triggering it.
 type Triggerable struct {
 	EventReport
 
 	Channels []string // names of those that it may use, and of its pools
 }
 
-// Show returns an event as it can be triggered; events.ErrNotFound.
+// Show returns an event with its options; events.ErrNotFound.
 func (t *Triggers) Show(ctx context.Context, at Path, event string) (Triggerable, error) {
 	return ports.View(ctx, t.store, func(tx ports.Tx) (found Triggerable, err error) {
 		if found.EventReport, err = eventOf(ctx, tx, at, event); err != nil {
@@ -334,7 +335,7 @@ func (t *Triggers) Show(ctx context.Context, at Path, event string) (Triggerable
 	})
 }
 
-// limitNames are the names of the channels and pools that an event is limited to, each once.
+// limitNames returns the names of the channels and pools that an event is limited to, each once.
 func limitNames(e events.Event) []string {
 	named := poolNames(e.Pools)
 	for _, c := range e.Channels {

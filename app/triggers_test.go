@@ -29,7 +29,7 @@ func (s gatedStore) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	return s.Store.Update(ctx, fn)
 }
 
-// waitingContext tells when somebody begins to wait for it.
+// waitingContext signals that a goroutine begins to wait for it.
 type waitingContext struct {
 	context.Context
 	waits chan struct{}
@@ -40,8 +40,8 @@ func (c waitingContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// TestTriggersThatComeTogetherAreCountedUpToFour holds that of as many triggers as wait for one
-// unit of work the recipients are counted, and of one more they are left out.
+// TestTriggersThatComeTogetherAreCountedUpToFour checks that the recipients of four triggers of one
+// unit of work are counted, and those of five are not.
 func TestTriggersThatComeTogetherAreCountedUpToFour(t *testing.T) {
 	t.Parallel()
 	for n, counted := range map[int]bool{4: true, 5: false} {
@@ -62,7 +62,7 @@ func TestTriggersThatComeTogetherAreCountedUpToFour(t *testing.T) {
 				}()
 				<-waiting.waits
 			}
-			for range batch.Workers { // They are at work until the gate opens,
+			for range batch.Workers { // They run until the gate opens,
 				call()
 				<-store.begun
 			}

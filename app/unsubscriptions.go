@@ -19,7 +19,7 @@ func NewUnsubscriptions(store ports.Store, links deliveries.Links) *Unsubscripti
 	return &Unsubscriptions{store: store, links: links}
 }
 
-// Show tells what a link is about and changes nothing; deliveries.ErrLink,
+// Show returns what a link refers to and changes nothing; deliveries.ErrLink,
 // deliveries.ErrLinkOutdated.
 func (u *Unsubscriptions) Show(ctx context.Context, token string) (shown deliveries.Unsubscription, err error) {
 	o, err := u.links.Parse(token)
@@ -32,7 +32,7 @@ func (u *Unsubscriptions) Show(ctx context.Context, token string) (shown deliver
 }
 
 // Set records (out) or withdraws the opt-out of the link's address from its notification; repeating
-// it changes nothing. The audit log names the member as who did it, whoever by says.
+// it changes nothing. In the audit log the actor is the member, whatever by says.
 // deliveries.ErrLink, deliveries.ErrLinkOutdated.
 func (u *Unsubscriptions) Set(ctx context.Context, by audit.Actor, token string, out bool) (shown deliveries.Unsubscription, err error) {
 	o, err := u.links.Parse(token)

@@ -26,11 +26,11 @@ func NewUsers(store ports.Store) *Users {
 	return u
 }
 
-// Batched returns how many units of work Create has made, for how many calls.
+// Batched returns how many units of work Create has run, for how many calls.
 func (u *Users) Batched() (units, calls int64) { return u.creating.Served() }
 
-// Create makes a person a member of the organization, as a new user when there is none; repeating
-// it changes nothing. Concurrent calls are kept together. orgs.ErrNotFound.
+// Create makes a person a member of the organization, and creates the user if there is none;
+// repeating it changes nothing. Concurrent calls are stored together. orgs.ErrNotFound.
 func (u *Users) Create(ctx context.Context, by audit.Actor, at Path, e users.Enrollment) (users.Enrolled, error) {
 	c := &creating{Enrollment: e, by: by}
 	if err := u.creating.Do(ctx, at.Organization, c); err != nil {
@@ -39,8 +39,8 @@ func (u *Users) Create(ctx context.Context, by audit.Actor, at Path, e users.Enr
 	return c.done, c.done.Err
 }
 
-// CreateAll does for several people what Create does for one, in one unit of work, and tells in
-// their order what became of each. A person who is named again counts once. orgs.ErrNotFound.
+// CreateAll is Create for several people, in one unit of work, and returns their results in their
+// order. A person who is named again counts once. orgs.ErrNotFound.
 func (u *Users) CreateAll(ctx context.Context, by audit.Actor, at Path, all []users.Enrollment) ([]users.Enrolled, error) {
 	calls := make([]*creating, len(all))
 	for i, e := range all {
@@ -56,14 +56,14 @@ func (u *Users) CreateAll(ctx context.Context, by audit.Actor, at Path, all []us
 	return done, nil
 }
 
-// creating is a call of Create at work.
+// creating is a call of Create under way.
 type creating struct {
 	users.Enrollment
 	by   audit.Actor
 	done users.Enrolled
 }
 
-// entry tells of a call that has changed something.
+// entry returns the audit entry of a call that has changed something.
 func (c *creating) entry(org string, e users.Enrolled) (audit.Entry, bool) {
 	entry := audit.Entry{Organization: e.Member.Organization, Actor: c.by, Object: memberPath(Path{Organization: org}, e.Member)}
 	switch {
@@ -108,13 +108,13 @@ func (u *Users) List(ctx context.Context, at Path, p Page) ([]users.Member, erro
 
 // MemberFilter says which members a list shows; the zero MemberFilter: all.
 type MemberFilter struct {
-	users.Query // but for the cursor and the limit
+	users.Query // without its cursor and limit
 
 	GroupName string
 }
 
-// within returns the path's organization and the query that a filter means there; orgs.ErrNotFound.
-// A group that does not exist is a mistake of whoever asks.
+// within returns the path's organization and the query of a filter there; orgs.ErrNotFound. An
+// unknown group is a fault of the caller.
 func (f MemberFilter) within(ctx context.Context, tx ports.Tx, at Path) (orgs.ID, users.Query, error) {
 	org, err := tx.Orgs().BySlug(ctx, at.Organization)
 	if err != nil || f.GroupName == "" {
@@ -128,8 +128,8 @@ func (f MemberFilter) within(ctx context.Context, tx ports.Tx, at Path) (orgs.ID
 	return org.ID, f.Query, err
 }
 
-// Find returns a batch of the members of an organization whom a filter lets through, by id. It may
-// hold fewer than a page, or none, although there are more. orgs.ErrNotFound.
+// Find returns a batch of the members of an organization that match a filter, by id. It may contain
+// fewer than a page, or none, although there are more. orgs.ErrNotFound.
 func (u *Users) Find(ctx context.Context, at Path, f MemberFilter, p Page) (users.Found, error) {
 	return ports.View(ctx, u.store, func(tx ports.Tx) (users.Found, error) {
 		org, q, err := f.within(ctx, tx, at)
@@ -141,12 +141,12 @@ func (u *Users) Find(ctx context.Context, at Path, f MemberFilter, p Page) (user
 	})
 }
 
-// searchBatches is how much Best reads at most, in batches.
+// searchBatches is how many batches Best reads at most.
 const searchBatches = 20
 
-// Best returns the members of an organization whom a filter with a text means, at most limit of
-// them: those who have the words themselves first, then by name. Where the text means few among
-// very many it may miss some. orgs.ErrNotFound.
+// Best returns at most limit members of an organization that match a filter with a text: those who
+// have the whole words first, then by name. When the text matches few among very many it may miss
+// some. orgs.ErrNotFound.
 func (u *Users) Best(ctx context.Context, at Path, f MemberFilter, limit int) ([]users.Member, error) {
 	return ports.View(ctx, u.store, func(tx ports.Tx) (ms []users.Member, err error) {
 		org, q, err := f.within(ctx, tx, at)
@@ -170,8 +170,8 @@ func (u *Users) Best(ctx context.Context, at Path, f MemberFilter, limit int) ([
 	})
 }
 
-// Count returns how many members of an organization a filter lets through, up to a limit, and
-// reports whether there may be more.
+// Count returns how many members of an organization match a filter, up to a limit, and reports
+// whether there may be more.
 func (u *Users) Count(ctx context.Context, at Path, f MemberFilter, limit int) (n int, more bool, err error) {
 	err = u.store.View(ctx, func(tx ports.Tx) error {
 		org, q, err := f.within(ctx, tx, at)
@@ -192,15 +192,15 @@ func (u *Users) Show(ctx context.Context, at Path, username string) (users.Membe
 	})
 }
 
-// Patch is what a PATCH sends. Fields nil means that custom_fields were not sent; a blank detail
-// stays as it is.
+// Patch is the body of a PATCH. Fields nil means that custom_fields were not sent; a blank detail
+// changes nothing.
 type Patch struct {
 	Details users.Details
 	Fields  metadata.Map
 	Mode    metadata.Mode
 }
 
-// NewPatch checks what a PATCH sends.
+// NewPatch checks the body of a PATCH.
 func NewPatch(email, first, last string, fields metadata.Map, mode string) (Patch, error) {
 	var faults fault.Fields
 	p := Patch{Fields: fields}
@@ -213,9 +213,8 @@ func NewPatch(email, first, last string, fields metadata.Map, mode string) (Patc
 	return p, faults.Err()
 }
 
-// Patch changes what the organization recorded about a member: metadata, names, e-mail.
-// users.ErrNotFound, users.ErrAmbiguous, users.ErrProtected, metadata.ErrTooLarge for the result of
-// a merge.
+// Patch changes an organization's data about a member: metadata, names, e-mail. users.ErrNotFound,
+// users.ErrAmbiguous, users.ErrProtected, metadata.ErrTooLarge for the result of a merge.
 func (u *Users) Patch(ctx context.Context, by audit.Actor, at Path, username string, p Patch) (users.Member, error) {
 	return ports.Update(ctx, u.store, func(tx ports.Tx) (changed users.Member, err error) {
 		m, err := changeableMember(ctx, tx, at, username)
@@ -240,7 +239,7 @@ func (u *Users) Patch(ctx context.Context, by audit.Actor, at Path, username str
 	})
 }
 
-// saveDetails stores those of the given details that are not blank.
+// saveDetails stores the given details that are not blank.
 func saveDetails(ctx context.Context, tx ports.Tx, m *users.Member, given users.Details) error {
 	was := m.Details
 	if m.Details = was.With(given); m.Details == was {
@@ -263,9 +262,9 @@ func applyFields(ctx context.Context, tx ports.Tx, m *users.Member, p Patch) err
 	return tx.Users().SaveFields(ctx, *m)
 }
 
-// Remove ends a membership of the organization with all that hangs on it and returns how many that
-// were: 1. The member is found by the username alone, so that a repeated call never reaches
-// somebody else. users.ErrProtected.
+// Remove ends a membership of the organization with everything that depends on it and returns how
+// many were ended: 1. The member is found by the username alone, so that a repeated call never
+// reaches another member. users.ErrProtected.
 func (u *Users) Remove(ctx context.Context, by audit.Actor, at Path, username string) (deleted int, err error) {
 	err = u.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := memberByUsername(ctx, tx, at, username)
@@ -295,7 +294,7 @@ func memberByUsername(ctx context.Context, tx ports.Tx, at Path, username string
 	return tx.Users().ByUsername(ctx, org.ID, username)
 }
 
-// member finds a member of the path's organization as memberOf does.
+// member finds a member of the path's organization like memberOf.
 func member(ctx context.Context, tx ports.Tx, at Path, name string) (users.Member, error) {
 	org, err := tx.Orgs().BySlug(ctx, at.Organization)
 	if err != nil {
@@ -304,7 +303,7 @@ func member(ctx context.Context, tx ports.Tx, at Path, name string) (users.Membe
 	return memberOf(ctx, tx, org.ID, name)
 }
 
-// maxAmbiguous is how many usernames a refusal of an e-mail names at most.
+// maxAmbiguous is how many usernames the refusal of an e-mail names at most.
 const maxAmbiguous = 20
 
 // memberOf finds a member by username, else by an e-mail that no other member has.
@@ -326,7 +325,7 @@ func memberOf(ctx context.Context, tx ports.Tx, org orgs.ID, name string) (users
 	return users.Member{}, users.Ambiguous(ms, maxAmbiguous)
 }
 
-// changeableMember is member for whom an API key changes or removes; users.ErrProtected.
+// changeableMember is member for an API key that changes or removes the member; users.ErrProtected.
 func changeableMember(ctx context.Context, tx ports.Tx, at Path, username string) (users.Member, error) {
 	m, err := member(ctx, tx, at, username)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// waits notes of each open delivery what it waits for.
+// waits adds to each open delivery what it waits for.
 func waits(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time, ds []*deliveries.Delivery) error {
 	var ids []channels.ID
 	for _, d := range ds {
@@ -33,7 +33,7 @@ func waits(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time, ds []*d
 	return nil
 }
 
-// each points at every delivery of a list.
+// each returns pointers to the deliveries of a list.
 func each(ds []deliveries.Delivery) []*deliveries.Delivery {
 	all := make([]*deliveries.Delivery, len(ds))
 	for i := range ds {
@@ -48,18 +48,17 @@ type Hold struct {
 
 	Channel string // by name; empty: the occurrence itself waits
 	// Ahead is how many messages go before the next one there, deliveries.MostAhead for that many
-	// or more. Nil: nothing of it waits for its turn.
+	// or more. Nil: none of them waits for its turn.
 	Ahead *int
 
 	channel channels.ID
 }
 
-// holdsRead is how many deliveries in each state are looked at to tell what an occurrence waits
-// for.
+// holdsRead is how many deliveries in each state are read to find out what an occurrence waits for.
 const holdsRead = 100
 
-// holdsOf returns what deliveries wait for, each cause of each channel once: with the earliest
-// moment until which it waits.
+// holdsOf returns what deliveries wait for, each cause of each channel once: with the earliest time
+// at which it ends.
 func holdsOf(ds []deliveries.Delivery) (holds []Hold) {
 	for _, d := range ds {
 		if d.Waiting.For == "" {
@@ -76,7 +75,7 @@ func holdsOf(ds []deliveries.Delivery) (holds []Hold) {
 	return holds
 }
 
-// AheadText says how many messages go before the next one; empty when none waits for its turn.
+// AheadText returns how many messages go before the next one; empty when none waits for its turn.
 func (h Hold) AheadText() string {
 	switch {
 	case h.Ahead == nil:

@@ -104,7 +104,7 @@ func newState(s Sources) *state {
 	return &state{Sources: s,
 		turned: desc("loop_last_turn_timestamp_seconds", "When a background loop turned last.", "loop"),
 		still:  desc("loops_standing_still", "How many background loops of a name have not turned for a minute.", "loop"),
-		anew:   desc("loop_restarts_total", "How often a background loop was started anew.", "loop"),
+		anew:   desc("loop_restarts_total", "How often a background loop was restarted.", "loop"),
 
 		open:   desc("database_connections_open", "Connections to the database.", "pool"),
 		inUse:  desc("database_connections_in_use", "Connections to the database that are at work.", "pool"),
@@ -155,7 +155,7 @@ func (s *state) Collect(to chan<- prometheus.Metric) {
 	for _, l := range byName(s.Loops()) {
 		gauge(s.turned, seconds(l.Turned), l.Name)
 		gauge(s.still, float64(l.still), l.Name)
-		counter(s.anew, float64(l.Anew), l.Name)
+		counter(s.anew, float64(l.Restarts), l.Name)
 	}
 	for _, p := range s.Pools() {
 		gauge(s.open, float64(p.Open), p.Name)
@@ -276,8 +276,8 @@ func byName(states []watchdog.State) []loop {
 		if l.Turned.Before(all[i].Turned) {
 			all[i].Turned = l.Turned
 		}
-		all[i].Anew += l.Anew
-		if l.Still {
+		all[i].Restarts += l.Restarts
+		if l.Stalled {
 			all[i].still++
 		}
 	}

@@ -1,6 +1,6 @@
-// Package health knows whether this instance can do its work, and why not. It asks questions that
-// others answer, such as whether the database takes writes, and knows neither the database nor who
-// wants to know.
+// Package health reports whether this instance can do its work, and why not. It runs probes that
+// others provide, such as whether the database takes writes, and knows neither the database nor its
+// callers.
 package health
 
 import (
@@ -15,39 +15,39 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Lifetime is how long the answers of an instance in use are valid: whoever asks more often, from
-// however many machines, causes no more work.
+// Lifetime is how long the results of an instance in use are valid: more frequent requests, from
+// any number of machines, cause no more work.
 const Lifetime = time.Second
 
 // patience is how long a probe may take. Clients do not wait longer either.
 const patience = 2 * time.Second
 
-// The faults of an instance.
+// Errors of an instance.
 var (
 	errDraining = fault.New(fault.Unavailable, "the instance is shutting down")
 	errSlow     = fault.New(fault.Unavailable, fmt.Sprintf("there was no answer within %s", patience))
 )
 
-// Probe is a question about health.
+// Probe is a check that can be run.
 type Probe struct {
 	Name string
 	Ask  func(ctx context.Context) error
-	// Note tells what is worth knowing although the answer is yes; nil: nothing.
+	// Note returns a remark on a probe that passed; nil: none.
 	Note func() string
 }
 
-// Check is a question about health and its answer.
+// Check is the result of a probe.
 type Check struct {
 	Name string
-	// Err is why the answer is no; nil when all is well. It may name hosts and users of the
+	// Err is why the probe failed; nil when it passed. It may name hosts and users of the
 	// installation, and is for operators.
 	Err error
-	// Note is what is worth knowing although the answer is yes, a sentence of ours.
+	// Note is a remark on a probe that passed, in the program's own words.
 	Note string
 }
 
-// Reason is what anybody may know of why the answer is no: a sentence of ours. When all is well it
-// is the note.
+// Reason returns why the probe failed in words that every caller may see, or the note when it
+// passed.
 func (c Check) Reason() string {
 	if c.Err == nil {
 		return c.Note
@@ -58,7 +58,7 @@ func (c Check) Reason() string {
 	return "it failed; the log says more"
 }
 
-// Health asks probes. It is safe for concurrent use.
+// Health runs probes. It is safe for concurrent use.
 type Health struct {
 	ready    []*probe
 	alive    Probe
@@ -70,21 +70,21 @@ type Health struct {
 	latest *answers
 }
 
-// probe is a probe, and whether it was asked and did not answer yet.
+// probe is a probe, and whether a run of it is under way.
 type probe struct {
 	Probe
 	busy atomic.Bool
 }
 
-// answers are those to one round of questions.
+// answers are the results of one round of probes.
 type answers struct {
 	asked  time.Time
 	given  chan struct{} // closed when checks are complete
 	checks []Check
 }
 
-// New returns the health of an instance that is alive while one probe says so, and ready while the
-// others do. Their answers are valid for lifetime.
+// New returns the health of an instance that is alive while one probe passes, and ready while the
+// others do. Their results are valid for lifetime.
 func New(clock ports.Clock, lifetime time.Duration, alive Probe, ready ...Probe) *Health {
 	h := &Health{clock: clock, alive: alive, lifetime: lifetime}
 	for _, p := range ready {
@@ -93,16 +93,17 @@ func New(clock ports.Clock, lifetime time.Duration, alive Probe, ready ...Probe)
 	return h
 }
 
-// Drain makes the instance say that it is not ready, whatever the probes say: it is about to end.
+// Drain makes the instance report that it is not ready, whatever its probes say, because it is
+// about to end.
 func (h *Health) Drain() { h.draining.Store(true) }
 
 // Draining reports whether the instance is about to end.
 func (h *Health) Draining() bool { return h.draining.Load() }
 
-// Ready returns nil when the instance can take requests, else why not.
+// Ready returns nil when the instance can take requests, or else why not.
 func (h *Health) Ready(ctx context.Context) error { return Verdict(h.Report(ctx)) }
 
-// Verdict returns nil when all is well, else the first check that failed.
+// Verdict returns nil when all checks passed, or else the first failure.
 func Verdict(report []Check) error {
 	for _, c := range report {
 		if c.Err != nil {
@@ -112,10 +113,10 @@ func Verdict(report []Check) error {
 	return nil
 }
 
-// Alive returns nil unless nothing but a restart would help.
+// Alive returns an error if only a restart would help.
 func (h *Health) Alive(ctx context.Context) error { return h.alive.Ask(ctx) }
 
-// Report returns every question with its answer, those of the last second if there are any.
+// Report returns the results of all probes, those of the last second if there are any.
 func (h *Health) Report(ctx context.Context) []Check {
 	drained := Check{Name: "takes requests"}
 	if h.Draining() {
@@ -125,13 +126,12 @@ func (h *Health) Report(ctx context.Context) []Check {
 	select {
 	case <-a.given:
 		return append([]Check{drained}, a.checks...)
-	case <-ctx.Done(): // The caller has gone, and reads nothing.
+	case <-ctx.Done(): // The caller is gone and reads nothing.
 		return []Check{drained, {Name: "answers", Err: ctx.Err()}}
 	}
 }
 
-// round returns the answers that are valid, or asks. Those who ask at the same time share the
-// answers.
+// round returns the valid results, or runs the probes. Concurrent callers share the results.
 func (h *Health) round(ctx context.Context) *answers {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -153,8 +153,8 @@ func (a *answers) complete() bool {
 	}
 }
 
-// ask asks all probes at once. One that does not answer in time counts as failed, and is not asked
-// again until it does.
+// ask runs all probes at once. A probe that does not answer in time counts as failed, and is not
+// run again until it answers.
 func (a *answers) ask(ctx context.Context, probes []*probe) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -179,8 +179,8 @@ func (a *answers) ask(ctx context.Context, probes []*probe) {
 	close(a.given)
 }
 
-// answer waits for the answer of a probe. An answer that came in time counts, even when it is
-// looked at later.
+// answer waits for the result of a probe. A result that came in time counts, even if it is read
+// later.
 func answer(ctx context.Context, result <-chan error) error {
 	var err error
 	select {

@@ -56,7 +56,7 @@ func TestReady(t *testing.T) {
 				}
 				require.ErrorContains(t, err, "second: ")
 				assert.NoError(t, report[1].Err)
-				<-time.After(2 * time.Hour) // Those that were left behind answer.
+				<-time.After(2 * time.Hour) // The abandoned probes answer.
 			})
 		})
 	}

@@ -1,6 +1,5 @@
-// Package indexer indexes in the background what people are found by, where that was put off: whom
-// an import has brought, and everybody of an organization whose index is new or whose searchable
-// metadata changed.
+// Package indexer builds the search index of members in the background: of imported members, and of
+// all members of an organization whose index is new or whose searchable metadata changed.
 package indexer
 
 import (
@@ -14,27 +13,27 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// How many members a unit of work indexes, alone and while people are being added. Others wait for
-// SQLite's one writer meanwhile.
+// How many members a unit of work indexes, alone and while members are being added. On SQLite, with
+// its single writer, others wait meanwhile.
 const (
 	atOnce      = 100
 	addedAtOnce = 10
 )
 
 // Indexing takes a part of a processor's time in the long run, and a burst at once: less while
-// people are being added, so that it does not slow down what adds them. On SQLite nobody else
-// writes while it does.
+// members are being added, so that it does not slow down their import. On SQLite it blocks all
+// other writers.
 const (
 	part       = 0.25
 	burst      = time.Second
 	addedPart  = 0.05
 	addedBurst = 50 * time.Millisecond
-	// quiet is how long nobody must have been added.
+	// quiet is the time without added members after which indexing speeds up.
 	quiet = time.Second
 )
 
-// Indexer works in the background. Any number of them may share a store: of two that index the same
-// members the store has one begin anew.
+// Indexer works in the background. Any number of them may share a store: if two index the same
+// members, the store makes one of them run again.
 type Indexer struct {
 	store    ports.Store
 	clock    ports.Clock
@@ -55,7 +54,7 @@ func (i *Indexer) Run(ctx context.Context) { i.watchdog.Run(ctx, "index", i.loop
 func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
 	share, shareBeside := pace.NewShare(part, burst), pace.NewShare(addedPart, addedBurst)
 	var latest int64
-	var last orgs.ID // the organization that was worked for; the others come first
+	var last orgs.ID // the organization served last; others come first
 	var added time.Time
 	for ctx.Err() == nil {
 		turns.Turn()
@@ -80,9 +79,9 @@ func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
 	}
 }
 
-// index does the next piece of work, of about so many, for another organization than the last time
-// if one waits, and returns how much it was, and the latest that waited. It reads before it writes,
-// because usually nothing waits.
+// index indexes about most members, of another organization than the last time if one waits. It
+// returns how many it indexed, and the latest that waited. It reads before it writes, because
+// usually nothing waits.
 func (i *Indexer) index(ctx context.Context, last *orgs.ID, most int) (n int, latest int64, err error) {
 	waits := false
 	err = i.store.View(ctx, func(tx ports.Tx) (err error) {

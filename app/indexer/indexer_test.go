@@ -25,7 +25,7 @@ type wallClock struct{}
 
 func (wallClock) Now() time.Time { return time.Now() }
 
-// TestIndexesWhatWaits is about an import of many, whom two processes index at the same time.
+// TestIndexesWhatWaits has two processes index a large import at the same time.
 func TestIndexesWhatWaits(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]string{"sqlite": "sqlite::memory:", "postgres": pgtest.New(t)} {

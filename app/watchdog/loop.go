@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// post is where a loop is watched, whichever run of it is the present one.
+// post watches a loop across all its runs.
 type post struct {
 	dog  *Watchdog
 	name string
@@ -14,47 +14,47 @@ type post struct {
 	present  *Loop
 	patience time.Duration
 	turned   time.Time
-	still    bool
-	anew     int
+	stalled  bool
+	restarts int
 }
 
-// Loop is how one run of a loop says that it turns. A run that was given up says nothing any more.
+// Loop is how one run of a loop reports its turns. Reports of a run that was given up do not count.
 type Loop struct {
-	post  *post
-	still chan struct{} // closed when it stands still
+	post    *post
+	stalled chan struct{} // closed when the run stalls
 
 	// guarded by post.mu
 	turns int
 	timer *time.Timer
 }
 
-// begin begins a run of the loop, the first one or another in the place of one that stands still.
+// begin begins a run of the loop: the first one, or one that replaces a stalled run.
 func (p *post) begin() *Loop {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := &Loop{post: p, still: make(chan struct{})}
+	l := &Loop{post: p, stalled: make(chan struct{})}
 	switch before := p.present; {
 	case before == nil:
 	case before.turns > 1:
-		p.anew, p.patience = p.anew+1, Patience
+		p.restarts, p.patience = p.restarts+1, Patience
 	default:
-		p.anew, p.patience = p.anew+1, min(2*p.patience, patienceMost)
+		p.restarts, p.patience = p.restarts+1, min(2*p.patience, patienceMost)
 	}
 	p.present = l
 	l.expect(p.patience, l.doubt)
 	return l
 }
 
-// Turn says that a turn begins, and the one before has ended.
+// Turn reports that a turn begins, and that the one before has ended.
 func (l *Loop) Turn() { l.turn(l.post.dog.clock.Now(), 0, true) }
 
-// Rest says that a turn has ended, and that the next one begins after so long.
+// Rest reports that a turn has ended, and that the next one begins after pause.
 func (l *Loop) Rest(pause time.Duration) { l.turn(l.post.dog.clock.Now(), pause, true) }
 
-// Idle says that a turn has ended, and that the next one begins when there is something to do.
+// Idle reports that a turn has ended, and that the next one begins when there is work.
 func (l *Loop) Idle() { l.turn(l.post.dog.clock.Now(), 0, false) }
 
-// End says that the loop has ended. Only a loop that the watchdog does not run says so itself.
+// End reports that the loop has ended. Only a loop that the watchdog does not run calls it.
 func (l *Loop) End() { l.post.dog.forget(l.post) }
 
 func (l *Loop) turn(now time.Time, pause time.Duration, expected bool) {
@@ -64,13 +64,12 @@ func (l *Loop) turn(now time.Time, pause time.Duration, expected bool) {
 	if p.present != l {
 		return
 	}
-	// A run that was begun in the place of another has to end a turn: to begin one, the other was
-	// able, too.
-	if l.turns++; p.still && (p.anew == 0 || l.turns > 1) {
-		p.still = false
+	// A replacement run has to end a turn: the stalled one could begin one, too.
+	if l.turns++; p.stalled && (p.restarts == 0 || l.turns > 1) {
+		p.stalled = false
 		p.dog.log.Info("a background loop turns again", "loop", p.name)
 	}
-	if !p.still {
+	if !p.stalled {
 		p.turned = now
 	}
 	l.timer.Stop()
@@ -79,7 +78,7 @@ func (l *Loop) turn(now time.Time, pause time.Duration, expected bool) {
 	}
 }
 
-// expect has the loop say something before the time is over. The caller holds the lock.
+// expect calls otherwise unless the loop reports within limit. The caller holds the lock.
 func (l *Loop) expect(limit time.Duration, otherwise func()) {
 	var timer *time.Timer
 	armed := make(chan struct{})
@@ -95,18 +94,18 @@ func (l *Loop) expect(limit time.Duration, otherwise func()) {
 	close(armed)
 }
 
-// doubt gives a loop that seems to stand still the time to prove that it does not.
+// doubt gives a loop that seems to stall time to prove that it does not.
 func (l *Loop) doubt() { l.expect(confirmation, l.accuse) }
 
-// accuse says that the loop stands still.
+// accuse records that the loop has stalled.
 func (l *Loop) accuse() {
 	p := l.post
-	p.still = true
-	p.dog.log.Error("a background loop stands still", "loop", p.name, "since", p.turned.UTC(), "started_anew", p.anew)
+	p.stalled = true
+	p.dog.log.Error("a background loop stands still", "loop", p.name, "since", p.turned.UTC(), "started_anew", p.restarts)
 	select {
-	case <-l.still: // It has stood still before.
+	case <-l.stalled: // It has stalled before.
 	default:
-		close(l.still)
+		close(l.stalled)
 	}
 }
 
@@ -120,5 +119,5 @@ func (p *post) end() {
 func (p *post) state() State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return State{Name: p.name, Turned: p.turned, Still: p.still, Anew: p.anew}
+	return State{Name: p.name, Turned: p.turned, Stalled: p.stalled, Restarts: p.restarts}
 }

@@ -1,5 +1,5 @@
-// Package watchdog notices when something that works in the background stands still, says so, and
-// starts it anew. It knows names and times, and nothing of the work.
+// Package watchdog detects background loops that stall, reports them, and restarts them. It knows
+// names and times, and nothing about the work.
 package watchdog
 
 import (
@@ -19,17 +19,16 @@ import (
 const (
 	// Patience is how long a loop may take for one turn.
 	Patience = time.Minute
-	// Hopeless is how long a loop stands still before only a restart of the process helps.
+	// Hopeless is how long a loop stalls before only a restart of the process helps.
 	Hopeless = 10 * time.Minute
 
-	// confirmation is how long a loop that seems to stand still has to prove that it does not:
-	// after a process was paused, all of its loops seem to.
+	// confirmation is how long a loop that seems to stall has to prove that it does not: after a
+	// pause of the process all of its loops seem to stall.
 	confirmation = 10 * time.Second
-	// leaving is how long a loop that was given up has to end. After that it is left behind.
+	// leaving is how long a loop that was given up has to end. After that it is abandoned.
 	leaving = 5 * time.Second
-	// patienceMost bounds the patience with a loop that was started anew and did not turn. It
-	// doubles each time, so that a turn that only takes long gets to its end, and few goroutines
-	// are left behind.
+	// patienceMost bounds the patience with a restarted loop that did not turn. The patience
+	// doubles each time, so that a long turn can end, and few goroutines are abandoned.
 	patienceMost = 16 * Patience
 )
 
@@ -42,12 +41,12 @@ type Watchdog struct {
 	posts map[*post]bool
 }
 
-// State is how a loop is doing.
+// State is the state of a loop.
 type State struct {
-	Name   string
-	Turned time.Time // when it turned last
-	Still  bool      // it stands still
-	Anew   int       // how often it was started anew
+	Name     string
+	Turned   time.Time // when it last turned
+	Stalled  bool      // it has stalled
+	Restarts int       // how often it was restarted
 }
 
 // New returns a watchdog without loops.
@@ -55,9 +54,9 @@ func New(clock ports.Clock, log *slog.Logger) *Watchdog {
 	return &Watchdog{clock: clock, log: log, posts: map[*post]bool{}}
 }
 
-// Run runs a loop until ctx ends, and starts it anew when it stands still: its context ends, and
-// one that does not heed that is left behind. So a loop must bear that another one of it runs
-// beside. It marks its turns with the Loop that it is given.
+// Run runs a loop until ctx ends, and restarts it when it stalls: its context ends, and a run that
+// ignores that is abandoned. So a loop must tolerate a second run beside it. It reports its turns
+// with the Loop that it gets.
 func (w *Watchdog) Run(ctx context.Context, name string, loop func(ctx context.Context, turns *Loop)) {
 	p := w.watch(name)
 	defer w.forget(p)
@@ -73,7 +72,7 @@ func (w *Watchdog) Run(ctx context.Context, name string, loop func(ctx context.C
 		case <-ended:
 			stop()
 			return
-		case <-l.still:
+		case <-l.stalled:
 		}
 		stop()
 		wait(ended, leaving)
@@ -92,7 +91,7 @@ func wait(ended <-chan struct{}, limit time.Duration) {
 	}
 }
 
-// Watch watches a loop that cannot be started anew, until its End.
+// Watch watches a loop that cannot be restarted, until its End.
 func (w *Watchdog) Watch(name string) *Loop { return w.watch(name).begin() }
 
 func (w *Watchdog) watch(name string) *post {
@@ -110,7 +109,7 @@ func (w *Watchdog) forget(p *post) {
 	delete(w.posts, p)
 }
 
-// Loops returns how the loops are doing, by name.
+// Loops returns the states of the loops, by name.
 func (w *Watchdog) Loops() []State {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,21 +121,21 @@ func (w *Watchdog) Loops() []State {
 	return all
 }
 
-// Turning returns nil unless a loop stands still.
-func (w *Watchdog) Turning() error { return w.still(0) }
+// Turning returns an error if a loop has stalled.
+func (w *Watchdog) Turning() error { return w.stalled(0) }
 
-// Alive returns nil unless a loop has stood still for so long that only a restart helps.
-func (w *Watchdog) Alive() error { return w.still(Hopeless) }
+// Alive returns an error if a loop has stalled for so long that only a restart helps.
+func (w *Watchdog) Alive() error { return w.stalled(Hopeless) }
 
-// namesMost is how many loops are named by one error.
+// namesMost is how many loops an error names.
 const namesMost = 3
 
-// still returns an error when loops have stood still, and have not turned for so long.
-func (w *Watchdog) still(limit time.Duration) error {
+// stalled returns an error when loops have stalled and have not turned for at least limit.
+func (w *Watchdog) stalled(limit time.Duration) error {
 	var names []string
 	now := w.clock.Now()
 	for _, s := range w.Loops() {
-		if s.Still && now.Sub(s.Turned) >= limit {
+		if s.Stalled && now.Sub(s.Turned) >= limit {
 			names = append(names, fmt.Sprintf("%s (since %s)", s.Name, s.Turned.UTC().Format(time.DateTime)))
 		}
 	}

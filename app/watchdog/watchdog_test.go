@@ -25,7 +25,7 @@ func (wall) Now() time.Time { return time.Now() }
 // let lets time pass in the bubble of a test.
 func let(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Time is synctest's: nobody waits.
 
-// detected is the longest time until a loop that stands still is noticed.
+// detected is the longest time until a stalled loop is noticed.
 const detected = watchdog.Patience + 15*time.Second
 
 // scene is a watchdog with a log.
@@ -56,7 +56,7 @@ func (s *scene) run(ctx context.Context, loop func(ctx context.Context, turns *w
 	s.running.Go(func() { s.dog.Run(ctx, "loop", loop) })
 }
 
-// logged is what the log says once everybody waits.
+// logged returns the log once all goroutines wait.
 func (s *scene) logged() string {
 	synctest.Wait()
 	return s.log.String()
@@ -96,15 +96,15 @@ func TestALoopThatTurnsIsLeftAlone(t *testing.T) {
 				states := s.dog.Loops()
 				require.Len(t, states, 1)
 				assert.Equal(t, "loop", states[0].Name)
-				assert.Zero(t, states[0].Anew)
+				assert.Zero(t, states[0].Restarts)
 			})
 		})
 	}
 }
 
-// TestALoopThatStandsStillIsStartedAnew is about one that waits for something that never comes,
-// whether it heeds that it was given up or not.
-func TestALoopThatStandsStillIsStartedAnew(t *testing.T) {
+// TestAStalledLoopIsRestarted has a loop wait for something that never comes, and end or
+// not end when it is given up.
+func TestAStalledLoopIsRestarted(t *testing.T) {
 	t.Parallel()
 	for name, heeds := range map[string]bool{"HeedsIt": true, "DoesNotHeedIt": false} {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestALoopThatStandsStillIsStartedAnew(t *testing.T) {
 							<-ctx.Done()
 						} else {
 							<-never
-							turns.Turn() // It says that it turns, and nobody believes it.
+							turns.Turn() // A report of an abandoned run does not count.
 						}
 						return
 					}
@@ -137,7 +137,7 @@ func TestALoopThatStandsStillIsStartedAnew(t *testing.T) {
 				assert.EqualValues(t, 2, begun.Load())
 				require.NoError(t, s.dog.Turning(), "the new one turns")
 				assert.Equal(t, 1, s.said("turns again"))
-				assert.Equal(t, 1, s.dog.Loops()[0].Anew)
+				assert.Equal(t, 1, s.dog.Loops()[0].Restarts)
 				let(time.Hour)
 				assert.EqualValues(t, 2, begun.Load())
 				close(never)
@@ -149,7 +149,7 @@ func TestALoopThatStandsStillIsStartedAnew(t *testing.T) {
 	}
 }
 
-// TestALoopThatNeverTurnsNeedsARestart is about one that stands still however often it is begun.
+// TestALoopThatNeverTurnsNeedsARestart has a loop stall in each of its runs.
 func TestALoopThatNeverTurnsNeedsARestart(t *testing.T) {
 	t.Parallel()
 	watched(t, func(t *testing.T, ctx context.Context, s *scene) {
@@ -175,8 +175,8 @@ func TestALoopThatNeverTurnsNeedsARestart(t *testing.T) {
 	})
 }
 
-// TestALoopThatCannotBeStartedAnewIsWatched is about one that only says how it is doing.
-func TestALoopThatCannotBeStartedAnewIsWatched(t *testing.T) {
+// TestALoopThatCannotBeRestartedIsWatched has a loop that only reports its state.
+func TestALoopThatCannotBeRestartedIsWatched(t *testing.T) {
 	t.Parallel()
 	watched(t, func(t *testing.T, _ context.Context, s *scene) {
 		turns := s.dog.Watch("sender")
