@@ -3,6 +3,7 @@ package arch_test
 import (
 	"io/fs"
 	"os"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -58,17 +59,17 @@ func allTests(t *testing.T) (tests, parts map[string]bool) {
 	t.Helper()
 	tests, parts = map[string]bool{}, map[string]bool{}
 	tree := os.DirFS("../..")
-	require.NoError(t, fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
+	require.NoError(t, fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && strings.HasPrefix(d.Name(), ".") && path != "." {
+		if d.IsDir() && strings.HasPrefix(d.Name(), ".") && name != "." {
 			return fs.SkipDir
 		}
-		if !strings.HasSuffix(path, "_test.go") && (!strings.Contains(path, "test/conformance/") || !strings.HasSuffix(path, ".go")) {
+		if !strings.HasSuffix(name, "_test.go") && (!strings.Contains(name, "test/conformance/") || !strings.HasSuffix(name, ".go")) {
 			return nil
 		}
-		text, err := fs.ReadFile(tree, path)
+		text, err := fs.ReadFile(tree, name)
 		for _, m := range declared.FindAllSubmatch(text, -1) {
 			tests[string(m[1])] = true
 		}
@@ -81,7 +82,7 @@ func allTests(t *testing.T) (tests, parts map[string]bool) {
 }
 
 // TestDeployment holds what deploy/ promises: no service has rights that it does not need, and
-// every image is of a version that is told to the end.
+// every image is pinned to an exact version.
 func TestDeployment(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../deploy/compose.yaml")
@@ -118,4 +119,67 @@ func TestDeployment(t *testing.T) {
 	for _, line := range []string{"NoNewPrivileges=yes", "CapabilityBoundingSet=", "ProtectSystem=strict", "MemoryMax=2G"} {
 		assert.Contains(t, string(unit), "\n"+line+"\n")
 	}
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	block   = regexp.MustCompile("(?s)\n```.*?\n```")
+	noSlug  = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+	target  = regexp.MustCompile("(?m)(?:`|^ {4})make ([a-z-]+)")
+	rule    = regexp.MustCompile(`(?m)^([a-z-]+):`)
+)
+
+// TestDocsLeadSomewhere checks the links of every page, with their headings, and the targets of
+// make that pages name.
+func TestDocsLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	tree := os.DirFS("../..")
+	pages := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
+		names, err := fs.Glob(tree, pattern)
+		require.NoError(t, err)
+		for _, name := range names {
+			text, err := fs.ReadFile(tree, name)
+			require.NoError(t, err)
+			pages[name] = string(text)
+		}
+	}
+	makefile, err := fs.ReadFile(tree, "Makefile")
+	require.NoError(t, err)
+	targets := map[string]bool{}
+	for _, m := range rule.FindAllStringSubmatch(string(makefile), -1) {
+		targets[m[1]] = true
+	}
+	found := 0
+	for name, text := range pages {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			found++
+			to := name
+			if m[1] != "" {
+				to = path.Join(path.Dir(name), m[1])
+			}
+			_, err := fs.Stat(tree, to)
+			assert.NoError(t, err, "%s links to a file that does not exist", name)
+			if m[2] != "" {
+				assert.Contains(t, anchors(pages[to]), m[2], "%s links to a heading of %s that does not exist", name, to)
+			}
+		}
+		for _, m := range target.FindAllStringSubmatch(text, -1) {
+			assert.True(t, targets[m[1]], "%s names make %s, which does not exist", name, m[1])
+		}
+	}
+	assert.Greater(t, found, 200)
+}
+
+// anchors returns the fragments of a page's headings, as GitHub forms them.
+func anchors(page string) []string {
+	var all []string
+	for _, m := range heading.FindAllStringSubmatch(block.ReplaceAllString(page, ""), -1) {
+		all = append(all, strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return all
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,12 +68,6 @@ func TestManagementPage(t *testing.T) {
 // calls that it names exist.
 func TestEveryCommandHasItsCall(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	program := cli.Program{In: strings.NewReader(""), Out: t.Output(), Err: t.Output(), Flags: configs.Flags, ServerFlags: configs.ServerFlags}
-	require.Zero(t, program.Run(t.Context(), []string{"man", folder}))
-	pages, err := os.ReadDir(folder)
-	require.NoError(t, err)
-	require.NotEmpty(t, pages)
 	calls := map[string]bool{}
 	for _, r := range httpapi.Routes() {
 		calls[r.Method+" "+strings.TrimPrefix(r.Path, "/api/")] = true
@@ -90,17 +85,55 @@ func TestEveryCommandHasItsCall(t *testing.T) {
 			assert.True(t, calls[call[1]], "%s: there is no call %s", row[1], call[1])
 		}
 	}
-	var commands []string
-	for _, page := range pages {
-		commands = append(commands, strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(page.Name(), "tocsin-"), ".1"), "-", " "))
-	}
+	commands := commandLine(t)
 	for _, command := range commands {
 		within := slices.ContainsFunc(commands, func(other string) bool { return strings.HasPrefix(other, command+" ") })
-		if _, told := rows[command]; !told && !within && command != "tocsin" && command != "help" && !strings.HasPrefix(command, "completion") {
+		if _, described := rows[command]; !described && !within && command != "tocsin" && command != "help" && !strings.HasPrefix(command, "completion") {
 			assert.Fail(t, "no row in docs/management.md", command)
 		}
 		delete(rows, command)
 	}
 	delete(rows, "man") // Hidden, and so without a page.
 	assert.Empty(t, rows, "rows of no command")
+}
+
+// TestDocsNameCommandsThatExist checks the commands in code of every page.
+func TestDocsNameCommandsThatExist(t *testing.T) {
+	t.Parallel()
+	commands := append(commandLine(t), "help", "man") // These have no page.
+	named := regexp.MustCompile("(?m)(?:`|^|^ {4})(?:[$] )?(?:bin/)?tocsin ([a-z][a-z-]*(?: [a-z][a-z-]*)*)")
+	found := 0
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
+		pages, err := filepath.Glob(root + pattern)
+		require.NoError(t, err)
+		for _, page := range pages {
+			text, err := os.ReadFile(page)
+			require.NoError(t, err)
+			for _, m := range named.FindAllStringSubmatch(string(text), -1) {
+				found++
+				words := strings.ReplaceAll(m[1], "-", " ")
+				assert.True(t, slices.ContainsFunc(commands, func(c string) bool {
+					group := slices.ContainsFunc(commands, func(other string) bool { return strings.HasPrefix(other, c+" ") })
+					return words == c || !group && strings.HasPrefix(words, c+" ")
+				}), "%s: there is no command tocsin %s", page, m[1])
+			}
+		}
+	}
+	assert.Greater(t, found, 150)
+}
+
+// commandLine returns the commands of the program, by their manual pages, with spaces for dashes.
+func commandLine(t *testing.T) []string {
+	t.Helper()
+	folder := t.TempDir()
+	program := cli.Program{In: strings.NewReader(""), Out: t.Output(), Err: t.Output(), Flags: configs.Flags, ServerFlags: configs.ServerFlags}
+	require.Zero(t, program.Run(t.Context(), []string{"man", folder}))
+	pages, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.NotEmpty(t, pages)
+	var commands []string
+	for _, page := range pages {
+		commands = append(commands, strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(page.Name(), "tocsin-"), ".1"), "-", " "))
+	}
+	return commands
 }
