@@ -158,10 +158,10 @@ func (b Blueprint) checkOnly(organization string) error {
 			faults.Addf(place+".slug", "must be %s, as the path says", organization)
 		}
 		if o.Quotas != nil {
-			faults.Addf(place+".quotas", "are set on the command line alone")
+			faults.Addf(place+".quotas", "can only be set on the command line")
 		}
 		if o.Factor != nil {
-			faults.Addf(place+".require_second_factor", "is set on the command line and in the console alone")
+			faults.Addf(place+".require_second_factor", "can only be set on the command line and in the console")
 		}
 	}
 	return faults.Err()

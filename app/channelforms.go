@@ -188,7 +188,7 @@ func value(s channels.Setting, typed string) (any, error) {
 				continue
 			}
 			if !found || strings.TrimSpace(name) == "" {
-				return nil, fault.New(fault.Invalid, "must have a line NAME: VALUE for each member")
+				return nil, fault.New(fault.Invalid, "must have a line NAME: VALUE for each entry")
 			}
 			members[strings.TrimSpace(name)] = strings.TrimSpace(v)
 		}

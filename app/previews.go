@@ -124,7 +124,7 @@ func personaOf(ctx context.Context, tx ports.Tx, c channels.Channel, user string
 	}
 	m, err := memberOf(ctx, tx, c.Organization, strings.TrimSpace(user))
 	if errors.Is(err, users.ErrNotFound) {
-		return persona{}, fault.Field("user", "is no member of the organization")
+		return persona{}, fault.Field("user", "is not a member of the organization")
 	}
 	if errors.Is(err, users.ErrAmbiguous) {
 		return persona{}, fault.Field("user", "%s", err.Error())

@@ -98,7 +98,7 @@ func (p *Profiles) change(ctx context.Context, by operators.Officer, at Path, id
 const MaxSelected = 200
 
 // ErrSelection refuses a selection of nobody, or of more than MaxSelected.
-var ErrSelection = fault.New(fault.Invalid, "choose 1 to 200 users")
+var ErrSelection = fault.New(fault.Invalid, "select 1 to 200 users")
 
 // selected finds members by their ids, each once; users.ErrNotFound when one of them has been
 // removed since they were selected.

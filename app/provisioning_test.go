@@ -265,7 +265,7 @@ func TestApplyRefuses(t *testing.T) {
 		"AGroupWithoutAName":  {func(o *app.BlueprintOrganization) { o.Groups = []string{"Staff", ""} }, []string{"organizations[0].groups[1]: is required"}},
 		"AQuotaThatIsNone":    {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{"speed": 1} }, []string{"organizations[0].quotas.speed: there is no such quota"}},
 		"ALimitThatIsNone":    {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{quotas.Requests: -1} }, []string{"organizations[0].quotas.rate_limit: must be 0, which is no limit, or a number above it"}},
-		"ASchemaThatIsNone":   {func(o *app.BlueprintOrganization) { event(o).Schema = map[string]any{"type": "text"} }, []string{shipped + ".context_schema: is no JSON Schema: /type: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'; /type: got string, want array"}},
+		"ASchemaThatIsNone":   {func(o *app.BlueprintOrganization) { event(o).Schema = map[string]any{"type": "text"} }, []string{shipped + ".context_schema: is not a JSON Schema: /type: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'; /type: got string, want array"}},
 		"APriorityThatIsNone": {func(o *app.BlueprintOrganization) { event(o).Priority = "soon" }, []string{shipped + ".priority: must be one of urgent, normal, bulk"}},
 		"AGroupTwice":         {func(o *app.BlueprintOrganization) { o.Groups = []string{"Staff", "STAFF"} }, []string{"organizations[0].groups[1]: appears twice"}},
 		"AProjectTwice": {func(o *app.BlueprintOrganization) {

@@ -176,7 +176,7 @@ import_line;import_reason;email;first_name;Phone;custom__n;city
 4;"email: is not an e-mail address";nobody;"No;body";;;
 6;"has 1 cells where the header has 5";short
 7;"a quote ("") is opened and not closed within 128 KiB";"""x@y"
-8;"a quote ("") stands where none may stand";"""dee@example.org"";D""e"";;;"
+8;"a quote ("") is not allowed here";"""dee@example.org"";D""e"";;;"
 `, "\n"), read(t, rejected))
 		info, err := os.Stat(rejected)
 		require.NoError(t, err)

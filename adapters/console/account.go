@@ -83,7 +83,7 @@ func (c call) newPassword() (operators.Password, error) {
 
 // languages returns the choices of a language, each named in itself.
 func languages() []option {
-	all := []option{{"", words.Of("As the browser asks")}}
+	all := []option{{"", words.Of("The browser's language")}}
 	for i, tag := range words.Offered {
 		all = append(all, option{tag.String(), words.Names[i]})
 	}

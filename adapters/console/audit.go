@@ -37,7 +37,9 @@ type auditView struct {
 type auditEntry struct {
 	audit.Entry
 
-	Path string // empty: there is none, or no longer
+	Text    any    // what was done
+	Path    string // empty: there is none, or no longer
+	Changes []difference
 }
 
 // showAudit shows the log of the path's organization, or of the installation if the path names
@@ -57,7 +59,7 @@ func (c call) showAudit() error {
 		return err
 	}
 	for _, e := range found.Entries {
-		v.Entries = append(v.Entries, auditEntry{Entry: e, Path: c.objectPath(e)})
+		v.Entries = append(v.Entries, auditEntry{Entry: e, Text: doneWords(e), Path: c.objectPath(e), Changes: differencesOf(e)})
 	}
 	if found.More {
 		next := url.Values{"after": {found.Next.String()}}

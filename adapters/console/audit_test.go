@@ -70,12 +70,39 @@ func TestAuditIsFiltered(t *testing.T) {
 		assert.Contains(f, b.get("/console/o/acme/audit/?via=API").said(), "sync key 7 API")
 		assert.Contains(f, b.get("/console/o/acme/audit/?object=nowhere").said(), "No entries match.")
 		first := b.get("/console/o/acme/audit/?q=first")
-		assert.Contains(f, first.said(), "city before: Wien after: Graz new after: 1")
+		assert.Contains(f, first.said(), "City before: Wien after: Graz New after: 1")
 		assert.Contains(f, first.body, `<a href="/console/o/acme/u/?q=first"><bdi>acme/u/first</bdi></a>`)
 		wrong := b.get("/console/o/acme/audit/?from=yesterday&actor=ada").is(f.T, http.StatusBadRequest)
 		assert.Contains(f, wrong.said(), "must be a day such as 2026-03-31")
 		assert.Contains(f, wrong.body, `value="ada"`)
 	})
+}
+
+func TestAuditIsInWords(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const sum = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	f.recorded(
+		audit.Entry{Action: audit.MemberLocked, Object: "acme/u/ada", Before: audit.State{"locked": false}, After: audit.State{"locked": true}},
+		audit.Entry{Action: audit.RoleSet, Object: "acme/u/ada", Before: audit.State{"role": "member"}, After: audit.State{"role": "operator"}},
+		audit.Entry{Action: audit.KeyCreated, Object: "acme/keys/1", After: audit.State{"grants": []string{"user:read", "event:trigger"}}},
+		audit.Entry{Action: audit.TemplateUpdated, Object: "acme/p/shop/a/web/e/tick/t/mail", Before: audit.State{"text": "9 bytes, SHA-256 " + sum}, After: audit.State{"text": "1 bytes, SHA-256 f" + sum[1:]}},
+		audit.Entry{Action: audit.EventUpdated, Object: "acme/p/shop/a/web/e/tick", Before: audit.State{"description": "one\ntwo"}, After: audit.State{"description": "one\nthree"}},
+		audit.Entry{Action: "no.such", Object: "acme/u/ada", After: audit.State{"custom_fields": map[string]any{"plan": "yes"}}},
+	)
+	b := f.as(f.operator("eva", users.RoleAdministrator))
+	page := b.get("/console/o/acme/audit/").said()
+	for _, want := range []string{"Locked in the organization member.lock", "Locked before: no after: yes", "Role changed member.role", "Role before: member after: operator",
+		"API key created key.create", "Grants after: Read users, Trigger events", "Template changed template.update", "Text before: 9 bytes (01234567) after: 1 byte (f1234567)",
+		"Description one removed: - two added: + three", "no.such no.such", "Metadata: plan after: yes"} {
+		assert.Contains(t, page, want)
+	}
+	b.header = http.Header{"Accept-Language": {"de"}}
+	page = b.get("/console/o/acme/audit/").said()
+	for _, want := range []string{"In der Organisation gesperrt member.lock", "Gesperrt vorher: nein nachher: ja", "Rolle vorher: Mitglied nachher: Operator", "Rechte nachher: Benutzer lesen, Ereignisse auslösen",
+		"Text vorher: 9 Bytes (01234567)", "Metadaten: plan nachher: yes"} {
+		assert.Contains(t, page, want)
+	}
 }
 
 func TestAuditIsPagedWithItsFilter(t *testing.T) {

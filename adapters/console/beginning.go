@@ -19,7 +19,7 @@ func (c call) steps(b app.Beginning) []step {
 	org := b.Within.Organization
 	channel := step{Text: words.Of("Add a channel"), About: words.Of("The provider that messages go through: SMTP, SMS, a webhook, or a mailbox to try it out."),
 		Path: c.link("o", org, "channels", "new")}
-	test := step{Text: words.Of("Send yourself a test"), About: words.Of("One message through the channel, to an address of yours."), Path: channel.Path, Done: b.Tested}
+	test := step{Text: words.Of("Send yourself a test"), About: words.Of("One message through the channel, to your own address."), Path: channel.Path, Done: b.Tested}
 	if b.Channel.ID != 0 {
 		of := []any{"o", org}
 		if b.Of.Project != "" {
@@ -28,11 +28,11 @@ func (c call) steps(b app.Beginning) []step {
 		channel.Done, channel.Path = true, c.link(append(of, "channels")...)
 		test.Path = c.link(append(of, "channels", b.Channel.ID)...) + "#test"
 	}
-	people := step{Text: words.Of("Import people"), About: words.Of("A CSV file with one person a line; single ones are added under People."), Path: c.link("o", org, "imports"), Done: b.People}
-	event := step{Text: words.Of("Create an event"), About: words.Of("What people are told of, with a template for each channel and the list of who is told."), Done: b.Event.ID != 0}
+	people := step{Text: words.Of("Import people"), About: words.Of("A CSV file with one person per line. Add single people under People."), Path: c.link("o", org, "imports"), Done: b.People}
+	event := step{Text: words.Of("Create an event"), About: words.Of("What people are notified about, with a template for each channel and a list of recipients."), Done: b.Event.ID != 0}
 	switch {
 	case b.Within.Project == "":
-		event.Path, event.About = c.link("o", org, "projects"), words.Of("It belongs to an application, and that to a project: create a project first.")
+		event.Path, event.About = c.link("o", org, "projects"), words.Of("It belongs to an application of a project: create a project first.")
 	case b.Within.Application == "":
 		event.Path, event.About = c.link("o", org, "p", b.Within.Project, "a"), words.Of("It belongs to an application: create one first.")
 	default:

@@ -47,7 +47,7 @@ func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
 	case !ch.Active:
 		card.State, card.Works = "", words.Of("inactive")
 	case !card.Next.IsZero():
-		card.State, card.Works = "failing", words.Of("resting")
+		card.State, card.Works = "failing", words.Of("paused")
 	case len(ch.Outages) > 0:
 		card.State, card.Works = "failing", words.Of("failing")
 	case !ch.UsedUp.IsZero():

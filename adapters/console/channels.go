@@ -44,7 +44,7 @@ var driverWords = map[string]struct{ does, provider words.Phrase }{
 	"twilio":   {words.Of("SMS through Twilio"), words.Of("SMS through Twilio")},
 	"webhook":  {words.Of("JSON to an HTTP endpoint, signed"), words.Of("JSON to an HTTP endpoint, signed")},
 	"shoutrrr": {words.Of("chat and push: Slack, Teams, Telegram, Discord, Matrix, ntfy, Gotify and others"), words.Of("Chat and push: Slack, Teams, Telegram, Discord, Matrix, ntfy, Gotify and others")},
-	"mailbox":  {words.Of("nothing leaves: messages are kept here to be looked at"), words.Of("Nothing leaves: messages are kept here to be looked at")},
+	"mailbox":  {words.Of("test mailbox: messages are kept here, not sent"), words.Of("Test mailbox: messages are kept here, not sent")},
 }
 
 func newDriverChoice(d deliveries.Driver) driverChoice {

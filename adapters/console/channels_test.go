@@ -31,7 +31,7 @@ func TestChannelsAreMadeFromWhatTheirDriverSays(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
-		assert.Contains(f, b.get(atAcme+"channels/new/").said(), "smtp e-mail through a mail server mailbox nothing leaves")
+		assert.Contains(f, b.get(atAcme+"channels/new/").said(), "smtp e-mail through a mail server mailbox test mailbox")
 		page := b.get(atAcme+"channels/new/?driver=smtp").is(f.T, http.StatusOK)
 		for _, field := range []string{`name="settings.host" type="text" value="" required`, `name="settings.password" type="password"`, `<textarea id="settings.ca"`,
 			`<select id="settings.tls"`, `name="settings.concurrency"`, `name="settings.rate_per_second"`} {
@@ -47,7 +47,7 @@ func TestChannelsAreMadeFromWhatTheirDriverSays(t *testing.T) {
 		assert.NotContains(f, shown.body, secret)
 		assert.NotContains(f, shown.body, "X-A")
 		assert.Contains(f, shown.body, `value="h"`)
-		assert.Contains(f, shown.said(), "It is set and never shown; leave the field empty to keep it.")
+		assert.Contains(f, shown.said(), "A value is set, and never shown. Leave the field empty to keep it.")
 		assert.Contains(f, shown.said(), "16 messages at once on each instance, 0.5 per second on all together")
 
 		b.post(path+"test/", "to", "eve@example.org").is(f.T, http.StatusOK)
@@ -98,7 +98,7 @@ func TestSecretsOfChannelsAreWrittenOnly(t *testing.T) {
 	refused := b.post(path, "settings.host", "", "settings.port", "x", "settings.password", secret, "settings.headers", secret).is(t, http.StatusBadRequest)
 	assert.NotContains(t, refused.body, secret, "what was typed does not come back")
 	assert.Contains(t, refused.body, `value="x"`, "what is no secret does")
-	for _, wrong := range []string{"must be a whole number", "must have a line NAME: VALUE for each member"} {
+	for _, wrong := range []string{"must be a whole number", "must have a line NAME: VALUE for each entry"} {
 		assert.Contains(t, refused.said(), wrong)
 	}
 	variable := b.post(path, "settings.host", "${HOME}", "settings.ca", "$${HOME}").is(t, http.StatusBadRequest)
@@ -173,10 +173,10 @@ func TestTheTestOfAChannelSaysWhatBecameOfIt(t *testing.T) {
 	assert.Contains(t, b.post(path+"test/", "to", "").is(t, http.StatusBadRequest).said(), "is required")
 	assert.Empty(t, f.post.messages())
 	for said, answer := range map[string]error{
-		"Accepted: the provider took the message to eve@example.org.":                    nil,
-		"Unreachable: the channel does not work for any recipient. Its provider said":    deliveries.Unreachable("login with %s <refused>", secret),
-		"Postponed: the channel works, but eve@example.org cannot be reached now.":       deliveries.Postponed("full"),
-		"Refused: the channel works, but the message to eve@example.org is not accepted": deliveries.Refused("no such mailbox"),
+		"Accepted: the provider took the message to eve@example.org.":                                 nil,
+		"Unreachable: the channel does not work for any recipient. Its provider said":                 deliveries.Unreachable("login with %s <refused>", secret),
+		"Postponed: the channel works, but eve@example.org cannot be reached now.":                    deliveries.Postponed("full"),
+		"Refused: the channel works, but the provider does not accept the message to eve@example.org": deliveries.Refused("no such mailbox"),
 	} {
 		f.post.fails(answer)
 		got := b.post(path+"test/", "to", "eve@example.org").is(t, http.StatusOK)
@@ -286,19 +286,19 @@ func TestAChannelShowsWhereItFails(t *testing.T) {
 		}
 		b := f.as(f.operator("ada", users.RoleAdministrator))
 		path := atAcme + "channels/" + idText(mail.ID) + "/"
-		assert.Contains(f, b.get(atAcme+"channels/").said(), "mail resting on 2 instances E-mail through a mail server EMAIL by smtp · preferred Nothing is waiting. Last 24 hours: 0 sent, 0 failed "+
+		assert.Contains(f, b.get(atAcme+"channels/").said(), "mail paused on 2 instances E-mail through a mail server EMAIL by smtp · preferred Nothing is waiting. Last 24 hours: 0 sent, 0 failed "+
 			"Last error at 2026-03-04 05:04:07 UTC : connection <refused> Next try at 2026-03-04 05:07:07 UTC .")
 		f.clock.Advance(2 * time.Minute)
 		assert.Contains(f, b.get(atAcme+"channels/").said(), "mail failing on 2 instances")
-		assert.Contains(f, b.get(atAcme+"channels/").said(), "connection <refused> Tried again with the next message.")
+		assert.Contains(f, b.get(atAcme+"channels/").said(), "connection <refused> Next try: with the next message.")
 		f.clock.Advance(-2 * time.Minute)
 		page := b.get(path).said()
 		assert.Contains(f, page, "failing on 2 instances")
 		assert.Contains(f, page, "Last 24 hours: 0 sent, 0 failed Last error at 2026-03-04 05:04:07 UTC : connection <refused> Next try at 2026-03-04 05:07:07 UTC .")
 		assert.Contains(f, page, "host:1 2026-03-04 04:06:07 UTC 2026-03-04 05:04:07 UTC 2026-03-04 05:07:07 UTC connection <refused>")
-		assert.Contains(f, page, "host:2 2026-03-04 04:06:07 UTC 2026-03-04 05:04:07 UTC not resting; nothing got through since connection <refused>")
+		assert.Contains(f, page, "host:2 2026-03-04 04:06:07 UTC 2026-03-04 05:04:07 UTC not paused; nothing has got through since connection <refused>")
 		b.post(path, "settings.host", "other", "active", "true", "preferred", "true").is(f.T, http.StatusSeeOther)
-		assert.NotContains(f, b.get(atAcme+"channels/").said(), "resting", "another configuration has not failed")
+		assert.NotContains(f, b.get(atAcme+"channels/").said(), "paused", "another configuration has not failed")
 		e := f.entries("acme")[0]
 		assert.Equal(f, audit.ChannelUpdated, e.Action)
 		assert.Equal(f, []any{"host"}, e.After["settings_changed"])

@@ -88,8 +88,8 @@ func (c call) chart(o app.Overview) (v chartView) {
 	v.Times = []picture{
 		drawn(v.Steps, happened, chartStep.pace, series{"all", words.Of("occurrences, peak %d", int(happened)), func(s chartStep) float64 { return float64(s.Occurrences) }}),
 		drawn(v.Steps, slowest, chartStep.pace,
-			series{"most", words.Of("95 %% of the messages within, peak %s", took(time.Duration(slowest*float64(time.Second)))), func(s chartStep) float64 { return s.Most.Seconds() }},
-			series{"all", words.Of("half within"), func(s chartStep) float64 { return s.Half.Seconds() }}),
+			series{"most", words.Of("p95, peak %s", took(time.Duration(slowest*float64(time.Second)))), func(s chartStep) float64 { return s.Most.Seconds() }},
+			series{"all", words.Of("median"), func(s chartStep) float64 { return s.Half.Seconds() }}),
 	}
 	v.Deliveries[1].Small, v.Times[1].Small = true, true
 	return v
@@ -148,7 +148,7 @@ func (s chartStep) outcome() words.Phrase {
 func (s chartStep) pace() words.Phrase {
 	text := words.Of("%d occurrences", s.Occurrences)
 	if s.Sent() > 0 {
-		text = words.Of("%s, half of the messages within %s, 95 %% within %s", text, took(s.Half), took(s.Most))
+		text = words.Of("%s, median latency %s, p95 %s", text, took(s.Half), took(s.Most))
 	}
 	return text
 }

@@ -54,12 +54,12 @@ func TestChartOfDeliveries(t *testing.T) {
 				deliveries, _, _ := strings.Cut(page.body, `id="times"`)
 				assert.Len(f, regexp.MustCompile(bar).FindAllString(deliveries, -1), 1, bar)
 			}
-			assert.Equal(f, 2, strings.Count(page.body, "<title>2026-03-01 UTC: 3 occurrences, half of the messages within 25 ms, 95 % within 47 ms</title>"))
+			assert.Equal(f, 2, strings.Count(page.body, "<title>2026-03-01 UTC: 3 occurrences, median latency 25 ms, p95 47 ms</title>"))
 			_, times, _ := strings.Cut(page.body, `id="times"`)
 			assert.Regexp(f, `<rect class="most" x="[0-9.]+" y="0.00" width="[0-9.]+" height="100.00"/><rect class="all" x="[0-9.]+" y="[0-9.]+" width="[0-9.]+" height="5[0-9.]+"/>`, times,
-				"half stands before 95 %")
+				"the median stands before p95")
 			assert.Contains(f, page.said(), "occurrences, peak 3")
-			assert.Contains(f, page.said(), "95 % of the messages within, peak 47 ms half within")
+			assert.Contains(f, page.said(), "p95, peak 47 ms median")
 			assert.Contains(f, page.said(), "deliveries, peak 3")
 			assert.Contains(f, page.said(), "failure rate, peak 33.3 %")
 			assert.Contains(f, page.said(), "2026-03-01 2 1 0 33.3 %")

@@ -19,7 +19,7 @@ import (
 func TestWhatIsAskedForStaysChosenHoweverManyThereAre(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
-		const people, first = "/console/o/acme/u/", "Of groups, lists and applications the first 200 each are shown."
+		const people, first = "/console/o/acme/u/", "Only the first 200 groups, lists and applications are shown."
 		b := f.as(f.operator("ada", users.RoleOperator))
 		few := b.get(people).is(f.T, http.StatusOK)
 		assert.NotContains(f, few.said(), first)
@@ -53,7 +53,7 @@ func TestWhatIsAskedForStaysChosenHoweverManyThereAre(t *testing.T) {
 		none := b.get(people+"?group=999999").is(f.T, http.StatusOK).body
 		assert.NotContains(f, none, `value="999999"`, "what there is not is no choice")
 
-		assert.Contains(f, b.get(memberPath(f.found("ada"))).said(), "Of each kind at most 200 are shown.")
+		assert.Contains(f, b.get(memberPath(f.found("ada"))).said(), "Only the first 200 of each kind are shown.")
 		fresh := b.get(people + "new/").said()
 		assert.Contains(f, fresh, "The first 200 groups are shown.")
 		assert.NotContains(f, fresh, group.Name)

@@ -48,7 +48,7 @@ func (c *Console) told(e echo.Context, err error) (status int, title words.Phras
 	case errors.As(err, &routing) && routing.Code == http.StatusNotFound:
 		return routing.Code, words.Of("Page not found"), words.Of("The address may be incomplete.")
 	case errors.As(err, &tooLarge):
-		return web.Status(fault.TooLarge), words.Of("That is too much"), words.Of("The form is larger than the console takes.")
+		return web.Status(fault.TooLarge), words.Of("That is too much"), words.Of("The form is too large for the console.")
 	case fault.KindOf(err) != fault.Internal && errors.As(err, &known):
 		if known.Kind() == fault.Unavailable {
 			c.observer.LogFailure(e, slog.LevelWarn, err)
@@ -59,7 +59,7 @@ func (c *Console) told(e echo.Context, err error) (status int, title words.Phras
 		return web.Status(fault.Unavailable), titleOf(fault.Unavailable), words.Of("The service took too long to answer.")
 	}
 	c.observer.LogFailure(e, slog.LevelError, err)
-	return web.Status(fault.Internal), words.Of("Something went wrong"), words.Of("That is our fault, not yours. The service's log tells more.")
+	return web.Status(fault.Internal), words.Of("Something went wrong"), words.Of("The fault is in the service, not in what you did. The service's log has the details.")
 }
 
 // titleOf returns the headline of an error.
@@ -70,7 +70,7 @@ func titleOf(k fault.Kind) words.Phrase {
 	case fault.Forbidden:
 		return words.Of("You don't have access to this page")
 	case fault.Conflict:
-		return words.Of("That fits several")
+		return words.Of("Several match")
 	case fault.Limited, fault.Unavailable:
 		return words.Of("Please try again in a moment")
 	default:

@@ -76,7 +76,7 @@ func lacking(a applications.Application, e events.Event, s app.Stages) (all []wo
 	without := slices.DeleteFunc(slices.Clone(used), func(ch channels.Channel) bool { return s.Template(ch.ID).Version > 0 })
 	switch {
 	case len(used) == 0:
-		all = append(all, words.Of("No channel that it may use is active."))
+		all = append(all, words.Of("None of the channels it may use is active."))
 	case len(without) == len(used):
 		all = append(all, words.Of("It has no template for any of its channels."))
 	case len(e.Channels) > 0:

@@ -53,7 +53,7 @@ func TestTheTabsOfAnEventSayHowFarItIs(t *testing.T) {
 		b.post(atAcme+"channels/"+mail+"/", "settings.host", "h").is(f.T, http.StatusSeeOther)
 		assert.Equal(f, "Content 1 template Audience 1 notification Channels 0 active Test ready Live live: 1 problem", b.get(event).tabs(f.T), "the channel is inactive")
 		b.post(atAcme+"p/shop/a/web/settings/", "name", "Web").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(event+"live/").said(), "Problems: The application is inactive. No channel that it may use is active.")
+		assert.Contains(f, b.get(event+"live/").said(), "Problems: The application is inactive. None of the channels it may use is active.")
 	})
 }
 

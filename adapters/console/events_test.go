@@ -113,7 +113,7 @@ func TestWhatIsWrongWithAnEventStandsBesideItsField(t *testing.T) {
 		"NoName":         {[]string{"", "slug", "x"}, "name", "is required"},
 		"NoObject":       {[]string{"", "slug", "x", "name", "x", "example", "[1]"}, "example", "must be a JSON object"},
 		"NoJSON":         {[]string{"", "slug", "x", "name", "x", "example", "{"}, "example", "must be a JSON object"},
-		"NoSchema":       {[]string{"tick/", "slug", "x", "name", "x", "context_schema", `{"type": "text"}`}, "context_schema", "is no JSON Schema: /type: value must be one of"},
+		"NoSchema":       {[]string{"tick/", "slug", "x", "name", "x", "context_schema", `{"type": "text"}`}, "context_schema", "is not a JSON Schema: /type: value must be one of"},
 		"ItDoesNotFit":   {[]string{"tick/", "slug", "x", "name", "x", "context_schema", `{"required": ["a"]}`, "example", `{"b": 1}`}, "example", "does not fit the schema: missing property"},
 		"NoPriority":     {[]string{"tick/channels/", "slug", "x", "name", "x", "priority", "soon"}, "priority", "must be one of urgent, normal, bulk"},
 		"Theirs":         {[]string{"tick/channels/", "slug", "x", "name", "x", "channels", theirs}, "", "the channel does not exist"},

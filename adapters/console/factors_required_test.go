@@ -102,7 +102,7 @@ func TestRequiringASecondFactor(t *testing.T) {
 		assert.Contains(f, page.said(), "requires a second factor: set up another one before you remove this one")
 		bob.get(acme).is(f.T, http.StatusSeeOther)
 		bob.get("/console/").is(f.T, http.StatusOK)
-		assert.Contains(f, ada.get(acme+"projects/").said(), "Require it no longer")
+		assert.Contains(f, ada.get(acme+"projects/").said(), "Stop requiring it")
 		ada.post(acme+"second-factor/", "on", "false").is(f.T, http.StatusSeeOther)
 		bob.get(acme).is(f.T, http.StatusOK)
 		ada.post("/console/account/second-factor/app/remove/").is(f.T, http.StatusSeeOther)

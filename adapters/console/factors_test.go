@@ -128,7 +128,7 @@ func TestSettingUpAnAuthenticatorApp(t *testing.T) {
 	secret := secretPattern.FindStringSubmatch(page.body)[1]
 	again := b.post("/console/account/second-factor/app/confirm/", "step", step, "code", "000000").is(t, http.StatusBadRequest)
 	assert.Equal(t, secret, secretPattern.FindStringSubmatch(again.body)[1])
-	assert.Contains(t, again.said(), "is not valid, or was used before")
+	assert.Contains(t, again.said(), "is not valid, or was already used")
 	b.post("/console/account/second-factor/app/confirm/", "step", "x", "code", "000000").is(t, http.StatusBadRequest)
 	shown := b.post("/console/account/second-factor/app/confirm/", "step", step, "code", f.code(secret)).is(t, http.StatusOK)
 	codes := codePattern.FindAllString(html.UnescapeString(shown.body), -1)
@@ -191,7 +191,7 @@ func TestSigningInAgainAsksForTheSecondFactor(t *testing.T) {
 		page = send("not this one", f.code(secret)).is(f.T, http.StatusUnauthorized)
 		assert.Contains(f, page.said(), "is not your password")
 		page = send(password, "000000").is(f.T, http.StatusUnauthorized)
-		assert.Contains(f, page.said(), "is not valid, or was used before")
+		assert.Contains(f, page.said(), "is not valid, or was already used")
 		assert.NotContains(f, page.body, password)
 		assert.Contains(f, send(password, codes[0]).is(f.T, http.StatusOK).said(), "deploy")
 		b.post("/console/account/second-factor/app/remove/").is(f.T, http.StatusSeeOther)

@@ -46,7 +46,7 @@ const tokenField = "form_token"
 var (
 	errForeignForm = fault.New(fault.Forbidden, "this form did not come from a page of this console, or its page is too old")
 	errForm        = fault.New(fault.Invalid, "the form could not be read")
-	errNoText      = fault.New(fault.Invalid, "the form holds a character that no text can hold; go back and take it out")
+	errNoText      = fault.New(fault.Invalid, "the form holds a character that cannot be stored; go back and remove it")
 )
 
 // formToken returns the required value of tokenField: bound to the session, or to the visit, so

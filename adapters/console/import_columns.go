@@ -29,7 +29,7 @@ type mappedColumn struct {
 // fieldChoices are the meanings that a column can have.
 var fieldChoices = []option{
 	{Value: string(imports.LeftOut), Text: words.Of("leave out")},
-	{Value: string(imports.Email), Text: words.Of("e-mail: who the user is, and an address")},
+	{Value: string(imports.Email), Text: words.Of("e-mail: identifies the user, and is an address")},
 	{Value: string(imports.FirstName), Text: words.Of("first name, for new users")},
 	{Value: string(imports.LastName), Text: words.Of("last name, for new users")},
 	{Value: string(imports.Metadata), Text: words.Of("metadata, under the key beside it")},

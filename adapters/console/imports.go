@@ -124,7 +124,7 @@ type importView struct {
 
 // stateWords are the names of the states.
 var stateWords = map[imports.State]words.Phrase{
-	imports.Checking: words.Of("is being checked"), imports.Checked: words.Of("waits to be started"), imports.Running: words.Of("is running"),
+	imports.Checking: words.Of("is being checked"), imports.Checked: words.Of("is ready to start"), imports.Running: words.Of("is running"),
 	imports.Done: words.Of("is done"), imports.Cancelled: words.Of("was cancelled"), imports.Failed: words.Of("failed"),
 	imports.Undoing: words.Of("is being undone"), imports.Undone: words.Of("was undone"),
 }

@@ -79,7 +79,7 @@ func importAndPost(b *browser, to string, fields ...string) answer {
 	return b.post(to, fields...)
 }
 
-// checked is an import into acme that waits to be started.
+// checked is an import into acme that is ready to start.
 func (f *fixture) checked(name, file string) imports.Job {
 	f.Helper()
 	job, err := f.use.ImportJobs.Upload(f.Context(), audit.Actor{Name: f.account("somebody", true).User.Username, Via: audit.Console}, acme, importer.Upload{Name: name, File: strings.NewReader(file)})
@@ -197,14 +197,14 @@ func TestImportMembers(t *testing.T) {
 		f.importing(id, imports.Checked)
 		assert.Equal(f, "true", b.get(one+"progress/").Header.Get("HX-Refresh"))
 		page = b.get(one)
-		assert.Contains(f, page.said(), "Preview Added 1 users who are new in this organization Updated 1")
-		assert.Contains(f, page.said(), "Duplicates 1 rows with the e-mail of an earlier row, ignored Rejected 1")
+		assert.Contains(f, page.said(), "Preview Added 1 user who is new in this organization Updated 1")
+		assert.Contains(f, page.said(), "Duplicates 1 row with the e-mail of an earlier row, ignored Rejected 1")
 		assert.Contains(f, page.said(), "5 email: is not an e-mail address nobody;'=cmd;;")
 		assert.NotContains(f, page.body, "hx-get")
 
 		b.post(one+"start/").is(f.T, http.StatusSeeOther)
 		b.post(one+"start/").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, b.get(one).said(), "The import is running. It waits for its turn.")
+		assert.Contains(f, b.get(one).said(), "The import is running. It waits for another import to finish.")
 		f.importing(id, imports.Done)
 		page = b.get(one)
 		assert.Contains(f, page.said(), "Result Added 1")
@@ -370,7 +370,7 @@ func TestUploadsThatAreRefused(t *testing.T) {
 		"AColumnTwice": {func() answer { return b.upload(to, token, "a.csv", "email,email\n") }, http.StatusBadRequest, "the header names the column email twice"},
 		"TooLarge":     {func() answer { return b.upload(to, token, "a.csv", large) }, http.StatusRequestEntityTooLarge, "the file is larger than 1 MiB"},
 		"UnknownGroup": {func() answer { return b.upload(to, token, "a.csv", "email\n", "group", "<Crew>") }, http.StatusBadRequest, "the group does not exist in this organization"},
-		"LargeField":   {func() answer { return b.upload(to, token, "a.csv", "email\n", "group", strings.Repeat("x", 1<<20)) }, http.StatusRequestEntityTooLarge, "The form is larger"},
+		"LargeField":   {func() answer { return b.upload(to, token, "a.csv", "email\n", "group", strings.Repeat("x", 1<<20)) }, http.StatusRequestEntityTooLarge, "The form is too large"},
 		"NoForm":       {func() answer { return b.raw("multipart/form-data; boundary=x", "x") }, http.StatusForbidden, "This form did not come"},
 		"NoBoundary":   {func() answer { return b.raw("multipart/form-data", "x") }, http.StatusBadRequest, "The form could not be read."},
 		"NoToken":      {func() answer { return b.uploadFrom(to, "a.csv", strings.NewReader("email\n")) }, http.StatusForbidden, "This form did not come"},
@@ -489,7 +489,7 @@ func TestImportOfOtherEncodingsAndWorkbooks(t *testing.T) {
 	} {
 		shown := b.get(importPath(b.upload(imports, token, "people.csv", latin, "encoding", c.encoding).uploaded(t))).is(t, http.StatusOK)
 		assert.Contains(t, shown.said(), "read as "+c.source, name)
-		assert.Contains(t, shown.said(), " first name, for new users E-Mail rene@example.org e-mail: who the user is, and an address", name)
+		assert.Contains(t, shown.said(), " first name, for new users E-Mail rene@example.org e-mail: identifies the user, and is an address", name)
 		assert.Contains(t, shown.said(), "2 rene@example.org "+c.first, name)
 	}
 	book := excelize.NewFile()

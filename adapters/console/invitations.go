@@ -73,9 +73,9 @@ func (c call) mail(id users.MemberID, token string, made *invitationView) error 
 	case app.Mailed:
 		made.Link, made.To = "", to
 	case app.NoAddress:
-		made.Failed = words.Of("this organization knows no e-mail address of this user")
+		made.Failed = words.Of("this organization has no e-mail address for this user")
 	case app.AddressRefused:
-		made.Failed = words.Of("the mail server takes nothing for %s", to)
+		made.Failed = words.Of("the mail server does not accept mail for %s", to)
 	case app.ChannelFailed:
 		made.Failed = words.Of("the channel of this installation does not work")
 	}

@@ -54,7 +54,7 @@ func TestInvitationsAreMailed(t *testing.T) {
 		})
 		eva := f.as(f.operator("eva", users.RoleAdministrator))
 		access := memberPath(m) + "access/"
-		assert.Contains(f, eva.get(access).said(), "To ada@example.org. Without the tick, the link is shown to you.")
+		assert.Contains(f, eva.get(access).said(), "To ada@example.org. If not selected, you get the link to send yourself.")
 
 		page := eva.post(access+"invite/", "mail", "true").is(f.T, http.StatusOK)
 		assert.Contains(f, page.said(), "Mailed to ada@example.org .")
@@ -104,7 +104,7 @@ func TestWhatCouldNotBeMailedIsALink(t *testing.T) {
 		why    string
 	}{
 		"TheServerRefusesTheAddress": {func(f *fixture) { f.post.fails(&deliveries.Failure{Err: errors.New("550 no such user")}) },
-			"the mail server takes nothing for ada@example.org"},
+			"the mail server does not accept mail for ada@example.org"},
 		"TheServerIsAway": {func(f *fixture) {
 			f.post.fails(&deliveries.Failure{Err: errors.New("no connection"), Detail: errors.New("to 10.1.2.3"), Temporary: true, Channel: true})
 		}, "the channel of this installation does not work"},
@@ -129,7 +129,7 @@ func TestWhatCouldNotBeMailedIsALink(t *testing.T) {
 			assert.Contains(t, eva.post(memberPath(m)+"access/invite/", "mail", "true").said(), "Mailed to ada@example.org")
 			c.before(f)
 			page := eva.post(memberPath(m)+"access/invite/", "mail", "true").is(t, http.StatusOK)
-			assert.Contains(t, page.said(), "Could not be mailed: "+c.why+". Hand on this link instead.")
+			assert.Contains(t, page.said(), "Could not be mailed: "+c.why+". Send this link yourself.")
 			assert.NotContains(t, page.body, "10.1.2.3")
 			found := welcomePattern.FindStringSubmatch(page.body)
 			require.NotNil(t, found)
@@ -151,7 +151,7 @@ func TestWithoutAChannelOrAnAddressThereIsALink(t *testing.T) {
 		return tx.Users().SaveDetails(f.Context(), m)
 	})
 	assert.NotContains(t, eva.get(memberPath(m)+"access/").body, `name="mail"`)
-	assert.Contains(t, eva.post(memberPath(m)+"access/invite/", "mail", "true").said(), "Could not be mailed: this organization knows no e-mail address of this user.")
+	assert.Contains(t, eva.post(memberPath(m)+"access/invite/", "mail", "true").said(), "Could not be mailed: this organization has no e-mail address for this user.")
 	assert.Empty(t, f.post.messages())
 }
 
@@ -166,7 +166,7 @@ func TestInvitationsAreMailedNowAndThen(t *testing.T) {
 	for range 3 {
 		assert.Contains(t, invite(), "Mailed to")
 	}
-	assert.Contains(t, invite(), "Could not be mailed: too many invitations were mailed in the last minutes. Hand on this link instead.")
+	assert.Contains(t, invite(), "Could not be mailed: too many invitations were mailed in the last minutes. Send this link yourself.")
 	f.clock.Advance(9 * time.Minute)
 	assert.Contains(t, invite(), "Could not be mailed")
 	other := f.person("acme", "bob", users.RoleViewer, false)

@@ -18,7 +18,7 @@ const pageKeys = 50
 // The choices of a key's lifetime, and of how long a replaced key stays valid, by the values of the
 // forms.
 var (
-	lifetimes = []option{{"", words.Of("for ever")}, {"24h", words.Of("a day")}, {"720h", words.Of("30 days")}, {"2160h", words.Of("90 days")}, {"8760h", words.Of("a year")}}
+	lifetimes = []option{{"", words.Of("forever")}, {"24h", words.Of("a day")}, {"720h", words.Of("30 days")}, {"2160h", words.Of("90 days")}, {"8760h", words.Of("a year")}}
 	overlaps  = []option{{"1h", words.Of("an hour")}, {"24h", words.Of("a day")}, {"168h", words.Of("a week")}}
 )
 
@@ -32,7 +32,7 @@ type keysView struct {
 }
 
 // Grants returns the grants that a key may have.
-func (keysView) Grants() []option { return options(access.Grants()...) }
+func (keysView) Grants() []option { return grantChoices() }
 
 // Lifetimes returns the choices of a key's lifetime.
 func (keysView) Lifetimes() []option { return lifetimes }
@@ -91,7 +91,7 @@ func (c call) createKey() error {
 func (c call) period(field string, choices []option) (time.Duration, error) {
 	sent := c.FormValue(field)
 	if !slices.ContainsFunc(choices, func(o option) bool { return o.Value == sent }) {
-		return 0, fault.Field(field, "is none of the choices")
+		return 0, fault.Field(field, "is not one of the choices")
 	}
 	return time.ParseDuration(cmp.Or(sent, "0"))
 }

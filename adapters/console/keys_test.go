@@ -42,13 +42,13 @@ func TestKeysAreShownOnce(t *testing.T) {
 		again := b.post(keys, "name", "sync", "grant", "user:read", "project", "shop", "application", "web")
 		assert.Contains(f, again.is(f.T, http.StatusBadRequest).said(), "a key with this name exists already")
 		page := b.get(keys).is(f.T, http.StatusOK)
-		assert.Contains(f, page.said(), "sync acme/shop/web user:read event:trigger active 2026-03-04 05:06:07 UTC 2026-04-03 05:06:07 UTC never")
+		assert.Contains(f, page.said(), "sync acme/shop/web Read users user:read Trigger events event:trigger active 2026-03-04 05:06:07 UTC 2026-04-03 05:06:07 UTC never")
 		assert.NotContains(f, page.body, text[1])
 
 		for fields, said := range map[[6]string]string{
 			{"name", "x", "grant", "root"}: `there is no grant &#34;root&#34;`, {"name", "x"}: "at least one is required", {"grant", "user:read"}: "is required",
 			{"name", "x", "grant", "user:read", "project", "other"}: "the project does not exist", {"name", "x", "grant", "user:read", "application", "web"}: "needs a project",
-			{"name", "x", "grant", "user:read", "lifetime", "1s"}: "is none of the choices",
+			{"name", "x", "grant", "user:read", "lifetime", "1s"}: "is not one of the choices",
 		} {
 			var sent []string
 			for _, field := range fields {
@@ -60,7 +60,7 @@ func TestKeysAreShownOnce(t *testing.T) {
 			assert.Contains(f, got.body, said)
 		}
 		b.post(keys, "name", "other", "organization", "globex", "grant", "full_access").is(f.T, http.StatusOK)
-		assert.Contains(f, b.get(keys).said(), "other acme full_access active", "the organization is that of the path, whatever the form says")
+		assert.Contains(f, b.get(keys).said(), "other acme Everything that applications need full_access active", "the organization is that of the path, whatever the form says")
 	})
 }
 
@@ -79,7 +79,7 @@ func TestKeysAreRotatedAndRevoked(t *testing.T) {
 		first, err := authentication.Authenticate(f.Context(), old)
 		require.NoError(f, err)
 		one := keys + strconv.FormatInt(int64(first.ID), 10) + "/"
-		assert.Contains(f, b.post(one+"rotate/", "overlap", "").is(f.T, http.StatusBadRequest).body, "is none of the choices")
+		assert.Contains(f, b.post(one+"rotate/", "overlap", "").is(f.T, http.StatusBadRequest).body, "is not one of the choices")
 		rotated := b.post(one+"rotate/", "overlap", "1h").is(f.T, http.StatusOK)
 		next := shownKey.FindStringSubmatch(rotated.body)[1]
 		assert.Contains(f, rotated.said(), "Previous key valid until 2026-03-04 06:06:07 UTC")
@@ -89,11 +89,11 @@ func TestKeysAreRotatedAndRevoked(t *testing.T) {
 		require.NoError(f, err)
 		assert.Equal(f, []any{"sync", first.Scope, first.Grants, true}, []any{second.Name, second.Scope, second.Grants, second.Expires.IsZero()})
 		assert.True(f, valid(old))
-		assert.Contains(f, b.get(keys).said(), "sync acme user:read replaced")
+		assert.Contains(f, b.get(keys).said(), "sync acme Read users user:read replaced")
 		f.clock.Advance(time.Hour)
 		assert.False(f, valid(old))
 		assert.True(f, valid(next))
-		assert.Contains(f, b.get(keys).said(), "sync acme user:read expired")
+		assert.Contains(f, b.get(keys).said(), "sync acme Read users user:read expired")
 
 		b.signIn("eve", password).is(f.T, http.StatusSeeOther) // She last did so an hour ago.
 		to := keys + strconv.FormatInt(int64(second.ID), 10) + "/revoke/"
@@ -115,8 +115,8 @@ func TestKeysOfAWiderScopeAreOutOfReach(t *testing.T) {
 	root.post("/console/keys/", "name", "theirs", "organization", "globex", "grant", "full_access").is(t, http.StatusOK)
 	assert.Contains(t, root.post("/console/keys/", "name", "x", "organization", "system", "grant", "full_access").is(t, http.StatusBadRequest).said(), "the organization does not exist")
 	all := root.get("/console/keys/").said()
-	assert.Contains(t, all, "theirs globex full_access active")
-	assert.Contains(t, all, "wide installation full_access active")
+	assert.Contains(t, all, "theirs globex Everything that applications need full_access active")
+	assert.Contains(t, all, "wide installation Everything that applications need full_access active")
 	page := b.get("/console/o/acme/keys/").said()
 	assert.NotContains(t, page, "wide")
 	assert.NotContains(t, page, "theirs")

@@ -59,7 +59,7 @@ func TestMailbox(t *testing.T) {
 		assert.NotContains(f, filtered.body, "clear/", "a viewer deletes nothing")
 		b.get(atAcme+"mailbox/?to="+strings.Repeat("x", 3000)).is(f.T, http.StatusBadRequest)
 
-		assert.Contains(f, admin.get(atAcme+"mailbox/?channel="+idText(second.ID)).body, "Delete those of the chosen channel")
+		assert.Contains(f, admin.get(atAcme+"mailbox/?channel="+idText(second.ID)).body, "Delete the messages of this channel")
 		admin.post(atAcme+"mailbox/clear/", "channel", "0").is(f.T, http.StatusBadRequest)
 		admin.post(atAcme+"mailbox/clear/", "channel", idText(second.ID)).is(f.T, http.StatusSeeOther)
 		assert.Equal(f, 50, rows(b.get(atAcme+"mailbox/")))

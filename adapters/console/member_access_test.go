@@ -115,9 +115,9 @@ func TestTeamTellsOfThisOrganizationAlone(t *testing.T) {
 		ada := f.as(f.operator("ada", users.RoleViewer))
 		f.person("acme", "zoe", users.RoleOperator, false)
 		before := eva.get(atAcme+"team/").is(f.T, http.StatusOK).said()
-		assert.Contains(f, before, "ada viewer 2026-03-04 05:06:07 UTC never password open")
-		assert.Contains(f, before, "zoe operator not yet never nothing yet open")
-		assert.Contains(f, before, "eva administrator 2026-03-04 05:06:07 UTC 2026-03-04 05:06:07 UTC password open")
+		assert.Contains(f, before, "ada viewer 2026-03-04 05:06:07 UTC never password active")
+		assert.Contains(f, before, "zoe operator not yet never nothing yet active")
+		assert.Contains(f, before, "eva administrator 2026-03-04 05:06:07 UTC 2026-03-04 05:06:07 UTC password active")
 
 		ada.get("/console/o/globex/").is(f.T, http.StatusOK)
 		assert.Equal(f, before, eva.get(atAcme+"team/").said())
@@ -125,10 +125,10 @@ func TestTeamTellsOfThisOrganizationAlone(t *testing.T) {
 		ada.get("/console/o/acme/").is(f.T, http.StatusOK)
 		f.clock.Advance(operators.VisitGrain - time.Second)
 		ada.get("/console/o/acme/").is(f.T, http.StatusOK)
-		assert.Contains(f, eva.get(atAcme+"team/").said(), "ada viewer 2026-03-04 05:06:07 UTC 2026-03-04 05:07:07 UTC password open", "to the hour")
+		assert.Contains(f, eva.get(atAcme+"team/").said(), "ada viewer 2026-03-04 05:06:07 UTC 2026-03-04 05:07:07 UTC password active", "to the hour")
 		f.clock.Advance(time.Second)
 		ada.get("/console/o/acme/").is(f.T, http.StatusOK)
-		assert.Contains(f, eva.get(atAcme+"team/").said(), "ada viewer 2026-03-04 05:06:07 UTC 2026-03-04 06:07:07 UTC password open")
+		assert.Contains(f, eva.get(atAcme+"team/").said(), "ada viewer 2026-03-04 05:06:07 UTC 2026-03-04 06:07:07 UTC password active")
 	})
 }
 

@@ -134,7 +134,7 @@ func TestMetadataOfAUser(t *testing.T) {
 			return tx.Users().SaveFields(f.Context(), m)
 		})
 		late := b.post(path, "shown", second, "custom_fields", `{"mine": true}`).is(f.T, http.StatusBadRequest)
-		assert.Contains(f, late.said(), "it was changed meanwhile: nothing was saved")
+		assert.Contains(f, late.said(), "it was changed in the meantime: nothing was saved")
 		assert.Contains(f, late.said(), `"theirs": "kept"`, "what is there now")
 		assert.Contains(f, html.UnescapeString(late.body), `{"mine": true}</textarea>`, "and what was typed")
 		assert.Equal(f, metadata.Map{"theirs": "kept"}, f.profile(eve).Member.CustomFields)
@@ -154,7 +154,7 @@ func TestRemovingAUser(t *testing.T) {
 		eve := f.person("acme", "eve", users.RoleMember, false)
 		f.listed("eve")
 		page := b.get(memberPath(eve)+"remove/").is(f.T, http.StatusOK).said()
-		for _, said := range []string{"1 addresses with 1 assignments to channels eve@example.org", "the names, the e-mail, the metadata", "1 distribution lists all"} {
+		for _, said := range []string{"addresses: 1, assigned to channels: 1 eve@example.org", "the names, the e-mail, the metadata", "1 distribution list all"} {
 			assert.Contains(f, page, said)
 		}
 		assert.Equal(f, "/console/o/acme/u/?done=removed", b.post(memberPath(eve)+"remove/").is(f.T, http.StatusSeeOther).Header.Get("Location"))
@@ -202,7 +202,7 @@ func TestAddressesOfAUser(t *testing.T) {
 		assert.Contains(f, unfit.said(), "the channel cannot reach addresses of this type")
 		b.post(ofPhone+"assign/", "channel", "4711").is(f.T, http.StatusNotFound)
 		b.post(assignment+"remove/", "address", idText(mail.ID)).is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(ofMail).said(), "It is assigned to no channel")
+		assert.Contains(f, b.get(ofMail).said(), "Not assigned to a channel")
 		b.post(ofMail+"assign/", "channel", idText(p.Channels[0].ID)).is(f.T, http.StatusSeeOther)
 		b.post(ofMail+"assign/", "channel", idText(p.Channels[0].ID)).is(f.T, http.StatusSeeOther)
 		require.Len(f, f.profile(eve).Assignments, 1)
@@ -257,7 +257,7 @@ func TestGroups(t *testing.T) {
 		assert.Contains(f, admin.post(path, "name", "default").is(f.T, http.StatusBadRequest).said(), "a group with this name exists already")
 		for _, change := range []string{"", "delete/"} {
 			said := admin.post("/console/o/acme/groups/"+idText(standard.ID)+"/"+change, "name", "Other").is(f.T, http.StatusBadRequest).said()
-			assert.Contains(f, said, "The group Default is every new member's")
+			assert.Contains(f, said, "Every new member is in the group Default")
 		}
 		operator := f.as(f.operator("oz", users.RoleOperator))
 		operator.post(memberPath(eve)+"groups/", "group", idText(staff.ID)).is(f.T, http.StatusSeeOther)

@@ -86,26 +86,26 @@ func (v view) Notice() words.Phrase {
 	case "new-password":
 		return words.Of("Password changed. Your other sessions have ended.")
 	case "late":
-		return words.Of("This took too long, or was done already. Please begin again.")
+		return words.Of("This took too long, or was done already. Please start again.")
 	case "factor":
 		return words.Of("Second factor set up. Your other sessions have ended.")
 	case "factor-removed":
 		return words.Of("Second factor removed.")
 	case "added":
-		return words.Of("%d recipients are new on the list.", v.counted())
+		return words.Of("%d recipients added to the list.", v.counted())
 	case "taken-off":
-		return words.Of("%d recipients are off the list.", v.counted())
+		return words.Of("%d recipients removed from the list.", v.counted())
 	case "cancelled":
-		return words.Of("Occurrence cancelled. What has left stays counted.")
+		return words.Of("Occurrence cancelled. Sent messages stay counted.")
 	case "over":
-		return words.Of("Nothing was left to cancel.")
+		return words.Of("Nothing left to cancel.")
 	case "mapped":
-		return words.Of("Columns changed. The file is checked once more.")
+		return words.Of("Columns changed. The file is checked again.")
 	case "mended":
 		return words.Of("The corrected rows are checked as an import of their own.")
 	case "retried":
 		if v.call.number("count") == 0 {
-			return words.Of("Nothing was left to send again.")
+			return words.Of("Nothing left to send again.")
 		}
 		return words.Of("%d failed deliveries will be sent again.", v.counted())
 	case "retried-one":

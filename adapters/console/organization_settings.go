@@ -41,11 +41,11 @@ var settingsAbout = map[string]words.Phrase{
 	"Applications":             words.Of("The applications of the project"),
 	"This application":         words.Of("Its name, whether it is active"),
 	"Team":                     words.Of("Who may sign in, and with which role"),
-	"API keys":                 words.Of("Keys with which applications use the API"),
+	"API keys":                 words.Of("Keys for applications that use the API"),
 	"Audit log":                words.Of("Who changed what, and when"),
 	"Organizations":            words.Of("All organizations of the installation"),
 	"Installation's API keys":  words.Of("Keys that reach every organization"),
-	"Installation's audit log": words.Of("Accounts, signing in, and what is about the whole installation"),
+	"Installation's audit log": words.Of("Accounts, sign-ins and changes to the whole installation"),
 	"System":                   words.Of("Version, database, workers, queue, configuration"),
 }
 

@@ -27,7 +27,7 @@ func TestOverview(t *testing.T) {
 		b := f.as(f.operator("bob", users.RoleViewer))
 		const home = "/console/o/acme/"
 		quiet := b.get(home).is(f.T, http.StatusOK)
-		assert.Contains(f, quiet.said(), "Nothing: every channel works, none is behind, no delivery of the last two days has failed for good. Nothing has happened in the last 30 days.")
+		assert.Contains(f, quiet.said(), "Nothing. All channels work and keep up, and no delivery of the last two days has failed permanently. Nothing has happened in the last 30 days.")
 		assert.NotContains(f, quiet.body, `class="bars`)
 
 		f.person("acme", "ada", users.RoleMember, false)

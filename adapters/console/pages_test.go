@@ -58,7 +58,7 @@ func TestHome(t *testing.T) {
 	assert.Contains(t, mine, "Company acme · viewer")
 	assert.NotContains(t, mine, "globex")
 	assert.NotContains(t, mine, "Audit log")
-	assert.Contains(t, f.as(f.account("stray", false)).get("/console/").said(), "There is no organization that you may see.")
+	assert.Contains(t, f.as(f.account("stray", false)).get("/console/").said(), "You have no role in an organization yet.")
 }
 
 func TestMembers(t *testing.T) {
@@ -151,7 +151,7 @@ func TestSwitchesOfAMember(t *testing.T) {
 		}
 		moved := b.post(memberPath(m)+"locked/", "on", "false", "switch", "switch-locked").is(f.T, http.StatusSeeOther).Header.Get("Location")
 		assert.Equal(f, memberPath(m)+"?done=moved&switch=switch-locked#switch-locked", moved, "back to the switch")
-		assert.Contains(f, b.get(strings.TrimSuffix(moved, "#switch-locked")).said(), "In this organization open Saved. Undo (Lock in the organization)")
+		assert.Contains(f, b.get(strings.TrimSuffix(moved, "#switch-locked")).said(), "In this organization active Saved. Undo (Lock in the organization)")
 		assert.NotContains(f, b.get(memberPath(m)).said(), "Undo")
 		other := b.post(memberPath(m)+"locked/", "on", "false", "switch", `"><script>`).is(f.T, http.StatusSeeOther)
 		assert.Equal(f, memberPath(m)+"?done=saved", other.Header.Get("Location"), "what is no switch leads nowhere")
@@ -166,7 +166,7 @@ func TestSwitchesOfAMember(t *testing.T) {
 		viewer := f.as(f.operator("bob", users.RoleViewer)).get(memberPath(m)).is(f.T, http.StatusOK)
 		assert.NotContains(f, viewer.body, "/locked/", "a viewer is offered no switch")
 		admin := f.as(f.operator("eva", users.RoleAdministrator)).get("/console/o/acme/audit/").said()
-		assert.Contains(f, admin, `ada console 192.0.2.1 membership.lock acme/p/shop/a/web/u/eve locked before: yes after: no`)
+		assert.Contains(f, admin, `ada console 192.0.2.1 Unlocked membership.lock acme/p/shop/a/web/u/eve Locked before: yes after: no`)
 	})
 }
 

@@ -29,7 +29,7 @@ func TestPartials(t *testing.T) {
 		page := b.get(ofPartial+"footer/").is(f.T, http.StatusOK)
 		assert.Contains(f, page.said(), "In a template {{> footer}} Version 1")
 		assert.Contains(f, page.body, ">\n-- \n{{organization.name}}</textarea>")
-		assert.Contains(f, page.said(), "Nothing uses it.")
+		assert.Contains(f, page.said(), "Not used anywhere.")
 
 		b.post(ofPartial+"footer/", "text", "Bye\n<b>", "base", "1").is(f.T, http.StatusSeeOther)
 		assert.Contains(f, b.get(ofPartial).said(), "footer yes none 2")
@@ -105,7 +105,7 @@ func TestAPartialInUse(t *testing.T) {
 		}
 		assert.Contains(f, b.get(ofEvent+"tick/").body, `<a href="`+ofPartial+`">partial</a>`)
 		b.header.Set("Accept-Language", "de")
-		assert.Contains(f, b.post(ofPartial+"footer/", "text", "typed", "base", "2").said(), "nicht mehr in Nachrichten umgesetzt werden: event web/tick")
+		assert.Contains(f, b.post(ofPartial+"footer/", "text", "typed", "base", "2").said(), "ließe sich keine Nachricht mehr erzeugen: Ereignis web/tick")
 	})
 }
 
@@ -165,7 +165,7 @@ func TestADeliveryHasThePartialsOfThen(t *testing.T) {
 		b.post(ofPartial+"inner/", "text", "inner of now", "base", "1").is(f.T, http.StatusSeeOther)
 		page := b.get(one)
 		assert.Contains(f, page.said(), "outer: inner of then")
-		assert.Contains(f, page.said(), "Partials that were changed since stand here as they were then: inner .")
+		assert.Contains(f, page.said(), "Partials that have changed since are shown as they were then: inner .")
 		assert.NotContains(f, page.said(), "has not changed since")
 		assert.Contains(f, page.body, `<a href="`+ofPartial+`inner/">`)
 
@@ -173,7 +173,7 @@ func TestADeliveryHasThePartialsOfThen(t *testing.T) {
 			b.post(ofPartial+"inner/", "text", fmt.Sprintf("number %d", n), "base", strconv.Itoa(n+2)).is(f.T, http.StatusSeeOther)
 		}
 		page = b.get(one)
-		assert.Contains(f, page.said(), "stand here as in the oldest one: inner .")
+		assert.Contains(f, page.said(), "are shown in their oldest version: inner .")
 		assert.Contains(f, page.said(), "outer: number 0")
 		assert.NotContains(f, page.said(), "has not changed since")
 	})

@@ -40,7 +40,7 @@ func TestRecipientsAreAddedFoundAndRemoved(t *testing.T) {
 		assert.Contains(f, b.get(to).said(), "The list has no recipients.")
 
 		back := b.post(to+"add/", "emails", strings.Join(emails, "\r\n")+"\r\nUSER000@example.org").is(f.T, http.StatusSeeOther).Header.Get("Location")
-		assert.Contains(f, b.get(back).said(), "120 recipients are new on the list.")
+		assert.Contains(f, b.get(back).said(), "120 recipients added to the list.")
 		assert.Contains(f, f.latest(), "olga recipients.add acme/p/shop/d/news map[] map[added:")
 
 		row := regexp.MustCompile(`<th scope="row"><bdi>([^<]*)</bdi></th>`)
@@ -65,7 +65,7 @@ func TestRecipientsAreAddedFoundAndRemoved(t *testing.T) {
 		b.post(to+"remove/", "only", ids[0][1], "recipient", ids[1][1]).is(f.T, http.StatusSeeOther)
 		assert.Equal(f, "olga recipients.remove acme/p/shop/d/news map[count:1 removed:[user000@example.org]] map[]", f.latest())
 		back = b.do(http.MethodPost, b.removal(to+"?q=user00"), url.Values{"form_token": {b.token()}, "recipient": {ids[0][1], ids[1][1], ids[2][1], "x"}}).is(f.T, http.StatusSeeOther).Header.Get("Location")
-		assert.Contains(f, b.get(back).said(), "2 recipients are off the list.")
+		assert.Contains(f, b.get(back).said(), "2 recipients removed from the list.")
 		found, _ = walk("?q=user00")
 		assert.Equal(f, emails[3:10], found)
 		assert.Contains(f, back, "q=user00", "the search goes on")
@@ -111,7 +111,7 @@ func TestRecipientsAreAddedFromUsers(t *testing.T) {
 		assert.Contains(f, b.get(to+"?people=nobody").said(), "No users found.")
 
 		back := b.post(to+"members/", "member", f.id("ada"), "people", "ad").is(f.T, http.StatusSeeOther).Header.Get("Location")
-		assert.Contains(f, b.get(back).said(), "1 recipient is new on the list.")
+		assert.Contains(f, b.get(back).said(), "1 recipient added to the list.")
 		assert.Contains(f, back, "people=ad")
 		assert.Equal(f, "olga recipients.add acme/p/shop/d/news map[] map[added:[ada@example.org] user:ada]", f.latest())
 		b.post(to+"members/", "assignment", strconv.FormatInt(int64(byText.ID), 10)).is(f.T, http.StatusSeeOther)

@@ -45,7 +45,7 @@ func TestMembersOfAnApplication(t *testing.T) {
 		b.post(web+"m/", "username", "ada", "email", "ada@example.org", "first_name", "Ada", "active", "true", "address", "ada@example.org",
 			"assign_to_preferred_channel", "true", "distribution_list", "ALL", "custom_fields", `{"plan": "free"}`).is(f.T, http.StatusSeeOther)
 		page := b.get(web + "m/").said()
-		assert.Contains(f, page, `ada Ada active open Lock (ada) enabled Disable (ada) Show the metadata of ada { "plan": "free" } Unregister ada`)
+		assert.Contains(f, page, `ada Ada active not locked Lock (ada) enabled Disable (ada) Show the metadata of ada { "plan": "free" } Unregister ada`)
 		assert.Contains(f, b.get(shop+"d/"+f.listNamed("acme", "all")+"/").said(), "ada@example.org ada mail active")
 
 		got := b.post(web+"m/", "username", "", "email", "x", "address", "a\x01b", "custom_fields", "[1]", "distribution_list", "all").is(f.T, http.StatusBadRequest)

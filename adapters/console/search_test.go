@@ -59,7 +59,7 @@ func TestPagesSayThatPeopleAreBeingIndexed(t *testing.T) {
 		f.person("acme", "ada", users.RoleMember, false)
 		list := shop + "d/" + f.listNamed("acme", "all") + "/"
 		pages := []string{"/console/o/acme/search/?q=zoe", "/console/o/acme/u/?q=zoe", web + "?person=zoe", web + "m/?q=zoe", list + "?q=zoe", list + "?people=zoe"}
-		const said = "People are being indexed: "
+		const said = "Indexing people: "
 		for _, page := range pages {
 			assert.NotContains(f, b.get(page).is(f.T, http.StatusOK).said(), said, page)
 		}

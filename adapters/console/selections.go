@@ -88,7 +88,7 @@ func (c call) selection() ([]users.MemberID, error) {
 	for i, text := range chosen {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || id <= 0 {
-			return nil, fault.New(fault.Invalid, "a selected user is none")
+			return nil, fault.New(fault.Invalid, "a selected user is not valid")
 		}
 		ids[i] = users.MemberID(id)
 	}

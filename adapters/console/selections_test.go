@@ -48,7 +48,7 @@ func TestASelectionIsChangedAtOnce(t *testing.T) {
 		staff := f.group("Staff")
 		page := b.get("/console/o/acme/u/?q=e").is(f.T, http.StatusOK)
 		for _, m := range ms {
-			assert.Contains(f, page.body, `<input type="checkbox" name="member" value="`+idText(m.ID)+`" aria-label="Choose `+m.User.Username+`">`)
+			assert.Contains(f, page.body, `<input type="checkbox" name="member" value="`+idText(m.ID)+`" aria-label="Select `+m.User.Username+`">`)
 		}
 		list := regexp.MustCompile(`<option value="(shop/\d+)">shop / all`).FindStringSubmatch(page.body)
 		require.NotEmpty(f, list, page.body)
@@ -69,7 +69,7 @@ func TestASelectionIsChangedAtOnce(t *testing.T) {
 		listed := b.choose("", "list", ms, "list", list[1]).is(f.T, http.StatusSeeOther).Header.Get("Location")
 		assert.Contains(f, b.get(listed).said(), "0 users added to the list.", "nobody has an address")
 		asks := b.choose("", "remove", ms[2:]).is(f.T, http.StatusOK)
-		assert.Contains(f, asks.said(), "2 memberships end")
+		assert.Contains(f, asks.said(), "This ends 2 memberships")
 		assert.Len(f, f.told(), 3+2+2+2, "nothing is done before it is confirmed")
 		changed(b.choose("remove/", "", ms[2:]), 2, "remove", "removed")
 		assert.Equal(f, []string{
@@ -157,12 +157,12 @@ func TestAdministratorsAreChangedByAdministratorsOnly(t *testing.T) {
 	for name, try := range ways {
 		got := try(operator)
 		assert.Equal(t, http.StatusForbidden, got.StatusCode, name)
-		assert.Contains(t, got.said(), "administrators are changed by administrators only", name)
+		assert.Contains(t, got.said(), "only administrators can change administrators", name)
 	}
 	assert.Empty(t, f.entries("acme"))
 	assert.Equal(t, p, f.profile(boss))
 	page := operator.get(memberPath(boss)).is(t, http.StatusOK)
-	assert.Contains(t, page.said(), "An administrator is changed by administrators only.")
+	assert.Contains(t, page.said(), "Only administrators can change an administrator.")
 	assert.NotContains(t, page.body, `action="`+memberPath(boss), "no change is offered")
 	assert.NotContains(t, operator.get(address).body, `action="`+memberPath(boss), "no change is offered")
 

@@ -86,7 +86,7 @@ func (v settingView) Hint() words.Phrase {
 	}
 	switch {
 	case v.Set:
-		hint = words.Of("%s It is set and never shown; leave the field empty to keep it.", hint)
+		hint = words.Of("%s A value is set, and never shown. Leave the field empty to keep it.", hint)
 	case v.Secret:
 		hint = words.Of("%s It is stored encrypted and never shown again.", hint)
 	}

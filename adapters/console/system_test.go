@@ -40,9 +40,9 @@ func TestSystem(t *testing.T) {
 		const system = "/console/system/"
 		idle := b.get(system).is(f.T, http.StatusOK).said()
 		for _, part := range []string{
-			"well the database answers failing the schema can be read it is <torn>", "Version 1.2.3 go1.26", "This instance host:7" + weapon + " , since 2026-03-04 01:02:03 UTC",
-			"Database SQLite 3.53, 5.0 MiB", "Schema 00002_more 1 not applied", "00003_late not yet", "0 deliveries are due 0 occurrences wait",
-			"No worker is running", "2026-03-04 01:02:03 UTC warn something <odd>, error: it was", "1 settings of this instance", "secret_key ******** environment",
+			"OK the database answers failing the schema can be read it is <torn>", "Version 1.2.3 go1.26", "This instance host:7" + weapon + " , since 2026-03-04 01:02:03 UTC",
+			"Database SQLite 3.53, 5.0 MiB", "Schema 00002_more 1 not applied", "00003_late not yet", "0 due deliveries 0 occurrences wait",
+			"No worker is running", "2026-03-04 01:02:03 UTC warn something <odd>, error: it was", "1 setting of this instance", "secret_key ******** environment",
 		} {
 			assert.Contains(f, idle, part)
 		}
@@ -60,7 +60,7 @@ func TestSystem(t *testing.T) {
 		}
 		f.heartbeat(deliveries.Presence{Owner: "b", Instance: "here:2", Version: "1.2.4", Started: f.clock.Now()})
 		busy := b.get(system).said()
-		assert.Contains(f, busy, "1 deliveries are due 1 occurrences wait for their recipients to be found")
+		assert.Contains(f, busy, "1 due delivery 1 occurrence waiting for its recipients to be looked up")
 		assert.Contains(f, busy, "acme 0 1 0 2026-03-04 05:06:07 UTC", "by organization")
 		assert.Contains(f, busy, "mail acme 1 normal 2026-03-04 05:06:07 UTC", "by channel")
 		assert.Contains(f, b.get(atAcme+"channels/").said(), "Waiting: 1 normal")

@@ -61,7 +61,7 @@ func TestTemplatesAreSaved(t *testing.T) {
 		assert.Equal(f, 2, f.storedTemplate().Version, "again it changes nothing")
 
 		own := ofEvent + "tick/n/" + idText(f.notificationOf("tick").ID) + "/t/" + regexp.MustCompile(`\d+/$`).FindString(path)
-		assert.Contains(f, b.get(own).said(), "none of its own; that of the event counts")
+		assert.Contains(f, b.get(own).said(), "none of its own; the event's is used")
 		b.post(own, "text", "own", "base", "0").is(f.T, http.StatusSeeOther)
 		assert.Contains(f, b.get(own).said(), "Version 1")
 		assert.Equal(f, []string{"template.create acme/p/shop/a/web/e/tick/n/Ticks/t/mail"}, f.actions(1))
@@ -221,8 +221,8 @@ func TestWhatIsWrongWithADraftStandsBesideItsField(t *testing.T) {
 		"Text":       {[]string{"text", "\n\n{{/a}}"}, "text", `line 3: section "a" is closed but was not opened`},
 		"HTML":       {[]string{"html", "{{> partial}}"}, "html", "line 1: there is no partial"},
 		"NoJSON":     {[]string{"example", "{"}, "example", "must be a JSON object"},
-		"Nobody":     {[]string{"user", "nobody"}, "user", "is no member of the organization"},
-		"Theirs":     {[]string{"user", "mallory"}, "user", "is no member of the organization"},
+		"Nobody":     {[]string{"user", "nobody"}, "user", "is not a member of the organization"},
+		"Theirs":     {[]string{"user", "mallory"}, "user", "is not a member of the organization"},
 		"WithoutEnd": {[]string{"text", strings.Repeat("{{#context.a}}", 5) + "x" + strings.Repeat("{{/context.a}}", 5), "example", `{"a": [` + strings.Repeat("1,", 200) + `1]}`}, "text", "the message takes too many steps"},
 		"TooLong":    {[]string{"subject", strings.Repeat("x", 1001)}, "subject", "is too long"},
 	} {

@@ -25,7 +25,7 @@ func (c call) tested(done app.Tested) *testView {
 	case f.Temporary:
 		v.Verdict = words.Of("Postponed: the channel works, but %s cannot be reached now. Another attempt may succeed.", done.To)
 	default:
-		v.Verdict = words.Of("Refused: the channel works, but the message to %s is not accepted, and would not be later.", done.To)
+		v.Verdict = words.Of("Refused: the channel works, but the provider does not accept the message to %s. Trying again would not help.", done.To)
 	}
 	v.Said = done.Failure.Error()
 	if c.officer().OfInstallation() {

@@ -31,11 +31,11 @@ type timelineDay struct {
 type timelineItem struct {
 	app.Moment
 
-	Text        words.Phrase       // of a change: what was done
-	By          words.Phrase       // of a change: who did it
-	Differences []audit.Difference // of a change
-	Names       string             // of a change whose values are withheld: the fields' names
-	Place       []link             // of a message: its application and the explanation
+	Text        words.Phrase  // of a change: what was done
+	By          words.Phrase  // of a change: who did it
+	Differences []difference  // of a change
+	Names       []words.Field // of a change whose values are withheld: the fields' names
+	Place       []link        // of a message: its application and the explanation
 }
 
 // timelineKind is a filter of a timeline.
@@ -116,10 +116,12 @@ func (c call) timelineItem(p app.Profile, m app.Moment) timelineItem {
 	}
 	item.Text = changeText(*m.Change)
 	item.By = changedBy(m.Change.Actor)
-	item.Names = strings.Join(m.Fields, ", ")
-	item.Differences = m.Change.Differences()
+	for _, name := range m.Fields {
+		item.Names = append(item.Names, words.Field(name))
+	}
+	item.Differences = differencesOf(*m.Change)
 	if slices.Contains(toldByText, m.Change.Action) { // The text says the rest.
-		item.Differences = slices.DeleteFunc(item.Differences, func(d audit.Difference) bool { return d.Field != "notification" && d.Field != "address" })
+		item.Differences = slices.DeleteFunc(item.Differences, func(d difference) bool { return d.Field != "notification" && d.Field != "address" })
 	}
 	return item
 }
@@ -164,14 +166,8 @@ var changes = map[audit.Action]words.Phrase{
 // changeText describes a change, and its application.
 func changeText(e audit.Entry) words.Phrase {
 	text, known := changes[e.Action]
-	if f, is := flags[e.Action]; is {
-		text, known = f.off, true
-		if e.After[f.field] == true {
-			text = f.on
-		}
-	}
 	if !known {
-		text = words.Of("%s", string(e.Action))
+		text = words.Of("%s", doneWords(e))
 	}
 	if parts := strings.Split(e.Object, "/"); len(parts) > 6 && parts[1] == "p" && parts[3] == "a" && parts[5] == "u" {
 		text = words.Of("%s: %s / %s", text, parts[2], parts[4])

@@ -82,7 +82,7 @@ func TestAPersonOpensOnATimeline(t *testing.T) {
 		assert.Contains(f, all[0], "Unsubscribed: shop / web by an unsubscribe link")
 		assert.Contains(f, all[0], "Ticks of acme")
 		assert.Contains(f, all[1], "Details changed by eva, console")
-		assert.Contains(f, all[1], "first_name before: First after: Augusta")
+		assert.Contains(f, all[1], "First name before: First after: Augusta")
 		assert.Contains(f, all[2], "Locked in the organization by eva, console")
 		assert.Contains(f, all[3], "pending Ticks to ada@example.org by mail")
 		assert.Contains(f, all[3], "waits for its turn")
@@ -93,7 +93,7 @@ func TestAPersonOpensOnATimeline(t *testing.T) {
 		assert.Equal(f, all, said(eva, "nonsense"))
 
 		seen := strings.Join(said(bob, ""), "\n")
-		assert.Contains(f, seen, "first_name, last_name", "a viewer learns what has changed")
+		assert.Contains(f, seen, "First name , Last name", "a viewer learns what has changed")
 		assert.NotContains(f, seen, "Augusta", "and not from what to what")
 		assert.Contains(f, seen, "Ticks of acme")
 		assert.NotContains(f, bob.get(path).body, "audit/")

@@ -134,7 +134,7 @@ func TestADraftIsCheckedAndMadeLive(t *testing.T) {
 		assert.NotContains(t, f.as(f.operator("vic", users.RoleViewer)).get(page).said(), "Make it live")
 
 		checked := b.post(to, "context", "{}").is(t, http.StatusOK)
-		assert.Contains(t, checked.said(), "The event is inactive: it can be checked, and triggered when it is live.")
+		assert.Contains(t, checked.said(), "The event is a draft: you can check it now, and trigger it once it is live.")
 		assert.Contains(t, checked.said(), "What would happen")
 		assert.NotContains(t, checked.body, to+"send/")
 		form.Set("form_token", b.token())
@@ -213,7 +213,7 @@ func TestACheckListsWhatToKnowBeforeSending(t *testing.T) {
 
 		nobody := b.post(to, "context", "{}").is(f.T, http.StatusOK)
 		assert.Contains(f, nobody.said(), "Before you send: Nobody gets a message.")
-		assert.Contains(f, nobody.said(), "Trigger for nobody")
+		assert.Contains(f, nobody.said(), "Trigger without recipients")
 
 		f.person("acme", "ada", users.RoleMember, false)
 		f.person("acme", "bob", users.RoleMember, false)

@@ -76,7 +76,7 @@ func TestWhatWaitsSaysForWhatAndIsNotGreen(t *testing.T) {
 		}
 		next := f.clock.Now().Add(time.Minute)
 		assert.Contains(f, b.get(pages[2]).said(), "Next attempt "+next.UTC().Format("2006-01-02 15:04:05 UTC"))
-		assert.NotContains(f, b.get(pages[3]).said(), "Every gate is open")
+		assert.NotContains(f, b.get(pages[3]).said(), "Nothing is blocking it")
 
 		f.fails(0) // Nothing is of it: all is sent.
 		for _, path := range pages {
@@ -130,12 +130,12 @@ func TestAnOccurrenceIsScheduledByHandAndCancelled(t *testing.T) {
 		form := url.Values{"form_token": {b.token()}, "context": {"{}"}, "options.send_at": {begins.Format("2006-01-02T15:04")},
 			"options.expires_at": {begins.Add(time.Hour).Format("2006-01-02T15:04:05")}}
 		wrong := url.Values{"form_token": {b.token()}, "context": {"{}"}, "options.send_at": {"soon"}, "options.expires_at": {f.clock.Now().Add(-time.Hour).Format(time.RFC3339)}}
-		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).said(), "must be a moment as in")
+		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).said(), "must be a time such as")
 		wrong.Set("options.send_at", "")
 		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).said(), "has passed")
 
 		tried := b.do(http.MethodPost, to, form).is(f.T, http.StatusOK)
-		assert.Contains(f, tried.said(), "who gets it is found then. Schedule it")
+		assert.Contains(f, tried.said(), "Recipients are looked up then. Schedule it")
 		sent := tried.confirmation()
 		sent.Set("form_token", b.token())
 		sent.Set("options.send_at", "")
@@ -152,10 +152,10 @@ func TestAnOccurrenceIsScheduledByHandAndCancelled(t *testing.T) {
 		assert.Contains(f, b.get(web).said(), "scheduled for "+begins.Format("2006-01-02 15:04:05 UTC"))
 
 		viewer := f.as(f.operator("bob", users.RoleViewer))
-		assert.NotContains(f, viewer.get(path).body, "Cancel for good")
+		assert.NotContains(f, viewer.get(path).body, "Cancel permanently")
 		viewer.post(path+"cancel/").is(f.T, http.StatusForbidden)
 		operator := f.as(f.operator("kim", users.RoleOperator))
-		assert.Contains(f, operator.get(path).body, "Cancel for good")
+		assert.Contains(f, operator.get(path).body, "Cancel permanently")
 		before := len(f.entries("acme"))
 		assert.Equal(f, path+"?done=cancelled", operator.post(path+"cancel/").is(f.T, http.StatusSeeOther).Header.Get("Location"))
 		assert.Equal(f, path+"?done=cancelled", operator.post(path+"cancel/").is(f.T, http.StatusSeeOther).Header.Get("Location"), "again it is the same")
@@ -166,9 +166,9 @@ func TestAnOccurrenceIsScheduledByHandAndCancelled(t *testing.T) {
 		f.schedule()
 		f.expand()
 		page := operator.get(path + "?done=cancelled")
-		assert.Contains(f, page.said(), "Occurrence cancelled. What has left stays counted.")
-		assert.Contains(f, page.said(), "0 of 0 deliveries are over")
-		assert.NotContains(f, page.body, "Cancel for good")
+		assert.Contains(f, page.said(), "Occurrence cancelled. Sent messages stay counted.")
+		assert.Contains(f, page.said(), "0 of 0 deliveries processed")
+		assert.NotContains(f, page.body, "Cancel permanently")
 		assert.Contains(f, operator.get(web).said(), "cancelled")
 	})
 }
@@ -183,9 +183,9 @@ func TestWhatIsOverIsNotCancelledAndWhatWasCancelledIsNotSentAgain(t *testing.T)
 		f.fails(done)
 		b := f.as(f.operator("eve", users.RoleOperator))
 		before := len(f.entries("acme"))
-		assert.NotContains(f, b.get(occurrencePath(done)).body, "Cancel for good")
+		assert.NotContains(f, b.get(occurrencePath(done)).body, "Cancel permanently")
 		assert.Equal(f, occurrencePath(done)+"?done=over", b.post(occurrencePath(done)+"cancel/").is(f.T, http.StatusSeeOther).Header.Get("Location"))
-		assert.Contains(f, b.get(occurrencePath(done)+"?done=over").said(), "Nothing was left to cancel.")
+		assert.Contains(f, b.get(occurrencePath(done)+"?done=over").said(), "Nothing left to cancel.")
 		assert.Len(f, f.entries("acme"), before)
 
 		b.post(occurrencePath(done)+"retry/").is(f.T, http.StatusSeeOther)

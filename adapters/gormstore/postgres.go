@@ -103,7 +103,7 @@ func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgre
 func poolConfig(source string, connections int) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(source)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "the database URL is not one that Postgres understands") // it may hold a password
+		return nil, fault.New(fault.Invalid, "the database URL is not a valid one for PostgreSQL") // it may hold a password
 	}
 	if u, err := url.Parse(source); err == nil && !u.Query().Has("pool_max_conns") {
 		config.MaxConns = int32(cmp.Or(connections, DefaultConnections))

@@ -35,11 +35,11 @@ var (
 func described() []channels.Setting {
 	return []channels.Setting{
 		{Name: "account_sid", Kind: channels.Line, Required: true, Help: "AC and 32 hexadecimal digits."},
-		{Name: "auth_token", Kind: channels.Line, Required: true, Secret: true, Help: "Of the account."},
+		{Name: "auth_token", Kind: channels.Line, Required: true, Secret: true, Help: "The auth token of the account."},
 		{Name: "from", Kind: channels.Line, Help: "A number with country code, a short code, or a name of at most 11 characters; this or messaging_service_sid."},
 		{Name: "messaging_service_sid", Kind: channels.Line, Help: "MG and 32 hexadecimal digits: Twilio chooses the sender."},
 		{Name: "base_url", Kind: channels.Line, Default: standardURL, Leads: true, Target: true,
-			Help: "Where the API is: another region, or somebody who speaks the same. http:// only for this machine."},
+			Help: "The URL of the API: of another region or of a compatible service. http:// only for this machine."},
 	}
 }
 
@@ -59,7 +59,7 @@ func read(c channels.Channel) (settings, error) {
 	case s.from != "" && s.service != "":
 		r.Wrong("from", "cannot be given together with messaging_service_sid")
 	case s.from != "" && !number.MatchString(s.from) && (!name.MatchString(s.from) || !letter.MatchString(s.from)):
-		r.Wrong("from", "must be a number as in +15005550006, a short code, or a name of at most 11 letters and digits")
+		r.Wrong("from", "must be a number such as +15005550006, a short code, or a name of at most 11 letters and digits")
 	}
 	base := r.Line("base_url")
 	if base == "" {

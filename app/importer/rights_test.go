@@ -84,7 +84,7 @@ func TestAnImportChangesNobodyAbove(t *testing.T) {
 		for line := range strings.Lines(b.rejected(acme, job.ID)) {
 			if _, about, found := strings.Cut(line, "you may not change "); found {
 				name, reason, _ := strings.Cut(about, ": ")
-				assert.Contains(b, reason, "administrators are changed by administrators only")
+				assert.Contains(b, reason, "only administrators can change administrators")
 				names = append(names, name)
 			}
 		}

@@ -281,7 +281,7 @@ func (k Key) Rotate(now time.Time, overlap time.Duration) (next, old Key, err er
 	case !k.Replaced.IsZero():
 		return Key{}, Key{}, ErrReplaced
 	case overlap <= 0:
-		return Key{}, Key{}, fault.Field("overlap", "must be longer than nothing")
+		return Key{}, Key{}, fault.Field("overlap", "must be longer than 0")
 	}
 	next = Key{Name: k.Name, Scope: k.Scope, Grants: slices.Clone(k.Grants), AtMostNormal: k.AtMostNormal, Created: now}
 	if !k.Expires.IsZero() {

@@ -12,12 +12,13 @@ import (
 type Difference struct {
 	Field         string // its name; of a value within others their names, too: `custom_fields.plan`
 	Before, After string // as text; empty: there was none
+	Switch        bool   // it is yes or no
 }
 
 // Differences returns what the entry tells of before and after, value by value, by their names.
 // What is the same before and after is named once, with After only.
 func (e Entry) Differences() []Difference {
-	before, after := map[string]string{}, map[string]string{}
+	before, after := map[string]value{}, map[string]value{}
 	flatten(before, "", e.Before)
 	flatten(after, "", e.After)
 	names := slices.Collect(maps.Keys(before))
@@ -29,7 +30,7 @@ func (e Entry) Differences() []Difference {
 	slices.Sort(names)
 	all := make([]Difference, len(names))
 	for i, name := range names {
-		all[i] = Difference{Field: name, Before: before[name], After: after[name]}
+		all[i] = Difference{Field: name, Before: before[name].text, After: after[name].text, Switch: before[name].is || after[name].is}
 		if all[i].Before == all[i].After {
 			all[i].Before = ""
 		}
@@ -37,16 +38,24 @@ func (e Entry) Differences() []Difference {
 	return all
 }
 
+// value is a value of a state as text, and whether it is a switch.
+type value struct {
+	text string
+	is   bool
+}
+
 // flatten adds the values of a state by their names, which begin with a prefix.
-func flatten(into map[string]string, prefix string, s map[string]any) {
+func flatten(into map[string]value, prefix string, s map[string]any) {
 	for key, v := range s {
 		switch v := v.(type) {
 		case map[string]any:
 			flatten(into, prefix+key+".", v)
 		case State:
 			flatten(into, prefix+key+".", v)
+		case bool:
+			into[prefix+key] = value{valueText(v), true}
 		default:
-			into[prefix+key] = valueText(v)
+			into[prefix+key] = value{text: valueText(v)}
 		}
 	}
 }

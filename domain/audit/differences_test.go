@@ -15,7 +15,7 @@ func TestDifferencesAreToldValueByValue(t *testing.T) {
 		After:  audit.State{"name": "b", "active": false, "groups": []any{"Staff", "VIP"}, "custom_fields": map[string]any{"plan": "pro", "more": nil}, "same": "x"},
 	}
 	assert.Equal(t, []audit.Difference{
-		{Field: "active", Before: "yes", After: "no"},
+		{Field: "active", Before: "yes", After: "no", Switch: true},
 		{Field: "custom_fields.more"},
 		{Field: "custom_fields.plan", Before: "free", After: "pro"},
 		{Field: "gone", Before: "1"},

@@ -31,7 +31,7 @@ func (c Candidate) Verdict() (words string, delivered bool) {
 	if c.Covered {
 		return "the notification reaches this address through another assignment", false
 	}
-	return "every gate is open", true
+	return "nothing is blocking it", true
 }
 
 // Fate returns the verdict, with what became of the delivery that was made of the candidate.

@@ -25,11 +25,11 @@ func TestVerdict(t *testing.T) {
 		words     string
 		delivered bool
 	}{
-		"OnTheList": {func(*deliveries.Candidate) {}, "every gate is open", true},
+		"OnTheList": {func(*deliveries.Candidate) {}, "nothing is blocking it", true},
 		"Subscribed": {func(c *deliveries.Candidate) {
 			c.OnList, c.Subscribed, c.SubscriptionActive = false, true, true
-		}, "every gate is open", true},
-		"OnTheListAndUnsubscribed": {func(c *deliveries.Candidate) { c.Subscribed = true }, "every gate is open", true},
+		}, "nothing is blocking it", true},
+		"OnTheListAndUnsubscribed": {func(c *deliveries.Candidate) { c.Subscribed = true }, "nothing is blocking it", true},
 		"Unsubscribed": {
 			func(c *deliveries.Candidate) { c.OnList, c.Subscribed = false, true },
 			"the subscription is inactive, and the address is not on the distribution list", false,

@@ -17,8 +17,8 @@ import (
 
 // The faults of unsubscribe links.
 var (
-	ErrLink         = fault.New(fault.NotFound, "this link is not valid")                          // not made by this installation
-	ErrLinkOutdated = fault.New(fault.NotFound, "what this link is about does not exist any more") // the member or the notification
+	ErrLink         = fault.New(fault.NotFound, "this link is not valid")                   // not made by this installation
+	ErrLinkOutdated = fault.New(fault.NotFound, "what this link is about no longer exists") // the member or the notification
 )
 
 // UnsubscribePath is where unsubscribe links lead, before the token.

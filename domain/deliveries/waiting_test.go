@@ -81,13 +81,13 @@ func TestFate(t *testing.T) {
 		other.Assignment, other.State = 8, deliveries.Sent
 		return []deliveries.Delivery{other, d}
 	}
-	for s, want := range map[deliveries.State]string{deliveries.Pending: "it waits for its turn", deliveries.Sent: "it was sent", deliveries.Failed: "it failed: 550", deliveries.Skipped: "every gate is open"} {
+	for s, want := range map[deliveries.State]string{deliveries.Pending: "it waits for its turn", deliveries.Sent: "it was sent", deliveries.Failed: "it failed: 550", deliveries.Skipped: "nothing is blocking it"} {
 		words, delivered := c.Fate(made(s))
 		assert.Equal(t, want, words)
 		assert.True(t, delivered)
 	}
 	words, _ := c.Fate(nil)
-	assert.Equal(t, "every gate is open", words)
+	assert.Equal(t, "nothing is blocking it", words)
 	c.Gates.MemberLocked = true
 	words, delivered := c.Fate(made(deliveries.Pending))
 	assert.Equal(t, string(deliveries.MemberLocked), words, "it will be skipped")

@@ -87,7 +87,7 @@ func ParseExample(field, text string) (string, error) {
 	}
 	var object map[string]any
 	if err := json.Unmarshal([]byte(text), &object); err != nil || object == nil {
-		return "", fault.Field(field, "must be a JSON object, as in {\"name\": \"Ada\"}")
+		return "", fault.Field(field, "must be a JSON object such as {\"name\": \"Ada\"}")
 	}
 	return text, nil
 }

@@ -80,7 +80,7 @@ func NewOptions(limitTo, channels []string) (Options, error) {
 func ParseMoment(field, text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil || t.Unix() <= 0 {
-		return time.Time{}, fault.Field(field, "must be a moment as in 2026-12-24T18:00:00+01:00")
+		return time.Time{}, fault.Field(field, "must be a time such as 2026-12-24T18:00:00+01:00")
 	}
 	return t.UTC(), nil
 }

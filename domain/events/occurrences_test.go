@@ -87,7 +87,7 @@ func TestParseMoment(t *testing.T) {
 	} {
 		at, err := events.ParseMoment("options.send_at", text)
 		if want == "" {
-			assert.Equal(t, map[string][]string{"options.send_at": {"must be a moment as in 2026-12-24T18:00:00+01:00"}}, complaints(t, err), text)
+			assert.Equal(t, map[string][]string{"options.send_at": {"must be a time such as 2026-12-24T18:00:00+01:00"}}, complaints(t, err), text)
 			continue
 		}
 		require.NoError(t, err, text)

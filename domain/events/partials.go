@@ -22,7 +22,7 @@ const (
 // The faults of partials.
 var (
 	ErrPartialNotFound        = fault.New(fault.NotFound, "the partial does not exist")
-	ErrPartialVersionNotFound = fault.New(fault.NotFound, "this version of the partial does not exist, or no more")
+	ErrPartialVersionNotFound = fault.New(fault.NotFound, "this version of the partial does not exist, or is no longer kept")
 	ErrPartialNameTaken       = fault.New(fault.Invalid, "the organization has a partial of this name")
 	ErrPartialInUse           = fault.New(fault.Invalid, "the partial is in use")
 	ErrPartialBreaks          = fault.New(fault.Invalid, "templates that use the partial could not be rendered any more")

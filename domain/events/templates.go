@@ -15,7 +15,7 @@ const MaxVersions = 50
 // The faults of templates.
 var (
 	ErrTemplateNotFound = fault.New(fault.NotFound, "the template does not exist")
-	ErrVersionNotFound  = fault.New(fault.NotFound, "this version of the template does not exist, or no more")
+	ErrVersionNotFound  = fault.New(fault.NotFound, "this version of the template does not exist, or is no longer kept")
 	ErrOutdated         = fault.New(fault.Invalid, "the template was saved by somebody else in the meantime")
 )
 

@@ -17,7 +17,7 @@ var (
 	ErrNotFound = fault.New(fault.NotFound, "there is no such second factor")
 	ErrExists   = fault.New(fault.Invalid, "this is set up already")
 	ErrTooMany  = fault.New(fault.Invalid, "there are too many passkeys; remove one first")
-	ErrCode     = fault.New(fault.Invalid, "is not valid, or was used before")
+	ErrCode     = fault.New(fault.Invalid, "is not valid, or was already used")
 	ErrPasskey  = fault.New(fault.Invalid, "the passkey was not accepted")
 	ErrNoSite   = fault.New(fault.Invalid, "passkeys need base_url to be set to an https address with a host name")
 	ErrRequired = fault.New(fault.Invalid, "a second factor is required")

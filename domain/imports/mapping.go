@@ -28,7 +28,7 @@ const (
 )
 
 // ErrMapping refuses a mapping: it does not fit the file, or does not say who the users are.
-var ErrMapping = fault.New(fault.Invalid, "the columns cannot be mapped so")
+var ErrMapping = fault.New(fault.Invalid, "the columns cannot be mapped this way")
 
 // Field is what a column of a file becomes.
 type Field string
@@ -76,7 +76,7 @@ func (m Mapping) Check() error {
 			}
 		case Email, FirstName, LastName:
 		default:
-			wrong.AddAs(ErrMapping, field, "%q is nothing that a column can become", c.Field)
+			wrong.AddAs(ErrMapping, field, "%q is not something that a column can become", c.Field)
 			continue
 		}
 		if c.TellsOfRejection() {
@@ -165,7 +165,7 @@ func (m Mapping) With(name, what string) (Mapping, error) {
 	case becomes.means == customPrefix:
 		changed.Field, changed.Key = Metadata, becomes.key
 	case changed.Field == LeftOut && !strings.EqualFold(becomes.key, ignore):
-		return nil, ErrMapping.With("%q is nothing that a column can become: email, first_name, last_name, custom__KEY or ignore", what)
+		return nil, ErrMapping.With("%q is not something that a column can become: email, first_name, last_name, custom__KEY or ignore", what)
 	}
 	with := slices.Clone(m)
 	for i, c := range with {

@@ -55,7 +55,7 @@ func TestMappingSaysWhatIsWrong(t *testing.T) {
 		"NoEmail":      {imports.Mapping{{Name: "a"}}, "columns: one column must be the e-mail: it says who the user is"},
 		"TwoEmails":    {imports.Mapping{mail, {Name: "a", Field: imports.Email}}, `field-1: the columns "mail" and "a" cannot both become email`},
 		"TwoOfAKey":    {append(key("k"), imports.Meaning{Name: "b", Field: imports.Metadata, Key: "k"}), `key-2: the columns "a" and "b" cannot both become metadata under k`},
-		"UnknownField": {imports.Mapping{mail, {Name: "a", Field: "role"}}, `field-1: "role" is nothing that a column can become`},
+		"UnknownField": {imports.Mapping{mail, {Name: "a", Field: "role"}}, `field-1: "role" is not something that a column can become`},
 		"NoKey":        {key(""), "key-1: metadata needs a key"},
 		"LongKey":      {key(strings.Repeat("é", 101)), "key-1: a key may have 100 characters"},
 		"LinesInKey":   {key("a\nb"), "key-1: a key is text on one line, without space around it"},

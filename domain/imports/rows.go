@@ -129,7 +129,7 @@ func (r *Reader) split(first line) (Row, error) {
 	text = strings.TrimSuffix(text, "\r")
 	cells, ok := splitQuoted(text, string(r.header.delimiter))
 	if !ok {
-		return row, row.Reject(`a quote (") stands where none may stand`)
+		return row, row.Reject(`a quote (") is not allowed here`)
 	}
 	r.lines.take(n)
 	row.Text, row.Cells = text, cells

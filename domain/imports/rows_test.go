@@ -37,7 +37,7 @@ func read(t *testing.T, file io.Reader) (rows []string, end error) {
 
 const (
 	notClosed = `a quote (") is opened and not closed within 128 KiB`
-	stray     = `a quote (") stands where none may stand`
+	stray     = `a quote (") is not allowed here`
 	tooLong   = "is longer than 128 KiB"
 )
 

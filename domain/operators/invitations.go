@@ -19,9 +19,9 @@ const WelcomePath = "/console/welcome/"
 
 // The faults of invitations.
 var (
-	ErrInvitation = fault.New(fault.NotFound, "this link is not valid, or not any more; ask for another one")
-	ErrNoRole     = fault.New(fault.Invalid, "the user has no role in this organization: there would be nothing to sign in for")
-	ErrAccepted   = fault.New(fault.Invalid, "your account opens this organization already")
+	ErrInvitation = fault.New(fault.NotFound, "this link is not valid or has expired; ask for a new one")
+	ErrNoRole     = fault.New(fault.Invalid, "the user has no role in this organization: give them one first")
+	ErrAccepted   = fault.New(fault.Invalid, "your account already includes this organization")
 	ErrOwed       = fault.New(fault.Invalid, "your password was set through another organization: choose another one")
 )
 

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrAbove refuses a change of somebody who may do more than whoever wants to change it.
-var ErrAbove = fault.New(fault.Forbidden, "administrators are changed by administrators only")
+var ErrAbove = fault.New(fault.Forbidden, "only administrators can change administrators")
 
 // Officer is somebody who looks after the members of an organization, with what they may do there.
 type Officer struct {

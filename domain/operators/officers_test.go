@@ -33,7 +33,7 @@ func TestNobodyChangesWhoStandsAbove(t *testing.T) {
 		return users.Member{User: users.User{Username: username}, Role: role}
 	}
 	err := o.MayChange(named("ada", users.RoleMember), named("eve", users.RoleAdministrator), named("bob", users.RoleOperator), named("zoe", users.RoleAdministrator))
-	require.EqualError(t, err, "you may not change eve, zoe: administrators are changed by administrators only")
+	require.EqualError(t, err, "you may not change eve, zoe: only administrators can change administrators")
 	require.NoError(t, o.MayChange())
 }
 

@@ -23,7 +23,7 @@ var (
 	ErrCredentials = fault.New(fault.Unauthenticated, "wrong username or password")
 	ErrNoSession   = fault.New(fault.Unauthenticated, "nobody is signed in")
 	ErrSignOnAlone = fault.New(fault.Invalid, "this user signs in with single sign-on and has no password")
-	ErrSignOnOnly  = fault.New(fault.Invalid, "this account takes single sign-on and nothing else")
+	ErrSignOnOnly  = fault.New(fault.Invalid, "this account signs in with single sign-on only")
 	ErrForbidden   = fault.New(fault.Forbidden, "your role does not allow this")
 	ErrPassword    = fault.New(fault.Invalid, "is not your password")
 )

@@ -30,7 +30,7 @@ var (
 	ErrGroupNotFound   = fault.New(fault.NotFound, "the group does not exist in this organization")
 	ErrGroupTaken      = fault.New(fault.Invalid, "a group with this name exists already")
 	ErrGroupInUse      = fault.New(fault.Invalid, "the group still has members")
-	ErrGroupDefault    = fault.New(fault.Invalid, "the group Default is every new member's: it cannot be renamed or deleted")
+	ErrGroupDefault    = fault.New(fault.Invalid, "every new member is in the group Default: it cannot be renamed or deleted")
 	ErrReserved        = fault.New(fault.Invalid, "the slug system is reserved")
 	ErrSlugTaken       = fault.New(fault.Invalid, "this slug is taken")
 )
@@ -70,7 +70,7 @@ func New(slug, name string) (Organization, error) {
 func ParseRegion(field, s string) (string, error) {
 	s = strings.ToUpper(strings.TrimSpace(s))
 	if s != "" && phonenumbers.GetCountryCodeForRegion(s) == 0 {
-		return "", fault.Field(field, "is no region of phone numbers: two letters of ISO 3166, as DE")
+		return "", fault.Field(field, "is not a region of phone numbers: two letters of ISO 3166, such as DE")
 	}
 	return s, nil
 }
@@ -97,7 +97,7 @@ func ParseSearchable(field string, paths []string) ([]string, error) {
 		case utf8.RuneCountInString(p) > maxSearchablePath:
 			return nil, fault.Field(field, "has a name longer than %d characters", maxSearchablePath)
 		case len(found) == MaxSearchable:
-			return nil, fault.Field(field, "may name %d kinds of metadata at most", MaxSearchable)
+			return nil, fault.Field(field, "may have at most %d kinds of metadata", MaxSearchable)
 		}
 		found = append(found, p)
 	}

@@ -53,7 +53,7 @@ func Parse(text string) (*Schema, error) {
 	}
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
-		return nil, refused("must be a JSON Schema, as in {\"properties\": {\"name\": {\"type\": \"string\"}}}")
+		return nil, refused("must be a JSON Schema such as {\"properties\": {\"name\": {\"type\": \"string\"}}}")
 	}
 	root, isObject := doc.(map[string]any)
 	if !isObject {
@@ -75,7 +75,7 @@ func Parse(text string) (*Schema, error) {
 	}
 	compiled, err := c.Compile(location)
 	if err != nil {
-		return nil, refused("is no JSON Schema: %s", reason(err))
+		return nil, refused("is not a JSON Schema: %s", reason(err))
 	}
 	return &Schema{compiled: compiled, weight: weight, text: len(text)}, nil
 }

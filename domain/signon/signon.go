@@ -23,7 +23,7 @@ var (
 	ErrUsername  = fault.New(fault.Forbidden, "the sign-in service does not say a username that can be used here")
 	ErrTaken     = fault.New(fault.Forbidden, "this username belongs to another account of this installation")
 	ErrReserved  = fault.New(fault.Forbidden, "this username is kept for the emergency account, which signs in with its password")
-	ErrNobody    = fault.New(fault.Forbidden, "you may not use anything here: none of your groups has a role")
+	ErrNobody    = fault.New(fault.Forbidden, "you have no access here: none of your groups has a role")
 	ErrOther     = fault.New(fault.Forbidden, "you have signed in as somebody else; sign in again with the account that you are using")
 	ErrNotRecent = fault.New(fault.Forbidden, "the sign-in service does not say that you have just signed in there")
 	ErrNotFound  = fault.New(fault.NotFound, "no identity of the provider is linked to this account")

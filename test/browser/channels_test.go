@@ -15,7 +15,7 @@ func TestAChannelIsMadeTestedAndDeleted(t *testing.T) {
 		p.fill("From", "notify@example.org")
 		p.fill("Test address", "ada@example.org")
 		p.goBy(button, "Create and test")
-		p.sees("Channel created.", "Unreachable: the channel does not work for any recipient.", "relay", "no instance says otherwise", "Last 24 hours: 0 sent, 0 failed")
+		p.sees("Channel created.", "Unreachable: the channel does not work for any recipient.", "relay", "Health OK", "Last 24 hours: 0 sent, 0 failed")
 
 		p.tick("Preferred")
 		p.forgive("400")
@@ -24,7 +24,7 @@ func TestAChannelIsMadeTestedAndDeleted(t *testing.T) {
 		p.tick("Preferred")
 		p.tick("Active")
 		p.goBy(button, "Save")
-		p.sees("Changes saved.", "inactive nothing is sent through it")
+		p.sees("Changes saved.", "inactive sends nothing")
 		p.goBy(link, "All channels")
 		p.sees("E-mail through a mail server", "inactive", "Nothing is waiting.")
 		p.goBy(link, "mail")

@@ -18,9 +18,9 @@ func TestWhatFailedIsExplainedAndSentAgain(t *testing.T) {
 		p.goBy(link, "Open (Newsletter)")
 		p.sees("sent 12", "failed 2", "ada.lovelace@example.com", "grace.hopper@example.com")
 
-		p.fill("Why did, or did not, this user get it?", "ada.lovelace@example.com")
+		p.fill("Why did this user get it, or not?", "ada.lovelace@example.com")
 		p.goBy(button, "Explain")
-		p.sees("The message was sent to ada.lovelace@example.com by mail.", "sent It was sent.", "by hooks", "failed It failed: answered 410.", "On the list yes, customers", "member not locked open")
+		p.sees("The message was sent to ada.lovelace@example.com by mail.", "sent It was sent.", "by hooks", "failed It failed: answered 410.", "On the list yes, customers", "member not locked OK")
 		p.goBy(link, "Occurrence 1")
 		p.goBy(link, "failed 2")
 		p.goBy(link, p.called(link, "/ada.lovelace@example.com"))
@@ -33,7 +33,7 @@ func TestWhatFailedIsExplainedAndSentAgain(t *testing.T) {
 		p.goBy(button, "Send it again")
 		p.sees("The delivery will be sent again.", "The message as it would be sent now")
 		p.goBy(link, "Occurrence 1")
-		p.sees("13 of 14 deliveries are over, 92 %") // And it moves, with a script by itself.
+		p.sees("13 of 14 deliveries processed, 92 %") // And it moves, with a script by itself.
 		answer()
 		p.awaits("sent 13")
 

@@ -58,7 +58,7 @@ func TestWhatIsTypedIsNotLost(t *testing.T) {
 	p.open(at + "live/")
 	p.fill("Context", `{"title": "Winter"`)
 	p.forgive("400")
-	p.goBy(button, "Check")
+	p.goBy(button, "Dry run")
 	p.follow(chromedp.Evaluate[chromedp.Void]("history.back()"))
 	p.eventually(func() bool { return p.of(p.find("Context", textbox), "this.value") == `{"title": "Winter"` }, "what was refused is lost")
 	assert.EqualValues(t, 3, asked.Load(), "what was refused is not saved")

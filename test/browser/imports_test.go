@@ -131,7 +131,7 @@ func TestColumnsAreCorrectedAndRemembered(t *testing.T) {
 		p.upload(w.file("contacts.csv", "Mail;Kontakt;Bau\nold@example.com;mary.jackson@example.com;South\n"))
 		p.goBy(button, "Upload and check")
 		p.awaits("Preview")
-		p.choose("What Kontakt becomes", "e-mail: who the user is, and an address")
+		p.choose("What Kontakt becomes", "e-mail: identifies the user, and is an address")
 		p.forgive("400")
 		p.goBy(button, "Change and check again")
 		p.sees("There is 1 problem:", "the columns \"Mail\" and \"Kontakt\" cannot both become email")

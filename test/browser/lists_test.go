@@ -38,7 +38,7 @@ func TestAListIsMadeAndFilled(t *testing.T) {
 		p.sees("1 recipient is new on the list.")
 		p.tick("grace.hopper@example.com by mail")
 		p.keys(kb.Enter) // It says nothing about whom.
-		p.goBy(button, "Remove those that are ticked")
+		p.goBy(button, "Remove selected")
 		p.sees("1 recipient is off the list.", "alan.turing@example.com")
 	})
 }
@@ -84,7 +84,7 @@ func TestAnEventIsTriggeredByHand(t *testing.T) {
 		w.populate(greeted)
 		p.open("/console/o/acme/p/shop/a/web/e/newsletter/trigger/") // Where it was before.
 		p.fill("Context", `{"title": "Winter", "body": "It snows."}`)
-		p.goBy(button, "Check")
+		p.goBy(button, "Dry run")
 		p.sees("What would happen", "To all customers", "Winter", "It snows.")
 		if p.still {
 			p.steps(p.clicking(button, p.called(button, "Show the HTML of To all customers by mail to ada")))

@@ -51,7 +51,7 @@ func TestAMembershipThatIsLockedMakesTheNextEventSkipThatPerson(t *testing.T) {
 		p.sees("ada.lovelace@example.com")
 		p.seesNot("grace.hopper@example.com")
 
-		p.fill("Why did, or did not, this user get it?", "grace.hopper@example.com")
+		p.fill("Why did this user get it, or not?", "grace.hopper@example.com")
 		p.goBy(button, "Explain")
 		p.sees("the application membership is locked")
 		p.goBy(link, "User grace.hopper@example.com")
@@ -120,7 +120,7 @@ func TestAUserIsCreatedAndChanged(t *testing.T) {
 		p.fill("Metadata", `{"team": "Supersonic"}`)
 		p.forgive("400")
 		p.goBy(button, "Save")
-		p.sees("What somebody else saved meanwhile", `"external_id": 18`)
+		p.sees("What somebody else saved in the meantime", `"external_id": 18`)
 		p.goBy(button, "Save") // It is meant.
 		p.sees(`"team": "Supersonic"`, "Details changed by root, console", "custom_fields.external_id before: 18")
 		p.goBy(link, "Failed and bounced")
@@ -168,7 +168,7 @@ func TestOneBoxChoosesAllUsersOfAPage(t *testing.T) {
 	w.populate(greeted)
 	p := w.signedIn()
 	p.open("/console/o/acme/u/")
-	p.tick("Choose all on this page")
+	p.tick("Select all on this page")
 	p.tick("Choose ada.lovelace@example.com") // Not her.
 	p.sees("11 selected")
 	p.goBy(button, "Lock")

@@ -229,7 +229,7 @@ func TestWhoHasNoSecondFactorIsLedToSetOneUp(t *testing.T) {
 	p.addPasskey("Telephone")
 	p.seesNot("Set one up before you go on.")
 	p.open("/console/o/acme/projects/")
-	p.sees("Whoever has a role in this organization must have a second factor to open it.")
-	p.goBy(button, "Require it no longer")
+	p.sees("Everyone with a role in this organization needs a second factor to open it.")
+	p.goBy(button, "Stop requiring it")
 	p.sees("Signing in takes a second factor for those who have set one up.")
 }

@@ -115,7 +115,7 @@ func TestAnImportIsCancelledWhileItRuns(t *testing.T) {
 		p.menu("People", "Imports")
 		p.upload(w.file("mixed.csv", mixed))
 		p.goBy(button, "Upload and check")
-		p.sees("It waits for its turn.", "katherine.johnson@example.com", "not known yet") // One import of an organization is worked at.
+		p.sees("It waits for another import to finish.", "katherine.johnson@example.com", "not known yet") // One import of an organization is worked at.
 
 		p.menu("People", "Imports")
 		p.goBy(link, "everybody.csv")

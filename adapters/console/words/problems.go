@@ -18,6 +18,24 @@ type Label string
 // Setting is the name of a setting of a channel; as words it is what people call it.
 type Setting string
 
+// Field is the name of a value of which the audit log tells, with the names of what it is within
+// before it: custom_fields.plan.
+type Field string
+
+// Field says what a value is called: the catalogue has the name before the first dot, and what is
+// behind it is data.
+func (l *Language) Field(f Field) string {
+	name, rest, within := strings.Cut(string(f), ".")
+	said, known := l.Fields[name]
+	if !known {
+		said = Setting(name).String()
+	}
+	if within {
+		said += ": " + rest
+	}
+	return said
+}
+
 // acronyms are the parts of names of settings that are written in capitals.
 var acronyms = map[string]string{"ca": "CA", "helo": "HELO", "id": "ID", "sid": "SID", "tls": "TLS", "url": "URL"}
 
@@ -78,6 +96,12 @@ func (l *Language) Problem(said string) string {
 		if other, known := l.problem(rest); known {
 			return field + ": " + other
 		}
+	}
+	if parts := strings.Split(said, "; "); len(parts) > 1 { // Several of them.
+		for i, part := range parts {
+			parts[i] = l.Problem(part)
+		}
+		return strings.Join(parts, "; ")
 	}
 	// As a sentence it begins with a capital and has an end.
 	first, size := utf8.DecodeRuneInString(said)

@@ -81,10 +81,40 @@ func folded(e ast.Expr) string {
 	return "%s"
 }
 
+// constants are all texts that stand in the folders whose faults the console shows.
+func constants(t *testing.T) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	for _, folder := range append([]string{"app/*", "wiring"}, saying...) {
+		files, err := filepath.Glob("../../../" + folder + "/*.go")
+		require.NoError(t, err)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			ast.Inspect(tree, func(n ast.Node) bool {
+				if e, is := n.(ast.Expr); is {
+					all[folded(e)] = true
+				}
+				return true
+			})
+		}
+	}
+	return all
+}
+
 func TestEveryProblemIsSaidInEveryLanguage(t *testing.T) {
 	t.Parallel()
+	said := constants(t)
 	for _, tag := range others {
 		known := load(t, tag).Problems
+		for key := range known {
+			if !said[key] && !slices.ContainsFunc(explained(), func(s string) bool { return matches(key, s) }) {
+				t.Errorf("nobody says %q", key)
+			}
+		}
 		var missing []string
 		for said := range problems(t) {
 			if _, has := known[said]; !has {
@@ -105,7 +135,7 @@ func TestProblem(t *testing.T) {
 		"The event does not exist.":       "Das Ereignis gibt es nicht.",
 		"email: is not an e-mail address": "email: ist keine E-Mail-Adresse",
 		"The message to ada by mail waits for the next attempt, at 2026-03-04T05:06:07Z; 2 attempts so far, the last: 451 no.": "Die Nachricht an ada über mail wartet auf den nächsten Versuch, um 2026-03-04T05:06:07Z; bisher 2 Versuche, der letzte: 451 no.",
-		"the template cannot be rendered: markdown, as HTML: the message is larger than 1 MiB":                                 "die Vorlage kann nicht in eine Nachricht umgesetzt werden: markdown, als HTML: die Nachricht ist größer als 1 MiB",
+		"the template cannot be rendered: markdown, as HTML: the message is larger than 1 MiB":                                 "aus der Vorlage kann keine Nachricht erzeugt werden: markdown, als HTML: die Nachricht ist größer als 1 MiB",
 		"554 5.7.1 no": "554 5.7.1 no",
 	} {
 		assert.Equal(t, want, l.Say(words.Told(said)))

@@ -62,6 +62,7 @@ type Catalogue struct {
 	Phrases  map[string]Entry  `yaml:"phrases"`  // what Go says, with its verbs
 	Terms    map[string]string `yaml:"terms"`    // states, kinds and reasons of the domain
 	Settings map[string]string `yaml:"settings"` // what settings of channels are called, by their names
+	Fields   map[string]string `yaml:"fields"`   // what the audit log calls what changed, by its name there
 	Problems map[string]string `yaml:"problems"` // what use cases say is wrong, with its verbs
 }
 
@@ -96,9 +97,13 @@ func (l *Language) Look(key string) (Entry, bool) {
 	return e, known
 }
 
-// Form is the form of words beside a number: "one" or "other".
-func (l *Language) Form(n int) string {
-	if plural.Cardinal.MatchPlural(l.Tag, n, 0, 0, 0, 0) == plural.One {
+// Form is the form of words beside a number: "one" or "other". A phrase that is a number and more,
+// as "1,000 or more", is of the form other.
+func (l *Language) Form(v any) string {
+	if p, is := v.(Phrase); is && len(p) == 2 && p[0] == "%d" {
+		v = p[1]
+	}
+	if n, is := v.(int); is && plural.Cardinal.MatchPlural(l.Tag, n, 0, 0, 0, 0) == plural.One {
 		return "one"
 	}
 	return "other"
@@ -160,6 +165,8 @@ func (l *Language) Say(v any) any {
 			return term
 		}
 		return v
+	case Field:
+		return l.Field(t)
 	case Told:
 		return l.Problem(string(t))
 	case nil, string, int, int64, bool, float64:

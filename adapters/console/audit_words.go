@@ -1,0 +1,94 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tocsin/tocsin/adapters/console/words"
+	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/operators"
+	"github.com/tocsin/tocsin/domain/templates"
+	"github.com/tocsin/tocsin/domain/users"
+)
+
+// difference is a value that an entry of the audit log tells of, in words.
+type difference struct {
+	Field         words.Field
+	Before, After any              // data, or words; nil: there was none
+	Lines         []templates.Line // of a text of several lines: how it changed
+}
+
+// differencesOf are what an entry tells of, in words.
+func differencesOf(e audit.Entry) []difference { return inWords(e.Differences()) }
+
+func inWords(all []audit.Difference) []difference {
+	said := make([]difference, len(all))
+	for i, d := range all {
+		said[i] = difference{Field: words.Field(d.Field), Before: valueWords(d, d.Before), After: valueWords(d, d.After)}
+		if strings.Contains(d.Before+d.After, "\n") {
+			said[i].Lines = templates.Diff(d.Before, d.After)
+		}
+	}
+	return said
+}
+
+// doneWords say what was done: of a switch, whether it went on or off.
+func doneWords(e audit.Entry) any {
+	f, is := flags[e.Action]
+	switch {
+	case !is:
+		return e.Action
+	case e.After[f.field] == true:
+		return f.on
+	}
+	return f.off
+}
+
+// valueWords is a value in words where it is no data; nil for none.
+func valueWords(d audit.Difference, value string) any {
+	switch {
+	case value == "":
+		return nil
+	case d.Switch && value == "yes":
+		return words.Label("yes")
+	case d.Switch:
+		return words.Label("no")
+	}
+	switch d.Field {
+	case "role":
+		return users.Role(value)
+	case "method":
+		return operators.Method(value)
+	case "grants":
+		return grants(value)
+	}
+	var size int
+	var sum string
+	if n, err := fmt.Sscanf(value, "%d bytes, SHA-256 %64s", &size, &sum); err == nil && n == 2 && len(sum) == 64 { // Of a body that the log does not hold.
+		return words.Of("%s (%s)", words.Of("%d bytes", size), sum[:8])
+	}
+	return value
+}
+
+// grants are the names of grants in words.
+func grants(names string) any {
+	var said words.Phrase
+	for name := range strings.SplitSeq(names, ", ") {
+		if said == nil {
+			said = words.Of("%s", access.Grant(name))
+		} else {
+			said = words.Of("%s, %s", said, access.Grant(name))
+		}
+	}
+	return said
+}
+
+// grantChoices are all grants in words, with the names that the API knows.
+func grantChoices() []option {
+	all := options(access.Grants()...)
+	for i, g := range access.Grants() {
+		all[i].Text = words.Of("%s (%s)", g, string(g))
+	}
+	return all
+}

@@ -1,0 +1,88 @@
+package words_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+)
+
+// explained is what the domain says of a delivery, of one that was not made, and of what a template
+// lacks, in all its forms: it is put together of pieces, so no source holds it whole.
+func explained() (all []string) {
+	at := time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)
+	var waits []deliveries.Waiting
+	for _, cause := range deliveries.Causes() {
+		waits = append(waits, deliveries.Waiting{For: cause})
+		switch cause {
+		case deliveries.ForMoment, deliveries.ForAttempt, deliveries.ForQuota:
+			waits = append(waits, deliveries.Waiting{For: cause, Until: at})
+		case deliveries.ForLimit, deliveries.ForTurn, deliveries.ForAnswer: // Nobody knows until when.
+		case deliveries.ForChannel:
+			for _, failed := range []string{"", "451 no"} {
+				waits = append(waits, deliveries.Waiting{For: cause, Since: at, Error: failed}, deliveries.Waiting{For: cause, Since: at, Error: failed, Until: at})
+			}
+		}
+	}
+	ready := deliveries.Candidate{OnList: true, ChosenByOptions: true, Gates: deliveries.Gates{AssignmentActive: true, AssignmentValidated: true, ChannelActive: true, ChannelAllowed: true, HasTemplate: true}}
+	ready.Notification.Active = true
+	tell := func(d deliveries.Delivery) {
+		d.Address, d.Channel, d.LastError = "ada", "mail", "451 no"
+		fate, _ := ready.Fate([]deliveries.Delivery{d})
+		all = append(all, fate, deliveries.Summary(events.Occurrence{}, nil, []deliveries.Delivery{d}))
+	}
+	for _, w := range waits {
+		all = append(all, w.Words(), w.String())
+		for attempts := range 3 {
+			tell(deliveries.Delivery{State: deliveries.Pending, Attempts: attempts, Waiting: w})
+		}
+	}
+	for why := channels.OnlyOne; why <= channels.OutOfUse; why++ {
+		for _, instead := range []string{"", "spare"} {
+			tell(deliveries.Delivery{State: deliveries.Sent, Choice: deliveries.Choice{Why: why, InsteadOf: instead}})
+		}
+	}
+	tell(deliveries.Delivery{State: deliveries.Failed})
+	for _, r := range deliveries.Reasons() {
+		tell(deliveries.Delivery{State: deliveries.Skipped, Reason: r})
+	}
+	user := events.PartialUser{Application: "web", Event: events.Event{Slug: "tick"}, Channel: "mail"}
+	named := user
+	named.Notification, named.Name = 1, "customers"
+	for _, breaks := range []string{user.String() + ": text: line 1: a tag has no name", named.String() + ": text: line 1: a tag has no name", "partial foot: html: line 1: a tag has no name"} {
+		all = append(all, breaks, events.ErrPartialBreaks.Error()+": "+breaks)
+	}
+	return append(all, "text, line 1: the message takes too many steps") // As a template says where rendering failed.
+}
+
+// matches reports whether a key with verbs fits what was said.
+func matches(key, said string) bool {
+	parts := verbs.Split(key, -1)
+	for i := range parts {
+		parts[i] = regexp.QuoteMeta(parts[i])
+	}
+	return regexp.MustCompile("(?s)^" + strings.Join(parts, ".*") + "$").MatchString(said)
+}
+
+// TestWhatIsSaidOfDeliveriesIsKnown ties the words of explain, and of what waits, to the catalogue.
+func TestWhatIsSaidOfDeliveriesIsKnown(t *testing.T) {
+	t.Parallel()
+	all := slices.Compact(slices.Sorted(slices.Values(explained())))
+	for _, tag := range others {
+		l := load(t, tag)
+		for _, said := range all {
+			other := l.Problem(said)
+			assert.NotEqual(t, said, other, "%s in %s", said, tag)
+			for _, piece := range []string{" waits for ", "the channel", " attempt", "The message", "event web", "could not"} {
+				assert.NotContains(t, other, piece, said)
+			}
+		}
+	}
+}
