@@ -70,6 +70,7 @@ func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, us
 		},
 		Standing:      standing.State,
 		Certificate:   where.ends,
+		Providers:     worker.Certificates,
 		Organizations: c.MetricsOrganizations,
 	})
 	return &monitor{address: c.MetricsListen, profiles: c.MetricsProfiles, metrics: m, log: log}, err

@@ -45,6 +45,9 @@ func sources(backlogs, resting int) metrics.Sources {
 		Spans:    func() (int64, int64) { return 7, 3 },
 
 		Certificate: func() time.Time { return noon.Add(time.Hour) },
+		Providers: func() map[channels.ID]time.Time {
+			return map[channels.ID]time.Time{3: noon.Add(time.Hour)}
+		},
 		Resting: func() map[channels.ID]time.Time {
 			all := map[channels.ID]time.Time{}
 			for i := range resting {
@@ -129,6 +132,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 		`tocsin_trace_spans_exported_total 7`, `tocsin_trace_spans_dropped_total 3`,
 		`tocsin_certificate_expires_timestamp_seconds 1.7673588e+09`,
 		`tocsin_channel_rests_until_timestamp_seconds{channel="1"} 1.76735526e+09`,
+		`tocsin_channel_certificate_expires_timestamp_seconds{channel="3"} 1.7673588e+09`,
 		`tocsin_database_up 1`,
 		`tocsin_database_size_bytes 1.048576e+06`,
 		`tocsin_occurrences_unexpanded 3`,

@@ -3,6 +3,8 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +67,8 @@ type Sources struct {
 	// Certificate returns when the certificate of the server's own connections expires; zero: there
 	// is none.
 	Certificate func() time.Time
+	// Providers returns when the certificates of channels' providers expire.
+	Providers func() map[channels.ID]time.Time
 	// Organizations says whether the slug of its organization is added to a channel's id.
 	Organizations bool
 }
@@ -82,7 +86,7 @@ type state struct {
 	unstored, resting, skew               *prometheus.Desc
 	exported, dropped                     *prometheus.Desc
 	up, size, unexpanded, waiting, oldest *prometheus.Desc
-	held, readOnly, certificate           *prometheus.Desc
+	held, readOnly, certificate, provider *prometheus.Desc
 
 	mu    sync.Mutex
 	asked time.Time
@@ -132,6 +136,7 @@ func newState(s Sources) *state {
 		held:        desc("installation_held", "1 while nothing is sent until the installation is released."),
 		readOnly:    desc("installation_read_only", "1 while nothing may be changed, for maintenance."),
 		certificate: desc("certificate_expires_timestamp_seconds", "When the certificate that the server proves itself with is over, of several the first. A server that does not encrypt has no value."),
+		provider:    desc("channel_certificate_expires_timestamp_seconds", "When the certificate of a channel's provider expires; of several servers the first to expire.", "channel"),
 		oldest:      desc("channel_oldest_due_timestamp_seconds", "When the delivery of a channel was due that waits longest.", "channel", "organization", "priority"),
 	}
 }
@@ -139,7 +144,7 @@ func newState(s Sources) *state {
 // Describe sends the descriptions of all metrics.
 func (s *state) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{s.turned, s.still, s.anew, s.open, s.inUse, s.most, s.waits, s.waited, s.units, s.calls, s.running, s.rows, s.unstored,
-		s.resting, s.skew, s.exported, s.dropped, s.up, s.size, s.unexpanded, s.waiting, s.oldest, s.held, s.readOnly, s.certificate} {
+		s.resting, s.skew, s.exported, s.dropped, s.up, s.size, s.unexpanded, s.waiting, s.oldest, s.held, s.readOnly, s.certificate, s.provider} {
 		to <- d
 	}
 }
@@ -179,16 +184,25 @@ func (s *state) Collect(to chan<- prometheus.Metric) {
 	if ends := s.Certificate(); !ends.IsZero() {
 		gauge(s.certificate, seconds(ends))
 	}
-	resting := s.Resting()
-	ids := make([]channels.ID, 0, len(resting))
-	for id := range resting {
-		ids = append(ids, id)
+	for id, until := range first(s.Resting()) {
+		gauge(s.resting, seconds(until), id)
 	}
-	slices.Sort(ids)
-	for _, id := range ids[:min(len(ids), MaxChannels)] {
-		gauge(s.resting, seconds(resting[id]), strconv.FormatInt(int64(id), 10))
+	for id, ends := range first(s.Providers()) {
+		gauge(s.provider, seconds(ends), id)
 	}
 	s.collectStored(gauge)
+}
+
+// first yields the MaxChannels channels whose moments come first.
+func first(of map[channels.ID]time.Time) iter.Seq2[string, time.Time] {
+	ids := slices.SortedFunc(maps.Keys(of), func(a, b channels.ID) int { return cmp.Or(of[a].Compare(of[b]), cmp.Compare(a, b)) })
+	return func(yield func(string, time.Time) bool) {
+		for _, id := range ids[:min(len(ids), MaxChannels)] {
+			if !yield(strconv.FormatInt(int64(id), 10), of[id]) {
+				return
+			}
+		}
+	}
 }
 
 // collectStored sends the values from the database.

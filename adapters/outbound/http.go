@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -9,6 +10,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
 // Options are the differences between the HTTP transports of drivers.
@@ -105,6 +108,19 @@ func Watch(ctx context.Context) (context.Context, *Peer) {
 	p := &Peer{}
 	ctx = context.WithValue(ctx, peerKey{}, p)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { p.saw(addrOf(info.Conn)) },
+		GotConn: func(info httptrace.GotConnInfo) {
+			p.saw(addrOf(info.Conn))
+			if c, encrypted := info.Conn.(*tls.Conn); encrypted {
+				deliveries.SawCertificate(ctx, Ends(c.ConnectionState()))
+			}
+		},
 	}), p
+}
+
+// Ends returns when the certificate of the server of a connection expires.
+func Ends(c tls.ConnectionState) (t time.Time) {
+	if len(c.PeerCertificates) > 0 {
+		t = c.PeerCertificates[0].NotAfter
+	}
+	return t
 }

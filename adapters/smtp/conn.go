@@ -38,6 +38,7 @@ type conn struct {
 	client *mail.Client
 	peer   *outbound.Peer
 	born   time.Time
+	ends   time.Time   // when the server's certificate expires
 	closed bool        // by us, at the deadline
 	expiry *time.Timer // while it is idle in the pool
 }
@@ -80,6 +81,9 @@ func (s *settings) open(ctx context.Context, c *conn) (err error) {
 		if err := c.client.StartTLS(s.tls); err != nil {
 			return &stepError{encryption, err}
 		}
+	}
+	if state, encrypted := c.client.TLSConnectionState(); encrypted {
+		c.ends = outbound.Ends(state)
 	}
 	if s.username == "" {
 		return nil

@@ -21,6 +21,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/smtp"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
 // certificate returns a self-signed certificate for loopback addresses, and its PEM.
@@ -159,8 +160,13 @@ func TestEncryption(t *testing.T) {
 			t.Parallel()
 			r, port := start(t, c.implicit)
 			d := open(t, channelTo("127.0.0.1", port, channels.Settings{"tls": c.setting, "tls_ca": authority}), smtp.Timeouts{})
-			require.NoError(t, d.Dispatch(t.Context(), message()))
-			require.NoError(t, d.Dispatch(t.Context(), message()))
+			leaf, err := x509.ParseCertificate(cert.Certificate[0])
+			require.NoError(t, err)
+			for range 2 { // The second one by the connection of the first.
+				var told []time.Time
+				require.NoError(t, d.Dispatch(deliveries.WatchCertificates(t.Context(), func(ends time.Time) { told = append(told, ends) }), message()))
+				assert.Equal(t, []time.Time{leaf.NotAfter}, told)
+			}
 			assert.Equal(t, []bool{true, true}, r.encrypted)
 		})
 		t.Run("ACertificateOfAStrangerIsRefused", func(t *testing.T) {

@@ -143,6 +143,9 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 	if own := span.Traceparent(); own != "" {
 		message.Traceparent = own
 	}
+	if s.target(j) == "" { // Else the server is the recipient's.
+		attempting = deliveries.WatchCertificates(attempting, func(ends time.Time) { s.worker.certificates.saw(s.at.channel, ends, s.worker.clock.Now()) })
+	}
 	err = s.dispatch(attempting, message)
 	s.refundQuota(taken, err)
 	if s.pool.size() > 1 {

@@ -110,6 +110,8 @@ type Worker struct {
 	expand chan struct{} // notifies expandLoop
 	claim  chan struct{} // notifies sendLoop
 
+	certificates certificates
+
 	skew      atomic.Int64 // see Skew
 	cancelled atomic.Pointer[map[events.OccurrenceID]bool]
 
@@ -133,7 +135,7 @@ func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock
 		set.Paused = func() bool { return false }
 	}
 	w := &Worker{queue: queue, drivers: drivers, composer: composer, clock: clock, log: log, set: set,
-		attempts: newPlaces(set.Unrecorded), claiming: newPlaces(claimsAtOnce),
+		certificates: certificates{all: map[channels.ID]certificate{}}, attempts: newPlaces(set.Unrecorded), claiming: newPlaces(claimsAtOnce),
 		expand: make(chan struct{}, 1), claim: make(chan struct{}, 1), senders: map[channels.ID]*sender{}}
 	w.records = newRecorder(queue, set, w.attempts, clock, log, func() { notify(w.claim) })
 	return w

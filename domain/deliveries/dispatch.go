@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
 )
@@ -42,7 +43,8 @@ func Target(p channels.Protocol, address string) string {
 
 // Dispatcher hands messages to the provider behind one channel. It is safe for concurrent use.
 type Dispatcher interface {
-	// Dispatch returns nil when the provider has taken the message, else a *Failure.
+	// Dispatch returns nil when the provider has taken the message, else a *Failure. It
+	// reports the server's certificate by [SawCertificate].
 	Dispatch(ctx context.Context, m Message) error
 	// Close gives up connections. No Dispatch is under way or follows.
 	Close() error
@@ -62,4 +64,19 @@ type Driver interface {
 	Check(c channels.Channel) error
 	// Open returns a dispatcher for a channel that passed Check. It does not connect yet.
 	Open(c channels.Channel) (Dispatcher, error)
+}
+
+type certificateKey struct{}
+
+// WatchCertificates returns a context for an attempt. Drivers call told with the moment when the
+// certificate of the server expires.
+func WatchCertificates(ctx context.Context, told func(ends time.Time)) context.Context {
+	return context.WithValue(ctx, certificateKey{}, told)
+}
+
+// SawCertificate reports when the certificate of the server expires, for [WatchCertificates].
+func SawCertificate(ctx context.Context, ends time.Time) {
+	if told, watched := ctx.Value(certificateKey{}).(func(time.Time)); watched && !ends.IsZero() {
+		told(ends)
+	}
 }
