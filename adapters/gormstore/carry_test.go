@@ -39,3 +39,26 @@ func TestWhatIsBeingSentIsCounted(t *testing.T) {
 		assert.Zero(t, sending(), "its lease has ended: nobody sends it any more")
 	})
 }
+
+// Litestream makes tables of its own, one of them without a key.
+func TestTablesOfToolsAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		exec(t, s, "CREATE TABLE _litestream_lock (id INTEGER)")
+		exec(t, s, "CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq REAL)")
+		require.NoError(t, s.ReadTables(t.Context(), func(tables ports.Tables, _ ports.Tx) error {
+			assert.NotEmpty(t, tables.Tables())
+			for _, table := range tables.Tables() {
+				assert.NotContains(t, table.Name, "litestream")
+			}
+			return nil
+		}))
+		all, err := s.Verify(t.Context())
+		require.NoError(t, err)
+		require.NotEmpty(t, all)
+		for _, f := range all {
+			assert.Empty(t, f.Wrong, f.Check)
+		}
+	})
+}

@@ -65,8 +65,11 @@ func (r *Rows) On(conn Conn) *Rows {
 // Tables returns the tables, each after those that it refers to.
 func (r *Rows) Tables() []ports.Table { return r.tables }
 
-// Leaves reports whether a table stays where it is.
-func (r *Rows) Leaves(table string) bool { return slices.Contains(left, table) }
+// Leaves reports whether a table stays where it is. One whose name begins with a line is a tool's,
+// such as Litestream's.
+func (r *Rows) Leaves(table string) bool {
+	return strings.HasPrefix(table, "_") || slices.Contains(left, table)
+}
 
 // order puts tables behind those that they refer to, and else in the order of their names.
 func (r *Rows) order() error {
