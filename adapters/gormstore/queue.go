@@ -2,6 +2,8 @@ package gormstore
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
@@ -68,9 +70,10 @@ func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 		if err != nil {
 			return err
 		}
+		known := q.store.turns.allKnown(t.now())
 		// next_at is selected as the column that it is: of an expression, SQLite does not know that
 		// it is a time.
-		rows, err := rowsOf[dueRow](t.db(ctx).Raw(busyChannels + heads + ` SELECT c.organization_id, d.channel_id, d.priority, d.next_at
+		rows, err := rowsOf[dueRow](t.db(ctx).Raw(busyChannels(slices.Collect(maps.Keys(known))...) + heads + ` SELECT c.organization_id, d.channel_id, d.priority, d.next_at
 			FROM ` + t.dialect.theHeads() + ` LEFT JOIN channels c ON c.id = d.channel_id ORDER BY d.channel_id, d.next_at`))
 		if err != nil {
 			return err
@@ -84,9 +87,41 @@ func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 				due[n-1].Priority = min(due[n-1].Priority, r.Priority)
 			}
 		}
-		return nil
+		more, err := t.dueOfKnown(ctx, known)
+		due = append(due, more...)
+		return err
 	})
 	return due, err
+}
+
+// dueOfKnown returns what is due on channels of which claims know where they go on: there is more,
+// and to look for its beginning would take long. Classes that are not known are looked at.
+func (t tx) dueOfKnown(ctx context.Context, known map[channels.ID]fronts) (due []deliveries.Due, err error) {
+	if len(known) == 0 {
+		return nil, nil
+	}
+	owners, err := rowsOf[channelOwner](t.db(ctx).Raw("SELECT id, organization_id FROM channels WHERE id ?", among(t.dialect, slices.Collect(maps.Keys(known)))))
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range owners {
+		at := known[c.ID]
+		w, err := t.waiting(ctx, c.ID, slices.DeleteFunc(events.Priorities(), func(p events.Priority) bool { _, is := at[p]; return is }))
+		if err != nil {
+			return nil, err
+		}
+		first := slices.IndexFunc(events.Priorities(), func(p events.Priority) bool { return at.has(p) || w.has(p) })
+		if first >= 0 {
+			due = append(due, deliveries.Due{Organization: c.OrganizationID, Channel: c.ID, At: t.now(), Priority: events.Priorities()[first]})
+		}
+	}
+	return due, nil
+}
+
+// channelOwner is whom a channel belongs to.
+type channelOwner struct {
+	ID             channels.ID
+	OrganizationID orgs.ID
 }
 
 func (q queue) Channel(ctx context.Context, id channels.ID) (c channels.Channel, err error) {

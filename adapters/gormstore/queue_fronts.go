@@ -88,7 +88,25 @@ func (at fronts) pass(claimed []dueDelivery) {
 func (t *turns) known(c channels.ID, now time.Time) fronts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	known := maps.Clone(t.fronts[c])
+	return t.fronts[c].at(now)
+}
+
+// allKnown returns the channels of which claims know where they go on at a moment.
+func (t *turns) allKnown(now time.Time) map[channels.ID]fronts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := map[channels.ID]fronts{}
+	for c, f := range t.fronts {
+		if f = f.at(now); len(f) > 0 {
+			all[c] = f
+		}
+	}
+	return all
+}
+
+// at returns those that hold at a moment.
+func (at fronts) at(now time.Time) fronts {
+	known := maps.Clone(at)
 	maps.DeleteFunc(known, func(_ events.Priority, f front) bool { return now.Before(f.since) || !f.until.After(now) })
 	return known
 }

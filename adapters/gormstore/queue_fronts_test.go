@@ -13,8 +13,10 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // slow is a clock by which looking at what is due takes long.
@@ -71,6 +73,20 @@ func TestClaimsGoOnWhereTheLastOneEnded(t *testing.T) {
 			}
 			return found
 		}
+		// due says what is due, and how often it was looked for on the channel's first classes.
+		due := func() (all []deliveries.Due, looked int) {
+			t.Helper()
+			asked = nil
+			all, err := s.Queue().Due(t.Context())
+			require.NoError(t, err)
+			passed := fmt.Sprintf("SELECT 0 AS low, %d AS high UNION ALL SELECT %[1]d AS low", p.channel.ID)
+			for _, statement := range asked {
+				if strings.Contains(statement, "gaps (low, high)") && !strings.Contains(statement, passed) {
+					looked++
+				}
+			}
+			return all, looked
+		}
 		for range 7 {
 			assert.Empty(t, saying("turn >="), "one look says little")
 			now.at.Add(int64(10 * time.Second))
@@ -87,10 +103,33 @@ func TestClaimsGoOnWhereTheLastOneEnded(t *testing.T) {
 		assert.Equal(t, []deliveries.ID{6, 7, 8, 9, 10}, claim(5), "what came meanwhile and goes before waits")
 		require.NotEmpty(t, saying("turn >="))
 		ahead := saying("turn >=")
+		isDue := func(p0 events.Priority, looks int, why string) {
+			t.Helper()
+			all, looked := due()
+			require.Len(t, all, 1, why)
+			assert.Equal(t, deliveries.Due{Organization: p.project.Organization, Channel: p.channel.ID, At: all[0].At, Priority: p0}, all[0], why)
+			assert.False(t, all[0].At.After(now.Now()))
+			assert.Equal(t, looks, looked, why)
+		}
+		isDue(events.Normal, 0, "a claim knows where it goes on")
+		other := p.channel
+		other.ID, other.Name = 0, "Other"
+		require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) (err error) {
+			other, err = tx.Channels().Create(t.Context(), other)
+			return err
+		}))
+		exec(t, s, fmt.Sprintf("UPDATE deliveries SET channel_id = %d WHERE id = 60", other.ID))
+		beside, looked := due()
+		assert.Zero(t, looked)
+		require.Len(t, beside, 2, "others are looked for")
+		assert.ElementsMatch(t, []channels.ID{p.channel.ID, other.ID}, []channels.ID{beside[0].Channel, beside[1].Channel})
+		exec(t, s, fmt.Sprintf("UPDATE deliveries SET channel_id = %d WHERE id = 60", p.channel.ID))
 		add(events.Urgent, "0")
+		isDue(events.Urgent, 0, "a class with nothing due is looked at each time")
 		assert.Equal(t, []deliveries.ID{11, 12, 13, 14, last()}, claim(5), "a class with nothing due is looked at each time")
 		now.at.Add(int64(10 * time.Second))
-		assert.Contains(t, claim(5), early, "after a while all is looked at")
+		isDue(events.Normal, 1, "after a while all is looked at")
+		assert.Contains(t, claim(5), early)
 
 		for range 4 {
 			add(events.Normal, "NULL")
@@ -118,6 +157,10 @@ func TestClaimsGoOnWhereTheLastOneEnded(t *testing.T) {
 		add(events.Normal, "0")
 		assert.Equal(t, []deliveries.ID{last()}, claim(5), "where nothing is left there all is looked at at once")
 		assert.Len(t, seen, added+1)
+		all, looked := due()
+		require.Len(t, all, 1)
+		assert.True(t, all[0].At.After(now.Now()), "the end of a lease")
+		assert.Equal(t, 1, looked)
 
 		for turn := range 10 {
 			add(events.Normal, fmt.Sprint(200+turn))

@@ -169,6 +169,9 @@ func classesOf(of []events.Priority) string {
 	return "SELECT " + strings.Join(mapped(of, func(p events.Priority) string { return strconv.Itoa(int(p)) + " AS priority" }), " UNION ALL SELECT ")
 }
 
+// has reports whether something of a class is due.
+func (w waiting) has(p events.Priority) bool { return w.returned[p] || len(w.projects[p]) > 0 }
+
 // any reports whether something is due.
 func (w waiting) any() bool { return len(w.projects) > 0 || len(w.returned) > 0 }
 

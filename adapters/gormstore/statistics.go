@@ -3,8 +3,11 @@ package gormstore
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
@@ -76,22 +79,31 @@ func (r statisticsRepo) Contexts(ctx context.Context, org orgs.ID, since time.Ti
 
 // busyChannels is the beginning of a query about the channels with open deliveries: it jumps from
 // channel to channel in the indexes of what is open, so that its cost does not depend on how much
-// that is.
-const busyChannels = `WITH RECURSIVE fresh (channel_id) AS (
-		SELECT (SELECT d.channel_id FROM deliveries d WHERE d.turn IS NOT NULL AND d.channel_id > 0 ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
+// that is. These channels are passed over.
+func busyChannels(but ...channels.ID) string {
+	var gaps strings.Builder
+	low := channels.ID(0)
+	for _, id := range slices.Sorted(slices.Values(but)) {
+		fmt.Fprintf(&gaps, "SELECT %d AS low, %d AS high UNION ALL ", low, id)
+		low = id
+	}
+	fmt.Fprintf(&gaps, "SELECT %d AS low, %d AS high", low, math.MaxInt64)
+	const fresh = `(SELECT d.channel_id FROM deliveries d WHERE d.turn IS NOT NULL AND d.channel_id > %[1]s AND d.channel_id < %[2]s
+			ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1), %[2]s`
+	const returned = `(SELECT d.channel_id FROM deliveries d WHERE d.turn IS NULL AND d.state < 3 AND d.channel_id > %[1]s AND d.channel_id < %[2]s
+			ORDER BY d.channel_id, d.priority, d.next_at, d.id LIMIT 1), %[2]s`
+	return `WITH RECURSIVE gaps (low, high) AS (` + gaps.String() + `), fresh (channel_id, high) AS (
+		SELECT ` + fmt.Sprintf(fresh, "gaps.low", "gaps.high") + ` FROM gaps
 		UNION ALL
-		SELECT (SELECT d.channel_id FROM deliveries d WHERE d.turn IS NOT NULL AND d.channel_id > fresh.channel_id
-			ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
-		FROM fresh WHERE fresh.channel_id IS NOT NULL
-	), returned (channel_id) AS (
-		SELECT (SELECT d.channel_id FROM deliveries d WHERE d.turn IS NULL AND d.state < 3 AND d.channel_id > 0 ORDER BY d.channel_id, d.priority, d.next_at, d.id LIMIT 1)
+		SELECT ` + fmt.Sprintf(fresh, "fresh.channel_id", "fresh.high") + ` FROM fresh WHERE fresh.channel_id IS NOT NULL
+	), returned (channel_id, high) AS (
+		SELECT ` + fmt.Sprintf(returned, "gaps.low", "gaps.high") + ` FROM gaps
 		UNION ALL
-		SELECT (SELECT d.channel_id FROM deliveries d WHERE d.turn IS NULL AND d.state < 3 AND d.channel_id > returned.channel_id
-			ORDER BY d.channel_id, d.priority, d.next_at, d.id LIMIT 1)
-		FROM returned WHERE returned.channel_id IS NOT NULL
+		SELECT ` + fmt.Sprintf(returned, "returned.channel_id", "returned.high") + ` FROM returned WHERE returned.channel_id IS NOT NULL
 	), busy (channel_id) AS (
 		SELECT channel_id FROM fresh WHERE channel_id IS NOT NULL UNION SELECT channel_id FROM returned WHERE channel_id IS NOT NULL
 	)`
+}
 
 // heads continues a query about channels called busy, with the deliveries of each that go next, by
 // id: of each class what is due first of those that were claimed before, and of those that wait for
@@ -135,7 +147,7 @@ func (r statisticsRepo) BacklogsOf(ctx context.Context, org orgs.ID, ids []chann
 }
 
 func (r statisticsRepo) Queue(ctx context.Context, now time.Time, most int) (q statistics.Queue, err error) {
-	if q.Backlogs, err = r.backlogs(ctx, busyChannels, map[string]any{"before": now.UTC(), "most": most}); err != nil {
+	if q.Backlogs, err = r.backlogs(ctx, busyChannels(), map[string]any{"before": now.UTC(), "most": most}); err != nil {
 		return q, err
 	}
 	err = r.db(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM occurrences WHERE expanded_at IS NULL ORDER BY large, priority, organization_id, turn_at, id LIMIT ?) AS waiting", most).
