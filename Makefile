@@ -20,7 +20,7 @@ TOOLS := .bin
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help alerts build chart clients image interop release run lint migrations vulncheck verify generate test fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
+.PHONY: help acme alerts build chart clients image interop release run lint migrations vulncheck verify generate test fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,7 +48,7 @@ run: build ## start the demo on SQLite below ./data and print the console's pass
 
 lint: $(TOOLS)/golangci-lint ## check the code with golangci-lint, as .golangci.yml says
 	$(TOOLS)/golangci-lint run ./...
-	for module in clients/go .ci/chart .ci/release; do (cd "$$module" && $(CURDIR)/$(TOOLS)/golangci-lint run ./...) || exit 1; done
+	for module in clients/go .ci/acme .ci/chart .ci/release; do (cd "$$module" && $(CURDIR)/$(TOOLS)/golangci-lint run ./...) || exit 1; done
 
 migrations: ## lint the migrations of Postgres with squawk, which npm installs
 	@.ci/migrations $(TOOLS)/squawk
@@ -81,6 +81,9 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 		echo "$$folder $$target"; \
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x "./$$folder" </dev/null || exit 1; \
 	done
+
+acme: build ## try ACME with an authority, where Pebble can be built
+	@.ci/acme/try $(TOOLS)/acme bin/tocsin
 
 alerts: ## test the alerts for Prometheus, where promtool can be built
 	@.ci/alerts $(TOOLS)/promtool
@@ -136,6 +139,9 @@ $(TOOLS)/nfpm: .ci/nfpm/go.mod .ci/nfpm/go.sum
 
 $(TOOLS)/chart: .ci/chart/go.mod .ci/chart/go.sum $(wildcard .ci/chart/*.go)
 	$(GO) build -C .ci/chart -buildvcs=false -o $(CURDIR)/$@ .
+
+$(TOOLS)/acme: .ci/acme/go.mod .ci/acme/go.sum $(wildcard .ci/acme/*.go)
+	$(GO) build -C .ci/acme -buildvcs=false -o $(CURDIR)/$@ .
 
 $(TOOLS)/promtool: .ci/promtool/go.mod .ci/promtool/go.sum
 	$(GO) build -C .ci/promtool -buildvcs=false -tags remove_all_sd -o $(CURDIR)/$@ github.com/prometheus/prometheus/cmd/promtool

@@ -92,7 +92,11 @@ func (l *listening) look(ctx context.Context) {
 		return
 	case err == nil:
 		l.wrong = ""
-	case err.Error() != l.wrong:
+	case err.Error() == l.wrong:
+	case identity.Ends().IsZero():
+		l.wrong = err.Error()
+		l.log.Error("there is no certificate; clients cannot connect until there is one", "error", err)
+	default:
 		l.wrong = err.Error()
 		l.log.Error("there is no new certificate; one that is there stays in use", "error", err, "ends", identity.Ends().UTC())
 	}

@@ -95,6 +95,16 @@ func TestRequestsThatCannotBeReadAreProblemsByTLSToo(t *testing.T) {
 	assert.Contains(t, string(text[:n]), "application/problem+json")
 }
 
+// TestWithoutAnyCertificateTheLogSaysSo uses an authority that cannot be reached.
+func TestWithoutAnyCertificateTheLogSaysSo(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	i.environ = append(i.environ, "TOCSIN_ACME_HOSTS=notify.example.org", "TOCSIN_ACME_DIRECTORY=https://127.0.0.1:1/directory", "TOCSIN_ACME_FOLDER="+t.TempDir())
+	line, stop := i.start(t, "there is no certificate; clients cannot connect until there is one", "serve")
+	defer stop()
+	assert.Contains(t, line["error"], "no certificate for notify.example.org")
+}
+
 // TestACertificateIsReplacedUnderLoad checks that no request fails while the certificate files
 // change, and that SIGHUP reloads them.
 func TestACertificateIsReplacedUnderLoad(t *testing.T) {
