@@ -113,9 +113,8 @@ func planPartial(ctx context.Context, tx ports.Tx, organization string, wanted e
 	if c.revision, err = tx.Orgs().Revision(ctx, c.org.ID); err != nil {
 		return c, err
 	}
-	var missing error
-	c.was, missing = all.Named(wanted.Name)
-	isNew := missing != nil
+	c.was, _ = all.Named(wanted.Name)
+	isNew := c.was.Version == 0
 	wanted.ID, wanted.Organization = c.was.ID, c.org.ID
 	c.is = wanted
 	switch {

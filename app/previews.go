@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/templates"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
@@ -83,6 +85,36 @@ func (s *Templates) rehearse(r TemplateReport, d Draft, example string, p person
 	}
 	m.Unsubscribe = ""
 	return m, s.composer.Blanks(in, job), nil
+}
+
+// PreviewPartial renders the draft of a partial alone, with the others that it includes: as in a
+// mail about an event that is made up, its blocks as they are while no template fills them. The
+// faults are those of Preview about `text`, `html`, `user` and `example`; orgs.ErrNotFound.
+func (s *Templates) PreviewPartial(ctx context.Context, organization string, d Draft, with Rehearsal) (Preview, error) {
+	r := samplePlace()
+	var p persona
+	if err := s.store.View(ctx, func(tx ports.Tx) (err error) {
+		if r.Organization, err = tx.Orgs().BySlug(ctx, organization); err != nil {
+			return err
+		}
+		r.Channel.Organization = r.Organization.ID
+		if r.Partials, err = d.partials(ctx, tx, r); err != nil {
+			return err
+		}
+		p, err = personaOf(ctx, tx, r.Channel, with.User)
+		return err
+	}); err != nil {
+		return Preview{}, err
+	}
+	m, blanks, err := s.rehearse(r, d, with.Example, p)
+	return Preview{Message: m, Username: p.username, MadeUp: p.madeUp, Blanks: blanks}, err
+}
+
+// samplePlace is where a partial is shown that belongs to no event.
+func samplePlace() TemplateReport {
+	const slug, name = "example", "Example"
+	return TemplateReport{Project: orgs.Project{Slug: slug, Name: name}, Application: applications.Application{Slug: slug, Name: name},
+		Event: events.Event{Slug: slug, Name: name}, Channel: channels.Channel{Name: slug, Protocol: channels.EMAIL}}
 }
 
 // inPart assigns an error to the part of the template that cannot be rendered.

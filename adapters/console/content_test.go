@@ -172,6 +172,8 @@ func contentExamples() map[string]example {
 		org + "p/{prj}/channels/new/":                  {fields: []string{"driver", "smtp", "name", "new", "protocol", "EMAIL", "settings.host", "h"}},
 		org + "partials/":                              {fields: []string{"name", "new", "text", "x"}},
 		org + "partials/{partial}/":                    {fields: []string{"text", "other", "base", "1"}},
+		org + "partials/{partial}/preview/":            {fields: []string{"text", "other", "html", "<p>"}},
+		org + "partials/{partial}/html/":               {fields: []string{"text", "other", "html", "<p>"}},
 		org + "partials/{partial}/delete/":             {fields: []string{"base", "1"}},
 		org + "partials/{partial}/versions/{version}/": {fields: []string{"base", "1"}},
 		org + "mailbox/clear/":                         {fields: []string{"channel", ""}},
@@ -288,7 +290,7 @@ func TestWhateverPeopleWriteOfContentsIsTextOnly(t *testing.T) {
 		"preview": b.post(template+"preview/", draft...), "conflict": b.post(template, append(draft, "base", "1")...),
 		"event test": b.post(event+"test/", "channel", idText(one.ID), "to", "eve@example.org", "user", weapon),
 		"refused":    b.post(channel, "settings.host", weapon, "settings.port", weapon), "partial conflict": b.post(partial, "text", text, "base", "1"), "partial in use": b.post(partial+"delete/", "base", "2"),
-		"partial refused": b.post(atAcme+"partials/", "name", weapon, "text", "{{#"+weapon+"}}"), "nobody": b.post(template+"preview/", "user", weapon+"x", "subject", "{{#"+weapon+"}}")}
+		"partial preview": b.post(partial+"preview/", "text", text, "html", text, "user", weapon), "partial refused": b.post(atAcme+"partials/", "name", weapon, "text", "{{#"+weapon+"}}"), "nobody": b.post(template+"preview/", "user", weapon+"x", "subject", "{{#"+weapon+"}}")}
 	for _, path := range []string{atAcme + "channels/", channel, ofEvent, event, notification, event + "audience/", event + "channels/", event + "test/", event + "live/", template, own, template + "versions/", template + "versions/1/", own + "versions/2/",
 		atAcme + "partials/", partial, partial + "versions/", partial + "versions/1/",
 		atAcme + "mailbox/?to=" + escaped(), atAcme + "mailbox/?channel=" + idText(one.ID), atAcme + "mailbox/" + idText(found.Messages[0].ID) + "/", atAcme + "audit/", atAcme + "channels/new/?driver=" + escaped()} {

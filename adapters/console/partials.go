@@ -9,6 +9,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/operators"
 )
 
 // partialsView is the partials of an organization.
@@ -54,6 +55,7 @@ type partialView struct {
 	All      string // the path of the page of all partials
 	Users    []partialUser
 	Form     form
+	Preview  previewView
 	Deletion form
 	Conflict *conflictView
 }
@@ -85,7 +87,69 @@ func (c call) partialPage(status int, adjust func(v *partialView) error) error {
 	if err := adjust(&v); err != nil {
 		return err
 	}
+	if v.Preview.Live == "" && c.visitor.May(org, operators.Administrator) {
+		if v.Preview, err = c.partialPreview(p, app.Draft{Text: p.Text, HTML: p.HTML}, app.Rehearsal{}); err != nil {
+			return err
+		}
+		v.Preview.Source = v.Here + "html/"
+	}
 	return c.render(status, "partial", words.Of("Partial %s", p.Name), v)
+}
+
+// partialPreview is a draft of a partial as somebody would get it, or why there is nothing to be
+// seen.
+func (c call) partialPreview(of events.Partial, d app.Draft, with app.Rehearsal) (previewView, error) {
+	p := newPreview(c.partialPath(of.Name))
+	var err error
+	p.Preview, err = c.console.use.Templates.PreviewPartial(c.ctx, c.at().Organization, d, with)
+	if f, mendable := c.refused(err); mendable {
+		p.Form, err = f, nil
+	}
+	return p, err
+}
+
+// previewPartial shows what is typed as somebody would get it: a whole page or, for a script, the
+// preview alone.
+func (c call) previewPartial() error {
+	stored, err := c.console.use.Templates.ShowPartial(c.ctx, c.at().Organization, web.Param(c, "partial"))
+	if err != nil {
+		return err
+	}
+	d, with := c.draft()
+	p, err := c.partialPreview(stored, d, with)
+	if err != nil {
+		return err
+	}
+	if c.Request().Header.Get("HX-Request") == "true" {
+		return c.fragment("partial", "partial-preview-live", p)
+	}
+	return c.partialPage(statusOf(p.Form), func(v *partialView) error {
+		v.Form, v.Preview = c.asSent(), p
+		v.Form.faults, v.Form.Failed = p.Form.faults, p.Form.Failed
+		return nil
+	})
+}
+
+// showPartialHTML is the document in the frame: the HTML of what is typed or, asked for with GET,
+// of what is stored. It is nobody's page: see foreignPolicy.
+func (c call) showPartialHTML() error {
+	stored, err := c.console.use.Templates.ShowPartial(c.ctx, c.at().Organization, web.Param(c, "partial"))
+	if err != nil {
+		return err
+	}
+	d, with := c.draft()
+	if c.Request().Method != http.MethodPost {
+		d, with = app.Draft{Text: stored.Text, HTML: stored.HTML}, app.Rehearsal{}
+	}
+	return c.previewed(c.console.use.Templates.PreviewPartial(c.ctx, c.at().Organization, d, with))
+}
+
+// typedPartial keeps what was typed, with its preview.
+func (c call) typedPartial(v *partialView, f form) (err error) {
+	v.Form = f
+	d, with := c.draft()
+	v.Preview, err = c.partialPreview(v.Partial, d, with)
+	return err
 }
 
 // existing returns the version on which a form about a partial is based; never 0, which would
@@ -104,10 +168,7 @@ func (c call) savePartial() error {
 		return c.outdatedPartial(f)
 	}
 	again := func(f form) error {
-		return c.partialPage(statusOf(f), func(v *partialView) error {
-			v.Form = f
-			return nil
-		})
+		return c.partialPage(statusOf(f), func(v *partialView) error { return c.typedPartial(v, f) })
 	}
 	return c.settle(err, again, c.partialPath(f.Name), "saved")
 }
@@ -124,7 +185,9 @@ func (c call) outdatedPartial(f app.PartialForm) error {
 		if len(versions) > 0 {
 			v.Conflict.By = versions[0].By
 		}
-		v.Form = c.asSent()
+		if err := c.typedPartial(v, c.asSent()); err != nil {
+			return err
+		}
 		v.Form.values.Set("base", strconv.Itoa(v.Partial.Version))
 		return nil
 	})

@@ -109,6 +109,42 @@ func TestAPartialInUse(t *testing.T) {
 	})
 }
 
+// TestAPartialIsPreviewedAlone: with a sample recipient or a member, with what it includes, its
+// blocks as they are, and nothing is stored.
+func TestAPartialIsPreviewedAlone(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		f.person("acme", "eve", users.RoleMember, false)
+		b.post(ofPartial, "name", "inner", "text", "of {{organization.name}}", "html", "<i>inner</i>").is(f.T, http.StatusSeeOther)
+		b.post(ofPartial, "name", "footer", "text", "Dear {{user.username}}, {{> inner}}", "html", "<b>{{$content}}nothing yet{{/content}}</b>{{> inner}}").is(f.T, http.StatusSeeOther)
+		page := b.get(ofPartial+"footer/").is(f.T, http.StatusOK)
+		assert.Contains(f, page.said(), "For a sample recipient, ada@example.org")
+		assert.Contains(f, page.said(), "Dear ada@example.org, of Company")
+		assert.Contains(f, page.body, ` src="`+ofPartial+`footer/html/"`)
+		assert.Equal(f, "<b>nothing yet</b><i>inner</i>", b.get(ofPartial+"footer/html/").is(f.T, http.StatusOK).body)
+
+		draft := []string{"description", "kept", "text", "{{context.order}} for {{user.username}}, {{context.none}}", "html", "<u>{{context.order}}</u>", "user", "EVE", "example", `{"order": 7}`, "base", "1"}
+		typed := b.post(ofPartial+"footer/preview/", draft...).is(f.T, http.StatusOK)
+		assert.Contains(f, typed.said(), "7 for eve,")
+		assert.Contains(f, typed.said(), "Variables without a value here: context.none (text, line 1)")
+		assert.Contains(f, typed.body, `value="kept"`)
+		assert.Equal(f, "<u>7</u>", b.post(ofPartial+"footer/html/", draft...).is(f.T, http.StatusOK).body)
+		b.header.Set("HX-Request", "true")
+		piece := b.post(ofPartial+"footer/preview/", draft...).is(f.T, http.StatusOK)
+		assert.True(f, strings.HasPrefix(piece.body, `<section id="preview"`), piece.body)
+		wrong := b.post(ofPartial+"footer/preview/", "text", "a\n{{#b}}", "html", "{{> nothing}}").is(f.T, http.StatusOK)
+		assert.Contains(f, wrong.said(), "Cannot preview:")
+		assert.Contains(f, wrong.body, `<div id="text-now" hx-swap-oob="true"><ul class="faults">`)
+		b.header.Del("HX-Request")
+		missing := b.post(ofPartial+"footer/preview/", "html", "{{> nothing}}").is(f.T, http.StatusBadRequest)
+		assert.Contains(f, missing.said(), `there is no partial "nothing"`)
+		b.post(ofPartial+"other/preview/", draft...).is(f.T, http.StatusNotFound)
+		b.post(ofPartial+"other/html/", draft...).is(f.T, http.StatusNotFound)
+		assert.Contains(f, b.get(ofPartial).said(), "footer yes yes 1", "nothing was saved")
+	})
+}
+
 func TestNobodysPartialIsLost(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -261,6 +261,11 @@ func (c call) showTemplateHTML() error {
 		d, with = app.Draft(r.Template.Source()), app.Rehearsal{User: c.QueryParam("user"), Example: r.Event.Example}
 	}
 	p, err := c.console.use.Templates.Preview(c.ctx, c.at(), of, d, with)
+	return c.previewed(p, err)
+}
+
+// previewed answers with the HTML of a preview, or with why there is none.
+func (c call) previewed(p app.Preview, err error) error {
 	switch _, mendable := c.refused(err); {
 	case mendable:
 		return c.foreign("<!DOCTYPE html><title>" + html.EscapeString(c.said(words.Of("Preview"))) + "</title><p>" + html.EscapeString(c.said(told(err.Error()))))
