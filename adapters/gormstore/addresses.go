@@ -27,7 +27,7 @@ func newAddressRow(a users.Address) addressRow {
 	return addressRow{MemberID: a.Member, Value: a.Value, ValueKey: a.Key(), Name: a.Name, Type: a.Type}
 }
 
-// addressKey is what identifies an address within an organization.
+// addressKey identifies an address within an organization.
 type addressKey struct {
 	member users.MemberID
 	value  string
@@ -60,7 +60,7 @@ func (r addressRepo) Ensure(ctx context.Context, org orgs.ID, as []users.Address
 	if err != nil {
 		return nil, nil, err
 	}
-	found, created, err := inOrder(keys, rows, addressRow.key, users.ErrNotFound) // only who is no member gets none
+	found, created, err := inOrder(keys, rows, addressRow.key, users.ErrNotFound) // only a user who is not a member gets none
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,8 +117,8 @@ func (r addressRepo) RemoveUnassigned(ctx context.Context, org orgs.ID, as []use
 	return r.indexOf(ctx, org, holders)
 }
 
-// Remove leaves the assignments and what hangs on them to the foreign keys; deliveries refer to
-// nothing.
+// Remove leaves the assignments and their dependents to the foreign keys; deliveries have no
+// references.
 func (r addressRepo) Remove(ctx context.Context, org orgs.ID, m users.MemberID, id users.AddressID) error {
 	err := r.skipRemoved(ctx, `member_id = @member AND assignment_id IN (SELECT s.id FROM assignments s JOIN addresses a ON a.id = s.address_id
 		WHERE a.id = @address AND a.member_id = @member AND a.organization_id = @organization )`,

@@ -21,7 +21,7 @@ type applicationRow struct {
 
 func (applicationRow) TableName() string { return "applications" }
 
-// newApplicationRow is the row without its id.
+// newApplicationRow returns the row without its id.
 func newApplicationRow(a applications.Application, now time.Time) applicationRow {
 	return applicationRow{OrganizationID: a.Organization, ProjectID: a.Project, Slug: a.Slug, Name: a.Name, Active: a.Active, CreatedAt: now}
 }
@@ -31,8 +31,7 @@ func (r applicationRow) application() applications.Application {
 		Active: r.Active}
 }
 
-// applicationBeside selects an applicationRow from applications under this name, in a row with
-// other things.
+// applicationBeside selects an applicationRow from the table alias a, in a row with other columns.
 func applicationBeside(a string) string {
 	return beside("application_", a, "id", "organization_id", "project_id", "slug", "name", "active")
 }
@@ -83,8 +82,8 @@ func (r applicationRepo) Save(ctx context.Context, a applications.Application) e
 		Select("*").Omit("ID", "OrganizationID", "ProjectID", "Slug", "CreatedAt").Updates(&row), applications.ErrNotFound)
 }
 
-// Delete takes with it the keys of this scope that were revoked: they open nothing, and nobody
-// could remove them to make room.
+// Delete also deletes the revoked keys of this scope: they are useless, and could not be deleted
+// later to make room.
 func (r applicationRepo) Delete(ctx context.Context, a applications.Application) error {
 	if err := r.unused(ctx, usesOfApplication(a), applications.ErrInUse, "application", a.Slug); err != nil {
 		return err

@@ -12,14 +12,14 @@ import (
 )
 
 // channelOfProject holds for the channels c that a project (0: none) may use: its own and its
-// organization's own.
+// organization's.
 const channelOfProject = "(c.project_id IS NULL OR c.project_id = ?)"
 
 // assignmentColumns select an assignmentRow from assignments s, addresses a and channels c.
 const assignmentColumns = `s.id, a.id AS address, a.value, c.id AS channel, c.project_id AS project, c.name, c.protocol,
 	s.active, s.validated`
 
-// assignmentRow is an assignment with what answers show of its address and its channel.
+// assignmentRow is an assignment with the parts of its address and channel that answers show.
 type assignmentRow struct {
 	ID        channels.AssignmentID
 	Address   users.AddressID
@@ -34,13 +34,13 @@ type assignmentRow struct {
 
 func (r assignmentRow) assignment() channels.Assignment { return channels.Assignment(r) }
 
-// pair is what identifies an assignment.
+// pair identifies an assignment.
 type pair struct {
 	address users.AddressID
 	channel channels.ID
 }
 
-// linkRow is a new assignment as one row of a rowSet, and what the database makes of it.
+// linkRow is a new assignment as one row of a rowSet, with the columns that the database adds.
 type linkRow struct {
 	ID        channels.AssignmentID `json:"-"`
 	AddressID users.AddressID       `json:"address_id"`
@@ -65,8 +65,8 @@ func (r assignmentRepo) Find(
 	return row.assignment(), err
 }
 
-// Ensure first asks for all of them, with what it must know of addresses and channels, and so it is
-// one statement where nothing is new and two where something is.
+// Ensure first selects all of them, with the data of their addresses and channels: one statement if
+// nothing is new, two otherwise.
 func (r assignmentRepo) Ensure(ctx context.Context, org orgs.ID, as []channels.Assignment) (stored []channels.Assignment, created []bool, err error) {
 	if len(as) == 0 {
 		return nil, nil, nil
@@ -101,7 +101,7 @@ func (r assignmentRepo) Ensure(ctx context.Context, org orgs.ID, as []channels.A
 	return mapped(as, func(a channels.Assignment) channels.Assignment { return known[pair{a.Address, a.Channel}] }), created, nil
 }
 
-// add stores new assignments and completes what is known of them.
+// add stores new assignments and completes their data.
 func (r assignmentRepo) add(
 	ctx context.Context, org orgs.ID, as []channels.Assignment, known map[pair]channels.Assignment,
 ) error {
@@ -149,7 +149,7 @@ func (r assignmentRepo) Save(ctx context.Context, org orgs.ID, a channels.Assign
 		a.Active, a.Validated, a.ID, org)
 }
 
-// Remove leaves list entries and subscriptions to the foreign keys; deliveries refer to nothing.
+// Remove leaves list entries and subscriptions to the foreign keys; deliveries have no references.
 func (r assignmentRepo) Remove(ctx context.Context, org orgs.ID, a channels.Assignment) error {
 	err := r.skipRemoved(ctx, `assignment_id = @assignment AND member_id IN (SELECT a.member_id FROM assignments s JOIN addresses a ON a.id = s.address_id
 		WHERE s.id = @assignment AND s.organization_id = @organization )`, map[string]any{"assignment": a.ID, "organization": org})

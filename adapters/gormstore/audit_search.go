@@ -11,20 +11,19 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 )
 
-// How many entries a search reads at most before it says what it has found. Of a search for words
-// these are whole entries, and of its words the first few count.
+// How many entries a search reads at most before it returns its results. A search for words reads
+// whole entries, and only its first few words count.
 const (
 	auditMost     = 20_000
 	auditMostText = 5_000
 	auditWords    = 10
 )
 
-// newestFirst is the order of the entries, and of the index that they are read by. Postgres must
-// hear of its first column: where that is NULL it would not know that it is the same in all rows,
-// and sort them.
+// newestFirst is the order of the entries, and of their index. Postgres needs the first column:
+// where it is NULL, Postgres would not know that it is the same in all rows, and would sort them.
 const newestFirst = "organization_id DESC, created_at DESC, id DESC"
 
-// Search reads a batch of the index over organization and time, and picks what the query selects.
+// Search reads a batch of the index over organization and time, and filters it by the query.
 func (r auditRepo) Search(ctx context.Context, q audit.Query) (audit.Found, error) {
 	if q.Since != 0 {
 		last, err := rowsOf[auditRow](r.db(ctx).Select("created_at, id").Where("id = ? AND COALESCE(organization_id, 0) = ?", q.Since, q.Organization))
@@ -57,7 +56,7 @@ func (r auditRepo) Search(ctx context.Context, q audit.Query) (audit.Found, erro
 	return found, err
 }
 
-// batchEnd is where the entries end that a search may read; zero where that is at the last one.
+// batchEnd returns where the entries end that a search may read; zero: at the last one.
 func (r auditRepo) batchEnd(ctx context.Context, q audit.Query) (audit.Cursor, error) {
 	most := auditMost
 	if q.Text != "" {
@@ -72,8 +71,8 @@ func (r auditRepo) batchEnd(ctx context.Context, q audit.Query) (audit.Cursor, e
 
 func (r auditRow) cursor() audit.Cursor { return audit.Cursor{At: r.CreatedAt.UTC(), ID: r.ID} }
 
-// within are the entries of the query's organization and time, as far as one index leads to them.
-// Nearly all entries may be the API's: those that are not have an index of their own.
+// within returns the entries of the query's organization and time that one index covers. Nearly all
+// entries may come from the API: the others have their own index.
 func (r auditRepo) within(ctx context.Context, q audit.Query) *gorm.DB {
 	db := r.db(ctx).Where("organization_id = ?", q.Organization)
 	if q.Organization == 0 {
@@ -94,7 +93,7 @@ func (r auditRepo) within(ctx context.Context, q audit.Query) *gorm.DB {
 	return db
 }
 
-// selected are those of some entries that a query selects.
+// selected filters entries by a query.
 func selected(d dialect, db *gorm.DB, q audit.Query) *gorm.DB {
 	if q.Actor != "" {
 		db = db.Where("actor = ?", q.Actor)
@@ -115,13 +114,13 @@ func selected(d dialect, db *gorm.DB, q audit.Query) *gorm.DB {
 	return db
 }
 
-// begins asks for a column that begins with a text, to the letter.
+// begins filters for a column that begins with exactly this text.
 func begins(db *gorm.DB, column, prefix string) *gorm.DB {
 	return db.Where("SUBSTR("+column+", 1, LENGTH(CAST(? AS TEXT))) = ?", prefix, prefix)
 }
 
-// entriesAbout selects the entries of an organization about one object s.value, which is a person,
-// from a place on. Each object is looked up by itself, so that of each no more is read than wanted.
+// entriesAbout selects the entries of an organization about each object s.value, a person, from a
+// cursor on. Each object is looked up separately, so that no more of each is read than needed.
 func entriesAbout(d dialect, newer bool) string {
 	than, order := "<", "DESC"
 	if newer {

@@ -18,7 +18,7 @@ import (
 
 var _ ports.Carrier = (*Store)(nil)
 
-// Version returns the newest migration that was applied, also with ports.ErrIncomplete.
+// Version returns the newest applied migration, also with ports.ErrIncomplete.
 func (s *Store) Version(ctx context.Context) (version int64, err error) {
 	s.shape.Store(nil)
 	ready := s.Ready(ctx)
@@ -45,7 +45,7 @@ func (s *Store) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx) 
 	})
 }
 
-// WriteTables runs fn as a unit of work, which others wait for on SQLite.
+// WriteTables runs fn as a unit of work, which blocks other writers on SQLite.
 func (s *Store) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
 	return s.call(func() error {
 		return s.engine.work(paced(ctx, paceUnlimited), func(t tx) error {
@@ -58,8 +58,8 @@ func (s *Store) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx)
 	})
 }
 
-// carry returns what a unit holds. To ask Postgres for its tables takes longer than to read a page,
-// so that is done once after each Version.
+// carry returns the tables of a unit. Reading the list of tables from Postgres takes longer than
+// reading a page, so it is cached after each Version.
 func (s *Store) carry(ctx context.Context, t tx) (carried, error) {
 	if known := s.shape.Load(); known != nil {
 		return carried{known.On(unhurried{t}), t}, nil
@@ -72,14 +72,14 @@ func (s *Store) carry(ctx context.Context, t tx) (carried, error) {
 	return carried{r, t}, nil
 }
 
-// carried is what a unit holds, row by row.
+// carried is the data of a unit, row by row.
 type carried struct {
 	*rows.Rows
 	unit tx
 }
 
-// Insert adds rows. Postgres takes them as a stream: so many values in a statement cost it more to
-// read than to write.
+// Insert adds rows. Postgres takes them as a stream: parsing so many values in a statement would
+// cost it more than writing them.
 func (c carried) Insert(ctx context.Context, t ports.Table, all [][]any) error {
 	conn, streams := c.unit.session.Statement.ConnPool.(session)
 	if !streams {
@@ -105,7 +105,7 @@ func (c carried) Sending(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// Part returns the rows of one organization alone, and its number; orgs.ErrNotFound.
+// Part returns only the rows of one organization, and its number; orgs.ErrNotFound.
 func (c carried) Part(ctx context.Context, slug string) (ports.Tables, int64, error) {
 	org, err := orgRepo{c.unit}.BySlug(ctx, slug)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c carried) Part(ctx context.Context, slug string) (ports.Tables, int64, er
 	return c.PartOf(int64(org.ID)), int64(org.ID), nil
 }
 
-// PartOf returns the rows of the organization with this number alone.
+// PartOf returns only the rows of the organization with this number.
 func (c carried) PartOf(organization int64) ports.Tables {
 	return carried{c.Rows.Part(organization), c.unit}
 }
@@ -135,7 +135,7 @@ func (c carried) Mark(ctx context.Context) (m ports.Mark, err error) {
 	return m, err
 }
 
-// SetMark stores how far it has come.
+// SetMark stores that progress.
 func (c carried) SetMark(ctx context.Context, m ports.Mark) error {
 	if m.Step > 1 {
 		return change(c.unit.db(ctx), ports.ErrOtherCopy, "UPDATE copies SET since = ?, table_name = ?, after_key = ?, step = ? WHERE id = 1 AND step = ?",
@@ -159,12 +159,12 @@ func (c carried) EndMark(ctx context.Context, m ports.Mark) error {
 	return change(c.unit.db(ctx), ports.ErrOtherCopy, "DELETE FROM copies WHERE id = 1 AND step = ?", m.Step)
 }
 
-// rows are those of the unit's database.
+// rows returns the rows of the unit's database.
 func (t tx) rows(ctx context.Context) (*rows.Rows, error) {
 	return rows.Of(ctx, unhurried{t}, t.dialect == onPostgres)
 }
 
-// unhurried runs the statements of a unit, which may take as long as they take.
+// unhurried runs a unit's statements without a time limit.
 type unhurried struct{ tx }
 
 // ExecContext runs a statement without a result.

@@ -32,14 +32,14 @@ type channelRow struct {
 
 func (channelRow) TableName() string { return "channels" }
 
-// newChannelRow is the row without its settings.
+// newChannelRow returns the row without its settings.
 func newChannelRow(c channels.Channel, now time.Time) channelRow {
 	return channelRow{ID: c.ID, OrganizationID: c.Organization, ProjectID: orNull(c.Project), Name: c.Name, NameFold: names.Fold(c.Name),
 		Protocol: c.Protocol, Driver: c.Driver, Settings: noSettings, Preferred: c.Preferred, Active: c.Active, Unrestricted: c.Unrestricted,
 		Pool: c.Pool, Weight: c.Weight, CreatedAt: now}
 }
 
-// channel is the row without its settings.
+// channel returns the channel without its settings.
 func (r channelRow) channel() channels.Channel {
 	return channels.Channel{ID: r.ID, Organization: r.OrganizationID, Project: orZero(r.ProjectID), Name: r.Name,
 		Protocol: r.Protocol, Driver: r.Driver, Preferred: r.Preferred, Active: r.Active, Unrestricted: r.Unrestricted,
@@ -51,7 +51,7 @@ type channelRepo struct{ tx }
 func (r channelRepo) Find(ctx context.Context, org orgs.ID, project orgs.ProjectID, name string) (channels.Channel, error) {
 	return decodeOne(r.db(ctx).
 		Where("organization_id = ? AND name_fold = ? AND (project_id IS NULL OR project_id = ?)", org, names.Fold(name), project).
-		Order("project_id IS NULL"), channels.ErrNotFound, r.open) // false comes first: the project's own
+		Order("project_id IS NULL"), channels.ErrNotFound, r.open) // false sorts first: the project's own
 }
 
 func (r channelRepo) List(
@@ -88,7 +88,7 @@ func (r channelRepo) OfOrganization(ctx context.Context, org orgs.ID, after chan
 }
 
 func (r channelRepo) Preferred(ctx context.Context, org orgs.ID, project orgs.ProjectID) ([]channels.Channel, error) {
-	// Two arms, so that each finds its partial index.
+	// Two arms, so that each uses its partial index.
 	return all(r.db(ctx).Raw(`
 		SELECT * FROM channels WHERE preferred AND project_id IS NULL AND active AND organization_id = ?
 		UNION ALL
@@ -109,7 +109,7 @@ func (r channelRepo) Create(ctx context.Context, c channels.Channel) (channels.C
 	if !created {
 		return channels.Channel{}, r.refusal(ctx, row)
 	}
-	// Settings are bound to the id, which the row has now.
+	// Settings are sealed for the id, which the row has now.
 	if err := r.keep(ctx, &row, text); err != nil {
 		return channels.Channel{}, err
 	}
@@ -159,12 +159,12 @@ func (r channelRepo) PoolKept(ctx context.Context, c channels.Channel) error {
 	return err
 }
 
-// awaitedSeen is how many deliveries of each kind that wait for a channel are looked at.
+// awaitedSeen is how many waiting deliveries of each kind are examined for a channel.
 const awaitedSeen = 10_000
 
-// awaited refuses to delete a channel that messages wait for, in a pool or assigned to others.
-// Those of any other are skipped once their addresses are gone, but these came from elsewhere.
-// It also refuses where more wait than it looks at.
+// awaited refuses to delete a channel that messages in a pool, or messages assigned to other
+// channels, wait for. Messages of other channels are skipped once their addresses are gone, but
+// these came from elsewhere. It also refuses if more wait than it examines.
 func (r channelRepo) awaited(ctx context.Context, c channels.Channel) error {
 	waits := func(condition, order string) string {
 		which := "FROM deliveries WHERE channel_id = @channel AND " + condition + " ORDER BY channel_id, priority, " + order
@@ -190,7 +190,7 @@ func (r channelRepo) beside(ctx context.Context, row channelRow) *gorm.DB {
 		row.OrganizationID, orZero(row.ProjectID), row.ID)
 }
 
-// refusal tells which of the two unique indexes kept row out.
+// refusal returns the fault of the unique index that row violated.
 func (r channelRepo) refusal(ctx context.Context, row channelRow) error {
 	_, err := one[channelRow](r.beside(ctx, row).Where("name_fold = ?", row.NameFold), channels.ErrNotFound)
 	switch {
@@ -202,7 +202,7 @@ func (r channelRepo) refusal(ctx context.Context, row channelRow) error {
 	return err
 }
 
-// preferredTaken returns ErrPreferredTaken when another channel is preferred where row wants to be.
+// preferredTaken returns ErrPreferredTaken when another channel is preferred in the same place.
 func (r channelRepo) preferredTaken(ctx context.Context, row channelRow) error {
 	other, err := one[channelRow](r.beside(ctx, row).Where("protocol = ? AND preferred", row.Protocol), channels.ErrNotFound)
 	switch {

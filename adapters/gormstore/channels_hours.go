@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// channelHourRow is what went through a channel within an hour as one row of a rowSet.
+// channelHourRow counts the deliveries through a channel within an hour, as one row of a rowSet.
 type channelHourRow struct {
 	Channel channels.ID `json:"channel"`
 	Hour    int64       `json:"hour"`
@@ -32,8 +32,8 @@ func (r statisticsRepo) ChannelHours(ctx context.Context, org orgs.ID, ids []cha
 	return found, err
 }
 
-// keepChannelHours counts attempts that came to an end by channel, in the order of channels, so
-// that no two units wait for each other.
+// keepChannelHours counts finished attempts by channel, in the order of channels, so that no two
+// units deadlock.
 func (t tx) keepChannelHours(ctx context.Context, ends []ending, now time.Time) error {
 	var rows []channelHourRow
 	of := map[channels.ID]int{}
@@ -62,8 +62,8 @@ func (t tx) keepChannelHours(ctx context.Context, ends []ending, now time.Time) 
 		map[string]any{"part": t.part, "rows": rowSet(t.dialect, rows, "channel bigint", "hour bigint", "sent bigint", "failed bigint")}).Error
 }
 
-// purgeChannelHours deletes hourly numbers of channels that are older than they are kept, whether
-// their channel is there or not.
+// purgeChannelHours deletes hourly numbers of channels after their retention, whether their channel
+// still exists or not.
 func (t tx) purgeChannelHours(ctx context.Context, limit int) (int, error) {
 	return t.purgeHourly(ctx, "channel_hours", "channel_id, hour, part", statistics.ChannelRetention, limit)
 }

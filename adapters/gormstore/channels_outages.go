@@ -25,7 +25,7 @@ func (r outageRow) outage() channels.Outage {
 		Until: r.UntilAt.UTC(), Error: r.LastError}
 }
 
-// Outages begins with the channels of the organization, because other organizations may have more
+// Outages starts from the channels of the organization, because other organizations may have more
 // outages.
 func (r channelRepo) Outages(ctx context.Context, org orgs.ID, ids []channels.ID, limit int) ([]channels.Outage, error) {
 	return all(r.db(ctx).Raw(`SELECT t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error
@@ -34,7 +34,7 @@ func (r channelRepo) Outages(ctx context.Context, org orgs.ID, ids []channels.ID
 		org, among(r.dialect, ids), r.now().Add(-channels.OutageExpiry), limit), outageRow.outage)
 }
 
-// Failing takes the outage of each channel that has lasted longest.
+// Failing returns the longest outage of each channel.
 func (r channelRepo) Failing(ctx context.Context, in []orgs.ID, limit int) ([]channels.Failing, error) {
 	type failingRow struct {
 		Outage         outageRow `gorm:"embedded"`
@@ -52,7 +52,7 @@ func (r channelRepo) Failing(ctx context.Context, in []orgs.ID, limit int) ([]ch
 	})
 }
 
-// Conditions leaves out the limits of a channel whose settings cannot be opened.
+// Conditions omits the limits of a channel whose settings cannot be decrypted.
 func (r channelRepo) Conditions(ctx context.Context, org orgs.ID, ids []channels.ID) (map[channels.ID]channels.Condition, error) {
 	rows, err := rowsOf[channelRow](r.db(ctx).Where("organization_id = ? AND id ?", org, among(r.dialect, ids)))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// poolRow is a channel of a pool as it is.
+// poolRow is a channel of a pool with its state.
 type poolRow struct {
 	ID         channels.ID
 	ProjectID  *orgs.ProjectID
@@ -28,13 +28,13 @@ type poolRow struct {
 	UsedUpAt   *time.Time
 }
 
-// restRow is until when a channel rests on an instance.
+// restRow is until when a channel is paused on an instance.
 type restRow struct {
 	ChannelID channels.ID
 	UntilAt   time.Time
 }
 
-// poolKey names a pool within an organization.
+// poolKey identifies a pool within an organization.
 type poolKey struct {
 	project  orgs.ProjectID
 	protocol channels.Protocol
@@ -43,9 +43,9 @@ type poolKey struct {
 
 func (r poolRow) key() poolKey { return poolKey{orZero(r.ProjectID), r.Protocol, r.Pool} }
 
-// usedUpFor is how long a mark that a quota is used up counts which nobody renews. Whoever finds it
-// used up asks again every minute; an instance that was killed does not, and its mark may be of a
-// quota that is another one by now.
+// usedUpFor is how long the mark of a used-up quota counts without being renewed. An instance that
+// finds the quota used up renews it every minute; a killed instance does not, and the quota may
+// have changed since.
 const usedUpFor = 3 * time.Minute
 
 // pools returns the members of the pools of an organization by id.
@@ -72,8 +72,8 @@ func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Memb
 	return found, err
 }
 
-// poolOf returns the members of the pool of a channel; none when it has no pool. That of a channel
-// which is gone is the pool that what waits for it is assigned to.
+// poolOf returns the members of a channel's pool; none when it has no pool. The pool of a deleted
+// channel is the one that its waiting deliveries are assigned to.
 func (t tx) poolOf(ctx context.Context, org orgs.ID, id channels.ID) ([]channels.Member, error) {
 	all, err := t.pools(ctx, org)
 	if err != nil {
@@ -92,7 +92,7 @@ func (t tx) poolOf(ctx context.Context, org orgs.ID, id channels.ID) ([]channels
 	return memberships(all, heir.ID), err
 }
 
-// memberships are the members of the pool that a channel is in.
+// memberships returns the members of the pool that a channel is in.
 func memberships(all map[poolKey][]channels.Member, id channels.ID) []channels.Member {
 	for _, members := range all {
 		if slices.ContainsFunc(members, func(m channels.Member) bool { return m.ID == id }) {
@@ -102,16 +102,16 @@ func memberships(all map[poolKey][]channels.Member, id channels.ID) []channels.M
 	return nil
 }
 
-// heirRow is a channel that deliveries are assigned to which wait for another one.
+// heirRow is a channel whose assigned deliveries wait for another one.
 type heirRow struct {
 	ID             channels.ID
 	OrganizationID orgs.ID
 }
 
-// heirOf finds the channel that something is assigned to which waits for a channel that is gone. On
-// Postgres a delivery may be written for a member of a pool, or moved to it, while one deletes the
-// member who does not see that yet. Nobody knows the organization of a channel that is gone: it may
-// be 0.
+// heirOf finds the channel that the deliveries waiting for a deleted channel are assigned to. On
+// Postgres a delivery may be written for, or moved to, a member of a pool while a concurrent unit,
+// which does not see that yet, deletes the member. The organization of a deleted channel is
+// unknown: it may be 0.
 func (t tx) heirOf(ctx context.Context, org orgs.ID, gone channels.ID) (heirRow, error) {
 	named := func(condition, order string) string {
 		return "SELECT named_channel_id FROM (SELECT named_channel_id FROM deliveries WHERE channel_id = @gone AND " + condition +
@@ -126,31 +126,31 @@ func (t tx) heirOf(ctx context.Context, org orgs.ID, gone channels.ID) (heirRow,
 	return heirs[0], nil
 }
 
-// providerRow is who takes what is assigned to a channel, as one row of a rowSet: each takes some
-// of channels.Numbers.
+// providerRow is a channel that takes the deliveries assigned to another one, as one row of a
+// rowSet: each takes a part of channels.Numbers.
 type providerRow struct {
 	Through  channels.ID `json:"through"`
 	Provider channels.ID `json:"provider"`
 	From     int64       `json:"first"`
 	End      int64       `json:"behind"`
 	Why      int         `json:"because"`
-	Shift    int64       `json:"shift"` // of the turns
+	Shift    int64       `json:"shift"` // added to the turns
 }
 
-// providers is a set of providerRow.
+// providers returns a set of providerRow.
 func providers(d dialect, rows []providerRow) clause.Expr {
 	return rowSet(d, rows, "through bigint", "provider bigint", "first bigint", "behind bigint", "because smallint", "shift bigint")
 }
 
-// takers are those who take what is assigned to a channel, or waits for it.
+// takers returns the channels that take what is assigned to a channel, or waits for it.
 func takers(through channels.ID, ranges []channels.Range, why channels.Why) []providerRow {
 	return mapped(ranges, func(r channels.Range) providerRow {
 		return providerRow{Through: through, Provider: r.Channel, From: r.From, End: r.End, Why: int(why)}
 	})
 }
 
-// providers returns who takes what is assigned to the channels of an organization that are in
-// pools. Where no member works, what is new waits as the weights say.
+// providers returns the channels that take the deliveries of an organization's pools. If no member
+// works, new deliveries wait as the weights say.
 func (t tx) providers(ctx context.Context, org orgs.ID) (rows []providerRow, err error) {
 	all, err := t.pools(ctx, org)
 	for _, members := range all {
@@ -175,13 +175,13 @@ func (t tx) providers(ctx context.Context, org orgs.ID) (rows []providerRow, err
 	return rows, err
 }
 
-// drawn holds for the provider v that the draw of two columns, as channels.Draw has it, chooses.
+// drawn holds for the provider v that the draw of two columns chooses, as in channels.Draw.
 func drawn(a, b string) string {
 	part := func(column string, factor int64) string {
 		return fmt.Sprintf("CAST(%s AS BIGINT) %% 2147483648 * %d %% 4294967296", column, factor)
 	}
 	x := "((" + part(a, channels.Golden) + " + " + part(b, channels.Silver) + ") % 4294967296)"
-	// SQLite has no operator for XOR.
+	// SQLite has no XOR operator.
 	mixed := fmt.Sprintf("((%[1]s | (%[1]s >> 16)) - (%[1]s & (%[1]s >> 16)))", x)
 	return fmt.Sprintf("%s * %d %% 4294967296 BETWEEN v.first AND v.behind - 1", mixed, channels.Mixing)
 }
@@ -220,7 +220,7 @@ func (q queue) Divert(ctx context.Context, org orgs.ID, from channels.ID, why ch
 	return moved, err
 }
 
-// divert moves what waits for a channel to others: first what was never tried, then what was.
+// divert moves deliveries that wait for a channel to others: untried ones first.
 func (t tx) divert(ctx context.Context, now *turns, from channels.ID, to []channels.Range, why channels.Why, limit int) (moved int, err error) {
 	w, err := t.waiting(ctx, from, events.Priorities())
 	if err != nil {
@@ -228,7 +228,7 @@ func (t tx) divert(ctx context.Context, now *turns, from channels.ID, to []chann
 	}
 	for _, p := range events.Priorities() {
 		for _, project := range w.projects[p] {
-			rows := takers(from, to, why) // Each project has turns of its own.
+			rows := takers(from, to, why) // Each project has its own turns.
 			if err := t.shift(ctx, now, from, p, project, rows); err != nil {
 				return moved, err
 			}
@@ -252,8 +252,8 @@ func (t tx) divert(ctx context.Context, now *turns, from channels.ID, to []chann
 	return moved, nil
 }
 
-// shift fills in by how much turns change that go from one channel to others: what was at the front
-// of one when they began to go will be at the front of the other.
+// shift sets how much turns change when deliveries move from one channel to others: what was at the
+// front of one when the move started will be at the front of the other.
 func (t tx) shift(ctx context.Context, now *turns, from channels.ID, p events.Priority, project orgs.ProjectID, to []providerRow) error {
 	for i := range to {
 		by, err := now.shiftOf(shiftKey{from, to[i].Provider, p, project}, t.now(), func() (int64, error) {
@@ -267,7 +267,7 @@ func (t tx) shift(ctx context.Context, now *turns, from channels.ID, p events.Pr
 	return nil
 }
 
-// ahead is how much higher the turn of what goes next is on one channel than on another.
+// ahead returns how much higher the next turn is on one channel than on another.
 func (t tx) ahead(ctx context.Context, from, to channels.ID, of classRow) (by int64, err error) {
 	front := func(c channels.ID) (turn int64, err error) {
 		return turn, t.db(ctx).Raw(`SELECT COALESCE((SELECT turn FROM deliveries WHERE channel_id = ? AND priority = ? AND project_id = ? AND turn IS NOT NULL
@@ -281,7 +281,7 @@ func (t tx) ahead(ctx context.Context, from, to channels.ID, of classRow) (by in
 	return there - left, err
 }
 
-// move gives the deliveries that a query selects to others.
+// move moves the deliveries that a query selects to others.
 func (t tx) move(ctx context.Context, to []providerRow, query string, p map[string]any) (int, error) {
 	ids, err := rowsOf[deliveries.ID](t.db(ctx).Raw(query+t.dialect.skipLocked(), p))
 	if err != nil || len(ids) == 0 {
@@ -290,7 +290,7 @@ func (t tx) move(ctx context.Context, to []providerRow, query string, p map[stri
 	return t.moveThese(ctx, to, ids)
 }
 
-// moveThese gives deliveries that are locked to others.
+// moveThese moves locked deliveries to others.
 func (t tx) moveThese(ctx context.Context, to []providerRow, ids []deliveries.ID) (int, error) {
 	return affected(t.db(ctx).Exec(`UPDATE deliveries SET channel_id = v.provider, turn = deliveries.turn + v.shift, why = v.because,
 			moved_from = deliveries.channel_id, named_channel_id = COALESCE(deliveries.named_channel_id, deliveries.channel_id), unsure = FALSE, owner = ''

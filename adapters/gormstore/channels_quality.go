@@ -9,15 +9,15 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// qualities are how well channels have answered this instance lately.
+// qualities are this instance's recent results by channel.
 type qualities struct {
 	clock ports.Clock
 	mu    sync.Mutex
 	known map[channels.ID]channels.Quality
-	swept time.Time // when those were removed that nothing is heard of
+	swept time.Time // when unused ones were last removed
 }
 
-// qualitiesFor is how long after the last attempt a quality still says something.
+// qualitiesFor is how long after the last attempt a quality is valid.
 const qualitiesFor = 10 * time.Minute
 
 func newQualities(clock ports.Clock) *qualities {
@@ -35,7 +35,7 @@ func (q *qualities) note(id channels.ID, fault bool, took time.Duration) {
 	}
 }
 
-// of is the quality of a channel; the zero value where nothing is known.
+// of returns the quality of a channel; the zero value if it is unknown.
 func (q *qualities) of(id channels.ID) channels.Quality {
 	if q == nil {
 		return channels.Quality{}

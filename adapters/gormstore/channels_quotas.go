@@ -7,7 +7,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// usageRow is how much of its quota a channel has used on the day and in the month of a moment.
+// usageRow is a channel's use of its quota in the day and the month of a moment.
 type usageRow struct {
 	ChannelID channels.ID `gorm:"primaryKey;autoIncrement:false"`
 	CountedAt time.Time
@@ -22,8 +22,8 @@ func (r usageRow) usage() channels.Usage {
 	return channels.Usage{At: r.CountedAt.UTC(), OfDay: r.OfDay, OfMonth: r.OfMonth}
 }
 
-// Allow counts one taker after the other: whoever waits for the row of the channel sees what those
-// before it have taken.
+// Allow counts one taker after the other: the lock on the channel's row makes each see what the
+// others have taken.
 func (q queue) Allow(
 	ctx context.Context, channel channels.ID, of channels.Quota, want int, back channels.Allowance,
 ) (allowed channels.Allowance, err error) {
@@ -38,7 +38,7 @@ func (q queue) Allow(
 			return err
 		}
 		now := stamp(t.now().Add(-ahead))
-		if !there { // Whoever sends through a channel that is gone finds the gates shut.
+		if !there { // For a deleted channel the gates are closed.
 			_, allowed = channels.Usage{}.Allow(channels.Quota{}, want, channels.Allowance{}, now)
 			return nil
 		}
@@ -60,9 +60,9 @@ func (q queue) Allow(
 	return allowed, err
 }
 
-// used notes in the conditions of channels how much of their quotas is used. One is used up when an
-// instance that wanted more found nothing left: what is taken leaves first. A mark that nobody
-// renews is told no longer.
+// used adds the used part of quotas to the conditions of channels. A quota is used up when an
+// instance that wanted more found nothing left: what is taken is sent first. A mark that is not
+// renewed expires.
 func (r channelRepo) used(ctx context.Context, of map[channels.ID]channels.Condition) error {
 	var ids []channels.ID
 	for id, c := range of {

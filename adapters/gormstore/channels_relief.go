@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// Relieve looks first, and begins to write where there is something to move.
+// Relieve first reads, and only writes if there is something to move.
 func (q queue) Relieve(
 	ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration,
 ) (gifts []channels.Gift, err error) {
@@ -48,8 +48,8 @@ func (q queue) Relieve(
 	return gifts, nil
 }
 
-// nobodyGivesTo returns the offers to members that no other instance gives to. None does before the
-// unit ends: two of them that found a member idle would each fill its room.
+// nobodyGivesTo returns the offers to members that no other instance gives to. It locks them until
+// the unit ends: two instances that found a member idle would each fill its room.
 func (t tx) nobodyGivesTo(ctx context.Context, offers []channels.Offer) ([]channels.Offer, error) {
 	ids := mapped(offers, func(o channels.Offer) channels.ID { return o.To })
 	locked, err := rowsOf[channels.ID](t.db(ctx).Raw("SELECT id FROM channels WHERE id @ids ORDER BY id"+t.dialect.skipLockedRows(),
@@ -57,8 +57,8 @@ func (t tx) nobodyGivesTo(ctx context.Context, offers []channels.Offer) ([]chann
 	return slices.DeleteFunc(slices.Clone(offers), func(o channels.Offer) bool { return !slices.Contains(locked, o.To) }), err
 }
 
-// gifts is what the members of a pool take over that may have something of what waits for one of
-// them, and are idle.
+// gifts returns what each idle member of a pool that may take over waiting deliveries of a channel
+// takes.
 func (t tx) gifts(
 	ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration,
 ) ([]channels.Gift, error) {
@@ -96,11 +96,12 @@ func (t tx) gifts(
 	return channels.Gifts(idle, waiting, keep), nil
 }
 
-// heldMost is of how many deliveries of a class, claimed or to be tried again within a lease, one
-// sees what a member took over. One that has more is not idle.
+// heldMost is how many deliveries of a class, claimed or to be retried within a lease, are examined
+// for those taken over. A member with more is not idle.
 const heldMost = 2_000
 
-// heldOf is how much of what a member took over from others at their limit workers hold.
+// heldOf returns how many of a member's deliveries taken over from others at their limit are held
+// by workers.
 func (t tx) heldOf(ctx context.Context, member channels.ID, lease time.Duration) (held int, err error) {
 	for _, p := range events.Priorities() {
 		var seen struct{ Held, Total int }
@@ -120,14 +121,14 @@ func (t tx) heldOf(ctx context.Context, member channels.ID, lease time.Duration)
 	return held, nil
 }
 
-// give moves what goes next on a channel, by the rule of docs/delivery.md, and returns the turn
-// after that. It notes in the gifts how many they were: others may hold some of them.
+// give moves a channel's next deliveries, by the rule of docs/delivery.md, and returns the turn
+// after that. It stores their number in the gifts: others may hold some of them.
 func (t tx) give(ctx context.Context, from channels.ID, gifts []channels.Gift, turn deliveries.Turn) (deliveries.Turn, error) {
 	w, err := t.waiting(ctx, from, events.Priorities())
 	if err != nil {
 		return turn, err
 	}
-	clear(w.returned) // What was tried before stays: it may be about the recipient.
+	clear(w.returned) // Tried deliveries stay: the cause may be the recipient.
 	at := seenAt(w, t.now(), 0)
 	for i, g := range gifts {
 		var found []dueDelivery

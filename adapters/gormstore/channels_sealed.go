@@ -16,13 +16,13 @@ import (
 // noSettings is the text of no settings.
 const noSettings = "{}"
 
-// place is what the settings of a channel are bound to: settings that somebody moves to another
-// row, or with their row to another organization, do not open there.
+// place returns what the settings of a channel are bound to: settings moved to another row, or with
+// their row to another organization, cannot be decrypted there.
 func (r channelRow) place() string {
 	return fmt.Sprintf("settings of channel %d of organization %d, project %d", r.ID, r.OrganizationID, orZero(r.ProjectID))
 }
 
-// seal makes the settings of a row from their text.
+// seal encrypts a text into the settings of a row.
 func (t tx) seal(r *channelRow, text []byte) (err error) {
 	if r.Settings, err = t.keys.Seal(text, r.place()); err != nil {
 		return channels.ErrSealed.With("the settings of the channel %q cannot be stored: they are stored encrypted only, and secret_key is not configured", r.Name)
@@ -30,7 +30,7 @@ func (t tx) seal(r *channelRow, text []byte) (err error) {
 	return nil
 }
 
-// unsealed returns the text of a row's settings. Earlier versions stored it as it is.
+// unsealed returns the decrypted settings of a row. Earlier versions stored them unencrypted.
 func (t tx) unsealed(r channelRow) ([]byte, error) {
 	if strings.HasPrefix(r.Settings, "{") {
 		return []byte(r.Settings), nil
@@ -49,7 +49,7 @@ func (t tx) unsealed(r channelRow) ([]byte, error) {
 	return nil, channels.ErrSealed.With("the settings of the channel %q (id %d) cannot be opened: %s", r.Name, r.ID, why)
 }
 
-// open is the row with its settings.
+// open returns the channel with its settings.
 func (t tx) open(r channelRow) (channels.Channel, error) {
 	text, err := t.unsealed(r)
 	if err != nil {
@@ -104,7 +104,7 @@ func (r channelRepo) Stale(ctx context.Context, after channels.ID, limit int) ([
 		after, len(current), current, limit), staleRow.stale)
 }
 
-// errNoKey answers for what needs the current key, whichever channel it is about.
+// errNoKey is the error of operations that need the current key, for all channels.
 var errNoKey = channels.ErrSealed.With("secret_key is not configured")
 
 func (r channelRepo) Reseal(ctx context.Context, org orgs.ID, id channels.ID) (bool, error) {
@@ -125,7 +125,7 @@ func (r channelRepo) Reseal(ctx context.Context, org orgs.ID, id channels.ID) (b
 
 func (r channelRepo) Discard(ctx context.Context, org orgs.ID, id channels.ID) (bool, error) {
 	if _, err := r.keys.Prefix(); err != nil {
-		return false, errNoKey // Nothing can be opened now, and everything perhaps tomorrow.
+		return false, errNoKey // Without a key nothing can be decrypted now, but perhaps later.
 	}
 	row, err := r.byID(ctx, org, id)
 	if err != nil {
@@ -141,7 +141,7 @@ func (r channelRepo) byID(ctx context.Context, org orgs.ID, id channels.ID) (cha
 	return one[channelRow](r.db(ctx).Where("id = ? AND organization_id = ?", id, org), channels.ErrNotFound)
 }
 
-// keep stores the text of a row's settings, sealed, and nothing else of it.
+// keep stores only a row's settings, encrypted.
 func (r channelRepo) keep(ctx context.Context, row *channelRow, text []byte) error {
 	if err := r.seal(row, text); err != nil {
 		return err

@@ -8,14 +8,14 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// Share renews one lease after the other: whoever waits for the row of the channel sees what those
-// before it have written.
+// Share renews one lease after the other: the lock on the channel's row makes each unit see what
+// the others have written.
 func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lease time.Duration, places channels.Places) (share channels.Share, err error) {
 	ctx = paced(ctx, paceBrief)
 	err = q.work(ctx, func(t tx) error {
 		share = channels.Share{Holders: 1, Begun: true, Places: places.All}
 		there, err := t.lockChannel(ctx, channel)
-		if err != nil || !there { // Whoever sends through a channel that is gone finds the gates shut.
+		if err != nil || !there { // For a deleted channel the gates are closed.
 			return err
 		}
 		if err := t.db(ctx).Exec("DELETE FROM channel_shares WHERE channel_id = ? AND until_at < ?", channel, t.clock()).Error; err != nil {
@@ -43,8 +43,8 @@ func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lea
 	return share, err
 }
 
-// lockChannel locks the row of a channel and reports whether it is there: what is shared through a
-// channel is given to one instance after the other.
+// lockChannel locks the row of a channel and reports whether it exists: instances share a channel
+// one after the other.
 func (t tx) lockChannel(ctx context.Context, channel channels.ID) (there bool, err error) {
 	found, err := rowsOf[channels.ID](t.db(ctx).Raw("SELECT id FROM channels WHERE id = ?"+t.dialect.lockRowsOf("channels"), channel))
 	return len(found) > 0, err

@@ -7,14 +7,14 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// When a delivery is due and a lease ends is decided by one clock for all instances: the server's,
-// so that nobody's lease depends on how another machine keeps time. A database in a file has one
-// machine, whose clock it is. Tests whose clock stands still have a server decide by that one, too.
+// One clock for all instances decides when a delivery is due and a lease ends: the server's, so
+// that leases do not depend on the clocks of machines. A database in a file has only one machine,
+// and uses its clock. Tests with a frozen clock use that on a server too.
 
-// clock is the present moment as an expression of SQL.
+// clock returns the current time as an SQL expression.
 func (t tx) clock() clause.Expr { return t.after(0) }
 
-// after is a moment from now on.
+// after returns a time from now as an SQL expression.
 func (t tx) after(d time.Duration) clause.Expr {
 	if t.serverClock {
 		return clause.Expr{SQL: "now() + make_interval(secs => ?)", Vars: []any{d.Seconds()}}
@@ -22,7 +22,7 @@ func (t tx) after(d time.Duration) clause.Expr {
 	return clause.Expr{SQL: t.dialect.moment("? "), Vars: []any{t.now().Add(d)}}
 }
 
-// skew is how far this machine's clock is ahead of the server's.
+// skew returns how far this machine's clock is ahead of the server's.
 func (t tx) skew(ctx context.Context) (time.Duration, error) {
 	if !t.serverClock {
 		return 0, nil

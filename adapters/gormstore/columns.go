@@ -40,7 +40,7 @@ func (c setConn) query(ctx context.Context, statement string, columns, args []an
 	return rows.Err()
 }
 
-// parameters puts the columns of a set before the other parameters.
+// parameters returns the columns of a set followed by the other parameters.
 func (c setConn) parameters(columns, args []any) []any {
 	if c.dialect == onPostgres {
 		return append(slices.Clone(columns), args...)
@@ -51,8 +51,8 @@ func (c setConn) parameters(columns, args []any) []any {
 	return append([]any{jsonRows(columns)}, args...)
 }
 
-// jsonRows writes columns of equal length as an array of rows; of values, where there is one
-// column.
+// jsonRows encodes columns of equal length as a JSON array of rows; a single column as an array of
+// values.
 func jsonRows(columns []any) string {
 	n := 0
 	var values []func(b []byte, i int) []byte
@@ -87,17 +87,17 @@ func jsonRows(columns []any) string {
 	return string(append(b, ']'))
 }
 
-// appendJSON writes a text as JSON. Most need no escapes, and then this is much faster than
+// appendJSON appends a text as JSON. Most texts need no escapes, and then this is much faster than
 // encoding/json.
 func appendJSON(b []byte, s string) []byte {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) {
 		return append(append(append(b, '"'), s...), '"')
 	}
-	text, _ := json.Marshal(s) //nolint:errchkjson // Every text has a JSON form.
+	text, _ := json.Marshal(s) //nolint:errchkjson // Every text can be encoded.
 	return append(b, text...)
 }
 
-// parameter is the parameter of a statement with this number, from 1 on.
+// parameter returns the placeholder with this number, from 1 on.
 func (d dialect) parameter(n int) string {
 	if d == onPostgres {
 		return "$" + strconv.Itoa(n)
@@ -113,8 +113,8 @@ type columnSet struct {
 }
 
 // columnsOf returns a set whose columns have these names, with their types on Postgres, as in
-// "user_id bigint". One that has several columns is read with jsonb_each on SQLite, because its
-// values need not be parsed again for each column.
+// "user_id bigint". SQLite reads several columns with jsonb_each, so that values are not parsed
+// again for each column.
 func columnsOf(d dialect, columns ...string) columnSet {
 	set := columnSet{dialect: d, columns: len(columns)}
 	parts, columnNames := make([]string, len(columns)), make([]string, len(columns))
@@ -142,7 +142,7 @@ func columnsOf(d dialect, columns ...string) columnSet {
 	return set
 }
 
-// arg is the parameter with this number, from 1 on, behind the set.
+// arg returns the placeholder with this number, from 1 on, after the set.
 func (s columnSet) arg(n int) string {
 	if s.dialect == onPostgres {
 		return s.dialect.parameter(s.columns + n)
@@ -150,9 +150,9 @@ func (s columnSet) arg(n int) string {
 	return s.dialect.parameter(1 + n)
 }
 
-// with joins a table to each row before it, by a look-up that the planner cannot turn round,
-// whatever it believes of the table's size: OFFSET 0 has Postgres take a subquery as it stands, and
-// SQLite keeps the order of a CROSS JOIN. Outer keeps rows for which nothing is found.
+// with joins a table to each row before it, by a look-up that the planner cannot reorder, whatever
+// its estimate of the table's size: Postgres does not flatten a subquery with OFFSET 0, and SQLite
+// keeps the order of a CROSS JOIN. Outer keeps rows without a match.
 func (s columnSet) with(outer bool, columns, table, alias, condition string) string {
 	kind := map[bool]string{true: " LEFT", false: ""}[outer]
 	if s.dialect == onPostgres {

@@ -59,7 +59,7 @@ func (r occurrenceRow) occurrence() (events.Occurrence, error) {
 	if r.Scheduled {
 		o.Expanded = time.Time{}
 	}
-	// A list of occurrences may leave the arrays out.
+	// A list of occurrences may omit the arrays.
 	err := errors.Join(json.Unmarshal([]byte(cmp.Or(r.LimitTo, "[]")), &o.Options.LimitTo), json.Unmarshal([]byte(cmp.Or(r.Channels, "[]")), &o.Options.Channels))
 	if err != nil {
 		return events.Occurrence{}, unreadable(err, "options of occurrence %d", r.ID)
@@ -99,13 +99,13 @@ func (r deliveryRow) delivery() deliveries.Delivery {
 	return d
 }
 
-// number is how a state is stored: its place among all of them. Those below that of Sent are open.
+// number returns how a state is stored: its index among all states. Those below Sent are open.
 func number(s deliveries.State) int { return slices.Index(deliveries.States(), s) }
 
 type deliveryRepo struct{ tx }
 
-// occurrenceID is the id of an occurrence, unless it is not one of its application and
-// organization; then it is NULL.
+// occurrenceID is the id of an occurrence, or NULL if it does not belong to its application and
+// organization.
 const occurrenceID = "(SELECT id FROM occurrences WHERE id = @occurrence AND application_id = @application AND organization_id = @organization )"
 
 func ofOccurrence(o events.Occurrence) map[string]any {
@@ -194,12 +194,12 @@ func (r deliveryRepo) CountsOf(
 	return all, err
 }
 
-// tallySums are the columns of a tallyRow as the sums of its parts.
+// tallySums returns the columns of a tallyRow as sums over its parts.
 func tallySums() string {
 	return strings.Join(mapped(deliveries.States(), func(s deliveries.State) string { return fmt.Sprintf("COALESCE(SUM(%[1]s), 0) AS %[1]s", s) }), ", ")
 }
 
-// counts are the numbers of the row that are not 0.
+// counts returns the counts of the row that are not 0.
 func (t tallyRow) counts() map[deliveries.State]int {
 	counts := map[deliveries.State]int{deliveries.Pending: t.Pending, deliveries.Sending: t.Sending, deliveries.Retrying: t.Retrying,
 		deliveries.Sent: t.Sent, deliveries.Failed: t.Failed, deliveries.Skipped: t.Skipped}
@@ -207,8 +207,8 @@ func (t tallyRow) counts() map[deliveries.State]int {
 	return counts
 }
 
-// List takes a page of each state wanted from the index that holds them by state and id, and of
-// those the first.
+// List takes a page of each wanted state from the index over state and id, and returns the first of
+// those.
 func (r deliveryRepo) List(
 	ctx context.Context, o events.Occurrence, in deliveries.State, after deliveries.ID, limit int,
 ) ([]deliveries.Delivery, error) {
@@ -232,8 +232,8 @@ func (r deliveryRepo) OfMember(ctx context.Context, o events.Occurrence, m users
 	return r.deliveries(ctx, "d.member_id = @member AND d.occurrence_id = "+occurrenceID, p)
 }
 
-// deliveries queries deliveries by id with the names of what they went through, as far as it is
-// still there.
+// deliveries queries deliveries by id with the names of the objects they used, if those still
+// exist.
 func (r deliveryRepo) deliveries(ctx context.Context, condition string, p map[string]any) ([]deliveries.Delivery, error) {
 	return all(r.db(ctx).Raw(`SELECT d.id, d.occurrence_id, d.notification_id, d.assignment_id, COALESCE(m.username, '') AS username, d.address,
 			COALESCE(c.name, '') AS channel, d.channel_id, d.protocol, d.state, d.reason, d.attempts, d.last_error, d.created_at, d.next_at, d.finished_at,
@@ -252,7 +252,7 @@ func (r deliveryRepo) RequeueThese(ctx context.Context, o events.Occurrence, ids
 	return r.requeue(ctx, o, " AND id @ids ", map[string]any{"ids": among(r.dialect, ids)})
 }
 
-// requeue makes those failed deliveries of an occurrence that meet a further condition due again.
+// requeue makes the failed deliveries of an occurrence that meet a further condition due again.
 func (r deliveryRepo) requeue(ctx context.Context, o events.Occurrence, condition string, more map[string]any) (int, error) {
 	p := ofOccurrence(o)
 	maps.Copy(p, more)
@@ -268,13 +268,13 @@ func (r deliveryRepo) requeue(ctx context.Context, o events.Occurrence, conditio
 	return n, r.keep(ctx, done)
 }
 
-// skip ends deliveries that wait, those that a condition behind it names.
+// skip ends waiting deliveries; a condition follows it.
 const skip = `UPDATE deliveries SET state = @skipped , turn = NULL, reason = @reason , finished_at = @now
 			`
 
-// skipRemoved ends the deliveries that wait for an assignment which is about to go. What a worker
-// holds at this moment is the worker's: it goes out, or finds the address gone when it is tried
-// again.
+// skipRemoved ends the deliveries that wait for an assignment which is about to be deleted. A
+// delivery held by a worker stays with it: it is sent, or finds the address gone at the next
+// attempt.
 func (t tx) skipRemoved(ctx context.Context, condition string, p map[string]any) error {
 	type waitingRow struct {
 		OccurrenceID events.OccurrenceID

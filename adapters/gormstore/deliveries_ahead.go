@@ -8,13 +8,13 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// lineRow is where an occurrence stands among what waits of its class and project.
+// lineRow is the position of an occurrence among the waiting deliveries of its class and project.
 type lineRow struct {
-	Place  int // 0: none of its deliveries is there
+	Place  int // 0: none of its deliveries waits
 	Length int
 }
 
-// Ahead reads no more of the index of what waits than it counts.
+// Ahead reads no more of the index of waiting deliveries than it counts.
 func (r deliveryRepo) Ahead(ctx context.Context, o events.Occurrence, c channels.ID, most int) (ahead int, waits bool, err error) {
 	const line = "SELECT 1 FROM deliveries d WHERE d.channel_id = @channel AND d.turn IS NOT NULL AND "
 	p := ofOccurrence(o)
@@ -29,7 +29,7 @@ func (r deliveryRepo) Ahead(ctx context.Context, o events.Occurrence, c channels
 	case own.Place == 0:
 		return own.Length, own.Length == most, nil
 	}
-	p["before"] = own.Place - 1 // Another project gets as many places as this one until it is the occurrence's turn.
+	p["before"] = own.Place - 1 // Another project gets as many places as this one before the occurrence's turn.
 	var others int
 	if err := r.db(ctx).Raw(`SELECT (SELECT COUNT(*) FROM (`+line+`d.priority < @priority LIMIT @most ) AS urgent)
 		+ (SELECT COALESCE(SUM((SELECT COUNT(*) FROM (`+line+`d.priority = @priority AND d.project_id = p.id LIMIT @before ) AS theirs)), 0)

@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// Cancel writes beside the occurrence, not to it: see cancellations in the schema.
+// Cancel writes a separate row, not the occurrence: see cancellations in the schema.
 func (r deliveryRepo) Cancel(ctx context.Context, o events.Occurrence) (bool, error) {
 	p := ofOccurrence(o)
 	p["now"], p["sent"] = r.clock(), number(deliveries.Sent)
@@ -26,7 +26,7 @@ type cancellationRow struct {
 	CancelledAt  time.Time
 }
 
-// withCancellations completes occurrences that were cancelled and do not say so themselves yet.
+// withCancellations completes cancelled occurrences whose own row does not say so yet.
 func (r deliveryRepo) withCancellations(ctx context.Context, os []events.Occurrence) ([]events.Occurrence, error) {
 	rows, err := rowsOf[cancellationRow](r.db(ctx).Raw("SELECT occurrence_id, cancelled_at FROM cancellations WHERE NOT applied AND occurrence_id ?",
 		among(r.dialect, mapped(os, func(o events.Occurrence) events.OccurrenceID { return o.ID }))))

@@ -4,9 +4,9 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// candidates writes the parts of statements that say who may be a recipient of an occurrence at
-// all: members of the notifications' lists and active subscribers, as far as the options of the
-// occurrence do not exclude them.
+// candidates builds the parts of statements that select the possible recipients of an occurrence:
+// members of the notifications' lists and active subscribers, unless the options of the occurrence
+// exclude them.
 type candidates struct {
 	dialect    dialect
 	occurrence events.Occurrence
@@ -22,34 +22,34 @@ func candidatesOf(d dialect, o events.Occurrence) candidates {
 // limited reports whether the options name recipients.
 func (c candidates) limited() bool { return len(c.occurrence.Options.LimitTo) > 0 }
 
-// parameters are those of ways and source.
+// parameters returns the parameters of ways and source.
 func (c candidates) parameters() map[string]any {
 	return map[string]any{"organization": c.occurrence.Organization, "project": c.occurrence.Project, "application": c.occurrence.Application, "event": c.occurrence.Event,
 		"channels": among(c.dialect, c.occurrence.Options.Channels), "usernames": among(c.dialect, c.usernames),
 		"addresses": among(c.dialect, c.addresses), "set": textSet(c.dialect, c.usernames)}
 }
 
-// byUsername selects columns of each member m of the organization whose username the options name,
-// and of what else is reached from there.
+// byUsername selects columns of each member m of the organization whose username is in the options,
+// and of the tables reached from there.
 func (c candidates) byUsername(columns string, further ...hop) string {
 	member := hop{"members m", "m.organization_id = @organization AND m.username_fold = wanted.value"}
 	return c.dialect.alongAs("wanted", []string{columns}, append([]hop{member}, further...)...)
 }
 
-// ways is waysCTE for those notifications of the event that meet a condition, and for those of the
-// channels that the options do not exclude.
+// ways is waysCTE for the event's notifications that meet a condition, and for the channels that
+// the options do not exclude.
 func (c candidates) ways(channels, condition string) string {
 	return waysCTE(channels, ofItsEvent+" AND "+condition+" AND "+c.channelChosen(), "TRUE")
 }
 
-// allWays is ways for every notification and channel; channel_chosen tells of the options.
+// allWays is ways for every notification and channel; channel_chosen says what the options choose.
 func (c candidates) allWays() string { return waysCTE(bothChannels, ofItsEvent, c.channelChosen()) }
 
 // ofItsEvent holds for the notifications n of the occurrence's event.
 const ofItsEvent = `n.event_id = @event AND n.application_id = @application
 			AND EXISTS (SELECT 1 FROM applications app WHERE app.id = n.application_id AND app.organization_id = @organization AND app.project_id = @project )`
 
-// channelChosen holds for the channels c that the options do not exclude. From a project, a name
+// channelChosen holds for the channels c that the options do not exclude. Within a project, a name
 // means the project's channel before the organization's. The name of a pool means its members.
 func (c candidates) channelChosen() string {
 	if len(c.occurrence.Options.Channels) == 0 {
@@ -74,10 +74,9 @@ func reaches(list, notification, assignment string) string {
 				OR ` + exists("SELECT 1 FROM subscriptions sb WHERE sb.notification_id = "+notification+" AND sb.active AND sb.assignment_id = "+assignment) + ")"
 }
 
-// source selects the assignment_id of those candidates of ONE notification (@notification , @list )
-// which meet a condition; page orders and limits, if anything. Both halves find their rows in an
-// index, by id. Where the options name recipients it is these who are looked up, however long the
-// list is.
+// source selects the assignment_id of the candidates of ONE notification (@notification , @list )
+// that meet a condition; page may add an order and a limit. Both halves find their rows in an
+// index, by id. If the options name recipients, these are looked up, however long the list is.
 func (c candidates) source(condition, page string) string {
 	if c.limited() {
 		return `SELECT assignment_id FROM (` + c.named() + `) AS named WHERE ` + condition + `
@@ -88,7 +87,7 @@ func (c candidates) source(condition, page string) string {
 		SELECT assignment_id FROM (SELECT assignment_id FROM subscriptions WHERE notification_id = @notification AND active AND ` + condition + page + `) AS subscribed`
 }
 
-// sources is source for all notifications of ways; it selects notification_id, too.
+// sources is source for all notifications of ways; it also selects notification_id.
 func (c candidates) sources() string {
 	if c.limited() {
 		return `SELECT heard.id AS notification_id, named.assignment_id
@@ -102,8 +101,8 @@ func (c candidates) sources() string {
 		FROM (SELECT DISTINCT notification_id AS id FROM ways) AS heard CROSS JOIN subscriptions sb WHERE sb.notification_id = heard.id AND sb.active`
 }
 
-// named selects the assignments of those whom the options name, by username or by address.
-// Databases that may choose the order of the joins go through all addresses of the organization.
+// named selects the assignments of the recipients in the options, by username or by address. A
+// database free to reorder the joins would read all addresses of the organization.
 func (c candidates) named() string {
 	return `SELECT s.id AS assignment_id FROM (
 			SELECT a.id FROM addresses a WHERE a.organization_id = @organization AND a.value_key @addresses

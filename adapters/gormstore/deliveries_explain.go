@@ -37,7 +37,7 @@ func (r candidateRow) candidate() deliveries.Candidate {
 		Gates: r.Gates.gates()}
 }
 
-// job is the claimed delivery that would come of it.
+// job returns the claimed delivery that this way would lead to.
 func (r candidateRow) job(o events.Occurrence) deliveries.Job {
 	return deliveries.Job{Occurrence: o.ID, Notification: r.Notification.ID, Event: o.Event, Template: orZero(r.TemplateID),
 		Address: r.Assignment.Value, Created: o.Created, Gates: r.Gates.gates(),
@@ -56,8 +56,8 @@ func (r deliveryRepo) Candidates(ctx context.Context, o events.Occurrence, m use
 
 // candidates queries every way in which the event's notifications could go to assignments s of
 // members m that meet a condition, whether the options of the occurrence exclude it or not, in the
-// order in which the expansion would come to them. The plus sign keeps SQLite from beginning with
-// all addresses of the organization.
+// order of an expansion. The plus sign keeps SQLite from starting with all addresses of the
+// organization.
 func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition string, more map[string]any) ([]candidateRow, error) {
 	p := c.parameters()
 	maps.Copy(p, more)

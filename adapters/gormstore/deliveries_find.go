@@ -24,7 +24,7 @@ func (r deliveryRepo) Skipped(
 		AND id > @after ORDER BY id LIMIT @limit )`, p)
 }
 
-// keyedRow is a delivery with the key by which a listing by address is sorted.
+// keyedRow is a delivery with the sort key of a listing by address.
 type keyedRow struct {
 	ID         deliveries.ID
 	AddressKey string
@@ -39,8 +39,8 @@ func (r deliveryRepo) ByAddress(
 	}
 	p := ofOccurrence(o)
 	p["after"], p["id"], p["limit"] = after.Key, after.ID, limit
-	// Each kind is a range of the unique index of those that were chosen; those that were not have
-	// an index of their own.
+	// Each kind is a range of the unique index of chosen deliveries; the others have their own
+	// index.
 	var pages []string
 	for i, form := range slices.Compact([]string{prefix, names.Fold(prefix)}) { // E-mails are stored folded, other addresses as they are.
 		p[fmt.Sprintf("from%d", i)], p[fmt.Sprintf("to%d", i)] = max(form, after.Key), form+users.Beyond
@@ -52,7 +52,7 @@ func (r deliveryRepo) ByAddress(
 		page("NOT chosen", "address_key, id")
 		for n, k := range kinds {
 			p[fmt.Sprintf("n%d", n)], p[fmt.Sprintf("p%d", n)] = k.NotificationID, k.Protocol
-			page(fmt.Sprintf("chosen AND notification_id = @n%[1]d AND protocol = @p%[1]d", n), "address_key") // which is theirs alone
+			page(fmt.Sprintf("chosen AND notification_id = @n%[1]d AND protocol = @p%[1]d", n), "address_key") // This is unique within the range.
 		}
 	}
 	rows, err := rowsOf[keyedRow](r.db(ctx).Raw(strings.Join(pages, " UNION ")+" ORDER BY address_key, id LIMIT @limit", p))
@@ -67,17 +67,17 @@ func (r deliveryRepo) ByAddress(
 	return found, deliveries.Cursor{Key: last.AddressKey, ID: last.ID}, err
 }
 
-// kindRow is what divides the deliveries of an occurrence before their addresses do.
+// kindRow are the columns of that index before the address.
 type kindRow struct {
 	NotificationID subscriptions.NotificationID
 	Protocol       channels.Protocol
 }
 
-// maxKinds bounds how many kinds are looked for; an occurrence has as many as its event has
+// maxKinds bounds how many kinds are searched; an occurrence has at most as many as its event has
 // notifications, times the protocols.
 const maxKinds = 200
 
-// kinds jumps through the index of an occurrence's deliveries from kind to kind.
+// kinds jumps from kind to kind in the index of an occurrence's deliveries.
 func (r deliveryRepo) kinds(ctx context.Context, o events.Occurrence) (kinds []kindRow, err error) {
 	p := ofOccurrence(o)
 	for last := (kindRow{}); len(kinds) < maxKinds; {
@@ -105,7 +105,7 @@ func (r deliveryRepo) LocateDelivery(ctx context.Context, id deliveries.ID) (del
 	return r.delivery(ctx, "d.id = @id", map[string]any{"id": id})
 }
 
-// delivery finds the delivery that meets a condition.
+// delivery returns the delivery that meets a condition.
 func (r deliveryRepo) delivery(ctx context.Context, condition string, p map[string]any) (deliveries.Delivery, error) {
 	found, err := r.deliveries(ctx, condition, p)
 	if err == nil && len(found) == 0 {

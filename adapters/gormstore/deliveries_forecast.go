@@ -11,8 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// forecastRow is a group of a forecast, or the number of people, which has no notification, or one
-// of the assignments that would be sent to first.
+// forecastRow is a group of a forecast, or the number of people, without a notification, or one of
+// the first assignments to be sent to.
 type forecastRow struct {
 	NotificationID subscriptions.NotificationID
 	Name           string
@@ -26,8 +26,8 @@ func (r forecastRow) group() deliveries.Group {
 	return deliveries.Group{Notification: r.NotificationID, Name: r.Name, Channel: r.Channel, Reason: r.Reason, Recipients: r.Recipients}
 }
 
-// Forecast numbers those who share a notification, a protocol and an address as the expansion would
-// come to them: the first gets it.
+// Forecast numbers the assignments with the same notification, protocol and address in the order of
+// an expansion: the first one gets the message.
 func (r deliveryRepo) Forecast(
 	ctx context.Context, o events.Occurrence, samples int,
 ) (f deliveries.Forecast, err error) {
@@ -98,7 +98,7 @@ func (r deliveryRepo) Forecast(
 	return f, nil
 }
 
-// name adds a user to the group of those who are left out for the same reason.
+// name adds a user to the group of users left out for the same reason.
 func name(groups []deliveries.Group, w forecastRow, username string) {
 	i := slices.IndexFunc(groups, func(g deliveries.Group) bool {
 		return g.Notification == w.NotificationID && g.Channel == w.Channel && g.Reason == w.Reason
@@ -108,7 +108,7 @@ func name(groups []deliveries.Group, w forecastRow, username string) {
 	}
 }
 
-// sortGroups puts what is delivered first, then what is not in the order of the gates.
+// sortGroups sorts delivered groups first, then the others in the order of the gates.
 func sortGroups(groups []deliveries.Group) {
 	place := map[deliveries.Reason]int{}
 	for i, g := range closedGates() {

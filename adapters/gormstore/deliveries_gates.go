@@ -7,8 +7,8 @@ import (
 )
 
 // waysCTE is the CTE ways: how each notification n that meets a condition may go out through each
-// of these channels c. Channels are few, so what depends on them is found once, not again for
-// everybody.
+// of these channels c. There are few channels, so their properties are read once, not per
+// recipient.
 func waysCTE(channels, condition, chosen string) string {
 	return `ways AS MATERIALIZED (
 		SELECT n.id AS notification_id, n.event_id, n.application_id, n.list_id, c.id AS channel_id, c.name AS channel_name, c.project_id,
@@ -20,8 +20,8 @@ func waysCTE(channels, condition, chosen string) string {
 		WHERE ` + condition + `)`
 }
 
-// The channels that an occurrence may use, by phase: an address that both phases reach goes to the
-// project's channel. Each finds its partial index.
+// The channels that an occurrence may use, by phase: an address reached in both phases gets the
+// project's channel. Each query uses its partial index.
 const (
 	channelColumns       = "SELECT id, name, name_fold, pool, project_id, protocol, " + someActive + " AS active, "
 	projectChannels      = channelColumns + "0 AS phase FROM channels WHERE project_id = @project AND organization_id = @organization "
@@ -29,23 +29,24 @@ const (
 	bothChannels         = projectChannels + "UNION ALL " + organizationChannels
 )
 
-// someActive holds for channels that are active, or have an active one beside them in their pool.
+// someActive holds for channels that are active, or have an active member beside them in their
+// pool.
 const someActive = `(active OR pool <> '' AND EXISTS (SELECT 1 FROM channels beside WHERE beside.organization_id = channels.organization_id AND beside.pool <> ''
 			AND beside.pool = channels.pool AND beside.protocol = channels.protocol AND COALESCE(beside.project_id, 0) = COALESCE(channels.project_id, 0) AND beside.active))`
 
 // channelAllowed holds when the event of a notification n may use a channel c.
 var channelAllowed = allowedTo("n.event_id")
 
-// allowedTo holds when an event may use a channel c: without channels and pools of its own it may
-// use them all. A pool means whoever is a member.
+// allowedTo holds when an event may use a channel c: without limits of its own it may use all
+// channels and pools. A pool means its current members.
 func allowedTo(event string) string {
 	return `(NOT EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = ` + event + ` ) AND NOT EXISTS (SELECT 1 FROM event_pools ep WHERE ep.event_id = ` + event + ` )
 			OR EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = ` + event + ` AND ec.channel_id = c.id)
 			OR c.pool <> '' AND EXISTS (SELECT 1 FROM event_pools ep WHERE ep.event_id = ` + event + ` AND ep.pool = c.pool AND ep.protocol = c.protocol))`
 }
 
-// gateRow is what the columns of gateColumns are read into: the gates of a recipient. Those of the
-// whole occurrence are asked when a delivery is claimed, and by Schedule.
+// gateRow holds the columns of gateColumns: the gates of a recipient. The gates of the whole
+// occurrence are checked by claims and by Schedule.
 type gateRow struct {
 	AddressGone         bool
 	MemberLocked        bool
@@ -68,8 +69,8 @@ func (r gateRow) gates() deliveries.Gates {
 		ChannelAllowed: r.ChannelAllowed, OptedOut: r.OptedOut, HasTemplate: r.HasTemplate}
 }
 
-// gateColumns select a gateRow. They speak of the assignment s, the member m and what joinsAt
-// joins, each of which may be missing, and of the way w.
+// gateColumns select a gateRow. They use the assignment s, the member m and the joins of joinsAt,
+// each of which may be missing, and the way w.
 const gateColumns = `s.id IS NULL AS address_gone, COALESCE(m.locked, FALSE) AS member_locked,
 	ms.id IS NOT NULL AS has_membership, COALESCE(ms.active, FALSE) AS membership_active, al.member_id IS NOT NULL AS membership_locked,
 	COALESCE(ms.enable_notifications, FALSE) AS membership_enabled,
@@ -77,8 +78,8 @@ const gateColumns = `s.id IS NULL AS address_gone, COALESCE(m.locked, FALSE) AS 
 	COALESCE(w.channel_active, FALSE) AS channel_active, COALESCE(w.channel_allowed, FALSE) AS channel_allowed,
 	o.member_id IS NOT NULL AS opted_out, w.template_id IS NOT NULL AS has_template`
 
-// joinsAt adds what is recorded of a member m with the application and the notification of a way w,
-// at an address key.
+// joinsAt joins what is recorded for a member m with the application and the notification of a way
+// w, for an address key.
 func joinsAt(addressKey string) string {
 	return `
 		LEFT JOIN application_memberships ms ON ms.member_id = m.id AND ms.application_id = w.application_id
@@ -87,7 +88,7 @@ func joinsAt(addressKey string) string {
 }
 
 // candidatesFrom is the FROM and WHERE of a query of candidates whose notification_id and
-// assignment_id source selects. CROSS JOIN tells SQLite to begin with those and look up the rest.
+// assignment_id source selects. CROSS JOIN makes SQLite start with those and look up the rest.
 func candidatesFrom(source string) string {
 	return `
 		FROM (` + source + `) AS r CROSS JOIN assignments s CROSS JOIN ways w CROSS JOIN addresses a CROSS JOIN members m` +
@@ -96,8 +97,8 @@ func candidatesFrom(source string) string {
 			AND a.id = s.address_id AND m.id = a.member_id`
 }
 
-// closedGates are deliveries.Gates.All in SQL, on the columns of a gateRow: what closes each gate.
-// A test holds them to it.
+// closedGates are deliveries.Gates.All in SQL, on the columns of a gateRow: the condition that
+// closes each gate. A test compares the two.
 func closedGates() []closedGate {
 	return []closedGate{
 		{"address_gone", deliveries.AddressRemoved},

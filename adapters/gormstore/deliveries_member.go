@@ -11,9 +11,9 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// What a member got, and does not want, belongs to deliveryRepo, too.
+// A member's deliveries and opt-outs belong to deliveryRepo too.
 
-// recentRow is a delivery with what it belongs to.
+// recentRow is a delivery with its occurrence, event and application.
 type recentRow struct {
 	Delivery     deliveryRow    `gorm:"embedded"`
 	Application  applicationRow `gorm:"embedded;embeddedPrefix:application_"`
@@ -26,8 +26,8 @@ func (r recentRow) recent() deliveries.Recent {
 		Triggered: r.TriggeredAt.UTC()}
 }
 
-// toMember selects deliveries to a member from a place on in the index that holds them by
-// occurrence, and returns their order.
+// toMember selects deliveries to a member from a cursor on, in the order of the index by
+// occurrence, and returns that order.
 func toMember(failed, newer bool) (sql, order string) {
 	than, order := "<", "DESC"
 	if newer {
@@ -56,7 +56,7 @@ func (r deliveryRepo) ToMember(ctx context.Context, q deliveries.MemberQuery) ([
 		q.Member, q.From.Occurrence, q.From.ID, q.Limit, q.Member, q.Organization, q.Organization), recentRow.recent)
 }
 
-// silenceRow is an opt-out with what it is about.
+// silenceRow is an opt-out with its subject.
 type silenceRow struct {
 	MemberID     users.MemberID
 	AddressKey   string

@@ -9,12 +9,12 @@ import (
 
 // peopleRow is how many people an occurrence would reach.
 type peopleRow struct {
-	Occurrence events.OccurrenceID // its place among those that were asked for
+	Occurrence events.OccurrenceID // its index in the request
 	People     int
 }
 
-// CountRecipients asks once for those that name nobody and choose the same channels, because they
-// reach the same people, and once for those that name some.
+// CountRecipients runs one query for all occurrences that name nobody and choose the same channels,
+// because they reach the same people, and one for those that name recipients.
 func (r deliveryRepo) CountRecipients(ctx context.Context, ts []deliveries.Triggering) error {
 	named, all := map[string][]*events.Occurrence{}, map[string][]*events.Occurrence{}
 	for i := range ts {
@@ -54,8 +54,8 @@ func (r deliveryRepo) CountRecipients(ctx context.Context, ts []deliveries.Trigg
 	return nil
 }
 
-// entries is how many entries of lists and active subscriptions the event's notifications have,
-// which is counted no further than is asked for each of them.
+// entries returns how many list entries and active subscriptions the event's notifications have,
+// counted up to the limit of each.
 func (r deliveryRepo) entries(ctx context.Context, o events.Occurrence) (n int, err error) {
 	p := candidatesOf(r.dialect, o).parameters()
 	p["most"] = deliveries.CountedEntries + 1
@@ -66,7 +66,7 @@ func (r deliveryRepo) entries(ctx context.Context, o events.Occurrence) (n int, 
 	return n, err
 }
 
-// people is how many people one occurrence would reach that names nobody.
+// people returns how many people an occurrence without named recipients would reach.
 func (r deliveryRepo) people(ctx context.Context, o events.Occurrence) (int, error) {
 	c := candidatesOf(r.dialect, o)
 	rows, err := rowsOf[peopleRow](r.db(ctx).Raw(peopleQuery(c, "0", candidatesFrom(c.sources())), c.parameters()))
@@ -76,7 +76,7 @@ func (r deliveryRepo) people(ctx context.Context, o events.Occurrence) (int, err
 	return rows[0].People, nil
 }
 
-// countNamed counts for occurrences that name people and choose the same channels.
+// countNamed counts for occurrences that name recipients and choose the same channels.
 func (r deliveryRepo) countNamed(ctx context.Context, some []*events.Occurrence) error {
 	var wanted []wantedRow
 	people := make([]int, len(some))
@@ -96,8 +96,8 @@ func (r deliveryRepo) countNamed(ctx context.Context, some []*events.Occurrence)
 	return err
 }
 
-// peopleQuery counts, by occurrence, those whom an open way reaches. Where several share an address
-// it is the first who gets the message, as in an expansion.
+// peopleQuery counts the people reached by an open way, by occurrence. If several share an address,
+// the first one gets the message, as in an expansion.
 func peopleQuery(c candidates, occurrence, from string) string {
 	return `WITH ` + c.ways(bothChannels, "n.active") + `
 		SELECT occurrence, COUNT(DISTINCT member_id) AS people FROM (

@@ -9,8 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// renderInputRow is everything of a deliveries.RenderInput but its occurrence, by the tables that
-// it comes from.
+// renderInputRow is a deliveries.RenderInput without its occurrence, by source table.
 type renderInputRow struct {
 	Organization organizationRow `gorm:"embedded;embeddedPrefix:organization_"`
 	Project      projectRow      `gorm:"embedded;embeddedPrefix:project_"`

@@ -11,9 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// Select looks at a batch of the application's occurrences, or of those that have a delivery for
-// the member, in the order of their index. Of those it picks the ones that are selected, and reads
-// as many as are wanted.
+// Select reads a batch of the application's occurrences, or of those with a delivery for the
+// member, in the order of their index. It filters the batch and returns as many as are wanted.
 func (r deliveryRepo) Select(ctx context.Context, a applications.Application, q deliveries.Selection) (found deliveries.Selected, err error) {
 	p := map[string]any{"application": a.ID, "organization": a.Organization, "member": q.Member, "event": q.Event, "state": number(q.State), "sent": number(deliveries.Sent),
 		"from": moment(q.From), "until": moment(q.Until), "limit": q.Searched, "bound": int64(math.MaxInt64)}
@@ -49,7 +48,7 @@ func (r deliveryRepo) Select(ctx context.Context, a applications.Application, q 
 	return found, err
 }
 
-// picking is the statement that picks those that a query selects of the occurrences @ids.
+// picking returns the statement that filters the occurrences @ids by a query.
 func picking(q deliveries.Selection) string {
 	conditions := []string{"o.id @ids", unindexed("o.application_id") + " = @application", unindexed("o.organization_id") + " = @organization"}
 	add := func(asked bool, condition string) {
@@ -66,7 +65,7 @@ func picking(q deliveries.Selection) string {
 	return "SELECT o.id FROM occurrences o WHERE " + strings.Join(conditions, " AND ")
 }
 
-// occurrencesOf are the occurrences of an application with these ids, the newest first.
+// occurrencesOf returns the occurrences of an application with these ids, the newest first.
 func (r deliveryRepo) occurrencesOf(ctx context.Context, a applications.Application, ids []events.OccurrenceID) ([]events.Occurrence, error) {
 	os, err := decodeAll(r.db(ctx).Where("id @ids AND "+unindexed("application_id")+" = @application AND "+unindexed("organization_id")+" = @organization",
 		map[string]any{"ids": among(r.dialect, ids), "application": a.ID, "organization": a.Organization}), occurrenceRow.occurrence)

@@ -23,7 +23,7 @@ type requestSetRow struct {
 	Digest         string              `json:"digest"` // hexadecimal
 	Occurrence     events.OccurrenceID `json:"occurrence"`
 	Created        string              `json:"created"`
-	Forgotten      string              `json:"forgotten"` // requests before it do not count any more
+	Forgotten      string              `json:"forgotten"` // earlier requests no longer count
 }
 
 func newRequestSetRow(o events.Occurrence, r *requests.Request) requestSetRow {
@@ -31,7 +31,7 @@ func newRequestSetRow(o events.Occurrence, r *requests.Request) requestSetRow {
 		Created: momentText(o.Created), Forgotten: momentText(o.Created.Add(-requests.Lifetime))}
 }
 
-// requestSet is rows of requestSetRow as a rowSet.
+// requestSet returns the parameters for a rowSet of requestSetRow.
 func (t tx) requestSet(rows []requestSetRow) map[string]any {
 	return map[string]any{"set": rowSet(t.dialect, rows, "key bigint", "word text", "digest text", "occurrence bigint", "created timestamptz",
 		"forgotten timestamptz")}
@@ -89,11 +89,11 @@ type occurrenceSetRow struct {
 	SendAt      string `json:"send_at,omitempty"`
 	ExpiresAt   string `json:"expires_at,omitempty"`
 	Priority    int    `json:"priority"`
-	Large       int    `json:"large"` // 1 when it is
+	Large       int    `json:"large"` // 1 for true
 	Recipients  *int   `json:"recipients,omitempty"`
 }
 
-// store inserts occurrences of one event and gives them their ids, which grow in their order.
+// store inserts occurrences of one event and sets their ids, which grow in their order.
 func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) error {
 	rows := make([]occurrenceSetRow, len(fresh))
 	for i, f := range fresh {
@@ -138,7 +138,7 @@ func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) 
 	return nil
 }
 
-// earlier fills in what became of requests that were seen before.
+// earlier fills in the results of requests that were seen before.
 func (r deliveryRepo) earlier(ctx context.Context, ts []deliveries.Triggering, done []deliveries.Triggered) error {
 	var asked []requestSetRow
 	for i, t := range ts {
@@ -178,7 +178,7 @@ func (r deliveryRepo) earlier(ctx context.Context, ts []deliveries.Triggering, d
 				continue
 			}
 			at := slices.IndexFunc(found, func(o events.Occurrence) bool { return o.ID == s.OccurrenceID })
-			if at >= 0 { // Else it is gone, and the request is new.
+			if at >= 0 { // Otherwise it was deleted, and the request is new.
 				done[i] = deliveries.Triggered{Occurrence: found[at], Repeated: true}
 			}
 		}
@@ -186,9 +186,9 @@ func (r deliveryRepo) earlier(ctx context.Context, ts []deliveries.Triggering, d
 	return nil
 }
 
-// remember keeps requests in the place of those whose time is over. Of parallel equal requests
-// Postgres lets one get this far and refuses the others, which then run again and find it; on
-// SQLite they come one after another. They are sorted, so that no two units wait for each other.
+// remember stores requests, replacing expired ones. Of parallel equal requests Postgres lets one
+// get this far and refuses the others, which then run again and find it; on SQLite they run one
+// after another. They are sorted, so that no two units deadlock.
 func (r deliveryRepo) remember(ctx context.Context, fresh []*deliveries.Triggered, asked []*requests.Request) error {
 	var rows []requestSetRow
 	for i, f := range fresh {

@@ -9,13 +9,14 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// knownRow is a word of an occurrence's options that means something.
+// knownRow is a known word of an occurrence's options.
 type knownRow struct {
 	Username string // folded
 	Address  string // the key
 }
 
-// Unknown asks once for what all the occurrences name, and only if they name anything: most do not.
+// Unknown runs one query for everything that the occurrences name, and none if they name nothing:
+// most do not.
 func (r deliveryRepo) Unknown(ctx context.Context, os []events.Occurrence) ([]events.Unknown, error) {
 	var all events.Occurrence
 	for i, o := range os {
@@ -58,7 +59,8 @@ func without(words []string, known func(string) bool) (unknown []string) {
 	return unknown
 }
 
-// knownPeople returns who knows whether a word is a member's username or a recorded address.
+// knownPeople returns a function that reports whether a word is a member's username or a recorded
+// address.
 func (r deliveryRepo) knownPeople(ctx context.Context, o events.Occurrence) (func(word string) bool, error) {
 	c := candidatesOf(r.dialect, o)
 	rows, err := rowsOf[knownRow](r.db(ctx).Raw(`
@@ -80,10 +82,10 @@ func knownAddress(known map[string]bool, word string) bool {
 	return err == nil && known[a.Key()]
 }
 
-// knownChannels returns those names of channels and pools that the event can use, folded.
+// knownChannels returns the given names of channels and pools that the event can use, folded.
 func (r deliveryRepo) knownChannels(ctx context.Context, o events.Occurrence) ([]string, error) {
 	usable := " AND " + allowedTo("@event")
-	// Two arms, so that each finds its partial index.
+	// Two arms, so that each uses its partial index.
 	return rowsOf[string](r.db(ctx).Raw(`
 		SELECT c.name_fold FROM channels c WHERE c.organization_id = @organization AND c.project_id IS NULL AND c.name_fold @channels`+usable+`
 		UNION

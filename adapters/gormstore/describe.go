@@ -2,14 +2,14 @@ package gormstore
 
 import "context"
 
-// Description is what database a store has.
+// Description describes the database of a store.
 type Description struct {
 	Kind    string // SQLite or PostgreSQL
 	Version string
 	Size    int64 // bytes
 }
 
-// Describe asks the database what it is.
+// Describe returns the description of the database.
 func (s *Store) Describe(ctx context.Context) (d Description, err error) {
 	err = s.call(func() error {
 		return s.engine.view(ctx, func(t tx) error {

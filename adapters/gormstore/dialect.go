@@ -16,7 +16,7 @@ func (d dialect) String() string {
 	return "sqlite"
 }
 
-// moment casts a parameter to a time where Postgres cannot tell from the context that it is one.
+// moment casts a parameter to a time where Postgres cannot infer its type.
 func (d dialect) moment(parameter string) string {
 	if d == onPostgres {
 		return "CAST(" + parameter + "AS TIMESTAMPTZ)"
@@ -24,7 +24,7 @@ func (d dialect) moment(parameter string) string {
 	return parameter
 }
 
-// unhex is the bytes that a hexadecimal text spells.
+// unhex decodes a hexadecimal text.
 func (d dialect) unhex(column string) string {
 	if d == onPostgres {
 		return "decode(" + column + ", 'hex')"
@@ -32,7 +32,7 @@ func (d dialect) unhex(column string) string {
 	return "unhex(" + column + ")"
 }
 
-// skipLocked ends a query that takes rows which others may take as well.
+// skipLocked ends a query that locks rows for update and skips those locked by others.
 func (d dialect) skipLocked() string {
 	if d == onPostgres {
 		return " FOR UPDATE SKIP LOCKED"
@@ -40,7 +40,7 @@ func (d dialect) skipLocked() string {
 	return ""
 }
 
-// skipLockedRows is skipLocked for rows whose keys stay: others may go on referring to them.
+// skipLockedRows is skipLocked for rows whose keys do not change: others may still refer to them.
 func (d dialect) skipLockedRows() string {
 	if d == onPostgres {
 		return " FOR NO KEY UPDATE SKIP LOCKED"
@@ -48,7 +48,7 @@ func (d dialect) skipLockedRows() string {
 	return ""
 }
 
-// lockOf ends a query that takes the rows of a table, and waits for those that others have taken.
+// lockOf ends a query that locks the rows of a table, waiting for other locks.
 func (d dialect) lockOf(table string) string {
 	if d == onPostgres {
 		return " FOR UPDATE OF " + table
@@ -56,7 +56,7 @@ func (d dialect) lockOf(table string) string {
 	return ""
 }
 
-// lockRowsOf ends a query that takes the rows of a table for changes that leave their keys alone.
+// lockRowsOf ends a query that locks the rows of a table for changes that do not touch their keys.
 func (d dialect) lockRowsOf(table string) string {
 	if d == onPostgres {
 		return " FOR NO KEY UPDATE OF " + table
@@ -64,7 +64,7 @@ func (d dialect) lockRowsOf(table string) string {
 	return ""
 }
 
-// contains is the condition that a text contains a parameter, to the letter.
+// contains is the condition that a text contains exactly the text of a parameter.
 func (d dialect) contains(column string) string {
 	if d == onPostgres {
 		return "strpos(" + column + ", ?) > 0"

@@ -12,19 +12,19 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// What enrollment reads and writes belongs to userRepo, too. An import brings thousands of people
-// at a time: each statement treats all of them, and rows are scanned by hand.
+// Reading and writing for enrolments belongs to userRepo too. An import enrolls thousands of people
+// at a time: each statement handles all of them, and rows are scanned by hand.
 
-// errVanished says that somebody added or removed a row behind the unit's snapshot. Tried again,
-// the unit finds another way.
+// errVanished means that another unit added or removed a row that this unit's snapshot does not
+// show. A retry sees it.
 var errVanished = errors.New("a row that was there is gone")
 
-// unlessThere has a statement leave alone what is there already. Where somebody else added it
-// behind the unit's snapshot Postgres refuses the unit, which then runs again. Where nothing can be
-// there, doing without is faster.
+// unlessThere makes a statement skip existing rows. If another unit added a row after the unit's
+// snapshot, Postgres refuses the unit, which then runs again. Where no row can exist, omitting this
+// is faster.
 const unlessThere = " ON CONFLICT DO NOTHING"
 
-// matches is the statement of Matches. Its set is keys, its parameter the organization.
+// matches is the statement of Matches. Its set is the keys, its parameter the organization.
 func matches(d dialect) string {
 	set := columnsOf(d, "key text")
 	org := set.arg(1)
@@ -92,7 +92,7 @@ func (r userRepo) Enroll(ctx context.Context, w users.Writes) error {
 	return nil
 }
 
-// addIdentities adds identities and gives their ids to the members.
+// addIdentities adds identities and sets their ids in the members.
 func (r userRepo) addIdentities(ctx context.Context, w users.Writes) error {
 	if len(w.Identities) == 0 {
 		return nil
@@ -122,10 +122,10 @@ func (r userRepo) addIdentities(ctx context.Context, w users.Writes) error {
 	return nil
 }
 
-// keyOf is the key of a member's username.
+// keyOf returns the key of a member's username.
 func keyOf(m *users.Member) string { return names.Fold(m.User.Username) }
 
-// addMembers adds memberships and gives them their ids.
+// addMembers adds memberships and sets their ids.
 func (r userRepo) addMembers(ctx context.Context, w users.Writes) error {
 	if len(w.Members) == 0 {
 		return nil
@@ -152,7 +152,7 @@ func (r userRepo) addMembers(ctx context.Context, w users.Writes) error {
 	statement := `INSERT INTO members (organization_id, user_id, username, username_fold, email, email_fold, first_name, last_name, role, custom_fields, locked, created_at)
 		SELECT ` + set.arg(1) + `, s.user_id, s.username, s.key, s.email, s.email_key, s.first, s.last, ` + set.arg(2) + `, s.fields, FALSE, ` + set.arg(3) +
 		` FROM ` + set.from + ` WHERE TRUE`
-	if len(w.Identities) < len(w.Members) { // Nobody else knows of an identity that the unit has just added.
+	if len(w.Identities) < len(w.Members) { // Other units do not see an identity that this unit has just added.
 		statement += unlessThere
 	}
 	added := make(map[users.ID]users.MemberID, len(w.Members))
@@ -183,7 +183,7 @@ func saveFields(d dialect) string {
 		unindexed("members.organization_id") + " = " + set.arg(1)
 }
 
-// saveFields saves the custom fields of members who were there.
+// saveFields saves the custom fields of existing members.
 func (r userRepo) saveFields(ctx context.Context, w users.Writes) error {
 	if len(w.Fields) == 0 {
 		return nil
@@ -209,7 +209,7 @@ func (r userRepo) addLinks(ctx context.Context, w users.Writes) error {
 	return r.addTo(ctx, w, len(w.Links), "INSERT INTO member_group_links (member_id, group_id) SELECT s.member_id, s.group_id FROM "+set.from+" WHERE TRUE", columns)
 }
 
-// addEmails gives members the addresses that they enroll with.
+// addEmails adds the addresses that members enroll with.
 func (r userRepo) addEmails(ctx context.Context, w users.Writes) error {
 	rows := mapped(w.Addresses, func(a users.EnrolledAddress) addressRow {
 		row := newAddressRow(users.NewEmailAddress(a.Email))
@@ -226,7 +226,7 @@ func (r userRepo) addEmails(ctx context.Context, w users.Writes) error {
 		set.arg(1)+", s.member_id, s.value, s.key, "+set.arg(2)+", "+set.arg(3)+" FROM "+set.from+" WHERE TRUE", columns, w.Organization, users.EmailName, users.Email)
 }
 
-// addTo runs a statement that adds n rows to members.
+// addTo runs a statement that adds n rows for members.
 func (r userRepo) addTo(ctx context.Context, w users.Writes, n int, statement string, columns []any, args ...any) error {
 	if n == 0 {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// The codes of Postgres that a unit of work may meet because others work beside it.
+// The codes of Postgres that concurrent units of work may cause.
 const (
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
@@ -28,20 +28,20 @@ const (
 	uniqueViolation      = "23505"
 )
 
-// The codes of Postgres that an operator has to know.
+// The codes of Postgres that concern an operator.
 const (
 	readOnlyTransaction = "25006" // of a standby, or a former primary
 	diskFull            = "53100"
 )
 
-// noRoom is what a system says when a file cannot grow: for want of space, for a quota, for a limit
-// of the process.
+// noRoom are the system errors when a file cannot grow: no space, a quota, or a limit of the
+// process.
 var noRoom = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
 
-// translated is the one place where a fault of a database becomes one of the port. Faults of the
-// domain pass. What says that the database is away, too busy, read-only or full becomes
-// ports.ErrUnavailable or one of its kinds, and so does a context that ended; the cause stays in
-// the chain for the log. All else is ours and stays what it is.
+// translated is the only place where a database error becomes an error of the port. Errors of the
+// domain pass unchanged. Errors that mean that the database is unavailable, too busy, read-only or
+// full become ports.ErrUnavailable or one of its kinds, and so does a context that ended; the cause
+// stays in the chain for the log. All other errors are our own and stay unchanged.
 func translated(err error) error {
 	if err == nil {
 		return nil
@@ -56,8 +56,7 @@ func translated(err error) error {
 	return fmt.Errorf("%w: %w", kind, err)
 }
 
-// unavailability returns which kind of ports.ErrUnavailable a fault of a database is; nil when it
-// is none.
+// unavailability returns the kind of ports.ErrUnavailable of a database error; nil when it is none.
 func unavailability(err error) error {
 	lite, onFile := errors.AsType[sqlite3.Error](err)
 	switch state := sqlState(err); {
@@ -65,7 +64,7 @@ func unavailability(err error) error {
 		return ports.ErrReadOnly
 	case state == diskFull, onFile && (lite.Code == sqlite3.ErrFull || slices.Contains(noRoom, lite.SystemErrno)):
 		return ports.ErrFull
-	// A unit of work is run again, and a view is what its caller may repeat.
+	// Units of work are retried, and a view can be repeated by its caller.
 	case isConflict(err), isUnavailable(err):
 		return ports.ErrUnavailable
 	}
@@ -90,27 +89,27 @@ func isUnavailable(err error) bool {
 		return isServerAway(state)
 	}
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
-	_, network := errors.AsType[*net.OpError](err) // not net.Error, which the faults of files are as well
+	_, network := errors.AsType[*net.OpError](err) // not net.Error, which file errors also implement
 	return connecting || network || pgconn.SafeToRetry(err)
 }
 
-// isConflict reports whether a unit of work met somebody else's, or another schema than before, and
-// may do better the next time.
+// isConflict reports whether a unit of work conflicted with another one, or with a schema change,
+// and may succeed when retried.
 func isConflict(err error) bool {
 	state := sqlState(err)
 	return state == serializationFailure || state == deadlockDetected || isStalePlan(err)
 }
 
-// isStalePlan reports whether a statement was prepared before a migration that changes what it
-// returns, as SELECT * does when a column is added. Postgres refuses it once on each connection.
+// isStalePlan reports whether a statement was prepared before a migration that changed its result,
+// as adding a column changes SELECT *. Postgres refuses it once on each connection.
 func isStalePlan(err error) bool {
 	server, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && server.Code == "0A000" && server.Routine == "RevalidateCachedQuery" // Its message is in the server's language.
 }
 
 // isServerAway reports by a SQLSTATE of Postgres whether waiting may help: connection exceptions
-// (08), insufficient resources such as too many connections (53), an operator's intervention such
-// as a shutdown (57), a system error (58).
+// (08), insufficient resources such as too many connections (53), operator intervention such as a
+// shutdown (57), a system error (58).
 func isServerAway(code string) bool {
 	for _, class := range []string{"08", "53", "57", "58"} {
 		if strings.HasPrefix(code, class) {
@@ -120,7 +119,7 @@ func isServerAway(code string) bool {
 	return false
 }
 
-// sqlState is the code of an error of Postgres; empty for others.
+// sqlState returns the SQLSTATE of a Postgres error; empty for others.
 func sqlState(err error) string {
 	if server, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return server.Code

@@ -33,7 +33,7 @@ type eventRow struct {
 
 func (eventRow) TableName() string { return "events" }
 
-// newEventRow is the row without its id.
+// newEventRow returns the row without its id.
 func newEventRow(e events.Event, now time.Time) eventRow {
 	return eventRow{ApplicationID: e.Application, Slug: e.Slug, Name: e.Name, Description: e.Description, Active: e.Active,
 		Example: e.Example, ContextSchema: e.Schema, Priority: e.Priority, CreatedAt: now}
@@ -161,8 +161,8 @@ func (r eventRepo) limit(ctx context.Context, e events.Event) error {
 	return r.setPools(ctx, e)
 }
 
-// setPools limits the event to its pools, which channels of its project or its organization must
-// be in unless it has them already; channels.ErrNotFound.
+// setPools limits the event to its pools. Each must contain a channel of its project or
+// organization, unless the event has it already; channels.ErrNotFound.
 func (r eventRepo) setPools(ctx context.Context, e events.Event) error {
 	had, err := rowsOf[events.Pool](r.db(ctx).Raw("SELECT pool AS name, protocol FROM event_pools WHERE event_id = ? ORDER BY pool, protocol", e.ID))
 	if err != nil {
@@ -204,8 +204,7 @@ func (r eventRepo) setChannels(ctx context.Context, e events.Event) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	// What is there already is written again, so that the count reports whether every channel may
-	// be used.
+	// Existing rows are written again, so that the count shows whether every channel may be used.
 	return changeAll(r.db(ctx), len(ids), channels.ErrNotFound, `INSERT INTO event_channels (event_id, channel_id)
 		SELECT e.id, c.id FROM events e JOIN applications a ON a.id = e.application_id
 		JOIN channels c ON c.organization_id = a.organization_id AND (c.project_id IS NULL OR c.project_id = a.project_id)
@@ -214,7 +213,7 @@ func (r eventRepo) setChannels(ctx context.Context, e events.Event) error {
 		e.ID, e.Application, e.Organization, set)
 }
 
-// applicationExists returns applications.ErrNotFound unless the application is one of the
+// applicationExists returns applications.ErrNotFound unless the application belongs to the
 // organization.
 func (t tx) applicationExists(ctx context.Context, org orgs.ID, app applications.ID) error {
 	_, err := one[applicationRow](t.db(ctx).Where("id = ? AND organization_id = ?", app, org), applications.ErrNotFound)

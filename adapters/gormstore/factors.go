@@ -22,7 +22,7 @@ type totpRow struct {
 
 func (totpRow) TableName() string { return "totp_factors" }
 
-// place is what a secret is bound to: moved to another account's row it does not open.
+// place returns what a secret is bound to: moved to another account's row it cannot be decrypted.
 func (r totpRow) place() string { return fmt.Sprintf("authenticator app of account %d", r.AccountID) }
 
 type recoveryRow struct {
@@ -51,7 +51,7 @@ func (r passkeyRow) passkey() factors.Passkey {
 		Blocked: r.Blocked, Created: r.CreatedAt.UTC(), Used: momentOf(r.LastUsedAt)}
 }
 
-// stepRow is a step. What it holds is sealed for this token.
+// stepRow is a step. Its held data is sealed for this token.
 type stepRow struct {
 	Digest    []byte
 	Purpose   factors.Purpose
@@ -218,7 +218,7 @@ func (r factorRepo) Step(ctx context.Context, d operators.Digest) (factors.Step,
 	}
 	s := factors.Step{Digest: d, Purpose: row.Purpose, Account: orZero(row.AccountID), Expires: row.ExpiresAt.UTC()}
 	if row.Held != "" {
-		if s.Held, err = r.keys.Open(row.Held, row.place()); err != nil { // The key is another one since.
+		if s.Held, err = r.keys.Open(row.Held, row.place()); err != nil { // The key has changed since.
 			return factors.Step{}, factors.ErrStep
 		}
 	}
@@ -238,10 +238,10 @@ func (r factorRepo) Sweep(ctx context.Context, now time.Time) error {
 	return r.db(ctx).Exec("DELETE FROM sign_in_steps WHERE expires_at <= ?", moment(now)).Error
 }
 
-// errNoFactorKey answers for what needs the current key, whosever factor it is about.
+// errNoFactorKey is the error of operations that need the current key, for all factors.
 var errNoFactorKey = factors.ErrSealed.With("secret_key is not configured")
 
-// sealSecret makes the secret of a row from its text.
+// sealSecret encrypts a secret into a row.
 func (r factorRepo) sealSecret(row *totpRow, s factors.Secret) (err error) {
 	if row.Secret, err = r.keys.Seal([]byte(string(s)), row.place()); err != nil {
 		return errNoFactorKey
@@ -249,7 +249,7 @@ func (r factorRepo) sealSecret(row *totpRow, s factors.Secret) (err error) {
 	return nil
 }
 
-// secret returns the text of a row's secret.
+// secret decrypts a row's secret.
 func (r factorRepo) secret(row totpRow) (factors.Secret, error) {
 	text, err := r.keys.Open(row.Secret, row.place())
 	if err != nil {

@@ -17,7 +17,7 @@ type guessRow struct {
 
 func (guessRow) TableName() string { return "guesses" }
 
-// forgetAtOnce is how many guesses that do not count any more are deleted with each that is stored.
+// forgetAtOnce is how many expired guesses are deleted with each one stored.
 const forgetAtOnce = 10
 
 func (r operatorRepo) Guesses(ctx context.Context, key operators.Digest) (operators.Guesses, error) {
@@ -33,7 +33,7 @@ func (r operatorRepo) SaveGuesses(ctx context.Context, key operators.Digest, g o
 	if err := upsert(r.db(ctx), &row); err != nil {
 		return err
 	}
-	// Others that store guesses at the same time delete others of the old ones.
+	// Concurrent units delete other expired guesses.
 	return r.db(ctx).Exec(`DELETE FROM guesses WHERE digest IN
 		(SELECT digest FROM guesses WHERE forget_at <= ? ORDER BY forget_at LIMIT ?`+r.dialect.skipLocked()+`)`, moment(now), forgetAtOnce).Error
 }

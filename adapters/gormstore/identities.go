@@ -8,7 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/signon"
 )
 
-// identityRow is that an identity of a provider opens an account.
+// identityRow links an identity of a provider to an account.
 type identityRow struct {
 	AccountID  operators.AccountID
 	Issuer     string
@@ -23,7 +23,7 @@ func (r identityRow) link() signon.Link {
 	return signon.Link{Subject: signon.Subject{Issuer: r.Issuer, ID: r.Subject}, Account: r.AccountID, Linked: r.LinkedAt.UTC(), Used: momentOf(r.LastUsedAt)}
 }
 
-// providerSessionRow is which session of the provider a session came from.
+// providerSessionRow links a session to the provider's session it came from.
 type providerSessionRow struct {
 	Digest          []byte
 	Issuer          string

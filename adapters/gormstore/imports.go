@@ -43,12 +43,12 @@ type importRow struct {
 	LeaseUntil     *time.Time
 	Failures       int
 	Version        int64
-	Stored         bool // whether there may be pieces of the file
+	Stored         bool // whether pieces of the file may exist
 }
 
 func (importRow) TableName() string { return "imports" }
 
-// savedOfImport are the columns that change while a job lives, but for stored.
+// savedOfImport are the columns that change during a job, except stored.
 var savedOfImport = []string{"size", "header", "mapping", "actor", "remote_address", "state", "reason", "row_count", "done_count", "kept_count", "counts", "checked", "undo",
 	"uploaded_at", "started_at", "ended_at", "touched_at", "pace_since", "pace_from", "owner", "lease_until", "failures", "version"}
 
@@ -106,7 +106,7 @@ func (r importRepo) Create(ctx context.Context, j imports.Job) (imports.Job, err
 	return row.job()
 }
 
-// there are the organization's jobs whose file is there, or was.
+// there queries the organization's jobs whose file is or was stored.
 func (r importRepo) there(ctx context.Context, org orgs.ID) *gorm.DB {
 	return r.db(ctx).Where("organization_id = ? AND state <> ?", org, imports.Uploading)
 }
@@ -123,9 +123,9 @@ func (r importRepo) List(ctx context.Context, org orgs.ID, before imports.ID, li
 	return decodeAll(q.Order("id DESC").Limit(limit), importRow.job)
 }
 
-// Rejecting knows a run that rejected rows by its keeping some. The condition is that of its index
-// to the letter, and no OR, for which SQLite would look through the imports of all organizations by
-// their states.
+// Rejecting recognizes a run that rejected rows by the rows it kept. The condition is exactly that
+// of its index, and has no OR, for which SQLite would scan the imports of all organizations by
+// state.
 func (r importRepo) Rejecting(ctx context.Context, in []orgs.ID, since time.Time, limit int) ([]imports.Job, error) {
 	return decodeAll(r.db(ctx).Raw(`SELECT * FROM (SELECT i.*, ROW_NUMBER() OVER (PARTITION BY organization_id ORDER BY id DESC) AS nth FROM imports i
 			WHERE organization_id @in AND ended_at >= @since AND CASE state WHEN 'failed' THEN TRUE WHEN 'done' THEN kept_count > 0 ELSE FALSE END) AS ranked
@@ -154,7 +154,7 @@ func (r importRepo) Hold(ctx context.Context, id imports.ID, owner string, until
 	return changed(r.db(ctx).Model(&importRow{}).Where("id = ? AND owner = ?", id, owner).Update("lease_until", moment(until)), imports.ErrTaken)
 }
 
-// Waiting knows that somebody worked at a job by its having been scanned, or being checked or over.
+// Waiting recognizes that a job was worked on by its state: scanned, being checked or over.
 func (r importRepo) Waiting(ctx context.Context, now time.Time) (imports.Job, error) {
 	return decodeOne(r.db(ctx).Raw(`SELECT i.* FROM imports i
 		WHERE i.state IN @working AND (i.lease_until IS NULL OR i.lease_until <= @now) AND NOT EXISTS (SELECT 1 FROM imports o

@@ -8,7 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// creationsRow is what a chunk of an import created.
+// creationsRow is the rows created by a chunk of an import.
 type creationsRow struct {
 	ImportID  imports.ID
 	Number    int

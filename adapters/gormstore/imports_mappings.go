@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// mappingRow is how the files of an organization with the same columns were mapped last.
+// mappingRow is the last mapping of an organization's files with the same columns.
 type mappingRow struct {
 	OrganizationID orgs.ID `gorm:"primaryKey;autoIncrement:false"`
 	HeaderDigest   string  `gorm:"primaryKey"`

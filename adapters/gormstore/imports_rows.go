@@ -50,7 +50,7 @@ func (r importRepo) Keep(ctx context.Context, id imports.ID, kept []imports.Kept
 	return r.db(ctx).CreateInBatches(&rows, keepAtOnce).Error
 }
 
-// holding are the states of imports whose corrections hold.
+// holding are the states of imports whose corrections are in effect.
 var holding = imports.States(func(s imports.State) bool { return imports.Correction{By: 1, State: s}.Holds() })
 
 func (r importRepo) Correct(ctx context.Context, id imports.ID, lines []int, by imports.ID) error {
@@ -62,7 +62,7 @@ func (r importRepo) Correct(ctx context.Context, id imports.ID, lines []int, by 
 	return err
 }
 
-// takenRow is a rejected row with the state of the import that took it up.
+// takenRow is a rejected row with the state of the import that corrects it.
 type takenRow struct {
 	Reject rejectRow `gorm:"embedded"`
 	State  imports.State

@@ -25,7 +25,7 @@ func (r installationRepo) Lock(ctx context.Context) (installation.State, error) 
 	return r.read(ctx, r.dialect.lockRowsOf("installation"))
 }
 
-// read reads the state, by a query that ends in a certain way.
+// read reads the state, with a query that has this ending.
 func (r installationRepo) read(ctx context.Context, ending string) (s installation.State, err error) {
 	rows, err := rowsOf[stateRow](r.db(paced(ctx, paceBrief)).Raw("SELECT held_at, read_only_at, notice FROM installation WHERE id = 1" + ending))
 	if err == nil && len(rows) != 1 {
@@ -42,7 +42,7 @@ func (r installationRepo) SetState(ctx context.Context, s installation.State) er
 		moment(s.Held), moment(s.ReadOnly), storable(s.Notice))
 }
 
-// errNoState says that somebody has removed what the migration put there.
+// errNoState means that the row written by the migration was deleted.
 var errNoState = errors.New("the table installation has lost its row")
 
 func (r installationRepo) Backlogs(ctx context.Context, after events.OccurrenceID, limit int) ([]installation.Backlog, error) {

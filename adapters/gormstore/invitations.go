@@ -19,7 +19,7 @@ type invitationRow struct {
 
 func (invitationRow) TableName() string { return "invitations" }
 
-// invitedRow is an invitation with whom it is for, and where to.
+// invitedRow is an invitation with its recipient and address.
 type invitedRow struct {
 	Invitation invitationRow `gorm:"embedded"`
 	UserID     users.ID

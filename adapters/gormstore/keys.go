@@ -36,7 +36,7 @@ type keyRow struct {
 
 func (keyRow) TableName() string { return "api_keys" }
 
-// newKeyRow is the row without its id and its scope.
+// newKeyRow returns the row without its id and its scope.
 func newKeyRow(k access.Key) keyRow {
 	return keyRow{Name: k.Name, NameFold: names.Fold(k.Name), Digest: k.Digest[:], Grants: joinGrants(k.Grants),
 		CreatedAt: stamp(k.Created), ExpiresAt: moment(k.Expires), RevokedAt: moment(k.Revoked), ReplacedAt: moment(k.Replaced),
@@ -83,12 +83,12 @@ func (r keyRepo) ByDigest(ctx context.Context, d access.Digest) (access.Key, err
 	})
 }
 
-// keyOfScope holds for the keys k of one name and of exactly one scope, given by three ids that are
-// 0 where it names no level.
+// keyOfScope holds for the keys k with a name and exactly one scope, given by three ids that are 0
+// for missing levels.
 const keyOfScope = `k.name_fold = ? AND COALESCE(k.organization_id, 0) = ? AND COALESCE(k.project_id, 0) = ?
 	AND COALESCE(k.application_id, 0) = ?`
 
-// nameInUse holds for the key whose name no other one of its scope may have.
+// nameInUse holds for the key that blocks its name within its scope.
 const nameInUse = keyOfScope + " AND k.revoked_at IS NULL AND k.replaced_at IS NULL"
 
 func (r keyRepo) ByName(ctx context.Context, scope access.Scope, name string) (access.Key, error) {
@@ -186,7 +186,7 @@ type useOfKey struct {
 	UsedAt string    `json:"used_at"`
 }
 
-// keys queries keys with the slugs of their scopes; condition may order and limit them.
+// keys queries keys with the slugs of their scopes; condition may add an order and a limit.
 func (r keyRepo) keys(ctx context.Context, condition string, args ...any) *gorm.DB {
 	return r.db(ctx).Raw(`SELECT k.id, k.name, k.digest, o.slug AS organization, p.slug AS project, a.slug AS application,
 			k.grants, k.created_at, k.expires_at, k.revoked_at, k.replaced_at, k.last_used_at, k.at_most_normal, COALESCE(o.quotas, '{}') AS quotas
@@ -202,8 +202,8 @@ func (r keyRepo) one(ctx context.Context, condition string, args ...any) (access
 	return row.key(), err
 }
 
-// refusal returns which unique index kept row out. Two keys of one digest are no accident that a
-// caller could mend.
+// refusal returns the fault of the unique index that row violated. Two keys with one digest are no
+// fault that a caller could correct.
 func (r keyRepo) refusal(ctx context.Context, row keyRow) error {
 	_, err := r.one(ctx, nameInUse, row.NameFold,
 		orZero(row.OrganizationID), orZero(row.ProjectID), orZero(row.ApplicationID))
@@ -216,7 +216,7 @@ func (r keyRepo) refusal(ctx context.Context, row keyRow) error {
 	return err
 }
 
-// scope returns the ids of a scope; 0 for the levels that it does not name.
+// scope returns the ids of a scope; 0 for missing levels.
 func (r keyRepo) scope(ctx context.Context, s access.Scope) (place, error) {
 	if s == (access.Scope{}) {
 		return place{}, nil

@@ -24,7 +24,7 @@ type listRow struct {
 
 func (listRow) TableName() string { return "distribution_lists" }
 
-// newListRow is the row without its id.
+// newListRow returns the row without its id.
 func newListRow(l lists.List, now time.Time) listRow {
 	return listRow{OrganizationID: l.Organization, ProjectID: l.Project, Name: l.Name, NameFold: names.Fold(l.Name),
 		ApplicationID: orNull(l.Application), CreatedAt: now}

@@ -33,8 +33,8 @@ type shownRow struct {
 	Protocol channels.Protocol
 }
 
-// keptHead is what listings show of a message, keptBody the rest. JSON writes characters that
-// Postgres would not keep in a text.
+// keptHead is the part of a message that listings show, keptBody the rest. JSON escapes characters
+// that a Postgres text cannot contain.
 type (
 	keptHead struct {
 		Subject     string            `json:"subject"`
@@ -54,7 +54,7 @@ func (s shownRow) kept() (deliveries.MailboxMessage, error) {
 	if err := json.Unmarshal([]byte(r.Head), &head); err != nil {
 		return deliveries.MailboxMessage{}, unreadable(err, "head of message %d", r.ID)
 	}
-	if r.Body != "" { // Listings leave it out.
+	if r.Body != "" { // Listings omit it.
 		if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
 			return deliveries.MailboxMessage{}, unreadable(err, "body of message %d", r.ID)
 		}
@@ -66,7 +66,7 @@ func (s shownRow) kept() (deliveries.MailboxMessage, error) {
 
 type mailboxRepo struct{ tx }
 
-// shownColumns are those of a shownRow, without the body.
+// shownColumns are the columns of a shownRow, without the body.
 const shownColumns = "m.id, m.message_id, m.address, m.head, m.created_at, c.name AS channel, c.protocol"
 
 func (r mailboxRepo) Keep(ctx context.Context, org orgs.ID, channel channels.ID, m deliveries.Message) (bool, error) {
@@ -81,14 +81,14 @@ func (r mailboxRepo) Keep(ctx context.Context, org orgs.ID, channel channels.ID,
 	if _, err := one[channelRow](r.db(ctx).Select("id").Where("id = ? AND organization_id = ?", channel, org), channels.ErrNotFound); err != nil {
 		return false, err
 	}
-	to, _ := users.NewAddress(m.To, "") // What is no address has a key as well, and is the driver's business.
+	to, _ := users.NewAddress(m.To, "") // An invalid address has a key as well, and is left to the driver.
 	row := keptRow{OrganizationID: org, ChannelID: channel, MessageID: storable(m.ID), Address: storable(m.To), AddressKey: storable(to.Key()),
 		Head: string(head), Body: string(body), CreatedAt: r.now()}
 	return insert(r.db(ctx), &row)
 }
 
-// Trim finds the boundary in an index, so that it costs as much as there are messages to keep or,
-// below that, to delete.
+// Trim finds the boundary in an index, so that its cost depends on the messages to keep or, below
+// that, to delete.
 func (r mailboxRepo) Trim(ctx context.Context, org orgs.ID, channel channels.ID, newest, limit int) (int, error) {
 	return affected(r.db(ctx).Exec(`DELETE FROM mailbox_messages WHERE id IN (
 		SELECT id FROM mailbox_messages WHERE channel_id = ? AND organization_id = ?
@@ -111,7 +111,7 @@ func (r mailboxRepo) List(ctx context.Context, org orgs.ID, f deliveries.Mailbox
 	return decodeAll(q.Order("m.id DESC").Limit(f.Limit), shownRow.kept)
 }
 
-// Channels asks an index for the first message of each channel of the organization.
+// Channels looks up the first message of each channel of the organization in an index.
 func (r mailboxRepo) Channels(ctx context.Context, org orgs.ID, limit int) ([]channels.Channel, error) {
 	return all(r.db(ctx).Omit("settings").Where("organization_id = ? AND EXISTS (SELECT 1 FROM mailbox_messages m WHERE m.channel_id = channels.id)", org).
 		Order("id").Limit(limit), channelRow.channel)

@@ -10,7 +10,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// An application's memberships and locks belong to applicationRepo, too.
+// An application's memberships and locks belong to applicationRepo too.
 
 // membershipRow has JSON tags because memberships go to the database as a rowSet.
 type membershipRow struct {
@@ -35,7 +35,7 @@ func (r membershipRow) membership(app applications.ID, locked bool) (application
 		EnableNotifications: r.EnableNotifications}, nil
 }
 
-// lockedRow reports whether a member is locked in an application.
+// lockedRow says whether a member is locked in an application.
 type lockedRow struct {
 	ID     users.MemberID
 	Locked bool

@@ -24,36 +24,37 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// The faults of a schema that is not this program's. An operator settles them, waiting does not.
+// The faults of a schema that is not this program's. An operator must resolve them; waiting does
+// not help.
 var (
 	ErrSchemaBehind = fault.New(fault.Unavailable, "the database schema is older than this program; `tocsin migrate up` brings it up to date")
 	ErrSchemaNewer  = fault.New(fault.Unavailable, "the database schema is newer than this program, which would damage it; use the newer program")
 	errDiverged     = ErrSchemaNewer.With("the database has migrations of a newer program, and lacks some of this one; use the newer program")
 )
 
-// Migration is one step of the schema.
+// Migration is one migration of the schema.
 type Migration struct {
 	Version int64
-	Name    string    // empty for a step that only the database knows
+	Name    string    // empty if only the database knows it
 	Applied time.Time // zero: not yet
 }
 
-// history is what a database remembers of its migrations.
+// history is the migrations recorded in a database.
 type history struct {
-	applied map[int64]time.Time // when it has seen which version
-	// compatible is the oldest newest migration of a program that works with this schema, 0: nobody
-	// has said so. Migrations that take something away raise it.
+	applied map[int64]time.Time // when each version was applied
+	// compatible is the newest migration of the oldest program that works with this schema; 0: not
+	// recorded. Migrations that remove something raise it.
 	compatible int64
 }
 
-// compatibleSince is the migration since which a schema says which programs work with it.
+// compatibleSince is the migration since which a schema records the compatible programs.
 const compatibleSince = 38
 
-// compatibleNone keeps every program away, those as well that know nothing of copies.
+// compatibleNone refuses every program, including those that know nothing of copies.
 const compatibleNone = math.MaxInt64
 
-// Ready reports whether the database answers and this program works with its schema, which may be a
-// newer one that says so; ports.ErrUnavailable, ErrSchemaBehind, ErrSchemaNewer,
+// Ready reports whether the database answers and this program works with its schema, which may be
+// newer if it is recorded as compatible; ports.ErrUnavailable, ErrSchemaBehind, ErrSchemaNewer,
 // ports.ErrIncomplete.
 func (s *Store) Ready(ctx context.Context) error {
 	all, compatible, err := s.status(ctx)
@@ -63,7 +64,8 @@ func (s *Store) Ready(ctx context.Context) error {
 	return compare(all, compatible)
 }
 
-// Status lists the migrations of this program, and those that only the database knows, by version.
+// Status returns the migrations of this program, and those that only the database knows, by
+// version.
 func (s *Store) Status(ctx context.Context) ([]Migration, error) {
 	all, _, err := s.status(ctx)
 	return all, err
@@ -81,7 +83,7 @@ func (s *Store) status(ctx context.Context) (all []Migration, compatible int64, 
 	return all, compatible, err
 }
 
-// Migrate brings the schema up to date. Instances that do so at the same time, in whatever process,
+// Migrate brings the schema up to date. Instances that migrate at the same time, in any process,
 // wait for each other.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.Ready(ctx); !errors.Is(err, ErrSchemaBehind) {
@@ -98,10 +100,10 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
-	return s.Ready(ctx) // what another instance did meanwhile included
+	return s.Ready(ctx) // including what another instance did meanwhile
 }
 
-// status joins what the program knows with what the database remembers.
+// status merges the program's migrations with those recorded in the database.
 func status(h map[int64]time.Time) ([]Migration, error) {
 	files, err := fs.Glob(migrations, path.Join("migrations", onSQLite.String(), "*.sql")) // both folders hold the same names
 	if err != nil {
@@ -146,7 +148,7 @@ func compare(all []Migration, compatible int64) error {
 	return nil
 }
 
-// readHistory asks a database what it remembers; nothing, when it has never been migrated.
+// readHistory reads the recorded migrations; none if the database was never migrated.
 func readHistory(ctx context.Context, db *sql.DB, exists string) (h history, err error) {
 	h.applied = map[int64]time.Time{}
 	var migrated bool
@@ -172,7 +174,7 @@ func readHistory(ctx context.Context, db *sql.DB, exists string) (h history, err
 	return h, db.QueryRowContext(ctx, "SELECT compatible_from FROM installation WHERE id = 1").Scan(&h.compatible)
 }
 
-// up applies the migrations of a dialect that db has not seen.
+// up applies the migrations of a dialect that db lacks.
 func up(ctx context.Context, db *sql.DB, d dialect, options ...goose.ProviderOption) ([]*goose.MigrationResult, error) {
 	folder, err := fs.Sub(migrations, path.Join("migrations", d.String()))
 	if err != nil {

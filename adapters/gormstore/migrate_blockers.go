@@ -9,12 +9,13 @@ import (
 )
 
 const (
-	// blockersLook is how often a look is taken at who blocks a migration, and blockersQuiet how
-	// many looks are left out after the log has told it: it tells it every ten seconds.
+	// blockersLook is how often the sessions that block a migration are looked up, and
+	// blockersQuiet how many look-ups are skipped after one was logged: it is logged every ten
+	// seconds.
 	blockersLook  = time.Second
 	blockersQuiet = 9
-	// blockersSQL finds those that a session ($1) waits for, or who hold the lock ($2) that it
-	// tries to take. Their statements are left out: they may hold personal data.
+	// blockersSQL finds the sessions that a session ($1) waits for, or that hold the lock ($2) it
+	// tries to take. Their statements are left out: they may contain personal data.
 	blockersSQL = `SELECT a.pid, COALESCE(a.application_name, ''), COALESCE(a.usename, ''), COALESCE(a.state, ''),
 		COALESCE(EXTRACT(EPOCH FROM clock_timestamp() - a.xact_start), 0)::float8
 	FROM pg_stat_activity a
@@ -32,7 +33,7 @@ type blocker struct {
 	seconds                  float64 // of its transaction
 }
 
-// tellBlockers has the log say whom a migration waits for, until the context ends.
+// tellBlockers logs the sessions that a migration waits for, until the context ends.
 func (e *postgresEngine) tellBlockers(ctx context.Context, logger *slog.Logger, session func() int32, every time.Duration) {
 	look := time.NewTicker(every)
 	defer look.Stop()

@@ -12,14 +12,14 @@ import (
 // wholeFile is the lock of every migration of SQLite.
 const wholeFile = "the file: others read it as it was, and wait to write"
 
-// Planned is a statement of a migration that is missing.
+// Planned is a statement of a migration to be applied.
 type Planned struct {
 	Migration string
 	ddl.Step
-	Rows int64 // of the table, about; -1: nobody knows
+	Rows int64 // of the table, estimated; -1: unknown
 }
 
-// Plan returns what Migrate would do, and does nothing.
+// Plan returns what Migrate would do, and changes nothing.
 func (s *Store) Plan(ctx context.Context) (plan []Planned, err error) {
 	if err := s.Ready(ctx); err == nil || !errors.Is(err, ErrSchemaBehind) {
 		return nil, err
@@ -43,7 +43,7 @@ func (s *Store) Plan(ctx context.Context) (plan []Planned, err error) {
 	return plan, s.call(func() error { return s.engine.estimate(ctx, plan) })
 }
 
-// estimate says how many rows the tables have, as the last ANALYZE counted them.
+// estimate sets how many rows the tables have, as of the last ANALYZE.
 func (e *postgresEngine) estimate(ctx context.Context, plan []Planned) error {
 	for i := range plan {
 		if plan[i].Table == "" || plan[i].Lock == ddl.LockNone {
@@ -57,8 +57,8 @@ func (e *postgresEngine) estimate(ctx context.Context, plan []Planned) error {
 	return nil
 }
 
-// estimate says that all migrations run in one transaction. Nobody counts the rows of SQLite
-// without reading them.
+// estimate records that all migrations run in one transaction. SQLite cannot count rows without
+// reading them.
 func (e *sqliteEngine) estimate(_ context.Context, plan []Planned) error {
 	for i := range plan {
 		plan[i].Lock, plan[i].Work = wholeFile, ""

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// migrationLock is the advisory lock of those who migrate, a number that nobody else is likely
-	// to use.
+	// migrationLock is the advisory lock for migrations, a number that is probably not used
+	// otherwise.
 	migrationLock  = 0x746f6373696e // "tocsin"
 	migrationPause = 50 * time.Millisecond
 	// lockWait is how long a migration waits for the lock of a table, lockPause how long it lets
-	// others work before it tries again, and lockTries how often it does so: for some minutes.
+	// others work before it retries, and lockTries how often: for some minutes in all.
 	lockWait  = 2 * time.Second
 	lockPause = time.Second
 	lockTries = 100
-	// lockNotAvailable is what Postgres answers after lockWait.
+	// lockNotAvailable is the SQLSTATE after lockWait.
 	lockNotAvailable = "55P03"
 )
 
@@ -31,12 +31,11 @@ func (e *postgresEngine) applied(ctx context.Context) (history, error) {
 	return readHistory(paced(ctx, paceBrief), e.sqlDB, "SELECT to_regclass('goose_db_version') IS NOT NULL")
 }
 
-// migrate runs each step in a transaction of its own, all of them under a lock of the session,
-// which ends with its holder, however that one ends. A step takes as long as it takes, but waits
-// shortly for those who use its tables: others would wait behind it. Then it lets them pass, and
-// tries again. It also tries again when Postgres ends it because they wait for each other.
-// Connections that were used for it are not kept: their plans for the checks of foreign keys were
-// made without plannerSettings.
+// migrate runs each migration in its own transaction, all of them under a session lock, which ends
+// with its holder in any case. A migration has no time limit, but waits only briefly for sessions
+// that use its tables, because others would queue behind it. Then it lets them pass, and retries.
+// It also retries after a deadlock. Connections used for it are not kept: they planned the checks
+// of foreign keys without plannerSettings.
 func (e *postgresEngine) migrate(ctx context.Context, logger *slog.Logger) (done []*goose.MigrationResult, err error) {
 	defer e.pool.Reset()
 	lock := &advisoryLock{}
@@ -68,13 +67,13 @@ func (e *postgresEngine) migrate(ctx context.Context, logger *slog.Logger) (done
 // errTablesInUse is why a migration gives up.
 var errTablesInUse = errors.New("a table was in use whenever the migration wanted to change it: look for long transactions (pg_stat_activity), and repeat `tocsin migrate up`")
 
-// advisoryLock keeps instances that migrate apart.
+// advisoryLock serializes instances that migrate.
 type advisoryLock struct {
 	session atomic.Int32 // the process id of the session that migrates, or waits for it
 }
 
-// SessionLock asks again and again instead of waiting within one statement: that would hold a
-// snapshot for as long, which a migration that builds an index concurrently in turn waits for.
+// SessionLock polls instead of waiting within one statement: that would hold a snapshot, which a
+// migration that builds an index concurrently in turn waits for.
 func (l *advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	var session int32
 	if err := conn.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&session); err != nil {
@@ -100,7 +99,7 @@ func (l *advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	}
 }
 
-// SessionUnlock gives the lock back.
+// SessionUnlock releases the lock.
 func (*advisoryLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", migrationLock)
 	_, reset := conn.ExecContext(ctx, "RESET lock_timeout")

@@ -15,12 +15,12 @@ func (e *sqliteEngine) applied(ctx context.Context) (history, error) {
 	return readHistory(ctx, e.reading, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version')")
 }
 
-// migrate runs in ONE immediate transaction. Its write lock is what keeps instances apart, in one
-// process or in several, and it ends with its holder, however that one ends. It also makes an
-// upgrade of several steps all or nothing.
+// migrate runs in ONE immediate transaction. Its write lock serializes instances, in one process or
+// in several, and ends with its holder in any case. It also makes an upgrade of several migrations
+// atomic.
 //
-// Foreign keys are off meanwhile, because SQLite changes most of a table by building another in its
-// place; they are checked at the end instead.
+// Foreign keys are off meanwhile, because SQLite makes most table changes by building a new table;
+// they are checked at the end.
 func (e *sqliteEngine) migrate(ctx context.Context, _ *slog.Logger) (done []*goose.MigrationResult, err error) {
 	conn, err := e.writing.Conn(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (e *sqliteEngine) migrate(ctx context.Context, _ *slog.Logger) (done []*goo
 	if err != nil {
 		return nil, err
 	}
-	defer rollback(conn) // without effect after the commit
+	defer rollback(conn) // no effect after the commit
 	err = conn.Raw(func(c any) error {
 		db := sql.OpenDB(lent{c.(liteConn).SQLiteConn})
 		done, err = up(ctx, db, onSQLite)
@@ -65,8 +65,8 @@ func checkForeignKeys(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// lent shows one connection that is in a transaction already to goose, as a database whose
-// transactions are savepoints.
+// lent presents one connection with an open transaction to goose, as a database whose transactions
+// are savepoints.
 type lent struct{ *sqlite3.SQLiteConn }
 
 var (
@@ -77,7 +77,7 @@ var (
 func (l lent) Connect(context.Context) (driver.Conn, error) { return l, nil }
 func (l lent) Driver() driver.Driver                        { return &sqlite3.SQLiteDriver{} }
 
-// Close gives it back, which takes nothing.
+// Close returns the connection, which needs no action.
 func (l lent) Close() error { return nil }
 
 func (l lent) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {

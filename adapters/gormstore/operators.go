@@ -25,7 +25,7 @@ func newAccountRow(a operators.Account) accountRow {
 	return accountRow{ID: a.ID, UserID: a.User.ID, PasswordHash: a.Hash, Administrator: a.Administrator, OrganizationID: orNull(a.Organization), ChangedAt: stamp(a.Changed)}
 }
 
-// heldRow is an account with its identity and one of the places that it opens, if it opens any.
+// heldRow is an account with its identity and one of the places where it has a role, if any.
 type heldRow struct {
 	Account   accountRow `gorm:"embedded"`
 	Username  string
@@ -49,7 +49,7 @@ func (r heldRow) place() operators.Place {
 		Seen: momentOf(r.SeenAt)}
 }
 
-// operatorRepo is several tables: accounts here, everything else in files of its own.
+// operatorRepo covers several tables: accounts here, everything else in other files.
 type operatorRepo struct{ tx }
 
 func (r operatorRepo) Account(ctx context.Context, id operators.AccountID) (operators.Holding, error) {
@@ -64,7 +64,7 @@ func (r operatorRepo) Accounts(ctx context.Context, username string) ([]operator
 	return r.holdings(ctx, "u.username_fold = ?", names.Fold(username))
 }
 
-// holdings reads accounts with their places by one statement, however many there are of either.
+// holdings reads accounts with their places in one statement, however many there are of either.
 func (r operatorRepo) holdings(ctx context.Context, condition string, arg any) (all []operators.Holding, err error) {
 	rows, err := rowsOf[heldRow](r.db(ctx).Raw(`
 		SELECT a.id, a.user_id, a.password_hash, a.administrator, a.organization_id, a.changed_at, u.username,
@@ -91,7 +91,7 @@ func (r operatorRepo) Save(ctx context.Context, a operators.Account) (operators.
 	if a.ID != 0 {
 		return a.ID, changed(r.db(ctx).Select("PasswordHash", "Administrator", "OrganizationID", "ChangedAt").Updates(&row), operators.ErrNotFound)
 	}
-	if err := r.Decide(ctx, a.User.ID); err != nil { // A missing identity is said in the domain's words.
+	if err := r.Decide(ctx, a.User.ID); err != nil { // Reports a missing identity as the domain's error.
 		return 0, err
 	}
 	err := r.db(ctx).Create(&row).Error
@@ -125,12 +125,12 @@ func (r operatorRepo) Acceptance(ctx context.Context, m users.MemberID) (operato
 	return operators.Acceptance{Account: rows[0].AccountID, At: rows[0].AcceptedAt.UTC()}, nil
 }
 
-// Decide changes the identity's row to what it is, as Revise changes an organization's.
+// Decide writes the identity's row unchanged, as Revise does with an organization's.
 func (r operatorRepo) Decide(ctx context.Context, u users.ID) error {
 	return change(r.db(ctx), users.ErrNotFound, "UPDATE users SET username = username WHERE id = ?", u)
 }
 
-// orMissing is why nothing was found.
+// orMissing returns missing when nothing was found.
 func orMissing(err, missing error) error {
 	if err != nil {
 		return err

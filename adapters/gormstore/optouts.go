@@ -21,8 +21,8 @@ type unsubscriptionRow struct {
 	ApplicationSlug  string
 }
 
-// Unsubscription asks for a member of the notification's organization: a link that joined two of
-// them would be nobody's.
+// Unsubscription requires a member of the notification's organization: a link must not join two
+// organizations.
 func (r deliveryRepo) Unsubscription(ctx context.Context, o deliveries.OptOut) (deliveries.Unsubscription, error) {
 	row, err := one[unsubscriptionRow](r.db(ctx).Raw(`SELECT org.name AS organization, a.name AS application, n.name AS notification, m.username,
 			org.id AS organization_id, org.slug AS organization_slug, p.slug AS project_slug, a.slug AS application_slug, EXISTS (SELECT 1 FROM opt_outs
@@ -36,8 +36,7 @@ func (r deliveryRepo) Unsubscription(ctx context.Context, o deliveries.OptOut) (
 		Place: access.Scope{Organization: row.OrganizationSlug, Project: row.ProjectSlug, Application: row.ApplicationSlug}}, err
 }
 
-// SetOptOut changes nothing for a member or a notification that is gone: there is nobody left to be
-// spared.
+// SetOptOut changes nothing for a deleted member or notification.
 func (r deliveryRepo) SetOptOut(ctx context.Context, o deliveries.OptOut, out bool) (changed bool, err error) {
 	if !out {
 		n, err := affected(r.db(ctx).Exec("DELETE FROM opt_outs WHERE member_id = ? AND notification_id = ? AND address_key = ?",

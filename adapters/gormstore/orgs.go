@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// notSystem keeps the reserved organization out of a query.
+// notSystem excludes the reserved organization from a query.
 const notSystem = "slug <> '" + orgs.SystemSlug + "'"
 
 type organizationRow struct {
@@ -71,15 +71,14 @@ func (r orgRepo) BySlug(ctx context.Context, slug string) (orgs.Organization, er
 }
 
 // withGroups is the statement of WithGroups. Its parameters are the key of the default group, the
-// id of the other, and the slug.
+// id of the other one, and the slug.
 func withGroups(d dialect) string {
 	return "SELECT o.id, o.slug, o.name, o.requires_factor, o.default_region, o.searchable, g.id, g.name FROM organizations AS o" +
 		" LEFT JOIN member_groups AS g ON g.organization_id = o.id AND (g.name_fold = " + d.parameter(1) + " OR g.id = " + d.parameter(2) + ")" +
 		" WHERE o.slug = " + d.parameter(3) + " AND o." + notSystem + " ORDER BY g.id"
 }
 
-// WithGroups is asked by every enrollment, so it spares itself what GORM does to find out about a
-// row.
+// WithGroups is called by every enrolment, so it avoids GORM's overhead for a row.
 func (r orgRepo) WithGroups(ctx context.Context, slug string, g orgs.GroupID) (o orgs.Organization, found []orgs.Group, err error) {
 	err = r.sets().query(r.lasting(ctx), withGroups(r.dialect), nil, []any{names.Fold(orgs.DefaultGroup), g, slug}, func(rows *sql.Rows) error {
 		var id sql.Null[orgs.GroupID]
@@ -153,9 +152,8 @@ func (r orgRepo) SetRegion(ctx context.Context, id orgs.ID, region string) error
 	return changed(r.db(ctx).Model(&organizationRow{}).Where("id = ? AND "+notSystem, id).Update("default_region", region), orgs.ErrNotFound)
 }
 
-// Revise changes the organization's row, so that of two units that overlap Postgres refuses the
-// later one, which then runs again and sees everything the earlier one wrote, whichever tables that
-// was in.
+// Revise writes the organization's row, so that of two overlapping units Postgres refuses the later
+// one, which then runs again and sees everything the earlier one wrote, in any table.
 func (r orgRepo) Revise(ctx context.Context, id orgs.ID) error {
 	return change(r.db(ctx), orgs.ErrNotFound,
 		"UPDATE organizations SET revision = revision + 1 WHERE id = ? AND "+notSystem, id)

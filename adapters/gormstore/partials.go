@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// Partials belong to eventRepo, too.
+// Partials belong to eventRepo too.
 
 type partialRow struct {
 	ID             events.PartialID
@@ -85,7 +85,7 @@ func (r eventRepo) SavePartial(ctx context.Context, p events.Partial, by string)
 	return r.keepPartial(ctx, row.partial(), by)
 }
 
-// keepPartial keeps the version that was just saved, and what it uses.
+// keepPartial stores the saved version, and what it uses.
 func (t tx) keepPartial(ctx context.Context, p events.Partial, by string) (events.Partial, error) {
 	version := partialVersionRow{PartialID: p.ID, Version: p.Version, SavedBy: by, SavedAt: t.now(), Description: p.Description, TextBody: p.Text, HTMLBody: p.HTML}
 	if err := t.db(ctx).Create(&version).Error; err != nil {
@@ -105,7 +105,7 @@ func (t tx) keepPartial(ctx context.Context, p events.Partial, by string) (event
 		p.ID, p.Organization, among(t.dialect, names)).Error
 }
 
-// keepUses keeps which partials a template names.
+// keepUses stores which partials a template names.
 func (t tx) keepUses(ctx context.Context, o templateOwner, text events.Template) error {
 	names, err := text.Uses()
 	if err != nil {
@@ -146,7 +146,7 @@ func usesOfPartial(p events.Partial) statement {
 		JOIN events e ON e.id = n.event_id JOIN applications a ON a.id = e.application_id`, p.ID, p.Organization)
 }
 
-// partialsOf returns the partials that a template uses, itself or through others, by name.
+// partialsOf returns the partials that a template uses, directly or through others, by name.
 func (t tx) partialsOf(ctx context.Context, org orgs.ID, id events.TemplateID) (events.Partials, error) {
 	return all(t.db(ctx).Raw(`
 		WITH RECURSIVE used (id) AS (

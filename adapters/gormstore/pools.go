@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pool is how the connections to a database are used.
+// Pool describes the connections to a database.
 type Pool struct {
 	Name   string
 	Open   int
@@ -15,7 +15,7 @@ type Pool struct {
 	Waited time.Duration
 }
 
-// Pools returns how the connections to the database are used.
+// Pools returns the state of the connections to the database.
 func (s *Store) Pools() []Pool { return s.engine.pools() }
 
 func (e *sqliteEngine) pools() []Pool {

@@ -22,15 +22,14 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// DefaultConnections is how many connections are opened at most unless Config or the URL says
-// otherwise.
+// DefaultConnections is the maximum of open connections unless Config or the URL sets another.
 const DefaultConnections = 16
 
-// postgresEngine keeps everything on a Postgres server. One pool of connections serves GORM and the
+// postgresEngine stores everything on a Postgres server. One connection pool serves GORM and the
 // statements that need pgx itself.
 type postgresEngine struct {
 	pool   *pgxpool.Pool
-	sqlDB  *sql.DB // the pool, as database/sql knows it
+	sqlDB  *sql.DB // the pool as a database/sql handle
 	base   *gorm.DB
 	now    func() time.Time
 	keys   seal.Ring
@@ -38,20 +37,20 @@ type postgresEngine struct {
 	begins map[beginning]string
 	direct *pgx.ConnConfig // of the connection that listens for notifications
 	lane   chan struct{}   // see retried
-	part   int             // of numbers, for those who work
+	part   int             // of counters, for work; see parts
 
 	serverClock bool
 }
 
-// isolation is what a transaction begins with.
+// isolation is the statement that begins a transaction.
 type isolation string
 
 const (
 	snapshot         isolation = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 	snapshotReadOnly isolation = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-	// freshPlans has statements planned each time, for the values they have: what is known of a
-	// table that grows from nothing to a million rows within seconds is always wrong, and a plan
-	// that reads all of it would be made once and kept. Each sees what others commit meanwhile.
+	// freshPlans has statements planned for their values each time: statistics of a table that
+	// grows from nothing to a million rows within seconds are always wrong, and a cached plan might
+	// scan all of it. Each statement sees what others commit meanwhile.
 	freshPlans isolation = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL plan_cache_mode = force_custom_plan"
 )
 
@@ -73,7 +72,7 @@ func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgre
 		}
 	}
 	e := &postgresEngine{now: now, serverClock: c.ServerClock, keys: c.Keys, direct: direct.ConnConfig, lane: make(chan struct{}, 1),
-		part: rand.N(parts)} //nolint:gosec // No secret.
+		part: rand.N(parts)} //nolint:gosec // Not a secret.
 	e.limits = &limits{brief: cmp.Or(c.StatementTimeout, DefaultStatementTimeout), traced: c.Traced, reset: func() { e.pool.Reset() }}
 	e.begins = e.limits.beginnings()
 	e.limits.apply(config)
@@ -86,11 +85,11 @@ func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgre
 		return nil, err
 	}
 	e.sqlDB = stdlib.OpenDBFromPool(e.pool)
-	// No PrepareStmt: pgx prepares and keeps statements itself, and twice is slower than once. To
-	// keep only their description and have Postgres plan them each time
-	// (default_query_exec_mode=cache_describe) takes a fifth to a half of the register calls, and
-	// gives nothing: what a plan that was made on empty tables would get wrong is settled in the
-	// statements (see unindexed, lookUp).
+	// No PrepareStmt: pgx prepares and caches statements itself, and doing it twice is slower.
+	// Caching only the description and having Postgres plan each time
+	// (default_query_exec_mode=cache_describe) costs a fifth to a half of the register calls, and
+	// gains nothing: the statements themselves avoid bad plans made on empty tables (see unindexed,
+	// lookUp).
 	e.base, err = gorm.Open(postgres.New(postgres.Config{Conn: e.sqlDB}), gormConfig(now))
 	if err != nil {
 		return nil, errors.Join(err, e.close())
@@ -98,12 +97,12 @@ func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgre
 	return e, nil
 }
 
-// poolConfig reads a URL. Session parameters are only those that a pooler in transaction mode keeps
+// poolConfig parses a URL. It sets only session parameters that a pooler in transaction mode keeps
 // for each of its clients.
 func poolConfig(source string, connections int) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(source)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "the database URL is not a valid one for PostgreSQL") // it may hold a password
+		return nil, fault.New(fault.Invalid, "the database URL is not a valid one for PostgreSQL") // it may contain a password
 	}
 	if u, err := url.Parse(source); err == nil && !u.Query().Has("pool_max_conns") {
 		config.MaxConns = int32(cmp.Or(connections, DefaultConnections))
@@ -121,21 +120,21 @@ func poolConfig(source string, connections int) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// ping asks whether the server is there.
+// ping checks whether the server answers.
 func (e *postgresEngine) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*connectTimeout)
 	defer cancel()
 	return e.pool.Ping(ctx)
 }
 
-// view takes the snapshot of one transaction, which the first statement sets.
+// view uses the snapshot of one transaction, taken by its first statement.
 func (e *postgresEngine) view(ctx context.Context, fn func(tx) error) error {
 	return e.attempt(ctx, snapshotReadOnly, fn)
 }
 
-// update works on one snapshot, too (REPEATABLE READ). Of two units that write the same row
-// Postgres lets the first commit and refuses the other, which then starts again from what the first
-// left: no update is lost.
+// update also works on one snapshot (REPEATABLE READ). Of two units that write the same row
+// Postgres lets the first commit and refuses the other, which then starts again from the new state:
+// no update is lost.
 func (e *postgresEngine) update(ctx context.Context, fn func(tx) error) error {
 	return e.retried(ctx, func() error { return e.attempt(ctx, snapshot, fn) })
 }
@@ -143,14 +142,14 @@ func (e *postgresEngine) update(ctx context.Context, fn func(tx) error) error {
 func (e *postgresEngine) attempt(ctx context.Context, i isolation, fn func(tx) error) error {
 	part := e.part
 	if i == snapshot || i == snapshotReadOnly { // See parts.
-		part = parts + rand.N(math.MaxInt32-parts) //nolint:gosec // No secret.
+		part = parts + rand.N(math.MaxInt32-parts) //nolint:gosec // Not a secret.
 	}
 	return e.transaction(ctx, i, func(conn session) error {
 		return fn(tx{session: bound(e.base, spanned(ctx, conn)), dialect: onPostgres, now: e.now, serverClock: e.serverClock, keys: e.keys, part: part})
 	})
 }
 
-// transaction runs fn in a transaction on a connection of its own, and commits unless fn fails or
+// transaction runs fn in a transaction on its own connection, and commits unless fn fails or
 // panics.
 func (e *postgresEngine) transaction(ctx context.Context, i isolation, fn func(session) error) error {
 	conn, err := e.sqlDB.Conn(ctx)
@@ -167,22 +166,21 @@ func (e *postgresEngine) transaction(ctx context.Context, i isolation, fn func(s
 	if err != nil {
 		return err
 	}
-	// Without effect after a commit. Where it fails the connection is closed, and the server undoes
-	// what is left.
+	// No effect after a commit. If it fails the connection is closed, and the server rolls back.
 	defer conn.Raw(func(any) error { return t.Rollback(context.WithoutCancel(brief)) }) //nolint:errcheck // See above.
 	if err := fn(session{conn}); err != nil {
 		return err
 	}
-	// When the connection is lost meanwhile nobody knows whether the commit succeeded. All that can
-	// be said is that the unit may be repeated, as every write of the API may.
+	// If the connection is lost meanwhile, the result of the commit is unknown. All that can be
+	// said is that the unit may be repeated, as every write of the API may.
 	if err := conn.Raw(func(any) error { return t.Commit(brief) }); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
 }
 
-// session runs the statements of a transaction. It keeps those of a caller that has gone from the
-// driver, whose answer to them has database/sql close the connection.
+// session runs the statements of a transaction. It does not pass statements of a cancelled context
+// to the driver, because its error would make database/sql close the connection.
 type session struct{ *sql.Conn }
 
 // ExecContext runs a statement without a result.

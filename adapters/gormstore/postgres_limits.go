@@ -12,15 +12,14 @@ import (
 )
 
 const (
-	// connectTimeout bounds how long a connection may take to be made, for each host of the URL.
+	// connectTimeout bounds establishing a connection, for each host of the URL.
 	connectTimeout = 5 * time.Second
-	// pingLimit bounds the proof that a connection which has been idle still leads to a server.
+	// pingLimit bounds the check that an idle connection still works.
 	pingLimit = 2 * time.Second
-	// cleanUpLimit bounds each of the steps in which pgx takes leave of a connection that gave no
-	// answer.
+	// cleanUpLimit bounds each step of pgx's clean-up of a connection that did not answer.
 	cleanUpLimit = time.Second
-	// How soon the kernel gives up a connection whose other side is gone: keepAlive when we wait
-	// for an answer, and unacknowledged when what we sent was not received.
+	// How soon the kernel gives up a dead connection: keepAlive when we wait for an answer, and
+	// unacknowledged when our data was not received.
 	keepAliveIdle     = 5 * time.Second
 	keepAliveInterval = 2 * time.Second
 	keepAliveCount    = 3
@@ -28,15 +27,15 @@ const (
 	// setFactor is how much longer a statement about a large set of rows may take than one about a
 	// few.
 	setFactor = 3
-	// DefaultStatementTimeout is how long a statement about a few rows may take unless Config says
-	// otherwise.
+	// DefaultStatementTimeout is how long a statement about a few rows may take unless Config sets
+	// another limit.
 	DefaultStatementTimeout = 10 * time.Second
 )
 
-// errNoAnswer is why a statement was given up by us, and not by its caller.
+// errNoAnswer is the cause when we, not the caller, cancelled a statement.
 var errNoAnswer = errors.New("the database did not answer in time")
 
-// pace says how long a statement may take. It travels in the context, beside the caller's deadline.
+// pace is how long a statement may take. It travels in the context, beside the caller's deadline.
 type pace int
 
 // The paces. Without one a statement may concern a large set of rows.
@@ -48,7 +47,7 @@ const (
 
 type paceKey struct{}
 
-// paced returns a context whose statements may take so long.
+// paced returns a context whose statements have this pace.
 func paced(ctx context.Context, p pace) context.Context { return context.WithValue(ctx, paceKey{}, p) }
 
 func paceOf(ctx context.Context) pace {
@@ -56,15 +55,15 @@ func paceOf(ctx context.Context) pace {
 	return p
 }
 
-// limits bounds what a pool of connections is asked to do: every statement, every wait for a
-// connection. The limit is applied by the driver's tracing hooks, whose context the driver goes on
-// with. No caller can leave it out.
+// limits bounds the operations of a connection pool: every statement, every wait for a connection.
+// The limits are applied by the driver's tracing hooks, whose context the driver then uses. No
+// caller can omit them.
 type limits struct {
 	brief  time.Duration
 	traced bool // see Config
-	// reset makes the pool give up the connections that it has. It is called when one of them gave
-	// no answer in time, because then the others probably lead nowhere either, when one leads to a
-	// server that takes no writes any more, and when what is prepared is older than the schema.
+	// reset makes the pool close its connections. It is called when a connection gave no answer in
+	// time, because the others are probably dead as well, when a server takes no more writes, and
+	// when prepared statements are older than the schema.
 	reset func()
 }
 
@@ -106,7 +105,7 @@ func (l *limits) end(ctx context.Context, err error) {
 	}
 }
 
-// TraceQueryStart gives a statement its deadline.
+// TraceQueryStart sets the deadline of a statement.
 func (l *limits) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
 	if l.traced {
 		ctx = beginStatement(ctx, "postgresql", data.SQL)
@@ -122,12 +121,12 @@ func (l *limits) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQ
 	l.end(ctx, data.Err)
 }
 
-// TraceAcquireStart bounds the wait for a connection, which includes making one.
+// TraceAcquireStart bounds the wait for a connection, which includes opening one.
 func (l *limits) TraceAcquireStart(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireStartData) context.Context {
 	return l.begin(ctx, max(l.brief, 2*connectTimeout))
 }
 
-// TraceAcquireEnd ends that wait. Connections that are all in use say nothing of the server.
+// TraceAcquireEnd ends that wait. A pool in full use says nothing about the server.
 func (l *limits) TraceAcquireEnd(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireEndData) {
 	l.end(ctx, nil)
 }
@@ -142,7 +141,7 @@ func (l *limits) TraceConnectStart(ctx context.Context, _ pgx.TraceConnectStartD
 // TraceConnectEnd does nothing.
 func (l *limits) TraceConnectEnd(context.Context, pgx.TraceConnectEndData) {}
 
-// applyTo sets the limits up in the configuration of a connection.
+// applyTo applies the limits to the configuration of a connection.
 func (l *limits) applyTo(config *pgx.ConnConfig) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
@@ -151,20 +150,19 @@ func (l *limits) applyTo(config *pgx.ConnConfig) {
 	config.Tracer = l
 }
 
-// apply sets the limits up in the configuration of a pool.
+// apply applies the limits to the configuration of a pool.
 func (l *limits) apply(config *pgxpool.Config) {
 	l.applyTo(config.ConnConfig)
-	// The pool's own check would go on with one dead connection after the other, each for its full
-	// time.
+	// The pool's own check would try one dead connection after the other, each for its full time.
 	config.ShouldPing = func(ctx context.Context, p pgxpool.ShouldPingParams) bool {
 		if p.IdleDuration > time.Second {
 			l.prove(ctx, p.Conn)
 		}
-		return p.Conn.IsClosed() // Then the pool's ping fails at once, and it takes another connection.
+		return p.Conn.IsClosed() // If so, the pool's ping fails at once, and it takes another connection.
 	}
 }
 
-// prove closes a connection that leads nowhere, and has the pool give up the others.
+// prove closes a dead connection, and makes the pool close the others.
 func (l *limits) prove(ctx context.Context, conn *pgx.Conn) {
 	limited, cancel := context.WithTimeoutCause(ctx, pingLimit, errNoAnswer)
 	defer cancel()
@@ -173,9 +171,9 @@ func (l *limits) prove(ctx context.Context, conn *pgx.Conn) {
 	}
 }
 
-// dial connects to a server. A connection dialed outside of TraceConnectStart is the one by which
-// pgx cancels a statement that took too long. It must not keep the place in the pool of the
-// connection that it is about for long.
+// dial connects to a server. A connection dialed outside of TraceConnectStart is the one with which
+// pgx cancels a slow statement. It must not occupy the pool's place of that statement's connection
+// for long.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	cancels := ctx.Value(connectKey{}) == nil
 	dialer := net.Dialer{Control: controlSocket, KeepAliveConfig: net.KeepAliveConfig{
@@ -195,11 +193,11 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return connection{conn}, nil
 }
 
-// connection is a connection that is given up soon. pgx sets a deadline in the future only when it
-// takes leave of a connection, and then allows 15 seconds.
+// connection is a connection that is given up soon. pgx sets a future deadline only when it closes
+// a connection, and then allows 15 seconds.
 type connection struct{ net.Conn }
 
-// SetDeadline sets the deadline, which is near.
+// SetDeadline sets the deadline, limited to a short time.
 func (c connection) SetDeadline(t time.Time) error {
 	if latest := time.Now().Add(cleanUpLimit); t.After(latest) {
 		t = latest
@@ -207,9 +205,8 @@ func (c connection) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
-// beginnings are the statements that transactions begin with: BEGIN, and what holds for the
-// transaction alone. Nothing is set for the connection: behind a pooler it is another client's
-// afterwards.
+// beginnings are the statements that begin transactions: BEGIN, and settings for the transaction
+// only. Nothing is set for the connection: behind a pooler another client uses it afterwards.
 func (l *limits) beginnings() map[beginning]string {
 	all := map[beginning]string{}
 	for _, p := range []pace{paceSet, paceBrief, paceUnlimited} {
@@ -220,10 +217,10 @@ func (l *limits) beginnings() map[beginning]string {
 	return all
 }
 
-// serverSettings are the server's own limits. They are for the case that we are gone, or cannot
-// reach it to cancel a statement: it must not keep the locks of a client that nobody hears of. When
-// a path was cut within a transaction, whoever repeats it waits for its locks: so a transaction may
-// be idle no longer than one statement takes us to give it up.
+// serverSettings are the server's own limits, in case this process dies, or cannot reach the server
+// to cancel a statement: the server must not keep the locks of a lost client. If the network fails
+// within a transaction, a retry waits for its locks: so a transaction may be idle no longer than it
+// takes us to give up one statement.
 func (l *limits) serverSettings(p pace) string {
 	statement, idle := l.of(p), l.brief
 	if statement > 0 {
@@ -235,12 +232,12 @@ func (l *limits) serverSettings(p pace) string {
 		statement.Milliseconds(), idle.Milliseconds())
 }
 
-// plannerSettings have Postgres plan as if every table were large. Every statement of ours has an
-// index to go by. Left to itself Postgres reads a nearly empty table from end to end instead, and
-// keeps that plan (for the checks of foreign keys, too) while the table grows to millions. A bitmap
-// scan is such a plan as well: it has no order, so for each page of a list all the rest of the list
-// would be read and sorted. So are hash and merge joins: one of the two sides is read whole, where
-// a few look-ups would do. The price that Postgres puts on the plans it is to avoid would have it
-// compile the statements that have no other; here that never pays.
+// plannerSettings make Postgres plan as if every table were large. Each of our statements has an
+// index. By default Postgres scans a nearly empty table instead, and keeps that plan (for the
+// checks of foreign keys too) while the table grows to millions. A bitmap scan is such a plan as
+// well: it has no order, so that each page of a list would read and sort all the rest of the list.
+// So are hash and merge joins: they read one of the two sides completely, where a few look-ups
+// would suffice. The cost that Postgres assigns to disabled plans would trigger JIT compilation of
+// statements without alternatives; here that never pays.
 const plannerSettings = "; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off" +
 	"; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off"

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// controlSocket has the kernel give up a TCP connection when what was sent on it is not received:
-// without that it would go on trying for a quarter of an hour.
+// controlSocket makes the kernel give up a TCP connection when sent data is not acknowledged:
+// otherwise it would retry for a quarter of an hour.
 func controlSocket(network, _ string, raw syscall.RawConn) (err error) {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

@@ -26,7 +26,7 @@ func one[R any](q *gorm.DB, missing error) (R, error) {
 	return row, err
 }
 
-// all returns every row that a query selects, as the domain knows it.
+// all returns every row that a query selects, as domain values.
 func all[R, D any](q *gorm.DB, toDomain func(R) D) ([]D, error) {
 	rows, err := rowsOf[R](q)
 	if err != nil {
@@ -35,7 +35,7 @@ func all[R, D any](q *gorm.DB, toDomain func(R) D) ([]D, error) {
 	return mapped(rows, toDomain), nil
 }
 
-// decodeOne is one where a stored value may turn out not to be what we stored.
+// decodeOne is one for stored values that may be invalid.
 func decodeOne[R, D any](q *gorm.DB, missing error, decode func(R) (D, error)) (none D, err error) {
 	row, err := one[R](q, missing)
 	if err != nil {
@@ -44,7 +44,7 @@ func decodeOne[R, D any](q *gorm.DB, missing error, decode func(R) (D, error)) (
 	return decode(row)
 }
 
-// decodeAll is all where a stored value may turn out not to be what we stored.
+// decodeAll is all for stored values that may be invalid.
 func decodeAll[R, D any](q *gorm.DB, decode func(R) (D, error)) ([]D, error) {
 	rows, err := rowsOf[R](q)
 	if err != nil {
@@ -82,22 +82,22 @@ func decoded[R, D any](rows []R, decode func(R) (D, error)) (ds []D, err error) 
 	return ds, nil
 }
 
-// insert stores a row, unless that would break a unique index, and reports whether it did. The row
-// then has its id.
+// insert stores a row, unless that would violate a unique index, and reports whether it did. The
+// row then has its id.
 func insert[R any](db *gorm.DB, row *R) (bool, error) {
 	res := db.Clauses(clause.OnConflict{DoNothing: true}).Create(row)
 	return res.RowsAffected == 1, res.Error
 }
 
-// upsert stores a row; one with the same primary key becomes this one.
+// upsert stores a row; it replaces one with the same primary key.
 func upsert[R any](db *gorm.DB, row *R) error {
 	return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(row).Error
 }
 
-// affected is how many rows a statement has concerned.
+// affected returns how many rows a statement affected.
 func affected(done *gorm.DB) (int, error) { return int(done.RowsAffected), done.Error }
 
-// changed is the fault of a statement that must concern a row.
+// changed returns the fault missing if a statement affected no row.
 func changed(done *gorm.DB, missing error) error {
 	n, err := affected(done)
 	if err == nil && n == 0 {
@@ -106,12 +106,12 @@ func changed(done *gorm.DB, missing error) error {
 	return err
 }
 
-// change runs a statement that must concern at least one row, else it returns the fault missing.
+// change runs a statement that must affect at least one row, else it returns the fault missing.
 func change(db *gorm.DB, missing error, sql string, args ...any) error {
 	return changed(db.Exec(sql, args...), missing)
 }
 
-// changeAll runs a statement that must concern so many rows, else it returns the fault missing.
+// changeAll runs a statement that must affect want rows, else it returns the fault missing.
 func changeAll(db *gorm.DB, want int, missing error, sql string, args ...any) error {
 	n, err := affected(db.Exec(sql, args...))
 	if err == nil && n != want {
@@ -120,7 +120,7 @@ func changeAll(db *gorm.DB, want int, missing error, sql string, args ...any) er
 	return err
 }
 
-// arrange sorts rows as their ids stand in order.
+// arrange sorts rows by the position of their ids in order.
 func arrange[R any, ID comparable](rows []R, id func(R) ID, order []ID) {
 	place := make(map[ID]int, len(order))
 	for i, o := range slices.Backward(order) {
@@ -137,19 +137,18 @@ type statement struct {
 
 func stmt(sql string, args ...any) statement { return statement{sql, args} }
 
-// ensured is a row that was to be there, and whether it had to be made.
+// ensured is a row that had to exist, and whether it was created.
 type ensured[R any] struct {
 	Row     R `gorm:"embedded"`
 	Created bool
 }
 
-// ensure adds rows that may exist already. find selects the rows wanted, insert ends with ON
+// ensure adds rows that may exist already. find selects the wanted rows; insert ends with ON
 // CONFLICT DO NOTHING RETURNING the same columns. On Postgres they are one round trip: find reads
-// the snapshot from before the statement, so that a row comes twice only when somebody removed it
-// behind that snapshot: found there and, as the index knows better, made anew. Rows that others may
-// add at the same time come sorted, so that no two wait for each other. SQLite has no INSERT within
-// a query, and no round trips either: it looks first and inserts only when fewer than want are
-// there.
+// the snapshot from before the statement, so a row comes twice only when another unit deleted it
+// after that snapshot: find returns it, and insert creates it again. Rows that others may add at
+// the same time must be sorted, so that units do not deadlock. SQLite has no INSERT within a query,
+// and no round trips either: it selects first and inserts only when fewer than want exist.
 func ensure[R any](ctx context.Context, t tx, want int, find, insert statement) ([]ensured[R], error) {
 	if t.dialect == onPostgres {
 		sql := "WITH made AS (" + insert.sql + ") SELECT made.*, TRUE AS created FROM made" +
@@ -180,8 +179,8 @@ func ensure[R any](ctx context.Context, t tx, want int, find, insert statement) 
 	return rows, nil
 }
 
-// inOrder returns the rows of ensure in the order of their keys, and which of them are new; missing
-// when one is not there.
+// inOrder returns the rows of ensure in the order of their keys, and which of them are new; the
+// error is missing when a row is absent.
 func inOrder[K comparable, R any](keys []K, rows []ensured[R], key func(R) K, missing error) ([]R, []bool, error) {
 	byKey := make(map[K]ensured[R], len(rows))
 	for _, row := range rows {

@@ -15,14 +15,14 @@ import (
 
 var _ deliveries.Queue = queue{}
 
-// queue is the work that is still to be done. It lives in the tables occurrences and deliveries and
-// nowhere else.
+// queue is the pending work. It is stored in the tables occurrences and deliveries and nowhere
+// else.
 type queue struct{ store *Store }
 
-// Queue returns the work that is still to be done.
+// Queue returns the pending work.
 func (s *Store) Queue() deliveries.Queue { return queue{s} }
 
-// work runs a unit of work on sets of rows that others want as well.
+// work runs a unit of work on sets of rows that others also work on.
 func (q queue) work(ctx context.Context, fn func(tx) error) error {
 	return q.store.unit(ctx, "work", func(ctx context.Context) error {
 		return q.store.announce(func(added *bool) error {
@@ -38,7 +38,7 @@ func (q queue) view(ctx context.Context, fn func(tx) error) error {
 	})
 }
 
-// knowing is a unit that knows how well channels have answered.
+// knowing returns the unit with the recent results of channels.
 func (q queue) knowing(t tx) tx {
 	t.qualities = q.store.qualities
 	return t
@@ -71,8 +71,7 @@ func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 			return err
 		}
 		known := q.store.turns.allKnown(t.now())
-		// next_at is selected as the column that it is: of an expression, SQLite does not know that
-		// it is a time.
+		// next_at is selected as a plain column: SQLite does not know that an expression is a time.
 		rows, err := rowsOf[dueRow](t.db(ctx).Raw(busyChannels(slices.Collect(maps.Keys(known))...) + heads + ` SELECT c.organization_id, d.channel_id, d.priority, d.next_at
 			FROM ` + t.dialect.theHeads() + ` LEFT JOIN channels c ON c.id = d.channel_id ORDER BY d.channel_id, d.next_at`))
 		if err != nil {

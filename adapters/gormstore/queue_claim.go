@@ -26,14 +26,14 @@ func (q queue) Claim(
 		return err
 	})
 	if err != nil {
-		at = nil // Nothing was claimed, so nothing was passed.
+		at = nil // Nothing was claimed, so the fronts did not move.
 	}
 	q.store.turns.goOn(channel, at)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	q.store.turns.take(channel, next)
-	// They are ours now: what is known of their recipients is read beside those who write.
+	// They are ours now: their recipients' data is read in a view, beside writers.
 	err = q.view(ctx, func(t tx) error {
 		jobs, err = t.jobs(ctx, channel, named, ids)
 		return err
@@ -41,8 +41,8 @@ func (q queue) Claim(
 	return jobs, err
 }
 
-// claim marks deliveries that are due and returns their ids, the channels that their addresses are
-// assigned to, the turn after them, and where the next claim goes on.
+// claim marks due deliveries and returns their ids, the channels that their addresses are assigned
+// to, the turn after them, and where the next claim continues.
 func (t tx) claim(
 	ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration, turn deliveries.Turn, turns *turns,
 ) (ids []deliveries.ID, named []channels.ID, next deliveries.Turn, at fronts, err error) {
@@ -72,14 +72,14 @@ type dueDelivery struct {
 	id         deliveries.ID
 	occurrence events.OccurrenceID
 	state      deliveries.State
-	named      channels.ID // that its address is assigned to
+	named      channels.ID // the channel that its address is assigned to
 	class      classRow    // with its project, if it waits for its first attempt
 	turn       *int64      // nil: it was claimed before
 	next       time.Time
 }
 
 // light returns the first of the deliveries, at least one and as many as deliveries.ClaimBytes
-// allows. Only sizes are read: neither database looks at the text of a large value for that.
+// allows. It reads only sizes: neither database reads the text of a large value for that.
 func (t tx) light(ctx context.Context, found []dueDelivery) (first []dueDelivery, err error) {
 	ids, occurrences := make([]deliveries.ID, len(found)), make([]events.OccurrenceID, 0, 1)
 	contexts := map[events.OccurrenceID]int{}
@@ -114,7 +114,7 @@ func (t tx) light(ctx context.Context, found []dueDelivery) (first []dueDelivery
 	left := deliveries.ClaimBytes
 	for i, d := range found {
 		left -= contexts[d.occurrence] + fields[d.id]
-		contexts[d.occurrence] = 0 // It is counted once.
+		contexts[d.occurrence] = 0 // Count it only once.
 		if left < 0 && i > 0 {
 			return found[:i], rows.Err()
 		}
@@ -122,8 +122,8 @@ func (t tx) light(ctx context.Context, found []dueDelivery) (first []dueDelivery
 	return found, rows.Err()
 }
 
-// jobs returns claimed deliveries of a channel by id with all that is to be known of them, as it is
-// now: of the channels that their addresses are assigned to, and whether this one is active.
+// jobs returns claimed deliveries of a channel by id with their current data, including the
+// channels that their addresses are assigned to, and whether this one is active.
 func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, ids []deliveries.ID) (jobs []deliveries.Job, err error) {
 	rows, err := t.db(ctx).Raw(`WITH `+waysCTE("SELECT id, name, pool, project_id, protocol, (SELECT taking.active FROM channels taking WHERE taking.id = @channel ) AS active, 0 AS phase FROM channels WHERE id @named ",
 		"n.id IN (SELECT notification_id FROM deliveries WHERE id @ids )", "TRUE")+`
@@ -151,7 +151,7 @@ func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, 
 	return jobs, rows.Err()
 }
 
-// scanJob reads a row of jobs by hand: there are tens of thousands each second.
+// scanJob scans a row of jobs by hand: there are tens of thousands each second.
 func scanJob(rows *sql.Rows) (j deliveries.Job, err error) {
 	var template sql.NullInt64
 	var username, email, first, last sql.NullString

@@ -11,22 +11,22 @@ import (
 const (
 	// workChannel is the notification channel of the instances that share a Postgres database.
 	workChannel = "tocsin_work"
-	// proofInterval is how often the connection that listens has to prove that it leads to a
-	// server.
+	// proofInterval is how often the listening connection must prove that the server is still
+	// there.
 	proofInterval = 5 * time.Second
 )
 
-// work is update on SQLite, where one unit writes at a time.
+// work is update on SQLite, where only one unit writes at a time.
 func (e *sqliteEngine) work(ctx context.Context, fn func(tx) error) error { return e.update(ctx, fn) }
 
-// notify does nothing: a database in a file has one instance. Work that another process adds, such
+// notify does nothing: a database in a file has one instance. Work added by another process, such
 // as an import, waits until the next poll.
 func (e *sqliteEngine) notify(context.Context) error { return nil }
 
 func (e *sqliteEngine) listen(context.Context, func()) error { return nil }
 
-// work runs fn at READ COMMITTED, where rows that another worker has locked are skipped instead of
-// waited for, and a row that it changed is seen as it is now.
+// work runs fn at READ COMMITTED, where rows locked by another worker are skipped instead of waited
+// for, and rows that it changed are seen in their current state.
 func (e *postgresEngine) work(ctx context.Context, fn func(tx) error) error {
 	return e.retried(ctx, func() error { return e.attempt(ctx, freshPlans, fn) })
 }
@@ -36,10 +36,10 @@ func (e *postgresEngine) notify(ctx context.Context) error {
 	return err
 }
 
-// listen calls notified for every notification, and once at the beginning because there may have
-// been some before. It has a connection of its own, so that it takes none from the pool, and
-// returns when that is lost or ctx ends. A connection on which nobody has anything to say looks
-// like one that leads nowhere, so it has to prove every few seconds that the server is there.
+// listen calls notified for every notification, and once at the start because some may have been
+// missed. It has its own connection, to take none from the pool, and returns when that is lost or
+// ctx ends. An idle connection looks like a dead one, so every few seconds it must prove that the
+// server is still there.
 func (e *postgresEngine) listen(ctx context.Context, notified func()) (err error) {
 	conn, err := pgx.ConnectConfig(ctx, e.direct)
 	if err != nil {

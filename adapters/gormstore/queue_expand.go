@@ -12,9 +12,9 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// expansion is one page of the deliveries of an occurrence. It goes through the event's active
-// notifications; for each of them first through those assignments whose channel is the project's,
-// then through those whose channel is the organization's; each time by id.
+// expansion is one page of the deliveries of an occurrence. It iterates over the event's active
+// notifications; for each of them first over the assignments whose channel is the project's, then
+// over those whose channel is the organization's; each time by id.
 type expansion struct {
 	tx
 	occurrence occurrenceRow
@@ -25,7 +25,7 @@ type expansion struct {
 	providers  []providerRow
 }
 
-// step is a notification and a phase of it, with where it has been left.
+// step is a notification and a phase of it, with the position reached.
 type step struct {
 	NotificationID subscriptions.NotificationID
 	ListID         *lists.ID
@@ -33,9 +33,9 @@ type step struct {
 	after          channels.AssignmentID `gorm:"-"`
 }
 
-// expandNext writes a page of the occurrence whose turn it is: of the first lane in which one
-// waits, of the first organization after the one whose turn was before, and of that organization
-// the one that has waited longest. Postgres gives each worker another one.
+// expandNext writes a page of the occurrence whose turn it is: from the first lane in which one
+// waits, from the first organization after the previous one, and of that organization the one that
+// has waited longest. Postgres gives each worker another one.
 func expandNext(
 	ctx context.Context, t tx, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID, limit int,
 ) (deliveries.Expansion, deliveries.Lane, error) {
@@ -82,12 +82,12 @@ func (t tx) expand(ctx context.Context, row occurrenceRow, limit int) (deliverie
 	return deliveries.Expansion{Organization: row.OrganizationID, Occurrence: row.ID, Traceparent: row.Traceparent, Deliveries: e.written, Done: done}, nil
 }
 
-// itsTurn locks the occurrence whose turn it is. Of a lane in which another worker holds all there
-// is, it is the turn of the next lane.
+// itsTurn locks the occurrence whose turn it is. If another worker holds all occurrences of a lane,
+// it is the turn of the next lane.
 func (t tx) itsTurn(ctx context.Context, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID) (occurrenceRow, error) {
 	waiting, err := rowsOf[deliveries.Lane](t.db(ctx).Raw("SELECT size.large, class.priority FROM (SELECT FALSE AS large UNION ALL SELECT TRUE) AS size CROSS JOIN (" + classes + `) AS class
 		WHERE (SELECT o.id FROM occurrences o WHERE o.large = size.large AND o.priority = class.priority AND o.expanded_at IS NULL
-			ORDER BY o.large, o.priority, o.organization_id, o.turn_at, o.id LIMIT 1) IS NOT NULL`)) // EXISTS would become a join that reads all that wait.
+			ORDER BY o.large, o.priority, o.organization_id, o.turn_at, o.id LIMIT 1) IS NOT NULL`)) // EXISTS would become a join that reads all waiting ones.
 	if err != nil {
 		return occurrenceRow{}, err
 	}
@@ -111,8 +111,8 @@ func (t tx) nextUnexpanded(ctx context.Context, in deliveries.Lane, after orgs.I
 		ORDER BY large, priority, organization_id, turn_at, id LIMIT 1`+t.dialect.skipLocked(), in.Large, in.Priority, after), deliveries.ErrNothingToDo)
 }
 
-// count keeps the numbers of what the page wrote. What was left out is counted in the index of
-// states, behind what was there before: it is nothing or little, and others cannot touch it yet.
+// count updates the counters for the page. Skipped deliveries are counted in the index of states,
+// after the previous ones: there are few or none, and no other unit can change them yet.
 func (e *expansion) count(ctx context.Context, first bool) error {
 	done := newChanges()
 	if first {
@@ -132,7 +132,7 @@ func (e *expansion) count(ctx context.Context, first bool) error {
 	return e.keep(ctx, done)
 }
 
-// page goes through limit recipients and keeps how far it came.
+// page processes limit recipients and stores the position reached.
 func (e *expansion) page(ctx context.Context, limit int) (done bool, err error) {
 	for limit > 0 {
 		s, err := e.next(ctx)
@@ -152,7 +152,7 @@ func (e *expansion) page(ctx context.Context, limit int) (done bool, err error) 
 			}
 		}
 		e.occurrence.CursorNotification, e.occurrence.CursorPhase, e.occurrence.CursorAssignment = s.NotificationID, s.Phase, last
-		if recipients < limit { // The step is over: the next one begins behind its end.
+		if recipients < limit { // The step is complete: the next page starts after its end.
 			e.occurrence.CursorPhase, e.occurrence.CursorAssignment = s.Phase+1, 0
 		}
 		limit -= recipients
@@ -160,8 +160,8 @@ func (e *expansion) page(ctx context.Context, limit int) (done bool, err error) 
 	return false, e.save(ctx, false)
 }
 
-// next is the step that the cursor is in, or the first one behind it. Phases without a channel are
-// none.
+// next returns the step of the cursor, or the first one after it. Phases without a channel are
+// skipped.
 func (e *expansion) next(ctx context.Context) (step, error) {
 	p := e.candidates.parameters()
 	p["notification"], p["phase"] = e.occurrence.CursorNotification, e.occurrence.CursorPhase
@@ -173,7 +173,7 @@ func (e *expansion) next(ctx context.Context) (step, error) {
 	return s, err
 }
 
-// bounds returns the last of at most limit recipients that follow in a step, and how many they are.
+// bounds returns the last of at most limit next recipients of a step, and their number.
 func (e *expansion) bounds(ctx context.Context, s step, limit int) (last channels.AssignmentID, recipients int, err error) {
 	var found struct {
 		Last       channels.AssignmentID
@@ -187,16 +187,15 @@ func (e *expansion) bounds(ctx context.Context, s step, limit int) (last channel
 	return found.Last, found.Recipients, err
 }
 
-// insertion is the parts of a statement that writes the deliveries of an occurrence as they were
-// judged.
+// insertion is the parts of a statement that writes the judged deliveries of an occurrence.
 type insertion struct {
-	columns string // behind their occurrence
+	columns string // after the occurrence
 	values  string // of the columns, as they are selected
 	fronts  string // continues a query about ways with the turn of what goes next on each channel
 	beside  string // joins what values speak of
 }
 
-// insertionOf returns an insertion. Where there are pools (@providers), the delivery goes to the
+// insertionOf returns an insertion. If there are pools (@providers), the delivery goes to the
 // member that its draw chooses.
 func insertionOf(pooled bool, occurrence string) insertion {
 	in := insertion{columns: deliveryColumns, values: deliveryValues("judged.channel_id"), fronts: frontsOf("SELECT DISTINCT channel_id FROM ways")}
@@ -220,8 +219,8 @@ func deliveryValues(channel string) string {
 			CASE WHEN reason = '' THEN (SELECT f.turn FROM fronts f WHERE f.channel_id = ` + channel + `) + @ahead + number END`
 }
 
-// frontsOf is the turn of what goes next on each of these channels, in the class and the project of
-// an occurrence: what is new begins there. Where nothing waits, turns begin anew.
+// frontsOf selects the next turn on each of these channels, in the class and the project of an
+// occurrence: new deliveries start there. If nothing waits, turns start again.
 func frontsOf(through string) string {
 	return `, fronts AS MATERIALIZED (SELECT through.channel_id, COALESCE((SELECT d.turn FROM deliveries d
 			WHERE d.channel_id = through.channel_id AND d.priority = @priority AND d.project_id = @project AND d.turn IS NOT NULL
@@ -229,11 +228,11 @@ func frontsOf(through string) string {
 		FROM (` + through + `) AS through)`
 }
 
-// onceEach leaves out what was chosen for an address before.
+// onceEach skips addresses that already have a chosen delivery.
 const onceEach = "ON CONFLICT (occurrence_id, notification_id, protocol, address_key) WHERE chosen DO NOTHING"
 
-// write writes the deliveries of a step up to an assignment. An address that has one already gets
-// no second.
+// write writes the deliveries of a step up to an assignment. An address with a delivery gets no
+// second one.
 func (e *expansion) write(ctx context.Context, s step, last channels.AssignmentID) error {
 	p := e.step(s)
 	p["last"], p["now"], p["occurrence"] = last, e.clock(), e.occurrence.ID
@@ -255,7 +254,7 @@ func (e *expansion) write(ctx context.Context, s step, last channels.AssignmentI
 	return res.Error
 }
 
-// channels are those of the step's phase.
+// channels selects the channels of the step's phase.
 func (s step) channels() string {
 	if s.Phase == 0 {
 		return projectChannels
@@ -263,7 +262,7 @@ func (s step) channels() string {
 	return organizationChannels
 }
 
-// step is the parameters of the statements on a step.
+// step returns the parameters of the statements for a step.
 func (e *expansion) step(s step) map[string]any {
 	p := e.candidates.parameters()
 	p["notification"], p["list"], p["after"] = s.NotificationID, s.ListID, s.after

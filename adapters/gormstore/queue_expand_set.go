@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// setSize is how many occurrences are expanded in one set at most.
+	// setSize is the maximum number of occurrences that are expanded in one set.
 	setSize = 256
-	// lookAhead is among how many occurrences of an organization those of a set are found.
+	// lookAhead is how many occurrences of an organization are searched for a set.
 	lookAhead = 4 * setSize
 )
 
-// smallRow is an unexpanded occurrence without its context, of which only the size is counted.
+// smallRow is an unexpanded occurrence with only the size of its context.
 type smallRow struct {
 	ID           events.OccurrenceID
 	LimitTo      string
@@ -31,23 +31,23 @@ func (r smallRow) occurrence() (events.Occurrence, error) {
 	return occurrenceRow{ID: r.ID, LimitTo: r.LimitTo, Channels: r.Channels, CreatedAt: r.CreatedAt}.occurrence()
 }
 
-// wantedRow is a recipient whom an occurrence names, as one row of a rowSet. Username and Address
-// are two readings of the same word; Address is empty when it cannot be one.
+// wantedRow is a recipient named by an occurrence, as one row of a rowSet. Username and Address are
+// two readings of the same word; Address is empty when it cannot be one.
 type wantedRow struct {
 	Occurrence events.OccurrenceID `json:"occurrence"`
 	Username   string              `json:"username"` // folded
 	Address    string              `json:"address"`  // the key
 }
 
-// isSmall reports whether an occurrence that nobody has begun to expand names few recipients.
+// isSmall reports whether an occurrence whose expansion has not started names few recipients.
 func isSmall(row occurrenceRow, o events.Occurrence, limit int) bool {
 	n := len(o.Options.LimitTo)
 	return row.CursorNotification == 0 && n > 0 && n <= min(limit, deliveries.SmallNames)
 }
 
 // expandSet expands an occurrence that names few recipients together with others of the same event
-// and channels, because the statement costs nearly the same for many as for one. The deliveries
-// are those that expanding one occurrence after the other would write.
+// and channels, because the statement costs nearly the same for many as for one. It writes the same
+// deliveries as expanding one occurrence after the other.
 func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurrence, limit int) (deliveries.Expansion, error) {
 	c := candidatesOf(t.dialect, o)
 	rows, wanted, err := t.smallOnes(ctx, first, min(limit, deliveries.SmallNames))
@@ -78,7 +78,7 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 }
 
 // smallOnes locks the small occurrences of a set, those that have waited longest, and returns them
-// with the recipients whom they name.
+// with the recipients that they name.
 func (t tx) smallOnes(ctx context.Context, first occurrenceRow, limit int) (set []smallRow, wanted []wantedRow, err error) {
 	rows, err := rowsOf[smallRow](t.db(ctx).Raw(`SELECT id, limit_to, channels, created_at, send_at, octet_length(context) AS context_bytes
 		FROM occurrences WHERE id IN (SELECT id FROM occurrences WHERE expanded_at IS NULL AND large = ? AND priority = ? AND organization_id = ?
@@ -103,7 +103,7 @@ func (t tx) smallOnes(ctx context.Context, first occurrenceRow, limit int) (set 
 	return set, wanted, nil
 }
 
-// noNames is how occurrences are stored that name no recipients.
+// noNames is how occurrences that name no recipients are stored.
 const noNames = "[]"
 
 func wantedOf(o events.Occurrence) []wantedRow {
@@ -118,12 +118,12 @@ func wantedOf(o events.Occurrence) []wantedRow {
 	return rows
 }
 
-// wantedSet is rows of wantedRow as a rowSet.
+// wantedSet returns rows of wantedRow as a rowSet.
 func wantedSet(d dialect, rows []wantedRow) clause.Expr {
 	return rowSet(d, rows, "occurrence bigint", "username text", "address text")
 }
 
-// wantedFrom is the FROM and WHERE of a query of the candidates r whom a set of wantedRow names, by
+// wantedFrom is the FROM and WHERE of a query of the candidates r named by a set of wantedRow, by
 // occurrence.
 func wantedFrom(d dialect) string {
 	reached := d.alongAs("wanted", []string{"wanted.occurrence", "a.id"},
@@ -138,8 +138,8 @@ func wantedFrom(d dialect) string {
 				AND ` + reaches("w.list_id", "w.notification_id", "s.id")
 }
 
-// writeSet writes the deliveries of a set in the order in which expansions of one occurrence write
-// them: by notification, the project's channels before the organization's, by assignment.
+// writeSet writes the deliveries of a set in the order of single expansions: by notification, the
+// project's channels before the organization's, by assignment.
 func (t tx) writeSet(ctx context.Context, c candidates, first occurrenceRow, wanted []wantedRow, done changes) (written int, err error) {
 	type writtenRow struct {
 		OccurrenceID events.OccurrenceID

@@ -9,33 +9,33 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// While somebody keeps a snapshot, such as pg_dump, Postgres cannot clean away what was claimed
-// since: whoever looks for what goes next walks past all of it in the indexes. A claim that got all
-// it asked for therefore remembers where it ended, and the next one goes on there. It does so only
-// where each of the latest looks took long, which a busy machine alone does not bring about, and
-// for no longer than keeps looking a small share of the time: what came meanwhile and goes before
-// is seen then.
+// While a session holds a snapshot, such as pg_dump, Postgres cannot remove the index entries of
+// claimed deliveries: a search for the next deliveries walks past all of them. A claim that got
+// everything it asked for therefore remembers where it ended, and the next one continues there. It
+// does so only if each of the latest searches was slow, which a busy machine alone does not cause,
+// and only for so long that searching keeps a small share of the time: deliveries that came
+// meanwhile with an earlier turn are found then.
 const (
 	slowLook   = 20 * time.Millisecond
-	slowLooks  = 8  // one after the other
-	frontShare = 20 // times as long as looking took
+	slowLooks  = 8  // in a row
+	frontShare = 20 // times the duration of the search
 	frontLimit = 10 * time.Second
 )
 
-// fronts are where claims of a channel go on, by class.
+// fronts are the positions where claims of a channel continue, by class.
 type fronts map[events.Priority]front
 
-// front is what is known of a class.
+// front is the position in a class.
 type front struct {
 	projects []orgs.ProjectID
 	returned bool
-	since    time.Time                // the look
-	until    time.Time                // the next look; not after since: at once
+	since    time.Time                // the search
+	until    time.Time                // the next search; not after since: at once
 	turns    map[orgs.ProjectID]int64 // of what was claimed last
 	next     time.Time                // of what was claimed last of what had been claimed before
 }
 
-// seenAt is what a look has found at a moment, to be kept for so long.
+// seenAt returns the fronts found by a search at a moment, valid for a duration.
 func seenAt(w waiting, at time.Time, kept time.Duration) fronts {
 	seen := fronts{}
 	for _, p := range events.Priorities() {
@@ -44,7 +44,7 @@ func seenAt(w waiting, at time.Time, kept time.Duration) fronts {
 	return seen
 }
 
-// looked notes how long a look at a channel took, and returns for how long it is to be kept.
+// looked records how long a search of a channel took, and returns how long its result is valid.
 func (t *turns) looked(c channels.ID, took time.Duration) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,10 +59,10 @@ func (t *turns) looked(c channels.ID, took time.Duration) time.Duration {
 	return min(frontShare*took, frontLimit)
 }
 
-// has reports whether something of a class is due.
+// has reports whether deliveries of a class are due.
 func (at fronts) has(p events.Priority) bool { return at[p].returned || len(at[p].projects) > 0 }
 
-// pass moves the fronts behind what was claimed.
+// pass moves the fronts past the claimed deliveries.
 func (at fronts) pass(claimed []dueDelivery) {
 	for p, f := range at {
 		f.turns = maps.Clone(f.turns)
@@ -84,7 +84,7 @@ func (at fronts) pass(claimed []dueDelivery) {
 	}
 }
 
-// known returns where claims of a channel go on at a moment.
+// known returns where claims of a channel continue at a moment.
 func (t *turns) known(c channels.ID, now time.Time) fronts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -111,7 +111,7 @@ func (at fronts) at(now time.Time) fronts {
 	return known
 }
 
-// goOn keeps where claims of a channel go on.
+// goOn stores where claims of a channel continue.
 func (t *turns) goOn(c channels.ID, at fronts) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

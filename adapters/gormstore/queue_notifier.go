@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// The pauses before the notifier connects again to listen to other instances.
+// The pauses before the notifier reconnects to listen to other instances.
 const (
 	listenPause        = 100 * time.Millisecond
 	listenPauseLongest = 5 * time.Second
 )
 
-// notifier says that there may be new work: to workers of this process at once, and to other
-// instances through the database. A notification that is lost costs only time, because workers also
-// poll; the rows are the truth.
+// notifier announces possible new work: to workers of this process at once, and to other instances
+// through the database. A lost notification costs only time, because workers also poll; the rows
+// are authoritative.
 //
 // Other instances are notified after the commit, not within the transaction: Postgres commits
-// transactions that notify one after another, each with a flush of its own, and triggers would
-// queue up behind each other. Notifications that come while one is on its way become one.
+// notifying transactions one after another, each with its own flush, and triggers would queue
+// behind each other. Notifications that arrive while one is being sent are merged into one.
 type notifier struct {
-	local  chan struct{} // received by whoever waits for work in this process
+	local  chan struct{} // received by waiting workers of this process
 	remote chan struct{} // to be passed on to other instances
 	engine engine
 	logger *slog.Logger
 
 	listenOnce sync.Once
 	notifyOnce sync.Once
-	ctx        context.Context    //nolint:containedctx // It ends with the store, like what runs below it.
+	ctx        context.Context    //nolint:containedctx // It ends with the store, like the goroutines under it.
 	end        context.CancelFunc // ends listening
 	listening  sync.WaitGroup
 	notifying  sync.WaitGroup
@@ -40,18 +40,18 @@ func newNotifier(e engine, logger *slog.Logger) *notifier {
 	return n
 }
 
-// notify notifies everybody.
+// notify notifies all workers.
 func (n *notifier) notify() {
 	signal(n.local)
 	n.notifyOnce.Do(func() { n.notifying.Go(n.notifyOthers) })
 	signal(n.remote)
 }
 
-// signal wakes whoever waits on c, now or next.
+// signal wakes the receiver of c, now or at its next wait.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // A signal is pending already.
+	default: // A signal is already pending.
 	}
 }
 
@@ -66,8 +66,8 @@ func (n *notifier) notifyOthers() {
 	}
 }
 
-// listen begins to receive the notifications of other instances. Commands that only read never call
-// it, and need no connection for it.
+// listen starts receiving the notifications of other instances. Read-only commands never call it,
+// and need no connection for it.
 func (n *notifier) listen() {
 	n.listenOnce.Do(func() { n.listening.Go(n.listenToOthers) })
 }
@@ -93,7 +93,7 @@ func (n *notifier) listenToOthers() {
 	}
 }
 
-// close passes on what is pending, and ends. Nobody calls notify or listen any more.
+// close sends pending notifications, and ends. notify and listen must not be called any more.
 func (n *notifier) close() {
 	n.end()
 	close(n.remote)

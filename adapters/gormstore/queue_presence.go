@@ -47,8 +47,8 @@ func (q queue) Leave(ctx context.Context, owner string) error {
 	})
 }
 
-// workersShown is how many workers are returned: more than anybody has, and not as many as a broken
-// machine could leave behind.
+// workersShown is how many workers are returned: more than any installation has, and fewer than a
+// broken machine could leave behind.
 const workersShown = 100
 
 func (r statisticsRepo) Workers(ctx context.Context) ([]deliveries.Presence, error) {

@@ -8,8 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// Purge takes the deliveries of the oldest occurrences first, and an occurrence itself when none of
-// its deliveries is left.
+// Purge deletes the deliveries of the oldest occurrences first, and an occurrence itself when it
+// has no more deliveries.
 func (q queue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (gone int, err error) {
 	err = q.work(ctx, func(t tx) error {
 		gone = 0
@@ -37,18 +37,18 @@ func (t tx) purgeRequests(ctx context.Context, before time.Time, limit int) (int
 		SELECT api_key_id, word FROM requests WHERE created_at < ? ORDER BY created_at LIMIT ?)`, before.UTC(), limit))
 }
 
-// purgeFirst deletes old rows of a table to which rows are added as time goes by. It looks at the
-// first of them only, by their key: later ones have greater ids, so that no index by age is needed.
-// What clocks disagree about by a few seconds goes with the next.
+// purgeFirst deletes old rows of a table that grows with time. It examines only the first rows by
+// key: later ones have greater ids, so that no index by age is needed. Rows whose clocks differ by
+// a few seconds go with the next call.
 func (t tx) purgeFirst(ctx context.Context, table string, before time.Time, limit int) (int, error) {
 	return affected(t.db(ctx).Exec(`DELETE FROM `+table+` WHERE id IN (SELECT id FROM `+table+` WHERE id IN (
 			SELECT id FROM (SELECT id, created_at FROM `+table+` WHERE id > 0 ORDER BY id LIMIT ?) AS first WHERE created_at < ?
 		) ORDER BY id`+t.dialect.skipLocked()+")", limit, before.UTC()))
 }
 
-// purgeOccurrences deletes of the oldest occurrences that are over at most limit rows, and returns
-// how many. They go in sets, each with one statement: whoever asks for one after the other passes
-// over all that the same unit has deleted, each time.
+// purgeOccurrences deletes at most limit rows of the oldest finished occurrences, and returns how
+// many. It deletes sets with one statement each: a statement per occurrence would walk past
+// everything deleted in the same unit, each time.
 func (t tx) purgeOccurrences(ctx context.Context, before time.Time, limit int) (int, error) {
 	ids, err := all(t.db(ctx).Raw(`SELECT o.id FROM occurrences o WHERE COALESCE(o.cancelled_at, o.send_at, o.created_at) < `+t.dialect.moment("? ")+` AND o.expanded_at IS NOT NULL AND NOT o.scheduled
 		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id AND d.state < ?)
@@ -62,7 +62,7 @@ func (t tx) purgeOccurrences(ctx context.Context, before time.Time, limit int) (
 	if err != nil || gone == limit {
 		return gone, err
 	}
-	ids = ids[:min(len(ids), limit-gone)] // Nothing else is left of them.
+	ids = ids[:min(len(ids), limit-gone)] // They have no other rows left.
 	if err := t.db(ctx).Exec("DELETE FROM occurrence_tallies WHERE occurrence_id ?", among(t.dialect, ids)).Error; err != nil {
 		return 0, err
 	}

@@ -20,7 +20,7 @@ type outcomeRow struct {
 	State    int               `json:"state"`
 	Reason   deliveries.Reason `json:"reason"`
 	Error    string            `json:"error"`
-	Next     string            `json:"next"`  // as a moment
+	Next     string            `json:"next"`  // as a time
 	Delay    float64           `json:"delay"` // from now on, in seconds
 	Attempts int               `json:"attempts"`
 	Unsure   bool              `json:"unsure"`
@@ -37,9 +37,9 @@ func (t tx) newOutcomeRow(o deliveries.Outcome) outcomeRow {
 	return r
 }
 
-// Record is one statement for those that were sent, which most are, and one for the others. A
-// delivery keeps its last error when it gets no new one: what made it take three attempts stays to
-// be seen.
+// Record is one statement for sent deliveries, which most are, and one for the others. A delivery
+// keeps its last error when it gets no new one, so that the reason for earlier attempts stays
+// visible.
 func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.Outcome) (lost int, err error) {
 	ctx = paced(ctx, paceBrief)
 	sent := map[int][]deliveries.ID{} // by attempts
@@ -75,9 +75,9 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 	return lost, err
 }
 
-// record notes outcomes of any kind. A worker knows the pool as it was a moment ago: where the
-// channel that is to take a delivery over is gone, inactive or in another pool by now, the delivery
-// stays where it is.
+// record stores outcomes of any kind. A worker knows a slightly older state of the pool: if the
+// channel that should take over a delivery is now deleted, inactive or in another pool, the
+// delivery stays where it is.
 func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outcome, now time.Time) ([]ending, error) {
 	if len(outcomes) == 0 {
 		return nil, nil
@@ -101,7 +101,7 @@ func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outc
 				"next timestamptz", "delay double precision", "attempts integer", "unsure boolean", "taker bigint", "because smallint")}))
 }
 
-// nextOf is when an outcome in a row of outcomeRow has its delivery tried again.
+// nextOf is when the delivery of an outcome in a row of outcomeRow is retried.
 func (t tx) nextOf(row string) string {
 	if t.serverClock {
 		return "now() + make_interval(secs => " + row + ".delay)"
@@ -109,15 +109,15 @@ func (t tx) nextOf(row string) string {
 	return row + ".next"
 }
 
-// ending is an attempt that came to an end.
+// ending is a finished attempt.
 type ending struct {
 	occurrence events.OccurrenceID
-	channel    channels.ID // through which it went
+	channel    channels.ID // that it used
 	state      deliveries.State
 	created    time.Time // when the delivery was written, or made due again
 }
 
-// endings runs a statement that ends attempts and reads them by hand.
+// endings runs a statement that ends attempts, and scans them by hand.
 func endings(statement *gorm.DB) (ends []ending, err error) {
 	rows, err := statement.Rows()
 	if err != nil {
@@ -136,9 +136,9 @@ func endings(statement *gorm.DB) (ends []ending, err error) {
 	return ends, rows.Err()
 }
 
-// keepEndings keeps what attempts that came to an end change in the numbers. The hand-off took the
-// time since the occurrence was triggered or was to begin, or since the delivery was made due
-// again, which is the case when it is younger than the last that was written.
+// keepEndings updates the counters for finished attempts. The hand-off time runs from the trigger
+// of the occurrence or its scheduled start, or from when the delivery was made due again: it is
+// that when the delivery is younger than the last one written.
 func (t tx) keepEndings(ctx context.Context, ends []ending, now time.Time) error {
 	seen := map[events.OccurrenceID]occurrenceRow{}
 	for _, e := range ends {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// sweepSet is how many occurrences are swept in one unit of work at most.
+	// sweepSet is the maximum number of occurrences swept in one unit of work.
 	sweepSet = 256
-	// sweepPause is when an occurrence is swept again whose deliveries workers hold, or whose
-	// recipients are still being found.
+	// sweepPause is when an occurrence is swept again if workers hold its deliveries, or its
+	// recipients are still being expanded.
 	sweepPause = 5 * time.Second
 )
 
-// scheduledNow and sweptNow are the occurrences that the time has come for.
+// scheduledNow and sweptNow are the occurrences whose time has come.
 const (
 	scheduledNow = "FROM occurrences WHERE scheduled AND send_at <= @now "
 	sweptNow     = "FROM occurrences WHERE sweep_at IS NOT NULL AND sweep_at <= @now "
@@ -26,7 +26,7 @@ const (
 	newlyCancelled = "FROM cancellations WHERE NOT applied"
 )
 
-// Schedule looks before it writes: most of the time there is nothing to do.
+// Schedule reads before it writes: most of the time there is nothing to do.
 func (q queue) Schedule(ctx context.Context, limit int) (n int, err error) {
 	ctx = paced(ctx, paceBrief)
 	var due bool
@@ -53,7 +53,7 @@ func (q queue) Schedule(ctx context.Context, limit int) (n int, err error) {
 	return n, err
 }
 
-// cancelledRow is an occurrence that was cancelled and does not say so yet.
+// cancelledRow is a cancelled occurrence whose own row does not say so yet.
 type cancelledRow struct {
 	ID                 events.OccurrenceID
 	CreatedAt          time.Time
@@ -64,8 +64,8 @@ type cancelledRow struct {
 	ContextBytes       int
 }
 
-// endCancelled has occurrences say that they were cancelled. It waits for those whose page of
-// recipients is being written.
+// endCancelled marks occurrences as cancelled. It waits for those whose page of recipients is being
+// written.
 func (t tx) endCancelled(ctx context.Context) (int, error) {
 	rows, err := rowsOf[cancelledRow](t.db(ctx).Raw(`SELECT o.id, o.created_at, o.send_at, o.scheduled, o.expanded_at, o.cursor_notification,
 			octet_length(o.context) AS context_bytes
@@ -77,7 +77,7 @@ func (t tx) endCancelled(ctx context.Context) (int, error) {
 	ids, done, now := make([]events.OccurrenceID, len(rows)), newChanges(), t.now()
 	for i, r := range rows {
 		ids[i] = r.ID
-		if r.Scheduled { // Its context was counted as of the moment when it would have begun.
+		if r.Scheduled { // Its context was counted for the time when it would have started.
 			done.keepContext(r.ID, *r.SendAt, -r.ContextBytes)
 		}
 		if r.Scheduled || r.ExpandedAt == nil && r.CursorNotification == 0 && r.SendAt == nil {
@@ -99,7 +99,7 @@ func (t tx) endCancelled(ctx context.Context) (int, error) {
 	return n, errors.Join(err, t.keep(ctx, done))
 }
 
-// beginScheduled makes occurrences whose moment has come wait for their expansion.
+// beginScheduled makes occurrences whose time has come wait for their expansion.
 func (t tx) beginScheduled(ctx context.Context, limit int) (int, error) {
 	n, err := affected(t.db(ctx).Exec(`UPDATE occurrences SET scheduled = FALSE, turn_at = @now , expanded_at = NULL WHERE id IN (
 		SELECT id `+scheduledNow+`ORDER BY send_at, id LIMIT @limit `+t.dialect.skipLocked()+")",
@@ -110,14 +110,14 @@ func (t tx) beginScheduled(ctx context.Context, limit int) (int, error) {
 	return n, err
 }
 
-// sweptRow is an occurrence whose open deliveries are to be skipped.
+// sweptRow is an occurrence whose open deliveries must be skipped.
 type sweptRow struct {
 	ID          events.OccurrenceID
 	CancelledAt *time.Time
 }
 
-// sweep skips open deliveries of occurrences that were cancelled or have expired. What workers hold
-// is theirs: they ask the same before they send it.
+// sweep skips open deliveries of cancelled or expired occurrences. Deliveries held by workers stay
+// with them: they check the same before sending.
 func (t tx) sweep(ctx context.Context, limit int) (int, error) {
 	rows, err := rowsOf[sweptRow](t.db(ctx).Raw("SELECT id, cancelled_at "+sweptNow+"ORDER BY sweep_at, id LIMIT @limit "+t.dialect.skipLocked(),
 		map[string]any{"now": t.clock(), "limit": sweepSet}))
@@ -167,7 +167,7 @@ func (t tx) skipOf(
 	return len(rows), err
 }
 
-// swept notes which occurrences have nothing open any more. The others are swept again.
+// swept marks the occurrences that have no more open deliveries. The others are swept again.
 func (t tx) swept(ctx context.Context, ids []events.OccurrenceID) error {
 	return t.db(ctx).Exec(`UPDATE occurrences SET sweep_at = CASE WHEN expanded_at IS NULL
 			OR EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = occurrences.id AND d.state < @sent ) THEN @again END
@@ -185,8 +185,8 @@ func (q queue) Cancelled(ctx context.Context, limit int) (ids []events.Occurrenc
 	return ids, err
 }
 
-// countScheduled counts the contexts of scheduled occurrences at once, as old as they will be when
-// they are sent: they are kept until then, and after that as long as others.
+// countScheduled counts the contexts of scheduled occurrences at once, with the age of their start:
+// they are kept until then, and after that as long as others.
 func (t tx) countScheduled(ctx context.Context, fresh []*deliveries.Triggered) error {
 	done := newChanges()
 	for _, f := range fresh {

@@ -16,16 +16,16 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// turns is whose turn it is, as this process knows it: other processes take turns of their own.
+// turns records whose turn it is, for this process: other processes have their own turns.
 type turns struct {
 	mu            sync.Mutex
-	places        map[channels.ID]deliveries.Turn // of what waits for each channel
+	places        map[channels.ID]deliveries.Turn // of the deliveries waiting for each channel
 	expansions    uint64
-	organizations map[deliveries.Lane]orgs.ID // whose occurrence was expanded last
+	organizations map[deliveries.Lane]orgs.ID // of the occurrence expanded last
 	shifts        map[shiftKey]shift
-	gifts         map[channels.ID]deliveries.Turn // of what others take over of what waits for a channel
-	fronts        map[channels.ID]fronts          // where claims go on
-	slow          map[channels.ID]int             // how many looks took long since the last that did not
+	gifts         map[channels.ID]deliveries.Turn // of the deliveries that others take over from a channel
+	fronts        map[channels.ID]fronts          // where claims continue
+	slow          map[channels.ID]int             // how many slow searches in a row
 }
 
 // shiftKey is a class of a project that moves from a channel to another.
@@ -35,17 +35,16 @@ type shiftKey struct {
 	project  orgs.ProjectID
 }
 
-// shift is by how much turns change that move.
+// shift is how much the turns of moved deliveries change.
 type shift struct {
 	by   int64
 	used time.Time
 }
 
-// shiftFor is how long a shift holds that is not used: pages that follow each other keep their
-// order.
+// shiftFor is how long an unused shift is valid: consecutive pages keep their order.
 const shiftFor = 10 * time.Second
 
-// shiftOf returns the shift that holds for what moves now, the one given where none does.
+// shiftOf returns the shift for what moves now; without one, it stores that of otherwise.
 func (t *turns) shiftOf(k shiftKey, now time.Time, otherwise func() (int64, error)) (int64, error) {
 	t.mu.Lock()
 	had, known := t.shifts[k]
@@ -76,36 +75,36 @@ func (t *turns) of(c channels.ID) deliveries.Turn {
 	return t.places[c]
 }
 
-// giftsOf returns the turn of what others take over from a channel.
+// giftsOf returns the turn of the deliveries that others take over from a channel.
 func (t *turns) giftsOf(c channels.ID) deliveries.Turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.gifts[c]
 }
 
-// gave keeps the turn of what others take over from a channel.
+// gave stores the turn of the deliveries that others take over from a channel.
 func (t *turns) gave(c channels.ID, turn deliveries.Turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.gifts[c] = turn
 }
 
-// take keeps the turn on a channel.
+// take stores the turn on a channel.
 func (t *turns) take(c channels.ID, turn deliveries.Turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.places[c] = turn
 }
 
-// expansion returns the number of the next expansion, and after which organization each lane goes
-// on.
+// expansion returns the number of the next expansion, and the organization after which each lane
+// continues.
 func (t *turns) expansion() (n uint64, after map[deliveries.Lane]orgs.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.expansions, maps.Clone(t.organizations)
 }
 
-// expanded notes an expansion.
+// expanded records an expansion.
 func (t *turns) expanded(in deliveries.Lane, of orgs.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,8 +112,8 @@ func (t *turns) expanded(in deliveries.Lane, of orgs.ID) {
 	t.organizations[in] = of
 }
 
-// classRow is a class, and in a list of what waits a project with something that waits for its
-// first attempt; 0: what was claimed before.
+// classRow is a class, and in a list of waiting deliveries a project with untried ones; 0:
+// deliveries claimed before.
 type classRow struct {
 	Priority  events.Priority
 	ProjectID orgs.ProjectID
@@ -123,15 +122,15 @@ type classRow struct {
 // classes selects every class.
 const classes = "SELECT -1 AS priority UNION ALL SELECT 0 UNION ALL SELECT 1"
 
-// waiting is what is due on a channel: by class the projects of what waits for its first attempt,
-// and whether something was claimed before.
+// waiting is what is due on a channel: by class the projects with untried deliveries, and whether
+// there are deliveries claimed before.
 type waiting struct {
 	projects map[events.Priority][]orgs.ProjectID
 	returned map[events.Priority]bool
 }
 
-// waiting jumps from project to project in the index of what waits, so that its cost does not
-// depend on how much that is. Only these classes are looked at.
+// waiting jumps from project to project in the index of waiting deliveries, so that its cost does
+// not depend on their number. It reads only these classes.
 func (t tx) waiting(ctx context.Context, channel channels.ID, of []events.Priority) (waiting, error) {
 	w := waiting{projects: map[events.Priority][]orgs.ProjectID{}, returned: map[events.Priority]bool{}}
 	if len(of) == 0 {
@@ -172,11 +171,11 @@ func classesOf(of []events.Priority) string {
 // has reports whether something of a class is due.
 func (w waiting) has(p events.Priority) bool { return w.returned[p] || len(w.projects[p]) > 0 }
 
-// any reports whether something is due.
+// any reports whether anything is due.
 func (w waiting) any() bool { return len(w.projects) > 0 || len(w.returned) > 0 }
 
-// due locks deliveries that are due, by the rule of docs/delivery.md, and returns the turn after
-// them, and where the next claim goes on.
+// due locks due deliveries, by the rule of docs/delivery.md, and returns the turn after them, and
+// where the next claim continues.
 func (t tx) due(
 	ctx context.Context, channel channels.ID, limit int, turn deliveries.Turn, known fronts, turns *turns,
 ) (found []dueDelivery, next deliveries.Turn, goOn fronts, err error) {
@@ -192,14 +191,14 @@ func (t tx) due(
 	at := seenAt(w, now, kept)
 	maps.Copy(at, known)
 	found, next, err = t.dueOfAll(ctx, channel, at, limit, turn)
-	if err == nil && len(found) == 0 && len(known) > 0 { // What was known of them is over.
+	if err == nil && len(found) == 0 && len(known) > 0 { // The remembered position is used up.
 		return t.due(ctx, channel, limit, turn, nil, turns)
 	}
 	return found, next, at, err
 }
 
-// dueOfAll locks deliveries of every class that are due. It leaves in at those classes of which it
-// got all it asked for, and whose front is worth keeping.
+// dueOfAll locks due deliveries of every class. It keeps in at only the classes that returned
+// everything asked for, and whose front is worth remembering.
 func (t tx) dueOfAll(ctx context.Context, channel channels.ID, at fronts, limit int, turn deliveries.Turn) ([]dueDelivery, deliveries.Turn, error) {
 	now, waits := turn, maps.Clone(at)
 	found := make([]dueDelivery, 0, limit)
@@ -229,7 +228,7 @@ func (t tx) dueOfAll(ctx context.Context, channel channels.ID, at fronts, limit 
 	return found, turn, nil
 }
 
-// dueOf locks at most n deliveries of a class that are due. now is the turn before the claim.
+// dueOf locks at most n due deliveries of a class. now is the turn before the claim.
 func (t tx) dueOf(
 	ctx context.Context, channel channels.ID, p events.Priority, f front, n int, now, turn deliveries.Turn,
 ) (found []dueDelivery, next deliveries.Turn, err error) {

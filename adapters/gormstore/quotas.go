@@ -26,8 +26,8 @@ func (r orgRepo) SetQuotas(ctx context.Context, id orgs.ID, own quotas.Limits) e
 	return changed(r.db(ctx).Model(&organizationRow{}).Where("id = ? AND "+notSystem, id).Update("quotas", string(text)), orgs.ErrNotFound)
 }
 
-// counted are the rows that quotas are about, of the organization @org. The condition of keys keeps
-// Postgres from the index of names, which holds the keys of all organizations.
+// counted are the rows limited by quotas, in the organization @org. The condition of keys keeps
+// Postgres from using the index of names, which holds the keys of all organizations.
 var counted = map[quotas.Name]string{
 	quotas.Channels:     "channels WHERE organization_id = @org",
 	quotas.Keys:         "api_keys WHERE organization_id = @org AND COALESCE(revoked_at, replaced_at) IS NULL",
@@ -51,7 +51,7 @@ func (r orgRepo) Count(ctx context.Context, id orgs.ID, n quotas.Name) (have int
 
 func decodeQuotas(text string) (own quotas.Limits, err error) {
 	if err = json.Unmarshal([]byte(text), &own); len(own) == 0 {
-		own = nil // As nearly always.
+		own = nil // This is the usual case.
 	}
 	return own, err
 }

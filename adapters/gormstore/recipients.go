@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// The entries of lists belong to listRepo, too.
+// The entries of lists belong to listRepo too.
 
 type recipientRow struct {
 	ID       channels.AssignmentID
@@ -32,8 +32,8 @@ const recipientQuery = `SELECT s.id, a.value AS address, m.username, c.name AS c
 	WHERE s.id `
 
 // Recipients takes its page from the entries' primary key and then looks up each of them. Postgres
-// must be told so: left to itself it reads whole tables for a page, or, before it has statistics,
-// joins and sorts the whole list for each.
+// must be forced to do so: otherwise it reads whole tables for a page, or, before it has
+// statistics, joins and sorts the whole list for each.
 func (r listRepo) Recipients(
 	ctx context.Context, l lists.List, after channels.AssignmentID, limit int,
 ) ([]lists.Recipient, error) {

@@ -19,7 +19,7 @@ type memberIDRow struct {
 	ID users.MemberID `json:"id"`
 }
 
-// entriesOfMembers is the query for the recipients of a list who are among members.
+// entriesOfMembers is the query for the recipients of a list among members.
 func entriesOfMembers(d dialect) string {
 	return d.along([]string{"m.id AS member", "e.id AS id", "a.value AS address", "m.username", "c.name AS channel", "e.active"},
 		hop{"members m", "m.id = s.id"}, hop{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"},
@@ -27,7 +27,7 @@ func entriesOfMembers(d dialect) string {
 		hop{"channels c", "c.id = e.channel_id"}) + " ORDER BY id"
 }
 
-// Search goes through the members on the list whom a text finds, and looks up their entries.
+// Search reads the members on the list that match a text, and looks up their entries.
 func (r listRepo) Search(ctx context.Context, l lists.List, q lists.Query) (found lists.Found, err error) {
 	if _, err := r.ByID(ctx, l.Organization, l.Project, l.ID); err != nil {
 		return found, err

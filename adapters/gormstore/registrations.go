@@ -8,7 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// registrationRow is what one application records about a member, with the application.
+// registrationRow is the record of an application about a member, with the application.
 type registrationRow struct {
 	ID                  applications.ID
 	OrganizationID      orgs.ID

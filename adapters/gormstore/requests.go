@@ -18,7 +18,7 @@ type answeredRow struct {
 	Answer string
 }
 
-// errNoRequest says that a request was not seen before.
+// errNoRequest means that a request was not seen before.
 var errNoRequest = errors.New("no such request")
 
 func (r requestRepo) Begin(ctx context.Context, asked requests.Request, now time.Time) (requests.Answer, bool, error) {

@@ -12,26 +12,23 @@ import (
 )
 
 const (
-	// maxAttempts bounds how often a unit of work is tried. Conflicts come from elsewhere and pass.
+	// maxAttempts bounds the attempts at a unit of work. Conflicts are caused by others and pass.
 	maxAttempts = 40
-	// maxViolations bounds it where a constraint was violated, which may be nobody's fault but the
-	// unit's.
+	// maxViolations bounds them after a violated constraint, which may be the unit's own fault.
 	maxViolations = 3
 	firstPause    = 500 * time.Microsecond
 	longestPause  = 50 * time.Millisecond
 )
 
-// retried runs a unit of work on Postgres again while others get in its way: another unit changed a
-// row first (40001) or the two waited for each other (40P01). A violated constraint is tried again
-// as well, because another unit's commit may have caused it behind the unit's snapshot: it added
-// the row that the unit did not see and added too (23505), or removed the one that the unit saw and
-// referred to (23503). On a new snapshot the unit sees that row, or sees that it is gone, and takes
-// the other way; if not, the fault is its own. A unit whose statements were prepared before a
-// migration (0A000) is tried again, too.
+// retried retries a unit of work on Postgres while it conflicts with others: another unit changed a
+// row first (40001), or the two deadlocked (40P01). A violated constraint is retried as well,
+// because another unit's commit after the unit's snapshot may have caused it: it added a row that
+// the unit did not see and added too (23505), or deleted one that the unit saw and referred to
+// (23503). On a new snapshot the unit sees the change and acts accordingly; if not, the fault is
+// its own. A unit whose statements were prepared before a migration (0A000) is retried too.
 //
-// A unit that has failed twice waits in the lane, so that of the many that want one row only one
-// competes with newcomers and each of them gets its turn, instead of all of them failing each
-// other.
+// A unit that has failed twice waits in the lane, so that of many units that want one row only one
+// competes with new units and each gets its turn, instead of all of them failing each other.
 func (e *postgresEngine) retried(ctx context.Context, attempt func() error) error {
 	violations, inLane := 0, false
 	defer func() {
@@ -49,7 +46,7 @@ func (e *postgresEngine) retried(ctx context.Context, attempt func() error) erro
 			}
 		}
 		err := attempt()
-		if _, said := errors.AsType[*fault.Error](err); said { // an answer, not a conflict
+		if _, said := errors.AsType[*fault.Error](err); said { // a result, not a conflict
 			return err
 		}
 		switch state := sqlState(err); {
@@ -70,10 +67,11 @@ func (e *postgresEngine) retried(ctx context.Context, attempt func() error) erro
 	}
 }
 
-// pause waits a random time that grows with each attempt, so that those who met do not meet again.
+// pause waits a random time that grows with each attempt, so that conflicting units do not meet
+// again.
 func pause(ctx context.Context, attempt int) error {
 	limit := min(firstPause<<min(attempt-1, 10), longestPause)
-	timer := time.NewTimer(rand.N(limit)) //nolint:gosec // Nobody gains by guessing it.
+	timer := time.NewTimer(rand.N(limit)) //nolint:gosec // Not a secret.
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -9,15 +9,15 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// How a search reads: more and more at a time, up to a chunk, and not much more than searchMost
-// before it says what it has found. Few may be meant among very many.
+// How a search reads: growing chunks, up to a limit, and not much more than searchMost places
+// before it returns its results. There may be few matches among very many.
 const (
 	searchChunk  = 1_000
 	searchGrowth = 4
 	searchMost   = 10_000
 )
 
-// strides are how many places a search for so many reads at a time, one after the other.
+// strides yields how many places a search for limit results reads at a time.
 func strides(limit int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		stride := min(limit+1, searchChunk)
@@ -27,8 +27,8 @@ func strides(limit int) iter.Seq[int] {
 	}
 }
 
-// search is a query at work. It goes through the places of one index in their order and picks those
-// members whom the whole query means.
+// search is a running query. It reads the places of one index in order and picks the members that
+// match the whole query.
 type search struct {
 	userRepo
 
@@ -37,22 +37,22 @@ type search struct {
 	terms []string // of the query
 }
 
-// spot is where a search finds a member.
+// spot is a place in an index with its member.
 type spot struct {
 	Key      string
 	At       int64
 	MemberID users.MemberID
 }
 
-// pickedRow is a member whom the query means, as far as SQL can tell.
+// pickedRow is a member that matches the query, as far as SQL can decide.
 type pickedRow struct {
 	ID           users.MemberID
-	First        int64  // the place of the member's first entry, where the search goes by entries
-	Word         string // the member's first one, where the search goes by words
-	CustomFields string // where the query asks for them
+	First        int64  // the place of the member's first entry, in a search by entries
+	Word         string // the member's first word, in a search by words
+	CustomFields string // if the query uses them
 }
 
-// Search finds out which index leads to the fewest, and goes through it.
+// Search finds the index with the fewest candidates, and reads it.
 func (r userRepo) Search(ctx context.Context, org orgs.ID, q users.Query) (users.Found, error) {
 	s := search{userRepo: r, org: org, q: q, terms: users.Terms(q.Text)}
 	if q.Text != "" && len(s.terms) == 0 {
@@ -93,13 +93,13 @@ func (r userRepo) Search(ctx context.Context, org orgs.ID, q users.Query) (users
 	return found, nil
 }
 
-// foundRow is a member who is found, and since when they are one.
+// foundRow is a found member, and since when they are one.
 type foundRow struct {
 	Member    memberRow `gorm:"embedded"`
 	CreatedAt time.Time
 }
 
-// since is the place of a member in a source.
+// since returns the place of a member in a source.
 func (s search) since(ctx context.Context, by source) (users.Cursor, error) {
 	at := users.Cursor{Order: by.order, ID: int64(s.q.Since)}
 	if by.order != users.ByWord {
@@ -118,7 +118,7 @@ func (s search) since(ctx context.Context, by source) (users.Cursor, error) {
 	return at, err
 }
 
-// Count goes through the source that leads to the fewest, as Search does.
+// Count reads the source with the fewest candidates, as Search does.
 func (r userRepo) Count(ctx context.Context, org orgs.ID, q users.Query, limit int) (n int, more bool, err error) {
 	q.After, q.Since, q.Limit, q.Sort = users.Cursor{}, 0, limit, ""
 	s := search{userRepo: r, org: org, q: q, terms: users.Terms(q.Text)}
@@ -137,8 +137,7 @@ func (r userRepo) Count(ctx context.Context, org orgs.ID, q users.Query, limit i
 	return len(ids), found.More, err
 }
 
-// walk goes through a source until it has found as many as the query wants, or read as much as it
-// may.
+// walk reads a source until it has found as many as the query wants, or has read as much as it may.
 func (s search) walk(ctx context.Context, by source) (ids []users.MemberID, found users.Found, err error) {
 	found.Next = users.Cursor{Order: by.order, Term: by.term}
 	if s.q.After.Order == by.order && s.q.After.Term == by.term {
@@ -155,7 +154,7 @@ func (s search) walk(ctx context.Context, by source) (ids []users.MemberID, foun
 		}
 		for i, p := range places {
 			if picked[i] != 0 && len(ids) == s.q.Limit {
-				found.More = true // and Next stands at the last one found
+				found.More = true // and Next is the last one found
 				return ids, found, nil
 			}
 			if picked[i] != 0 {
@@ -171,7 +170,7 @@ func (s search) walk(ctx context.Context, by source) (ids []users.MemberID, foun
 	return ids, found, nil
 }
 
-// pick returns for each place the member there whom the query means, 0 where there is none.
+// pick returns for each place its member if it matches the query, else 0.
 func (s search) pick(ctx context.Context, by source, places []spot) ([]users.MemberID, error) {
 	if len(places) == 0 {
 		return nil, nil
@@ -199,10 +198,10 @@ func (s search) pick(ctx context.Context, by source, places []spot) ([]users.Mem
 	picked := make([]users.MemberID, len(places))
 	for i, p := range places {
 		row := byMember[p.MemberID]
-		if by.order == users.ByEntry && row.First != p.At { // Who is on the list with several addresses is found once.
+		if by.order == users.ByEntry && row.First != p.At { // A member with several addresses on the list is found once.
 			continue
 		}
-		if by.order == users.ByWord && row.Word != p.Key { // Who has several such words is found by the first.
+		if by.order == users.ByWord && row.Word != p.Key { // A member with several such words is found by the first.
 			continue
 		}
 		picked[i] = row.ID

@@ -7,7 +7,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// conditions is a query for members m, as it is put together.
+// conditions is a query for members m that is being built.
 type conditions struct {
 	columns, clauses []string
 	columnArgs, args []any
@@ -22,11 +22,11 @@ func (c *conditions) query() (sql string, args []any) {
 	return "SELECT " + strings.Join(c.columns, ", ") + " FROM members m WHERE " + strings.Join(c.clauses, " AND "), append(c.columnArgs, c.args...)
 }
 
-// exists is the condition that a query for one member finds anything. OFFSET has Postgres ask it
-// for each member: left to itself it may turn it round, and read a whole list for a page.
+// exists is the condition that a query for one member finds a row. OFFSET makes Postgres run it for
+// each member: otherwise it may reverse the join, and read a whole list for a page.
 func exists(query string) string { return "EXISTS (" + query + " LIMIT 1 OFFSET 0)" }
 
-// onList selects the entries e of a member m on a list. CROSS JOIN tells SQLite to begin with the
+// onList selects the entries e of a member m on a list. CROSS JOIN makes SQLite start with the
 // member's addresses, not with the list.
 const onList = `FROM addresses a CROSS JOIN assignments s CROSS JOIN list_entries e
 	WHERE e.list_id = ? AND e.assignment_id = s.id AND s.address_id = a.id AND a.organization_id = m.organization_id AND a.member_id = m.id`
@@ -34,8 +34,8 @@ const onList = `FROM addresses a CROSS JOIN assignments s CROSS JOIN list_entrie
 // ofMember selects the words of a member m in a range.
 const ofMember = "FROM member_words w WHERE w.member_id = m.id AND w.word >= ? AND w.word < ?"
 
-// conditions are all that the query asks of a member but what the source asks already. The member's
-// place in the tenancy is hidden from the planner: it comes by an id.
+// conditions are the parts of the query that the source does not cover. The member's organization
+// is hidden from the planner: the member comes by an id.
 func (s search) conditions(by source) *conditions {
 	c := &conditions{columns: []string{"m.id"}}
 	c.add(unindexed("m.organization_id")+" = ?", s.org)

@@ -7,11 +7,11 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// fewSorted is how many members are sorted at the time when they are asked for. More are gone
-// through along an index that has their order.
+// fewSorted is how many members are sorted when they are requested. More are read in the order of
+// an index.
 const fewSorted = 1_000
 
-// sortKey is what members are sorted by, then by their ids; empty: by these alone.
+// sortKey is the expression to sort members by, before their ids; empty: only by ids.
 func (d dialect) sortKey(by users.Sort) string {
 	switch {
 	case by == users.ByUsername || by == users.ByUsernameBackwards:
@@ -24,7 +24,7 @@ func (d dialect) sortKey(by users.Sort) string {
 	return "LOWER(m.last_name || ' ' || m.first_name)"
 }
 
-// sorted is everybody in the order that the query asks for.
+// sorted is all members in the query's order.
 func (s search) sorted() source {
 	by := s.everybody()
 	by.order = users.Order(s.q.Sort)
@@ -32,7 +32,7 @@ func (s search) sorted() source {
 	return by
 }
 
-// sortedPlaces selects places of members m in an order, from one on: at most ?.
+// sortedPlaces selects places of members m in order, from a cursor on: at most ?.
 func (by source) sortedPlaces(after users.Cursor) (sql string, args []any) {
 	beyond, order := ">", ""
 	if by.backwards {
@@ -45,7 +45,7 @@ func (by source) sortedPlaces(after users.Cursor) (sql string, args []any) {
 	sql = "SELECT " + key + " AS key, m.id AS at, m.id AS member_id FROM " + by.set
 	args = slices.Clone(by.args)
 	if by.key != "" && by.key != "m.username_fold" {
-		sql += " AND m.last_name >= ''" // The index over names asks for it.
+		sql += " AND m.last_name >= ''" // The partial index over names requires it.
 	}
 	switch {
 	case after.ID == 0: // the beginning
@@ -59,8 +59,8 @@ func (by source) sortedPlaces(after users.Cursor) (sql string, args []any) {
 	return sql + " ORDER BY " + sorting + " LIMIT ?", args
 }
 
-// few returns the members whom a query means with an order in that order, where a set leads to them
-// that is small; else it reports that there is none.
+// few returns the members matching a sorted query, in that order, if a small set contains them all;
+// else is is false.
 func (s search) few(ctx context.Context) (ids []users.MemberID, found users.Found, is bool, err error) {
 	if s.q.IsZero() {
 		return nil, found, false, nil

@@ -8,23 +8,23 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// source is where a search goes along: places in the order of an index. That of a term has its
-// order and the term only.
+// source is the index that a search reads: places in its order. That of a term contains only the
+// words of the term.
 type source struct {
 	order  users.Order
 	term   string // of ByWord
-	at     string // the column that is the place, by which the index holds the set
+	at     string // the column of the place, by which the index is ordered
 	member string // the member at a place
-	set    string // FROM and WHERE, which may go on
+	set    string // FROM and WHERE, which may be continued
 	args   []any  // of set
 
-	key       string // of the order that a query asks for; empty: by ids
+	key       string // the sort key of the query; empty: by ids
 	backwards bool
 }
 
-// source chooses what to read. Sets that the query names are measured against each other, and the
-// words that begin with each of its terms. Of those that cannot be read at one go the words of a
-// term come first, the longest.
+// source chooses what to read. It compares the sizes of the sets that the query names, and of the
+// words that begin with each of its terms. If none is small enough to be read at once, the words of
+// the longest term are chosen.
 func (s search) source(ctx context.Context) (source, error) {
 	if s.q.Sort != "" {
 		return s.sorted(), nil
@@ -71,8 +71,8 @@ func (s search) source(ctx context.Context) (source, error) {
 	return best, nil
 }
 
-// sets are the sets of members that the query names, those first that are smaller as a rule. A
-// list, an application or a group of another organization is an empty set.
+// sets returns the sets of members that the query names, usually smaller ones first. A list, an
+// application or a group of another organization is an empty set.
 func (s search) sets() []source {
 	var all []source
 	if s.q.Username != "" {
@@ -104,17 +104,17 @@ func (s search) sets() []source {
 	return all
 }
 
-// searchMailed selects the members of the organization with an e-mail. An index has them, but for
-// the one whose username it is.
+// searchMailed selects the members of the organization with an e-mail address. An index covers
+// them, except the member whose username it is.
 const searchMailed = `SELECT id FROM members WHERE organization_id = ? AND username_fold = ? AND email_fold = username_fold
 	UNION ALL SELECT id FROM members WHERE organization_id = ? AND email_fold = ? AND email_fold <> username_fold`
 
-// everybody is the members of the organization.
+// everybody is all members of the organization.
 func (s search) everybody() source {
 	return source{order: users.ByID, at: "m.id", member: "m.id", set: "members m WHERE m.organization_id = ?", args: []any{s.org}}
 }
 
-// size counts the places of a source, but no further than a limit.
+// size counts the places of a source, up to a limit.
 func (s search) size(ctx context.Context, of source, limit int) (n int, err error) {
 	err = s.db(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM "+of.set+" LIMIT ?) AS few", append(slices.Clone(of.args), limit)...).Scan(&n).Error
 	return n, err

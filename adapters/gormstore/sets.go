@@ -7,30 +7,29 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// among is the condition that a column holds one of these values, which are ONE parameter: `WHERE
-// id ?`. Postgres estimates the rows of = ANY soundly even for a table whose statistics it has not
-// gathered yet; of IN and a set it then makes a nested loop over everything.
+// among is the condition that a column has one of these values, which are ONE parameter: `WHERE id
+// ?`. Postgres estimates the rows of = ANY well even for a table without statistics; for IN and a
+// set it then plans a nested loop over everything.
 func among[T ~int64 | ~string](d dialect, values []T) clause.Expr {
 	if values == nil {
-		values = []T{} // nil would be NULL, and neither IN nor NOT IN it holds
+		values = []T{} // nil would be NULL, and neither IN nor NOT IN NULL is true
 	}
 	if d == onPostgres {
-		// A pointer, because gorm spells a slice out as a list of parameters.
+		// A pointer, because gorm expands a slice into a list of parameters.
 		return clause.Expr{SQL: "= ANY(?)", Vars: []any{&values}}
 	}
 	return clause.Expr{SQL: "IN (SELECT value FROM json_each(?))", Vars: []any{jsonArray(values)}}
 }
 
-// unindexed is a numeric column that no index may be used for. Where a set tells which rows are
-// wanted, an index on what all rows of an organization or a channel have in common seems to lead to
-// fewer as long as statistics are missing or stale, and then the planner goes through all of them,
-// for every set.
+// unindexed is a numeric column that no index may be used for. If a set selects the rows, an index
+// on a column that all rows of an organization or a channel share seems to select fewer while
+// statistics are missing or stale, and then the planner reads all of them, for every set.
 func unindexed(column string) string { return column + " + 0" }
 
 // lookUp is a query for the rows r of a table that belong to the rows s of a set: one look-up for
-// each, which the condition describes. It cannot be turned round, whatever the planner believes of
-// the table's size: OFFSET 0 has Postgres take a subquery as it stands, and CROSS JOIN has SQLite
-// begin with the set.
+// each, by the condition. The planner cannot reorder it, whatever its estimate of the table's size:
+// Postgres does not flatten a subquery with OFFSET 0, and CROSS JOIN makes SQLite start with the
+// set.
 func (d dialect) lookUp(set clause.Expr, columns, table, condition string, args ...any) statement {
 	args = append([]any{set}, args...)
 	if d == onPostgres {
@@ -39,16 +38,16 @@ func (d dialect) lookUp(set clause.Expr, columns, table, condition string, args 
 	return stmt("SELECT "+columns+" FROM "+table+" AS r WHERE r.id IN (SELECT r.id FROM (?) AS s CROSS JOIN "+table+" AS r ON "+condition+")", args...)
 }
 
-// hop is a table with a name of its own and the condition that leads to its rows from those before:
-// `{"addresses a", "a.id = s.id"}`.
+// hop is a table with an alias and the condition that joins its rows to those before: `{"addresses
+// a", "a.id = s.id"}`.
 type hop struct{ table, condition string }
 
-// along is a query that goes from each row s of a set from table to table, and selects columns of
-// these and of s; what follows may order them by their names. Like lookUp it cannot be turned
-// round, whatever the planner believes of the tables' sizes. Parameters have names.
+// along is a query that joins each row s of a set table by table, and selects columns of these and
+// of s; what follows may order by their names. As with lookUp, the planner cannot reorder it.
+// Parameters are named.
 func (d dialect) along(columns []string, hops ...hop) string { return d.alongAs("s", columns, hops...) }
 
-// alongAs is along where the rows of the set have another name.
+// alongAs is along with another alias for the rows of the set.
 func (d dialect) alongAs(name string, columns []string, hops ...hop) string {
 	set := " FROM ( @set ) AS " + name
 	var way strings.Builder
@@ -65,7 +64,7 @@ func (d dialect) alongAs(name string, columns []string, hops ...hop) string {
 	return "SELECT " + strings.Join(columns, ", ") + set + way.String()
 }
 
-// textSet is a set of texts, each once, as ONE parameter: `FROM (?) AS s`. Their column is called
+// textSet is a set of distinct texts as ONE parameter: `FROM (?) AS s`. Their column is called
 // value.
 func textSet(d dialect, texts []string) clause.Expr {
 	if d == onPostgres {
@@ -89,11 +88,11 @@ func rowSet[R any](d dialect, rows []R, columns ...string) clause.Expr {
 	return clause.Expr{SQL: "SELECT " + strings.Join(picked, ", ") + " FROM jsonb_each(?)", Vars: vars}
 }
 
-// jsonArray writes values for json_each and json_to_recordset.
+// jsonArray encodes values for json_each and json_to_recordset.
 func jsonArray[T any](values []T) string {
 	text, err := json.Marshal(values)
 	if err != nil {
-		panic("gormstore: " + err.Error()) // only texts, numbers and structs of them come here, and they have a JSON form
+		panic("gormstore: " + err.Error()) // Cannot happen: texts, numbers and structs of them can be encoded.
 	}
 	if values == nil {
 		return "[]"

@@ -8,7 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// Snoozes belong to statisticsRepo, too.
+// Snoozes belong to statisticsRepo too.
 
 type snoozeRow struct {
 	OrganizationID orgs.ID `gorm:"primaryKey;autoIncrement:false"`

@@ -25,20 +25,20 @@ const (
 	// sqliteReaders is how many Views run at the same time.
 	sqliteReaders = 8
 	// common are the parameters of every connection. Another process (an import beside the server)
-	// may hold the write lock for a while, hence the busy timeout. The statement cache spares
-	// GORM's many equal statements their preparation.
+	// may hold the write lock for a while, hence the busy timeout. The statement cache saves
+	// preparing GORM's many equal statements.
 	common = "_foreign_keys=on&_busy_timeout=5000&_stmt_cache_size=128"
-	// A writer has a cache of 16 MiB, each reader one of 4; larger ones were not faster, the system
-	// caches the file as well.
+	// The writer has a cache of 16 MiB, each reader one of 4; larger ones were not faster, because
+	// the system caches the file as well.
 	writes = common + "&_cache_size=-16384&_txlock=immediate"
 	reads  = common + "&_cache_size=-4096&mode=ro&_query_only=on"
 )
 
-// ErrNoFile is returned for a SQLite file that is not there and must not be made.
+// ErrNoFile is returned for a missing SQLite file that must not be created.
 var ErrNoFile = fault.New(fault.Invalid, "there is no SQLite database at this path")
 
-// sqliteEngine keeps everything in one file: one connection writes, in the hands of the writer, and
-// others read beside it, which the write-ahead log allows. A database in memory belongs to its one
+// sqliteEngine stores everything in one file: one connection, owned by the writer, writes, and
+// others read concurrently, which the write-ahead log allows. A database in memory has only one
 // connection, which then does both.
 type sqliteEngine struct {
 	base    *gorm.DB
@@ -73,10 +73,10 @@ func openSQLite(ctx context.Context, path string, c Config, now func() time.Time
 	return e, nil
 }
 
-// openFile makes the file for nobody else's eyes, and its folder; SQLite gives the files beside it
-// the same mode.
+// openFile creates the file, readable only by its owner, and its folder; SQLite gives the files
+// beside it the same mode.
 func (e *sqliteEngine) openFile(path string, mustExist bool) error {
-	path, err := filepath.Abs(path) // connections are opened later too, and the working directory may change
+	path, err := filepath.Abs(path) // Later connections may have another working directory.
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (e *sqliteEngine) openFile(path string, mustExist bool) error {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	// FULL: what was answered is on the disk, whatever happens to the machine.
+	// FULL: an acknowledged write is on disk, whatever happens to the machine.
 	source := (&url.URL{Scheme: "file", Path: path}).String() + "?"
 	e.writing = e.openPool(source+writes+"&_journal_mode=WAL&_synchronous=FULL", 1)
 	e.reading = e.openPool(source+reads, sqliteReaders)
@@ -109,8 +109,8 @@ func (e *sqliteEngine) openPool(source string, connections int) *sql.DB {
 	return pool
 }
 
-// connector opens connections to a file. They leave its log and the log's index behind, the log
-// empty: when the disk is full later, there is no room to make them, and without them the file
+// connector opens connections to a file. They keep the log and its index when they close, with the
+// log empty: if the disk is full later, there is no room to create them, and without them the file
 // cannot even be read.
 type connector struct {
 	source string
@@ -140,14 +140,14 @@ func gormConfig(now func() time.Time) *gorm.Config {
 		SkipDefaultTransaction: true,
 		TranslateError:         true,
 		DisableAutomaticPing:   true,
-		Logger:                 logger.Discard, // an error is logged once, by whoever handles it
+		Logger:                 logger.Discard, // an error is logged once, where it is handled
 		NowFunc:                now,
 	}
 }
 
-// checkJournal refuses a place where SQLite cannot keep a write-ahead log, such as some network
-// file systems: it would go on silently in a mode in which readers and the writer lock each other
-// out.
+// checkJournal refuses a file system where SQLite cannot keep a write-ahead log, such as some
+// network file systems: it would silently use a mode in which readers and the writer block each
+// other.
 func (e *sqliteEngine) checkJournal(ctx context.Context) error {
 	var mode string
 	if err := e.writing.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
@@ -165,7 +165,7 @@ func (e *sqliteEngine) view(ctx context.Context, fn func(tx) error) error {
 		return err
 	}
 	defer conn.Close()
-	// Begin and end take no time, and the end must be reached even when ctx ends before it.
+	// Begin and end take no time, and the end must run even if ctx ends before it.
 	unhurried := context.WithoutCancel(ctx)
 	if e.reading == e.writing {
 		if _, err := conn.ExecContext(unhurried, "PRAGMA query_only = on"); err != nil {
@@ -184,7 +184,7 @@ func (e *sqliteEngine) update(ctx context.Context, fn func(tx) error) error {
 	return e.writer.do(ctx, func(conn *sql.Conn) error { return fn(e.on(ctx, conn, true)) })
 }
 
-// on is a unit of work on a connection.
+// on returns a unit of work on a connection.
 func (e *sqliteEngine) on(ctx context.Context, conn *sql.Conn, shielded bool) tx {
 	return tx{session: bound(e.base, spanned(ctx, conn)), dialect: onSQLite, now: e.now, keys: e.keys, shielded: shielded}
 }
@@ -198,8 +198,8 @@ func bound(base *gorm.DB, conn gorm.ConnPool) *gorm.DB {
 
 func (e *sqliteEngine) close() error {
 	e.writer.stop()
-	// The log of a file that is restored from a copy later must not be taken for the copy's. While
-	// the file is open, the log keeps its size, because it is faster to write over it.
+	// If the file is later restored from a copy, the old log must not be taken for the copy's.
+	// While the file is open, the log keeps its size, because overwriting it is faster.
 	_, err := e.writing.ExecContext(context.Background(), "PRAGMA journal_size_limit = 0")
 	return errors.Join(err, e.closePools())
 }

@@ -57,9 +57,8 @@ func (r statisticsRepo) Sent(ctx context.Context, org orgs.ID) (sent bool, err e
 	return sent, err
 }
 
-// Contexts looks up the days one by one: the key leads to each, past everything else that is
-// counted. Of what is still to come there is nothing else: those are contexts of scheduled
-// occurrences.
+// Contexts looks up the days one by one: the key leads to each, past all other measures. In the
+// future there is nothing else: those are contexts of scheduled occurrences.
 func (r statisticsRepo) Contexts(ctx context.Context, org orgs.ID, since time.Time) (bytes int64, err error) {
 	now := r.now()
 	if kept := now.Add(-statistics.Retention); since.Before(kept) {
@@ -105,9 +104,8 @@ func busyChannels(but ...channels.ID) string {
 	)`
 }
 
-// heads continues a query about channels called busy, with the deliveries of each that go next, by
-// id: of each class what is due first of those that were claimed before, and of those that wait for
-// their first attempt the next of each project.
+// heads continues a query about channels called busy, with the next deliveries of each, by id: for
+// each class the first due one of those claimed before, and the next untried one of each project.
 const heads = `, classes (priority) AS (` + classes + `), lines (channel_id, priority, project_id) AS (
 		SELECT busy.channel_id, class.priority, (SELECT d.project_id FROM deliveries d WHERE d.channel_id = busy.channel_id
 			AND d.priority = class.priority AND d.turn IS NOT NULL ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
@@ -127,8 +125,8 @@ const heads = `, classes (priority) AS (` + classes + `), lines (channel_id, pri
 		FROM busy CROSS JOIN classes class
 	)`
 
-// theHeads are the deliveries d of heads: each is looked up, whatever the planner believed of the
-// table when it was empty.
+// theHeads is the deliveries d of heads: each is looked up, whatever the planner's estimate of the
+// table.
 func (d dialect) theHeads() string {
 	if d == onPostgres {
 		return "heads CROSS JOIN LATERAL (SELECT * FROM deliveries r WHERE r.id = heads.id OFFSET 0) AS d"
@@ -155,8 +153,7 @@ func (r statisticsRepo) Queue(ctx context.Context, now time.Time, most int) (q s
 	return q, err
 }
 
-// backlogs finds those of the channels called busy that have deliveries which were due before a
-// moment.
+// backlogs finds the channels called busy with deliveries that were due before a moment.
 func (r statisticsRepo) backlogs(ctx context.Context, busy string, p map[string]any) ([]statistics.Backlog, error) {
 	type headRow struct {
 		OrganizationID orgs.ID
@@ -181,7 +178,7 @@ func (r statisticsRepo) backlogs(ctx context.Context, busy string, p map[string]
 	places := map[channels.ID]int{}
 	for _, row := range rows {
 		at, known := places[row.ChannelID]
-		if !known { // What was due first speaks for its channel.
+		if !known { // The oldest due delivery represents its channel.
 			at = len(found)
 			places[row.ChannelID] = at
 			found = append(found, statistics.Backlog{Organization: row.OrganizationID, Slug: row.Organization, Channel: row.ChannelID, Name: row.Name,
@@ -236,8 +233,8 @@ func (r statisticsRepo) countBacklogs(ctx context.Context, found []statistics.Ba
 	return nil
 }
 
-// failuresRead is how many occurrences of an organization with failed deliveries are looked at. Of
-// some, all that failed may have been sent again since.
+// failuresRead is how many occurrences of an organization with failed deliveries are examined. All
+// failures of some may have been retried since.
 const failuresRead = 100
 
 func (r statisticsRepo) Failures(ctx context.Context, in []orgs.ID, since time.Time, limit int) ([]statistics.Failures, error) {
@@ -270,12 +267,12 @@ func (r statisticsRepo) Failures(ctx context.Context, in []orgs.ID, since time.T
 	}), err
 }
 
-// purgeHours deletes hourly numbers that are older than they are kept.
+// purgeHours deletes hourly numbers after their retention.
 func (t tx) purgeHours(ctx context.Context, limit int) (int, error) {
 	return t.purgeHourly(ctx, "hourly_statistics", "organization_id, hour, measure, part", statistics.Retention, limit)
 }
 
-// purgeHourly deletes the rows of a table with this key whose hours are older than they are kept.
+// purgeHourly deletes the rows of a table with this key whose hours are past their retention.
 func (t tx) purgeHourly(ctx context.Context, table, key string, kept time.Duration, limit int) (int, error) {
 	return affected(t.db(ctx).Exec("DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM "+table+" WHERE hour < ? ORDER BY hour LIMIT ?)",
 		hourOf(t.now().Add(-kept)), limit))

@@ -1,7 +1,7 @@
-// Package gormstore keeps everything on SQLite or Postgres. One row is written through GORM; plain
-// SQL is for sets of rows, for what a condition on other tables decides, for moments of the
-// database's own clock and for the paths of a trigger. It knows both databases' habits and keeps
-// the promises of ports.Store on each; the rules about what is stored are the domain's.
+// Package gormstore stores everything on SQLite or Postgres. Single rows are written through GORM;
+// plain SQL is for sets of rows, for conditions on other tables, for times of the database's own
+// clock and for the hot paths of a trigger. It knows both databases' behaviour and keeps the
+// promises of ports.Store on each; the rules about the data belong to the domain.
 package gormstore
 
 import (
@@ -26,18 +26,18 @@ var _ ports.Store = (*Store)(nil)
 
 var (
 	errURL    = fault.New(fault.Invalid, "the database URL must be sqlite:PATH or postgres://…")
-	errClosed = ports.ErrUnavailable.With("the database is closed") // answers calls that come after Close
+	errClosed = ports.ErrUnavailable.With("the database is closed") // returned by calls after Close
 )
 
 // Config says which database to open and how.
 type Config struct {
 	// URL is `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, whose parameter `pool_max_conns`
-	// comes before MaxConnections.
+	// overrides MaxConnections.
 	URL string
-	// MaxConnections is how many connections to Postgres are opened at most, besides one that
-	// listens. 0: DefaultConnections.
+	// MaxConnections is the maximum of open connections to Postgres, besides the one that listens.
+	// 0: DefaultConnections.
 	MaxConnections int
-	// MustExist refuses a SQLite file that is not there, instead of making it; ErrNoFile.
+	// MustExist refuses a missing SQLite file instead of creating it; ErrNoFile.
 	MustExist bool
 	// AutoMigrate brings the schema up to date. Without it, Open refuses a schema that is behind.
 	AutoMigrate bool
@@ -45,20 +45,20 @@ type Config struct {
 	// its connection is given up; one about a large set of rows may take three times as long. 0:
 	// DefaultStatementTimeout.
 	StatementTimeout time.Duration
-	// NotifyURL is where the connection goes that listens for notifications of other instances,
-	// when URL leads to a pooler that cannot pass them on. Empty: to URL.
+	// NotifyURL is the database for the connection that listens for notifications of other
+	// instances, if URL is a pooler that cannot pass them on. Empty: URL.
 	NotifyURL string
-	// Clock gives the moments that are stored.
+	// Clock provides the stored times.
 	Clock ports.Clock
-	// ServerClock has the clock of a Postgres server decide when deliveries are due and leases end.
-	// Without it Clock does, which then must be the same for all who share the database.
+	// ServerClock makes the clock of a Postgres server decide when deliveries are due and leases
+	// end. Without it Clock does, which then must be the same for all users of the database.
 	ServerClock bool
-	// Keys encrypt the settings of channels. Without any, channels can be neither stored nor read
-	// with their settings; all else can.
+	// Keys encrypt the settings of channels. Without a key, channels cannot be stored, or read with
+	// their settings; everything else works.
 	Keys seal.Ring
-	// Traced makes a span of each unit of work and each statement whose context carries one.
+	// Traced creates a span for each unit of work and each statement whose context has one.
 	Traced bool
-	// Logger hears of migrations; nil for nobody.
+	// Logger logs migrations; nil: they are not logged.
 	Logger *slog.Logger
 }
 
@@ -67,43 +67,42 @@ type Store struct {
 	engine   engine
 	notifier *notifier
 	turns    *turns
-	// qualities are how well this instance's attempts went.
+	// qualities are the recent results of this instance's attempts.
 	qualities *qualities
 	logger    *slog.Logger
 	traced    bool
 
-	shape atomic.Pointer[rows.Rows] // what tables there are, once somebody has asked
+	shape atomic.Pointer[rows.Rows] // the tables, once they were read
 
-	full atomic.Int64 // when a write found the disk full, in nanoseconds of Unix time
+	full atomic.Int64 // when a write last found the disk full, in Unix nanoseconds
 
-	gate   sync.RWMutex // guards closed, and that nobody enters calls once it is set
+	gate   sync.RWMutex // guards closed, and keeps new calls out once it is set
 	closed bool
 	calls  sync.WaitGroup
 }
 
-// engine is what the two databases do each in its own way. Its errors are not translated yet.
+// engine is the part that differs between the two databases. Its errors are not translated yet.
 type engine interface {
 	view(ctx context.Context, fn func(tx) error) error
 	update(ctx context.Context, fn func(tx) error) error
-	// work is update for sets of rows that others want as well: what another has locked may be
-	// passed over.
+	// work is update for sets of rows that others also work on: locked rows may be skipped.
 	work(ctx context.Context, fn func(tx) error) error
 	// notify tells other instances that there is work. listen calls notified when another instance
-	// does, until ctx ends; it returns nil when there can be no other instance.
+	// does so, until ctx ends; it returns nil when there can be no other instance.
 	notify(ctx context.Context) error
 	listen(ctx context.Context, notified func()) error
 	applied(ctx context.Context) (history, error)
 	migrate(ctx context.Context, logger *slog.Logger) ([]*goose.MigrationResult, error)
 	estimate(ctx context.Context, plan []Planned) error
 	dialect() dialect
-	// tryWrite writes and commits something that changes nothing.
+	// tryWrite commits a write that changes nothing.
 	tryWrite(ctx context.Context) error
 	pools() []Pool
 	close() error
 }
 
-// Open opens the database and makes sure that its schema is the one this program works with. It
-// returns ErrSchemaBehind, ErrSchemaNewer, ports.ErrUnavailable, or what is wrong with the URL.
+// Open opens the database and checks that its schema is the one this program works with. It returns
+// ErrSchemaBehind, ErrSchemaNewer, ports.ErrUnavailable, or the fault of the URL.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	s, err := Connect(ctx, c)
 	if err != nil {
@@ -115,13 +114,13 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		err = s.Ready(ctx)
 	}
 	if err != nil {
-		_ = s.Close() // What kept it from opening says more.
+		_ = s.Close() // The error of opening says more.
 		return nil, err
 	}
 	return s, nil
 }
 
-// Connect opens the database whatever its schema, for the commands that look after it.
+// Connect opens the database whatever its schema, for the commands about the schema.
 func Connect(ctx context.Context, c Config) (*Store, error) {
 	now := func() time.Time { return stamp(c.Clock.Now()) }
 	scheme, rest, _ := strings.Cut(c.URL, ":")
@@ -171,8 +170,7 @@ func (s *Store) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	})
 }
 
-// Close waits for the calls that are under way, then closes the database. Later calls return
-// ports.ErrUnavailable.
+// Close waits for running calls, then closes the database. Later calls return ports.ErrUnavailable.
 func (s *Store) Close() error {
 	s.gate.Lock()
 	already := s.closed
@@ -203,7 +201,8 @@ func (s *Store) call(run func() error) error {
 	return err
 }
 
-// announce is call for what may add work. If it does, and is committed, workers are notified.
+// announce is call for operations that may add work. If they do, workers are notified after the
+// commit.
 func (s *Store) announce(run func(added *bool) error) error {
 	return s.call(func() error {
 		var added bool

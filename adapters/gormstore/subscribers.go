@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// subscriberRow is a subscription with what its assignment is.
+// subscriberRow is a subscription with its assignment's data.
 type subscriberRow struct {
 	Row subscriptionRow `gorm:"embedded"`
 
@@ -27,8 +27,7 @@ func (r subscriberRow) subscriber() subscriptions.Subscriber {
 	return subscriptions.Subscriber{Subscription: r.Row.subscription(), Member: r.MemberID, Username: r.Username, Address: r.Address, Channel: r.Channel}
 }
 
-// subscriberPage selects the next subscriptions from an index that is in the order of their
-// assignments.
+// subscriberPage selects the next subscriptions from an index in the order of assignments.
 const subscriberPage = `SELECT id, notification_id, assignment_id, active FROM subscriptions
 	WHERE notification_id = ? AND assignment_id > ? AND EXISTS (SELECT 1 FROM notifications WHERE id = ? AND application_id = ?)
 	ORDER BY assignment_id LIMIT ?`
@@ -43,7 +42,7 @@ func (r subscriptionRepo) Subscribers(
 		map[string]any{"set": clause.Expr{SQL: subscriberPage, Vars: []any{n.ID, after, n.ID, n.Application, limit}}}), subscriberRow.subscriber)
 }
 
-// useOfListRow is a notification with the event and the application that it is of.
+// useOfListRow is a notification with its event and application.
 type useOfListRow struct {
 	Row notificationRow `gorm:"embedded"`
 
@@ -68,7 +67,7 @@ func (r subscriptionRepo) OfList(
 		l.ID, after, l.Project, l.Organization, limit), useOfListRow.use)
 }
 
-// unsubscriberRow is an opt-out with whose it is.
+// unsubscriberRow is an opt-out with its member.
 type unsubscriberRow struct {
 	MemberID       users.MemberID
 	NotificationID subscriptions.NotificationID
@@ -82,7 +81,7 @@ func (r unsubscriberRow) unsubscriber() deliveries.Unsubscriber {
 		Username: r.Username, Since: r.CreatedAt.UTC()}
 }
 
-// optOutPage selects the next opt-outs from an index that is in their order.
+// optOutPage selects the next opt-outs from an index in their order.
 const optOutPage = `SELECT member_id, notification_id, address_key, created_at FROM opt_outs
 	WHERE notification_id = ? AND (member_id, address_key) > (?, ?) AND EXISTS (SELECT 1 FROM notifications WHERE id = ? AND application_id = ?)
 	ORDER BY member_id, address_key LIMIT ?`

@@ -28,7 +28,7 @@ type notificationRow struct {
 
 func (notificationRow) TableName() string { return "notifications" }
 
-// newNotificationRow is the row without its id.
+// newNotificationRow returns the row without its id.
 func newNotificationRow(n subscriptions.Notification, now time.Time) notificationRow {
 	return notificationRow{ApplicationID: n.Application, EventID: n.Event, Name: n.Name, NameFold: names.Fold(n.Name),
 		ListID: orNull(n.List), Active: n.Active, CreatedAt: now}
@@ -39,7 +39,7 @@ func (r notificationRow) notification() subscriptions.Notification {
 		List: orZero(r.ListID), Active: r.Active}
 }
 
-// notificationBeside selects a notificationRow from notifications n, in a row with other things.
+// notificationBeside selects a notificationRow from notifications n, in a row with other columns.
 func notificationBeside() string {
 	return beside("notification_", "n", "id", "application_id", "event_id", "name", "list_id", "active")
 }
@@ -128,7 +128,7 @@ func (r subscriptionRepo) Delete(ctx context.Context, n subscriptions.Notificati
 	return changed(r.db(ctx).Where("id IN "+one, n.ID, n.Event, n.Application).Delete(&notificationRow{}), subscriptions.ErrNotificationNotFound)
 }
 
-// listUsable returns lists.ErrNotFound when the notification's list is not one of its project.
+// listUsable returns lists.ErrNotFound when the notification's list does not belong to its project.
 func (r subscriptionRepo) listUsable(ctx context.Context, n subscriptions.Notification) error {
 	if n.List == 0 {
 		return nil
@@ -138,7 +138,7 @@ func (r subscriptionRepo) listUsable(ctx context.Context, n subscriptions.Notifi
 	return err
 }
 
-// Subscribe first writes to the subscription there is: one statement for it, two for a new one.
+// Subscribe first updates an existing subscription: one statement for that, two for a new one.
 func (r subscriptionRepo) Subscribe(
 	ctx context.Context, n subscriptions.Notification, a channels.AssignmentID, active bool,
 ) (subscriptions.Subscription, bool, error) {
@@ -165,7 +165,7 @@ func (r subscriptionRepo) Find(ctx context.Context, n subscriptions.Notification
 	return row.subscription(), err
 }
 
-// reachRow is a subscription with what it joins.
+// reachRow is a subscription with its assignment's member and channel.
 type reachRow struct {
 	ID           subscriptions.ID
 	Active       bool

@@ -14,12 +14,12 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// parts is among how many parts of a number those who work on sets of deliveries choose. A unit
-// that cannot wait for others, because it sees the database as it was when it began, writes to a
-// part of its own beyond these.
+// parts is how many parts a counter has for units on sets of deliveries, which choose one. A unit
+// that cannot wait for others, because it sees an earlier snapshot, writes to its own part beyond
+// these.
 const parts = 16
 
-// measure is what an hourly number counts. They are stored: none ever changes.
+// measure is what an hourly number counts. The values are stored and never change.
 type measure int
 
 const (
@@ -30,9 +30,9 @@ const (
 	sentMeasure        measure = 16 // and those that follow, by statistics.Bucket
 )
 
-// changes is what a unit of work changes in the numbers that are kept beside deliveries. They are
-// kept in its own transaction, so that they are right whenever somebody looks, and at its end, so
-// that others wait for them as shortly as can be.
+// changes are a unit's changes to the counters kept beside deliveries. They are written in the
+// unit's own transaction, so that they are always right, and at its end, so that others wait for
+// them as briefly as possible.
 type changes struct {
 	tallies map[events.OccurrenceID]map[deliveries.State]int
 	hours   map[hourKey]int
@@ -48,8 +48,8 @@ func newChanges() changes {
 	return changes{tallies: map[events.OccurrenceID]map[deliveries.State]int{}, hours: map[hourKey]int{}}
 }
 
-// move notes that so many deliveries of an occurrence went from a state to another; from none when
-// they are new.
+// move records that n deliveries of an occurrence changed from one state to another; new deliveries
+// come from none.
 func (c changes) move(o events.OccurrenceID, from, to deliveries.State, n int) {
 	if from == to || n == 0 {
 		return
@@ -70,8 +70,8 @@ func (c changes) count(o events.OccurrenceID, at time.Time, m measure, n int) {
 	}
 }
 
-// begin notes that the recipients of an occurrence are being found. The context of one that was
-// scheduled has been counted before.
+// begin records that the expansion of an occurrence starts. The context of a scheduled one has been
+// counted before.
 func (c changes) begin(o events.OccurrenceID, created time.Time, sendAt *time.Time, contextBytes int) {
 	if sendAt != nil {
 		c.count(o, *sendAt, occurrencesMeasure, 1)
@@ -81,13 +81,12 @@ func (c changes) begin(o events.OccurrenceID, created time.Time, sendAt *time.Ti
 	c.keepContext(o, created, contextBytes)
 }
 
-// keepContext notes that the context of an occurrence is kept, and how old it counts as.
+// keepContext records that the context of an occurrence is stored, and from when its age counts.
 func (c changes) keepContext(o events.OccurrenceID, since time.Time, bytes int) {
 	c.count(o, dayOf(since), contextsMeasure, bytes)
 }
 
-// end notes that a delivery that was being sent came to an outcome, and how long after its
-// occurrence.
+// end records the outcome of a delivery that was being sent, and its time since the occurrence.
 func (c changes) end(o events.OccurrenceID, to deliveries.State, took time.Duration, now time.Time) {
 	c.move(o, deliveries.Sending, to, 1)
 	switch to {
@@ -97,7 +96,7 @@ func (c changes) end(o events.OccurrenceID, to deliveries.State, took time.Durat
 		c.count(o, now, failedMeasure, 1)
 	case deliveries.Skipped:
 		c.count(o, now, skippedMeasure, 1)
-	case deliveries.Pending, deliveries.Sending, deliveries.Retrying: // It is not at its end.
+	case deliveries.Pending, deliveries.Sending, deliveries.Retrying: // Not an outcome.
 	}
 }
 
@@ -126,8 +125,8 @@ type hourRow struct {
 	Amount     int                 `json:"amount"`
 }
 
-// keep writes the changes down: first those of occurrences, by id, then those of hours, by key, so
-// that no two units wait for each other.
+// keep writes the changes: first those of occurrences, by id, then those of hours, by key, so that
+// no two units deadlock.
 func (t tx) keep(ctx context.Context, c changes) error {
 	return errors.Join(t.keepTallies(ctx, c), t.keepHours(ctx, c))
 }

@@ -25,7 +25,7 @@ func (r templateRow) template() events.Template {
 	return events.Template{ID: r.ID, Version: r.Version, Channel: r.ChannelID, Subject: r.Subject, Text: r.TextBody, HTML: r.HTMLBody, Markdown: r.MarkdownBody}
 }
 
-// templateOwner is what a template belongs to: an event or a notification.
+// templateOwner is the owner of a template: an event or a notification.
 type templateOwner struct {
 	table  string // of the owner
 	column string // that refers to it

@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// unit runs a unit of work of some kind in a span of its own.
+// unit runs a unit of work of some kind in its own span.
 func (s *Store) unit(ctx context.Context, kind string, run func(context.Context) error) error {
 	if !s.traced {
 		return run(ctx)
@@ -23,13 +23,13 @@ func (s *Store) unit(ctx context.Context, kind string, run func(context.Context)
 	ctx, span := ports.BeginSpan(ctx, ports.SpanStart{Name: "transaction"})
 	span.Text("tocsin.transaction.kind", kind)
 	err := run(ctx)
-	// An answer of the unit is no failure of the database.
+	// A fault of the domain is no failure of the database.
 	span.End(err != nil && (fault.KindOf(err) == fault.Internal || fault.KindOf(err) == fault.Unavailable))
 	return err
 }
 
-// spanned returns the connection of a unit of work such that its statements are spans below the
-// unit's, whatever context they come with.
+// spanned returns the connection of a unit of work with spans for its statements, as children of
+// the unit's span whatever their context.
 func spanned(ctx context.Context, conn gorm.ConnPool) gorm.ConnPool {
 	if span := ports.SpanOf(ctx); span.Recorded() {
 		return spannedConn{conn, span}
@@ -60,8 +60,8 @@ func (c spannedConn) QueryRowContext(ctx context.Context, query string, args ...
 
 type statementKey struct{}
 
-// beginStatement begins the span of a statement where its context is traced. The span has the text
-// with its placeholders, and none of the values.
+// beginStatement starts the span of a statement if its context is traced. The span has the text
+// with its placeholders, and no values.
 func beginStatement(ctx context.Context, system, query string) context.Context {
 	above := ports.SpanOf(ctx)
 	if !above.Recorded() {
@@ -82,7 +82,7 @@ func endStatement(ctx context.Context, err error) {
 	}
 }
 
-// operation is the first word of a statement.
+// operation returns the first word of a statement.
 func operation(query string) string {
 	query = strings.TrimLeft(query, " \t\n(")
 	if end := strings.IndexAny(query, " \t\n(;"); end >= 0 {
@@ -91,7 +91,8 @@ func operation(query string) string {
 	return strings.ToUpper(query)
 }
 
-// liteConn is a connection to SQLite. It makes a span of each statement whose context is traced.
+// liteConn is a connection to SQLite that creates a span for each statement whose context is
+// traced.
 type liteConn struct {
 	*sqlite3.SQLiteConn
 
@@ -114,8 +115,8 @@ func (c liteConn) ExecContext(ctx context.Context, query string, args []driver.N
 	return result, err
 }
 
-// QueryContext runs a query. Its span ends when the last row has been read, because SQLite works
-// while it is asked for rows.
+// QueryContext runs a query. Its span ends with the last row, because SQLite works while rows are
+// fetched.
 func (c liteConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if !c.traced {
 		return c.SQLiteConn.QueryContext(ctx, query, args)
@@ -129,11 +130,11 @@ func (c liteConn) QueryContext(ctx context.Context, query string, args []driver.
 	return &liteRows{rows.(*sqlite3.SQLiteRows), ctx, nil}, nil
 }
 
-// liteRows are the rows of a statement that is traced.
+// liteRows are the rows of a traced statement.
 type liteRows struct {
 	*sqlite3.SQLiteRows
 
-	statement context.Context //nolint:containedctx // Of the statement.
+	statement context.Context //nolint:containedctx // The statement's.
 	failed    error
 }
 

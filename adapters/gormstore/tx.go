@@ -35,36 +35,36 @@ var _ ports.Tx = tx{}
 type tx struct {
 	session *gorm.DB // bound to the unit's connection; reached through db
 	dialect dialect
-	now     func() time.Time // UTC, in whole microseconds, which is what both databases keep
+	now     func() time.Time // UTC, in whole microseconds, which both databases store
 	// serverClock says that the database server's clock decides when deliveries are due and leases
 	// end (see clock).
 	serverClock bool
-	keys        seal.Ring // of what is stored encrypted
-	part        int       // of the numbers that are kept in parts (see changes)
-	// shielded is set where several units share a transaction, so that none may interrupt it (see
-	// writer).
+	keys        seal.Ring // for encrypted columns
+	part        int       // of the partitioned counters (see changes)
+	// shielded is set if several units share a transaction, so that no context may interrupt it
+	// (see writer).
 	shielded bool
-	// added is set by whoever adds work for the background; nil where nobody asks.
+	// added is set by operations that add background work; nil if it is not needed.
 	added *bool
-	// qualities are how well channels have answered; nil where nobody chooses by that.
+	// qualities are the recent results of channels; nil if nothing chooses by them.
 	qualities *qualities
 }
 
-// announcing returns t such that it sets added when it adds work.
+// announcing returns t with added set when it adds work.
 func (t tx) announcing(added *bool) tx {
 	*added = false // An earlier attempt may have set it.
 	t.added = added
 	return t
 }
 
-// announce says that the unit adds work. Workers are notified once it is committed.
+// announce records that the unit adds work. Workers are notified after the commit.
 func (t tx) announce() {
 	if t.added != nil {
 		*t.added = true
 	}
 }
 
-// unitOf returns the unit of work that a context belongs to (ports.Within).
+// unitOf returns the unit of work of a context (ports.Within).
 func unitOf(ctx context.Context) (tx, bool) {
 	outer, within := ports.Unit(ctx)
 	if !within {
@@ -74,8 +74,8 @@ func unitOf(ctx context.Context) (tx, bool) {
 	return t, ours
 }
 
-// within runs fn as a part of the unit, of which nothing is left when it fails. Errors stay as they
-// are: whether the unit is run again goes by them.
+// within runs fn as a part of the unit, which is undone when it fails. Errors stay unchanged: they
+// decide whether the unit is retried.
 func (t tx) within(ctx context.Context, fn func(ports.Tx) error) error {
 	if err := t.db(ctx).Exec("SAVEPOINT part").Error; err != nil {
 		return err
@@ -92,7 +92,7 @@ func (t tx) within(ctx context.Context, fn func(ports.Tx) error) error {
 // db returns a fresh session that runs its statements under ctx.
 func (t tx) db(ctx context.Context) *gorm.DB { return t.session.WithContext(t.lasting(ctx)) }
 
-// lasting is the context of a statement: ctx, unless nothing may interrupt it.
+// lasting returns the context of a statement: ctx, unless nothing may interrupt it.
 func (t tx) lasting(ctx context.Context) context.Context {
 	if t.shielded {
 		return context.WithoutCancel(ctx)

@@ -30,7 +30,7 @@ func newUserRow(u users.User) userRow {
 
 func (r userRow) user() users.User { return users.User{ID: r.ID, Username: r.Username} }
 
-// memberColumns are those of a membership m that make a member, but for the groups.
+// memberColumns are the columns of a membership m for a member, without the groups.
 const memberColumns = "m.id, m.organization_id, m.user_id, m.username, m.email, m.first_name, m.last_name, m.role, m.custom_fields, m.locked"
 
 // memberRow is a membership with the names of its groups, as a JSON array.
@@ -62,7 +62,7 @@ func (r memberRow) member() (users.Member, error) {
 	return m, nil
 }
 
-// memberFields are the custom fields of a member.
+// memberFields parses the custom fields of a member.
 func memberFields(m users.MemberID, text string) (metadata.Map, error) {
 	fields, err := metadata.Decode([]byte(text))
 	if err != nil {
@@ -93,7 +93,7 @@ func (r userRepo) Ensure(ctx context.Context, us []users.User) ([]users.User, []
 	return mapped(found, userRow.user), created, err
 }
 
-// newMemberRow is a user to be made a member as one row of a rowSet.
+// newMemberRow is a new membership of a user as one row of a rowSet.
 type newMemberRow struct {
 	UserID       users.ID `json:"user_id"`
 	Username     string   `json:"username"`
@@ -155,7 +155,7 @@ func (r userRepo) ByUsername(ctx context.Context, org orgs.ID, username string) 
 }
 
 func (r userRepo) ByEmail(ctx context.Context, org orgs.ID, email string, limit int) ([]users.Member, error) {
-	if email == "" { // which is how members without an e-mail are stored
+	if email == "" { // This is how members without an e-mail address are stored.
 		return nil, nil
 	}
 	return decodeAll(r.members(ctx, "m.organization_id = ? AND m.email_fold = ? AND m.email_fold <> m.username_fold ORDER BY m.id LIMIT ?",
@@ -202,13 +202,13 @@ func (r userRepo) SetRole(ctx context.Context, m users.Member) error {
 		"UPDATE members SET role = ? WHERE id = ? AND "+unindexed("organization_id")+" = ?", m.Role, m.ID, m.Organization)
 }
 
-// members queries memberships; condition may order and limit them.
+// members queries memberships; condition may add an order and a limit.
 func (r userRepo) members(ctx context.Context, condition string, args ...any) *gorm.DB {
 	return r.db(ctx).Raw("SELECT "+memberColumns+", "+groupNames(r.dialect, "m")+" AS group_names FROM members m WHERE "+condition, args...)
 }
 
-// groupNames selects the names of the groups of a member as a JSON array, within the query that
-// selects the member under this name.
+// groupNames selects the names of a member's groups as a JSON array, in a query where the member
+// has this alias.
 func groupNames(d dialect, member string) string {
 	array := "json_group_array(g.name)"
 	if d == onPostgres {

@@ -13,11 +13,11 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// maxUses is how many users of a thing are named when its deletion is refused.
+// maxUses is how many users of an object are named when its deletion is refused.
 const maxUses = 10
 
-// useRow is a thing that refers to another: an event, or something of it, or something that has
-// only a name.
+// useRow is an object that refers to another: an event, a part of one, or an object with only a
+// name.
 type useRow struct {
 	Kind        string // empty for the event itself
 	Name        string // may be empty
@@ -39,7 +39,7 @@ func (r useRow) String() string {
 	return strings.Join(said, " of ")
 }
 
-// unused returns the refusal to delete a thing that something uses, and names what that is.
+// unused returns the refusal to delete an object that is in use, and names its users.
 func (t tx) unused(ctx context.Context, uses statement, refusal *fault.Error, kind, name string) error {
 	said, err := t.uses(ctx, uses)
 	if err == nil && len(said) > 0 {
@@ -72,8 +72,7 @@ func usesOfChannel(c channels.Channel) statement {
 		c.ID, c.Organization)
 }
 
-// usesOfPool names the events that name the pool of a channel and for which no other channel is a
-// member.
+// usesOfPool selects the events that name a channel's pool if no other channel is a member of it.
 func usesOfPool(c channels.Channel) statement {
 	return stmt(`
 		SELECT '' AS kind, '' AS name, a.slug AS application, e.slug AS event
@@ -107,7 +106,7 @@ func usesOfList(l lists.List, except applications.ID) statement {
 		AND n.application_id <> ? ORDER BY n.id`, l.ID, l.Project, l.Organization, except)
 }
 
-// usesOfEvent names occurrences, too, unless they reached nobody and never will.
+// usesOfEvent also selects occurrences, unless they reached nobody and never will.
 func usesOfEvent(e events.Event) statement {
 	return stmt(`
 		WITH e AS (SELECT e.id, e.slug, a.slug AS application FROM events e JOIN applications a ON a.id = e.application_id
@@ -119,8 +118,8 @@ func usesOfEvent(e events.Event) statement {
 		e.ID, e.Application, e.Organization)
 }
 
-// usesOfNotification looks each occurrence of the event up in an index of its deliveries. Those
-// that a gate left out do not count.
+// usesOfNotification looks up each occurrence of the event in an index of its deliveries.
+// Deliveries skipped by a gate do not count.
 func usesOfNotification(n subscriptions.Notification) statement {
 	return stmt(`
 		WITH n AS (SELECT id, event_id FROM notifications WHERE id = ? AND event_id = ? AND application_id = ?)

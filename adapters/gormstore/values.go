@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// momentLayout is how the driver of SQLite writes moments: in UTC, their texts sort as they do.
-// Postgres reads it, too.
+// momentLayout is the SQLite driver's format of times: in UTC, their texts sort like the times.
+// Postgres can parse it too.
 const momentLayout = "2006-01-02 15:04:05.999999999-07:00"
 
-// stamp is a time as both databases keep it: in UTC and whole microseconds.
+// stamp returns a time as both databases store it: in UTC and whole microseconds.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// momentText is how a time is spelled where it comes as a text.
+// momentText returns the text form of a time.
 func momentText(t time.Time) string { return stamp(t).Format(momentLayout) }
 
-// moment is how a time that may be missing is stored: the zero time as NULL.
+// moment returns an optional time for storing: the zero time as NULL.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -27,7 +27,7 @@ func moment(t time.Time) *time.Time {
 
 func momentOf(p *time.Time) time.Time { return orZero(p).UTC() }
 
-// orNull is how an id that may be missing is stored.
+// orNull returns an optional id for storing: 0 as NULL.
 func orNull[T ~int64](id T) *T {
 	if id == 0 {
 		return nil
@@ -42,13 +42,13 @@ func orZero[T any](p *T) (v T) {
 	return v
 }
 
-// storable makes a text of any origin one that every database keeps.
+// storable turns any text into one that every database can store.
 func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
-// unreadable reports a stored value that cannot be what we stored. Nobody who asks for it can help
-// that, so whatever kind err has is left behind.
+// unreadable reports an invalid stored value. The caller cannot do anything about it, so the kind
+// of err is dropped.
 func unreadable(err error, format string, args ...any) error {
 	return fmt.Errorf("stored "+format+": %s", append(args, err.Error())...)
 }

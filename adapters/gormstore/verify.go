@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// verifyPage is how much is read at once to verify it, and verifyTold how many mistakes of one
-	// kind are told.
+	// verifyPage is how many rows are read at once, and verifyTold how many mistakes of one kind
+	// are reported.
 	verifyPage = 500
 	verifyTold = 20
 )
 
-// miscounted finds occurrences whose numbers differ from their deliveries. Finished deliveries are
-// removed before the occurrence is, so there may be fewer of them than were counted.
+// miscounted finds occurrences whose counters differ from their deliveries. Finished deliveries are
+// deleted before the occurrence, so there may be fewer of them than were counted.
 const miscounted = `SELECT occurrence_id FROM (
 		SELECT occurrence_id, pending, sending, retrying, sent, failed, skipped FROM occurrence_tallies
 		UNION ALL SELECT occurrence_id, CASE WHEN state = 0 THEN -1 ELSE 0 END, CASE WHEN state = 1 THEN -1 ELSE 0 END, CASE WHEN state = 2 THEN -1 ELSE 0 END,
@@ -28,9 +28,9 @@ const miscounted = `SELECT occurrence_id FROM (
 	GROUP BY occurrence_id HAVING SUM(pending) <> 0 OR SUM(sending) <> 0 OR SUM(retrying) <> 0 OR SUM(sent) < 0 OR SUM(failed) < 0 OR SUM(skipped) < 0
 	ORDER BY occurrence_id LIMIT ?`
 
-// Verify looks for what is wrong in the database, on one snapshot: whether its schema is this
-// program's, whether what refers to something leads there, whether numbers agree with what they
-// count, and whether what is stored encrypted can be opened. It reads everything.
+// Verify checks the database, on one snapshot: whether its schema is this program's, whether
+// references are valid, whether counters match the rows they count, and whether encrypted columns
+// can be decrypted. It reads everything.
 func (s *Store) Verify(ctx context.Context) (all []ports.Finding, err error) {
 	schema := ports.Finding{Check: "the schema is this program's"}
 	if err := s.Ready(ctx); err != nil {

@@ -11,14 +11,13 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// The index over what members are found by belongs to userRepo, too. Whoever changes one member
-// indexes them in the same unit of work; a unit that writes several only notes who they are, and
-// Index catches up.
+// The index for finding members belongs to userRepo too. A change of one member indexes them in the
+// same unit of work; a unit that writes several only records who they are, and Index catches up.
 
-// noted is how many members one note is about at most.
+// noted is the maximum number of members in one note.
 const noted = 100
 
-// wordedRow is what the words of a member come from, and those that are indexed.
+// wordedRow is the source of a member's words, and the indexed words.
 type wordedRow struct {
 	ID           users.MemberID
 	Username     string
@@ -31,8 +30,8 @@ type wordedRow struct {
 	Words        string
 }
 
-// worded selects members, whom it takes: of two units that change what one member is found by, the
-// later one sees what the earlier wrote.
+// worded selects members and locks them: of two units that change the words of one member, the
+// later one sees what the earlier one wrote.
 func worded(d dialect) string {
 	array := "json_group_array(r.value)"
 	if d == onPostgres {
@@ -45,7 +44,7 @@ func worded(d dialect) string {
 		"FROM members m JOIN organizations o ON o.id = ? WHERE m.id ? AND " + unindexed("m.organization_id") + " = o.id ORDER BY m.id" + d.lockRowsOf("m")
 }
 
-// words are the member's words, as they should be and as they are.
+// words returns the member's words as they should be, and as they are indexed.
 func (r wordedRow) words() (wanted, indexed []string, err error) {
 	m := users.Member{ID: r.ID, User: users.User{Username: r.Username}, Details: users.Details{Email: r.Email, FirstName: r.FirstName, LastName: r.LastName}}
 	if m.CustomFields, err = memberFields(r.ID, r.CustomFields); err != nil {
@@ -72,8 +71,7 @@ type wordRow struct {
 	member int64
 }
 
-// indexOf indexes a member whom a unit has written, or notes that somebody has to where they are
-// several.
+// indexOf indexes the one member that a unit has written, or notes several for later.
 func (t tx) indexOf(ctx context.Context, org orgs.ID, written map[users.MemberID]bool) error {
 	ids := slices.Sorted(maps.Keys(written))
 	if len(ids) <= 1 {
@@ -89,7 +87,7 @@ func (t tx) indexOf(ctx context.Context, org orgs.ID, written map[users.MemberID
 		" WHERE TRUE", []any{notes, sizes}, []any{org})
 }
 
-// index makes members' words what they should be.
+// index updates the words of members.
 func (t tx) index(ctx context.Context, org orgs.ID, ids []users.MemberID) error {
 	if len(ids) == 0 {
 		return nil
@@ -135,7 +133,7 @@ func (t tx) addWords(ctx context.Context, org orgs.ID, rows []wordRow) error {
 		set.from+" WHERE TRUE"+unlessThere, columns, []any{org})
 }
 
-// addEnrolled indexes whom an enrollment has brought or changed.
+// addEnrolled indexes the members that an enrolment added or changed.
 func (r userRepo) addEnrolled(ctx context.Context, w users.Writes) error {
 	written := map[users.MemberID]bool{}
 	for _, m := range slices.Concat(w.Members, w.Fields) {
@@ -153,7 +151,7 @@ func (r userRepo) Unindexed(ctx context.Context) (waits bool, latest int64, err 
 	return waits || latest > 0, latest, err
 }
 
-// noteRow is a note of members who wait to be indexed.
+// noteRow is a note of members to be indexed.
 type noteRow struct {
 	ID      int64
 	Members string // a JSON array
@@ -195,7 +193,7 @@ func (r userRepo) Index(ctx context.Context, after orgs.ID, limit int) (done int
 	return done, org, r.db(ctx).Exec("DELETE FROM member_words_notes WHERE id ? AND "+unindexed("organization_id")+" = ?", among(r.dialect, taken), org).Error
 }
 
-// toIndex returns the first organization behind one of them that has anything to index; 0: none.
+// toIndex returns the first organization after one of them that has anything to index; 0: none.
 func (r userRepo) toIndex(ctx context.Context, after orgs.ID) (next orgs.ID, err error) {
 	err = r.db(ctx).Raw(`SELECT COALESCE(MIN(n.next), 0) FROM (
 		SELECT (SELECT MIN(organization_id) FROM member_words_notes WHERE organization_id > @after ) AS next
@@ -223,7 +221,7 @@ func (r userRepo) build(ctx context.Context, org orgs.ID, limit int) (int, error
 	}
 	if len(ids) == 0 {
 		err := r.db(ctx).Exec("DELETE FROM member_words_builds WHERE organization_id = ? AND position = ?", org, at.Position).Error
-		return 1, err // It was work, and there may be more.
+		return 1, err // Counts as work, because there may be more.
 	}
 	if err := r.index(ctx, org, ids); err != nil {
 		return 0, err
@@ -253,9 +251,9 @@ func (r userRepo) Indexing(ctx context.Context, org orgs.ID) (users.Indexing, er
 	return is, err
 }
 
-// searchablePaths reads what an organization's row says of searchable metadata.
+// searchablePaths parses an organization's searchable metadata paths.
 func searchablePaths(text string) (paths []string, err error) {
-	if text == "[]" { // which nearly all are
+	if text == "[]" { // the usual case
 		return nil, nil
 	}
 	if err := json.Unmarshal([]byte(text), &paths); err != nil {

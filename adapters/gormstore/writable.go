@@ -9,11 +9,11 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// fullFor is how long a disk counts as full after a write found it so. A write as small as tryWrite
-// may still find room where the next message does not.
+// fullFor is how long a disk counts as full after a write found it full. A write as small as
+// tryWrite may still find room where the next message does not.
 const fullFor = 10 * time.Second
 
-// Writable returns nil when the database takes writes; ports.ErrReadOnly, ports.ErrFull,
+// Writable returns nil when the database accepts writes; ports.ErrReadOnly, ports.ErrFull,
 // ports.ErrUnavailable.
 func (s *Store) Writable(ctx context.Context) error {
 	err := s.call(func() error { return s.engine.tryWrite(paced(ctx, paceBrief)) })
@@ -23,15 +23,15 @@ func (s *Store) Writable(ctx context.Context) error {
 	return err
 }
 
-// tryWrite sets a number in the header of the file that nobody reads to what it is. That writes a
-// page, as every change does.
+// tryWrite sets an unused number in the header of the file to its own value. That writes a page, as
+// every change does.
 func (e *sqliteEngine) tryWrite(ctx context.Context) error {
 	return e.update(ctx, func(t tx) error { return t.db(ctx).Exec("PRAGMA user_version = 0").Error })
 }
 
 // tryWrite commits a message to readers of the log, of whom there are none. It takes no lock and
-// needs no table, and its commit waits for the disk, and for a synchronous standby, as that of any
-// other change.
+// needs no table, and its commit waits for the disk, and for a synchronous standby, like that of
+// any other change.
 func (e *postgresEngine) tryWrite(ctx context.Context) error {
 	for range 2 {
 		var written bool

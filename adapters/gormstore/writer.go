@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// maxGroup is how many units share a transaction at most.
+	// maxGroup is the maximum number of units that share a transaction.
 	maxGroup = 64
-	// groupTime is how long a transaction takes more units in, so that the first of them does not
-	// wait for all of many long ones.
+	// groupTime is how long a transaction accepts more units, so that the first one does not wait
+	// for many long ones.
 	groupTime = 10 * time.Millisecond
 )
 
-// writer lets units of work write one after another, and saves most of what that costs: units that
-// are waiting when the turn is free share ONE transaction, each within a savepoint of its own, and
-// ONE commit, that is one flush to the disk. Nobody waits for company: a unit that comes alone runs
-// alone. Nobody is answered before the commit.
+// writer runs units of work one after another, and saves most of their overhead: units that are
+// waiting when the writer is free share ONE transaction, each within its own savepoint, and ONE
+// commit, that is one flush to disk. No unit waits for others to join: a single unit runs alone. No
+// caller gets a result before the commit.
 //
 // A unit runs on its caller's goroutine, so that a panic (or the end of a test) goes where it
-// belongs, and takes with it its savepoint only. Its statements must not be interrupted: SQLite
-// undoes the whole transaction when a statement that writes is, and with it the work of everybody
-// in it. So a context counts while its unit waits, and no more once it runs.
+// belongs, and undoes only its own savepoint. Its statements must not be interrupted: SQLite rolls
+// back the whole transaction when a writing statement is, and with it the work of all units in it.
+// So a context counts while its unit waits, and no longer once it runs.
 type writer struct {
 	pool    *sql.DB // of one connection
 	queue   chan *unit
@@ -37,9 +37,9 @@ type writer struct {
 // unit is one caller's place in the queue.
 type unit struct {
 	turn chan *sql.Conn // the caller's turn, on this connection
-	gone chan struct{}  // closed by a caller that does not want it any more
-	ran  chan error     // from the caller: nil, or why its savepoint could not be ended
-	done chan error     // to the caller: the transaction's end
+	gone chan struct{}  // closed by a caller that gives up
+	ran  chan error     // from the caller: nil, or the error of ending its savepoint
+	done chan error     // to the caller: the result of the transaction
 }
 
 func startWriter(pool *sql.DB) *writer {
@@ -53,7 +53,7 @@ func startWriter(pool *sql.DB) *writer {
 	return w
 }
 
-// stop ends the writer. Nobody may be waiting or come later.
+// stop ends the writer. No caller may be waiting or come later.
 func (w *writer) stop() {
 	close(w.queue)
 	<-w.stopped
@@ -72,12 +72,12 @@ func (w *writer) do(ctx context.Context, run func(*sql.Conn) error) error {
 	}
 	select {
 	case conn := <-u.turn:
-		failed := u.run(conn, run) //nolint:contextcheck // From here on ctx does not count: see writer.
+		failed := u.run(conn, run) //nolint:contextcheck // From here on ctx is ignored: see writer.
 		if err := <-u.done; err != nil {
 			return err
 		}
 		return failed
-	case err := <-u.done: // the transaction did not even begin
+	case err := <-u.done: // The transaction could not begin.
 		return err
 	case <-ctx.Done():
 		close(u.gone)
@@ -85,7 +85,7 @@ func (w *writer) do(ctx context.Context, run func(*sql.Conn) error) error {
 	}
 }
 
-// run runs the caller's function within a savepoint and reports to the writer, whatever becomes of
+// run runs the caller's function within a savepoint and reports to the writer, whatever happens to
 // the function.
 func (u *unit) run(conn *sql.Conn, fn func(*sql.Conn) error) (err error) {
 	const save, release, undo = "SAVEPOINT unit", "RELEASE unit", "ROLLBACK TO unit; RELEASE unit"
@@ -100,8 +100,8 @@ func (u *unit) run(conn *sql.Conn, fn func(*sql.Conn) error) (err error) {
 		if !finished || err != nil {
 			end = undo
 		}
-		// Some faults (a full disk, for one) make SQLite undo the whole transaction at once. Then
-		// there is no savepoint left to end, which is how the writer learns of it.
+		// Some faults, such as a full disk, make SQLite roll back the whole transaction at once.
+		// Then there is no savepoint left to end, which is how the writer detects it.
 		if _, ended := conn.ExecContext(ctx, end); ended != nil {
 			u.ran <- errors.Join(err, ended)
 			return
@@ -113,7 +113,7 @@ func (u *unit) run(conn *sql.Conn, fn func(*sql.Conn) error) (err error) {
 	return err
 }
 
-// group runs the first unit, and those that come while it runs, in one transaction.
+// group runs the first unit, and those that arrive while it runs, in one transaction.
 func (w *writer) group(first *unit) {
 	var members []*unit
 	err := w.transaction(func(conn *sql.Conn) error {
@@ -134,7 +134,7 @@ func (w *writer) group(first *unit) {
 		}
 		return nil
 	})
-	if err != nil { // Whatever a unit was about to say of its own work, nothing of it holds any more.
+	if err != nil { // Whatever a unit returned, its work was undone.
 		err = fmt.Errorf("%w: the write transaction failed: %w", ports.ErrUnavailable, err)
 	}
 	if len(members) == 0 {
@@ -155,8 +155,8 @@ func (w *writer) waiting() *unit {
 	}
 }
 
-// transaction runs fn in an immediate transaction: it takes the write lock at the start, where it
-// can be waited for.
+// transaction runs fn in an immediate transaction: it takes the write lock at the start, where
+// waiting is possible.
 func (w *writer) transaction(fn func(*sql.Conn) error) error {
 	ctx := context.Background()
 	conn, err := w.pool.Conn(ctx)
@@ -176,12 +176,12 @@ func (w *writer) transaction(fn func(*sql.Conn) error) error {
 	return err
 }
 
-// rollback leaves the connection without a transaction. Where that fails the pool closes it instead
-// of using it again.
+// rollback leaves the connection without a transaction. If that fails the pool closes it instead of
+// reusing it.
 func rollback(conn *sql.Conn) {
 	_ = conn.Raw(func(c any) error {
 		lite := c.(liteConn)
-		if !lite.AutoCommit() { // else SQLite has undone the transaction already
+		if !lite.AutoCommit() { // Otherwise SQLite has already rolled back.
 			_, _ = lite.Exec("ROLLBACK", nil)
 		}
 		if !lite.AutoCommit() {

@@ -1,6 +1,6 @@
-// Package ddl says what the statements of a migration of Postgres do to those who use the database
-// meanwhile. It goes by the words of a statement, knows the forms that our migrations have, and
-// takes what it does not know for the worst.
+// Package ddl predicts how the statements of a Postgres migration affect concurrent sessions. It
+// matches the text of a statement against the forms in our migrations, and assumes the worst for
+// others.
 package ddl
 
 import (
@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// The locks of a table, from the weakest.
+// The locks of a table, from the weakest to the strongest.
 const (
 	LockNone      = "none"                   // the table is new, or there is none
-	LockWrites    = "ROW EXCLUSIVE"          // others read and write, but for the rows that are changed
+	LockWrites    = "ROW EXCLUSIVE"          // others read and write, except the changed rows
 	LockUpkeep    = "SHARE UPDATE EXCLUSIVE" // others read and write
 	LockReaders   = "SHARE"                  // others read, and wait to write
 	LockReference = "SHARE ROW EXCLUSIVE"    // the same
@@ -21,7 +21,7 @@ const (
 // Work is how long a statement takes.
 type Work string
 
-// The works.
+// The kinds of work.
 const (
 	Moment  Work = "a moment"
 	Reads   Work = "reads all rows"
@@ -39,12 +39,12 @@ type Step struct {
 	Contracts bool
 }
 
-// Blocks reports whether others wait for longer than a moment.
+// Blocks reports whether other sessions wait for a noticeable time.
 func (s Step) Blocks() bool {
 	return s.Work != Moment && (s.Lock == LockAll || s.Lock == LockReaders || s.Lock == LockReference)
 }
 
-// form is what statements look like, and what they do.
+// form is the pattern of a statement, and its effect.
 type form struct {
 	like      *regexp.Regexp // its first group is the table
 	lock      string
@@ -57,7 +57,7 @@ const (
 	alter = `(?i)^ALTER TABLE (?:IF EXISTS )?(?:ONLY )?` + name + ` `
 )
 
-// forms are tried in their order.
+// forms are tried in this order.
 var forms = []form{
 	{regexp.MustCompile(`(?i)^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?` + name), LockNone, Moment, false},
 	{regexp.MustCompile(`(?i)^DROP TABLE (?:IF EXISTS )?` + name), LockAll, Moment, true},
@@ -66,7 +66,7 @@ var forms = []form{
 	{regexp.MustCompile(`(?i)^CREATE INDEX (?:IF NOT EXISTS )?\w+ ON ` + name), LockReaders, Reads, false},
 	{regexp.MustCompile(`(?i)^DROP INDEX CONCURRENTLY ()`), LockUpkeep, Moment, false},
 	{regexp.MustCompile(`(?i)^DROP INDEX ()`), LockAll, Moment, false},
-	// Since Postgres 11 a default that is a constant is not written to the rows.
+	// Since Postgres 11 a constant default is not written to the rows.
 	{regexp.MustCompile(alter + `ADD CONSTRAINT .* NOT VALID$`), LockReference, Moment, true},
 	{regexp.MustCompile(alter + `ADD CONSTRAINT .* USING INDEX `), LockAll, Moment, true},
 	{regexp.MustCompile(alter + `ADD (?:CONSTRAINT|CHECK|FOREIGN|UNIQUE|PRIMARY)`), LockAll, Reads, true},
@@ -89,7 +89,7 @@ var forms = []form{
 	{regexp.MustCompile(`(?i)^(?:ANALYZE|COMMENT ON|SET|RESET|SELECT) ?()`), LockNone, Moment, false},
 }
 
-// worst is what is not known.
+// worst is the effect of an unknown statement.
 var worst = form{lock: LockAll, work: Rewrite, contracts: true}
 
 var (
@@ -98,14 +98,14 @@ var (
 	spaces   = regexp.MustCompile(`\s+`)
 )
 
-// Steps returns the statements with which a migration brings the schema up.
+// Steps returns the statements of a migration's up part.
 func Steps(migration string) (steps []Step) {
 	_, text, _ := strings.Cut(migration, "-- +goose Up")
 	text, _, _ = strings.Cut(text, "-- +goose Down")
 	fresh := map[string]bool{}
 	for _, statement := range split(comments.ReplaceAllString(text, "")) {
 		s := stepOf(statement)
-		if fresh[s.Table] { // Nobody else sees it yet.
+		if fresh[s.Table] { // Other sessions do not see it yet.
 			s.Lock, s.Work, s.Contracts = LockNone, Moment, false
 		}
 		if s.Lock == LockNone && s.Table != "" {
@@ -117,8 +117,8 @@ func Steps(migration string) (steps []Step) {
 	return steps
 }
 
-// references returns what a statement does to the tables that its foreign keys lead to: nobody may
-// write to them for as long as it works, because a trigger is added to each.
+// references returns a statement's effect on the tables that its foreign keys refer to: they cannot
+// be written to while it runs, because it adds a trigger to each.
 func references(s Step, fresh map[string]bool) (steps []Step) {
 	if s.Lock == LockWrites || s.Table == "" {
 		return nil
@@ -142,7 +142,7 @@ func stepOf(statement string) Step {
 	return Step{Statement: statement, Lock: worst.lock, Work: worst.work, Contracts: worst.contracts}
 }
 
-// split returns statements in one line each. A semicolon within quotes ends none.
+// split returns statements in one line each. It ignores semicolons within quotes.
 func split(text string) (all []string) {
 	var b strings.Builder
 	var quote rune

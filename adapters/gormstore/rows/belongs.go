@@ -13,13 +13,13 @@ import (
 // way leads from the rows of a table to their organization.
 type way struct {
 	column string
-	parent string // empty: the column holds the number of the organization
+	parent string // empty: the column is the number of the organization
 	key    string // the parent's column that has the same value; empty: id
-	where  string // which rows go this way; empty: all
+	where  string // the rows with this way; empty: all
 }
 
-// belongs are the tables of which rows are of an organization, with the ways there; the column of a
-// way begins an index. No row is at the end of two ways. Every table is here, in stays or in left.
+// belongs are the tables with rows of an organization, and the ways to it; the column of a way is
+// the first of an index. No row has two ways. Every table is here, in stays or in left.
 var belongs = map[string][]way{
 	"organizations": {{column: "id"}},
 
@@ -39,7 +39,7 @@ var belongs = map[string][]way{
 	"problem_snoozes":    {{column: "organization_id"}},
 	"projects":           {{column: "organization_id"}},
 
-	// These have the number of their organization, too, and no index that begins with it.
+	// These also have the number of their organization, but no index that starts with it.
 	"assignments":        {{column: "address_id", parent: "addresses"}},
 	"occurrence_tallies": {{column: "occurrence_id", parent: "occurrences"}},
 	"occurrences":        {{column: "application_id", parent: "applications"}},
@@ -69,22 +69,22 @@ var belongs = map[string][]way{
 		{column: "event_id", parent: "events"},
 		{column: "notification_id", parent: "notifications"},
 	},
-	"requests": { // Those of keys of the installation stay, as the keys do.
+	"requests": { // Those of the installation's keys stay, as the keys do.
 		{column: "api_key_id", parent: "api_keys"},
 		{column: "occurrence_id", parent: "occurrences", where: "api_key_id = 0"},
 	},
 	"users": {{column: "id", parent: "members", key: "user_id"}}, // who may be in several
 }
 
-// stays are the tables that belong to an installation: how people sign in, who may open several
-// organizations with one account, and what is made anew where it is missing.
+// stays are the tables that belong to an installation: how users sign in, who may have roles in
+// several organizations with one account, and what is created again if it is missing.
 var stays = []string{
 	"acceptances", "accounts", "devices", "guesses", "identities", "invitations", "logout_tokens", "passkeys", "provider_sessions",
 	"recovery_codes", "sessions", "sign_in_steps", "totp_factors",
 	"member_words", "member_words_builds", "member_words_notes",
 }
 
-// Part returns the rows of one organization alone.
+// Part returns only the rows of one organization.
 func (r *Rows) Part(organization int64) *Rows {
 	part := r.On(r.conn)
 	part.organization = organization
@@ -92,13 +92,13 @@ func (r *Rows) Part(organization int64) *Rows {
 	return part
 }
 
-// step is a table on the way down from an organization.
+// step is a table on the path from an organization to a table.
 type step struct {
 	table string
 	way
 }
 
-// descents are the ways from an organization down to a table.
+// descents returns the paths from an organization down to a table.
 func descents(table string) (all [][]step, err error) {
 	ways, known := belongs[table]
 	if !known {
@@ -118,9 +118,9 @@ func descents(table string) (all [][]step, err error) {
 	return all, nil
 }
 
-// statements read the rows of a table that are of the organization, one statement for each way
-// there. Each begins at the organization and goes down from table to table by their indexes, so
-// that what others have costs nothing.
+// statements read the rows of a table that belong to the organization, one statement for each way.
+// Each starts at the organization and joins table after table by their indexes, so that the rows of
+// others cost nothing.
 func (r *Rows) statements(t ports.Table) (all []string, err error) {
 	ways, err := descents(t.Name)
 	for _, steps := range ways {
@@ -129,8 +129,8 @@ func (r *Rows) statements(t ports.Table) (all []string, err error) {
 	return all, err
 }
 
-// joined are the tables of a descent, joined in this order whatever the database believes to be
-// cheaper. The last one is called t.
+// joined returns the tables of a descent, joined in this order whatever the planner's estimates.
+// The last one is called t.
 func (r *Rows) joined(steps []step) string {
 	var tables, conditions []string
 	for i, s := range steps {
@@ -148,7 +148,7 @@ func (r *Rows) joined(steps []step) string {
 		if s.where != "" {
 			condition += " AND " + s.where
 		}
-		if r.postgres { // An OFFSET keeps the order.
+		if r.postgres { // OFFSET keeps the order.
 			tables = append(tables, "LATERAL (SELECT * FROM "+quoted(s.table)+" WHERE "+condition+" OFFSET 0) "+name)
 		} else {
 			tables = append(tables, quoted(s.table)+" "+name)

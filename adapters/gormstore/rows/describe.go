@@ -9,9 +9,9 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// The questions by which a database describes itself: a row for each column, with its table, type,
-// place in the primary key (0: none), and whether the database numbers it; and a row for each
-// column of each foreign key. The columns come by name.
+// The queries of the schema: a row for each column, with its table, type, position in the primary
+// key (0: none), and whether the database numbers it; and a row for each column of each foreign
+// key. The columns are sorted by name.
 const (
 	sqliteColumns = `SELECT t.name, c.name, c.type, c.pk, c.pk = 1 AND t.sql LIKE '%AUTOINCREMENT%' AND c.type = 'INTEGER'
 		FROM sqlite_master t CROSS JOIN pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY t.name, c.name`
@@ -29,7 +29,7 @@ const (
 		WHERE k.contype = 'f' AND r.relnamespace = CAST(current_schema() AS regnamespace) ORDER BY r.relname, k.oid, u.n`
 )
 
-// kinds are the types of columns.
+// kinds maps the types of columns.
 var kinds = map[string]ports.Kind{
 	"INTEGER": ports.KindInteger, "BIGINT": ports.KindInteger, "SMALLINT": ports.KindInteger, "TEXT": ports.KindText,
 	"BLOB": ports.KindBytes, "BYTEA": ports.KindBytes, "BOOLEAN": ports.KindBoolean,

@@ -1,6 +1,5 @@
-// Package rows reads and writes the rows of a database as they are, table by table, whatever they
-// mean. What tables and columns there are the database itself says, so that no migration has to be
-// repeated here.
+// Package rows reads and writes the raw rows of a database, table by table, whatever they mean. It
+// reads tables and columns from the database itself, so that no migration has to be repeated here.
 package rows
 
 import (
@@ -22,11 +21,11 @@ type Conn interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// left are the tables that stay where they are: what goose, instances and the installation note of
-// themselves.
+// left are the tables that are not copied: the records of goose, of instances and of the
+// installation about themselves.
 var left = []string{"goose_db_version", "workers", "channel_troubles", "channel_shares", "installation", "copies"}
 
-// most is how many parameters one statement has at most: what SQLite takes.
+// most is the maximum number of parameters of one statement: SQLite's limit.
 const most = 32_000
 
 // Rows are the rows of a database.
@@ -57,7 +56,7 @@ func Of(ctx context.Context, conn Conn, postgres bool) (*Rows, error) {
 	return r, nil
 }
 
-// On returns the rows over another unit of work, without asking again what tables there are.
+// On returns the rows in another unit of work, without reading the schema again.
 func (r *Rows) On(conn Conn) *Rows {
 	return &Rows{conn: conn, postgres: r.postgres, tables: r.tables, refers: r.refers}
 }
@@ -71,7 +70,7 @@ func (r *Rows) Leaves(table string) bool {
 	return strings.HasPrefix(table, "_") || slices.Contains(left, table)
 }
 
-// order puts tables behind those that they refer to, and else in the order of their names.
+// order sorts tables after those that they refer to, and otherwise by name.
 func (r *Rows) order() error {
 	waiting := slices.SortedFunc(slices.Values(r.tables), func(a, b ports.Table) int { return strings.Compare(a.Name, b.Name) })
 	r.tables = nil
@@ -90,7 +89,7 @@ func (r *Rows) order() error {
 	return nil
 }
 
-// parameter is the n-th of a statement, from 1.
+// parameter returns the n-th placeholder of a statement, from 1.
 func (r *Rows) parameter(n int) string {
 	if r.postgres {
 		return "$" + strconv.Itoa(n)
@@ -108,8 +107,8 @@ func columnsOf(t ports.Table) []string {
 	return names
 }
 
-// Read calls do for each row, in the order of the key unless they are those of one organization. It
-// keeps none of them in memory.
+// Read calls do for each row, in the order of the key unless it reads one organization. It keeps no
+// row in memory.
 func (r *Rows) Read(ctx context.Context, t ports.Table, after []any, do func(row []any) error) error {
 	if r.organization != 0 {
 		statements, err := r.statements(t)
@@ -143,7 +142,7 @@ func (r *Rows) Exceeds(ctx context.Context, t ports.Table, n int) (bool, error) 
 	return found > int64(n), err
 }
 
-// Find returns the rows of a table that have one of these values in a column.
+// Find returns the rows of a table with one of these values in a column.
 func (r *Rows) Find(ctx context.Context, t ports.Table, column string, values []any) (all [][]any, err error) {
 	for some := range slices.Chunk(values, most) {
 		parameters := make([]string, len(some))
@@ -161,7 +160,7 @@ func (r *Rows) Find(ctx context.Context, t ports.Table, column string, values []
 	return all, nil
 }
 
-// selected begins a query for the rows of a table, t.
+// selected starts a query for the rows of a table, t.
 func selected(t ports.Table) string { return "SELECT t." + strings.Join(columnsOf(t), ", t.") }
 
 // read runs a query for rows of a table.
@@ -195,7 +194,7 @@ func (r *Rows) read(ctx context.Context, t ports.Table, query string, args []any
 	return found.Err()
 }
 
-// value is what a driver read, as its column's kind has it.
+// value converts a value from the driver to its column's kind.
 func value(v any, k ports.Kind) (any, error) {
 	switch known := v.(type) {
 	case int64:
@@ -256,13 +255,13 @@ func (r *Rows) Insert(ctx context.Context, t ports.Table, rows [][]any) error {
 	return nil
 }
 
-// Clear removes all rows.
+// Clear deletes all rows.
 func (r *Rows) Clear(ctx context.Context, t ports.Table) error {
 	_, err := r.conn.ExecContext(ctx, "DELETE FROM "+quoted(t.Name))
 	return err
 }
 
-// one asks for one number.
+// one queries one number.
 func (r *Rows) one(ctx context.Context, query string, args ...any) (n int64, err error) {
 	found, err := r.conn.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -275,7 +274,7 @@ func (r *Rows) one(ctx context.Context, query string, args ...any) (n int64, err
 	return n, errors.Join(err, found.Err())
 }
 
-// Last returns the last number that was given to a row.
+// Last returns the last assigned number of a row.
 func (r *Rows) Last(ctx context.Context, t ports.Table) (int64, error) {
 	if r.postgres {
 		return r.one(ctx, `SELECT COALESCE(pg_sequence_last_value(CAST(pg_get_serial_sequence($1, 'id') AS regclass)), 0)`, t.Name)
@@ -283,7 +282,7 @@ func (r *Rows) Last(ctx context.Context, t ports.Table) (int64, error) {
 	return r.one(ctx, "SELECT seq FROM sqlite_sequence WHERE name = ?", t.Name)
 }
 
-// SetLast stores the last number.
+// SetLast stores the last assigned number.
 func (r *Rows) SetLast(ctx context.Context, t ports.Table, last int64) error {
 	if r.postgres {
 		_, err := r.conn.ExecContext(ctx, "SELECT setval(CAST(pg_get_serial_sequence($1, 'id') AS regclass), GREATEST(CAST($2 AS BIGINT), 1), CAST($2 AS BIGINT) > 0)", t.Name, last)

@@ -1,6 +1,6 @@
-// Package seal keeps texts secret where they are stored: it encrypts them under the installation's
-// key, and opens them under that one or an earlier one. It knows AES and keys; it does not know
-// what the texts say, nor where they are kept.
+// Package seal encrypts stored texts under the installation's key, and decrypts them with that or
+// an earlier key. It knows AES and keys; it does not know what the texts contain, nor where they
+// are stored.
 package seal
 
 import (
@@ -19,42 +19,43 @@ import (
 // KeySize is the size of the secret that a key is derived from, in bytes.
 const KeySize = 32
 
-// What is wrong with a text that cannot be opened, or with a ring that cannot seal.
+// The errors of a text that cannot be opened, and of a ring that cannot seal.
 var (
 	ErrNoKey      = errors.New("there is no key")
 	ErrUnknownKey = errors.New("sealed under another key")
 	ErrDamaged    = errors.New("changed since it was sealed, or sealed for another place")
 )
 
-// scheme begins every sealed text; key id and content follow: `sealed:1:0123456789abcdef:BASE64`.
-// The content is AES-256-GCM: a random nonce of 12 bytes, the encrypted text, a tag of 16 bytes.
+// scheme is the prefix of every sealed text; key id and content follow:
+// `sealed:1:0123456789abcdef:BASE64`. The content is AES-256-GCM: a random nonce of 12 bytes, the
+// ciphertext, a tag of 16 bytes.
 const scheme = "sealed:1:"
 
-// The purposes that keys are derived for. Others derive from the same secret, with words of their
-// own.
+// The purposes of derived keys. Other packages derive keys from the same secret, with their own
+// purposes.
 const (
 	purposeKey = "tocsin seal 1: AES-256-GCM"
 	purposeID  = "tocsin seal 1: key id"
 	idSize     = 8 // bytes
 )
 
-// encoding is strict, so that there is one text for one content.
+// encoding is strict, so that each content has exactly one text.
 var encoding = base64.RawStdEncoding.Strict()
 
 // Ring is the keys of an installation. It is safe for concurrent use. The zero value has no key: it
 // neither seals nor opens.
 type Ring struct {
-	keys []key // what is sealed is sealed under the first
+	keys []key // the first one seals
 }
 
-// key is what one secret gives: a cipher, and a name that tells nothing of the secret.
+// key is derived from one secret: a cipher, and an id that reveals nothing of the secret.
 type key struct {
 	id   string
 	aead cipher.AEAD
 }
 
-// NewRing returns the ring that seals under the current secret, and opens what was sealed under
-// that or a previous one.
+// NewRing returns the ring that seals under the current secret, and opens texts sealed under that
+// or a previous one.
 func NewRing(current [KeySize]byte, previous ...[KeySize]byte) Ring {
 	keys := []key{newKey(current)}
 	for _, secret := range previous {
@@ -75,27 +76,28 @@ func newKey(secret [KeySize]byte) key {
 	return key{id: hex.EncodeToString(id), aead: aead}
 }
 
-// must is for what fails on a key of the wrong size alone.
+// must panics on an error, which only a key of the wrong size causes.
 func must(err error) {
 	if err != nil {
 		panic("seal: " + err.Error())
 	}
 }
 
-// Seal encrypts a text under the current key, for a place: it opens nowhere else. ErrNoKey.
+// Seal encrypts a text under the current key, bound to a place: it cannot be opened elsewhere.
+// ErrNoKey.
 func (r Ring) Seal(text []byte, place string) (string, error) {
 	begin, err := r.Prefix()
 	if err != nil {
 		return "", err
 	}
-	content := r.keys[0].aead.Seal(nil, nil, text, bound(begin, place)) //nolint:gosec // The cipher makes the nonce itself and takes none.
+	content := r.keys[0].aead.Seal(nil, nil, text, bound(begin, place)) //nolint:gosec // The cipher generates the nonce itself and takes none.
 	return begin + encoding.EncodeToString(content), nil
 }
 
 // Open decrypts a text that was sealed for this place; ErrNoKey, ErrUnknownKey, ErrDamaged.
 func (r Ring) Open(sealed, place string) ([]byte, error) {
 	id, content, found := strings.Cut(strings.TrimPrefix(sealed, scheme), ":")
-	if !IsSealed(sealed) || !found || strings.ContainsAny(content, "\r\n") { // which the decoder would pass over
+	if !IsSealed(sealed) || !found || strings.ContainsAny(content, "\r\n") { // The decoder would ignore these.
 		return nil, ErrDamaged
 	}
 	if len(r.keys) == 0 {
@@ -116,8 +118,8 @@ func (r Ring) Open(sealed, place string) ([]byte, error) {
 	return text, nil
 }
 
-// Prefix is how every text begins that is sealed under the current key, and no other; ErrNoKey. It
-// has no wildcard of SQL in it.
+// Prefix is the prefix of all texts sealed under the current key, and of no others; ErrNoKey. It
+// contains no SQL wildcard.
 func (r Ring) Prefix() (string, error) {
 	if len(r.keys) == 0 {
 		return "", ErrNoKey
@@ -125,7 +127,7 @@ func (r Ring) Prefix() (string, error) {
 	return prefix(r.keys[0].id), nil
 }
 
-// String tells the ids of the keys.
+// String returns the ids of the keys.
 func (r Ring) String() string {
 	ids := make([]string, len(r.keys))
 	for i, k := range r.keys {
@@ -137,12 +139,11 @@ func (r Ring) String() string {
 // Format prints the ids of the keys and nothing of the keys, whatever the verb.
 func (r Ring) Format(f fmt.State, _ rune) { fmt.Fprint(f, r.String()) }
 
-// IsSealed reports whether a text looks like a sealed one, under whatever key.
+// IsSealed reports whether a text looks sealed, under any key.
 func IsSealed(text string) bool { return strings.HasPrefix(text, scheme) }
 
-// KeyID is the id of the key that a text says it is sealed under; empty for a text that is not
-// sealed. It is hexadecimal digits, or what somebody wrote in their place, at most so many
-// characters.
+// KeyID returns the id of the key in a sealed text; empty for a text that is not sealed. It is
+// hexadecimal digits, or whatever stands in their place, of limited length.
 func KeyID(text string) string {
 	if !IsSealed(text) {
 		return ""
@@ -153,5 +154,5 @@ func KeyID(text string) string {
 
 func prefix(id string) string { return scheme + id + ":" }
 
-// bound is what a content is authenticated with beside itself.
+// bound returns the additional authenticated data of a content.
 func bound(begin, place string) []byte { return []byte(begin + place) }
