@@ -1,5 +1,5 @@
-// Package access is about who may call: API keys, what they are granted and how far they reach. It
-// knows no HTTP; a route says what it needs as a Grant and a Scope.
+// Package access is about API keys, their grants and their scopes. It knows no HTTP; a route states
+// what it needs as a Grant and a Scope.
 package access
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
-// The faults of this package.
+// Errors of this package.
 var (
 	ErrUnauthenticated = fault.New(fault.Unauthenticated, `a valid API key is required, sent as the header "Authorization: Key <API_KEY>"`)
 	ErrOutOfScope      = fault.New(fault.Forbidden, "the API key does not reach this resource")
@@ -30,7 +30,7 @@ var (
 	ErrReplaced        = fault.New(fault.Invalid, "another key has taken the place of this one already")
 )
 
-// Grant is a permission of a key, spelled as contract and decisions spell it.
+// Grant is a permission of a key, as named in the contract and the decisions.
 type Grant string
 
 // The grants (decisions 1).
@@ -45,33 +45,33 @@ const (
 	EventTrigger           Grant = "event:trigger"
 	DeliveryRead           Grant = "delivery:read"
 	SystemPing             Grant = "system:ping"
-	FullAccess             Grant = "full_access" // every grant above, never more than the scope
+	FullAccess             Grant = "full_access" // every grant above, within the scope
 )
 
-// The grants to manage what an organization is made of. full_access does not include them: who
-// issued such a key meant that it works with what is there.
+// The grants to manage an organization's structure. full_access does not include them: such keys
+// were issued to use existing objects.
 const (
 	OrganizationWrite Grant = "organization:write"
 	ProjectWrite      Grant = "project:write"
 	ApplicationWrite  Grant = "application:write"
 	GroupWrite        Grant = "group:write"
-	ChannelRead       Grant = "channel:read" // with the settings that are no secrets
+	ChannelRead       Grant = "channel:read" // with the settings that are not secret
 	ChannelWrite      Grant = "channel:write"
 	EventWrite        Grant = "event:write"
 	TemplateRead      Grant = "template:read"
 	TemplateWrite     Grant = "template:write"
 	BlueprintApply    Grant = "blueprint:apply"
 	KeyRead           Grant = "key:read"
-	KeyWrite          Grant = "key:write" // keys that may do no more than the one that is used
+	KeyWrite          Grant = "key:write" // keys that have no more rights than the one in use
 	RoleRead          Grant = "role:read"
-	RoleWrite         Grant = "role:write" // whom the organization lets into the console
+	RoleWrite         Grant = "role:write" // who gets into the organization's console
 	MembershipRead    Grant = "membership:read"
 	MembershipWrite   Grant = "membership:write" // locks, and whether an application may notify a member
-	DeliveryWrite     Grant = "delivery:write"   // sending again what has failed
+	DeliveryWrite     Grant = "delivery:write"   // retrying failed deliveries
 	AuditRead         Grant = "audit:read"
 )
 
-// Grants returns every grant there is, in the order in which they are documented.
+// Grants returns every grant, in the order in which they are documented.
 func Grants() []Grant {
 	return []Grant{OrganizationRead, DistributionListRead, DistributionListWrite, ManageApplicationUsers, UserRead, UserWrite,
 		EventList, EventTrigger, DeliveryRead, SystemPing, FullAccess,
@@ -79,14 +79,14 @@ func Grants() []Grant {
 		KeyRead, KeyWrite, RoleRead, RoleWrite, MembershipRead, MembershipWrite, DeliveryWrite, AuditRead}
 }
 
-// Manages reports whether the grant is one to manage what an organization is made of, which
-// full_access does not include.
+// Manages reports whether the grant is one to manage an organization's structure, which full_access
+// does not include.
 func (g Grant) Manages() bool {
 	all := Grants()
 	return slices.Index(all, g) > slices.Index(all, FullAccess)
 }
 
-// ParseGrants reads the names of grants: at least one, each known; doubles count once.
+// ParseGrants parses the names of grants: at least one, each known; duplicates count once.
 func ParseGrants(field string, words []string) ([]Grant, error) {
 	var faults fault.Fields
 	var granted []Grant
@@ -109,8 +109,8 @@ func ParseGrants(field string, words []string) ([]Grant, error) {
 	return granted, faults.Err()
 }
 
-// Scope is a place in the tenancy by its slugs: of a key, how far it reaches; of a route, what it
-// is about. An empty level is not named.
+// Scope is a place in the tenancy by its slugs: the reach of a key, or the target of a route. An
+// empty level is not named.
 type Scope struct {
 	Organization string
 	Project      string
@@ -128,7 +128,7 @@ func (s Scope) Covers(target Scope) bool {
 		(s.Application == "" || s.Application == target.Application)
 }
 
-// Stranger is the first level that s and the target both name, and name differently: `org`, `prj`
+// Stranger returns the first level that s and the target both name, but differently: `org`, `prj`
 // or `app`. It is empty when there is none.
 func (s Scope) Stranger(target Scope) string {
 	for _, level := range []struct{ name, ours, asked string }{
@@ -141,7 +141,7 @@ func (s Scope) Stranger(target Scope) string {
 	return ""
 }
 
-// Check reports the levels that are named without the level above them.
+// Check reports levels that are named without the level above them.
 func (s Scope) Check() error {
 	var faults fault.Fields
 	if s.Project != "" && s.Organization == "" {
@@ -153,7 +153,7 @@ func (s Scope) Check() error {
 	return faults.Err()
 }
 
-// String is the scope as a path: `acme/shop/web`, `installation` when nothing is named.
+// String returns the scope as a path: `acme/shop/web`, or `installation` when nothing is named.
 func (s Scope) String() string {
 	switch {
 	case s.Organization == "":
@@ -186,7 +186,7 @@ func Generate() (text string, d Digest) {
 	return text, sha256.Sum256([]byte(text))
 }
 
-// ParseToken returns the digest of a key's text; ErrUnauthenticated when no key can look like this.
+// ParseToken returns the digest of a key's text; ErrUnauthenticated when the text cannot be a key.
 func ParseToken(text string) (Digest, error) {
 	secret, found := strings.CutPrefix(text, Prefix)
 	if !found || len(secret) != secretLength || strings.Trim(secret, "0123456789abcdef") != "" {
@@ -206,15 +206,15 @@ type Key struct {
 	Created  time.Time
 	Expires  time.Time // zero: never
 	Revoked  time.Time // zero: not
-	Replaced time.Time // when another key took its place; zero: none has
+	Replaced time.Time // when another key replaced it; zero: none has
 	LastUsed time.Time // to the minute; zero: never
 
-	AtMostNormal bool // what it triggers is never urgent
+	AtMostNormal bool // it cannot trigger urgent occurrences
 
-	Quotas quotas.Limits // of its scope's organization, where they differ from the installation's; as ByDigest returns it
+	Quotas quotas.Limits // of its scope's organization, where they differ from the installation's; only from ByDigest
 }
 
-// NewKey checks what an operator says of a key. lifetime 0 means that it never expires.
+// NewKey checks an operator's input for a key. lifetime 0 means that it never expires.
 func NewKey(name string, s Scope, grants []string, now time.Time, lifetime time.Duration, limits ...Limit) (Key, error) {
 	var faults fault.Fields
 	k := Key{Scope: s, Created: now}
@@ -236,21 +236,21 @@ func NewKey(name string, s Scope, grants []string, now time.Time, lifetime time.
 	return k, faults.Err()
 }
 
-// Limit is a limit of a new key beside its scope and its grants.
+// Limit is a limit of a new key in addition to its scope and its grants.
 type Limit func(*Key)
 
-// AtMostNormal keeps what a key triggers from being urgent, if on is true.
+// AtMostNormal keeps a key from triggering urgent occurrences, if on is true.
 func AtMostNormal(on bool) Limit { return func(k *Key) { k.AtMostNormal = on } }
 
-// Valid reports whether the key authenticates at this moment.
+// Valid reports whether the key authenticates now.
 func (k Key) Valid(now time.Time) bool {
 	return k.Revoked.IsZero() && (k.Expires.IsZero() || now.Before(k.Expires))
 }
 
-// State is what has become of a key.
+// State is the state of a key.
 type State string
 
-// The states. A key that is replaced is valid until its overlap ends.
+// The states. A replaced key is valid until its overlap ends.
 const (
 	Active   State = "active"
 	Replaced State = "replaced"
@@ -258,7 +258,7 @@ const (
 	Revoked  State = "revoked"
 )
 
-// State is the key's state at this moment.
+// State returns the key's state now.
 func (k Key) State(now time.Time) State {
 	switch {
 	case !k.Revoked.IsZero():
@@ -271,9 +271,9 @@ func (k Key) State(now time.Time) State {
 	return Active
 }
 
-// Rotate returns the key that takes the place of k, to live as long as k was meant to, and k
-// itself, which goes on for the overlap and then ends by itself, or earlier where it was to end
-// earlier. ErrEnded, ErrReplaced.
+// Rotate returns the key that replaces k, with the lifetime of k, and k itself, which stays valid
+// for the overlap and then ends by itself, or at its own end if that is earlier. ErrEnded,
+// ErrReplaced.
 func (k Key) Rotate(now time.Time, overlap time.Duration) (next, old Key, err error) {
 	switch {
 	case !k.Valid(now):
@@ -294,7 +294,7 @@ func (k Key) Rotate(now time.Time, overlap time.Duration) (next, old Key, err er
 	return next, k, nil
 }
 
-// Authorize answers whether the key may use a route: first the scope, then the grant;
+// Authorize reports whether the key may use a route: first the scope, then the grant;
 // ErrOutOfScope, ErrNotGranted.
 func (k Key) Authorize(target Scope, g Grant) error {
 	if !k.Scope.Covers(target) {
@@ -306,7 +306,7 @@ func (k Key) Authorize(target Scope, g Grant) error {
 	return nil
 }
 
-// Only returns the newest of keys of one name, which come newest first, if all have one scope;
+// Only returns the newest of keys of one name, sorted from the newest on, if all have one scope;
 // ErrKeyNotFound, and ErrAmbiguous naming the scopes.
 func Only(namesakes []Key) (Key, error) {
 	if len(namesakes) == 0 {
@@ -325,13 +325,13 @@ func Only(namesakes []Key) (Key, error) {
 	return namesakes[0], nil
 }
 
-// Granted reports whether the key has a grant, by itself or, unless it manages, by full_access.
+// Granted reports whether the key has a grant, directly or, except for management, by full_access.
 func (k Key) Granted(g Grant) bool {
 	return slices.Contains(k.Grants, g) || !g.Manages() && slices.Contains(k.Grants, FullAccess)
 }
 
-// Authenticator tells whose key a text is; ErrUnauthenticated for every text that is not a valid
-// key now.
+// Authenticator finds the key of a text; ErrUnauthenticated for every text that is not a valid key
+// now.
 type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (Key, error)
 }
@@ -354,15 +354,15 @@ type Repository interface {
 	// Latest returns the keys whose scope lies in the organization, or with 0 all, the newest
 	// first: at most limit, older than the one with the id before (0: from the newest on).
 	Latest(ctx context.Context, org orgs.ID, before ID, limit int) ([]Key, error)
-	// Create stores a new key and returns it with its id; ErrNameTaken, or the not-found fault of
+	// Create stores a new key and returns it with its id; ErrNameTaken, or the not-found error of
 	// its scope.
 	Create(ctx context.Context, k Key) (Key, error)
-	// Save stores everything of a key but its scope, its digest, and when it was made and used;
-	// ErrKeyNotFound, ErrNameTaken.
+	// Save stores everything of a key but its scope, its digest, and the times of its creation and
+	// use; ErrKeyNotFound, ErrNameTaken.
 	Save(ctx context.Context, k Key) error
-	// Revoke marks the keys of k's name and scope that are not revoked: k and those whose place it
-	// took; ErrKeyNotFound.
+	// Revoke marks the keys of k's name and scope that are not revoked: k and the keys that it
+	// replaced; ErrKeyNotFound.
 	Revoke(ctx context.Context, k Key, now time.Time) error
-	// Used notes when keys were last used; an earlier moment never replaces a later one.
+	// Used records when keys were last used; an earlier time never replaces a later one.
 	Used(ctx context.Context, moments map[ID]time.Time) error
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// ErrWider refuses a key that manages keys which may do more than itself.
+// ErrWider refuses a key that manages keys with more rights than its own.
 var ErrWider = fault.New(fault.Forbidden, "the API key may not manage keys that may do more than itself")
 
-// Until ends a new key at a moment; zero: never.
+// Until makes a new key end at a time; zero: never.
 func Until(end time.Time) Limit { return func(k *Key) { k.Expires = end } }
 
-// Beyond returns what other may do and k may not: `scope`, `grants`, `at_most_normal` and
-// `expires`, as far as they differ.
+// Beyond returns in which rights other exceeds k: `scope`, `grants`, `at_most_normal` and
+// `expires`.
 func (k Key) Beyond(other Key) (all []string) {
 	if other.Scope == (Scope{}) && k.Scope != (Scope{}) || !k.Scope.Covers(other.Scope) {
 		all = append(all, "scope")
@@ -35,9 +35,8 @@ func (k Key) Beyond(other Key) (all []string) {
 	return all
 }
 
-// MayManage answers whether a key may issue or change another one: ErrWider on the first of what
-// that key may do beyond this one, naming all of it. It takes the grant to manage keys as well:
-// ErrNotGranted.
+// MayManage reports whether a key may issue or change another one: ErrWider if other has rights
+// beyond k, naming all of them. It also requires the grant to manage keys: ErrNotGranted.
 func (k Key) MayManage(other Key) error {
 	if !k.Granted(KeyWrite) {
 		return ErrNotGranted.With("the API key lacks the permission %s", KeyWrite)
@@ -48,7 +47,7 @@ func (k Key) MayManage(other Key) error {
 	return nil
 }
 
-// Bounded is the key with its end brought forward to a moment, if it would end later; zero: it
+// Bounded returns the key with its end brought forward to a time, if it would end later; zero: it
 // stays.
 func (k Key) Bounded(end time.Time) Key {
 	if !end.IsZero() && (k.Expires.IsZero() || k.Expires.After(end)) {
@@ -57,8 +56,7 @@ func (k Key) Bounded(end time.Time) Key {
 	return k
 }
 
-// Change is what shall be different about a key; nil leaves it as it is. Whom the key reaches never
-// changes.
+// Change is a change of a key; nil fields stay unchanged. The scope never changes.
 type Change struct {
 	Name         *string
 	Grants       *[]string
@@ -66,7 +64,7 @@ type Change struct {
 	AtMostNormal *bool
 }
 
-// Changed returns the key as a change leaves it. ErrEnded, ErrReplaced.
+// Changed returns the changed key. ErrEnded, ErrReplaced.
 func (k Key) Changed(c Change, now time.Time) (Key, error) {
 	switch {
 	case !k.Valid(now):

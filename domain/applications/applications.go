@@ -1,5 +1,5 @@
 // Package applications is about applications and what each of them records about its members. It
-// knows when a membership lets notifications through, and nothing of how they are sent.
+// knows when a membership lets notifications through, but not how they are sent.
 package applications
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// The faults of this package.
+// Errors of this package.
 var (
 	ErrNotFound           = fault.New(fault.NotFound, "the application does not exist")
 	ErrMembershipNotFound = fault.New(fault.NotFound, "the user is not registered with the application")
@@ -33,7 +33,7 @@ type Application struct {
 	Active       bool
 }
 
-// New checks what an operator says of an application.
+// New checks an operator's input for an application.
 func New(slug, name string) (Application, error) {
 	var faults fault.Fields
 	a := Application{Active: true}
@@ -51,18 +51,18 @@ type Membership struct {
 	Member              users.MemberID
 	CustomFields        metadata.Map
 	Active              bool // mirrors the client application
-	Locked              bool // no call of the contract moves it; outlives the membership
+	Locked              bool // no call of the contract changes it; outlives the membership
 	EnableNotifications bool
 }
 
-// NewMembership is the membership of a member who was not registered before; a lock that is left
-// from an earlier one still holds.
+// NewMembership returns the membership of a member who was not registered before; a lock left by an
+// earlier membership still holds.
 func NewMembership(app ID, m users.MemberID, locked bool) Membership {
 	return Membership{Application: app, Member: m, CustomFields: metadata.Map{}, Active: true, Locked: locked, EnableNotifications: true}
 }
 
 // Register returns the membership after a register call: fields merged in, active as sent, all else
-// as it was (contract 3).
+// unchanged (contract 3).
 func (m Membership) Register(fields metadata.Map, active bool) (Membership, error) {
 	merged, err := metadata.Merge.Apply(m.CustomFields, fields)
 	if err != nil {
@@ -74,8 +74,8 @@ func (m Membership) Register(fields metadata.Map, active bool) (Membership, erro
 	return m, nil
 }
 
-// Registration is a membership with its application. Registered is false where of an earlier one
-// only the lock is left.
+// Registration is a membership with its application. Registered is false if only the lock of an
+// earlier one is left.
 type Registration struct {
 	Application Application
 	Membership  Membership
@@ -103,8 +103,8 @@ type Repository interface {
 	Delete(ctx context.Context, a Application) error
 
 	// Memberships returns the memberships of these members, in the order given; where there is
-	// none, NewMembership and exist false. The members are distinct. users.ErrNotFound for who is
-	// no member of the organization.
+	// none, NewMembership and exist false. The members are distinct. users.ErrNotFound for users
+	// who are no members of the organization.
 	Memberships(ctx context.Context, a Application, members []users.MemberID) (ms []Membership, exist []bool, err error)
 	// OfMember returns what the organization's applications record about a member, by the
 	// application's id, at most limit.

@@ -92,7 +92,7 @@ const (
 	InstallationRestored Action = "installation.restore"
 )
 
-// What an organization is made of is created, updated and deleted.
+// The actions on an organization's structure: create, update, delete.
 const (
 	OrganizationCreated Action = "organization.create"
 	OrganizationUpdated Action = "organization.update"

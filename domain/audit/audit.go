@@ -1,6 +1,6 @@
-// Package audit is about who did what: entries that tell who changed something, when, from where,
-// and what was before and after, whatever has become of it since. It knows no rule about what may
-// be changed.
+// Package audit is about who did what: entries that record who changed something, when, from where,
+// and the state before and after, even if the object has been deleted since. It knows no rules
+// about changes.
 package audit
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// Via is the way by which somebody reached us.
+// Via is the way by which a caller reached the installation.
 type Via string
 
 // The ways.
@@ -22,9 +22,9 @@ const (
 	Link        Via = "unsubscribe link"
 )
 
-// Actor is who does something, and from where.
+// Actor is the author of a change, and where they came from.
 type Actor struct {
-	Name    string    // the username; the name of the API key; of the command line, who ran it as far as the machine tells
+	Name    string    // the username; the name of the API key; for the command line, the user of the machine
 	Key     access.ID // of the API key; 0: none. Names of keys may be used again, ids are not
 	Address string    // of the client; of the command line the name of the machine
 	Via     Via
@@ -33,27 +33,27 @@ type Actor struct {
 // ID identifies an entry. It is positive; 0 means "not stored yet".
 type ID int64
 
-// Entry is one change.
+// Entry records one change.
 type Entry struct {
 	ID           ID
 	Organization orgs.ID // 0: of the installation
 	Actor        Actor
 	At           time.Time // zero when it is recorded: now
 	Action       Action
-	Object       string // the path of what was changed: `acme/u/ada`
+	Object       string // the path of the changed object: `acme/u/ada`
 	Before       State
 	After        State
 }
 
-// Repository keeps entries. Nothing changes them, and nothing but their age removes them.
+// Repository keeps entries. They never change, and only their age removes them.
 type Repository interface {
-	// Record stores entries, in their order, at one go; what is too long of their states is cut
+	// Record stores entries, in their order, at once; states that are too long are cut
 	// ([State.Text]).
 	Record(ctx context.Context, es ...Entry) error
-	// Search returns a batch of the entries that a query asks for. How much it reads does not
+	// Search returns a batch of the entries that match a query. The rows that it reads do not
 	// depend on how many there are.
 	Search(ctx context.Context, q Query) (Found, error)
-	// About returns the entries about people that a query asks for, the newest first; newer ones
-	// than a place the other way round.
+	// About returns the entries about members that match a query, the newest first; those newer
+	// than a place in the opposite order.
 	About(ctx context.Context, q About) ([]Entry, error)
 }

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Difference is a value of which an entry tells what it was before, what it is after, or both.
+// Difference is a value of an entry before the change, after it, or both.
 type Difference struct {
-	Field         string // its name; of a value within others their names, too: `custom_fields.plan`
+	Field         string // its name; for a nested value the path: `custom_fields.plan`
 	Before, After string // as text; empty: there was none
 	Switch        bool   // it is yes or no
 }
 
-// Differences returns what the entry tells of before and after, value by value, by their names.
-// What is the same before and after is named once, with After only.
+// Differences returns the values of the entry before and after, by their names. An unchanged value
+// appears once, with After only.
 func (e Entry) Differences() []Difference {
 	before, after := map[string]value{}, map[string]value{}
 	flatten(before, "", e.Before)

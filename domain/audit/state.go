@@ -9,17 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// State is what an entry tells of its object before or after: plain data, without secrets.
+// State is an object in an entry, before or after the change: plain data, without secrets.
 type State map[string]any
 
-// How much is kept of a state, in bytes of JSON, and of a value that made it longer, in bytes.
+// The limits of a state, in bytes of JSON, and of each value of a longer one, in bytes.
 const (
 	MaxState = 4 << 10
 	maxValue = 256
 )
 
-// Changed returns what of two states differs, of objects within them only the members that do; a
-// member that is missing is null.
+// Changed returns the differences of two states, of nested objects only the members that differ; a
+// missing member is null.
 func Changed(before, after State) (was, is State) {
 	was, is = State{}, State{}
 	for _, s := range []State{before, after} {
@@ -42,8 +42,8 @@ func both(before, after map[string]any) (was, is any) {
 	return map[string]any(b), map[string]any(a)
 }
 
-// Text is the state as JSON. Of a state that is longer than MaxState the longest values are cut: in
-// their place stands how they begin and how long they were.
+// Text returns the state as JSON. If it is longer than MaxState, the longest values are cut: each
+// is replaced by its beginning and its length.
 func (s State) Text() (string, error) {
 	text, err := json.Marshal(s)
 	if err != nil || len(text) <= MaxState {
@@ -82,7 +82,7 @@ func encoded(s State) (map[string]json.RawMessage, error) {
 	return values, nil
 }
 
-// cut is how a value begins, in whole characters, and how long it was.
+// cut returns the beginning of a value, in whole characters, and its length.
 func cut(value json.RawMessage) string {
 	end := min(maxValue, len(value))
 	for end > 0 && end < len(value) && !utf8.RuneStart(value[end]) {

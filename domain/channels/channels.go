@@ -1,6 +1,6 @@
-// Package channels is about the ways out: channels with their protocol and driver, which address
-// types they accept, which of them is preferred, and the assignments that link an address to a
-// channel. It sends nothing.
+// Package channels is about channels with their protocol and driver, the address types that they
+// accept, the preferred ones, and the assignments that link an address to a channel. It sends
+// nothing.
 package channels
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// The faults of this package.
+// Errors of this package.
 var (
 	ErrNotFound           = fault.New(fault.NotFound, "the channel does not exist")
 	ErrNameTaken          = fault.New(fault.Invalid, "a channel with this name exists there already")
@@ -51,7 +51,7 @@ var accepts = map[Protocol]users.AddressType{
 // Protocols returns every protocol.
 func Protocols() []Protocol { return []Protocol{EMAIL, SMS, WEBHOOK, SLACK, PLAINTEXT} }
 
-// ParseProtocol reads a protocol's name.
+// ParseProtocol parses a protocol's name.
 func ParseProtocol(field, s string) (Protocol, error) {
 	if _, known := accepts[Protocol(s)]; !known {
 		return "", fault.Field(field, "must be one of EMAIL, SMS, WEBHOOK, SLACK, PLAINTEXT")
@@ -59,7 +59,7 @@ func ParseProtocol(field, s string) (Protocol, error) {
 	return Protocol(s), nil
 }
 
-// Type is the type of address that the protocol reaches.
+// Type returns the type of address that the protocol reaches.
 func (p Protocol) Type() users.AddressType { return accepts[p] }
 
 // HasHTML reports whether the protocol's messages have HTML beside their text.
@@ -71,8 +71,8 @@ func (p Protocol) Accepts(t users.AddressType) bool {
 	return known && accepted == t
 }
 
-// Channel is a way out. It belongs to an organization, or to one project of it, and its name is
-// unique there without regard to case.
+// Channel is a way to send messages. It belongs to an organization, or to one project of it, and
+// its name is unique there without regard to case.
 type Channel struct {
 	ID           ID
 	Organization orgs.ID
@@ -83,19 +83,19 @@ type Channel struct {
 	Settings     Settings
 	Preferred    bool
 	Active       bool
-	// Unrestricted channels may connect to every address that their settings name. Others reach
-	// public addresses, and what the installation allows.
+	// Unrestricted channels may connect to every address in their settings. Others reach public
+	// addresses, and those that the installation allows.
 	Unrestricted bool
 	// Pool is the pool that it is a member of; empty: none.
 	Pool string
-	// Weight is its share of what the pool sends; 0: it sends when no other one works.
+	// Weight is its share of the pool's messages; 0: it sends only when no other member works.
 	Weight int
-	// Paused is until when its provider asked not to be asked, where a worker reads the channel;
-	// zero: it did not.
+	// Paused is the end of a pause for which its provider asked, if a worker reads the channel;
+	// zero: none.
 	Paused time.Time
 }
 
-// Same reports whether everything of the channel that can be set is as it was.
+// Same reports whether all settable fields of the channel are unchanged.
 func (c Channel) Same(was Channel) bool {
 	return c.Protocol == was.Protocol && c.Driver == was.Driver && c.Preferred == was.Preferred && c.Active == was.Active &&
 		c.Unrestricted == was.Unrestricted && c.Pool == was.Pool && c.Weight == was.Weight && c.Settings.Equal(was.Settings)
@@ -104,7 +104,7 @@ func (c Channel) Same(was Channel) bool {
 // MaxDriver is the longest name of a driver, in characters.
 const MaxDriver = 50
 
-// New checks what an operator says of a channel. A driver's settings are checked by the driver.
+// New checks an operator's input for a channel. A driver's settings are checked by the driver.
 func New(name, protocol, driver string) (Channel, error) {
 	var faults fault.Fields
 	var c Channel
@@ -122,8 +122,8 @@ func New(name, protocol, driver string) (Channel, error) {
 	return c, faults.Err()
 }
 
-// PreferredFor returns where an address of this type goes when its holder leaves the choice to us:
-// for every protocol that accepts the type, the project's active preferred channel, else the
+// PreferredFor returns the channels for an address of this type when its holder chose none: for
+// every protocol that accepts the type, the project's active preferred channel, else the
 // organization's (contract 4.4). The channels given are those of one project and its organization.
 func PreferredFor(t users.AddressType, project orgs.ProjectID, all []Channel) []Channel {
 	best := map[Protocol]Channel{}
@@ -143,7 +143,7 @@ func PreferredFor(t users.AddressType, project orgs.ProjectID, all []Channel) []
 	return found
 }
 
-// Assignment links an address to a channel. It carries what answers show of both.
+// Assignment links an address to a channel. It has the fields of both that answers show.
 type Assignment struct {
 	ID        AssignmentID
 	Address   users.AddressID
@@ -156,7 +156,7 @@ type Assignment struct {
 	Validated bool
 }
 
-// Assign returns the assignment of an address to a channel as registration makes it: active and
+// Assign returns the assignment of an address to a channel as made by registration: active and
 // already validated.
 func Assign(a users.Address, c Channel) Assignment {
 	return Assignment{Address: a.ID, Value: a.Value, Channel: c.ID, Project: c.Project, Name: c.Name, Protocol: c.Protocol,
@@ -170,17 +170,17 @@ func InProjectElseOrganization(as []Assignment) []Assignment {
 	return slices.DeleteFunc(slices.Clone(as), func(a Assignment) bool { return (a.Project != 0) != ofProject })
 }
 
-// Stale is a channel whose settings are not sealed under the current key.
+// Stale is a channel whose settings are not encrypted under the current key.
 type Stale struct {
 	ID           ID
 	Organization orgs.ID
-	Path         string // acme/mail, or acme/shop/mail where it is a project's
-	Key          string // id of the key that the settings are sealed under; empty: they are plain text of an earlier version
+	Path         string // acme/mail, or acme/shop/mail for a project's channel
+	Key          string // id of the key that encrypts the settings; empty: plain text of an earlier version
 }
 
-// Repository keeps channels. Settings hold secrets, and so are sealed wherever they are stored,
-// bound to their channel, under the installation's current key; they are opened under that one or
-// an earlier one. ErrSealed says which key is missing, or that the settings were tampered with.
+// Repository keeps channels. Settings contain secrets, and so are always stored encrypted, bound to
+// their channel, under the installation's current key; they are decrypted with that one or an
+// earlier one. ErrSealed names the missing key, or says that the settings were tampered with.
 type Repository interface {
 	// Find returns the channel of this name in the project (0: none), else in the organization;
 	// ErrNotFound, ErrSealed.
@@ -206,8 +206,8 @@ type Repository interface {
 	// Save stores everything of c but its organization, project and name; ErrPreferredTaken naming
 	// the other, ErrSealed when there is no key.
 	Save(ctx context.Context, c Channel) error
-	// Delete removes a channel with its outages; ErrInUse, naming what uses it: assignments,
-	// events, templates, or events that name its pool if it is the last member.
+	// Delete removes a channel with its outages; ErrInUse, naming its uses: assignments, events,
+	// templates, or events that name its pool if it is the last member.
 	Delete(ctx context.Context, c Channel) error
 	// Outages returns the outages of these channels of the organization, or of any of its projects,
 	// that have not expired, by channel and instance; at most limit.
@@ -216,26 +216,26 @@ type Repository interface {
 	// projects included, by id. Each comes once, with its longest outage that has not expired; at
 	// most limit of each organization.
 	Failing(ctx context.Context, in []orgs.ID, limit int) ([]Failing, error)
-	// Conditions returns how these channels of the organization, or of any of its projects, are. Of
-	// one that does not work on several instances it is the longest outage that counts.
+	// Conditions returns the conditions of these channels of the organization, or of any of its
+	// projects. If one does not work on several instances the longest outage counts.
 	Conditions(ctx context.Context, org orgs.ID, ids []ID) (map[ID]Condition, error)
 	// Members returns the members of the pool of a channel of the organization, or of any of its
-	// projects, by id, itself included; none when it has no pool.
+	// projects, by id, including itself; none when it has no pool.
 	Members(ctx context.Context, org orgs.ID, id ID) ([]Member, error)
 	// PoolKept returns ErrInUse, naming the events that name the pool of a channel, if no other
 	// channel is a member for them.
 	PoolKept(ctx context.Context, c Channel) error
-	// ClearOutages removes the outages of a channel on every instance, and what the members of its
-	// pool know of its quota, because its settings have changed.
+	// ClearOutages removes the outages of a channel on every instance, and what its pool recorded
+	// about its quota, because its settings have changed.
 	ClearOutages(ctx context.Context, org orgs.ID, id ID) error
-	// Stale returns the channels of every organization whose settings are not sealed under the
+	// Stale returns the channels of every organization whose settings are not encrypted under the
 	// current key, by id, at most limit after the given one; ErrSealed when there is no key.
 	Stale(ctx context.Context, after ID, limit int) ([]Stale, error)
-	// Reseal seals the settings of a channel anew, and reports whether they were stale;
+	// Reseal encrypts the settings of a channel again, and reports whether they were stale;
 	// ErrNotFound, ErrSealed.
 	Reseal(ctx context.Context, org orgs.ID, id ID) (bool, error)
-	// Discard replaces the settings of a channel by none if they cannot be opened, and reports
-	// whether that was so; ErrNotFound, ErrSealed when there is no key.
+	// Discard removes the settings of a channel if they cannot be decrypted, and reports whether it
+	// did; ErrNotFound, ErrSealed when there is no key.
 	Discard(ctx context.Context, org orgs.ID, id ID) (bool, error)
 }
 

@@ -2,7 +2,7 @@ package channels
 
 import "slices"
 
-// Kind is what the value of a setting is.
+// Kind is the type of a setting's value.
 type Kind string
 
 // The kinds.
@@ -16,8 +16,8 @@ const (
 	List    Kind = "list"   // an array of lines of text
 )
 
-// Setting describes one of a driver's settings, for those who make forms and documents. What is
-// wrong with a value the driver alone says.
+// Setting describes one of a driver's settings, for forms and documents. Only the driver checks its
+// value.
 type Setting struct {
 	Name     string
 	Kind     Kind
@@ -26,11 +26,10 @@ type Setting struct {
 	Help     string // a sentence
 	Words    []string
 	Secret   bool // never shown again
-	// Leads is set where the setting says whom the secrets are told: whoever changes it has to know
-	// them, or a secret that was written once could be sent to somebody else by everybody who may
-	// change a setting.
+	// Leads is set if the setting decides who gets the secrets: its author has to enter them again.
+	// Otherwise every operator who may change a setting could send a stored secret elsewhere.
 	Leads bool
-	// Target is set where the setting decides what is connected to.
+	// Target is set if the setting decides which host is connected to.
 	Target bool
 }
 
@@ -44,7 +43,7 @@ func CommonSettings() []Setting {
 	}
 }
 
-// Secrets are the names of those settings that are secret.
+// Secrets returns the names of the secret settings.
 func Secrets(described []Setting) []string {
 	var names []string
 	for _, s := range described {
@@ -55,7 +54,7 @@ func Secrets(described []Setting) []string {
 	return names
 }
 
-// Retargeted reports whether settings that decide what is connected to differ.
+// Retargeted reports whether settings that decide which host is connected to differ.
 func Retargeted(described []Setting, was, is Settings) bool {
 	return slices.ContainsFunc(described, func(s Setting) bool {
 		return s.Target && !(Settings{s.Name: was[s.Name]}).Equal(Settings{s.Name: is[s.Name]})

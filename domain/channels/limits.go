@@ -9,13 +9,13 @@ import (
 
 // The settings that every driver accepts.
 const (
-	SettingConcurrency   = "concurrency"     // attempts at once, 1 to MaxConcurrency
+	SettingConcurrency   = "concurrency"     // concurrent attempts, 1 to MaxConcurrency
 	SettingRatePerSecond = "rate_per_second" // messages per second
 	SettingQuotaPerDay   = "quota_per_day"   // attempts in a day of UTC; 0: no quota
 	SettingQuotaPerMonth = "quota_per_month" // attempts in a month of UTC; 0: no quota
 )
 
-// Limits of the limits.
+// The bounds of the limits.
 const (
 	DefaultConcurrency = 16
 	MaxConcurrency     = 256
@@ -23,15 +23,15 @@ const (
 	MaxQuota           = 1_000_000_000
 )
 
-// Limits is how much a channel may do at a time.
+// Limits are a channel's limits on attempts and messages.
 type Limits struct {
-	Concurrency int     // attempts at once
-	Shared      bool    // on all instances together: it was set; else on each
+	Concurrency int     // concurrent attempts
+	Shared      bool    // on all instances together, because it was set; else on each
 	PerSecond   float64 // on all instances together; 0: no limit
 	Quota       Quota   // on all instances together
 }
 
-// Limits reads the settings that every driver accepts; what is missing or wrong has its default.
+// Limits returns the settings that every driver accepts; a missing or wrong one has its default.
 func (s Settings) Limits() Limits {
 	l := Limits{Concurrency: DefaultConcurrency}
 	if n, ok := whole(s[SettingConcurrency], 1, MaxConcurrency); ok {
@@ -45,7 +45,7 @@ func (s Settings) Limits() Limits {
 	return l
 }
 
-// CheckLimits reports what is wrong with the settings that every driver accepts.
+// CheckLimits reports faults in the settings that every driver accepts.
 func (s Settings) CheckLimits() error {
 	var faults fault.Fields
 	if v, given := s[SettingConcurrency]; given {
@@ -68,7 +68,7 @@ func (s Settings) CheckLimits() error {
 	return faults.Err()
 }
 
-// whole reads a whole number from least to most; 0 and false where there is none.
+// whole returns a whole number from least to most; 0 and false if it is none.
 func whole(v any, least, most int) (int, bool) {
 	n, ok := number(v)
 	if !ok || !(n >= float64(least) && n <= float64(most)) || n != float64(int(n)) { // NaN is not within.
@@ -77,8 +77,8 @@ func whole(v any, least, most int) (int, bool) {
 	return int(n), true
 }
 
-// number reads a number as YAML and JSON decoders leave it, or a variable of the environment: as a
-// string.
+// number returns a number as YAML and JSON decoders return it, or from a variable of the
+// environment, as a string.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case int:

@@ -6,19 +6,18 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// Outage says that a channel does not work on one instance: several attempts in a row failed
+// Outage records that a channel does not work on one instance: several attempts in a row failed
 // through no fault of a recipient. The instance lets the channel rest and then tries it with one
-// message at a time. Each instance records its own outages in the store, because another process
-// may show them.
+// message at a time. Each instance stores its own outages, because another process may show them.
 type Outage struct {
 	Channel  ID
 	Project  orgs.ProjectID // of the channel; 0: the organization's own
 	Name     string         // of the channel
-	Instance string         // as operators know it
-	Since    time.Time      // of the first failure in the row
-	Last     time.Time      // of the latest failure
-	Until    time.Time      // nothing is tried before
-	ForAll   bool           // nor by any other instance: the provider asked for that
+	Instance string         // its name for operators
+	Since    time.Time      // the first failure in the row
+	Last     time.Time      // the latest failure
+	Until    time.Time      // the next attempt is not before
+	ForAll   bool           // for all instances: the provider asked for the pause
 	Error    string         // the latest, without the channel's secrets
 }
 
@@ -30,13 +29,13 @@ type Failing struct {
 	ProjectSlug  string // of the channel's project; empty: it is the organization's own
 }
 
-// OutageExpiry is how long after the end of its rest an outage that nobody reports again is
+// OutageExpiry is how long after the end of its rest an outage that is not reported again is
 // ignored. An instance that still had it would have tried the channel again if there was anything
 // to send, and an instance that is gone does not clear its outages.
 const OutageExpiry = 24 * time.Hour
 
-// OutageOverdue is how long after the end of its rest an outage is cleared by another instance that
-// gets messages through.
+// OutageOverdue is how long after the end of its rest another instance whose messages get through
+// clears an outage.
 const OutageOverdue = 10 * time.Minute
 
 // Resting reports whether the channel rests on its instance.

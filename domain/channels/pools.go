@@ -8,9 +8,9 @@ import (
 )
 
 // A pool is the channels of one protocol of an organization, or of one project, that have the same
-// Pool: a message to an address of any of them may go through each of them. What the address is
-// assigned to decides about templates and events; which of them sends is chosen by their weights
-// and their health.
+// Pool: a message to an address of any of them may go through each of them. The channel of the
+// address's assignment decides about templates and events; their weights and health decide which of
+// them sends.
 
 // Limits of pools.
 const (
@@ -19,20 +19,20 @@ const (
 	DefaultWeight = 100
 )
 
-// What a member that is not well gets.
+// The shares of a member that is not well.
 const (
-	// TrialFor is how long after its rest a member is on trial, if nothing is heard of it: then it
-	// counts as well.
+	// TrialFor is how long after its rest a member is on trial, if it answers nothing: afterwards
+	// it counts as well.
 	TrialFor = 2 * time.Minute
-	// trialShare is how much of its weight a member has while it is on trial.
+	// trialShare is the part of its weight that a member has while it is on trial.
 	trialShare = 0.02
-	// ReturnFor is how long a member that works again takes to get its whole weight.
+	// ReturnFor is how long a member that works again takes to get its full weight.
 	ReturnFor = time.Minute
-	// returnShare is how much of its weight it has at first.
+	// returnShare is the part of its weight at first.
 	returnShare = 0.1
 )
 
-// ParsePool reads the name of a pool; empty: none.
+// ParsePool parses the name of a pool; empty: none.
 func ParsePool(field, s string) (string, error) {
 	if s == "" {
 		return "", nil
@@ -43,7 +43,7 @@ func ParsePool(field, s string) (string, error) {
 	return names.Slug(field, s)
 }
 
-// CheckWeight says what is wrong with a weight.
+// CheckWeight reports a wrong weight.
 func CheckWeight(field string, weight int) error {
 	if weight < 0 || weight > MaxWeight {
 		return fault.Field(field, "must be a whole number from 0 to %d", MaxWeight)
@@ -51,8 +51,8 @@ func CheckWeight(field string, weight int) error {
 	return nil
 }
 
-// Join makes the channel a member of a pool with a weight; of none when its name is empty. It says
-// what is wrong with `pool` and `weight`.
+// Join makes the channel a member of a pool with a weight; of none when its name is empty. It
+// returns faults about `pool` and `weight`.
 func (c *Channel) Join(pool string, weight int) error {
 	var faults fault.Fields
 	name, err := ParsePool("pool", pool)
@@ -62,19 +62,19 @@ func (c *Channel) Join(pool string, weight int) error {
 	return faults.Err()
 }
 
-// Why is why a channel of a pool takes a delivery.
+// Why is the reason why a channel of a pool takes a delivery.
 type Why int
 
 // The reasons, as they are stored.
 const (
 	OnlyOne    Why = iota // there is no other one
 	ByWeight              // by the weights of those that work
-	NotWorking            // another one, for which it waited, does not work
-	AtItsLimit            // another one, for which it waited, is at its limit
-	OutOfUse              // another one, for which it waited, was made inactive
+	NotWorking            // the one for which it waited does not work
+	AtItsLimit            // the one for which it waited is at its limit
+	OutOfUse              // the one for which it waited was made inactive
 )
 
-// String says it in one word.
+// String returns one word.
 func (w Why) String() string {
 	switch w {
 	case ByWeight:
@@ -90,27 +90,27 @@ func (w Why) String() string {
 	return "only one"
 }
 
-// Member is a channel of a pool as it is.
+// Member is a channel of a pool in its present state.
 type Member struct {
 	ID     ID
 	Name   string
 	Weight int
 	Active bool
-	// Until is when the rest of a member ends, or ended, that does not work on some instance; zero:
-	// none says so.
+	// Until is when a rest of the member ends, or ended, if it does not work on some instance;
+	// zero: it works.
 	Until time.Time
-	// UsedUp is until when nothing is left of its quota; zero: something is.
+	// UsedUp is until when nothing is left of its quota; zero: not used up.
 	UsedUp time.Time
-	// Returned is when it began to work again; zero: it always did, or nobody knows.
+	// Returned is when it began to work again; zero: it always did, or that is unknown.
 	Returned time.Time
-	// Quality is how well it has answered lately, as this instance knows it.
+	// Quality is how well it has answered lately, as measured by this instance.
 	Quality Quality
 }
 
-// Resting reports whether nothing is tried through it.
+// Resting reports whether no attempt is made through it.
 func (m Member) Resting(now time.Time) bool { return now.Before(m.Until) || now.Before(m.UsedUp) }
 
-// share is its weight as it counts now.
+// share returns its present weight.
 func (m Member) share(now time.Time) float64 {
 	weight := float64(m.Weight)
 	switch {
@@ -127,14 +127,14 @@ func (m Member) share(now time.Time) float64 {
 // spare reports whether it may stand in for others.
 func (m Member) spare(now time.Time) bool { return m.Active && !m.Resting(now) && m.Weight == 0 }
 
-// Range is a member of a pool with the numbers that it takes, of those below [Numbers].
+// Range is a member of a pool with its range of the numbers below [Numbers].
 type Range struct {
 	Channel   ID
-	From, End int64 // End is not its own any more
+	From, End int64 // End is not included
 }
 
-// Numbers are how many numbers there are to choose a member by. The others mix them: for whatever
-// ids follow each other, no member gets more than its share by their rhythm.
+// Numbers is how many numbers there are to choose a member by. The other constants mix them: no
+// sequence of ids gives a member more than its share.
 const (
 	Numbers = 1 << 32
 	Golden  = 2654435769
@@ -142,16 +142,16 @@ const (
 	Mixing  = 73244475
 )
 
-// Draw is the number by which a delivery chooses a member: they are evenly spread, and one delivery
-// has the same one each time.
+// Draw returns the number by which a delivery chooses a member. The numbers are evenly spread, and
+// a delivery always has the same one.
 func Draw(a, b int64) int64 {
 	x := (a%(1<<31)*Golden%Numbers + b%(1<<31)*Silver%Numbers) % Numbers
 	return (x ^ x>>16) * Mixing % Numbers
 }
 
-// Ranges divides the numbers among the members of a pool as their weights are, as far as they work
-// and as well as they answer, without one of them (0: with all). Members without a weight stand in
-// when no other one works. Nothing is left when none does.
+// Ranges divides the numbers among the working members of a pool by their weights and their
+// quality, without one of them (0: with all). Members without a weight stand in when no other one
+// works. It returns none when no member works.
 func Ranges(members []Member, without ID, now time.Time) []Range {
 	shares, parts, total := make([]float64, len(members)), kept(members, now), 0.0
 	for _, ofSpare := range []bool{false, true} {
@@ -182,12 +182,12 @@ func Ranges(members []Member, without ID, now time.Time) []Range {
 		from = end
 	}
 	if len(ranges) > 0 {
-		ranges[len(ranges)-1].End = Numbers // whatever rounding says
+		ranges[len(ranges)-1].End = Numbers // despite rounding
 	}
 	return ranges
 }
 
-// Chosen is the member that takes a number; 0: none does.
+// Chosen returns the member that takes a number; 0: none.
 func Chosen(ranges []Range, number int64) ID {
 	for _, r := range ranges {
 		if r.From <= number && number < r.End {

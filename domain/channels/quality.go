@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// What a member that fails or answers slowly gets.
+// The weight of a member that fails or answers slowly.
 const (
-	qualityHalf   = 20 * time.Second // so old, an attempt counts half
-	qualityMost   = 200              // so many attempts count at most
-	qualityProof  = 10               // attempts that make half sure
+	qualityHalf   = 20 * time.Second // at this age an attempt counts half
+	qualityMost   = 200              // at most so many attempts count
+	qualityProof  = 10               // with so many attempts the quality is half certain
 	qualityFaults = 0.05             // of the attempts may fail
-	qualitySlower = 3                // times the quickest other one's time may answers take,
-	qualitySpared = time.Second / 2  // or so much more than it
-	qualityLeast  = 0.02             // of its weight, whatever it does
+	qualitySlower = 3                // the answers may take so many times those of the quickest other member,
+	qualitySpared = time.Second / 2  // or so much longer
+	qualityLeast  = 0.02             // of its weight, in any case
 )
 
 // Quality is how well a member has answered lately: how many attempts failed through its own fault,
 // and how long the others took. The older an attempt is, the less it counts.
 type Quality struct {
-	At       time.Time // when what follows was counted
+	At       time.Time // the time of the figures below
 	Attempts float64
 	Faults   float64
-	Took     float64 // seconds, of those that were answered
+	Took     float64 // seconds, of answered attempts
 }
 
-// aged is the quality as it counts at a moment.
+// aged returns the quality at a later time.
 func (q Quality) aged(now time.Time) Quality {
 	if old := now.Sub(q.At); old > 0 {
 		part := math.Exp2(-old.Seconds() / qualityHalf.Seconds())
@@ -34,7 +34,7 @@ func (q Quality) aged(now time.Time) Quality {
 	return q
 }
 
-// With is the quality after another attempt.
+// With returns the quality after another attempt.
 func (q Quality) With(fault bool, took time.Duration, now time.Time) Quality {
 	q = q.aged(now)
 	q.Attempts++
@@ -49,11 +49,11 @@ func (q Quality) With(fault bool, took time.Duration, now time.Time) Quality {
 	return q
 }
 
-// sure is how much the quality may change, from 0 to 1: little after a few attempts, and less and
-// less when nothing more is heard.
+// sure returns how much the quality may change, from 0 to 1: little after a few attempts, and less
+// and less as time passes.
 func (q Quality) sure() float64 { return q.Attempts / (q.Attempts + qualityProof) }
 
-// answers is how many seconds an answer takes; 0: nobody knows.
+// answers returns how many seconds an answer takes; 0: unknown.
 func (q Quality) answers() float64 {
 	if answered := q.Attempts - q.Faults; answered > 0 {
 		return q.Took / answered
@@ -61,8 +61,8 @@ func (q Quality) answers() float64 {
 	return 0
 }
 
-// factor is how much of its weight a member keeps, beside one that answers in so many seconds
-// (0: none is known).
+// factor returns the part of its weight that a member keeps, beside one that answers in quickest
+// seconds (0: unknown).
 func (q Quality) factor(quickest float64) float64 {
 	if q.Attempts == 0 {
 		return 1
@@ -77,7 +77,7 @@ func (q Quality) factor(quickest float64) float64 {
 	return max(qualityLeast, 1-(1-part)*q.sure())
 }
 
-// kept is how much of its weight each member keeps by its quality.
+// kept returns the part of its weight that each member keeps by its quality.
 func kept(members []Member, now time.Time) []float64 {
 	all := make([]Quality, len(members))
 	for i, m := range members {

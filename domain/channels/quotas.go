@@ -3,8 +3,8 @@ package channels
 import "time"
 
 // Quota is how many attempts a channel may make in a day and in a month of UTC, on all instances
-// together; 0: as many as there are to make. Every attempt that is handed to the provider counts,
-// whatever it answers.
+// together; 0: any number. Every attempt that is handed to the provider counts, whatever its
+// result.
 type Quota struct {
 	PerDay   int
 	PerMonth int
@@ -13,11 +13,11 @@ type Quota struct {
 // None reports whether there is no quota.
 func (q Quota) None() bool { return q == Quota{} }
 
-// MaxPortion is how much of a quota an instance takes at once, at most.
+// MaxPortion is the largest part of a quota that an instance takes at once.
 const MaxPortion = 512
 
-// Portion is how much of the quota an instance takes at once. It counts as used from then on, so
-// this is what an instance may waste that is killed: a hundredth of the quota at most.
+// Portion returns how much of the quota an instance takes at once. It counts as used from then on,
+// so a killed instance may waste this much: a hundredth of the quota at most.
 func (q Quota) Portion() int {
 	least := q.PerDay
 	if least == 0 || q.PerMonth > 0 && q.PerMonth < least {
@@ -28,12 +28,12 @@ func (q Quota) Portion() int {
 
 // Usage is how much of a quota is used.
 type Usage struct {
-	At      time.Time // of which day and month that is
+	At      time.Time // the day and month of the figures
 	OfDay   int
 	OfMonth int
 }
 
-// On returns the usage as it is at a later moment: that of a day and a month that are over is gone.
+// On returns the usage at a later time: that of a day or a month that is over is gone.
 func (u Usage) On(now time.Time) Usage {
 	if day(u.At).Before(day(now)) {
 		u.OfDay = 0
@@ -47,7 +47,7 @@ func (u Usage) On(now time.Time) Usage {
 	return u
 }
 
-// UsedUp returns until when nothing is left of the quota; zero: something is.
+// UsedUp returns until when nothing is left of the quota; zero: not used up.
 func (u Usage) UsedUp(of Quota) time.Time {
 	switch {
 	case of.PerMonth > 0 && u.OfMonth >= of.PerMonth:
@@ -58,20 +58,20 @@ func (u Usage) UsedUp(of Quota) time.Time {
 	return time.Time{}
 }
 
-// Allowance is what an instance has taken of a quota.
+// Allowance is a portion of a quota that an instance has taken.
 type Allowance struct {
 	Left  int       // attempts
-	Taken time.Time // when; they are counted on this day
-	// Until is the end of that day: nothing of it is used afterwards. Where nothing was left of the
+	Taken time.Time // the day that they count for
+	// Until is the end of that day: the rest is not used afterwards. If nothing was left of the
 	// quota, it is when something will be.
 	Until time.Time
 }
 
-// OfDay reports whether the allowance is of the day of a moment.
+// OfDay reports whether the allowance is of the day of t.
 func (a Allowance) OfDay(t time.Time) bool { return day(a.Taken).Equal(day(t)) }
 
-// Allow gives back what is left of an allowance, and takes one of up to so many attempts. It
-// returns the usage afterwards.
+// Allow returns what is left of an allowance, and takes one of up to want attempts. It returns the
+// usage afterwards.
 func (u Usage) Allow(of Quota, want int, back Allowance, now time.Time) (Usage, Allowance) {
 	u = u.On(now)
 	if back.OfDay(u.At) {

@@ -11,9 +11,9 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// SettingsReader takes a channel's settings apart for its driver: it hands out values of the right
-// type, and remembers every mistake. What is read of a setting that is missing or wrong is the zero
-// value. Mistakes are named `settings.NAME`, and never repeat a value: it may be a secret.
+// SettingsReader reads a channel's settings for its driver: it returns values of the right type,
+// and collects all faults. A missing or wrong setting has the zero value. Faults are named
+// `settings.NAME`, and never repeat a value, which may be a secret.
 type SettingsReader struct {
 	channel  Channel
 	settings Settings
@@ -21,9 +21,9 @@ type SettingsReader struct {
 	faults   fault.Fields
 }
 
-// ReadSettings returns a reader that has checked what every driver accepts already. These are the
-// driver's own settings; a channel with another one is a mistake, and so is a driver that reads
-// another one: it panics. The driver carries these protocols; another one is a mistake.
+// ReadSettings returns a reader that has already checked what every driver accepts. described are
+// the driver's own settings; a channel with another one has a fault, and a driver that reads
+// another one panics. A protocol that is not among these is a fault.
 func (c Channel) ReadSettings(described []Setting, protocols ...Protocol) *SettingsReader {
 	r := &SettingsReader{channel: c, settings: c.Settings}
 	for _, s := range described {
@@ -43,7 +43,7 @@ func (c Channel) ReadSettings(described []Setting, protocols ...Protocol) *Setti
 	return r
 }
 
-// Required reads a line of text that has to be there.
+// Required reads a line of text that must not be empty.
 func (r *SettingsReader) Required(name string) string {
 	line := r.Line(name)
 	if line == "" && !r.IsWrong(name) {
@@ -76,7 +76,7 @@ func (r *SettingsReader) Text(name string) string {
 	return text
 }
 
-// Word reads one of several words; absent is the first.
+// Word reads one of several words; an absent one is the first.
 func (r *SettingsReader) Word(name string, words ...string) string {
 	word := r.Line(name)
 	switch {
@@ -94,7 +94,7 @@ func (r *SettingsReader) Integer(name string, least, most int) int {
 	if !given {
 		return 0
 	}
-	n, err := strconv.Atoi(fmt.Sprint(v)) // From a variable of the environment, a number arrives as a string.
+	n, err := strconv.Atoi(fmt.Sprint(v)) // A number from a variable of the environment is a string.
 	if err != nil || n < least || n > most {
 		r.Wrong(name, "must be a number from %d to %d", least, most)
 		return 0
@@ -126,8 +126,8 @@ func (r *SettingsReader) Lines(name string) map[string]string {
 }
 
 // List reads an array of texts without control characters and without space around them; nil when
-// it is absent. A text counts as well, with commas or white space between its parts: that is how a
-// list arrives from a variable of the environment.
+// it is absent. A text with commas or white space between its items is a list, too: so it comes
+// from a variable of the environment.
 func (r *SettingsReader) List(name string) []string {
 	v, given := r.value(name)
 	if !given {
@@ -153,12 +153,12 @@ func (r *SettingsReader) List(name string) []string {
 	return list
 }
 
-// Wrong records a mistake in a setting.
+// Wrong records a fault in a setting.
 func (r *SettingsReader) Wrong(name, format string, args ...any) {
 	r.faults.Addf("settings."+name, format, args...)
 }
 
-// Err returns every mistake, settings that the driver does not have included.
+// Err returns all faults, including settings that the driver does not have.
 func (r *SettingsReader) Err() error {
 	for name := range r.settings {
 		if !slices.Contains(r.known, name) {
@@ -177,7 +177,7 @@ func (r *SettingsReader) value(name string) (v any, given bool) {
 	return v, v != nil
 }
 
-// IsWrong reports whether a mistake in a setting was recorded.
+// IsWrong reports whether a fault in a setting was recorded.
 func (r *SettingsReader) IsWrong(name string) bool {
 	return slices.ContainsFunc(r.faults, func(f fault.FieldErrors) bool { return f.Name == "settings."+name })
 }

@@ -9,12 +9,12 @@ import (
 const (
 	roomFirst = 32
 	roomMost  = 2_000
-	roomFor   = 10 * time.Second // after the last gift it begins anew
+	roomFor   = 10 * time.Second // so long after the last gift it starts again
 )
 
-// Rooms is how much members of a pool may hold at once of what they took over. A room is small at
-// first. It doubles when it was full and half of that is gone by the next gift: a member that
-// answers nothing gets no more than one room. The zero value is ready.
+// Rooms are how much members of a pool may hold at once of what they took over. A room is small at
+// first. It doubles when it was full and half of that is gone by the next gift: a member that does
+// not answer gets no more than one room. The zero value is ready.
 type Rooms map[ID]room
 
 type room struct {
@@ -26,13 +26,13 @@ type room struct {
 // Offer is how much a member may take over, if it is idle.
 type Offer struct {
 	To    ID
-	Room  int // how much it may hold of what it took over
-	Grown int // Room, if half of that is gone by now
-	Held  int // how much it holds; the store knows
+	Room  int // how much of it the member may hold
+	Grown int // Room, if half of it is gone by now
+	Held  int // how much it holds, from the store
 	share float64
 }
 
-// Most is how much the member may hold of what it took over.
+// Most returns how much of what it took over the member may hold.
 func (o Offer) Most() int {
 	if o.grows() {
 		return max(o.Room, o.Grown)
@@ -42,24 +42,24 @@ func (o Offer) Most() int {
 
 func (o Offer) grows() bool { return 2*o.Held <= o.Room }
 
-// space is how much the member may take over now.
+// space returns how much the member may take over now.
 func (o Offer) space() int { return max(0, o.Most()-o.Held) }
 
-// Gift is how much a member takes over, and how much it held already.
+// Gift is how much a member takes over, and how much it held before.
 type Gift struct {
 	To    ID
 	Count int
 	Held  int
 }
 
-// Able reports whether a member may take over from one that is at its limit: it works, was not on
-// trial lately without an answer, and has a weight.
+// Able reports whether a member may take over from one that is at its limit: it works, has answered
+// since its last trial, and has a weight.
 func (m Member) Able(now time.Time) bool {
 	return m.Active && m.Weight > 0 && !m.Resting(now) && !now.Before(m.Until.Add(TrialFor))
 }
 
-// Offers returns what the others of a pool may take over from a member. One that has less than its
-// weight, because it returns or is worse than others, has as much less room.
+// Offers returns what the other members of a pool may take over from a member. One with less than
+// its full weight, because it returns or is worse than others, has accordingly less room.
 func (r Rooms) Offers(members []Member, from ID, now time.Time) []Offer {
 	var offers []Offer
 	parts := kept(members, now)
@@ -82,7 +82,7 @@ func (r Rooms) of(member ID, now time.Time) room {
 	return room{size: roomFirst}
 }
 
-// grown is the size of the room when half of what was in it is gone.
+// grown returns the size of the room when half of its content is gone.
 func (r room) grown() int {
 	if !r.full {
 		return r.size
@@ -90,7 +90,7 @@ func (r room) grown() int {
 	return min(2*r.size, roomMost)
 }
 
-// Given notes what members took over of what they were offered.
+// Given records what members took over of their offers.
 func (r Rooms) Given(offers []Offer, gifts []Gift, now time.Time) {
 	for _, g := range gifts {
 		for _, o := range offers {
@@ -107,16 +107,15 @@ func (r Rooms) Given(offers []Offer, gifts []Gift, now time.Time) {
 	}
 }
 
-// Gifts divides what waits for a member at its limit, but for what it keeps, among those that are
-// idle: each gets as much as it has room for, and where that is not enough for all of them, by
-// their weights.
+// Gifts divides what waits for a member at its limit, except what it keeps, among the idle ones:
+// each gets as much as it has room for, and if there is not enough for all, by their weights.
 func Gifts(offers []Offer, waiting, keep int) []Gift {
 	left, shares := waiting-keep, 0.0
 	for _, o := range offers {
 		shares += o.share
 	}
 	var gifts []Gift
-	open := 0 // room that those after it have
+	open := 0 // room of the members after it
 	for _, o := range offers {
 		open += o.space()
 	}
@@ -124,7 +123,7 @@ func Gifts(offers []Offer, waiting, keep int) []Gift {
 		open -= o.space()
 		part := int(math.Ceil(float64(left) * o.share / shares))
 		shares -= o.share
-		// What those after it have no room for is its own, too.
+		// What the members after it have no room for is its own, too.
 		if n := min(o.space(), left, max(part, left-open)); n > 0 {
 			gifts = append(gifts, Gift{o.To, n, o.Held})
 			left -= n

@@ -1,31 +1,31 @@
 package channels
 
-// Share is the part of a channel's limits that an instance has: those that send through the channel
-// at the same time have equal parts.
+// Share is an instance's part of a channel's limits: the instances that send through the channel at
+// the same time have equal parts.
 type Share struct {
-	Holders int // how many instances share, this one included
-	// Begun is whether all others know of this one, and so have made room for it.
+	Holders int // how many instances share, including this one
+	// Begun is whether all others know this one, and so have made room for it.
 	Begun bool
-	// Places is how many attempts the instance may have under way at once, if that is shared.
+	// Places is how many concurrent attempts the instance may have, if they are shared.
 	Places int
 }
 
-// Places is what an instance asks for that shares how many attempts are under way at once.
+// Places are what an instance asks for if the concurrent attempts are shared.
 type Places struct {
-	All  int // how many all instances may have; 0: that is not shared
-	Held int // how many the instance may have until it knows better, or has
+	All  int // how many all instances may have; 0: they are not shared
+	Held int // how many the instance has, or may have by its last share
 }
 
 // Holder is an instance that shares the limits of a channel.
 type Holder struct {
 	Owner           string
-	Joined, Renewed int64 // Joining and renewing are numbered together.
-	Places          int   // how many attempts it may have under way, or has
+	Joined, Renewed int64 // joins and renewals share one sequence of numbers
+	Places          int   // how many attempts it has, or may have
 }
 
-// Share is the part of an instance that is one of those who share. Places that do not divide evenly
-// go to who came first, and nobody gets one that another may still use. Where there are fewer than
-// instances, who came last gets none, and no part of a rate either.
+// Share returns the part of one instance among all. Places that do not divide evenly go to the
+// first ones, and no instance gets one that another may still use. If there are fewer places than
+// instances, the last ones get none, and no part of a rate either.
 func (p Places) Share(of string, all []Holder) Share {
 	share := Share{Holders: len(all), Begun: true}
 	var mine Holder
@@ -55,7 +55,7 @@ func (p Places) Share(of string, all []Holder) Share {
 	return share
 }
 
-// Of is the part of a limit; 0: nothing yet.
+// Of returns the part of a limit; 0: nothing yet.
 func (s Share) Of(limit float64) float64 {
 	if !s.Begun || s.Holders < 1 {
 		return 0

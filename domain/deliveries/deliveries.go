@@ -1,6 +1,6 @@
-// Package deliveries is about getting one message to one address: the states a delivery goes
-// through, the gates it must pass, when a failed attempt is tried again, and the ports through
-// which work is found and messages leave. It knows no provider and no table.
+// Package deliveries is about delivering one message to one address: the states of a delivery, the
+// gates that it must pass, when a failed attempt is retried, and the ports for finding work and
+// sending messages. It knows no provider and no table.
 package deliveries
 
 import (
@@ -30,16 +30,16 @@ type State string
 const (
 	Pending  State = "pending"  // waits for its first attempt
 	Sending  State = "sending"  // a worker holds it under a lease
-	Retrying State = "retrying" // an attempt failed for now, another will be made
-	Sent     State = "sent"     // the provider said yes
-	Failed   State = "failed"   // the provider said no for good, or time ran out
+	Retrying State = "retrying" // an attempt failed, another one follows
+	Sent     State = "sent"     // the provider accepted it
+	Failed   State = "failed"   // the provider refused it for good, or time ran out
 	Skipped  State = "skipped"  // a gate closed before it was sent
 )
 
 // States returns every state, in the order in which a delivery may reach them.
 func States() []State { return []State{Pending, Sending, Retrying, Sent, Failed, Skipped} }
 
-// Open reports whether something is still to be done.
+// Open reports whether work on the delivery remains.
 func (s State) Open() bool { return s == Pending || s == Sending || s == Retrying }
 
 // Delivery is one message to one address, because of one notification of one occurrence.
@@ -61,19 +61,19 @@ type Delivery struct {
 	Created      time.Time
 	Next         time.Time // of the next attempt, while open
 	Finished     time.Time // zero while open
-	Waiting      Waiting   // what it waits for, where that was asked; zero: it is over
+	Waiting      Waiting   // what it waits for, if that was asked for; zero: it is finished
 }
 
 // Choice is why a delivery goes through its channel.
 type Choice struct {
 	Why channels.Why
-	// AssignedTo is the channel that the address is assigned to, and InsteadOf the one that the
-	// delivery waited for before; empty: none, or it is gone.
+	// AssignedTo is the channel of the address's assignment, and InsteadOf the one that the
+	// delivery waited for before; empty: none, or it was deleted.
 	AssignedTo string
 	InsteadOf  string
 }
 
-// String says it in words.
+// String returns it in words.
 func (c Choice) String() string {
 	instead := c.InsteadOf
 	if instead == "" {
@@ -93,5 +93,5 @@ func (c Choice) String() string {
 	return "the address is assigned to it"
 }
 
-// MaxError is how much of a provider's answer is kept, in characters.
+// MaxError is how many characters of a provider's answer are kept.
 const MaxError = 500

@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// Message is what leaves through a channel.
+// Message is a message that leaves through a channel.
 type Message struct {
 	// ID is the same on every attempt of a delivery and belongs to no other, so that a receiver may
 	// recognize a repetition.
@@ -20,16 +20,15 @@ type Message struct {
 	HTML    string // empty: text only
 	// Unsubscribe is the signed link of this recipient (RFC 8058); empty: none.
 	Unsubscribe string
-	// Facts are what a machine wants to know beside the text: organization, project, application,
+	// Facts are data for machines in addition to the text: organization, project, application,
 	// event, notification, occurrence.
 	Facts map[string]string
-	// Traceparent is what the caller of the trigger said of its trace (W3C Trace Context); empty:
-	// nothing.
+	// Traceparent is the trace of the trigger's caller (W3C Trace Context); empty: none.
 	Traceparent string
 }
 
-// Target returns the host to which a message to an address goes; empty when all messages of a
-// protocol go to the channel's own provider.
+// Target returns the host of a message to an address; empty if all messages of a protocol go to the
+// channel's own provider.
 func Target(p channels.Protocol, address string) string {
 	if p != channels.WEBHOOK {
 		return ""
@@ -46,20 +45,20 @@ type Dispatcher interface {
 	// Dispatch returns nil when the provider has taken the message, else a *Failure. It
 	// reports the server's certificate by [SawCertificate].
 	Dispatch(ctx context.Context, m Message) error
-	// Close gives up connections. No Dispatch is under way or follows.
+	// Close closes connections. No Dispatch is under way or follows.
 	Close() error
 }
 
 // Driver makes dispatchers of one technology.
 type Driver interface {
-	// Name is what a channel calls the driver.
+	// Name is the driver's name in the settings of a channel.
 	Name() string
 	// Protocols are those that the driver carries.
 	Protocols() []channels.Protocol
-	// Settings describes the driver's own settings, beside those of channels.CommonSettings: all
-	// that Check knows.
+	// Settings describes the driver's own settings, in addition to channels.CommonSettings: all
+	// that Check accepts.
 	Settings() []channels.Setting
-	// Check reports what is wrong with the channel's settings, or that the driver cannot carry its
+	// Check reports faults in the channel's settings, or that the driver does not support its
 	// protocol.
 	Check(c channels.Channel) error
 	// Open returns a dispatcher for a channel that passed Check. It does not connect yet.

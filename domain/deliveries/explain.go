@@ -10,7 +10,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// Verdict says in plain words what becomes of a candidate, and whether it is delivered to.
+// Verdict returns in plain words what happens to a candidate, and whether it is delivered to.
 func (c Candidate) Verdict() (words string, delivered bool) {
 	switch {
 	case !c.Notification.Active:
@@ -34,7 +34,7 @@ func (c Candidate) Verdict() (words string, delivered bool) {
 	return "nothing is blocking it", true
 }
 
-// Fate returns the verdict, with what became of the delivery that was made of the candidate.
+// Fate returns the verdict, with the state of the delivery to the candidate.
 func (c Candidate) Fate(made []Delivery) (words string, delivered bool) {
 	words, delivered = c.Verdict()
 	for _, d := range made {
@@ -53,9 +53,9 @@ func (c Candidate) Fate(made []Delivery) (words string, delivered bool) {
 	return words, delivered
 }
 
-// Summary says in one sentence why a person did or did not get an occurrence: what became of the
-// deliveries that were made, of several the one that came furthest; else what stands in the way as
-// things are now.
+// Summary returns in one sentence why a member did or did not get an occurrence: the state of the
+// deliveries that were made, of several the one that came furthest; else the gates that are closed
+// now.
 func Summary(o events.Occurrence, candidates []Candidate, made []Delivery) string {
 	if len(made) > 0 {
 		return slices.MaxFunc(made, func(a, b Delivery) int { return cmp.Compare(a.State.rank(), b.State.rank()) }).sentence()
@@ -82,12 +82,12 @@ func Summary(o events.Occurrence, candidates []Candidate, made []Delivery) strin
 	return fmt.Sprintf("No delivery was made: %s.", reason)
 }
 
-// rank orders states by how much they say to somebody who asks whether a message came.
+// rank orders states by how well they answer whether a message arrived.
 func (s State) rank() int {
 	return slices.Index([]State{Skipped, Failed, Pending, Sending, Retrying, Sent}, s)
 }
 
-// by says which channel took a delivery and why, where there was a choice; empty: there was none.
+// by returns which channel took a delivery and why, if there was a choice; empty: there was none.
 func (d Delivery) by() string {
 	if d.Choice.Why == channels.OnlyOne {
 		return ""
@@ -95,7 +95,7 @@ func (d Delivery) by() string {
 	return fmt.Sprintf(" by %s, %s", d.Channel, d.Choice)
 }
 
-// sentence says what became of a delivery.
+// sentence returns the state of a delivery in words.
 func (d Delivery) sentence() string {
 	switch d.State {
 	case Sent:

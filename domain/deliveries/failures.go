@@ -9,8 +9,8 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// FailureCause is what failed deliveries have in common: a channel, and the words of the failure
-// without what is about one of them alone.
+// FailureCause is what failed deliveries have in common: a channel, and the text of the failure
+// without the parts about a single message.
 type FailureCause struct {
 	Channel channels.ID
 	Words   string
@@ -22,14 +22,14 @@ type FailureGroup struct {
 
 	Name    string // of the channel
 	Count   int
-	Example string // the words of the first of them
+	Example string // the text of the first of them
 }
 
-// ofOne are the words of a failure that are about one message alone: long ones with a digit, such
-// as ids and times.
+// ofOne matches the words of a failure that are about a single message: long ones with a digit,
+// such as ids and times.
 var ofOne = regexp.MustCompile(`\S*\d\S*`)
 
-// shortWord is how long a word with a digit may be that is a status or a code.
+// shortWord is the largest length of a word with a digit that is a status or a code.
 const shortWord = 5
 
 // FailureCauseOf returns the cause of a failed delivery.

@@ -1,10 +1,10 @@
 package deliveries
 
-// Reason says in plain words why a delivery was skipped. The empty reason means that nothing stands
-// in the way.
+// Reason is in plain words why a delivery was skipped. The empty reason means that every gate is
+// open.
 type Reason string
 
-// The reasons, in the order in which the gates are asked.
+// The reasons, in the order in which the gates are checked.
 const (
 	AddressRemoved        Reason = "the address was removed"
 	MemberLocked          Reason = "the member is locked in the organization"
@@ -21,7 +21,7 @@ const (
 	Expired               Reason = "expired"
 )
 
-// Reasons returns every reason, in the order in which the gates are asked.
+// Reasons returns every reason, in the order in which the gates are checked.
 func Reasons() (all []Reason) {
 	for _, gate := range (Gates{}).All() {
 		all = append(all, gate.Reason)
@@ -29,8 +29,8 @@ func Reasons() (all []Reason) {
 	return all
 }
 
-// Gates is everything that decides, at one moment, whether a recipient of a notification is
-// delivered to on one channel (decisions 6). The options of the occurrence decide before who is a
+// Gates are all conditions that decide, at one moment, whether a recipient of a notification is
+// delivered to on one channel (decisions 6). The options of the occurrence decide earlier who is a
 // recipient at all.
 type Gates struct {
 	AddressGone         bool
@@ -49,14 +49,14 @@ type Gates struct {
 	Expired             bool // the occurrence
 }
 
-// Gate is one question and its answer.
+// Gate is one condition and whether it is open.
 type Gate struct {
 	Name   string
 	Open   bool
-	Reason Reason // that a closed gate gives
+	Reason Reason // of a closed gate
 }
 
-// All returns every gate in the order in which they are asked.
+// All returns every gate in the order in which they are checked.
 func (g Gates) All() []Gate {
 	member := func(flag bool) bool { return !g.HasMembership || flag }
 	return []Gate{
@@ -76,7 +76,7 @@ func (g Gates) All() []Gate {
 	}
 }
 
-// Closed returns the reason of the first closed gate, empty when all are open.
+// Closed returns the reason of the first closed gate, or "" when all are open.
 func (g Gates) Closed() Reason {
 	for _, gate := range g.All() {
 		if !gate.Open {

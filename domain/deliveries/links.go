@@ -15,33 +15,33 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// The faults of unsubscribe links.
+// Errors of unsubscribe links.
 var (
 	ErrLink         = fault.New(fault.NotFound, "this link is not valid")                   // not made by this installation
 	ErrLinkOutdated = fault.New(fault.NotFound, "what this link is about no longer exists") // the member or the notification
 )
 
-// UnsubscribePath is where unsubscribe links lead, before the token.
+// UnsubscribePath is the path of unsubscribe links, before the token.
 const UnsubscribePath = "/unsubscribe/"
 
-// Links signs and reads the tokens of unsubscribe links. A token says whom and what it is about and
-// needs no row in any table, so it works for as long as the installation keeps its secret key, as
-// the current one or a previous one. Nobody else can read it: links end up in the logs of proxies
-// and in the archives of link scanners, where an address does not belong.
+// Links signs and parses the tokens of unsubscribe links. A token names the recipient and the
+// notification and needs no row in any table, so it works for as long as the installation keeps its
+// secret key, as the current one or a previous one. It is encrypted: links end up in the logs of
+// proxies and in the archives of link scanners, where an address does not belong.
 type Links struct {
 	linkKeys
 
-	previous []linkKeys // they read and do not sign
+	previous []linkKeys // only for parsing
 }
 
-// linkKeys is what one secret gives.
+// linkKeys are the keys derived from one secret.
 type linkKeys struct {
 	key    [sha256.Size]byte
 	cipher cipher.Block
 }
 
-// NewLinks derives the keys of tokens from the installation's secret key, and from those that it
-// had before.
+// NewLinks derives the keys of tokens from the installation's secret key, and from the previous
+// ones.
 func NewLinks(secret []byte, previous ...[]byte) Links {
 	l := Links{linkKeys: newLinkKeys(secret)}
 	for _, s := range previous {
@@ -58,15 +58,15 @@ func newLinkKeys(secret []byte) linkKeys {
 	}
 	block, err := aes.NewCipher(derive("tocsin unsubscribe links, hidden"))
 	if err != nil {
-		panic("deliveries: " + err.Error()) // Impossible: what derive returns is as long as a key of AES-256.
+		panic("deliveries: " + err.Error()) // Impossible: derive returns a key for AES-256.
 	}
 	return linkKeys{key: [sha256.Size]byte(derive("tocsin unsubscribe links")), cipher: block}
 }
 
 const macSize = aes.BlockSize
 
-// Token returns the token for a recipient's opt-out, the same one each time: a synthetic IV, which
-// is the MAC of what it says, and what it says, encrypted under that IV.
+// Token returns the token for a recipient's opt-out, always the same one: a synthetic IV, which is
+// the MAC of the content, and the content, encrypted under that IV.
 func (l Links) Token(o OptOut) string {
 	b := binary.AppendUvarint(nil, uint64(o.Member))
 	b = binary.AppendUvarint(b, uint64(o.Notification))
@@ -76,7 +76,7 @@ func (l Links) Token(o OptOut) string {
 	return base64.RawURLEncoding.EncodeToString(append(mac, b...))
 }
 
-// Parse reads a token; ErrLink for every text that Token did not return.
+// Parse parses a token; ErrLink for every text that Token did not return.
 func (l Links) Parse(token string) (OptOut, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	if err != nil || len(raw) < macSize || strings.ContainsAny(token, "\r\n") { // The decoder would skip line breaks.
@@ -93,7 +93,7 @@ func (l Links) Parse(token string) (OptOut, error) {
 	return OptOut{}, ErrLink
 }
 
-// read reads what a token says, if it was made with these keys.
+// read returns the content of a token, if it was made with these keys.
 func (k linkKeys) read(raw []byte) (OptOut, error) {
 	mac, body := raw[:macSize], make([]byte, len(raw)-macSize)
 	cipher.NewCTR(k.cipher, mac).XORKeyStream(body, raw[macSize:])

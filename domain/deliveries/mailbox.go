@@ -9,14 +9,14 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// ErrMessageNotFound answers for a message that is not, or no more, in the mailbox.
+// ErrMessageNotFound answers for a message that is not in the mailbox, or no longer.
 var ErrMessageNotFound = fault.New(fault.NotFound, "the message is not in the mailbox")
 
 // MailboxID identifies a message in the mailbox. It is positive, and a later message has a greater
 // one.
 type MailboxID int64
 
-// MailboxMessage is a message that a channel kept for looking at instead of sending it on.
+// MailboxMessage is a message that a channel stored for inspection instead of sending it.
 type MailboxMessage struct {
 	ID       MailboxID
 	Channel  string // its name
@@ -28,28 +28,28 @@ type MailboxMessage struct {
 // MailboxFilter narrows a listing of the mailbox.
 type MailboxFilter struct {
 	Channel    channels.ID // 0: every channel
-	AddressKey string      // users.Address.Key of the recipient; empty: everybody
-	Before     MailboxID   // only what was kept before this one; 0: from the newest
+	AddressKey string      // users.Address.Key of the recipient; empty: all recipients
+	Before     MailboxID   // only messages stored before this one; 0: from the newest
 	Limit      int
 }
 
-// MailboxRepository keeps messages for looking at. Every method stays inside its organization, and
-// a channel's messages go with it.
+// MailboxRepository stores messages for inspection. Every method stays inside its organization, and
+// a channel's messages are deleted with it.
 type MailboxRepository interface {
 	// Keep stores a message of a channel and reports whether it is new: of several with one
-	// Message.ID the channel keeps the first. Texts are kept whatever characters they consist of;
-	// what is no UTF-8 in them is replaced. channels.ErrNotFound.
+	// Message.ID the channel keeps the first. Texts may contain any characters; bytes that are not
+	// UTF-8 are replaced. channels.ErrNotFound.
 	Keep(ctx context.Context, org orgs.ID, channel channels.ID, m Message) (created bool, err error)
-	// Trim deletes what is older than the newest messages of a channel, at most limit of it, the
-	// oldest first, and returns how many that were.
+	// Trim deletes messages older than the newest ones of a channel, at most limit of them, the
+	// oldest first, and returns how many it deleted.
 	Trim(ctx context.Context, org orgs.ID, channel channels.ID, newest, limit int) (int, error)
 	// List returns messages, the newest first, without their Text and HTML.
 	List(ctx context.Context, org orgs.ID, f MailboxFilter) ([]MailboxMessage, error)
-	// Find returns a message with all that belongs to it; ErrMessageNotFound.
+	// Find returns a message with its texts; ErrMessageNotFound.
 	Find(ctx context.Context, org orgs.ID, id MailboxID) (MailboxMessage, error)
 	// Channels returns the channels that have messages by id, at most limit, without settings.
 	Channels(ctx context.Context, org orgs.ID, limit int) ([]channels.Channel, error)
 	// Clear deletes messages of a channel, or with channel 0 of all, at most limit, and returns how
-	// many that were.
+	// many it deleted.
 	Clear(ctx context.Context, org orgs.ID, channel channels.ID, limit int) (int, error)
 }

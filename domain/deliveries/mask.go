@@ -9,25 +9,25 @@ import (
 	"unicode/utf8"
 )
 
-// Mask hides secrets in what providers say: some repeat the request that they refuse. It never
-// hides ordinary words: a password that is one is not given away by a sentence that it is part of.
+// Mask hides secrets in the answers of providers: some repeat the request that they refuse. It
+// never hides ordinary words: a password that is an ordinary word is not revealed by a sentence
+// that contains it.
 type Mask struct {
 	anywhere *strings.Replacer
-	words    []string // hidden where they stand alone
+	words    []string // hidden as whole words
 	sign     string
 }
 
-// Lengths, in characters, that decide how a secret is looked for.
+// Lengths, in characters, that decide how a secret is searched.
 const (
 	shortestSecret = 4 // shorter ones occur in every other word
-	longerThanWord = 8 // a secret of letters or digits alone may be a part of a word unless it is that long
+	longerThanWord = 8 // a secret of only letters or only digits may be part of a word unless it is this long
 )
 
-// simple is what may be a word or a number.
+// simple matches a word or a number.
 var simple = regexp.MustCompile(`^(\p{L}+|\p{N}+)$`)
 
-// NewMask returns a mask that puts a sign in the place of secrets and of the encodings in which
-// they travel.
+// NewMask returns a mask that replaces secrets, and their usual encodings, by a sign.
 func NewMask(sign string, secrets ...string) Mask {
 	m := Mask{sign: sign}
 	var anywhere []string
@@ -58,7 +58,7 @@ func NewMask(sign string, secrets ...string) Mask {
 	return m
 }
 
-// token is a run of letters and digits.
+// token matches a run of letters and digits.
 var token = regexp.MustCompile(`[\p{L}\p{N}]+`)
 
 // Hide returns the text without the secrets.
@@ -78,7 +78,7 @@ func (m Mask) Hide(text string) string {
 	})
 }
 
-// ordinary are the words that answers of providers are made of.
+// ordinary are the usual words in answers of providers.
 var ordinary = func() map[string]bool {
 	words := map[string]bool{}
 	for w := range strings.FieldsSeq(`

@@ -18,19 +18,19 @@ import (
 type Triggering struct {
 	Occurrence events.Occurrence
 	Request    *requests.Request // nil: it is not repeatable
-	// Refusal is why the occurrence may not be stored; nil when it may. A request that was seen
-	// before is answered nevertheless.
+	// Refusal is why the occurrence may not be stored; nil when it may. A repeated request is
+	// answered nevertheless.
 	Refusal error
 }
 
-// Triggered is what became of a Triggering.
+// Triggered is the result of a Triggering.
 type Triggered struct {
 	Occurrence events.Occurrence
-	Repeated   bool  // the request was seen before: it is the occurrence of then
+	Repeated   bool  // the request was seen before: it is the earlier occurrence
 	Err        error // nothing was stored: the refusal, or requests.ErrReused
 }
 
-// RenderInput is what a message is rendered from beside its recipient. All deliveries of one
+// RenderInput is the input of a message except for its recipient. All deliveries of one
 // notification of one occurrence through one template share it.
 type RenderInput struct {
 	Occurrence   events.Occurrence
@@ -44,24 +44,24 @@ type RenderInput struct {
 	Partials     events.Partials // that the template uses, by name
 }
 
-// Group is a number of recipients of one notification on one channel to whom the same happens.
+// Group is the recipients of one notification on one channel with the same result.
 type Group struct {
 	Notification subscriptions.NotificationID
 	Name         string // of the notification
 	Channel      string
 	Reason       Reason // empty: they are delivered to
 	Recipients   int
-	Users        []string // usernames of the first of those who are left out
+	Users        []string // usernames of the first ones that are left out
 }
 
-// Forecast is what would become of an occurrence.
+// Forecast is the expected result of an occurrence.
 type Forecast struct {
 	Groups []Group // per notification, channel and reason
-	People int     // members who get at least one message
-	Jobs   []Job   // samples of what would be sent: the first of each notification and channel, then the second of each
+	People int     // members with at least one message
+	Jobs   []Job   // samples of the messages: the first of each notification and channel, then the second of each
 }
 
-// Candidate is one way in which a notification could reach a member: an assignment, how the
+// Candidate is one way by which a notification could reach a member: an assignment, how the
 // notification came to it, and the gates.
 type Candidate struct {
 	Notification       subscriptions.Notification
@@ -72,20 +72,20 @@ type Candidate struct {
 	Subscribed         bool // directly, active or not
 	SubscriptionActive bool
 	ChosenByOptions    bool   // the occurrence's options do not exclude it
-	Covered            bool   // the notification reaches this address through another assignment already
-	CoveredBut         Reason // the other one was skipped when it was to be sent: why
+	Covered            bool   // the notification already reaches this address through another assignment
+	CoveredBut         Reason // why the other one was skipped when it was to be sent
 	Gates              Gates
 }
 
-// OptOut says that a recipient does not want a notification at an address any more. It survives
-// subscribing, registering and being added to a list again.
+// OptOut records that a recipient wants no more messages of a notification at an address. It
+// survives subscribing, registering and being added to a list again.
 type OptOut struct {
 	Member       users.MemberID
 	AddressKey   string // users.Address.Key
 	Notification subscriptions.NotificationID
 }
 
-// Silence is an opt-out with what it is about.
+// Silence is an opt-out with its notification.
 type Silence struct {
 	OptOut
 	Notification subscriptions.Notification
@@ -93,7 +93,7 @@ type Silence struct {
 	Since        time.Time
 }
 
-// Unsubscriber is an opt-out as it is listed.
+// Unsubscriber is an opt-out as listed.
 type Unsubscriber struct {
 	OptOut
 	Username string
@@ -114,43 +114,43 @@ type Unsubscription struct {
 	Username       string       // of the recipient
 }
 
-// Cursor is a place in a listing by address: behind the delivery with this key and id. The zero
-// Cursor is its beginning.
+// Cursor is a place in a listing by address: after the delivery with this key and id. The zero
+// Cursor is the beginning.
 type Cursor struct {
 	Key string
 	ID  ID
 }
 
-// Repository keeps occurrences and their deliveries for those who trigger and those who look;
-// workers use [Queue].
+// Repository keeps occurrences and their deliveries, for triggering and for showing them; workers
+// use [Queue].
 type Repository interface {
-	// Trigger stores occurrences of one event and returns what became of each, in their order, with
-	// the ids of those that were stored. For a request that was seen within requests.Lifetime it
-	// stores nothing and returns the occurrence of then; requests.ErrReused when the digests
-	// differ. No two may have the same request. events.ErrNotFound when the event is not one of
-	// their application.
+	// Trigger stores occurrences of one event and returns the result for each, in their order, with
+	// the ids of the stored ones. For a request that was seen within requests.Lifetime it stores
+	// nothing and returns the earlier occurrence; requests.ErrReused when the digests differ. No
+	// two may have the same request. events.ErrNotFound when the event is not one of their
+	// application.
 	Trigger(ctx context.Context, ts []Triggering) ([]Triggered, error)
-	// CountRecipients fills in the Recipients of those occurrences of one event that are not
-	// refused, where CountedNames and CountedEntries allow it: as many as Forecast calls People.
+	// CountRecipients sets the Recipients of those occurrences of one event that are not refused,
+	// if CountedNames and CountedEntries allow it: the same number as People of Forecast.
 	CountRecipients(ctx context.Context, ts []Triggering) error
-	// Unknown returns, for occurrences of one event, the people and channels that the options of
-	// each name in vain: people who are neither members of the organization nor hold an address
-	// recorded there, and channels that the event cannot use.
+	// Unknown returns, for occurrences of one event, the unknown people and channels in the options
+	// of each: people who are neither members of the organization nor have an address recorded
+	// there, and channels that the event cannot use.
 	Unknown(ctx context.Context, os []events.Occurrence) ([]events.Unknown, error)
 	// Occurrence finds an occurrence of the application; events.ErrOccurrenceNotFound.
 	Occurrence(ctx context.Context, a applications.Application, id events.OccurrenceID) (events.Occurrence, error)
 	// Correlated returns the occurrences of the organization with this correlation id, the newest
-	// first, behind the one whose id the text is: at most limit.
+	// first, after the one whose id the text is: at most limit.
 	Correlated(ctx context.Context, org orgs.ID, text string, limit int) ([]events.Occurrence, error)
 	// Occurrences returns the occurrences of the application, the newest first: at most limit,
 	// older than the one with the id before (0: from the newest on).
 	Occurrences(ctx context.Context, a applications.Application, before events.OccurrenceID, limit int) ([]events.Occurrence, error)
 	// OccurrencesAfter returns the occurrences of the application in the order of their ids, at
-	// most limit after the given one, without what may be large: their contexts and the lists of
-	// their options.
+	// most limit after the given one, without large fields: their contexts and the lists of their
+	// options.
 	OccurrencesAfter(ctx context.Context, a applications.Application, after events.OccurrenceID, limit int) ([]events.Occurrence, error)
-	// Select returns the occurrences of the application that are selected. It looks at q.Searched
-	// of them at most.
+	// Select returns the occurrences of the application that match a selection. It reads at most
+	// q.Searched of them.
 	Select(ctx context.Context, a applications.Application, q Selection) (Selected, error)
 	// Locate finds an occurrence of any organization, and where that is, for the operator of the
 	// installation; events.ErrOccurrenceNotFound.

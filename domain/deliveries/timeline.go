@@ -9,34 +9,34 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// MemberQuery asks for deliveries to a member of an organization in the order of their places.
+// MemberQuery selects deliveries to a member of an organization in the order of their places.
 type MemberQuery struct {
 	Organization orgs.ID
 	Member       users.MemberID
-	Failed       bool // those that have failed only
-	// From is where to begin: behind it with the newest, from the newest on when it is zero. With
-	// Newer it begins with the delivery at From and goes on to newer ones.
+	Failed       bool // only failed ones
+	// From is where to begin: after it towards older ones, with the newest when it is zero. With
+	// Newer it begins with the delivery at From and continues with newer ones.
 	From  Place
 	Newer bool
 	Limit int
 }
 
-// Place is where a delivery stands among those to a member: by occurrence, then by id.
+// Place is the position of a delivery among those to a member: by occurrence, then by id.
 type Place struct {
 	Occurrence events.OccurrenceID
 	ID         ID
 }
 
-// IsZero reports whether the place is that of no delivery.
+// IsZero reports whether the place belongs to no delivery.
 func (p Place) IsZero() bool { return p == Place{} }
 
-// Recent is a delivery with what it belongs to.
+// Recent is a delivery with all that it belongs to.
 type Recent struct {
 	Delivery
 	Application  applications.Application
-	Notification string // by name; empty when it is gone
+	Notification string // by name; empty when it was deleted
 	Triggered    time.Time
 }
 
-// Place returns where the delivery stands among those to its recipient.
+// Place returns the position of the delivery among those to its recipient.
 func (r Recent) Place() Place { return Place{Occurrence: r.Occurrence, ID: r.ID} }

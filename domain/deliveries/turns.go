@@ -8,34 +8,33 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// Of so many places on a channel some are kept for classes that wait behind others: so many of them
-// for each.
+// The number of places in each round on a channel that are reserved for a class of lower priority.
 const (
 	placesRound = 16
 	normalShare = 2
 	bulkShare   = 1
 )
 
-// Turn is how far the turns on a channel have come, as one instance knows it. The zero Turn is a
-// beginning.
+// Turn is the state of the turns on a channel, as one instance knows it. The zero Turn is the
+// start.
 type Turn struct {
-	Places   uint64                             // that were given out
-	Projects map[events.Priority]orgs.ProjectID // of each class, the project after which the turns go on
+	Places   uint64                             // places given out
+	Projects map[events.Priority]orgs.ProjectID // for each class, the last project that had its turn
 }
 
-// Reserved is how many of the next n places are kept for a class that waits behind another one. Of
-// each sixteen places two are kept for what is normal and one for what is bulk.
+// Reserved returns how many of the next n places are reserved for a class of lower priority. Of
+// each sixteen places two are reserved for normal and one for bulk.
 func (t Turn) Reserved(p events.Priority, n int) int {
 	share := map[events.Priority]uint64{events.Normal: normalShare, events.Bulk: bulkShare}[p]
 	return int((t.Places+uint64(n))*share/placesRound - t.Places*share/placesRound)
 }
 
-// Returned is how many of n places go to what was claimed before, where something waits for its
-// first attempt, too: every second one.
+// Returned returns how many of n places go to deliveries that were tried before, if others wait for
+// their first attempt, too: every second one.
 func (t Turn) Returned(n int) int { return (n + int(t.Places%2)) / 2 }
 
-// Order returns the projects that wait in a class, which come in ascending order, in the order of
-// their turns.
+// Order returns the projects that wait in a class, given in ascending order, in the order of their
+// turns.
 func (t Turn) Order(p events.Priority, waiting []orgs.ProjectID) []orgs.ProjectID {
 	first, found := slices.BinarySearch(waiting, t.Projects[p])
 	if found {
@@ -44,8 +43,8 @@ func (t Turn) Order(p events.Priority, waiting []orgs.ProjectID) []orgs.ProjectI
 	return slices.Concat(waiting[first:], waiting[:first])
 }
 
-// Next is the turn after so many places of a class were divided among the projects that waited, in
-// the order of their turns. Those that got one more than others go last the next time.
+// Next returns the turn after n places of a class were divided among the waiting projects, in the
+// order of their turns. Projects that got one more than others are last the next time.
 func (t Turn) Next(p events.Priority, order []orgs.ProjectID, n int) Turn {
 	next := Turn{Places: t.Places, Projects: map[events.Priority]orgs.ProjectID{}}
 	maps.Copy(next.Projects, t.Projects)
@@ -55,18 +54,18 @@ func (t Turn) Next(p events.Priority, order []orgs.ProjectID, n int) Turn {
 	return next
 }
 
-// Lane is a kind of occurrences whose recipients are still to be found.
+// Lane is a kind of occurrences with recipients that are still to be found.
 type Lane struct {
-	Large    bool // it does not name a few recipients
+	Large    bool // it names more than a few recipients, or none
 	Priority events.Priority
 }
 
-// lanesRound are the classes that are looked at first in a round of expansions of one size.
+// lanesRound are the first classes in a round of expansions of one size.
 var lanesRound = []events.Priority{events.Urgent, events.Urgent, events.Normal, events.Urgent, events.Urgent, events.Urgent, events.Bulk, events.Urgent}
 
-// Lanes returns every lane, in the order in which they are looked at for the nth expansion: small
-// ones and large ones take turns. Of eight expansions of each size six begin with what is urgent,
-// and one each with what is normal and with what is bulk.
+// Lanes returns every lane, in the order of the nth expansion: small ones and large ones take
+// turns. Of eight expansions of each size six begin with urgent, and one each with normal and with
+// bulk.
 func Lanes(n uint64) []Lane {
 	first := lanesRound[n/2%uint64(len(lanesRound))]
 	classes := slices.DeleteFunc(events.Priorities(), func(p events.Priority) bool { return p == first })
@@ -80,12 +79,12 @@ func Lanes(n uint64) []Lane {
 	return lanes
 }
 
-// SmallNames is how many recipients an occurrence names at most that is small: it is expanded in
+// SmallNames is the largest number of recipients that a small occurrence names: it is expanded in
 // one step, together with others.
 const SmallNames = 1_000
 
 // The recipients of a trigger are counted if it names at most CountedNames of them, or if it names
-// none and at most CountedEntries entries of lists and subscriptions belong to its event.
+// none and its event has at most CountedEntries entries of lists and subscriptions.
 const (
 	CountedNames   = 200
 	CountedEntries = 100

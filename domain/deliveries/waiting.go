@@ -7,18 +7,18 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// Cause is what something waits for.
+// Cause is the reason why something waits.
 type Cause string
 
 // The causes.
 const (
-	ForMoment  Cause = "scheduled"            // the moment at which its occurrence is to be sent
+	ForMoment  Cause = "scheduled"            // the time at which its occurrence is to be sent
 	ForChannel Cause = "channel not working"  // the channel to work again
-	ForAttempt Cause = "next attempt"         // the pause after an attempt, or after its host did not answer, to end
-	ForLimit   Cause = "limit of the channel" // as many messages leave in a second as the channel's settings allow
+	ForAttempt Cause = "next attempt"         // the end of the pause after an attempt, or after its host did not answer
+	ForLimit   Cause = "limit of the channel" // the rate limit of the channel
 	ForQuota   Cause = "quota of the channel" // the next day or month, because the channel's quota is used up
 	ForTurn    Cause = "its turn"             // a worker to take it
-	ForAnswer  Cause = "answer"               // the provider to answer: it is being sent
+	ForAnswer  Cause = "answer"               // the provider's answer: it is being sent
 )
 
 // Causes returns every cause.
@@ -26,18 +26,19 @@ func Causes() []Cause {
 	return []Cause{ForMoment, ForChannel, ForAttempt, ForLimit, ForQuota, ForTurn, ForAnswer}
 }
 
-// Waiting is what an open delivery waits for. It tells of the channel what everybody may know whose
-// messages wait for it, and nothing of what else waits there. The zero Waiting is of what is over.
+// Waiting is what an open delivery waits for. It contains only what everyone with waiting messages
+// may know about the channel, and nothing about other messages. The zero Waiting is of a finished
+// delivery.
 type Waiting struct {
 	For   Cause
-	Until time.Time // nothing is tried before; zero: as soon as it can be
-	Since time.Time // of ForChannel: since when the channel does not work
-	Error string    // of ForChannel: what it failed with last, without anybody's address
+	Until time.Time // no attempt before; zero: as soon as possible
+	Since time.Time // of ForChannel: when the outage began
+	Error string    // of ForChannel: the latest failure, without addresses
 }
 
-// WaitsFor returns what a delivery waits for on a channel that is in this condition.
+// WaitsFor returns what a delivery waits for on a channel in this condition.
 func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
-	put := d.Next.After(now) // Of a delivery that is being sent, Next is the end of the lease.
+	put := d.Next.After(now) // For a delivery that is being sent, Next is the end of the lease.
 	switch {
 	case !d.State.Open():
 		return Waiting{}
@@ -68,11 +69,11 @@ func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
 	return Waiting{For: ForTurn}
 }
 
-// MostAhead is how far what goes before an occurrence is counted.
+// MostAhead is the limit for counting the messages before an occurrence.
 const MostAhead = 10_000
 
-// ExpectedEnd returns when the last delivery of an occurrence will be over, if those that are open
-// take as long each as those that are over did; zero when none is over.
+// ExpectedEnd returns when the last delivery of an occurrence will be finished, if the open ones
+// take as long each as the finished ones did; zero when none is finished.
 func ExpectedEnd(o events.Occurrence, counts map[State]int, now time.Time) time.Time {
 	var open, over int
 	for state, n := range counts {
@@ -92,7 +93,7 @@ func ExpectedEnd(o events.Occurrence, counts map[State]int, now time.Time) time.
 	return now.Add(time.Duration(float64(now.Sub(begin)) * float64(open) / float64(over))).Truncate(time.Second)
 }
 
-// Words say what it waits for, as they follow "waits for".
+// Words returns what it waits for, to follow "waits for".
 func (w Waiting) Words() string {
 	switch w.For {
 	case ForMoment:
@@ -113,7 +114,7 @@ func (w Waiting) Words() string {
 	return ""
 }
 
-// String says all of it, as it follows "waits for".
+// String returns all of it, to follow "waits for".
 func (w Waiting) String() string {
 	said := w.Words()
 	if !w.Since.IsZero() {
