@@ -33,7 +33,7 @@ func BenchmarkCreate(b *testing.B) {
 	byCallers(b, func(store ports.Store) func(ctx context.Context, name string) error {
 		use := app.NewUsers(store)
 		return func(ctx context.Context, name string) error {
-			_, err := use.Create(ctx, audit.Actor{}, web, users.Enrollment{Email: name, FirstName: "Ada", LastName: "Lovelace"})
+			_, err := use.Create(ctx, audit.Actor{}, web, users.Enrollment{Details: users.Details{Email: name, FirstName: "Ada", LastName: "Lovelace"}})
 			return err
 		}
 	})

@@ -142,7 +142,8 @@ var samples = map[users.AddressType]string{
 }
 
 // somebody is the invented recipient when no member is chosen.
-var somebody = deliveries.Recipient{Username: "ada@example.org", Email: "ada@example.org", FirstName: "Ada", LastName: "Example"}
+var somebody = deliveries.Recipient{Username: "ada@example.org",
+	Details: users.Details{Email: "ada@example.org", FirstName: "Ada", LastName: "Example"}}
 
 // maxConsidered is how many addresses and assignments of a member are read.
 const maxConsidered = 200
@@ -168,8 +169,8 @@ func personaOf(ctx context.Context, tx ports.Tx, c channels.Channel, user string
 	if err != nil {
 		return persona{}, err
 	}
-	p := persona{username: m.User.Username, recipient: deliveries.Recipient{Member: int64(m.ID), Username: m.User.Username, Email: m.Email,
-		FirstName: m.FirstName, LastName: m.LastName, Fields: fields}}
+	p := persona{username: m.User.Username, recipient: deliveries.Recipient{Member: int64(m.ID), Username: m.User.Username,
+		Details: m.Details, Fields: fields}}
 	assigned, err := tx.Assignments().OfMember(ctx, c.Organization, m.ID, maxConsidered)
 	if err != nil {
 		return p, err

@@ -23,8 +23,11 @@ func factorState(required bool) audit.State { return audit.State{"requires_secon
 func nameState(name string) audit.State { return audit.State{"name": name} }
 
 func memberState(m users.Member) audit.State {
-	return audit.State{"email": m.Email, "first_name": m.FirstName, "last_name": m.LastName, "groups": m.Groups,
-		"custom_fields": map[string]any(m.CustomFields), "role": string(m.Role), "locked": m.Locked}
+	s := audit.State{"groups": m.Groups, "custom_fields": map[string]any(m.CustomFields), "role": string(m.Role), "locked": m.Locked}
+	for _, d := range m.List() {
+		s[d.Name] = *d.Value
+	}
+	return s
 }
 
 func membershipState(m applications.Membership) audit.State {

@@ -200,12 +200,12 @@ type Patch struct {
 	Mode    metadata.Mode
 }
 
-// NewPatch checks the body of a PATCH.
-func NewPatch(email, first, last string, fields metadata.Map, mode string) (Patch, error) {
+// NewPatch checks the body of a PATCH. Details are given by their names.
+func NewPatch(given func(name string) string, fields metadata.Map, mode string) (Patch, error) {
 	var faults fault.Fields
 	p := Patch{Fields: fields}
 	var err error
-	p.Details, err = users.NewDetails(email, first, last)
+	p.Details, err = users.NewDetails(given)
 	faults.Add("", err)
 	p.Mode, err = metadata.ParseMode(mode)
 	faults.Add("_mode", err)

@@ -69,7 +69,7 @@ func (c call) createMember() error {
 	var faults fault.Fields
 	fields, err := metadata.Parse([]byte(c.FormValue("custom_fields")))
 	faults.Add("custom_fields", err)
-	e, err := users.NewEnrollment(c.FormValue("email"), c.FormValue("first_name"), c.FormValue("last_name"), fields)
+	e, err := users.NewEnrollment(c.FormValue, fields)
 	faults.Add("", err)
 	var made users.Enrolled
 	if err = faults.Err(); err == nil {
@@ -119,7 +119,11 @@ func (c call) settleMember(err error, page string) error {
 
 func (c call) showDetails() error {
 	return c.memberForm("member-names", func(v *memberFormView) error {
-		v.Form = filled("first_name", v.Member.FirstName, "last_name", v.Member.LastName, "email", v.Member.Email)
+		var given []string
+		for _, d := range v.Member.List() {
+			given = append(given, d.Name, *d.Value)
+		}
+		v.Form = filled(given...)
 		return nil
 	})
 }
@@ -129,7 +133,7 @@ func (c call) saveDetails() error {
 	if err != nil {
 		return err
 	}
-	given, err := users.NewDetails(c.FormValue("email"), c.FormValue("first_name"), c.FormValue("last_name"))
+	given, err := users.NewDetails(c.FormValue)
 	if err == nil {
 		err = c.console.use.Profiles.SaveDetails(c.ctx, c.officer(), c.at(), id, given)
 	}

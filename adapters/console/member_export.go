@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // memberColumns are the columns that an import reads, and further ones.
-var memberColumns = []string{"username", "email", "first_name", "last_name", "role", "locked", "groups", "custom_fields"}
+var memberColumns = slices.Concat([]string{"username"}, users.DetailNames(), []string{"role", "locked", "groups", "custom_fields"})
 
 // exportMembers sends all members found by the query of the form's page.
 func (c call) exportMembers() error {
@@ -31,8 +32,12 @@ func (c call) exportMembers() error {
 			if err != nil {
 				return err
 			}
-			err = out.row(m.User.Username, m.Email, m.FirstName, m.LastName, string(m.Role), strconv.FormatBool(m.Locked), strings.Join(m.Groups, ", "), string(fields))
-			if err != nil {
+			row := []string{m.User.Username}
+			for _, d := range m.List() {
+				row = append(row, *d.Value)
+			}
+			row = append(row, string(m.Role), strconv.FormatBool(m.Locked), strings.Join(m.Groups, ", "), string(fields))
+			if err := out.row(row...); err != nil {
 				return err
 			}
 		}

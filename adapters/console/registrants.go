@@ -71,7 +71,7 @@ func (c call) registration() (r app.Registration, err error) {
 	var faults fault.Fields
 	r.User, err = users.NewUser(c.FormValue("username"))
 	faults.Add("", err)
-	r.Details, err = users.NewDetails(c.FormValue("email"), c.FormValue("first_name"), c.FormValue("last_name"))
+	r.Details, err = users.NewDetails(c.FormValue)
 	faults.Add("", err)
 	r.Active = c.FormValue("active") == "true"
 	r.List = strings.TrimSpace(c.FormValue("distribution_list"))

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -122,6 +123,12 @@ func functions(l *words.Language) template.FuncMap {
 			return d
 		},
 		"list": func(all ...string) []string { return all },
+		"fields": func(of ...string) []string { // The fields of a form, of which "details" are all of a member.
+			if i := slices.Index(of, "details"); i >= 0 {
+				return slices.Replace(of, i, i+1, users.DetailNames()...)
+			}
+			return of
+		},
 		"json": indented,
 	}
 }

@@ -35,8 +35,8 @@ func BenchmarkEnrollImport(b *testing.B) {
 							}
 							batch := users.Batch{MergeFields: true}
 							for i := from; i < min(from+chunk, b.N); i++ {
-								batch.Enrollments = append(batch.Enrollments, users.Enrollment{Email: fmt.Sprintf("person%d@import%d-%d.example.org", i, callers, b.N),
-									FirstName: "First", LastName: "Last"})
+								batch.Enrollments = append(batch.Enrollments, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("person%d@import%d-%d.example.org", i, callers, b.N),
+									FirstName: "First", LastName: "Last"}})
 							}
 							if err := enroll(context.Background(), s, fmt.Sprintf("import%d-%d", callers, b.N), batch); err != nil {
 								b.Error(err)

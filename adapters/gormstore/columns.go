@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gorm.io/gorm/clause"
 )
 
 // setConn runs statements about sets of rows on one connection. The first parameters of a statement
@@ -105,47 +107,82 @@ func (d dialect) parameter(n int) string {
 	return "?" + strconv.Itoa(n)
 }
 
+// setColumn is a column of a set.
+type setColumn struct {
+	name   string
+	values any // []string or []int64
+}
+
+// kind is the type of the column on Postgres.
+func (c setColumn) kind() string {
+	if _, numbers := c.values.([]int64); numbers {
+		return "bigint"
+	}
+	return "text"
+}
+
 // columnSet is a set of rows as the first parameters of a statement.
 type columnSet struct {
 	dialect dialect
 	from    string // the set, as s
-	columns int
+	columns []setColumn
 }
 
-// columnsOf returns a set whose columns have these names, with their types on Postgres, as in
-// "user_id bigint". SQLite reads several columns with jsonb_each, so that values are not parsed
-// again for each column.
-func columnsOf(d dialect, columns ...string) columnSet {
-	set := columnSet{dialect: d, columns: len(columns)}
-	parts, columnNames := make([]string, len(columns)), make([]string, len(columns))
+// columnsOf returns a set of these columns.
+func columnsOf(d dialect, columns ...setColumn) columnSet {
+	s := columnSet{dialect: d, columns: columns}
+	if d != onPostgres {
+		s.from = "(" + s.read("?1") + ") AS s"
+		return s
+	}
+	arrays := make([]string, len(columns))
 	for i, c := range columns {
-		name, kind, _ := strings.Cut(c, " ")
-		columnNames[i] = name
-		switch {
-		case d == onPostgres:
-			parts[i] = d.parameter(i+1) + "::" + kind + "[]"
-		case len(columns) == 1:
-			parts[i] = "value AS " + name
-		default:
-			parts[i] = "value->>" + strconv.Itoa(i) + " AS " + name
+		arrays[i] = d.parameter(i+1) + "::" + c.kind() + "[]"
+	}
+	s.from = "unnest(" + strings.Join(arrays, ", ") + ") AS s (" + strings.Join(s.names(), ", ") + ")"
+	return s
+}
+
+// expression is the set as ONE parameter of a statement of GORM: `FROM (?) AS s`.
+func (s columnSet) expression() clause.Expr {
+	return clause.Expr{SQL: s.read("?"), Vars: []any{jsonRows(s.values())}}
+}
+
+// read selects the set from a JSON text. SQLite reads one of several columns with jsonb_each,
+// because its values need not be parsed again for each column.
+func (s columnSet) read(parameter string) string {
+	if s.dialect != onPostgres && len(s.columns) == 1 {
+		return "SELECT value AS " + s.columns[0].name + " FROM json_each(" + parameter + ")"
+	}
+	picked := make([]string, len(s.columns))
+	for i, c := range s.columns {
+		value := "value->>" + strconv.Itoa(i)
+		if s.dialect == onPostgres {
+			value = "(" + value + ")::" + c.kind()
 		}
+		picked[i] = value + " AS " + c.name
 	}
-	list := strings.Join(parts, ", ")
-	switch {
-	case d == onPostgres:
-		set.from = "unnest(" + list + ") AS s (" + strings.Join(columnNames, ", ") + ")"
-	case len(columns) == 1:
-		set.from = "(SELECT " + list + " FROM json_each(?1)) AS s"
-	default:
-		set.from = "(SELECT " + list + " FROM jsonb_each(?1)) AS s"
+	each := "jsonb_each(" + parameter + ")"
+	if s.dialect == onPostgres {
+		each = "json_array_elements(" + parameter + "::json)"
 	}
-	return set
+	return "SELECT " + strings.Join(picked, ", ") + " FROM " + each
+}
+
+// names are those of the columns.
+func (s columnSet) names() []string {
+	return mapped(s.columns, func(c setColumn) string { return c.name })
+}
+
+// values are those of the columns.
+func (s columnSet) values() []any {
+	return mapped(s.columns, func(c setColumn) any { return c.values })
 }
 
 // arg returns the placeholder with this number, from 1 on, after the set.
 func (s columnSet) arg(n int) string {
 	if s.dialect == onPostgres {
-		return s.dialect.parameter(s.columns + n)
+		return s.dialect.parameter(len(s.columns) + n)
 	}
 	return s.dialect.parameter(1 + n)
 }

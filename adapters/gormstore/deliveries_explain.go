@@ -23,11 +23,9 @@ type candidateRow struct {
 	TemplateID         *events.TemplateID
 	MemberID           int64
 	Username           string
-	Email              string
-	FirstName          string
-	LastName           string
-	CustomFields       string
-	Gates              gateRow `gorm:"embedded"`
+	users.Details
+	CustomFields string
+	Gates        gateRow `gorm:"embedded"`
 }
 
 func (r candidateRow) candidate() deliveries.Candidate {
@@ -41,8 +39,7 @@ func (r candidateRow) candidate() deliveries.Candidate {
 func (r candidateRow) job(o events.Occurrence) deliveries.Job {
 	return deliveries.Job{Occurrence: o.ID, Notification: r.Notification.ID, Event: o.Event, Template: orZero(r.TemplateID),
 		Address: r.Assignment.Value, Created: o.Created, Gates: r.Gates.gates(),
-		Recipient: deliveries.Recipient{Member: r.MemberID, Username: r.Username, Email: r.Email, FirstName: r.FirstName, LastName: r.LastName,
-			Fields: []byte(r.CustomFields)}}
+		Recipient: deliveries.Recipient{Member: r.MemberID, Username: r.Username, Details: r.Details, Fields: []byte(r.CustomFields)}}
 }
 
 func (r deliveryRepo) Candidates(ctx context.Context, o events.Occurrence, m users.MemberID) ([]deliveries.Candidate, error) {
@@ -68,7 +65,7 @@ func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition st
 			COALESCE(sb.active, FALSE) AS subscription_active, `+c.chosen()+` AS chosen,
 			other.id IS NOT NULL AS covered, COALESCE(other.reason, '') AS covered_but,
 			s.id, a.id AS address, a.value, w.channel_id AS channel, w.project_id AS project, w.channel_name AS name, w.protocol, s.active, s.validated,
-			w.template_id, m.id AS member_id, m.username, m.email, m.first_name, m.last_name, m.custom_fields, `+gateColumns+`
+			w.template_id, m.id AS member_id, m.username, `+detailColumns("m")+`, m.custom_fields, `+gateColumns+`
 		FROM members m
 		JOIN addresses a ON a.organization_id = m.organization_id AND a.member_id = m.id
 		JOIN assignments s ON s.address_id = a.id

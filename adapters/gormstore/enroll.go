@@ -3,9 +3,7 @@ package gormstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -24,34 +22,33 @@ var errVanished = errors.New("a row that was there is gone")
 // is faster.
 const unlessThere = " ON CONFLICT DO NOTHING"
 
-// matches is the statement of Matches. Its set is the keys, its parameter the organization.
-func matches(d dialect) string {
-	set := columnsOf(d, "key text")
+// matches is the statement of Matches, with its set; its parameter is the organization.
+func matches(d dialect, keys []string) (statement string, set columnSet) {
+	set = columnsOf(d, setColumn{"key", keys})
 	org := set.arg(1)
-	member := memberColumns + ", " + groupNames(d, "m") + " AS group_names"
+	member := memberColumns(d, "m")
 	// LIMIT keeps Postgres from reading all addresses once instead of looking one up for each
 	// member.
 	holds := ", COALESCE((SELECT TRUE FROM addresses AS a WHERE a.organization_id = " + org +
 		" AND a.member_id = m.id AND a.value_key = s.key LIMIT 1), FALSE)"
-	columns := "m.id, m.user_id, m.username, m.email, m.first_name, m.last_name, m.role, m.custom_fields, m.locked, "
+	columns := member
 	if d == onPostgres {
-		columns += "m.group_names"
-	} else {
-		columns += groupNames(d, "m")
+		columns = "m.*"
 	}
 	return "SELECT s.key, u.id, " + columns + holds + " FROM " + set.from +
 		set.with(false, "u.id", "users", "u", "u.username_fold = s.key") +
 		set.with(true, member, "members", "m", "m.user_id = u.id AND "+unindexed("m.organization_id")+" = "+org) +
 		" UNION ALL SELECT s.key, 0, " + columns + holds + " FROM " + set.from +
-		set.with(false, member, "members", "m", "m.organization_id = "+org+" AND m.email_fold = s.key AND m.email_fold <> m.username_fold")
+		set.with(false, member, "members", "m", "m.organization_id = "+org+" AND m.email_fold = s.key AND m.email_fold <> m.username_fold"), set
 }
 
 func (r userRepo) Matches(ctx context.Context, org orgs.ID, keys []string) (found []users.Match, err error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	err = r.sets().query(r.lasting(ctx), matches(r.dialect), []any{keys}, []any{org}, func(rows *sql.Rows) error {
-		m, err := scanMatch(rows, org)
+	statement, set := matches(r.dialect, keys)
+	err = r.sets().query(r.lasting(ctx), statement, set.values(), []any{org}, func(rows *sql.Rows) error {
+		m, err := scanMatch(rows)
 		found = append(found, m)
 		return err
 	})
@@ -59,27 +56,18 @@ func (r userRepo) Matches(ctx context.Context, org orgs.ID, keys []string) (foun
 }
 
 // scanMatch reads a row of matches.
-func scanMatch(rows *sql.Rows, org orgs.ID) (users.Match, error) {
-	var match users.Match
-	var id sql.Null[users.MemberID]
-	var user sql.Null[users.ID]
-	var username, email, first, last, role, fields, groups sql.NullString
-	var locked sql.NullBool
-	err := rows.Scan(&match.Key, &match.User, &id, &user, &username, &email, &first, &last, &role, &fields, &locked, &groups, &match.Holds)
-	if err != nil || !id.Valid {
+func scanMatch(rows *sql.Rows) (match users.Match, err error) {
+	var row memberRow
+	to := []any{&match.Key, &match.User}
+	for _, c := range row.columns() {
+		to = append(to, c.to)
+	}
+	if err := rows.Scan(append(to, orNone(&row.GroupNames), &match.Holds)...); err != nil || row.ID == 0 {
 		return match, err
 	}
-	match.Member = &users.Member{ID: id.V, Organization: org, User: users.User{ID: user.V, Username: username.String},
-		Details: users.Details{Email: email.String, FirstName: first.String, LastName: last.String},
-		Role:    users.Role(role.String), Locked: locked.Bool}
-	if match.Member.CustomFields, err = memberFields(id.V, fields.String); err != nil {
-		return match, err
-	}
-	if err := json.Unmarshal([]byte(groups.String), &match.Member.Groups); err != nil {
-		return match, unreadable(err, "groups of member %d", id.V)
-	}
-	slices.Sort(match.Member.Groups)
-	return match, nil
+	m, err := row.member()
+	match.Member = &m
+	return match, err
 }
 
 func (r userRepo) Enroll(ctx context.Context, w users.Writes) error {
@@ -97,13 +85,12 @@ func (r userRepo) addIdentities(ctx context.Context, w users.Writes) error {
 	if len(w.Identities) == 0 {
 		return nil
 	}
-	set := columnsOf(r.dialect, "username text", "key text")
+	keys := mapped(w.Identities, keyOf)
+	set := columnsOf(r.dialect, setColumn{"username", mapped(w.Identities, func(m *users.Member) string { return m.User.Username })}, setColumn{"key", keys})
 	statement := "INSERT INTO users (username, username_fold, created_at) SELECT s.username, s.key, " + set.arg(1) +
 		" FROM " + set.from + " WHERE TRUE" + unlessThere + " RETURNING id, username_fold"
-	keys := mapped(w.Identities, keyOf)
 	added := make(map[string]users.ID, len(keys))
-	columns := []any{mapped(w.Identities, func(m *users.Member) string { return m.User.Username }), keys}
-	err := r.sets().query(ctx, statement, columns, []any{r.now()}, func(rows *sql.Rows) error {
+	err := r.sets().query(ctx, statement, set.values(), []any{r.now()}, func(rows *sql.Rows) error {
 		var id users.ID
 		var key string
 		err := rows.Scan(&id, &key)
@@ -130,33 +117,16 @@ func (r userRepo) addMembers(ctx context.Context, w users.Writes) error {
 	if len(w.Members) == 0 {
 		return nil
 	}
-	fields := make([]string, len(w.Members))
-	for i, m := range w.Members {
-		text, err := m.CustomFields.Encode()
-		if err != nil {
-			return err
-		}
-		fields[i] = string(text)
+	set, err := newMembers(r.dialect, w.Members)
+	if err != nil {
+		return err
 	}
-	columns := []any{
-		mapped(w.Members, func(m *users.Member) int64 { return int64(m.User.ID) }),
-		mapped(w.Members, func(m *users.Member) string { return m.User.Username }),
-		mapped(w.Members, keyOf),
-		mapped(w.Members, func(m *users.Member) string { return m.Email }),
-		mapped(w.Members, func(m *users.Member) string { return names.Fold(m.Email) }),
-		mapped(w.Members, func(m *users.Member) string { return m.FirstName }),
-		mapped(w.Members, func(m *users.Member) string { return m.LastName }),
-		fields,
-	}
-	set := columnsOf(r.dialect, "user_id bigint", "username text", "key text", "email text", "email_key text", "first text", "last text", "fields text")
-	statement := `INSERT INTO members (organization_id, user_id, username, username_fold, email, email_fold, first_name, last_name, role, custom_fields, locked, created_at)
-		SELECT ` + set.arg(1) + `, s.user_id, s.username, s.key, s.email, s.email_key, s.first, s.last, ` + set.arg(2) + `, s.fields, FALSE, ` + set.arg(3) +
-		` FROM ` + set.from + ` WHERE TRUE`
-	if len(w.Identities) < len(w.Members) { // Other units do not see an identity that this unit has just added.
+	statement := insertMembers(set, set.from, set.arg(1), set.arg(2), set.arg(3))
+	if len(w.Identities) < len(w.Members) { // Nobody else knows of an identity that the unit has just added.
 		statement += unlessThere
 	}
 	added := make(map[users.ID]users.MemberID, len(w.Members))
-	err := r.sets().query(ctx, statement+" RETURNING id, user_id", columns, []any{w.Organization, users.RoleMember, r.now()}, func(rows *sql.Rows) error {
+	err = r.sets().query(ctx, statement+" RETURNING id, user_id", set.values(), []any{w.Organization, users.RoleMember, r.now()}, func(rows *sql.Rows) error {
 		var id users.MemberID
 		var user users.ID
 		err := rows.Scan(&id, &user)
@@ -175,15 +145,18 @@ func (r userRepo) addMembers(ctx context.Context, w users.Writes) error {
 	return nil
 }
 
-// saveFields is the statement of saveFields. Its set is the members and their fields, its parameter
-// the organization.
-func saveFields(d dialect) string {
-	set := columnsOf(d, "id bigint", "fields text")
+// saveFields is the statement of saveFields for a set; its parameter is the organization.
+func saveFields(set columnSet) string {
 	return "UPDATE members SET custom_fields = s.fields FROM " + set.from + " WHERE members.id = s.id AND " +
 		unindexed("members.organization_id") + " = " + set.arg(1)
 }
 
-// saveFields saves the custom fields of existing members.
+// changedFields are the custom fields of members as a set.
+func changedFields(d dialect, ids []int64, texts []string) columnSet {
+	return columnsOf(d, setColumn{"id", ids}, setColumn{"fields", texts})
+}
+
+// saveFields saves the custom fields of members who were there.
 func (r userRepo) saveFields(ctx context.Context, w users.Writes) error {
 	if len(w.Fields) == 0 {
 		return nil
@@ -196,17 +169,16 @@ func (r userRepo) saveFields(ctx context.Context, w users.Writes) error {
 		}
 		texts[i] = string(text)
 	}
-	return r.sets().exec(ctx, saveFields(r.dialect), []any{mapped(w.Fields, func(m *users.Member) int64 { return int64(m.ID) }), texts}, []any{w.Organization})
+	set := changedFields(r.dialect, mapped(w.Fields, func(m *users.Member) int64 { return int64(m.ID) }), texts)
+	return r.sets().exec(ctx, saveFields(set), set.values(), []any{w.Organization})
 }
 
 // addLinks links members to groups.
 func (r userRepo) addLinks(ctx context.Context, w users.Writes) error {
-	set := columnsOf(r.dialect, "member_id bigint", "group_id bigint")
-	columns := []any{
-		mapped(w.Links, func(l users.GroupLink) int64 { return int64(l.Member.ID) }),
-		mapped(w.Links, func(l users.GroupLink) int64 { return int64(l.Group) }),
-	}
-	return r.addTo(ctx, w, len(w.Links), "INSERT INTO member_group_links (member_id, group_id) SELECT s.member_id, s.group_id FROM "+set.from+" WHERE TRUE", columns)
+	set := columnsOf(r.dialect,
+		setColumn{"member_id", mapped(w.Links, func(l users.GroupLink) int64 { return int64(l.Member.ID) })},
+		setColumn{"group_id", mapped(w.Links, func(l users.GroupLink) int64 { return int64(l.Group) })})
+	return r.addTo(ctx, w, len(w.Links), "INSERT INTO member_group_links (member_id, group_id) SELECT s.member_id, s.group_id FROM "+set.from+" WHERE TRUE", set)
 }
 
 // addEmails adds the addresses that members enroll with.
@@ -216,23 +188,21 @@ func (r userRepo) addEmails(ctx context.Context, w users.Writes) error {
 		row.MemberID = a.Member.ID
 		return row
 	})
-	set := columnsOf(r.dialect, "member_id bigint", "value text", "key text")
-	columns := []any{
-		mapped(rows, func(r addressRow) int64 { return int64(r.MemberID) }),
-		mapped(rows, func(r addressRow) string { return r.Value }),
-		mapped(rows, func(r addressRow) string { return r.ValueKey }),
-	}
+	set := columnsOf(r.dialect,
+		setColumn{"member_id", mapped(rows, func(r addressRow) int64 { return int64(r.MemberID) })},
+		setColumn{"value", mapped(rows, func(r addressRow) string { return r.Value })},
+		setColumn{"key", mapped(rows, func(r addressRow) string { return r.ValueKey })})
 	return r.addTo(ctx, w, len(rows), "INSERT INTO addresses (organization_id, member_id, value, value_key, name, type) SELECT "+
-		set.arg(1)+", s.member_id, s.value, s.key, "+set.arg(2)+", "+set.arg(3)+" FROM "+set.from+" WHERE TRUE", columns, w.Organization, users.EmailName, users.Email)
+		set.arg(1)+", s.member_id, s.value, s.key, "+set.arg(2)+", "+set.arg(3)+" FROM "+set.from+" WHERE TRUE", set, w.Organization, users.EmailName, users.Email)
 }
 
-// addTo runs a statement that adds n rows for members.
-func (r userRepo) addTo(ctx context.Context, w users.Writes, n int, statement string, columns []any, args ...any) error {
+// addTo runs a statement that adds n rows to members.
+func (r userRepo) addTo(ctx context.Context, w users.Writes, n int, statement string, set columnSet, args ...any) error {
 	if n == 0 {
 		return nil
 	}
 	if w.Shared {
 		statement += unlessThere
 	}
-	return r.sets().exec(ctx, statement, columns, args)
+	return r.sets().exec(ctx, statement, set.values(), args)
 }

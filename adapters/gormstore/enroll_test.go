@@ -35,7 +35,7 @@ func TestInstancesEnrollTheSamePeopleOnce(t *testing.T) {
 			all.Go(func() {
 				for i := range people {
 					email := fmt.Sprintf("person%d@example.org", (caller+i)%people)
-					done, err := use.Create(t.Context(), audit.Actor{Name: "k"}, app.Path{Organization: "acme"}, users.Enrollment{Email: email})
+					done, err := use.Create(t.Context(), audit.Actor{Name: "k"}, app.Path{Organization: "acme"}, users.Enrollment{Details: users.Details{Email: email}})
 					if assert.NoError(t, err) && done.Created {
 						created.Add(1)
 					}
@@ -50,7 +50,7 @@ func TestInstancesEnrollTheSamePeopleOnce(t *testing.T) {
 			all.Go(func() {
 				batch := users.Batch{MergeFields: true}
 				for i := range people {
-					batch.Enrollments = append(batch.Enrollments, users.Enrollment{Email: fmt.Sprintf("person%d@example.org", (caller+i)%people),
+					batch.Enrollments = append(batch.Enrollments, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("person%d@example.org", (caller+i)%people)},
 						CustomFields: metadata.Map{fmt.Sprint(n, " ", caller): true}})
 				}
 				assert.NoError(t, enroll(t.Context(), s, "acme", batch))

@@ -142,8 +142,11 @@ func Retried(ctx context.Context, attempt func() error) error {
 
 // Matches, SaveFields and WithGroups are those statements of an enrollment that do not just add
 // rows.
-func (s *Store) Matches() string    { return matches(s.engineDialect()) }
-func (s *Store) SaveFields() string { return saveFields(s.engineDialect()) }
+func (s *Store) Matches() string {
+	statement, _ := matches(s.engineDialect(), nil)
+	return statement
+}
+func (s *Store) SaveFields() string { return saveFields(changedFields(s.engineDialect(), nil, nil)) }
 func (s *Store) WithGroups() string { return withGroups(s.engineDialect()) }
 
 func (s *Store) engineDialect() dialect {

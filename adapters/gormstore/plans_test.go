@@ -145,7 +145,7 @@ func TestListsGrowByWhatIsAddedOnly(t *testing.T) {
 		var keys []string
 		for i := range people {
 			email := fmt.Sprintf("person%d-%d@example.org", call, i)
-			batch.Enrollments = append(batch.Enrollments, users.Enrollment{Email: email})
+			batch.Enrollments = append(batch.Enrollments, users.Enrollment{Details: users.Details{Email: email}})
 			keys = append(keys, users.NewEmailAddress(email).Key())
 		}
 		require.NoError(t, enroll(ctx, s, "acme", batch))

@@ -3,6 +3,7 @@ package gormstore
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"strings"
@@ -14,6 +15,30 @@ import (
 // beside selects columns of a table for a row that is embedded in another with this prefix.
 func beside(prefix, table string, columns ...string) string {
 	return strings.Join(mapped(columns, func(c string) string { return table + "." + c + " AS " + prefix + c }), ", ")
+}
+
+// listed selects columns of a table.
+func listed(table string, columns []string) string {
+	return table + "." + strings.Join(columns, ", "+table+".")
+}
+
+// column is a column with where its value goes when a row is scanned by hand.
+type column struct {
+	name string
+	to   any
+}
+
+// nullable is where a value goes: the zero value when there is none.
+type nullable[T any] struct{ to *T }
+
+func orNone[T any](to *T) nullable[T] { return nullable[T]{to} }
+
+// Scan takes a value of the database.
+func (n nullable[T]) Scan(value any) error {
+	var v sql.Null[T]
+	err := v.Scan(value)
+	*n.to = v.V
+	return err
 }
 
 // one returns the row that a query selects, else the fault missing.

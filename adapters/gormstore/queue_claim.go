@@ -129,7 +129,7 @@ func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, 
 		"n.id IN (SELECT notification_id FROM deliveries WHERE id @ids )", "TRUE")+`
 		SELECT d.id, d.occurrence_id, d.notification_id, d.priority, oc.event_id, w.template_id, d.address, d.attempts, d.created_at, d.unsure,
 			oc.expires_at, oc.cancelled_at IS NOT NULL AS cancelled, COALESCE(oc.expires_at <= @now , FALSE) AS expired,
-			d.member_id, m.username, m.email, m.first_name, m.last_name, m.custom_fields, `+gateColumns+`
+			d.member_id, m.username, `+detailColumns("m")+`, m.custom_fields, `+gateColumns+`
 		FROM deliveries d CROSS JOIN occurrences oc
 		LEFT JOIN ways w ON w.notification_id = d.notification_id AND w.channel_id = COALESCE(d.named_channel_id, d.channel_id)
 		LEFT JOIN assignments s ON s.id = d.assignment_id
@@ -154,15 +154,16 @@ func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, 
 // scanJob scans a row of jobs by hand: there are tens of thousands each second.
 func scanJob(rows *sql.Rows) (j deliveries.Job, err error) {
 	var template sql.NullInt64
-	var username, email, first, last sql.NullString
 	var expires sql.NullTime
 	g := &j.Gates
-	err = rows.Scan(&j.ID, &j.Occurrence, &j.Notification, &j.Priority, &j.Event, &template, &j.Address, &j.Attempts, &j.Created, &j.Unsure,
-		&expires, &g.Cancelled, &g.Expired, &j.Recipient.Member, &username, &email, &first, &last, &j.Recipient.Fields,
-		&g.AddressGone, &g.MemberLocked, &g.HasMembership, &g.MembershipActive, &g.MembershipLocked, &g.MembershipEnabled,
-		&g.AssignmentActive, &g.AssignmentValidated, &g.ChannelActive, &g.ChannelAllowed, &g.OptedOut, &g.HasTemplate)
+	to := []any{&j.ID, &j.Occurrence, &j.Notification, &j.Priority, &j.Event, &template, &j.Address, &j.Attempts, &j.Created, &j.Unsure,
+		&expires, &g.Cancelled, &g.Expired, &j.Recipient.Member, orNone(&j.Recipient.Username)}
+	for _, c := range columnsOfDetails(&j.Recipient.Details) {
+		to = append(to, c.to)
+	}
+	err = rows.Scan(append(to, &j.Recipient.Fields, &g.AddressGone, &g.MemberLocked, &g.HasMembership, &g.MembershipActive, &g.MembershipLocked, &g.MembershipEnabled,
+		&g.AssignmentActive, &g.AssignmentValidated, &g.ChannelActive, &g.ChannelAllowed, &g.OptedOut, &g.HasTemplate)...)
 	j.Template, j.Expires = events.TemplateID(template.Int64), expires.Time
-	j.Recipient.Username, j.Recipient.Email, j.Recipient.FirstName, j.Recipient.LastName = username.String, email.String, first.String, last.String
 	return j, err
 }
 

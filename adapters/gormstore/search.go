@@ -77,7 +77,7 @@ func (r userRepo) Search(ctx context.Context, org orgs.ID, q users.Query) (users
 	if err != nil || len(ids) == 0 {
 		return found, err
 	}
-	rows, err := rowsOf[foundRow](r.db(ctx).Raw("SELECT m.created_at, "+memberColumns+", "+groupNames(r.dialect, "m")+" AS group_names FROM members m WHERE "+
+	rows, err := rowsOf[foundRow](r.db(ctx).Raw("SELECT m.created_at, "+memberColumns(r.dialect, "m")+" FROM members m WHERE "+
 		unindexed("m.organization_id")+" = ? AND m.id ?", org, among(r.dialect, ids)))
 	if err != nil {
 		return users.Found{}, err

@@ -49,7 +49,7 @@ func BenchmarkSearch(b *testing.B) {
 		for from := 0; from < members; from += chunk {
 			var batch users.Batch
 			for i := from; i < from+chunk; i++ {
-				batch.Enrollments = append(batch.Enrollments, users.Enrollment{Email: fmt.Sprintf("person%07d@example.org", i), FirstName: "First", LastName: "Last",
+				batch.Enrollments = append(batch.Enrollments, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("person%07d@example.org", i), FirstName: "First", LastName: "Last"},
 					CustomFields: metadata.Map{"external_id": strconv.Itoa(i), "plan": "free"}})
 			}
 			require.NoError(b, enroll(b.Context(), s, "acme", batch))

@@ -82,7 +82,7 @@ func TestAStretchReadsABoundedNumberOfRowsOnPostgres(t *testing.T) {
 	for from := 0; from < members; from += 4_000 {
 		var b users.Batch
 		for i := from; i < from+4_000; i++ {
-			b.Enrollments = append(b.Enrollments, users.Enrollment{Email: fmt.Sprintf("person%07d@example.org", i)})
+			b.Enrollments = append(b.Enrollments, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("person%07d@example.org", i)}})
 		}
 		require.NoError(t, enroll(ctx, s, "acme", b))
 	}

@@ -68,7 +68,7 @@ func everything(s *gormstore.Store) map[string]func() error {
 		},
 		"Update": func() error { return s.Update(ctx, creating(ctx, "acme")) },
 		"Enroll": func() error {
-			return enroll(ctx, s, "acme", users.Batch{Enrollments: []users.Enrollment{{Email: "a@example.org"}}})
+			return enroll(ctx, s, "acme", users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "a@example.org"}}}})
 		},
 		"Ready":  func() error { return s.Ready(ctx) },
 		"Expand": func() error { _, err := q.Expand(ctx, 10); return err },

@@ -30,27 +30,45 @@ func newUserRow(u users.User) userRow {
 
 func (r userRow) user() users.User { return users.User{ID: r.ID, Username: r.Username} }
 
-// memberColumns are the columns of a membership m for a member, without the groups.
-const memberColumns = "m.id, m.organization_id, m.user_id, m.username, m.email, m.first_name, m.last_name, m.role, m.custom_fields, m.locked"
-
 // memberRow is a membership with the names of its groups, as a JSON array.
 type memberRow struct {
 	ID             users.MemberID
 	OrganizationID orgs.ID
 	UserID         users.ID
 	Username       string
-	Email          string
-	FirstName      string
-	LastName       string
-	Role           users.Role
-	CustomFields   string
-	Locked         bool
-	GroupNames     string
+	users.Details
+	Role         users.Role
+	CustomFields string
+	Locked       bool
+	GroupNames   string
+}
+
+// columns are those of a membership with where their values go, but for the groups.
+func (r *memberRow) columns() []column {
+	all := []column{{"id", orNone(&r.ID)}, {"organization_id", orNone(&r.OrganizationID)}, {"user_id", orNone(&r.UserID)}, {"username", orNone(&r.Username)},
+		{"role", orNone(&r.Role)}, {"custom_fields", orNone(&r.CustomFields)}, {"locked", orNone(&r.Locked)}}
+	return append(all, columnsOfDetails(&r.Details)...)
+}
+
+// columnsOfDetails are the columns of members that have the names of details.
+func columnsOfDetails(d *users.Details) []column {
+	return mapped(d.List(), func(d users.Detail) column { return column{d.Name, orNone(d.Value)} })
+}
+
+// detailColumns selects the details of a member.
+func detailColumns(member string) string { return listed(member, users.DetailNames()) }
+
+// memberNames are the names of the columns of a membership.
+var memberNames = mapped(new(memberRow).columns(), func(c column) string { return c.name })
+
+// memberColumns selects a memberRow from members under this name.
+func memberColumns(d dialect, member string) string {
+	return listed(member, memberNames) + ", " + groupNames(d, member) + " AS group_names"
 }
 
 func (r memberRow) member() (users.Member, error) {
 	m := users.Member{ID: r.ID, Organization: r.OrganizationID, User: users.User{ID: r.UserID, Username: r.Username},
-		Details: users.Details{Email: r.Email, FirstName: r.FirstName, LastName: r.LastName}, Role: r.Role, Locked: r.Locked}
+		Details: r.Details, Role: r.Role, Locked: r.Locked}
 	var err error
 	if m.CustomFields, err = memberFields(r.ID, r.CustomFields); err != nil {
 		return users.Member{}, err
@@ -93,41 +111,51 @@ func (r userRepo) Ensure(ctx context.Context, us []users.User) ([]users.User, []
 	return mapped(found, userRow.user), created, err
 }
 
-// newMemberRow is a new membership of a user as one row of a rowSet.
-type newMemberRow struct {
-	UserID       users.ID `json:"user_id"`
-	Username     string   `json:"username"`
-	UsernameFold string   `json:"username_fold"`
-	Email        string   `json:"email"`
-	EmailFold    string   `json:"email_fold"`
-	FirstName    string   `json:"first_name"`
-	LastName     string   `json:"last_name"`
-	CustomFields string   `json:"custom_fields"`
+// newMembers are new memberships as a set.
+func newMembers(d dialect, ms []*users.Member) (columnSet, error) {
+	ids, fields, details := make([]int64, len(ms)), make([]string, len(ms)), make([][]string, len(users.DetailNames()))
+	for i, m := range ms {
+		text, err := m.CustomFields.Encode()
+		if err != nil {
+			return columnSet{}, err
+		}
+		ids[i], fields[i] = int64(m.User.ID), string(text)
+		for j, d := range m.List() {
+			details[j] = append(details[j], *d.Value)
+		}
+	}
+	columns := []setColumn{{"user_id", ids}, {"custom_fields", fields},
+		{"username", mapped(ms, func(m *users.Member) string { return m.User.Username })}, {"username_fold", mapped(ms, keyOf)},
+		{"email_fold", mapped(ms, func(m *users.Member) string { return names.Fold(m.Email) })}}
+	for j, name := range users.DetailNames() {
+		columns = append(columns, setColumn{name, details[j]})
+	}
+	return columnsOf(d, columns...), nil
 }
 
-func toNewMemberRow(m users.Member) (newMemberRow, error) {
-	fields, err := m.CustomFields.Encode()
-	return newMemberRow{UserID: m.User.ID, Username: m.User.Username, UsernameFold: names.Fold(m.User.Username), Email: m.Email,
-		EmailFold: names.Fold(m.Email), FirstName: m.FirstName, LastName: m.LastName, CustomFields: string(fields)}, err
+// insertMembers inserts the rows of newMembers, which are called s.
+func insertMembers(set columnSet, from, org, role, now string) string {
+	return "INSERT INTO members (organization_id, role, locked, created_at, " + strings.Join(set.names(), ", ") + ") SELECT " + org + ", " + role + ", FALSE, " +
+		now + ", " + listed("s", set.names()) + " FROM " + from + " WHERE TRUE"
 }
 
 func (r userRepo) EnsureMembers(ctx context.Context, org orgs.ID, ms []users.Member) ([]users.Member, []bool, error) {
 	if len(ms) == 0 {
 		return nil, nil, nil
 	}
-	rows, err := decoded(ms, toNewMemberRow)
+	sorted := make([]*users.Member, len(ms))
+	for i := range ms {
+		sorted[i] = &ms[i]
+	}
+	slices.SortFunc(sorted, func(a, b *users.Member) int { return cmp.Compare(a.User.ID, b.User.ID) }) // see ensure
+	set, err := newMembers(r.dialect, sorted)
 	if err != nil {
 		return nil, nil, err
 	}
-	slices.SortFunc(rows, func(a, b newMemberRow) int { return cmp.Compare(a.UserID, b.UserID) }) // see ensure
-	wanted := rowSet(r.dialect, rows, "user_id bigint", "username text", "username_fold text", "email text", "email_fold text",
-		"first_name text", "last_name text", "custom_fields text")
+	wanted := set.expression()
 	there, err := ensure[memberRow](ctx, r.tx, len(ms),
-		r.dialect.lookUp(wanted, strings.ReplaceAll(memberColumns, "m.", "r.")+", "+groupNames(r.dialect, "r")+" AS group_names",
-			"members", "r.user_id = s.user_id AND "+unindexed("r.organization_id")+" = ?", org),
-		stmt(`INSERT INTO members (organization_id, user_id, username, username_fold, email, email_fold, first_name, last_name, role, custom_fields, locked, created_at)
-			SELECT ?, s.user_id, s.username, s.username_fold, s.email, s.email_fold, s.first_name, s.last_name, ?, s.custom_fields, FALSE, ? FROM (?) AS s WHERE TRUE
-			ON CONFLICT DO NOTHING RETURNING `+strings.ReplaceAll(memberColumns, "m.", "")+`, '[]' AS group_names`,
+		r.dialect.lookUp(wanted, memberColumns(r.dialect, "r"), "members", "r.user_id = s.user_id AND "+unindexed("r.organization_id")+" = ?", org),
+		stmt(insertMembers(set, "(?) AS s", "?", "?", "?")+" ON CONFLICT DO NOTHING RETURNING "+strings.Join(memberNames, ", ")+", '[]' AS group_names",
 			org, users.RoleMember, r.now(), wanted))
 	if err != nil {
 		return nil, nil, err
@@ -175,10 +203,11 @@ func (r userRepo) List(ctx context.Context, org orgs.ID, after users.MemberID, l
 }
 
 func (r userRepo) SaveDetails(ctx context.Context, m users.Member) error {
-	err := change(r.db(ctx), users.ErrNotFound,
-		"UPDATE members SET email = ?, email_fold = ?, first_name = ?, last_name = ? WHERE id = ? AND "+unindexed("organization_id")+" = ?",
-		m.Email, names.Fold(m.Email), m.FirstName, m.LastName, m.ID, m.Organization)
-	if err != nil {
+	values := map[string]any{"email_fold": names.Fold(m.Email)}
+	for _, d := range m.List() {
+		values[d.Name] = *d.Value
+	}
+	if err := r.update(ctx, m, values); err != nil {
 		return err
 	}
 	return r.index(ctx, m.Organization, []users.MemberID{m.ID})
@@ -189,22 +218,24 @@ func (r userRepo) SaveFields(ctx context.Context, m users.Member) error {
 	if err != nil {
 		return err
 	}
-	err = change(r.db(ctx), users.ErrNotFound,
-		"UPDATE members SET custom_fields = ? WHERE id = ? AND "+unindexed("organization_id")+" = ?", string(text), m.ID, m.Organization)
-	if err != nil {
+	if err := r.update(ctx, m, map[string]any{"custom_fields": string(text)}); err != nil {
 		return err
 	}
 	return r.index(ctx, m.Organization, []users.MemberID{m.ID})
 }
 
 func (r userRepo) SetRole(ctx context.Context, m users.Member) error {
-	return change(r.db(ctx), users.ErrNotFound,
-		"UPDATE members SET role = ? WHERE id = ? AND "+unindexed("organization_id")+" = ?", m.Role, m.ID, m.Organization)
+	return r.update(ctx, m, map[string]any{"role": m.Role})
+}
+
+// update stores columns of a member.
+func (r userRepo) update(ctx context.Context, m users.Member, columns map[string]any) error {
+	return changed(r.db(ctx).Table("members").Where("id = ? AND "+unindexed("organization_id")+" = ?", m.ID, m.Organization).Updates(columns), users.ErrNotFound)
 }
 
 // members queries memberships; condition may add an order and a limit.
 func (r userRepo) members(ctx context.Context, condition string, args ...any) *gorm.DB {
-	return r.db(ctx).Raw("SELECT "+memberColumns+", "+groupNames(r.dialect, "m")+" AS group_names FROM members m WHERE "+condition, args...)
+	return r.db(ctx).Raw("SELECT "+memberColumns(r.dialect, "m")+" FROM members m WHERE "+condition, args...)
 }
 
 // groupNames selects the names of a member's groups as a JSON array, in a query where the member

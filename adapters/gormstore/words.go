@@ -19,11 +19,9 @@ const noted = 100
 
 // wordedRow is the source of a member's words, and the indexed words.
 type wordedRow struct {
-	ID           users.MemberID
-	Username     string
-	Email        string
-	FirstName    string
-	LastName     string
+	ID       users.MemberID
+	Username string
+	users.Details
 	CustomFields string
 	Searchable   string // JSON arrays
 	Addresses    string
@@ -37,7 +35,7 @@ func worded(d dialect) string {
 	if d == onPostgres {
 		array = "COALESCE(json_agg(r.value)::text, '[]')"
 	}
-	return "SELECT m.id, m.username, m.email, m.first_name, m.last_name, m.custom_fields, o.searchable, " +
+	return "SELECT m.id, m.username, " + detailColumns("m") + ", m.custom_fields, o.searchable, " +
 		"(SELECT " + array + " FROM (SELECT a.value FROM addresses a WHERE a.organization_id = m.organization_id AND a.member_id = m.id" +
 		" ORDER BY a.value_key LIMIT 100) AS r) AS addresses, " +
 		"(SELECT " + array + " FROM (SELECT w.word AS value FROM member_words w WHERE w.member_id = m.id) AS r) AS words " +
@@ -46,7 +44,7 @@ func worded(d dialect) string {
 
 // words returns the member's words as they should be, and as they are indexed.
 func (r wordedRow) words() (wanted, indexed []string, err error) {
-	m := users.Member{ID: r.ID, User: users.User{Username: r.Username}, Details: users.Details{Email: r.Email, FirstName: r.FirstName, LastName: r.LastName}}
+	m := users.Member{ID: r.ID, User: users.User{Username: r.Username}, Details: r.Details}
 	if m.CustomFields, err = memberFields(r.ID, r.CustomFields); err != nil {
 		return nil, nil, err
 	}
@@ -82,9 +80,9 @@ func (t tx) indexOf(ctx context.Context, org orgs.ID, written map[users.MemberID
 	for note := range slices.Chunk(ids, noted) {
 		notes, sizes = append(notes, jsonArray(note)), append(sizes, int64(len(note)))
 	}
-	set := columnsOf(t.dialect, "members text", "size bigint")
+	set := columnsOf(t.dialect, setColumn{"members", notes}, setColumn{"size", sizes})
 	return t.sets().exec(t.lasting(ctx), "INSERT INTO member_words_notes (organization_id, members, size) SELECT "+set.arg(1)+", s.members, s.size FROM "+set.from+
-		" WHERE TRUE", []any{notes, sizes}, []any{org})
+		" WHERE TRUE", set.values(), []any{org})
 }
 
 // index updates the words of members.
@@ -127,10 +125,10 @@ func (t tx) addWords(ctx context.Context, org orgs.ID, rows []wordRow) error {
 		return nil
 	}
 	slices.SortFunc(rows, func(a, b wordRow) int { return cmp.Or(cmp.Compare(a.word, b.word), cmp.Compare(a.member, b.member)) })
-	set := columnsOf(t.dialect, "word text", "member_id bigint")
-	columns := []any{mapped(rows, func(r wordRow) string { return r.word }), mapped(rows, func(r wordRow) int64 { return r.member })}
+	set := columnsOf(t.dialect, setColumn{"word", mapped(rows, func(r wordRow) string { return r.word })},
+		setColumn{"member_id", mapped(rows, func(r wordRow) int64 { return r.member })})
 	return t.sets().exec(t.lasting(ctx), "INSERT INTO member_words (organization_id, word, member_id) SELECT "+set.arg(1)+", s.word, s.member_id FROM "+
-		set.from+" WHERE TRUE"+unlessThere, columns, []any{org})
+		set.from+" WHERE TRUE"+unlessThere, set.values(), []any{org})
 }
 
 // addEnrolled indexes the members that an enrolment added or changed.

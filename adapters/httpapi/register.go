@@ -22,10 +22,8 @@ type registered struct {
 }
 
 type registeredUser struct {
-	Username  string `json:"username"`
-	FirstName string `json:"first_name"`
-	LastName  string `json:"last_name"`
-	Email     string `json:"email"`
+	Username string `json:"username"`
+	details
 }
 
 type membership struct {
@@ -74,7 +72,7 @@ func (c call) registration(body *jsonbody.Object) (app.Registration, error) {
 	var err error
 	r.User, err = users.NewUser(body.String("username"))
 	body.Check(err)
-	r.Details, err = users.NewDetails(body.String("email"), body.String("first_name"), body.String("last_name"))
+	r.Details, err = users.NewDetails(body.String)
 	body.Check(err)
 	fields, _ := body.Map("custom_fields")
 	r.CustomFields = fields
@@ -96,9 +94,7 @@ func (c call) registration(body *jsonbody.Object) (app.Registration, error) {
 
 func showRegistered(done app.Registered) registered {
 	shown := registered{
-		User: registeredUser{
-			Username: done.Member.User.Username, FirstName: done.Member.FirstName, LastName: done.Member.LastName, Email: done.Member.Email,
-		},
+		User:        registeredUser{done.Member.User.Username, details(done.Member.Details)},
 		Created:     done.Created,
 		Membership:  showMembership(done.Membership),
 		Addresses:   make([]registeredAddress, len(done.Addresses)),

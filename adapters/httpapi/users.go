@@ -11,16 +11,21 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
+// details are what an organization records about who a member is, in answers.
+type details struct {
+	Email     string `json:"email"`
+	FirstName string `json:"first_name"`
+	LastName  string `json:"last_name"`
+}
+
 // user is a member of the organization in answers (decisions 4).
 type user struct {
-	ID           users.MemberID `json:"id"`
-	Username     string         `json:"username"`
-	Email        string         `json:"email"`
-	FirstName    string         `json:"first_name"`
-	LastName     string         `json:"last_name"`
-	CustomFields metadata.Map   `json:"custom_fields"`
-	Groups       []string       `json:"groups"`
-	Locked       bool           `json:"locked"`
+	ID       users.MemberID `json:"id"`
+	Username string         `json:"username"`
+	details
+	CustomFields metadata.Map `json:"custom_fields"`
+	Groups       []string     `json:"groups"`
+	Locked       bool         `json:"locked"`
 	// Active is the opposite of Locked, for clients of the contract's system.
 	Active bool `json:"is_active"`
 }
@@ -102,7 +107,7 @@ func (a *API) createUser(c call) error {
 
 func bindEnrollment(body *jsonbody.Object) (users.Enrollment, error) {
 	fields, _ := body.Map("custom_fields")
-	e, err := users.NewEnrollment(body.String("email"), body.String("first_name"), body.String("last_name"), fields)
+	e, err := users.NewEnrollment(body.String, fields)
 	body.Check(err)
 	return e, body.Err()
 }
@@ -121,7 +126,7 @@ func (a *API) patchUser(c call) error {
 		return err
 	}
 	fields, _ := body.Map("custom_fields")
-	p, err := app.NewPatch(body.String("email"), body.String("first_name"), body.String("last_name"), fields, body.String("_mode"))
+	p, err := app.NewPatch(body.String, fields, body.String("_mode"))
 	body.Check(err)
 	if err := body.Err(); err != nil {
 		return err
@@ -143,7 +148,7 @@ func (a *API) removeUser(c call) error {
 
 func showMember(m users.Member) user {
 	return user{
-		ID: m.ID, Username: m.User.Username, Email: m.Email, FirstName: m.FirstName, LastName: m.LastName,
+		ID: m.ID, Username: m.User.Username, details: details(m.Details),
 		CustomFields: notNil(m.CustomFields), Groups: append([]string{}, m.Groups...), Locked: m.Locked,
 		Active: !m.Locked,
 	}

@@ -49,7 +49,8 @@ func (p *Provider) identity(subject string, c claims) (signon.Identity, error) {
 	if c.verified() {
 		email = c.text("email")
 	}
-	if d, err := users.NewDetails(email, c.text("given_name"), c.text("family_name")); err == nil {
+	given := map[string]string{"email": email, "first_name": c.text("given_name"), "last_name": c.text("family_name")}
+	if d, err := users.NewDetails(func(name string) string { return given[name] }); err == nil {
 		i.Details = d
 	}
 	var err error

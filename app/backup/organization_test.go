@@ -124,7 +124,7 @@ func TestOneOrganizationIsCopied(t *testing.T) {
 			// Both continue, and their new rows get different numbers.
 			for _, s := range []*gormstore.Store{from, into} {
 				require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
-					_, err := app.Enroll(t.Context(), tx, "acme", users.Batch{Enrollments: []users.Enrollment{{Email: fmt.Sprintf("%p@example.org", s)}}})
+					_, err := app.Enroll(t.Context(), tx, "acme", users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: fmt.Sprintf("%p@example.org", s)}}}})
 					return err
 				}))
 			}

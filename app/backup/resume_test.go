@@ -47,7 +47,7 @@ func peopled(t *testing.T, s *gormstore.Store) *gormstore.Store {
 			require.NoError(t, err)
 			var b users.Batch
 			for i := range 7 {
-				b.Enrollments = append(b.Enrollments, users.Enrollment{Email: fmt.Sprintf("%d@example.org", i)})
+				b.Enrollments = append(b.Enrollments, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("%d@example.org", i)}})
 			}
 			_, err = app.Enroll(ctx, tx, slug, b)
 			require.NoError(t, err)

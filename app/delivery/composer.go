@@ -123,10 +123,13 @@ func (c *TemplateComposer) data(in deliveries.RenderInput, j deliveries.Job) (ma
 	named := func(name, slug string) map[string]any { return map[string]any{"name": name, "slug": slug} }
 	event := named(in.Event.Name, in.Event.Slug)
 	event["description"] = in.Event.Description
+	user := map[string]any{"username": j.Recipient.Username, "custom_fields": fields}
+	for _, d := range j.Recipient.List() {
+		user[d.Name] = *d.Value
+	}
 	return map[string]any{
-		"context": context,
-		"user": map[string]any{"username": j.Recipient.Username, "email": j.Recipient.Email, "first_name": j.Recipient.FirstName,
-			"last_name": j.Recipient.LastName, "custom_fields": fields},
+		"context":      context,
+		"user":         user,
 		"event":        event,
 		"application":  named(in.Application.Name, in.Application.Slug),
 		"project":      named(in.Project.Name, in.Project.Slug),

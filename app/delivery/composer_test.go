@@ -18,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 var secret = deliveries.NewLinks([]byte("a secret of this installation"))
@@ -36,7 +37,7 @@ func inputOf(text, context string) deliveries.RenderInput {
 
 func ada() deliveries.Job {
 	return deliveries.Job{ID: 3, Occurrence: 17, Notification: 5, Address: "Ada@Example.org", Recipient: deliveries.Recipient{Member: 9, Username: "ada",
-		Email: "ada@example.org", FirstName: "Ada", LastName: "L", Fields: []byte(`{"plan": "<pro>", "n": 1.50}`)}}
+		Details: users.Details{Email: "ada@example.org", FirstName: "Ada", LastName: "L"}, Fields: []byte(`{"plan": "<pro>", "n": 1.50}`)}}
 }
 
 func TestComposer(t *testing.T) {

@@ -48,7 +48,7 @@ func TestDuplicateScanFindsTheFirstOfEachEmail(t *testing.T) {
 		duplicates, rejected := 0, 0
 		seen := map[string]bool{}
 		for _, r := range rows {
-			e, err := users.NewEnrollment(r, "", "", nil)
+			e, err := users.NewEnrollment(func(name string) string { return map[string]string{"email": r}[name] }, nil)
 			switch {
 			case r == "":
 			case err != nil:

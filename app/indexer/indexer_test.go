@@ -41,7 +41,7 @@ func TestIndexesWhatWaits(t *testing.T) {
 				}
 				var b users.Batch
 				for i := range 1_200 {
-					b.Enrollments = append(b.Enrollments, users.Enrollment{Email: fmt.Sprintf("person%d@example.org", i)})
+					b.Enrollments = append(b.Enrollments, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("person%d@example.org", i)}})
 				}
 				_, err = app.Enroll(t.Context(), tx, "acme", b)
 				return err

@@ -9,6 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 // Queue is the work in the background. The rows of occurrences and deliveries are its truth. Every
@@ -162,12 +163,11 @@ type Job struct {
 
 // Recipient is what a template may use of the recipient.
 type Recipient struct {
-	Member    int64
-	Username  string
-	Email     string
-	FirstName string
-	LastName  string
-	Fields    []byte // JSON text of the custom fields
+	Member   int64
+	Username string
+	users.Details
+
+	Fields []byte // JSON text of the custom fields
 }
 
 // Outcome is the result for a claimed delivery.

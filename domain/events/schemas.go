@@ -8,6 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/schemas"
 	"github.com/tocsin/tocsin/domain/templates"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 // ParseSchema checks the JSON Schema of an event's contexts, and the example, which must fit it. An
@@ -63,7 +64,7 @@ func Variables(schema string) (*templates.Shape, error) {
 		}
 		return o
 	}
-	user := object("username", "email", "first_name", "last_name")
+	user := object(append(users.DetailNames(), "username")...)
 	user.Members["custom_fields"] = &templates.Shape{Open: true}
 	return templates.Object(map[string]*templates.Shape{
 		"context": context, "user": user, "event": object("name", "slug", "description"),

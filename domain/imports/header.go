@@ -27,7 +27,7 @@ type Header struct {
 }
 
 type column struct {
-	means string // email, first_name, last_name, customPrefix, or empty: ignored
+	means string // one of users.DetailNames, customPrefix, or empty: ignored
 	key   string // of custom__<key>, the name that was understood, or the name of an ignored column
 }
 
@@ -123,7 +123,7 @@ func isEmailColumn(cell string) bool {
 
 // understand gives columns with usual names the meanings that no column has yet.
 func (h *Header) understand() {
-	for _, means := range []string{emailColumn, firstColumn, lastColumn} {
+	for _, means := range users.DetailNames() {
 		if slices.ContainsFunc(h.columns, func(c column) bool { return c.means == means }) {
 			continue
 		}
@@ -135,7 +135,7 @@ func (h *Header) understand() {
 
 func meaning(name string) column {
 	switch lower := strings.ToLower(name); {
-	case lower == emailColumn || lower == firstColumn || lower == lastColumn:
+	case slices.Contains(users.DetailNames(), lower):
 		return column{means: lower}
 	case strings.HasPrefix(lower, customPrefix) && len(name) > len(customPrefix):
 		return column{means: customPrefix, key: name[len(customPrefix):]}
@@ -146,30 +146,33 @@ func meaning(name string) column {
 // Enrollment reads the cells of a row. custom__ cells that are empty are left out, the others are
 // strings. In a list of rejected rows the marks against formulas are taken away.
 func (h Header) Enrollment(cells []string) (users.Enrollment, error) {
-	var email, first, last string
 	var fields metadata.Map
 	for i, c := range h.columns {
-		cell := cells[i]
-		if h.listsRejects {
-			cell = unmarked(cell)
+		if c.means != customPrefix {
+			continue
 		}
-		switch c.means {
-		case emailColumn:
-			email = cell
-		case firstColumn:
-			first = cell
-		case lastColumn:
-			last = cell
-		case customPrefix:
-			if cell = strings.TrimSpace(cell); cell != "" {
-				if fields == nil {
-					fields = metadata.Map{}
-				}
-				fields[c.key] = cell
+		if cell := strings.TrimSpace(h.cell(cells, i)); cell != "" {
+			if fields == nil {
+				fields = metadata.Map{}
 			}
+			fields[c.key] = cell
 		}
 	}
-	return users.NewEnrollment(email, first, last, fields)
+	return users.NewEnrollment(func(name string) string {
+		i := slices.IndexFunc(h.columns, func(c column) bool { return c.means == name })
+		if i < 0 {
+			return ""
+		}
+		return h.cell(cells, i)
+	}, fields)
+}
+
+// cell is what stands in a column of a row.
+func (h Header) cell(cells []string, column int) string {
+	if h.listsRejects {
+		return unmarked(cells[column])
+	}
+	return cells[column]
 }
 
 // email is the e-mail of a row as it stands there.

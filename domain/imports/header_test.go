@@ -52,14 +52,14 @@ func TestHeaderNames(t *testing.T) {
 	t.Run("CaseAndSpaceDoNotCount", func(t *testing.T) {
 		t.Parallel()
 		e := enroll(t, ` E-Mail , EMAIL ,First_Name," LAST_NAME"`, "x", "ada@example.org", "Ada", "Lovelace")
-		assert.Equal(t, users.Enrollment{Email: "ada@example.org", FirstName: "Ada", LastName: "Lovelace"}, e)
+		assert.Equal(t, users.Enrollment{Details: users.Details{Email: "ada@example.org", FirstName: "Ada", LastName: "Lovelace"}}, e)
 	})
 	t.Run("UsualNamesCountWhereThereIsNoOther", func(t *testing.T) {
 		t.Parallel()
 		e := enroll(t, "Nachname;Vorname;E-Mail-Adresse;Mail;Abteilung", "Lovelace", "Ada", "ada@example.org", "x", "y")
-		assert.Equal(t, users.Enrollment{Email: "ada@example.org", FirstName: "Ada", LastName: "Lovelace"}, e)
+		assert.Equal(t, users.Enrollment{Details: users.Details{Email: "ada@example.org", FirstName: "Ada", LastName: "Lovelace"}}, e)
 		e = enroll(t, "Given Name,first_name,e_mail,SURNAME", "x", "Ada", "ada@example.org", "Lovelace")
-		assert.Equal(t, users.Enrollment{Email: "ada@example.org", FirstName: "Ada", LastName: "Lovelace"}, e)
+		assert.Equal(t, users.Enrollment{Details: users.Details{Email: "ada@example.org", FirstName: "Ada", LastName: "Lovelace"}}, e)
 		h := header(t, "E-Mail,Mail,Vorname")
 		assert.Equal(t, []string{"Mail"}, h.Ignored(), "the first one counts")
 		assert.Equal(t, []imports.Column{{Name: "E-Mail", Means: "email"}, {Name: "Mail", Warning: "means nothing to an import and is ignored"},

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 // Limits of the columns that can be mapped by hand.
@@ -74,10 +75,11 @@ func (m Mapping) Check() error {
 				wrong.AddAs(ErrMapping, field, "%s", problem)
 				continue
 			}
-		case Email, FirstName, LastName:
 		default:
-			wrong.AddAs(ErrMapping, field, "%q is not something that a column can become", c.Field)
-			continue
+			if !slices.Contains(users.DetailNames(), string(c.Field)) {
+				wrong.AddAs(ErrMapping, field, "%q is not something that a column can become", c.Field)
+				continue
+			}
 		}
 		if c.TellsOfRejection() {
 			wrong.AddAs(ErrMapping, field, "the column %s tells of a rejected row and is left out", c.Name)
@@ -153,7 +155,7 @@ func (m Mapping) As(other Mapping) Mapping {
 }
 
 // With returns the mapping with one column changed; what other columns would become of the same is
-// left out. What is email, first_name, last_name, custom__KEY or ignore. ErrMapping.
+// left out. What is one of users.DetailNames, custom__KEY or ignore. ErrMapping.
 func (m Mapping) With(name, what string) (Mapping, error) {
 	at := slices.IndexFunc(m, func(c Meaning) bool { return strings.EqualFold(c.Name, strings.TrimSpace(name)) })
 	if at < 0 {
@@ -165,7 +167,7 @@ func (m Mapping) With(name, what string) (Mapping, error) {
 	case becomes.means == customPrefix:
 		changed.Field, changed.Key = Metadata, becomes.key
 	case changed.Field == LeftOut && !strings.EqualFold(becomes.key, ignore):
-		return nil, ErrMapping.With("%q is not something that a column can become: email, first_name, last_name, custom__KEY or ignore", what)
+		return nil, ErrMapping.With("%q is not something that a column can become: %s, custom__KEY or ignore", what, strings.Join(users.DetailNames(), ", "))
 	}
 	with := slices.Clone(m)
 	for i, c := range with {

@@ -23,7 +23,7 @@ type Preview struct {
 // Column is what a column of a file means to an import.
 type Column struct {
 	Name    string // as the file has it, except for its case
-	Means   string // email, first_name or last_name; empty for other columns
+	Means   string // one of users.DetailNames; empty for other columns
 	Key     string // of the metadata; empty for other columns
 	Warning string // why it is ignored; empty: it is not
 }

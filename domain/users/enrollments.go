@@ -11,31 +11,30 @@ import (
 // Enrollment is one person to be made a member of an organization: the payload of POST (contract
 // 4.1) and a row of an import (contract 1.1). Names and fields count only where the batch says so.
 type Enrollment struct {
-	Email        string
-	FirstName    string
-	LastName     string
+	Details // what the organization records when this makes somebody a member
+
 	CustomFields metadata.Map
 }
 
-// NewEnrollment checks the fields of an enrollment.
-func NewEnrollment(email, first, last string, fields metadata.Map) (Enrollment, error) {
+// NewEnrollment checks the fields of an enrollment, whose details are given by their names.
+func NewEnrollment(given func(name string) string, fields metadata.Map) (Enrollment, error) {
 	var faults fault.Fields
-	d, err := NewDetails(email, first, last)
+	var email string
+	d, err := NewDetails(func(name string) string {
+		value := given(name)
+		if name == "email" {
+			email = value
+		}
+		return value
+	})
 	if strings.TrimSpace(email) == "" {
 		_, missing := ParseEmail("email", email)
 		faults.Add("", missing)
 	}
 	faults.Add("", err)
-	e := Enrollment{Email: d.Email, FirstName: d.FirstName, LastName: d.LastName}
-	e.CustomFields = fields
 	faults.Add("custom_fields", fields.Check())
-	return e, faults.Err()
+	return Enrollment{d, fields}, faults.Err()
 }
 
 // Key is the form under which two enrollments mean the same person.
 func (e Enrollment) Key() string { return names.Fold(e.Email) }
-
-// Details are what the organization records when the enrollment makes somebody a member.
-func (e Enrollment) Details() Details {
-	return Details{Email: e.Email, FirstName: e.FirstName, LastName: e.LastName}
-}

@@ -192,7 +192,7 @@ func (p *Plan) mine(m *Member) *Member {
 func (p *Plan) add(one *planned, identity ID) {
 	one.enrolled, one.created = true, identity == 0
 	one.member = &Member{Organization: p.Writes.Organization, User: User{ID: identity, Username: one.Email},
-		Details: one.Details(), Role: RoleMember, CustomFields: one.CustomFields, Groups: p.linked}
+		Details: one.Details, Role: RoleMember, CustomFields: one.CustomFields, Groups: p.linked}
 	if one.CustomFields == nil {
 		one.member.CustomFields = metadata.Map{}
 	}

@@ -35,7 +35,7 @@ func byEmail(m *users.Member, key string, holds bool) users.Match {
 func enrollments(emails ...string) []users.Enrollment {
 	es := make([]users.Enrollment, len(emails))
 	for i, email := range emails {
-		es[i] = users.Enrollment{Email: email, FirstName: "First"}
+		es[i] = users.Enrollment{Details: users.Details{Email: email, FirstName: "First"}}
 	}
 	return es
 }
@@ -69,7 +69,7 @@ func TestPlanOfAnIdentityOfAnotherOrganization(t *testing.T) {
 func TestPlanOfAMember(t *testing.T) {
 	t.Parallel()
 	const key = "ada@example.org"
-	one := users.Batch{Enrollments: []users.Enrollment{{Email: key, FirstName: "Other", CustomFields: metadata.Map{"a": "b"}}}}
+	one := users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: key, FirstName: "Other"}, CustomFields: metadata.Map{"a": "b"}}}}
 	t.Run("WhoLacksNothingStaysAsTheyAre", func(t *testing.T) {
 		t.Parallel()
 		p := users.NewPlan(1, acmeGroups, one, []users.Match{byUsername(there(3, key), key, true)})
@@ -110,7 +110,7 @@ func TestPlanMergesFields(t *testing.T) {
 	t.Parallel()
 	const key = "ada@example.org"
 	merging := func(fields metadata.Map) users.Batch {
-		return users.Batch{MergeFields: true, Enrollments: []users.Enrollment{{Email: key, CustomFields: fields}}}
+		return users.Batch{MergeFields: true, Enrollments: []users.Enrollment{{Details: users.Details{Email: key}, CustomFields: fields}}}
 	}
 	had := there(3, key)
 	had.CustomFields = metadata.Map{"a": metadata.Map{"x": "1"}, "b": "2"}
@@ -152,7 +152,7 @@ func TestPlanMergesFields(t *testing.T) {
 		m := there(3, "eve@example.org")
 		m.Email, m.Groups = "other@example.org", nil
 		p := users.NewPlan(1, acmeGroups, users.Batch{MergeFields: true, Enrollments: []users.Enrollment{
-			{Email: "other@example.org", CustomFields: metadata.Map{"b": "2", "both": "second"}}, {Email: "eve@example.org", CustomFields: metadata.Map{"a": "1", "both": "first"}}}},
+			{Details: users.Details{Email: "other@example.org"}, CustomFields: metadata.Map{"b": "2", "both": "second"}}, {Details: users.Details{Email: "eve@example.org"}, CustomFields: metadata.Map{"a": "1", "both": "first"}}}},
 			[]users.Match{byUsername(m, "eve@example.org", false), byEmail(m, "other@example.org", false)})
 		require.Len(t, p.Writes.Fields, 1)
 		assert.Equal(t, metadata.Map{"a": "1", "b": "2", "both": "second"}, p.Writes.Fields[0].CustomFields, "in the order of the keys")

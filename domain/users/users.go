@@ -53,25 +53,60 @@ type Details struct {
 	LastName  string
 }
 
-// NewDetails checks details. All of them may be missing: register requires none.
-func NewDetails(email, first, last string) (Details, error) {
-	var faults fault.Fields
-	var d Details
-	var err error
-	if strings.TrimSpace(email) != "" {
-		d.Email, err = ParseEmail("email", email)
-		faults.Add("email", err)
+// Detail is one of the details of somebody.
+type Detail struct {
+	Name  string // in requests, files, templates and the audit log
+	Value *string
+
+	check func(field, value string) (string, error)
+}
+
+// List returns all details in their order. Whoever treats each alike goes through this list.
+func (d *Details) List() []Detail {
+	return []Detail{
+		{"email", &d.Email, optionalEmail},
+		{"first_name", &d.FirstName, names.OptionalLabel},
+		{"last_name", &d.LastName, names.OptionalLabel},
 	}
-	d.FirstName, err = names.OptionalLabel("first_name", first)
-	faults.Add("first_name", err)
-	d.LastName, err = names.OptionalLabel("last_name", last)
-	faults.Add("last_name", err)
-	return d, faults.Err()
+}
+
+// DetailNames returns the names of all details in their order.
+func DetailNames() []string {
+	var all []string
+	for _, d := range new(Details).List() {
+		all = append(all, d.Name)
+	}
+	return all
+}
+
+// NewDetails checks details, which are given by their names. All of them may be missing: register
+// requires none.
+func NewDetails(given func(name string) string) (Details, error) {
+	var faults fault.Fields
+	var details Details
+	for _, d := range details.List() {
+		value, err := d.check(d.Name, given(d.Name))
+		faults.Add(d.Name, err)
+		*d.Value = value
+	}
+	return details, faults.Err()
+}
+
+// optionalEmail checks an e-mail that may be missing.
+func optionalEmail(field, value string) (string, error) {
+	if strings.TrimSpace(value) == "" {
+		return "", nil
+	}
+	return ParseEmail(field, value)
 }
 
 // With returns d with those of the given details that are not blank.
 func (d Details) With(given Details) Details {
-	return Details{Email: cmp.Or(given.Email, d.Email), FirstName: cmp.Or(given.FirstName, d.FirstName), LastName: cmp.Or(given.LastName, d.LastName)}
+	all := d.List()
+	for i, other := range given.List() {
+		*all[i].Value = cmp.Or(*other.Value, *all[i].Value)
+	}
+	return d
 }
 
 // Role is what a member may do in the console.

@@ -1,6 +1,7 @@
 package users_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -50,25 +51,43 @@ func TestNewUser(t *testing.T) {
 	})
 }
 
+// given gives details by their names.
+func given(email, first, last string) func(name string) string {
+	all := map[string]string{"email": email, "first_name": first, "last_name": last}
+	return func(name string) string { return all[name] }
+}
+
+// TestEveryDetailIsListed holds the list that everybody goes through to the fields.
+func TestEveryDetailIsListed(t *testing.T) {
+	t.Parallel()
+	var d users.Details
+	for i, one := range d.List() {
+		*one.Value = one.Name
+		assert.Equal(t, one.Name, reflect.ValueOf(d).Field(i).String(), "the fields are listed in their order")
+	}
+	assert.Len(t, d.List(), reflect.TypeFor[users.Details]().NumField())
+	assert.Equal(t, []string{"email", "first_name", "last_name"}, users.DetailNames())
+}
+
 func TestNewDetails(t *testing.T) {
 	t.Parallel()
 	t.Run("TrimsAndKeepsTheSpelling", func(t *testing.T) {
 		t.Parallel()
-		d, err := users.NewDetails("\tAda@Example.ORG\n", " Ada ", " Lovelace ")
+		d, err := users.NewDetails(given("\tAda@Example.ORG\n", " Ada ", " Lovelace "))
 		require.NoError(t, err)
 		assert.Equal(t, users.Details{Email: "Ada@Example.ORG", FirstName: "Ada", LastName: "Lovelace"}, d)
 	})
 	for name, blank := range map[string]string{"Empty": "", "Blank": " \t\n"} {
 		t.Run("NothingIsRequired/"+name, func(t *testing.T) {
 			t.Parallel()
-			d, err := users.NewDetails(blank, blank, blank)
+			d, err := users.NewDetails(given(blank, blank, blank))
 			require.NoError(t, err)
 			assert.Zero(t, d)
 		})
 	}
 	t.Run("NamesEveryMistakeAtOnce", func(t *testing.T) {
 		t.Parallel()
-		_, err := users.NewDetails("ada", strings.Repeat("é", 201), "a\x00b")
+		_, err := users.NewDetails(given("ada", strings.Repeat("é", 201), "a\x00b"))
 		assert.Equal(t, []string{"email", "first_name", "last_name"}, complaints(t, err))
 	})
 }

@@ -130,7 +130,7 @@ func enrollCases() cases {
 	return cases{
 		"ANewPersonIsComplete": func(t *testing.T, w *world) {
 			fields := metadata.Map{"n": json.Number("1.50"), "deep": map[string]any{"é": []any{nil, "<&>"}}}
-			a := w.one(t, users.Enrollment{Email: "Eve.Ñ@Example.org", FirstName: "Eve", LastName: "Doe", CustomFields: fields})
+			a := w.one(t, users.Enrollment{Details: users.Details{Email: "Eve.Ñ@Example.org", FirstName: "Eve", LastName: "Doe"}, CustomFields: fields})
 			assert.Equal(t, "C", flags(a))
 			assert.Positive(t, a.Member.ID)
 			assert.Positive(t, a.Member.User.ID)
@@ -144,8 +144,8 @@ func enrollCases() cases {
 			})
 		},
 		"ARepetitionChangesNothing": func(t *testing.T, w *world) {
-			first := w.one(t, users.Enrollment{Email: "É.ve@example.org", FirstName: "Eve", CustomFields: metadata.Map{"a": "b"}})
-			for _, e := range []users.Enrollment{{Email: "É.ve@example.org"}, {Email: "e\u0301.VE@EXAMPLE.ORG", FirstName: "Other", LastName: "Other", CustomFields: metadata.Map{"c": "d"}}} {
+			first := w.one(t, users.Enrollment{Details: users.Details{Email: "É.ve@example.org", FirstName: "Eve"}, CustomFields: metadata.Map{"a": "b"}})
+			for _, e := range []users.Enrollment{{Details: users.Details{Email: "É.ve@example.org"}}, {Details: users.Details{Email: "e\u0301.VE@EXAMPLE.ORG", FirstName: "Other", LastName: "Other"}, CustomFields: metadata.Map{"c": "d"}}} {
 				a := w.one(t, e)
 				assert.Equal(t, "-", flags(a))
 				assert.Equal(t, first.Member, a.Member, "custom fields and names stay")
@@ -153,9 +153,9 @@ func enrollCases() cases {
 			assert.Len(t, w.addresses(t, first.Member), 1)
 		},
 		"AUserOfAnotherOrganizationIsEnrolledNotCreated": func(t *testing.T, w *world) {
-			there := only(w.enrollAt(t, w.theirs, users.Batch{Enrollments: []users.Enrollment{{Email: "Eve@example.org", FirstName: "Eve", CustomFields: metadata.Map{"there": true}}}}))
+			there := only(w.enrollAt(t, w.theirs, users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "Eve@example.org", FirstName: "Eve"}, CustomFields: metadata.Map{"there": true}}}}))
 			w.settle(t)
-			a := w.one(t, users.Enrollment{Email: "eve@EXAMPLE.org", FirstName: "Other", LastName: "Other", CustomFields: metadata.Map{"here": true}})
+			a := w.one(t, users.Enrollment{Details: users.Details{Email: "eve@EXAMPLE.org", FirstName: "Other", LastName: "Other"}, CustomFields: metadata.Map{"here": true}})
 			assert.Equal(t, "E", flags(a))
 			assert.Equal(t, users.User{ID: there.Member.User.ID, Username: "eve@EXAMPLE.org"}, a.Member.User, "the username is spelled as it was sent here")
 			assert.Equal(t, users.Details{Email: "eve@EXAMPLE.org", FirstName: "Other", LastName: "Other"}, a.Member.Details, "nothing of what the other recorded")
@@ -168,54 +168,54 @@ func enrollCases() cases {
 		},
 		"AMemberIsFoundByEmailWhoseUsernameDiffers": func(t *testing.T, w *world) {
 			eve := w.ensure(t, w.mine, person{Username: "eve", Email: "É.ve@example.org"})
-			a := w.one(t, users.Enrollment{Email: "e\u0301.ve@example.org", FirstName: "Other", CustomFields: metadata.Map{"a": "b"}})
+			a := w.one(t, users.Enrollment{Details: users.Details{Email: "e\u0301.ve@example.org", FirstName: "Other"}, CustomFields: metadata.Map{"a": "b"}})
 			assert.Equal(t, "+", flags(a), "it gains the group and the address")
 			assert.Equal(t, eve.ID, a.Member.ID)
 			assert.Equal(t, eve.User, a.Member.User)
 			assert.Empty(t, a.Member.CustomFields)
 			assert.Equal(t, []string{"e\u0301.ve@example.org"}, values(w.addresses(t, eve)))
-			assert.Equal(t, "-", flags(w.one(t, users.Enrollment{Email: "É.ve@example.org"})))
+			assert.Equal(t, "-", flags(w.one(t, users.Enrollment{Details: users.Details{Email: "É.ve@example.org"}})))
 		},
 		"OfSeveralMembersWithOneEmailTheLowestID": func(t *testing.T, w *world) {
 			first := w.ensure(t, w.mine, person{Username: "zz", Email: "shared@example.org"})
 			w.ensure(t, w.mine, person{Username: "aa", Email: "shared@example.org"})
-			assert.Equal(t, first.ID, w.one(t, users.Enrollment{Email: "Shared@example.org"}).Member.ID)
+			assert.Equal(t, first.ID, w.one(t, users.Enrollment{Details: users.Details{Email: "Shared@example.org"}}).Member.ID)
 		},
 		"AUsernameGoesBeforeAnEmail": func(t *testing.T, w *world) {
 			w.ensure(t, w.mine, person{Username: "first", Email: "eve@example.org"})
 			eve := w.ensure(t, w.theirs, person{Username: "eve@example.org", Email: "eve@example.org"})
 			w.settle(t)
-			a := w.one(t, users.Enrollment{Email: "eve@example.org"})
+			a := w.one(t, users.Enrollment{Details: users.Details{Email: "eve@example.org"}})
 			assert.Equal(t, "E", flags(a), "the identity of this username is enrolled, wherever it is a member")
 			assert.Equal(t, eve.User, a.Member.User)
 		},
 		"AnEmailOfAnotherOrganizationsMemberIsNotHis": func(t *testing.T, w *world) {
 			eve := w.ensure(t, w.theirs, person{Username: "eve", Email: "eve@example.org"})
 			w.settle(t)
-			a := w.one(t, users.Enrollment{Email: "eve@example.org"})
+			a := w.one(t, users.Enrollment{Details: users.Details{Email: "eve@example.org"}})
 			assert.Equal(t, "C", flags(a))
 			assert.NotEqual(t, eve.User.ID, a.Member.User.ID)
 		},
 		"WhateverIsMissingIsMended": func(t *testing.T, w *world) {
 			// Ada was registered, not enrolled: she has an address, but no group.
-			a := w.one(t, users.Enrollment{Email: "ada@example.org"})
+			a := w.one(t, users.Enrollment{Details: users.Details{Email: "ada@example.org"}})
 			assert.Equal(t, "+", flags(a))
 			assert.Equal(t, []string{orgs.DefaultGroup}, a.Member.Groups)
 			act(t, w, func(tx ports.Tx) error {
 				return tx.Addresses().Remove(t.Context(), w.mine.org.ID, w.mine.ada.ID, w.mine.adaMail.ID)
 			})
-			assert.Equal(t, "+", flags(w.one(t, users.Enrollment{Email: "ADA@example.org"})))
+			assert.Equal(t, "+", flags(w.one(t, users.Enrollment{Details: users.Details{Email: "ADA@example.org"}})))
 			assert.Equal(t, []string{"+14155552671", "ADA@example.org"}, values(w.addresses(t, w.mine.ada)))
-			assert.Equal(t, "-", flags(w.one(t, users.Enrollment{Email: "ada@example.org"})))
+			assert.Equal(t, "-", flags(w.one(t, users.Enrollment{Details: users.Details{Email: "ada@example.org"}})))
 		},
 		"AnAddressThatIsThereIsLeftAsItIs": func(t *testing.T, w *world) {
 			eve := w.ensure(t, w.mine, person{Username: "eve", Email: "eve@example.org"})
 			held, _ := w.hold(t, eve, users.Address{Value: "EVE@example.org", Name: "Work", Type: users.Email})
-			w.one(t, users.Enrollment{Email: "eve@example.org"})
+			w.one(t, users.Enrollment{Details: users.Details{Email: "eve@example.org"}})
 			assert.Equal(t, held, w.addresses(t, eve))
 		},
 		"ASecondGroupIsLinkedBesideTheDefault": func(t *testing.T, w *world) {
-			e := []users.Enrollment{{Email: "eve@example.org"}}
+			e := []users.Enrollment{{Details: users.Details{Email: "eve@example.org"}}}
 			assert.Equal(t, "C", flags(w.enroll(t, users.Batch{Enrollments: e, Group: w.mine.staff.ID})...))
 			assert.Equal(t, []string{"Default", "Staff"}, w.member(t, "eve@example.org").Groups)
 			assert.Equal(t, "-", flags(w.enroll(t, users.Batch{Enrollments: e, Group: w.mine.staff.ID})...))
@@ -229,7 +229,7 @@ func enrollCases() cases {
 			assert.Equal(t, []string{"Board", "Default", "Staff"}, w.member(t, "eve@example.org").Groups)
 		},
 		"AGroupOfAnotherOrganizationIsNeverLinked": func(t *testing.T, w *world) {
-			_, err := w.enrolling(t.Context(), "acme", users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}}, Group: w.theirs.staff.ID})
+			_, err := w.enrolling(t.Context(), "acme", users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "eve@example.org"}}}, Group: w.theirs.staff.ID})
 			require.Error(t, err)
 			missing(t, w, users.ErrNotFound, func(tx ports.Tx) (users.Member, error) {
 				return tx.Users().ByUsername(t.Context(), w.mine.org.ID, "eve@example.org")
@@ -239,18 +239,18 @@ func enrollCases() cases {
 			def := look(t, w, func(tx ports.Tx) (orgs.Group, error) {
 				return tx.Orgs().Group(t.Context(), w.mine.org.ID, orgs.DefaultGroup)
 			})
-			a := w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}}, Group: def.ID})
+			a := w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "eve@example.org"}}}, Group: def.ID})
 			assert.Equal(t, []string{orgs.DefaultGroup}, a[0].Member.Groups)
 		},
 		"LockAndRoleStay": func(t *testing.T, w *world) {
 			locked := w.mine.ada
 			locked.Locked = true
 			act(t, w, func(tx ports.Tx) error { return tx.Users().SetLocked(t.Context(), locked) })
-			assert.True(t, w.imported(t, users.Enrollment{Email: "ada@example.org", CustomFields: metadata.Map{"a": "b"}}).Member.Locked)
+			assert.True(t, w.imported(t, users.Enrollment{Details: users.Details{Email: "ada@example.org"}, CustomFields: metadata.Map{"a": "b"}}).Member.Locked)
 		},
 
 		"AnImportMergesFieldsDeeplyAndTellsSo": func(t *testing.T, w *world) {
-			e := users.Enrollment{Email: "eve@example.org", CustomFields: metadata.Map{"a": map[string]any{"b": json.Number("1.0"), "c": "d"}}}
+			e := users.Enrollment{Details: users.Details{Email: "eve@example.org"}, CustomFields: metadata.Map{"a": map[string]any{"b": json.Number("1.0"), "c": "d"}}}
 			assert.Equal(t, "C", flags(w.imported(t, e)))
 			assert.Equal(t, "-", flags(w.imported(t, e)), "the same fields again")
 			e.CustomFields = metadata.Map{"a": map[string]any{"c": "e"}, "f": nil}
@@ -259,13 +259,13 @@ func enrollCases() cases {
 			want := metadata.Map{"a": map[string]any{"b": json.Number("1.0"), "c": "e"}, "f": nil}
 			assert.Equal(t, want, a.Member.CustomFields)
 			for _, none := range []metadata.Map{nil, {}, {"f": nil}, {"a": map[string]any{}}} {
-				a := w.imported(t, users.Enrollment{Email: "eve@example.org", CustomFields: none})
+				a := w.imported(t, users.Enrollment{Details: users.Details{Email: "eve@example.org"}, CustomFields: none})
 				assert.Equal(t, "-", flags(a))
 				assert.Equal(t, want, a.Member.CustomFields)
 			}
 		},
 		"AnImportLeavesTheNamesOfWhoWasThere": func(t *testing.T, w *world) {
-			a := w.imported(t, users.Enrollment{Email: "bob@example.org", FirstName: "Other", LastName: "Other", CustomFields: metadata.Map{"a": "b"}})
+			a := w.imported(t, users.Enrollment{Details: users.Details{Email: "bob@example.org", FirstName: "Other", LastName: "Other"}, CustomFields: metadata.Map{"a": "b"}})
 			assert.Equal(t, w.mine.bob.Details, a.Member.Details)
 		},
 		"FieldsThatGrowTooLargeRefuseTheirEnrollmentAlone": func(t *testing.T, w *world) {
@@ -275,7 +275,7 @@ func enrollCases() cases {
 			act(t, w, func(tx ports.Tx) error { return tx.Users().SaveFields(t.Context(), full) })
 
 			answers, err := w.enrolling(t.Context(), "acme", users.Batch{MergeFields: true, Group: w.mine.staff.ID, Enrollments: []users.Enrollment{
-				{Email: "eve@example.org"}, {Email: "full@example.org", CustomFields: metadata.Map{"b": half}}, {Email: "bob@example.org", CustomFields: metadata.Map{"c": "d"}}}})
+				{Details: users.Details{Email: "eve@example.org"}}, {Details: users.Details{Email: "full@example.org"}, CustomFields: metadata.Map{"b": half}}, {Details: users.Details{Email: "bob@example.org"}, CustomFields: metadata.Map{"c": "d"}}}})
 			require.NoError(t, err)
 			require.Len(t, answers, 3)
 			require.Error(t, answers[1].Err)
@@ -290,7 +290,7 @@ func enrollCases() cases {
 		},
 		"ADryRunAnswersAndKeepsNothing": func(t *testing.T, w *world) {
 			b := users.Batch{MergeFields: true, Group: w.mine.staff.ID, Enrollments: []users.Enrollment{
-				{Email: "eve@example.org", CustomFields: metadata.Map{"a": "b"}}, {Email: "ada@example.org", CustomFields: metadata.Map{"c": "d"}}, {Email: "EVE@example.org"}}}
+				{Details: users.Details{Email: "eve@example.org"}, CustomFields: metadata.Map{"a": "b"}}, {Details: users.Details{Email: "ada@example.org"}, CustomFields: metadata.Map{"c": "d"}}, {Details: users.Details{Email: "EVE@example.org"}}}}
 			before := w.picture(t, w.mine)
 			for range 2 {
 				dry, err := w.dryRun(t.Context(), "acme", b)
@@ -302,7 +302,7 @@ func enrollCases() cases {
 		},
 		"AnUnknownOrganizationIsNotFound": func(t *testing.T, w *world) {
 			for _, slug := range []string{"other", orgs.SystemSlug, "", "ACME"} {
-				_, err := w.enrolling(t.Context(), slug, users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}}})
+				_, err := w.enrolling(t.Context(), slug, users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "eve@example.org"}}}})
 				require.ErrorIs(t, err, orgs.ErrNotFound)
 			}
 			act(t, w, func(tx ports.Tx) error {
@@ -313,7 +313,7 @@ func enrollCases() cases {
 		},
 		"AnEmptyBatchHasAnEmptyAnswer": func(t *testing.T, w *world) { assert.Empty(t, w.enroll(t, users.Batch{})) },
 		"LongNamesAndFieldsAreKept": func(t *testing.T, w *world) {
-			e := users.Enrollment{Email: distinctRunes(242) + "@example.org", FirstName: strings.Repeat("𝔸", 200), LastName: strings.Repeat("𝔹", 200),
+			e := users.Enrollment{Details: users.Details{Email: distinctRunes(242) + "@example.org", FirstName: strings.Repeat("𝔸", 200), LastName: strings.Repeat("𝔹", 200)},
 				CustomFields: metadata.Map{"k": strings.Repeat("x", metadata.MaxBytes-8)}}
 			a := w.one(t, e)
 			assert.Equal(t, e.CustomFields, a.Member.CustomFields)

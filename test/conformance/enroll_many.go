@@ -20,7 +20,7 @@ import (
 func people(n int) []users.Enrollment {
 	es := make([]users.Enrollment, n)
 	for i := range es {
-		es[i] = users.Enrollment{Email: fmt.Sprintf("Person-%d@example.org", i), FirstName: fmt.Sprint("First ", i),
+		es[i] = users.Enrollment{Details: users.Details{Email: fmt.Sprintf("Person-%d@example.org", i), FirstName: fmt.Sprint("First ", i)},
 			CustomFields: metadata.Map{"number": fmt.Sprint(i)}}
 	}
 	return es
@@ -50,7 +50,7 @@ func (w *world) crowd(t *testing.T, n int, batch func(i int) (org string, b user
 func enrollManyCases() cases {
 	return cases{
 		"TheAnswersAreInTheOrderOfTheBatch": func(t *testing.T, w *world) {
-			w.one(t, users.Enrollment{Email: "person-3@example.org"})
+			w.one(t, users.Enrollment{Details: users.Details{Email: "person-3@example.org"}})
 			eve := w.ensure(t, w.mine, person{Username: "eve", Email: "person-5@example.org"})
 			w.enrollAt(t, w.theirs, users.Batch{Enrollments: people(2)[1:]})
 			w.settle(t)
@@ -59,15 +59,15 @@ func enrollManyCases() cases {
 			answers := w.enroll(t, users.Batch{Enrollments: es})
 			assert.Equal(t, "CC+C-CEC", flags(answers...))
 			for i, a := range answers {
-				assert.Equal(t, users.Enrollment{Email: a.Member.Email}.Key(), es[i].Key())
+				assert.Equal(t, users.Enrollment{Details: users.Details{Email: a.Member.Email}}.Key(), es[i].Key())
 			}
 			assert.Equal(t, eve.ID, answers[2].Member.ID)
 		},
 		"OfSeveralWithOneKeyOnlyTheFirstIsNew": func(t *testing.T, w *world) {
 			answers := w.enroll(t, users.Batch{Enrollments: []users.Enrollment{
-				{Email: "É.ve@example.org", FirstName: "First", CustomFields: metadata.Map{"a": "first"}}, {Email: "bob@example.org"},
-				{Email: "e\u0301.VE@example.org", FirstName: "Second", CustomFields: metadata.Map{"a": "second", "b": "second"}},
-				{Email: "x@example.org"}, {Email: "é.ve@EXAMPLE.org", FirstName: "Third"}}})
+				{Details: users.Details{Email: "É.ve@example.org", FirstName: "First"}, CustomFields: metadata.Map{"a": "first"}}, {Details: users.Details{Email: "bob@example.org"}},
+				{Details: users.Details{Email: "e\u0301.VE@example.org", FirstName: "Second"}, CustomFields: metadata.Map{"a": "second", "b": "second"}},
+				{Details: users.Details{Email: "x@example.org"}}, {Details: users.Details{Email: "é.ve@EXAMPLE.org", FirstName: "Third"}}}})
 			assert.Equal(t, "C+-C-", flags(answers...))
 			for _, i := range []int{2, 4} {
 				assert.Equal(t, answers[0].Member, answers[i].Member, "the same person")
@@ -79,7 +79,7 @@ func enrollManyCases() cases {
 		"TwoKeysMayMeanOneMember": func(t *testing.T, w *world) {
 			// The username of one person is the e-mail of none, and the other way round.
 			w.ensure(t, w.mine, person{Username: "eve@example.org", Email: "other@example.org"})
-			answers := w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}, {Email: "other@example.org"}}})
+			answers := w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "eve@example.org"}}, {Details: users.Details{Email: "other@example.org"}}}})
 			assert.Equal(t, answers[0].Member.ID, answers[1].Member.ID)
 			assert.False(t, answers[0].Created || answers[1].Created || answers[0].Enrolled || answers[1].Enrolled)
 			assert.ElementsMatch(t, []string{"eve@example.org", "other@example.org"}, values(w.addresses(t, answers[0].Member)))
@@ -87,7 +87,7 @@ func enrollManyCases() cases {
 		"TwoKeysOfOneMemberMergeBoth": func(t *testing.T, w *world) {
 			w.ensure(t, w.mine, person{Username: "eve@example.org", Email: "other@example.org"})
 			w.enroll(t, users.Batch{MergeFields: true, Enrollments: []users.Enrollment{
-				{Email: "eve@example.org", CustomFields: metadata.Map{"a": "1", "both": "first"}}, {Email: "other@example.org", CustomFields: metadata.Map{"b": "2", "both": "second"}}}})
+				{Details: users.Details{Email: "eve@example.org"}, CustomFields: metadata.Map{"a": "1", "both": "first"}}, {Details: users.Details{Email: "other@example.org"}, CustomFields: metadata.Map{"b": "2", "both": "second"}}}})
 			assert.Equal(t, metadata.Map{"a": "1", "b": "2", "both": "second"}, w.member(t, "eve@example.org").CustomFields)
 		},
 		"FiveThousandInOneBatch": func(t *testing.T, w *world) {
@@ -120,7 +120,7 @@ func enrollManyCases() cases {
 			const n = 32
 			answers := w.crowd(t, n, func(i int) (string, users.Batch) {
 				email := map[bool]string{true: "É.ve@example.org", false: "e\u0301.VE@EXAMPLE.org"}[i%2 == 0]
-				return "acme", users.Batch{Enrollments: []users.Enrollment{{Email: email, CustomFields: metadata.Map{"caller": fmt.Sprint(i)}}}}
+				return "acme", users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: email}, CustomFields: metadata.Map{"caller": fmt.Sprint(i)}}}}
 			})
 			said := flags(answers...)
 			assert.Equal(t, 1, strings.Count(said, "C"), said)
@@ -134,7 +134,7 @@ func enrollManyCases() cases {
 		"OfManyCallersInTwoOrganizationsOneCreates": func(t *testing.T, w *world) {
 			const n = 32
 			answers := w.crowd(t, n, func(i int) (string, users.Batch) {
-				return []string{"acme", "zeta"}[i%2], users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}}}
+				return []string{"acme", "zeta"}[i%2], users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "eve@example.org"}}}}
 			})
 			w.settle(t)
 			said := flags(answers...)
@@ -207,7 +207,7 @@ func enrollManyCases() cases {
 		"MergesOfManyCallersAllSurvive": func(t *testing.T, w *world) {
 			const n = 32
 			w.crowd(t, n, func(i int) (string, users.Batch) {
-				return "acme", users.Batch{MergeFields: true, Enrollments: []users.Enrollment{{Email: "bob@example.org", CustomFields: metadata.Map{fmt.Sprint(i): true}}}}
+				return "acme", users.Batch{MergeFields: true, Enrollments: []users.Enrollment{{Details: users.Details{Email: "bob@example.org"}, CustomFields: metadata.Map{fmt.Sprint(i): true}}}}
 			})
 			assert.Len(t, w.member(t, "bob@example.org").CustomFields, n)
 		},
@@ -215,7 +215,7 @@ func enrollManyCases() cases {
 			const n = 32
 			for _, err := range together(n, func(i int) error {
 				if i%2 == 0 {
-					_, err := w.enrolling(t.Context(), "acme", users.Batch{MergeFields: true, Enrollments: []users.Enrollment{{Email: "bob@example.org", CustomFields: metadata.Map{fmt.Sprint(i): true}}}})
+					_, err := w.enrolling(t.Context(), "acme", users.Batch{MergeFields: true, Enrollments: []users.Enrollment{{Details: users.Details{Email: "bob@example.org"}, CustomFields: metadata.Map{fmt.Sprint(i): true}}}})
 					return err
 				}
 				return w.Update(t.Context(), func(tx ports.Tx) error {

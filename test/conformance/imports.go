@@ -247,7 +247,7 @@ func importCases() cases {
 		},
 		"WhatBecomesOfAChunkIsKeptWithItOrNotAtAll": func(t *testing.T, w *world) {
 			j := w.job(t, w.mine, imports.Running)
-			batch := users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org"}, {Email: "ada@example.org"}}}
+			batch := users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "eve@example.org"}}, {Details: users.Details{Email: "ada@example.org"}}}}
 			write := func(tx ports.Tx, b users.Batch, after imports.Job) ([]users.Enrolled, error) {
 				done, err := app.Enroll(t.Context(), tx, "acme", b)
 				if err != nil {
@@ -283,7 +283,7 @@ func importCases() cases {
 			is(true)
 			assert.Equal(t, 2, w.jobByID(t, w.mine, j.ID).Done)
 			err := w.Update(t.Context(), func(tx ports.Tx) error {
-				_, err := write(tx, users.Batch{Enrollments: []users.Enrollment{{Email: "late@example.org"}}}, j)
+				_, err := write(tx, users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "late@example.org"}}}}, j)
 				return err
 			})
 			require.ErrorIs(t, err, imports.ErrTaken, "it has moved on")

@@ -119,7 +119,7 @@ func importUndoCases() cases {
 		"SomethingWasMadeOfWho": func(t *testing.T, w *world) {
 			o := w.mine
 			person := func(name string) users.Member {
-				return only(w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Email: name + "@example.org"}}})).Member
+				return only(w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: name + "@example.org"}}}})).Member
 			}
 			idle, registered, barred, out, invited := person("idle"), person("registered"), person("barred"), person("out"), person("invited")
 			assert.Empty(t, w.used(t, o, idle, registered, barred, out, invited))

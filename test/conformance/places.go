@@ -94,7 +94,7 @@ func recipientSearchCases() cases {
 		"FindsFewAmongManyWhoAreNotOnTheList": func(t *testing.T, w *world) {
 			var crowd []users.Enrollment
 			for i := range 12_000 {
-				crowd = append(crowd, users.Enrollment{Email: fmt.Sprintf("crowd%05d@example.org", i)})
+				crowd = append(crowd, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("crowd%05d@example.org", i)}})
 			}
 			_, err := w.enrolling(t.Context(), w.mine.org.Slug, users.Batch{Enrollments: crowd})
 			require.NoError(t, err)
@@ -110,7 +110,7 @@ func recipientSearchCases() cases {
 		"NeverReadsWhoIsAnotherOrganizations": func(t *testing.T, w *world) {
 			var crowd []users.Enrollment
 			for i := range 300 {
-				crowd = append(crowd, users.Enrollment{Email: fmt.Sprintf("crowd%05d@example.org", i)})
+				crowd = append(crowd, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("crowd%05d@example.org", i)}})
 			}
 			_, err := w.enrolling(t.Context(), w.theirs.org.Slug, users.Batch{Enrollments: crowd})
 			require.NoError(t, err)

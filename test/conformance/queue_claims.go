@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/metadata"
+	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -269,8 +270,8 @@ func claimCases() cases {
 			j.Created, j.Recipient.Fields, j.Template, j.ID = time.Time{}, nil, 0, 0
 			assert.Equal(t, deliveries.Job{Occurrence: o.ID, Notification: w.mine.shipped.ID, Event: w.mine.order.ID, Address: "bob@example.org",
 				Gates: deliveries.Gates{AssignmentActive: true, AssignmentValidated: true, ChannelActive: true, ChannelAllowed: true, HasTemplate: true},
-				Recipient: deliveries.Recipient{Member: int64(w.mine.bob.ID), Username: "bob@example.org", Email: "bob@example.org",
-					FirstName: "Bob", LastName: "Builder"}}, j)
+				Recipient: deliveries.Recipient{Member: int64(w.mine.bob.ID), Username: "bob@example.org",
+					Details: users.Details{Email: "bob@example.org", FirstName: "Bob", LastName: "Builder"}}}, j)
 		},
 		"TheNotificationsTemplateComesBeforeTheEvents": func(t *testing.T, w *world) {
 			w.ready(t)

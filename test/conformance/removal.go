@@ -67,10 +67,10 @@ func removalCases() cases {
 				}
 				return tx.Users().SaveFields(t.Context(), users.Member{ID: o.ada.ID, Organization: o.org.ID, CustomFields: metadata.Map{"a": "b"}})
 			})
-			w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Email: "ada@example.org"}}, Group: o.staff.ID})
+			w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "ada@example.org"}}}, Group: o.staff.ID})
 			w.remove(t, w.member(t, "ada@example.org"))
 
-			e := only(w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Email: "ada@example.org"}}}))
+			e := only(w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "ada@example.org"}}}}))
 			assert.False(t, e.Created, "the other organization still has the identity")
 			assert.True(t, e.Enrolled)
 			assert.NotEqual(t, o.ada.ID, e.Member.ID, "an id is not used again")

@@ -98,7 +98,7 @@ func searchCases() cases {
 		"NeitherReadsNorHandsOutWhatIsAnothersOrganizations": func(t *testing.T, w *world) {
 			var crowd []users.Enrollment
 			for i := range 300 {
-				crowd = append(crowd, users.Enrollment{Email: fmt.Sprintf("crowd%05d@example.org", i)})
+				crowd = append(crowd, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("crowd%05d@example.org", i)}})
 			}
 			_, err := w.enrolling(t.Context(), w.theirs.org.Slug, users.Batch{Enrollments: crowd, Group: w.theirs.staff.ID})
 			require.NoError(t, err)

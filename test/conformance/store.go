@@ -32,7 +32,7 @@ func emptyStore(t *testing.T, s ports.Store) {
 		assert.Empty(t, keys)
 		return err
 	}))
-	_, err := (&world{Store: s}).enrolling(t.Context(), orgs.SystemSlug, users.Batch{Enrollments: []users.Enrollment{{Email: "ada@example.org"}}})
+	_, err := (&world{Store: s}).enrolling(t.Context(), orgs.SystemSlug, users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "ada@example.org"}}}})
 	assert.ErrorIs(t, err, orgs.ErrNotFound, "nobody enrolls in the system organization")
 	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
 		created, err := tx.Orgs().Create(t.Context(), orgs.Organization{Slug: "acme", Name: "Acme"})
@@ -210,7 +210,7 @@ func storeCases() cases {
 				return err
 			}))
 			require.Error(t, w.Ready(ended))
-			_, err = w.enrolling(ended, "acme", users.Batch{Enrollments: []users.Enrollment{{Email: "late@example.org"}}})
+			_, err = w.enrolling(ended, "acme", users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "late@example.org"}}}})
 			require.Error(t, err)
 			w.survive(t)
 			assert.Equal(t, "Company", w.nameNow(t))

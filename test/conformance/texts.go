@@ -30,14 +30,14 @@ func textCases() cases {
 		"AreKeptInEveryColumnOfAnEnrollment": func(t *testing.T, w *world) {
 			var es []users.Enrollment
 			for i, s := range hostile() {
-				es = append(es, users.Enrollment{Email: fmt.Sprintf("%d%s@example.org", i, s), FirstName: s, LastName: s + s,
+				es = append(es, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("%d%s@example.org", i, s), FirstName: s, LastName: s + s},
 					CustomFields: metadata.Map{s: s, "deep": map[string]any{s: []any{s}}}})
 			}
 			for range 2 {
 				for i, a := range w.enroll(t, users.Batch{Enrollments: es, MergeFields: true}) {
 					e := es[i]
 					assert.Equal(t, users.User{ID: a.Member.User.ID, Username: e.Email}, a.Member.User)
-					assert.Equal(t, e.Details(), a.Member.Details)
+					assert.Equal(t, e.Details, a.Member.Details)
 					assert.Equal(t, e.CustomFields, a.Member.CustomFields)
 					assert.Equal(t, []string{e.Email}, values(w.addresses(t, a.Member)))
 				}

@@ -151,7 +151,7 @@ func userCases() cases {
 			})
 		},
 		"AnExistingMembershipIsReturnedAsItIs": func(t *testing.T, w *world) {
-			m := only(w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Email: "eve@example.org", CustomFields: metadata.Map{"a": "b"}}}})).Member
+			m := only(w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "eve@example.org"}, CustomFields: metadata.Map{"a": "b"}}}})).Member
 			act(t, w, func(tx ports.Tx) error {
 				other := users.Member{User: users.User{ID: m.User.ID, Username: "EVE@example.org"}, Details: users.Details{Email: "other@example.org", FirstName: "Other"}}
 				found, created, err := ensureMember(t.Context(), tx, w.mine.org.ID, other)
@@ -209,8 +209,8 @@ func userCases() cases {
 		"AreListedByIDWithTheirGroups": func(t *testing.T, w *world) {
 			want := []users.Member{w.mine.ada, w.mine.bob}
 			for _, batch := range []users.Batch{
-				{Enrollments: []users.Enrollment{{Email: "z@example.org", FirstName: "Z", CustomFields: metadata.Map{"a": []any{nil}}}}, Group: w.mine.staff.ID},
-				{Enrollments: []users.Enrollment{{Email: "a@example.org"}}},
+				{Enrollments: []users.Enrollment{{Details: users.Details{Email: "z@example.org", FirstName: "Z"}, CustomFields: metadata.Map{"a": []any{nil}}}}, Group: w.mine.staff.ID},
+				{Enrollments: []users.Enrollment{{Details: users.Details{Email: "a@example.org"}}}},
 			} {
 				want = append(want, only(w.enroll(t, batch)).Member)
 			}
@@ -223,7 +223,7 @@ func userCases() cases {
 			for _, name := range []string{"zoo", "Alpha", "émigrés"} {
 				g := do(t, w, func(tx ports.Tx) (users.Batch, error) {
 					g, _, err := tx.Orgs().EnsureGroup(t.Context(), w.mine.org.ID, name)
-					return users.Batch{Group: g.ID, Enrollments: []users.Enrollment{{Email: "eve@example.org"}}}, err
+					return users.Batch{Group: g.ID, Enrollments: []users.Enrollment{{Details: users.Details{Email: "eve@example.org"}}}}, err
 				})
 				w.enroll(t, g)
 			}

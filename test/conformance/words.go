@@ -128,7 +128,7 @@ func wordCases() cases {
 		"OfManyAreIndexedLater": func(t *testing.T, w *world) {
 			var many []users.Enrollment
 			for i := range 450 {
-				many = append(many, users.Enrollment{Email: fmt.Sprintf("many%03d@example.org", i), FirstName: "Max"})
+				many = append(many, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("many%03d@example.org", i), FirstName: "Max"}})
 			}
 			_, err := w.enrolling(t.Context(), w.mine.org.Slug, users.Batch{Enrollments: many})
 			require.NoError(t, err)
@@ -149,7 +149,7 @@ func wordCases() cases {
 				for part := range 3 {
 					var many []users.Enrollment
 					for i := range 100 {
-						many = append(many, users.Enrollment{Email: fmt.Sprintf("many%d-%02d@example.org", part, i)})
+						many = append(many, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("many%d-%02d@example.org", part, i)}})
 					}
 					_, err := w.enrolling(t.Context(), slug, users.Batch{Enrollments: many})
 					require.NoError(t, err)

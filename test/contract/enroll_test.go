@@ -142,7 +142,7 @@ func TestPostUser(t *testing.T) {
 
 	t.Run("GroupsAreShown", both(func(w *world) {
 		staff := w.groupOf("acme", "Staff")
-		w.enrollAll(users.Batch{Enrollments: []users.Enrollment{{Email: "anna@example.org"}}, Group: staff})
+		w.enrollAll(users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "anna@example.org"}}}, Group: staff})
 		require.ElementsMatch(w, []string{"Default", "Staff"}, read[user](w.post(usersPath, object{"email": "anna@example.org"}).is(http.StatusOK)).Groups)
 	}))
 }

@@ -145,7 +145,7 @@ func TestLists(t *testing.T) {
 		emails := make([]string, many)
 		for i := range many {
 			emails[i] = fmt.Sprintf("user%04d@example.org", i)
-			b.Enrollments = append(b.Enrollments, users.Enrollment{Email: emails[i]})
+			b.Enrollments = append(b.Enrollments, users.Enrollment{Details: users.Details{Email: emails[i]}})
 		}
 		w.enrollAll(b)
 		customers := w.list(listsPath, "customers")

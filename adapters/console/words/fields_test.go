@@ -13,12 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/console/words"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
-// fields are the names of what use cases record in the audit log: the keys of audit.State.
+// fields are the names of what use cases record in the audit log: the keys of audit.State, and the
+// details of a member.
 func fields(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
+	for _, name := range users.DetailNames() {
+		all[name] = true
+	}
 	add := func(key ast.Expr) {
 		if text, is := key.(*ast.BasicLit); is && text.Kind == token.STRING {
 			name, err := strconv.Unquote(text.Value)
