@@ -172,7 +172,7 @@ func (r channelRepo) awaited(ctx context.Context, c channels.Channel) error {
 			"OR EXISTS (SELECT 1 FROM (SELECT id " + which + " LIMIT 1 OFFSET @seen ) AS waiting)"
 	}
 	var awaited bool
-	err := r.db(ctx).Raw("SELECT "+waits("turn IS NOT NULL", "project_id, turn, id")+" OR "+waits("turn IS NULL AND state < 3", "next_at, id")+
+	err := r.db(ctx).Raw("SELECT "+waits("turn IS NOT NULL", "project_id, turn, id")+" OR "+waits(returned("deliveries"), "next_at, id")+
 		" FROM channels WHERE id = @channel AND organization_id = @organization ",
 		map[string]any{"channel": c.ID, "organization": c.Organization, "seen": awaitedSeen}).Scan(&awaited).Error
 	switch {

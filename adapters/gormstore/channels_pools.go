@@ -118,7 +118,7 @@ func (t tx) heirOf(ctx context.Context, org orgs.ID, gone channels.ID) (heirRow,
 			" AND EXISTS (SELECT 1 FROM channels named WHERE named.id = deliveries.named_channel_id) ORDER BY channel_id, priority, " + order + " LIMIT 1) AS waiting"
 	}
 	heirs, err := rowsOf[heirRow](t.db(ctx).Raw("SELECT id, organization_id FROM channels WHERE id IN ("+named("turn IS NOT NULL", "project_id, turn, id")+
-		" UNION ALL "+named("turn IS NULL AND state < 3", "next_at, id")+") AND (@organization = 0 OR organization_id = @organization )"+
+		" UNION ALL "+named(returned("deliveries"), "next_at, id")+") AND (@organization = 0 OR organization_id = @organization )"+
 		" AND NOT EXISTS (SELECT 1 FROM channels WHERE id = @gone ) ORDER BY id LIMIT 1", map[string]any{"gone": gone, "organization": org}))
 	if err != nil || len(heirs) == 0 {
 		return heirRow{}, err
@@ -241,7 +241,7 @@ func (t tx) divert(ctx context.Context, now *turns, from channels.ID, to []chann
 		}
 		rows := takers(from, to, why)
 		for _, c := range []string{"state <> @sending AND NOT unsure AND next_at <= @now ", "(state = @sending OR unsure) AND next_at < @doubt "} {
-			n, err := t.move(ctx, rows, `SELECT id FROM deliveries WHERE channel_id = @from AND priority = @priority AND turn IS NULL AND state < 3 AND `+c+`
+			n, err := t.move(ctx, rows, `SELECT id FROM deliveries WHERE channel_id = @from AND priority = @priority AND `+returned("deliveries")+` AND `+c+`
 				ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"from": from, "priority": p, "limit": limit - moved,
 				"now": t.clock(), "sending": number(deliveries.Sending), "doubt": t.after(-deliveries.DoubtFor)})
 			if moved += n; err != nil || moved >= limit {

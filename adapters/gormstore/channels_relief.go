@@ -106,7 +106,7 @@ func (t tx) heldOf(ctx context.Context, member channels.ID, lease time.Duration)
 	for _, p := range events.Priorities() {
 		var seen struct{ Held, Total int }
 		err := t.db(ctx).Raw(`SELECT COUNT(CASE WHEN state = @sending AND why = @limit THEN 1 END) AS held, COUNT(*) AS total FROM (
-				SELECT state, why FROM deliveries WHERE channel_id = @member AND priority = @priority AND turn IS NULL AND state < 3 AND next_at <= @until
+				SELECT state, why FROM deliveries WHERE channel_id = @member AND priority = @priority AND `+returned("deliveries")+` AND next_at <= @until
 				ORDER BY channel_id, priority, next_at, id LIMIT @most ) AS soon`,
 			map[string]any{"sending": number(deliveries.Sending), "limit": int(channels.AtItsLimit), "member": member, "priority": p,
 				"until": t.after(lease), "most": heldMost}).Scan(&seen).Error

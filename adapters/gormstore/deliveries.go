@@ -102,6 +102,15 @@ func (r deliveryRow) delivery() deliveries.Delivery {
 // number returns how a state is stored: its index among all states. Those below Sent are open.
 func number(s deliveries.State) int { return slices.Index(deliveries.States(), s) }
 
+// inState holds for deliveries in a state. Like returned it is spelled with a number: an index of
+// some rows is used only by a statement that has its condition.
+func inState(s deliveries.State) string { return "state = " + strconv.Itoa(number(s)) }
+
+// returned holds for the deliveries of this alias that were claimed before and are open.
+func returned(alias string) string {
+	return alias + ".turn IS NULL AND " + alias + ".state < " + strconv.Itoa(number(deliveries.Sent))
+}
+
 type deliveryRepo struct{ tx }
 
 // occurrenceID is the id of an occurrence, or NULL if it does not belong to its application and

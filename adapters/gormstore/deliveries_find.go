@@ -20,7 +20,7 @@ func (r deliveryRepo) Skipped(
 ) ([]deliveries.Delivery, error) {
 	p := ofOccurrence(o)
 	p["reason"], p["after"], p["limit"] = why, after, limit
-	return r.deliveries(ctx, `d.id IN (SELECT id FROM deliveries WHERE occurrence_id = `+occurrenceID+` AND state = 5 AND reason = @reason
+	return r.deliveries(ctx, `d.id IN (SELECT id FROM deliveries WHERE occurrence_id = `+occurrenceID+` AND `+inState(deliveries.Skipped)+` AND reason = @reason
 		AND id > @after ORDER BY id LIMIT @limit )`, p)
 }
 

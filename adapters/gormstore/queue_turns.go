@@ -148,7 +148,7 @@ func (t tx) waiting(ctx context.Context, channel channels.ID, of []events.Priori
 		SELECT priority, project_id FROM lines WHERE project_id IS NOT NULL
 		UNION ALL
 		SELECT class.priority, 0 FROM classes class WHERE (SELECT d.next_at FROM deliveries d WHERE d.channel_id = @channel AND d.priority = class.priority
-			AND d.turn IS NULL AND d.state < 3 ORDER BY d.channel_id, d.priority, d.next_at, d.id LIMIT 1) <= `+t.dialect.moment("@now "),
+			AND `+returned("d")+` ORDER BY d.channel_id, d.priority, d.next_at, d.id LIMIT 1) <= `+t.dialect.moment("@now "),
 		map[string]any{"channel": channel, "now": t.clock()}))
 	for _, r := range rows {
 		if r.ProjectID == 0 {
@@ -263,7 +263,7 @@ func (t tx) dueOf(
 			from = "next_at >= @from AND "
 		}
 		some, err := t.lock(ctx, n-len(found), `SELECT id, occurrence_id, state, COALESCE(named_channel_id, channel_id), turn, next_at FROM deliveries
-			WHERE channel_id = @channel AND priority = @priority AND turn IS NULL AND state < 3 AND `+from+`next_at <= @now
+			WHERE channel_id = @channel AND priority = @priority AND `+returned("deliveries")+` AND `+from+`next_at <= @now
 			ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"channel": channel, "priority": p, "now": t.clock(), "from": stamp(f.next)})
 		if err != nil {
 			return nil, turn, err

@@ -89,7 +89,7 @@ func busyChannels(but ...channels.ID) string {
 	fmt.Fprintf(&gaps, "SELECT %d AS low, %d AS high", low, math.MaxInt64)
 	const fresh = `(SELECT d.channel_id FROM deliveries d WHERE d.turn IS NOT NULL AND d.channel_id > %[1]s AND d.channel_id < %[2]s
 			ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1), %[2]s`
-	const returned = `(SELECT d.channel_id FROM deliveries d WHERE d.turn IS NULL AND d.state < 3 AND d.channel_id > %[1]s AND d.channel_id < %[2]s
+	returned := `(SELECT d.channel_id FROM deliveries d WHERE ` + returned("d") + ` AND d.channel_id > %[1]s AND d.channel_id < %[2]s
 			ORDER BY d.channel_id, d.priority, d.next_at, d.id LIMIT 1), %[2]s`
 	return `WITH RECURSIVE gaps (low, high) AS (` + gaps.String() + `), fresh (channel_id, high) AS (
 		SELECT ` + fmt.Sprintf(fresh, "gaps.low", "gaps.high") + ` FROM gaps
@@ -104,9 +104,10 @@ func busyChannels(but ...channels.ID) string {
 	)`
 }
 
-// heads continues a query about channels called busy, with the next deliveries of each, by id: for
-// each class the first due one of those claimed before, and the next untried one of each project.
-const heads = `, classes (priority) AS (` + classes + `), lines (channel_id, priority, project_id) AS (
+// heads continues a query about channels called busy, with the deliveries of each that go next, by
+// id: of each class what is due first of those that were claimed before, and of those that wait for
+// their first attempt the next of each project.
+var heads = `, classes (priority) AS (` + classes + `), lines (channel_id, priority, project_id) AS (
 		SELECT busy.channel_id, class.priority, (SELECT d.project_id FROM deliveries d WHERE d.channel_id = busy.channel_id
 			AND d.priority = class.priority AND d.turn IS NOT NULL ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
 		FROM busy CROSS JOIN classes class
@@ -120,7 +121,7 @@ const heads = `, classes (priority) AS (` + classes + `), lines (channel_id, pri
 			AND d.turn IS NOT NULL ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
 		FROM lines WHERE lines.project_id IS NOT NULL
 		UNION ALL
-		SELECT (SELECT d.id FROM deliveries d WHERE d.channel_id = busy.channel_id AND d.priority = class.priority AND d.turn IS NULL AND d.state < 3
+		SELECT (SELECT d.id FROM deliveries d WHERE d.channel_id = busy.channel_id AND d.priority = class.priority AND ` + returned("d") + `
 			ORDER BY d.channel_id, d.priority, d.next_at, d.id LIMIT 1)
 		FROM busy CROSS JOIN classes class
 	)`
@@ -207,7 +208,7 @@ func (r statisticsRepo) countBacklogs(ctx context.Context, found []statistics.Ba
 			(SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = c.id AND w.priority = class.priority
 				AND w.turn IS NOT NULL LIMIT @most ) AS fresh)
 			+ (SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = c.id AND w.priority = class.priority
-				AND w.turn IS NULL AND w.state < 3 AND w.next_at < @before LIMIT @most ) AS returned) AS waiting
+				AND `+returned("w")+` AND w.next_at < @before LIMIT @most ) AS returned) AS waiting
 		FROM channels c CROSS JOIN (`+classes+`) AS class WHERE c.id @ids`, p))
 	if err != nil {
 		return err

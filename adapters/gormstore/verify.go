@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/ports"
@@ -19,14 +21,22 @@ const (
 	verifyTold = 20
 )
 
-// miscounted finds occurrences whose counters differ from their deliveries. Finished deliveries are
-// deleted before the occurrence, so there may be fewer of them than were counted.
-const miscounted = `SELECT occurrence_id FROM (
-		SELECT occurrence_id, pending, sending, retrying, sent, failed, skipped FROM occurrence_tallies
-		UNION ALL SELECT occurrence_id, CASE WHEN state = 0 THEN -1 ELSE 0 END, CASE WHEN state = 1 THEN -1 ELSE 0 END, CASE WHEN state = 2 THEN -1 ELSE 0 END,
-			CASE WHEN state = 3 THEN -1 ELSE 0 END, CASE WHEN state = 4 THEN -1 ELSE 0 END, CASE WHEN state = 5 THEN -1 ELSE 0 END FROM deliveries) AS counted
-	GROUP BY occurrence_id HAVING SUM(pending) <> 0 OR SUM(sending) <> 0 OR SUM(retrying) <> 0 OR SUM(sent) < 0 OR SUM(failed) < 0 OR SUM(skipped) < 0
-	ORDER BY occurrence_id LIMIT ?`
+// miscounted finds occurrences whose numbers differ from their deliveries. Finished deliveries are
+// removed before the occurrence is, so there may be fewer of them than were counted.
+func miscounted() string {
+	var names, counted, wrong []string
+	for _, s := range deliveries.States() {
+		name, differs := string(s), "<> 0"
+		if !s.Open() {
+			differs = "< 0"
+		}
+		names = append(names, name)
+		counted = append(counted, "CASE WHEN "+inState(s)+" THEN -1 ELSE 0 END")
+		wrong = append(wrong, "SUM("+name+") "+differs)
+	}
+	return "SELECT occurrence_id FROM (SELECT occurrence_id, " + strings.Join(names, ", ") + " FROM occurrence_tallies UNION ALL SELECT occurrence_id, " +
+		strings.Join(counted, ", ") + " FROM deliveries) AS counted GROUP BY occurrence_id HAVING " + strings.Join(wrong, " OR ") + " ORDER BY occurrence_id LIMIT ?"
+}
 
 // Verify checks the database, on one snapshot: whether its schema is this program's, whether
 // references are valid, whether counters match the rows they count, and whether encrypted columns
@@ -69,7 +79,7 @@ func (t tx) verifyReferences(ctx context.Context) (f ports.Finding, err error) {
 
 func (t tx) verifyCounts(ctx context.Context) (f ports.Finding, err error) {
 	f.Check = "the numbers of deliveries agree with the deliveries"
-	ids, err := rowsOf[events.OccurrenceID](t.db(ctx).Raw(miscounted, verifyTold))
+	ids, err := rowsOf[events.OccurrenceID](t.db(ctx).Raw(miscounted(), verifyTold))
 	for _, id := range ids {
 		f.Wrong = append(f.Wrong, fmt.Sprintf("occurrence %d", id))
 	}
