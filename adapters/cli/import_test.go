@@ -105,7 +105,7 @@ func TestImportFails(t *testing.T) {
 		"UnknownGroup":        {"email\n", []string{"--group", "Crew"}, "the group does not exist in this organization"},
 		"NoEmailColumn":       {"name\nAda\n", nil, "the file has no email column"},
 		"NoSuchColumn":        {"name\nAda\n", []string{"--map", "Kontakt=email"}, `the file has no column "Kontakt"`},
-		"NoSuchField":         {"email,a\n", []string{"--map", "a=role"}, `"role" is nothing that a column can become: email, first_name, last_name, custom__KEY or ignore`},
+		"NoSuchField":         {"email,a\n", []string{"--map", "a=role"}, `"role" is not something that a column can become: email, first_name, last_name, custom__KEY or ignore`},
 		"MappedAway":          {"email\n", []string{"--map", "email=ignore"}, "one column must be the e-mail: it says who the user is"},
 		"NoText":              {"email\nada@example.org\n\x00\n", nil, "the file is not UTF-8 text (line 3)"},
 		"Empty":               {"", []string{"-o", "json"}, "the file is empty"},
