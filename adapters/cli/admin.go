@@ -19,7 +19,7 @@ import (
 )
 
 func (p Program) admin() *cobra.Command {
-	c := &cobra.Command{Use: "admin", Short: "Decide who may use the console, and for what"}
+	c := &cobra.Command{Use: "admin", Short: "Manage the users of the console and their rights"}
 	c.AddCommand(p.adminCreate(), p.adminPassword(), p.adminRole(), p.adminResetFactors(), p.adminSSO())
 	return c
 }
@@ -29,9 +29,9 @@ func (p Program) adminCreate() *cobra.Command {
 	var stdin bool
 	c := &cobra.Command{
 		Use:   "create --username NAME",
-		Short: "Make an administrator of the installation",
-		Long: "Make an administrator of the installation, who may do everything in the console. The user is created, or exists already and\n" +
-			"could not sign in so far. The password is asked for twice on a terminal; --password-stdin reads it from the first line of\nstandard input.",
+		Short: "Create an administrator of the installation",
+		Long: "Create an administrator of the installation, who may do everything in the console. The user is created, or exists already and\n" +
+			"could not sign in so far. On a terminal the password is prompted for twice; --password-stdin reads it from the first line of\nstandard input.",
 		Example: "  tocsin admin create --username ada\n" +
 			"  openssl rand -base64 18 | tee password | tocsin admin create --username ada --password-stdin",
 		Args: noArguments,
@@ -68,9 +68,9 @@ func (p Program) adminPassword() *cobra.Command {
 	var stdin bool
 	c := &cobra.Command{
 		Use:   "password --username NAME",
-		Short: "Set somebody's password, and end their sessions",
-		Long: "Set the password of somebody who can sign in, and end all of their sessions. With --org it is the password that opens this\n" +
-			"organization, a first one for a member who has none, and the role there is accepted with it (tocsin admin role).",
+		Short: "Set a user's password and end their sessions",
+		Long: "Set the password of a user who can sign in, and end all of their sessions. With --org it is the password for this organization,\n" +
+			"possibly the member's first one, and it also accepts the role there (tocsin admin role).",
 		Example: "  tocsin admin password --username ada\n" +
 			"  tocsin admin password --username grace --org acme --password-stdin <password",
 		Args: noArguments,
@@ -85,7 +85,7 @@ func (p Program) adminPassword() *cobra.Command {
 			return p.with(c, func(s Services) error {
 				err := s.Administration.SetPassword(c.Context(), caller(), app.Path{Organization: org}, strings.TrimSpace(username), password)
 				if errors.Is(err, operators.ErrSignOnAlone) {
-					return fmt.Errorf("%w: tocsin admin create makes an account with a password beside it", err)
+					return fmt.Errorf("%w: tocsin admin create adds an account with a password", err)
 				}
 				if err != nil {
 					return err
@@ -95,8 +95,8 @@ func (p Program) adminPassword() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&username, "username", "", "Whose password (required)")
-	c.Flags().StringVar(&org, "org", "", "Organization (slug) that the password opens")
+	c.Flags().StringVar(&username, "username", "", "User whose password to set (required)")
+	c.Flags().StringVar(&org, "org", "", "Organization (slug) that the password is for")
 	passwordFlag(c, &stdin)
 	return c
 }
@@ -105,11 +105,11 @@ func (p Program) adminRole() *cobra.Command {
 	var username, org, role string
 	c := &cobra.Command{
 		Use:   "role --username NAME --org SLUG --role ROLE",
-		Short: "Say what a member may do in the console of an organization",
-		Long: "Say what a member may do in the console of an organization: administrator (everything), operator (look after members and\n" +
-			"deliveries), viewer (see), member (nothing). The role counts at once for somebody who has accepted a role of the organization\n" +
-			"before or whose password was set by the installation. Anybody else may have a password that another organization knows: for\n" +
-			"them it counts once they accept it by an invitation link of the organization, or get a password by tocsin admin password --org.",
+		Short: "Set a member's role in the console of an organization",
+		Long: "Set a member's role in the console of an organization: administrator (everything), operator (manage members and deliveries),\n" +
+			"viewer (read), member (nothing). The role takes effect at once for users who have accepted a role of the organization before,\n" +
+			"or whose password was set by the installation. Others may have a password that another organization knows: for them it takes\n" +
+			"effect when they accept it with an invitation link of the organization, or get a password from tocsin admin password --org.",
 		Example: "  tocsin admin role --username grace --org acme --role operator",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -11,9 +11,9 @@ func (p Program) adminResetFactors() *cobra.Command {
 	var username string
 	c := &cobra.Command{
 		Use:   "reset-factors --username NAME",
-		Short: "Remove somebody's second factors",
-		Long: "Remove the authenticator app, the passkeys and the recovery codes of somebody who has lost them, and end their sessions. They\n" +
-			"sign in with their password alone and can set up new ones. Make sure that it is really they who ask.",
+		Short: "Remove a user's second factors",
+		Long: "Remove the authenticator app, the passkeys and the recovery codes of a user who has lost them, and end their sessions. They\n" +
+			"can then sign in with only their password and set up new ones. Make sure that the request really comes from the user.",
 		Example: "  tocsin admin reset-factors --username ada",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -35,6 +35,6 @@ func (p Program) adminResetFactors() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&username, "username", "", "Whose second factors (required)")
+	c.Flags().StringVar(&username, "username", "", "User whose second factors to remove (required)")
 	return c
 }

@@ -20,7 +20,7 @@ func (p Program) adminSSO() *cobra.Command {
 func named(c *cobra.Command, run func(c *cobra.Command, username string) error) *cobra.Command {
 	var username string
 	c.Args = noArguments
-	c.Flags().StringVar(&username, "username", "", "Whose account (required)")
+	c.Flags().StringVar(&username, "username", "", "User whose account it is (required)")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if strings.TrimSpace(username) == "" {
 			return usagef("--username is missing, see %s --help", c.CommandPath())
@@ -34,11 +34,11 @@ func (p Program) adminSSOLink() *cobra.Command {
 	var to signon.Subject
 	c := named(&cobra.Command{
 		Use:   "link --username NAME --subject SUBJECT",
-		Short: "Have an identity of the provider open somebody's account",
-		Long: "Have an identity of the provider open the account that the installation made for somebody, in the place of the identity that\n" +
-			"opened it before. It is needed where the account was there before they signed in with single sign-on, and after the provider was\n" +
-			"changed for another one. The page that refuses them names the subject, and so does the audit log. Make sure that it is really\n" +
-			"they. Accounts with a password that an organization's link has set are never linked: its people may know the password.",
+		Short: "Link an identity of the provider to a user's account",
+		Long: "Link an identity of the provider to the account that the installation created for a user, replacing the identity linked before.\n" +
+			"This is needed if the account existed before the first single sign-on, and after a change of the provider. The page that\n" +
+			"refuses the user names the subject, and so does the audit log. Make sure that it is really the user. Accounts with a password\n" +
+			"set by an organization's link are never linked: others in the organization may know the password.",
 		Example: "  tocsin admin sso link --username ada --subject 248289761001",
 	}, func(c *cobra.Command, username string) error {
 		if to.ID == "" {
@@ -52,7 +52,7 @@ func (p Program) adminSSOLink() *cobra.Command {
 			return err
 		})
 	})
-	c.Flags().StringVar(&to.ID, "subject", "", "By which the provider knows them, the claim sub (required)")
+	c.Flags().StringVar(&to.ID, "subject", "", "The user's id at the provider, the claim sub (required)")
 	c.Flags().StringVar(&to.Issuer, "issuer", "", "The provider; without it that of sso_issuer")
 	return c
 }
@@ -60,9 +60,9 @@ func (p Program) adminSSOLink() *cobra.Command {
 func (p Program) adminSSOUnlink() *cobra.Command {
 	return named(&cobra.Command{
 		Use:   "unlink --username NAME",
-		Short: "Have no identity of the provider open somebody's account any more",
-		Long: "Have no identity of the provider open somebody's account any more, and end the sessions that came from there. An account without\n" +
-			"a password goes with that. Whoever still has a group with a role at the provider gets an account again at the next sign-in.",
+		Short: "Unlink a user's account from the provider",
+		Long: "Unlink a user's account from the provider, and end the sessions from there. An account without a password is deleted. A user\n" +
+			"who is still in a group with a role at the provider gets an account again at the next sign-in.",
 		Example: "  tocsin admin sso unlink --username ada",
 	}, func(c *cobra.Command, username string) error {
 		return p.with(c, func(s Services) error {
@@ -83,7 +83,7 @@ func (p Program) adminSSOUnlink() *cobra.Command {
 func (p Program) adminSSOShow() *cobra.Command {
 	return named(&cobra.Command{
 		Use:     "show --username NAME",
-		Short:   "Show how somebody's accounts are opened",
+		Short:   "Show how a user can sign in to their accounts",
 		Example: "  tocsin admin sso show --username ada",
 	}, func(c *cobra.Command, username string) error {
 		return p.with(c, func(s Services) error {

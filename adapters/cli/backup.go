@@ -14,10 +14,10 @@ func (p Program) backup() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a copy of everything to a file",
-		Long: "Write a copy of everything that the database holds, as it is at one moment, to a file that does not exist yet. The installation\n" +
-			"goes on meanwhile. The copy is the same whichever database it comes from, so it can be restored to SQLite and to Postgres.\n\n" +
+		Long: "Write a consistent copy of everything in the database to a file that does not exist yet. The installation can keep running.\n" +
+			" The copy is the same whichever database it comes from, so it can be restored to SQLite and to Postgres.\n\n" +
 			"The settings of channels stay encrypted in it: without the secret key they are lost. With --with-key the key is written beside\n" +
-			"it, to FILE.key, and whoever has both can read everything.",
+			"it, to FILE.key; with both, everything can be read.",
 		Example: "  tocsin backup /backups/tocsin-2026-11-23.zst\n" +
 			"  tocsin backup --with-key /vault/tocsin.zst",
 		Args: oneArgument("FILE"),
@@ -46,7 +46,7 @@ func (p Program) restore() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Fill an empty database with a copy",
-		Long: "Fill an empty database, whose schema is made first where it is missing, with a copy that `tocsin backup` wrote: all of it or\n" +
+		Long: "Fill an empty database, whose schema is created first if it is missing, with a copy that `tocsin backup` wrote: all of it or\n" +
 			"nothing. The program must have the schema that the copy has. The installation is held then, so that what was pending when the\n" +
 			"copy was taken is not sent again: `tocsin verify` checks it, and `tocsin release` tells what waits and has it sent.",
 		Example: "  tocsin restore /backups/tocsin-2026-11-23.zst\n" +
@@ -77,11 +77,11 @@ func (p Program) printSummary(done backup.Summary) error {
 func (p Program) verify() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify",
-		Short: "Look for what is wrong in the database",
-		Long: "Look for what is wrong in the database, and change nothing: whether its schema is this program's, whether every row that refers to\n" +
-			"another one leads there, whether numbers agree with what they count, and whether what is encrypted can be opened with secret_key.\n" +
+		Short: "Check the database for faults",
+		Long: "Check the database for faults, and change nothing: whether its schema is this program's, whether all references are valid,\n" +
+			"whether counters match the rows they count, and whether encrypted values can be decrypted with secret_key.\n" +
 			"It reads everything, and may take minutes.\n\n" +
-			"Exit status: 0 all is well, 1 something is wrong.",
+			"Exit status: 0 no faults, 1 faults were found.",
 		Example: "  tocsin verify",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {

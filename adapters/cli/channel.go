@@ -12,7 +12,7 @@ import (
 )
 
 func (p Program) channel() *cobra.Command {
-	c := &cobra.Command{Use: "channel", Short: "Look after channels"}
+	c := &cobra.Command{Use: "channel", Short: "Manage channels"}
 	c.AddCommand(p.channelTest())
 	return c
 }
@@ -23,8 +23,9 @@ func (p Program) channelTest() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "test NAME --to ADDRESS",
 		Short: "Send one message through a channel and say what happened",
-		Long: "Send one real message through a channel, once, and say what its provider answered. The channel may be inactive, a server may be\n" +
-			"running; only the audit log tells of it. With --project the name is looked up in the project first, then in the organization.",
+		Long: "Send one real message through a channel, once, and say what its provider answered. The channel may be inactive, and a server may\n" +
+			"be running; the test is recorded only in the audit log. With --project the name is looked up in the project first, then in\n" +
+			"the organization.",
 		Example: "  tocsin channel test mail --to ada@example.com\n" +
 			"  tocsin channel test hooks --org acme --project shop --to https://example.com/in",
 		Args:              oneArgument("NAME"),

@@ -12,9 +12,9 @@ func (p Program) copy() *cobra.Command {
 		Use:   "copy",
 		Short: "Copy everything to another database",
 		Long: "Copy everything from one database to another, such as from SQLite to Postgres, without a file between them. The source must be\n" +
-			"read-only (`tocsin maintenance on`) and send nothing any more. The destination must be empty; its schema is made first where it\n" +
-			"is missing. A copy that was interrupted goes on where it was when the command is repeated, as long as the source has stayed\n" +
-			"read-only; with --restart it begins again. What was written is read again and compared; before that no program serves it. The\n" +
+			"read-only (`tocsin maintenance on`) and have stopped sending. The destination must be empty; its schema is created first if it\n" +
+			"is missing. An interrupted copy resumes when the command is repeated, as long as the source has stayed read-only; with\n" +
+			"--restart it starts over. What was written is read again and compared; before that no program serves it. The\n" +
 			"copy is held then: point database_url to it, keep the secret key, and have `tocsin release` send what waits. Never release the\n" +
 			"source again.\n\n" +
 			"With --organization one organization alone is copied, in one transaction, to a database that may hold others. Both installations\n" +
@@ -58,8 +58,8 @@ func (p Program) copy() *cobra.Command {
 	}
 	c.Flags().StringVar(&what.From, "from", "", "Database to copy (default: database_url)")
 	c.Flags().StringVar(&what.To, "to", "", "Database to copy to")
-	c.Flags().StringVar(&what.Organization, "organization", "", "Copy one organization alone, by its slug")
-	c.Flags().BoolVar(&what.DryRun, "dry-run", false, "Count the rows of the organization and look for what is in the way, and copy nothing")
-	c.Flags().BoolVar(&what.Restart, "restart", false, "Begin a copy again that was interrupted, instead of going on with it")
+	c.Flags().StringVar(&what.Organization, "organization", "", "Copy only one organization (slug)")
+	c.Flags().BoolVar(&what.DryRun, "dry-run", false, "Count the rows of the organization and look for conflicts, and copy nothing")
+	c.Flags().BoolVar(&what.Restart, "restart", false, "Start an interrupted copy over instead of resuming it")
 	return c
 }

@@ -12,8 +12,8 @@ func (p Program) delete() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delete",
 		Short: "Delete a list, a channel, an application or an event",
-		Long: "Delete a list, a channel, an application or an event, which `apply` never does. What others use is not deleted: the command\n" +
-			"fails and names them. PATH is what `apply` prints.",
+		Long: "Delete a list, a channel, an application or an event, which `apply` never does. An object in use is not deleted: the command\n" +
+			"fails and names its users. PATH is the path that `apply` prints.",
 	}
 	c.AddCommand(
 		p.deleteOne(app.DeletableList, "  tocsin delete list acme/shop/customers"),

@@ -10,7 +10,7 @@ import (
 )
 
 func (p Program) deliveries() *cobra.Command {
-	c := &cobra.Command{Use: "deliveries", Short: "Look after deliveries"}
+	c := &cobra.Command{Use: "deliveries", Short: "Manage deliveries"}
 	c.AddCommand(p.deliveriesRetry())
 	return c
 }

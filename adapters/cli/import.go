@@ -67,7 +67,7 @@ func (p Program) importUsers() *cobra.Command {
 	flags.StringVar(&f.encoding, "encoding", "", "Encoding of a CSV file: "+strings.Join(sheets.Encodings(), ", ")+"; when omitted, it is detected")
 	flags.StringArrayVar(&f.columns, "map", nil, "What a column becomes, COLUMN=FIELD; FIELD is email, first_name, last_name, custom__KEY or ignore; repeatable")
 	flags.BoolVar(&f.what.DryRun, "dry-run", false, "Only say what would be done")
-	flags.StringVar(&f.errors, "errors", "", "File for the rejected rows, with line and reason, to be mended and imported again")
+	flags.StringVar(&f.errors, "errors", "", "File for the rejected rows, with line and reason, to be corrected and imported again")
 	f.output = outputFlag(flags, "text", inJSON)
 	return c
 }

@@ -29,7 +29,7 @@ func (p Program) keyCreate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create --name NAME --grant GRANT",
 		Short: "Issue an API key and print it",
-		Long: "Issue an API key. The key, and nothing else, is printed on standard output; it is shown this once and stored nowhere.\n\n" +
+		Long: "Issue an API key. The key, and nothing else, is printed on standard output; it is shown only once and is not stored.\n\n" +
 			"The key reaches the whole installation, or what --org, --project and --app narrow it to. Grants:\n  " +
 			strings.Join(grantNames(), "\n  "),
 		Example: "  tocsin key create --name sync --org acme --grant user:read --grant user:write\n" +
@@ -113,7 +113,7 @@ func (p Program) keyList() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "Print all API keys, without their secrets",
-		Long:    "Print all API keys, those that are revoked or have expired too. The keys themselves are stored nowhere.",
+		Long:    "Print all API keys, including revoked and expired ones. The keys themselves are not stored.",
 		Example: "  tocsin key list\n  tocsin key list -o json",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -182,9 +182,9 @@ func optional(t time.Time) *time.Time {
 func (p Program) keyRevoke() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "revoke NAME",
-		Short: "End an API key",
-		Long: "End an API key, and what is left of those that it has replaced. Servers that run stop accepting them within five seconds.\n" +
-			"The name is free again; the keys stay in the list. Where keys of several scopes have the name, the flags say which one is meant.",
+		Short: "Revoke an API key",
+		Long: "Revoke an API key, and the keys that it has replaced. Running servers stop accepting them within five seconds. The name is\n" +
+			"free again; the keys stay in the list. If keys of several scopes have the name, the flags select one.",
 		Example:           "  tocsin key revoke sync\n  tocsin key revoke sync --org acme",
 		Args:              oneArgument("NAME"),
 		ValidArgsFunction: cobra.NoFileCompletions,

@@ -14,10 +14,10 @@ func (p Program) keyRotate() *cobra.Command {
 	overlap := lifetime(usualOverlap)
 	c := &cobra.Command{
 		Use:   "rotate NAME",
-		Short: "Replace an API key by a new one and print that",
+		Short: "Replace an API key with a new one and print it",
 		Long: "Issue a key with the name, the scope, the grants and the lifetime of another. The key, and nothing else, is printed on\n" +
-			"standard output; it is shown this once and stored nowhere. The other one goes on for the overlap and then ends by itself.\n" +
-			"Where keys of several scopes have the name, the flags say which one is meant.",
+			"standard output; it is shown only once and is not stored. The old key stays valid for the overlap and then expires.\n" +
+			"If keys of several scopes have the name, the flags select one.",
 		Example:           "  tocsin key rotate sync\n  TOKEN=$(tocsin key rotate sync --overlap 7d)",
 		Args:              oneArgument("NAME"),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -41,6 +41,6 @@ func (p Program) keyRotate() *cobra.Command {
 			return nil
 		})
 	}
-	c.Flags().Var(&overlap, "overlap", "How long the key that is replaced goes on, such as 1h or 7d")
+	c.Flags().Var(&overlap, "overlap", "How long the old key stays valid, such as 1h or 7d")
 	return c
 }

@@ -32,8 +32,8 @@ func (p Program) mailbox() *cobra.Command {
 	var output *format
 	c := &cobra.Command{
 		Use:   "mailbox",
-		Short: "Look at the messages that mailbox channels keep",
-		Long: "List the newest messages that channels with the driver `mailbox` keep for looking at instead of sending them on.\n" +
+		Short: "Show the messages that mailbox channels keep",
+		Long: "List the newest messages that channels with the driver `mailbox` keep for inspection instead of sending them.\n" +
 			"`tocsin mailbox show ID` prints one of them, `tocsin mailbox clear` deletes all.",
 		Example:     "  tocsin mailbox\n  tocsin mailbox --org acme --channel mail --to ada@example.com --limit 5\n  tocsin mailbox -o json",
 		Annotations: map[string]string{runsAlone: "yes"},
@@ -212,7 +212,7 @@ func (p Program) mailboxClear() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "clear",
 		Short:   "Delete the messages that mailbox channels kept",
-		Long:    "Delete all kept messages of an organization, or those of one channel, and print how many that were.",
+		Long:    "Delete all kept messages of an organization, or those of one channel, and print how many there were.",
 		Example: "  tocsin mailbox clear\n  tocsin mailbox clear --org acme --channel mail",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -11,9 +11,9 @@ func (p Program) maintenance() *cobra.Command {
 		Use:   "maintenance",
 		Short: "Make a running installation read-only, and back",
 		Long: "Make a running installation read-only, and back. While it is, calls and forms that would change something are answered 503 with\n" +
-			"the code `maintenance` and the message of who switched it on, what can be read is read, and nothing is sent: the outcome of an\n" +
-			"attempt is a change, too. Attempts that have begun end, and are recorded. All instances follow within two seconds, and a\n" +
-			"restart does not forget it.",
+			"the code `maintenance` and the operator's message, reading still works, and nothing is sent, because the outcome of an attempt\n" +
+			"is a change too. Attempts in progress finish and are recorded. All instances follow within two seconds, and the state survives\n" +
+			"a restart.",
 	}
 	var message string
 	on := &cobra.Command{
@@ -30,10 +30,10 @@ func (p Program) maintenance() *cobra.Command {
 			})
 		},
 	}
-	on.Flags().StringVar(&message, "message", "", "What those are told who would change something")
+	on.Flags().StringVar(&message, "message", "", "Message for refused changes")
 	off := &cobra.Command{
 		Use:     "off",
-		Short:   "Have the installation take changes, and send, again",
+		Short:   "Let the installation accept changes and send again",
 		Example: "  tocsin maintenance off",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {

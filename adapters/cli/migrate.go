@@ -11,9 +11,9 @@ import (
 func (p Program) migrate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "migrate",
-		Short: "Look after the schema of the database",
-		Long: "Look after the schema of the database. Unless auto_migrate is off, every command that opens the database brings its schema\n" +
-			"up to date first, and none of these is needed.",
+		Short: "Manage the schema of the database",
+		Long: "Manage the schema of the database. Unless auto_migrate is off, every command that opens the database brings its schema up to\n" +
+			"date first, and none of these is needed.",
 	}
 	up := &cobra.Command{
 		Use:   "up",
@@ -58,7 +58,7 @@ func (p Program) migrate() *cobra.Command {
 		Use:   "plan",
 		Short: "Print what `migrate up` would do, and which tables it would lock",
 		Long: "Print the statements of the migrations that are missing, with the table that each works on, about how many rows that has,\n" +
-			"which lock it takes, and what it does to the rows. Others wait for longer than a moment where the line begins with BLOCKS.\n" +
+			"which lock it takes, and what it does to the rows. A line that begins with BLOCKS makes other sessions wait noticeably.\n" +
 			"Nothing is changed.",
 		Example: "  tocsin migrate plan",
 		Args:    noArguments,

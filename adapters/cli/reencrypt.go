@@ -14,7 +14,7 @@ func (p Program) reencrypt() *cobra.Command {
 	var output *format
 	c := &cobra.Command{
 		Use:   "re-encrypt",
-		Short: "Encrypt what is stored encrypted under the current secret key",
+		Short: "Re-encrypt stored secrets under the current secret key",
 		Long: "Encrypt the settings of every channel and the secret of every authenticator app under the current secret_key: those that are\n" +
 			"encrypted under a key of secret_key_previous, and settings that an earlier version stored as plain text. What is encrypted\n" +
 			"under the current key already is left alone. It may run beside the server, be interrupted and be repeated.\n\n" +
@@ -37,7 +37,7 @@ func (p Program) reencrypt() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&discard, "discard-unreadable", false, "Remove what cannot be opened")
+	c.Flags().BoolVar(&discard, "discard-unreadable", false, "Remove secrets that cannot be decrypted")
 	output = outputFlag(c.Flags(), "text", inJSON)
 	return c
 }

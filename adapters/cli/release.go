@@ -16,7 +16,7 @@ func (p Program) release() *cobra.Command {
 	var output *format
 	c := &cobra.Command{
 		Use:   "release",
-		Short: "Have a held installation send messages again",
+		Short: "Let a held installation send messages again",
 		Long: "Have an installation that is held (`tocsin serve --hold`, `tocsin restore`) send messages again, on all instances, and print\n" +
 			"what waits by how long it has waited: since its trigger, or since the moment for which it was scheduled. What was pending when\n" +
 			"a copy was taken may have been sent since then, by the installation that the copy is of: look with --dry-run first, and\n" +

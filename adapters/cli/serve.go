@@ -20,8 +20,8 @@ func (p Program) serve() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the API over HTTP, and send messages",
 		Long: "Serve the API and the console over HTTP, send messages and run imports until SIGTERM or SIGINT arrives: then the\n" +
-			"server stops being ready, finishes the requests and the attempts to send that it has begun, and exits with 0; an import goes on at\n" +
-			"the next start. A second signal ends it at once.",
+			"server stops being ready, finishes the requests and attempts in progress, and exits with 0; an import resumes at the next start.\n" +
+			" A second signal ends it at once.",
 		Example: "  tocsin serve\n" +
 			"  tocsin serve --listen :8080 --base-url https://notify.example.com\n" +
 			"  TOCSIN_DATABASE_URL=postgres://tocsin@localhost/tocsin TOCSIN_SECRET_KEY_FILE=/run/secrets/key tocsin serve",
@@ -40,8 +40,8 @@ func (p Program) worker() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "worker",
 		Short: "Send messages, without serving the API",
-		Long: "Send what waits to be sent, and run the imports of the console, until SIGTERM or SIGINT arrives: then the attempts that\n" +
-			"have begun finish, and the exit status is 0. A second signal ends it at once. Any number of workers and servers may share\n" +
+		Long: "Send what waits to be sent, and run the imports of the console, until SIGTERM or SIGINT arrives: then the attempts in\n" +
+			"progress finish, and the exit status is 0. A second signal ends it at once. Any number of workers and servers may share\n" +
 			"one Postgres; none sends what another sends.",
 		Example: "  tocsin worker\n" +
 			"  TOCSIN_DATABASE_URL=postgres://tocsin@localhost/tocsin TOCSIN_SECRET_KEY_FILE=/run/secrets/key tocsin worker",

@@ -15,8 +15,8 @@ func (p Program) trace() *cobra.Command {
 	var output *format
 	c := &cobra.Command{
 		Use:   "trace DELIVERY",
-		Short: "Print what became of one delivery, from the request on",
-		Long: "Print what became of one delivery: the trigger that it comes from, with the request's id, the recipient, the attempts, the\n" +
+		Short: "Print the history of one delivery, from the request on",
+		Long: "Print the history of one delivery: its trigger, with the request's id, the recipient, the attempts, the\n" +
 			"provider's last answer, and what it waits for. The log of a server or worker names the id of each delivery that has failed,\n" +
 			"and so does its page in the console.",
 		Example: "  tocsin trace 4711",
