@@ -170,10 +170,10 @@ func isInterruption(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// complain prints an error in the form of all errors. Each line that is not indented is printed as
-// an error of its own.
+// complain prints an error in the form of all errors. Each line that is not indented, by spaces or
+// a tab, is printed as an error of its own.
 func (p Program) complain(message string) {
-	for l := range strings.SplitSeq(message, "\n") {
+	for l := range strings.SplitSeq(strings.ReplaceAll(message, "\t", "  "), "\n") {
 		if !strings.HasPrefix(l, " ") {
 			l = "tocsin: " + l
 		}

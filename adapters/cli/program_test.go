@@ -331,3 +331,15 @@ func TestADatabaseThatCannotBeOpenedIs1(t *testing.T) {
 		assert.Empty(t, d.out.String())
 	}
 }
+
+// TestWhatALineBelongsToIsIndented checks an error of several lines, such as a driver returns that
+// tried several servers.
+func TestWhatALineBelongsToIsIndented(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.Serve = func(context.Context, *pflag.FlagSet, cli.Serving) error {
+		return errors.New("failed to connect:\n\tdb1: refused\n\tdb2: refused")
+	}
+	assert.Equal(t, 1, d.run(t, "serve"))
+	assert.Equal(t, "tocsin: failed to connect:\n  db1: refused\n  db2: refused\n", d.err.String())
+}
