@@ -11,7 +11,7 @@ CHAOS ?=
 CLIENTS ?=
 # How many scripts `make walls` plays on each database.
 SCRIPTS ?= 500
-# What `tocsin version` says. Git refuses a checkout that belongs to somebody else, hence no -buildvcs.
+# What `tocsin version` says. Git refuses a checkout that another user owns, hence no -buildvcs.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
 
 # Programs that make uses are built here; the product itself goes to ./bin.
@@ -62,7 +62,7 @@ verify: ## check that generated files, go.mod and formatting are as they should 
 generate: ## regenerate what is generated
 	$(GO) generate ./...
 
-# `make verify` vets, once and not per package. Nobody debugs these programs, which link faster without
+# `make verify` vets, once and not per package. These programs are not debugged, and link faster without
 # what a debugger reads. Tests live shortly: collecting their garbage less often saves a seventh of the
 # processor's time for twice the memory. Some packages wait more than they work, hence one more at a time
 # than there are processors. Those that run whole programs and browsers come afterwards, one by one: beside
