@@ -122,7 +122,7 @@ func (r userRepo) addMembers(ctx context.Context, w users.Writes) error {
 		return err
 	}
 	statement := insertMembers(set, set.from, set.arg(1), set.arg(2), set.arg(3))
-	if len(w.Identities) < len(w.Members) { // Nobody else knows of an identity that the unit has just added.
+	if len(w.Identities) < len(w.Members) { // Other units do not see an identity that this unit has just added.
 		statement += unlessThere
 	}
 	added := make(map[users.ID]users.MemberID, len(w.Members))
@@ -156,7 +156,7 @@ func changedFields(d dialect, ids []int64, texts []string) columnSet {
 	return columnsOf(d, setColumn{"id", ids}, setColumn{"fields", texts})
 }
 
-// saveFields saves the custom fields of members who were there.
+// saveFields saves the custom fields of existing members.
 func (r userRepo) saveFields(ctx context.Context, w users.Writes) error {
 	if len(w.Fields) == 0 {
 		return nil
@@ -196,7 +196,7 @@ func (r userRepo) addEmails(ctx context.Context, w users.Writes) error {
 		set.arg(1)+", s.member_id, s.value, s.key, "+set.arg(2)+", "+set.arg(3)+" FROM "+set.from+" WHERE TRUE", set, w.Organization, users.EmailName, users.Email)
 }
 
-// addTo runs a statement that adds n rows to members.
+// addTo runs a statement that adds n rows for members.
 func (r userRepo) addTo(ctx context.Context, w users.Writes, n int, statement string, set columnSet, args ...any) error {
 	if n == 0 {
 		return nil

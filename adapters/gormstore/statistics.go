@@ -104,9 +104,8 @@ func busyChannels(but ...channels.ID) string {
 	)`
 }
 
-// heads continues a query about channels called busy, with the deliveries of each that go next, by
-// id: of each class what is due first of those that were claimed before, and of those that wait for
-// their first attempt the next of each project.
+// heads continues a query about channels called busy, with the next deliveries of each, by id: for
+// each class the first due one of those claimed before, and the next untried one of each project.
 var heads = `, classes (priority) AS (` + classes + `), lines (channel_id, priority, project_id) AS (
 		SELECT busy.channel_id, class.priority, (SELECT d.project_id FROM deliveries d WHERE d.channel_id = busy.channel_id
 			AND d.priority = class.priority AND d.turn IS NOT NULL ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)

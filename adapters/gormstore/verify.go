@@ -21,8 +21,8 @@ const (
 	verifyTold = 20
 )
 
-// miscounted finds occurrences whose numbers differ from their deliveries. Finished deliveries are
-// removed before the occurrence is, so there may be fewer of them than were counted.
+// miscounted finds occurrences whose counters differ from their deliveries. Finished deliveries are
+// deleted before the occurrence, so there may be fewer of them than were counted.
 func miscounted() string {
 	var names, counted, wrong []string
 	for _, s := range deliveries.States() {

@@ -3,6 +3,7 @@ package arch_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -22,9 +23,21 @@ import (
 // edit replaces what stands once in a file of the tree.
 type edit struct{ file, old, text string }
 
-// TestRecipes follows the recipes of docs/architecture.md for a driver and a setting, which is the
-// driver's, beside the tree: what they touch is what the recipes list, the program builds, shows
-// the setting, and sends by the driver.
+// nickname is a migration that adds a detail of members.
+const nickname = `-- +goose Up
+-- +goose StatementBegin
+ALTER TABLE members ADD COLUMN nickname TEXT NOT NULL DEFAULT '';
+-- +goose StatementEnd
+
+-- +goose Down
+-- +goose StatementBegin
+ALTER TABLE members DROP COLUMN nickname;
+-- +goose StatementEnd
+`
+
+// TestRecipes follows the recipes of docs/architecture.md for a driver, a setting, which is the
+// driver's, and a detail of a member beside the tree: what they touch is what the recipes list, the
+// program builds, shows the setting, sends by the driver, imports the detail and shows it.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	driver, err := os.ReadFile("testdata/recipes/pager.go.txt")
@@ -43,6 +56,14 @@ func TestRecipes(t *testing.T) {
 			into(func(c *Config) *string { return &c.PagerURL }, baseURL)},
 		{Setting{Name: "listen",`},
 		edit{"wiring/providers.go", `pager.New(guard, "")`, `pager.New(guard, c.PagerURL)`})
+	const migration = "adapters/gormstore/migrations/%s/99999_nickname.sql"
+	s.follow("a detail of a member", map[string]string{fmt.Sprintf(migration, "postgres"): nickname, fmt.Sprintf(migration, "sqlite"): nickname},
+		edit{"domain/users/users.go", "	LastName  string\n}", "	LastName  string\n	Nickname  string\n}"},
+		edit{"domain/users/users.go", `		{"last_name", &d.LastName, names.OptionalLabel},`, `		{"last_name", &d.LastName, names.OptionalLabel},
+		{"nickname", &d.Nickname, names.OptionalLabel},`},
+		edit{"adapters/httpapi/users.go", "`json:\"last_name\"`\n}", "`json:\"last_name\"`\n	Nickname string `json:\"nickname\"`\n}"},
+		edit{"adapters/console/pages/pieces.gohtml", `{{define "names"}}`, `{{define "names"}}{{template "input" (dict "form" .form "name" "nickname" "label" "Nickname" "max" 200)}}
+`})
 	program := s.build()
 
 	posted := make(chan string, 1)
@@ -51,11 +72,15 @@ func TestRecipes(t *testing.T) {
 		posted <- r.URL.Path + ": " + string(text)
 	}))
 	defer gateway.Close()
+	command := func(args ...string) *exec.Cmd {
+		c := exec.CommandContext(t.Context(), program, args...)
+		c.Env = []string{"TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json", "TOCSIN_DATABASE_URL=sqlite:" + filepath.Join(filepath.Dir(program), "tocsin.db"), "TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32),
+			"TOCSIN_PAGER_URL=" + gateway.URL}
+		return c
+	}
 	run := func(in string, args ...string) string {
 		t.Helper()
-		c := exec.CommandContext(t.Context(), program, args...)
-		c.Env = []string{"TOCSIN_DATABASE_URL=sqlite:" + filepath.Join(filepath.Dir(program), "tocsin.db"), "TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32),
-			"TOCSIN_PAGER_URL=" + gateway.URL}
+		c := command(args...)
 		c.Stdin = strings.NewReader(in)
 		said, err := c.CombinedOutput()
 		require.NoError(t, err, string(said))
@@ -65,6 +90,31 @@ func TestRecipes(t *testing.T) {
 	run(`{organizations: [{slug: acme, name: Acme, channels: [{name: pagers, protocol: SMS, driver: pager}]}]}`, "apply", "-f", "-")
 	run("", "channel", "test", "pagers", "--org", "acme", "--to", "+442079460958")
 	assert.Contains(t, <-posted, "/+442079460958: ")
+
+	run("email,nickname\nada@example.org,Countess\n", "import", "users", "-", "--org", "acme")
+	key, err := command("key", "create", "--name", "reader", "--org", "acme", "--grant", "user:read").Output()
+	require.NoError(t, err)
+	server := command("serve", "--no-worker")
+	log, err := server.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	defer func() {
+		assert.NoError(t, server.Process.Kill())
+		_ = server.Wait() // It was killed.
+	}()
+	var line struct{ Msg, Address string }
+	for in := json.NewDecoder(log); line.Msg != "listening"; {
+		require.NoError(t, in.Decode(&line))
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+line.Address+"/api/o/acme/u/ada@example.org/", http.NoBody)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Key "+strings.TrimSpace(string(key)))
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, answer.Body.Close()) }()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"nickname":"Countess"`)
 }
 
 // scratch is the tree with files that are other ones, or that are not there.
@@ -93,11 +143,12 @@ func (s *scratch) follow(recipe string, made map[string]string, edits ...edit) {
 		s.files[e.file] = touched[e.file]
 	}
 	maps.Copy(s.files, touched)
+	maps.DeleteFunc(touched, func(file, _ string) bool { return strings.HasSuffix(file, ".sql") }) // The recipe names their folders.
 	assert.Equal(s, slices.Sorted(maps.Keys(touched)), recipeFiles(s.T, recipe), "docs/architecture.md, %s", recipe)
 }
 
 // listed is a file at the beginning of a step of a recipe.
-var listed = regexp.MustCompile("(?m)^- `([a-zNAME/_]+\\.go)`")
+var listed = regexp.MustCompile("(?m)^- `([a-zNAME/_]+\\.(?:go|gohtml))`")
 
 // recipeFiles are the files that are code and no test, sorted, of a recipe of docs/architecture.md.
 func recipeFiles(t *testing.T, recipe string) (files []string) {
