@@ -28,6 +28,9 @@ func (r deliveryRepo) CountRecipients(ctx context.Context, ts []deliveries.Trigg
 			named[channels] = append(named[channels], o)
 		}
 	}
+	if err := r.keepPlans(ctx); err != nil {
+		return err
+	}
 	for _, some := range named {
 		if err := r.countNamed(ctx, some); err != nil {
 			return err

@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -158,6 +159,23 @@ func (s *Store) engineDialect() dialect {
 
 // Notify wakes other instances.
 func (s *Store) Notify() { s.notifier.notify() }
+
+// HearOthers calls heard for each notification of another instance, and once at the beginning.
+// NotifyOthers wakes other instances and returns when they are.
+func (s *Store) HearOthers(ctx context.Context, heard func()) error {
+	return s.engine.listen(ctx, heard)
+}
+func (s *Store) NotifyOthers(ctx context.Context) error { return s.engine.notify(ctx) }
+
+// SettingsOfWork returns what a setting of Postgres is in each kind of work.
+func (s *Store) SettingsOfWork(ctx context.Context, setting string) (brief, sets, repeated string, err error) {
+	q, ask := queue{s}, func(ctx context.Context, into *string) func(tx) error {
+		return func(t tx) error { return t.db(ctx).Raw("SELECT current_setting(?)", setting).Scan(into).Error }
+	}
+	quick := paced(ctx, paceBrief)
+	err = errors.Join(q.work(quick, ask(quick, &brief)), q.work(ctx, ask(ctx, &sets)), q.repeat(ctx, ask(ctx, &repeated)))
+	return brief, sets, repeated, err
+}
 
 // FullFor is how long a disk counts as full.
 const FullFor = fullFor

@@ -70,7 +70,7 @@ func (p planner) plan(statement string) plan {
 		}
 	}
 	found := plan{counts: strings.Contains(statement, "COUNT(") && !bounded.MatchString(strings.ReplaceAll(statement, "\n", " "))}
-	if strings.HasPrefix(statement, "INSERT") && !strings.Contains(statement, "SELECT") {
+	if strings.HasPrefix(statement, "INSERT") && !strings.Contains(statement, "SELECT") || strings.HasPrefix(statement, "SET ") {
 		return found // It has no plan.
 	}
 	if p.postgres {

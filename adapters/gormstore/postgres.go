@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,6 +39,7 @@ type postgresEngine struct {
 	direct *pgx.ConnConfig // of the connection that listens for notifications
 	lane   chan struct{}   // see retried
 	part   int             // of counters, for work; see parts
+	id     string          // of this instance, in its notifications
 
 	serverClock bool
 }
@@ -48,11 +50,33 @@ type isolation string
 const (
 	snapshot         isolation = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 	snapshotReadOnly isolation = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+	// committed sees what others commit meanwhile.
+	committed isolation = "BEGIN ISOLATION LEVEL READ COMMITTED"
+	// repeatable is committed for work that is repeated when it is lost. Its commit does not wait
+	// for the disk: the commit of whatever builds on it waits for both.
+	repeatable isolation = committed + "; SET LOCAL synchronous_commit = off"
+)
+
+const (
 	// freshPlans has statements planned for their values each time: statistics of a table that
 	// grows from nothing to a million rows within seconds are always wrong, and a cached plan might
-	// scan all of it. Each statement sees what others commit meanwhile.
-	freshPlans isolation = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL plan_cache_mode = force_custom_plan"
+	// scan all of it.
+	freshPlans = "SET LOCAL plan_cache_mode = force_custom_plan"
+	// keptPlans caches a plan for any values. It is for statements about a few rows by their keys,
+	// whose planning takes longer than the look-up.
+	keptPlans = "SET LOCAL plan_cache_mode = force_generic_plan"
 )
+
+// plans says how the statements of a transaction are planned; empty: as Postgres chooses.
+func plans(i isolation, p pace) string {
+	switch {
+	case p == paceBrief || i == repeatable:
+		return "; " + keptPlans
+	case i == committed:
+		return "; " + freshPlans
+	}
+	return ""
+}
 
 // beginning is a kind of transaction.
 type beginning struct {
@@ -72,7 +96,7 @@ func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgre
 		}
 	}
 	e := &postgresEngine{now: now, serverClock: c.ServerClock, keys: c.Keys, direct: direct.ConnConfig, lane: make(chan struct{}, 1),
-		part: rand.N(parts)} //nolint:gosec // Not a secret.
+		part: rand.N(parts), id: strconv.FormatUint(rand.Uint64(), 36)} //nolint:gosec // Not a secret.
 	e.limits = &limits{brief: cmp.Or(c.StatementTimeout, DefaultStatementTimeout), traced: c.Traced, reset: func() { e.pool.Reset() }}
 	e.begins = e.limits.beginnings()
 	e.limits.apply(config)

@@ -210,8 +210,8 @@ func (c connection) SetDeadline(t time.Time) error {
 func (l *limits) beginnings() map[beginning]string {
 	all := map[beginning]string{}
 	for _, p := range []pace{paceSet, paceBrief, paceUnlimited} {
-		for _, i := range []isolation{snapshot, snapshotReadOnly, freshPlans} {
-			all[beginning{i, p}] = string(i) + plannerSettings + l.serverSettings(p)
+		for _, i := range []isolation{snapshot, snapshotReadOnly, committed, repeatable} {
+			all[beginning{i, p}] = string(i) + plans(i, p) + plannerSettings + l.serverSettings(p)
 		}
 	}
 	return all

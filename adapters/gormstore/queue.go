@@ -24,9 +24,18 @@ func (s *Store) Queue() deliveries.Queue { return queue{s} }
 
 // work runs a unit of work on sets of rows that others also work on.
 func (q queue) work(ctx context.Context, fn func(tx) error) error {
+	return q.unit(ctx, q.store.engine.work, fn)
+}
+
+// repeat runs a unit of work that is done again when it is lost.
+func (q queue) repeat(ctx context.Context, fn func(tx) error) error {
+	return q.unit(ctx, q.store.engine.repeat, fn)
+}
+
+func (q queue) unit(ctx context.Context, run func(context.Context, func(tx) error) error, fn func(tx) error) error {
 	return q.store.unit(ctx, "work", func(ctx context.Context) error {
 		return q.store.announce(func(added *bool) error {
-			return q.store.engine.work(ctx, func(t tx) error { return fn(q.knowing(t.announcing(added))) })
+			return run(ctx, func(t tx) error { return fn(q.knowing(t.announcing(added))) })
 		})
 	})
 }
@@ -47,7 +56,7 @@ func (q queue) knowing(t tx) tx {
 func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion, err error) {
 	n, after := q.store.turns.expansion()
 	var in deliveries.Lane
-	err = q.work(ctx, func(t tx) error {
+	err = q.repeat(ctx, func(t tx) error {
 		done, in, err = expandNext(ctx, t, deliveries.Lanes(n), after, limit)
 		return err
 	})

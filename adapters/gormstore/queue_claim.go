@@ -16,55 +16,71 @@ func (q queue) Claim(
 	ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration,
 ) (jobs []deliveries.Job, err error) {
 	ctx = paced(ctx, paceBrief)
-	var ids []deliveries.ID
-	var named []channels.ID
-	var next deliveries.Turn
-	var at fronts
+	var c claimed
 	turn := q.store.turns.of(channel)
 	err = q.work(ctx, func(t tx) error {
-		ids, named, next, at, err = t.claim(ctx, channel, owner, limit, lease, turn, q.store.turns)
-		return err
+		jobs = nil
+		if c, err = t.claim(ctx, channel, owner, limit, lease, turn, q.store.turns); err != nil || len(c.ids) == 0 {
+			return err
+		}
+		// Before the counters are kept, whose locks others wait for.
+		if t.dialect == onPostgres {
+			if jobs, err = t.jobs(ctx, channel, c.named, c.ids); err != nil {
+				return err
+			}
+		}
+		return t.keep(ctx, c.done)
 	})
 	if err != nil {
-		at = nil // Nothing was claimed, so the fronts did not move.
+		c.at = nil // Nothing was claimed, so the fronts did not move.
 	}
-	q.store.turns.goOn(channel, at)
-	if err != nil || len(ids) == 0 {
+	q.store.turns.goOn(channel, c.at)
+	if err != nil || len(c.ids) == 0 {
 		return nil, err
 	}
-	q.store.turns.take(channel, next)
-	// They are ours now: their recipients' data is read in a view, beside writers.
+	q.store.turns.take(channel, c.next)
+	if jobs != nil {
+		return jobs, nil
+	}
+	// They are ours now: on SQLite what is known of their recipients is read beside writers.
 	err = q.view(ctx, func(t tx) error {
-		jobs, err = t.jobs(ctx, channel, named, ids)
+		jobs, err = t.jobs(ctx, channel, c.named, c.ids)
 		return err
 	})
 	return jobs, err
 }
 
-// claim marks due deliveries and returns their ids, the channels that their addresses are assigned
-// to, the turn after them, and where the next claim continues.
+// claimed is what a claim took.
+type claimed struct {
+	ids   []deliveries.ID
+	named []channels.ID   // that their addresses are assigned to
+	next  deliveries.Turn // after them
+	at    fronts          // where the next claim goes on
+	done  changes         // of the numbers, which are to be kept
+}
+
+// claim marks deliveries that are due.
 func (t tx) claim(
 	ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration, turn deliveries.Turn, turns *turns,
-) (ids []deliveries.ID, named []channels.ID, next deliveries.Turn, at fronts, err error) {
+) (claimed, error) {
 	found, next, at, err := t.due(ctx, channel, limit, turn, turns.known(channel, t.now()), turns)
 	if err != nil || len(found) == 0 {
-		return nil, nil, turn, nil, err
+		return claimed{next: turn}, err
 	}
 	if found, err = t.light(ctx, found); err != nil {
-		return nil, nil, turn, nil, err
+		return claimed{next: turn}, err
 	}
 	at.pass(found)
-	ids, done := make([]deliveries.ID, len(found)), newChanges()
+	c := claimed{ids: make([]deliveries.ID, len(found)), next: next, at: at, done: newChanges()}
 	for i, d := range found {
-		ids[i] = d.id
-		if !slices.Contains(named, d.named) {
-			named = append(named, d.named)
+		c.ids[i] = d.id
+		if !slices.Contains(c.named, d.named) {
+			c.named = append(c.named, d.named)
 		}
-		done.move(d.occurrence, d.state, deliveries.Sending, 1)
+		c.done.move(d.occurrence, d.state, deliveries.Sending, 1)
 	}
-	err = t.db(ctx).Exec("UPDATE deliveries SET state = @sending , turn = NULL, owner = @owner , next_at = @until WHERE id @ids", map[string]any{
-		"sending": number(deliveries.Sending), "owner": owner, "until": t.after(lease), "ids": among(t.dialect, ids)}).Error
-	return ids, named, next, at, errors.Join(err, t.keep(ctx, done))
+	return c, t.db(ctx).Exec("UPDATE deliveries SET state = @sending , turn = NULL, owner = @owner , next_at = @until WHERE id @ids", map[string]any{
+		"sending": number(deliveries.Sending), "owner": owner, "until": t.after(lease), "ids": among(t.dialect, c.ids)}).Error
 }
 
 // dueDelivery is a delivery that can be claimed.

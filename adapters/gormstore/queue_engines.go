@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const (
@@ -19,6 +20,8 @@ const (
 // work is update on SQLite, where only one unit writes at a time.
 func (e *sqliteEngine) work(ctx context.Context, fn func(tx) error) error { return e.update(ctx, fn) }
 
+func (e *sqliteEngine) repeat(ctx context.Context, fn func(tx) error) error { return e.update(ctx, fn) }
+
 // notify does nothing: a database in a file has one instance. Work added by another process, such
 // as an import, waits until the next poll.
 func (e *sqliteEngine) notify(context.Context) error { return nil }
@@ -28,18 +31,35 @@ func (e *sqliteEngine) listen(context.Context, func()) error { return nil }
 // work runs fn at READ COMMITTED, where rows locked by another worker are skipped instead of waited
 // for, and rows that it changed are seen in their current state.
 func (e *postgresEngine) work(ctx context.Context, fn func(tx) error) error {
-	return e.retried(ctx, func() error { return e.attempt(ctx, freshPlans, fn) })
+	return e.retried(ctx, func() error { return e.attempt(ctx, committed, fn) })
+}
+
+func (e *postgresEngine) repeat(ctx context.Context, fn func(tx) error) error {
+	return e.retried(ctx, func() error { return e.attempt(ctx, repeatable, fn) })
+}
+
+// planAnew has the unit's further statements planned for their values.
+func (t tx) planAnew(ctx context.Context) error { return t.planBy(ctx, freshPlans) }
+
+// keepPlans has the plans of the unit's further statements cached.
+func (t tx) keepPlans(ctx context.Context) error { return t.planBy(ctx, keptPlans) }
+
+func (t tx) planBy(ctx context.Context, setting string) error {
+	if t.dialect != onPostgres {
+		return nil
+	}
+	return t.db(ctx).Exec(setting).Error
 }
 
 func (e *postgresEngine) notify(ctx context.Context) error {
-	_, err := e.pool.Exec(ctx, "SELECT pg_notify($1, '')", workChannel)
+	_, err := e.pool.Exec(ctx, "SELECT pg_notify($1, $2)", workChannel, e.id)
 	return err
 }
 
-// listen calls notified for every notification, and once at the start because some may have been
-// missed. It has its own connection, to take none from the pool, and returns when that is lost or
-// ctx ends. An idle connection looks like a dead one, so every few seconds it must prove that the
-// server is still there.
+// listen calls notified for every notification of another instance, and once at the start because
+// some may have been missed. It has its own connection, to take none from the pool, and returns
+// when that is lost or ctx ends. An idle connection looks like a dead one, so every few seconds it
+// must prove that the server is still there.
 func (e *postgresEngine) listen(ctx context.Context, notified func()) (err error) {
 	conn, err := pgx.ConnectConfig(ctx, e.direct)
 	if err != nil {
@@ -59,7 +79,7 @@ func (e *postgresEngine) listen(ctx context.Context, notified func()) (err error
 		if err != nil {
 			return err
 		}
-		if came {
+		if came != nil && came.Payload != e.id {
 			notified()
 		}
 	}
@@ -67,14 +87,14 @@ func (e *postgresEngine) listen(ctx context.Context, notified func()) (err error
 
 // awaitNotification waits for a notification, or for proofInterval and then for the server's answer
 // to a ping.
-func awaitNotification(ctx context.Context, conn *pgx.Conn) (came bool, err error) {
+func awaitNotification(ctx context.Context, conn *pgx.Conn) (came *pgconn.Notification, err error) {
 	waiting, cancel := context.WithTimeout(ctx, proofInterval)
 	defer cancel()
-	_, err = conn.WaitForNotification(waiting)
+	came, err = conn.WaitForNotification(waiting)
 	if err == nil || ctx.Err() != nil || waiting.Err() == nil || conn.IsClosed() {
-		return err == nil, err
+		return came, err
 	}
 	proving, cancel := context.WithTimeout(ctx, pingLimit)
 	defer cancel()
-	return false, conn.Ping(proving)
+	return nil, conn.Ping(proving)
 }

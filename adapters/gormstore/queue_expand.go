@@ -56,6 +56,9 @@ func (t tx) expand(ctx context.Context, row occurrenceRow, limit int) (deliverie
 	if isSmall(row, o, limit) {
 		return t.expandSet(ctx, row, o, limit)
 	}
+	if err := t.planAnew(ctx); err != nil {
+		return deliveries.Expansion{}, err
+	}
 	e := &expansion{tx: t, occurrence: row, candidates: candidatesOf(t.dialect, o)}
 	if e.providers, err = t.providers(ctx, row.OrganizationID); err != nil {
 		return deliveries.Expansion{}, err

@@ -2,10 +2,12 @@ package gormstore
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"gorm.io/gorm/clause"
 
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 )
@@ -59,7 +61,7 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 	for _, r := range rows {
 		done.begin(r.ID, r.CreatedAt, r.SendAt, r.ContextBytes)
 	}
-	written, err := t.writeSet(ctx, c, first, wanted, done)
+	written, through, err := t.writeSet(ctx, c, first, wanted, done)
 	if err != nil {
 		return deliveries.Expansion{}, err
 	}
@@ -74,7 +76,11 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 	if written > 0 {
 		t.announce()
 	}
-	return deliveries.Expansion{Organization: first.OrganizationID, Occurrence: first.ID, Traceparent: first.Traceparent, Deliveries: written, Done: true}, nil
+	at := t.now()
+	due := mapped(through, func(c channels.ID) deliveries.Due {
+		return deliveries.Due{Organization: first.OrganizationID, Channel: c, At: at, Priority: first.Priority}
+	})
+	return deliveries.Expansion{Organization: first.OrganizationID, Occurrence: first.ID, Traceparent: first.Traceparent, Deliveries: written, Due: due, Done: true}, nil
 }
 
 // smallOnes locks the small occurrences of a set, those that have waited longest, and returns them
@@ -138,11 +144,15 @@ func wantedFrom(d dialect) string {
 				AND ` + reaches("w.list_id", "w.notification_id", "s.id")
 }
 
-// writeSet writes the deliveries of a set in the order of single expansions: by notification, the
-// project's channels before the organization's, by assignment.
-func (t tx) writeSet(ctx context.Context, c candidates, first occurrenceRow, wanted []wantedRow, done changes) (written int, err error) {
+// writeSet writes the deliveries of a set in the order in which expansions of one occurrence write
+// them: by notification, the project's channels before the organization's, by assignment. It
+// returns how many there are, and through which channels those go that are to be sent.
+func (t tx) writeSet(
+	ctx context.Context, c candidates, first occurrenceRow, wanted []wantedRow, done changes,
+) (written int, due []channels.ID, err error) {
 	type writtenRow struct {
 		OccurrenceID events.OccurrenceID
+		ChannelID    channels.ID
 		State        int
 	}
 	p := c.parameters()
@@ -150,7 +160,7 @@ func (t tx) writeSet(ctx context.Context, c candidates, first occurrenceRow, wan
 	p["now"], p["pending"], p["skipped"] = t.clock(), number(deliveries.Pending), number(deliveries.Skipped)
 	through, err := t.providers(ctx, first.OrganizationID)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	p["priority"], p["ahead"], p["providers"] = first.Priority, 0, providers(t.dialect, through)
 	in := insertionOf(len(through) > 0, "judged.occurrence_id")
@@ -163,13 +173,15 @@ func (t tx) writeSet(ctx context.Context, c candidates, first occurrenceRow, wan
 				a.value AS address, a.value_key AS address_key, `+gateColumns+wantedFrom(t.dialect)+`
 		) AS gated) AS judged`+in.beside+`
 		ORDER BY occurrence_id, notification_id, phase, assignment_id
-		`+onceEach+` RETURNING occurrence_id, state`, p))
+		`+onceEach+` RETURNING occurrence_id, channel_id, state`, p))
 	for _, r := range rows {
 		state := deliveries.States()[r.State]
 		done.move(r.OccurrenceID, "", state, 1)
 		if state == deliveries.Skipped {
 			done.count(r.OccurrenceID, t.now(), skippedMeasure, 1)
+		} else if !slices.Contains(due, r.ChannelID) {
+			due = append(due, r.ChannelID)
 		}
 	}
-	return len(rows), err
+	return len(rows), due, err
 }

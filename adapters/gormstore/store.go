@@ -87,6 +87,9 @@ type engine interface {
 	update(ctx context.Context, fn func(tx) error) error
 	// work is update for sets of rows that others also work on: locked rows may be skipped.
 	work(ctx context.Context, fn func(tx) error) error
+	// repeat is work that is done again when it is lost, as the last moments before a failure of
+	// the machine may be.
+	repeat(ctx context.Context, fn func(tx) error) error
 	// notify tells other instances that there is work. listen calls notified when another instance
 	// does so, until ctx ends; it returns nil when there can be no other instance.
 	notify(ctx context.Context) error

@@ -40,7 +40,10 @@ type fakeQueue struct {
 	reloads    int           // calls of Channel
 	reading    time.Duration // what Claim takes to read what it has claimed
 	added      chan struct{}
-	purged     []deliveries.Expiry // what was to be removed
+	expansions []deliveries.Expansion // that Expand has yet to tell of
+	asked      int                    // calls of Due
+	unseen     bool                   // Due tells of nothing
+	purged     []deliveries.Expiry    // what was to be removed
 
 	present map[string]deliveries.Presence
 	skew    time.Duration
@@ -103,7 +106,14 @@ func (q *fakeQueue) addTo(c channels.ID, address string) string {
 }
 
 func (q *fakeQueue) Expand(context.Context, int) (deliveries.Expansion, error) {
-	return deliveries.Expansion{}, deliveries.ErrNothingToDo
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.expansions) == 0 {
+		return deliveries.Expansion{}, deliveries.ErrNothingToDo
+	}
+	next := q.expansions[0]
+	q.expansions = q.expansions[1:]
+	return next, nil
 }
 
 func (q *fakeQueue) Due(context.Context) ([]deliveries.Due, error) {
@@ -112,7 +122,11 @@ func (q *fakeQueue) Due(context.Context) ([]deliveries.Due, error) {
 	if q.away != nil {
 		return nil, q.away
 	}
+	q.asked++
 	due := map[channels.ID]deliveries.Due{}
+	if q.unseen {
+		return nil, nil
+	}
 	for _, r := range q.rows {
 		if d, known := due[r.channel]; r.state.Open() && (!known || r.next.Before(d.At)) {
 			due[r.channel] = deliveries.Due{Organization: q.others[r.channel].Organization, Channel: r.channel, At: r.next, Priority: d.Priority}
@@ -259,6 +273,13 @@ func (q *fakeQueue) Purge(_ context.Context, old deliveries.Expiry, _ int) (int,
 }
 
 func (q *fakeQueue) NewWork() <-chan struct{} { return q.added }
+
+// looks returns how often Due was called.
+func (q *fakeQueue) looks() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.asked
+}
 
 // count returns how many deliveries are in a state.
 func (q *fakeQueue) count(s deliveries.State) (n int) {

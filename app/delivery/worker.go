@@ -109,6 +109,7 @@ type Worker struct {
 
 	expand chan struct{} // notifies expandLoop
 	claim  chan struct{} // notifies sendLoop
+	added  atomic.Bool   // new work has come, of which sendLoop has not been notified yet
 
 	certificates certificates
 
@@ -148,10 +149,10 @@ func (w *Worker) Run(ctx context.Context) {
 	var recording, loops sync.WaitGroup
 	recording.Go(func() { w.records.run(ctx) })
 	for name, loop := range map[string]func(context.Context, *watchdog.Loop){
-		"expand": w.expandLoop, "purge": w.purgeLoop, "notify": w.notifyLoop, "heartbeat": w.heartbeatLoop,
-		"schedule": w.scheduleLoop,
+		"purge": w.purgeLoop, "notify": w.notifyLoop, "heartbeat": w.heartbeatLoop, "schedule": w.scheduleLoop,
 		// A sender outlives the loop that has started it.
-		"send": func(turning context.Context, turns *watchdog.Loop) { w.sendLoop(turning, ctx, turns) },
+		"expand": func(turning context.Context, turns *watchdog.Loop) { w.expandLoop(turning, ctx, turns) },
+		"send":   func(turning context.Context, turns *watchdog.Loop) { w.sendLoop(turning, ctx, turns) },
 	} {
 		loops.Go(func() { w.set.Watchdog.Run(ctx, name, loop) })
 	}
@@ -200,7 +201,8 @@ func (w *Worker) reportSkew(was, is time.Duration) time.Duration {
 	return is
 }
 
-// notifyLoop passes notifications of new work on to the other loops.
+// notifyLoop passes notifications of new work on to the other loops: what is to be sent is looked
+// for once something has been expanded, because until then there may be nothing.
 func (w *Worker) notifyLoop(ctx context.Context, turns *watchdog.Loop) {
 	added := w.queue.NewWork()
 	for {
@@ -209,24 +211,29 @@ func (w *Worker) notifyLoop(ctx context.Context, turns *watchdog.Loop) {
 		case <-ctx.Done():
 			return
 		case <-added:
+			w.added.Store(true)
 			notify(w.expand)
-			notify(w.claim)
 		}
 	}
 }
 
-func (w *Worker) expandLoop(ctx context.Context, turns *watchdog.Loop) {
+// expandLoop expands what is triggered, until ctx ends. It notifies the senders itself, which work
+// until working ends, where it is known whom the work is for.
+func (w *Worker) expandLoop(ctx, working context.Context, turns *watchdog.Loop) {
 	for size := expansionLeast; ctx.Err() == nil; {
 		turns.Turn()
 		began := w.clock.Now()
 		done, err := w.expandPage(ctx, size)
+		for _, d := range done.Due {
+			w.notifySender(working, d)
+		}
+		if w.added.Swap(false) || done.Deliveries > 0 && len(done.Due) == 0 {
+			notify(w.claim)
+		}
 		switch {
 		case err == nil:
 			size = nextPage(size, done.Deliveries, w.clock.Now().Sub(began))
 			w.set.Meter.Expanded(done)
-			if done.Deliveries > 0 {
-				notify(w.claim)
-			}
 			continue
 		case !errors.Is(err, deliveries.ErrNothingToDo) && ctx.Err() == nil:
 			w.log.Error("an occurrence could not be expanded", "error", err)

@@ -58,6 +58,41 @@ func TestWorkerSendsEveryDeliveryOnce(t *testing.T) {
 	})
 }
 
+// TestWorkerSendsWhatItExpanded is about the channels that an expansion names: the queue is not
+// asked for them.
+func TestWorkerSendsWhatItExpanded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1, nil)
+		q.unseen = true
+		q.expansions = []deliveries.Expansion{{Deliveries: 1, Due: []deliveries.Due{{Channel: 1, At: time.Now()}}, Done: true}}
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+		work(t, q, d, plainComposer{}, settings(), func() { let(time.Millisecond) })
+		require.Equal(t, deliveries.Sent, q.row(1).state)
+	})
+}
+
+// TestWorkerLooksForWorkOnceItHasExpanded is about news, which may be of an occurrence or of a
+// delivery.
+func TestWorkerLooksForWorkOnceItHasExpanded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(0, nil)
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(500 * time.Millisecond) // Nobody looks by himself yet.
+			asked := q.looks()
+			q.mu.Lock()
+			q.add()
+			q.mu.Unlock()
+			q.added <- struct{}{}
+			let(time.Millisecond)
+			require.Equal(t, deliveries.Sent, q.row(1).state)
+			require.Greater(t, q.looks(), asked)
+		})
+	})
+}
+
 func TestWorkerOutcomes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

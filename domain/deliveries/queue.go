@@ -132,6 +132,7 @@ type Expansion struct {
 	Occurrence   events.OccurrenceID
 	Traceparent  string // of the occurrence
 	Deliveries   int    // written, including skipped ones
+	Due          []Due  // channels that have work by it, where that is known
 	Done         bool
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -100,6 +101,23 @@ func setCases() cases {
 				assert.False(t, w.occurred(t, o).Expanded.IsZero())
 			}
 			assert.Equal(t, []string{"Shipped: +14155552671 by Text, pending"}, w.told(t, other))
+		},
+		"ASetTellsWhichChannelsHaveWorkByIt": func(t *testing.T, w *world) {
+			w.ready(t)
+			w.add(t, w.mine.news, w.mine.adaByText.ID)
+			urgent := w.mine.occurrence([]string{"ada@example.org", "bob@example.org"}, nil)
+			urgent.Priority = events.Urgent
+			w.trigger(t, urgent)
+			nobody := w.mine.occurrence([]string{"nobody"}, nil)
+			w.trigger(t, nobody)
+			steps := w.expand(t, 1_000)
+			require.Len(t, steps, 2)
+			due := func(c channels.Channel) deliveries.Due {
+				return deliveries.Due{Organization: urgent.Organization, Channel: c.ID, At: steps[0].Due[0].At, Priority: events.Urgent}
+			}
+			assert.ElementsMatch(t, []deliveries.Due{due(w.mine.mail), due(w.mine.text)}, steps[0].Due)
+			assert.WithinDuration(t, time.Now(), steps[0].Due[0].At, time.Minute)
+			assert.Empty(t, steps[1].Due)
 		},
 		"EachGateIsAskedAsTheRuleAsks": func(t *testing.T, w *world) {
 			m := newMaze(t, w)
