@@ -40,6 +40,7 @@ type postgresEngine struct {
 	lane   chan struct{}   // see retried
 	part   int             // of counters, for work; see parts
 	id     string          // of this instance, in its notifications
+	young  young           // the members
 
 	serverClock bool
 }
@@ -160,7 +161,11 @@ func (e *postgresEngine) view(ctx context.Context, fn func(tx) error) error {
 // Postgres lets the first commit and refuses the other, which then starts again from the new state:
 // no update is lost.
 func (e *postgresEngine) update(ctx context.Context, fn func(tx) error) error {
-	return e.retried(ctx, func() error { return e.attempt(ctx, snapshot, fn) })
+	err := e.retried(ctx, func() error { return e.attempt(ctx, snapshot, fn) })
+	if err == nil && e.young.worthALook() {
+		e.countMembers(ctx)
+	}
+	return err
 }
 
 func (e *postgresEngine) attempt(ctx context.Context, i isolation, fn func(tx) error) error {
@@ -169,7 +174,7 @@ func (e *postgresEngine) attempt(ctx context.Context, i isolation, fn func(tx) e
 		part = parts + rand.N(math.MaxInt32-parts) //nolint:gosec // Not a secret.
 	}
 	return e.transaction(ctx, i, func(conn session) error {
-		return fn(tx{session: bound(e.base, spanned(ctx, conn)), dialect: onPostgres, now: e.now, serverClock: e.serverClock, keys: e.keys, part: part})
+		return fn(tx{session: bound(e.base, spanned(ctx, conn)), dialect: onPostgres, now: e.now, serverClock: e.serverClock, keys: e.keys, part: part, young: &e.young})
 	})
 }
 

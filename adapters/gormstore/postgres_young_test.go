@@ -1,0 +1,40 @@
+package gormstore_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/pgtest"
+)
+
+// TestTheFirstMembersAreAddedAtOneSpeed is about Postgres, which checks the foreign key of an
+// address by a plan that it made when there was nobody, and then reads the whole organization.
+func TestTheFirstMembersAreAddedAtOneSpeed(t *testing.T) {
+	t.Parallel()
+	s := open(t, pgtest.New(t)+"&pool_max_conns=3")
+	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
+		_, err := tx.Orgs().Create(t.Context(), orgs.Organization{Slug: "acme", Name: "Acme"})
+		return err
+	}))
+	exec(t, s, "ALTER TABLE members SET (autovacuum_enabled = false)")
+	const each = 50
+	add := func(n int) {
+		b := users.Batch{}
+		for i := range each {
+			b.Enrollments = append(b.Enrollments, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("p%d-%d@example.org", n, i)}})
+		}
+		require.NoError(t, enroll(t.Context(), s, "acme", b))
+	}
+	for n := range 40 {
+		add(n)
+	}
+	before := readOf(t, s, "members")
+	add(40)
+	assert.Less(t, readOf(t, s, "members")-before, 20*each, "rows and entries of indexes that were read")
+}
