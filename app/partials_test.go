@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// watched tells what is asked for within units of work, and acts after each view.
+// watched records what is read within units of work, and acts after each view.
 type watched struct {
 	ports.Store
 

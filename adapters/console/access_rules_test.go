@@ -272,7 +272,7 @@ const (
 	unseen    verdict = "told that there is nothing"
 )
 
-// expected is the whole table: route, role, and how somebody has signed in.
+// expected is the whole table: route, role, and way of signing in.
 func expected(route, who, how string, need operators.Need) verdict {
 	method, path, _ := strings.Cut(route, " ")
 	switch {
@@ -345,7 +345,7 @@ func (s *scene) halfway() func(who string) *browser {
 	return func(who string) *browser { return all[who] }
 }
 
-// knock asks for a route with an empty form, and returns what became of that.
+// knock asks for a route with an empty form, and returns the verdict.
 func (b *browser) knock(method, path string) verdict {
 	b.f.Helper()
 	var got answer

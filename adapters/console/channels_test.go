@@ -306,7 +306,7 @@ func TestAChannelShowsWhereItFails(t *testing.T) {
 }
 
 // TestReachOfChannels: an organization's administrators neither see nor set what lets a channel
-// reach everything, and are not told what a private service says.
+// reach everything, and do not see the answers of a private service.
 func TestReachOfChannels(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

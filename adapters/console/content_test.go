@@ -243,7 +243,7 @@ func (f *fixture) storedTemplate() events.Template {
 	return r.Template
 }
 
-// actions are what the newest entries of acme's audit log tell, the newest first.
+// actions returns the newest entries of acme's audit log, the newest first.
 func (f *fixture) actions(n int) (told []string) {
 	f.Helper()
 	for i, e := range f.entries("acme") {

@@ -35,7 +35,7 @@ type master struct {
 	file []byte
 }
 
-// founded has acme and globex, and nobody in them.
+// founded has acme and globex without members.
 var founded master
 
 // copied is a fresh database of a kind with acme and globex in it.

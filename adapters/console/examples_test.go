@@ -8,8 +8,8 @@ import (
 	"github.com/tocsin/tocsin/app"
 )
 
-// example is what a route is asked with in the test of rights: a form or a query that the route
-// takes from whoever may ask.
+// example is the request of a route in the test of rights: a form or a query that the route takes
+// from a user with the right.
 type example struct {
 	query  string
 	fields []string

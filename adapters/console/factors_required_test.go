@@ -15,8 +15,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// TestEveryRouteSaysWhoseSecondFactorItTakes: below an organization its own, of the installation
-// the installation's, of nobody what one needs to set one up.
+// TestEveryRouteSaysWhoseSecondFactorItTakes: routes below an organization need its second factor,
+// those of the installation the installation's, and those to set one up need none.
 func TestEveryRouteSaysWhoseSecondFactorItTakes(t *testing.T) {
 	t.Parallel()
 	for _, r := range console.Routes() {

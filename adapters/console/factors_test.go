@@ -60,7 +60,7 @@ func appConfirmed(b *browser, to string) answer {
 	return b.post(to, "step", stepPattern.FindStringSubmatch(page.body)[1], "code", b.f.code(found[1]))
 }
 
-// withApp sends an empty form of whoever has an authenticator app.
+// withApp sends an empty form of a user with an authenticator app.
 func withApp(b *browser, to string) answer {
 	appConfirmed(b, "/console/account/second-factor/app/confirm/")
 	return b.post(to)

@@ -125,7 +125,7 @@ func (f *fixture) update(fn func(tx ports.Tx) error) {
 	require.NoError(f, f.store.Update(f.Context(), fn))
 }
 
-// person makes somebody a member of an organization.
+// person makes a user a member of an organization.
 func (f *fixture) person(org, username string, role users.Role, locked bool) users.Member {
 	f.Helper()
 	var m users.Member
@@ -198,7 +198,7 @@ func (f *fixture) accepts(org string, a operators.Account) {
 	})
 }
 
-// acceptsIn has somebody who has one account accept what an organization gives them.
+// acceptsIn makes a user with one account accept an organization's role.
 func (f *fixture) acceptsIn(org, username string) {
 	f.Helper()
 	var of []operators.Holding
@@ -214,7 +214,7 @@ func (f *fixture) acceptsIn(org, username string) {
 // again.
 const signInPause = time.Minute
 
-// operator is somebody with a role in acme who can sign in.
+// operator makes a user with a role in acme who can sign in.
 func (f *fixture) operator(username string, role users.Role) operators.Account {
 	f.Helper()
 	f.person("acme", username, role, false)
@@ -228,13 +228,13 @@ func (f *fixture) boss(org, username string) operators.Account {
 	return f.account(username, false)
 }
 
-// as is the browser of somebody whose session has begun.
+// as returns the browser of a signed-in user.
 func (f *fixture) as(a operators.Account) *browser {
 	f.Helper()
 	return f.signedInAt(a, f.clock.Now())
 }
 
-// signedInAt is the browser of somebody whose session began then.
+// signedInAt returns the browser of a user whose session began then.
 func (f *fixture) signedInAt(a operators.Account, at time.Time) *browser {
 	f.Helper()
 	s, token := operators.NewSession(a.ID, operators.ByPassword, operators.Digest{}, "192.0.2.1", at)
@@ -244,13 +244,13 @@ func (f *fixture) signedInAt(a operators.Account, at time.Time) *browser {
 	return b
 }
 
-// nobody is a browser without cookies.
+// nobody returns a browser without cookies.
 func (f *fixture) nobody() *browser {
 	return &browser{f: f, cookies: map[string]string{}, header: http.Header{}, remote: "192.0.2.1:1234"}
 }
 
-// entries is what the audit log of an organization, or of the installation, tells of the console,
-// the newest first.
+// entries returns the entries of the console in the audit log of an organization, or of the
+// installation, the newest first.
 func (f *fixture) entries(org string) []audit.Entry {
 	f.Helper()
 	found, err := f.use.Audit.Search(f.Context(), app.Path{Organization: org}, audit.Query{Limit: 1000})

@@ -170,8 +170,8 @@ func TestWhateverPeopleWriteIsTextOnly(t *testing.T) {
 	assert.Contains(t, failed.body, "alert(1)")
 }
 
-// TestWhatProvidersAndInstancesSayIsTextOnly arms what nobody types: errors of channels and
-// deliveries, names of instances, addresses of sessions.
+// TestWhatProvidersAndInstancesSayIsTextOnly puts markup into text that no user types: errors of
+// channels and deliveries, names of instances, addresses of sessions.
 func TestWhatProvidersAndInstancesSayIsTextOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -53,13 +53,14 @@ func (f *fixture) importing(id imports.ID, until imports.State) {
 	<-ended
 }
 
-// importAndMend corrects the rejected row of an import, which whoever may do that starts before.
+// importAndMend corrects the rejected row of an import, which it starts before where that is
+// allowed.
 func importAndMend(b *browser, to string) answer {
 	b.f.Helper()
 	return importAndPost(b, to, "c2-0", "new@example.org")
 }
 
-// importAndUndo undoes an import, which whoever may do that starts before.
+// importAndUndo undoes an import, which it starts before where that is allowed.
 func importAndUndo(b *browser, to string) answer {
 	b.f.Helper()
 	return importAndPost(b, to)
@@ -136,7 +137,7 @@ func (e *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestPartsWithLongHeadersAreNotRead: whoever has not even signed in may send a form.
+// TestPartsWithLongHeadersAreNotRead: a client that has not signed in may send a form, too.
 func TestPartsWithLongHeadersAreNotRead(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -403,7 +404,7 @@ func TestUploadsThatAreRefused(t *testing.T) {
 	}
 }
 
-// counted tells how much was read.
+// counted counts the bytes read.
 type counted struct {
 	io.Reader
 	read int

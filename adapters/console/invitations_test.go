@@ -84,7 +84,7 @@ func TestInvitationsAreMailed(t *testing.T) {
 	})
 }
 
-// TestTheMailIsInTheLanguageOfWhoInvites: nobody knows that of the invited.
+// TestTheMailIsInTheLanguageOfWhoInvites: that of the invited user is unknown.
 func TestTheMailIsInTheLanguageOfWhoInvites(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -155,7 +155,7 @@ func TestWithoutAChannelOrAnAddressThereIsALink(t *testing.T) {
 	assert.Empty(t, f.post.messages())
 }
 
-// TestInvitationsAreMailedNowAndThen: nobody's mailbox is filled.
+// TestInvitationsAreMailedNowAndThen: invitations cannot fill a mailbox.
 func TestInvitationsAreMailedNowAndThen(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -208,8 +208,8 @@ func TestAnInvitationIsAcceptedByAPasskey(t *testing.T) {
 	})
 }
 
-// TestAPasskeyOfALinkTakesNoFactorAway: whoever hands out links could use one, and a passkey opens
-// an account without its other factors.
+// TestAPasskeyOfALinkTakesNoFactorAway: the creator of a link could use it, and a passkey opens an
+// account without its other factors.
 func TestAPasskeyOfALinkTakesNoFactorAway(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

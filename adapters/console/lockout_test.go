@@ -191,8 +191,8 @@ func TestRefusalsAreLoggedForFail2ban(t *testing.T) {
 	}
 }
 
-// TestWhoHearsOfSigningIn is about what the audit logs of two organizations tell of somebody who
-// has something to do with both.
+// TestWhoHearsOfSigningIn is about the entries in the audit logs of two organizations about a user
+// of both.
 func TestWhoHearsOfSigningIn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

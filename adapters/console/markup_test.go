@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/console"
 )
 
-// pages are all pages of a scene, as whoever may do everything sees them, by their paths.
+// pages returns all pages of a scene, as an administrator of the installation sees them, by path.
 func (s *scene) pages(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -19,7 +19,7 @@ import (
 
 var welcomePattern = regexp.MustCompile(`<pre[^>]*>http://[^</]*(/console/welcome/[0-9a-f]{64}/)</pre>`)
 
-// invited is the path of the link that somebody is given, empty when it is refused.
+// invited returns the path of a user's invitation link, empty when it is refused.
 func (f *fixture) invited(by *browser, m users.Member) string {
 	f.Helper()
 	page := by.post(memberPath(m) + "access/invite/")
@@ -89,7 +89,8 @@ func TestInvitation(t *testing.T) {
 	})
 }
 
-// TestTheLinkSignsIn: whoever sets a password by a link is in, at the organization that invited.
+// TestTheLinkSignsIn: a user who sets a password by a link is signed in, at the inviting
+// organization.
 func TestTheLinkSignsIn(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
@@ -105,8 +106,8 @@ func TestTheLinkSignsIn(t *testing.T) {
 	})
 }
 
-// TestTeamTellsOfThisOrganizationAlone: what happens in another one neither shows when somebody was
-// seen, nor changes what is said.
+// TestTeamTellsOfThisOrganizationAlone: activity in another organization neither shows when a user
+// was seen, nor changes the page.
 func TestTeamTellsOfThisOrganizationAlone(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

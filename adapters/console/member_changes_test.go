@@ -18,8 +18,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// told are the entries of acme's audit log, the oldest first.
-func (f *fixture) told() []string {
+// audited returns the entries of acme's audit log, the oldest first.
+func (f *fixture) audited() []string {
 	f.Helper()
 	var all []string
 	for _, e := range f.entries("acme") {
@@ -69,8 +69,8 @@ func TestANewUser(t *testing.T) {
 		b.post("/console/o/acme/u/new/", "email", "there@example.org", "custom_fields", `{}`).is(f.T, http.StatusSeeOther)
 		b.post("/console/o/acme/u/new/", "email", "x@example.org", "custom_fields", `{}`, "group", "4711").is(f.T, http.StatusNotFound)
 		require.Len(f, f.entries("acme"), 2)
-		assert.Contains(f, f.told()[0], "ada member.create acme/u/New@example.org map[]")
-		assert.Contains(f, f.told()[1], "ada member.create acme/u/there@example.org")
+		assert.Contains(f, f.audited()[0], "ada member.create acme/u/New@example.org map[]")
+		assert.Contains(f, f.audited()[1], "ada member.create acme/u/there@example.org")
 	})
 }
 
@@ -84,9 +84,9 @@ func TestNamesAndEmailOfAUser(t *testing.T) {
 	assert.Contains(t, form, `value="eve@example.org"`)
 	b.post(memberPath(eve)+"names/", "first_name", "Eva", "last_name", " ", "email", "").is(t, http.StatusSeeOther)
 	b.post(memberPath(eve)+"names/", "first_name", "Eva", "last_name", "Last", "email", "eve@example.org").is(t, http.StatusSeeOther)
-	assert.Equal(t, []string{"ada member.update acme/u/eve map[first_name:First] map[first_name:Eva]"}, f.told(), "what is blank or equal is no change")
+	assert.Equal(t, []string{"ada member.update acme/u/eve map[first_name:First] map[first_name:Eva]"}, f.audited(), "what is blank or equal is no change")
 	b.post(memberPath(eve)+"names/", "email", "eva@example.org").is(t, http.StatusSeeOther)
-	assert.Contains(t, f.told()[1], "map[email:eve@example.org] map[email:eva@example.org]")
+	assert.Contains(t, f.audited()[1], "map[email:eve@example.org] map[email:eva@example.org]")
 	wrong := b.post(memberPath(eve)+"names/", "first_name", strings.Repeat("x", 201), "email", "eva").is(t, http.StatusBadRequest)
 	assert.Contains(t, wrong.said(), "is longer than 200 characters")
 	assert.Contains(t, wrong.said(), "is not an e-mail address")
@@ -117,7 +117,7 @@ func TestMetadataOfAUser(t *testing.T) {
 		}
 		first := shown(b.get(path).is(f.T, http.StatusOK))
 		b.post(path, "shown", first, "custom_fields", `{"n": 1.50, "o": {"x": "<é>"}}`).is(f.T, http.StatusSeeOther)
-		assert.Equal(f, []string{"ada member.update acme/u/eve map[custom_fields:map[n:<nil> o:<nil>]] map[custom_fields:map[n:1.5 o:map[x:<é>]]]"}, f.told())
+		assert.Equal(f, []string{"ada member.update acme/u/eve map[custom_fields:map[n:<nil> o:<nil>]] map[custom_fields:map[n:1.5 o:map[x:<é>]]]"}, f.audited())
 		page := b.get(path)
 		assert.Contains(f, html.UnescapeString(page.body), "{\n  \"n\": 1.50,\n  \"o\": {\n    \"x\": \"<é>\"\n  }\n}</textarea>")
 		second := shown(page)
@@ -218,7 +218,7 @@ func TestAddressesOfAUser(t *testing.T) {
 			"ada assignment.remove acme/u/eve map[active:false address:Eve@example.org channel:mail validated:false] map[]",
 			"ada assignment.add acme/u/eve map[] map[active:true address:Eve@example.org channel:mail validated:true]",
 			"ada address.remove acme/u/eve map[address:Eve@example.org name:Work] map[]",
-		}, f.told())
+		}, f.audited())
 	})
 }
 
@@ -272,6 +272,6 @@ func TestGroups(t *testing.T) {
 			"ada group.create acme/groups/Staff map[] map[name:Staff]", "ada group.update acme/groups/Staff map[name:Staff] map[name:Board]",
 			"oz member.update acme/u/eve map[groups:[]] map[groups:[Board]]", "oz member.update acme/u/eve map[groups:[Board]] map[groups:[]]",
 			"ada group.delete acme/groups/Board map[name:Board] map[]",
-		}, f.told())
+		}, f.audited())
 	})
 }

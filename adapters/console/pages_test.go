@@ -47,7 +47,7 @@ func TestEveryAnswerIsHardened(t *testing.T) {
 	b.do(http.MethodHead, "/console/", nil).is(t, http.StatusOK)
 }
 
-// weapon is a text that would do something if a page did not escape it, wherever it stood.
+// weapon is a text that would run in any place of a page that does not escape it.
 const weapon = `'"><script>alert(1)</script><img src=x onerror=alert(2)>{{7}}`
 
 func TestHome(t *testing.T) {

@@ -28,7 +28,7 @@ var (
 	passkeyPattern = regexp.MustCompile(`/passkeys/(\d+)/remove/`)
 )
 
-// key is an authenticator of somebody.
+// key is a user's authenticator.
 func key() *passkeys.Authenticator { return passkeys.New("notify.example", site) }
 
 // make sends what an authenticator answers who is asked for a new passkey.
@@ -60,7 +60,7 @@ func passkeyConfirmed(b *browser, to string) answer {
 	return b.make(key(), to, "")
 }
 
-// withPasskey sends a form of whoever has a passkey.
+// withPasskey sends a form of a user with a passkey.
 func withPasskey(b *browser, to string) answer {
 	if b.cookies[sessionCookie] == "" {
 		return b.post(to)

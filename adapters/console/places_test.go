@@ -118,7 +118,7 @@ func (f *fixture) assigned(username, value, channel string) channels.Assignment 
 	return made[0]
 }
 
-// latest says what the newest entry of acme's log tells.
+// latest returns the newest entry of acme's log.
 func (f *fixture) latest() string {
 	f.Helper()
 	all := f.entries("acme")

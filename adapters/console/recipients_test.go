@@ -70,7 +70,7 @@ func TestRecipientsAreAddedFoundAndRemoved(t *testing.T) {
 		assert.Equal(f, emails[3:10], found)
 		assert.Contains(f, back, "q=user00", "the search goes on")
 
-		for _, query := range []string{"", "?q=user"} { // Whoever takes somebody off the second page stays on it.
+		for _, query := range []string{"", "?q=user"} { // Removing a recipient on the second page leads back to it.
 			second := html.UnescapeString(further.FindStringSubmatch(b.get(to + query).body)[1])
 			page := b.get(second)
 			stood := row.FindAllStringSubmatch(page.body, -1)

@@ -17,8 +17,8 @@ import (
 )
 
 // allowed says who fulfils which need in acme: the installation's administrator, those with a role
-// in acme, one whose membership there is locked, another organization's administrator, somebody
-// without any role, and nobody.
+// in acme, one whose membership there is locked, another organization's administrator, a user
+// without any role, and a client that has not signed in.
 var allowed = map[operators.Need]map[string]bool{
 	operators.Anybody:       {"root": true, "administrator": true, "operator": true, "viewer": true, "member": true, "locked": true, "alien": true, "stray": true, "nobody": true},
 	operators.SignedIn:      {"root": true, "administrator": true, "operator": true, "viewer": true, "member": true, "locked": true, "alien": true, "stray": true},

@@ -130,7 +130,7 @@ func (s set) path(t *testing.T, r console.Route) string {
 	})
 }
 
-// ask sends what a route's example says, as somebody.
+// ask sends a route's example as this user.
 func (s *scene) ask(t *testing.T, r console.Route, who string) answer {
 	t.Helper()
 	b := s.nobody()
@@ -197,7 +197,7 @@ func (f *fixture) happened() (id events.OccurrenceID) {
 	return id
 }
 
-// listed puts somebody on acme's list with an address of theirs.
+// listed puts an address of a user on acme's list.
 func (f *fixture) listed(username string) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {

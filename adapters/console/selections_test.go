@@ -70,16 +70,16 @@ func TestASelectionIsChangedAtOnce(t *testing.T) {
 		assert.Contains(f, b.get(listed).said(), "0 users added to the list.", "nobody has an address")
 		asks := b.choose("", "remove", ms[2:]).is(f.T, http.StatusOK)
 		assert.Contains(f, asks.said(), "This ends 2 memberships")
-		assert.Len(f, f.told(), 3+2+2+2, "nothing is done before it is confirmed")
+		assert.Len(f, f.audited(), 3+2+2+2, "nothing is done before it is confirmed")
 		changed(b.choose("remove/", "", ms[2:]), 2, "remove", "removed")
 		assert.Equal(f, []string{
 			"ada member.lock acme/u/e0 map[locked:false] map[locked:true]", "ada member.lock acme/u/e1 map[locked:false] map[locked:true]", "ada member.lock acme/u/e2 map[locked:false] map[locked:true]",
 			"ada member.lock acme/u/e0 map[locked:true] map[locked:false]", "ada member.lock acme/u/e1 map[locked:true] map[locked:false]",
 			"ada member.update acme/u/e0 map[groups:[]] map[groups:[Staff]]", "ada member.update acme/u/e1 map[groups:[]] map[groups:[Staff]]",
 			"ada member.update acme/u/e0 map[groups:[Staff]] map[groups:[]]", "ada member.update acme/u/e1 map[groups:[Staff]] map[groups:[]]",
-		}, f.told()[:9])
-		assert.Contains(f, f.told()[9], "ada member.remove acme/u/e2")
-		assert.Contains(f, f.told()[10], "ada member.remove acme/u/e3")
+		}, f.audited()[:9])
+		assert.Contains(f, f.audited()[9], "ada member.remove acme/u/e2")
+		assert.Contains(f, f.audited()[10], "ada member.remove acme/u/e3")
 
 		// All or nothing.
 		b.choose("", "lock", append(ms[:2:2], ms[2])).is(f.T, http.StatusNotFound)
@@ -90,7 +90,7 @@ func TestASelectionIsChangedAtOnce(t *testing.T) {
 		b.choose("", "list", ms[:1], "list", "nonsense").is(f.T, http.StatusNotFound)
 		theirs := f.person("globex", "e9", users.RoleMember, false)
 		b.choose("remove/", "", []users.Member{ms[0], theirs}).is(f.T, http.StatusNotFound)
-		assert.Len(f, f.told(), 11)
+		assert.Len(f, f.audited(), 11)
 	})
 }
 
@@ -109,7 +109,7 @@ func TestASelectionIsPutOnAList(t *testing.T) {
 		assert.Len(f, f.profile(eve).Assignments, 2, "by the preferred channel")
 		assert.Equal(f, "all", f.profile(eve).Lists[0].Name)
 		assert.Empty(f, f.profile(unreached).Lists)
-		told := f.told()
+		told := f.audited()
 		assert.Equal(f, "ada recipients.add acme/p/shop/d/all map[] map[added:[eve@example.org eve@example.com] assigned:[eve@example.org eve@example.com] channel:mail user:eve]", told[len(told)-1])
 	})
 }
@@ -304,7 +304,7 @@ func TestUsersAreExported(t *testing.T) {
 		assert.Contains(f, formula.body, "\n'=cmd|")
 		assert.NotContains(f, formula.body, "\n=cmd|")
 		b.post("/console/o/acme/u/export/", "back", "q=%zz").is(f.T, http.StatusBadRequest)
-		assert.Equal(f, []string{"ada member.export acme/u map[] map[text:e]", "ada member.export acme/u map[] map[locked:true]", "ada member.export acme/u map[] map[text:cmd]"}, f.told())
+		assert.Equal(f, []string{"ada member.export acme/u map[] map[text:e]", "ada member.export acme/u map[] map[locked:true]", "ada member.export acme/u map[] map[text:cmd]"}, f.audited())
 	})
 }
 

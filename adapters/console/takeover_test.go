@@ -30,7 +30,7 @@ func (f *fixture) invitedTo(org string, by *browser, m users.Member) string {
 	return found[1]
 }
 
-// signedInAs is a browser in which somebody has signed in with a password.
+// signedInAs returns a browser in which a user has signed in with a password.
 func (f *fixture) signedInAs(username, word string) *browser {
 	f.Helper()
 	b := f.nobody()
@@ -58,7 +58,7 @@ func TestAnAccountMadeBeforeItsOwnerComesOpensNothingElse(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		const theirs, bobs, second = "a password of acme's", "the password of bob", "a second one of acme's"
-		// acme enrolls somebody whom globex is going to look for, and sets his password.
+		// acme enrolls a user whom globex will look for, and sets his password.
 		m := f.person("acme", "bob@globex.example", users.RoleViewer, false)
 		eva, gil := f.as(f.operator("eva", users.RoleAdministrator)), f.as(f.boss("globex", "gil"))
 		f.accept(f.invited(eva, m), theirs).is(f.T, http.StatusSeeOther)

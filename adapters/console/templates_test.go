@@ -39,7 +39,7 @@ func (a answer) stranger(t *testing.T) answer {
 	return a
 }
 
-// dangerous is HTML that does all that a message must not do to whoever looks at it here.
+// dangerous is HTML that does all that a message must not do in the console.
 const dangerous = `<style>@import "https://evil.example/a.css"; body { background: url(https://evil.example/b) }</style><script>alert(1)</script><img src=x onerror=alert(2)>
 <a href="javascript:alert(3)" target="_top">x</a><meta http-equiv="refresh" content="0;url=https://evil.example/"><form action="/console/account/sessions/end/" method="post"><button>x</button></form>
 <base href="https://evil.example/"><iframe src="/console/"></iframe><svg onload=alert(4)></svg><link rel=stylesheet href="https://evil.example/c.css">`

@@ -192,7 +192,7 @@ func TestADraftThatCannotBeMadeLiveKeepsItsForm(t *testing.T) {
 	})
 }
 
-// rendersTick gives acme's event a template that speaks of its context.
+// rendersTick gives acme's event a template that uses its context.
 func (f *fixture) rendersTick() {
 	f.Helper()
 	f.apply(app.BlueprintOrganization{Projects: []app.BlueprintProject{{Slug: "shop", Name: "Shop", Applications: []app.BlueprintApplication{

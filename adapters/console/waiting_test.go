@@ -70,7 +70,7 @@ func TestWhatWaitsSaysForWhatAndIsNotGreen(t *testing.T) {
 			assert.Contains(f, page.body, `<span class="state failing">channel not working</span>`, path)
 			assert.Contains(f, page.said(), "which has failed since 2026-03-0", path)
 			assert.Contains(f, page.said(), "421 <no> service", path)
-			if i < 4 { // The page of a user tells of locks as well.
+			if i < 4 { // The page of a user mentions locks as well.
 				assert.NotContains(f, page.body, `class="state open"`, "%s: green means sent", path)
 			}
 		}

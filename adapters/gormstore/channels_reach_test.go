@@ -60,7 +60,7 @@ func TestReachOfChannelsThatWereThereBefore(t *testing.T) {
 			for _, e := range c.entries {
 				record(7, "acme/p/shop/c/"+name, e)
 			}
-			// What happened to channels of the same name elsewhere is nobody's business here.
+			// Entries about channels of the same name in other places do not count.
 			record(8, "acme/p/shop/c/"+name, entry{"console", admin, created, "{}"})
 			record(7, "acme/c/another-"+name, entry{"console", admin, created, "{}"})
 		}

@@ -134,8 +134,8 @@ func TestPlainSettingsOfEarlierVersions(t *testing.T) {
 	})
 }
 
-// TestSettingsBelongToTheirChannel plays somebody who may write to the database and would like to
-// send with what others paid for.
+// TestSettingsBelongToTheirChannel plays an attacker who may write to the database and wants to
+// send through another organization's provider.
 func TestSettingsBelongToTheirChannel(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

@@ -20,7 +20,7 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// counting is a driver that counts how many messages are under way at once, whoever sends them.
+// counting is a driver that counts how many messages of all instances are under way at once.
 type counting struct {
 	tallied
 

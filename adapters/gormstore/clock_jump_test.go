@@ -20,7 +20,7 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// jumping is the clock of a machine that somebody sets to another time, again and again.
+// jumping is the clock of a machine that is set to another time again and again.
 type jumping struct{ ahead atomic.Int64 }
 
 // Now has no monotonic reading, so that nothing gets round the jumps.

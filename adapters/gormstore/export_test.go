@@ -183,7 +183,7 @@ const FullFor = fullFor
 // PassFull lets so much time pass since the disk was found full.
 func (s *Store) PassFull(d time.Duration) { s.full.Add(-int64(d)) }
 
-// TellBlockers has the log say whom a session of Postgres waits for, ten looks after another.
-func (s *Store) TellBlockers(ctx context.Context, logger *slog.Logger, session int32, every time.Duration) {
+// LogBlockers logs the sessions that a session of Postgres waits for, ten looks after another.
+func (s *Store) LogBlockers(ctx context.Context, logger *slog.Logger, session int32, every time.Duration) {
 	s.engine.(*postgresEngine).tellBlockers(ctx, logger, func() int32 { return session }, every)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestRolesFromBeforeAccountsAreAcceptedButOfStrangers begins with what an installation has that
-// never heard of accounts.
+// TestRolesFromBeforeAccountsAreAcceptedButOfStrangers begins with the data of an installation from
+// before accounts.
 func TestRolesFromBeforeAccountsAreAcceptedButOfStrangers(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

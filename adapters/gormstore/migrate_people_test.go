@@ -12,7 +12,7 @@ import (
 )
 
 // twoThatShare are two organizations that share the user Ada, before memberships had names, and a
-// user who is nobody's member.
+// user without a membership.
 const twoThatShare = `
 	INSERT INTO organizations (id, slug, name, revision, created_at) VALUES (12, 'acme', 'Acme', 0, CURRENT_TIMESTAMP), (13, 'globex', 'Globex', 0, CURRENT_TIMESTAMP);
 	INSERT INTO member_groups (id, organization_id, name, name_fold) VALUES (12, 12, 'Default', 'default'), (13, 13, 'Default', 'default');

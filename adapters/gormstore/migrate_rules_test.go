@@ -26,7 +26,7 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// frozen are the migrations that somebody may have applied, with their sums.
+// frozen are the released migrations, which may have been applied, with their sums.
 //
 //go:embed testdata/frozen.sha256
 var frozen []byte
@@ -230,7 +230,7 @@ func TestAMigrationThatMeetsADeadlockIsTriedAgain(t *testing.T) {
 	conn, err := other.Handle().Conn(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
-	// Postgres ends whoever is the first to look for a deadlock: not this side, however slow it is.
+	// Postgres ends the session that first looks for a deadlock: not this one, however slow it is.
 	_, err = conn.ExecContext(t.Context(), "SET deadlock_timeout = '1h'; BEGIN; LOCK TABLE deliveries IN ACCESS SHARE MODE")
 	require.NoError(t, err)
 	var done sync.WaitGroup
@@ -284,7 +284,7 @@ func TestTheLogSaysAgainAndAgainWhomAMigrationWaitsFor(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			var log journal
 			var running sync.WaitGroup
-			running.Go(func() { s.TellBlockers(ctx, slog.New(slog.NewTextHandler(&log, nil)), pids[1], time.Millisecond) })
+			running.Go(func() { s.LogBlockers(ctx, slog.New(slog.NewTextHandler(&log, nil)), pids[1], time.Millisecond) })
 			if name == "ATable" {
 				running.Go(func() {
 					_, err := sessions[1].ExecContext(t.Context(), "SELECT FROM installation")

@@ -104,7 +104,7 @@ func (c *crowd) people(b *testing.B, n int, l lists.List) {
 			" FROM (WITH RECURSIVE g (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM g WHERE i < %d) SELECT i FROM g) AS i", n+999)
 	}
 	if !c.sqlite {
-		c.exec(b, "SET session_replication_role = replica") // nobody checks what refers to what
+		c.exec(b, "SET session_replication_role = replica") // no foreign keys are checked
 	}
 	c.exec(b, "CREATE TABLE seed AS "+numbers)
 	c.exec(b, "INSERT INTO users (id, username, username_fold, created_at) SELECT i, e, e, CURRENT_TIMESTAMP FROM seed")
@@ -237,7 +237,7 @@ func BenchmarkTrigger(b *testing.B) {
 	for _, database := range []string{"sqlite", "postgres"} {
 		b.Run(database, func(b *testing.B) {
 			c := newCrowdOn(b, database, 1)
-			c.Queue().NewWork() // somebody listens, as in a server
+			c.Queue().NewWork() // there is a listener, as in a server
 			b.SetParallelism(64 / runtime.GOMAXPROCS(0))
 			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
@@ -269,7 +269,7 @@ func BenchmarkOneOfMany(b *testing.B) {
 	}
 }
 
-// BenchmarkForecast tells what would become of an event for b.N people.
+// BenchmarkForecast measures the forecast of an event for b.N people.
 func BenchmarkForecast(b *testing.B) {
 	for _, database := range []string{"sqlite", "postgres"} {
 		b.Run(database, func(b *testing.B) {

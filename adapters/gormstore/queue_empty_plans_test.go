@@ -12,8 +12,8 @@ import (
 )
 
 // TestPlansOfAnEmptyQueueServeAFullOne is about Postgres, which keeps the plan of a statement as
-// long as the connection: whoever starts with an empty queue must not read all of it when it has
-// filled.
+// long as the connection: a worker that starts with an empty queue must not read all of it when it
+// has filled.
 func TestPlansOfAnEmptyQueueServeAFullOne(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t)+"&pool_max_conns=3")

@@ -26,8 +26,8 @@ func (s slow) Now() time.Time {
 	return clock{}.Now().Add(time.Duration(s.at.Add(int64(25 * time.Millisecond))))
 }
 
-// TestClaimsGoOnWhereTheLastOneEnded is about an installation in which somebody keeps a snapshot,
-// so that looking for what goes next takes long.
+// TestClaimsGoOnWhereTheLastOneEnded is about an installation with a held snapshot, in which the
+// search for what goes next takes long.
 func TestClaimsGoOnWhereTheLastOneEnded(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

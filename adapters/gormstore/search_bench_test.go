@@ -36,8 +36,8 @@ const crowded = `
 	DELETE FROM assignments WHERE address_id IN (SELECT id FROM addresses WHERE member_id % 999983 = 7);
 	DELETE FROM addresses WHERE member_id % 999983 = 7;`
 
-// BenchmarkSearch goes through batches of what queries find in an organization of MEMBERS
-// (1,000,000) and tells the slowest of a hundred: `-bench Search -benchtime 1x`.
+// BenchmarkSearch reads batches of the results of queries in an organization of MEMBERS (1,000,000)
+// and reports the slowest of a hundred: `-bench Search -benchtime 1x`.
 func BenchmarkSearch(b *testing.B) {
 	members := 1_000_000
 	if wanted, err := strconv.Atoi(os.Getenv("MEMBERS")); err == nil {

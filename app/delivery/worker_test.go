@@ -26,7 +26,7 @@ func settings() delivery.Settings {
 }
 
 // let lets time pass in the bubble of a test.
-func let(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Time is synctest's: nobody waits.
+func let(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Time is synctest's: it takes none.
 
 // work runs a worker in a bubble until then returns, and stops it.
 func work(t *testing.T, q deliveries.Queue, d fakeDriver, c delivery.Composer, set delivery.Settings, then func()) {

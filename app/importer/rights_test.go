@@ -16,8 +16,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// officer creates a user with a role in acme who can sign in, or changes the user's role.
-func (b *bureau) officer(username string, role users.Role, locked bool) audit.Actor {
+// operator creates a user with a role in acme who can sign in, or changes the user's role.
+func (b *bureau) operator(username string, role users.Role, locked bool) audit.Actor {
 	b.Helper()
 	require.NoError(b, b.store.Update(b.Context(), func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(b.Context(), "acme")
@@ -73,9 +73,9 @@ func TestAnImportChangesNobodyAbove(t *testing.T) {
 	prepared := func(t *testing.T) (b *bureau, olga, root audit.Actor) {
 		t.Helper()
 		b = newBureau(t, 1<<20)
-		olga, root = b.officer("olga@example.org", users.RoleOperator, false), b.officer("root@example.org", users.RoleAdministrator, false)
+		olga, root = b.operator("olga@example.org", users.RoleOperator, false), b.operator("root@example.org", users.RoleAdministrator, false)
 		for _, name := range []string{"boss@example.org", "same@example.org", "user4444@example.org"} { // the last one is in another chunk
-			b.officer(name, users.RoleAdministrator, name == "boss@example.org") // Locked or not, they have the higher role.
+			b.operator(name, users.RoleAdministrator, name == "boss@example.org") // Locked or not, they have the higher role.
 		}
 		runImport(t, b.store, importer.Import{Organization: "acme"}, "email,custom__n\nsame@example.org,pro\n")
 		return b, olga, root
@@ -133,8 +133,8 @@ func TestAnImportChangesNobodyAbove(t *testing.T) {
 func TestAnImportEndsWithTheRole(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(b *bureau){
-		"TakenAway": func(b *bureau) { b.officer("olga@example.org", users.RoleViewer, false) },
-		"Locked":    func(b *bureau) { b.officer("olga@example.org", users.RoleOperator, true) },
+		"TakenAway": func(b *bureau) { b.operator("olga@example.org", users.RoleViewer, false) },
+		"Locked":    func(b *bureau) { b.operator("olga@example.org", users.RoleOperator, true) },
 		"Removed": func(b *bureau) {
 			require.NoError(b, b.store.Update(b.Context(), func(tx ports.Tx) error {
 				org, err := tx.Orgs().BySlug(b.Context(), "acme")
@@ -153,7 +153,7 @@ func TestAnImportEndsWithTheRole(t *testing.T) {
 			t.Parallel()
 			for _, call := range []int{1, 2} { // chunks of the run
 				b := newBureau(t, 1<<20)
-				olga := b.officer("olga@example.org", users.RoleOperator, false)
+				olga := b.operator("olga@example.org", users.RoleOperator, false)
 				job, err := b.jobs.Upload(t.Context(), olga, acme, importer.Upload{Name: "people.csv", File: strings.NewReader(mixed(4_500))})
 				require.NoError(t, err)
 				require.True(t, b.importer(nil).WorkOnce(t.Context()))
@@ -183,9 +183,9 @@ func TestAnImportEndsWithTheRole(t *testing.T) {
 	t.Run("BeforeItIsChecked", func(t *testing.T) {
 		t.Parallel()
 		b := newBureau(t, 1<<20)
-		job, err := b.jobs.Upload(t.Context(), b.officer("olga@example.org", users.RoleOperator, false), acme, importer.Upload{Name: "x", File: strings.NewReader("email\na@example.org\n")})
+		job, err := b.jobs.Upload(t.Context(), b.operator("olga@example.org", users.RoleOperator, false), acme, importer.Upload{Name: "x", File: strings.NewReader("email\na@example.org\n")})
 		require.NoError(t, err)
-		b.officer("olga@example.org", users.RoleMember, false)
+		b.operator("olga@example.org", users.RoleMember, false)
 		require.True(t, b.importer(nil).WorkOnce(t.Context()))
 		assert.Equal(t, imports.Failed, b.show(acme, job.ID).State)
 	})

@@ -23,7 +23,7 @@ type wall struct{}
 func (wall) Now() time.Time { return time.Now() }
 
 // let lets time pass in the bubble of a test.
-func let(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Time is synctest's: nobody waits.
+func let(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Time is synctest's: it takes none.
 
 // detected is the longest time until a stalled loop is noticed.
 const detected = watchdog.Patience + 15*time.Second

@@ -91,7 +91,7 @@ func skip(tree fs.FS, folder string) error {
 	if name == "testdata" || name == "vendor" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
 		return fs.SkipDir
 	}
-	if _, err := fs.Stat(tree, path.Join(folder, "go.mod")); err == nil { // a module of its own
+	if _, err := fs.Stat(tree, path.Join(folder, "go.mod")); err == nil { // its own module
 		return fs.SkipDir
 	}
 	return nil
@@ -117,7 +117,7 @@ func checkImports(s source) []string {
 	return problems
 }
 
-// checkDialing wants drivers to connect through their guard: it names what connects by itself.
+// checkDialing reports drivers that connect without their guard.
 func checkDialing(s source) []string {
 	if s.isTest || !slices.ContainsFunc(drivers, func(folder string) bool { return covers(folder, path.Dir(s.path)) }) {
 		return nil
@@ -218,7 +218,7 @@ func (l layer) objectionToOurs(folder, imported string) string {
 	return l.folder + " must not know it"
 }
 
-// checkComments wants a sentence about every package that a person wrote.
+// checkComments requires a sentence about every package that is not generated.
 func checkComments(sources []source) []string {
 	code, tests := map[string][]source{}, map[string][]source{}
 	for _, s := range sources {

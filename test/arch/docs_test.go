@@ -51,7 +51,7 @@ func TestSecurityNamesItsTests(t *testing.T) {
 	}
 }
 
-// joined has each item of a list, and each row of a table, on a line of its own.
+// joined returns a page with each item of a list, and each row of a table, on its own line.
 func joined(page string) string { return strings.ReplaceAll(page, "\n  ", " ") }
 
 // allTests are the names of all tests, and of everything that cases may be called by.

@@ -21,7 +21,7 @@ var layers = []layer{
 	// Embedding a file is the compiler's work: nothing is read when the program runs.
 	{folder: "domain", ours: []string{"domain"}, pure: true, spared: []string{"embed"}, modules: []string{"golang.org/x/text", "golang.org/x/crypto", "golang.org/x/net", "github.com/nyaruka/phonenumbers", "github.com/pquerna/otp", "github.com/santhosh-tekuri/jsonschema/v6", "github.com/yuin/goldmark"}},
 	{folder: "ports", ours: []string{"ports", "domain"}, pure: true, modules: []string{}},
-	// What works without a caller has nobody to return its errors to: it is given a logger.
+	// Code that works without a caller cannot return its errors: it gets a logger.
 	{folder: "app/delivery", ours: []string{"app/delivery", "app/pace", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{"golang.org/x/text", "golang.org/x/sync"}},
 	{folder: "app/watchdog", ours: []string{"app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{}},
 	{folder: "app/importer", ours: []string{"app/importer", "app", "app/pace", "app/watchdog", "ports", "domain"}, pure: true, spared: []string{"log/slog"}, modules: []string{}},

@@ -62,7 +62,7 @@ var calls = []call{
 	}},
 }
 
-// new asks about somebody new each time.
+// new asks about a new user each time.
 func (c call) new(key string) requests {
 	return c.about(key, func(connection, number int) string { return person("new", connection, number) })
 }

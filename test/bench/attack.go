@@ -29,7 +29,7 @@ type attack struct {
 	file      string
 }
 
-// found makes the organization, whose mail server hangs, with a key, and somebody who imports.
+// found creates the organization, whose mail server hangs, with a key, and a user who imports.
 func (a attack) found(ctx context.Context, mailServer string) (key string, err error) {
 	host, port, err := net.SplitHostPort(mailServer)
 	if err != nil {
@@ -69,8 +69,8 @@ func (a attack) enroll(ctx context.Context, s *server, hole string) error {
 	return nil
 }
 
-// begin attacks, and returns what ends the attack and tells what kept it from going on until then.
-// The attackers are a process of their own which waits for all others: theirs are other machines.
+// begin attacks, and returns a function that ends the attack and returns what stopped it earlier.
+// The attackers are a separate process with the lowest priority, as if on other machines.
 func (a attack) begin(ctx context.Context, s *server) (end func() error, err error) {
 	itself, err := os.Executable()
 	if err != nil {
@@ -95,7 +95,7 @@ type assault struct {
 	Attackers int
 }
 
-// carryOut attacks until the process is told to end.
+// carryOut attacks until the process gets the signal to end.
 func carryOut(job string) error {
 	var a assault
 	if err := json.Unmarshal([]byte(job), &a); err != nil {
@@ -138,7 +138,7 @@ func (a assault) keepSending(ctx context.Context, request []byte) {
 
 // keepImporting imports one file after the other.
 func (a assault) keepImporting(ctx context.Context) error {
-	o, err := newOfficer(ctx, a.Address)
+	o, err := newConsoleClient(ctx, a.Address)
 	for err == nil && ctx.Err() == nil {
 		var path string
 		if path, err = o.upload(ctx, attacker, a.File); err == nil {

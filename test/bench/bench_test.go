@@ -84,7 +84,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestTable shows that each column has a median of its own.
+// TestTable checks that each column has its own median.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	var tb table

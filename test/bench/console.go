@@ -20,7 +20,7 @@ const (
 	password = "a password for the benchmark"
 )
 
-// deserted is an organization with nobody in it, whose page of users is the floor of all pages but
+// deserted is an organization without users, whose page of users is the floor of all pages but
 // those of searches: the session is looked up, and the frame of a page is written.
 const deserted = "deserted"
 
@@ -31,7 +31,8 @@ type page struct {
 	path func(n int) string
 }
 
-// floor is the page that is measured beside another one: of a search the same where nobody is.
+// floor returns the page that is measured beside another one: of a search the same one among no
+// users.
 func (p page) floor(n int) string {
 	const search = "/search/"
 	if _, query, searched := strings.Cut(p.path(n), search); searched {
@@ -196,7 +197,7 @@ func (h history) pages(users int) []page {
 	const of = "o/" + organization + "/"
 	scattered := func(n int) int { return n * 7919 % users }
 	always := func(path string) func(int) string { return func(int) string { return path } }
-	// Of the name of somebody, all but the last two digits.
+	// Of a user's name, all but the last two digits.
 	beginning := func(n int) string {
 		name, _, _ := strings.Cut(populated(0, scattered(n)), "@")
 		return name[:len(name)-2]

@@ -29,7 +29,7 @@ const (
 // database is a database of the program's, to be measured and thrown away.
 type database struct {
 	kind   string
-	url    string // as the program is told
+	url    string // as the program gets it
 	server string // Postgres: where it was made
 	name   string // Postgres: what it is called there
 }
@@ -109,7 +109,7 @@ func (d database) open() (*sql.DB, error) {
 	return pool, err
 }
 
-// held runs something while a transaction of somebody else keeps its snapshot, as pg_dump does: no
+// held runs a function while another transaction keeps its snapshot, as pg_dump does: no
 // version of a row that was removed since then can be cleaned away.
 func (d database) held(ctx context.Context, do func() error) error {
 	conn, err := pgx.Connect(ctx, d.url)

@@ -20,7 +20,7 @@ var (
 	letterHTML = strings.Repeat("<p>A line of text for <b>Ada</b>.</p>\n", 45)
 )
 
-// mailing is a channel with a list and an event of its own, all of one name.
+// mailing is a channel with its own list and event, all of one name.
 type mailing struct {
 	name     string
 	sink     *sink

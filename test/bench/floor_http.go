@@ -34,7 +34,7 @@ const floorVariable = "TOCSIN_TEST_BENCH_FLOOR"
 // floorListVariable is how many members the floor's lists have.
 const floorListVariable = "TOCSIN_TEST_BENCH_LIST"
 
-// startFloor starts the API without a database, as a process of its own like the program that it is
+// startFloor starts the API without a database, as a separate process like the program that it is
 // compared with.
 func startFloor(ctx context.Context, list int) (*server, error) {
 	itself, err := os.Executable()

@@ -23,8 +23,7 @@ const (
 
 // rawFill fills the tables users, members and addresses of a database with the people of the import
 // by the fastest way that the database has, and then finds all of them there again. It is no
-// import: it takes for granted that nobody is there yet, chooses the ids itself, and checks
-// nothing.
+// import: it assumes empty tables, chooses the ids itself, and checks nothing.
 func rawFill(ctx context.Context, d database, rows int) (fill, find sample, err error) {
 	if err := d.withSchema(ctx); err != nil {
 		return fill, find, err

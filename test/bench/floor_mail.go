@@ -16,7 +16,7 @@ import (
 // how many connections to use, and how many messages to send.
 const floorMailVariable = "TOCSIN_TEST_BENCH_MAIL"
 
-// mailFloor prepares the floor of sending, a process of its own like the program that it is
+// mailFloor prepares the floor of sending, a separate process like the program that it is
 // compared with.
 func mailFloor(ctx context.Context, address string, connections, messages int) (*process, error) {
 	itself, err := os.Executable()

@@ -128,7 +128,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	b := &bench{options: o}
 	err = b.measureAll(ctx)
 	place.after = loadAverage()
-	// Whatever ended it, what was measured is told.
+	// Print what was measured, also after an interruption.
 	return errors.Join(err, b.table.write(out, o, place))
 }
 

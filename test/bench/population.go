@@ -8,7 +8,7 @@ import (
 )
 
 // populate puts so many people past the program into its database, each with an address that is
-// assigned to the channel, and on the list. Each crowd has a number of its own.
+// assigned to the channel, and on the list. Each crowd has its own number.
 func (d database) populate(ctx context.Context, crowd, people int, channel, list string) (err error) {
 	pool, err := d.open()
 	if err != nil {

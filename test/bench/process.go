@@ -88,8 +88,8 @@ func (p *process) output(in io.Reader) (printed []byte, peak int64, err error) {
 	return out.Bytes(), peak, err
 }
 
-// peak is the most memory in bytes that the process has had at a time; 0 where the system does not
-// tell.
+// peak returns the most memory in bytes that the process has had at a time; 0 where the system does
+// not report it.
 func (p *process) peak() int64 {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(p.Process.Pid) + "/status")
 	if err != nil {
@@ -104,8 +104,8 @@ func (p *process) peak() int64 {
 	return 0
 }
 
-// processor is how much time of a processor the process has used so far; 0 where the system does
-// not tell.
+// processor returns the processor time that the process has used so far; 0 where the system does
+// not report it.
 func (p *process) processor() time.Duration {
 	const utime, stime = 11, 12 // counted from behind the name, which may hold anything
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.Process.Pid) + "/stat")

@@ -18,13 +18,13 @@ type sink struct {
 	latency time.Duration // what a message takes it, beside reading it
 
 	mu      sync.Mutex
-	opened  chan struct{} // closed while it talks to whoever connects
+	opened  chan struct{} // closed while it serves connections
 	arrived []time.Time
 	crowds  []int // of those who got a message
 	waiting []waiter
 }
 
-// waiter is told when so many messages have come.
+// waiter is notified when so many messages have arrived.
 type waiter struct {
 	count int
 	came  chan<- struct{}
@@ -106,7 +106,7 @@ func (s *sink) firstOf(crowd, from int) time.Time {
 	return time.Time{}
 }
 
-// NewSession is called when somebody has said hello.
+// NewSession is called after a client's greeting.
 func (s *sink) NewSession(*gosmtp.Conn) (gosmtp.Session, error) {
 	s.mu.Lock()
 	opened := s.opened

@@ -58,7 +58,7 @@ func (t *table) write(out io.Writer, o options, m machine) error {
 
 // summary is what becomes of the samples of several runs.
 type summary struct {
-	middle          sample // each of its figures is a median of its own
+	middle          sample // each of its figures is a separate median
 	lowest, highest float64
 }
 

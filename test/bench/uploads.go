@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// officer works with the console.
-type officer struct {
+// consoleClient uses the console as an administrator.
+type consoleClient struct {
 	http    http.Client
 	base    string
 	session string
@@ -40,7 +40,7 @@ func (b *bench) uploads(ctx context.Context, d database, file string) error {
 		return err
 	}
 	return b.serving(ctx, i, func(s *server) error {
-		o, err := newOfficer(ctx, s.address)
+		o, err := newConsoleClient(ctx, s.address)
 		if err != nil {
 			return err
 		}
@@ -72,8 +72,8 @@ func (b *bench) uploads(ctx context.Context, d database, file string) error {
 	})
 }
 
-func newOfficer(ctx context.Context, address string) (*officer, error) {
-	o := &officer{base: "http://" + address}
+func newConsoleClient(ctx context.Context, address string) (*consoleClient, error) {
+	o := &consoleClient{base: "http://" + address}
 	var err error
 	if o.session, err = signIn(ctx, address); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func newOfficer(ctx context.Context, address string) (*officer, error) {
 type led struct{ path, text string }
 
 // send makes a request and remembers the token of the page.
-func (o *officer) send(ctx context.Context, method, path, contentType string, body io.Reader) (led, error) {
+func (o *consoleClient) send(ctx context.Context, method, path, contentType string, body io.Reader) (led, error) {
 	request, err := http.NewRequestWithContext(ctx, method, o.base+path, body)
 	if err != nil {
 		return led{}, err
@@ -110,7 +110,7 @@ func (o *officer) send(ctx context.Context, method, path, contentType string, bo
 	return led{answer.Request.URL.Path, string(text)}, nil
 }
 
-func (o *officer) post(ctx context.Context, path string, form url.Values) (led, error) {
+func (o *consoleClient) post(ctx context.Context, path string, form url.Values) (led, error) {
 	if form == nil {
 		form = url.Values{}
 	}
@@ -119,7 +119,7 @@ func (o *officer) post(ctx context.Context, path string, form url.Values) (led, 
 }
 
 // upload sends the file to an organization as browsers do, and returns the path of the import.
-func (o *officer) upload(ctx context.Context, org, path string) (string, error) {
+func (o *consoleClient) upload(ctx context.Context, org, path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -142,7 +142,7 @@ func (o *officer) upload(ctx context.Context, org, path string) (string, error) 
 }
 
 // wait looks at a page until it says something.
-func (o *officer) wait(ctx context.Context, path, words string) error {
+func (o *consoleClient) wait(ctx context.Context, path, words string) error {
 	const lookAgain = 100 * time.Millisecond
 	again := time.NewTicker(lookAgain)
 	defer again.Stop()

@@ -29,10 +29,9 @@ const (
 // busyVariable makes this program a process that keeps every processor busy.
 const busyVariable = "TOCSIN_TEST_BENCH_BUSY"
 
-// walls measures what an organization feels of another one that does its worst: dry runs, triggers
-// with the largest contexts, messages to mail servers and webhooks that hang, and imports, with the
-// quotas that an installation has unless it is told otherwise. The floor is the same without the
-// other one.
+// walls measures how much one organization is slowed by another one that does its worst: dry runs,
+// triggers with the largest contexts, messages to mail servers and webhooks that hang, and imports,
+// with the default quotas of an installation. The floor is the same without the other one.
 func (b *bench) walls(ctx context.Context, d database) (err error) {
 	single, stuck := mailing{name: "single"}, mailing{name: "stuck"}
 	if single.sink, err = startSink(ctx, 0); err != nil {
@@ -48,7 +47,7 @@ func (b *bench) walls(ctx context.Context, d database) (err error) {
 	if err != nil {
 		return err
 	}
-	hole, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0") // Nobody accepts: whoever connects waits for an answer.
+	hole, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0") // Nothing accepts: a client waits for an answer.
 	if err != nil {
 		return err
 	}
@@ -69,7 +68,7 @@ func (b *bench) walls(ctx context.Context, d database) (err error) {
 		if err := d.settle(ctx); err != nil {
 			return err
 		}
-		idleGet, idleMessage, err := b.felt(ctx, i, s, single)
+		idleGet, idleMessage, err := b.latencies(ctx, i, s, single)
 		if err != nil {
 			return err
 		}
@@ -77,7 +76,7 @@ func (b *bench) walls(ctx context.Context, d database) (err error) {
 		if err != nil {
 			return err
 		}
-		get, message, err := b.felt(ctx, i, s, single)
+		get, message, err := b.latencies(ctx, i, s, single)
 		if err := errors.Join(err, end()); err != nil {
 			return err
 		}
@@ -89,9 +88,9 @@ func (b *bench) walls(ctx context.Context, d database) (err error) {
 	}, "--rate-limit", "500", "--organization-rate-limit", "2000")
 }
 
-// felt measures what one person of the organization feels, who asks a hundred times a second, and
-// then sends single messages one after the other.
-func (b *bench) felt(ctx context.Context, i installation, s *server, m mailing) (get, message sample, err error) {
+// latencies measures one user of the organization, who asks a hundred times a second, and then
+// sends single messages one after the other.
+func (b *bench) latencies(ctx context.Context, i installation, s *server, m mailing) (get, message sample, err error) {
 	every := time.NewTicker(askEvery)
 	defer every.Stop()
 	if get, err = b.asked(ctx, i, s); err != nil {

@@ -41,7 +41,7 @@ type process struct {
 	judged *sync.Map // the shapes of the pages that were judged in it, see tab.judge
 }
 
-// chromium is the one browser of all tests. Each test has a profile of its own in it.
+// chromium is the one browser of all tests. Each test has its own profile in it.
 var chromium = sync.OnceValues(func() (process, error) {
 	path, err := program()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// framed waits until a frame that is a stranger to the page has loaded from below this path, and
-// tells how often one did.
+// framed waits until an isolated frame has loaded from below this path, and returns how often one
+// did.
 func (t *tab) framed(path string) int {
 	t.Helper()
 	count := func() (n int) {
@@ -87,7 +87,7 @@ func TestATemplateIsWrittenWithoutScripts(t *testing.T) {
 	require.Equal(t, 1, strings.Count(ask[string](p, "document.body.innerText"), "[Test] Hello Grace"))
 }
 
-// theirs is what somebody else makes of a template.
+// theirs is another user's version of a template.
 const theirs = `{organizations: [{slug: acme, name: Acme Inc., projects: [{slug: shop, name: Web shop, applications: [{slug: web, name: Shop front, events: [
 	{slug: order-shipped, name: Order shipped, channels: [mail], templates: [{channel: mail, subject: "Theirs", text: "Written by somebody else."}]}]}]}]}]}`
 

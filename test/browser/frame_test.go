@@ -44,7 +44,7 @@ func TestOnePicksAnotherApplicationByItsName(t *testing.T) {
 	})
 }
 
-// fits makes sure that the page does not pan sideways, where a script can tell.
+// fits checks that the page does not scroll sideways, where a script can find out.
 func (t *tab) fits() {
 	t.Helper()
 	if !t.still {

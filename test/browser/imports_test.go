@@ -16,9 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mixed is a file as people have them: new users, one who is there already, one twice, two rows
-// that are wrong, a column that nobody knows, and a cell that a spreadsheet would take for a
-// formula.
+// mixed is a realistic file: new users, an existing one, one twice, two rows with mistakes, an
+// unknown column, and a cell that a spreadsheet would take for a formula.
 const mixed = `email;first_name;last_name;custom__team;shoe size
 katherine.johnson@example.com;Katherine;Johnson;Orbits;38
 dorothy.vaughan@example.com;Dorothy;Vaughan;=1+2;39

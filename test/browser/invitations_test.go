@@ -79,8 +79,8 @@ func (p *posting) Data(r io.Reader) error {
 	return err
 }
 
-// TestAnInvitationByMail: the link comes by mail, and a passkey made there is all that somebody
-// needs to sign in, then and later.
+// TestAnInvitationByMail: the link comes by mail, and a passkey made there is all that a user needs
+// to sign in, then and later.
 func TestAnInvitationByMail(t *testing.T) {
 	t.Parallel()
 	box, port := newPostbox(t)

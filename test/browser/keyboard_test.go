@@ -30,7 +30,7 @@ func (t *tab) focus() focus {
 	})()`)
 }
 
-// keys types keys, wherever the focus is.
+// keys types keys at the focus.
 func (t *tab) keys(keys string) {
 	t.Helper()
 	t.steps(chromedp.KeyEvent(keys))

@@ -37,8 +37,8 @@ func TestEveryPage(t *testing.T) {
 	})
 }
 
-// looksRound has everything looked at that a reader finds, which must be all that may be seen by
-// whoever may do as much, and no more.
+// looksRound checks every page that a reader finds. These must be exactly the pages that the user's
+// rights allow.
 func (w *world) looksRound(who string, may operators.Need, r *reader, given ...string) {
 	w.Helper()
 	v := r.crawl(given...)

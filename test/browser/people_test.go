@@ -60,7 +60,7 @@ const more = `{organizations: [{slug: fresh, name: A fresh start}, {slug: acme, 
 
 // hook is where webhooks of a world lead. It is gone for good, unless a test says otherwise.
 type hook struct {
-	sync.RWMutex // whoever holds it keeps all webhooks waiting
+	sync.RWMutex // while it is held, all webhooks wait
 
 	status int // what they are answered
 }
@@ -72,7 +72,7 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 }
 
 // populate fills acme with so many people: they are on a list, registered with the web shop, and
-// have been told something. Two of them are to be reached by a webhook.
+// have got a message. Two of them have the address of a webhook.
 func (w *world) populate(people int) {
 	w.Helper()
 	w.run(more, "apply", "-f", "-")
@@ -162,7 +162,7 @@ func (w *world) register(usernames []string) {
 	}
 }
 
-// member makes somebody a member of acme.
+// member makes a user a member of acme.
 func (w *world) member(email, first, last string) {
 	w.Helper()
 	w.call(http.MethodPost, "o/acme/u/", object{"email": email, "first_name": first, "last_name": last}, nil)

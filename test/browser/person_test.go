@@ -16,8 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What people find on a page they find by what it is and what it is called, as those who hear pages
-// do.
+// Elements of a page are found by role and name, as with a screen reader.
 const (
 	button   = "button"
 	link     = "link"
@@ -33,7 +32,7 @@ const (
 // part is a part of a page, by what it is and what it is called.
 type part struct{ role, name string }
 
-// in is the tab for somebody who looks at a part of the page alone.
+// in returns the tab for a user who looks only at a part of the page.
 func (t *tab) in(role, name string) *tab {
 	own := *t
 	own.scope = part{role, name}
@@ -172,8 +171,8 @@ type thing struct {
 	url  string // where a link leads
 }
 
-// things are what the page, or the part that is looked at, offers in these roles, as those are told
-// who hear it. There is nothing while the page is being replaced.
+// things returns the elements of the page, or of its part, in these roles, as a screen reader reads
+// them. There are none while the page is being replaced.
 func (t *tab) things(roles ...string) []thing {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.ctx, patience)

@@ -19,11 +19,11 @@ const picturesVariable = "TOCSIN_TEST_SCREENSHOTS"
 // tall is a window that has room for the editor of a template with its preview.
 var tall = size{1280, 1000}
 
-// largest is how many bytes a picture may have: each of them is loaded by whoever reads the
-// documentation.
+// largest is how many bytes a picture may have: every reader of the documentation loads each of
+// them.
 const largest = 160 << 10
 
-// TestPictures takes the pictures that the documentation shows, wherever they go.
+// TestPictures takes the pictures that the documentation shows.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	folder := os.Getenv(picturesVariable)

@@ -40,7 +40,7 @@ var (
 
 type size struct{ width, height int64 }
 
-// tab is a tab of a browser with a profile of its own: no cookie of another test is in it.
+// tab is a tab of a browser with its own profile: no cookie of another test is in it.
 type tab struct {
 	*testing.T
 	*watch
@@ -202,8 +202,8 @@ func (t *tab) reload() {
 	t.arrived()
 }
 
-// frame is what a frame of the page shows that has a process of its own, because what others wrote
-// is in it.
+// frame returns what an isolated frame of the page shows. It has its own process, because it holds
+// the text of other users.
 func (t *tab) frame() string {
 	t.Helper()
 	var text string

@@ -73,7 +73,7 @@ func TestWhatIsWatchedForIsSeen(t *testing.T) {
 			require.Len(t, told, 3)
 			assert.Contains(t, told[2], "color-contrast")
 			assert.Contains(t, told[2], "(in "+other+")")
-			if !scripts { // Nobody is told when a page has been drawn.
+			if !scripts { // There is no event for a page that has been drawn.
 				return
 			}
 			assert.Empty(t, p.overflow())

@@ -77,8 +77,8 @@ func (w *watch) heard(words string) bool {
 	return slices.ContainsFunc(w.complaints, func(c string) bool { return strings.Contains(c, words) })
 }
 
-// settle fails a test for the complaints that nobody expected, and for those that were expected in
-// vain, and begins anew.
+// settle fails a test for unexpected complaints, and for expected ones that did not come, and
+// clears both.
 func (w *watch) settle(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()

@@ -173,7 +173,7 @@ func (w *world) settled(occurrence int64) {
 // object is a body of a call.
 type object map[string]any
 
-// tab is a tab of somebody who has not signed in. Every page that they get to is judged.
+// tab returns the tab of a user who has not signed in. Every page that they reach is judged.
 func (w *world) tab() *tab {
 	w.Helper()
 	t := newTab(w.T, w.base)

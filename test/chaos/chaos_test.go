@@ -1,7 +1,7 @@
 // Package chaos_test kills: programs, databases and mail servers, in the middle of their work, and
 // then counts what arrived. It knows the service as its operator and its clients do, by its command
 // line, its API and the mail it sends, and nothing of what is inside. It also starts the demo, as
-// whoever tries the program does.
+// its first users do.
 //
 // docs/delivery.md says which test holds which promise. TOCSIN_TEST_CHAOS=full, which `make chaos`
 // sets, chooses the full size; without it the same happens to fewer people.
@@ -29,7 +29,7 @@ const (
 	beTocsin = "TOCSIN_TEST_CHAOS_BE_TOCSIN"
 	// sizeVariable chooses the full size.
 	sizeVariable = "TOCSIN_TEST_CHAOS"
-	// limitFiles is how many bytes the program may write into a file, until somebody raises that.
+	// limitFiles is how many bytes the program may write into a file, until that is raised.
 	limitFiles = "TOCSIN_TEST_CHAOS_LIMIT_FILES"
 )
 
@@ -122,8 +122,8 @@ func onBoth(t *testing.T, test func(t *testing.T, url string)) {
 	})
 }
 
-// until waits for what must become true. It asks now and then: whoever is asked has other things to
-// do.
+// until waits for a condition that must become true. It polls, because the service has other work
+// to do.
 func until(t *testing.T, limit time.Duration, what string, isSo func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(limit)

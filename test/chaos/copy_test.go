@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestKillTheCopy kills `tocsin copy` with kill -9, again and again, and starts it anew.
+// TestKillTheCopy kills `tocsin copy` with kill -9, again and again, and starts it again.
 func TestKillTheCopy(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, url string) {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// demo is the script that `make run` starts, with a folder and an address of its own.
+// demo is the script that `make run` starts, with its own folder and address.
 type demo struct {
 	t        *testing.T
 	settings []string

@@ -123,7 +123,7 @@ func number(t *testing.T, text string) int {
 }
 
 // peopleOf is a file of which every ten rows are six new people, one whom acme has, one whom globex
-// has, one twice and one who is nobody.
+// has, one twice and one who is not a user.
 func peopleOf(rows int) (file, ofAcme, ofGlobex string, counts map[string]int) {
 	var all, mine, theirs strings.Builder
 	for _, b := range []*strings.Builder{&all, &mine, &theirs} {
@@ -194,7 +194,7 @@ func TestKillAnImport(t *testing.T) {
 	})
 }
 
-// counts checks what became, or would become, of the rows.
+// counts checks the results of the rows, in the import or its dry run.
 func (c *clerk) counts(path string, want map[string]int) {
 	c.t.Helper()
 	got := map[string]int{}

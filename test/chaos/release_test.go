@@ -39,7 +39,7 @@ func releaseBefore(t *testing.T) string {
 	if _, err := os.Stat(built); err == nil {
 		return built
 	}
-	// In containers the checkout may belong to somebody else.
+	// In containers the checkout may belong to another user.
 	git := func(args ...string) *exec.Cmd {
 		return exec.CommandContext(t.Context(), "git", append([]string{"-c", "safe.directory=*", "-C", top}, args...)...)
 	}

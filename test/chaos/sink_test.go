@@ -13,14 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// letter is a message that a mail server has said yes to, or was about to when whoever sent it
-// died.
+// letter is a message that a mail server has accepted, or was about to when the sender died.
 type letter struct {
 	from, to, id string
-	came         time.Time // when whoever sent it had said all of it
+	came         time.Time // when it had arrived completely
 }
 
-// sink is a mail server. It remembers what it took, and can be told to fail.
+// sink is a mail server. It remembers what it took, and can be made to fail.
 type sink struct {
 	t       *testing.T
 	address string
@@ -29,7 +28,7 @@ type sink struct {
 	mu      sync.Mutex
 	server  *gosmtp.Server // nil while it is down
 	trouble trouble        // nil while all is well
-	over    chan struct{}  // closed when the trouble is over
+	over    chan struct{}  // closed when the failure ends
 	hurt    []string       // the recipients of messages that met it
 	taken   []letter
 	waiting []waiter
@@ -37,7 +36,7 @@ type sink struct {
 	most    int // of these at once
 }
 
-// waiter is told when so many messages were taken.
+// waiter is notified when so many messages were taken.
 type waiter struct {
 	count int
 	came  chan<- struct{}
@@ -176,7 +175,7 @@ func (s *sink) troubled() []string {
 	return slices.Clone(s.hurt)
 }
 
-// NewSession is called when somebody has said hello.
+// NewSession is called after a client's greeting.
 func (s *sink) NewSession(c *gosmtp.Conn) (gosmtp.Session, error) {
 	return &session{sink: s, server: c.Server(), conn: c.Conn()}, nil
 }
@@ -267,7 +266,7 @@ func dropping(s *session, body io.Reader) error {
 	return s.conn.Close()
 }
 
-// hanging says nothing until the trouble is over, and then that it took nothing.
+// hanging does not answer until the failure ends, and then says that it took nothing.
 func hanging(s *session, body io.Reader) error {
 	s.mu.Lock()
 	over := s.over

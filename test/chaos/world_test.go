@@ -20,7 +20,7 @@ import (
 const (
 	application = "web"
 	event       = "sale"
-	quiet       = "quiet" // an event that nobody is notified of
+	quiet       = "quiet" // an event without notifications
 	channel     = "mail"
 	list        = "all"
 )
@@ -96,7 +96,7 @@ func newWorldOf(t *testing.T, program, url string, settings []string, shops ...s
 }
 
 // apply describes the organizations to the program. Every channel leads to the mail server of a
-// shop, and is told by its sender.
+// shop, and is identified by its sender.
 func (w *world) apply(shops []shop) (lists map[string]int64) {
 	w.t.Helper()
 	type object = map[string]any

@@ -1,4 +1,4 @@
-// Package clocks tells tests the time. It knows nothing of what they time.
+// Package clocks provides clocks for tests. It knows nothing of what they time.
 package clocks
 
 import (

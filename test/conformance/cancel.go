@@ -44,7 +44,7 @@ func cancelCases() cases {
 			assert.Empty(t, w.stopped(t), "nothing of them is open")
 			assert.False(t, w.cancel(t, scheduled))
 			for _, o := range []events.Occurrence{scheduled, unexpanded} {
-				assert.Empty(t, w.told(t, o))
+				assert.Empty(t, w.outcomes(t, o))
 				assert.False(t, w.occurred(t, o).Cancelled.IsZero())
 			}
 			assert.Zero(t, w.total(t).Occurrences, "they never happened")

@@ -2,7 +2,7 @@
 // ports.Store and of the domain's repositories that a backend could break. It knows the port alone
 // and nothing of any backend; a third backend is finished when it passes.
 //
-// Every case gets a world of its own: a store with two organizations that are alike to the last
+// Every case gets its own world: a store with two organizations that are alike to the last
 // name. When a case ends, the organization that it did not speak of must look as it did before, so
 // that all cases watch over tenancy, whatever else they are about.
 package conformance
@@ -137,7 +137,7 @@ func Run(t *testing.T, b Backend) {
 	}
 }
 
-// furnished returns a function that opens a world of its own for a case.
+// furnished returns a function that opens a case's own world.
 func (b Backend) furnished(t *testing.T) func(t *testing.T) *world {
 	t.Helper()
 	if b.Furnish == nil {
@@ -155,7 +155,7 @@ func (b Backend) furnished(t *testing.T) func(t *testing.T) *world {
 	}
 }
 
-// look returns what fn finds, in a View of its own.
+// look returns what fn finds, in its own View.
 func look[T any](t *testing.T, w *world, fn func(tx ports.Tx) (T, error)) T {
 	t.Helper()
 	var found T
@@ -166,7 +166,7 @@ func look[T any](t *testing.T, w *world, fn func(tx ports.Tx) (T, error)) T {
 	return found
 }
 
-// do returns what fn leaves, in an Update of its own.
+// do returns what fn returns, in its own Update.
 func do[T any](t *testing.T, w *world, fn func(tx ports.Tx) (T, error)) T {
 	t.Helper()
 	var done T

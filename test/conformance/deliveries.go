@@ -348,14 +348,14 @@ func deliveryCases() cases {
 				return tx.Addresses().Remove(t.Context(), w.mine.org.ID, w.mine.ada.ID, w.mine.adaMail.ID)
 			})
 			assert.Equal(t, []string{"Shipped: +14155552671 by Text, pending", "Shipped: ada@example.org by Mail, skipped: the address was removed",
-				"Shipped: bob@example.org by Mail, pending"}, w.told(t, o))
+				"Shipped: bob@example.org by Mail, pending"}, w.outcomes(t, o))
 		},
 		"WaitingOnesEndWithTheirMember": func(t *testing.T, w *world) {
 			w.ready(t)
 			o := w.trigger(t, w.mine.occurrence(nil, nil))
 			w.expand(t, 10)
 			w.remove(t, w.mine.ada)
-			assert.Equal(t, []string{"Shipped: ada@example.org by Mail, skipped: the address was removed", "Shipped: bob@example.org by Mail, pending"}, w.told(t, o))
+			assert.Equal(t, []string{"Shipped: ada@example.org by Mail, skipped: the address was removed", "Shipped: bob@example.org by Mail, pending"}, w.outcomes(t, o))
 			for _, d := range w.made(t, o) {
 				assert.Equal(t, d.State == deliveries.Skipped, d.Username == "", "whom it went to is gone")
 			}

@@ -79,7 +79,7 @@ func (w *world) imported(t *testing.T, e users.Enrollment) users.Enrolled {
 	return only(w.enroll(t, users.Batch{Enrollments: []users.Enrollment{e}, MergeFields: true}))
 }
 
-// flags says what became of an enrollment: C for a new identity, E for a new membership, + for a
+// flags returns the results of enrollments: C for a new identity, E for a new membership, + for a
 // changed one.
 func flags(answers ...users.Enrolled) string {
 	var said strings.Builder
@@ -100,7 +100,7 @@ func flags(answers ...users.Enrolled) string {
 	return said.String()
 }
 
-// unnumbered are answers without the ids of what they made: nobody knows these before.
+// unnumbered returns answers without the ids of new rows, which a test cannot know before.
 func unnumbered(answers []users.Enrolled) []users.Enrolled {
 	all := slices.Clone(answers)
 	created, enrolled := map[string]bool{}, map[string]bool{}

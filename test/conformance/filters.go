@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// face is somebody of whom things are true that follow from a number.
+// face is a member whose properties follow from a number.
 type face struct {
 	users.Member
 

@@ -16,7 +16,7 @@ import (
 // noon is when these cases happen.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// issue stores a key of this name, with a digest of its own.
+// issue stores a key of this name, with its own digest.
 func (w *world) issue(t *testing.T, k access.Key) access.Key {
 	t.Helper()
 	_, k.Digest = access.Generate()

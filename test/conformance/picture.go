@@ -20,7 +20,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// picture is everything that the port tells about an organization, read in one View. Its keys say
+// picture is everything that the port returns about an organization, read in one View. Its keys say
 // what each part is.
 type picture map[string]any
 

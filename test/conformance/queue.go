@@ -64,9 +64,9 @@ func (w *world) made(t *testing.T, o events.Occurrence) []deliveries.Delivery {
 	})
 }
 
-// told says in short what became of an occurrence: `notification: address by channel, state`, and
-// why not.
-func (w *world) told(t *testing.T, o events.Occurrence) []string {
+// outcomes returns the deliveries of an occurrence in short: `notification: address by channel,
+// state`, and the reason of skipping.
+func (w *world) outcomes(t *testing.T, o events.Occurrence) []string {
 	t.Helper()
 	var said []string
 	for _, d := range w.made(t, o) {
@@ -83,12 +83,12 @@ func (w *world) told(t *testing.T, o events.Occurrence) []string {
 	return said
 }
 
-// happens triggers, expands and tells.
+// happens triggers and expands an occurrence, and returns its deliveries in short.
 func (w *world) happens(t *testing.T, o events.Occurrence) []string {
 	t.Helper()
 	stored := w.trigger(t, o)
 	w.expand(t, 100)
-	return w.told(t, stored)
+	return w.outcomes(t, stored)
 }
 
 // write gives the order event a template for each of these channels.
@@ -246,7 +246,7 @@ func expansionCases() cases {
 			for limit := 1; limit < 30; limit += 3 {
 				o := w.trigger(t, w.mine.occurrence(nil, nil))
 				steps := w.expand(t, limit)
-				assert.Equal(t, want, w.told(t, o), "pages of %d", limit)
+				assert.Equal(t, want, w.outcomes(t, o), "pages of %d", limit)
 				written := 0
 				for i, s := range steps {
 					assert.Equal(t, o.ID, s.Occurrence)
@@ -347,7 +347,7 @@ func expansionCases() cases {
 			for _, d := range w.made(t, theirs) {
 				assert.Equal(t, w.theirs.adaByMail.ID, d.Assignment)
 			}
-			assert.Equal(t, []string{ada}, w.told(t, theirs))
+			assert.Equal(t, []string{ada}, w.outcomes(t, theirs))
 		},
 	}
 }

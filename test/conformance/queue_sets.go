@@ -87,7 +87,7 @@ func setCases() cases {
 			}
 			w.expand(t, 1) // A page that has room for fewer than an occurrence names makes no set.
 			for _, o := range alone {
-				want = append(want, w.told(t, o))
+				want = append(want, w.outcomes(t, o))
 				together = append(together, w.trigger(t, w.mine.occurrence(o.Options.LimitTo, nil)))
 			}
 			other := w.trigger(t, w.mine.occurrence([]string{"ada@example.org"}, []string{"text"}))
@@ -96,11 +96,11 @@ func setCases() cases {
 			assert.Greater(t, len(slices.Concat(want...)), 3*5)
 			assert.Len(t, slices.Concat(want...), steps[0].Deliveries)
 			for i, o := range together {
-				assert.Equal(t, want[i], w.told(t, o), "%q", o.Options.LimitTo)
+				assert.Equal(t, want[i], w.outcomes(t, o), "%q", o.Options.LimitTo)
 				assert.Equal(t, w.counts(t, alone[i]), w.counts(t, o))
 				assert.False(t, w.occurred(t, o).Expanded.IsZero())
 			}
-			assert.Equal(t, []string{"Shipped: +14155552671 by Text, pending"}, w.told(t, other))
+			assert.Equal(t, []string{"Shipped: +14155552671 by Text, pending"}, w.outcomes(t, other))
 		},
 		"ASetTellsWhichChannelsHaveWorkByIt": func(t *testing.T, w *world) {
 			w.ready(t)

@@ -59,8 +59,8 @@ func (w *world) rung(t *testing.T) bool {
 	}
 }
 
-// quiet waits until there has been no news for a moment. Who begins to listen hears of something as
-// soon as there is a connection to listen on, which may take longer than that on a busy machine.
+// quiet waits until there has been no notification for a moment. A new listener is notified once
+// its connection listens, which may take longer than that on a busy machine.
 func (w *world) quiet(t *testing.T) {
 	t.Helper()
 	for {

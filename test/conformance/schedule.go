@@ -57,7 +57,7 @@ func scheduleCases() cases {
 			assert.Equal(t, later.Options.SendAt, w.occurred(t, later).Options.SendAt)
 			assert.Zero(t, w.schedule(t, 10))
 			assert.Empty(t, w.expand(t, 10))
-			assert.Empty(t, w.told(t, later))
+			assert.Empty(t, w.outcomes(t, later))
 			waiting := look(t, w, func(tx ports.Tx) (statistics.Queue, error) { return tx.Statistics().Queue(t.Context(), time.Now(), 10) })
 			assert.Zero(t, waiting.Unexpanded, "nobody waits for its recipients yet")
 
@@ -67,8 +67,8 @@ func scheduleCases() cases {
 			assert.False(t, w.occurred(t, due).Scheduled)
 			assert.True(t, w.occurred(t, later).Scheduled)
 			w.expand(t, 10)
-			assert.Len(t, w.told(t, due), 2)
-			assert.Empty(t, w.told(t, later))
+			assert.Len(t, w.outcomes(t, due), 2)
+			assert.Empty(t, w.outcomes(t, later))
 		},
 		"WhatIsDueBeginsBitByBitAndBesideOthers": func(t *testing.T, w *world) {
 			w.ready(t)
@@ -86,7 +86,7 @@ func scheduleCases() cases {
 			assert.Zero(t, w.schedule(t, 2))
 			w.expand(t, 10)
 			for i, o := range all {
-				assert.Len(t, w.told(t, o), 1+i%2)
+				assert.Len(t, w.outcomes(t, o), 1+i%2)
 			}
 		},
 		"OfAScheduledSetNothingIsExpandedEarly": func(t *testing.T, w *world) {
@@ -98,8 +98,8 @@ func scheduleCases() cases {
 			}
 			now, later := small(0), small(time.Hour)
 			w.expand(t, 10)
-			assert.Len(t, w.told(t, now), 1)
-			assert.Empty(t, w.told(t, later), "a set takes none that is scheduled")
+			assert.Len(t, w.outcomes(t, now), 1)
+			assert.Empty(t, w.outcomes(t, later), "a set takes none that is scheduled")
 		},
 		"ItsNumbersAreOfTheMomentWhenItBegins": func(t *testing.T, w *world) {
 			w.ready(t)

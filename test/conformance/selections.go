@@ -119,7 +119,7 @@ func selectionCases() cases {
 			o := w.trigger(t, w.mine.occurrence(nil, nil))
 			w.expand(t, 100)
 			act(t, w, func(tx ports.Tx) error { return tx.Assignments().Remove(t.Context(), w.mine.org.ID, w.mine.adaByMail) })
-			assert.Equal(t, []string{"Shipped: ada@example.org by Mail, skipped: the address was removed", "Shipped: bob@example.org by Mail, pending"}, w.told(t, o))
+			assert.Equal(t, []string{"Shipped: ada@example.org by Mail, skipped: the address was removed", "Shipped: bob@example.org by Mail, pending"}, w.outcomes(t, o))
 		},
 		"ChannelsListsAndApplicationsOfTheOrganization": func(t *testing.T, w *world) {
 			o := w.mine

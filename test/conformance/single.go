@@ -21,14 +21,14 @@ func ensureMember(ctx context.Context, tx ports.Tx, org orgs.ID, m users.Member)
 	return first(tx.Users().EnsureMembers(ctx, org, []users.Member{m}))
 }
 
-// person is somebody to be made a member.
+// person is a user to be made a member.
 type person struct{ Username, Email, FirstName, LastName string }
 
 func (p person) details() users.Details {
 	return users.Details{Email: p.Email, FirstName: p.FirstName, LastName: p.LastName}
 }
 
-// ensurePerson makes somebody a member of an organization, as a new identity when there is none.
+// ensurePerson makes a user a member of an organization, as a new identity when there is none.
 func ensurePerson(ctx context.Context, tx ports.Tx, org orgs.ID, p person) (users.Member, error) {
 	u, _, err := ensureUser(ctx, tx, users.User{Username: p.Username})
 	if err != nil {

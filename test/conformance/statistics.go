@@ -99,7 +99,7 @@ func tallyCases() cases {
 			check()
 			assert.Equal(t, 15, w.record(t, "one", ended(jobs, deliveries.Sent)...), "they are nobody's any more")
 			check()
-			w.claim(t, w.mine.mail, "two", 100, -time.Second) // a lease that is over
+			w.claim(t, w.mine.mail, "two", 100, -time.Second) // a lease that has ended
 			check()
 			jobs = w.claim(t, w.mine.mail, "three", 100, lease)
 			check()

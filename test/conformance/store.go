@@ -20,7 +20,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// emptyStore checks a store in which nobody has written yet.
+// emptyStore checks a store without any data.
 func emptyStore(t *testing.T, s ports.Store) {
 	require.NoError(t, s.Ready(t.Context()))
 	require.NoError(t, s.View(t.Context(), func(tx ports.Tx) error {

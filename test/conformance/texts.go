@@ -15,8 +15,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// hostile are texts that mean something to SQL, to the text forms of arrays and rows, to JSON, or
-// to whoever escapes by hand.
+// hostile returns texts with a meaning in SQL, in the text forms of arrays and rows, in JSON, or
+// for escaping by hand.
 func hostile() []string {
 	return []string{
 		"NULL", "null", "true", "0", "-1", "1e9", "\\N", "''", "'", "\"", "\\", "\\\\", "\\'", "$1", "$$", "?", "??", "@name", ":name", "%", "%s", "%[1]d", "_",

@@ -30,7 +30,7 @@ func (w *world) byEmail(t *testing.T, o tenant, email string) []users.Member {
 	})
 }
 
-// ensure makes somebody a member of an organization.
+// ensure makes a user a member of an organization.
 func (w *world) ensure(t *testing.T, o tenant, p person) users.Member {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) (users.Member, error) {

@@ -31,7 +31,7 @@ func (w *world) indexAll(t *testing.T) (rounds int) {
 	return rounds
 }
 
-// indexing tells how far mine is indexed.
+// indexing returns how far mine is indexed.
 func (w *world) indexing(t *testing.T) users.Indexing {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) (users.Indexing, error) { return tx.Users().Indexing(t.Context(), w.mine.org.ID) })

@@ -20,7 +20,7 @@ import (
 // world is what a case works on.
 type world struct {
 	ports.Store
-	mine   tenant  // the organization that the case speaks of
+	mine   tenant  // the organization of the case
 	theirs tenant  // its twin
 	before picture // the picture of the twin that must not change
 }

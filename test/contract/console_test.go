@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// browser is somebody at the console, whose answers are pages.
+// browser is a user of the console, whose answers are pages.
 type browser struct {
 	t    *testing.T
 	base string

@@ -18,7 +18,7 @@ const (
 	postgres = "postgres"
 )
 
-// both makes a case of a test run on each database, in a world of its own. The options of the API
+// both makes a case of a test run on each database, each in its own world. The options of the API
 // may be adjusted.
 func both(test func(w *world), adjust ...func(*httpapi.Options)) func(*testing.T) {
 	return func(t *testing.T) {

@@ -57,7 +57,7 @@ func loadDocument(text []byte) (*document, error) {
 	if err := doc.Validate(context.Background(), openapi3.EnableExamplesValidation()); err != nil {
 		return nil, fmt.Errorf("the document is not valid OpenAPI %s: %w", doc.OpenAPI, err)
 	}
-	// For 3.1 the filter compiles every schema anew for every exchange, which takes 30 ms under the
+	// For 3.1 the filter compiles every schema again for each exchange, which takes 30 ms under the
 	// race detector. Its older validator takes one and knows all that the document uses except
 	// `const`; answer.check looks at those few itself.
 	doc.OpenAPI = "3.0.3"
@@ -66,7 +66,7 @@ func loadDocument(text []byte) (*document, error) {
 	return &document{T: doc, router: router}, err
 }
 
-// lenient are the requests of which members that nobody knows are ignored.
+// lenient are the requests whose unknown members are ignored.
 var lenient = []string{"Enrollment", "UserPatch", "AddressInput", "DistributionListInput", "Registration", "SubscriptionInput", "UnsubscriptionInput", "BulkEnrollmentInput"}
 
 // closed forbids members that the document does not describe. It allows them, because clients shall

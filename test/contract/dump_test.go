@@ -62,8 +62,7 @@ func (w *world) unchanged(act func()) {
 	require.Equal(w, before, w.tables())
 }
 
-// undone demands that what act does is undone at its end: nothing is kept of it but what the audit
-// log tells.
+// undone checks that act leaves no change at its end but entries of the audit log.
 func (w *world) undone(act func()) {
 	w.Helper()
 	before := w.tables()

@@ -84,8 +84,8 @@ func TestOccurrenceExplain(t *testing.T) {
 	}))
 }
 
-// populate makes members of acme to whom everything may have happened that decides who hears of an
-// order, and returns their usernames.
+// populate makes members of acme in all states that decide who gets the message of an order, and
+// returns their usernames.
 func (w *world) populate(random *rand.Rand, n int) []string {
 	w.Helper()
 	often := func() bool { return random.IntN(4) > 0 }

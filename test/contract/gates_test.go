@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gate is what leaves somebody out.
+// gate is a reason to skip a recipient.
 type gate struct {
 	shut   func(w *world) // for Anna, or for her assignment
 	reason string
@@ -26,7 +26,7 @@ func TestOccurrenceGates(t *testing.T) {
 			func(w *world) { w.optOut("anna", "anna@example.org") }, "the recipient unsubscribed this address from the notification", "not unsubscribed",
 		},
 	} {
-		// Anna is behind the gate, Ben hears of it.
+		// Anna is behind the gate, Ben gets the message.
 		told := func(w *world, id int64, box *outbox) {
 			w.Helper()
 			require.Equal(w, []string{"anna@example.org by shop-mail: skipped, " + c.reason, "ben@example.org by shop-mail: sent"}, w.fates(id))

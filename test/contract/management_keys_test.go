@@ -57,7 +57,7 @@ func TestManagedKeys(t *testing.T) {
 		key := w.as(made.Token)
 		key.get("/api/system/ping/").is(http.StatusOK)
 		key.post(orderPath, object{}).is(http.StatusNotFound) // There is no such event, and it may ask.
-		w.told("key.create", "acme/p/shop/a/web/keys/web")
+		w.audited("key.create", "acme/p/shop/a/web/keys/web")
 
 		path := idPath(keysPath, made.ID)
 		shown := m.get(path).is(http.StatusOK)
@@ -69,7 +69,7 @@ func TestManagedKeys(t *testing.T) {
 		assert.Equal(w, "page", changed.Name)
 		assert.True(w, changed.AtMostNormal)
 		assert.Nil(w, changed.Expires)
-		w.told("key.update", "acme/p/shop/a/web/keys/web")
+		w.audited("key.update", "acme/p/shop/a/web/keys/web")
 		key.post(orderPath, object{}).is(http.StatusForbidden)
 		w.unchanged(func() {
 			assert.Equal(w, changed, read[managedKey](m.patch(path, object{}).is(http.StatusOK)))
@@ -85,7 +85,7 @@ func TestManagedKeys(t *testing.T) {
 		rotated := read[managedKey](m.post(idPath(keysPath, made.ID)+"rotate/", object{"overlap": 60}).is(http.StatusCreated))
 		assert.Equal(w, "page", rotated.Name)
 		assert.Equal(w, made.ID, *rotated.Replaces)
-		w.told("key.rotate", "acme/p/shop/a/web/keys/page")
+		w.audited("key.rotate", "acme/p/shop/a/web/keys/page")
 		key.get("/api/system/ping/").is(http.StatusOK)
 		assert.Equal(w, "replaced", read[managedKey](m.get(path)).State)
 		w.unchanged(func() {
@@ -102,7 +102,7 @@ func TestManagedKeys(t *testing.T) {
 		assert.Equal(w, "revoked", revoked.State)
 		next.get("/api/system/ping/").is(http.StatusUnauthorized)
 		w.unchanged(func() { m.post(idPath(keysPath, rotated.ID)+"revoke/", nil).is(http.StatusOK) })
-		w.told("key.revoke", "acme/p/shop/a/web/keys/page")
+		w.audited("key.revoke", "acme/p/shop/a/web/keys/page")
 	}))
 
 	t.Run("AreRefusedWithWhatIsWrong", both(func(w *world) {
@@ -178,7 +178,7 @@ func TestManagedKeys(t *testing.T) {
 			}
 			beyond(c.patch(path, object{"expires": nil}), "expires")
 		})
-		for param, more := range wider { // Made by somebody who may do more.
+		for param, more := range wider { // Made by a user who may do more.
 			wide := read[managedKey](w.manager().post(keysPath, fits(object{"name": "wide in " + param, param: more[param]})).is(http.StatusCreated))
 			w.unchanged(func() {
 				beyond(c.patch(idPath(keysPath, wide.ID), object{"name": "mine"}), param)

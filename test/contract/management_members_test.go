@@ -75,7 +75,7 @@ func TestManagedMemberships(t *testing.T) {
 		want.Locked = true
 		assert.Equal(w, want, read[managedMembership](m.patch(path, object{"locked": true}).is(http.StatusOK)))
 		assert.Equal(w, want, read[managedMembership](m.get(path)))
-		w.told("membership.lock", "acme/p/shop/a/web/u/anna")
+		w.audited("membership.lock", "acme/p/shop/a/web/u/anna")
 		assert.Len(w, w.tables()["application_locks"], 1)
 		w.unchanged(func() {
 			m.patch(path, object{"locked": true}).is(http.StatusOK)
@@ -92,7 +92,7 @@ func TestManagedMemberships(t *testing.T) {
 		path := membersOfWeb + "anna/"
 		changed := read[managedMembership](m.patch(path, object{"enable_notifications": false, "locked": true}).is(http.StatusOK))
 		assert.Equal(w, []bool{false, true, true}, []bool{changed.EnableNotifications, changed.Locked, changed.Active})
-		w.told("membership.enable_notifications", "acme/p/shop/a/web/u/anna")
+		w.audited("membership.enable_notifications", "acme/p/shop/a/web/u/anna")
 		assert.True(w, read[managedMembership](m.patch(path, object{"enable_notifications": true}).is(http.StatusOK)).EnableNotifications)
 	}))
 
@@ -134,7 +134,7 @@ func TestManagedMemberships(t *testing.T) {
 		want := object{"id": float64(id), "username": "anna@example.org", "locked": true}
 		assert.Equal(w, want, read[object](m.patch(path, object{"locked": true}).is(http.StatusOK)))
 		assert.Equal(w, want, read[object](m.get(path).is(http.StatusOK)))
-		w.told("member.lock", "acme/u/anna@example.org")
+		w.audited("member.lock", "acme/u/anna@example.org")
 		assert.True(w, read[user](w.get(userPath("anna@example.org"))).Locked)
 		assert.False(w, read[user](w.get("/api/v1/user/globex/anna@example.org/")).Locked)
 		w.unchanged(func() {

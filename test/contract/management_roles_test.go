@@ -55,12 +55,12 @@ func TestManagedRoles(t *testing.T) {
 		want := managedRole{Username: "boss@example.org", Role: "operator"}
 		assert.Equal(w, want, read[managedRole](m.put(path, object{"role": "operator"}).is(http.StatusOK)))
 		w.unchanged(func() { m.put(path, object{"role": "operator"}).is(http.StatusOK) })
-		w.told("member.role", "acme/u/boss@example.org")
+		w.audited("member.role", "acme/u/boss@example.org")
 		assert.Equal(w, []managedRole{want}, read[[]managedRole](m.get(rolesPath).is(http.StatusOK)))
 		assert.Equal(w, operators.Anybody, w.entering(), "nobody has accepted it")
 
 		invited := read[struct{ Link, Expires string }](m.post(path+"invite/", nil).is(http.StatusCreated))
-		w.told("member.invite", "acme/u/boss@example.org")
+		w.audited("member.invite", "acme/u/boss@example.org")
 		assert.Equal(w, w.clock.Now().Add(operators.InvitationLife).UTC().Format(time.RFC3339Nano), invited.Expires)
 		found := regexp.MustCompile(`^` + regexp.QuoteMeta(w.base+operators.WelcomePath) + `([0-9a-f]{64})/$`).FindStringSubmatch(invited.Link)
 		require.Len(w, found, 2, invited.Link)

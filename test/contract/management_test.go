@@ -31,8 +31,8 @@ type named struct {
 	Slug string `json:"slug"`
 }
 
-// told demands that the audit log tells of an action of the manager, which has a key.
-func (w *world) told(action, object string) {
+// audited checks that the audit log has an entry about an action by the API.
+func (w *world) audited(action, object string) {
 	w.Helper()
 	var found int
 	for _, row := range w.tables()["audit_entries"] {
@@ -50,7 +50,7 @@ func TestManagedOrganizations(t *testing.T) {
 		wide := w.as(w.issue(scope(""), access.OrganizationRead, access.OrganizationWrite))
 		made := read[named](wide.post("/api/o/", object{"slug": "initech", "name": "Initech"}).is(http.StatusCreated))
 		assert.Equal(w, "initech", made.Slug)
-		w.told("organization.create", "initech")
+		w.audited("organization.create", "initech")
 		var slugs []string
 		for _, o := range read[[]named](wide.get("/api/o/").is(http.StatusOK)) {
 			slugs = append(slugs, o.Slug)
@@ -67,7 +67,7 @@ func TestManagedOrganizations(t *testing.T) {
 	t.Run("AreRenamed", both(func(w *world) {
 		m := w.manager()
 		assert.Equal(w, "Acme Ltd", read[named](m.patch("/api/o/acme/", object{"name": "Acme Ltd"}).is(http.StatusOK)).Name)
-		w.told("organization.update", "acme")
+		w.audited("organization.update", "acme")
 		w.unchanged(func() {
 			assert.Equal(w, "Acme Ltd", read[named](m.patch("/api/o/acme/", object{}).is(http.StatusOK)).Name)
 			m.patch("/api/o/acme/", raw(`{"slug": "other"}`)).blames("slug")
@@ -82,7 +82,7 @@ func TestManagedOrganizations(t *testing.T) {
 		assert.Equal(w, "DE", region(changed))
 		assert.Equal(w, "Acme Ltd", read[named](changed).Name)
 		assert.Equal(w, "DE", region(m.get("/api/o/acme/")))
-		w.told("organization.update", "acme")
+		w.audited("organization.update", "acme")
 		w.enroll("anna@example.org")
 		m.post(addressesPath("anna@example.org"), object{"value": "0151 12345678"}).is(http.StatusCreated)
 		w.unchanged(func() {
@@ -102,7 +102,7 @@ func TestManagedOrganizations(t *testing.T) {
 		assert.Equal(w, []any{}, paths(m.get("/api/o/acme/")))
 		want := []any{"department", "address.city"}
 		assert.Equal(w, want, paths(m.patch("/api/o/acme/", object{"searchable_metadata": []string{" department", "external_id", "address.city", "department"}})))
-		w.told("organization.update", "acme")
+		w.audited("organization.update", "acme")
 		w.unchanged(func() {
 			assert.Equal(w, want, paths(m.patch("/api/o/acme/", object{"searchable_metadata": nil})))
 			assert.Equal(w, want, paths(m.patch("/api/o/acme/", object{"searchable_metadata": want})))
@@ -149,8 +149,8 @@ func TestManagedOrganizations(t *testing.T) {
 		m.delete("/api/o/acme/p/wiki/a/reader/", nil).json(`{"deleted": 1}`)
 		m.delete("/api/o/acme/p/wiki/a/reader/", nil).is(http.StatusNotFound)
 		m.delete(webPath, nil).is(http.StatusBadRequest)
-		w.told("project.create", "acme/p/wiki")
-		w.told("application.delete", "acme/p/wiki/a/reader")
+		w.audited("project.create", "acme/p/wiki")
+		w.audited("application.delete", "acme/p/wiki/a/reader")
 	}))
 
 	t.Run("HaveGroups", both(func(w *world) {
@@ -205,7 +205,7 @@ func TestManagedLists(t *testing.T) {
 		w.delete(path, nil).json(`{"deleted": 1}`)
 		w.delete(path, nil).is(http.StatusNotFound)
 		w.delete(idPath(listsPath, 2), nil).is(http.StatusBadRequest)
-		w.told("list.delete", "acme/p/shop/d/Newer")
+		w.audited("list.delete", "acme/p/shop/d/Newer")
 	}))
 
 	t.Run("LoseRecipients", both(func(w *world) {
@@ -262,9 +262,9 @@ func TestManagedEvents(t *testing.T) {
 		})
 		m.delete(path, nil).json(`{"deleted": 1}`)
 		m.get(path).is(http.StatusNotFound)
-		w.told("event.create", "acme/p/shop/a/web/e/paid")
-		w.told("event.update", "acme/p/shop/a/web/e/paid")
-		w.told("event.delete", "acme/p/shop/a/web/e/paid")
+		w.audited("event.create", "acme/p/shop/a/web/e/paid")
+		w.audited("event.update", "acme/p/shop/a/web/e/paid")
+		w.audited("event.delete", "acme/p/shop/a/web/e/paid")
 	}))
 
 	t.Run("MayNamePools", both(func(w *world) {
@@ -331,7 +331,7 @@ func TestManagedEvents(t *testing.T) {
 		m.delete(path, nil).json(`{"deleted": 1}`)
 		m.get(path).is(http.StatusNotFound)
 		m.get(idPath(webPath+"e/news/n/", 1)).is(http.StatusNotFound)
-		w.told("notification.update", "acme/p/shop/a/web/e/shipped/n/Boss")
+		w.audited("notification.update", "acme/p/shop/a/web/e/shipped/n/Boss")
 	}))
 
 	t.Run("HaveTemplatesWithVersions", both(func(w *world) {
@@ -365,7 +365,7 @@ func TestManagedEvents(t *testing.T) {
 		}
 		m.patch(webPath+"e/shipped/", object{"context_schema": object{"type": "object", "properties": object{"order": object{}}, "additionalProperties": false}}).is(http.StatusOK)
 		m.put(idPath(webPath+"e/shipped/t/", 1), object{"text": "{{ context.ordr }}"}).is(http.StatusBadRequest)
-		w.told("template.delete", "acme/p/shop/a/web/e/shipped/t/mail")
+		w.audited("template.delete", "acme/p/shop/a/web/e/shipped/t/mail")
 	}))
 }
 
@@ -403,8 +403,8 @@ func TestManagedChannels(t *testing.T) {
 			m.delete(path, nil).json(`{"deleted": 1}`)
 			assert.Equal(w, "channel", read[problem](m.get(path).is(http.StatusNotFound)).Param)
 		}
-		w.told("channel.create", "acme/c/box")
-		w.told("channel.update", "acme/p/shop/c/box")
+		w.audited("channel.create", "acme/c/box")
+		w.audited("channel.update", "acme/p/shop/c/box")
 	}))
 
 	t.Run("AreTested", both(func(w *world) {
@@ -417,7 +417,7 @@ func TestManagedChannels(t *testing.T) {
 			require.Empty(w, once.post(path, object{"to": "ada@example.org"}).is(http.StatusOK).header.Get("Idempotency-Replayed"))
 		}
 		m.post(path, object{"to": "+4915112345678"}).blames("to")
-		w.told("channel.test", "acme/c/box")
+		w.audited("channel.test", "acme/c/box")
 	}))
 
 	t.Run("OfWiderPlacesAreBeyondANarrowKey", both(func(w *world) {

@@ -84,7 +84,7 @@ func TestOccurrence(t *testing.T) {
 			found := []int64{}
 			for _, o := range read[[]occurrence](w.get(webPath + "occurrences/" + query).is(http.StatusOK)) {
 				shown := w.occurrence(o.ID)
-				shown.Waiting, shown.ExpectedEnd, shown.RequestID, shown.Traceparent = nil, nil, "", "" // Those are told of one alone.
+				shown.Waiting, shown.ExpectedEnd, shown.RequestID, shown.Traceparent = nil, nil, "", "" // Only a single occurrence has these.
 				require.Equal(w, shown, o)
 				found = append(found, o.ID)
 			}

@@ -24,7 +24,7 @@ func TestPartials(t *testing.T) {
 		stale := read[problem](m.put(footer, object{"text": "Late", "version": 0}).is(http.StatusPreconditionFailed))
 		assert.Equal(w, []string{"precondition_failed", "version"}, []string{stale.Code, stale.Param})
 		assert.InDelta(w, 2, read[object](m.put(footer, object{"text": "F", "version": 1}).is(http.StatusOK))["version"], 0)
-		w.told("partial.update", "acme/partials/footer")
+		w.audited("partial.update", "acme/partials/footer")
 		assert.Equal(w, "footer", read[[]object](m.get(partialsPath).is(http.StatusOK))[0]["name"])
 		versions := read[[]object](m.get(footer + "versions/").is(http.StatusOK))
 		require.Len(w, versions, 2)
@@ -40,7 +40,7 @@ func TestPartials(t *testing.T) {
 		m.get("/api/o/globex/partials/footer/").is(http.StatusForbidden)
 		m.delete(footer, nil).json(`{"deleted": 1}`)
 		m.delete(footer, nil).is(http.StatusNotFound)
-		w.told("partial.delete", "acme/partials/footer")
+		w.audited("partial.delete", "acme/partials/footer")
 	}))
 
 	t.Run("AreProtectedByWhatUsesThem", both(func(w *world) {

@@ -129,7 +129,7 @@ func TestQuotaOfDryRuns(t *testing.T) {
 		blueprint := object{"organizations": list{object{"slug": "acme", "name": "ACME"}}}
 		m.do(http.MethodPut, "/api/o/acme/blueprint/?dry_run=true", blueprint).exceeds(http.StatusTooManyRequests, quotas.DryRuns)
 		c.post(orderPath, object{}).is(http.StatusCreated)
-		c.post(strings.ReplaceAll(orderPath, "acme", "globex"), body).is(http.StatusOK) // Which reaches nobody.
+		c.post(strings.ReplaceAll(orderPath, "acme", "globex"), body).is(http.StatusOK) // It has no recipients.
 		close(held.through)
 		for range most {
 			require.Equal(w, http.StatusOK, <-answers)

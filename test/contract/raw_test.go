@@ -14,9 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRawRequests sends bytes that no HTTP client would send. Whatever arrives is answered with a
-// 4xx or, where the server cannot tell where the request ends, by closing the connection; and the
-// next one is served.
+// TestRawRequests sends bytes that no HTTP client would send. Each is answered with a 4xx or, where
+// the end of the request cannot be found, by closing the connection; and the next one is served.
 func TestRawRequests(t *testing.T) {
 	t.Parallel()
 	const key = "Authorization: Key " + rootKey + "\r\nHost: tocsin\r\n"
@@ -101,7 +100,7 @@ type exchange struct {
 func (w *world) tell(e exchange) (status int, text string) {
 	w.Helper()
 	connection := w.dial()
-	_, _ = io.Copy(connection, strings.NewReader(e.sent)) // The server may have heard enough before all is sent.
+	_, _ = io.Copy(connection, strings.NewReader(e.sent)) // The server may refuse before all is sent.
 	if e.cut {
 		require.NoError(w, connection.CloseWrite())
 	}

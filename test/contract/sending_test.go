@@ -202,9 +202,10 @@ type explanation struct {
 	Deliveries []delivery `json:"deliveries"`
 }
 
-// orders gives acme/shop/web and globex/shop/web, alike to the letter, an event `order` which tells
-// those on web-users and the subscribers, an event `quiet` which is inactive and an event `free`
-// which may use every channel. There are templates for shop-mail, mail, text and log, not for post.
+// orders gives acme/shop/web and globex/shop/web, with the same names, an event `order` which
+// notifies the list web-users and the subscribers, an event `quiet` which is inactive and an event
+// `free` which may use every channel. There are templates for shop-mail, mail, text and log, not
+// for post.
 func orders() app.Blueprint {
 	one := func(slug string) app.BlueprintOrganization {
 		o := organization(slug)

@@ -19,7 +19,7 @@ func (w *world) inShop(username string, change func(tx ports.Tx, shop orgs.Proje
 		if err != nil {
 			return err
 		}
-		var m users.Member // Of nobody, where nobody is named.
+		var m users.Member // Of no user, where none is named.
 		if username != "" {
 			if m, err = tx.Users().ByUsername(w.Context(), shop.Organization, username); err != nil {
 				return err

@@ -36,7 +36,7 @@ func TestTenancy(t *testing.T) {
 	}))
 
 	t.Run("WhatBelongsToAnotherTenantDoesNotExist", both(func(w *world) {
-		// Everything is there in globex under the names of acme, with ids of its own.
+		// globex has everything under the names of acme, with its own ids.
 		globex := strings.NewReplacer("/acme/", "/globex/")
 		payload := object{"username": "anna", "distribution_list": "web-users", "addresses": list{preferred("anna@example.org")}}
 		theirs := read[registered](w.post(globex.Replace(registerPath), payload).is(http.StatusCreated)).Assignments[0]

@@ -28,7 +28,7 @@ import (
 	"github.com/tocsin/tocsin/test/harness"
 )
 
-// world is a whole service on a database of its own, filled as blueprint says. It is also the test
+// world is a whole service on its own database, filled as blueprint says. It is also the test
 // that it belongs to, and a client with the root key.
 type world struct {
 	*testing.T
@@ -82,7 +82,7 @@ func (w *world) instance(t *testing.T, use harness.UseCases, options httpapi.Opt
 	return api
 }
 
-// health is the health of an instance without a life of its own.
+// health is the health of an instance without background loops.
 func (w *world) health() *health.Health {
 	return health.New(w.clock, 0, health.Probe{Ask: func(context.Context) error { return nil }}, health.Probe{Name: "the database answers", Ask: w.store.Ready},
 		health.Probe{Name: "the database takes writes", Ask: w.store.Writable})

@@ -42,8 +42,8 @@ func (n *Net) Guard(allowed outbound.Allowed) *outbound.Guard {
 	return outbound.With(allowed, n.connect)
 }
 
-// Faraway returns a guard whose connections all go where they are told, and seem to lead to a
-// public address.
+// Faraway returns a guard whose connections go to the given address, and seem to lead to a public
+// one.
 func Faraway() *outbound.Guard {
 	return outbound.With(outbound.Allowed{}, func(ctx context.Context, network, address string, _ func(netip.Addr) error) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)

@@ -41,7 +41,7 @@ type Parts struct {
 	Provider            signon.Provider // nil: there is no single sign-on
 	SignOn              app.SignOnSettings
 
-	SystemMail app.SystemMailSettings // zero: the installation has no channel of its own
+	SystemMail app.SystemMailSettings // zero: the installation has no system channel
 
 	Facts func(context.Context) app.Facts // of the page about the system
 }

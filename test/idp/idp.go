@@ -45,14 +45,14 @@ type Provider struct {
 	codes map[string]grant
 	calls map[string]int
 
-	// Person is what the provider says of whoever signs in there; `sub` names them.
+	// Person has the provider's claims about the user who signs in; `sub` names them.
 	Person Claims
 	// Info is what the userinfo endpoint says besides. Nil: there is no such endpoint.
 	Info Claims
 	// LastSignIn is when they last signed in to the provider; with prompt=login it is now. Zero: it
 	// does not say.
 	LastSignIn time.Time
-	// IgnoresPrompt has it ask nobody anything, whatever prompt says.
+	// IgnoresPrompt makes it skip authentication, whatever prompt says.
 	IgnoresPrompt bool
 	// Alter changes the claims of a token before it is signed.
 	Alter func(Claims)
@@ -129,8 +129,8 @@ func (p *Provider) Withdraw() {
 	p.keys = p.keys[len(p.keys)-1:]
 }
 
-// Visit is a browser at the address that it was sent to: whoever it is signs in, and is sent back
-// to the address that it returns.
+// Visit plays a browser at the address that it was sent to: the user signs in, and is sent back to
+// the address that it returns.
 func (p *Provider) Visit(address string) *url.URL {
 	p.t.Helper()
 	u, err := url.Parse(address)
@@ -162,7 +162,7 @@ func (p *Provider) Visit(address string) *url.URL {
 	return back
 }
 
-// LogoutToken is a token that says that somebody's session, or all of them, ended.
+// LogoutToken returns a token that says that a user's session, or all of them, ended.
 func (p *Provider) LogoutToken(about Claims) string {
 	p.t.Helper()
 	claims := Claims{"iss": p.URL, "aud": ClientID, "iat": p.now().Unix(), "exp": p.now().Add(2 * time.Minute).Unix(), "jti": rand.Text(),

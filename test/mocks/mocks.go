@@ -1,4 +1,4 @@
-// Package mocks holds generated doubles of ports, for what no fake with a state of its own can do:
+// Package mocks holds generated doubles of ports, for what no fake with its own state can do:
 // fail at the third call, answer in an order, run backwards. State belongs in a real store, which
 // SQLite in memory gives every test.
 package mocks

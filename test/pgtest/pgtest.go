@@ -1,4 +1,4 @@
-// Package pgtest gives a test a PostgreSQL database of its own on a real server. It knows how
+// Package pgtest gives a test its own PostgreSQL database on a real server. It knows how
 // databases are made, copied and dropped; what is in them is the caller's business.
 //
 // The server is the one TOCSIN_TEST_POSTGRES names: a URL of a role that may create databases, on
@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest/pgserver"
 )
 
-// The variables that tell a test binary where its databases go.
+// The variables that say where a test binary creates its databases.
 const (
 	ServerVariable = "TOCSIN_TEST_POSTGRES"
 	RunVariable    = "TOCSIN_TEST_POSTGRES_RUN"

@@ -14,7 +14,7 @@ import (
 )
 
 // Every database of a run is called tocsin_test_RUN_NAME: what a run that was killed leaves behind
-// can be told from what a living one needs.
+// can be distinguished from what a running one needs.
 const (
 	prefix   = "tocsin_test_"
 	idLength = 8
@@ -29,10 +29,10 @@ type Run struct {
 	server   url.URL
 	id       string
 	strategy string    // how this server copies a database fastest, in SQL
-	presence *pgx.Conn // shows other runs that this one lives; nil where somebody else shows it
+	presence *pgx.Conn // shows other runs that this one is alive; nil where another process shows it
 
 	mu   sync.Mutex
-	idle map[string][]string // databases that nobody has at the moment, by template
+	idle map[string][]string // databases that are not in use, by template
 }
 
 // Open begins a run on a server and first drops what dead runs left there. The run lives until
@@ -117,7 +117,7 @@ func (r *Run) clone(ctx context.Context, template string, migrate func(dsn strin
 const draft = "_draft"
 
 // makeTemplate makes a template database unless another process is faster. It gets its name when it
-// is complete, so that nobody ever copies half of one.
+// is complete, so that no incomplete one is copied.
 func (r *Run) makeTemplate(ctx context.Context, template string, migrate func(dsn string) error) error {
 	return r.admin(ctx, func(conn *pgx.Conn) error {
 		// Held until the connection is closed.

@@ -20,7 +20,7 @@ type event struct {
 	Elapsed float64 // in seconds, when something ends
 }
 
-// result is what became of a test or a package.
+// result is the result of a test or a package.
 type result string
 
 const (

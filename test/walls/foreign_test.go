@@ -17,9 +17,9 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 )
 
-// TestForeignIDs asks every route of the API and of the console for what only the other
-// organization has, by its id: the answers are those to an id that nobody has. What is asked for
-// beside that id is the organization's own.
+// TestForeignIDs asks every route of the API and of the console for objects of the other
+// organization, by their ids: the answers are those to an id that does not exist. All other parts
+// of the request are the organization's own.
 func TestForeignIDs(t *testing.T) {
 	t.Parallel()
 	for _, database := range []string{sqlite, postgres} {
@@ -48,7 +48,7 @@ func TestForeignIDs(t *testing.T) {
 					}
 				}
 			}
-			for _, route := range tried() { // Last, because what is told in fields happens to the organization's own.
+			for _, route := range tried() { // Last, because requests with foreign ids in fields change the organization's own objects.
 				if route.method != http.MethodGet && strings.Contains(route.path, "{org}") && !ends.MatchString(route.path) {
 					for _, field := range slices.Sorted(maps.Keys(fields)) {
 						compare(route, field)

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// How ids are told from other numbers: those of the table number k begin at
-// (firstTable+k)*tableStride. Those of the organization that looks begin ownIDs higher, whatever
-// was there before.
+// How ids differ from other numbers: those of the table number k begin at
+// (firstTable+k)*tableStride. Those of the observing organization begin ownIDs higher, whatever
+// was created before.
 const (
 	firstTable  = 10
 	tableStride = 100_000_000_000
@@ -104,8 +104,8 @@ func (n *names) name(found string) string {
 	return n.known[found]
 }
 
-// pick returns an id of a table that was seen, or now and then one that nobody here has seen:
-// perhaps somebody else's.
+// pick returns an id of a table that was seen, or now and then one that was not: perhaps of the
+// other organization.
 func (n *names) pick(r *rand.Rand, table string) string {
 	seen := n.ids[table]
 	switch chance := r.IntN(20); {

@@ -102,7 +102,7 @@ func (m *master) fill(ctx context.Context, at place) error {
 	return found(ctx, at, ours)
 }
 
-// moveIDs has every table go on with ids that tell them apart.
+// moveIDs makes every table continue with ids that identify it.
 func (p place) moveIDs(ctx context.Context, from int) (err error) {
 	pool, err := sql.Open(p.driver, p.source)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 )
 
-// step is one move of a script. What exactly is asked follows from it and from what its party has
-// seen, and so is the same wherever that is.
+// step is one move of a script. The exact request follows from it and from what its party has seen,
+// and so is the same in both installations.
 type step struct {
 	theirs bool // the move of the other organization, which is made where it exists
 	kind   kind
@@ -88,8 +88,8 @@ func (v *visitor) play(ctx context.Context, s step) (seen []string) {
 	return nil
 }
 
-// tick is how long a step takes: whoever asks once in each comes to no rate limit, and whoever asks
-// for all pages of a list may.
+// tick is how long a step takes: a client that asks once in each reaches no rate limit, and one
+// that asks for all pages of a list may.
 const tick = 60 * time.Millisecond
 
 // passes lets time go by in an installation, and at a pause has the work in the background done.

@@ -35,10 +35,10 @@ type reply struct {
 	text   string
 }
 
-// tells are the routes whose answers say whether a username is known to the installation, by a
-// status and the member created. This is the only thing that an organization may learn of others
+// reveals matches the routes whose answers show whether a username is known to the installation, by
+// a status and the member created. This is the only thing that an organization may learn of others
 // (docs/security.md).
-var tells = regexp.MustCompile(`^/api/((v1/user/[^/]+|o/[^/]+/u)(/bulk)?|o/[^/]+/p/[^/]+/a/[^/]+/register)/?$`)
+var reveals = regexp.MustCompile(`^/api/((v1/user/[^/]+|o/[^/]+/u)(/bulk)?|o/[^/]+/p/[^/]+/a/[^/]+/register)/?$`)
 
 // created is that member, and enrolled is the status of one user of several.
 var (
@@ -60,7 +60,7 @@ func (v *visitor) ask(ctx context.Context, method, path string, header http.Head
 	text := w.Body.String()
 	known := text
 	status := strconv.Itoa(response.StatusCode)
-	if method == http.MethodPost && tells.MatchString(r.URL.Path) && (response.StatusCode == http.StatusOK || response.StatusCode == http.StatusCreated) {
+	if method == http.MethodPost && reveals.MatchString(r.URL.Path) && (response.StatusCode == http.StatusOK || response.StatusCode == http.StatusCreated) {
 		status, known = "200 or 201", created.ReplaceAllString(enrolled.ReplaceAllString(known, `"status":‹known›,"user"`), `"created":‹known›`)
 		if response.Header.Get("Content-Length") == strconv.Itoa(len(text)) {
 			response.Header.Set("Content-Length", "‹that of the body›") // false is longer than true.
@@ -83,10 +83,10 @@ func (v *visitor) call(ctx context.Context, key, method, path, body string) repl
 	return v.ask(ctx, method, path, header, strings.NewReader(body))
 }
 
-// browser is one that somebody of a party uses.
+// browser is the browser of a user of a party.
 type browser struct {
 	*visitor
-	user    string // empty: nobody who could sign in
+	user    string // empty: not a user who could sign in
 	cookies map[string]string
 	links   []string
 	forms   []form
@@ -283,7 +283,7 @@ func table(r *rand.Rand) string {
 	return b.String()
 }
 
-// fill is what somebody puts in a field; given is false for a box that is not ticked.
+// fill returns what a user puts in a field; given is false for a box that is not ticked.
 func (b *browser) fill(r *rand.Rand, c control) (value string, given bool) {
 	switch c.kind {
 	case "hidden":

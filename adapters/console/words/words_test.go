@@ -210,7 +210,7 @@ func kinds(text string) (all []string) {
 	return all
 }
 
-// assertSame tells which keys have no words, and which words nobody says.
+// assertSame reports keys without a translation, and unused translations.
 func assertSame[V any](t *testing.T, said map[string]bool, known map[string]V) {
 	t.Helper()
 	var missing, unused []string

@@ -55,8 +55,8 @@ func TestNobodyWaitsForATableThatIsNew(t *testing.T) {
 	assert.False(t, ddl.Steps("-- +goose Up\nUPDATE a SET b = 1;")[0].Blocks())
 }
 
-// TestForeignKeysLockWhatTheyLeadTo holds that nobody may write to a table while another one gets a
-// reference to it.
+// TestForeignKeysLockWhatTheyLeadTo checks that a table is locked for writes while another one gets
+// a reference to it.
 func TestForeignKeysLockWhatTheyLeadTo(t *testing.T) {
 	t.Parallel()
 	steps := func(text string) (locks [][3]string) {

@@ -16,8 +16,8 @@ import (
 	"github.com/tocsin/tocsin/test/clocks"
 )
 
-// TestEveryTableBelongsSomewhere fails when a migration adds a table and nobody says whether its
-// rows go along when an organization is copied (belongs.go).
+// TestEveryTableBelongsSomewhere fails when a migration adds a table without a rule that says
+// whether its rows are copied with an organization (belongs.go).
 func TestEveryTableBelongsSomewhere(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "tocsin.db")

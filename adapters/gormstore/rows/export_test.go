@@ -2,7 +2,7 @@ package rows
 
 import "maps"
 
-// Known are the tables of which somebody has said where their rows belong.
+// Known are the tables that have a rule about where their rows belong.
 func Known() (ofOrganization, ofInstallation, nowhere []string) {
 	for table := range maps.Keys(belongs) {
 		ofOrganization = append(ofOrganization, table)

@@ -65,7 +65,7 @@ func TestNothingOfTheTextShows(t *testing.T) {
 	assert.NotContains(t, s, "hunter2")
 }
 
-// TestTheFormStays: whoever changes how keys are derived or texts are written gives it another
+// TestTheFormStays: a change of the derivation of keys or of the form of texts needs another
 // version.
 func TestTheFormStays(t *testing.T) {
 	t.Parallel()

@@ -46,7 +46,7 @@ func Start(ctx context.Context, server string) (*Proxy, error) {
 func (p *Proxy) URL() string { return p.url }
 
 // Cut lets nothing pass any more, in either direction. Connections stay open, and new ones are
-// accepted, and nobody on either side is told.
+// accepted, and neither side is notified.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,8 +56,8 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Heal lets new connections pass. Those that were open when the path was cut stay silent for ever:
-// whoever kept their state has lost it.
+// Heal lets new connections pass. Those that were open when the path was cut stay silent forever,
+// like those of a firewall that lost its state.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -45,7 +45,7 @@ type Options struct {
 // settings are the server's parameters besides those of its place.
 func (o Options) settings() []string {
 	common := []string{
-		"max_connections=300", // packages are tested side by side, each with pools of its own
+		"max_connections=300", // packages are tested side by side, each with its own pools
 		"max_wal_size=4GB",
 		// An odd zone: code that leans on the server's time zone fails here and not at a
 		// customer's.
@@ -76,7 +76,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	})
 }
 
-// filling makes a server's data folder below a folder of its own.
+// filling makes a server's data folder below its own folder.
 type filling func(ctx context.Context, bin, dir string, account syscall.SysProcAttr) error
 
 func startFilled(ctx context.Context, o Options, password string, fill filling) (*Server, error) {
@@ -132,7 +132,7 @@ func start(ctx context.Context, bin string, account syscall.SysProcAttr, o Optio
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", args...)
 	cmd.Dir, cmd.Env = dir, environment()
 	cmd.Stdout, cmd.Stderr = log, log
-	// A session of its own: the terminal's Ctrl-C is for the tests, which then let go of the leash.
+	// Its own session: the terminal's Ctrl-C is for the tests, which then let go of the leash.
 	account.Setsid = true
 	cmd.SysProcAttr = &account
 	leash, err := cmd.StdinPipe()
@@ -146,7 +146,7 @@ func start(ctx context.Context, bin string, account syscall.SysProcAttr, o Optio
 		Host: net.JoinHostPort("127.0.0.1", port), Path: "/postgres", RawQuery: "sslmode=disable"}
 	s = &Server{url: address.String(), leash: leash, done: make(chan struct{}), log: log}
 	go func() {
-		_ = cmd.Wait() // its status says nothing: it is told to drop everything
+		_ = cmd.Wait() // its status says nothing: it drops everything on this signal
 		close(s.done)
 	}()
 	if err := s.ready(ctx); err != nil {
@@ -157,8 +157,8 @@ func start(ctx context.Context, bin string, account syscall.SysProcAttr, o Optio
 
 // watch runs the server ($2 and what follows) and stops it, and removes its folder ($1), when
 // standard input ends: that is when the process holding the other end stops it, or dies. An
-// immediate shutdown will do, nobody reads the data again. A line on standard input stops it in the
-// same way, and the next line starts it again.
+// immediate shutdown will do, because the data is not read again. A line on standard input stops it
+// in the same way, and the next line starts it again.
 const watch = `
 dir=$1; shift
 exec 3<&0

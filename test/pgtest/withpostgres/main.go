@@ -32,7 +32,7 @@ const (
 	usage  = 2
 	// signalled is what shells add to the number of the signal that ended a command.
 	signalled = 128
-	// grace is how long a command may take to end after it was told to.
+	// grace is how long a command may take to end after the signal.
 	grace = 10 * time.Second
 	// patience is for opening and closing a run of tests.
 	patience = 2 * time.Minute
@@ -120,11 +120,11 @@ func checkDurable(ctx context.Context, server string) error {
 	return conn.Close(ctx)
 }
 
-// execute runs the command in a process group of its own, so that everything it has started gets
-// the signal when ctx ends: a `go test` that is told to end would leave its test binaries running.
+// execute runs the command in its own process group, so that everything it has started gets the
+// signal when ctx ends: `go test` alone would leave its test binaries running.
 func execute(ctx context.Context, command, environment []string) (int, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // and no input: tests ask nobody
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // and no input: tests do not prompt
 	cmd.Env = environment
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }

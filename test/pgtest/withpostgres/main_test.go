@@ -144,7 +144,7 @@ func exitStatus(t *testing.T, cmd *exec.Cmd) int {
 	return exit.ExitCode()
 }
 
-// gate is a named pipe: a command that reads it waits until somebody writes to it.
+// gate is a named pipe: a command that reads it waits until another process writes to it.
 func gate(t *testing.T) string {
 	t.Helper()
 	path := t.TempDir() + "/gate"
