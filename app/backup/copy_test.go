@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -233,4 +234,53 @@ func TestASourceThatTookChangesMeanwhileIsNotCopied(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
+}
+
+// reading counts the snapshots of a store that are open.
+type reading struct {
+	ports.Carrier
+	open *atomic.Int32
+}
+
+func (c reading) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
+	c.open.Add(1)
+	defer c.open.Add(-1)
+	return c.Carrier.ReadTables(ctx, fn)
+}
+
+// ending tells when everything was copied and is compared.
+type ending struct {
+	ports.Carrier
+	compares func()
+}
+
+func (c ending) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
+	return c.Carrier.WriteTables(ctx, func(t ports.Tables, tx ports.Tx) error { return fn(endingTables{t, c.compares}, tx) })
+}
+
+type endingTables struct {
+	tables
+	compares func()
+}
+
+// tables has a name that differs from its method's.
+type tables interface{ ports.Tables }
+
+func (t endingTables) EndMark(ctx context.Context, m ports.Mark) error {
+	t.compares()
+	return t.tables.EndMark(ctx, m)
+}
+
+// TestTheSourceIsLeftAloneWhileTheCopyIsCompared checks that no snapshot stays open meanwhile: a
+// server may end a transaction in which nothing happens, and comparing takes long.
+func TestTheSourceIsLeftAloneWhileTheCopyIsCompared(t *testing.T) {
+	t.Parallel()
+	var open atomic.Int32
+	compared := false
+	_, err := copied(t.Context(), reading{readOnly(t, noon), &open}, ending{memory(t), func() {
+		compared = true
+		assert.Zero(t, open.Load(), "a snapshot of the source is open")
+	}})
+	require.NoError(t, err)
+	assert.True(t, compared)
 }
