@@ -1,5 +1,5 @@
-// Package ports is where the domain's ports meet: the store that keeps everything, and the clock.
-// It promises what every backend must hold (test/conformance proves it) and knows none of them.
+// Package ports combines the domain's ports: the store, and the clock. It states what every backend
+// must guarantee (test/conformance proves it) and knows none of them.
 package ports
 
 import (
@@ -30,7 +30,7 @@ import (
 // retry may help.
 var ErrUnavailable = fault.New(fault.Unavailable, "the database is not available")
 
-// Two of its causes, which an operator has to know.
+// Two of its causes, which operators have to know.
 var (
 	ErrReadOnly = ErrUnavailable.With("the database is read-only")
 	ErrFull     = ErrUnavailable.With("the disk of the database is full")
@@ -45,7 +45,7 @@ type Store interface {
 	// earlier one left. fn may run more than once, so inside it touch only the Tx and the result.
 	// Under a context of Within, View and Update are parts of a unit.
 	Update(ctx context.Context, fn func(Tx) error) error
-	// Queue is the work that is still to be done: occurrences to expand, deliveries to send.
+	// Queue returns the pending work: occurrences to expand, deliveries to send.
 	Queue() deliveries.Queue
 	// Ready returns nil when the store answers and its schema is the one this program works with.
 	Ready(ctx context.Context) error
@@ -78,7 +78,7 @@ type Tx interface {
 	Installation() installation.Repository
 }
 
-// Clock tells the time, so that tests can move it.
+// Clock returns the time, so that tests can change it.
 type Clock interface {
 	Now() time.Time
 }

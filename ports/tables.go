@@ -7,7 +7,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// Kind is what a column holds.
+// Kind is the type of a column's values.
 type Kind string
 
 // The kinds. Values are nil, or int64, string, []byte, time.Time in UTC, and bool.
@@ -33,8 +33,8 @@ type Table struct {
 	Numbered bool  // the database numbers its rows
 }
 
-// Tables is what a database holds, table by table, within one unit of work. What instances note of
-// themselves, and the state of the installation, are left out: they are of one place and moment.
+// Tables are the contents of a database, table by table, within one unit of work. Records of
+// instances, and the state of the installation, are left out: they belong to one place and moment.
 type Tables interface {
 	// Tables returns the tables, each after those that it refers to.
 	Tables() []Table
@@ -56,36 +56,36 @@ type Tables interface {
 	// it.
 	Last(ctx context.Context, t Table) (int64, error)
 	SetLast(ctx context.Context, t Table, last int64) error
-	// Mark returns how far a copy into this database has come; the zero Mark: none is under way.
+	// Mark returns the progress of a copy into this database; the zero Mark: none is under way.
 	Mark(ctx context.Context) (Mark, error)
-	// SetMark stores how far it has come, if nobody else has since the mark whose step is one less;
-	// ErrOtherCopy. Until EndMark removes it every program refuses the database; ErrIncomplete.
+	// SetMark stores the progress, unless another copy has done so since the mark whose step is one
+	// less; ErrOtherCopy. Until EndMark removes it every program refuses the database;
+	// ErrIncomplete.
 	SetMark(ctx context.Context, m Mark) error
 	EndMark(ctx context.Context, m Mark) error
 	// Part returns the rows of one organization alone, with its number, and PartOf those of the one
 	// with this number. What belongs to the installation is left out; orgs.ErrNotFound.
 	Part(ctx context.Context, slug string) (Tables, int64, error)
 	PartOf(organization int64) Tables
-	// Sending counts the messages that somebody is sending, so that their outcome will be recorded
-	// here.
+	// Sending counts the messages that are being sent, so that their outcome will be recorded here.
 	Sending(ctx context.Context) (int64, error)
 }
 
-// Mark is how far a copy into a database has come.
+// Mark is the progress of a copy into a database.
 type Mark struct {
 	Since time.Time // when the source became read-only
-	Table string    // the last one of which rows were written; empty: none
+	Table string    // the last one with written rows; empty: none
 	After string    // the key of the last of these rows
 	Step  int64     // counts the units of work, from 1
 }
 
-// The faults of a copy that is not complete.
+// Errors of an incomplete copy.
 var (
 	ErrIncomplete = fault.New(fault.Unavailable, "the database holds a copy that is not complete; repeat `tocsin copy` to complete it")
 	ErrOtherCopy  = fault.New(fault.Invalid, "another `tocsin copy` writes to the destination, or the database's last answer was lost; repeat the command once no other one runs")
 )
 
-// Carrier is a store that can be carried elsewhere, row by row.
+// Carrier is a store that can be copied, row by row.
 type Carrier interface {
 	// Version is that of the schema, which it also returns with ErrIncomplete.
 	Version(ctx context.Context) (int64, error)
@@ -96,8 +96,8 @@ type Carrier interface {
 	WriteTables(ctx context.Context, fn func(Tables, Tx) error) error
 }
 
-// Finding is a question about what a store holds, with what is wrong.
+// Finding is a check of a store's contents, with its errors.
 type Finding struct {
 	Check string
-	Wrong []string // empty: all is well
+	Wrong []string // empty: none
 }

@@ -14,22 +14,22 @@ type Tracer interface {
 	Begin(ctx context.Context, of SpanStart) (context.Context, Span)
 }
 
-// SpanStart is what is known of a span when it begins. No text in it, nor in what is said of the
-// span later, holds a value of somebody's: no address, no name, no content.
+// SpanStart is what is known about a span when it begins. No text in it, or added later, contains
+// personal data: no address, no name, no content.
 type SpanStart struct {
 	Name string
 	Kind SpanKind
 	// Parent is the traceparent (W3C Trace Context) of a span of another process or time. Empty:
 	// the span of the context; where it carries none, the span begins a trace.
 	Parent string
-	// Links are the traceparents of other spans that the span has to do with.
+	// Links are the traceparents of related spans.
 	Links []string
 	// Held keeps the span back, and those below it, until Release: for work that only finds out
-	// whether there is any, and whose.
+	// whether there is any, and for which organization.
 	Held bool
 }
 
-// SpanKind is what a span is to the other side.
+// SpanKind is the role of a span in a call.
 type SpanKind int
 
 // The kinds. SpanServer answers a caller, SpanClient asks another system.
@@ -43,18 +43,18 @@ const (
 type Span interface {
 	// Begin begins a span below this one.
 	Begin(ctx context.Context, of SpanStart) (context.Context, Span)
-	// Recorded reports whether anybody will see the span.
+	// Recorded reports whether the span will be recorded.
 	Recorded() bool
 	// Traceparent names the span (W3C Trace Context); empty: it has no name, or not yet.
 	Traceparent() string
-	// Name gives the span another name.
+	// Name changes the name of the span.
 	Name(name string)
-	// Text and Number say something of the span.
+	// Text and Number add an attribute to the span.
 	Text(key, value string)
 	Number(key string, value int64)
-	// Release says of a span that was held whose it is, as SpanStart.Parent does.
+	// Release records a held span, with its parent as in SpanStart.Parent.
 	Release(parent string)
-	// End ends the span, as a failure where failed. A span that is still held is dropped.
+	// End ends the span, as a failure if failed. A span that is still held is dropped.
 	End(failed bool)
 }
 
@@ -65,7 +65,7 @@ func WithSpan(ctx context.Context, s Span) context.Context {
 	return context.WithValue(ctx, spanKey{}, s)
 }
 
-// SpanOf returns the span that a context carries; without one, a span that nobody sees.
+// SpanOf returns the span that a context carries, or a span that is not recorded.
 func SpanOf(ctx context.Context) Span {
 	if s, carried := ctx.Value(spanKey{}).(Span); carried {
 		return s
@@ -73,7 +73,7 @@ func SpanOf(ctx context.Context) Span {
 	return noSpan{}
 }
 
-// BeginSpan begins a span below the one that a context carries. Without one, nobody sees it.
+// BeginSpan begins a span below the one that a context carries. Without one, it is not recorded.
 func BeginSpan(ctx context.Context, of SpanStart) (context.Context, Span) {
 	return SpanOf(ctx).Begin(ctx, of)
 }
@@ -83,12 +83,12 @@ type Untraced struct{}
 
 var _ Tracer = Untraced{}
 
-// Begin returns a span that nobody sees.
+// Begin returns a span that is not recorded.
 func (Untraced) Begin(ctx context.Context, _ SpanStart) (context.Context, Span) {
 	return ctx, noSpan{}
 }
 
-// noSpan is a span that nobody sees.
+// noSpan is a span that is not recorded.
 type noSpan struct{}
 
 func (noSpan) Begin(ctx context.Context, _ SpanStart) (context.Context, Span) { return ctx, noSpan{} }

@@ -2,13 +2,13 @@ package ports
 
 import "context"
 
-// unitKey is how a context knows its unit of work.
+// unitKey is the context key of a unit of work.
 type unitKey struct{}
 
 // Within returns a context whose calls of View and Update belong to the unit of work of tx: what
-// they do is kept with the unit or not at all, and they see what it has done so far. Of an Update
-// that returns an error nothing is left, whatever becomes of the unit. It lets a caller join a use
-// case with something of its own.
+// they do is kept with the unit or not at all, and they see what it has done so far. An Update that
+// returns an error leaves nothing, even if the unit succeeds. It lets a caller combine a use case
+// with work of its own.
 func Within(ctx context.Context, tx Tx) context.Context { return context.WithValue(ctx, unitKey{}, tx) }
 
 // Unit returns the unit of work that a context belongs to, if any.
@@ -17,13 +17,13 @@ func Unit(ctx context.Context) (Tx, bool) {
 	return tx, within
 }
 
-// View runs fn as [Store.View] does, and returns what its last run returned.
+// View runs fn like [Store.View], and returns the result of its last run.
 func View[T any](ctx context.Context, s Store, fn func(Tx) (T, error)) (T, error) {
 	return run(ctx, s.View, fn)
 }
 
-// Update runs fn as [Store.Update] does, and returns what its last run returned. With an error
-// nothing of it was kept.
+// Update runs fn like [Store.Update], and returns the result of its last run. After an error
+// nothing of it is stored.
 func Update[T any](ctx context.Context, s Store, fn func(Tx) (T, error)) (T, error) {
 	return run(ctx, s.Update, fn)
 }

@@ -23,7 +23,7 @@ const (
 	MaxExample     = 64 << 10 // bytes
 )
 
-// The faults of this package.
+// Errors of this package.
 var (
 	ErrNotFound  = fault.New(fault.NotFound, "the event does not exist")
 	ErrSlugTaken = fault.New(fault.Invalid, "this slug is taken")
@@ -60,7 +60,7 @@ type Channel struct {
 	Name string
 }
 
-// New checks what an operator says of an event.
+// New checks an operator's input for an event.
 func New(slug, name, description string) (Event, error) {
 	var faults fault.Fields
 	e := Event{Active: true, Description: description}

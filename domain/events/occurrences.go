@@ -15,7 +15,7 @@ import (
 // MaxLimitTo is how many entries limit_to may have.
 const MaxLimitTo = 10_000
 
-// The faults of occurrences.
+// Errors of occurrences.
 var (
 	ErrOccurrenceNotFound  = fault.New(fault.NotFound, "the occurrence does not exist")
 	ErrInactive            = fault.New(fault.Invalid, "the event is inactive")

@@ -19,7 +19,7 @@ const (
 	MaxPartialBody = 64 << 10 // bytes of its text, and of its HTML
 )
 
-// The faults of partials.
+// Errors of partials.
 var (
 	ErrPartialNotFound        = fault.New(fault.NotFound, "the partial does not exist")
 	ErrPartialVersionNotFound = fault.New(fault.NotFound, "this version of the partial does not exist, or is no longer kept")

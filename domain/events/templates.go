@@ -12,7 +12,7 @@ import (
 // MaxVersions is how many versions of a template are kept, the current one included.
 const MaxVersions = 50
 
-// The faults of templates.
+// Errors of templates.
 var (
 	ErrTemplateNotFound = fault.New(fault.NotFound, "the template does not exist")
 	ErrVersionNotFound  = fault.New(fault.NotFound, "this version of the template does not exist, or is no longer kept")
@@ -37,7 +37,7 @@ func (t Template) Source() templates.Source {
 	return templates.Source{Subject: t.Subject, Text: t.Text, HTML: t.HTML, Markdown: t.Markdown}
 }
 
-// NewTemplate checks what an operator says of a template; a part that cannot be read is refused
+// NewTemplate checks an operator's input for a template; a part that cannot be read is refused
 // with line and reason. Whether the partials exist is not known here.
 func NewTemplate(channel channels.ID, says templates.Source) (Template, error) {
 	var faults fault.Fields

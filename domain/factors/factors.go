@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// The faults of this package.
+// Errors of this package.
 var (
 	ErrNotFound = fault.New(fault.NotFound, "there is no such second factor")
 	ErrExists   = fault.New(fault.Invalid, "this is set up already")

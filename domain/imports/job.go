@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// The faults of imports that run in the background.
+// Errors of imports that run in the background.
 var (
 	ErrNotFound   = fault.New(fault.NotFound, "the import does not exist")
 	ErrNotChecked = fault.New(fault.Invalid, "the import cannot be started: its file is not checked yet, or it was started before")
@@ -21,31 +21,31 @@ var (
 	ErrBusy       = fault.New(fault.Limited, "another workbook is being read: try again in a minute, or save yours as CSV")
 	ErrIncomplete = fault.New(fault.Invalid, "the upload broke off")
 	ErrNotAllowed = fault.New(fault.Forbidden, "whoever started the import may not import any more")
-	// ErrTaken says that somebody else has changed a job meanwhile: cancelled it, or taken it over.
+	// ErrTaken says that the job was changed meanwhile: cancelled, or taken over.
 	ErrTaken = fault.New(fault.Unavailable, "the import was changed by somebody else")
-	// ErrNothingToDo says that no job waits to be worked at.
+	// ErrNothingToDo says that no job waits.
 	ErrNothingToDo = fault.New(fault.NotFound, "no import waits")
 )
 
 const (
 	// MaxKept is how many rejected rows of an import are kept.
 	MaxKept = 100_000
-	// MaxFailures is how often in a row a job may fail, for reasons that are not its own, without
-	// getting any further.
+	// MaxFailures is how often in a row a job may fail without progress, for reasons that are not
+	// its own.
 	MaxFailures = 10
-	// maxFileName is how much of a file's name is kept, in characters.
+	// maxFileName is how much of a file's name is stored, in characters.
 	maxFileName = 200
 )
 
 // ID identifies a job. It is positive; 0 means "not stored yet".
 type ID int64
 
-// State is how far a job is.
+// State is the state of a job.
 type State string
 
-// The states. A file is uploaded, then checked by a dry run, which writes nothing; then somebody
-// has to start it. Until it is over it can be cancelled at any time. An import that is over can be
-// undone; an undo that is cancelled or fails leaves it in the state before.
+// The states. A file is uploaded, then checked by a dry run, which writes nothing; then a user has
+// to start it. Until it is over it can be cancelled at any time. An import that is over can be
+// undone; an undo that is cancelled or fails leaves it in the earlier state.
 const (
 	Uploading State = "uploading"
 	Checking  State = "checking"
@@ -64,32 +64,32 @@ func States(are func(State) bool) []State {
 	return slices.DeleteFunc(all, func(s State) bool { return !are(s) })
 }
 
-// Over reports whether nothing more will happen.
+// Over reports whether the job has ended.
 func (s State) Over() bool { return s == Done || s == Cancelled || s == Failed || s == Undone }
 
-// Working reports whether an instance of the service works at the job, or should.
+// Working reports whether an instance of the service runs the job, or should.
 func (s State) Working() bool { return s == Checking || s == Running || s == Undoing }
 
-// Job is an import that runs in the background. Whoever changes it stores the whole of it, and only
-// if nobody else did so meanwhile: see Repository.Save.
+// Job is an import in the background. A change stores the whole job, and only if it was not changed
+// meanwhile: see Repository.Save.
 type Job struct {
 	ID           ID
 	Organization orgs.ID
 	File         string  // its name
 	Size         int64   // of the file, in bytes
 	Header       string  // of the file, as it stands there
-	Columns      Mapping // by the names that they had when the file came; nil: not known, or too many to be mapped
-	Source       string  // what the file was before it became CSV in UTF-8: an encoding, or a sheet of a workbook; empty: not known
+	Columns      Mapping // by the names in the uploaded file; nil: unknown, or too many to be mapped
+	Source       string  // the format before it became CSV in UTF-8: an encoding, or a sheet of a workbook; empty: unknown
 	Group        orgs.Group
 	By           audit.Actor // who uploaded the file, or started the import
 	State        State
-	Reason       string // why it failed, or was cancelled when nobody did that
+	Reason       string // why it failed, or was cancelled when no user did that
 
-	Rows    int    // in the file; 0: not known yet
-	Done    int    // rows that the check, or the import, is through with: it goes on with the next
+	Rows    int    // in the file; 0: unknown
+	Done    int    // rows that the check, or the import, has finished: it continues with the next
 	Counts  Report // of these rows
-	Checked Report // what the dry run said of the whole file
-	Kept    int    // rejected rows that are kept
+	Checked Report // of the whole file, by the dry run
+	Kept    int    // stored rejected rows
 	Undo    Undo   // what was undone
 
 	Uploaded time.Time
@@ -98,25 +98,25 @@ type Job struct {
 	Touched  time.Time // when it changed last
 	Pace     Pace
 
-	Owner    string    // who works at it; empty: nobody
-	Until    time.Time // when others may take over from the owner
+	Owner    string    // who runs it; empty: no instance
+	Until    time.Time // after this, other instances may take over
 	Failures int       // in a row, without any progress in between
 	Version  int64     // counts the changes
 }
 
-// Pace is since when a job has been worked at without a pause, and from which row on.
+// Pace is since when, and from which row on, a job has run without a pause.
 type Pace struct {
 	Since time.Time
 	From  int
 }
 
-// NewJob is an import whose file is about to come.
+// NewJob returns an import whose file is about to be uploaded.
 func NewJob(org orgs.ID, file, source string, g orgs.Group, by audit.Actor, now time.Time) Job {
 	return Job{Organization: org, File: fileName(file), Source: source, Group: g, By: by, State: Uploading, Uploaded: now, Touched: now}
 }
 
-// fileName is what is kept of the name that a browser tells: the last piece of a path, without what
-// would not show.
+// fileName returns the part of a browser's file name that is stored: the last piece of a path,
+// without invisible characters.
 func fileName(name string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -134,14 +134,13 @@ func fileName(name string) string {
 	return name
 }
 
-// Complete says that the whole file is there.
+// Complete records that the whole file is stored.
 func (j Job) Complete(h Header, columns Mapping, size int64, now time.Time) Job {
 	j.State, j.Header, j.Columns, j.Size, j.Uploaded, j.Touched = Checking, h.Text(), columns, size, now, now
 	return j
 }
 
-// Map says that the columns become something else than was checked: the file is checked once more.
-// ErrNotChecked.
+// Map changes the mapping that was checked: the file is checked again. ErrNotChecked.
 func (j Job) Map(h Header, columns Mapping, by audit.Actor, now time.Time) (Job, error) {
 	if j.State != Checked {
 		return j, ErrNotChecked.With("the columns cannot be changed now: the file is not checked yet, or the import was started")
@@ -151,7 +150,7 @@ func (j Job) Map(h Header, columns Mapping, by audit.Actor, now time.Time) (Job,
 	return j, nil
 }
 
-// Mapping is what the columns become, as far as that is known.
+// Mapping returns the mapping of the columns, as far as it is known.
 func (j Job) Mapping() Mapping {
 	if j.Columns != nil {
 		return j.Columns
@@ -175,7 +174,7 @@ func (j Job) Scan(rows int, now time.Time) Job {
 	return j
 }
 
-// Advance says what became of the next rows.
+// Advance counts the next rows.
 func (j Job) Advance(r Report, kept int, now time.Time, lease time.Duration) Job {
 	j.Counts = j.Counts.Plus(r)
 	j.Done = j.Counts.Rows()
@@ -185,7 +184,7 @@ func (j Job) Advance(r Report, kept int, now time.Time, lease time.Duration) Job
 	return j
 }
 
-// Finish says that every row is done.
+// Finish records that every row is done.
 func (j Job) Finish(now time.Time) Job {
 	j = j.Release(now)
 	if j.State == Checking {
@@ -200,14 +199,14 @@ func (j Job) Finish(now time.Time) Job {
 	return j
 }
 
-// Release gives the job back as it is.
+// Release gives the job back unchanged.
 func (j Job) Release(now time.Time) Job {
 	j.Owner, j.Until, j.Touched = "", time.Time{}, now
 	return j
 }
 
-// Stumble gives the job back after a failure that is not its own, to be tried again after a pause;
-// after too many it has failed.
+// Stumble gives the job back after a failure that is not its own, to be retried after a pause;
+// after too many failures it has failed.
 func (j Job) Stumble(now time.Time, pause time.Duration) Job {
 	j = j.Release(now)
 	if j.Failures++; j.Failures >= MaxFailures {
@@ -217,7 +216,7 @@ func (j Job) Stumble(now time.Time, pause time.Duration) Job {
 	return j
 }
 
-// Expire ends the job because nobody started it.
+// Expire ends the job because it was never started.
 func (j Job) Expire(now time.Time) Job {
 	j.State, j.Reason, j.Ended, j.Touched = Cancelled, "nobody started it", now, now
 	return j
@@ -233,7 +232,7 @@ func (j Job) Fail(reason string, now time.Time) Job {
 	return j
 }
 
-// Start begins what the dry run has told of; ErrNotChecked.
+// Start begins the import that the dry run has checked; ErrNotChecked.
 func (j Job) Start(by audit.Actor, now time.Time) (Job, error) {
 	if j.State != Checked {
 		return j, ErrNotChecked
@@ -243,7 +242,7 @@ func (j Job) Start(by audit.Actor, now time.Time) (Job, error) {
 	return j, nil
 }
 
-// Cancel ends the job where it is; what was written stays. ErrOver.
+// Cancel ends the job; written rows stay. ErrOver.
 func (j Job) Cancel(now time.Time) (Job, error) {
 	if j.State.Over() {
 		return j, ErrOver
@@ -256,10 +255,10 @@ func (j Job) Cancel(now time.Time) (Job, error) {
 	return j, nil
 }
 
-// Room is how many more rejected rows may be kept.
+// Room returns how many more rejected rows may be stored.
 func (j Job) Room() int { return max(0, MaxKept-j.Kept) }
 
-// Rate is how many rows a second were done since somebody took the job on; 0: not known.
+// Rate returns how many rows a second were done since the job was last claimed; 0: unknown.
 func (j Job) Rate() float64 {
 	took := j.Touched.Sub(j.Pace.Since).Seconds()
 	if !j.State.Working() || j.Pace.Since.IsZero() || took <= 0 {
@@ -268,7 +267,7 @@ func (j Job) Rate() float64 {
 	return float64(j.Done-j.Pace.From) / took
 }
 
-// Remaining is how long the rest will take at this rate; 0: not known.
+// Remaining returns how long the rest will take at this rate; 0: unknown.
 func (j Job) Remaining() time.Duration {
 	rate := j.Rate()
 	if rate == 0 {

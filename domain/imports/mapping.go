@@ -20,7 +20,7 @@ import (
 const (
 	// MaxMapped is how many columns a file may have.
 	MaxMapped = 100
-	// MaxRemembered is how many mappings of an organization are remembered: those used last.
+	// MaxRemembered is how many mappings of an organization are stored: the most recently used.
 	MaxRemembered = 50
 	// maxMappedHeader is how long a header may be, in bytes.
 	maxMappedHeader = 16 << 10
@@ -31,7 +31,7 @@ const (
 // ErrMapping refuses a mapping: it does not fit the file, or does not say who the users are.
 var ErrMapping = fault.New(fault.Invalid, "the columns cannot be mapped this way")
 
-// Field is what a column of a file becomes.
+// Field is the meaning of a column.
 type Field string
 
 // The fields.
@@ -43,15 +43,15 @@ const (
 	Metadata  Field = "metadata"
 )
 
-// Meaning is a column of a file and what it becomes.
+// Meaning is a column of a file and its meaning.
 type Meaning struct {
 	Name  string `json:"name"` // in the file
 	Field Field  `json:"field,omitempty"`
 	Key   string `json:"key,omitempty"` // of the metadata
 }
 
-// TellsOfRejection reports whether it is a column of a list of rejected rows. It is always left
-// out.
+// TellsOfRejection reports whether it is a column that a list of rejected rows adds. It is always
+// ignored.
 func (m Meaning) TellsOfRejection() bool { return column{key: m.Name}.tells() }
 
 // Mapping is what the columns of a file become, in their order. A file is mapped by giving its
@@ -108,7 +108,7 @@ func keyProblem(key string) string {
 	return ""
 }
 
-// words say what a column becomes.
+// words returns the meaning of a column in words.
 func (m Meaning) words() string {
 	if m.Field == Metadata {
 		return "metadata under " + m.Key
@@ -116,7 +116,7 @@ func (m Meaning) words() string {
 	return string(m.Field)
 }
 
-// Words lists what becomes of the columns, for the audit log.
+// Words lists the meanings of the columns, for the audit log.
 func (m Mapping) Words() []string {
 	all := make([]string, 0, len(m))
 	for _, c := range m {
@@ -182,10 +182,10 @@ func (m Mapping) With(name, what string) (Mapping, error) {
 // ignore is how a column is left out on the command line.
 const ignore = "ignore"
 
-// leftOut put before a name keeps a column from being understood by it.
+// leftOut before a name makes an import ignore the column.
 const leftOut = "(left out) "
 
-// header is the header row that says so.
+// header returns the header row that expresses the mapping.
 func (m Mapping) header(delimiter rune) string {
 	cells := make([]string, len(m))
 	for i, c := range m {
@@ -239,7 +239,7 @@ func (h Header) Map(begin []byte, m Mapping) ([]byte, Header, error) {
 	return slices.Concat(begin[:at], []byte(mapped.text), begin[at+len(h.text):]), mapped, nil
 }
 
-// says reports whether the columns become the same as in a mapping.
+// says reports whether the header has the same meanings as a mapping.
 func (h Header) says(m Mapping) bool {
 	return slices.EqualFunc(h.Mapping(), m, func(a, b Meaning) bool { return a.Field == b.Field && (a.Field != Metadata || a.Key == b.Key) })
 }
@@ -274,7 +274,7 @@ func MapFile(file io.ReadCloser, change func(Mapping) (Mapping, error)) (io.Read
 	}{io.MultiReader(bytes.NewReader(begin), file), file}, nil
 }
 
-// plainly says what is wrong with a mapping without the names of fields.
+// plainly returns what is wrong with a mapping without the names of fields.
 func plainly(err error) string {
 	known, is := errors.AsType[*fault.Error](err)
 	if !is || len(known.Fields()) == 0 {

@@ -11,15 +11,15 @@ import (
 const (
 	// MaxMended is how many rejected rows are corrected at a time.
 	MaxMended = 100
-	// MaxMendedColumns is how many columns of a file may become something.
+	// MaxMendedColumns is the largest number of columns with a meaning.
 	MaxMendedColumns = 20
 	// MaxMendedCell is how long a cell may be, in characters.
 	MaxMendedCell = 1_000
-	// maxMendedBytes is how much text rows have that are corrected at a time.
+	// maxMendedBytes is how much text the rows of one correction may have.
 	maxMendedBytes = 64 << 10
 )
 
-// The faults of corrected rows.
+// Errors of corrected rows.
 var (
 	ErrNotMendable   = fault.New(fault.Invalid, "the rejected rows cannot be corrected here: the import is not over, or its file has too many columns")
 	ErrNothingMended = fault.New(fault.Invalid, "no row was changed: correct one first")
@@ -29,17 +29,17 @@ var (
 
 // Mending is a list of rejected rows that can be corrected.
 type Mending struct {
-	Columns Mapping // those that become something
+	Columns Mapping // those with a meaning
 	Rows    []MendingRow
-	Next    int // the line after which further rows are; 0: there are none
+	Next    int // further rows are after this line; 0: there are none
 }
 
-// MendingRow is a rejected row. It has a cell for each column, whatever the file had.
+// MendingRow is a rejected row. It has a cell for each column of the file.
 type MendingRow struct {
 	Line   int
 	Reason string
-	Cells  []string // none: it has too much to be corrected so, or is corrected
-	// Corrected is set where another import has the row.
+	Cells  []string // none: it is too large to be corrected here, or is corrected
+	// Corrected is set if another import contains the row.
 	Corrected Correction
 }
 
@@ -105,8 +105,8 @@ func (h Header) cells(k Kept, places []int, columns int) []string {
 	return cells
 }
 
-// Mend returns a file of the rows that were corrected, and their lines: those whose cells, by their
-// lines, differ from what was rejected. ErrNothingMended, ErrMendedCell.
+// Mend returns a file of the corrected rows, and their lines: those whose cells, by their lines,
+// differ from the rejected ones. ErrNothingMended, ErrMendedCell.
 func (m Mending) Mend(corrected map[int][]string) (text string, lines []int, err error) {
 	var file strings.Builder
 	file.WriteString(m.Columns.header(','))
@@ -135,5 +135,5 @@ func (m Mending) Mend(corrected map[int][]string) (text string, lines []int, err
 	return file.String() + "\n", lines, nil
 }
 
-// plainLines is a cell as a field of a form gives it back: without line ends.
+// plainLines returns a cell as a form field sends it back: without line ends.
 func plainLines(cell string) string { return strings.NewReplacer("\r", "", "\n", "").Replace(cell) }

@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// The columns that a list of rejected rows puts before the row itself, so that it can be mended and
-// imported again. They mean nothing to an import, and nobody has to be warned of them.
+// The columns that a list of rejected rows puts before the row itself, so that it can be corrected
+// and imported again. An import ignores them, without a warning.
 const (
 	LineColumn   = "import_line"
 	ReasonColumn = "import_reason"
 )
 
-// alive are the beginnings by which programs for tables take a cell for a formula.
+// alive are the first characters by which spreadsheet programs recognize a formula.
 const alive = "=+-@\t\r\n"
 
-// IsFormula reports whether programs for tables take a cell for a formula, and run it.
+// IsFormula reports whether spreadsheet programs take a cell for a formula, and run it.
 func IsFormula(cell string) bool { return cell != "" && strings.IndexByte(alive, cell[0]) >= 0 }
 
-// mark put before such a cell makes them take it for text. They keep it when the table is saved, so
-// an import takes it away again.
+// mark before such a cell makes it text. Programs keep it when the table is saved, so an import
+// removes it again.
 const mark = "'"
 
-// marked is a cell that no program takes for a formula. Cells that look as if they were marked
-// already are marked once more, so that unmarked undoes it whatever the cell was.
+// marked returns a cell that no program takes for a formula. Cells that look marked already are
+// marked again, so that unmarked undoes it for every cell.
 func marked(cell string) string {
 	if IsFormula(strings.TrimLeft(cell, mark)) {
 		return mark + cell
@@ -31,7 +31,7 @@ func marked(cell string) string {
 	return cell
 }
 
-// unmarked is the cell that marked was given.
+// unmarked returns the cell from which marked was made.
 func unmarked(cell string) string {
 	if rest := strings.TrimLeft(cell, mark); len(rest) < len(cell) && IsFormula(rest) {
 		return cell[len(mark):]
@@ -44,7 +44,8 @@ func (h Header) RejectsHeader() string {
 	return h.join([]string{LineColumn, ReasonColumn}) + string(h.delimiter) + h.Safe(h.text)
 }
 
-// RejectsRow is a line of it: where and why, and the row as Safe wrote it.
+// RejectsRow returns a line of such a list: the line number, the reason, and the row as written by
+// Safe.
 func (h Header) RejectsRow(k Kept) string {
 	row := h.join([]string{strconv.Itoa(k.Line)}) + string(h.delimiter) + quote(k.Reason)
 	if k.Cells != "" {
@@ -53,14 +54,14 @@ func (h Header) RejectsRow(k Kept) string {
 	return row
 }
 
-// Keep is what is kept of a rejected row.
+// Keep returns the stored form of a rejected row.
 func (h Header) Keep(e *RowError) Kept {
 	return Kept{Line: e.Line, Reason: e.Reason, Cells: h.Safe(e.Text)}
 }
 
-// Safe writes a row of this file anew, such that no program for tables takes a cell for a formula:
-// marked, and quoted where it must be. A row that cannot be split becomes one cell. The columns
-// that tell of an earlier rejection are left out.
+// Safe rewrites a row of this file so that no spreadsheet program takes a cell for a formula:
+// marked, and quoted where necessary. A row that cannot be split becomes one cell. The columns of
+// an earlier rejection are left out.
 func (h Header) Safe(text string) string {
 	if text == "" {
 		return ""

@@ -8,16 +8,17 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// Kept is a rejected row that is kept until its job is forgotten.
+// Kept is a rejected row that is stored until its job is deleted.
 type Kept struct {
 	Line   int
 	Reason string
 	Cells  string // as a list of rejected rows shows them, see Header.Safe
-	// Corrected is what became of the row after it was corrected; zero: it never was.
+	// Corrected is the result of the row's correction; zero: it was not corrected.
 	Corrected Correction
 }
 
-// Correction is the import that took a corrected row up, and its state; empty: the import is gone.
+// Correction is the import that contains a corrected row, and its state; empty: the import was
+// deleted.
 type Correction struct {
 	By    ID
 	State State
@@ -45,14 +46,12 @@ type Repository interface {
 	// Save stores everything that can change of a job and returns it with its new version. When the
 	// job has changed since it was read, nothing is stored: ErrTaken.
 	Save(ctx context.Context, j Job) (Job, error)
-	// Hold prolongs the time that the owner of a job has; ErrTaken when another has it. The version
-	// stays.
+	// Hold extends the lease of a job's owner; ErrTaken when another has it. The version stays.
 	Hold(ctx context.Context, id ID, owner string, until time.Time) error
 
-	// Waiting finds the next job for somebody to work at: nobody owns it any more at this moment,
-	// and nobody works for its organization. Organizations take turns: the one comes first whose
-	// jobs nobody has worked at for longest, and of its jobs the one that has waited longest.
-	// ErrNothingToDo.
+	// Waiting finds the next job to run: it has no owner now, and no job of its organization is
+	// running. Organizations take turns: first the one whose jobs have not run for longest, and of
+	// its jobs the one that has waited longest. ErrNothingToDo.
 	Waiting(ctx context.Context, now time.Time) (Job, error)
 	// Idle returns jobs in a state that have not changed since a moment, at most limit.
 	Idle(ctx context.Context, s State, since time.Time, limit int) ([]Job, error)
@@ -66,16 +65,16 @@ type Repository interface {
 	AddPiece(ctx context.Context, id ID, number int, data []byte) error
 	// Piece returns a piece of a file; ErrNotFound behind the last one.
 	Piece(ctx context.Context, id ID, number int) ([]byte, error)
-	// ReplacePiece stores a piece of a file anew; ErrNotFound when there is none.
+	// ReplacePiece replaces a piece of a file; ErrNotFound when there is none.
 	ReplacePiece(ctx context.Context, id ID, number int, data []byte) error
 	// RemovePieces deletes at most limit pieces of a file and returns how many; fewer than limit
 	// were the last.
 	RemovePieces(ctx context.Context, id ID, limit int) (gone int, err error)
 
-	// Keep stores rejected rows. Their lines are not stored yet.
+	// Keep stores rejected rows. Their lines must be new.
 	Keep(ctx context.Context, id ID, rows []Kept) error
-	// Correct notes that an import takes up rejected rows of a job, by their lines: ErrCorrected
-	// when one of them is not there, or another import has it whose correction holds.
+	// Correct records that an import contains rejected rows of a job, by their lines: ErrCorrected
+	// when one of them does not exist, or another import contains it and its correction holds.
 	Correct(ctx context.Context, id ID, lines []int, by ID) error
 	// Rejected returns rejected rows by line, at most limit after the given one. It knows the
 	// imports of the job's organization alone that took them up.
@@ -88,7 +87,7 @@ type Repository interface {
 	// Creations returns what the first chunk created that begins with this row or a later one;
 	// ErrNothingCreated when there is none.
 	Creations(ctx context.Context, id ID, from int) (Creations, error)
-	// CountCreations counts the people for whom the job created something.
+	// CountCreations counts the users for whom the job created something.
 	CountCreations(ctx context.Context, id ID) (int, error)
 	// ForgetCreations deletes what the first chunks created, at most limit of them, and returns of
 	// how many; fewer than limit were the last.
@@ -102,10 +101,10 @@ type Repository interface {
 	// one was started, and was not undone; ErrNotFound when there is none.
 	Follower(ctx context.Context, j Job) (Job, error)
 
-	// Remember stores how the files of an organization with these columns were mapped last, and
-	// forgets what was used longest ago when there are more than MaxRemembered.
+	// Remember stores the latest mapping of an organization's files with these columns, and forgets
+	// the least recently used ones beyond MaxRemembered.
 	Remember(ctx context.Context, org orgs.ID, m Mapping, now time.Time) error
-	// Remembered returns how a file of the organization with the same columns was mapped last;
+	// Remembered returns the latest mapping of a file of the organization with the same columns;
 	// ErrNotFound.
 	Remembered(ctx context.Context, org orgs.ID, digest string) (Mapping, error)
 }

@@ -16,7 +16,7 @@ import (
 // UndoLife is how long after its start an import can be undone.
 const UndoLife = 7 * 24 * time.Hour
 
-// The faults of undoing an import.
+// Errors of undoing an import.
 var (
 	ErrNotUndoable    = fault.New(fault.Invalid, "the import cannot be undone: it was not started, is not over, or was undone before")
 	ErrTooOld         = fault.New(fault.Invalid, "the import cannot be undone any more: it was started more than a week ago")
@@ -24,14 +24,14 @@ var (
 	ErrNothingCreated = fault.New(fault.Invalid, "there is nothing to undo: nothing is recorded that the import created")
 )
 
-// Creation is what an import created for one person.
+// Creation is what an import created for one user.
 type Creation struct {
 	Member users.MemberID `json:"m"`
-	// Digest is of the membership, as the import left it. Empty: the person was a member before.
+	// Digest is of the membership, as the import left it. Empty: the user was a member before.
 	Digest string `json:"d,omitempty"`
-	Group  bool   `json:"g,omitempty"` // a member who was there came into the group of the import
-	Email  string `json:"e,omitempty"` // the address that a member who was there got; empty: none
-	// Address is this address. 0: not known.
+	Group  bool   `json:"g,omitempty"` // an existing member was added to the group of the import
+	Email  string `json:"e,omitempty"` // the address that an existing member got; empty: none
+	// Address is the id of that address. 0: unknown.
 	Address users.AddressID `json:"a,omitempty"`
 }
 
@@ -41,24 +41,24 @@ type Creations struct {
 	People []Creation
 }
 
-// Undo is what became of what an import created.
+// Undo is the progress and the result of an undo.
 type Undo struct {
-	Of        State       // the state of the import before; empty: nobody has begun to undo it
+	Of        State       // the state of the import before; empty: no undo was begun
 	Reason    string      // of that state
-	By        audit.Actor // who has begun it
+	By        audit.Actor // who began it
 	People    int         // for whom the import created something
 	Done      int         // of these
-	New       int         // of these who are done: whom the import added
+	New       int         // of these, users whom the import had added
 	Removed   int         // memberships
-	Addresses int         // of members who were there before the import
+	Addresses int         // of members who existed before the import
 	Links     int         // of such members to the group of the import
-	Changed   int         // left alone, because they are not as the import left them
-	Used      int         // left alone, because something was made of them since
-	Gone      int         // that somebody else removed before
-	Above     int         // left alone, because they are of somebody whom only administrators may change
+	Changed   int         // kept, because they have changed since the import
+	Used      int         // kept, because something else depends on them
+	Gone      int         // that were already removed
+	Above     int         // kept, because only administrators may change them
 }
 
-// Plus adds what became of further people.
+// Plus adds the result for further users.
 func (u Undo) Plus(more Undo) Undo {
 	u.Done += more.Done
 	u.New += more.New
@@ -72,8 +72,8 @@ func (u Undo) Plus(more Undo) Undo {
 	return u
 }
 
-// Unrecorded is of how many users there is no record, when an import added so many; 0 until
-// everybody of whom there is one is done.
+// Unrecorded returns for how many users there is no record, when an import added so many; 0 until
+// all recorded ones are done.
 func (u Undo) Unrecorded(added int) int {
 	if u.Done < u.People {
 		return 0
@@ -81,8 +81,7 @@ func (u Undo) Unrecorded(added int) int {
 	return max(0, added-u.New)
 }
 
-// digest is what the fields of a membership are together; its groups and addresses are not among
-// them.
+// digest returns a digest of the fields of a membership, without its groups and addresses.
 func digest(m users.Member) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %t %s", m.User.Username, m.Email, m.FirstName, m.LastName, m.Role, m.Locked, m.CustomFields.Digest()))
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
@@ -118,15 +117,15 @@ func Created(w users.Writes, group orgs.GroupID) []Creation {
 	return created
 }
 
-// Present is what there is now of the people of some creations.
+// Present is the current state of the users of some creations.
 type Present struct {
-	Group     orgs.Group   // of the import; zero: it had none, or it is gone
-	Groups    []orgs.Group // that everybody whom the import added belonged to
+	Group     orgs.Group   // of the import; zero: it had none, or it was deleted
+	Groups    []orgs.Group // to which all users of the import belonged
 	Members   []users.Member
 	Addresses []users.Address
 	Used      []users.MemberID  // of whom something was made
 	Assigned  []users.AddressID // that are assigned to a channel
-	// MayChange returns an error for a member whom whoever undoes the import must not change.
+	// MayChange returns an error for a member whom the user who undoes the import must not change.
 	MayChange func(...users.Member) error
 }
 
@@ -138,7 +137,8 @@ type Removal struct {
 	Undo      Undo
 }
 
-// Removal plans the undo of some creations: what is as the import left it goes, all else stays.
+// Removal plans the undo of some creations: what is unchanged since the import is removed, all else
+// stays.
 func (p Present) Removal(created []Creation) Removal {
 	members := make(map[users.MemberID]users.Member, len(p.Members))
 	for _, m := range p.Members {
@@ -179,7 +179,7 @@ func (p Present) Removal(created []Creation) Removal {
 	return r
 }
 
-// restore plans what goes of a member who was there before the import.
+// restore plans the undo for a member who existed before the import.
 func (p Present) restore(r *Removal, c Creation, m users.Member, has []users.Address, assigned map[users.AddressID]bool) {
 	if p.MayChange(m) != nil {
 		r.Undo.Above++
@@ -236,8 +236,8 @@ func (j Job) Undoable(now time.Time) error {
 	return nil
 }
 
-// BeginUndo begins to undo an import that created something for so many people. What an undo that
-// was stopped has done counts on. ErrNotUndoable, ErrTooOld.
+// BeginUndo begins to undo an import that created something for so many users. It keeps the counts
+// of an earlier undo that was stopped. ErrNotUndoable, ErrTooOld.
 func (j Job) BeginUndo(people int, by audit.Actor, now time.Time) (Job, error) {
 	if err := j.Undoable(now); err != nil {
 		return j, err
@@ -250,7 +250,7 @@ func (j Job) BeginUndo(people int, by audit.Actor, now time.Time) (Job, error) {
 	return j, nil
 }
 
-// Officer is who has begun what was done last: the undo, or else the import.
+// Officer returns the user who began the latest action: the undo, or else the import.
 func (j Job) Officer() audit.Actor {
 	if j.Undo.By.Name != "" {
 		return j.Undo.By
@@ -264,7 +264,7 @@ func (j Job) leaveUndo(reason string) Job {
 	return j
 }
 
-// Retract says what became of what was created for the next people.
+// Retract counts the next users of an undo.
 func (j Job) Retract(u Undo, now time.Time, lease time.Duration) Job {
 	j.Undo = j.Undo.Plus(u)
 	j.Failures = 0

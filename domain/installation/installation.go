@@ -14,21 +14,21 @@ import (
 // ErrReadOnly says that nothing can be changed for now.
 var ErrReadOnly = fault.New(fault.Unavailable, "the installation is read-only for maintenance")
 
-// RetryAfter is how long somebody should wait who meets ErrReadOnly.
+// RetryAfter is how long a caller should wait after ErrReadOnly.
 const RetryAfter = 30 * time.Second
 
-// State is what holds for all instances of an installation.
+// State is the state that all instances of an installation share.
 type State struct {
 	Held     time.Time // since when nothing is sent; zero: messages are sent
 	ReadOnly time.Time // since when nothing may be changed; zero: it may
-	Notice   string    // what its operator says to those who would change something
+	Notice   string    // the operator's message for users who try to change something
 }
 
 // Sends reports whether messages may leave. The outcome of an attempt is a change, so nothing is
 // sent while nothing may be changed.
 func (s State) Sends() bool { return s.Held.IsZero() && s.ReadOnly.IsZero() }
 
-// String tells what is out of the ordinary; empty: nothing is.
+// String returns the unusual states in words; empty: there are none.
 func (s State) String() string {
 	var said []string
 	if !s.Held.IsZero() {
@@ -51,7 +51,7 @@ func (s State) Writable() error {
 	return ErrReadOnly
 }
 
-// Backlog is what an occurrence still has to do.
+// Backlog is the remaining work of an occurrence.
 type Backlog struct {
 	ID        events.OccurrenceID
 	Since     time.Time // when it was to be sent
@@ -63,12 +63,12 @@ type Backlog struct {
 type Repository interface {
 	// State returns the state.
 	State(ctx context.Context) (State, error)
-	// Lock returns the state, which nobody else changes until the unit of work ends.
+	// Lock returns the state and locks it until the unit of work ends.
 	Lock(ctx context.Context) (State, error)
 	// SetState stores the state.
 	SetState(ctx context.Context, s State) error
-	// Backlogs returns what occurrences of all organizations have still to do, for the operator of
-	// the installation: those after the given one by id, at most limit, whether or not that is
-	// anything. Of cancelled ones it is nothing.
+	// Backlogs returns the remaining work of occurrences of all organizations, for the operator of
+	// the installation: those after the given one by id, at most limit, even if nothing remains.
+	// Cancelled ones have none.
 	Backlogs(ctx context.Context, after events.OccurrenceID, limit int) ([]Backlog, error)
 }

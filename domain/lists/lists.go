@@ -17,7 +17,7 @@ import (
 // MaxAdd is how many e-mail addresses one add call takes (decisions 5).
 const MaxAdd = 10_000
 
-// The faults of this package.
+// Errors of this package.
 var (
 	ErrNotFound    = fault.New(fault.NotFound, "the distribution list does not exist")
 	ErrNameTaken   = fault.New(fault.Invalid, "a distribution list with this name exists already")

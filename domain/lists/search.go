@@ -2,20 +2,20 @@ package lists
 
 import "github.com/tocsin/tocsin/domain/users"
 
-// Query asks for recipients of a list.
+// Query selects recipients of a list.
 type Query struct {
 	// Text has words that the recipients' holders are found by (users.Words). Not empty.
 	Text string
-	// After is where the batch before this one ended; zero: from the beginning.
+	// After is the end of the batch before this one; zero: from the beginning.
 	After users.Cursor
 	Limit int // how many people are found at most
 }
 
-// Found is a batch of what a query finds: every entry of each person. There may be fewer people
-// than the limit, or none, although there are more: looking for few among very many ends, for a
-// while, before it has found them.
+// Found is a batch of the matches of a query: every entry of each member. There may be fewer
+// members than the limit, or none, although there are more: a search for few among very many pauses
+// before it has found them.
 type Found struct {
 	Recipients []Recipient
-	Next       users.Cursor // where to go on
-	More       bool         // whether that may find any
+	Next       users.Cursor // where the next batch begins
+	More       bool         // whether the next batch may contain any
 }

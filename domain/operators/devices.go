@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// DeviceLife is how long a browser is known after somebody last signed in there, MaxDevices how
-// many are known of an account.
+// DeviceLife is how long a browser is known after its last sign-in, MaxDevices how many are known
+// for an account.
 const (
 	DeviceLife = 180 * 24 * time.Hour
 	MaxDevices = 20
 )
 
-// Device is a browser in which somebody has signed in to an account.
+// Device is a browser in which a user has signed in to an account.
 type Device struct {
 	Digest  Digest // of its token, which the browser keeps
 	Account AccountID
-	Seen    time.Time // when somebody last signed in there
+	Seen    time.Time // the last sign-in
 }
 
-// Expires is when the device is not known any more.
+// Expires returns when the device is forgotten.
 func (d Device) Expires() time.Time { return d.Seen.Add(DeviceLife) }
 
 // DeviceRepository keeps devices.
 type DeviceRepository interface {
-	// Device returns the accounts that a device is known of, by id.
+	// Device returns the accounts for which a device is known, by id.
 	Device(ctx context.Context, d Digest, now time.Time) ([]AccountID, error)
-	// Remember stores a device, and forgets the longest unseen of those that an account has beyond
+	// Remember stores a device, and forgets the least recently seen ones that an account has beyond
 	// MaxDevices.
 	Remember(ctx context.Context, d Device) error
 	// ForgetDevices forgets all devices of an account but one.

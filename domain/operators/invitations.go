@@ -17,7 +17,7 @@ const InvitationLife = 24 * time.Hour
 // WelcomePath is where the console answers links with an invitation's token, which follows it.
 const WelcomePath = "/console/welcome/"
 
-// The faults of invitations.
+// Errors of invitations.
 var (
 	ErrInvitation = fault.New(fault.NotFound, "this link is not valid or has expired; ask for a new one")
 	ErrNoRole     = fault.New(fault.Invalid, "the user has no role in this organization: give them one first")
@@ -25,17 +25,17 @@ var (
 	ErrOwed       = fault.New(fault.Invalid, "your password was set through another organization: choose another one")
 )
 
-// Invitation lets whoever has its token accept, once, what an organization gives one of its
-// members.
+// Invitation lets the holder of its token accept, once, the role that an organization gave a
+// member.
 type Invitation struct {
 	Digest       Digest
 	Member       users.MemberID
 	Installation bool // an administrator of the installation invites
-	Resets       bool // whoever accepts with a password has lost the second factor, and starts without one
+	Resets       bool // with a new password the account starts without its lost second factor
 	Expires      time.Time
 }
 
-// Invited is an invitation with the one whom it is for, and the place that it opens.
+// Invited is an invitation with its user, and the place that it opens.
 type Invited struct {
 	Invitation
 
@@ -43,13 +43,14 @@ type Invited struct {
 	Place Place
 }
 
-// NewInvitation makes an invitation and returns its token, which is shown once and kept nowhere.
+// NewInvitation makes an invitation and returns its token, which is shown only once and never
+// stored.
 func NewInvitation(m users.Member, byInstallation bool, now time.Time) (i Invitation, token string) {
 	token = NewToken()
 	return Invitation{Digest: sha256.Sum256([]byte(token)), Member: m.ID, Installation: byInstallation, Expires: now.Add(InvitationLife)}, token
 }
 
-// Valid reports whether the invitation still holds: it is not too old, and there is still a role to
+// Valid reports whether the invitation is valid: it is not too old, and there is still a role to
 // accept. A role counts even while its holder is locked: the lock may be lifted.
 func (i Invited) Valid(now time.Time) bool {
 	return now.Before(i.Expires) && i.Place.HasRole()
@@ -80,7 +81,7 @@ func (i Invited) Account(of []Holding) Account {
 	return of[best].Account
 }
 
-// Origin is the organization that whoever accepts owes the password to; 0: to none.
+// Origin returns the organization from which the new password comes; 0: none.
 func (i Invited) Origin() orgs.ID {
 	if i.Installation {
 		return 0
@@ -88,16 +89,15 @@ func (i Invited) Origin() orgs.ID {
 	return i.Place.Organization.ID
 }
 
-// AsksFor reports whether somebody who is signed in must choose another password before their
-// account opens the place: its password was set through another organization, whose people may know
-// it.
+// AsksFor reports whether a signed-in user must choose another password before their account opens
+// the place: another organization set it, whose operators may know it.
 func (i Invited) AsksFor(a Account) bool {
 	return a.Hash != "" && a.Organization != 0 && a.Organization != i.Place.Organization.ID
 }
 
 // InvitationRepository keeps invitations.
 type InvitationRepository interface {
-	// Invite stores an invitation in the place of the one that the member had.
+	// Invite stores an invitation and replaces the member's earlier one.
 	Invite(ctx context.Context, i Invitation) error
 	// Invitation finds an invitation, over or not; ErrInvitation.
 	Invitation(ctx context.Context, d Digest) (Invited, error)

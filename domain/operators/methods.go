@@ -9,5 +9,5 @@ const (
 )
 
 // Strong reports whether the method takes more than knowing a password. With single sign-on the
-// provider asks for what it wants.
+// provider applies its own rules.
 func (m Method) Strong() bool { return m != ByPassword }

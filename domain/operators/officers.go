@@ -8,23 +8,23 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// ErrAbove refuses a change of somebody who may do more than whoever wants to change it.
+// ErrAbove refuses a change of a member with a higher role than the operator's.
 var ErrAbove = fault.New(fault.Forbidden, "only administrators can change administrators")
 
-// Officer is somebody who looks after the members of an organization, with what they may do there.
+// Officer is an operator who changes members of an organization, with their rights there.
 type Officer struct {
 	audit.Actor
 
 	Right Need
 }
 
-// OfInstallation reports whether the officer looks after the installation: what such a person says
-// of a channel is trusted, wherever it leads.
+// OfInstallation reports whether the officer is an operator of the installation: their channels are
+// trusted, wherever they lead.
 func (o Officer) OfInstallation() bool { return o.Right >= Installation }
 
-// MayChange answers ErrAbove, naming them, when some of the members stand above the officer. Who
-// could lock, remove or edit those would take rights away that they could not give. A role counts
-// even while its holder is locked: the lock may be lifted.
+// MayChange returns ErrAbove, naming them, when some of the members have a higher role than the
+// officer. An officer who could lock, remove or edit those would take rights away that they cannot
+// give. A role counts even while its holder is locked: the lock may be lifted.
 func (o Officer) MayChange(ms ...users.Member) error {
 	var above []string
 	for _, m := range ms {

@@ -1,6 +1,5 @@
-// Package operators is about the people who work with the console: their accounts and passwords,
-// how often those may be guessed wrong, their sessions, and what they may do where. It knows no
-// cookie and no page; what the pages show is other packages' business.
+// Package operators is about the users of the console: their accounts and passwords, the limits on
+// wrong passwords, their sessions, and their rights. It knows no cookie and no page.
 package operators
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// The faults of this package.
+// Errors of this package.
 var (
 	ErrRoleNotFound = fault.New(fault.NotFound, "the user has no role in this organization")
 
@@ -45,15 +44,15 @@ type Account struct {
 	// know it; 0: none's. A password that the holder changes to another one leaves it as it is.
 	Organization orgs.ID
 	Changed      time.Time // when the password was set
-	Linked       bool      // an identity of the provider of single sign-on opens it; Save leaves this alone
+	Linked       bool      // an identity of the single sign-on provider opens it; Save does not change this
 }
 
 // SignOnAlone reports whether the account has no password because its holder signs in with single
-// sign-on. Nobody gives it one: it would go on opening the account when the provider does not any
-// more.
+// sign-on. It never gets one: a password would still open the account after the provider has closed
+// it.
 func (a Account) SignOnAlone() bool { return a.Linked && a.Hash == "" }
 
-// Renewed is the account with another password.
+// Renewed returns the account with another password.
 func (a Account) Renewed(h Hash, now time.Time) Account {
 	a.Hash, a.Changed = h, now
 	return a
@@ -66,7 +65,7 @@ type Holding struct {
 	Places []Place
 }
 
-// Visitor returns the holder of the account with what they may do as things are now.
+// Visitor returns the holder of the account with their present rights.
 func (h Holding) Visitor() Visitor {
 	return Visitor{User: h.User, Account: h.ID, Administrator: h.Administrator, Passwordless: h.Hash == "", Places: h.Places}
 }
@@ -79,8 +78,8 @@ func (h Holding) opens(org orgs.ID) (this, other bool) {
 	return this, other
 }
 
-// Main is the account whose password is meant when nobody names an organization: the one that makes
-// its holder administrator of the installation, else the only one. ErrNotFound, ErrSeveral,
+// Main returns the account that is meant when no organization is named: the one that makes its
+// holder administrator of the installation, else the only one. ErrNotFound, ErrSeveral,
 // ErrSignOnAlone.
 func Main(of []Holding) (Account, error) {
 	all := len(of)
@@ -102,7 +101,7 @@ func Main(of []Holding) (Account, error) {
 	return Account{}, ErrSeveral
 }
 
-// For is the account by which a user does things in an organization: the one that opens it, else
+// For returns the account with which a user acts in an organization: the one that opens it, else
 // the one that makes them administrator of the installation; the zero Holding when there is
 // neither.
 func For(of []Holding, org orgs.ID) (found Holding) {
@@ -117,7 +116,7 @@ func For(of []Holding, org orgs.ID) (found Holding) {
 	return found
 }
 
-// Hashes are the passwords of accounts.
+// Hashes returns the passwords of accounts.
 func Hashes(hs []Holding) []Hash {
 	all := make([]Hash, len(hs))
 	for i, h := range hs {
@@ -140,33 +139,33 @@ type AccountRepository interface {
 	// Account finds an account with its places; ErrNotFound.
 	Account(ctx context.Context, id AccountID) (Holding, error)
 	// Accounts returns the accounts of the user with this username, without regard to case, with
-	// their places, by id. Who is unknown has none.
+	// their places, by id. An unknown user has none.
 	Accounts(ctx context.Context, username string) ([]Holding, error)
 	// Save stores everything of an account but its identity, which must exist, and returns its id;
-	// an account without an id is made. users.ErrNotFound, ErrNotFound.
+	// an account without an id is created. users.ErrNotFound, ErrNotFound.
 	Save(ctx context.Context, a Account) (AccountID, error)
 	// Drop deletes an account with its sessions and devices, if it exists.
 	Drop(ctx context.Context, id AccountID) error
-	// Accept makes an account the one that opens a member's organization, in the place of whichever
-	// did before.
+	// Accept makes an account the one that opens a member's organization, instead of the earlier
+	// one.
 	Accept(ctx context.Context, m users.MemberID, a AccountID, at time.Time) error
-	// Acceptance returns by which account a member has accepted, and when; the zero Acceptance when
-	// by none.
+	// Acceptance returns with which account a member has accepted, and when; the zero Acceptance
+	// when with none.
 	Acceptance(ctx context.Context, m users.MemberID) (Acceptance, error)
-	// Visited notes that an account was used in an organization that it opens, unless that was
-	// noted for a later moment.
+	// Visited records that an account was used in an organization that it opens, unless a later use
+	// is recorded.
 	Visited(ctx context.Context, a AccountID, org orgs.ID, at time.Time) error
 	// Appointments returns those members of an organization who have a role there, by id: at most
 	// limit after the given one.
 	Appointments(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]Appointment, error)
-	// Decide announces a decision about who can sign in as a user, or what for, in whichever
-	// organization: of two units of work that decide about one user at the same time, the later
+	// Decide locks the decisions about who can sign in as a user, or what for, in all
+	// organizations: of two units of work that decide about one user at the same time, the later
 	// sees what the earlier wrote. users.ErrNotFound.
 	Decide(ctx context.Context, u users.ID) error
 }
 
-// Appointment is that an organization gave a member a role, and when the member accepted it; zero:
-// not yet.
+// Appointment is the role that an organization gave a member, and when the member accepted it;
+// zero: not yet.
 type Appointment struct {
 	Member   users.MemberID
 	Username string
@@ -178,16 +177,16 @@ type Appointment struct {
 	Ways Ways
 }
 
-// Ways are how somebody can sign in to an account: whether there is one of a kind, and neither
-// which, how many nor since when.
+// Ways are how a user can sign in to an account: whether there is one of a kind, but not which, how
+// many or since when.
 type Ways struct {
 	Password, Codes, Passkey, SignOn bool
 }
 
-// VisitGrain is how exactly it is known when somebody was last seen in an organization.
+// VisitGrain is the precision of when a user was last seen in an organization.
 const VisitGrain = time.Hour
 
-// Acceptance is that a member has accepted what an organization gives them.
+// Acceptance records that a member has accepted the role in an organization.
 type Acceptance struct {
 	Account AccountID
 	At      time.Time

@@ -60,8 +60,8 @@ func (Password) String() string { return "***" }
 // GoString hides it from %#v, too.
 func (Password) GoString() string { return "***" }
 
-// Hash hashes the password under the salt of the hashes that its user has already, so that one
-// derivation compares a text with all of them; without any, under a salt of its own.
+// Hash hashes the password with the salt of the user's other hashes, so that one derivation
+// compares a text with all of them; without any, with a new salt.
 func (p Password) Hash(others ...Hash) Hash {
 	for _, h := range others {
 		if c, salt, known := h.parse(); known {
@@ -73,7 +73,7 @@ func (p Password) Hash(others ...Hash) Hash {
 	return derive(p.text, cost{memory: memory, passes: passes, lanes: lanes}, salt[:])
 }
 
-// Hash is what is kept of a password: argon2id with its cost and its salt, in the PHC string
+// Hash is the stored form of a password: argon2id with its cost and its salt, in the PHC string
 // format.
 type Hash string
 
@@ -81,11 +81,11 @@ type Hash string
 func (h Hash) Matches(text string) bool { return Match(text, h) == 0 }
 
 // Match returns which of a user's hashes is that of a text, the first of several, -1 for none. It
-// takes as long for no hash and for the zero one, which nothing matches, as for any other and for
-// several, so that time does not tell who can sign in, nor how.
+// takes equally long for no hash, for the zero one, which nothing matches, for any other and for
+// several, so that its time does not reveal who can sign in, nor how.
 func Match(text string, hashes ...Hash) int {
 	if utf8.RuneCountInString(text) > MaxPassword {
-		text = "" // It cannot be right; hashing it would cost what its length says.
+		text = "" // It cannot be right; hashing it would cost as much as its length.
 	}
 	text = norm.NFKC.String(text)
 	derived := map[string]Hash{} // by cost and salt, which the hashes of one user share
@@ -109,7 +109,7 @@ func Match(text string, hashes ...Hash) int {
 	return found
 }
 
-// cost is what one hash costs.
+// cost is the cost of one hash.
 type cost struct {
 	memory, passes uint32
 	lanes          uint8
@@ -123,7 +123,7 @@ func derive(text string, c cost, salt []byte) Hash {
 		encoding.EncodeToString(salt), encoding.EncodeToString(sum)))
 }
 
-// parse reads what derive wrote.
+// parse parses a hash of derive.
 func (h Hash) parse() (c cost, salt []byte, ok bool) {
 	parts := strings.Split(string(h), "$")
 	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {

@@ -2,10 +2,10 @@ package operators
 
 import "github.com/tocsin/tocsin/domain/names"
 
-// Policy is how the installation lets people sign in. The zero value is in every way.
+// Policy is how the installation lets users sign in. The zero value allows every way.
 type Policy struct {
 	SingleSignOnOnly bool
-	BreakGlass       string // the username of the administrator of the installation who may sign in with a password all the same
+	BreakGlass       string // the username of the administrator of the installation who may always sign in with a password
 }
 
 // Reserves reports whether a username is that of the emergency account, which single sign-on never
@@ -14,14 +14,14 @@ func (p Policy) Reserves(username string) bool {
 	return p.BreakGlass != "" && names.Fold(username) == names.Fold(p.BreakGlass)
 }
 
-// TakesPasswordOf reports whether a password of somebody with this username is looked at.
+// TakesPasswordOf reports whether a password for this username is checked.
 func (p Policy) TakesPasswordOf(username string) bool {
 	return !p.SingleSignOnOnly || p.Reserves(username)
 }
 
-// Admits reports whether somebody may have a session of an account who has shown in this way who
-// they are. An account without a password takes single sign-on alone, so that nothing set up here
-// opens it when the provider does not any more.
+// Admits reports whether a user who has signed in with this method may have a session of an
+// account. An account without a password takes single sign-on alone, so that nothing set up here
+// opens it after the provider has closed it.
 func (p Policy) Admits(a Account, m Method) bool {
 	if m == BySingleSignOn {
 		return true

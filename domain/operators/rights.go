@@ -8,7 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// Need is what a page or an action asks of whoever wants it.
+// Need is what a page or an action requires of its caller.
 type Need int
 
 // The needs, each of which includes those before it.
@@ -16,22 +16,22 @@ const (
 	Anybody       Need = iota // nothing, not even being signed in
 	SignedIn                  // to be signed in
 	Viewer                    // to see an organization
-	Operator                  // to look after its members and deliveries
+	Operator                  // to manage its members and deliveries
 	Administrator             // everything in it
 	Installation              // to be administrator of the installation
 )
 
-// FactorRule is whose requirement of a second factor a page or an action is under.
+// FactorRule is which requirement of a second factor applies to a page or an action.
 type FactorRule int
 
 // The rules.
 const (
-	NoFactor           FactorRule = iota // nobody's
+	NoFactor           FactorRule = iota // none
 	InstallationFactor                   // the installation's, of its administrators
-	OrganizationFactor                   // that, and the one of the organization that the path names, of whoever opens it
+	OrganizationFactor                   // that, and the one of the path's organization, of every user who opens it
 )
 
-// Factor is the rule that goes with a need.
+// Factor returns the rule for a need.
 func (n Need) Factor() FactorRule {
 	switch {
 	case n <= SignedIn:
@@ -42,14 +42,13 @@ func (n Need) Factor() FactorRule {
 	return OrganizationFactor
 }
 
-// rights is what each role may do in its organization. A member may do nothing.
+// rights are the rights of each role in its organization. A member has none.
 var rights = map[users.Role]Need{users.RoleViewer: Viewer, users.RoleOperator: Operator, users.RoleAdministrator: Administrator}
 
-// Above reports whether one role may do more than another.
+// Above reports whether one role has more rights than another.
 func Above(one, other users.Role) bool { return rights[one] > rights[other] }
 
-// Place is an organization that an account opens, because its holder has accepted what the
-// organization gives them.
+// Place is an organization that an account opens, because its holder has accepted a role there.
 type Place struct {
 	Organization orgs.Organization
 	Role         users.Role
@@ -60,7 +59,7 @@ type Place struct {
 // HasRole reports whether the holder has a role there, locked or not.
 func (p Place) HasRole() bool { return rights[p.Role] >= Viewer }
 
-// right is what the place lets its holder do.
+// right returns the rights of its holder in the place.
 func (p Place) right() Need {
 	if p.Locked {
 		return SignedIn
@@ -68,30 +67,30 @@ func (p Place) right() Need {
 	return max(rights[p.Role], SignedIn)
 }
 
-// Visitor is whoever asks for a page. The zero Visitor is nobody.
+// Visitor is the user who requests a page. The zero Visitor is not signed in.
 type Visitor struct {
 	User          users.User
 	Account       AccountID
 	Administrator bool      // of the installation
-	Passwordless  bool      // passkeys or the provider alone open their account
+	Passwordless  bool      // only passkeys or the provider open their account
 	Places        []Place   // that the account opens; an administrator of the installation has every place
-	Authenticated time.Time // when they last showed who they are
+	Authenticated time.Time // when they last confirmed their identity
 	Method        Method    // how
 }
 
-// Recent reports whether the visitor has shown who they are so recently that they may change what
-// opens doors.
+// Recent reports whether the visitor has confirmed their identity so recently that they may change
+// security settings.
 func (v Visitor) Recent(now time.Time) bool {
 	return v.User.ID != 0 && now.Before(v.Authenticated.Add(Recent))
 }
 
-// May reports whether the visitor fulfils a need, in the organization with this slug where the need
-// is about one.
+// May reports whether the visitor meets a need, in the organization with this slug if the need is
+// about one.
 func (v Visitor) May(org string, n Need) bool { return v.Authorize(org, n) == nil }
 
-// Authorize answers whether the visitor fulfils a need: ErrNoSession for nobody, orgs.ErrNotFound
-// where the visitor sees nothing of the organization, whether it exists or not, ErrForbidden where
-// the role is too low.
+// Authorize returns why the visitor does not meet a need: ErrNoSession for the zero Visitor,
+// orgs.ErrNotFound if the visitor sees nothing of the organization, whether it exists or not,
+// ErrForbidden if the role is too low.
 func (v Visitor) Authorize(org string, n Need) error {
 	switch {
 	case n == Anybody:
@@ -113,7 +112,7 @@ func (v Visitor) Authorize(org string, n Need) error {
 	return nil
 }
 
-// Right is the most that the visitor may do in the organization with this slug.
+// Right returns the highest right of the visitor in the organization with this slug.
 func (v Visitor) Right(org string) Need {
 	switch {
 	case v.User.ID == 0:
@@ -129,12 +128,12 @@ func (v Visitor) Right(org string) Need {
 	return SignedIn
 }
 
-// Visible are the organizations that the visitor sees because of a role there.
+// Visible returns the organizations that the visitor sees because of a role there.
 func (v Visitor) Visible() []Place {
 	return slices.DeleteFunc(slices.Clone(v.Places), func(p Place) bool { return p.right() < Viewer })
 }
 
-// Organization is the organization with this slug, where it is one of the visitor's places.
+// Organization returns the organization with this slug, if it is one of the visitor's places.
 func (v Visitor) Organization(slug string) (orgs.Organization, bool) {
 	for _, p := range v.Places {
 		if p.Organization.Slug == slug {

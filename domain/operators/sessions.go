@@ -15,11 +15,11 @@ const (
 	SessionLife = 7 * 24 * time.Hour
 )
 
-// SessionGrain is how exactly it is known when a session was last used, so that not every page
-// costs a write.
+// SessionGrain is the precision of when a session was last used, so that not every page costs a
+// write.
 const SessionGrain = time.Minute
 
-// Recent is how long after signing in one may change what opens doors: keys, secrets, roles,
+// Recent is how long after signing in a user may change security settings: keys, secrets, roles,
 // passwords.
 const Recent = 10 * time.Minute
 
@@ -29,18 +29,18 @@ const tokenLength = 64
 // Digest is the SHA-256 of a token, the only form in which it is stored.
 type Digest [sha256.Size]byte
 
-// Method is how somebody showed who they are when they signed in.
+// Method is how a user signed in.
 type Method string
 
-// ByPassword is the method of those who typed their password.
+// ByPassword is the method of a password.
 const ByPassword Method = "password"
 
-// Session is somebody's being signed in, in one browser.
+// Session is a sign-in of a user in one browser.
 type Session struct {
 	Digest        Digest
 	Account       AccountID
 	Created       time.Time
-	Authenticated time.Time // when whoever has it last showed who they are
+	Authenticated time.Time // when its holder last confirmed their identity
 	Method        Method    // how
 	Seen          time.Time // when it was last used, to SessionGrain
 	Expires       time.Time
@@ -48,14 +48,14 @@ type Session struct {
 	Device        Digest // in which it began
 }
 
-// NewToken returns a text that nobody can guess.
+// NewToken returns a random text.
 func NewToken() string {
 	var secret [tokenLength / 2]byte
 	_, _ = rand.Read(secret[:]) // Documented never to fail: it ends the program instead.
 	return hex.EncodeToString(secret[:])
 }
 
-// NewSession begins a session of somebody who has just shown who they are, and returns its token,
+// NewSession begins a session of a user who has just been authenticated, and returns its token,
 // which only the browser keeps.
 func NewSession(a AccountID, m Method, d Digest, address string, now time.Time) (s Session, token string) {
 	token = NewToken()
@@ -63,7 +63,7 @@ func NewSession(a AccountID, m Method, d Digest, address string, now time.Time) 
 		Address: address, Device: d}, token
 }
 
-// ParseToken returns the digest of a token; ErrNoSession when no token can look like this.
+// ParseToken returns the digest of a token; ErrNoSession when the text cannot be a token.
 func ParseToken(token string) (Digest, error) {
 	if len(token) != tokenLength || strings.Trim(token, "0123456789abcdef") != "" {
 		return Digest{}, ErrNoSession
@@ -71,12 +71,12 @@ func ParseToken(token string) (Digest, error) {
 	return sha256.Sum256([]byte(token)), nil
 }
 
-// Valid reports whether the session still holds.
+// Valid reports whether the session is valid.
 func (s Session) Valid(now time.Time) bool {
 	return now.Before(s.Expires) && now.Before(s.Seen.Add(SessionIdle))
 }
 
-// Stale reports whether it is time to note again that the session is used.
+// Stale reports whether the use of the session should be recorded again.
 func (s Session) Stale(now time.Time) bool { return !now.Before(s.Seen.Add(SessionGrain)) }
 
 // SessionRepository keeps sessions.
@@ -85,18 +85,18 @@ type SessionRepository interface {
 	Begin(ctx context.Context, s Session) error
 	// Session finds a session with its account, whether it is over or not; ErrNoSession.
 	Session(ctx context.Context, d Digest) (Session, Holding, error)
-	// Saw notes when a session was last used; an earlier moment never replaces a later one.
+	// Saw records when a session was last used; an earlier time never replaces a later one.
 	Saw(ctx context.Context, d Digest, at time.Time) error
-	// Authenticated notes when, and how, whoever has a session showed again who they are.
+	// Authenticated records when, and how, the holder of a session confirmed their identity.
 	Authenticated(ctx context.Context, d Digest, m Method, at time.Time) error
 	// End deletes a session, if it exists.
 	End(ctx context.Context, d Digest) error
-	// EndAll deletes every session of an account and returns how many those were.
+	// EndAll deletes every session of an account and returns how many it deleted.
 	EndAll(ctx context.Context, a AccountID) (int, error)
-	// EndOthers deletes every session of an account but one and returns how many those were.
+	// EndOthers deletes every session of an account but one and returns how many it deleted.
 	EndOthers(ctx context.Context, a AccountID, keep Digest) (int, error)
-	// Sessions returns the sessions of an account, over or not, the one that was used last first,
-	// at most limit.
+	// Sessions returns the sessions of an account, over or not, the most recently used first, at
+	// most limit.
 	Sessions(ctx context.Context, a AccountID, limit int) ([]Session, error)
 	// Sweep deletes the sessions, the invitations and the devices that have expired.
 	Sweep(ctx context.Context, now time.Time) error

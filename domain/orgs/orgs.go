@@ -22,7 +22,7 @@ const (
 	DefaultGroup = "Default" // the group that every organization is created with
 )
 
-// The faults of this package.
+// Errors of this package.
 var (
 	ErrNotFound        = fault.New(fault.NotFound, "the organization does not exist")
 	ErrSeveral         = fault.New(fault.Invalid, "there are several organizations, and none was named")
@@ -54,7 +54,7 @@ type Organization struct {
 	Searchable     []string // paths of metadata that members are found by, beside ExternalID
 }
 
-// New checks what an operator says of an organization.
+// New checks an operator's input for an organization.
 func New(slug, name string) (Organization, error) {
 	var o Organization
 	var faults fault.Fields
@@ -104,7 +104,7 @@ func ParseSearchable(field string, paths []string) ([]string, error) {
 	return found, nil
 }
 
-// NewProject checks what an operator says of a project.
+// NewProject checks an operator's input for a project.
 func NewProject(slug, name string) (Project, error) {
 	var p Project
 	var faults fault.Fields

@@ -10,7 +10,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// The faults of requests.
+// Errors of requests.
 var (
 	ErrReused  = fault.New(fault.Mismatch, "this Idempotency-Key was used with another request")
 	ErrShown   = fault.New(fault.Conflict, "this request was carried out before; its answer held a secret, which is shown once and not kept")

@@ -14,7 +14,7 @@ type Rule struct {
 	Role         users.Role // in the organization
 }
 
-// Mapping is every rule. What no rule is about, the provider decides nothing about.
+// Mapping is all rules. The provider decides nothing about organizations without a rule.
 type Mapping []Rule
 
 // Organizations are the slugs of the organizations whose roles the provider decides, in the order
@@ -41,8 +41,8 @@ func (m Mapping) Role(org string, groups []string) users.Role {
 	return best
 }
 
-// Administrator reports whether these groups make somebody an administrator of the installation,
-// and whether the provider decides about that at all.
+// Administrator reports whether these groups make a user an administrator of the installation, and
+// whether the provider decides about that at all.
 func (m Mapping) Administrator(groups []string) (is, decides bool) {
 	for _, r := range m {
 		if r.Organization == "" {

@@ -1,6 +1,6 @@
-// Package signon is about single sign-on: who an identity provider says that somebody is, which
-// account this opens, and which roles the provider's groups give. It knows no protocol and no page;
-// the Provider port speaks with the provider.
+// Package signon is about single sign-on: the identities of an identity provider, the accounts that
+// they open, and the roles that the provider's groups give. It knows no protocol and no page; the
+// Provider port talks to the provider.
 package signon
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// The faults of this package.
+// Errors of this package.
 var (
 	ErrOff       = fault.New(fault.NotFound, "single sign-on is not set up here")
 	ErrAway      = fault.New(fault.Unavailable, "the sign-in service cannot be reached at the moment; try again in a minute")
@@ -34,7 +34,7 @@ var (
 // Skew is how much the clock of the provider may differ from ours.
 const Skew = time.Minute
 
-// Subject names an identity for ever: what the provider calls it, and which provider that is.
+// Subject identifies an identity permanently: the provider's name for it, and the provider.
 // Usernames may change; this does not.
 type Subject struct {
 	Issuer string
@@ -45,7 +45,7 @@ type Subject struct {
 // 2).
 const MaxSubject = 255
 
-// Identity is who the provider says that somebody is.
+// Identity is a user as described by the provider.
 type Identity struct {
 	Subject
 
@@ -56,7 +56,7 @@ type Identity struct {
 	Authenticated time.Time // when they last showed the provider who they are; zero: it does not say
 }
 
-// RecentFor reports whether somebody showed the provider who they are after they were sent there.
+// RecentFor reports whether the user signed in at the provider after they were sent there.
 func (i Identity) RecentFor(sent time.Time) bool { return !i.Authenticated.Before(sent.Add(-Skew)) }
 
 // AuthenticatedAt is when a session that begins now counts as last authenticated. A provider that
@@ -72,7 +72,7 @@ func (i Identity) AuthenticatedAt(now time.Time) time.Time {
 	return i.Authenticated
 }
 
-// Link is that an identity opens an account.
+// Link records that an identity opens an account.
 type Link struct {
 	Subject
 
@@ -81,7 +81,7 @@ type Link struct {
 	Used    time.Time // zero: never
 }
 
-// Session is which session of the provider a session here came from.
+// Session is the provider's session from which a session here came.
 type Session struct {
 	Subject
 
@@ -89,8 +89,8 @@ type Session struct {
 	Provider string // what the provider calls its session; empty: it does not say
 }
 
-// Logout is what a provider says has ended: one of its sessions, or all of an identity. One of the
-// two may be empty.
+// Logout is what a provider has ended: one of its sessions, or all of an identity. One of the two
+// may be empty.
 type Logout struct {
 	Issuer  string
 	Subject string
@@ -99,7 +99,7 @@ type Logout struct {
 	Expires time.Time
 }
 
-// Digest is what is kept of a logout token, so that it counts once.
+// Digest returns the stored form of a logout token, so that it counts once.
 func (l Logout) Digest() operators.Digest { return sha256.Sum256([]byte(l.Issuer + "\x00" + l.Token)) }
 
 // Repository keeps which identities open which accounts, and which sessions came from the provider.

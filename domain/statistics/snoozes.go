@@ -6,18 +6,17 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// Snooze says that somebody knows of a problem of an organization. It is told as before, but
-// quietly.
+// Snooze hides a problem of an organization that an operator knows about.
 type Snooze struct {
 	Organization orgs.ID
-	Problem      string    // what names it for as long as it lasts
-	Seen         string    // what it was like then
+	Problem      string    // identifies the problem for as long as it lasts
+	Seen         string    // its state at that time
 	By           string    // username
 	At           time.Time // when it began
 	Until        time.Time // zero: until the problem is not as it was seen
 }
 
-// How long a snooze lasts that has no end, and how many an organization keeps: the latest.
+// How long a snooze without an end lasts, and how many an organization keeps: the latest.
 const (
 	MaxSnooze  = 30 * 24 * time.Hour
 	MaxSnoozes = 100

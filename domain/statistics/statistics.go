@@ -1,6 +1,6 @@
-// Package statistics is about numbers that are kept while things happen: how many deliveries ended
-// in which way within an hour, how long the hand-off took, and what needs somebody's attention. It
-// knows what the numbers mean and refuses to know how they are kept.
+// Package statistics is about counters that are kept up to date: how many deliveries ended in which
+// way within an hour, how long the hand-off took, and what needs an operator's attention. It knows
+// what the numbers mean, but not how they are stored.
 package statistics
 
 import (
@@ -108,7 +108,7 @@ type Failures struct {
 	Failed       int
 }
 
-// Repository tells the numbers. Those who write deliveries keep them, in the same units of work.
+// Repository returns the numbers. The writers of deliveries update them, in the same units of work.
 type Repository interface {
 	// Hours returns what happened in the organization in the hours from the one that a moment is in
 	// to the one before which another one is, by time. Hours in which nothing happened are left
@@ -134,7 +134,8 @@ type Repository interface {
 	ChannelHours(ctx context.Context, org orgs.ID, ids []channels.ID, from time.Time) (map[channels.ID][]ChannelHour, error)
 	// Queue returns what waits at a moment in all organizations, each number counted up to most.
 	Queue(ctx context.Context, now time.Time, most int) (Queue, error)
-	// Workers returns the workers that were heard of and have not left, by owner; at most 100.
+	// Workers returns the workers that have sent a heartbeat and have not left, by owner; at most
+	// 100.
 	Workers(ctx context.Context) ([]deliveries.Presence, error)
 	// Failures returns occurrences of these organizations, begun at or after a moment, with
 	// deliveries that failed and were not sent again: the newest first, at most limit of each

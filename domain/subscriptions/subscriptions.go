@@ -1,5 +1,5 @@
-// Package subscriptions is about who hears of an event: notifications, which join an event to a
-// distribution list, and the subscriptions that reach a person without any list.
+// Package subscriptions is about the recipients of an event: notifications, which join an event to
+// a distribution list, and the subscriptions that reach a member without any list.
 package subscriptions
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// The faults of this package.
+// Errors of this package.
 var (
 	ErrNotificationNotFound = fault.New(fault.NotFound, "the notification does not exist")
 	ErrNotFound             = fault.New(fault.NotFound, "the subscription does not exist")
@@ -30,8 +30,8 @@ type (
 	ID int64
 )
 
-// Notification tells who gets a message when an event is triggered: the recipients of its list and
-// its active subscribers. Its name is unique in the event without regard to case.
+// Notification determines who gets a message when an event is triggered: the recipients of its list
+// and its active subscribers. Its name is unique in the event without regard to case.
 type Notification struct {
 	ID          NotificationID
 	Application applications.ID // of its event
@@ -41,7 +41,7 @@ type Notification struct {
 	Active      bool
 }
 
-// NewNotification checks what an operator says of a notification.
+// NewNotification checks an operator's input for a notification.
 func NewNotification(name string) (Notification, error) {
 	name, err := names.Label("name", name)
 	return Notification{Name: name, Active: true}, err
@@ -55,7 +55,7 @@ type Subscription struct {
 	Active       bool
 }
 
-// Reach is a subscription with what it joins.
+// Reach is a subscription with its notification and its assignment.
 type Reach struct {
 	Subscription Subscription
 	Notification Notification
@@ -106,7 +106,7 @@ type Repository interface {
 	// events.ErrTemplateNotFound.
 	DeleteTemplate(ctx context.Context, n Notification, c channels.ID) error
 
-	// Subscribe creates the subscription, or sets the active flag of the one there is.
+	// Subscribe creates the subscription, or sets the active flag of the existing one.
 	Subscribe(ctx context.Context, n Notification, a channels.AssignmentID, active bool) (s Subscription, created bool, err error)
 	// Find returns the subscription of an assignment; ErrNotFound.
 	Find(ctx context.Context, n Notification, a channels.AssignmentID) (Subscription, error)

@@ -8,8 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// Enrollment is one person to be made a member of an organization: the payload of POST (contract
-// 4.1) and a row of an import (contract 1.1). Names and fields count only where the batch says so.
+// Enrollment is one person who becomes a member of an organization: the payload of POST (contract
+// 4.1) and a row of an import (contract 1.1). Names and fields count only if the batch says so.
 type Enrollment struct {
 	Details // what the organization records when this makes somebody a member
 
@@ -36,5 +36,5 @@ func NewEnrollment(given func(name string) string, fields metadata.Map) (Enrollm
 	return Enrollment{d, fields}, faults.Err()
 }
 
-// Key is the form under which two enrollments mean the same person.
+// Key returns the form in which two enrollments are equal if they mean the same person.
 func (e Enrollment) Key() string { return names.Fold(e.Email) }

@@ -12,13 +12,13 @@ import (
 // Batch is a set of enrollments into one organization, treated alike.
 type Batch struct {
 	Enrollments []Enrollment
-	// Group is linked beside the Default group; 0 for none. It belongs to the organization.
+	// Group is linked in addition to the Default group; 0 for none. It belongs to the organization.
 	Group orgs.GroupID
-	// MergeFields merges the custom fields into those of members who were there already (import);
-	// otherwise they count only for memberships that the batch creates (POST).
+	// MergeFields merges the custom fields into those of existing members (import); otherwise they
+	// count only for memberships that the batch creates (POST).
 	MergeFields bool
-	// MayChange returns an error for a member who was there and must not be changed: an enrollment
-	// that would change that member is refused. Nil: everybody may be changed.
+	// MayChange returns an error for an existing member who must not be changed: an enrollment that
+	// would change that member is refused. Nil: all may be changed.
 	MayChange func(...Member) error
 }
 
@@ -32,7 +32,7 @@ func (b Batch) Keys() []string {
 	return slices.Compact(keys)
 }
 
-// Match is somebody whom an enrollment may mean.
+// Match is a user whom an enrollment may mean.
 type Match struct {
 	Key string // of the enrollment
 	// User is the identity whose username has this key; 0 when it is the member's e-mail that has
@@ -44,46 +44,46 @@ type Match struct {
 	Holds bool
 }
 
-// Enrolled is what became of one enrollment.
+// Enrolled is the result of one enrollment.
 type Enrolled struct {
 	Member   Member
 	Created  bool // the identity is new
 	Enrolled bool // the membership is new
 	Changed  bool // an existing membership gained a group, an address or other fields
 	// Err is set when this enrollment alone was refused: its merged fields would be too large, or
-	// the member must not be changed. Nothing of it is kept.
+	// the member must not be changed. Nothing of it is stored.
 	Err error
 }
 
-// Plan says what becomes of a batch: who is created, who becomes a member, and what changes of
-// those who are members already. A dry run is a plan whose writes nobody makes.
+// Plan is the changes of a batch: who is created, who becomes a member, and what changes for
+// existing members. A dry run is a plan that is not written.
 type Plan struct {
 	Writes Writes
 
 	batch  Batch
-	groups []orgs.Group         // that everybody belongs to afterwards
+	groups []orgs.Group         // to which all belong afterwards
 	linked []string             // their names, sorted
 	people []*planned           // each person once, by key
 	order  []*planned           // as the batch names them, repetitions included
 	known  map[MemberID]*Member // the plan's own copies of the members who were there
-	merged map[MemberID]bool    // of these, whose custom fields are others now
+	merged map[MemberID]bool    // of these, those with changed custom fields
 }
 
-// Writes are the rows that a plan adds and changes. Each set has one order for everybody, so that
-// no two units of work wait for each other. The store gives ids to what is new.
+// Writes are the rows that a plan adds and changes. Each set has one fixed order, so that two units
+// of work never wait for each other. The store gives ids to new rows.
 type Writes struct {
 	Organization orgs.ID
 	// Identities are the members whose identity is new.
 	Identities []*Member
 	// Members are the new memberships. They include those of new identities.
 	Members []*Member
-	// Fields are the members who were there and whose custom fields are others now, by id. All else
-	// is in the order of the keys.
+	// Fields are the existing members with changed custom fields, by id. All else is in the order
+	// of the keys.
 	Fields    []*Member
 	Links     []GroupLink
 	Addresses []EnrolledAddress
-	// Shared reports whether Links and Addresses speak of members who were there. Nobody else can
-	// link a new member or add an address of one.
+	// Shared reports whether Links and Addresses contain existing members. No other unit can link a
+	// new member or add an address of one.
 	Shared bool
 }
 
@@ -99,7 +99,7 @@ type EnrolledAddress struct {
 	Email  string
 }
 
-// planned is one person of a batch and what becomes of them.
+// planned is one person of a batch with the plan for them.
 type planned struct {
 	Enrollment
 	key string
@@ -165,7 +165,7 @@ func (p *Plan) match(found []Match) {
 	}
 }
 
-// decide plans what becomes of one person.
+// decide plans the changes for one person.
 func (p *Plan) decide(one *planned) {
 	m := one.byUsername
 	if m.User == 0 {
@@ -207,8 +207,8 @@ func (p *Plan) add(one *planned, identity ID) {
 	w.Addresses = append(w.Addresses, EnrolledAddress{Member: one.member, Email: one.Email})
 }
 
-// change gives a member who was there what is missing. A member who must not be changed, and one
-// whose fields would become too large, stays as they are.
+// change adds what an existing member lacks. A member who must not be changed, and one whose fields
+// would become too large, stays unchanged.
 func (p *Plan) change(one *planned, m *Member, holds bool) {
 	one.member = m
 	fields, merged := m.CustomFields, false
@@ -249,7 +249,7 @@ func (p *Plan) change(one *planned, m *Member, holds bool) {
 	w.Shared = w.Shared || len(missing) > 0 || !holds
 }
 
-// Enrolled returns what becomes of each enrollment, in the order of the batch. New rows have their
+// Enrolled returns the result of each enrollment, in the order of the batch. New rows have their
 // ids once the store has written them.
 func (p *Plan) Enrolled() []Enrolled {
 	answered := make(map[*planned]bool, len(p.order))

@@ -8,24 +8,23 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// Query asks for the members of an organization of whom all that it says is true.
+// Query selects the members of an organization who match all of its fields.
 type Query struct {
 	// Text is what members are found by: they have words that begin with all its Terms. Blank:
 	// anybody. A text without any term finds nobody.
 	Text string
-	// Username and Email are the whole of what a member is called, without regard to case; empty:
-	// anything.
+	// Username and Email are the complete username and e-mail, without regard to case; empty: any.
 	Username, Email string
-	// Locked asks for members who are locked only, Active for those who are not.
+	// Locked selects only locked members, Active only members who are not.
 	Locked, Active bool
 	// From and Before ask for members who became so at this moment or later, and earlier; zero: at
 	// any time.
 	From, Before time.Time
-	// Unreached asks for members without any address only: no message will ever reach them.
+	// Unreached selects only members without any address: no message will ever reach them.
 	Unreached bool
-	// Role asks for members with this role only; empty: any.
+	// Role selects only members with this role; empty: any.
 	Role Role
-	// Group asks for members of this group only; 0: of any and none.
+	// Group selects only members of this group; 0: of any and none.
 	Group orgs.GroupID
 	// List and Application are the ids of a lists.List that members are on with any address, and of
 	// an applications.Application that they are registered with; 0: any and none. They have no
@@ -35,28 +34,28 @@ type Query struct {
 	Metadata metadata.Condition
 	// Sort is the order in which members are found; empty: the one that takes the least reading.
 	Sort Sort
-	// After is where the batch before this one ended; zero: from the beginning.
+	// After is the end of the batch before this one; zero: from the beginning.
 	After Cursor
-	// Since is whom the batch before this one ended with, for those who know no cursor; 0: After
-	// says where.
+	// Since is the last member of the batch before this one, for callers without a cursor; 0: After
+	// is used.
 	Since MemberID
 	Limit int
 }
 
-// Trimmed is the query as people mean it: white space around what they typed is none of it.
+// Trimmed returns the query without white space around its texts.
 func (q Query) Trimmed() Query {
 	q.Text = strings.TrimSpace(q.Text)
 	q.Metadata.Path, q.Metadata.Text = strings.TrimSpace(q.Metadata.Path), strings.TrimSpace(q.Metadata.Text)
 	return q
 }
 
-// IsZero reports whether the query asks for all members.
+// IsZero reports whether the query selects all members.
 func (q Query) IsZero() bool {
 	q.After, q.Since, q.Limit, q.Sort = Cursor{}, 0, 0, ""
 	return q == Query{}
 }
 
-// Sort is an order that a query asks for.
+// Sort is an order that a query may ask for.
 type Sort string
 
 // The orders that may be asked for. Names are sorted by last name, then by first name.
@@ -77,8 +76,8 @@ func Sorts() []Sort {
 // Backwards reports whether the order begins with the last.
 func (s Sort) Backwards() bool { return strings.HasPrefix(string(s), "-") }
 
-// Order is in which order a query finds members. Which one takes the least reading is decided at
-// the beginning, and kept. It is the Sort where the query asks for one.
+// Order is the order in which a query finds members. The one that needs the fewest reads is chosen
+// at the beginning, and kept; it is the Sort if the query has one.
 type Order string
 
 // The orders.
@@ -88,8 +87,8 @@ const (
 	ByEntry Order = "entry" // of the list
 )
 
-// Cursor is a place in what a query finds. It may be that of a member who is not found, so it is
-// not for others to see.
+// Cursor is a place in the matches of a query. It may be that of a member who is no match, so
+// callers must not see it.
 type Cursor struct {
 	Order Order
 	ID    int64
@@ -100,31 +99,30 @@ type Cursor struct {
 // IsZero reports whether the cursor stands at the beginning.
 func (c Cursor) IsZero() bool { return c == Cursor{} }
 
-// Found is a batch of what a query finds. It may hold fewer members than the limit, or none,
-// although there are more: looking for few among very many ends, for a while, before it has found
-// them.
+// Found is a batch of the matches of a query. It may contain fewer members than the limit, or none,
+// although there are more: a search for few among very many pauses before it has found them.
 type Found struct {
 	Members []Member
 	Added   map[MemberID]time.Time // when each of them became a member
-	Next    Cursor                 // where to go on
-	More    bool                   // whether that may find any
+	Next    Cursor                 // where the next batch begins
+	More    bool                   // whether the next batch may contain any
 }
 
-// Total is how many members a query means. Where there may be More, N is how many were counted.
+// Total is how many members match a query. If there may be More, N is how many were counted.
 type Total struct {
 	N    int
 	More bool
 }
 
-// Indexing is how far the organization's members can be found by their words.
+// Indexing is the progress of the organization's search index.
 type Indexing struct {
-	// Building is set while all of them are being indexed, of whom Done of a hundred have been.
+	// Building is set while all members are being indexed; Done is the percentage.
 	Building bool
 	Done     int
-	// Waiting are those whom a unit of work has written together with others, and who follow soon;
-	// at most MaxWaiting are counted.
+	// Waiting is how many members of a batch are not indexed yet and follow soon; at most
+	// MaxWaiting are counted.
 	Waiting int
 }
 
-// MaxWaiting is how many of those who wait to be indexed are counted.
+// MaxWaiting is how many members that wait for the index are counted.
 const MaxWaiting = 1_000

@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// The faults of this package.
+// Errors of this package.
 var (
 	ErrNotFound        = fault.New(fault.NotFound, "the user is not a member of this organization")
 	ErrAddressNotFound = fault.New(fault.NotFound, "the address does not exist")
@@ -164,8 +164,8 @@ type Repository interface {
 	// there, the details and the custom fields, unless they are members, and returns all as stored,
 	// in the order given. Groups are not linked. The users are distinct.
 	EnsureMembers(ctx context.Context, org orgs.ID, ms []Member) (stored []Member, created []bool, err error)
-	// Matches returns whom enrollments with these keys may mean: the identities that have a key as
-	// their username, with their membership in the organization, and the members of the
+	// Matches returns the users whom enrollments with these keys may mean: the identities that have
+	// a key as their username, with their membership in the organization, and the members of the
 	// organization that have a key as their e-mail but not as their username. The keys are
 	// distinct.
 	Matches(ctx context.Context, org orgs.ID, keys []string) ([]Match, error)
@@ -174,8 +174,8 @@ type Repository interface {
 	Enroll(ctx context.Context, w Writes) error
 	// ByUsername finds a member by the username alone; ErrNotFound.
 	ByUsername(ctx context.Context, org orgs.ID, username string) (Member, error)
-	// ByEmail returns the members whose recorded e-mail this is, by id, at most limit. Whoever has
-	// it as the username is not among them.
+	// ByEmail returns the members with this recorded e-mail, by id, at most limit. A member whose
+	// username it is is not among them.
 	ByEmail(ctx context.Context, org orgs.ID, email string, limit int) ([]Member, error)
 	// ByID finds a member of the organization; ErrNotFound.
 	ByID(ctx context.Context, org orgs.ID, id MemberID) (Member, error)
@@ -184,20 +184,18 @@ type Repository interface {
 	// Search returns a page of the members that a query asks for. How much it reads does not depend
 	// on how many members there are. ErrSince.
 	Search(ctx context.Context, org orgs.ID, q Query) (Found, error)
-	// Index adds what members are found by where that was put off, about limit of them, and returns
-	// how many they were, and of which organization: those whom a unit of work has written together
-	// with others, then everybody where the index is being built. Organizations take turns: it is
-	// the next one behind a given one, or the first. 0: nothing is left to do. Who is written alone
-	// is found at once.
+	// Index indexes about limit members who wait for it, and returns how many, and of which
+	// organization: those written together with others, then all members where the index is being
+	// built. Organizations take turns: it is the next one after a given one, or the first. 0:
+	// nothing is left to do. A member who is written alone is indexed at once.
 	Index(ctx context.Context, after orgs.ID, limit int) (done int, of orgs.ID, err error)
-	// Unindexed reports whether Index has anything to do. latest is another number whenever more
-	// has been left to it since.
+	// Unindexed reports whether Index has work. latest changes whenever more work was added.
 	Unindexed(ctx context.Context) (waits bool, latest int64, err error)
-	// Indexing tells how far the organization's members are indexed.
+	// Indexing returns the progress of the organization's search index.
 	Indexing(ctx context.Context, org orgs.ID) (Indexing, error)
-	// Count returns how many members a query asks for, whatever its cursor and limit, and reports
-	// whether there may be more: it counts to limit, and may stop before that where many have to be
-	// looked at.
+	// Count returns how many members match a query, without its cursor and limit, and reports
+	// whether there may be more: it counts up to limit, and may stop earlier if many have to be
+	// read.
 	Count(ctx context.Context, org orgs.ID, q Query, limit int) (n int, more bool, err error)
 	// List returns members with their groups by id, at most limit after the given one.
 	List(ctx context.Context, org orgs.ID, after MemberID, limit int) ([]Member, error)
@@ -210,13 +208,13 @@ type Repository interface {
 	SetLocked(ctx context.Context, ms ...Member) error
 	// SetRole stores the member's role.
 	SetRole(ctx context.Context, m Member) error
-	// Link puts members into a group and returns those who were not in it, by id; whoever is no
-	// member of the group's organization is left out.
+	// Link adds members to a group and returns those who were not in it, by id; users who are no
+	// members of the group's organization are skipped.
 	Link(ctx context.Context, g orgs.Group, ms []MemberID) ([]MemberID, error)
-	// Unlink takes members out of a group and returns those who were in it, by id.
+	// Unlink removes members from a group and returns those who were in it, by id.
 	Unlink(ctx context.Context, g orgs.Group, ms []MemberID) ([]MemberID, error)
-	// Used returns those of these members, by id, of whom something was made: an address is
-	// assigned to a channel, an application has them or bars them, they opted out, can sign in or
+	// Used returns those of these members, by id, on whom something depends: an address is assigned
+	// to a channel, an application has registered or blocked them, they opted out, can sign in or
 	// were invited to, or a message was made for them.
 	Used(ctx context.Context, org orgs.ID, ms []MemberID) ([]MemberID, error)
 	// Remove ends memberships of one organization with all that hangs on them: addresses, their
