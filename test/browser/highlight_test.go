@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 )
@@ -46,5 +47,31 @@ func TestTheEditorMarksWhatIsTyped(t *testing.T) {
 	ask[bool](p, `(() => { const e = document.getElementById("html"); e.value = "{{user.email}}".repeat(20000); e.dispatchEvent(new Event("input", { bubbles: true })); return true })()`)
 	shows("html", "")
 	assert.Equal(t, ask[string](p, "getComputedStyle(document.body).color"), ask[string](p, "getComputedStyle(document.getElementById('html')).color"), "it is plain, and seen")
+	ask[bool](p, "document.querySelectorAll('form').forEach((f) => f.reset()), true") // Leaving would warn.
+}
+
+// TestTheEditorIsReadInForcedColours holds that a field shows its own text where the system chooses
+// the colours: the layer behind it, which has the marks, is gone.
+func TestTheEditorIsReadInForcedColours(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.populate(12)
+	p := w.signedIn()
+	p.strict = false
+	p.open("/console/o/acme/p/shop/a/web/e/order-shipped/t/1/")
+	p.fill("Text", "Hello {{nobody}}")
+	p.eventually(func() bool { return p.marks("text") == "tag unknown: {{nobody}}" }, "nothing is marked")
+	const colours = `(() => {
+		const field = document.getElementById("text"), s = getComputedStyle(field), behind = getComputedStyle(field.parentNode.querySelector(".layer"))
+		const alpha = (colour) => colour === "transparent" ? 0 : Number(/rgba\([^,]*,[^,]*,[^,]*,([^)]*)\)/.exec(colour)?.[1] ?? 1)
+		return [alpha(s.color) > 0, s.color !== s.backgroundColor, behind.display !== "none"]
+	})()`
+	assert.Equal(t, []bool{false, false, true}, ask[[]bool](p, colours), "usually the layer shows the text")
+	for _, scheme := range []string{light, dark} {
+		p.steps(do(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "forced-colors", Value: "active"}, {Name: "prefers-color-scheme", Value: scheme},
+		}}))
+		assert.Equal(t, []bool{true, true, false}, ask[[]bool](p, colours), scheme)
+	}
 	ask[bool](p, "document.querySelectorAll('form').forEach((f) => f.reset()), true") // Leaving would warn.
 }

@@ -222,6 +222,7 @@ func listed(ctx context.Context, root accessibility.QueryAXTreeParams) []thing {
 
 func (t *tab) clicking(role, name string) chromedp.Action[chromedp.Void] {
 	t.Helper()
+	t.clicks++
 	return t.clickingOn(t.find(name, role))
 }
 

@@ -48,6 +48,8 @@ type tab struct {
 	ctx    context.Context //nolint:containedctx // chromedp keeps the tab in it.
 	still  bool            // scripts are turned off
 	strict bool            // every page that it gets to is judged
+	clicks int             // on links and buttons
+	pages  int             // that it has got to
 	scope  part            // where on the page people look for things; the zero value: everywhere
 }
 
@@ -94,6 +96,7 @@ func (t *tab) open(path string) int64 {
 	defer cancel()
 	response, err := chromedp.Run(ctx, chromedp.NavigateResponse(t.base+path))
 	require.NoError(t, err, path)
+	t.pages++
 	t.arrived()
 	return response.Status
 }
@@ -192,6 +195,7 @@ func (t *tab) follow(step chromedp.Action[chromedp.Void]) {
 	defer cancel()
 	_, err := chromedp.Run(ctx, chromedp.WaitEvent(page.LoadEventFired, nil, step))
 	require.NoError(t, err, "no other page came; still at %s", t.at())
+	t.pages++
 	t.arrived()
 }
 

@@ -97,6 +97,35 @@ document.addEventListener("keydown", (event) => {
   stops[Math.max(0, Math.min(stops.length - 1, at + (event.key === "ArrowDown" ? 1 : -1)))].focus();
 });
 
+// What is far down a page is near by keys. Alt with an arrow leads to the next or previous part of the page, or button of a form; in a table, a list of things or a group of
+// boxes, arrows, Page Down, Page Up, Home and End lead from row to row.
+const stopsIn = (root) => [...root.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")]
+  .filter((e) => !e.disabled && e.type !== "hidden" && !(e.type === "radio" && !e.checked) && e.tabIndex >= 0 && e.checkVisibility());
+const partStarts = () => [...new Set([...document.querySelectorAll("main :is(section, form, nav, table, details, fieldset, form button)")]
+  .filter((e) => !e.closest("tbody, nav ul, main li")).map((e) => stopsIn(e.localName === "button" ? e.parentElement : e).find((s) => e.contains(s))).filter(Boolean))];
+const besidePart = (from, ahead) => {
+  const all = partStarts().filter((e) => e !== from && Boolean(from.compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING) === ahead);
+  return ahead ? all[0] : all.at(-1);
+};
+const besideRow = (from, key) => {
+  const row = from.closest("main :is(tbody tr, li, fieldset .check)");
+  if (!row || from.closest("nav") || from.matches("textarea, select, input:not([type=checkbox])")) return undefined;
+  const rows = [...row.parentElement.children].filter((e) => stopsIn(e).length);
+  const at = rows.indexOf(row), last = rows.length - 1;
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + 10, PageUp: at - 10, Home: 0, End: last }[key];
+  const stops = to === undefined ? [] : stopsIn(rows[Math.max(0, Math.min(last, to))]);
+  return stops[Math.min(stops.length - 1, Math.max(0, stopsIn(row).indexOf(from)))];
+};
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
+  const arrow = event.key === "ArrowDown" || event.key === "ArrowUp";
+  if (event.altKey && (!arrow || event.target.matches("textarea, select"))) return;
+  const to = event.altKey ? besidePart(event.target, event.key === "ArrowDown") : besideRow(event.target, event.key);
+  if (!to || to === event.target) return;
+  event.preventDefault();
+  to.focus();
+});
+
 // The lists of the top bar close with Escape and with a click elsewhere, and so does the drawer of the menu.
 const closePickers = (but) => document.querySelectorAll(".picker[open]").forEach((p) => {
   if (p === but) return;
