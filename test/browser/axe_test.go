@@ -129,6 +129,21 @@ func (t *tab) judge() {
 	}, "the page never holds still")
 }
 
+// judgeAt is judge at another size of the window: in one scheme, because colours do not depend on
+// the size.
+func (t *tab) judgeAt(s size) {
+	t.Helper()
+	t.resize(s)
+	b, err := chromium()
+	require.NoError(t, err)
+	if _, known := b.judged.LoadOrStore(ask[string](t, shape)+fmt.Sprint(s), true); known {
+		return
+	}
+	found, err := t.violations(standards)
+	require.NoError(t, err)
+	assert.Empty(t, found, "%s at %d px", t.at(), s.width)
+}
+
 // overflow names the elements that make the page wider than its window, after it had time to follow
 // another size of that.
 func (t *tab) overflow() []string {

@@ -80,12 +80,12 @@ func handed(t *testing.T, from *tab) *tab {
 	return &own
 }
 
-// look judges a page on a desk, and whether it fits a phone.
+// look judges a page on a desk and on a phone, and whether it fits there.
 func (t *tab) look(path string) {
 	t.Helper()
 	require.EqualValues(t, http.StatusOK, t.open(path))
 	t.judge()
-	t.resize(phone)
+	t.judgeAt(phone)
 	assert.Empty(t, t.overflow(), "on a phone")
 	t.resize(desk)
 	t.settle(t.T)
