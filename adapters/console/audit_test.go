@@ -88,7 +88,7 @@ func TestAuditIsInWords(t *testing.T) {
 		audit.Entry{Action: audit.KeyCreated, Object: "acme/keys/1", After: audit.State{"grants": []string{"user:read", "event:trigger"}}},
 		audit.Entry{Action: audit.TemplateUpdated, Object: "acme/p/shop/a/web/e/tick/t/mail", Before: audit.State{"text": "9 bytes, SHA-256 " + sum}, After: audit.State{"text": "1 bytes, SHA-256 f" + sum[1:]}},
 		audit.Entry{Action: audit.EventUpdated, Object: "acme/p/shop/a/web/e/tick", Before: audit.State{"description": "one\ntwo"}, After: audit.State{"description": "one\nthree"}},
-		audit.Entry{Action: "no.such", Object: "acme/u/ada", After: audit.State{"custom_fields": map[string]any{"plan": "yes"}}},
+		audit.Entry{Action: "no.such", Object: "acme/u/ada", After: audit.State{"custom_fields": map[string]any{"plan": "yes"}, "group": ""}},
 	)
 	b := f.as(f.operator("eva", users.RoleAdministrator))
 	page := b.get("/console/o/acme/audit/").said()
@@ -97,6 +97,7 @@ func TestAuditIsInWords(t *testing.T) {
 		"Description one removed: - two added: + three", "no.such no.such", "Metadata: plan after: yes"} {
 		assert.Contains(t, page, want)
 	}
+	assert.NotContains(t, page, "Group", "nothing is said of what is empty")
 	b.header = http.Header{"Accept-Language": {"de"}}
 	page = b.get("/console/o/acme/audit/").said()
 	for _, want := range []string{"In der Organisation gesperrt member.lock", "Gesperrt vorher: nein nachher: ja", "Rolle vorher: Mitglied nachher: Operator", "Rechte nachher: Benutzer lesen, Ereignisse auslösen",

@@ -22,13 +22,17 @@ type difference struct {
 // differencesOf are what an entry tells of, in words.
 func differencesOf(e audit.Entry) []difference { return inWords(e.Differences()) }
 
-func inWords(all []audit.Difference) []difference {
-	said := make([]difference, len(all))
-	for i, d := range all {
-		said[i] = difference{Field: words.Field(d.Field), Before: valueWords(d, d.Before), After: valueWords(d, d.After)}
-		if strings.Contains(d.Before+d.After, "\n") {
-			said[i].Lines = templates.Diff(d.Before, d.After)
+// inWords leaves out what was empty and stayed so.
+func inWords(all []audit.Difference) (said []difference) {
+	for _, d := range all {
+		if d.Before == "" && d.After == "" {
+			continue
 		}
+		one := difference{Field: words.Field(d.Field), Before: valueWords(d, d.Before), After: valueWords(d, d.After)}
+		if strings.Contains(d.Before+d.After, "\n") {
+			one.Lines = templates.Diff(d.Before, d.After)
+		}
+		said = append(said, one)
 	}
 	return said
 }

@@ -74,10 +74,10 @@ func (v view) organizationMenu(p app.Surroundings) []entry {
 	settings := entry{link: v.in(words.Of("Settings"), org, "settings"), Pages: v.settingsPages(p)}
 	eventsEntry := entry{link: events, Pages: []link{v.in(words.Of("Partials"), org, "partials")}}
 	if p.Project.ID != 0 {
-		channels.Pages = []link{v.in(words.Of("Of the project"), prj, "channels")}
+		channels.Pages = []link{v.in(words.Of("Project channels"), prj, "channels")}
 	}
 	if p.Application.ID != 0 {
-		people.Pages = append(people.Pages, v.in(words.Of("Of the application"), application, "m"))
+		people.Pages = append(people.Pages, v.in(words.Of("Application members"), application, "m"))
 		eventsEntry.also = []string{v.in("", application, "n").Path}
 	}
 	return []entry{{link: v.in(words.Of("Home"), org)}, people, {link: messages, Pages: []link{v.in(words.Of("Mailbox"), org, "mailbox")}}, eventsEntry, {link: lists}, channels, settings}
