@@ -2,6 +2,8 @@ package delivery_test
 
 import (
 	"context"
+	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,14 +22,14 @@ func TestWhenTheCertificateOfAProviderIsOver(t *testing.T) {
 		q := newFakeQueue(0, nil)
 		mail, hooks := q.open(7, channels.EMAIL, nil), q.open(7, channels.WEBHOOK, nil)
 		soon, later, last := time.Now().Add(24*time.Hour), time.Now().Add(48*time.Hour), time.Now().Add(72*time.Hour)
-		ends := soon
+		var ends atomic.Pointer[time.Time]
 		d := fakeDriver{dispatch: func(ctx context.Context, _ deliveries.Message) error {
-			deliveries.SawCertificate(ctx, ends)
+			deliveries.SawCertificate(ctx, *ends.Load())
 			return nil
 		}}
 		logged(t, q, d, settings(), func(w *delivery.Worker) {
 			send := func(shown time.Time) map[channels.ID]time.Time {
-				ends = shown
+				ends.Store(&shown)
 				q.set(func(q *fakeQueue) {
 					q.addTo(mail, "ada@example.org")
 					q.addTo(hooks, "https://hooks.example.org/in")
@@ -41,8 +43,19 @@ func TestWhenTheCertificateOfAProviderIsOver(t *testing.T) {
 			assert.Equal(t, map[channels.ID]time.Time{mail: soon}, send(time.Time{}), "nobody was asked for one")
 			let(time.Hour)
 			assert.Equal(t, map[channels.ID]time.Time{mail: last}, send(last), "the others are not shown any more")
-			let(7 * 24 * time.Hour)
-			assert.Empty(t, w.Certificates())
 		})
+	})
+}
+
+// TestACertificateIsForgotten checks that channels which no longer send leave no value.
+func TestACertificateIsForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := delivery.NewWorker(newFakeQueue(0, nil), nil, plainComposer{}, machineClock{}, slog.New(slog.DiscardHandler), settings())
+		w.SawCertificate(1, time.Now())
+		let(7*24*time.Hour - time.Second)
+		assert.Contains(t, w.Certificates(), channels.ID(1))
+		let(time.Second)
+		assert.Empty(t, w.Certificates())
 	})
 }

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"time"
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -17,3 +18,8 @@ func (p Places) Acquire(ctx context.Context, org orgs.ID, c channels.ID) bool {
 }
 
 func (p Places) Release(org orgs.ID, c channels.ID) { p.p.release(place{org, c}) }
+
+// SawCertificate notes a certificate as an attempt does.
+func (w *Worker) SawCertificate(c channels.ID, ends time.Time) {
+	w.certificates.saw(c, ends, w.clock.Now())
+}
