@@ -145,8 +145,8 @@ func (r assignmentRepo) OfMemberByID(ctx context.Context, org orgs.ID, m users.M
 }
 
 func (r assignmentRepo) Save(ctx context.Context, org orgs.ID, a channels.Assignment) error {
-	return change(r.db(ctx), channels.ErrAssignmentNotFound, "UPDATE assignments SET active = ?, validated = ? WHERE id = ? AND organization_id = ?",
-		a.Active, a.Validated, a.ID, org)
+	return changed(r.db(ctx).Table("assignments").Where("id = ? AND organization_id = ?", a.ID, org).
+		Updates(map[string]any{"active": a.Active, "validated": a.Validated}), channels.ErrAssignmentNotFound)
 }
 
 // Remove leaves list entries and subscriptions to the foreign keys; deliveries have no references.

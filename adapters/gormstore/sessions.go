@@ -61,11 +61,11 @@ func (r operatorRepo) End(ctx context.Context, d operators.Digest) error {
 }
 
 func (r operatorRepo) EndAll(ctx context.Context, a operators.AccountID) (int, error) {
-	return affected(r.db(ctx).Exec("DELETE FROM sessions WHERE account_id = ?", a))
+	return affected(r.db(ctx).Where("account_id = ?", a).Delete(&sessionRow{}))
 }
 
 func (r operatorRepo) EndOthers(ctx context.Context, a operators.AccountID, keep operators.Digest) (int, error) {
-	return affected(r.db(ctx).Exec("DELETE FROM sessions WHERE account_id = ? AND digest <> ?", a, keep[:]))
+	return affected(r.db(ctx).Where("account_id = ? AND digest <> ?", a, keep[:]).Delete(&sessionRow{}))
 }
 
 func (r operatorRepo) Sessions(ctx context.Context, a operators.AccountID, limit int) ([]operators.Session, error) {
