@@ -159,9 +159,11 @@ func (r importRepo) Waiting(ctx context.Context, now time.Time) (imports.Job, er
 	return decodeOne(r.db(ctx).Raw(`SELECT i.* FROM imports i
 		WHERE i.state IN @working AND (i.lease_until IS NULL OR i.lease_until <= @now) AND NOT EXISTS (SELECT 1 FROM imports o
 			WHERE o.state IN @working AND o.organization_id = i.organization_id AND o.owner <> '' AND o.lease_until > @now)
+			AND (i.state <> @running OR i.done_count > 0 OR NOT EXISTS (SELECT 1 FROM imports o
+				WHERE o.state = @running AND o.organization_id = i.organization_id AND o.id <> i.id AND o.done_count > 0))
 		ORDER BY (SELECT MAX(d.touched_at) FROM imports d WHERE d.organization_id = i.organization_id AND d.state <> @uploading
 			AND (d.state NOT IN @working OR d.pace_since IS NOT NULL)) NULLS FIRST, i.touched_at, i.id LIMIT 1`,
-		map[string]any{"uploading": imports.Uploading, "working": imports.States(imports.State.Working), "now": moment(now)}), imports.ErrNothingToDo, importRow.job)
+		map[string]any{"uploading": imports.Uploading, "working": imports.States(imports.State.Working), "running": imports.Running, "now": moment(now)}), imports.ErrNothingToDo, importRow.job)
 }
 
 func (r importRepo) Idle(ctx context.Context, s imports.State, since time.Time, limit int) ([]imports.Job, error) {

@@ -74,6 +74,8 @@ func (r importRepo) Settled(ctx context.Context, before time.Time, limit int) ([
 }
 
 func (r importRepo) Follower(ctx context.Context, j imports.Job) (imports.Job, error) {
-	return decodeOne(r.db(ctx).Where("organization_id = ? AND id <> ? AND started_at IS NOT NULL AND done_count > 0 AND state <> ? AND (ended_at IS NULL OR ended_at > ?)",
-		j.Organization, j.ID, imports.Undone, moment(j.Started)).Order("id DESC"), imports.ErrNotFound, importRow.job)
+	ended := moment(j.Ended)
+	return decodeOne(r.db(ctx).Where(`organization_id = ? AND id <> ? AND started_at IS NOT NULL AND done_count > 0 AND state <> ?
+		AND (ended_at IS NULL OR ended_at > ? OR (ended_at = ? AND id > ?))`,
+		j.Organization, j.ID, imports.Undone, ended, ended, j.ID).Order("id DESC"), imports.ErrNotFound, importRow.job)
 }

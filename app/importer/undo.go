@@ -19,7 +19,7 @@ const undoPlanned = 25
 
 // PlanUndo returns what an undo of an import would remove and keep, and the import. It reads the
 // first chunks only: Undo.Done of Undo.People users. imports.ErrNotFound, imports.ErrNotUndoable,
-// imports.ErrTooOld, imports.ErrFollowed, imports.ErrNothingCreated.
+// imports.ErrTooOld, imports.ErrFollowed.
 func (i *Jobs) PlanUndo(ctx context.Context, by operators.Officer, at app.Path, id imports.ID) (job imports.Job, plan imports.Undo, err error) {
 	err = i.store.View(ctx, func(tx ports.Tx) error {
 		var people int
@@ -48,7 +48,8 @@ func (i *Jobs) PlanUndo(ctx context.Context, by operators.Officer, at app.Path, 
 
 // toUndo returns an import that can be undone now, and how many users it created something for. The
 // import is returned with every error but imports.ErrNotFound: imports.ErrNotUndoable,
-// imports.ErrTooOld, imports.ErrFollowed, imports.ErrNothingCreated.
+// imports.ErrTooOld, imports.ErrFollowed. An import that created nothing can be undone, because it
+// may have confirmed what earlier ones created, and those can be undone only after it.
 func (i *Jobs) toUndo(ctx context.Context, tx ports.Tx, at app.Path, id imports.ID) (job imports.Job, people int, err error) {
 	if job, err = jobOf(ctx, tx, at, id); err != nil {
 		return job, 0, err
@@ -60,9 +61,6 @@ func (i *Jobs) toUndo(ctx context.Context, tx ports.Tx, at app.Path, id imports.
 		return job, 0, err
 	}
 	people, err = tx.Imports().CountCreations(ctx, id)
-	if err == nil && people == 0 {
-		err = imports.ErrNothingCreated
-	}
 	return job, people, err
 }
 
@@ -76,12 +74,12 @@ func followed(ctx context.Context, tx ports.Tx, job imports.Job) error {
 	case err != nil:
 		return err
 	}
-	return imports.ErrFollowed.With("the import cannot be undone: %s (import %d) has written rows since it was started; undo that one first", by.File, by.ID)
+	return imports.ErrFollowed.With("the import cannot be undone: %s (import %d) has written rows since it ended; undo that one first", by.File, by.ID)
 }
 
 // Undo begins to remove what an import created and what has not changed since; an importer does it
 // in the background. imports.ErrNotFound, imports.ErrNotUndoable, imports.ErrTooOld,
-// imports.ErrFollowed, imports.ErrNothingCreated.
+// imports.ErrFollowed.
 func (i *Jobs) Undo(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
 	return i.store.Update(ctx, func(tx ports.Tx) error {
 		job, people, err := i.toUndo(ctx, tx, at, id)

@@ -310,7 +310,7 @@ func TestUndo(t *testing.T) {
 		})
 	})
 
-	t.Run("OfAnImportThatIsNotOverOrCreatedNothingIsRefused", func(t *testing.T) {
+	t.Run("OfAnImportThatIsNotOverIsRefused", func(t *testing.T) {
 		t.Parallel()
 		b := newBureau(t, 1<<20)
 		checked := b.uploaded(acme, "email\na@example.org\n")
@@ -322,9 +322,45 @@ func TestUndo(t *testing.T) {
 		require.True(t, b.importer(nil).WorkOnce(t.Context()))
 		again := b.started(acme, "email\na@example.org\n")
 		require.True(t, b.importer(nil).WorkOnce(t.Context()))
-		require.ErrorIs(t, b.jobs.Undo(t.Context(), clerk, acme, again.ID), imports.ErrNothingCreated)
-		_, _, err := b.jobs.PlanUndo(t.Context(), adaHerself, acme, again.ID)
-		require.ErrorIs(t, err, imports.ErrNothingCreated)
+		_, plan, err := b.jobs.PlanUndo(t.Context(), adaHerself, acme, again.ID)
+		require.NoError(t, err)
+		assert.Zero(t, plan)
+	})
+
+	t.Run("OfOneThatOnlyConfirmedLetsTheEarlierOneBeUndone", func(t *testing.T) {
+		t.Parallel()
+		onBoth(t, func(b *bureau) {
+			first := b.imported("email\nsame@example.org\n")
+			b.clock.Advance(time.Second)
+			again := b.imported("email\nsame@example.org\n")
+			require.ErrorIs(b, b.jobs.Undo(b.Context(), clerk, acme, first.ID), imports.ErrFollowed, "what it confirmed stays")
+			assert.Zero(b, b.undone(again.ID).Removed)
+			assert.Contains(b, people(b.T, b.store, "acme"), "same@example.org")
+			assert.Equal(b, 1, b.undone(first.ID).Removed)
+		})
+	})
+
+	t.Run("OfTwoStartedAtOnceBeginsWithTheLaterOne", func(t *testing.T) {
+		t.Parallel()
+		onBoth(t, func(b *bureau) {
+			first := b.uploaded(acme, "email\none@example.org\nsame@example.org\n")
+			second := b.uploaded(acme, "email\nsame@example.org\ntwo@example.org\n")
+			for range 2 {
+				require.True(b, b.importer(nil).WorkOnce(b.Context()))
+			}
+			require.NoError(b, b.jobs.Start(b.Context(), clerk, acme, first.ID))
+			require.NoError(b, b.jobs.Start(b.Context(), clerk, acme, second.ID))
+			for range 2 {
+				b.clock.Advance(time.Second)
+				require.True(b, b.importer(nil).WorkOnce(b.Context()))
+			}
+			first, second = b.show(acme, first.ID), b.show(acme, second.ID)
+			assert.True(b, first.Ended.Before(second.Ended))
+			require.ErrorIs(b, b.jobs.Undo(b.Context(), clerk, acme, first.ID), imports.ErrFollowed)
+			assert.Equal(b, 1, b.undone(second.ID).Removed)
+			assert.Equal(b, 2, b.undone(first.ID).Removed)
+			assert.Empty(b, people(b.T, b.store, "acme"))
+		})
 	})
 
 	t.Run("OfAnImportThatALaterOneCountsOnIsRefused", func(t *testing.T) {
@@ -335,7 +371,7 @@ func TestUndo(t *testing.T) {
 			second := b.imported("email\nsame@example.org\nright@example.org\n")
 			err := b.jobs.Undo(b.Context(), clerk, acme, first.ID)
 			require.ErrorIs(b, err, imports.ErrFollowed)
-			require.ErrorContains(b, err, fmt.Sprintf("people.csv (import %d) has written rows since it was started; undo that one first", second.ID))
+			require.ErrorContains(b, err, fmt.Sprintf("people.csv (import %d) has written rows since it ended; undo that one first", second.ID))
 			_, _, err = b.jobs.PlanUndo(b.Context(), adaHerself, acme, first.ID)
 			require.ErrorIs(b, err, imports.ErrFollowed)
 			assert.Contains(b, people(b.T, b.store, "acme"), "same@example.org")

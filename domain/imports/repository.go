@@ -51,7 +51,9 @@ type Repository interface {
 
 	// Waiting finds the next job to run: it has no owner now, and no job of its organization is
 	// running. Organizations take turns: first the one whose jobs have not run for longest, and of
-	// its jobs the one that has waited longest. ErrNothingToDo.
+	// its jobs the one that has waited longest. No
+	// running job is found while another one of its organization has begun and is not over: what
+	// imports of one organization write is never interleaved. ErrNothingToDo.
 	Waiting(ctx context.Context, now time.Time) (Job, error)
 	// Idle returns jobs in a state that have not changed since a moment, at most limit.
 	Idle(ctx context.Context, s State, since time.Time, limit int) ([]Job, error)
@@ -98,7 +100,7 @@ type Repository interface {
 	Settled(ctx context.Context, before time.Time, limit int) ([]Job, error)
 
 	// Follower returns the newest other job of the organization that has written rows since this
-	// one was started, and was not undone; ErrNotFound when there is none.
+	// one ended, and was not undone; ErrNotFound when there is none.
 	Follower(ctx context.Context, j Job) (Job, error)
 
 	// Remember stores the latest mapping of an organization's files with these columns, and forgets

@@ -20,7 +20,7 @@ const UndoLife = 7 * 24 * time.Hour
 var (
 	ErrNotUndoable    = fault.New(fault.Invalid, "the import cannot be undone: it was not started, is not over, or was undone before")
 	ErrTooOld         = fault.New(fault.Invalid, "the import cannot be undone any more: it was started more than a week ago")
-	ErrFollowed       = fault.New(fault.Invalid, "the import cannot be undone: another import has written rows since it was started")
+	ErrFollowed       = fault.New(fault.Invalid, "the import cannot be undone: another import has written rows since it ended")
 	ErrNothingCreated = fault.New(fault.Invalid, "there is nothing to undo: nothing is recorded that the import created")
 )
 

@@ -50,6 +50,34 @@ func (w *world) waitingJob(t *testing.T, now time.Time) (id imports.ID) {
 	return id
 }
 
+// oneWritesAtATime: a running import that has written rows keeps others of its organization waiting
+// until it is over, whoever works at it; checks and other organizations go on.
+func oneWritesAtATime(t *testing.T, w *world) {
+	running := func(o tenant, minute int) imports.Job {
+		j := w.job(t, o, imports.Running)
+		j.Started, j.Touched = noon, noon.Add(time.Duration(minute)*time.Minute)
+		return w.savedJob(t, j)
+	}
+	later := noon.Add(time.Hour)
+	waits, begun := running(w.mine, 1), running(w.mine, 2)
+	assert.Equal(t, waits.ID, w.waitingJob(t, later), "neither has begun")
+	begun.Done = 1
+	begun = w.savedJob(t, begun)
+	assert.Equal(t, begun.ID, w.waitingJob(t, later))
+	begun.Until = later.Add(time.Second)
+	begun = w.savedJob(t, begun)
+	assert.Zero(t, w.waitingJob(t, later), "it pauses after a failure")
+	check := w.job(t, w.mine, imports.Checking)
+	assert.Equal(t, check.ID, w.waitingJob(t, later))
+	act(t, w, func(tx ports.Tx) error { return tx.Imports().Remove(t.Context(), check.ID) })
+	theirs := running(w.theirs, 3)
+	assert.Equal(t, theirs.ID, w.waitingJob(t, later))
+	act(t, w, func(tx ports.Tx) error { return tx.Imports().Remove(t.Context(), theirs.ID) })
+	begun.State, begun.Ended = imports.Failed, later
+	w.savedJob(t, begun)
+	assert.Equal(t, waits.ID, w.waitingJob(t, later))
+}
+
 func jobIDs(jobs []imports.Job) (ids []imports.ID) {
 	for _, j := range jobs {
 		ids = append(ids, j.ID)
@@ -173,6 +201,7 @@ func importCases() cases {
 			w.job(t, w.mine, imports.Checked)
 			assert.EqualValues(t, 6, open())
 		},
+		"OneOfAnOrganizationWritesAtATime": oneWritesAtATime,
 		"TheJobThatHasWaitedLongestIsFound": func(t *testing.T, w *world) {
 			for _, s := range []imports.State{imports.Uploading, imports.Checked, imports.Done, imports.Cancelled, imports.Failed, imports.Undone} {
 				w.job(t, w.mine, s)

@@ -108,6 +108,10 @@ func importUndoCases() cases {
 			missing(t, w, imports.ErrNotFound, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().Follower(t.Context(), one) })
 			beside := imported(w.mine, imports.Done, 1, 7, 1)
 			assert.Equal(t, beside.ID, found(), "it was started before, but wrote since")
+			missing(t, w, imports.ErrNotFound, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().Follower(t.Context(), beside) })
+			same := imported(w.mine, imports.Done, 1, 7, 1)
+			assert.Equal(t, same.ID, look(t, w, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().Follower(t.Context(), beside) }).ID, "of two that ended together the one made later")
+			missing(t, w, imports.ErrNotFound, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().Follower(t.Context(), same) })
 			for _, s := range []imports.State{imports.Running, imports.Done, imports.Cancelled, imports.Failed, imports.Undoing} {
 				to := 9
 				if s == imports.Running {
