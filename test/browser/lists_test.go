@@ -35,11 +35,11 @@ func TestAListIsMadeAndFilled(t *testing.T) {
 		p.in("region", "Add from users").fill("Name, address or ID", "alan")
 		p.in("region", "Add from users").goBy(button, "Search")
 		p.goBy(button, "Add e-mail of alan.turing@example.com")
-		p.sees("1 recipient is new on the list.")
+		p.sees("1 recipient added to the list.")
 		p.tick("grace.hopper@example.com by mail")
 		p.keys(kb.Enter) // It says nothing about whom.
 		p.goBy(button, "Remove selected")
-		p.sees("1 recipient is off the list.", "alan.turing@example.com")
+		p.sees("1 recipient removed from the list.", "alan.turing@example.com")
 	})
 }
 

@@ -134,7 +134,7 @@ func TestAUserIsCreatedAndChanged(t *testing.T) {
 
 		p.goBy(link, "Remove from the organization…")
 		p.sees("what this organization recorded about mary.jackson@example.com")
-		p.goBy(button, "Remove for good")
+		p.goBy(button, "Remove permanently")
 		p.sees("No users yet.")
 		p.menu("Settings", "Audit log")
 		p.sees("member.create", "member.remove")
@@ -146,8 +146,8 @@ func TestChosenUsersAreLockedTogether(t *testing.T) {
 	each(t, func(w *world, p *tab) {
 		w.populate(greeted)
 		p.open("/console/o/acme/u/")
-		p.tick("Choose ada.lovelace@example.com")
-		p.tick("Choose grace.hopper@example.com")
+		p.tick("Select ada.lovelace@example.com")
+		p.tick("Select grace.hopper@example.com")
 		p.keys(kb.Enter) // It says nothing about what is to be done.
 		p.goBy(button, "Lock")
 		p.tick("Locked")
@@ -169,7 +169,7 @@ func TestOneBoxChoosesAllUsersOfAPage(t *testing.T) {
 	p := w.signedIn()
 	p.open("/console/o/acme/u/")
 	p.tick("Select all on this page")
-	p.tick("Choose ada.lovelace@example.com") // Not her.
+	p.tick("Select ada.lovelace@example.com") // Not her.
 	p.sees("11 selected")
 	p.goBy(button, "Lock")
 	p.open("/console/o/acme/u/?locked=true")
@@ -200,16 +200,16 @@ func TestChosenUsersAreRemovedTogether(t *testing.T) {
 		w.member(person(i).email, person(i).first, person(i).last)
 	}
 	p.open("/console/o/acme/u/")
-	p.tick("Choose ada.lovelace@example.com")
-	p.tick("Choose grace.hopper@example.com")
+	p.tick("Select ada.lovelace@example.com")
+	p.tick("Select grace.hopper@example.com")
 	p.goBy(button, "Remove from the organization…")
-	p.sees("2 memberships end", "ada.lovelace@example.com", "grace.hopper@example.com")
+	p.sees("This ends 2 memberships", "ada.lovelace@example.com", "grace.hopper@example.com")
 	p.seesNot("alan.turing@example.com")
 	p.goBy(link, "Cancel")
-	p.tick("Choose ada.lovelace@example.com")
-	p.tick("Choose grace.hopper@example.com")
+	p.tick("Select ada.lovelace@example.com")
+	p.tick("Select grace.hopper@example.com")
 	p.goBy(button, "Remove from the organization…")
-	p.goBy(button, "Remove 2 for good")
+	p.goBy(button, "Remove 2 users permanently")
 	p.sees("2 users removed.", "alan.turing@example.com")
 	p.seesNot("grace.hopper@example.com")
 }
