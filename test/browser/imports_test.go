@@ -61,7 +61,7 @@ func TestAMixedFileIsImportedMendedAndImportedAgain(t *testing.T) {
 		p.awaits("Preview")
 		p.goBy(button, "Start the import")
 		p.awaits("Result")
-		p.sees("Added 1 users who are new in this organization", "Rejected 1")
+		p.sees("Added 1 user who is new in this organization", "Rejected 1")
 		p.menu("People")
 		p.fill("Name, address or ID", "mary")
 		p.goBy(button, "Search")
@@ -84,7 +84,7 @@ func TestRejectedRowsAreCorrectedInThePage(t *testing.T) {
 		p.fill("E-mail of line 2", "mary.jackson@example.com")
 		p.goBy(button, "Check the corrected rows")
 		p.awaits("Preview")
-		p.sees("Added 1 users who are new in this organization", "Rejected 0", "Group Staff", "team: Wind tunnel")
+		p.sees("Added 1 user who is new in this organization", "Rejected 0", "Group Staff", "team: Wind tunnel")
 		p.goBy(button, "Start the import")
 		p.awaits("Result")
 
