@@ -142,7 +142,7 @@ func (r userRepo) addMembers(ctx context.Context, w users.Writes) error {
 	for _, m := range w.Members {
 		m.ID = added[m.User.ID]
 	}
-	r.young.grew(len(added))
+	r.newMembers.add(len(added))
 	return nil
 }
 

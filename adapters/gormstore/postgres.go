@@ -29,18 +29,18 @@ const DefaultConnections = 16
 // postgresEngine stores everything on a Postgres server. One connection pool serves GORM and the
 // statements that need pgx itself.
 type postgresEngine struct {
-	pool   *pgxpool.Pool
-	sqlDB  *sql.DB // the pool as a database/sql handle
-	base   *gorm.DB
-	now    func() time.Time
-	keys   seal.Ring
-	limits *limits
-	begins map[beginning]string
-	direct *pgx.ConnConfig // of the connection that listens for notifications
-	lane   chan struct{}   // see retried
-	part   int             // of counters, for work; see parts
-	id     string          // of this instance, in its notifications
-	young  young           // the members
+	pool    *pgxpool.Pool
+	sqlDB   *sql.DB // the pool as a database/sql handle
+	base    *gorm.DB
+	now     func() time.Time
+	keys    seal.Ring
+	limits  *limits
+	begins  map[beginning]string
+	direct  *pgx.ConnConfig // of the connection that listens for notifications
+	lane    chan struct{}   // see retried
+	part    int             // of counters, for work; see parts
+	id      string          // of this instance, in its notifications
+	members growth          // rows added to the table of members
 
 	serverClock bool
 }
@@ -162,8 +162,8 @@ func (e *postgresEngine) view(ctx context.Context, fn func(tx) error) error {
 // no update is lost.
 func (e *postgresEngine) update(ctx context.Context, fn func(tx) error) error {
 	err := e.retried(ctx, func() error { return e.attempt(ctx, snapshot, fn) })
-	if err == nil && e.young.worthALook() {
-		e.countMembers(ctx)
+	if err == nil && e.members.due() {
+		e.analyzeMembers(ctx)
 	}
 	return err
 }
@@ -174,7 +174,7 @@ func (e *postgresEngine) attempt(ctx context.Context, i isolation, fn func(tx) e
 		part = parts + rand.N(math.MaxInt32-parts) //nolint:gosec // Not a secret.
 	}
 	return e.transaction(ctx, i, func(conn session) error {
-		return fn(tx{session: bound(e.base, spanned(ctx, conn)), dialect: onPostgres, now: e.now, serverClock: e.serverClock, keys: e.keys, part: part, young: &e.young})
+		return fn(tx{session: bound(e.base, spanned(ctx, conn)), dialect: onPostgres, now: e.now, serverClock: e.serverClock, keys: e.keys, part: part, newMembers: &e.members})
 	})
 }
 

@@ -46,9 +46,8 @@ type tx struct {
 	shielded bool
 	// added is set by operations that add background work; nil if it is not needed.
 	added *bool
-	// young counts the rows of a table of which Postgres may not know yet how large it is; nil on
-	// SQLite.
-	young *young
+	// newMembers counts added members until Postgres has analyzed their table; nil on SQLite.
+	newMembers *growth
 	// qualities are the recent results of channels; nil if nothing chooses by them.
 	qualities *qualities
 }

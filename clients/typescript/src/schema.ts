@@ -60,7 +60,7 @@ export interface paths {
          *     request: `status` is what the single call would have answered, with the user for 200 and 201 and the problem for 400. A user that
          *     is refused does not keep the others from being enrolled. Of several entries with one e-mail address the first counts.
          *
-         *     The answer as a whole is `400` when the body is no JSON, names no users or too many, and then nobody is enrolled.
+         *     The whole call is `400` when the body is not JSON, names no users or too many; then no user is enrolled.
          */
         post: operations["enrollUsers"];
         delete?: never;
@@ -391,7 +391,7 @@ export interface paths {
         head?: never;
         /**
          * Change an application
-         * @description What is not sent, or `null`, stays as it is. Events of an application that is not active reach nobody.
+         * @description What is not sent, or `null`, stays as it is. Events of an inactive application reach no recipients.
          */
         patch: operations["updateApplication"];
         trace?: never;
@@ -423,7 +423,7 @@ export interface paths {
         put?: never;
         /**
          * Register a user with an application
-         * @description Makes a user a member of the application; meant to be called by your application when somebody signs up. It is idempotent:
+         * @description Makes a user a member of the application; meant to be called by your application when a user signs up. It is idempotent:
          *     the same payload twice neither fails nor duplicates anything. Either everything of a call happens or nothing.
          *
          *     The user is found by `username` and created when there is none. A user who is not a member of the organization becomes one,
@@ -594,7 +594,7 @@ export interface paths {
         /**
          * Trigger an event
          * @description Records an occurrence; when the answer comes it is on disk, and its messages will go out. With `dry_run` nothing is
-         *     recorded: the answer is `200` and tells what would happen.
+         *     recorded: the answer is `200` and says what would happen.
          *
          *     An `Idempotency-Key` keeps it from happening twice: the same request within 24 hours is answered with the first occurrence.
          */
@@ -788,8 +788,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Explain why somebody did or did not get an occurrence
-         * @description Every assignment by which a notification could reach the user, gate by gate, as things are now.
+         * Explain why a user did or did not get an occurrence
+         * @description Every assignment by which a notification could reach the user, gate by gate, in their present state.
          */
         get: operations["explainOccurrence"];
         put?: never;
@@ -1146,7 +1146,7 @@ export interface paths {
         };
         /**
          * List the audit log
-         * @description Who changed what in the organization, the newest first, unlike other lists: `after` goes on with what is older. Secrets are in no entry.
+         * @description Who changed what in the organization, newest first, unlike other lists: `after` continues with older entries. No entry contains secrets.
          *     Entries are removed when they are old.
          */
         get: operations["listAudit"];
@@ -1215,14 +1215,14 @@ export interface paths {
         get?: never;
         /**
          * Apply a blueprint
-         * @description Does what `tocsin apply` does, for this organization: creates what is missing, updates what differs, deletes nothing. All of it or,
+         * @description Does what `tocsin apply` does, for this organization: creates missing objects, updates those that differ, deletes nothing. All of it or,
          *     when anything is wrong, nothing is applied; applying a blueprint again changes nothing. The body is the file, as YAML or as JSON.
          *
          *     `organizations` must hold this organization alone, which must exist. `quotas` and `require_second_factor` are refused, and so are
-         *     variables such as `${NAME}`: the environment of the service is nobody's business. Channels that a key describes reach public
+         *     variables such as `${NAME}`: the environment of the service stays private. Channels that a key describes reach public
          *     addresses alone. A blueprint describes at most 2,000 objects, where each channel that an event names counts as one; a larger one is `400`.
          *
-         *     With `dry_run=true` the answer is the same and nothing is kept; the ids of what would be created are then 0. Dry runs count against
+         *     With `dry_run=true` the answer is the same and nothing is stored; objects that would be created have the id 0. Dry runs count against
          *     the organization's `dry_run_limit`, together with those of triggers: one too many is `429`.
          */
         put: operations["applyBlueprint"];
@@ -1268,7 +1268,7 @@ export interface paths {
         /**
          * Change a channel of an organization
          * @description What is not sent, or `null`, stays as it is. Of `settings` those that are sent change, and `null` removes one.
-         *     Whoever changes whom the secrets are told, as `host`, has to send the secrets again. Name, protocol and driver never change.
+         *     A change of a setting that decides who receives the secrets, such as `host`, must send the secrets again. Name, protocol and driver never change.
          */
         patch: operations["updateChannel"];
         trace?: never;
@@ -1295,7 +1295,7 @@ export interface paths {
         put?: never;
         /**
          * Test a channel of an organization
-         * @description Sends one real message through the channel, active or not, once, and tells what the provider answered.
+         * @description Sends one real message through the channel, active or not, once, and returns the provider's answer.
          */
         post: operations["testChannel"];
         delete?: never;
@@ -1344,7 +1344,7 @@ export interface paths {
         /**
          * Change a channel of a project
          * @description What is not sent, or `null`, stays as it is. Of `settings` those that are sent change, and `null` removes one.
-         *     Whoever changes whom the secrets are told, as `host`, has to send the secrets again. Name, protocol and driver never change.
+         *     A change of a setting that decides who receives the secrets, such as `host`, must send the secrets again. Name, protocol and driver never change.
          */
         patch: operations["updateChannelOfProject"];
         trace?: never;
@@ -1376,7 +1376,7 @@ export interface paths {
         put?: never;
         /**
          * Test a channel of a project
-         * @description Sends one real message through the channel, active or not, once, and tells what the provider answered.
+         * @description Sends one real message through the channel, active or not, once, and returns the provider's answer.
          */
         post: operations["testChannelOfProject"];
         delete?: never;
@@ -1569,7 +1569,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a group
-         * @description A group that somebody is in, and the group `Default`, are refused with `400`.
+         * @description A group with members, and the group `Default`, are refused with `400`.
          */
         delete: operations["deleteGroup"];
         options?: never;
@@ -1603,8 +1603,8 @@ export interface paths {
         put?: never;
         /**
          * Put users into a group
-         * @description All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
-         *     people: `403`.
+         * @description All of them or none: `400` names the users who are not members of the organization. A user with a role in the console of the organization can only be
+         *     changed in the console: `403`.
          */
         post: operations["addToGroup"];
         delete?: never;
@@ -1635,8 +1635,8 @@ export interface paths {
         put?: never;
         /**
          * Take users out of a group
-         * @description All of them or none: `400` names those who are no members of the organization. Whoever has a role in the console of the organization is left to
-         *     people: `403`.
+         * @description All of them or none: `400` names the users who are not members of the organization. A user with a role in the console of the organization can only be
+         *     changed in the console: `403`.
          */
         post: operations["removeFromGroup"];
         delete?: never;
@@ -1915,7 +1915,7 @@ export interface paths {
         };
         /**
          * Show what an application records about a user
-         * @description Also of a user of the organization who is not registered with the application: `registered` is false, and `locked` tells whether a lock is left.
+         * @description Also for a user of the organization who is not registered with the application: `registered` is false, and `locked` says whether a lock remains.
          */
         get: operations["getMembership"];
         put?: never;
@@ -2206,7 +2206,7 @@ export interface paths {
         /**
          * Make a link by which a user accepts the role
          * @description Whoever opens it chooses a password for this organization, or adds it to the account that they are signed in to. It works once and for 24 hours, and ends
-         *     the link that was made before. Hand it to the user and to nobody else: whoever has it may use it. It is shown this once; a repetition with
+         *     the link that was made before. Hand it only to the user: anyone who has it can use it. It is shown only once; a repetition with
          *     the same `Idempotency-Key` is answered `409`.
          */
         post: operations["invite"];
@@ -2823,11 +2823,11 @@ export interface components {
         BulkEnrollmentInput: {
             users: components["schemas"]["Enrollment"][];
         };
-        /** @description What became of each user of a bulk call, in the order of the request. */
+        /** @description The result for each user of a bulk call, in the order of the request. */
         BulkEnrollment: {
             results: components["schemas"]["BulkEnrollmentResult"][];
         };
-        /** @description What became of one user of a bulk call. */
+        /** @description The result for one user of a bulk call. */
         BulkEnrollmentResult: {
             /**
              * @description What the call for this user alone would have answered.
@@ -2964,7 +2964,7 @@ export interface components {
             /** @example web */
             slug: string;
             /**
-             * @description Events of an application that is not active reach nobody.
+             * @description Events of an inactive application reach no recipients.
              * @example true
              */
             active: boolean;
@@ -3130,7 +3130,7 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             /**
-             * @description A context for those who write templates; null where there is none.
+             * @description An example context for authors of templates; null if there is none.
              * @example {
              *       "order": 17
              *     }
@@ -3159,8 +3159,8 @@ export interface components {
             /** @description Options that do not exist are refused. */
             options?: {
                 /**
-                 * @description Addresses or usernames; nobody else is notified. An empty array is refused; leave it out to notify everybody. Whoever is
-                 *     neither a member nor has an address in the organization is refused, all of them by name, unless `ignore_unknown` is true.
+                 * @description Addresses or usernames; only these are notified. An empty array is refused; leave it out to notify all. Names that are
+                 *     neither a member nor an address in the organization are refused and listed, unless `ignore_unknown` is true.
                  * @example [
                  *       "anna@example.org"
                  *     ]
@@ -3174,13 +3174,13 @@ export interface components {
                  */
                 channels?: string[] | null;
                 /**
-                 * @description Whether people whom nobody knows are left out instead of refused. Without it, false.
+                 * @description Whether unknown addresses and usernames are ignored instead of refused. Default: false.
                  * @example false
                  */
                 ignore_unknown?: boolean | null;
                 /**
-                 * @description Of this occurrence, in place of the event's. A key may be limited to what is not urgent: then `urgent` is refused, and what
-                 *     the event makes urgent is `normal`.
+                 * @description Overrides the event's priority for this occurrence. A key can be limited to at most `normal`: then `urgent` is refused, and
+                 *     urgent events are sent as `normal`.
                  * @example urgent
                  * @enum {string|null}
                  */
@@ -3197,20 +3197,20 @@ export interface components {
                 } | null;
                 /**
                  * Format: date-time
-                 * @description Nothing is sent before this moment, at most 366 days ahead. Recipients are found and gates are asked then, not now. A moment
-                 *     that has passed means at once.
+                 * @description Nothing is sent before this moment, at most 366 days ahead. Recipients are found and gates are checked then, not now. A moment
+                 *     in the past means at once.
                  * @example null
                  */
                 send_at?: string | null;
                 /**
                  * Format: date-time
-                 * @description Nothing is sent from this moment on; what is still open then is skipped as `expired`. It must be in the future and after
+                 * @description Nothing is sent from this moment on; open deliveries are then skipped as `expired`. It must be in the future and after
                  *     `send_at`, at most 366 days.
                  * @example null
                  */
                 expires_at?: string | null;
                 /**
-                 * @description Whether to tell what would happen, and do nothing. Without it, false.
+                 * @description Whether to report what would happen without doing it. Default: false.
                  * @example false
                  */
                 dry_run?: boolean | null;
@@ -3224,10 +3224,9 @@ export interface components {
              */
             occurrence: number;
             /**
-             * @description How many people would get at least one message, as things are when the event is triggered; a dry run tells the same in
-             *     detail. It is counted where that is cheap and left out elsewhere: where `limit_to` has more than 200 names, and without
-             *     `limit_to` where the lists and subscriptions of the event have more than 100 entries; and when more than four triggers of the event come at
-             *     the same moment.
+             * @description How many people would get at least one message at the time of the trigger; a dry run gives the details. It is counted
+             *     only when that is cheap. It is absent when `limit_to` has more than 200 names, when without `limit_to` the lists and
+             *     subscriptions of the event have more than 100 entries, and when more than four triggers of the event arrive at once.
              * @example 1
              */
             recipients?: number;
@@ -3877,7 +3876,7 @@ export interface components {
             /** @example member.lock */
             action: string;
             /**
-             * @description Path of what was changed.
+             * @description Path of the changed object.
              * @example acme/u/anna@example.org
              */
             object: string;
@@ -3928,7 +3927,7 @@ export interface components {
             unchanged: number;
             changes: components["schemas"]["BlueprintChange"][];
         };
-        /** @description What became of one object. */
+        /** @description The result for one object. */
         BlueprintChange: {
             /**
              * @example list
@@ -3974,7 +3973,7 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
-        /** @description A channel for those who manage it. */
+        /** @description A channel with its settings. */
         ChannelDetails: {
             /**
              * Format: int64
@@ -4079,7 +4078,7 @@ export interface components {
             context_schema?: {
                 [key: string]: unknown;
             } | null;
-            /** @description A context, for those who write templates. */
+            /** @description An example context, for authors of templates. */
             example?: {
                 [key: string]: unknown;
             } | null;
@@ -4097,7 +4096,7 @@ export interface components {
             context_schema?: {
                 [key: string]: unknown;
             } | null;
-            /** @description A context, for those who write templates. */
+            /** @description An example context, for authors of templates. */
             example?: {
                 [key: string]: unknown;
             } | null;
@@ -4393,7 +4392,7 @@ export interface components {
             default_region?: string | null;
             /**
              * @description Paths of metadata that users are found by in the console, beside `external_id` and what everybody is found by. Each counts once.
-             *     After a change everybody is indexed anew in the background.
+             *     After a change all members are indexed again in the background.
              * @example [
              *       "department",
              *       "address.city"
@@ -4517,7 +4516,7 @@ export interface components {
             markdown?: string | null;
             version?: number | null;
         };
-        /** @description A template as somebody saved it. */
+        /** @description A saved version of a template. */
         TemplateVersion: {
             /** @example 1 */
             version: number;
@@ -4964,7 +4963,7 @@ export interface components {
          * @example Default
          */
         FilterGroup: string;
-        /** @description `true`: only users who are not locked; `false`: only those who are. */
+        /** @description `true`: only users who are not locked; `false`: only locked users. */
         FilterIsActive: boolean;
         /**
          * @description Only what was created at this moment or later. A user is created when they become a member of the organization.
@@ -5025,9 +5024,9 @@ export interface components {
          * @example 1
          */
         KeyID: number;
-        /** @description Only those who are locked in the application, or those who are not. */
+        /** @description Only members who are locked in the application, or only those who are not. */
         FilterLocked: boolean;
-        /** @description Only those whom the application may notify, or those whom it may not. */
+        /** @description Only members whom the application may notify, or only those whom it may not. */
         FilterNotifications: boolean;
         /**
          * @description Username of a member of the organization, and no e-mail address in its place.
@@ -5104,7 +5103,7 @@ export interface components {
         TotalAtLeast: number;
         /**
          * @description What each rate limit leaves for now (draft-ietf-httpapi-ratelimit-headers), as in `"rate_limit";r=499;t=1`. Every answer to a valid key has
-         *     it; without a valid key it tells of `auth_failure_limit`, what the address may try yet. Absent where there is no limit. Each instance
+         *     it; without a valid key it reports `auth_failure_limit`, the attempts that the address has left. Absent where there is no limit. Each instance
          *     of the service counts for itself.
          */
         RateLimit: string;
@@ -5167,7 +5166,7 @@ export interface operations {
                  * @example Default
                  */
                 group?: components["parameters"]["FilterGroup"];
-                /** @description `true`: only users who are not locked; `false`: only those who are. */
+                /** @description `true`: only users who are not locked; `false`: only locked users. */
                 is_active?: components["parameters"]["FilterIsActive"];
                 /**
                  * @description Only what was created at this moment or later. A user is created when they become a member of the organization.
@@ -5277,7 +5276,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of each user. */
+            /** @description The result for each user. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
@@ -7951,7 +7950,7 @@ export interface operations {
                 filter_digest?: components["parameters"]["FilterDigest"];
                 /** @description Only what this user or API key did, by name. */
                 actor?: string;
-                /** @description Only what was done by this way. */
+                /** @description Only changes made this way. */
                 via?: "console" | "command line" | "API" | "unsubscribe link";
                 /**
                  * @description Only actions that begin so: `member.` stands for all that is done to members.
@@ -7959,7 +7958,7 @@ export interface operations {
                  */
                 action_begins?: string;
                 /**
-                 * @description Only what was done to things whose path begins so.
+                 * @description Only changes of objects whose path has this prefix.
                  * @example acme/p/shop
                  */
                 object_begins?: string;
@@ -8075,7 +8074,7 @@ export interface operations {
     applyBlueprint: {
         parameters: {
             query?: {
-                /** @description Only say what would be done. */
+                /** @description Only report what would be done. */
                 dry_run?: boolean;
             };
             header?: never;
@@ -8116,7 +8115,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of each object of the blueprint, in its order. */
+            /** @description The result for each object of the blueprint, in its order. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
@@ -8326,7 +8325,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of the message. */
+            /** @description The result of the test. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
@@ -8556,7 +8555,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of the message. */
+            /** @description The result of the test. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
@@ -9943,9 +9942,9 @@ export interface operations {
                 email?: components["parameters"]["FilterEmail"];
                 /** @description Only entries that are active, or those that are not. */
                 active?: components["parameters"]["FilterActive"];
-                /** @description Only those who are locked in the application, or those who are not. */
+                /** @description Only members who are locked in the application, or only those who are not. */
                 locked?: components["parameters"]["FilterLocked"];
-                /** @description Only those whom the application may notify, or those whom it may not. */
+                /** @description Only members whom the application may notify, or only those whom it may not. */
                 enable_notifications?: components["parameters"]["FilterNotifications"];
             };
             header?: never;

@@ -16,7 +16,7 @@ class Application:
         id (int):
         name (str):
         slug (str):
-        active (bool): Events of an application that is not active reach nobody.
+        active (bool): Events of an inactive application reach no recipients.
         events (str): URL of the events.
     """
 

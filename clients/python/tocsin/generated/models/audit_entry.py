@@ -27,7 +27,7 @@ class AuditEntry:
         via (str): By which way: `console`, `command line`, `API` or `unsubscribe link`.
         address (str): From where; of the command line the name of the machine.
         action (str):
-        object_ (str): Path of what was changed.
+        object_ (str): Path of the changed object.
         before (AuditEntryBefore):
         after (AuditEntryAfter):
     """

@@ -14,7 +14,7 @@ T = TypeVar("T", bound="BlueprintChange")
 
 @_attrs_define
 class BlueprintChange:
-    """What became of one object.
+    """The result for one object.
 
     Attributes:
         kind (BlueprintChangeKind):

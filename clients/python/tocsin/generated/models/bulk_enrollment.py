@@ -15,7 +15,7 @@ T = TypeVar("T", bound="BulkEnrollment")
 
 @_attrs_define
 class BulkEnrollment:
-    """What became of each user of a bulk call, in the order of the request.
+    """The result for each user of a bulk call, in the order of the request.
 
     Attributes:
         results (list[BulkEnrollmentResult]):

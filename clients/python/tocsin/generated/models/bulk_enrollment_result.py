@@ -19,7 +19,7 @@ T = TypeVar("T", bound="BulkEnrollmentResult")
 
 @_attrs_define
 class BulkEnrollmentResult:
-    """What became of one user of a bulk call.
+    """The result for one user of a bulk call.
 
     Attributes:
         status (BulkEnrollmentResultStatus): What the call for this user alone would have answered.

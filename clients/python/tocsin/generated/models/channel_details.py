@@ -18,7 +18,7 @@ T = TypeVar("T", bound="ChannelDetails")
 
 @_attrs_define
 class ChannelDetails:
-    """A channel for those who manage it.
+    """A channel with its settings.
 
     Attributes:
         id (int):

@@ -34,7 +34,7 @@ class Event:
             keeps a share.
         context_schema (EventContextSchemaType0 | None): JSON Schema that the context of a trigger must fit; null where
             there is none.
-        example (EventExampleType0 | None): A context for those who write templates; null where there is none.
+        example (EventExampleType0 | None): An example context for authors of templates; null if there is none.
     """
 
     id: int

@@ -11,7 +11,7 @@ T = TypeVar("T", bound="EventExampleType0")
 
 @_attrs_define
 class EventExampleType0:
-    """A context for those who write templates; null where there is none."""
+    """An example context for authors of templates; null if there is none."""
 
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 

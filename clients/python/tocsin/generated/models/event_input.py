@@ -32,7 +32,7 @@ class EventInput:
         pools (list[str] | None | Unset): Names of pools: the event may use whatever channels are their members.
         context_schema (EventInputContextSchemaType0 | None | Unset): JSON Schema that the context of a trigger must
             fit.
-        example (EventInputExampleType0 | None | Unset): A context, for those who write templates.
+        example (EventInputExampleType0 | None | Unset): An example context, for authors of templates.
     """
 
     slug: str

@@ -31,7 +31,7 @@ class EventPatch:
         pools (list[str] | None | Unset): Names of pools: the event may use whatever channels are their members.
         context_schema (EventPatchContextSchemaType0 | None | Unset): JSON Schema that the context of a trigger must
             fit.
-        example (EventPatchExampleType0 | None | Unset): A context, for those who write templates.
+        example (EventPatchExampleType0 | None | Unset): An example context, for authors of templates.
     """
 
     name: None | str | Unset = UNSET

@@ -11,7 +11,7 @@ T = TypeVar("T", bound="EventPatchExampleType0")
 
 @_attrs_define
 class EventPatchExampleType0:
-    """A context, for those who write templates."""
+    """An example context, for authors of templates."""
 
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 

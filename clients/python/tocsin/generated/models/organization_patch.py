@@ -20,7 +20,7 @@ class OrganizationPatch:
             3166. Empty, they are refused.
         searchable_metadata (list[str] | None | Unset): Paths of metadata that users are found by in the console, beside
             `external_id` and what everybody is found by. Each counts once.
-            After a change everybody is indexed anew in the background.
+            After a change all members are indexed again in the background.
     """
 
     name: None | str | Unset = UNSET

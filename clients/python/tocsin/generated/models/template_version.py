@@ -11,7 +11,7 @@ T = TypeVar("T", bound="TemplateVersion")
 
 @_attrs_define
 class TemplateVersion:
-    """A template as somebody saved it.
+    """A saved version of a template.
 
     Attributes:
         version (int):

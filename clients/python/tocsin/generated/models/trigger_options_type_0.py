@@ -32,27 +32,26 @@ class TriggerOptionsType0:
     """Options that do not exist are refused.
 
     Attributes:
-        limit_to (list[str] | None | Unset): Addresses or usernames; nobody else is notified. An empty array is refused;
-            leave it out to notify everybody. Whoever is
-            neither a member nor has an address in the organization is refused, all of them by name, unless `ignore_unknown`
-            is true.
+        limit_to (list[str] | None | Unset): Addresses or usernames; only these are notified. An empty array is refused;
+            leave it out to notify all. Names that are
+            neither a member nor an address in the organization are refused and listed, unless `ignore_unknown` is true.
         channels (list[str] | None | Unset): Names of channels that the event can use; no other is used. An empty array
             is refused; leave it out to use all.
-        ignore_unknown (bool | None | Unset): Whether people whom nobody knows are left out instead of refused. Without
-            it, false.
+        ignore_unknown (bool | None | Unset): Whether unknown addresses and usernames are ignored instead of refused.
+            Default: false.
         priority (None | TriggerOptionsType0PriorityType1 | TriggerOptionsType0PriorityType2Type1 |
-            TriggerOptionsType0PriorityType3Type1 | Unset): Of this occurrence, in place of the event's. A key may be
-            limited to what is not urgent: then `urgent` is refused, and what
-            the event makes urgent is `normal`.
+            TriggerOptionsType0PriorityType3Type1 | Unset): Overrides the event's priority for this occurrence. A key can be
+            limited to at most `normal`: then `urgent` is refused, and
+            urgent events are sent as `normal`.
         recipient_filter (None | TriggerOptionsType0RecipientFilterType0 | Unset): Another form of `limit_to`. Send one
             of them.
         send_at (datetime.datetime | None | Unset): Nothing is sent before this moment, at most 366 days ahead.
-            Recipients are found and gates are asked then, not now. A moment
-            that has passed means at once.
-        expires_at (datetime.datetime | None | Unset): Nothing is sent from this moment on; what is still open then is
+            Recipients are found and gates are checked then, not now. A moment
+            in the past means at once.
+        expires_at (datetime.datetime | None | Unset): Nothing is sent from this moment on; open deliveries are then
             skipped as `expired`. It must be in the future and after
             `send_at`, at most 366 days.
-        dry_run (bool | None | Unset): Whether to tell what would happen, and do nothing. Without it, false.
+        dry_run (bool | None | Unset): Whether to report what would happen without doing it. Default: false.
     """
 
     limit_to: list[str] | None | Unset = UNSET

@@ -16,13 +16,12 @@ class Triggered:
     """
     Attributes:
         occurrence (int): Id of the occurrence.
-        recipients (int | Unset): How many people would get at least one message, as things are when the event is
-            triggered; a dry run tells the same in
-            detail. It is counted where that is cheap and left out elsewhere: where `limit_to` has more than 200 names, and
-            without
-            `limit_to` where the lists and subscriptions of the event have more than 100 entries; and when more than four
-            triggers of the event come at
-            the same moment.
+        recipients (int | Unset): How many people would get at least one message at the time of the trigger; a dry run
+            gives the details. It is counted
+            only when that is cheap. It is absent when `limit_to` has more than 200 names, when without `limit_to` the lists
+            and
+            subscriptions of the event have more than 100 entries, and when more than four triggers of the event arrive at
+            once.
     """
 
     occurrence: int

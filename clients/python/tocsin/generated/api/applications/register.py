@@ -134,7 +134,7 @@ def sync_detailed(
 ) -> Response[InvalidProblem | LimitedProblem | Problem | Registered]:
     """Register a user with an application
 
-     Makes a user a member of the application; meant to be called by your application when somebody signs
+     Makes a user a member of the application; meant to be called by your application when a user signs
     up. It is idempotent:
     the same payload twice neither fails nor duplicates anything. Either everything of a call happens or
     nothing.
@@ -191,7 +191,7 @@ def sync(
 ) -> InvalidProblem | LimitedProblem | Problem | Registered | None:
     """Register a user with an application
 
-     Makes a user a member of the application; meant to be called by your application when somebody signs
+     Makes a user a member of the application; meant to be called by your application when a user signs
     up. It is idempotent:
     the same payload twice neither fails nor duplicates anything. Either everything of a call happens or
     nothing.
@@ -243,7 +243,7 @@ async def asyncio_detailed(
 ) -> Response[InvalidProblem | LimitedProblem | Problem | Registered]:
     """Register a user with an application
 
-     Makes a user a member of the application; meant to be called by your application when somebody signs
+     Makes a user a member of the application; meant to be called by your application when a user signs
     up. It is idempotent:
     the same payload twice neither fails nor duplicates anything. Either everything of a call happens or
     nothing.
@@ -298,7 +298,7 @@ async def asyncio(
 ) -> InvalidProblem | LimitedProblem | Problem | Registered | None:
     """Register a user with an application
 
-     Makes a user a member of the application; meant to be called by your application when somebody signs
+     Makes a user a member of the application; meant to be called by your application when a user signs
     up. It is idempotent:
     the same payload twice neither fails nor duplicates anything. Either everything of a call happens or
     nothing.

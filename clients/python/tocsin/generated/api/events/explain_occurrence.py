@@ -126,9 +126,9 @@ def sync_detailed(
     user: str,
     if_none_match: str | Unset = UNSET,
 ) -> Response[Any | Explanation | InvalidProblem | LimitedProblem | Problem]:
-    """Explain why somebody did or did not get an occurrence
+    """Explain why a user did or did not get an occurrence
 
-     Every assignment by which a notification could reach the user, gate by gate, as things are now.
+     Every assignment by which a notification could reach the user, gate by gate, in their present state.
 
     Args:
         org (str):
@@ -172,9 +172,9 @@ def sync(
     user: str,
     if_none_match: str | Unset = UNSET,
 ) -> Any | Explanation | InvalidProblem | LimitedProblem | Problem | None:
-    """Explain why somebody did or did not get an occurrence
+    """Explain why a user did or did not get an occurrence
 
-     Every assignment by which a notification could reach the user, gate by gate, as things are now.
+     Every assignment by which a notification could reach the user, gate by gate, in their present state.
 
     Args:
         org (str):
@@ -213,9 +213,9 @@ async def asyncio_detailed(
     user: str,
     if_none_match: str | Unset = UNSET,
 ) -> Response[Any | Explanation | InvalidProblem | LimitedProblem | Problem]:
-    """Explain why somebody did or did not get an occurrence
+    """Explain why a user did or did not get an occurrence
 
-     Every assignment by which a notification could reach the user, gate by gate, as things are now.
+     Every assignment by which a notification could reach the user, gate by gate, in their present state.
 
     Args:
         org (str):
@@ -257,9 +257,9 @@ async def asyncio(
     user: str,
     if_none_match: str | Unset = UNSET,
 ) -> Any | Explanation | InvalidProblem | LimitedProblem | Problem | None:
-    """Explain why somebody did or did not get an occurrence
+    """Explain why a user did or did not get an occurrence
 
-     Every assignment by which a notification could reach the user, gate by gate, as things are now.
+     Every assignment by which a notification could reach the user, gate by gate, in their present state.
 
     Args:
         org (str):

@@ -171,7 +171,7 @@ def sync_detailed(
 
      Records an occurrence; when the answer comes it is on disk, and its messages will go out. With
     `dry_run` nothing is
-    recorded: the answer is `200` and tells what would happen.
+    recorded: the answer is `200` and says what would happen.
 
     An `Idempotency-Key` keeps it from happening twice: the same request within 24 hours is answered
     with the first occurrence.
@@ -227,7 +227,7 @@ def sync(
 
      Records an occurrence; when the answer comes it is on disk, and its messages will go out. With
     `dry_run` nothing is
-    recorded: the answer is `200` and tells what would happen.
+    recorded: the answer is `200` and says what would happen.
 
     An `Idempotency-Key` keeps it from happening twice: the same request within 24 hours is answered
     with the first occurrence.
@@ -278,7 +278,7 @@ async def asyncio_detailed(
 
      Records an occurrence; when the answer comes it is on disk, and its messages will go out. With
     `dry_run` nothing is
-    recorded: the answer is `200` and tells what would happen.
+    recorded: the answer is `200` and says what would happen.
 
     An `Idempotency-Key` keeps it from happening twice: the same request within 24 hours is answered
     with the first occurrence.
@@ -332,7 +332,7 @@ async def asyncio(
 
      Records an occurrence; when the answer comes it is on disk, and its messages will go out. With
     `dry_run` nothing is
-    recorded: the answer is `200` and tells what would happen.
+    recorded: the answer is `200` and says what would happen.
 
     An `Idempotency-Key` keeps it from happening twice: the same request within 24 hours is answered
     with the first occurrence.

@@ -133,20 +133,20 @@ def sync_detailed(
 ) -> Response[AppliedBlueprint | InvalidProblem | LimitedProblem | Problem]:
     """Apply a blueprint
 
-     Does what `tocsin apply` does, for this organization: creates what is missing, updates what differs,
-    deletes nothing. All of it or,
+     Does what `tocsin apply` does, for this organization: creates missing objects, updates those that
+    differ, deletes nothing. All of it or,
     when anything is wrong, nothing is applied; applying a blueprint again changes nothing. The body is
     the file, as YAML or as JSON.
 
     `organizations` must hold this organization alone, which must exist. `quotas` and
     `require_second_factor` are refused, and so are
-    variables such as `${NAME}`: the environment of the service is nobody's business. Channels that a
-    key describes reach public
+    variables such as `${NAME}`: the environment of the service stays private. Channels that a key
+    describes reach public
     addresses alone. A blueprint describes at most 2,000 objects, where each channel that an event names
     counts as one; a larger one is `400`.
 
-    With `dry_run=true` the answer is the same and nothing is kept; the ids of what would be created are
-    then 0. Dry runs count against
+    With `dry_run=true` the answer is the same and nothing is stored; objects that would be created have
+    the id 0. Dry runs count against
     the organization's `dry_run_limit`, together with those of triggers: one too many is `429`.
 
     Args:
@@ -185,20 +185,20 @@ def sync(
 ) -> AppliedBlueprint | InvalidProblem | LimitedProblem | Problem | None:
     """Apply a blueprint
 
-     Does what `tocsin apply` does, for this organization: creates what is missing, updates what differs,
-    deletes nothing. All of it or,
+     Does what `tocsin apply` does, for this organization: creates missing objects, updates those that
+    differ, deletes nothing. All of it or,
     when anything is wrong, nothing is applied; applying a blueprint again changes nothing. The body is
     the file, as YAML or as JSON.
 
     `organizations` must hold this organization alone, which must exist. `quotas` and
     `require_second_factor` are refused, and so are
-    variables such as `${NAME}`: the environment of the service is nobody's business. Channels that a
-    key describes reach public
+    variables such as `${NAME}`: the environment of the service stays private. Channels that a key
+    describes reach public
     addresses alone. A blueprint describes at most 2,000 objects, where each channel that an event names
     counts as one; a larger one is `400`.
 
-    With `dry_run=true` the answer is the same and nothing is kept; the ids of what would be created are
-    then 0. Dry runs count against
+    With `dry_run=true` the answer is the same and nothing is stored; objects that would be created have
+    the id 0. Dry runs count against
     the organization's `dry_run_limit`, together with those of triggers: one too many is `429`.
 
     Args:
@@ -232,20 +232,20 @@ async def asyncio_detailed(
 ) -> Response[AppliedBlueprint | InvalidProblem | LimitedProblem | Problem]:
     """Apply a blueprint
 
-     Does what `tocsin apply` does, for this organization: creates what is missing, updates what differs,
-    deletes nothing. All of it or,
+     Does what `tocsin apply` does, for this organization: creates missing objects, updates those that
+    differ, deletes nothing. All of it or,
     when anything is wrong, nothing is applied; applying a blueprint again changes nothing. The body is
     the file, as YAML or as JSON.
 
     `organizations` must hold this organization alone, which must exist. `quotas` and
     `require_second_factor` are refused, and so are
-    variables such as `${NAME}`: the environment of the service is nobody's business. Channels that a
-    key describes reach public
+    variables such as `${NAME}`: the environment of the service stays private. Channels that a key
+    describes reach public
     addresses alone. A blueprint describes at most 2,000 objects, where each channel that an event names
     counts as one; a larger one is `400`.
 
-    With `dry_run=true` the answer is the same and nothing is kept; the ids of what would be created are
-    then 0. Dry runs count against
+    With `dry_run=true` the answer is the same and nothing is stored; objects that would be created have
+    the id 0. Dry runs count against
     the organization's `dry_run_limit`, together with those of triggers: one too many is `429`.
 
     Args:
@@ -282,20 +282,20 @@ async def asyncio(
 ) -> AppliedBlueprint | InvalidProblem | LimitedProblem | Problem | None:
     """Apply a blueprint
 
-     Does what `tocsin apply` does, for this organization: creates what is missing, updates what differs,
-    deletes nothing. All of it or,
+     Does what `tocsin apply` does, for this organization: creates missing objects, updates those that
+    differ, deletes nothing. All of it or,
     when anything is wrong, nothing is applied; applying a blueprint again changes nothing. The body is
     the file, as YAML or as JSON.
 
     `organizations` must hold this organization alone, which must exist. `quotas` and
     `require_second_factor` are refused, and so are
-    variables such as `${NAME}`: the environment of the service is nobody's business. Channels that a
-    key describes reach public
+    variables such as `${NAME}`: the environment of the service stays private. Channels that a key
+    describes reach public
     addresses alone. A blueprint describes at most 2,000 objects, where each channel that an event names
     counts as one; a larger one is `400`.
 
-    With `dry_run=true` the answer is the same and nothing is kept; the ids of what would be created are
-    then 0. Dry runs count against
+    With `dry_run=true` the answer is the same and nothing is stored; objects that would be created have
+    the id 0. Dry runs count against
     the organization's `dry_run_limit`, together with those of triggers: one too many is `429`.
 
     Args:

@@ -114,7 +114,7 @@ def sync_detailed(
 ) -> Response[Deleted | InvalidProblem | LimitedProblem | Problem]:
     """Delete a group
 
-     A group that somebody is in, and the group `Default`, are refused with `400`.
+     A group with members, and the group `Default`, are refused with `400`.
 
     Args:
         org (str):
@@ -151,7 +151,7 @@ def sync(
 ) -> Deleted | InvalidProblem | LimitedProblem | Problem | None:
     """Delete a group
 
-     A group that somebody is in, and the group `Default`, are refused with `400`.
+     A group with members, and the group `Default`, are refused with `400`.
 
     Args:
         org (str):
@@ -183,7 +183,7 @@ async def asyncio_detailed(
 ) -> Response[Deleted | InvalidProblem | LimitedProblem | Problem]:
     """Delete a group
 
-     A group that somebody is in, and the group `Default`, are refused with `400`.
+     A group with members, and the group `Default`, are refused with `400`.
 
     Args:
         org (str):
@@ -218,7 +218,7 @@ async def asyncio(
 ) -> Deleted | InvalidProblem | LimitedProblem | Problem | None:
     """Delete a group
 
-     A group that somebody is in, and the group `Default`, are refused with `400`.
+     A group with members, and the group `Default`, are refused with `400`.
 
     Args:
         org (str):

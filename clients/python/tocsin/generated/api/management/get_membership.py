@@ -108,8 +108,8 @@ def sync_detailed(
 ) -> Response[Any | ApplicationMembership | LimitedProblem | Problem]:
     """Show what an application records about a user
 
-     Also of a user of the organization who is not registered with the application: `registered` is
-    false, and `locked` tells whether a lock is left.
+     Also for a user of the organization who is not registered with the application: `registered` is
+    false, and `locked` says whether a lock remains.
 
     Args:
         org (str):
@@ -152,8 +152,8 @@ def sync(
 ) -> Any | ApplicationMembership | LimitedProblem | Problem | None:
     """Show what an application records about a user
 
-     Also of a user of the organization who is not registered with the application: `registered` is
-    false, and `locked` tells whether a lock is left.
+     Also for a user of the organization who is not registered with the application: `registered` is
+    false, and `locked` says whether a lock remains.
 
     Args:
         org (str):
@@ -191,8 +191,8 @@ async def asyncio_detailed(
 ) -> Response[Any | ApplicationMembership | LimitedProblem | Problem]:
     """Show what an application records about a user
 
-     Also of a user of the organization who is not registered with the application: `registered` is
-    false, and `locked` tells whether a lock is left.
+     Also for a user of the organization who is not registered with the application: `registered` is
+    false, and `locked` says whether a lock remains.
 
     Args:
         org (str):
@@ -233,8 +233,8 @@ async def asyncio(
 ) -> Any | ApplicationMembership | LimitedProblem | Problem | None:
     """Show what an application records about a user
 
-     Also of a user of the organization who is not registered with the application: `registered` is
-    false, and `locked` tells whether a lock is left.
+     Also for a user of the organization who is not registered with the application: `registered` is
+    false, and `locked` says whether a lock remains.
 
     Args:
         org (str):

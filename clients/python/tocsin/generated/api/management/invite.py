@@ -134,8 +134,8 @@ def sync_detailed(
 
      Whoever opens it chooses a password for this organization, or adds it to the account that they are
     signed in to. It works once and for 24 hours, and ends
-    the link that was made before. Hand it to the user and to nobody else: whoever has it may use it. It
-    is shown this once; a repetition with
+    the link that was made before. Hand it only to the user: anyone who has it can use it. It is shown
+    only once; a repetition with
     the same `Idempotency-Key` is answered `409`.
 
     Args:
@@ -178,8 +178,8 @@ def sync(
 
      Whoever opens it chooses a password for this organization, or adds it to the account that they are
     signed in to. It works once and for 24 hours, and ends
-    the link that was made before. Hand it to the user and to nobody else: whoever has it may use it. It
-    is shown this once; a repetition with
+    the link that was made before. Hand it only to the user: anyone who has it can use it. It is shown
+    only once; a repetition with
     the same `Idempotency-Key` is answered `409`.
 
     Args:
@@ -217,8 +217,8 @@ async def asyncio_detailed(
 
      Whoever opens it chooses a password for this organization, or adds it to the account that they are
     signed in to. It works once and for 24 hours, and ends
-    the link that was made before. Hand it to the user and to nobody else: whoever has it may use it. It
-    is shown this once; a repetition with
+    the link that was made before. Hand it only to the user: anyone who has it can use it. It is shown
+    only once; a repetition with
     the same `Idempotency-Key` is answered `409`.
 
     Args:
@@ -259,8 +259,8 @@ async def asyncio(
 
      Whoever opens it chooses a password for this organization, or adds it to the account that they are
     signed in to. It works once and for 24 hours, and ends
-    the link that was made before. Hand it to the user and to nobody else: whoever has it may use it. It
-    is shown this once; a repetition with
+    the link that was made before. Hand it only to the user: anyone who has it can use it. It is shown
+    only once; a repetition with
     the same `Idempotency-Key` is answered `409`.
 
     Args:

@@ -156,8 +156,8 @@ def sync_detailed(
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[AuditEntry]]:
     """List the audit log
 
-     Who changed what in the organization, the newest first, unlike other lists: `after` goes on with
-    what is older. Secrets are in no entry.
+     Who changed what in the organization, newest first, unlike other lists: `after` continues with older
+    entries. No entry contains secrets.
     Entries are removed when they are old.
 
     Args:
@@ -219,8 +219,8 @@ def sync(
 ) -> InvalidProblem | LimitedProblem | Problem | list[AuditEntry] | None:
     """List the audit log
 
-     Who changed what in the organization, the newest first, unlike other lists: `after` goes on with
-    what is older. Secrets are in no entry.
+     Who changed what in the organization, newest first, unlike other lists: `after` continues with older
+    entries. No entry contains secrets.
     Entries are removed when they are old.
 
     Args:
@@ -277,8 +277,8 @@ async def asyncio_detailed(
 ) -> Response[InvalidProblem | LimitedProblem | Problem | list[AuditEntry]]:
     """List the audit log
 
-     Who changed what in the organization, the newest first, unlike other lists: `after` goes on with
-    what is older. Secrets are in no entry.
+     Who changed what in the organization, newest first, unlike other lists: `after` continues with older
+    entries. No entry contains secrets.
     Entries are removed when they are old.
 
     Args:
@@ -338,8 +338,8 @@ async def asyncio(
 ) -> InvalidProblem | LimitedProblem | Problem | list[AuditEntry] | None:
     """List the audit log
 
-     Who changed what in the organization, the newest first, unlike other lists: `after` goes on with
-    what is older. Secrets are in no entry.
+     Who changed what in the organization, newest first, unlike other lists: `after` continues with older
+    entries. No entry contains secrets.
     Entries are removed when they are old.
 
     Args:

@@ -126,9 +126,9 @@ def sync_detailed(
 ) -> Response[GroupChange | InvalidProblem | LimitedProblem | Problem]:
     """Take users out of a group
 
-     All of them or none: `400` names those who are no members of the organization. Whoever has a role in
-    the console of the organization is left to
-    people: `403`.
+     All of them or none: `400` names the users who are not members of the organization. A user with a
+    role in the console of the organization can only be
+    changed in the console: `403`.
 
     Args:
         org (str):
@@ -168,9 +168,9 @@ def sync(
 ) -> GroupChange | InvalidProblem | LimitedProblem | Problem | None:
     """Take users out of a group
 
-     All of them or none: `400` names those who are no members of the organization. Whoever has a role in
-    the console of the organization is left to
-    people: `403`.
+     All of them or none: `400` names the users who are not members of the organization. A user with a
+    role in the console of the organization can only be
+    changed in the console: `403`.
 
     Args:
         org (str):
@@ -205,9 +205,9 @@ async def asyncio_detailed(
 ) -> Response[GroupChange | InvalidProblem | LimitedProblem | Problem]:
     """Take users out of a group
 
-     All of them or none: `400` names those who are no members of the organization. Whoever has a role in
-    the console of the organization is left to
-    people: `403`.
+     All of them or none: `400` names the users who are not members of the organization. A user with a
+    role in the console of the organization can only be
+    changed in the console: `403`.
 
     Args:
         org (str):
@@ -245,9 +245,9 @@ async def asyncio(
 ) -> GroupChange | InvalidProblem | LimitedProblem | Problem | None:
     """Take users out of a group
 
-     All of them or none: `400` names those who are no members of the organization. Whoever has a role in
-    the console of the organization is left to
-    people: `403`.
+     All of them or none: `400` names the users who are not members of the organization. A user with a
+    role in the console of the organization can only be
+    changed in the console: `403`.
 
     Args:
         org (str):

@@ -126,8 +126,7 @@ def sync_detailed(
 ) -> Response[ChannelTest | InvalidProblem | LimitedProblem | Problem]:
     """Test a channel of an organization
 
-     Sends one real message through the channel, active or not, once, and tells what the provider
-    answered.
+     Sends one real message through the channel, active or not, once, and returns the provider's answer.
 
     Args:
         org (str):
@@ -167,8 +166,7 @@ def sync(
 ) -> ChannelTest | InvalidProblem | LimitedProblem | Problem | None:
     """Test a channel of an organization
 
-     Sends one real message through the channel, active or not, once, and tells what the provider
-    answered.
+     Sends one real message through the channel, active or not, once, and returns the provider's answer.
 
     Args:
         org (str):
@@ -203,8 +201,7 @@ async def asyncio_detailed(
 ) -> Response[ChannelTest | InvalidProblem | LimitedProblem | Problem]:
     """Test a channel of an organization
 
-     Sends one real message through the channel, active or not, once, and tells what the provider
-    answered.
+     Sends one real message through the channel, active or not, once, and returns the provider's answer.
 
     Args:
         org (str):
@@ -242,8 +239,7 @@ async def asyncio(
 ) -> ChannelTest | InvalidProblem | LimitedProblem | Problem | None:
     """Test a channel of an organization
 
-     Sends one real message through the channel, active or not, once, and tells what the provider
-    answered.
+     Sends one real message through the channel, active or not, once, and returns the provider's answer.
 
     Args:
         org (str):

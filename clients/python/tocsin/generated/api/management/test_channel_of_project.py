@@ -129,8 +129,7 @@ def sync_detailed(
 ) -> Response[ChannelTest | InvalidProblem | LimitedProblem | Problem]:
     """Test a channel of a project
 
-     Sends one real message through the channel, active or not, once, and tells what the provider
-    answered.
+     Sends one real message through the channel, active or not, once, and returns the provider's answer.
 
     Args:
         org (str):
@@ -173,8 +172,7 @@ def sync(
 ) -> ChannelTest | InvalidProblem | LimitedProblem | Problem | None:
     """Test a channel of a project
 
-     Sends one real message through the channel, active or not, once, and tells what the provider
-    answered.
+     Sends one real message through the channel, active or not, once, and returns the provider's answer.
 
     Args:
         org (str):
@@ -212,8 +210,7 @@ async def asyncio_detailed(
 ) -> Response[ChannelTest | InvalidProblem | LimitedProblem | Problem]:
     """Test a channel of a project
 
-     Sends one real message through the channel, active or not, once, and tells what the provider
-    answered.
+     Sends one real message through the channel, active or not, once, and returns the provider's answer.
 
     Args:
         org (str):
@@ -254,8 +251,7 @@ async def asyncio(
 ) -> ChannelTest | InvalidProblem | LimitedProblem | Problem | None:
     """Test a channel of a project
 
-     Sends one real message through the channel, active or not, once, and tells what the provider
-    answered.
+     Sends one real message through the channel, active or not, once, and returns the provider's answer.
 
     Args:
         org (str):

@@ -129,8 +129,7 @@ def sync_detailed(
 ) -> Response[Application | InvalidProblem | LimitedProblem | Problem]:
     """Change an application
 
-     What is not sent, or `null`, stays as it is. Events of an application that is not active reach
-    nobody.
+     What is not sent, or `null`, stays as it is. Events of an inactive application reach no recipients.
 
     Args:
         org (str):
@@ -173,8 +172,7 @@ def sync(
 ) -> Application | InvalidProblem | LimitedProblem | Problem | None:
     """Change an application
 
-     What is not sent, or `null`, stays as it is. Events of an application that is not active reach
-    nobody.
+     What is not sent, or `null`, stays as it is. Events of an inactive application reach no recipients.
 
     Args:
         org (str):
@@ -212,8 +210,7 @@ async def asyncio_detailed(
 ) -> Response[Application | InvalidProblem | LimitedProblem | Problem]:
     """Change an application
 
-     What is not sent, or `null`, stays as it is. Events of an application that is not active reach
-    nobody.
+     What is not sent, or `null`, stays as it is. Events of an inactive application reach no recipients.
 
     Args:
         org (str):
@@ -254,8 +251,7 @@ async def asyncio(
 ) -> Application | InvalidProblem | LimitedProblem | Problem | None:
     """Change an application
 
-     What is not sent, or `null`, stays as it is. Events of an application that is not active reach
-    nobody.
+     What is not sent, or `null`, stays as it is. Events of an inactive application reach no recipients.
 
     Args:
         org (str):

@@ -128,8 +128,8 @@ def sync_detailed(
 
      What is not sent, or `null`, stays as it is. Of `settings` those that are sent change, and `null`
     removes one.
-    Whoever changes whom the secrets are told, as `host`, has to send the secrets again. Name, protocol
-    and driver never change.
+    A change of a setting that decides who receives the secrets, such as `host`, must send the secrets
+    again. Name, protocol and driver never change.
 
     Args:
         org (str):
@@ -171,8 +171,8 @@ def sync(
 
      What is not sent, or `null`, stays as it is. Of `settings` those that are sent change, and `null`
     removes one.
-    Whoever changes whom the secrets are told, as `host`, has to send the secrets again. Name, protocol
-    and driver never change.
+    A change of a setting that decides who receives the secrets, such as `host`, must send the secrets
+    again. Name, protocol and driver never change.
 
     Args:
         org (str):
@@ -209,8 +209,8 @@ async def asyncio_detailed(
 
      What is not sent, or `null`, stays as it is. Of `settings` those that are sent change, and `null`
     removes one.
-    Whoever changes whom the secrets are told, as `host`, has to send the secrets again. Name, protocol
-    and driver never change.
+    A change of a setting that decides who receives the secrets, such as `host`, must send the secrets
+    again. Name, protocol and driver never change.
 
     Args:
         org (str):
@@ -250,8 +250,8 @@ async def asyncio(
 
      What is not sent, or `null`, stays as it is. Of `settings` those that are sent change, and `null`
     removes one.
-    Whoever changes whom the secrets are told, as `host`, has to send the secrets again. Name, protocol
-    and driver never change.
+    A change of a setting that decides who receives the secrets, such as `host`, must send the secrets
+    again. Name, protocol and driver never change.
 
     Args:
         org (str):

@@ -130,8 +130,8 @@ def sync_detailed(
     is refused does not keep the others from being enrolled. Of several entries with one e-mail address
     the first counts.
 
-    The answer as a whole is `400` when the body is no JSON, names no users or too many, and then nobody
-    is enrolled.
+    The whole call is `400` when the body is not JSON, names no users or too many; then no user is
+    enrolled.
 
     Args:
         org (str):
@@ -175,8 +175,8 @@ def sync(
     is refused does not keep the others from being enrolled. Of several entries with one e-mail address
     the first counts.
 
-    The answer as a whole is `400` when the body is no JSON, names no users or too many, and then nobody
-    is enrolled.
+    The whole call is `400` when the body is not JSON, names no users or too many; then no user is
+    enrolled.
 
     Args:
         org (str):
@@ -215,8 +215,8 @@ async def asyncio_detailed(
     is refused does not keep the others from being enrolled. Of several entries with one e-mail address
     the first counts.
 
-    The answer as a whole is `400` when the body is no JSON, names no users or too many, and then nobody
-    is enrolled.
+    The whole call is `400` when the body is not JSON, names no users or too many; then no user is
+    enrolled.
 
     Args:
         org (str):
@@ -258,8 +258,8 @@ async def asyncio(
     is refused does not keep the others from being enrolled. Of several entries with one e-mail address
     the first counts.
 
-    The answer as a whole is `400` when the body is no JSON, names no users or too many, and then nobody
-    is enrolled.
+    The whole call is `400` when the body is not JSON, names no users or too many; then no user is
+    enrolled.
 
     Args:
         org (str):

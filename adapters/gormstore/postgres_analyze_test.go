@@ -14,7 +14,7 @@ import (
 )
 
 // TestTheFirstMembersAreAddedAtOneSpeed is about Postgres, which checks the foreign key of an
-// address by a plan that it made when there was nobody, and then reads the whole organization.
+// address by a plan made for an empty table, and would then read all members of the organization.
 func TestTheFirstMembersAreAddedAtOneSpeed(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t)+"&pool_max_conns=3")
