@@ -142,7 +142,7 @@ func (a assault) keepImporting(ctx context.Context) error {
 	for err == nil && ctx.Err() == nil {
 		var path string
 		if path, err = o.upload(ctx, attacker, a.File); err == nil {
-			err = o.wait(ctx, path, "The import waits to be started")
+			err = o.wait(ctx, path, "The import is ready to start")
 		}
 		if err == nil {
 			_, err = o.post(ctx, path+"start/", nil)

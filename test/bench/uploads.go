@@ -49,7 +49,7 @@ func (b *bench) uploads(ctx context.Context, d database, file string) error {
 			return err
 		}
 		for _, phase := range []struct{ what, state string }{
-			{"dry run of an import in the console", "waits to be started"}, {"import of %s rows in the console", "is done"},
+			{"dry run of an import in the console", "is ready to start"}, {"import of %s rows in the console", "is done"},
 		} {
 			start := time.Now()
 			if err := o.wait(ctx, path, "The import "+phase.state); err != nil {

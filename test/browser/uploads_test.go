@@ -119,9 +119,9 @@ func TestAnImportIsCancelledWhileItRuns(t *testing.T) {
 
 		p.menu("People", "Imports")
 		p.goBy(link, "everybody.csv")
-		p.sees("40,000 of 100,000 rows", "So far 40,000 added", "Started by grace", "rows a second")
+		p.sees("Rows: 40,000 of 100,000", "So far 40,000 added", "Started by grace", "rows per second")
 		require.NoError(p, far.goesOn(30_000))
-		p.awaits("70,000 of 100,000 rows")
+		p.awaits("Rows: 70,000 of 100,000")
 		p.goBy(button, "Stop (keeps rows already imported)")
 		p.sees("The import was cancelled.", "Result", "Added 70,000")
 		p.seesNot("Cancel:", "Remaining")

@@ -32,7 +32,7 @@ const clerkPassword = "correct horse battery"
 
 var (
 	formToken = regexp.MustCompile(`name="form_token" value="([0-9a-f]+)"`)
-	rowsDone  = regexp.MustCompile(`>([\d,]+) of [\d,]+ rows<`)
+	rowsDone  = regexp.MustCompile(`>Rows: ([\d,]+) of [\d,]+<`)
 	counted   = regexp.MustCompile(`<dt>(\w+)</dt><dd>([\d,]+) `)
 )
 
