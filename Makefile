@@ -67,7 +67,7 @@ generate: ## regenerate what is generated
 # processor's time for twice the memory. Some packages wait more than they work, hence one more at a time
 # than there are processors. Those that run whole programs and browsers come afterwards, one by one: beside
 # others everything that they do takes several times as long.
-GO_TEST := $(GO) test -race -vet=off -ldflags=-w -timeout 30m -json
+GO_TEST := $(GO) test -race -vet=off -ldflags=-w -timeout 40m -json
 WHOLE := ./test/chaos ./test/browser ./test/bench
 
 test: export GOGC := 300

@@ -122,7 +122,7 @@ func TestAUserIsCreatedAndChanged(t *testing.T) {
 		p.goBy(button, "Save")
 		p.sees("What somebody else saved in the meantime", `"external_id": 18`)
 		p.goBy(button, "Save") // It is meant.
-		p.sees(`"team": "Supersonic"`, "Details changed by root, console", "custom_fields.external_id before: 18")
+		p.sees(`"team": "Supersonic"`, "Details changed by root, console", "Metadata: external_id before: 18")
 		p.goBy(link, "Failed and bounced")
 		p.sees("Nothing of this kind.")
 		p.seesNot("external_id")
