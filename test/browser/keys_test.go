@@ -15,10 +15,10 @@ func TestAnAPIKeyIsShownOnce(t *testing.T) {
 		p.menu("Settings", "API keys")
 		p.fill("Name", "shop front")
 		p.fill("Limited to the project", "shop")
-		p.tick("distributionlist:read")
+		p.tick("Read distribution lists (distributionlist:read)")
 		p.choose("Valid", "90 days")
 		p.goBy(button, "Create the key")
-		p.sees("This is the only time that the key is shown.")
+		p.sees("The key is shown only now.")
 		first := ask[string](p, "document.querySelector('.secret').innerText")
 		w.key = first
 		w.call(http.MethodGet, "o/acme/p/shop/d/", nil, nil)

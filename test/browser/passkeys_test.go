@@ -146,12 +146,12 @@ func TestSigningInAgainWithAPasskey(t *testing.T) {
 	p.remember(w.sessionSince(time.Now().Add(-time.Hour)))
 	p.open("/console/o/acme/keys/")
 	p.fill("Name", "shop front")
-	p.tick("distributionlist:read")
+	p.tick("Read distribution lists (distributionlist:read)")
 	p.forgive("401")
 	p.goBy(button, "Create the key")
 	assert.Equal(p, "Sign in again", p.title())
 	p.goBy(button, "Use a passkey")
-	p.sees("This is the only time that the key is shown.", "shop front")
+	p.sees("The key is shown only now.", "shop front")
 }
 
 func TestThePasskeyOfSomebodyElseOpensTheirAccountAlone(t *testing.T) {
@@ -231,5 +231,5 @@ func TestWhoHasNoSecondFactorIsLedToSetOneUp(t *testing.T) {
 	p.open("/console/o/acme/projects/")
 	p.sees("Everyone with a role in this organization needs a second factor to open it.")
 	p.goBy(button, "Stop requiring it")
-	p.sees("Signing in takes a second factor for those who have set one up.")
+	p.sees("Those who have set up a second factor sign in with it.")
 }
