@@ -2,11 +2,8 @@ package words_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,44 +28,35 @@ func fields(t *testing.T) map[string]bool {
 			all[name] = true
 		}
 	}
-	for _, folder := range []string{"app", "app/*", "domain/*"} {
-		files, err := filepath.Glob("../../../" + folder + "/*.go")
-		require.NoError(t, err)
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-			require.NoError(t, err)
-			states := map[string]bool{} // variables that hold one
-			ast.Inspect(tree, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.CompositeLit:
-					if of, is := n.Type.(*ast.SelectorExpr); is && of.Sel.Name == "State" && of.X.(*ast.Ident).Name == "audit" {
-						for _, e := range n.Elts {
-							add(e.(*ast.KeyValueExpr).Key)
-						}
+	for _, tree := range parsed(t, "app", "app/*", "domain/*") {
+		states := map[string]bool{} // variables that hold one
+		ast.Inspect(tree, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CompositeLit:
+				if of, is := n.Type.(*ast.SelectorExpr); is && of.Sel.Name == "State" && of.X.(*ast.Ident).Name == "audit" {
+					for _, e := range n.Elts {
+						add(e.(*ast.KeyValueExpr).Key)
 					}
-				case *ast.AssignStmt:
-					for i, right := range n.Rhs {
-						lit, is := right.(*ast.CompositeLit)
-						if of, named := n.Lhs[min(i, len(n.Lhs)-1)].(*ast.Ident); is && named {
-							if s, is := lit.Type.(*ast.SelectorExpr); is && s.Sel.Name == "State" {
-								states[of.Name] = true
-							}
-						}
-					}
-					for _, left := range n.Lhs {
-						if at, is := left.(*ast.IndexExpr); is {
-							if of, named := at.X.(*ast.Ident); named && states[of.Name] {
-								add(at.Index)
-							}
+				}
+			case *ast.AssignStmt:
+				for i, right := range n.Rhs {
+					lit, is := right.(*ast.CompositeLit)
+					if of, named := n.Lhs[min(i, len(n.Lhs)-1)].(*ast.Ident); is && named {
+						if s, is := lit.Type.(*ast.SelectorExpr); is && s.Sel.Name == "State" {
+							states[of.Name] = true
 						}
 					}
 				}
-				return true
-			})
-		}
+				for _, left := range n.Lhs {
+					if at, is := left.(*ast.IndexExpr); is {
+						if of, named := at.X.(*ast.Ident); named && states[of.Name] {
+							add(at.Index)
+						}
+					}
+				}
+			}
+			return true
+		})
 	}
 	return all
 }

@@ -23,12 +23,10 @@ var saying = []string{"domain/*", "app", "app/importer", "ports", "adapters/cons
 // makers are what faults are made with, and which argument is what they say.
 var makers = map[string]int{"New": 1, "Field": 1, "With": 0, "Addf": 1, "Append": 1, "AddAs": 2, "Wrong": 1}
 
-// problems are what use cases say is wrong: the formats of faults. What is put together has %s in
-// the place of what is no constant.
-func problems(t *testing.T) map[string]bool {
+// parsed returns the Go files, without tests, in folders of the module.
+func parsed(t *testing.T, folders ...string) (trees []*ast.File) {
 	t.Helper()
-	all := map[string]bool{}
-	for _, folder := range saying {
+	for _, folder := range folders {
 		files, err := filepath.Glob("../../../" + folder + "/*.go")
 		require.NoError(t, err)
 		require.NotEmpty(t, files, folder)
@@ -38,32 +36,43 @@ func problems(t *testing.T) map[string]bool {
 			}
 			tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 			require.NoError(t, err)
-			ast.Inspect(tree, func(n ast.Node) bool {
-				if pair, is := n.(*ast.KeyValueExpr); is { // What a driver says of a setting.
-					if name, is := pair.Key.(*ast.Ident); is && name.Name == "Help" {
-						all[folded(pair.Value)] = true
-					}
-				}
-				call, is := n.(*ast.CallExpr)
-				if !is {
-					return true
-				}
-				of, is := call.Fun.(*ast.SelectorExpr)
-				if !is {
-					return true
-				}
-				at, makes := makers[of.Sel.Name]
-				if in, plain := of.X.(*ast.Ident); (of.Sel.Name == "New" || of.Sel.Name == "Field") && (!plain || in.Name != "fault") {
-					return true
-				}
-				if makes && at < len(call.Args) {
-					if said := folded(call.Args[at]); !valueless.MatchString(said) {
-						all[said] = true
-					}
-				}
-				return true
-			})
+			trees = append(trees, tree)
 		}
+	}
+	return trees
+}
+
+// problems are what use cases say is wrong: the formats of faults. What is put together has %s in
+// the place of what is no constant.
+func problems(t *testing.T) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	for _, tree := range parsed(t, saying...) {
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if pair, is := n.(*ast.KeyValueExpr); is { // What a driver says of a setting.
+				if name, is := pair.Key.(*ast.Ident); is && name.Name == "Help" {
+					all[folded(pair.Value)] = true
+				}
+			}
+			call, is := n.(*ast.CallExpr)
+			if !is {
+				return true
+			}
+			of, is := call.Fun.(*ast.SelectorExpr)
+			if !is {
+				return true
+			}
+			at, makes := makers[of.Sel.Name]
+			if in, plain := of.X.(*ast.Ident); (of.Sel.Name == "New" || of.Sel.Name == "Field") && (!plain || in.Name != "fault") {
+				return true
+			}
+			if makes && at < len(call.Args) {
+				if said := folded(call.Args[at]); !valueless.MatchString(said) {
+					all[said] = true
+				}
+			}
+			return true
+		})
 	}
 	return all
 }
@@ -85,22 +94,13 @@ func folded(e ast.Expr) string {
 func constants(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
-	for _, folder := range append([]string{"app/*", "wiring"}, saying...) {
-		files, err := filepath.Glob("../../../" + folder + "/*.go")
-		require.NoError(t, err)
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
+	for _, tree := range parsed(t, append([]string{"app/*", "wiring"}, saying...)...) {
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if e, is := n.(ast.Expr); is {
+				all[folded(e)] = true
 			}
-			tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-			require.NoError(t, err)
-			ast.Inspect(tree, func(n ast.Node) bool {
-				if e, is := n.(ast.Expr); is {
-					all[folded(e)] = true
-				}
-				return true
-			})
-		}
+			return true
+		})
 	}
 	return all
 }
