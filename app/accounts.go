@@ -134,6 +134,26 @@ func (o *Operators) ChangePassword(ctx context.Context, by audit.Actor, from ope
 	})
 }
 
+// ChooseLanguage stores the language of the pages that the holder of the signed-in account sees, in
+// every browser; an empty one lets each browser decide. A malformed one is Invalid;
+// operators.ErrNotFound.
+func (o *Operators) ChooseLanguage(ctx context.Context, by audit.Actor, v operators.Visitor, language string) error {
+	return o.store.Update(ctx, func(tx ports.Tx) error {
+		held, err := tx.Operators().Account(ctx, v.Account)
+		if err != nil || held.Language == language {
+			return err
+		}
+		account, err := held.In(language)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Operators().Save(ctx, account); err != nil {
+			return err
+		}
+		return recordAccount(ctx, tx, by, o.clock.Now(), audit.LanguageChosen, account, audit.State{"language": language})
+	})
+}
+
 // endInvitations ends the links by which a password of the account could be set.
 func endInvitations(ctx context.Context, tx ports.Tx, h operators.Holding) error {
 	var to []orgs.ID

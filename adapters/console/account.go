@@ -37,7 +37,7 @@ func (c call) accountPage(status int, v accountView) error {
 	if err != nil {
 		return err
 	}
-	v.Language, v.Offered = filled("language", c.sent(languageCookie)), languages()
+	v.Language, v.Offered = filled("language", c.chosenLanguage()), languages()
 	v.SignOn = c.visitor.Method == operators.BySingleSignOn
 	this, err := operators.ParseToken(c.token)
 	if err != nil {
@@ -90,11 +90,15 @@ func languages() []option {
 	return all
 }
 
-// chooseLanguage stores the language in the browser, or removes it.
+// chooseLanguage stores the language with the account, for its pages in every browser, and in this
+// browser, for the pages before signing in.
 func (c call) chooseLanguage() error {
 	chosen := c.FormValue("language")
 	if !slices.ContainsFunc(languages(), func(o option) bool { return o.Value == chosen }) {
 		return errForm
+	}
+	if err := c.console.use.Operators.ChooseLanguage(c.ctx, c.actor(), c.visitor, chosen); err != nil {
+		return err
 	}
 	k := c.cookie(languageCookie, chosen) //nolint:gosec // Secure is set if the browser uses https.
 	if chosen != "" {

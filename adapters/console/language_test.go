@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/tocsin/tocsin/adapters/console"
+	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -29,6 +30,39 @@ func TestPagesAreInTheLanguageThatIsAskedFor(t *testing.T) {
 	b.post("/console/account/language/", "language", "tlh").is(t, http.StatusBadRequest)
 	b.header = http.Header{"Accept-Language": {"ja"}}
 	assert.Contains(t, b.get("/console/account/").body, `<html lang="en">`)
+}
+
+// TestALanguageFollowsTheAccount checks that an account's language holds in each of its browsers, in
+// no other account's, and that the pages before signing in take the browser's last choice.
+func TestALanguageFollowsTheAccount(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		ada, eve := f.operator("ada", users.RoleAdministrator), f.operator("eve", users.RoleAdministrator)
+		b, other, hers := f.as(ada), f.as(ada), f.as(eve)
+		in := func(b *browser, path, want string) {
+			assert.Contains(f, b.get(path).is(f.T, http.StatusOK).body, `<html lang="`+want+`">`, path)
+		}
+		in(other, "/console/account/", "en")
+		b.post("/console/account/language/", "language", "de").is(f.T, http.StatusSeeOther)
+		assert.Regexp(f, `<option value="de" selected`, other.get("/console/account/").body)
+		in(other, "/console/o/acme/", "de")
+		in(hers, "/console/o/acme/", "en")
+		assert.Equal(f, audit.Entry{Action: audit.LanguageChosen, Object: "accounts/ada", After: audit.State{"language": "de"}},
+			audit.Entry{Action: f.entries("")[0].Action, Object: f.entries("")[0].Object, After: f.entries("")[0].After})
+		assert.Empty(f, f.entries("acme"), "no organization learns of it")
+		entries := len(f.entries(""))
+		other.post("/console/account/language/", "language", "de").is(f.T, http.StatusSeeOther)
+		assert.Len(f, f.entries(""), entries, "nothing has changed")
+
+		in(f.nobody(), "/console/sign-in/", "en")
+		b.post("/console/sign-out/").is(f.T, http.StatusSeeOther)
+		in(b, "/console/sign-in/", "de")
+		fresh := f.nobody()
+		fresh.signIn("ada", password).is(f.T, http.StatusSeeOther)
+		in(fresh, "/console/o/acme/", "de")
+		b.signIn("eve", password).is(f.T, http.StatusSeeOther)
+		in(b, "/console/o/acme/", "en")
+	})
 }
 
 func TestSizesAreWrittenInTheLanguageOfThePage(t *testing.T) {

@@ -226,13 +226,22 @@ func (c call) render(status int, name string, title, page any) error {
 
 // tongue returns the language of the page.
 func (c call) tongue() tongue {
-	return c.console.tongues[words.Choose(c.Request().Header.Get("Accept-Language"), c.sent(languageCookie))]
+	return c.console.tongues[words.Choose(c.Request().Header.Get("Accept-Language"), c.chosenLanguage())]
+}
+
+// chosenLanguage returns the language of the visitor's account, before signing in the one chosen
+// last in this browser; empty: its Accept-Language decides.
+func (c call) chosenLanguage() string {
+	if c.visitor.User.ID != 0 {
+		return c.visitor.Language
+	}
+	return c.sent(languageCookie)
 }
 
 // said returns words, or a name, in the page's language.
 func (c call) said(v any) string { return fmt.Sprint(c.tongue().Say(v)) }
 
-// languageCookie holds the chosen language; without it the browser's is used.
+// languageCookie holds the language chosen last in the browser, for the pages before signing in.
 const languageCookie = "tocsin_language"
 
 func (c call) write(status int, name string, v view) error {

@@ -17,12 +17,14 @@ type accountRow struct {
 	Administrator  bool
 	OrganizationID *orgs.ID
 	ChangedAt      time.Time
+	Language       string
 }
 
 func (accountRow) TableName() string { return "accounts" }
 
 func newAccountRow(a operators.Account) accountRow {
-	return accountRow{ID: a.ID, UserID: a.User.ID, PasswordHash: a.Hash, Administrator: a.Administrator, OrganizationID: orNull(a.Organization), ChangedAt: stamp(a.Changed)}
+	return accountRow{ID: a.ID, UserID: a.User.ID, PasswordHash: a.Hash, Administrator: a.Administrator, OrganizationID: orNull(a.Organization), ChangedAt: stamp(a.Changed),
+		Language: a.Language}
 }
 
 // heldRow is an account with its identity and one of the places where it has a role, if any.
@@ -41,7 +43,8 @@ type heldRow struct {
 
 func (r heldRow) account() operators.Account {
 	return operators.Account{ID: r.Account.ID, User: users.User{ID: r.Account.UserID, Username: r.Username}, Hash: r.Account.PasswordHash,
-		Administrator: r.Account.Administrator, Organization: orZero(r.Account.OrganizationID), Changed: r.Account.ChangedAt.UTC(), Linked: r.Linked}
+		Administrator: r.Account.Administrator, Organization: orZero(r.Account.OrganizationID), Changed: r.Account.ChangedAt.UTC(), Linked: r.Linked,
+		Language: r.Account.Language}
 }
 
 func (r heldRow) place() operators.Place {
@@ -67,7 +70,7 @@ func (r operatorRepo) Accounts(ctx context.Context, username string) ([]operator
 // holdings reads accounts with their places in one statement, however many there are of either.
 func (r operatorRepo) holdings(ctx context.Context, condition string, arg any) (all []operators.Holding, err error) {
 	rows, err := rowsOf[heldRow](r.db(ctx).Raw(`
-		SELECT a.id, a.user_id, a.password_hash, a.administrator, a.organization_id, a.changed_at, u.username,
+		SELECT a.id, a.user_id, a.password_hash, a.administrator, a.organization_id, a.changed_at, a.language, u.username,
 			EXISTS (SELECT 1 FROM identities i WHERE i.account_id = a.id) AS linked,
 			o.id AS place_id, COALESCE(o.slug, '') AS place_slug, COALESCE(o.name, '') AS place_name, COALESCE(o.requires_factor, FALSE) AS requires,
 			COALESCE(m.role, '') AS role, COALESCE(m.locked, FALSE) AS locked, c.seen_at
@@ -89,7 +92,7 @@ func (r operatorRepo) holdings(ctx context.Context, condition string, arg any) (
 func (r operatorRepo) Save(ctx context.Context, a operators.Account) (operators.AccountID, error) {
 	row := newAccountRow(a)
 	if a.ID != 0 {
-		return a.ID, changed(r.db(ctx).Select("PasswordHash", "Administrator", "OrganizationID", "ChangedAt").Updates(&row), operators.ErrNotFound)
+		return a.ID, changed(r.db(ctx).Select("PasswordHash", "Administrator", "OrganizationID", "ChangedAt", "Language").Updates(&row), operators.ErrNotFound)
 	}
 	if err := r.Decide(ctx, a.User.ID); err != nil { // Reports a missing identity as the domain's error.
 		return 0, err

@@ -11,6 +11,7 @@ const (
 	SignedOut           Action = "account.sign_out"
 	SignedOutEverywhere Action = "account.sign_out_everywhere"
 	SessionEnded        Action = "account.end_session"
+	LanguageChosen      Action = "account.language"
 	SignInFailed        Action = "account.sign_in_failed"
 	SignInRefused       Action = "account.sign_in_refused"
 	SignedInAgain       Action = "account.sign_in_again"

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/text/language"
+
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
@@ -45,6 +47,7 @@ type Account struct {
 	Organization orgs.ID
 	Changed      time.Time // when the password was set
 	Linked       bool      // an identity of the single sign-on provider opens it; Save does not change this
+	Language     string    // of the pages that its holder sees, a BCP 47 tag; empty: the browser decides
 }
 
 // SignOnAlone reports whether the account has no password because its holder signs in with single
@@ -58,6 +61,21 @@ func (a Account) Renewed(h Hash, now time.Time) Account {
 	return a
 }
 
+// maxLanguage is the length of the longest tag of a language, in bytes.
+const maxLanguage = 35
+
+// In returns the account with another language of the pages that its holder sees: a BCP 47 tag,
+// empty where the browser decides. A malformed tag is Invalid.
+func (a Account) In(tag string) (Account, error) {
+	if tag != "" {
+		if _, err := language.Parse(tag); err != nil || len(tag) > maxLanguage {
+			return Account{}, fault.Field("language", "is not a language")
+		}
+	}
+	a.Language = tag
+	return a, nil
+}
+
 // Holding is an account with the places that it opens.
 type Holding struct {
 	Account
@@ -67,7 +85,7 @@ type Holding struct {
 
 // Visitor returns the holder of the account with their present rights.
 func (h Holding) Visitor() Visitor {
-	return Visitor{User: h.User, Account: h.ID, Administrator: h.Administrator, Passwordless: h.Hash == "", Places: h.Places}
+	return Visitor{User: h.User, Account: h.ID, Administrator: h.Administrator, Passwordless: h.Hash == "", Language: h.Language, Places: h.Places}
 }
 
 // opens reports whether the account opens the organization, and whether it opens any other.

@@ -18,6 +18,19 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
+func TestIn(t *testing.T) {
+	t.Parallel()
+	for _, tag := range []string{"de", "en", "pt-BR", ""} {
+		a, err := operators.Account{Hash: "h", Language: "fr"}.In(tag)
+		require.NoError(t, err)
+		assert.Equal(t, operators.Account{Hash: "h", Language: tag}, a)
+	}
+	for _, tag := range []string{"not a language", "de_", "x-" + strings.Repeat("private-", 5)} {
+		_, err := operators.Account{}.In(tag)
+		assert.Equal(t, fault.Invalid, fault.KindOf(err), tag)
+	}
+}
+
 func TestNewPassword(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]string{"Shortest": "twelve chars", "Spaces": "            ", "Longest": strings.Repeat("é", 200), "Composed": strings.Repeat("e\u0301", 12)} {

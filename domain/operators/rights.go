@@ -73,6 +73,7 @@ type Visitor struct {
 	Account       AccountID
 	Administrator bool      // of the installation
 	Passwordless  bool      // only passkeys or the provider open their account
+	Language      string    // that they chose for the pages; empty: the browser decides
 	Places        []Place   // that the account opens; an administrator of the installation has every place
 	Authenticated time.Time // when they last confirmed their identity
 	Method        Method    // how

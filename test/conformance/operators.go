@@ -69,7 +69,7 @@ func operatorCases() cases {
 	return cases{
 		"AnAccountIsKeptAsGivenAndChanged": func(t *testing.T, w *world) {
 			ada := w.mine.ada.User
-			a := operators.Account{User: ada, Hash: "h1", Administrator: true, Organization: w.mine.org.ID, Changed: noon}
+			a := operators.Account{User: ada, Hash: "h1", Administrator: true, Organization: w.mine.org.ID, Changed: noon, Language: "de"}
 			kept := w.account(t, a)
 			a.ID = kept.ID
 			assert.Equal(t, a, kept)
