@@ -46,6 +46,22 @@ func (k SecretKey) Format(f fmt.State, _ rune) { fmt.Fprint(f, k.String()) }
 // MarshalText returns no key.
 func (k SecretKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
+// MissingKeyFile returns the path of the file that EnsureSecretKey would create; empty when it
+// would create none.
+func (c Config) MissingKeyFile() string {
+	if !c.SecretKey.IsZero() || c.Database.InMemory() || c.Database.Dialect() != SQLite {
+		return ""
+	}
+	path := c.keyFile()
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return path
+}
+
+// keyFile is where a SQLite database has its key when none is configured.
+func (c Config) keyFile() string { return c.Database.Path() + ".key" }
+
 // EnsureSecretKey returns the configured key. Without one, a SQLite database has its key in a file
 // beside it, PATH.key, which is created with its folder when it is missing; made is then its path,
 // else empty. Processes that start at once agree on one key, and one that dies half-way leaves no
@@ -60,7 +76,7 @@ func (c Config) EnsureSecretKey() (key SecretKey, made string, err error) {
 	case c.Database.Dialect() != SQLite:
 		return SecretKey{}, "", errors.New("configs: secret_key is not configured")
 	}
-	path := c.Database.Path() + ".key"
+	path := c.keyFile()
 	key, err = readKeyFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		key, made, err = makeKeyFile(path)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/app/indexer"
@@ -17,6 +18,7 @@ type background struct {
 	Indexer  *indexer.Indexer
 	Monitor  *monitor
 	Reloader *reloader
+	Store    *gormstore.Store
 }
 
 // run works until ctx ends, then finishes the work in progress.

@@ -36,7 +36,7 @@ func (r root) carrier(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Sto
 func (r root) backup(ctx context.Context, flags *pflag.FlagSet, file string, withKey bool) (done backup.Summary, keyFile string, err error) {
 	if withKey {
 		var key configs.SecretKey
-		if _, _, key, err = r.prepare(flags); err != nil {
+		if _, _, key, err = r.prepare(ctx, flags); err != nil {
 			return done, "", err
 		}
 		keyFile = file + ".key"
@@ -169,7 +169,7 @@ func (r root) copy(ctx context.Context, flags *pflag.FlagSet, what cli.Copying) 
 
 // verify checks the database and returns what is wrong.
 func (r root) verify(ctx context.Context, flags *pflag.FlagSet) (found []ports.Finding, err error) {
-	c, log, key, err := r.prepare(flags)
+	c, log, key, err := r.prepare(ctx, flags)
 	if err != nil {
 		return nil, err
 	}

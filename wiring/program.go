@@ -4,6 +4,7 @@ package wiring
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/cli"
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/configs"
+	"github.com/tocsin/tocsin/domain/fault"
 )
 
 //go:generate go tool wire . ../test/harness
@@ -91,7 +93,7 @@ func (r root) listen(flags *pflag.FlagSet) (address string, encrypted bool, err 
 func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Serving) error {
 	self := newInstance(r, flags)
 	collectSeldom()
-	c, log, key, err := r.prepare(flags)
+	c, log, key, err := r.prepare(ctx, flags)
 	if err != nil {
 		return err
 	}
@@ -102,6 +104,9 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Servi
 			return err
 		}
 		defer closeAll()
+		if err := s.checkKeys(ctx); err != nil {
+			return err
+		}
 		if serving.Hold {
 			if _, err := s.installation.Hold(ctx, serving.By); err != nil {
 				return err
@@ -120,7 +125,7 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Servi
 func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 	self := newInstance(r, flags)
 	collectSeldom()
-	c, log, key, err := r.prepare(flags)
+	c, log, key, err := r.prepare(ctx, flags)
 	if err != nil {
 		return err
 	}
@@ -130,6 +135,9 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 			return err
 		}
 		defer closeAll()
+		if err := work.Store.CheckKeys(ctx); err != nil {
+			return err
+		}
 		stop, err := work.Monitor.start(ctx)
 		if err != nil {
 			return err
@@ -145,18 +153,55 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 }
 
 // prepare loads what work on stored data needs: the configuration, a log and the secret key, which
-// is created if it is missing.
-func (r root) prepare(flags *pflag.FlagSet) (configs.Config, *slog.Logger, configs.SecretKey, error) {
+// is created if it is missing and nothing needs an earlier one.
+func (r root) prepare(ctx context.Context, flags *pflag.FlagSet) (configs.Config, *slog.Logger, configs.SecretKey, error) {
 	c, err := configs.Load(flags, r.environ)
 	if err != nil {
 		return configs.Config{}, nil, configs.SecretKey{}, err
 	}
 	log := newLogger(c, r.streams.Err, r.level)
+	if err := mayMakeKey(ctx, c, log); err != nil {
+		return configs.Config{}, nil, configs.SecretKey{}, err
+	}
 	key, made, err := c.EnsureSecretKey()
 	if made != "" {
 		log.Info("a secret key was made; back it up together with the database", "file", made)
 	}
 	return c, log, key, err
+}
+
+// errNoKeyFile means that the key of a database was lost. A new one would open nothing.
+var errNoKeyFile = fault.New(fault.Invalid, "the secret key of this database is missing")
+
+// mayMakeKey returns nil when no key has to be created, or a new one locks nothing away: nothing is
+// stored encrypted, or a key of secret_key_previous opens it.
+func mayMakeKey(ctx context.Context, c configs.Config, log *slog.Logger) error {
+	file := c.MissingKeyFile()
+	if file == "" {
+		return nil
+	}
+	config := storeConfig(c, systemClock{}, log)
+	config.MustExist = true
+	if earlier := c; len(c.PreviousKeys) > 0 {
+		earlier.PreviousKeys = c.PreviousKeys[1:]
+		config.Keys = newKeys(earlier, c.PreviousKeys[0])
+	}
+	store, err := gormstore.Connect(ctx, config)
+	if errors.Is(err, gormstore.ErrNoFile) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }() // It was only read.
+	if err := store.CheckKeys(ctx); !errors.Is(err, gormstore.ErrOtherKey) {
+		return err
+	}
+	if c.MissingKeyFile() == "" { // Another process has just created it.
+		return nil
+	}
+	return errNoKeyFile.With("the secret key of this database is missing: it stores secrets encrypted, but secret_key is not set and there is no file %s; "+
+		"put back the key (docs/runbooks/secret-key.md)", file)
 }
 
 // tellOfLinks warns senders that messages will lack links.
@@ -177,7 +222,7 @@ func tellOfHTTPS(c configs.Config, log *slog.Logger) {
 const commandPatience = 20 * time.Minute
 
 func (r root) open(ctx context.Context, flags *pflag.FlagSet) (cli.Services, func(), error) {
-	c, log, key, err := r.prepare(flags)
+	c, log, key, err := r.prepare(ctx, flags)
 	if err != nil {
 		return cli.Services{}, nil, err
 	}

@@ -2,8 +2,12 @@ package wiring_test
 
 import (
 	"bytes"
+	"context"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,4 +92,65 @@ func TestTheKeyIsRotated(t *testing.T) {
 	status, out, complaint = command(t, database, previous, "config", "show")
 	require.Zero(t, status, complaint)
 	assert.Regexp(t, `secret_key_previous +\*\*\* +env TOCSIN_SECRET_KEY_PREVIOUS_FILE`, out)
+}
+
+// startRefused runs a command that must fail before it works, and returns what it says.
+func startRefused(t *testing.T, environ []string, args ...string) (complaint string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var stderr bytes.Buffer
+	status := wiring.NewProgram("test", wiring.Streams{In: strings.NewReader(secretShop), Out: io.Discard, Err: &stderr}, environ).Run(ctx, args)
+	require.NoError(t, ctx.Err(), "%v ends by itself", args)
+	assert.Equal(t, 1, status, "%v: %s", args, stderr.String())
+	return stderr.String()
+}
+
+// TestALostKeyIsNotReplaced checks that no command makes a new key file while the database holds
+// secrets that it would not open.
+func TestALostKeyIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	database := strings.TrimPrefix(i.environ[0], "TOCSIN_DATABASE_URL=sqlite:")
+	keyFile := database + ".key"
+	i.run(t, secretShop, "apply", "-f", "-")
+	require.NoError(t, os.Rename(keyFile, keyFile+".kept"))
+
+	for _, args := range [][]string{{"serve"}, {"serve", "--hold"}, {"worker"}, {"apply", "-f", "-"}, {"verify"}, {"re-encrypt"}, {"backup", "--with-key", database + ".backup"}} {
+		complaint := startRefused(t, i.environ, args...)
+		assert.Contains(t, complaint, "the secret key of this database is missing", args)
+		assert.Contains(t, complaint, keyFile, args)
+		assert.NoFileExists(t, keyFile, args)
+	}
+	i.run(t, "", "backup", database+".backup") // needs no key
+
+	require.NoError(t, os.Rename(keyFile+".kept", keyFile))
+	line, stop := i.start(t, "listening", "serve")
+	defer stop()
+	_, ready := get(t, line["address"], "/readyz?verbose")
+	assert.NotContains(t, ready, "held", "a refused start changes nothing")
+}
+
+// TestTheKeyOfAnotherInstallation checks that nothing starts with it, and what docs/runbooks says
+// about a key that is lost for ever.
+func TestTheKeyOfAnotherInstallation(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, i *installation) {
+		i.run(t, secretShop, "apply", "-f", "-")
+		other := append(slices.Clone(i.environ), "TOCSIN_SECRET_KEY="+strings.Repeat("cd", 32))
+		for _, args := range [][]string{{"serve"}, {"serve", "--hold"}, {"serve", "--no-worker"}, {"worker"}} {
+			assert.Contains(t, startRefused(t, other, args...), "the secret key does not belong to this database", args)
+		}
+		line, stop := i.start(t, "listening", "serve")
+		_, ready := get(t, line["address"], "/readyz?verbose")
+		assert.NotContains(t, ready, "held", "a refused start changes nothing")
+		stop()
+
+		j := &installation{environ: other}
+		j.run(t, "", "re-encrypt", "--discard-unreadable")
+		line, stop = j.start(t, "listening", "serve")
+		defer stop()
+		status, _ := get(t, line["address"], "/readyz")
+		assert.Equal(t, http.StatusOK, status)
+	})
 }

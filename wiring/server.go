@@ -39,6 +39,7 @@ type server struct {
 	listening    *listening
 	reloader     *reloader
 	installation *app.Installation
+	checkKeys    func(context.Context) error
 }
 
 // newHealth returns the health checks of an instance.
@@ -54,7 +55,7 @@ func newHealth(store *gormstore.Store, clock ports.Clock, dog *watchdog.Watchdog
 }
 
 func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, dog *watchdog.Watchdog, whole *app.Installation, where *listening, log *slog.Logger) *server {
-	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, monitor: work.Monitor, log: log, listening: where, reloader: work.Reloader, installation: whole}
+	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, monitor: work.Monitor, log: log, listening: where, reloader: work.Reloader, installation: whole, checkKeys: work.Store.CheckKeys}
 }
 
 // ServeHTTP answers one request: the console serves its prefix and the root path, the API

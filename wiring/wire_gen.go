@@ -116,6 +116,7 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Indexer:  indexer,
 		Monitor:  wiringMonitor,
 		Reloader: wiringReloader,
+		Store:    store,
 	}
 	return wiringBackground, func() {
 		cleanup2()
@@ -262,6 +263,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Indexer:  indexer,
 		Monitor:  wiringMonitor,
 		Reloader: wiringReloader,
+		Store:    store,
 	}
 	installation := newInstallation(store, occurrences, standing, wiringSystemClock)
 	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, health, watchdogWatchdog, installation, wiringListening, log)

@@ -26,10 +26,13 @@ var (
 	ErrDamaged    = errors.New("changed since it was sealed, or sealed for another place")
 )
 
-// scheme is the prefix of every sealed text; key id and content follow:
+// Scheme is the prefix of every sealed text; key id and content follow:
 // `sealed:1:0123456789abcdef:BASE64`. The content is AES-256-GCM: a random nonce of 12 bytes, the
 // ciphertext, a tag of 16 bytes.
-const scheme = "sealed:1:"
+const Scheme = "sealed:1:"
+
+// PrefixSize is the length of what Prefix returns.
+const PrefixSize = len(Scheme) + 2*idSize + len(":")
 
 // The purposes of derived keys. Other packages derive keys from the same secret, with their own
 // purposes.
@@ -96,7 +99,7 @@ func (r Ring) Seal(text []byte, place string) (string, error) {
 
 // Open decrypts a text that was sealed for this place; ErrNoKey, ErrUnknownKey, ErrDamaged.
 func (r Ring) Open(sealed, place string) ([]byte, error) {
-	id, content, found := strings.Cut(strings.TrimPrefix(sealed, scheme), ":")
+	id, content, found := strings.Cut(strings.TrimPrefix(sealed, Scheme), ":")
 	if !IsSealed(sealed) || !found || strings.ContainsAny(content, "\r\n") { // The decoder would ignore these.
 		return nil, ErrDamaged
 	}
@@ -127,6 +130,15 @@ func (r Ring) Prefix() (string, error) {
 	return prefix(r.keys[0].id), nil
 }
 
+// Prefixes are those of all texts that can be opened; none without a key.
+func (r Ring) Prefixes() []string {
+	all := make([]string, len(r.keys))
+	for i, k := range r.keys {
+		all[i] = prefix(k.id)
+	}
+	return all
+}
+
 // String returns the ids of the keys.
 func (r Ring) String() string {
 	ids := make([]string, len(r.keys))
@@ -140,7 +152,7 @@ func (r Ring) String() string {
 func (r Ring) Format(f fmt.State, _ rune) { fmt.Fprint(f, r.String()) }
 
 // IsSealed reports whether a text looks sealed, under any key.
-func IsSealed(text string) bool { return strings.HasPrefix(text, scheme) }
+func IsSealed(text string) bool { return strings.HasPrefix(text, Scheme) }
 
 // KeyID returns the id of the key in a sealed text; empty for a text that is not sealed. It is
 // hexadecimal digits, or whatever stands in their place, of limited length.
@@ -148,11 +160,11 @@ func KeyID(text string) string {
 	if !IsSealed(text) {
 		return ""
 	}
-	id, _, _ := strings.Cut(text[len(scheme):], ":")
+	id, _, _ := strings.Cut(text[len(Scheme):], ":")
 	return id[:min(len(id), hex.EncodedLen(idSize))]
 }
 
-func prefix(id string) string { return scheme + id + ":" }
+func prefix(id string) string { return Scheme + id + ":" }
 
 // bound returns the additional authenticated data of a content.
 func bound(begin, place string) []byte { return []byte(begin + place) }

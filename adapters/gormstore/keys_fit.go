@@ -1,0 +1,88 @@
+package gormstore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/domain/fault"
+)
+
+// keysPatience is how long CheckKeys may take.
+const keysPatience = 10 * time.Second
+
+// ErrOtherKey means that nothing of what is stored encrypted can be decrypted with the configured
+// keys.
+var ErrOtherKey = fault.New(fault.Invalid, "the secret key does not belong to this database")
+
+// encrypted are the columns that hold encrypted texts for as long as their rows exist.
+var encrypted = []struct{ table, column, order string }{
+	{"channels", "settings", "id"},
+	{"totp_factors", "secret", "account_id"},
+}
+
+// CheckKeys returns ErrOtherKey when something is stored encrypted, and nothing of it under one of
+// the keys. It compares ids of keys: usually those of one row, and at most those of all channels
+// and authenticator apps. A part that is encrypted under other keys, such as an organization that
+// was copied from elsewhere, is no error: it alone cannot be used.
+func (s *Store) CheckKeys(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(paced(ctx, paceBrief), keysPatience)
+	defer cancel()
+	return s.call(func() error {
+		return s.engine.view(ctx, func(t tx) error { return t.checkKeys(ctx) })
+	})
+}
+
+func (t tx) checkKeys(ctx context.Context) error {
+	known := t.keys.Prefixes()
+	var other string // the first text under another key
+	for _, c := range encrypted {
+		exists, err := t.exists(ctx, c.table)
+		if err != nil {
+			return err
+		}
+		if !exists {
+			continue
+		}
+		begin := "substr(" + c.column + ", 1, ?)"
+		first, err := rowsOf[string](t.db(ctx).Raw("SELECT "+begin+" FROM "+c.table+" WHERE "+begin+" = ? ORDER BY "+c.order+" LIMIT 1",
+			seal.PrefixSize, len(seal.Scheme), seal.Scheme))
+		if err != nil {
+			return err
+		}
+		if len(first) == 0 {
+			continue
+		}
+		if slices.Contains(known, first[0]) {
+			return nil
+		}
+		if len(known) > 0 {
+			some, err := rowsOf[int](t.db(ctx).Raw("SELECT 1 FROM "+c.table+" WHERE "+begin+" IN ? LIMIT 1", seal.PrefixSize, known))
+			if err != nil {
+				return err
+			}
+			if len(some) > 0 {
+				return nil
+			}
+		}
+		if other == "" {
+			other = first[0]
+		}
+	}
+	if other == "" {
+		return nil
+	}
+	return ErrOtherKey.With("the secret key does not belong to this database: what it stores encrypted is encrypted under the key %q, not under %q; put back the key (docs/runbooks/secret-key.md)",
+		seal.KeyID(other), t.keys.String())
+}
+
+// exists reports whether there is a table. A file of SQLite may have an earlier schema, or none;
+// the schema of Postgres was checked.
+func (t tx) exists(ctx context.Context, table string) (bool, error) {
+	if t.dialect != onSQLite {
+		return true, nil
+	}
+	found, err := rowsOf[int](t.db(ctx).Raw("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table))
+	return len(found) > 0, err
+}
