@@ -1,6 +1,7 @@
 // Program acme tries ACME with an authority of its own (Pebble, by Let's Encrypt): the server asks
-// for a certificate, the authority connects to it by tls-alpn-01 and gives one, and a client
-// trusts it. Started again without the authority, the server has the same certificate.
+// for a certificate, the authority connects to it by tls-alpn-01 and gives one that soon expires,
+// and a client trusts it. The server renews it, and clients get the new one without a restart.
+// Started again without the authority, the server has the same certificate.
 //
 //	acme PROGRAM
 package main
@@ -23,6 +24,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -37,6 +39,9 @@ const (
 	host = "notify.example.org"
 	// patience is how long a certificate may take.
 	patience = time.Minute
+	// brief is how long the first certificates are valid, and lasting the later ones, in seconds.
+	// The server renews one when a third of its time is left.
+	brief, lasting = 20, 90 * 24 * 60 * 60
 )
 
 func main() {
@@ -48,7 +53,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "acme:", err)
 		os.Exit(1)
 	}
-	fmt.Fprintln(os.Stderr, "acme: a certificate was given, is trusted, and was kept")
+	fmt.Fprintln(os.Stderr, "acme: a certificate was given, is trusted, was renewed, and was kept")
 }
 
 func try(program string) (err error) {
@@ -80,18 +85,24 @@ func try(program string) (err error) {
 	if err := os.WriteFile(t.trust, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.Certificate().Raw}), 0o600); err != nil {
 		return err
 	}
-	given, err := t.run(ctx, func(c *x509.Certificate) error {
+	var renewed *x509.Certificate
+	_, err = t.run(ctx, func(c *x509.Certificate) error {
 		if err := t.handshake(ctx, "elsewhere.example.org", nil); err == nil {
 			return errors.New("there is a certificate for a host that is not in acme_hosts")
 		}
-		return t.shown(ctx, c.NotAfter)
+		if err := t.shown(ctx, c.NotAfter); err != nil {
+			return err
+		}
+		authority.lasting.Store(true)
+		renewed, err = t.renewal(ctx)
+		return err
 	})
 	if err != nil {
 		return err
 	}
 	authority.Close()
 	kept, err := t.run(ctx, func(*x509.Certificate) error { return nil })
-	if err == nil && !kept.Equal(given) {
+	if err == nil && !kept.Equal(renewed) {
 		err = errors.New("another certificate is used after a restart")
 	}
 	return err
@@ -132,22 +143,47 @@ func serveNames(ctx context.Context) (*dns.Server, error) {
 	}
 }
 
+// authority gives certificates that are valid for a brief time, or for a lasting one.
+type authority struct {
+	*httptest.Server
+	lasting atomic.Bool
+}
+
 // serveAuthority serves an authority that connects to a port, and returns whom its certificates
 // lead to.
-func serveAuthority(port int, names string) (*httptest.Server, *x509.CertPool, error) {
+func serveAuthority(port int, names string) (*authority, *x509.CertPool, error) {
 	if err := os.Setenv("PEBBLE_VA_NOSLEEP", "1"); err != nil {
 		return nil, nil, err
 	}
 	quiet := log.New(io.Discard, "", 0)
 	store := db.NewMemoryStore()
-	issuer := ca.New(quiet, store, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {Description: "The default profile"}})
 	validator := va.New(quiet, 0, port, false, names, store)
-	front := wfe.New(quiet, store, validator, issuer, []string{"pebble.letsencrypt.org"}, false, false, 1, 1)
 	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(issuer.GetRootCert(0).PEM()) {
-		return nil, nil, errors.New("the authority has no root")
+	front := func(seconds uint64) (http.Handler, error) {
+		issuer := ca.New(quiet, store, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {Description: "The default profile", ValidityPeriod: seconds}})
+		if !roots.AppendCertsFromPEM(issuer.GetRootCert(0).PEM()) {
+			return nil, errors.New("the authority has no root")
+		}
+		f := wfe.New(quiet, store, validator, issuer, []string{"pebble.letsencrypt.org"}, false, false, 1, 1)
+		return f.Handler(), nil
 	}
-	return httptest.NewTLSServer(front.Handler()), roots, nil
+	soonOver, err := front(brief)
+	if err != nil {
+		return nil, nil, err
+	}
+	longValid, err := front(lasting)
+	if err != nil {
+		return nil, nil, err
+	}
+	a := &authority{}
+	a.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.lasting.Load() {
+			longValid.ServeHTTP(w, r)
+			return
+		}
+		soonOver.ServeHTTP(w, r)
+	}))
+	return a, roots, nil
 }
 
 // trial is a server under trial.
@@ -183,6 +219,18 @@ func (t trial) run(ctx context.Context, fn func(*x509.Certificate) error) (c *x5
 		err = fmt.Errorf("%w\n%s", err, said.String())
 	}
 	return c, err
+}
+
+// renewal waits until clients get a certificate that is valid for longer, and returns it.
+func (t trial) renewal(ctx context.Context) (c *x509.Certificate, err error) {
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for began := time.Now(); time.Since(began) < patience; <-again.C {
+		if err = t.handshake(ctx, host, &c); err == nil && c.NotAfter.Sub(c.NotBefore) > brief*time.Second {
+			return c, nil
+		}
+	}
+	return nil, errors.Join(err, errors.New("the certificate was not renewed"))
 }
 
 // handshake asks for readiness as a client that trusts the authority.

@@ -24,8 +24,8 @@ type ACMESettings struct {
 }
 
 // ACME returns an identity with certificates from an authority (RFC 8555), which validates the
-// server with the challenge tls-alpn-01 (RFC 8737). They are renewed a month before they expire.
-// The first Look obtains them.
+// server with the challenge tls-alpn-01 (RFC 8737). They are renewed when a third of their time is
+// left, and at most a month before they expire. The first Look obtains them.
 func ACME(s ACMESettings) *Identity {
 	manager := &autocert.Manager{
 		Prompt:     autocert.AcceptTOS,
