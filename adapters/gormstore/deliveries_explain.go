@@ -75,7 +75,7 @@ func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition st
 		LEFT JOIN list_entries le ON le.list_id = n.list_id AND le.assignment_id = s.id
 		LEFT JOIN subscriptions sb ON sb.notification_id = n.id AND sb.assignment_id = s.id
 		LEFT JOIN deliveries other ON other.occurrence_id = @occurrence AND other.notification_id = n.id AND other.protocol = w.protocol
-			AND other.address_key = a.value_key AND other.chosen AND other.assignment_id <> s.id`+joinsAt("a.value_key")+`
+			AND other.address_key = a.value_key AND other.chosen AND other.assignment_id <> s.id`+joinsAt("m.id", "a.value_key")+`
 		WHERE +m.organization_id = @organization AND (le.list_id IS NOT NULL OR sb.id IS NOT NULL) AND `+condition+`
 		ORDER BY n.id, w.phase, s.id`, p))
 }

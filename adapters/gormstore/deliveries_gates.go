@@ -78,23 +78,28 @@ const gateColumns = `s.id IS NULL AS address_gone, COALESCE(m.locked, FALSE) AS 
 	COALESCE(w.channel_active, FALSE) AS channel_active, COALESCE(w.channel_allowed, FALSE) AS channel_allowed,
 	o.member_id IS NOT NULL AS opted_out, w.template_id IS NOT NULL AS has_template`
 
-// joinsAt joins what is recorded for a member m with the application and the notification of a way
-// w, for an address key.
-func joinsAt(addressKey string) string {
+// joinsAt joins what is recorded for a member with the application and the notification of a way w,
+// for an address key.
+func joinsAt(member, addressKey string) string {
 	return `
-		LEFT JOIN application_memberships ms ON ms.member_id = m.id AND ms.application_id = w.application_id
-		LEFT JOIN application_locks al ON al.member_id = m.id AND al.application_id = w.application_id
-		LEFT JOIN opt_outs o ON o.member_id = m.id AND o.notification_id = w.notification_id AND o.address_key = ` + addressKey
+		LEFT JOIN application_memberships ms ON ms.member_id = ` + member + ` AND ms.application_id = w.application_id
+		LEFT JOIN application_locks al ON al.member_id = ` + member + ` AND al.application_id = w.application_id
+		LEFT JOIN opt_outs o ON o.member_id = ` + member + ` AND o.notification_id = w.notification_id AND o.address_key = ` + addressKey
 }
 
-// candidatesFrom is the FROM and WHERE of a query of candidates whose notification_id and
-// assignment_id source selects. CROSS JOIN makes SQLite start with those and look up the rest.
-func candidatesFrom(source string) string {
+// candidatesFrom is the FROM and WHERE of a query of candidates s whose notification_id and
+// assignment_id source selects; their member is a.member_id. CROSS JOIN makes SQLite start with
+// those and look up the rest, and the fence keeps Postgres from looking up every assignment once
+// for each way. Few members are locked: these have an index, which holds all that a gate asks of a
+// member.
+func candidatesFrom(d dialect, source string) string {
 	return `
-		FROM (` + source + `) AS r CROSS JOIN assignments s CROSS JOIN ways w CROSS JOIN addresses a CROSS JOIN members m` +
-		joinsAt("a.value_key") + `
-		WHERE s.id = r.assignment_id AND w.channel_id = s.channel_id AND w.notification_id = r.notification_id
-			AND a.id = s.address_id AND m.id = a.member_id`
+		FROM (SELECT r.*, s.id, s.address_id, s.channel_id, s.active, s.validated
+			FROM (` + source + `) AS r CROSS JOIN assignments s WHERE s.id = r.assignment_id` + d.fence() + `) AS s
+		CROSS JOIN ways w CROSS JOIN addresses a
+		LEFT JOIN members m ON m.organization_id = a.organization_id AND m.id = a.member_id AND m.locked` +
+		joinsAt("a.member_id", "a.value_key") + `
+		WHERE w.channel_id = s.channel_id AND w.notification_id = s.notification_id AND a.id = s.address_id`
 }
 
 // closedGates are deliveries.Gates.All in SQL, on the columns of a gateRow: the condition that

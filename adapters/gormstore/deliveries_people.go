@@ -72,7 +72,7 @@ func (r deliveryRepo) entries(ctx context.Context, o events.Occurrence) (n int, 
 // people returns how many people an occurrence without named recipients would reach.
 func (r deliveryRepo) people(ctx context.Context, o events.Occurrence) (int, error) {
 	c := candidatesOf(r.dialect, o)
-	rows, err := rowsOf[peopleRow](r.db(ctx).Raw(peopleQuery(c, "0", candidatesFrom(c.sources())), c.parameters()))
+	rows, err := rowsOf[peopleRow](r.db(ctx).Raw(peopleQuery(c, "0", candidatesFrom(c.dialect, c.sources())), c.parameters()))
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -107,7 +107,7 @@ func peopleQuery(c candidates, occurrence, from string) string {
 			SELECT occurrence, member_id, ROW_NUMBER() OVER (PARTITION BY occurrence, notification_id, protocol, value_key
 				ORDER BY phase, assignment_id) AS place
 			FROM (SELECT gated.*, ` + reasonColumn() + ` FROM (
-				SELECT ` + occurrence + ` AS occurrence, w.notification_id, w.phase, w.protocol, s.id AS assignment_id, m.id AS member_id, a.value_key, ` +
+				SELECT ` + occurrence + ` AS occurrence, w.notification_id, w.phase, w.protocol, s.id AS assignment_id, a.member_id, a.value_key, ` +
 		gateColumns + from + `
 			) AS gated) AS judged WHERE reason = ''
 		) AS ranked WHERE place = 1 GROUP BY occurrence`

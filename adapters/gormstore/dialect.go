@@ -32,6 +32,15 @@ func (d dialect) unhex(column string) string {
 	return "unhex(" + column + ")"
 }
 
+// fence ends a subquery that Postgres must not merge into the query around it. The order of joins
+// keeps SQLite from that.
+func (d dialect) fence() string {
+	if d == onPostgres {
+		return " OFFSET 0"
+	}
+	return ""
+}
+
 // skipLocked ends a query that locks rows for update and skips those locked by others.
 func (d dialect) skipLocked() string {
 	if d == onPostgres {

@@ -149,7 +149,7 @@ func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, 
 		FROM deliveries d CROSS JOIN occurrences oc
 		LEFT JOIN ways w ON w.notification_id = d.notification_id AND w.channel_id = COALESCE(d.named_channel_id, d.channel_id)
 		LEFT JOIN assignments s ON s.id = d.assignment_id
-		LEFT JOIN members m ON m.id = d.member_id`+joinsAt("d.address_key")+`
+		LEFT JOIN members m ON m.id = d.member_id`+joinsAt("m.id", "d.address_key")+`
 		WHERE d.id @ids AND oc.id = d.occurrence_id ORDER BY d.id`, map[string]any{"ids": among(t.dialect, ids), "channel": channel,
 		"named": among(t.dialect, named), "now": t.clock()}).Rows()
 	if err != nil {

@@ -64,6 +64,31 @@ func TestAnExpansionReadsOneOfManyThatWait(t *testing.T) {
 	assert.Less(t, readOf(t, s, "occurrences")-before, waiting/4, "rows and entries of indexes that were read")
 }
 
+// TestAnExpansionReadsNoOtherDeliveries is about Postgres, where a statement without parameters
+// keeps the plan of its first time.
+func TestAnExpansionReadsNoOtherDeliveries(t *testing.T) {
+	t.Parallel()
+	s := open(t, pgtest.New(t)+"&pool_max_conns=3")
+	p := newPost(t, s)
+	exec(t, s, "ALTER TABLE deliveries SET (autovacuum_enabled = false)")
+	exec(t, s, "VACUUM ANALYZE")
+	expand := func() {
+		for range 3 { // one for each connection
+			p.trigger(t, nil, nil)
+			_, err := p.Queue().Expand(t.Context(), 100)
+			require.NoError(t, err)
+		}
+	}
+	expand()
+	const others = 20_000
+	exec(t, s, `INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
+			chosen, state, reason, attempts, owner, next_at, last_error, created_at, priority, project_id, turn)
+		SELECT 100 + i, 1, i, i, 1, 'EMAIL', 'a', i::text, TRUE, 0, '', 0, '', now(), '', now(), 0, 1, i FROM generate_series(1, 20000) AS i`)
+	before := readOf(t, s, "deliveries")
+	expand()
+	assert.Less(t, readOf(t, s, "deliveries")-before, others/4, "rows and entries of indexes that were read")
+}
+
 // readOf is how much of a table has been read so far, when all who have read have said so.
 func readOf(t *testing.T, s *gormstore.Store, table string) (n int) {
 	t.Helper()

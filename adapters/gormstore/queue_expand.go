@@ -64,7 +64,8 @@ func (t tx) expand(ctx context.Context, row occurrenceRow, limit int) (deliverie
 		return deliveries.Expansion{}, err
 	}
 	first := row.CursorNotification == 0
-	if err := t.db(ctx).Raw("SELECT COALESCE(MAX(id), 0) FROM deliveries").Scan(&e.newest).Error; err != nil {
+	// Not MAX: on Postgres its plan for an empty table reads all deliveries later.
+	if err := t.db(ctx).Raw("SELECT COALESCE((SELECT id FROM deliveries WHERE id > 0 ORDER BY id DESC LIMIT 1), 0)").Scan(&e.newest).Error; err != nil {
 		return deliveries.Expansion{}, err
 	}
 	if !first {
@@ -246,9 +247,9 @@ func (e *expansion) write(ctx context.Context, s step, last channels.AssignmentI
 		INSERT INTO deliveries (occurrence_id, `+in.columns+`)
 		SELECT @occurrence , `+in.values+`
 		FROM (SELECT gated.*, `+reasonColumn()+` FROM (
-			SELECT w.notification_id, m.id AS member_id, s.id AS assignment_id, w.channel_id, w.protocol, a.value AS address,
-				a.value_key AS address_key, r.number, `+gateColumns+
-		candidatesFrom(`SELECT CAST(@notification AS BIGINT) AS notification_id, assignment_id, ROW_NUMBER() OVER (ORDER BY assignment_id) - 1 AS number
+			SELECT w.notification_id, a.member_id, s.id AS assignment_id, w.channel_id, w.protocol, a.value AS address,
+				a.value_key AS address_key, s.number, `+gateColumns+
+		candidatesFrom(e.dialect, `SELECT CAST(@notification AS BIGINT) AS notification_id, assignment_id, ROW_NUMBER() OVER (ORDER BY assignment_id) - 1 AS number
 				FROM (`+e.candidates.source("assignment_id > @after AND assignment_id <= @last ", "")+`) AS page`)+`
 		) AS gated) AS judged`+in.beside+`
 		ORDER BY assignment_id

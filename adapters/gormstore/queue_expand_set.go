@@ -139,7 +139,7 @@ func wantedFrom(d dialect) string {
 		hop{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"})
 	return `
 			FROM (` + reached + `) AS r CROSS JOIN assignments s CROSS JOIN ways w CROSS JOIN addresses a CROSS JOIN members m` +
-		joinsAt("a.value_key") + `
+		joinsAt("m.id", "a.value_key") + `
 			WHERE s.address_id = r.id AND w.channel_id = s.channel_id AND a.id = s.address_id AND m.id = a.member_id
 				AND ` + reaches("w.list_id", "w.notification_id", "s.id")
 }
