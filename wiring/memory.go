@@ -23,3 +23,7 @@ func collectSeldom() {
 		debug.SetMemoryLimit(memoryGoal)
 	}
 }
+
+// releaseStart returns the memory to the system that only the start needed, such as the sources of
+// the console's pages.
+func releaseStart() { debug.FreeOSMemory() }

@@ -118,6 +118,7 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Servi
 		} else {
 			s.work = nil
 		}
+		releaseStart()
 		return s.serve(ctx)
 	})
 }

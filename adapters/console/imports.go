@@ -202,7 +202,7 @@ func (c call) showImportProgress() error {
 	if !job.State.Working() {
 		c.Response().Header().Set("HX-Refresh", "true")
 	}
-	return c.fragment("import", "progress", newImportView(job))
+	return c.fragment("import-progress", newImportView(job))
 }
 
 func (c call) startImport() error {

@@ -125,7 +125,7 @@ func (c call) showProgress() error {
 	if !v.Live() {
 		c.Response().Header().Set("HX-Refresh", "true")
 	}
-	return c.fragment("occurrence", "progress", v)
+	return c.fragment("occurrence-progress", v)
 }
 
 func (c call) progress(id events.OccurrenceID) (v progressView, err error) {

@@ -121,7 +121,7 @@ func (c call) previewPartial() error {
 		return err
 	}
 	if c.Request().Header.Get("HX-Request") == "true" {
-		return c.fragment("partial", "partial-preview-live", p)
+		return c.fragment("partial-preview-live", p)
 	}
 	return c.partialPage(statusOf(p.Form), func(v *partialView) error {
 		v.Form, v.Preview = c.asSent(), p

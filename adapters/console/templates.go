@@ -240,7 +240,7 @@ func (c call) previewTemplate() error {
 		return err
 	}
 	if c.Request().Header.Get("HX-Request") == "true" {
-		return c.fragment("template", "preview-live", p)
+		return c.fragment("preview-live", p)
 	}
 	return c.typed(statusOf(p.Form), of, func(v *templateView) { v.Form.faults, v.Form.Failed = p.Form.faults, p.Form.Failed })
 }

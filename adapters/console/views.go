@@ -26,8 +26,10 @@ import (
 //go:embed pages/*.gohtml
 var pages embed.FS
 
-// views are the pages by name, in one language: each is the frame with its own content.
-type views map[string]*template.Template
+// views are the templates of all pages in one language: the frame, the pieces that pages share, and
+// for each page its content and what it adds to the head. They are one set, so that shared pieces
+// are in memory once.
+type views struct{ all *template.Template }
 
 // tongue is a language of the console, with its pages.
 type tongue struct {
@@ -53,49 +55,73 @@ var tongues = sync.OnceValues(func() (all []tongue, err error) {
 	return all, nil
 })
 
+// The definitions that each page may have under the same name.
+const (
+	contentPart = "content"
+	headPart    = "head"
+)
+
+// pagePart returns the name of a page's own definition in the set.
+func pagePart(page, part string) string { return page + "/" + part }
+
 // loadViews loads the pages in a language.
 func loadViews(l *words.Language) (views, error) {
 	files, err := fs.Glob(pages, "pages/*.gohtml")
 	if err != nil {
-		return nil, err
+		return views{}, err
 	}
-	const frame, pieces = "frame", "pieces"
-	around := template.New("").Funcs(functions(l))
-	add := func(t *template.Template, name string) error {
-		source, err := pages.ReadFile("pages/" + name + ".gohtml")
-		if err != nil {
+	all := template.New("")
+	for _, file := range files {
+		page := strings.TrimSuffix(path.Base(file), ".gohtml")
+		if err := addPage(all, file, page, l); err != nil {
+			return views{}, fmt.Errorf("page %s of the console is broken in %s: %w", page, l.Tag, err)
+		}
+	}
+	return views{all}, nil
+}
+
+// addPage adds the definitions of a file to the set.
+func addPage(all *template.Template, file, page string, l *words.Language) error {
+	source, err := pages.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	said, err := words.Rewrite(string(source), l.Look)
+	if err != nil {
+		return err
+	}
+	t, err := template.New(path.Base(file)).Funcs(functions(l)).Parse(said)
+	if err != nil {
+		return err
+	}
+	for _, definition := range t.Templates() {
+		name := definition.Name()
+		if name == contentPart || name == headPart {
+			name = pagePart(page, name)
+		}
+		if all.Lookup(name) != nil {
+			return fmt.Errorf("another page defines %q, too", name)
+		}
+		if _, err := all.Funcs(functions(l)).AddParseTree(name, definition.Tree); err != nil {
 			return err
 		}
-		said, err := words.Rewrite(string(source), l.Look)
-		if err == nil {
-			_, err = t.New(name + ".gohtml").Parse(said)
-		}
-		if err != nil {
-			return fmt.Errorf("page %s of the console is broken in %s: %w", name, l.Tag, err)
-		}
-		return nil
 	}
-	for _, name := range []string{frame, pieces} {
-		if err := add(around, name); err != nil {
-			return nil, err
+	return nil
+}
+
+// page writes a page: its parts first, and then the frame around them.
+func (v views) page(b *bytes.Buffer, name string, of view) error {
+	var head, content bytes.Buffer
+	if v.all.Lookup(pagePart(name, headPart)) != nil {
+		if err := v.all.ExecuteTemplate(&head, pagePart(name, headPart), of); err != nil {
+			return err
 		}
 	}
-	all := views{}
-	for _, file := range files {
-		name := strings.TrimSuffix(path.Base(file), ".gohtml")
-		if name == frame || name == pieces {
-			continue
-		}
-		t, err := around.Clone()
-		if err != nil {
-			return nil, err
-		}
-		if err := add(t, name); err != nil {
-			return nil, err
-		}
-		all[name] = t.Lookup(frame + ".gohtml")
+	if err := v.all.ExecuteTemplate(&content, pagePart(name, contentPart), of); err != nil {
+		return err
 	}
-	return all, nil
+	of.Head, of.Content = template.HTML(head.String()), template.HTML(content.String()) //nolint:gosec // Templates made them.
+	return v.all.ExecuteTemplate(b, "frame.gohtml", of)
 }
 
 // functions are the template functions for texts.
@@ -140,6 +166,8 @@ type view struct {
 	Page  any
 	// The page of an error has this instead of a session.
 	RequestID string
+	// What the page adds to the frame.
+	Head, Content template.HTML
 }
 
 // Link returns the path of a page by its segments.
@@ -211,10 +239,10 @@ func (v view) ReadOnly() words.Told {
 func told(said string) words.Told { return words.Told(sentence(said)) }
 
 // fragment answers with a piece of a page only, for a script that inserts it.
-func (c call) fragment(page, piece string, what any) error {
+func (c call) fragment(piece string, what any) error {
 	var b bytes.Buffer
-	if err := c.tongue().views[page].ExecuteTemplate(&b, piece, view{call: c, Page: what}); err != nil {
-		return fmt.Errorf("piece %s of page %s: %w", piece, page, err)
+	if err := c.tongue().views.all.ExecuteTemplate(&b, piece, view{call: c, Page: what}); err != nil {
+		return fmt.Errorf("piece %s: %w", piece, err)
 	}
 	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
 }
@@ -246,7 +274,7 @@ const languageCookie = "tocsin_language"
 
 func (c call) write(status int, name string, v view) error {
 	var b bytes.Buffer
-	if err := c.tongue().views[name].Execute(&b, v); err != nil {
+	if err := c.tongue().views.page(&b, name, v); err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
 	}
 	if status < http.StatusBadRequest {
