@@ -243,7 +243,7 @@ func (c *copying) templates(to Path, e events.Event, n subscriptions.Notificatio
 			return err
 		}
 		t.ID, t.Version, t.Channel = 0, 0, id
-		if _, err := saveTemplate(c.ctx, c.tx, c.by, to, e, n, name, events.Template{}, t); err != nil {
+		if _, err := saveTemplate(c.ctx, c.tx, c.by, to, e, n, name, events.Template{}, t, 0); err != nil {
 			return err
 		}
 	}

@@ -45,7 +45,9 @@ func (s *Templates) RestorePartial(ctx context.Context, by audit.Actor, organiza
 		if err != nil {
 			return partialChange{}, err
 		}
-		return planPartial(ctx, tx, organization, then.Partial, base)
+		c, err := planPartial(ctx, tx, organization, then.Partial, base)
+		c.restored = version
+		return c, err
 	})
 	return err
 }
@@ -56,6 +58,7 @@ type partialChange struct {
 	revision int64          // of the organization that it was checked against
 	was      events.Partial // Version 0: there is none yet
 	is       events.Partial
+	restored int // version; 0: none
 }
 
 // none reports whether the partial says what is wanted already.
@@ -86,7 +89,7 @@ func (s *Templates) changePartial(ctx context.Context, by audit.Actor, plan func
 			case now != checked.revision+1:
 				return checked.was, errRevised
 			}
-			return storePartial(ctx, tx, by, checked.org, checked.was, checked.is)
+			return storePartial(ctx, tx, by, checked.org, checked.was, checked.is, checked.restored)
 		})
 		if !errors.Is(err, errRevised) {
 			return saved, err
@@ -100,7 +103,7 @@ func (s *Templates) changePartial(ctx context.Context, by audit.Actor, plan func
 		if err := tx.Orgs().Revise(ctx, checked.org.ID); err != nil {
 			return checked.was, err
 		}
-		return storePartial(ctx, tx, by, checked.org, checked.was, checked.is)
+		return storePartial(ctx, tx, by, checked.org, checked.was, checked.is, checked.restored)
 	})
 }
 
@@ -136,8 +139,10 @@ func planPartial(ctx context.Context, tx ports.Tx, organization string, wanted e
 }
 
 // storePartial stores a partial as it shall be, and records it; was has no version where there is
-// none yet.
-func storePartial(ctx context.Context, tx ports.Tx, by audit.Actor, org orgs.Organization, was, wanted events.Partial) (saved events.Partial, err error) {
+// none yet. The entry names the version that was restored, unless that is 0.
+func storePartial(
+	ctx context.Context, tx ports.Tx, by audit.Actor, org orgs.Organization, was, wanted events.Partial, restored int,
+) (saved events.Partial, err error) {
 	if was.Version == 0 {
 		if saved, err = tx.Events().CreatePartial(ctx, wanted, author(by)); err != nil {
 			return saved, err
@@ -148,6 +153,7 @@ func storePartial(ctx context.Context, tx ports.Tx, by audit.Actor, org orgs.Org
 		return saved, err
 	}
 	before, after := audit.Changed(partialState(was), partialState(saved))
+	restoring(after, restored)
 	return saved, record(ctx, tx, by, org.ID, audit.PartialUpdated, partialObject(org, saved), before, after)
 }
 
@@ -220,5 +226,5 @@ func partialObject(o orgs.Organization, p events.Partial) string {
 }
 
 func partialState(p events.Partial) audit.State {
-	return audit.State{"description": p.Description, "text": digest(p.Text), "html": digest(p.HTML)}
+	return audit.State{"version": p.Version, "description": p.Description, "text": digest(p.Text), "html": digest(p.HTML)}
 }

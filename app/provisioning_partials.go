@@ -83,7 +83,7 @@ func (p *partialsApplying) apply(i int) error {
 		action = Updated
 	}
 	if action != Unchanged {
-		if want, err = storePartial(p.ctx, p.tx, p.by, p.org, had, want); err != nil {
+		if want, err = storePartial(p.ctx, p.tx, p.by, p.org, had, want, 0); err != nil {
 			return err
 		}
 	}

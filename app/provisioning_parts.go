@@ -270,7 +270,7 @@ func (a *applying) templates(
 			if err := e.CheckTemplate(t, c.Protocol, partials); err != nil {
 				return at(place, err)
 			}
-			if t, err = saveTemplate(a.ctx, a.tx, a.by, where, e, n, c.Name, was, t); err != nil {
+			if t, err = saveTemplate(a.ctx, a.tx, a.by, where, e, n, c.Name, was, t, 0); err != nil {
 				return at(place, err)
 			}
 		}

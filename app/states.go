@@ -58,7 +58,14 @@ func notificationState(n subscriptions.Notification, list string) audit.State {
 }
 
 func templateState(t events.Template) audit.State {
-	return audit.State{"subject": t.Subject, "text": digest(t.Text), "html": digest(t.HTML), "markdown": digest(t.Markdown)}
+	return audit.State{"version": t.Version, "subject": t.Subject, "text": digest(t.Text), "html": digest(t.HTML), "markdown": digest(t.Markdown)}
+}
+
+// restoring adds to the state after a change which version it restored; 0: none.
+func restoring(after audit.State, version int) {
+	if version > 0 {
+		maps.Copy(after, audit.State{"restored_version": version})
+	}
 }
 
 func digest(text string) string {

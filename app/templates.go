@@ -151,7 +151,7 @@ func (s *Templates) Save(ctx context.Context, by audit.Actor, at Path, of Templa
 		if err != nil {
 			return events.Template{}, err
 		}
-		return s.save(ctx, tx, by, at, r, wanted)
+		return s.save(ctx, tx, by, at, r, wanted, 0)
 	})
 }
 
@@ -168,7 +168,7 @@ func (s *Templates) Restore(ctx context.Context, by audit.Actor, at Path, of Tem
 			return err
 		}
 		v.Channel = of.Channel
-		_, err = s.save(ctx, tx, by, at, r, v.Template)
+		_, err = s.save(ctx, tx, by, at, r, v.Template, version)
 		return err
 	})
 }
@@ -232,8 +232,11 @@ func (s *Templates) revise(ctx context.Context, tx ports.Tx, at Path, of Templat
 	return r, err
 }
 
-// save stores a template, unless it is stored with the same content.
-func (s *Templates) save(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, r TemplateReport, wanted events.Template) (saved events.Template, err error) {
+// save stores a template, unless it is stored with the same content. It is what a restored version
+// says, or 0.
+func (s *Templates) save(
+	ctx context.Context, tx ports.Tx, by audit.Actor, at Path, r TemplateReport, wanted events.Template, restored int,
+) (saved events.Template, err error) {
 	was := r.Template
 	if was.Version > 0 && was.Says(wanted) {
 		return was, nil
@@ -245,13 +248,14 @@ func (s *Templates) save(ctx context.Context, tx ports.Tx, by audit.Actor, at Pa
 	if err := r.Event.CheckTemplate(wanted, r.Channel.Protocol, partials); err != nil {
 		return was, err
 	}
-	return saveTemplate(ctx, tx, by, at, r.Event, r.Notification, r.Channel.Name, was, wanted)
+	return saveTemplate(ctx, tx, by, at, r.Event, r.Notification, r.Channel.Name, was, wanted, restored)
 }
 
 // saveTemplate stores a template for a channel of an event, or of its notification n if that is
-// set; was has no version if the template is new.
+// set; was has no version if the template is new. The entry names the version that was restored,
+// unless that is 0.
 func saveTemplate(
-	ctx context.Context, tx ports.Tx, by audit.Actor, at Path, e events.Event, n subscriptions.Notification, channel string, was, wanted events.Template,
+	ctx context.Context, tx ports.Tx, by audit.Actor, at Path, e events.Event, n subscriptions.Notification, channel string, was, wanted events.Template, restored int,
 ) (saved events.Template, err error) {
 	if n.ID != 0 {
 		saved, err = tx.Subscriptions().SaveTemplate(ctx, n, wanted, author(by))
@@ -266,6 +270,7 @@ func saveTemplate(
 		action = audit.TemplateUpdated
 		before, after = audit.Changed(templateState(was), after)
 	}
+	restoring(after, restored)
 	return saved, record(ctx, tx, by, e.Organization, action, templatePath(at, e, n, channel), before, after)
 }
 

@@ -177,6 +177,7 @@ var rules = map[operators.Need][]string{
 		"POST /console/o/{org}/partials/{partial}/versions/{version}/",
 		"GET /console/o/{org}/team/",
 		"GET /console/o/{org}/audit/",
+		"GET /console/o/{org}/audit/{entry}/",
 		"POST /console/o/{org}/audit/export/",
 		"GET /console/o/{org}/keys/",
 		"POST /console/o/{org}/keys/",

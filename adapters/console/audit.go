@@ -10,8 +10,10 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/templates"
 )
 
 const pageAudit = 50
@@ -40,6 +42,64 @@ type auditEntry struct {
 	Text    any    // what was done
 	Path    string // empty: there is none, or no longer
 	Changes []difference
+	Version int    // of the template or partial that it made; 0: none
+	Here    string // the path of the entry's own page
+}
+
+// auditEntry is an entry in words.
+func (c call) auditEntry(e audit.Entry) auditEntry {
+	return auditEntry{Entry: e, Text: doneWords(e), Path: c.objectPath(e), Changes: differencesOf(e), Version: app.VersionOf(e), Here: c.below("audit", e.ID)}
+}
+
+// auditEntryView is one entry with the texts that it changed.
+type auditEntryView struct {
+	auditEntry
+
+	Log    string // the path of the audit log
+	Kept   bool   // the versions before and after are kept
+	Editor string // the path of the template or the partial
+	Parts  []partView
+}
+
+// showAuditEntry shows one entry of an organization's log.
+func (c call) showAuditEntry() error {
+	id, err := web.ID[audit.ID](c, "entry")
+	if err != nil {
+		return err
+	}
+	r, err := c.console.use.Audit.Entry(c.ctx, c.at(), id)
+	if err != nil {
+		return err
+	}
+	v := auditEntryView{auditEntry: c.auditEntry(r.Entry), Log: c.below("audit"), Kept: r.Texts.Kept}
+	if v.Kept {
+		v.Editor = c.textsPath(r.Texts)
+		for _, part := range bodyDifferences(r.Texts.Before, r.Texts.After) {
+			if !part.Same {
+				v.Parts = append(v.Parts, part)
+			}
+		}
+		v.Path = v.Editor
+	}
+	return c.render(http.StatusOK, "audit-entry", words.Of("Audit log: entry %s", text(id)), v)
+}
+
+// textsPath returns the path of the template or the partial that texts belong to.
+func (c call) textsPath(t app.AuditedTexts) string {
+	if t.Partial != "" {
+		return c.partialPath(t.Partial)
+	}
+	place := []any{"o", t.At.Organization, "p", t.At.Project, "a", t.At.Application, "e", t.Template.Event}
+	if t.Template.Notification != 0 {
+		place = append(place, "n", t.Template.Notification)
+	}
+	return c.link(append(place, "t", t.Template.Channel)...)
+}
+
+// bodyDifferences compares the bodies of two versions.
+func bodyDifferences(before, after templates.Source) []partView {
+	return []partView{partOf(words.Of("Text"), before.Text, after.Text), partOf(words.Of("HTML"), before.HTML, after.HTML),
+		partOf(words.Of("Markdown"), before.Markdown, after.Markdown)}
 }
 
 // showAudit shows the log of the path's organization, or of the installation if the path names
@@ -59,7 +119,7 @@ func (c call) showAudit() error {
 		return err
 	}
 	for _, e := range found.Entries {
-		v.Entries = append(v.Entries, auditEntry{Entry: e, Text: doneWords(e), Path: c.objectPath(e), Changes: differencesOf(e)})
+		v.Entries = append(v.Entries, c.auditEntry(e))
 	}
 	if found.More {
 		next := url.Values{"after": {found.Next.String()}}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -33,6 +36,15 @@ func (f *fixture) recorded(es ...audit.Entry) {
 		}
 		return tx.Audit().Record(f.Context(), es...)
 	})
+}
+
+// entryOf is the newest entry of acme about an action.
+func (f *fixture) entryOf(action audit.Action) audit.Entry {
+	f.Helper()
+	found, err := f.use.Audit.Search(f.Context(), app.Path{Organization: "acme"}, audit.Query{Action: action, Limit: 1})
+	require.NoError(f, err)
+	require.Len(f, found.Entries, 1, action)
+	return found.Entries[0]
 }
 
 func TestAuditIsFiltered(t *testing.T) {
@@ -206,4 +218,95 @@ func TestObjectsOfTheAuditLogAreLinks(t *testing.T) {
 	}
 	f.recorded(audit.Entry{Actor: audit.Actor{Name: "x", Via: audit.Console}, Action: audit.EventDeleted, Object: "acme/p/shop/a/web/e/gone"})
 	assert.NotContains(t, b.get("/console/o/acme/audit/?q=event.delete").body, "/e/gone/", "what was deleted has no page")
+}
+
+// TestAnEntryShowsTheTextsThatItChanged: of templates and partials, line by line, from the versions
+// that are kept, and only if they are those of the entry.
+func TestAnEntryShowsTheTextsThatItChanged(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		f.contents()
+		own := ofEvent + "tick/n/" + idText(f.notificationOf("tick").ID) + "/t/" + idText(f.channel(app.Path{Organization: "acme"}, "mail").ID) + "/"
+		b.post(ofPartial, "name", "closing", "text", "first\nsecond").is(f.T, http.StatusSeeOther)
+		for place, base := range map[string]int{f.editor(): 1, own: 1, ofPartial + "closing/": 1} {
+			action := audit.TemplateUpdated
+			if place == ofPartial+"closing/" {
+				action = audit.PartialUpdated
+			}
+			save := func(text string) {
+				f.Helper()
+				b.post(place, "subject", "S", "text", text, "base", strconv.Itoa(base)).is(f.T, http.StatusSeeOther)
+				base++
+			}
+			page := func(e audit.Entry) answer { return b.get(atAcme+"audit/"+idText(e.ID)+"/").is(f.T, http.StatusOK) }
+			save("kept\nof then")
+			first := f.entryOf(action)
+			save("kept\nof now")
+			second := f.entryOf(action)
+			at := atAcme + "audit/" + idText(second.ID) + "/"
+			assert.Contains(f, b.get(atAcme+"audit/").body, `<a href="`+at+`">Texts of version 3</a>`)
+			shown := page(second)
+			assert.Contains(f, shown.said(), "Version before: 2 after: 3")
+			assert.Contains(f, shown.said(), "Text kept removed: - of then added: + of now")
+			assert.Contains(f, shown.body, `<a class="button" href="`+place+`versions/3/">Version 3</a>`)
+			b.get(place+"versions/3/").is(f.T, http.StatusOK)
+			assert.Contains(f, page(first).said(), "added: + of then")
+
+			b.post(place+"versions/2/", "base", "3").is(f.T, http.StatusSeeOther)
+			base++
+			shown = page(f.entryOf(action))
+			assert.Contains(f, shown.said(), "Restored version after: 2 Text before")
+			assert.Contains(f, shown.said(), "Text kept removed: - of now added: + of then")
+
+			for i := range events.MaxVersions - 2 {
+				save(fmt.Sprint(i))
+			}
+			assert.Contains(f, page(second).said(), "The texts are no longer kept.", "version 2 is not")
+			assert.NotContains(f, page(second).said(), "of then")
+
+			b.post(place+"delete/", "base", strconv.Itoa(base)).is(f.T, http.StatusSeeOther)
+			gone := f.entries("acme")[0]
+			assert.Contains(f, page(gone).said(), "Version before: "+strconv.Itoa(base))
+			assert.NotContains(f, page(gone).said(), "Changed texts")
+			assert.NotContains(f, page(gone).body, `class="object"><a`, "what was deleted has no page")
+			assert.Contains(f, page(second).said(), "The texts are no longer kept.")
+
+			base = 0
+			if action == audit.PartialUpdated {
+				b.post(ofPartial, "name", "closing", "text", "another one").is(f.T, http.StatusSeeOther)
+				base = 1
+			} else {
+				save("another one")
+			}
+			assert.Contains(f, page(f.entries("acme")[0]).said(), "Text added: + another one")
+			save("of another one")
+			save("of another one still")
+			assert.Contains(f, page(second).said(), "The texts are no longer kept.", "another one has the name now")
+			assert.NotContains(f, page(second).said(), "another one")
+		}
+	})
+}
+
+func TestAnEntryOfTheAuditLogIsItsOrganizations(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.operator("ada", users.RoleAdministrator))
+	b.post(f.editor(), "subject", "S", "text", "secret", "base", "1").is(t, http.StatusSeeOther)
+	at := atAcme + "audit/" + idText(f.entryOf(audit.TemplateUpdated).ID) + "/"
+	assert.Contains(t, b.get(at).is(t, http.StatusOK).said(), "secret")
+	f.as(f.operator("otto", users.RoleOperator)).get(at).is(t, http.StatusForbidden)
+	root := f.as(f.account("root", true))
+	root.get(at).is(t, http.StatusOK)
+	root.get(strings.Replace(at, "acme", "globex", 1)).is(t, http.StatusNotFound)
+	for _, none := range []string{"0", "x", "9999999"} {
+		b.get(atAcme+"audit/"+none+"/").is(t, http.StatusNotFound)
+	}
+	for _, object := range []string{"acme/e/x", "acme/p/shop/a/web/e/tick", "acme/p/shop/a/web/e/tick/t/none", "acme/p/shop/a/web/e/tick/n/a/t/b/t/mail", "globex/p/shop/a/web/e/tick/t/mail"} {
+		f.recorded(audit.Entry{Action: audit.TemplateUpdated, Object: object, After: audit.State{"version": 1}})
+		shown := b.get(atAcme+"audit/"+idText(f.entryOf(audit.TemplateUpdated).ID)+"/").is(t, http.StatusOK)
+		assert.Contains(t, shown.said(), "The texts are no longer kept.", object)
+	}
+	f.recorded(audit.Entry{Action: audit.TemplateUpdated, Object: "acme/p/shop/a/web/e/tick/t/mail", After: audit.State{"text": "of an older version of the service"}})
+	assert.NotContains(t, b.get(atAcme+"audit/"+idText(f.entryOf(audit.TemplateUpdated).ID)+"/").is(t, http.StatusOK).said(), "Changed texts", "it names no version")
 }

@@ -148,7 +148,8 @@ func (f *fixture) contents() map[string]string {
 	require.NoError(f, err)
 	kept = found.Messages[0]
 	return map[string]string{"{channel}": idText(mail.ID), "{own}": idText(f.channel(app.Path{Organization: "acme", Project: "shop"}, "own").ID), "{evt}": "tick",
-		"{notification}": idText(f.notificationOf("tick").ID), "{version}": "1", "{partial}": "footer", "{message}": idText(kept.ID)}
+		"{notification}": idText(f.notificationOf("tick").ID), "{version}": "1", "{partial}": "footer", "{message}": idText(kept.ID),
+		"{entry}": idText(f.entryOf(audit.TemplateCreated).ID)}
 }
 
 const (

@@ -135,6 +135,7 @@ func organizationRoutes() []Route {
 		post(organizationPath+"snooze/", operators.Operator, call.snooze),
 		get(organizationPath+"search/", operators.Viewer, call.showSearch),
 		get(organizationPath+"settings/", operators.Viewer, call.showSettings),
+		get(organizationPath+"audit/{entry}/", operators.Administrator, call.showAuditEntry),
 		get(organizationPath+"team/", operators.Administrator, call.showTeam),
 		post(organizationPath+"name/", operators.Administrator, call.renameOrganization),
 		post(organizationPath+"region/", operators.Administrator, call.setRegion),

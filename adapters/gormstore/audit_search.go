@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/orgs"
 )
 
 // How many entries a search reads at most before it returns its results. A search for words reads
@@ -54,6 +55,15 @@ func (r auditRepo) Search(ctx context.Context, q audit.Query) (audit.Found, erro
 	}
 	found.Entries, err = decoded(rows, auditRow.entry)
 	return found, err
+}
+
+// Entry finds an entry by its id.
+func (r auditRepo) Entry(ctx context.Context, org orgs.ID, id audit.ID) (audit.Entry, error) {
+	row, err := one[auditRow](r.db(ctx).Where("id = ? AND COALESCE(organization_id, 0) = ?", id, org), audit.ErrNotFound)
+	if err != nil {
+		return audit.Entry{}, err
+	}
+	return row.entry()
 }
 
 // batchEnd returns where the entries end that a search may read; zero: at the last one.

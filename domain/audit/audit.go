@@ -8,8 +8,12 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/access"
+	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/orgs"
 )
+
+// ErrNotFound says that there is no such entry, or no longer.
+var ErrNotFound = fault.New(fault.NotFound, "the entry of the audit log does not exist, or is no longer kept")
 
 // Via is the way by which a caller reached the installation.
 type Via string
@@ -53,6 +57,8 @@ type Repository interface {
 	// Search returns a batch of the entries that match a query. The rows that it reads do not
 	// depend on how many there are.
 	Search(ctx context.Context, q Query) (Found, error)
+	// Entry returns one entry of an organization, or of the installation (0); ErrNotFound.
+	Entry(ctx context.Context, org orgs.ID, id ID) (Entry, error)
 	// About returns the entries about members that match a query, the newest first; those newer
 	// than a place in the opposite order.
 	About(ctx context.Context, q About) ([]Entry, error)

@@ -86,6 +86,28 @@ func auditCases() cases {
 			})
 			assert.Equal(t, audit.Found{}, gone)
 		},
+		"OneEntryOfItsLog": func(t *testing.T, w *world) {
+			for _, org := range []orgs.ID{w.mine.org.ID, w.theirs.org.ID, 0} {
+				act(t, w, func(tx ports.Tx) error { return tx.Audit().Record(t.Context(), entry(org, "a")) })
+			}
+			for _, org := range []orgs.ID{w.mine.org.ID, w.theirs.org.ID, 0} {
+				want := w.entries(t, audit.Query{Organization: org, Limit: 10})[0]
+				for _, other := range []orgs.ID{w.mine.org.ID, w.theirs.org.ID, 0} {
+					err := w.View(t.Context(), func(tx ports.Tx) error {
+						got, err := tx.Audit().Entry(t.Context(), other, want.ID)
+						if other == org {
+							assert.Equal(t, want, got)
+						}
+						return err
+					})
+					if other == org {
+						assert.NoError(t, err)
+					} else {
+						assert.ErrorIs(t, err, audit.ErrNotFound)
+					}
+				}
+			}
+		},
 		"EntriesAboutPeopleFromAPlaceOn": func(t *testing.T, w *world) {
 			const ada, member = "acme/u/ada", "acme/p/shop/a/web/u/ada"
 			for i, object := range []string{ada, "acme/u/adam", member, "acme/e/ada", ada} {

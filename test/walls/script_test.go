@@ -194,7 +194,7 @@ func tableOf(path, parameter string) string {
 var tables = map[string]string{
 	"{pk}": "distribution_lists", "{list}": "distribution_lists", "{notification_pk}": "notifications", "{notification}": "notifications",
 	"{member}": "members", "{address}": "addresses", "{assignment}": "assignments", "{group}": "member_groups", "{channel}": "channels", "{own}": "channels",
-	"{import}": "imports", "{key}": "api_keys", "{delivery}": "deliveries", "{message}": "mailbox_messages",
+	"{import}": "imports", "{key}": "api_keys", "{delivery}": "deliveries", "{message}": "mailbox_messages", "{entry}": "audit_entries",
 }
 
 // playCall sends a random request to a random route of the API, and asks for all pages of a list.
