@@ -20,7 +20,7 @@ TOOLS := .bin
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help acme alerts build chart clients image interop release run lint migrations vulncheck verify generate test fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
+.PHONY: help acme alerts build chart clients image interop litestream release run lint migrations vulncheck verify generate test fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,9 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 
 acme: build ## try ACME with an authority, where Pebble can be built
 	@.ci/acme/try $(TOOLS)/acme bin/tocsin
+
+litestream: build ## try Litestream beside a server that is killed, where it can be installed
+	@.ci/litestream/try $(TOOLS)/litestream bin/tocsin
 
 alerts: ## test the alerts for Prometheus, where promtool can be built
 	@.ci/alerts $(TOOLS)/promtool
