@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // waiting has n deliveries wait.
@@ -30,8 +31,8 @@ func (c *crowd) waiting(b *testing.B, n int) {
 }
 
 // BenchmarkClaimsBesideASnapshot claims and records b.N deliveries of Postgres while another
-// transaction keeps its snapshot, as pg_dump does, and prints what a claim, a look and a record
-// take as it goes on.
+// transaction keeps its snapshot, as pg_dump does, and prints what a claim, a look, a record, an
+// expansion and the statistics of the metrics take as it goes on.
 func BenchmarkClaimsBesideASnapshot(b *testing.B) {
 	const size, steps = 128, 8
 	c := newCrowdOn(b, "postgres", 1)
@@ -63,8 +64,18 @@ func BenchmarkClaimsBesideASnapshot(b *testing.B) {
 			require.NoError(b, err)
 			record += time.Since(began)
 		}
+		c.trigger(b)
+		began := time.Now()
+		c.expand(b, 1)
+		expand := time.Since(began)
+		began = time.Now()
+		require.NoError(b, c.View(b.Context(), func(tx ports.Tx) error {
+			_, err := tx.Statistics().Queue(b.Context(), time.Now(), 100_000)
+			return err
+		}))
+		count := time.Since(began)
 		if n := time.Duration(rounds); n > 0 {
-			b.Logf("until %d: look %v, claim %v, record %v", (step+1)*rounds*size, look/time.Duration(looks), claim/n, record/n)
+			b.Logf("until %d: look %v, claim %v, record %v, expand %v, statistics %v", (step+1)*rounds*size, look/time.Duration(looks), claim/n, record/n, expand, count)
 		}
 	}
 }
