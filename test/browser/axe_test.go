@@ -39,33 +39,53 @@ func (v violation) String() string {
 	return b.String()
 }
 
-// colours are the rules that ask for them: all others find the same in every scheme.
+// colours are the rules that ask for them: all others find the same in every scheme. They take
+// about half of the time of all.
 var colours = []string{"color-contrast", "link-in-text-block"}
 
-// violations are what axe-core finds on the page as it is now. Its script gets there with the means
-// of a debugger, which no policy of the page stops, nor whether the page may run scripts. For that,
-// and so that nothing moves while it looks, it is not let wait for any time to pass. What is in a
-// frame is the text of others.
-func (t *tab) violations(rules []string) ([]violation, error) {
-	if there, err := try[bool](t, "'axe' in window"); err != nil {
+// axeAhead puts axe-core into each document that a tab loads, so that its script need not be sent to
+// each. It is run when the document is judged.
+var axeAhead = "Object.defineProperty(window, 'readAxe', {value: () => {" + axeOnce + "}})"
+
+// axeOnce runs axe-core's script. So that nothing moves while it looks, it is not let wait for any
+// time to pass.
+var axeOnce = "(setTimeout => {" + axe + "\n})(step => { Promise.resolve().then(step) })"
+
+// violations are what axe-core finds on the page as it is now, by rules or tags as its option
+// runOnly, within what an expression says. Its script gets there with the means of a debugger, which
+// no policy of the page stops, nor whether the page may run scripts. What is in a frame is the text
+// of others.
+func (t *tab) violations(within string, only []string, without ...string) ([]violation, error) {
+	switch there, err := try[string](t, "'axe' in window ? 'axe' : window.readAxe ? 'ahead' : ''"); {
+	case err != nil:
 		return nil, err
-	} else if !there {
-		if _, err := try[chromedp.Void](t, "(setTimeout => {"+axe+"\n})(step => { Promise.resolve().then(step) })"); err != nil {
+	case there == "ahead":
+		if _, err := try[chromedp.Void](t, "readAxe()"); err != nil {
+			return nil, err
+		}
+	case there == "": // Scripts are turned off.
+		if _, err := try[chromedp.Void](t, axeOnce); err != nil {
 			return nil, err
 		}
 	}
-	only, err := json.Marshal(rules)
+	off := map[string]map[string]bool{}
+	for _, rule := range without {
+		off[rule] = map[string]bool{"enabled": false}
+	}
+	options, err := json.Marshal(map[string]any{"iframes": false, "preload": false, "resultTypes": []string{"violations"}, "runOnly": only, "rules": off})
 	if err != nil {
 		return nil, err
 	}
-	return try[[]violation](t, fmt.Sprintf("axe.run({iframes: false, preload: false, resultTypes: ['violations'], runOnly: %s}).then(r => r.violations)", only))
+	return try[[]violation](t, fmt.Sprintf("axe.run(%s, %s).then(r => r.violations)", within, options))
 }
 
-// inBothSchemes are the violations in the scheme that the page is shown in, and of what has to do
-// with colours in the other one.
+// everything is the whole page.
+const everything = "document"
+
+// inBothSchemes are the violations of the page, of what has to do with colours in both schemes.
 func (t *tab) inBothSchemes() ([]violation, error) {
 	t.Helper()
-	found, err := t.violations(standards)
+	found, err := t.violations(everything, standards, colours...)
 	if err != nil {
 		return nil, err
 	}
@@ -77,30 +97,65 @@ func (t *tab) inBothSchemes() ([]violation, error) {
 	if isDark {
 		here, other = dark, light
 	}
-	t.prefer(other)
 	defer t.prefer(here)
-	more, err := t.violations(colours)
-	for _, v := range more {
-		v.Help += " (in " + other + ")"
-		found = append(found, v)
+	for _, scheme := range []string{here, other} {
+		if scheme == other {
+			t.prefer(other)
+		}
+		more, err := t.violations(single, colours)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range more {
+			v.Help += " (in " + scheme + ")"
+			found = append(found, v)
+		}
 	}
-	return found, err
+	return found, nil
 }
 
-// shape is how a page is built: its elements with their classes and roles, without what they say.
-// Of siblings that are built alike there is one, and those of a list or a table have no order. It
-// is empty while the page is still loading.
-const shape = `(() => {
-	if (document.readyState !== 'complete') return ''
-	const spelled = new Set(['class', 'role', 'type', 'id', 'for', 'aria-labelledby', 'aria-describedby', 'aria-invalid', 'aria-hidden', 'tabindex'])
+// shapes is a function: how an element is built, with its classes and roles, without what it says.
+// Of siblings that are built alike there is one, and those of a list or a table have no order.
+const shapes = `const spelled = new Set(['class', 'role', 'type', 'id', 'for', 'aria-labelledby', 'aria-describedby', 'aria-invalid', 'aria-hidden', 'tabindex'])
 	const attribute = a => spelled.has(a.name) ? a.name + '=' + a.value.replace(/\d+/g, '0') : a.name
 	const said = e => [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim())
-	const shape = e => {
+	const built = new Map()
+	const build = e => {
 		const children = [...new Set([...e.children].map(shape))]
 		if (['UL', 'TBODY', 'SELECT'].includes(e.tagName)) children.sort()
 		return '<' + [e.localName, ...[...e.attributes].map(attribute).sort()].join(' ') + '>' + (said(e) ? '…' : '') + children.join('') + '</>'
 	}
-	return shape(document.documentElement)
+	const shape = e => built.get(e) ?? (built.set(e, build(e)), built.get(e))`
+
+// shape is how a page is built, as its length and a checksum. It is empty while the page is still
+// loading.
+const shape = `(() => {
+	if (document.readyState !== 'complete') return ''
+	` + shapes + `
+	const text = shape(document.documentElement)
+	let [a, b] = [0x811c9dc5, 0x1000193]
+	for (let i = 0; i < text.length; i++) {
+		a = Math.imul(a ^ text.charCodeAt(i), 0x1000193)
+		b = Math.imul(b + text.charCodeAt(i), 0x85ebca6b) ^ b >>> 13
+	}
+	return [text.length, a >>> 0, b >>> 0].join(' ')
+})()`
+
+// single is the page without the elements that follow two siblings of the same shape: they have the
+// colours of those.
+const single = `(() => {
+	` + shapes + `
+	const again = []
+	const look = e => {
+		const seen = {}
+		for (const c of e.children) {
+			const of = shape(c)
+			seen[of] = (seen[of] ?? 0) + 1
+			seen[of] > 2 ? again.push(c) : look(c)
+		}
+	}
+	look(document.body)
+	return again.length ? {exclude: again} : document
 })()`
 
 // judge fails the test for what axe-core finds wrong with the page as it is now, in light and in
@@ -129,19 +184,40 @@ func (t *tab) judge() {
 	}, "the page never holds still")
 }
 
-// judgeAt is judge at another size of the window: in one scheme, because colours do not depend on
-// the size.
+// note keeps which elements are shown, and newcomers are the others that are shown now.
+const (
+	isShown   = "e => e.checkVisibility({opacityProperty: true, visibilityProperty: true})"
+	note      = "window.noted = new WeakSet([...document.body.querySelectorAll('*')].filter(" + isShown + ")), true"
+	newcomers = "[...document.body.querySelectorAll('*')].filter(e => !noted.has(e)).filter(" + isShown + ")"
+)
+
+// judgeAt is judge at another size of the window. Colours do not depend on the size, so they are
+// judged only of what is shown at no other size, and in one scheme.
 func (t *tab) judgeAt(s size) {
 	t.Helper()
+	ask[bool](t, note)
 	t.resize(s)
 	b, err := chromium()
 	require.NoError(t, err)
 	if _, known := b.judged.LoadOrStore(ask[string](t, shape)+fmt.Sprint(s), true); known {
 		return
 	}
-	found, err := t.violations(standards)
+	found, err := t.atAnotherSize()
 	require.NoError(t, err)
 	assert.Empty(t, found, "%s at %d px", t.at(), s.width)
+}
+
+// atAnotherSize are the violations of a page that had another size when it was noted what it shows.
+func (t *tab) atAnotherSize() ([]violation, error) {
+	found, err := t.violations(everything, standards, colours...)
+	if err != nil {
+		return nil, err
+	}
+	if some, err := try[bool](t, newcomers+".length > 0"); err != nil || !some {
+		return found, err
+	}
+	more, err := t.violations("{include: "+newcomers+"}", colours)
+	return append(found, more...), err
 }
 
 // overflow names the elements that make the page wider than its window, after it had time to follow

@@ -20,41 +20,37 @@ func TestAnEventGoesFromNothingToLive(t *testing.T) {
 	t.Parallel()
 	each(t, func(w *world, p *tab) {
 		w.populate(greeted)
-		clicks := 0
-		by := func(role, name string) { clicks++; p.goBy(role, name) }
-		turn := func(name string) { clicks++; p.turn(name) }
-		p.open("/console/o/acme/p/shop/a/web/e/")
+		p.begins("/console/o/acme/p/shop/a/web/e/")
 		p.fill("Slug", "back-in-stock")
 		p.fill("Name", "Back in stock")
 		p.fill("Example context", `{"item": "The bell"}`)
-		by(button, "Create the event")
+		p.goBy(button, "Create the event")
 		p.sees("Event created.", "Content 0 templates", "Test no template", "Live draft: 2 problems")
 
-		clicks++
 		p.in("region", "Templates by channel").goBy(link, "mail")
 		p.fill("Subject", subject)
 		p.fill("Text", words)
-		by(button, "Save")
+		p.goBy(button, "Save")
 		p.sees("Content 1 template", "Test ready", "Live draft: 1 problem")
 
-		turn("Audience")
+		p.turn("Audience")
 		p.sees("No notification yet. The event reaches nobody.")
 		p.fill("Name", "Tell the users of the shop")
 		p.choose("Distribution list", "web-users")
-		by(button, "Create the notification")
+		p.goBy(button, "Create the notification")
 		p.sees("Audience 1 notification", "Live draft")
 
-		turn("Test")
+		p.turn("Test")
 		p.sees("The bell is back", "Hello Ada, The bell is back.")
 		p.fill("Send it once to", "root@example.com")
-		by(button, "Send a test")
+		p.goBy(button, "Send a test")
 		p.sees("Accepted: the provider took the message to root@example.com.")
 
-		turn("Live")
+		p.turn("Live")
 		p.seesNot("Problems:")
-		by(button, "Make it live")
+		p.goBy(button, "Make it live")
 		p.sees("Event is live.", "Live live")
-		assert.Equal(p, 9, clicks)
+		p.costs(9, 9)
 
 		p.turn("Channels")
 		p.tick(p.called(checkbox, "mail (EMAIL"))

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	gosmtp "github.com/emersion/go-smtp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -91,13 +93,16 @@ func TestAnInvitationByMail(t *testing.T) {
 	w.run("", "apply", "-f", file)
 	w.populate(greeted)
 	p := w.signedIn()
-	p.open("/console/o/acme/u/?q=grace")
-	p.goBy(link, "Grace Hopper")
+	p.begins("/console/o/acme/")
+	p.keys("/grace")
+	p.follow(chromedp.KeyEvent(kb.Enter))
+	p.goBy(link, p.called(link, "Grace Hopper"))
 	p.goBy(link, "Role and signing in")
 	p.choose("Role", "Operator")
 	p.goBy(button, "Save")
 	p.goBy(button, "Invite")
 	p.sees("Mailed to grace.hopper@example.com.")
+	p.costs(4, 5) // To invite a colleague.
 	p.goBy(button, "Sign out")
 
 	came := box.next(p)

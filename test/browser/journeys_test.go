@@ -2,33 +2,40 @@ package browser_test
 
 import (
 	"net/http"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // costs fails unless the way since the page where it began took so many clicks and pages.
 func (t *tab) costs(clicks, pages int) {
 	t.Helper()
-	assert.Equal(t, clicks, t.clicks, "clicks")
-	assert.Equal(t, pages, t.pages, "pages")
+	assert.Equal(t, way{clicks, pages}, *t.way)
 }
 
 // begins is where a way begins: what led there does not count.
 func (t *tab) begins(path string) {
 	t.Helper()
 	t.open(path)
-	t.clicks, t.pages = 0, 0
+	*t.way = way{}
 }
 
-// TestJourneys counts what an operator's everyday questions cost, from the page where they stand.
+// TestJourneys counts what an operator's everyday work costs, from the page where they stand.
+// TestAnInvitationByMail counts inviting a colleague, TestAnEventGoesFromNothingToLive an event.
 func TestJourneys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.populate(greeted)
+	w.populate(typed)
 	p := w.signedIn()
+	p.strict = false // TestEveryPage judges what links lead to.
 
 	// Ada complains that she did not get the newsletter: one search, two pages.
 	p.begins("/console/o/acme/p/shop/a/web/e/")
@@ -45,7 +52,7 @@ func TestJourneys(t *testing.T) {
 	p.begins("/console/o/acme/")
 	p.goBy(link, "Open (Newsletter)")
 	p.goBy(button, "Retry these (answered 410, hooks)")
-	p.awaits("sent 14")
+	p.awaits("sent 122")
 	p.costs(2, 2)
 
 	// Somebody is locked, and unlocked again, without leaving the page.
@@ -58,4 +65,183 @@ func TestJourneys(t *testing.T) {
 	p.steps(p.clicking(button, "Undo (Unlock in the organization)"))
 	p.awaits("In this organization active")
 	p.costs(3, 2)
+
+	// An event is triggered by hand: that many people ask for their number.
+	w.hook.Lock() // Webhooks wait, so that the occurrence goes on.
+	p.begins("/console/o/acme/p/shop/a/web/e/")
+	p.goBy(link, "Newsletter")
+	p.turn("Live")
+	p.fill("Context", `{"title": "Winter", "body": "It snows."}`)
+	p.goBy(button, "Dry run")
+	p.judge()
+	p.fill("Type 120 to send", "120")
+	p.goBy(button, "Send to 120 people")
+	p.sees("Occurrence 3")
+	p.costs(4, 4)
+
+	// It was a mistake.
+	p.begins("/console/o/acme/p/shop/a/web/")
+	p.goBy(link, p.newest("Newsletter"))
+	p.unfold("Cancel the occurrence")
+	p.goBy(button, "Cancel permanently")
+	p.awaits("Cancelled at")
+	w.hook.Unlock()
+	p.costs(3, 2)
+
+	// A channel does not work: Home says so, and leads to its test.
+	w.down("mail")
+	p.begins("/console/o/acme/")
+	p.sees("failing mail down for 9 min")
+	p.goBy(link, "Test (mail)")
+	p.fill("Send one message to", "root@example.com")
+	p.goBy(button, "Send the test")
+	p.sees("Accepted: the provider took the message to root@example.com.")
+	p.costs(2, 2)
+
+	// A template is changed, compared with what it was, and restored.
+	p.begins("/console/o/acme/p/shop/a/web/e/")
+	p.goBy(link, "Order shipped")
+	p.in("region", "Templates by channel").goBy(link, "mail")
+	p.fill("Subject", "Off it goes, {{context.order}}")
+	p.fill("Text", "It left.")
+	p.sees("Subject Off it goes,")
+	p.goBy(button, "Save")
+	p.goBy(link, "Versions")
+	p.goBy(link, "1")
+	p.sees("What has changed since", "+ Off it goes, {{context.order}}", "+ It left.")
+	p.goBy(button, "Restore this version")
+	p.sees("Version 3")
+	p.costs(6, 6)
+
+	// Who wrote that, and what did it say before?
+	p.begins("/console/o/acme/")
+	p.menu("Settings", "Audit log")
+	p.fill("Any word", "template order-shipped")
+	p.goBy(button, "Search")
+	p.goBy(link, "Texts of version 2")
+	p.sees(root+" console", "- Follow it at {{ context.tracking_url }}", "+ It left.")
+	p.costs(4, 4)
+}
+
+// typed is how many people must be typed before they are sent a message.
+const typed = 120
+
+// down makes the console show that a channel of acme has not worked for nine minutes, on another
+// instance.
+func (w *world) down(name string) {
+	w.Helper()
+	require.NoError(w, w.beside(func(store ports.Store) error {
+		found, err := ports.View(w.Context(), store, func(tx ports.Tx) ([]channels.Channel, error) {
+			o, err := tx.Orgs().BySlug(w.Context(), "acme")
+			if err != nil {
+				return nil, err
+			}
+			return tx.Channels().OfOrganization(w.Context(), o.ID, 0, 100)
+		})
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(found, func(c channels.Channel) bool { return c.Name == name })
+		require.GreaterOrEqual(w, i, 0, name)
+		now := time.Now()
+		return store.Queue().ReportOutage(w.Context(), channels.Outage{Channel: found[i].ID, Instance: "another one",
+			Since: now.Add(-9 * time.Minute), Last: now, Until: now.Add(time.Minute)})
+	}))
+}
+
+// TestAnImportIsMendedAndUndone counts from the file to the end: a column and a row are corrected,
+// and all of it is undone.
+func TestAnImportIsMendedAndUndone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.signedIn()
+	p.begins("/console/o/acme/imports/")
+	p.upload(w.file("contacts.csv", "Mail;Kontakt\nold@example.com;mary.jackson@example.com\nold@example.com;nobody\n"))
+	p.goBy(button, "Upload and check")
+	p.awaits("Preview")
+	p.choose("What Mail becomes", "leave out")
+	p.choose("What Kontakt becomes", "e-mail: identifies the user, and is an address")
+	p.goBy(button, "Change and check again")
+	p.awaits("Rejected 1")
+	p.goBy(button, "Start the import")
+	p.awaits("Result")
+	p.fill("E-mail of line 3", "dorothy.vaughan@example.com")
+	p.goBy(button, "Check the corrected rows")
+	p.awaits("Preview")
+	p.goBy(button, "Start the import")
+	p.awaits("Result")
+	p.costs(5, 5)
+	p.goBy(link, "Undo this import")
+	p.goBy(button, "Undo the import")
+	p.awaits("The import was undone.")
+	p.costs(7, 7)
+}
+
+// TestFromNothingToTheFirstMessage follows the checklist of an organization that has nothing.
+func TestFromNothingToTheFirstMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run("{organizations: [{slug: fresh, name: A fresh start}]}", "apply", "-f", "-")
+	p := w.signedIn()
+	p.strict = false // Other tests judge these pages.
+	p.begins("/console/o/fresh/")
+	p.goBy(link, "Add a channel")
+	p.goBy(link, "mailbox")
+	p.fill("Name", "mail")
+	p.choose("Protocol", "EMAIL")
+	p.tick("Preferred")
+	p.fill("Test address", "root@example.com")
+	p.goBy(button, "Create and test")
+	p.sees("Accepted: the provider took the message to root@example.com.")
+	p.costs(3, 3)
+
+	p.menu("Home")
+	p.sees("done Add a channel", "done Send yourself a test", "to do Import people")
+	p.goBy(link, "Import people")
+	p.upload(w.file("people.csv", "email,first_name\nmary.jackson@example.com,Mary\ndorothy.vaughan@example.com,Dorothy\n"))
+	p.goBy(button, "Upload and check")
+	p.awaits("Preview")
+	p.goBy(button, "Start the import")
+	p.awaits("Result")
+	p.costs(7, 7)
+
+	p.menu("Home")
+	p.sees("done Import people", "to do Create an event")
+	p.goBy(link, "Create an event")
+	project := p.in("region", "New project")
+	project.fill("Slug", "shop")
+	project.fill("Name", "Web shop")
+	p.goBy(button, "Create the project")
+	p.in("region", "Applications").goBy(link, "Create one")
+	p.fill("Slug", "web")
+	p.fill("Name", "Shop front")
+	p.goBy(button, "Create the application")
+	p.menu("Lists")
+	p.fill("Name", "Everybody")
+	p.goBy(button, "Create the list")
+	p.fill("E-mail addresses", "mary.jackson@example.com\ndorothy.vaughan@example.com")
+	p.goBy(button, "Add the addresses")
+	p.costs(15, 15)
+
+	p.menu("Events")
+	p.fill("Slug", "back-in-stock")
+	p.fill("Name", "Back in stock")
+	p.fill("Example context", `{"item": "The bell"}`)
+	p.goBy(button, "Create the event")
+	p.in("region", "Templates by channel").goBy(link, "mail")
+	p.fill("Subject", subject)
+	p.fill("Text", words)
+	p.goBy(button, "Save")
+	p.turn("Audience")
+	p.fill("Name", "Tell everybody")
+	p.choose("Distribution list", "Everybody")
+	p.goBy(button, "Create the notification")
+	p.turn("Live")
+	p.goBy(button, "Make it live")
+	p.goBy(button, "Dry run") // With the example.
+	p.goBy(button, "Send to 2 people")
+	p.awaits("sent 2")
+	p.costs(25, 25)
+	p.menu("Home")
+	p.seesNot("Your first message")
 }

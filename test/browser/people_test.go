@@ -114,10 +114,16 @@ func (w *world) populate(people int) {
 // update changes what is stored, as another instance of the service would.
 func (w *world) update(do func(tx ports.Tx) error) error {
 	w.Helper()
+	return w.beside(func(store ports.Store) error { return store.Update(w.Context(), do) })
+}
+
+// beside opens the store as another instance of the service would.
+func (w *world) beside(do func(store ports.Store) error) error {
+	w.Helper()
 	store, err := gormstore.Open(w.Context(), gormstore.Config{URL: w.database, Clock: clock{}, Keys: seal.NewRing([seal.KeySize]byte{})})
 	require.NoError(w, err)
 	defer func() { assert.NoError(w, store.Close()) }()
-	return store.Update(w.Context(), do)
+	return do(store)
 }
 
 // register makes users members of the web shop, which a call for each would take too long for.

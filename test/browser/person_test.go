@@ -83,6 +83,7 @@ func (t *tab) choose(label, option string) {
 // unfold opens what is folded away below these words.
 func (t *tab) unfold(words string) {
 	t.Helper()
+	t.way.clicks++
 	t.steps(t.clickingOn(t.find(words, folded, grouped)))
 	t.arrived()
 }
@@ -222,7 +223,7 @@ func listed(ctx context.Context, root accessibility.QueryAXTreeParams) []thing {
 
 func (t *tab) clicking(role, name string) chromedp.Action[chromedp.Void] {
 	t.Helper()
-	t.clicks++
+	t.way.clicks++
 	return t.clickingOn(t.find(name, role))
 }
 

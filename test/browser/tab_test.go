@@ -48,9 +48,14 @@ type tab struct {
 	ctx    context.Context //nolint:containedctx // chromedp keeps the tab in it.
 	still  bool            // scripts are turned off
 	strict bool            // every page that it gets to is judged
-	clicks int             // on links and buttons
-	pages  int             // that it has got to
+	way    *way            // since the journey began
 	scope  part            // where on the page people look for things; the zero value: everywhere
+}
+
+// way is what a way through the pages costs.
+type way struct {
+	clicks int // on links, buttons and what is folded away
+	pages  int // that it got to
 }
 
 // newTab opens a tab on a service. When the test ends, nothing may have gone wrong in it.
@@ -60,7 +65,7 @@ func newTab(t *testing.T, base string) *tab {
 	require.NoError(t, err)
 	tabs <- struct{}{}
 	ctx, closeTab := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
-	own := &tab{T: t, watch: &watch{home: base + "/"}, base: base, ctx: ctx}
+	own := &tab{T: t, watch: &watch{home: base + "/"}, base: base, ctx: ctx, way: &way{}}
 	t.Cleanup(func() {
 		closeTab()
 		<-tabs
@@ -68,6 +73,10 @@ func newTab(t *testing.T, base string) *tab {
 	})
 	require.NoError(t, chromedp.Do(ctx)) // Lives as long as this context, so no deadline here.
 	require.NoError(t, chromedp.Listen(ctx, own.see))
+	own.steps(chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
+		_, err := cdp.Call(ctx, to, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: axeAhead})
+		return err
+	}))
 	own.resize(desk)
 	own.prefer(light)
 	return own
@@ -96,7 +105,7 @@ func (t *tab) open(path string) int64 {
 	defer cancel()
 	response, err := chromedp.Run(ctx, chromedp.NavigateResponse(t.base+path))
 	require.NoError(t, err, path)
-	t.pages++
+	t.way.pages++
 	t.arrived()
 	return response.Status
 }
@@ -195,7 +204,7 @@ func (t *tab) follow(step chromedp.Action[chromedp.Void]) {
 	defer cancel()
 	_, err := chromedp.Run(ctx, chromedp.WaitEvent(page.LoadEventFired, nil, step))
 	require.NoError(t, err, "no other page came; still at %s", t.at())
-	t.pages++
+	t.way.pages++
 	t.arrived()
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,8 +13,8 @@ import (
 
 // bad is a page with everything that pages must not have. Its policy is the strictest of all.
 const bad = `<!DOCTYPE html><html lang="en"><head><title>Bad</title><link rel="icon" href="/icon.svg"><link rel="stylesheet" href="http://127.0.0.1:9/other.css">
-<style>p { color: #ccc }</style><script>var n = 1</script></head>
-<body><main><h1>Bad</h1><p>Pale<img src="/missing.png"><div id="wide">Wide</div></main></body></html>`
+<style>p { color: #ccc } #narrow { color: #ddd; display: none } @media (max-width: 400px) { #narrow { display: block } }</style><script>var n = 1</script></head>
+<body><main><h1>Bad</h1><p>Pale<img src="/missing.png"><div id="wide">Wide</div><div id="narrow">Narrow</div></main></body></html>`
 
 // TestWhatIsWatchedForIsSeen shows that each of the tests of this package can fail.
 func TestWhatIsWatchedForIsSeen(t *testing.T) {
@@ -73,6 +74,15 @@ func TestWhatIsWatchedForIsSeen(t *testing.T) {
 			require.Len(t, told, 3)
 			assert.Contains(t, told[2], "color-contrast")
 			assert.Contains(t, told[2], "(in "+other+")")
+			ask[bool](p, note)
+			p.resize(phone)
+			found, err = p.atAnotherSize()
+			require.NoError(t, err)
+			found = slices.DeleteFunc(found, func(v violation) bool { return v.ID != "color-contrast" })
+			require.Len(t, found, 1)
+			require.Len(t, found[0].Nodes, 1)
+			assert.Contains(t, found[0].Nodes[0].HTML, "Narrow")
+			p.resize(desk)
 			if !scripts { // There is no event for a page that has been drawn.
 				return
 			}
