@@ -43,8 +43,8 @@ func (v violation) String() string {
 // about half of the time of all.
 var colours = []string{"color-contrast", "link-in-text-block"}
 
-// axeAhead puts axe-core into each document that a tab loads, so that its script need not be sent to
-// each. It is run when the document is judged.
+// axeAhead puts axe-core into each document that a tab loads, so that its script need not be sent
+// to each. It is run when the document is judged.
 var axeAhead = "Object.defineProperty(window, 'readAxe', {value: () => {" + axeOnce + "}})"
 
 // axeOnce runs axe-core's script. So that nothing moves while it looks, it is not let wait for any
@@ -52,9 +52,9 @@ var axeAhead = "Object.defineProperty(window, 'readAxe', {value: () => {" + axeO
 var axeOnce = "(setTimeout => {" + axe + "\n})(step => { Promise.resolve().then(step) })"
 
 // violations are what axe-core finds on the page as it is now, by rules or tags as its option
-// runOnly, within what an expression says. Its script gets there with the means of a debugger, which
-// no policy of the page stops, nor whether the page may run scripts. What is in a frame is the text
-// of others.
+// runOnly, within what an expression says. Its script gets there with the means of a debugger,
+// which no policy of the page stops, nor whether the page may run scripts. What is in a frame is
+// the text of others.
 func (t *tab) violations(within string, only []string, without ...string) ([]violation, error) {
 	switch there, err := try[string](t, "'axe' in window ? 'axe' : window.readAxe ? 'ahead' : ''"); {
 	case err != nil:
