@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,6 +43,94 @@ func TestOnePicksAnotherApplicationByItsName(t *testing.T) {
 		p.unfold("Organization: Acme Inc.")
 		p.fits()
 	})
+}
+
+// bar is what the top bar shows: how many lines its parts take, and its height in pixels.
+type bar struct {
+	Lines  int
+	Height float64
+}
+
+// TestTheTopBarOfAPhoneHasTwoLines checks it on pages with all lists of places, with none, and with
+// long names; what does not fit in it is in the drawer.
+func TestTheTopBarOfAPhoneHasTwoLines(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.signedIn()
+	for _, lang := range []string{"en", "de"} {
+		r := w.administrator()
+		r.send("/console/account/", "/console/account/language/", url.Values{"language": {lang}})
+		for _, path := range []string{"/console/", "/console/account/", "/console/o/acme/", "/console/o/acme/p/shop/a/web/e/"} {
+			p.resize(phone)
+			p.open(path)
+			for _, long := range []bool{false, true} {
+				if long {
+					ask[bool](p, "document.querySelectorAll('.picker summary bdi').forEach(e => { e.textContent = 'Long'.repeat(20) }), true")
+				}
+				b := ask[bar](p, `(() => {
+					const top = document.querySelector(".top"), boxes = [...top.children].filter(e => e.checkVisibility()).map(e => e.getBoundingClientRect())
+					return {Lines: new Set(boxes.map(b => Math.round((b.top + b.bottom) / 16))).size, Height: top.getBoundingClientRect().height}
+				})()`)
+				assert.LessOrEqual(t, b.Lines, 2, "%s in %s, long names: %t", path, lang, long)
+				assert.LessOrEqual(t, b.Height, 100.0, "%s in %s, long names: %t", path, lang, long)
+				assert.Empty(t, p.overflow(), path)
+			}
+		}
+	}
+}
+
+// TestTheAccountIsInTheDrawerOfAPhone signs out there: two taps.
+func TestTheAccountIsInTheDrawerOfAPhone(t *testing.T) {
+	t.Parallel()
+	each(t, func(_ *world, p *tab) {
+		p.resize(phone)
+		p.open("/console/o/acme/")
+		p.steps(p.clicking(link, "Menu"))
+		p.fits()
+		p.judge()
+		p.goBy(link, "Your account: "+root)
+		p.steps(p.clicking(link, "Menu"))
+		p.goBy(button, "Sign out")
+		assert.Equal(p, "Sign in", p.title())
+	})
+}
+
+// TestTheBarOfASelectionCoversNoRow goes through all rows by keys, in windows of several heights:
+// the box that has focus is never below the bar, nor is the last row at the end of the page, and the
+// bar takes at most a third of the window from the rows, also with long names of groups and lists.
+func TestTheBarOfASelectionCoversNoRow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.populate(60)
+	p := w.signedIn()
+	p.open("/console/o/acme/u/")
+	ask[bool](p, "document.querySelectorAll('.bulk option').forEach(e => { e.textContent = 'Long'.repeat(40) }), true")
+	for _, s := range []size{desk, {1280, 640}, {1280, 500}, {1280, 300}, {1900, 500}, phone} {
+		p.resize(s)
+		covered := ask[[]string](p, `(() => {
+			const boxes = [...document.querySelectorAll("tbody input[name=member]")]
+			const over = (box) => {
+				const b = box.getBoundingClientRect(), at = document.elementFromPoint((b.left + b.right) / 2, (b.top + b.bottom) / 2)
+				return at === box ? [] : [box.closest("tr").innerText + " below " + (at ? at.outerHTML.slice(0, 80) : "nothing")]
+			}
+			document.activeElement.blur() // What has focus already is not scrolled to.
+			scrollTo(0, 0)
+			const down = boxes.flatMap((box) => (box.focus(), over(box)))
+			const up = boxes.toReversed().flatMap((box) => (box.focus(), over(box)))
+			return [...down, ...up, boxes.length > 40 ? "" : "few rows"].filter(Boolean)
+		})()`)
+		assert.Empty(t, covered, "%d by %d", s.width, s.height)
+		assert.True(t, ask[bool](p, `(() => {
+			scrollTo(0, 0)
+			const bar = document.querySelector(".bulk").getBoundingClientRect()
+			return bar.top > innerHeight || bar.height <= innerHeight / 3
+		})()`), "the bar at %d by %d", s.width, s.height)
+		assert.True(t, ask[bool](p, `(() => {
+			scrollTo(0, document.documentElement.scrollHeight)
+			const last = [...document.querySelectorAll("tbody tr")].at(-1).getBoundingClientRect(), bar = document.querySelector(".bulk").getBoundingClientRect()
+			return bar.top >= last.bottom - 1
+		})()`), "the last row at %d by %d", s.width, s.height)
+	}
 }
 
 // fits checks that the page does not scroll sideways, where a script can find out.
