@@ -69,6 +69,8 @@ var recent = map[string]bool{
 	"/console/o/{org}/groups/{group}/delete/":                                                   false,
 	"/console/o/{org}/partials/":                                                                false,
 	"/console/o/{org}/partials/{partial}/":                                                      false,
+	"/console/o/{org}/new-partial/preview/":                                                     false,
+	"/console/o/{org}/new-partial/html/":                                                        false,
 	"/console/o/{org}/partials/{partial}/preview/":                                              false,
 	"/console/o/{org}/partials/{partial}/html/":                                                 false,
 	"/console/o/{org}/partials/{partial}/delete/":                                               false,

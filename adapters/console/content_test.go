@@ -172,6 +172,8 @@ func contentExamples() map[string]example {
 		org + "channels/new/":                          {fields: []string{"driver", "smtp", "name", "new", "protocol", "EMAIL", "settings.host", "h"}},
 		org + "p/{prj}/channels/new/":                  {fields: []string{"driver", "smtp", "name", "new", "protocol", "EMAIL", "settings.host", "h"}},
 		org + "partials/":                              {fields: []string{"name", "new", "text", "x"}},
+		org + "new-partial/preview/":                   {fields: []string{"text", "other", "html", "<p>"}},
+		org + "new-partial/html/":                      {fields: []string{"text", "other", "html", "<p>"}},
 		org + "partials/{partial}/":                    {fields: []string{"text", "other", "base", "1"}},
 		org + "partials/{partial}/preview/":            {fields: []string{"text", "other", "html", "<p>"}},
 		org + "partials/{partial}/html/":               {fields: []string{"text", "other", "html", "<p>"}},

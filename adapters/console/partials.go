@@ -9,25 +9,32 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/events"
-	"github.com/tocsin/tocsin/domain/operators"
 )
+
+// newPartial is the word of the paths on which a partial that is not there yet is previewed.
+const newPartial = "new-partial"
 
 // partialsView is the partials of an organization.
 type partialsView struct {
 	Here     string // the path of the page
 	Partials []events.ListedPartial
 	Form     form
+	Preview  *previewView // of what is typed; nil: nothing is yet
+	Draft    previewView  // the paths of the preview
 }
 
-func (c call) showPartials() error { return c.partialsPage(form{}) }
+func (c call) showPartials() error { return c.partialsPage(form{}, nil) }
 
-func (c call) partialsPage(f form) error {
+func (c call) partialsPage(f form, p *previewView) error {
 	all, err := c.console.use.Templates.PartialList(c.ctx, c.at().Organization)
 	if err != nil {
 		return err
 	}
-	return c.render(statusOf(f), "partials", words.Of("Partials"), partialsView{Here: c.partialPath(), Partials: all, Form: f})
+	v := partialsView{Here: c.partialPath(), Partials: all, Form: f, Preview: p, Draft: newPreview(c.newPartialPath())}
+	return c.render(statusOf(f), "partials", words.Of("Partials"), v)
 }
+
+func (c call) newPartialPath() string { return c.link("o", c.at().Organization, newPartial) }
 
 // partialPath returns the path of a page below the partials of the organization.
 func (c call) partialPath(segments ...any) string {
@@ -44,7 +51,37 @@ func (c call) createPartial() error {
 	if errors.Is(err, events.ErrOutdated) { // It should be new, but exists already.
 		err = events.ErrPartialNameTaken.On("name")
 	}
-	return c.settle(err, c.partialsPage, c.partialPath(made.Name), "created-partial")
+	again := func(f form) error {
+		d, with := c.draft()
+		p, err := c.partialPreview(c.newPartialPath(), d, with)
+		if err != nil {
+			return err
+		}
+		return c.partialsPage(f, &p)
+	}
+	return c.settle(err, again, c.partialPath(made.Name), "created-partial")
+}
+
+// previewNewPartial shows a partial that is not there yet as somebody would get it: a whole page or,
+// for a script, the preview alone.
+func (c call) previewNewPartial() error {
+	d, with := c.draft()
+	p, err := c.partialPreview(c.newPartialPath(), d, with)
+	if err != nil {
+		return err
+	}
+	if c.Request().Header.Get("HX-Request") == "true" {
+		return c.fragment("partials", "partial-preview-live", p)
+	}
+	f := c.asSent()
+	f.faults, f.Failed = p.Form.faults, p.Form.Failed
+	return c.partialsPage(f, &p)
+}
+
+// showNewPartialHTML is the document in the frame: the HTML of what is typed. See foreignPolicy.
+func (c call) showNewPartialHTML() error {
+	d, with := c.draft()
+	return c.previewed(c.console.use.Templates.PreviewPartial(c.ctx, c.at().Organization, d, with))
 }
 
 // partialView is one partial with its uses.
@@ -87,8 +124,8 @@ func (c call) partialPage(status int, adjust func(v *partialView) error) error {
 	if err := adjust(&v); err != nil {
 		return err
 	}
-	if v.Preview.Live == "" && c.visitor.May(org, operators.Administrator) {
-		if v.Preview, err = c.partialPreview(p, app.Draft{Text: p.Text, HTML: p.HTML}, app.Rehearsal{}); err != nil {
+	if v.Preview.Live == "" {
+		if v.Preview, err = c.partialPreview(v.Here, app.Draft{Text: p.Text, HTML: p.HTML}, app.Rehearsal{}); err != nil {
 			return err
 		}
 		v.Preview.Source = v.Here + "html/"
@@ -97,9 +134,9 @@ func (c call) partialPage(status int, adjust func(v *partialView) error) error {
 }
 
 // partialPreview is a draft of a partial as somebody would get it, or why there is nothing to be
-// seen.
-func (c call) partialPreview(of events.Partial, d app.Draft, with app.Rehearsal) (previewView, error) {
-	p := newPreview(c.partialPath(of.Name))
+// seen. The draft is posted below the path of its editor.
+func (c call) partialPreview(editor string, d app.Draft, with app.Rehearsal) (previewView, error) {
+	p := newPreview(editor)
 	var err error
 	p.Preview, err = c.console.use.Templates.PreviewPartial(c.ctx, c.at().Organization, d, with)
 	if f, mendable := c.refused(err); mendable {
@@ -116,7 +153,7 @@ func (c call) previewPartial() error {
 		return err
 	}
 	d, with := c.draft()
-	p, err := c.partialPreview(stored, d, with)
+	p, err := c.partialPreview(c.partialPath(stored.Name), d, with)
 	if err != nil {
 		return err
 	}
@@ -148,7 +185,7 @@ func (c call) showPartialHTML() error {
 func (c call) typedPartial(v *partialView, f form) (err error) {
 	v.Form = f
 	d, with := c.draft()
-	v.Preview, err = c.partialPreview(v.Partial, d, with)
+	v.Preview, err = c.partialPreview(v.Here, d, with)
 	return err
 }
 

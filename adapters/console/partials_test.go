@@ -145,6 +145,42 @@ func TestAPartialIsPreviewedAlone(t *testing.T) {
 	})
 }
 
+// TestANewPartialIsPreviewed checks that what is typed for a partial that is not there yet is shown
+// as somebody would get it, kept, and not stored.
+func TestANewPartialIsPreviewed(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		const draft = atAcme + "new-partial/"
+		f.person("acme", "eve", users.RoleMember, false)
+		b.post(ofPartial, "name", "inner", "text", "of {{organization.name}}", "html", "<i>inner</i>").is(f.T, http.StatusSeeOther)
+		page := b.get(ofPartial).is(f.T, http.StatusOK)
+		assert.Contains(f, page.said(), "Nothing to preview yet.")
+		assert.NotContains(f, page.said(), "Cannot preview", "nothing is wrong with what is not begun")
+
+		typed := []string{"name", "Not a name", "description", "kept", "text", "{{context.order}} for {{user.username}}, {{> inner}}", "html", "<u>{{context.order}}</u>{{> inner}}",
+			"user", "eve", "example", `{"order": 7}`}
+		page = b.post(draft+"preview/", typed...).is(f.T, http.StatusOK)
+		assert.Contains(f, page.said(), "7 for eve, of Company")
+		assert.Contains(f, page.body, `value="Not a name"`)
+		assert.Contains(f, page.body, `value="kept"`)
+		assert.Contains(f, page.body, `hx-post="`+draft+`preview/"`)
+		assert.Equal(f, "<u>7</u><i>inner</i>", b.post(draft+"html/", typed...).is(f.T, http.StatusOK).body)
+		refused := b.post(ofPartial, typed...).is(f.T, http.StatusBadRequest)
+		assert.Contains(f, refused.said(), "7 for eve, of Company", "the preview stays when the name is refused")
+		assert.Contains(f, b.post(draft+"preview/", "text", "{{#b}}").is(f.T, http.StatusBadRequest).body, `id="text-faults"`)
+
+		b.header.Set("HX-Request", "true")
+		piece := b.post(draft+"preview/", typed...).is(f.T, http.StatusOK)
+		assert.True(f, strings.HasPrefix(piece.body, `<section id="preview"`), piece.body)
+		wrong := b.post(draft+"preview/", "text", "a\n{{#b}}").is(f.T, http.StatusOK)
+		assert.Contains(f, wrong.body, `<div id="text-now" hx-swap-oob="true"><ul class="faults">`)
+		_, kept, err := f.use.Templates.Partials(f.Context(), "acme")
+		require.NoError(f, err)
+		assert.Len(f, kept, 1, "nothing was saved")
+	})
+}
+
 func TestNobodysPartialIsLost(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -168,8 +204,14 @@ func TestWhoMayChangePartials(t *testing.T) {
 	root.post(ofPartial, "name", "footer", "description", "Below", "text", "<of acme>").is(t, http.StatusSeeOther)
 	page := viewer.get(ofPartial+"footer/").is(t, http.StatusOK)
 	assert.Contains(t, page.said(), "<of acme>")
+	assert.NotContains(t, page.body, `name="save"`)
+	assert.NotContains(t, page.body, `footer/delete/`)
+	assert.Contains(t, viewer.post(ofPartial+"footer/preview/", "text", "typed by {{organization.name}}").is(t, http.StatusOK).said(), "typed by Company", "as of a template")
+	assert.Equal(t, "<b>x</b>", viewer.post(ofPartial+"footer/html/", "html", "<b>x</b>").is(t, http.StatusOK).body)
 	for _, to := range []string{ofPartial, ofPartial + "footer/", ofPartial + "footer/versions/", ofPartial + "footer/versions/1/"} {
-		assert.NotContains(t, viewer.get(to).is(t, http.StatusOK).body, `method="post" action="`+ofPartial, to)
+		if got := viewer.get(to).is(t, http.StatusOK).body; to != ofPartial+"footer/" {
+			assert.NotContains(t, got, `method="post" action="`+ofPartial, to)
+		}
 		root.get(strings.Replace(to, "acme", "globex", 1)).is(t, map[bool]int{true: http.StatusOK, false: http.StatusNotFound}[to == ofPartial])
 	}
 	theirs := strings.Replace(ofPartial, "acme", "globex", 1) + "footer/"

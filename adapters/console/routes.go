@@ -334,20 +334,25 @@ func eventRoutes() []Route {
 	}
 }
 
+// partialRoutes returns the routes for partials. A new one is previewed beside the partials' path,
+// below which every word may be a name.
 func partialRoutes() []Route {
 	const (
 		partials = organizationPath + "partials/"
 		partial  = partials + "{partial}/"
 		version  = partial + "versions/{version}/"
+		draft    = organizationPath + newPartial + "/"
 	)
 	return []Route{
 		get(partials, operators.Viewer, call.showPartials),
 		post(partials, operators.Administrator, call.createPartial),
+		post(draft+"preview/", operators.Administrator, call.previewNewPartial),
+		post(draft+"html/", operators.Administrator, call.showNewPartialHTML),
 		get(partial, operators.Viewer, call.showPartial),
 		post(partial, operators.Administrator, call.savePartial),
-		post(partial+"preview/", operators.Administrator, call.previewPartial),
-		get(partial+"html/", operators.Administrator, call.showPartialHTML),
-		post(partial+"html/", operators.Administrator, call.showPartialHTML),
+		post(partial+"preview/", operators.Viewer, call.previewPartial),
+		get(partial+"html/", operators.Viewer, call.showPartialHTML),
+		post(partial+"html/", operators.Viewer, call.showPartialHTML),
 		post(partial+"delete/", operators.Administrator, call.deletePartial),
 		get(partial+"versions/", operators.Viewer, call.showPartialVersions),
 		get(version, operators.Viewer, call.showPartialVersion),
