@@ -120,7 +120,7 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 		if r.Holds, err = o.holds(ctx, tx, r); err != nil {
 			return r, err
 		}
-		if r.State == Delivering && !slices.ContainsFunc(r.Holds, func(h Hold) bool { return h.For == deliveries.ForQuota }) {
+		if r.State == Delivering && !slices.ContainsFunc(r.Holds, Hold.stops) {
 			r.Expected = deliveries.ExpectedEnd(found, r.Counts, o.clock.Now())
 		}
 		return r, nil

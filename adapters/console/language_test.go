@@ -32,8 +32,8 @@ func TestPagesAreInTheLanguageThatIsAskedFor(t *testing.T) {
 	assert.Contains(t, b.get("/console/account/").body, `<html lang="en">`)
 }
 
-// TestALanguageFollowsTheAccount checks that an account's language holds in each of its browsers, in
-// no other account's, and that the pages before signing in take the browser's last choice.
+// TestALanguageFollowsTheAccount checks that an account's language holds in each of its browsers,
+// in no other account's, and that the pages before signing in take the browser's last choice.
 func TestALanguageFollowsTheAccount(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
@@ -63,6 +63,14 @@ func TestALanguageFollowsTheAccount(t *testing.T) {
 		b.signIn("eve", password).is(f.T, http.StatusSeeOther)
 		in(b, "/console/o/acme/", "en")
 	})
+}
+
+func TestRolesToFilterByAreInTheLanguageOfThePage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.as(f.account("root", true))
+	b.header = http.Header{"Accept-Language": {"de"}}
+	assert.Contains(t, b.get(atAcme+"u/?role=viewer").is(t, http.StatusOK).body, `<option value="viewer" selected>Betrachter</option>`)
 }
 
 func TestSizesAreWrittenInTheLanguageOfThePage(t *testing.T) {

@@ -35,6 +35,11 @@ type membersView struct {
 	First    bool      // the first batch
 }
 
+// Roles returns those that a member can have.
+func (membersView) Roles() []users.Role {
+	return []users.Role{users.RoleMember, users.RoleViewer, users.RoleOperator, users.RoleAdministrator}
+}
+
 // heading is the head of a sortable column.
 type heading struct {
 	link

@@ -62,8 +62,8 @@ func (c call) createPartial() error {
 	return c.settle(err, again, c.partialPath(made.Name), "created-partial")
 }
 
-// previewNewPartial shows a partial that is not there yet as somebody would get it: a whole page or,
-// for a script, the preview alone.
+// previewNewPartial shows a partial that is not there yet as somebody would get it: a whole page
+// or, for a script, the preview alone.
 func (c call) previewNewPartial() error {
 	d, with := c.draft()
 	p, err := c.partialPreview(c.newPartialPath(), d, with)

@@ -205,7 +205,7 @@ func TestFiltersOfUsers(t *testing.T) {
 			assert.Equal(f, want, strings.Join(found, " "), query)
 		}
 		page := b.get("/console/o/acme/u/?role=operator&key=a%22b&list=" + list).body
-		assert.Contains(f, page, `<option selected>operator</option>`)
+		assert.Contains(f, page, `<option value="operator" selected>operator</option>`)
 		assert.Contains(f, page, `<option value="`+list+`" selected>`)
 		assert.Contains(f, page, `value="a&#34;b"`)
 		assert.NotContains(f, page, `name="member"`, "a viewer chooses nobody")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -78,6 +79,12 @@ func TestWhatWaitsSaysForWhatAndIsNotGreen(t *testing.T) {
 		assert.Contains(f, b.get(pages[2]).said(), "Next attempt "+next.UTC().Format("2006-01-02 15:04:05 UTC"))
 		assert.NotContains(f, b.get(pages[3]).said(), "Nothing is blocking it")
 
+		german := f.as(f.operator("eva", users.RoleViewer))
+		german.header = http.Header{"Accept-Language": {"de"}}
+		for _, path := range append(pages[:3:3], pages[4]) { // Explaining has a sentence of its own.
+			assert.Contains(f, german.get(path).said(), "gestört seit 2026-03-0", path)
+		}
+
 		f.fails(0) // Nothing is of it: all is sent.
 		for _, path := range pages {
 			page := b.get(path)
@@ -85,6 +92,36 @@ func TestWhatWaitsSaysForWhatAndIsNotGreen(t *testing.T) {
 			assert.NotContains(f, page.said(), "channel not working", path)
 		}
 		assert.Contains(f, b.get(pages[3]).body, `<span class="state sent">sent</span>`)
+	})
+}
+
+// TestNoEndIsExpectedOfAChannelThatDoesNotWork checks that the rate so far is no promise about
+// messages that wait for their channel to work again.
+func TestNoEndIsExpectedOfAChannelThatDoesNotWork(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		for _, name := range []string{"ada", "eva"} {
+			f.person("acme", name, users.RoleMember, false)
+			f.listed(name)
+		}
+		id := f.happened()
+		f.expand()
+		queue := f.store.Queue()
+		due, err := queue.Due(f.Context())
+		require.NoError(f, err)
+		jobs, err := queue.Claim(f.Context(), due[0].Channel, "test", 1, time.Hour)
+		require.NoError(f, err)
+		require.Len(f, jobs, 1)
+		_, err = queue.Record(f.Context(), "test", []deliveries.Outcome{{ID: jobs[0].ID, State: deliveries.Sent, Attempts: 1}})
+		require.NoError(f, err)
+		f.clock.Advance(time.Minute)
+		b := f.as(f.operator("bob", users.RoleViewer))
+		one := occurrencePath(id)
+		assert.Contains(f, b.get(one).said(), "1 of 2 deliveries processed, 50 %, 1 per minute. At this rate it finishes at 2026-03-0")
+		f.breaks()
+		broken := b.get(one).said()
+		assert.Contains(f, broken, "1 of 2 deliveries processed, 50 %")
+		assert.NotContains(f, broken, "At this rate")
 	})
 }
 

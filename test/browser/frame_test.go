@@ -96,8 +96,9 @@ func TestTheAccountIsInTheDrawerOfAPhone(t *testing.T) {
 }
 
 // TestTheBarOfASelectionCoversNoRow goes through all rows by keys, in windows of several heights:
-// the box that has focus is never below the bar, nor is the last row at the end of the page, and the
-// bar takes at most a third of the window from the rows, also with long names of groups and lists.
+// the box that has focus is never below the bar, nor is the last row at the end of the page, and
+// the bar takes at most a third of the window from the rows, also with long names of groups and
+// lists.
 func TestTheBarOfASelectionCoversNoRow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
