@@ -71,7 +71,7 @@ func (c call) previewNewPartial() error {
 		return err
 	}
 	if c.Request().Header.Get("HX-Request") == "true" {
-		return c.fragment("partials", "partial-preview-live", p)
+		return c.fragment("partial-preview-live", p)
 	}
 	f := c.asSent()
 	f.faults, f.Failed = p.Form.faults, p.Form.Failed
