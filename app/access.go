@@ -32,7 +32,7 @@ func (a *Administration) Access(ctx context.Context, at Path, id users.MemberID)
 // Grant gives a member a role in the organization; repeating it changes nothing. The role takes
 // effect once its holder has accepted it by a link of the organization (Invite). users.ErrNotFound,
 // operators.ErrAbove.
-func (a *Administration) Grant(ctx context.Context, by operators.Officer, at Path, id users.MemberID, role users.Role) error {
+func (a *Administration) Grant(ctx context.Context, by operators.Editor, at Path, id users.MemberID, role users.Role) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := memberByID(ctx, tx, at, id)
 		if err != nil {
@@ -42,7 +42,7 @@ func (a *Administration) Grant(ctx context.Context, by operators.Officer, at Pat
 	})
 }
 
-func (a *Administration) grant(ctx context.Context, tx ports.Tx, by operators.Officer, at Path, m users.Member, role users.Role) error {
+func (a *Administration) grant(ctx context.Context, tx ports.Tx, by operators.Editor, at Path, m users.Member, role users.Role) error {
 	if m.Role == role {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (a *Administration) grant(ctx context.Context, tx ports.Tx, by operators.Of
 // once, and ends the organization's earlier link for the member. users.ErrNotFound,
 // operators.ErrNoRole, operators.ErrAbove. With reset the member has lost the second factor: the
 // new password starts without one.
-func (a *Administration) Invite(ctx context.Context, by operators.Officer, at Path, id users.MemberID, reset bool) (token string, expires time.Time, err error) {
+func (a *Administration) Invite(ctx context.Context, by operators.Editor, at Path, id users.MemberID, reset bool) (token string, expires time.Time, err error) {
 	err = a.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := memberByID(ctx, tx, at, id)
 		if err != nil {
@@ -70,7 +70,7 @@ func (a *Administration) Invite(ctx context.Context, by operators.Officer, at Pa
 }
 
 func (a *Administration) invite(
-	ctx context.Context, tx ports.Tx, by operators.Officer, at Path, m users.Member, reset bool,
+	ctx context.Context, tx ports.Tx, by operators.Editor, at Path, m users.Member, reset bool,
 ) (token string, expires time.Time, err error) {
 	if err := by.MayChange(m); err != nil {
 		return "", time.Time{}, err

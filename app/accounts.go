@@ -137,7 +137,7 @@ func (o *Operators) ChangePassword(ctx context.Context, by audit.Actor, from ope
 // ChooseLanguage stores the language of the pages that the holder of the signed-in account sees, in
 // every browser; an empty one lets each browser decide. A malformed one is Invalid;
 // operators.ErrNotFound.
-func (o *Operators) ChooseLanguage(ctx context.Context, by audit.Actor, v operators.Visitor, language string) error {
+func (o *Operators) ChooseLanguage(ctx context.Context, by audit.Actor, v operators.Principal, language string) error {
 	return o.store.Update(ctx, func(tx ports.Tx) error {
 		held, err := tx.Operators().Account(ctx, v.Account)
 		if err != nil || held.Language == language {
@@ -188,7 +188,7 @@ func (o *Operators) hashFor(ctx context.Context, username string, p operators.Pa
 
 // Sessions returns the valid sessions of the signed-in user's account, the most recently used
 // first, at most MaxShown.
-func (o *Operators) Sessions(ctx context.Context, v operators.Visitor) ([]operators.Session, error) {
+func (o *Operators) Sessions(ctx context.Context, v operators.Principal) ([]operators.Session, error) {
 	now := o.clock.Now()
 	return ports.View(ctx, o.store, func(tx ports.Tx) (found []operators.Session, err error) {
 		all, err := tx.Operators().Sessions(ctx, v.Account, MaxShown)
@@ -204,7 +204,7 @@ func (o *Operators) Sessions(ctx context.Context, v operators.Visitor) ([]operat
 
 // EndSession ends one of the sessions of the signed-in user's account; operators.ErrNoSession when
 // it belongs to another account.
-func (o *Operators) EndSession(ctx context.Context, by audit.Actor, v operators.Visitor, d operators.Digest) error {
+func (o *Operators) EndSession(ctx context.Context, by audit.Actor, v operators.Principal, d operators.Digest) error {
 	return o.store.Update(ctx, func(tx ports.Tx) error {
 		s, account, err := tx.Operators().Session(ctx, d)
 		if err != nil {

@@ -157,7 +157,7 @@ func (a *Applications) Registrants(ctx context.Context, at Path, q users.Query) 
 
 // UnregisterMember deletes a member's membership of the application, like Unregister; a member who
 // is not registered is left alone. operators.ErrAbove, users.ErrNotFound, applications.ErrNotFound.
-func (a *Applications) UnregisterMember(ctx context.Context, by operators.Officer, at Path, id users.MemberID) error {
+func (a *Applications) UnregisterMember(ctx context.Context, by operators.Editor, at Path, id users.MemberID) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
 		was, err := membership(ctx, tx, at, id)
 		if err != nil || !was.Registered {

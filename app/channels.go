@@ -194,7 +194,7 @@ func quotaOf(ctx context.Context, tx ports.Tx, org orgs.ID, id channels.ID, l ch
 
 // Create makes a channel; faults about the form, channels.ErrNameTaken, channels.ErrPreferredTaken,
 // channels.ErrSealed, *quotas.Exceeded.
-func (s *Channels) Create(ctx context.Context, by operators.Officer, at Path, f ChannelForm) (made channels.Channel, err error) {
+func (s *Channels) Create(ctx context.Context, by operators.Editor, at Path, f ChannelForm) (made channels.Channel, err error) {
 	c, err := channels.New(f.Name, f.Protocol, f.Driver)
 	if err != nil {
 		return c, err
@@ -253,12 +253,12 @@ func deleteChannel(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, c 
 
 // Save changes everything of a channel but its name, protocol and driver, and clears its outages;
 // faults about the form, channels.ErrNotFound, channels.ErrPreferredTaken, channels.ErrSealed.
-func (s *Channels) Save(ctx context.Context, by operators.Officer, at Path, id channels.ID, f ChannelForm) error {
+func (s *Channels) Save(ctx context.Context, by operators.Editor, at Path, id channels.ID, f ChannelForm) error {
 	return s.Patch(ctx, by, at, id, func(form *ChannelForm) { *form = f })
 }
 
 // Patch is Save of a form that is unchanged except for what change changes.
-func (s *Channels) Patch(ctx context.Context, by operators.Officer, at Path, id channels.ID, change func(*ChannelForm)) error {
+func (s *Channels) Patch(ctx context.Context, by operators.Editor, at Path, id channels.ID, change func(*ChannelForm)) error {
 	return s.store.Update(ctx, func(tx ports.Tx) error {
 		was, err := s.revise(ctx, tx, at, id)
 		if err != nil {
@@ -318,7 +318,7 @@ func (s *Channels) revise(ctx context.Context, tx ports.Tx, at Path, id channels
 
 // set sets the settings of a channel from a form. Faults name the field `settings.NAME`. When an
 // operator of an organization points an unrestricted channel elsewhere, it becomes restricted.
-func (s *Channels) set(c *channels.Channel, by operators.Officer, f ChannelForm) error {
+func (s *Channels) set(c *channels.Channel, by operators.Editor, f ChannelForm) error {
 	driver, err := s.drivers.Find(c.Driver)
 	if err != nil {
 		return err

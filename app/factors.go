@@ -35,7 +35,7 @@ type HeldFactors struct {
 }
 
 // Held returns the second factors of the signed-in user's account.
-func (f *Factors) Held(ctx context.Context, v operators.Visitor) (HeldFactors, error) {
+func (f *Factors) Held(ctx context.Context, v operators.Principal) (HeldFactors, error) {
 	return ports.View(ctx, f.store, func(tx ports.Tx) (h HeldFactors, err error) {
 		if h.Held, err = tx.Factors().Held(ctx, v.Account); err != nil || !h.TOTP {
 			return h, err
@@ -51,7 +51,7 @@ func (f *Factors) Held(ctx context.Context, v operators.Visitor) (HeldFactors, e
 
 // BeginApp makes the secret of a new authenticator app, and the token for ConfirmApp;
 // factors.ErrExists.
-func (f *Factors) BeginApp(ctx context.Context, v operators.Visitor) (secret factors.Secret, token string, err error) {
+func (f *Factors) BeginApp(ctx context.Context, v operators.Principal) (secret factors.Secret, token string, err error) {
 	secret = factors.NewSecret()
 	err = f.store.Update(ctx, func(tx ports.Tx) error {
 		held, err := tx.Factors().Held(ctx, v.Account)
@@ -69,7 +69,7 @@ func (f *Factors) BeginApp(ctx context.Context, v operators.Visitor) (secret fac
 }
 
 // BegunApp returns the secret that BeginApp made; factors.ErrStep.
-func (f *Factors) BegunApp(ctx context.Context, v operators.Visitor, token string) (factors.Secret, error) {
+func (f *Factors) BegunApp(ctx context.Context, v operators.Principal, token string) (factors.Secret, error) {
 	return ports.View(ctx, f.store, func(tx ports.Tx) (secret factors.Secret, err error) {
 		s, err := f.step(ctx, tx, factors.SetUpTOTP, token)
 		if err == nil && s.Account != v.Account {
@@ -84,7 +84,7 @@ func (f *Factors) BegunApp(ctx context.Context, v operators.Visitor, token strin
 // of it. It returns the recovery codes of the account, if it had none; they are shown only once.
 // The account's other sessions end, and this one counts as begun with a second factor.
 // factors.ErrStep, factors.ErrExists, factors.ErrCode about `code`.
-func (f *Factors) ConfirmApp(ctx context.Context, by audit.Actor, v operators.Visitor, session, token, code string) ([]string, error) {
+func (f *Factors) ConfirmApp(ctx context.Context, by audit.Actor, v operators.Principal, session, token, code string) ([]string, error) {
 	return ports.Update(ctx, f.store, func(tx ports.Tx) ([]string, error) {
 		s, err := f.step(ctx, tx, factors.SetUpTOTP, token)
 		if err != nil {
@@ -119,7 +119,7 @@ func (f *Factors) ConfirmApp(ctx context.Context, by audit.Actor, v operators.Vi
 
 // added does what follows every new factor. It returns recovery codes for an account that has none.
 func (f *Factors) added(
-	ctx context.Context, tx ports.Tx, by audit.Actor, v operators.Visitor, session string, what audit.State, m operators.Method,
+	ctx context.Context, tx ports.Tx, by audit.Actor, v operators.Principal, session string, what audit.State, m operators.Method,
 ) (codes []string, err error) {
 	digest, err := operators.ParseToken(session)
 	if err != nil {
@@ -163,7 +163,7 @@ func (f *Factors) recovery(ctx context.Context, tx ports.Tx, a operators.Account
 
 // RenewRecoveryCodes gives the signed-in user's account new recovery codes, which are shown only
 // once; the earlier ones stop working. factors.ErrNotFound for an account without a second factor.
-func (f *Factors) RenewRecoveryCodes(ctx context.Context, by audit.Actor, v operators.Visitor) (codes []string, err error) {
+func (f *Factors) RenewRecoveryCodes(ctx context.Context, by audit.Actor, v operators.Principal) (codes []string, err error) {
 	err = f.change(ctx, v, func(tx ports.Tx, account operators.Holding) error {
 		held, err := tx.Factors().Held(ctx, v.Account)
 		if err != nil {
@@ -181,7 +181,7 @@ func (f *Factors) RenewRecoveryCodes(ctx context.Context, by audit.Actor, v oper
 }
 
 // RemoveApp removes the authenticator app of the signed-in user's account; factors.ErrNotFound.
-func (f *Factors) RemoveApp(ctx context.Context, by audit.Actor, v operators.Visitor) error {
+func (f *Factors) RemoveApp(ctx context.Context, by audit.Actor, v operators.Principal) error {
 	return f.change(ctx, v, func(tx ports.Tx, account operators.Holding) error {
 		if err := tx.Factors().RemoveTOTP(ctx, v.Account); err != nil {
 			return err
@@ -212,7 +212,7 @@ func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, acco
 }
 
 // change runs do with the signed-in user's account locked.
-func (f *Factors) change(ctx context.Context, v operators.Visitor, do func(tx ports.Tx, account operators.Holding) error) error {
+func (f *Factors) change(ctx context.Context, v operators.Principal, do func(tx ports.Tx, account operators.Holding) error) error {
 	return f.store.Update(ctx, func(tx ports.Tx) error {
 		if err := tx.Operators().Decide(ctx, v.User.ID); err != nil {
 			return err

@@ -34,7 +34,7 @@ func (f *Factors) Require(ctx context.Context, by audit.Actor, at Path, on bool)
 
 // Owed reports whether a rule stops the signed-in user: a second factor is required, and they have
 // none. slug is the organization of the rule. An unknown one requires nothing.
-func (f *Factors) Owed(ctx context.Context, v operators.Visitor, r operators.FactorRule, slug string) (owed bool, err error) {
+func (f *Factors) Owed(ctx context.Context, v operators.Principal, r operators.FactorRule, slug string) (owed bool, err error) {
 	switch r {
 	case operators.NoFactor:
 		return false, nil
@@ -55,7 +55,7 @@ func (f *Factors) Owed(ctx context.Context, v operators.Visitor, r operators.Fac
 }
 
 // organization finds an organization that the signed-in user may open; orgs.ErrNotFound.
-func (f *Factors) organization(ctx context.Context, v operators.Visitor, slug string) (orgs.Organization, error) {
+func (f *Factors) organization(ctx context.Context, v operators.Principal, slug string) (orgs.Organization, error) {
 	if !v.May(slug, operators.Viewer) {
 		return orgs.Organization{}, orgs.ErrNotFound
 	}
@@ -69,7 +69,7 @@ func (f *Factors) organization(ctx context.Context, v operators.Visitor, slug st
 
 // OwedTo returns those of some organizations that require a second factor of a signed-in user who
 // has none. The installation's rule for its administrators holds in every organization.
-func (f *Factors) OwedTo(ctx context.Context, v operators.Visitor, of ...orgs.Organization) (all []orgs.Organization, err error) {
+func (f *Factors) OwedTo(ctx context.Context, v operators.Principal, of ...orgs.Organization) (all []orgs.Organization, err error) {
 	for _, o := range of {
 		if o.RequiresFactor || (f.required && v.Administrator) {
 			all = append(all, o)
@@ -92,7 +92,7 @@ func (f *Factors) OwedTo(ctx context.Context, v operators.Visitor, of ...orgs.Or
 // Owes returns the names of all that require a second factor of a signed-in user who has none: the
 // installation, the organizations in which they have a role, and the one with this slug, from which
 // they came.
-func (f *Factors) Owes(ctx context.Context, v operators.Visitor, slug string) (names []string, err error) {
+func (f *Factors) Owes(ctx context.Context, v operators.Principal, slug string) (names []string, err error) {
 	of := []orgs.Organization{thisInstallation}
 	for _, p := range v.Visible() {
 		of = append(of, p.Organization)

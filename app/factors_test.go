@@ -64,7 +64,7 @@ func (d *door) signIn() app.Admission {
 }
 
 // visitor returns the holder of a session.
-func (d *door) visitor(session string) operators.Visitor {
+func (d *door) visitor(session string) operators.Principal {
 	d.Helper()
 	v, err := d.operators.Resume(d.Context(), session)
 	require.NoError(d, err)

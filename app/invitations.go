@@ -24,7 +24,7 @@ type Welcome struct {
 
 // Welcome returns what a token's link shows to a user who may be signed in;
 // operators.ErrInvitation.
-func (o *Operators) Welcome(ctx context.Context, token string, v operators.Visitor) (Welcome, error) {
+func (o *Operators) Welcome(ctx context.Context, token string, v operators.Principal) (Welcome, error) {
 	return ports.View(ctx, o.store, func(tx ports.Tx) (w Welcome, err error) {
 		i, err := o.invitation(ctx, tx, token)
 		if err != nil {
@@ -94,7 +94,7 @@ func (o *Operators) reset(ctx context.Context, tx ports.Tx, by audit.Actor, id o
 // opens this organization and the earlier ones. If another organization set the password, they must
 // choose another one. The link ends, and so do all sessions of the account.
 // operators.ErrInvitation, operators.ErrAccepted, operators.ErrNoSession.
-func (o *Operators) Join(ctx context.Context, by audit.Actor, token string, v operators.Visitor, next *operators.Password) error {
+func (o *Operators) Join(ctx context.Context, by audit.Actor, token string, v operators.Principal, next *operators.Password) error {
 	var hash operators.Hash
 	if next != nil {
 		var err error

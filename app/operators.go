@@ -133,10 +133,10 @@ func (o *Operators) admit(
 }
 
 // Resume returns the user of a session's token, with their current rights; operators.ErrNoSession.
-func (o *Operators) Resume(ctx context.Context, token string) (v operators.Visitor, err error) {
+func (o *Operators) Resume(ctx context.Context, token string) (v operators.Principal, err error) {
 	digest, err := operators.ParseToken(token)
 	if err != nil {
-		return operators.Visitor{}, err
+		return operators.Principal{}, err
 	}
 	now := o.clock.Now()
 	var s operators.Session
@@ -148,21 +148,21 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Visit
 		if !o.policy.Admits(account.Account, s.Method) {
 			return operators.ErrNoSession
 		}
-		v = account.Visitor()
+		v = account.Principal()
 		v.Authenticated, v.Method = s.Authenticated, s.Method
 		return nil
 	})
 	if err == nil && s.Stale(now) {
-		err = o.note(ctx, func(ctx context.Context, tx ports.Tx) error { return tx.Operators().Saw(ctx, digest, now) })
+		err = o.note(ctx, func(ctx context.Context, tx ports.Tx) error { return tx.Operators().Touch(ctx, digest, now) })
 	}
 	if err != nil {
-		return operators.Visitor{}, err
+		return operators.Principal{}, err
 	}
 	return v, nil
 }
 
 // Visit records that a user was seen in an organization, if their account opens it as a member.
-func (o *Operators) Visit(ctx context.Context, v operators.Visitor, slug string) error {
+func (o *Operators) Visit(ctx context.Context, v operators.Principal, slug string) error {
 	now := o.clock.Now()
 	i := slices.IndexFunc(v.Places, func(p operators.Place) bool { return p.Organization.Slug == slug })
 	if i < 0 || now.Before(v.Places[i].Seen.Add(operators.VisitGrain)) {
@@ -216,7 +216,7 @@ func (o *Operators) SignOut(ctx context.Context, by audit.Actor, token string) e
 }
 
 // SignOutEverywhere ends every session of the signed-in user's account.
-func (o *Operators) SignOutEverywhere(ctx context.Context, by audit.Actor, v operators.Visitor) error {
+func (o *Operators) SignOutEverywhere(ctx context.Context, by audit.Actor, v operators.Principal) error {
 	return o.store.Update(ctx, func(tx ports.Tx) error {
 		ended, err := tx.Operators().EndAll(ctx, v.Account)
 		if err != nil {

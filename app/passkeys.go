@@ -26,7 +26,7 @@ func (f *Factors) Site() string {
 }
 
 // Passkeys returns the passkeys of the signed-in user's account.
-func (f *Factors) Passkeys(ctx context.Context, v operators.Visitor) ([]factors.Passkey, error) {
+func (f *Factors) Passkeys(ctx context.Context, v operators.Principal) ([]factors.Passkey, error) {
 	return ports.View(ctx, f.store, func(tx ports.Tx) ([]factors.Passkey, error) {
 		return tx.Factors().Passkeys(ctx, v.Account)
 	})
@@ -34,7 +34,7 @@ func (f *Factors) Passkeys(ctx context.Context, v operators.Visitor) ([]factors.
 
 // BeginPasskey begins to add a passkey to the signed-in user's account; factors.ErrTooMany,
 // factors.ErrNoSite.
-func (f *Factors) BeginPasskey(ctx context.Context, v operators.Visitor) (Asking, error) {
+func (f *Factors) BeginPasskey(ctx context.Context, v operators.Principal) (Asking, error) {
 	return f.begin(ctx, factors.SetUpPasskey, func(tx ports.Tx) (of operators.AccountID, asked, held []byte, err error) {
 		o, err := ownerOf(ctx, tx, v.Account, v.User.Username)
 		if err != nil {
@@ -84,7 +84,7 @@ func ownerOf(ctx context.Context, tx ports.Tx, a operators.AccountID, username s
 // recovery codes of the account, if it had none; they are shown only once. The account's other
 // sessions end, and this one counts as begun with a second factor. factors.ErrStep,
 // factors.ErrTooMany, factors.ErrExists, factors.ErrPasskey.
-func (f *Factors) ConfirmPasskey(ctx context.Context, by audit.Actor, v operators.Visitor, session, step, name string, answer []byte) (codes []string, err error) {
+func (f *Factors) ConfirmPasskey(ctx context.Context, by audit.Actor, v operators.Principal, session, step, name string, answer []byte) (codes []string, err error) {
 	if f.authenticators == nil {
 		return nil, factors.ErrNoSite
 	}
@@ -130,7 +130,7 @@ const (
 )
 
 // RenamePasskey changes the name of a passkey of the signed-in user's account; factors.ErrNotFound.
-func (f *Factors) RenamePasskey(ctx context.Context, by audit.Actor, v operators.Visitor, id factors.PasskeyID, name string) error {
+func (f *Factors) RenamePasskey(ctx context.Context, by audit.Actor, v operators.Principal, id factors.PasskeyID, name string) error {
 	name, err := factors.PasskeyName(name)
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (f *Factors) RenamePasskey(ctx context.Context, by audit.Actor, v operators
 }
 
 // RemovePasskey removes a passkey of the signed-in user's account; factors.ErrNotFound.
-func (f *Factors) RemovePasskey(ctx context.Context, by audit.Actor, v operators.Visitor, id factors.PasskeyID) error {
+func (f *Factors) RemovePasskey(ctx context.Context, by audit.Actor, v operators.Principal, id factors.PasskeyID) error {
 	return f.change(ctx, v, func(tx ports.Tx, account operators.Holding) error {
 		p, err := passkey(ctx, tx, v.Account, id)
 		if err != nil {

@@ -31,7 +31,7 @@ func (f *Factors) AskAfterPassword(ctx context.Context, step string) (Asking, er
 }
 
 // AskAgain asks a signed-in user for one of their passkeys; factors.ErrNotFound, factors.ErrNoSite.
-func (f *Factors) AskAgain(ctx context.Context, v operators.Visitor) (Asking, error) {
+func (f *Factors) AskAgain(ctx context.Context, v operators.Principal) (Asking, error) {
 	return f.begin(ctx, factors.Prove, func(tx ports.Tx) (operators.AccountID, []byte, []byte, error) {
 		return f.askHolder(ctx, tx, v.Account)
 	})

@@ -15,7 +15,7 @@ import (
 // AddAddress gives a member an address, and on request assigns it to the organization's preferred
 // channels, like the API (decisions 4); whatever exists already stays. operators.ErrAbove,
 // users.ErrNotFound.
-func (p *Profiles) AddAddress(ctx context.Context, by operators.Officer, at Path, id users.MemberID, a users.Address, toPreferred bool) error {
+func (p *Profiles) AddAddress(ctx context.Context, by operators.Editor, at Path, id users.MemberID, a users.Address, toPreferred bool) error {
 	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		_, _, err := addAddress(ctx, tx, by.Actor, at, m, a, toPreferred)
 		return err
@@ -24,7 +24,7 @@ func (p *Profiles) AddAddress(ctx context.Context, by operators.Officer, at Path
 
 // RemoveAddress removes an address of a member with everything that depends on it.
 // operators.ErrAbove, users.ErrNotFound, users.ErrAddressNotFound.
-func (p *Profiles) RemoveAddress(ctx context.Context, by operators.Officer, at Path, id users.MemberID, address users.AddressID) error {
+func (p *Profiles) RemoveAddress(ctx context.Context, by operators.Editor, at Path, id users.MemberID, address users.AddressID) error {
 	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		return removeAddress(ctx, tx, by.Actor, at, m, address)
 	})
@@ -34,7 +34,7 @@ func (p *Profiles) RemoveAddress(ctx context.Context, by operators.Officer, at P
 // as registration would: active and validated. operators.ErrAbove, users.ErrNotFound,
 // users.ErrAddressNotFound, channels.ErrNotFound, channels.ErrIncompatible.
 func (p *Profiles) Assign(
-	ctx context.Context, by operators.Officer, at Path, id users.MemberID, address users.AddressID, channel channels.ID,
+	ctx context.Context, by operators.Editor, at Path, id users.MemberID, address users.AddressID, channel channels.ID,
 ) error {
 	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		a, err := tx.Addresses().ByID(ctx, m.Organization, m.ID, address)
@@ -59,7 +59,7 @@ func (p *Profiles) Assign(
 // SetAssignment sets whether an assignment of a member is active and validated; repeating it
 // changes nothing. operators.ErrAbove, users.ErrNotFound, channels.ErrAssignmentNotFound.
 func (p *Profiles) SetAssignment(
-	ctx context.Context, by operators.Officer, at Path, id users.MemberID, assignment channels.AssignmentID, active, validated bool,
+	ctx context.Context, by operators.Editor, at Path, id users.MemberID, assignment channels.AssignmentID, active, validated bool,
 ) error {
 	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		was, err := tx.Assignments().OfMemberByID(ctx, m.Organization, m.ID, assignment)
@@ -79,7 +79,7 @@ func (p *Profiles) SetAssignment(
 
 // Unassign ends an assignment of a member with its list entries and subscriptions.
 // operators.ErrAbove, users.ErrNotFound, channels.ErrAssignmentNotFound.
-func (p *Profiles) Unassign(ctx context.Context, by operators.Officer, at Path, id users.MemberID, assignment channels.AssignmentID) error {
+func (p *Profiles) Unassign(ctx context.Context, by operators.Editor, at Path, id users.MemberID, assignment channels.AssignmentID) error {
 	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		was, err := tx.Assignments().OfMemberByID(ctx, m.Organization, m.ID, assignment)
 		if err != nil {

@@ -20,7 +20,7 @@ import (
 // addition to the Default one (0: none); whatever exists already stays. orgs.ErrNotFound,
 // orgs.ErrGroupNotFound; operators.ErrAbove for an existing member with a higher role.
 func (p *Profiles) Create(
-	ctx context.Context, by operators.Officer, at Path, e users.Enrollment, group orgs.GroupID,
+	ctx context.Context, by operators.Editor, at Path, e users.Enrollment, group orgs.GroupID,
 ) (users.Enrolled, error) {
 	c := creating{Enrollment: e, by: by.Actor}
 	err := p.store.Update(ctx, func(tx ports.Tx) error {
@@ -46,14 +46,14 @@ func (p *Profiles) Create(
 
 // SaveDetails changes the names and the e-mail of a member like PATCH: blank values change nothing.
 // operators.ErrAbove, users.ErrNotFound.
-func (p *Profiles) SaveDetails(ctx context.Context, by operators.Officer, at Path, id users.MemberID, given users.Details) error {
+func (p *Profiles) SaveDetails(ctx context.Context, by operators.Editor, at Path, id users.MemberID, given users.Details) error {
 	return p.edit(ctx, by, at, id, func(tx ports.Tx, m *users.Member) error { return saveDetails(ctx, tx, m, given) })
 }
 
 // SaveFields replaces the metadata of a member, if it still has the digest shown.
 // operators.ErrAbove, users.ErrNotFound, users.ErrChanged.
 func (p *Profiles) SaveFields(
-	ctx context.Context, by operators.Officer, at Path, id users.MemberID, shown string, fields metadata.Map,
+	ctx context.Context, by operators.Editor, at Path, id users.MemberID, shown string, fields metadata.Map,
 ) error {
 	return p.edit(ctx, by, at, id, func(tx ports.Tx, m *users.Member) error {
 		if m.CustomFields.Digest() != shown && !m.CustomFields.Equal(fields) {
@@ -65,7 +65,7 @@ func (p *Profiles) SaveFields(
 
 // edit changes a member and records the differences.
 func (p *Profiles) edit(
-	ctx context.Context, by operators.Officer, at Path, id users.MemberID, change func(tx ports.Tx, m *users.Member) error,
+	ctx context.Context, by operators.Editor, at Path, id users.MemberID, change func(tx ports.Tx, m *users.Member) error,
 ) error {
 	return p.change(ctx, by, at, id, func(tx ports.Tx, m users.Member) error {
 		was := memberState(m)
@@ -81,7 +81,7 @@ func (p *Profiles) edit(
 }
 
 // change runs a unit of work on a member whom the officer may change.
-func (p *Profiles) change(ctx context.Context, by operators.Officer, at Path, id users.MemberID, fn func(tx ports.Tx, m users.Member) error) error {
+func (p *Profiles) change(ctx context.Context, by operators.Editor, at Path, id users.MemberID, fn func(tx ports.Tx, m users.Member) error) error {
 	return p.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := memberByID(ctx, tx, at, id)
 		if err != nil {
@@ -114,7 +114,7 @@ func selected(ctx context.Context, tx ports.Tx, at Path, ids []users.MemberID) (
 	if len(distinct) == 0 || len(distinct) > MaxSelected {
 		return nil, ErrSelection
 	}
-	ms, err := tx.Users().Those(ctx, org.ID, ids)
+	ms, err := tx.Users().ByIDs(ctx, org.ID, ids)
 	if err == nil && len(ms) != len(distinct) {
 		for _, m := range ms {
 			delete(distinct, m.ID)
@@ -144,7 +144,7 @@ func (p *Profiles) Selected(ctx context.Context, at Path, ids []users.MemberID) 
 
 // Remove ends memberships with everything that depends on them, all or none. operators.ErrAbove,
 // users.ErrNotFound, ErrSelection.
-func (p *Profiles) Remove(ctx context.Context, by operators.Officer, at Path, ids ...users.MemberID) error {
+func (p *Profiles) Remove(ctx context.Context, by operators.Editor, at Path, ids ...users.MemberID) error {
 	return p.store.Update(ctx, func(tx ports.Tx) error {
 		ms, err := selected(ctx, tx, at, ids)
 		if err != nil {
@@ -166,7 +166,7 @@ func (p *Profiles) Remove(ctx context.Context, by operators.Officer, at Path, id
 
 // Lock locks members in the organization or lifts their locks, all or none, and returns how many
 // changed. operators.ErrAbove, users.ErrNotFound, ErrSelection.
-func (p *Profiles) Lock(ctx context.Context, by operators.Officer, at Path, ids []users.MemberID, locked bool) (int, error) {
+func (p *Profiles) Lock(ctx context.Context, by operators.Editor, at Path, ids []users.MemberID, locked bool) (int, error) {
 	return ports.Update(ctx, p.store, func(tx ports.Tx) (changed int, err error) {
 		ms, err := selected(ctx, tx, at, ids)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // SetLocked locks a member in the organization or lifts the lock; repeating it changes nothing.
 // operators.ErrAbove, users.ErrNotFound.
-func (p *Profiles) SetLocked(ctx context.Context, by operators.Officer, at Path, id users.MemberID, locked bool) error {
+func (p *Profiles) SetLocked(ctx context.Context, by operators.Editor, at Path, id users.MemberID, locked bool) error {
 	return p.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := memberByID(ctx, tx, at, id)
 		if err != nil {
@@ -25,7 +25,7 @@ func (p *Profiles) SetLocked(ctx context.Context, by operators.Officer, at Path,
 	})
 }
 
-func (p *Profiles) lock(ctx context.Context, tx ports.Tx, by operators.Officer, at Path, m *users.Member, locked bool) error {
+func (p *Profiles) lock(ctx context.Context, tx ports.Tx, by operators.Editor, at Path, m *users.Member, locked bool) error {
 	if m.Locked == locked {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (p *Profiles) lock(ctx context.Context, tx ports.Tx, by operators.Officer, 
 
 // SetLockedByName is SetLocked for the member with exactly this username, and returns that member;
 // locked nil changes nothing. users.ErrNotFound.
-func (p *Profiles) SetLockedByName(ctx context.Context, by operators.Officer, at Path, username string, locked *bool) (users.Member, error) {
+func (p *Profiles) SetLockedByName(ctx context.Context, by operators.Editor, at Path, username string, locked *bool) (users.Member, error) {
 	return ports.Update(ctx, p.store, func(tx ports.Tx) (is users.Member, err error) {
 		if is, err = memberByUsername(ctx, tx, at, username); err != nil || locked == nil {
 			return is, err
@@ -62,7 +62,7 @@ func (p *Profiles) Member(ctx context.Context, at Path, username string) (users.
 // SetMembershipLocked locks what an application records about a member or lifts the lock (contract
 // 2.6), whether the member is registered or not; repeating it changes nothing. operators.ErrAbove,
 // users.ErrNotFound, applications.ErrNotFound.
-func (p *Profiles) SetMembershipLocked(ctx context.Context, by operators.Officer, at Path, id users.MemberID, locked bool) error {
+func (p *Profiles) SetMembershipLocked(ctx context.Context, by operators.Editor, at Path, id users.MemberID, locked bool) error {
 	return p.store.Update(ctx, func(tx ports.Tx) error {
 		in, err := membership(ctx, tx, at, id)
 		if err != nil {
@@ -72,7 +72,7 @@ func (p *Profiles) SetMembershipLocked(ctx context.Context, by operators.Officer
 	})
 }
 
-func (p *Profiles) lockMembership(ctx context.Context, tx ports.Tx, by operators.Officer, at Path, in *Registrant, locked bool) error {
+func (p *Profiles) lockMembership(ctx context.Context, tx ports.Tx, by operators.Editor, at Path, in *Registrant, locked bool) error {
 	before := in.Membership.Locked
 	if before == locked {
 		return nil
@@ -90,7 +90,7 @@ func (p *Profiles) lockMembership(ctx context.Context, tx ports.Tx, by operators
 // SetNotifications sets whether an application may notify a registered member at all; repeating it
 // changes nothing. operators.ErrAbove, users.ErrNotFound, applications.ErrNotFound,
 // applications.ErrMembershipNotFound.
-func (p *Profiles) SetNotifications(ctx context.Context, by operators.Officer, at Path, id users.MemberID, enabled bool) error {
+func (p *Profiles) SetNotifications(ctx context.Context, by operators.Editor, at Path, id users.MemberID, enabled bool) error {
 	return p.store.Update(ctx, func(tx ports.Tx) error {
 		in, err := membership(ctx, tx, at, id)
 		if err != nil {
@@ -100,7 +100,7 @@ func (p *Profiles) SetNotifications(ctx context.Context, by operators.Officer, a
 	})
 }
 
-func (p *Profiles) enable(ctx context.Context, tx ports.Tx, by operators.Officer, at Path, in *Registrant, enabled bool) error {
+func (p *Profiles) enable(ctx context.Context, tx ports.Tx, by operators.Editor, at Path, in *Registrant, enabled bool) error {
 	before := in.Membership.EnableNotifications
 	switch {
 	case !in.Registered:
@@ -127,7 +127,7 @@ type MembershipChange struct {
 // PatchMembership is SetMembershipLocked and SetNotifications for the member with exactly this
 // username, and returns the changed membership.
 func (p *Profiles) PatchMembership(
-	ctx context.Context, by operators.Officer, at Path, username string, change MembershipChange,
+	ctx context.Context, by operators.Editor, at Path, username string, change MembershipChange,
 ) (Registrant, error) {
 	return ports.Update(ctx, p.store, func(tx ports.Tx) (is Registrant, err error) {
 		if is, err = membershipByUsername(ctx, tx, at, username); err != nil {
@@ -155,7 +155,7 @@ func (p *Profiles) Membership(ctx context.Context, at Path, username string) (Re
 }
 
 // record records a changed flag of a member.
-func (p *Profiles) record(ctx context.Context, tx ports.Tx, m users.Member, by operators.Officer, a audit.Action, object, flag string, before, after bool) error {
+func (p *Profiles) record(ctx context.Context, tx ports.Tx, m users.Member, by operators.Editor, a audit.Action, object, flag string, before, after bool) error {
 	return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, At: p.clock.Now(), Action: a, Object: object,
 		Before: audit.State{flag: before}, After: audit.State{flag: after}})
 }

@@ -58,7 +58,7 @@ var errDryRun = errors.New("dry run")
 // dry run returns the same and changes nothing; ids of objects that it would create are 0 then.
 // Faults name the place in the blueprint: `organizations[0].projects[1].lists[0].name`. Channels
 // applied by operators of the installation are unrestricted.
-func (p *Provisioning) Apply(ctx context.Context, by operators.Officer, b Blueprint, dryRun bool) ([]Applied, error) {
+func (p *Provisioning) Apply(ctx context.Context, by operators.Editor, b Blueprint, dryRun bool) ([]Applied, error) {
 	return p.apply(ctx, by, b, dryRun, false)
 }
 
@@ -90,10 +90,10 @@ func (p *Provisioning) ApplyTo(ctx context.Context, by audit.Actor, at Path, b B
 	if err := b.checkOnly(at.Organization); err != nil {
 		return nil, err
 	}
-	return p.apply(ctx, operators.Officer{Actor: by, Right: operators.Administrator}, b, dryRun, true)
+	return p.apply(ctx, operators.Editor{Actor: by, Right: operators.Administrator}, b, dryRun, true)
 }
 
-func (p *Provisioning) apply(ctx context.Context, by operators.Officer, b Blueprint, dryRun, exists bool) ([]Applied, error) {
+func (p *Provisioning) apply(ctx context.Context, by operators.Editor, b Blueprint, dryRun, exists bool) ([]Applied, error) {
 	if err := b.check(p.check); err != nil {
 		return nil, err
 	}

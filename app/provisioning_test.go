@@ -70,7 +70,7 @@ func changed(done []app.Applied) []string {
 
 func apply(t *testing.T, store ports.Store, b app.Blueprint) []app.Applied {
 	t.Helper()
-	done, err := app.NewProvisioning(store, channels.Channel.CheckSettings, nil, nil).Apply(t.Context(), operators.Officer{}, b, false)
+	done, err := app.NewProvisioning(store, channels.Channel.CheckSettings, nil, nil).Apply(t.Context(), operators.Editor{}, b, false)
 	require.NoError(t, err)
 	return done
 }
@@ -124,7 +124,7 @@ func TestApply(t *testing.T) {
 	t.Run("ADryRunTellsTheSameAndKeepsNothing", func(t *testing.T) {
 		t.Parallel()
 		store := emptyInstallation(t)
-		dry, err := app.NewProvisioning(store, channels.Channel.CheckSettings, nil, nil).Apply(t.Context(), operators.Officer{}, shop(), true)
+		dry, err := app.NewProvisioning(store, channels.Channel.CheckSettings, nil, nil).Apply(t.Context(), operators.Editor{}, shop(), true)
 		require.NoError(t, err)
 		assert.Equal(t, everything, told(dry))
 		for _, a := range dry {
@@ -138,7 +138,7 @@ func TestApply(t *testing.T) {
 		applied := apply(t, store, shop())
 		b := shop()
 		b.Organizations[0].Projects[0].Lists = append(b.Organizations[0].Projects[0].Lists, app.BlueprintList{Name: "New"})
-		dry, err = app.NewProvisioning(store, channels.Channel.CheckSettings, nil, nil).Apply(t.Context(), operators.Officer{}, b, true)
+		dry, err = app.NewProvisioning(store, channels.Channel.CheckSettings, nil, nil).Apply(t.Context(), operators.Editor{}, b, true)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"list acme/shop/New created"}, changed(dry))
 		assert.Equal(t, applied[0].ID, dry[0].ID, "what exists keeps its id")
@@ -315,7 +315,7 @@ func TestApplyRefuses(t *testing.T) {
 			store := emptyInstallation(t)
 			b := shop()
 			c.change(&b.Organizations[0])
-			done, err := app.NewProvisioning(store, channels.Channel.CheckSettings, nil, nil).Apply(t.Context(), operators.Officer{}, b, false)
+			done, err := app.NewProvisioning(store, channels.Channel.CheckSettings, nil, nil).Apply(t.Context(), operators.Editor{}, b, false)
 			require.Error(t, err)
 			assert.Empty(t, done)
 			assert.Equal(t, fault.Invalid, fault.KindOf(err))
@@ -362,7 +362,7 @@ func TestApplyRefusesToTakeFromOthers(t *testing.T) {
 		apply(t, store, b)
 		b.Organizations[0].Projects[0].Lists[1].Application = "app"
 		event(&b.Organizations[0]).Notifications = nil
-		_, err := app.NewProvisioning(store, channels.Channel.CheckSettings, nil, nil).Apply(t.Context(), operators.Officer{}, b, false)
+		_, err := app.NewProvisioning(store, channels.Channel.CheckSettings, nil, nil).Apply(t.Context(), operators.Editor{}, b, false)
 		require.Error(t, err)
 		said := complaints(err)
 		require.Len(t, said, 1)
@@ -375,7 +375,7 @@ func TestApplyRefusesToTakeFromOthers(t *testing.T) {
 		apply(t, store, shop())
 		b := shop()
 		b.Organizations[0].Channels[0].Protocol, b.Organizations[0].Channels[0].Driver = "SMS", "other"
-		_, err := app.NewProvisioning(store, channels.Channel.CheckSettings, nil, nil).Apply(t.Context(), operators.Officer{}, b, false)
+		_, err := app.NewProvisioning(store, channels.Channel.CheckSettings, nil, nil).Apply(t.Context(), operators.Editor{}, b, false)
 		assert.Equal(t, []string{"organizations[0].channels[0].protocol: cannot be changed: the channel carries EMAIL and addresses are assigned to it"}, complaints(err))
 	})
 }

@@ -56,16 +56,16 @@ type Registered struct {
 // sent details; an existing member is never updated. Everything or nothing is stored. Concurrent
 // calls are stored together.
 func (a *Applications) Register(ctx context.Context, by audit.Actor, at Path, r Registration) (Registered, error) {
-	return a.registerAs(ctx, operators.Officer{Actor: by, Right: operators.Installation}, at, r) // An application is never below a member's role.
+	return a.registerAs(ctx, operators.Editor{Actor: by, Right: operators.Installation}, at, r) // An application is never below a member's role.
 }
 
 // RegisterByHand is Register by an operator, who may not change what an application records about
 // members with a higher role. operators.ErrAbove.
-func (a *Applications) RegisterByHand(ctx context.Context, by operators.Officer, at Path, r Registration) (Registered, error) {
+func (a *Applications) RegisterByHand(ctx context.Context, by operators.Editor, at Path, r Registration) (Registered, error) {
 	return a.registerAs(ctx, by, at, r)
 }
 
-func (a *Applications) registerAs(ctx context.Context, by operators.Officer, at Path, r Registration) (Registered, error) {
+func (a *Applications) registerAs(ctx context.Context, by operators.Editor, at Path, r Registration) (Registered, error) {
 	c := &registering{Registration: r, by: by, wanted: distinct(r.Addresses)}
 	if err := a.registering.Do(ctx, at, c); err != nil {
 		return Registered{}, err
@@ -76,7 +76,7 @@ func (a *Applications) registerAs(ctx context.Context, by operators.Officer, at 
 // registering is a call of Register under way.
 type registering struct {
 	Registration
-	by      operators.Officer
+	by      operators.Editor
 	wanted  []RegisteredAddress
 	done    Registered
 	news    registrationNews

@@ -48,7 +48,7 @@ func appointment(ctx context.Context, tx ports.Tx, at Path, username string) (op
 // Appoint is Grant for the member with exactly this username, and returns the member's role
 // afterwards.
 func (a *Administration) Appoint(
-	ctx context.Context, by operators.Officer, at Path, username string, role users.Role,
+	ctx context.Context, by operators.Editor, at Path, username string, role users.Role,
 ) (operators.Appointment, error) {
 	return ports.Update(ctx, a.store, func(tx ports.Tx) (operators.Appointment, error) {
 		m, err := memberByUsername(ctx, tx, at, username)
@@ -64,7 +64,7 @@ func (a *Administration) Appoint(
 
 // Dismiss removes the role of the member with exactly this username; users.ErrNotFound,
 // operators.ErrRoleNotFound, operators.ErrAbove.
-func (a *Administration) Dismiss(ctx context.Context, by operators.Officer, at Path, username string) error {
+func (a *Administration) Dismiss(ctx context.Context, by operators.Editor, at Path, username string) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := appointed(ctx, tx, at, username)
 		if err != nil {
@@ -77,7 +77,7 @@ func (a *Administration) Dismiss(ctx context.Context, by operators.Officer, at P
 // InviteByName is Invite for the member with exactly this username; operators.ErrRoleNotFound for
 // one without a role.
 func (a *Administration) InviteByName(
-	ctx context.Context, by operators.Officer, at Path, username string, reset bool,
+	ctx context.Context, by operators.Editor, at Path, username string, reset bool,
 ) (token string, expires time.Time, err error) {
 	err = a.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := appointed(ctx, tx, at, username)

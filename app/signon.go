@@ -58,7 +58,7 @@ type Pending struct {
 
 // KeepDraft stores a form of the signed-in user for as long as a step takes, and returns the token
 // for Begin.
-func (s *SingleSignOn) KeepDraft(ctx context.Context, v operators.Visitor, d Pending) (token string, err error) {
+func (s *SingleSignOn) KeepDraft(ctx context.Context, v operators.Principal, d Pending) (token string, err error) {
 	kept, err := json.Marshal(d)
 	if err != nil {
 		return "", err
@@ -93,7 +93,7 @@ type Departure struct {
 // Begin sends a user to the provider, which returns them to our address back; afterwards they come
 // to our page next. With the token of a draft, it is a signed-in user who confirms their identity.
 // signon.ErrOff, signon.ErrAway, factors.ErrStep for the draft of another user.
-func (s *SingleSignOn) Begin(ctx context.Context, v operators.Visitor, back, next, draft string) (d Departure, err error) {
+func (s *SingleSignOn) Begin(ctx context.Context, v operators.Principal, back, next, draft string) (d Departure, err error) {
 	if s.provider == nil {
 		return Departure{}, signon.ErrOff
 	}

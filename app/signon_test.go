@@ -69,7 +69,7 @@ func (h *hall) comes(subject, username string, groups ...string) (app.Admission,
 	h.Helper()
 	h.says.Identity = signon.Identity{Subject: signon.Subject{Issuer: "https://id.example", ID: subject}, Username: username, Groups: groups,
 		Details: users.Details{Email: username + "@example.org", FirstName: "First"}, Authenticated: h.clock.Now()}
-	d, err := h.signOn.Begin(h.Context(), operators.Visitor{}, "back", "next", "")
+	d, err := h.signOn.Begin(h.Context(), operators.Principal{}, "back", "next", "")
 	require.NoError(h, err)
 	a, err := h.signOn.Finish(h.Context(), h.by, h.from, app.Return{Step: d.Step, State: d.Address, Code: "c"})
 	return a.Admission, err
@@ -115,7 +115,7 @@ func (h *hall) member(org string) (m users.Member) {
 func (h *hall) joins(org, word string, role users.Role) {
 	h.Helper()
 	m := h.member(org)
-	officer := operators.Officer{Actor: h.by, Right: operators.Administrator}
+	officer := operators.Editor{Actor: h.by, Right: operators.Administrator}
 	at := app.Path{Organization: org}
 	require.NoError(h, h.admin.Grant(h.Context(), officer, at, m.ID, role))
 	token, _, err := h.admin.Invite(h.Context(), officer, at, m.ID, false)
@@ -221,7 +221,7 @@ func TestASingleSignOnAccountCanAcceptWhatAnotherOrganizationGives(t *testing.T)
 	a, err := h.comes("1", "grace", "staff")
 	require.NoError(t, err)
 	m := h.member("globex")
-	officer := operators.Officer{Actor: h.by, Right: operators.Administrator}
+	officer := operators.Editor{Actor: h.by, Right: operators.Administrator}
 	require.NoError(t, h.admin.Grant(t.Context(), officer, app.Path{Organization: "globex"}, m.ID, users.RoleOperator))
 	token, _, err := h.admin.Invite(t.Context(), officer, app.Path{Organization: "globex"}, m.ID, false)
 	require.NoError(t, err)
@@ -334,7 +334,7 @@ func TestSingleSignOnIsAsRecentAsTheProviderSays(t *testing.T) {
 		assert.False(t, h.says.AuthenticatedAt(h.clock.Now()).After(h.clock.Now()), ago)
 	}
 	h.says.Authenticated = time.Time{}
-	d, err := h.signOn.Begin(t.Context(), operators.Visitor{}, "back", "next", "")
+	d, err := h.signOn.Begin(t.Context(), operators.Principal{}, "back", "next", "")
 	require.NoError(t, err)
 	a, err := h.signOn.Finish(t.Context(), h.by, h.from, app.Return{Step: d.Step, State: d.Address, Code: "c"})
 	require.NoError(t, err)
@@ -346,7 +346,7 @@ func TestSingleSignOnIsAsRecentAsTheProviderSays(t *testing.T) {
 func TestWhatIsAwayIsNoRefusal(t *testing.T) {
 	h := newHall(t, mapping, operators.Policy{})
 	before := len(h.actions())
-	d, err := h.signOn.Begin(t.Context(), operators.Visitor{}, "back", "next", "")
+	d, err := h.signOn.Begin(t.Context(), operators.Principal{}, "back", "next", "")
 	require.NoError(t, err)
 	h.says.fault = signon.ErrAway
 	_, err = h.signOn.Finish(t.Context(), h.by, h.from, app.Return{Step: d.Step, State: d.Address, Code: "c"})

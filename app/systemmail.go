@@ -69,7 +69,7 @@ var errSystemChannel = errors.New("the channel must be an active and unrestricte
 // installation. secret is removed from any answer of the provider. users.ErrNotFound,
 // operators.ErrAbove.
 func (s *SystemMail) Invite(
-	ctx context.Context, by operators.Officer, at Path, id users.MemberID, subject, text, secret string,
+	ctx context.Context, by operators.Editor, at Path, id users.MemberID, subject, text, secret string,
 ) (done Mailing, to string, err error) {
 	var m users.Member
 	var c channels.Channel

@@ -66,7 +66,7 @@ type Timeline struct {
 
 // Timeline returns a page of a member's timeline: messages by the time they were triggered, and
 // changes. orgs.ErrNotFound, users.ErrNotFound.
-func (p *Profiles) Timeline(ctx context.Context, by operators.Officer, at Path, id users.MemberID, q TimelineQuery) (Timeline, error) {
+func (p *Profiles) Timeline(ctx context.Context, by operators.Editor, at Path, id users.MemberID, q TimelineQuery) (Timeline, error) {
 	return ports.View(ctx, p.store, func(tx ports.Tx) (found Timeline, err error) {
 		m, err := memberByID(ctx, tx, at, id)
 		if err != nil {
@@ -220,7 +220,7 @@ func (r timelineReader) before(ctx context.Context, from TimelinePlace, limit in
 var openActions = []audit.Action{audit.OptOutSet, audit.MemberLocked, audit.MembershipLocked, audit.NotificationsEnabled, audit.RoleSet}
 
 // withhold removes from a change what only readers of the audit log may see.
-func withhold(m *Moment, by operators.Officer) {
+func withhold(m *Moment, by operators.Editor) {
 	if m.Change == nil || by.Right >= operators.Administrator {
 		return
 	}

@@ -5,10 +5,10 @@ import (
 	"runtime/debug"
 )
 
-// Garbage collection of a long-running process. gcPercent lets the heap grow to three times its live
-// size, which is some twenty megabytes: more saves a few percent of the CPU time and takes a quarter
-// more memory. Beyond memoryGoal the collector runs as often as needed, with up to half of the CPU:
-// usually a quarter suffices.
+// Garbage collection of a long-running process. gcPercent lets the heap grow to three times its
+// live size, which is some twenty megabytes: more saves a few percent of the CPU time and takes a
+// quarter more memory. Beyond memoryGoal the collector runs as often as needed, with up to half of
+// the CPU: usually a quarter suffices.
 const (
 	gcPercent  = 200
 	memoryGoal = 256 << 20

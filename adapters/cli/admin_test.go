@@ -23,12 +23,12 @@ func (d *desk) typed(t *testing.T, in string, args ...string) int {
 }
 
 // visitor signs in to the console and returns the visitor with their rights.
-func (d *desk) visitor(t *testing.T, username, password string) (operators.Visitor, error) {
+func (d *desk) visitor(t *testing.T, username, password string) (operators.Principal, error) {
 	t.Helper()
 	use := d.use(t).Console.Operators
 	a, err := use.SignIn(t.Context(), audit.Actor{Via: audit.Console}, operators.Origin{}, username, password)
 	if err != nil {
-		return operators.Visitor{}, err
+		return operators.Principal{}, err
 	}
 	return use.Resume(t.Context(), a.Session)
 }

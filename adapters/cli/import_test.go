@@ -192,7 +192,7 @@ import_line;import_reason;email;first_name;Phone;custom__n;city
 		d.done(t, "import", "users", rejected)
 		assert.ElementsMatch(t, []string{"ada@example.org", "bob@example.org", "nobody@example.org", "short@example.org", "x@y.example", "dee@example.org"}, d.usernames(t))
 	})
-	t.Run("NoCellIsAFormulaAndMendingBringsItBack", func(t *testing.T) {
+	t.Run("NoCellIsAFormulaAndCorrectingBringsItBack", func(t *testing.T) {
 		t.Parallel()
 		d := newShop(t)
 		rejected := filepath.Join(t.TempDir(), "rejected.csv")

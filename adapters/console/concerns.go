@@ -18,13 +18,13 @@ import (
 
 // concern is a card about a problem that needs attention, with everything that has the same cause.
 type concern struct {
-	State   words.Told   // a style of the piece `state`
-	Name    string       // its subject: a channel, an event, a file, a key
-	Text    words.Phrase // what about it
-	Since   time.Time    // zero: only the text
-	For     words.Phrase // how long ago that was
-	Beside  words.Phrase // the consequence; empty: none
-	Why     string       // text from elsewhere; empty: nothing more is known
+	State   words.Message // a style of the piece `state`
+	Name    string        // its subject: a channel, an event, a file, a key
+	Text    words.Phrase  // what about it
+	Since   time.Time     // zero: only the text
+	For     words.Phrase  // how long ago that was
+	Beside  words.Phrase  // the consequence; empty: none
+	Why     string        // text from elsewhere; empty: nothing more is known
 	Actions []link
 
 	Problem    string             // its id for as long as it lasts

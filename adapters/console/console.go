@@ -206,7 +206,7 @@ type call struct {
 	echo.Context
 	console *Console
 	ctx     context.Context // for use cases: ends with the request or at the deadline of the call
-	visitor operators.Visitor
+	visitor operators.Principal
 	token   string // of the session, else of the visit
 	state   installation.State
 	file    *upload // of the form; nil: it has none
@@ -287,6 +287,6 @@ func (c call) address() string { return c.console.proxies.Address(c.Request()) }
 func (c call) client() netip.Prefix { return c.console.proxies.Client(c.Request()) }
 
 // officer returns the actor with their rights over members of the path's organization.
-func (c call) officer() operators.Officer {
-	return operators.Officer{Actor: c.actor(), Right: c.visitor.Right(web.Param(c, "org"))}
+func (c call) officer() operators.Editor {
+	return operators.Editor{Actor: c.actor(), Right: c.visitor.Right(web.Param(c, "org"))}
 }

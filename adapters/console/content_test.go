@@ -97,7 +97,7 @@ func (d *post) settings() channels.Settings {
 func (f *fixture) apply(org app.BlueprintOrganization) {
 	f.Helper()
 	org.Slug, org.Name = "acme", "Company"
-	_, err := f.cli.Provisioning.Apply(f.Context(), operators.Officer{Actor: audit.Actor{Name: "eva", Via: audit.CommandLine}},
+	_, err := f.cli.Provisioning.Apply(f.Context(), operators.Editor{Actor: audit.Actor{Name: "eva", Via: audit.CommandLine}},
 		app.Blueprint{Organizations: []app.BlueprintOrganization{org}}, false)
 	require.NoError(f, err)
 }

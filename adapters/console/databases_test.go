@@ -90,6 +90,6 @@ func found(ctx context.Context, url string) error {
 					Templates:     []app.BlueprintTemplate{{Channel: "mail", Subject: "s", Text: "t", HTML: "<b>t</b>"}},
 					Notifications: []app.BlueprintNotification{{Name: "Ticks", List: "all", Active: true}}}}}}}}})
 	}
-	_, err = harness.Assemble(harness.Parts{Store: store, Clock: clocks.At(morning)}).CLI.Provisioning.Apply(ctx, operators.Officer{}, blueprint, false)
+	_, err = harness.Assemble(harness.Parts{Store: store, Clock: clocks.At(morning)}).CLI.Provisioning.Apply(ctx, operators.Editor{}, blueprint, false)
 	return errors.Join(err, store.Close())
 }

@@ -19,7 +19,7 @@ type form struct {
 	values url.Values
 	faults fault.Fields
 	// Failed is a fault of the form as a whole.
-	Failed words.Told
+	Failed words.Message
 	// limited is set when a limit is the only fault.
 	limited bool
 }
@@ -96,11 +96,11 @@ func (f form) Faults(name string) []words.Phrase {
 		switch {
 		case e.Name == name:
 			for _, m := range e.Messages {
-				all = append(all, words.Of("%s", words.Told(m)))
+				all = append(all, words.Of("%s", words.Message(m)))
 			}
 		case within(e.Name, name):
 			for _, m := range e.Messages {
-				all = append(all, words.Of("%s: %s", e.Name[len(name):], words.Told(m)))
+				all = append(all, words.Of("%s: %s", e.Name[len(name):], words.Message(m)))
 			}
 		}
 	}

@@ -84,7 +84,7 @@ func (c call) linkMember() error { return c.regroup(c.console.use.Groups.Link) }
 func (c call) unlinkMember() error { return c.regroup(c.console.use.Groups.Unlink) }
 
 // regroup adds the path's member to a group or removes them from it.
-func (c call) regroup(move func(context.Context, operators.Officer, app.Path, orgs.GroupID, ...users.MemberID) (int, error)) error {
+func (c call) regroup(move func(context.Context, operators.Editor, app.Path, orgs.GroupID, ...users.MemberID) (int, error)) error {
 	id, err := c.member()
 	if err != nil {
 		return err

@@ -112,14 +112,14 @@ func (c call) refuseImport(status int, field, words string) error {
 // importView is one import with its current state.
 type importView struct {
 	imports.Job
-	Words    words.Phrase     // for the state
-	Result   *imports.Report  // of the dry run, or of the import; nil: there is none yet
-	Preview  *imports.Preview // nil: the file is gone
-	Rejected []imports.Kept   // the first of them
-	Form     form             // of the columns
-	Mapped   []mappedColumn   // none: the file is gone, or has too many columns to be mapped
-	Mending  *mendingView     // of the rejected rows; nil: none can be corrected here
-	Undoable bool
+	Words       words.Phrase     // for the state
+	Result      *imports.Report  // of the dry run, or of the import; nil: there is none yet
+	Preview     *imports.Preview // nil: the file is gone
+	Rejected    []imports.Kept   // the first of them
+	Form        form             // of the columns
+	Mapped      []mappedColumn   // none: the file is gone, or has too many columns to be mapped
+	Correctable *correctionView  // of the rejected rows; nil: none can be corrected here
+	Undoable    bool
 }
 
 // stateWords are the names of the states.
@@ -156,7 +156,7 @@ func (c call) showImport() error {
 	if err != nil {
 		return err
 	}
-	return c.importPage(id, func(v *importView) error { return c.mending(v, int(c.number("after")), form{}) })
+	return c.importPage(id, func(v *importView) error { return c.correction(v, int(c.number("after")), form{}) })
 }
 
 // importPage shows an import; also adds to the view.
@@ -182,8 +182,8 @@ func (c call) importPage(id imports.ID, also func(v *importView) error) error {
 		}
 	}
 	status := statusOf(v.Form)
-	if v.Mending != nil {
-		status = statusOf(v.Form, v.Mending.Form)
+	if v.Correctable != nil {
+		status = statusOf(v.Form, v.Correctable.Form)
 	}
 	return c.render(status, "import", job.File, v)
 }

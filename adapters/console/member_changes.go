@@ -31,7 +31,7 @@ func (c call) memberSaved() error { return c.done(c.memberPath(), "saved") }
 func (c call) memberMoved() error { return c.moved(c.memberPath()) }
 
 // move sets a switch of the path's member as in the form, and redirects.
-func (c call) move(set func(ctx context.Context, by operators.Officer, at app.Path, id users.MemberID, on bool) error, next func() error) error {
+func (c call) move(set func(ctx context.Context, by operators.Editor, at app.Path, id users.MemberID, on bool) error, next func() error) error {
 	id, err := c.member()
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ func (f form) Problems(shown []string) []problem {
 	}
 	for _, e := range f.OthersOf(shown) {
 		for _, m := range e.Messages {
-			all = append(all, problem{Label: e.Name, Message: words.Told(m)})
+			all = append(all, problem{Label: e.Name, Message: words.Message(m)})
 		}
 	}
 	return all

@@ -151,7 +151,7 @@ func (c call) addPerson() error {
 		done, err = c.console.use.Lists.AddMembers(c.ctx, c.actor(), c.at(), id, []users.MemberID{users.MemberID(c.chosen("member"))})
 		count = done.Added
 		if err == nil && len(done.Without) > 0 {
-			return c.listFailed(form{Failed: words.Told(done.Without[0] + " has no e-mail address.")})
+			return c.listFailed(form{Failed: words.Message(done.Without[0] + " has no e-mail address.")})
 		}
 	}
 	return c.settle(err, c.listFailed, c.below("d", id), "added", "count", strconv.Itoa(count), "people", c.FormValue("people"))

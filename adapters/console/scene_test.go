@@ -81,7 +81,7 @@ func furnish(f *fixture) set {
 	f.listed("ada")
 	s.params["{delivery}"] = idText(f.delivery(f.occurrenceID(s.params["{id}"])))
 	guest := f.person("acme", "guest", users.RoleViewer, false)
-	token, _, err := f.use.Administration.Invite(f.Context(), operators.Officer{Right: operators.Installation}, app.Path{Organization: "acme"}, guest.ID, false)
+	token, _, err := f.use.Administration.Invite(f.Context(), operators.Editor{Right: operators.Installation}, app.Path{Organization: "acme"}, guest.ID, false)
 	require.NoError(f, err)
 	s.params["{token}"] = token
 	held, err := f.use.Profiles.Show(f.Context(), app.Path{Organization: "acme"}, ada.ID)

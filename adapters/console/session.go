@@ -113,8 +113,8 @@ func (c call) next(wanted string) string {
 type signInView struct {
 	Next, Username string
 	Refused        bool
-	Failed         words.Told   // the fault of the passkey
-	Wait           words.Phrase // how long to wait; empty: no wait
+	Failed         words.Message // the fault of the passkey
+	Wait           words.Phrase  // how long to wait; empty: no wait
 	Ways           app.SignInWays
 	Left           bool // the visitor has just ended a session from the provider
 }

@@ -77,7 +77,7 @@ func (v settingView) Long() bool {
 
 // Hint describes the value of the field.
 func (v settingView) Hint() words.Phrase {
-	hint := words.Of("%s", words.Told(v.Help))
+	hint := words.Of("%s", words.Message(v.Help))
 	if v.Kind == channels.Lines {
 		hint = words.Of("%s A line NAME: VALUE for each.", hint)
 	}

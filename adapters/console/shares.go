@@ -9,7 +9,7 @@ import (
 
 // share is a segment of a bar with the outcomes of deliveries.
 type share struct {
-	Kind     words.Told // also a class of the style sheet
+	Kind     words.Message // also a class of the style sheet
 	Count    int
 	At, Wide string // in percent of the bar
 }

@@ -85,7 +85,7 @@ func (c call) finishSignOn() error {
 
 // notSignedOnView says why a user was refused, and how to go on.
 type notSignedOnView struct {
-	Text  words.Told
+	Text  words.Message
 	Taken bool
 	Again string
 	Leave string

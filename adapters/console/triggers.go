@@ -69,7 +69,7 @@ func (v triedView) Concerns() []words.Phrase {
 	}
 	for _, m := range v.Messages {
 		if m.Error != "" {
-			all = append(all, words.Of("%s by %s: the message cannot be rendered: %s", m.Notification, m.Channel, words.Told(m.Error)))
+			all = append(all, words.Of("%s by %s: the message cannot be rendered: %s", m.Notification, m.Channel, words.Message(m.Error)))
 		}
 		for _, b := range m.Blanks {
 			all = append(all, words.Of("%s by %s: undefined variable %s", m.Notification, m.Channel, b))

@@ -131,7 +131,7 @@ func functions(l *words.Language) template.FuncMap {
 		"say":     l.Say,
 		"t":       func(key string, args ...any) string { return l.Phrase(append(words.Phrase{key}, args...)) },
 		"form":    l.Form,
-		"told":    func(said string) words.Told { return words.Told(said) },
+		"told":    func(said string) words.Message { return words.Message(said) },
 		"label":   settingLabel,
 		"moment":  moment,
 		"at":      func(layout string, t time.Time) string { return t.UTC().Format(layout) },
@@ -228,7 +228,7 @@ func (v view) Held() (since time.Time) {
 }
 
 // ReadOnly says why nothing can be changed; empty when changes are possible.
-func (v view) ReadOnly() words.Told {
+func (v view) ReadOnly() words.Message {
 	if err := v.call.state.Writable(); err != nil {
 		return told(err.Error())
 	}
@@ -236,7 +236,7 @@ func (v view) ReadOnly() words.Told {
 }
 
 // told returns a use case's message as a sentence.
-func told(said string) words.Told { return words.Told(sentence(said)) }
+func told(said string) words.Message { return words.Message(sentence(said)) }
 
 // fragment answers with a piece of a page only, for a script that inserts it.
 func (c call) fragment(piece string, what any) error {

@@ -143,7 +143,7 @@ func providers(d dialect, rows []providerRow) clause.Expr {
 }
 
 // takers returns the channels that take what is assigned to a channel, or waits for it.
-func takers(through channels.ID, ranges []channels.Range, why channels.Why) []providerRow {
+func takers(through channels.ID, ranges []channels.Range, why channels.PoolReason) []providerRow {
 	return mapped(ranges, func(r channels.Range) providerRow {
 		return providerRow{Through: through, Provider: r.Channel, From: r.From, End: r.End, Why: int(why)}
 	})
@@ -199,7 +199,7 @@ func (q queue) Pool(ctx context.Context, org orgs.ID, id channels.ID) (members [
 	return members, err
 }
 
-func (q queue) Divert(ctx context.Context, org orgs.ID, from channels.ID, why channels.Why, limit int) (moved int, err error) {
+func (q queue) Divert(ctx context.Context, org orgs.ID, from channels.ID, why channels.PoolReason, limit int) (moved int, err error) {
 	ctx = paced(ctx, paceBrief)
 	err = q.work(ctx, func(t tx) error {
 		moved = 0
@@ -221,7 +221,7 @@ func (q queue) Divert(ctx context.Context, org orgs.ID, from channels.ID, why ch
 }
 
 // divert moves deliveries that wait for a channel to others: untried ones first.
-func (t tx) divert(ctx context.Context, now *turns, from channels.ID, to []channels.Range, why channels.Why, limit int) (moved int, err error) {
+func (t tx) divert(ctx context.Context, now *turns, from channels.ID, to []channels.Range, why channels.PoolReason, limit int) (moved int, err error) {
 	w, err := t.waiting(ctx, from, events.Priorities())
 	if err != nil {
 		return 0, err

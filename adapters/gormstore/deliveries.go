@@ -84,7 +84,7 @@ type deliveryRow struct {
 	CreatedAt      time.Time
 	NextAt         time.Time
 	FinishedAt     *time.Time
-	Why            channels.Why
+	Why            channels.PoolReason
 	AssignedTo     string
 	InsteadOf      string
 }

@@ -48,7 +48,7 @@ func (r operatorRepo) Session(ctx context.Context, d operators.Digest) (operator
 	return row.session(), account, err
 }
 
-func (r operatorRepo) Saw(ctx context.Context, d operators.Digest, at time.Time) error {
+func (r operatorRepo) Touch(ctx context.Context, d operators.Digest, at time.Time) error {
 	return r.db(ctx).Exec("UPDATE sessions SET last_seen_at = ? WHERE digest = ? AND last_seen_at < ?", moment(at), d[:], moment(at)).Error
 }
 

@@ -194,7 +194,7 @@ func (r userRepo) ByID(ctx context.Context, org orgs.ID, id users.MemberID) (use
 	return decodeOne(r.members(ctx, unindexed("m.organization_id")+" = ? AND m.id = ?", org, id), users.ErrNotFound, memberRow.member)
 }
 
-func (r userRepo) Those(ctx context.Context, org orgs.ID, ids []users.MemberID) ([]users.Member, error) {
+func (r userRepo) ByIDs(ctx context.Context, org orgs.ID, ids []users.MemberID) ([]users.Member, error) {
 	return decodeAll(r.members(ctx, unindexed("m.organization_id")+" = ? AND m.id ? ORDER BY m.id", org, among(r.dialect, ids)), memberRow.member)
 }
 

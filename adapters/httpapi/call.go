@@ -54,12 +54,12 @@ func (c call) actor() audit.Actor {
 }
 
 // officer returns the actor as an operator. A key has no role, and so changes no user who has one.
-func (c call) officer() operators.Officer { return operators.Officer{Actor: c.actor()} }
+func (c call) officer() operators.Editor { return operators.Editor{Actor: c.actor()} }
 
 // manager returns the actor as an operator who may change an organization, with no more rights than
 // its administrators.
-func (c call) manager() operators.Officer {
-	return operators.Officer{Actor: c.actor(), Right: operators.Administrator}
+func (c call) manager() operators.Editor {
+	return operators.Editor{Actor: c.actor(), Right: operators.Administrator}
 }
 
 // deletes answers a call that deletes one object.

@@ -93,7 +93,7 @@ func (a *API) linkMembers(c call) error   { return c.regroup(a.use.Groups.Link) 
 func (a *API) unlinkMembers(c call) error { return c.regroup(a.use.Groups.Unlink) }
 
 // regroup adds the members in the body to the path's group, or removes them from it.
-func (c call) regroup(move func(context.Context, operators.Officer, app.Path, orgs.GroupID, ...users.MemberID) (int, error)) error {
+func (c call) regroup(move func(context.Context, operators.Editor, app.Path, orgs.GroupID, ...users.MemberID) (int, error)) error {
 	id, err := web.ID[orgs.GroupID](c, "group")
 	if err != nil {
 		return err

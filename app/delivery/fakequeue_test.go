@@ -55,9 +55,9 @@ type fakeQueue struct {
 	allows   int            // calls of Allow
 	taken    int            // of the quota
 	shares   map[channels.ID]map[string]*fakeShare
-	diverted []channels.Why // of the calls of Divert
-	relieved int            // deliveries that others took over from a channel at its limit
-	keeps    []int          // what channel 1 was to keep of them
+	diverted []channels.PoolReason // of the calls of Divert
+	relieved int                   // deliveries that others took over from a channel at its limit
+	keeps    []int                 // what channel 1 was to keep of them
 	answered map[channels.ID]channels.Quality
 
 	noReports error             // of ReportOutage and ClearOutage

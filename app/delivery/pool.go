@@ -79,7 +79,7 @@ func (s *sender) loadPool(ctx context.Context) error {
 // passedOn is the outcome of a delivery that was not tried and that another member of the pool
 // takes over at once. It stays where no other member works, and where its provider may already have
 // it.
-func (s *sender) passedOn(j deliveries.Job, o deliveries.Outcome, why channels.Why) deliveries.Outcome {
+func (s *sender) passedOn(j deliveries.Job, o deliveries.Outcome, why channels.PoolReason) deliveries.Outcome {
 	now := s.worker.clock.Now()
 	if to := s.pool.other(s.at.channel, j.ID, now); to != 0 && !j.Unsure {
 		o.To, o.Why, o.Next = to, why, now
@@ -110,7 +110,7 @@ func (s *sender) failedOver(j deliveries.Job, o deliveries.Outcome, f *deliverie
 }
 
 // restsBecause returns why other members take the deliveries of a channel that rests.
-func (s *sender) restsBecause() channels.Why {
+func (s *sender) restsBecause() channels.PoolReason {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := s.worker.clock.Now(); s.breaker.forAll || now.Before(s.paused) || now.Before(s.usedUp) {

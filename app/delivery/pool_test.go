@@ -74,7 +74,7 @@ func (q *fakeQueue) Answered(c channels.ID, fault bool, took time.Duration) {
 	q.answered[c] = q.answered[c].With(fault, took, time.Now())
 }
 
-func (q *fakeQueue) Divert(_ context.Context, _ orgs.ID, from channels.ID, why channels.Why, limit int) (moved int, err error) {
+func (q *fakeQueue) Divert(_ context.Context, _ orgs.ID, from channels.ID, why channels.PoolReason, limit int) (moved int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.diverted = append(q.diverted, why)

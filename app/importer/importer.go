@@ -185,7 +185,7 @@ func (i *Importer) giveBack(ctx context.Context, run jobRun, err error, stopped 
 		job = job.Release(now)
 	case kind == fault.Internal || kind == fault.Unavailable:
 		i.log.Error("an import could not go on", "import", job.ID, "error", err)
-		job = job.Stumble(now, failurePause)
+		job = job.Postpone(now, failurePause)
 	default: // The fault of the file or of the organization.
 		job = job.Fail(imports.Reason(err), now)
 	}

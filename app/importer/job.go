@@ -211,16 +211,16 @@ func (r *jobRun) plan(ctx context.Context, tx ports.Tx, c chunk) (*users.Plan, e
 
 // officer returns the user who started the job or its undo, with that user's current rights;
 // imports.ErrNotAllowed.
-func (r *jobRun) officer(ctx context.Context, tx ports.Tx) (operators.Officer, error) {
+func (r *jobRun) officer(ctx context.Context, tx ports.Tx) (operators.Editor, error) {
 	of, err := tx.Operators().Accounts(ctx, r.job.Officer().Name)
 	if err != nil {
-		return operators.Officer{}, err
+		return operators.Editor{}, err
 	}
-	v := operators.For(of, r.org.ID).Visitor()
+	v := operators.For(of, r.org.ID).Principal()
 	if !v.May(r.org.Slug, operators.Operator) {
-		return operators.Officer{}, imports.ErrNotAllowed
+		return operators.Editor{}, imports.ErrNotAllowed
 	}
-	return operators.Officer{Actor: r.job.Officer(), Right: v.Right(r.org.Slug)}, nil
+	return operators.Editor{Actor: r.job.Officer(), Right: v.Right(r.org.Slug)}, nil
 }
 
 // count stores the counts of a chunk.

@@ -96,31 +96,31 @@ func TestCorrectedRowsKeepGroupAndColumns(t *testing.T) {
 	require.NoError(t, b.jobs.Map(t.Context(), clerk, acme, first.ID, byHand))
 	require.True(t, b.importer(nil).WorkOnce(t.Context()))
 	corrected := map[int][]string{3: {"somebody@example.org", "Nord"}}
-	_, err = b.jobs.Mend(t.Context(), clerk, acme, first.ID, 0, corrected)
-	require.ErrorIs(t, err, imports.ErrNotMendable, "it is not over")
+	_, err = b.jobs.Correct(t.Context(), clerk, acme, first.ID, 0, corrected)
+	require.ErrorIs(t, err, imports.ErrNotCorrectable, "it is not over")
 	require.NoError(t, b.jobs.Start(t.Context(), clerk, acme, first.ID))
 	require.True(t, b.importer(nil).WorkOnce(t.Context()))
 
-	_, err = b.jobs.Mend(t.Context(), clerk, beta, first.ID, 0, corrected)
+	_, err = b.jobs.Correct(t.Context(), clerk, beta, first.ID, 0, corrected)
 	require.ErrorIs(t, err, imports.ErrNotFound)
-	_, err = b.jobs.Mend(t.Context(), clerk, acme, first.ID, 3, corrected)
-	require.ErrorIs(t, err, imports.ErrNothingMended, "there is no such row behind it")
+	_, err = b.jobs.Correct(t.Context(), clerk, acme, first.ID, 3, corrected)
+	require.ErrorIs(t, err, imports.ErrNothingCorrected, "there is no such row behind it")
 
 	other := b.uploaded(acme, "email,custom__site,x\na@example.org,b,c\n")
 	require.True(t, b.importer(nil).WorkOnce(t.Context()))
 	require.NoError(t, b.jobs.Map(t.Context(), clerk, acme, other.ID, imports.Mapping{{Name: "email", Field: imports.Email}, {Name: "custom__site"}, {Name: "x"}}))
 	require.True(t, b.importer(nil).WorkOnce(t.Context()))
 
-	again, err := b.jobs.Mend(t.Context(), clerk, acme, first.ID, 0, corrected)
+	again, err := b.jobs.Correct(t.Context(), clerk, acme, first.ID, 0, corrected)
 	require.NoError(t, err)
 	assert.Equal(t, "Staff", again.Group.Name)
 	assert.Equal(t, "people.csv", again.File)
 	require.True(t, b.importer(nil).WorkOnce(t.Context()))
 	assert.Equal(t, imports.Report{Created: 1}, b.show(acme, again.ID).Checked)
-	_, err = b.jobs.Mend(t.Context(), clerk, acme, first.ID, 0, corrected)
-	require.ErrorIs(t, err, imports.ErrNothingMended, "another import has the row")
+	_, err = b.jobs.Correct(t.Context(), clerk, acme, first.ID, 0, corrected)
+	require.ErrorIs(t, err, imports.ErrNothingCorrected, "another import has the row")
 	taken := func() imports.Correction {
-		m, err := b.jobs.Mending(t.Context(), acme, first.ID, 0)
+		m, err := b.jobs.Correctable(t.Context(), acme, first.ID, 0)
 		require.NoError(t, err)
 		require.NotEmpty(t, m.Rows)
 		return m.Rows[0].Corrected
@@ -137,6 +137,6 @@ func TestCorrectedRowsKeepGroupAndColumns(t *testing.T) {
 	assert.Equal(t, imports.Correction{By: again.ID, State: imports.Undoing}, taken())
 	require.True(t, b.importer(nil).WorkOnce(t.Context()))
 	assert.Equal(t, imports.Correction{}, taken(), "what was undone is open again")
-	_, err = b.jobs.Mend(t.Context(), clerk, acme, first.ID, 0, corrected)
+	_, err = b.jobs.Correct(t.Context(), clerk, acme, first.ID, 0, corrected)
 	require.NoError(t, err)
 }

@@ -20,7 +20,7 @@ const undoPlanned = 25
 // PlanUndo returns what an undo of an import would remove and keep, and the import. It reads the
 // first chunks only: Undo.Done of Undo.People users. imports.ErrNotFound, imports.ErrNotUndoable,
 // imports.ErrTooOld, imports.ErrFollowed.
-func (i *Jobs) PlanUndo(ctx context.Context, by operators.Officer, at app.Path, id imports.ID) (job imports.Job, plan imports.Undo, err error) {
+func (i *Jobs) PlanUndo(ctx context.Context, by operators.Editor, at app.Path, id imports.ID) (job imports.Job, plan imports.Undo, err error) {
 	err = i.store.View(ctx, func(tx ports.Tx) error {
 		var people int
 		if job, people, err = i.toUndo(ctx, tx, at, id); err != nil {
@@ -156,7 +156,7 @@ func (r *jobRun) undoChunk(ctx context.Context) error {
 }
 
 // planUndo reads the current state of created users and plans which of it is removed.
-func planUndo(ctx context.Context, tx ports.Tx, org string, job imports.Job, created imports.Creations, by operators.Officer) (imports.Removal, error) {
+func planUndo(ctx context.Context, tx ports.Tx, org string, job imports.Job, created imports.Creations, by operators.Editor) (imports.Removal, error) {
 	now := imports.Present{MayChange: by.MayChange}
 	_, groups, err := tx.Orgs().WithGroups(ctx, org, job.Group.ID)
 	if err != nil {
@@ -172,7 +172,7 @@ func planUndo(ctx context.Context, tx ports.Tx, org string, job imports.Job, cre
 	for n, c := range created.People {
 		ids[n] = c.Member
 	}
-	if now.Members, err = tx.Users().Those(ctx, job.Organization, ids); err != nil {
+	if now.Members, err = tx.Users().ByIDs(ctx, job.Organization, ids); err != nil {
 		return imports.Removal{}, err
 	}
 	if now.Addresses, err = tx.Addresses().OfMembers(ctx, job.Organization, ids, ""); err != nil {

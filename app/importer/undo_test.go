@@ -43,7 +43,7 @@ func onBoth(t *testing.T, test func(b *bureau)) {
 	}
 }
 
-var adaHerself = operators.Officer{Actor: clerk, Right: operators.Installation}
+var adaHerself = operators.Editor{Actor: clerk, Right: operators.Installation}
 
 // member is a member of acme.
 func (b *bureau) member(username string) (m users.Member) {

@@ -62,21 +62,21 @@ func (c *Channel) Join(pool string, weight int) error {
 	return faults.Err()
 }
 
-// Why is the reason why a channel of a pool takes a delivery.
-type Why int
+// PoolReason is the reason why a channel of a pool takes a delivery.
+type PoolReason int
 
 // The reasons, as they are stored.
 const (
-	OnlyOne    Why = iota // there is no other one
-	ByWeight              // by the weights of those that work
-	NotWorking            // the one for which it waited does not work
-	AtItsLimit            // the one for which it waited is at its limit
-	OutOfUse              // the one for which it waited was made inactive
+	OnlyOne    PoolReason = iota // there is no other one
+	ByWeight                     // by the weights of those that work
+	NotWorking                   // the one for which it waited does not work
+	AtItsLimit                   // the one for which it waited is at its limit
+	OutOfUse                     // the one for which it waited was made inactive
 )
 
 // String returns one word.
-func (w Why) String() string {
-	switch w {
+func (r PoolReason) String() string {
+	switch r {
 	case ByWeight:
 		return "weight"
 	case NotWorking:

@@ -66,7 +66,7 @@ type Delivery struct {
 
 // Choice is why a delivery goes through its channel.
 type Choice struct {
-	Why channels.Why
+	Why channels.PoolReason
 	// AssignedTo is the channel of the address's assignment, and InsteadOf the one that the
 	// delivery waited for before; empty: none, or it was deleted.
 	AssignedTo string

@@ -69,7 +69,7 @@ type Queue interface {
 	// its pool, by their weights, and returns how many; at most limit. Untried ones go first, by
 	// their class. A delivery that a worker holds stays, and so does for DoubtFor one that the
 	// provider may have accepted. Nothing is moved when no other member works.
-	Divert(ctx context.Context, org orgs.ID, from channels.ID, why channels.Why, limit int) (int, error)
+	Divert(ctx context.Context, org orgs.ID, from channels.ID, why channels.PoolReason, limit int) (int, error)
 	// Relieve moves deliveries that wait for their first attempt through a channel of the
 	// organization to the offered members of its pool that are idle, and returns how many each got:
 	// at most its offer. The next ones to be claimed go, and keep deliveries stay. A member with
@@ -182,5 +182,5 @@ type Outcome struct {
 	Unsure   bool // the provider may have accepted it nevertheless
 	// To is the channel that takes it over, and Why; 0: it stays.
 	To  channels.ID
-	Why channels.Why
+	Why channels.PoolReason
 }

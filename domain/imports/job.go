@@ -205,9 +205,9 @@ func (j Job) Release(now time.Time) Job {
 	return j
 }
 
-// Stumble gives the job back after a failure that is not its own, to be retried after a pause;
+// Postpone gives the job back after a failure that is not its own, to be retried after a pause;
 // after too many failures it has failed.
-func (j Job) Stumble(now time.Time, pause time.Duration) Job {
+func (j Job) Postpone(now time.Time, pause time.Duration) Job {
 	j = j.Release(now)
 	if j.Failures++; j.Failures >= MaxFailures {
 		return j.Fail("the service could not go on with it; its log tells more", now)

@@ -110,12 +110,12 @@ func TestJobFailsAfterTooManyFailuresInARow(t *testing.T) {
 	t.Parallel()
 	j := jobIn(imports.Running)
 	for n := range imports.MaxFailures - 1 {
-		j = j.Claim("me", noon, time.Minute).Stumble(noon, time.Second)
+		j = j.Claim("me", noon, time.Minute).Postpone(noon, time.Second)
 		require.Equal(t, imports.Running, j.State, n)
 		assert.Equal(t, noon.Add(time.Second), j.Until, "a moment to recover")
 	}
-	assert.Equal(t, imports.Running, j.Advance(imports.Report{}, 0, noon, time.Minute).Stumble(noon, time.Second).State, "it got further in between")
-	j = j.Stumble(noon, time.Second)
+	assert.Equal(t, imports.Running, j.Advance(imports.Report{}, 0, noon, time.Minute).Postpone(noon, time.Second).State, "it got further in between")
+	j = j.Postpone(noon, time.Second)
 	assert.Equal(t, imports.Failed, j.State)
 	assert.NotEmpty(t, j.Reason)
 }

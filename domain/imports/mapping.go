@@ -50,9 +50,9 @@ type Meaning struct {
 	Key   string `json:"key,omitempty"` // of the metadata
 }
 
-// TellsOfRejection reports whether it is a column that a list of rejected rows adds. It is always
+// DescribesRejection reports whether it is a column that a list of rejected rows adds. It is always
 // ignored.
-func (m Meaning) TellsOfRejection() bool { return column{key: m.Name}.tells() }
+func (m Meaning) DescribesRejection() bool { return column{key: m.Name}.tells() }
 
 // Mapping is what the columns of a file become, in their order. A file is mapped by giving its
 // columns the names that say so: whoever reads it then needs to know nothing of mappings.
@@ -81,7 +81,7 @@ func (m Mapping) Check() error {
 				continue
 			}
 		}
-		if c.TellsOfRejection() {
+		if c.DescribesRejection() {
 			wrong.AddAs(ErrMapping, field, "the column %s tells of a rejected row and is left out", c.Name)
 		}
 		if first, twice := had[same]; twice {

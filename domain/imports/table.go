@@ -102,7 +102,7 @@ func (t Table) Guess() Mapping {
 // e-mails; -1: there is none.
 func (t Table) emails(m Mapping) int {
 	for i, c := range m {
-		if c.Field != LeftOut || c.TellsOfRejection() {
+		if c.Field != LeftOut || c.DescribesRejection() {
 			continue
 		}
 		filled, emails := 0, 0

@@ -19,7 +19,7 @@ func TestNobodyChangesWhoStandsAbove(t *testing.T) {
 	} {
 		for i, role := range roles {
 			for _, locked := range []bool{false, true} {
-				err := operators.Officer{Right: right}.MayChange(users.Member{Role: role, Locked: locked})
+				err := operators.Editor{Right: right}.MayChange(users.Member{Role: role, Locked: locked})
 				if i < changeable {
 					require.NoError(t, err, "%d %s", right, role)
 				} else {
@@ -28,7 +28,7 @@ func TestNobodyChangesWhoStandsAbove(t *testing.T) {
 			}
 		}
 	}
-	o := operators.Officer{Right: operators.Operator}
+	o := operators.Editor{Right: operators.Operator}
 	named := func(username string, role users.Role) users.Member {
 		return users.Member{User: users.User{Username: username}, Role: role}
 	}
@@ -42,11 +42,11 @@ func TestRight(t *testing.T) {
 	place := func(slug string, role users.Role, locked bool) operators.Place {
 		return operators.Place{Organization: orgs.Organization{Slug: slug}, Role: role, Locked: locked}
 	}
-	v := operators.Visitor{User: users.User{ID: 1}, Places: []operators.Place{place("a", users.RoleOperator, false), place("b", users.RoleAdministrator, true), place("c", users.RoleMember, false)}}
+	v := operators.Principal{User: users.User{ID: 1}, Places: []operators.Place{place("a", users.RoleOperator, false), place("b", users.RoleAdministrator, true), place("c", users.RoleMember, false)}}
 	for org, want := range map[string]operators.Need{"a": operators.Operator, "b": operators.SignedIn, "c": operators.SignedIn, "d": operators.SignedIn} {
 		assert.Equal(t, want, v.Right(org), org)
 	}
 	v.Administrator = true
 	assert.Equal(t, operators.Installation, v.Right("d"))
-	assert.Equal(t, operators.Anybody, operators.Visitor{}.Right("a"))
+	assert.Equal(t, operators.Anybody, operators.Principal{}.Right("a"))
 }

@@ -83,9 +83,9 @@ type Holding struct {
 	Places []Place
 }
 
-// Visitor returns the holder of the account with their present rights.
-func (h Holding) Visitor() Visitor {
-	return Visitor{User: h.User, Account: h.ID, Administrator: h.Administrator, Passwordless: h.Hash == "", Language: h.Language, Places: h.Places}
+// Principal returns the holder of the account with their present rights.
+func (h Holding) Principal() Principal {
+	return Principal{User: h.User, Account: h.ID, Administrator: h.Administrator, Passwordless: h.Hash == "", Language: h.Language, Places: h.Places}
 }
 
 // opens reports whether the account opens the organization, and whether it opens any other.

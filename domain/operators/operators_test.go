@@ -112,33 +112,33 @@ func TestSession(t *testing.T) {
 
 func TestAuthorize(t *testing.T) {
 	t.Parallel()
-	acme := func(r users.Role, locked bool) operators.Visitor {
-		return operators.Visitor{User: users.User{ID: 1}, Places: []operators.Place{{Organization: orgs.Organization{Slug: "acme"}, Role: r, Locked: locked}}}
+	acme := func(r users.Role, locked bool) operators.Principal {
+		return operators.Principal{User: users.User{ID: 1}, Places: []operators.Place{{Organization: orgs.Organization{Slug: "acme"}, Role: r, Locked: locked}}}
 	}
 	no, low, gone := operators.ErrNoSession, operators.ErrForbidden, orgs.ErrNotFound
 	for name, c := range map[string]struct {
-		visitor operators.Visitor
-		want    [6]error // by need
+		principal operators.Principal
+		want      [6]error // by need
 	}{
-		"Nobody":             {operators.Visitor{}, [6]error{nil, no, no, no, no, no}},
-		"Stray":              {operators.Visitor{User: users.User{ID: 1}}, [6]error{nil, nil, gone, gone, gone, low}},
+		"Nobody":             {operators.Principal{}, [6]error{nil, no, no, no, no, no}},
+		"Stray":              {operators.Principal{User: users.User{ID: 1}}, [6]error{nil, nil, gone, gone, gone, low}},
 		"Member":             {acme(users.RoleMember, false), [6]error{nil, nil, gone, gone, gone, low}},
 		"UnknownRole":        {acme("king", false), [6]error{nil, nil, gone, gone, gone, low}},
 		"Viewer":             {acme(users.RoleViewer, false), [6]error{nil, nil, nil, low, low, low}},
 		"Operator":           {acme(users.RoleOperator, false), [6]error{nil, nil, nil, nil, low, low}},
 		"Administrator":      {acme(users.RoleAdministrator, false), [6]error{nil, nil, nil, nil, nil, low}},
 		"LockedMember":       {acme(users.RoleAdministrator, true), [6]error{nil, nil, gone, gone, gone, low}},
-		"OfTheInstallation":  {operators.Visitor{User: users.User{ID: 1}, Administrator: true}, [6]error{}},
-		"AdministratorToNil": {operators.Visitor{Administrator: true}, [6]error{nil, no, no, no, no, no}},
+		"OfTheInstallation":  {operators.Principal{User: users.User{ID: 1}, Administrator: true}, [6]error{}},
+		"AdministratorToNil": {operators.Principal{Administrator: true}, [6]error{nil, no, no, no, no, no}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for need, want := range c.want {
-				assert.Equal(t, want, c.visitor.Authorize("acme", operators.Need(need)), "need %d", need)
-				assert.Equal(t, want == nil, c.visitor.May("acme", operators.Need(need)), "need %d", need)
+				assert.Equal(t, want, c.principal.Authorize("acme", operators.Need(need)), "need %d", need)
+				assert.Equal(t, want == nil, c.principal.May("acme", operators.Need(need)), "need %d", need)
 			}
-			if !c.visitor.Administrator && c.visitor.User.ID != 0 {
-				assert.Equal(t, gone, c.visitor.Authorize("globex", operators.Viewer))
+			if !c.principal.Administrator && c.principal.User.ID != 0 {
+				assert.Equal(t, gone, c.principal.Authorize("globex", operators.Viewer))
 			}
 		})
 	}
@@ -168,10 +168,10 @@ func TestMatchOfSeveral(t *testing.T) {
 
 func TestRecent(t *testing.T) {
 	t.Parallel()
-	v := operators.Visitor{User: users.User{ID: 1}, Authenticated: noon}
+	v := operators.Principal{User: users.User{ID: 1}, Authenticated: noon}
 	assert.True(t, v.Recent(noon.Add(operators.Recent-1)))
 	assert.False(t, v.Recent(noon.Add(operators.Recent)))
-	assert.False(t, operators.Visitor{Authenticated: noon}.Recent(noon))
+	assert.False(t, operators.Principal{Authenticated: noon}.Recent(noon))
 }
 
 func TestWhoseRequirementOfASecondFactorGoesWithANeed(t *testing.T) {

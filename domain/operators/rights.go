@@ -67,8 +67,8 @@ func (p Place) right() Need {
 	return max(rights[p.Role], SignedIn)
 }
 
-// Visitor is the user who requests a page. The zero Visitor is not signed in.
-type Visitor struct {
+// Principal is the user who requests a page. The zero Principal is not signed in.
+type Principal struct {
 	User          users.User
 	Account       AccountID
 	Administrator bool      // of the installation
@@ -79,20 +79,20 @@ type Visitor struct {
 	Method        Method    // how
 }
 
-// Recent reports whether the visitor has confirmed their identity so recently that they may change
-// security settings.
-func (v Visitor) Recent(now time.Time) bool {
+// Recent reports whether the principal has confirmed their identity so recently that they may
+// change security settings.
+func (v Principal) Recent(now time.Time) bool {
 	return v.User.ID != 0 && now.Before(v.Authenticated.Add(Recent))
 }
 
-// May reports whether the visitor meets a need, in the organization with this slug if the need is
+// May reports whether the principal meets a need, in the organization with this slug if the need is
 // about one.
-func (v Visitor) May(org string, n Need) bool { return v.Authorize(org, n) == nil }
+func (v Principal) May(org string, n Need) bool { return v.Authorize(org, n) == nil }
 
-// Authorize returns why the visitor does not meet a need: ErrNoSession for the zero Visitor,
-// orgs.ErrNotFound if the visitor sees nothing of the organization, whether it exists or not,
+// Authorize returns why the principal does not meet a need: ErrNoSession for the zero Principal,
+// orgs.ErrNotFound if the principal sees nothing of the organization, whether it exists or not,
 // ErrForbidden if the role is too low.
-func (v Visitor) Authorize(org string, n Need) error {
+func (v Principal) Authorize(org string, n Need) error {
 	switch {
 	case n == Anybody:
 		return nil
@@ -113,8 +113,8 @@ func (v Visitor) Authorize(org string, n Need) error {
 	return nil
 }
 
-// Right returns the highest right of the visitor in the organization with this slug.
-func (v Visitor) Right(org string) Need {
+// Right returns the highest right of the principal in the organization with this slug.
+func (v Principal) Right(org string) Need {
 	switch {
 	case v.User.ID == 0:
 		return Anybody
@@ -129,13 +129,13 @@ func (v Visitor) Right(org string) Need {
 	return SignedIn
 }
 
-// Visible returns the organizations that the visitor sees because of a role there.
-func (v Visitor) Visible() []Place {
+// Visible returns the organizations that the principal sees because of a role there.
+func (v Principal) Visible() []Place {
 	return slices.DeleteFunc(slices.Clone(v.Places), func(p Place) bool { return p.right() < Viewer })
 }
 
-// Organization returns the organization with this slug, if it is one of the visitor's places.
-func (v Visitor) Organization(slug string) (orgs.Organization, bool) {
+// Organization returns the organization with this slug, if it is one of the principal's places.
+func (v Principal) Organization(slug string) (orgs.Organization, bool) {
 	for _, p := range v.Places {
 		if p.Organization.Slug == slug {
 			return p.Organization, true

@@ -85,8 +85,8 @@ type SessionRepository interface {
 	Begin(ctx context.Context, s Session) error
 	// Session finds a session with its account, whether it is over or not; ErrNoSession.
 	Session(ctx context.Context, d Digest) (Session, Holding, error)
-	// Saw records when a session was last used; an earlier time never replaces a later one.
-	Saw(ctx context.Context, d Digest, at time.Time) error
+	// Touch records when a session was last used; an earlier time never replaces a later one.
+	Touch(ctx context.Context, d Digest, at time.Time) error
 	// Authenticated records when, and how, the holder of a session confirmed their identity.
 	Authenticated(ctx context.Context, d Digest, m Method, at time.Time) error
 	// End deletes a session, if it exists.

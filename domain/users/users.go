@@ -179,8 +179,8 @@ type Repository interface {
 	ByEmail(ctx context.Context, org orgs.ID, email string, limit int) ([]Member, error)
 	// ByID finds a member of the organization; ErrNotFound.
 	ByID(ctx context.Context, org orgs.ID, id MemberID) (Member, error)
-	// Those returns the members of the organization among these, by id.
-	Those(ctx context.Context, org orgs.ID, ids []MemberID) ([]Member, error)
+	// ByIDs returns the members of the organization among these, by id.
+	ByIDs(ctx context.Context, org orgs.ID, ids []MemberID) ([]Member, error)
 	// Search returns a page of the members that a query asks for. How much it reads does not depend
 	// on how many members there are. ErrSince.
 	Search(ctx context.Context, org orgs.ID, q Query) (Found, error)

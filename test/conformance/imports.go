@@ -216,7 +216,7 @@ func importCases() cases {
 			w.savedJob(t, other.Claim("you", noon.Add(time.Second), 2*time.Hour))
 			assert.Zero(t, w.waitingJob(t, noon.Add(2*time.Second)))
 			assert.Equal(t, second.ID, w.waitingJob(t, noon.Add(time.Second+time.Minute)), "whoever worked for mine is gone")
-			first = w.savedJob(t, first.Stumble(noon.Add(2*time.Second), time.Hour))
+			first = w.savedJob(t, first.Postpone(noon.Add(2*time.Second), time.Hour))
 			assert.Equal(t, second.ID, w.waitingJob(t, noon.Add(3*time.Second)), "a pause keeps nobody else waiting")
 			second, err := second.Cancel(noon)
 			require.NoError(t, err)

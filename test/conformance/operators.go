@@ -341,7 +341,7 @@ func operatorCases() cases {
 		"UseOfASessionNeverGoesBack": func(t *testing.T, w *world) {
 			s := w.begin(t, w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Changed: noon}), noon)
 			for _, at := range []time.Time{noon.Add(time.Hour), noon.Add(time.Minute), noon.Add(-time.Hour)} {
-				act(t, w, func(tx ports.Tx) error { return tx.Operators().Saw(t.Context(), s.Digest, at) })
+				act(t, w, func(tx ports.Tx) error { return tx.Operators().Touch(t.Context(), s.Digest, at) })
 				found, _, _ := w.session(t, s.Digest)
 				assert.Equal(t, noon.Add(time.Hour), found.Seen)
 			}

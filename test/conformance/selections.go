@@ -23,7 +23,7 @@ func selectionCases() cases {
 	return cases{
 		"ThoseOfTheOrganizationAreFoundByID": func(t *testing.T, w *world) {
 			those := func(ids ...users.MemberID) []users.Member {
-				return look(t, w, func(tx ports.Tx) ([]users.Member, error) { return tx.Users().Those(t.Context(), w.mine.org.ID, ids) })
+				return look(t, w, func(tx ports.Tx) ([]users.Member, error) { return tx.Users().ByIDs(t.Context(), w.mine.org.ID, ids) })
 			}
 			w.link(t, w.mine.staff, w.mine.bob.ID)
 			assert.Equal(t, []users.Member{w.member(t, "ada@example.org"), w.member(t, "bob@example.org")}, those(w.mine.bob.ID, w.theirs.ada.ID, w.mine.ada.ID, 1<<40, w.mine.bob.ID))

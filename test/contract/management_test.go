@@ -307,7 +307,7 @@ func TestManagedEvents(t *testing.T) {
 		alone := app.Blueprint{Organizations: slices.Clone(b.Organizations[:1])}
 		alone.Organizations[0].Projects = slices.Clone(alone.Organizations[0].Projects)
 		alone.Organizations[0].Projects[0].Applications = nil
-		_, err := w.other.CLI.Provisioning.Apply(w.Context(), operators.Officer{}, alone, false)
+		_, err := w.other.CLI.Provisioning.Apply(w.Context(), operators.Editor{}, alone, false)
 		require.ErrorIs(w, err, channels.ErrInUse, "its last member stays")
 		w.apply(b) // Its event names no pool.
 		assert.Equal(w, limits{[]string{"mail", "post", "shop-mail", "text"}, []string{}}, read[limits](m.get(path).is(http.StatusOK)))

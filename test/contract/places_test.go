@@ -79,7 +79,7 @@ func fill(url string) error {
 }
 
 func furnish(ctx context.Context, store ports.Store) error {
-	if _, err := harness.Assemble(harness.Parts{Store: store, Clock: newClock()}).CLI.Provisioning.Apply(ctx, operators.Officer{}, blueprint(), false); err != nil {
+	if _, err := harness.Assemble(harness.Parts{Store: store, Clock: newClock()}).CLI.Provisioning.Apply(ctx, operators.Editor{}, blueprint(), false); err != nil {
 		return err
 	}
 	var grants []string

@@ -146,7 +146,7 @@ func TestQuotasOfWhatAnOrganizationHas(t *testing.T) {
 	cases := map[string]counted{
 		"Channels": {quotas.Channels, func(w *world, limits quotas.Limits, at app.Path, name string) error {
 			form := app.ChannelForm{Name: name, Protocol: "EMAIL", Driver: "mailbox"}
-			_, err := w.assemble(limits).Console.Channels.Create(w.Context(), operators.Officer{}, at, form)
+			_, err := w.assemble(limits).Console.Channels.Create(w.Context(), operators.Editor{}, at, form)
 			return err
 		}, func(o *app.BlueprintOrganization) {
 			o.Channels = []app.BlueprintChannel{{Name: "one more", Protocol: "EMAIL", Driver: "mailbox"}}
@@ -196,7 +196,7 @@ func TestQuotasOfWhatAnOrganizationHas(t *testing.T) {
 				b := app.BlueprintOrganization{Slug: "acme", Name: "ACME", Quotas: limits}
 				c.apply(&b)
 				full := app.Blueprint{Organizations: []app.BlueprintOrganization{b}}
-				_, err := w.other.CLI.Provisioning.Apply(w.Context(), operators.Officer{}, full, false)
+				_, err := w.other.CLI.Provisioning.Apply(w.Context(), operators.Editor{}, full, false)
 				require.ErrorContains(w, err, quotas.Refuse(c.quota, limits[c.quota], 0).Error())
 				full.Organizations[0].Quotas = quotas.Limits{c.quota: limits[c.quota] + 1}
 				w.apply(full)

@@ -105,7 +105,7 @@ func serve(t *testing.T, handler http.Handler) *httptest.Server {
 // apply provisions more than the blueprint.
 func (w *world) apply(b app.Blueprint) {
 	w.Helper()
-	_, err := w.other.CLI.Provisioning.Apply(w.Context(), operators.Officer{}, b, false)
+	_, err := w.other.CLI.Provisioning.Apply(w.Context(), operators.Editor{}, b, false)
 	require.NoError(w, err)
 }
 

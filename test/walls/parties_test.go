@@ -88,7 +88,7 @@ func found(ctx context.Context, at place, p party) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, i.store.Close()) }()
-	if _, err := i.use.CLI.Provisioning.Apply(ctx, operators.Officer{}, blueprint(p), false); err != nil {
+	if _, err := i.use.CLI.Provisioning.Apply(ctx, operators.Editor{}, blueprint(p), false); err != nil {
 		return err
 	}
 	if err := i.store.Update(ctx, func(tx ports.Tx) error { return furnish(ctx, tx, i, p) }); err != nil {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Told is what a use case or a driver said.
-type Told string
+// Message is what a use case or a driver said.
+type Message string
 
 // Label is what a form calls a field: words of a page, or the name of a setting.
 type Label string

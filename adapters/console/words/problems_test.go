@@ -138,7 +138,7 @@ func TestProblem(t *testing.T) {
 		"the template cannot be rendered: markdown, as HTML: the message is larger than 1 MiB":                                 "aus der Vorlage kann keine Nachricht erzeugt werden: markdown, als HTML: die Nachricht ist größer als 1 MiB",
 		"554 5.7.1 no": "554 5.7.1 no",
 	} {
-		assert.Equal(t, want, l.Say(words.Told(said)))
+		assert.Equal(t, want, l.Say(words.Message(said)))
 	}
 }
 

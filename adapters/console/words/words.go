@@ -167,7 +167,7 @@ func (l *Language) Say(v any) any {
 		return v
 	case Field:
 		return l.Field(t)
-	case Told:
+	case Message:
 		return l.Problem(string(t))
 	case nil, string, int, int64, bool, float64:
 		return v

@@ -8,21 +8,21 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// mendingView is the form in which rejected rows are corrected.
-type mendingView struct {
-	imports.Mending
+// correctionView is the form in which rejected rows are corrected.
+type correctionView struct {
+	imports.Correctable
 	Form  form
 	After int // the line before the first row
 }
 
 // Cell returns the field of a cell.
-func (mendingView) Cell(line, column int) string {
+func (correctionView) Cell(line, column int) string {
 	return "c" + strconv.Itoa(line) + "-" + strconv.Itoa(column)
 }
 
 // Heading returns the name of a column: the console's word for a field of users, the key for
 // metadata.
-func (mendingView) Heading(column imports.Meaning) any {
+func (correctionView) Heading(column imports.Meaning) any {
 	if column.Key != "" {
 		return column.Key
 	}
@@ -30,7 +30,7 @@ func (mendingView) Heading(column imports.Meaning) any {
 }
 
 // Value returns the value of a field: as sent, else as rejected.
-func (v mendingView) Value(field, rejected string) string {
+func (v correctionView) Value(field, rejected string) string {
 	if v.Form.values == nil {
 		return rejected
 	}
@@ -38,22 +38,22 @@ func (v mendingView) Value(field, rejected string) string {
 }
 
 // Most returns the maximum length of a cell.
-func (mendingView) Most() int { return imports.MaxMendedCell }
+func (correctionView) Most() int { return imports.MaxCorrectedCell }
 
-// mending adds the rejected rows for correction. Nothing is added for a file whose rows cannot be
-// corrected.
-func (c call) mending(v *importView, after int, refused form) error {
+// correction adds the rejected rows for correction. Nothing is added for a file whose rows cannot
+// be corrected.
+func (c call) correction(v *importView, after int, refused form) error {
 	if !v.State.Over() || v.Started.IsZero() || v.Kept == 0 {
 		return nil
 	}
-	m, err := c.console.use.ImportJobs.Mending(c.ctx, c.at(), v.ID, after)
-	if errors.Is(err, imports.ErrNotMendable) {
+	m, err := c.console.use.ImportJobs.Correctable(c.ctx, c.at(), v.ID, after)
+	if errors.Is(err, imports.ErrNotCorrectable) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	v.Mending = &mendingView{Mending: m, Form: refused, After: after}
+	v.Correctable = &correctionView{Correctable: m, Form: refused, After: after}
 	return nil
 }
 
@@ -64,21 +64,21 @@ func (c call) mendImport() error {
 		return err
 	}
 	after := int(c.chosen("after"))
-	m, err := c.console.use.ImportJobs.Mending(c.ctx, c.at(), id, after)
+	m, err := c.console.use.ImportJobs.Correctable(c.ctx, c.at(), id, after)
 	if err != nil {
 		return err
 	}
 	corrected := map[int][]string{}
 	for _, row := range m.Rows {
 		for i := range row.Cells {
-			if sent, is := c.fields()[mendingView{}.Cell(row.Line, i)]; is {
+			if sent, is := c.fields()[correctionView{}.Cell(row.Line, i)]; is {
 				corrected[row.Line] = append(corrected[row.Line], sent[0])
 			}
 		}
 	}
-	job, err := c.console.use.ImportJobs.Mend(c.ctx, c.actor(), c.at(), id, after, corrected)
+	job, err := c.console.use.ImportJobs.Correct(c.ctx, c.actor(), c.at(), id, after, corrected)
 	again := func(f form) error {
-		return c.importPage(id, func(v *importView) error { return c.mending(v, after, f) })
+		return c.importPage(id, func(v *importView) error { return c.correction(v, after, f) })
 	}
 	return c.settle(err, again, c.below("imports", job.ID), "mended")
 }

@@ -9,33 +9,33 @@ import (
 
 // Limits of the rows that can be corrected without a file.
 const (
-	// MaxMended is how many rejected rows are corrected at a time.
-	MaxMended = 100
-	// MaxMendedColumns is the largest number of columns with a meaning.
-	MaxMendedColumns = 20
-	// MaxMendedCell is how long a cell may be, in characters.
-	MaxMendedCell = 1_000
-	// maxMendedBytes is how much text the rows of one correction may have.
-	maxMendedBytes = 64 << 10
+	// MaxCorrected is how many rejected rows are corrected at a time.
+	MaxCorrected = 100
+	// MaxCorrectedColumns is the largest number of columns with a meaning.
+	MaxCorrectedColumns = 20
+	// MaxCorrectedCell is how long a cell may be, in characters.
+	MaxCorrectedCell = 1_000
+	// maxCorrectedBytes is how much text the rows of one correction may have.
+	maxCorrectedBytes = 64 << 10
 )
 
 // Errors of corrected rows.
 var (
-	ErrNotMendable   = fault.New(fault.Invalid, "the rejected rows cannot be corrected here: the import is not over, or its file has too many columns")
-	ErrNothingMended = fault.New(fault.Invalid, "no row was changed: correct one first")
-	ErrCorrected     = fault.New(fault.Conflict, "somebody has corrected some of these rows in the meantime")
-	ErrMendedCell    = fault.New(fault.Invalid, "a cell may have 1,000 characters")
+	ErrNotCorrectable   = fault.New(fault.Invalid, "the rejected rows cannot be corrected here: the import is not over, or its file has too many columns")
+	ErrNothingCorrected = fault.New(fault.Invalid, "no row was changed: correct one first")
+	ErrCorrected        = fault.New(fault.Conflict, "somebody has corrected some of these rows in the meantime")
+	ErrCorrectedCell    = fault.New(fault.Invalid, "a cell may have 1,000 characters")
 )
 
-// Mending is a list of rejected rows that can be corrected.
-type Mending struct {
+// Correctable is a list of rejected rows that can be corrected.
+type Correctable struct {
 	Columns Mapping // those with a meaning
-	Rows    []MendingRow
+	Rows    []CorrectableRow
 	Next    int // further rows are after this line; 0: there are none
 }
 
-// MendingRow is a rejected row. It has a cell for each column of the file.
-type MendingRow struct {
+// CorrectableRow is a rejected row. It has a cell for each column of the file.
+type CorrectableRow struct {
 	Line   int
 	Reason string
 	Cells  []string // none: it is too large to be corrected here, or is corrected
@@ -43,10 +43,10 @@ type MendingRow struct {
 	Corrected Correction
 }
 
-// Mending returns rejected rows as they can be corrected, as many of these as are shown at a time.
-// ErrNotMendable.
-func (h Header) Mending(rows []Kept) (Mending, error) {
-	var m Mending
+// Correctable returns rejected rows as they can be corrected, as many of these as are shown at a
+// time. ErrNotCorrectable.
+func (h Header) Correctable(rows []Kept) (Correctable, error) {
+	var m Correctable
 	var places []int // of the columns, in a kept row
 	place := 0       // At the end: how many columns a kept row has.
 	for i, c := range h.Mapping() {
@@ -58,12 +58,12 @@ func (h Header) Mending(rows []Kept) (Mending, error) {
 			place++
 		}
 	}
-	if len(m.Columns) == 0 || len(m.Columns) > MaxMendedColumns {
-		return Mending{}, ErrNotMendable
+	if len(m.Columns) == 0 || len(m.Columns) > MaxCorrectedColumns {
+		return Correctable{}, ErrNotCorrectable
 	}
 	size := 0
 	for i, k := range rows {
-		row := MendingRow{Line: k.Line, Reason: k.Reason}
+		row := CorrectableRow{Line: k.Line, Reason: k.Reason}
 		if k.Corrected.Holds() {
 			row.Corrected = k.Corrected
 		} else {
@@ -72,7 +72,7 @@ func (h Header) Mending(rows []Kept) (Mending, error) {
 		for _, cell := range row.Cells {
 			size += len(cell)
 		}
-		if len(m.Rows) == MaxMended || i > 0 && size > maxMendedBytes {
+		if len(m.Rows) == MaxCorrected || i > 0 && size > maxCorrectedBytes {
 			m.Next = m.Rows[len(m.Rows)-1].Line
 			break
 		}
@@ -98,16 +98,16 @@ func (h Header) cells(k Kept, places []int, columns int) []string {
 			continue
 		}
 		cells[i] = unmarked(kept[place])
-		if utf8.RuneCountInString(cells[i]) > MaxMendedCell {
+		if utf8.RuneCountInString(cells[i]) > MaxCorrectedCell {
 			return nil
 		}
 	}
 	return cells
 }
 
-// Mend returns a file of the corrected rows, and their lines: those whose cells, by their lines,
-// differ from the rejected ones. ErrNothingMended, ErrMendedCell.
-func (m Mending) Mend(corrected map[int][]string) (text string, lines []int, err error) {
+// Correct returns a file of the corrected rows, and their lines: those whose cells, by their lines,
+// differ from the rejected ones. ErrNothingCorrected, ErrCorrectedCell.
+func (m Correctable) Correct(corrected map[int][]string) (text string, lines []int, err error) {
 	var file strings.Builder
 	file.WriteString(m.Columns.header(','))
 	for _, row := range m.Rows {
@@ -118,8 +118,8 @@ func (m Mending) Mend(corrected map[int][]string) (text string, lines []int, err
 		differs := false
 		safe := make([]string, len(cells))
 		for i, cell := range cells {
-			if utf8.RuneCountInString(cell) > MaxMendedCell {
-				return "", nil, ErrMendedCell.With("line %d: a cell may have %d characters", row.Line, MaxMendedCell)
+			if utf8.RuneCountInString(cell) > MaxCorrectedCell {
+				return "", nil, ErrCorrectedCell.With("line %d: a cell may have %d characters", row.Line, MaxCorrectedCell)
 			}
 			differs = differs || plainLines(cell) != plainLines(row.Cells[i])
 			safe[i] = quote(cell)
@@ -130,7 +130,7 @@ func (m Mending) Mend(corrected map[int][]string) (text string, lines []int, err
 		}
 	}
 	if len(lines) == 0 {
-		return "", nil, ErrNothingMended
+		return "", nil, ErrNothingCorrected
 	}
 	return file.String() + "\n", lines, nil
 }

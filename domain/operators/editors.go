@@ -11,21 +11,21 @@ import (
 // ErrAbove refuses a change of a member with a higher role than the operator's.
 var ErrAbove = fault.New(fault.Forbidden, "only administrators can change administrators")
 
-// Officer is an operator who changes members of an organization, with their rights there.
-type Officer struct {
+// Editor is an operator who changes members of an organization, with their rights there.
+type Editor struct {
 	audit.Actor
 
 	Right Need
 }
 
-// OfInstallation reports whether the officer is an operator of the installation: their channels are
+// OfInstallation reports whether the editor is an operator of the installation: their channels are
 // trusted, wherever they lead.
-func (o Officer) OfInstallation() bool { return o.Right >= Installation }
+func (o Editor) OfInstallation() bool { return o.Right >= Installation }
 
 // MayChange returns ErrAbove, naming them, when some of the members have a higher role than the
-// officer. An officer who could lock, remove or edit those would take rights away that they cannot
+// editor. An editor who could lock, remove or edit those would take rights away that they cannot
 // give. A role counts even while its holder is locked: the lock may be lifted.
-func (o Officer) MayChange(ms ...users.Member) error {
+func (o Editor) MayChange(ms ...users.Member) error {
 	var above []string
 	for _, m := range ms {
 		if rights[m.Role] > o.Right {

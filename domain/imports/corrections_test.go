@@ -34,12 +34,12 @@ func TestRejectedRowsCanBeMended(t *testing.T) {
 		"ShortAndLong":   {"email,custom__a\nx\nx,y,z\n", [][]string{{"x", ""}, nil}},
 		"StrayQuote":     {"email,custom__a\nx\"y,z\n", [][]string{{"x\"y,z", ""}}},
 		"OfRejections":   {"import_line,import_reason,shoe,email\n7,no,38,'=x\n", [][]string{{"=x"}}},
-		"TooLong":        {"email,custom__a\nx," + strings.Repeat("é", imports.MaxMendedCell+1) + "\ny,z\n", [][]string{nil, {"y", "z"}}},
+		"TooLong":        {"email,custom__a\nx," + strings.Repeat("é", imports.MaxCorrectedCell+1) + "\ny,z\n", [][]string{nil, {"y", "z"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			header, kept := rejectedOf(t, c.file)
-			m, err := header.Mending(kept)
+			m, err := header.Correctable(kept)
 			require.NoError(t, err)
 			assert.Zero(t, m.Next)
 			var got [][]string
@@ -54,31 +54,31 @@ func TestRejectedRowsCanBeMended(t *testing.T) {
 
 func TestMendingIsBounded(t *testing.T) {
 	t.Parallel()
-	header, kept := rejectedOf(t, "email\n"+strings.Repeat("x\n", imports.MaxMended+1))
-	m, err := header.Mending(kept)
+	header, kept := rejectedOf(t, "email\n"+strings.Repeat("x\n", imports.MaxCorrected+1))
+	m, err := header.Correctable(kept)
 	require.NoError(t, err)
-	assert.Len(t, m.Rows, imports.MaxMended)
-	assert.Equal(t, imports.MaxMended+1, m.Next)
+	assert.Len(t, m.Rows, imports.MaxCorrected)
+	assert.Equal(t, imports.MaxCorrected+1, m.Next)
 	header, kept = rejectedOf(t, "email,custom__a\n"+strings.Repeat(strings.Repeat("x", 1_000)+","+strings.Repeat("y", 1_000)+"\n", 40))
-	m, err = header.Mending(kept)
+	m, err = header.Correctable(kept)
 	require.NoError(t, err)
 	assert.Len(t, m.Rows, 32, "64 KiB of text")
 	assert.Equal(t, 33, m.Next)
 	names := "email"
-	for n := range imports.MaxMendedColumns {
+	for n := range imports.MaxCorrectedColumns {
 		names += ",custom__" + strconv.Itoa(n)
 	}
 	header, kept = rejectedOf(t, names+"\nx\n")
-	_, err = header.Mending(kept)
-	require.ErrorIs(t, err, imports.ErrNotMendable)
+	_, err = header.Correctable(kept)
+	require.ErrorIs(t, err, imports.ErrNotCorrectable)
 }
 
 func TestMendedRowsAreAFileOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	header, kept := rejectedOf(t, "shoe;email;custom__a;first_name\n38;x;=1;\n39;y;2;\n40;z;3;\n")
-	m, err := header.Mending(kept)
+	m, err := header.Correctable(kept)
 	require.NoError(t, err)
-	file, lines, err := m.Mend(map[int][]string{2: {"x@example.org", "=1", `"A",;`}, 3: {"y", "2", ""}, 9: {"?", "?", "?"}, 4: {"z"}})
+	file, lines, err := m.Correct(map[int][]string{2: {"x@example.org", "=1", `"A",;`}, 3: {"y", "2", ""}, 9: {"?", "?", "?"}, 4: {"z"}})
 	require.NoError(t, err)
 	p, err := imports.ReadPreview(strings.NewReader(file), 10)
 	require.NoError(t, err)
@@ -87,8 +87,8 @@ func TestMendedRowsAreAFileOfTheirOwn(t *testing.T) {
 	assert.Equal(t, []any{"x@example.org", `"A",;`, "=1"}, []any{p.Rows[0].Email, p.Rows[0].FirstName, p.Rows[0].CustomFields["a"]})
 	assert.Empty(t, p.Header.Ignored())
 
-	_, _, err = m.Mend(map[int][]string{3: {"y", "2", ""}})
-	require.ErrorIs(t, err, imports.ErrNothingMended)
-	_, _, err = m.Mend(map[int][]string{3: {strings.Repeat("é", imports.MaxMendedCell+1), "2", ""}})
-	require.ErrorIs(t, err, imports.ErrMendedCell)
+	_, _, err = m.Correct(map[int][]string{3: {"y", "2", ""}})
+	require.ErrorIs(t, err, imports.ErrNothingCorrected)
+	_, _, err = m.Correct(map[int][]string{3: {strings.Repeat("é", imports.MaxCorrectedCell+1), "2", ""}})
+	require.ErrorIs(t, err, imports.ErrCorrectedCell)
 }
