@@ -135,6 +135,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 		`tocsin_channel_certificate_expires_timestamp_seconds{channel="3"} 1.7673588e+09`,
 		`tocsin_database_up 1`,
 		`tocsin_database_size_bytes 1.048576e+06`,
+		`tocsin_backlog_counted 1`,
 		`tocsin_occurrences_unexpanded 3`,
 		`tocsin_channel_deliveries_due{channel="1",organization="",priority="bulk"} 1`,
 		`tocsin_channel_deliveries_due{channel="1",organization="",priority="urgent"} 2`,
@@ -170,17 +171,37 @@ func TestMetricsWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	s := sources(1, 0)
 	asked := 0
-	s.Queue = func(context.Context, int) (statistics.Queue, error) {
+	s.Size = func(context.Context) (int64, error) {
 		asked++
-		return statistics.Queue{}, errors.New("it is away")
+		return 0, errors.New("it is away")
 	}
 	m := metrics.New("1.2.3", "go1.26")
 	require.NoError(t, m.Watch(s))
 	for range 5 {
 		text := read(t, m)
 		assert.Contains(t, text, "tocsin_database_up 0\n")
+		assert.NotContains(t, text, "tocsin_backlog_counted")
 		assert.NotContains(t, text, "tocsin_channel_deliveries_due{")
 		assert.Contains(t, text, "tocsin_imports_running 1\n")
 	}
 	assert.Equal(t, 1, asked)
+}
+
+// TestMetricsWithoutTheBacklog checks that a database which answers, and only counts too slowly, is
+// not reported as away.
+func TestMetricsWithoutTheBacklog(t *testing.T) {
+	t.Parallel()
+	s := sources(1, 0)
+	s.Queue = func(context.Context, int) (statistics.Queue, error) {
+		return statistics.Queue{}, context.DeadlineExceeded
+	}
+	m := metrics.New("1.2.3", "go1.26")
+	require.NoError(t, m.Watch(s))
+	text := read(t, m)
+	assert.Contains(t, text, "tocsin_database_up 1\n")
+	assert.Contains(t, text, "tocsin_database_size_bytes 1.048576e+06\n")
+	assert.Contains(t, text, "tocsin_installation_held 1\n")
+	assert.Contains(t, text, "tocsin_backlog_counted 0\n")
+	assert.NotContains(t, text, "tocsin_channel_deliveries_due{")
+	assert.NotContains(t, text, "tocsin_occurrences_unexpanded")
 }

@@ -85,7 +85,8 @@ type state struct {
 	units, calls, running, rows           *prometheus.Desc
 	unstored, resting, skew               *prometheus.Desc
 	exported, dropped                     *prometheus.Desc
-	up, size, unexpanded, waiting, oldest *prometheus.Desc
+	up, size, counted                     *prometheus.Desc
+	unexpanded, waiting, oldest           *prometheus.Desc
 	held, readOnly, certificate, provider *prometheus.Desc
 
 	mu    sync.Mutex
@@ -95,10 +96,11 @@ type state struct {
 
 // known are the values from the database.
 type known struct {
-	queue statistics.Queue
-	size  int64
-	state installation.State
-	err   error
+	size      int64
+	state     installation.State
+	err       error // the database has not answered
+	queue     statistics.Queue
+	uncounted error // the backlog was not counted
 }
 
 func newState(s Sources) *state {
@@ -130,6 +132,7 @@ func newState(s Sources) *state {
 		dropped:  desc("trace_spans_dropped_total", "Spans of traces that were dropped, because too many waited or the collector did not take them."),
 
 		up:          desc("database_up", "1 when the database has answered, 0 when it has not."),
+		counted:     desc("backlog_counted", "1 when the backlog was counted, 0 when that failed or took longer than 5 s: its metrics are missing then."),
 		size:        desc("database_size_bytes", "How large the database is."),
 		unexpanded:  desc("occurrences_unexpanded", "Occurrences whose recipients are still being found, as far as they were counted."),
 		waiting:     desc("channel_deliveries_due", "Deliveries of a channel that are due, as far as they were counted.", "channel", "organization", "priority"),
@@ -144,7 +147,7 @@ func newState(s Sources) *state {
 // Describe sends the descriptions of all metrics.
 func (s *state) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{s.turned, s.still, s.anew, s.open, s.inUse, s.most, s.waits, s.waited, s.units, s.calls, s.running, s.rows, s.unstored,
-		s.resting, s.skew, s.exported, s.dropped, s.up, s.size, s.unexpanded, s.waiting, s.oldest, s.held, s.readOnly, s.certificate, s.provider} {
+		s.resting, s.skew, s.exported, s.dropped, s.up, s.size, s.counted, s.unexpanded, s.waiting, s.oldest, s.held, s.readOnly, s.certificate, s.provider} {
 		to <- d
 	}
 }
@@ -214,9 +217,13 @@ func (s *state) collectStored(gauge func(d *prometheus.Desc, v float64, labels .
 	}
 	gauge(s.up, 1)
 	gauge(s.size, float64(k.size))
-	gauge(s.unexpanded, float64(k.queue.Unexpanded))
 	gauge(s.held, flag(!k.state.Held.IsZero()))
 	gauge(s.readOnly, flag(!k.state.ReadOnly.IsZero()))
+	gauge(s.counted, flag(k.uncounted == nil))
+	if k.uncounted != nil {
+		return
+	}
+	gauge(s.unexpanded, float64(k.queue.Unexpanded))
 	all := slices.Clone(k.queue.Backlogs)
 	slices.SortFunc(all, func(a, b statistics.Backlog) int {
 		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(a.Channel, b.Channel))
@@ -258,11 +265,11 @@ func (s *state) ask() known {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		k := known{}
-		if k.queue, k.err = s.Queue(ctx, queueCounted); k.err == nil {
-			k.size, k.err = s.Size(ctx)
+		if k.size, k.err = s.Size(ctx); k.err == nil {
+			k.state, k.err = s.Standing(ctx)
 		}
 		if k.err == nil {
-			k.state, k.err = s.Standing(ctx)
+			k.queue, k.uncounted = s.Queue(ctx, queueCounted)
 		}
 		s.asked, s.known = now, k
 	}
