@@ -23,7 +23,7 @@ type timelineView struct {
 
 // timelineDay is the history of one day in UTC.
 type timelineDay struct {
-	Day   words.Phrase
+	Day   words.Day
 	Items []timelineItem
 }
 
@@ -96,7 +96,7 @@ func (c call) timeline(p app.Profile) (timelineView, error) {
 		at := m.At.UTC()
 		if day := at.Format(time.DateOnly); day != last {
 			last = day
-			v.Days = append(v.Days, timelineDay{Day: words.Of("%s, %s %s %s", at.Weekday(), text(int64(at.Day())), at.Month(), text(int64(at.Year())))})
+			v.Days = append(v.Days, timelineDay{Day: words.Day(at)})
 		}
 		of := &v.Days[len(v.Days)-1]
 		of.Items = append(of.Items, c.timelineItem(p, m))

@@ -4,11 +4,13 @@
 package words
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/text/feature/plural"
@@ -146,6 +148,17 @@ func (l *Language) Phrase(p Phrase) string {
 // Count writes a number in groups of three digits.
 func (l *Language) Count(n int) string { return l.printer.Sprintf("%d", n) }
 
+// Day is a day of the calendar, which pages write out: Wednesday, 25 November 2026.
+type Day time.Time
+
+// DayForm is the form of a day in English: its weekday, number, month and year. The catalogue has it
+// among the terms.
+const DayForm = "%s, %d %s %d"
+
+func (l *Language) day(d time.Time) string {
+	return fmt.Sprintf(cmp.Or(l.Terms[DayForm], DayForm), l.Say(d.Weekday()), d.Day(), l.Say(d.Month()), d.Year())
+}
+
 // Say says what a page writes: phrases, and the states and kinds of the domain and the names
 // of days and months, which are of types of their own. Everything else is data and stays as it is.
 func (l *Language) Say(v any) any {
@@ -169,6 +182,8 @@ func (l *Language) Say(v any) any {
 		return l.Field(t)
 	case Message:
 		return l.Problem(string(t))
+	case Day:
+		return l.day(time.Time(t))
 	case nil, string, int, int64, bool, float64:
 		return v
 	}

@@ -197,8 +197,13 @@ func TestEveryTermIsSaidInEveryLanguage(t *testing.T) {
 	assertSame(t, codes, load(t, language.English).Terms)
 	assert.Equal(t, "User locked or unlocked", words.English().Say(audit.MemberLocked))
 	assert.Equal(t, "Benutzer lesen", load(t, language.German).Say(access.UserRead))
+	day := words.Day(time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
+	assert.Equal(t, "Wednesday, 25 November 2026", words.English().Say(day))
+	assert.Equal(t, "Mittwoch, 25. November 2026", load(t, language.German).Say(day))
 	for _, tag := range others {
-		assertSame(t, terms(t), load(t, tag).Terms)
+		said := terms(t)
+		said[words.DayForm] = true
+		assertSame(t, said, load(t, tag).Terms)
 	}
 }
 
