@@ -151,8 +151,8 @@ func (l *Language) Count(n int) string { return l.printer.Sprintf("%d", n) }
 // Day is a day of the calendar, which pages write out: Wednesday, 25 November 2026.
 type Day time.Time
 
-// DayForm is the form of a day in English: its weekday, number, month and year. The catalogue has it
-// among the terms.
+// DayForm is the form of a day in English: its weekday, number, month and year. The catalogue has
+// it among the terms.
 const DayForm = "%s, %d %s %d"
 
 func (l *Language) day(d time.Time) string {
