@@ -80,7 +80,7 @@ func (p *Profiles) edit(
 	})
 }
 
-// change runs a unit of work on a member whom the officer may change.
+// change runs a unit of work on a member whom the editor may change.
 func (p *Profiles) change(ctx context.Context, by operators.Editor, at Path, id users.MemberID, fn func(tx ports.Tx, m users.Member) error) error {
 	return p.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := memberByID(ctx, tx, at, id)

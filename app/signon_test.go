@@ -115,10 +115,10 @@ func (h *hall) member(org string) (m users.Member) {
 func (h *hall) joins(org, word string, role users.Role) {
 	h.Helper()
 	m := h.member(org)
-	officer := operators.Editor{Actor: h.by, Right: operators.Administrator}
+	editor := operators.Editor{Actor: h.by, Right: operators.Administrator}
 	at := app.Path{Organization: org}
-	require.NoError(h, h.admin.Grant(h.Context(), officer, at, m.ID, role))
-	token, _, err := h.admin.Invite(h.Context(), officer, at, m.ID, false)
+	require.NoError(h, h.admin.Grant(h.Context(), editor, at, m.ID, role))
+	token, _, err := h.admin.Invite(h.Context(), editor, at, m.ID, false)
 	require.NoError(h, err)
 	p, err := operators.NewPassword("password", word)
 	require.NoError(h, err)
@@ -221,9 +221,9 @@ func TestASingleSignOnAccountCanAcceptWhatAnotherOrganizationGives(t *testing.T)
 	a, err := h.comes("1", "grace", "staff")
 	require.NoError(t, err)
 	m := h.member("globex")
-	officer := operators.Editor{Actor: h.by, Right: operators.Administrator}
-	require.NoError(t, h.admin.Grant(t.Context(), officer, app.Path{Organization: "globex"}, m.ID, users.RoleOperator))
-	token, _, err := h.admin.Invite(t.Context(), officer, app.Path{Organization: "globex"}, m.ID, false)
+	editor := operators.Editor{Actor: h.by, Right: operators.Administrator}
+	require.NoError(t, h.admin.Grant(t.Context(), editor, app.Path{Organization: "globex"}, m.ID, users.RoleOperator))
+	token, _, err := h.admin.Invite(t.Context(), editor, app.Path{Organization: "globex"}, m.ID, false)
 	require.NoError(t, err)
 	require.NoError(t, h.operators.Join(t.Context(), h.by, token, h.visitor(a.Session), nil))
 	roles, _ := h.roles("1", "grace", "staff")

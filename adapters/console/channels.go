@@ -104,7 +104,7 @@ func (c call) newChannelPage(driver string, f form) error {
 
 func (c call) createChannel() error {
 	driver := c.FormValue("driver")
-	made, err := c.console.use.Channels.Create(c.ctx, c.officer(), c.at(), c.channelForm())
+	made, err := c.console.use.Channels.Create(c.ctx, c.editor(), c.at(), c.channelForm())
 	if err == nil && c.toBeTested() {
 		return c.testSaved(made.ID, true)
 	}
@@ -185,7 +185,7 @@ func (c call) saveChannel() error {
 	if err != nil {
 		return err
 	}
-	err = c.console.use.Channels.Save(c.ctx, c.officer(), c.at(), id, c.channelForm())
+	err = c.console.use.Channels.Save(c.ctx, c.editor(), c.at(), id, c.channelForm())
 	if err == nil && c.toBeTested() {
 		return c.testSaved(id, false)
 	}

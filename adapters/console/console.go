@@ -286,7 +286,7 @@ func (c call) address() string { return c.console.proxies.Address(c.Request()) }
 // client returns the network that limits apply to.
 func (c call) client() netip.Prefix { return c.console.proxies.Client(c.Request()) }
 
-// officer returns the actor with their rights over members of the path's organization.
-func (c call) officer() operators.Editor {
+// editor returns the actor with their rights over members of the path's organization.
+func (c call) editor() operators.Editor {
 	return operators.Editor{Actor: c.actor(), Right: c.visitor.Right(web.Param(c, "org"))}
 }

@@ -89,7 +89,7 @@ func (c call) regroup(move func(context.Context, operators.Editor, app.Path, org
 	if err != nil {
 		return err
 	}
-	if _, err := move(c.ctx, c.officer(), c.at(), orgs.GroupID(c.chosen("group")), id); err != nil {
+	if _, err := move(c.ctx, c.editor(), c.at(), orgs.GroupID(c.chosen("group")), id); err != nil {
 		return err
 	}
 	return c.memberSaved()

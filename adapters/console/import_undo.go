@@ -22,7 +22,7 @@ func (c call) askToUndoImport() error {
 	if err != nil {
 		return err
 	}
-	job, plan, err := c.console.use.ImportJobs.PlanUndo(c.ctx, c.officer(), c.at(), id)
+	job, plan, err := c.console.use.ImportJobs.PlanUndo(c.ctx, c.editor(), c.at(), id)
 	v := undoView{Job: job, Plan: plan, Unrecorded: plan.Unrecorded(job.Counts.Added() - job.Undo.New)}
 	if fault.KindOf(err) == fault.Invalid {
 		v.Reason, err = sentence(err.Error()), nil

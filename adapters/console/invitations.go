@@ -34,7 +34,7 @@ func (c call) invite() error {
 	if err != nil {
 		return err
 	}
-	token, expires, err := c.console.use.Administration.Invite(c.ctx, c.officer(), c.at(), id, c.FormValue("reset") == "true")
+	token, expires, err := c.console.use.Administration.Invite(c.ctx, c.editor(), c.at(), id, c.FormValue("reset") == "true")
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (c call) mail(id users.MemberID, token string, made *invitationView) error 
 		c.said(words.Of("The link works once, until %s. Whoever has it can sign in as you: do not pass it on.", moment(made.Expires))),
 		c.said(words.Of("If you did not expect this message, ignore it.")),
 	}, "\n\n") + "\n"
-	done, to, err := c.console.use.SystemMail.Invite(c.ctx, c.officer(), c.at(), id, c.said(subject), text, token)
+	done, to, err := c.console.use.SystemMail.Invite(c.ctx, c.editor(), c.at(), id, c.said(subject), text, token)
 	if err != nil {
 		return err
 	}

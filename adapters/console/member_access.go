@@ -47,7 +47,7 @@ func (c call) setRole() error {
 	if err != nil {
 		return err
 	}
-	if err := c.console.use.Administration.Grant(c.ctx, c.officer(), c.at(), id, role); err != nil {
+	if err := c.console.use.Administration.Grant(c.ctx, c.editor(), c.at(), id, role); err != nil {
 		return err
 	}
 	return c.done(c.memberPath("access"), "saved")

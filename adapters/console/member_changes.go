@@ -40,7 +40,7 @@ func (c call) move(set func(ctx context.Context, by operators.Editor, at app.Pat
 	if err != nil {
 		return err
 	}
-	if err := set(c.ctx, c.officer(), c.at(), id, on); err != nil {
+	if err := set(c.ctx, c.editor(), c.at(), id, on); err != nil {
 		return err
 	}
 	return next()
@@ -73,7 +73,7 @@ func (c call) createMember() error {
 	faults.Add("", err)
 	var made users.Enrolled
 	if err = faults.Err(); err == nil {
-		made, err = c.console.use.Profiles.Create(c.ctx, c.officer(), c.at(), e, orgs.GroupID(c.chosen("group")))
+		made, err = c.console.use.Profiles.Create(c.ctx, c.editor(), c.at(), e, orgs.GroupID(c.chosen("group")))
 	}
 	done := "was-there"
 	if made.Enrolled {
@@ -96,7 +96,7 @@ func (c call) memberForm(page string, adjust func(v *memberFormView) error) erro
 	if err != nil {
 		return err
 	}
-	if err := c.officer().MayChange(p.Member); err != nil {
+	if err := c.editor().MayChange(p.Member); err != nil {
 		return err
 	}
 	v := memberFormView{Profile: p}
@@ -135,7 +135,7 @@ func (c call) saveDetails() error {
 	}
 	given, err := users.NewDetails(c.FormValue)
 	if err == nil {
-		err = c.console.use.Profiles.SaveDetails(c.ctx, c.officer(), c.at(), id, given)
+		err = c.console.use.Profiles.SaveDetails(c.ctx, c.editor(), c.at(), id, given)
 	}
 	return c.settleMember(err, "member-names")
 }
@@ -157,7 +157,7 @@ func (c call) saveMetadata() error {
 	fields, err := metadata.Parse([]byte(c.FormValue("custom_fields")))
 	faults.Add("custom_fields", err)
 	if err = faults.Err(); err == nil {
-		err = c.console.use.Profiles.SaveFields(c.ctx, c.officer(), c.at(), id, c.FormValue("shown"), fields)
+		err = c.console.use.Profiles.SaveFields(c.ctx, c.editor(), c.at(), id, c.FormValue("shown"), fields)
 	}
 	if !errors.Is(err, users.ErrChanged) {
 		return c.settleMember(err, "member-metadata")
@@ -179,7 +179,7 @@ func (c call) removeMember() error {
 	if err != nil {
 		return err
 	}
-	if err := c.console.use.Profiles.Remove(c.ctx, c.officer(), c.at(), id); err != nil {
+	if err := c.console.use.Profiles.Remove(c.ctx, c.editor(), c.at(), id); err != nil {
 		return err
 	}
 	return c.done(c.membersPath(), "removed")

@@ -213,7 +213,7 @@ func (c call) profile() (app.Profile, error) {
 // mayChange reports whether the page should offer to change a member. The use cases make the
 // decision.
 func (c call) mayChange(m users.Member) bool {
-	return view{call: c}.MayOperate() && c.officer().MayChange(m) == nil
+	return view{call: c}.MayOperate() && c.editor().MayChange(m) == nil
 }
 
 // member returns the id of the path's member.

@@ -62,7 +62,7 @@ func (c call) registrantsPage(fresh form) error {
 func (c call) register() error {
 	wanted, err := c.registration()
 	if err == nil {
-		_, err = c.console.use.Applications.RegisterByHand(c.ctx, c.officer(), c.at(), wanted)
+		_, err = c.console.use.Applications.RegisterByHand(c.ctx, c.editor(), c.at(), wanted)
 	}
 	return c.settle(err, c.registrantsPage, c.below("m"), "saved", "q", wanted.User.Username)
 }
@@ -97,7 +97,7 @@ func (c call) unregister() error {
 	if err != nil {
 		return err
 	}
-	if err := c.console.use.Applications.UnregisterMember(c.ctx, c.officer(), c.at(), id); err != nil {
+	if err := c.console.use.Applications.UnregisterMember(c.ctx, c.editor(), c.at(), id); err != nil {
 		return err
 	}
 	return c.toRegistrants()

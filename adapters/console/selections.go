@@ -26,7 +26,7 @@ func (c call) changeSelection() error {
 	if err != nil {
 		return err
 	}
-	use, by, at := c.console.use, c.officer(), c.at()
+	use, by, at := c.console.use, c.editor(), c.at()
 	var n int
 	done := c.FormValue("action")
 	switch done {
@@ -75,7 +75,7 @@ func (c call) removeSelection() error {
 	if err != nil {
 		return err
 	}
-	if err := c.console.use.Profiles.Remove(c.ctx, c.officer(), c.at(), ids...); err != nil {
+	if err := c.console.use.Profiles.Remove(c.ctx, c.editor(), c.at(), ids...); err != nil {
 		return err
 	}
 	return c.toSelection("remove", len(ids))

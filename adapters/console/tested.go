@@ -28,7 +28,7 @@ func (c call) tested(done app.Tested) *testView {
 		v.Verdict = words.Of("Refused: the channel works, but the provider does not accept the message to %s. Trying again would not help.", done.To)
 	}
 	v.Said = done.Failure.Error()
-	if c.officer().OfInstallation() {
+	if c.editor().OfInstallation() {
 		v.Said = done.Failure.Detailed()
 	}
 	return v

@@ -25,7 +25,8 @@ var encrypted = []struct{ table, column, order string }{
 // CheckKeys returns ErrOtherKey when something is stored encrypted, and nothing of it under one of
 // the keys. It compares ids of keys: usually those of one row, and at most those of all channels
 // and authenticator apps. A part that is encrypted under other keys, such as an organization that
-// was copied from elsewhere, is no error: it alone cannot be used.
+// was copied from elsewhere, is no error: it alone cannot be used. When nothing else is encrypted,
+// such an organization is an error, too: its key is missing.
 func (s *Store) CheckKeys(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(paced(ctx, paceBrief), keysPatience)
 	defer cancel()
@@ -73,7 +74,7 @@ func (t tx) checkKeys(ctx context.Context) error {
 	if other == "" {
 		return nil
 	}
-	return ErrOtherKey.With("the secret key does not belong to this database: what it stores encrypted is encrypted under the key %q, not under %q; put back the key (docs/runbooks/secret-key.md)",
+	return ErrOtherKey.With("the secret key does not belong to this database: what it stores encrypted is encrypted under the key %q, not under %q; put it back, or give it as secret_key_previous (docs/runbooks/secret-key.md)",
 		seal.KeyID(other), t.keys.String())
 }
 

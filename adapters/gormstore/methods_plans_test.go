@@ -84,7 +84,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		users.Writes{Organization: org},
 		p.member.User.ID, p.member.User, []users.User{p.member.User}, p.member.ID, p.member, []users.Member{p.member}, []users.MemberID{p.member.ID},
 		p.address.ID, []users.AddressID{p.address.ID}, []users.Address{p.address}, users.Email,
-		p.channel.ID, []channels.ID{p.channel.ID}, p.channel, pooled, channels.EMAIL, p.assigned.ID, p.assigned, []channels.Assignment{p.assigned}, []channels.AssignmentID{p.assigned.ID},
+		audit.ID(1), p.channel.ID, []channels.ID{p.channel.ID}, p.channel, pooled, channels.EMAIL, p.assigned.ID, p.assigned, []channels.Assignment{p.assigned}, []channels.AssignmentID{p.assigned.ID},
 		p.app.ID, p.app, []applications.Membership{applications.NewMembership(p.app.ID, p.member.ID, false)},
 		p.list.ID, p.list, lists.Query{Text: "Ada", Limit: 10},
 		p.event.ID, p.event, ofPool, p.text.ID, p.text, p.partial, events.OccurrenceID(0), o.ID, []events.OccurrenceID{o.ID}, o, limited,

@@ -53,8 +53,8 @@ func (c call) actor() audit.Actor {
 	return audit.Actor{Name: c.key.Name, Key: c.key.ID, Address: c.address(), Via: audit.API}
 }
 
-// officer returns the actor as an operator. A key has no role, and so changes no user who has one.
-func (c call) officer() operators.Editor { return operators.Editor{Actor: c.actor()} }
+// editor returns the actor as an operator. A key has no role, and so changes no user who has one.
+func (c call) editor() operators.Editor { return operators.Editor{Actor: c.actor()} }
 
 // manager returns the actor as an operator who may change an organization, with no more rights than
 // its administrators.

@@ -107,7 +107,7 @@ func (c call) regroup(move func(context.Context, operators.Editor, app.Path, org
 	if err := body.Err(); err != nil {
 		return err
 	}
-	n, err := move(c.ctx, c.officer(), c.at(), id, members...)
+	n, err := move(c.ctx, c.editor(), c.at(), id, members...)
 	if strangers, ok := errors.AsType[*app.StrangersError](err); ok {
 		for i, id := range members {
 			if slices.Contains(strangers.IDs, id) {

@@ -57,7 +57,7 @@ func (a *API) patchMember(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	return c.answerMember(a.use.Profiles.SetLockedByName(c.ctx, c.officer(), c.at(), web.Param(c, "username"), locked))
+	return c.answerMember(a.use.Profiles.SetLockedByName(c.ctx, c.editor(), c.at(), web.Param(c, "username"), locked))
 }
 
 func (a *API) listMemberships(c call) error {
@@ -103,5 +103,5 @@ func (a *API) patchMembership(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	return c.answerMembership(a.use.Profiles.PatchMembership(c.ctx, c.officer(), c.at(), web.Param(c, "username"), change))
+	return c.answerMembership(a.use.Profiles.PatchMembership(c.ctx, c.editor(), c.at(), web.Param(c, "username"), change))
 }

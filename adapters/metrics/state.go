@@ -269,11 +269,18 @@ func (s *state) ask() known {
 			k.state, k.err = s.Standing(ctx)
 		}
 		if k.err == nil {
-			k.queue, k.uncounted = s.Queue(ctx, queueCounted)
+			k.queue, k.uncounted = s.count()
 		}
 		s.asked, s.known = now, k
 	}
 	return s.known
+}
+
+// count returns what waits, within the same patience.
+func (s *state) count() (statistics.Queue, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return s.Queue(ctx, queueCounted)
 }
 
 // loop is the state of all loops with one name.

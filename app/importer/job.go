@@ -202,17 +202,17 @@ func identify(ctx context.Context, tx ports.Tx, org orgs.ID, people []imports.Cr
 
 // plan plans the enrollments of a chunk.
 func (r *jobRun) plan(ctx context.Context, tx ports.Tx, c chunk) (*users.Plan, error) {
-	by, err := r.officer(ctx, tx)
+	by, err := r.editor(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 	return app.PlanEnrollment(ctx, tx, r.org.Slug, users.Batch{Enrollments: c.enrollments, Group: r.job.Group.ID, MergeFields: true, MayChange: by.MayChange})
 }
 
-// officer returns the user who started the job or its undo, with that user's current rights;
+// editor returns the user who started the job or its undo, with that user's current rights;
 // imports.ErrNotAllowed.
-func (r *jobRun) officer(ctx context.Context, tx ports.Tx) (operators.Editor, error) {
-	of, err := tx.Operators().Accounts(ctx, r.job.Officer().Name)
+func (r *jobRun) editor(ctx context.Context, tx ports.Tx) (operators.Editor, error) {
+	of, err := tx.Operators().Accounts(ctx, r.job.Editor().Name)
 	if err != nil {
 		return operators.Editor{}, err
 	}
@@ -220,7 +220,7 @@ func (r *jobRun) officer(ctx context.Context, tx ports.Tx) (operators.Editor, er
 	if !v.May(r.org.Slug, operators.Operator) {
 		return operators.Editor{}, imports.ErrNotAllowed
 	}
-	return operators.Editor{Actor: r.job.Officer(), Right: v.Right(r.org.Slug)}, nil
+	return operators.Editor{Actor: r.job.Editor(), Right: v.Right(r.org.Slug)}, nil
 }
 
 // count stores the counts of a chunk.

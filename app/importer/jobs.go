@@ -120,7 +120,7 @@ func (i *Jobs) receive(ctx context.Context, at app.Path, job imports.Job, u Uplo
 
 // record records an action on a job by the user who is responsible for it now.
 func record(ctx context.Context, tx ports.Tx, a audit.Action, org string, j imports.Job, after audit.State) error {
-	return tx.Audit().Record(ctx, audit.Entry{Organization: j.Organization, Actor: j.Officer(), Action: a,
+	return tx.Audit().Record(ctx, audit.Entry{Organization: j.Organization, Actor: j.Editor(), Action: a,
 		Object: app.Path{Organization: org}.Object("imports", strconv.FormatInt(int64(j.ID), 10)), After: after})
 }
 

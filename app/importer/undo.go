@@ -126,7 +126,7 @@ func (r *jobRun) undo(ctx context.Context) error {
 
 func (r *jobRun) undoChunk(ctx context.Context) error {
 	saved, err := ports.Update(ctx, r.store, func(tx ports.Tx) (imports.Job, error) {
-		by, err := r.officer(ctx, tx)
+		by, err := r.editor(ctx, tx)
 		if err != nil {
 			return imports.Job{}, err
 		}

@@ -250,8 +250,8 @@ func (j Job) BeginUndo(people int, by audit.Actor, now time.Time) (Job, error) {
 	return j, nil
 }
 
-// Officer returns the user who began the latest action: the undo, or else the import.
-func (j Job) Officer() audit.Actor {
+// Editor returns the user who began the latest action: the undo, or else the import.
+func (j Job) Editor() audit.Actor {
 	if j.Undo.By.Name != "" {
 		return j.Undo.By
 	}

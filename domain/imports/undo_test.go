@@ -24,7 +24,7 @@ func TestUndoOfAJob(t *testing.T) {
 		assert.False(t, j.State.Over())
 		assert.Empty(t, j.Reason)
 		assert.Equal(t, "eve", j.By.Name, "who started it stays known")
-		assert.Equal(t, by, j.Officer())
+		assert.Equal(t, by, j.Editor())
 		assert.Zero(t, j.Failures)
 		j = j.Retract(imports.Undo{Done: 2, Removed: 1, Changed: 1}, ended, time.Minute)
 		assert.False(t, j.Pace.Since.IsZero(), "somebody has worked at it")

@@ -127,12 +127,12 @@ const shapes = `const spelled = new Set(['class', 'role', 'type', 'id', 'for', '
 	}
 	const shape = e => built.get(e) ?? (built.set(e, build(e)), built.get(e))`
 
-// shape is how a page is built, as its length and a checksum. It is empty while the page is still
-// loading.
+// shape is how a page is built and which part is the target of its address, as its length and a
+// checksum. It is empty while the page is still loading.
 const shape = `(() => {
 	if (document.readyState !== 'complete') return ''
 	` + shapes + `
-	const text = shape(document.documentElement)
+	const text = location.hash + shape(document.documentElement)
 	let [a, b] = [0x811c9dc5, 0x1000193]
 	for (let i = 0; i < text.length; i++) {
 		a = Math.imul(a ^ text.charCodeAt(i), 0x1000193)

@@ -3,6 +3,7 @@ package browser_test
 import (
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,6 +69,8 @@ func TestJourneys(t *testing.T) {
 
 	// An event is triggered by hand: that many people ask for their number.
 	w.hook.Lock() // Webhooks wait, so that the occurrence goes on.
+	answer := sync.OnceFunc(w.hook.Unlock)
+	p.Cleanup(answer)
 	p.begins("/console/o/acme/p/shop/a/web/e/")
 	p.goBy(link, "Newsletter")
 	p.turn("Live")
@@ -85,7 +88,7 @@ func TestJourneys(t *testing.T) {
 	p.unfold("Cancel the occurrence")
 	p.goBy(button, "Cancel permanently")
 	p.awaits("Cancelled at")
-	w.hook.Unlock()
+	answer()
 	p.costs(3, 2)
 
 	// A channel does not work: Home says so, and leads to its test.
