@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/tocsin/tocsin/domain/applications"
@@ -15,9 +14,6 @@ import (
 	"github.com/tocsin/tocsin/domain/templates"
 	"github.com/tocsin/tocsin/ports"
 )
-
-// bodyFields are the fields of an entry that hold only the size and the checksum of a body.
-var bodyFields = []string{"text", "html", "markdown"}
 
 // AuditReport is an entry of the audit log, with the texts that it changed.
 type AuditReport struct {
@@ -86,21 +82,20 @@ func textsOf(ctx context.Context, tx ports.Tx, org orgs.Organization, e audit.En
 
 // tells reports whether an entry with these checksums is about these texts.
 func (t AuditedTexts) tells(e audit.Entry) bool {
-	before, after := audit.Changed(bodyState(t.Before), bodyState(t.After))
-	return !slices.ContainsFunc(bodyFields, func(field string) bool {
-		return said(e.Before, field) != said(before, field) || said(e.After, field) != said(after, field)
-	})
+	all := bodyState(t.After)
+	before, after := audit.Changed(bodyState(t.Before), all)
+	for field := range all {
+		if said(e.Before, field) != said(before, field) || said(e.After, field) != said(after, field) {
+			return false
+		}
+	}
+	return true
 }
 
 // said returns a text of a state; empty: none.
 func said(s audit.State, field string) string {
 	text, _ := s[field].(string) // A state that lacks it says nothing of it.
 	return text
-}
-
-// bodyState returns what a state says of bodies.
-func bodyState(s templates.Source) audit.State {
-	return audit.State{"text": digest(s.Text), "html": digest(s.HTML), "markdown": digest(s.Markdown)}
 }
 
 // partialTexts returns a version of the partial with this object's name, and the one before.

@@ -12,6 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/templates"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -58,13 +59,20 @@ func notificationState(n subscriptions.Notification, list string) audit.State {
 }
 
 func templateState(t events.Template) audit.State {
-	return audit.State{"version": t.Version, "subject": t.Subject, "text": digest(t.Text), "html": digest(t.HTML), "markdown": digest(t.Markdown)}
+	s := bodyState(t.Source())
+	s["version"], s["subject"] = t.Version, t.Subject
+	return s
+}
+
+// bodyState returns the state of bodies: their sizes and checksums.
+func bodyState(s templates.Source) audit.State {
+	return audit.State{"text": digest(s.Text), "html": digest(s.HTML), "markdown": digest(s.Markdown)}
 }
 
 // restoring adds to the state after a change which version it restored; 0: none.
 func restoring(after audit.State, version int) {
 	if version > 0 {
-		maps.Copy(after, audit.State{"restored_version": version})
+		maps.Copy(after, audit.State{"restored_version": version}) // As a literal, so that the check of the field names finds it.
 	}
 }
 

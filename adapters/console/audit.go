@@ -13,7 +13,6 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/fault"
-	"github.com/tocsin/tocsin/domain/templates"
 )
 
 const pageAudit = 50
@@ -89,17 +88,7 @@ func (c call) textsPath(t app.AuditedTexts) string {
 	if t.Partial != "" {
 		return c.partialPath(t.Partial)
 	}
-	place := []any{"o", t.At.Organization, "p", t.At.Project, "a", t.At.Application, "e", t.Template.Event}
-	if t.Template.Notification != 0 {
-		place = append(place, "n", t.Template.Notification)
-	}
-	return c.link(append(place, "t", t.Template.Channel)...)
-}
-
-// bodyDifferences compares the bodies of two versions.
-func bodyDifferences(before, after templates.Source) []partView {
-	return []partView{partOf(words.Of("Text"), before.Text, after.Text), partOf(words.Of("HTML"), before.HTML, after.HTML),
-		partOf(words.Of("Markdown"), before.Markdown, after.Markdown)}
+	return c.templatePathAt(t.At, t.Template)
 }
 
 // showAudit shows the log of the path's organization, or of the installation if the path names

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tocsin/tocsin/adapters/web"
+	"github.com/tocsin/tocsin/app"
 )
 
 // path returns a path of the console as browsers see it, below the path of the base URL.
@@ -24,8 +25,10 @@ func (c call) link(segments ...any) string {
 
 // below returns the path of a page below the innermost place that the current path names: its
 // application, project, organization or the installation.
-func (c call) below(segments ...any) string {
-	at := c.at()
+func (c call) below(segments ...any) string { return c.linkAt(c.at(), segments...) }
+
+// linkAt returns the path of a page below a place.
+func (c call) linkAt(at app.Path, segments ...any) string {
 	var place []any
 	for _, level := range [][2]string{{"o", at.Organization}, {"p", at.Project}, {"a", at.Application}} {
 		if level[1] != "" {

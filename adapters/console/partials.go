@@ -52,8 +52,7 @@ func (c call) createPartial() error {
 		err = events.ErrPartialNameTaken.On("name")
 	}
 	again := func(f form) error {
-		d, with := c.draft()
-		p, err := c.partialPreview(c.newPartialPath(), d, with)
+		p, err := c.typedPreview(c.newPartialPath())
 		if err != nil {
 			return err
 		}
@@ -65,17 +64,7 @@ func (c call) createPartial() error {
 // previewNewPartial shows a partial that is not there yet as somebody would get it: a whole page
 // or, for a script, the preview alone.
 func (c call) previewNewPartial() error {
-	d, with := c.draft()
-	p, err := c.partialPreview(c.newPartialPath(), d, with)
-	if err != nil {
-		return err
-	}
-	if c.Request().Header.Get("HX-Request") == "true" {
-		return c.fragment("partial-preview-live", p)
-	}
-	f := c.asSent()
-	f.faults, f.Failed = p.Form.faults, p.Form.Failed
-	return c.partialsPage(f, &p)
+	return c.previewTyped(c.newPartialPath(), func(f form, p previewView) error { return c.partialsPage(f, &p) })
 }
 
 // showNewPartialHTML is the document in the frame: the HTML of what is typed. See foreignPolicy.
@@ -152,19 +141,33 @@ func (c call) previewPartial() error {
 	if err != nil {
 		return err
 	}
-	d, with := c.draft()
-	p, err := c.partialPreview(c.partialPath(stored.Name), d, with)
+	return c.previewTyped(c.partialPath(stored.Name), func(f form, p previewView) error {
+		return c.partialPage(statusOf(p.Form), func(v *partialView) error {
+			v.Form, v.Preview = f, p
+			return nil
+		})
+	})
+}
+
+// previewTyped answers with the preview of what is typed in an editor: for a script alone, else on
+// the editor's page, whose form has the faults of the preview.
+func (c call) previewTyped(editor string, page func(f form, p previewView) error) error {
+	p, err := c.typedPreview(editor)
 	if err != nil {
 		return err
 	}
 	if c.Request().Header.Get("HX-Request") == "true" {
 		return c.fragment("partial-preview-live", p)
 	}
-	return c.partialPage(statusOf(p.Form), func(v *partialView) error {
-		v.Form, v.Preview = c.asSent(), p
-		v.Form.faults, v.Form.Failed = p.Form.faults, p.Form.Failed
-		return nil
-	})
+	f := c.asSent()
+	f.faults, f.Failed = p.Form.faults, p.Form.Failed
+	return page(f, p)
+}
+
+// typedPreview is the preview of what is typed in an editor.
+func (c call) typedPreview(editor string) (previewView, error) {
+	d, with := c.draft()
+	return c.partialPreview(editor, d, with)
 }
 
 // showPartialHTML is the document in the frame: the HTML of what is typed or, asked for with GET,
@@ -184,8 +187,7 @@ func (c call) showPartialHTML() error {
 // typedPartial keeps what was typed, with its preview.
 func (c call) typedPartial(v *partialView, f form) (err error) {
 	v.Form = f
-	d, with := c.draft()
-	v.Preview, err = c.partialPreview(v.Here, d, with)
+	v.Preview, err = c.typedPreview(v.Here)
 	return err
 }
 

@@ -62,8 +62,13 @@ type partView struct {
 }
 
 func differences(before, after events.Template) []partView {
-	return []partView{partOf(words.Of("Subject"), before.Subject, after.Subject), partOf(words.Of("Text"), before.Text, after.Text),
-		partOf(words.Of("HTML"), before.HTML, after.HTML), partOf(words.Of("Markdown"), before.Markdown, after.Markdown)}
+	return append([]partView{partOf(words.Of("Subject"), before.Subject, after.Subject)}, bodyDifferences(before.Source(), after.Source())...)
+}
+
+// bodyDifferences compares the bodies of two versions.
+func bodyDifferences(before, after templates.Source) []partView {
+	return []partView{partOf(words.Of("Text"), before.Text, after.Text), partOf(words.Of("HTML"), before.HTML, after.HTML),
+		partOf(words.Of("Markdown"), before.Markdown, after.Markdown)}
 }
 
 func partOf(name words.Phrase, before, after string) partView {
@@ -83,15 +88,19 @@ func (c call) templateName() (of app.TemplateName, err error) {
 }
 
 // ownerPath returns the path of a template's event or notification.
-func (c call) ownerPath(of app.TemplateName) string {
+func (c call) ownerPath(of app.TemplateName) string { return c.ownerPathAt(c.at(), of) }
+
+func (c call) ownerPathAt(at app.Path, of app.TemplateName) string {
 	if of.Notification != 0 {
-		return c.below("e", of.Event, "n", of.Notification)
+		return c.linkAt(at, "e", of.Event, "n", of.Notification)
 	}
-	return c.below("e", of.Event)
+	return c.linkAt(at, "e", of.Event)
 }
 
-func (c call) templatePath(of app.TemplateName) string {
-	return c.ownerPath(of) + web.Join("t", text(of.Channel))
+func (c call) templatePath(of app.TemplateName) string { return c.templatePathAt(c.at(), of) }
+
+func (c call) templatePathAt(at app.Path, of app.TemplateName) string {
+	return c.ownerPathAt(at, of) + web.Join("t", text(of.Channel))
 }
 
 // templateTabs returns the tabs around a template, and links to its siblings: the event's templates

@@ -70,18 +70,18 @@ func loadViews(l *words.Language) (views, error) {
 	if err != nil {
 		return views{}, err
 	}
-	all := template.New("")
+	of := functions(l)
+	all := template.New("").Funcs(of)
 	for _, file := range files {
-		page := strings.TrimSuffix(path.Base(file), ".gohtml")
-		if err := addPage(all, file, page, l); err != nil {
-			return views{}, fmt.Errorf("page %s of the console is broken in %s: %w", page, l.Tag, err)
+		if err := addPage(all, file, l, of); err != nil {
+			return views{}, fmt.Errorf("page %s of the console is broken in %s: %w", strings.TrimSuffix(path.Base(file), ".gohtml"), l.Tag, err)
 		}
 	}
 	return views{all}, nil
 }
 
 // addPage adds the definitions of a file to the set.
-func addPage(all *template.Template, file, page string, l *words.Language) error {
+func addPage(all *template.Template, file string, l *words.Language, of template.FuncMap) error {
 	source, err := pages.ReadFile(file)
 	if err != nil {
 		return err
@@ -90,19 +90,19 @@ func addPage(all *template.Template, file, page string, l *words.Language) error
 	if err != nil {
 		return err
 	}
-	t, err := template.New(path.Base(file)).Funcs(functions(l)).Parse(said)
+	t, err := template.New(path.Base(file)).Funcs(of).Parse(said)
 	if err != nil {
 		return err
 	}
 	for _, definition := range t.Templates() {
 		name := definition.Name()
 		if name == contentPart || name == headPart {
-			name = pagePart(page, name)
+			name = pagePart(strings.TrimSuffix(t.Name(), ".gohtml"), name)
 		}
 		if all.Lookup(name) != nil {
 			return fmt.Errorf("another page defines %q, too", name)
 		}
-		if _, err := all.Funcs(functions(l)).AddParseTree(name, definition.Tree); err != nil {
+		if _, err := all.AddParseTree(name, definition.Tree); err != nil {
 			return err
 		}
 	}
