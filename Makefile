@@ -85,7 +85,7 @@ fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 acme: build ## try ACME with an authority, where Pebble can be built
 	@.ci/acme/try $(TOOLS)/acme bin/tocsin
 
-litestream: build ## try Litestream beside a server that is killed, where it can be installed
+litestream: build ## try Litestream beside a server that is killed, where it can be built
 	@.ci/litestream/try $(TOOLS)/litestream bin/tocsin
 
 alerts: ## test the alerts for Prometheus, where promtool can be built
@@ -148,3 +148,6 @@ $(TOOLS)/acme: .ci/acme/go.mod .ci/acme/go.sum $(wildcard .ci/acme/*.go)
 
 $(TOOLS)/promtool: .ci/promtool/go.mod .ci/promtool/go.sum
 	$(GO) build -C .ci/promtool -buildvcs=false -tags remove_all_sd -o $(CURDIR)/$@ github.com/prometheus/prometheus/cmd/promtool
+
+$(TOOLS)/litestream: .ci/litestream/go.mod .ci/litestream/go.sum
+	$(GO) build -C .ci/litestream -buildvcs=false -o $(CURDIR)/$@ github.com/benbjohnson/litestream/cmd/litestream
