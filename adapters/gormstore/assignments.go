@@ -49,6 +49,8 @@ type linkRow struct {
 	Validated bool                  `json:"validated"`
 }
 
+func (linkRow) TableName() string { return "assignments" }
+
 func newLinkRow(a channels.Assignment) linkRow {
 	return linkRow{AddressID: a.Address, ChannelID: a.Channel, Active: a.Active, Validated: a.Validated}
 }
@@ -145,8 +147,8 @@ func (r assignmentRepo) OfMemberByID(ctx context.Context, org orgs.ID, m users.M
 }
 
 func (r assignmentRepo) Save(ctx context.Context, org orgs.ID, a channels.Assignment) error {
-	return changed(r.db(ctx).Table("assignments").Where("id = ? AND organization_id = ?", a.ID, org).
-		Updates(map[string]any{"active": a.Active, "validated": a.Validated}), channels.ErrAssignmentNotFound)
+	return changed(r.db(ctx).Where("id = ? AND organization_id = ?", a.ID, org).
+		Select("Active", "Validated").Updates(&linkRow{Active: a.Active, Validated: a.Validated}), channels.ErrAssignmentNotFound)
 }
 
 // Remove leaves list entries and subscriptions to the foreign keys; deliveries have no references.
@@ -156,7 +158,7 @@ func (r assignmentRepo) Remove(ctx context.Context, org orgs.ID, a channels.Assi
 	if err != nil {
 		return err
 	}
-	return change(r.db(ctx), channels.ErrAssignmentNotFound, "DELETE FROM assignments WHERE id = ? AND organization_id = ?", a.ID, org)
+	return changed(r.db(ctx).Where("id = ? AND organization_id = ?", a.ID, org).Delete(&linkRow{}), channels.ErrAssignmentNotFound)
 }
 
 func (r assignmentRepo) OfAddresses(

@@ -138,15 +138,15 @@ func (c carried) Mark(ctx context.Context) (m ports.Mark, err error) {
 // SetMark stores that progress.
 func (c carried) SetMark(ctx context.Context, m ports.Mark) error {
 	if m.Step > 1 {
-		return change(c.unit.db(ctx), ports.ErrOtherCopy, "UPDATE copies SET since = ?, table_name = ?, after_key = ?, step = ? WHERE id = 1 AND step = ?",
-			stamp(m.Since), m.Table, m.After, m.Step, m.Step-1)
+		return changed(c.unit.db(ctx).Table("copies").Where("id = 1 AND step = ?", m.Step-1).Select("*").
+			Updates(markRow{Since: stamp(m.Since), TableName: m.Table, AfterKey: m.After, Step: m.Step}), ports.ErrOtherCopy)
 	}
 	err := change(c.unit.db(ctx), ports.ErrOtherCopy, `INSERT INTO copies (id, since, table_name, after_key, step, compatible_from)
 		SELECT 1, ?, ?, ?, ?, compatible_from FROM installation WHERE id = 1 ON CONFLICT DO NOTHING`, stamp(m.Since), m.Table, m.After, m.Step)
 	if err != nil {
 		return err
 	}
-	return c.unit.db(ctx).Exec("UPDATE installation SET compatible_from = ? WHERE id = 1", int64(compatibleNone)).Error
+	return c.unit.db(ctx).Table("installation").Where("id = 1").Update("compatible_from", int64(compatibleNone)).Error
 }
 
 // EndMark opens the database to all programs again.
@@ -156,7 +156,7 @@ func (c carried) EndMark(ctx context.Context, m ports.Mark) error {
 	if err != nil {
 		return err
 	}
-	return change(c.unit.db(ctx), ports.ErrOtherCopy, "DELETE FROM copies WHERE id = 1 AND step = ?", m.Step)
+	return changed(c.unit.db(ctx).Table("copies").Where("id = 1 AND step = ?", m.Step).Delete(&markRow{}), ports.ErrOtherCopy)
 }
 
 // rows returns the rows of the unit's database.

@@ -36,7 +36,7 @@ func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lea
 		share = places.Share(owner, all)
 		had := all[slices.IndexFunc(all, func(h channels.Holder) bool { return h.Owner == owner })].Places
 		if has := max(share.Places, places.Held); has != had {
-			return t.db(ctx).Exec("UPDATE channel_shares SET places = ? WHERE channel_id = ? AND owner = ?", has, channel, owner).Error
+			return t.db(ctx).Table("channel_shares").Where("channel_id = ? AND owner = ?", channel, owner).Update("places", has).Error
 		}
 		return nil
 	})

@@ -7,15 +7,22 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
+type deviceRow struct {
+	AccountID operators.AccountID `gorm:"primaryKey;autoIncrement:false"`
+	Digest    []byte              `gorm:"primaryKey"`
+	SeenAt    time.Time
+	ExpiresAt time.Time
+}
+
+func (deviceRow) TableName() string { return "devices" }
+
 func (r operatorRepo) Device(ctx context.Context, d operators.Digest, now time.Time) ([]operators.AccountID, error) {
 	return rowsOf[operators.AccountID](r.db(ctx).Raw("SELECT account_id FROM devices WHERE digest = ? AND expires_at > ? ORDER BY account_id", d[:], moment(now)))
 }
 
 func (r operatorRepo) Remember(ctx context.Context, d operators.Device) error {
-	err := r.db(ctx).Exec(`INSERT INTO devices (account_id, digest, seen_at, expires_at) VALUES (?, ?, ?, ?)
-		ON CONFLICT (digest, account_id) DO UPDATE SET seen_at = excluded.seen_at, expires_at = excluded.expires_at`,
-		d.Account, d.Digest[:], moment(d.Seen), moment(d.Expires())).Error
-	if err != nil {
+	row := deviceRow{AccountID: d.Account, Digest: d.Digest[:], SeenAt: stamp(d.Seen), ExpiresAt: stamp(d.Expires())}
+	if err := upsert(r.db(ctx), &row); err != nil {
 		return err
 	}
 	return r.db(ctx).Exec(`DELETE FROM devices WHERE account_id = ? AND digest NOT IN
@@ -23,5 +30,5 @@ func (r operatorRepo) Remember(ctx context.Context, d operators.Device) error {
 }
 
 func (r operatorRepo) ForgetDevices(ctx context.Context, a operators.AccountID, keep operators.Digest) error {
-	return r.db(ctx).Exec("DELETE FROM devices WHERE account_id = ? AND digest <> ?", a, keep[:]).Error
+	return r.db(ctx).Where("account_id = ? AND digest <> ?", a, keep[:]).Delete(&deviceRow{}).Error
 }

@@ -33,6 +33,14 @@ type providerSessionRow struct {
 
 func (providerSessionRow) TableName() string { return "provider_sessions" }
 
+// logoutTokenRow is a logout token that was used.
+type logoutTokenRow struct {
+	ExpiresAt time.Time
+	Digest    []byte
+}
+
+func (logoutTokenRow) TableName() string { return "logout_tokens" }
+
 func (r providerSessionRow) session() signon.Session {
 	s := signon.Session{Subject: signon.Subject{Issuer: r.Issuer, ID: r.Subject}, Provider: r.ProviderSession}
 	copy(s.Digest[:], r.Digest)
@@ -101,8 +109,8 @@ func (r signonRepo) Take(ctx context.Context, l signon.Logout, now time.Time) er
 		return err
 	}
 	digest := l.Digest()
-	n, err := affected(r.db(ctx).Exec("INSERT INTO logout_tokens (expires_at, digest) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING", moment(l.Expires), digest[:]))
-	if err == nil && n == 0 {
+	added, err := insert(r.db(ctx), &logoutTokenRow{Digest: digest[:], ExpiresAt: stamp(l.Expires)})
+	if err == nil && !added {
 		err = signon.ErrReplayed
 	}
 	return err

@@ -2,8 +2,6 @@ package gormstore
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"github.com/tocsin/tocsin/domain/imports"
 )
@@ -11,24 +9,30 @@ import (
 // keepAtOnce is how many rejected rows one statement stores.
 const keepAtOnce = 500
 
+// pieceRow is a part of an import's file.
+type pieceRow struct {
+	ImportID imports.ID
+	Number   int
+	Data     []byte
+}
+
+func (pieceRow) TableName() string { return "import_pieces" }
+
 func (r importRepo) AddPiece(ctx context.Context, id imports.ID, number int, data []byte) error {
 	err := changed(r.db(ctx).Model(&importRow{}).Where("id = ? AND state = ?", id, imports.Uploading).Update("touched_at", r.now()), imports.ErrTaken)
 	if err != nil {
 		return err
 	}
-	return r.db(ctx).Exec("INSERT INTO import_pieces (import_id, number, data) VALUES (?, ?, ?)", id, number, data).Error
+	return r.db(ctx).Create(&pieceRow{ImportID: id, Number: number, Data: data}).Error
 }
 
-func (r importRepo) Piece(ctx context.Context, id imports.ID, number int) (data []byte, err error) {
-	err = r.db(ctx).Raw("SELECT data FROM import_pieces WHERE import_id = ? AND number = ?", id, number).Row().Scan(&data)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, imports.ErrNotFound
-	}
-	return data, err
+func (r importRepo) Piece(ctx context.Context, id imports.ID, number int) ([]byte, error) {
+	row, err := one[pieceRow](r.db(ctx).Where("import_id = ? AND number = ?", id, number), imports.ErrNotFound)
+	return row.Data, err
 }
 
 func (r importRepo) ReplacePiece(ctx context.Context, id imports.ID, number int, data []byte) error {
-	return change(r.db(ctx), imports.ErrNotFound, "UPDATE import_pieces SET data = ? WHERE import_id = ? AND number = ?", data, id, number)
+	return changed(r.db(ctx).Model(&pieceRow{}).Where("import_id = ? AND number = ?", id, number).Update("data", data), imports.ErrNotFound)
 }
 
 func (r importRepo) RemovePieces(ctx context.Context, id imports.ID, limit int) (int, error) {
@@ -81,5 +85,5 @@ func (r importRepo) Rejected(ctx context.Context, id imports.ID, after, limit in
 }
 
 func (r importRepo) Forget(ctx context.Context, id imports.ID) error {
-	return r.db(ctx).Exec("DELETE FROM import_rejects WHERE import_id = ?", id).Error
+	return r.db(ctx).Where("import_id = ?", id).Delete(&rejectRow{}).Error
 }

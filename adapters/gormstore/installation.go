@@ -17,6 +17,8 @@ type stateRow struct {
 	Notice     string
 }
 
+func (stateRow) TableName() string { return "installation" }
+
 func (r installationRepo) State(ctx context.Context) (installation.State, error) {
 	return r.read(ctx, "")
 }
@@ -38,8 +40,7 @@ func (r installationRepo) read(ctx context.Context, ending string) (s installati
 }
 
 func (r installationRepo) SetState(ctx context.Context, s installation.State) error {
-	return change(r.db(ctx), errNoState, "UPDATE installation SET held_at = ?, read_only_at = ?, notice = ? WHERE id = 1",
-		moment(s.Held), moment(s.ReadOnly), storable(s.Notice))
+	return changed(r.db(ctx).Where("id = 1").Select("*").Updates(&stateRow{HeldAt: moment(s.Held), ReadOnlyAt: moment(s.ReadOnly), Notice: storable(s.Notice)}), errNoState)
 }
 
 // errNoState means that the row written by the migration was deleted.

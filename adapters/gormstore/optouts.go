@@ -6,7 +6,17 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/domain/users"
 )
+
+type optOutRow struct {
+	MemberID       users.MemberID
+	NotificationID subscriptions.NotificationID
+	AddressKey     string
+}
+
+func (optOutRow) TableName() string { return "opt_outs" }
 
 type unsubscriptionRow struct {
 	Organization string
@@ -39,8 +49,8 @@ func (r deliveryRepo) Unsubscription(ctx context.Context, o deliveries.OptOut) (
 // SetOptOut changes nothing for a deleted member or notification.
 func (r deliveryRepo) SetOptOut(ctx context.Context, o deliveries.OptOut, out bool) (changed bool, err error) {
 	if !out {
-		n, err := affected(r.db(ctx).Exec("DELETE FROM opt_outs WHERE member_id = ? AND notification_id = ? AND address_key = ?",
-			o.Member, o.Notification, o.AddressKey))
+		n, err := affected(r.db(ctx).Where("member_id = ? AND notification_id = ? AND address_key = ?", o.Member, o.Notification, o.AddressKey).
+			Delete(&optOutRow{}))
 		return n > 0, err
 	}
 	n, err := affected(r.db(ctx).Exec(`INSERT INTO opt_outs (member_id, notification_id, address_key, created_at)

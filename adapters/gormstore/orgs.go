@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -155,8 +157,7 @@ func (r orgRepo) SetRegion(ctx context.Context, id orgs.ID, region string) error
 // Revise writes the organization's row, so that of two overlapping units Postgres refuses the later
 // one, which then runs again and sees everything the earlier one wrote, in any table.
 func (r orgRepo) Revise(ctx context.Context, id orgs.ID) error {
-	return change(r.db(ctx), orgs.ErrNotFound,
-		"UPDATE organizations SET revision = revision + 1 WHERE id = ? AND "+notSystem, id)
+	return changed(r.db(ctx).Model(&organizationRow{}).Where("id = ? AND "+notSystem, id).Update("revision", gorm.Expr("revision + 1")), orgs.ErrNotFound)
 }
 
 func (r orgRepo) Revision(ctx context.Context, id orgs.ID) (int64, error) {

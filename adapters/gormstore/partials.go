@@ -91,7 +91,7 @@ func (t tx) keepPartial(ctx context.Context, p events.Partial, by string) (event
 	if err := t.db(ctx).Create(&version).Error; err != nil {
 		return p, err
 	}
-	if err := t.db(ctx).Exec("DELETE FROM partial_versions WHERE partial_id = ? AND version <= ?", p.ID, p.Version-events.MaxVersions).Error; err != nil {
+	if err := t.db(ctx).Where("partial_id = ? AND version <= ?", p.ID, p.Version-events.MaxVersions).Delete(&partialVersionRow{}).Error; err != nil {
 		return p, err
 	}
 	names, err := p.Uses()
@@ -128,7 +128,7 @@ func (r eventRepo) DeletePartial(ctx context.Context, p events.Partial) error {
 	if err := r.unused(ctx, usesOfPartial(p), events.ErrPartialInUse, "partial", p.Name); err != nil {
 		return err
 	}
-	return change(r.db(ctx), events.ErrPartialNotFound, "DELETE FROM partials WHERE id = ? AND organization_id = ?", p.ID, p.Organization)
+	return changed(r.db(ctx).Where("id = ? AND organization_id = ?", p.ID, p.Organization).Delete(&partialRow{}), events.ErrPartialNotFound)
 }
 
 func usesOfPartial(p events.Partial) statement {

@@ -49,7 +49,7 @@ func (r operatorRepo) Session(ctx context.Context, d operators.Digest) (operator
 }
 
 func (r operatorRepo) Touch(ctx context.Context, d operators.Digest, at time.Time) error {
-	return r.db(ctx).Exec("UPDATE sessions SET last_seen_at = ? WHERE digest = ? AND last_seen_at < ?", moment(at), d[:], moment(at)).Error
+	return r.db(ctx).Model(&sessionRow{}).Where("digest = ? AND last_seen_at < ?", d[:], stamp(at)).Update("last_seen_at", stamp(at)).Error
 }
 
 func (r operatorRepo) Authenticated(ctx context.Context, d operators.Digest, m operators.Method, at time.Time) error {

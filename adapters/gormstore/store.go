@@ -1,7 +1,10 @@
-// Package gormstore stores everything on SQLite or Postgres. Single rows are written through GORM;
-// plain SQL is for sets of rows, for conditions on other tables, for times of the database's own
-// clock and for the hot paths of a trigger. It knows both databases' behaviour and keeps the
-// promises of ports.Store on each; the rules about the data belong to the domain.
+// Package gormstore stores everything on SQLite or Postgres. Single rows are written through GORM.
+// Plain SQL is for sets of rows and for the hot paths of a trigger. A single row is written by
+// hand where GORM cannot say it: when values or conditions come from other tables, when the new
+// value depends on the old one, when the statement returns the row that it changed, when the
+// database's own clock gives the time, and when a row is written unchanged to lock it. The package
+// knows both databases' behaviour and keeps the promises of ports.Store on each; the rules about
+// the data belong to the domain.
 package gormstore
 
 import (

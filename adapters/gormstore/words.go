@@ -202,13 +202,15 @@ func (r userRepo) toIndex(ctx context.Context, after orgs.ID) (next orgs.ID, err
 
 // buildRow is an organization whose index is being built.
 type buildRow struct {
-	OrganizationID orgs.ID
+	OrganizationID orgs.ID `gorm:"primaryKey;autoIncrement:false"`
 	Position       users.MemberID
 }
 
+func (buildRow) TableName() string { return "member_words_builds" }
+
 // build indexes the next members of an organization whose index is being built.
 func (r userRepo) build(ctx context.Context, org orgs.ID, limit int) (int, error) {
-	rows, err := rowsOf[buildRow](r.db(ctx).Raw("SELECT organization_id, position FROM member_words_builds WHERE organization_id = ?", org))
+	rows, err := rowsOf[buildRow](r.db(ctx).Where("organization_id = ?", org))
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -218,18 +220,18 @@ func (r userRepo) build(ctx context.Context, org orgs.ID, limit int) (int, error
 		return 0, err
 	}
 	if len(ids) == 0 {
-		err := r.db(ctx).Exec("DELETE FROM member_words_builds WHERE organization_id = ? AND position = ?", org, at.Position).Error
+		err := r.db(ctx).Where("organization_id = ? AND position = ?", org, at.Position).Delete(&buildRow{}).Error
 		return 1, err // Counts as work, because there may be more.
 	}
 	if err := r.index(ctx, org, ids); err != nil {
 		return 0, err
 	}
-	return len(ids), r.db(ctx).Exec("UPDATE member_words_builds SET position = ? WHERE organization_id = ?", ids[len(ids)-1], org).Error
+	return len(ids), r.db(ctx).Model(&buildRow{}).Where("organization_id = ?", org).Update("position", ids[len(ids)-1]).Error
 }
 
 func (r userRepo) Indexing(ctx context.Context, org orgs.ID) (users.Indexing, error) {
 	var is users.Indexing
-	rows, err := rowsOf[buildRow](r.db(ctx).Raw("SELECT organization_id, position FROM member_words_builds WHERE organization_id = ?", org))
+	rows, err := rowsOf[buildRow](r.db(ctx).Where("organization_id = ?", org))
 	if err != nil {
 		return is, err
 	}
@@ -265,6 +267,5 @@ func (r orgRepo) SetSearchable(ctx context.Context, id orgs.ID, paths []string) 
 	if err != nil {
 		return err
 	}
-	return r.db(ctx).Exec(`INSERT INTO member_words_builds (organization_id, position) VALUES (?, 0)
-		ON CONFLICT (organization_id) DO UPDATE SET position = 0`, id).Error
+	return upsert(r.db(ctx), &buildRow{OrganizationID: id})
 }
