@@ -25,7 +25,7 @@ type Config struct {
 	SecretKey        SecretKey   // zero when none is configured, see [Config.EnsureSecretKey]
 	PreviousKeys     []SecretKey // those that SecretKey replaced
 
-	Listen              string // host:port, or UnixPrefix and a path
+	Listen              string // as configured, see [Config.ListenOn]
 	Encryption          Encryption
 	BaseURL             string // without a trailing slash; empty: URLs are built from the request
 	RequireSecondFactor bool   // of the installation's administrators

@@ -23,15 +23,15 @@ type Encryption struct {
 // On reports whether connections are encrypted.
 func (e Encryption) On() bool { return e.CertFile != "" || len(e.ACMEHosts) > 0 }
 
-// UnixPrefix is the prefix of a unix socket's address; its path follows.
-const UnixPrefix = "unix:"
+// unixPrefix is the prefix of a unix socket's address; its path follows.
+const unixPrefix = "unix:"
 
 // maxSocket is the length of the longest path of a unix socket, in bytes: the limit of all systems.
 const maxSocket = 100
 
 // listenAddress parses host:port, or a unix socket.
 func listenAddress(text string) (string, error) {
-	path, socket := strings.CutPrefix(text, UnixPrefix)
+	path, socket := strings.CutPrefix(text, unixPrefix)
 	if !socket {
 		return hostPort(text)
 	}
@@ -39,6 +39,15 @@ func listenAddress(text string) (string, error) {
 		return "", errors.New("must name a unix socket by its absolute path of at most 100 bytes, for example unix:/run/tocsin/tocsin.sock")
 	}
 	return text, nil
+}
+
+// ListenOn returns the network and the address that the server listens on: tcp and host:port, or
+// unix and a path.
+func (c Config) ListenOn() (network, address string) {
+	if path, socket := strings.CutPrefix(c.Listen, unixPrefix); socket {
+		return "unix", path
+	}
+	return "tcp", c.Listen
 }
 
 // path parses the path of a file or a folder.
@@ -96,7 +105,7 @@ func (c *Config) reconcileEncryption(found *Error) {
 	if len(e.ACMEHosts) > 0 && e.ACMEFolder == "" {
 		required("acme_folder", "acme_hosts")
 	}
-	if e.On() && strings.HasPrefix(c.Listen, UnixPrefix) {
+	if e.On() && strings.HasPrefix(c.Listen, unixPrefix) {
 		found.add("listen", c.origin("listen"), "must be host:port when the server encrypts its connections: those by a unix socket are not encrypted")
 	}
 }

@@ -21,6 +21,7 @@ const (
 
 // listening is a server's listeners and its certificates.
 type listening struct {
+	network    string
 	address    string
 	environ    []string
 	encryption configs.Encryption
@@ -32,7 +33,8 @@ type listening struct {
 }
 
 func newListening(c configs.Config, self instance, log *slog.Logger) *listening {
-	return &listening{address: c.Listen, environ: self.environ, encryption: c.Encryption, log: log}
+	network, address := c.ListenOn()
+	return &listening{network: network, address: address, environ: self.environ, encryption: c.Encryption, log: log}
 }
 
 // newIdentity returns the identity that a configuration names; nil without TLS.
@@ -53,7 +55,7 @@ func (l *listening) open(ctx context.Context) ([]listener.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := listener.Open(ctx, listener.Options{Address: l.address, Environ: l.environ, Identity: identity})
+	all, err := listener.Open(ctx, listener.Options{Network: l.network, Address: l.address, Environ: l.environ, Identity: identity})
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}

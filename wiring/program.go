@@ -85,9 +85,10 @@ func (r root) check(flags *pflag.FlagSet) error {
 	return err
 }
 
-func (r root) listen(flags *pflag.FlagSet) (address string, encrypted bool, err error) {
+func (r root) listen(flags *pflag.FlagSet) (cli.Endpoint, error) {
 	c, err := configs.Load(flags, r.environ)
-	return c.Listen, c.Encryption.On(), err
+	network, address := c.ListenOn()
+	return cli.Endpoint{Network: network, Address: address, Encrypted: c.Encryption.On()}, err
 }
 
 func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Serving) error {

@@ -15,9 +15,7 @@ func (p Program) Root() *cobra.Command {
 }
 
 // ReadyURL is where healthcheck finds a server that listens on an address.
-func ReadyURL(listen string, encrypted bool) (ready, socket string, err error) {
-	return readyURL(listen, encrypted)
-}
+func ReadyURL(e Endpoint) (string, error) { return readyURL(e) }
 
 // Progress is the progress of a long command.
 type Progress = progress

@@ -33,7 +33,7 @@ func TestHealthcheck(t *testing.T) {
 
 	d := newDesk(t)
 	check := func(listen string, args ...string) int {
-		d.Listen = func(*pflag.FlagSet) (string, bool, error) { return listen, false, nil }
+		d.Listen = func(*pflag.FlagSet) (cli.Endpoint, error) { return cli.Endpoint{Network: "tcp", Address: listen}, nil }
 		return d.run(t, append([]string{"healthcheck"}, args...)...)
 	}
 	assert.Zero(t, check(ready))
@@ -61,17 +61,16 @@ func TestReadyURL(t *testing.T) {
 		"127.0.0.1:http":   "http://127.0.0.1:http/readyz",
 		"[fe80::1%eth0]:1": "http://[fe80::1%25eth0]:1/readyz",
 	} {
-		got, socket, err := cli.ReadyURL(listen, false)
+		got, err := cli.ReadyURL(cli.Endpoint{Network: "tcp", Address: listen})
 		require.NoError(t, err)
 		assert.Equal(t, want, got, listen)
-		assert.Empty(t, socket)
-		got, _, err = cli.ReadyURL(listen, true)
+		got, err = cli.ReadyURL(cli.Endpoint{Network: "tcp", Address: listen, Encrypted: true})
 		require.NoError(t, err)
 		assert.Equal(t, strings.Replace(want, "http:", "https:", 1), got, listen)
 	}
-	_, _, err := cli.ReadyURL("8080", false)
+	_, err := cli.ReadyURL(cli.Endpoint{Network: "tcp", Address: "8080"})
 	require.Error(t, err)
-	_, socket, err := cli.ReadyURL("unix:/run/tocsin.sock", false)
+	got, err := cli.ReadyURL(cli.Endpoint{Network: "unix", Address: "/run/tocsin.sock"})
 	require.NoError(t, err)
-	assert.Equal(t, "/run/tocsin.sock", socket)
+	assert.Equal(t, "http://localhost/readyz", got)
 }

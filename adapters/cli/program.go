@@ -47,9 +47,8 @@ type Program struct {
 	Settings func(*pflag.FlagSet) ([]Setting, error)
 	// Check returns the mistakes in the configuration and in the files that it names.
 	Check func(*pflag.FlagSet) error
-	// Listen returns the address that the server listens on, host:port or `unix:` and a path, and
-	// whether it uses TLS there.
-	Listen func(*pflag.FlagSet) (address string, encrypted bool, err error)
+	// Listen returns where the server listens.
+	Listen func(*pflag.FlagSet) (Endpoint, error)
 	// Serve answers requests, and works as serving says, until ctx ends; then it finishes the
 	// requests in progress. It returns nil when that went well.
 	Serve func(ctx context.Context, flags *pflag.FlagSet, serving Serving) error

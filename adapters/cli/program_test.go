@@ -56,7 +56,7 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{database: filepath.Join(t.TempDir(), "tocsin.db"), keys: seal.NewRing(firstKey), wrap: func(s ports.Store) ports.Store { return s },
 		provider: &provider{}, sendTimeout: 100 * time.Millisecond}
-	nowhere := func(*pflag.FlagSet) (string, bool, error) { return "", false, errors.New("there is no server") }
+	nowhere := func(*pflag.FlagSet) (cli.Endpoint, error) { return cli.Endpoint{}, errors.New("there is no server") }
 	d.Program = cli.Program{
 		Version: "1.2.3", In: strings.NewReader(""), Out: &d.out, Err: &d.err,
 		Flags:       func(f *pflag.FlagSet) { f.String("config", "", "Configuration file") },

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -63,17 +62,17 @@ func (p Program) healthcheck() *cobra.Command {
 			"  tocsin healthcheck --listen :8080 --timeout 1s",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			listen, encrypted, err := p.Listen(c.Flags())
+			e, err := p.Listen(c.Flags())
 			if err != nil {
 				return err
 			}
-			ready, socket, err := readyURL(listen, encrypted)
+			ready, err := readyURL(e)
 			if err != nil {
 				return err
 			}
 			ctx, cancel := context.WithTimeout(c.Context(), timeout)
 			defer cancel()
-			return checkReady(ctx, ready, socket)
+			return checkReady(ctx, ready, e)
 		},
 	}
 	p.ServerFlags(c.Flags())
@@ -81,18 +80,24 @@ func (p Program) healthcheck() *cobra.Command {
 	return c
 }
 
-// readyURL returns the URL for checking a server on the same machine, and the path of its unix
-// socket, if it has one.
-func readyURL(listen string, encrypted bool) (ready, socket string, err error) {
-	if path, found := strings.CutPrefix(listen, "unix:"); found {
-		return "http://localhost/readyz", path, nil
+// Endpoint is where a server listens.
+type Endpoint struct {
+	Network   string // tcp or unix
+	Address   string // host:port, or the path of a unix socket
+	Encrypted bool   // by TLS
+}
+
+// readyURL returns the URL for checking a server on the same machine.
+func readyURL(e Endpoint) (string, error) {
+	if e.Network == "unix" {
+		return "http://localhost/readyz", nil
 	}
-	host, port, err := net.SplitHostPort(listen)
+	host, port, err := net.SplitHostPort(e.Address)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	if port == "0" {
-		return "", "", errors.New("the server listens on any free port, so it cannot be found: configure listen")
+		return "", errors.New("the server listens on any free port, so it cannot be found: configure listen")
 	}
 	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
 		loopback := net.IPv4(127, 0, 0, 1)
@@ -102,13 +107,13 @@ func readyURL(listen string, encrypted bool) (ready, socket string, err error) {
 		host = loopback.String()
 	}
 	at := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/readyz"}
-	if encrypted {
+	if e.Encrypted {
 		at.Scheme = "https"
 	}
-	return at.String(), "", nil
+	return at.String(), nil
 }
 
-func checkReady(ctx context.Context, ready, socket string) error {
+func checkReady(ctx context.Context, ready string, e Endpoint) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, ready, http.NoBody)
 	if err != nil {
 		return err
@@ -116,9 +121,9 @@ func checkReady(ctx context.Context, ready, socket string) error {
 	// Unlike the default transport it uses no proxy. The certificate is for another name than this
 	// machine's, and nothing secret is sent.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // As said above.
-	if socket != "" {
+	if e.Network == "unix" {
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			return (&net.Dialer{}).DialContext(ctx, e.Network, e.Address)
 		}
 	}
 	client := http.Client{

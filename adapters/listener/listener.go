@@ -8,20 +8,17 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 )
-
-// unixPrefix is the prefix of a unix socket's address.
-const unixPrefix = "unix:"
 
 // socketMode lets a unix socket's owner and group connect, usually a proxy.
 const socketMode = 0o660
 
 // Options configure the sockets.
 type Options struct {
-	Address  string    // host:port, or `unix:` and a path
+	Network  string    // tcp or unix
+	Address  string    // host:port, or the path of a unix socket
 	Environ  []string  // `NAME=value`: sockets passed by systemd here replace Address
 	Identity *Identity // nil: no TLS. Unix sockets never use it.
 }
@@ -42,7 +39,7 @@ func Open(ctx context.Context, o Options) ([]Listener, error) {
 	}
 	handedOver := len(found) > 0
 	if !handedOver {
-		one, err := listen(ctx, o.Address)
+		one, err := listen(ctx, o.Network, o.Address)
 		if err != nil {
 			return nil, err
 		}
@@ -67,21 +64,20 @@ func Close(all []Listener) error {
 	return errors.Join(problems...)
 }
 
-func listen(ctx context.Context, address string) (net.Listener, error) {
-	path, socket := strings.CutPrefix(address, unixPrefix)
-	if !socket {
-		return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+func listen(ctx context.Context, network, address string) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, network, address)
+	if network != "unix" {
+		return l, err
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
-	if errors.Is(err, syscall.EADDRINUSE) && abandoned(ctx, path) {
-		if err = os.Remove(path); err == nil {
-			l, err = (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if errors.Is(err, syscall.EADDRINUSE) && abandoned(ctx, address) {
+		if err = os.Remove(address); err == nil {
+			l, err = (&net.ListenConfig{}).Listen(ctx, network, address)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(path, socketMode); err != nil {
+	if err := os.Chmod(address, socketMode); err != nil {
 		return nil, errors.Join(fmt.Errorf("the mode of the socket: %w", err), l.Close())
 	}
 	return l, nil

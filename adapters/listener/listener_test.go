@@ -20,9 +20,9 @@ import (
 	"github.com/tocsin/tocsin/test/certificates"
 )
 
-func open(t *testing.T, address string) net.Listener {
+func open(t *testing.T, network, address string) net.Listener {
 	t.Helper()
-	all, err := listener.Open(t.Context(), listener.Options{Address: address})
+	all, err := listener.Open(t.Context(), listener.Options{Network: network, Address: address})
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	return all[0]
@@ -31,12 +31,12 @@ func open(t *testing.T, address string) net.Listener {
 func TestAUnixSocketIsForItsGroup(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tocsin.sock")
-	l := open(t, "unix:"+path)
+	l := open(t, "unix", path)
 	at, err := os.Stat(path)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o660), at.Mode().Perm())
 
-	_, err = listener.Open(t.Context(), listener.Options{Address: "unix:" + path})
+	_, err = listener.Open(t.Context(), listener.Options{Network: "unix", Address: path})
 	require.ErrorIs(t, err, syscall.EADDRINUSE, "somebody listens there")
 
 	require.NoError(t, l.Close())
@@ -51,14 +51,14 @@ func TestAUnixSocketThatWasLeftBehindIsReplaced(t *testing.T) {
 	require.NoError(t, err)
 	killed.SetUnlinkOnClose(false)
 	require.NoError(t, killed.Close())
-	require.NoError(t, open(t, "unix:"+path).Close())
+	require.NoError(t, open(t, "unix", path).Close())
 }
 
 func TestAFileIsNotTakenForAUnixSocket(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "precious")
 	require.NoError(t, os.WriteFile(path, []byte("text"), 0o600))
-	_, err := listener.Open(t.Context(), listener.Options{Address: "unix:" + path})
+	_, err := listener.Open(t.Context(), listener.Options{Network: "unix", Address: path})
 	require.ErrorIs(t, err, syscall.EADDRINUSE)
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestAFileIsNotTakenForAUnixSocket(t *testing.T) {
 // does not take its sockets.
 func TestSocketsForAnotherProcessAreLeftAlone(t *testing.T) {
 	t.Parallel()
-	all, err := listener.Open(t.Context(), listener.Options{Address: "127.0.0.1:0", Environ: []string{"LISTEN_FDS=1", "LISTEN_PID=1"}})
+	all, err := listener.Open(t.Context(), listener.Options{Network: "tcp", Address: "127.0.0.1:0", Environ: []string{"LISTEN_FDS=1", "LISTEN_PID=1"}})
 	require.NoError(t, err)
 	assert.False(t, all[0].HandedOver)
 	require.NoError(t, listener.Close(all))
@@ -129,7 +129,7 @@ func presented(t *testing.T, i *listener.Identity) *big.Int {
 // certificate.
 func shake(t *testing.T, i *listener.Identity, host string) (tls.ConnectionState, error) {
 	t.Helper()
-	all, err := listener.Open(t.Context(), listener.Options{Address: "127.0.0.1:0", Identity: i})
+	all, err := listener.Open(t.Context(), listener.Options{Network: "tcp", Address: "127.0.0.1:0", Identity: i})
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, listener.Close(all)) }()
 	assert.True(t, all[0].Encrypted)
