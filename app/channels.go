@@ -107,13 +107,13 @@ func (s *Channels) lastHours(ctx context.Context, tx ports.Tx, org orgs.ID, ids 
 	known, err := tx.Statistics().ChannelHours(ctx, org, ids, first)
 	all := make(map[channels.ID][]statistics.ChannelHour, len(ids))
 	for _, id := range ids {
-		all[id] = hourly(first, known[id])
+		all[id] = filledHours(first, known[id])
 	}
 	return all, err
 }
 
-// hourly returns HoursShown hours beginning with first, including those without traffic.
-func hourly(first time.Time, known []statistics.ChannelHour) []statistics.ChannelHour {
+// filledHours returns HoursShown hours beginning with first, including those without traffic.
+func filledHours(first time.Time, known []statistics.ChannelHour) []statistics.ChannelHour {
 	all := make([]statistics.ChannelHour, HoursShown)
 	for i := range all {
 		all[i].Start = first.Add(time.Duration(i) * time.Hour)

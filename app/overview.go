@@ -73,38 +73,38 @@ type Overview struct {
 }
 
 // Overview returns the state of the path's organization; orgs.ErrNotFound.
-func (i *Overviews) Overview(ctx context.Context, at Path) (Overview, error) {
-	now := i.clock.Now().UTC()
+func (o *Overviews) Overview(ctx context.Context, at Path) (Overview, error) {
+	now := o.clock.Now().UTC()
 	hour, day := now.Truncate(time.Hour).Add(time.Hour), now.Truncate(24*time.Hour).Add(24*time.Hour)
-	return viewAt(ctx, i.store, at, organization, func(tx ports.Tx, org orgs.Organization) (o Overview, err error) {
-		found, err := i.attention(ctx, tx, []orgs.ID{org.ID})
+	return viewAt(ctx, o.store, at, organization, func(tx ports.Tx, org orgs.Organization) (shown Overview, err error) {
+		found, err := o.attention(ctx, tx, []orgs.ID{org.ID})
 		if err != nil {
-			return o, err
+			return shown, err
 		}
-		o.Attention = *found[org.ID]
-		if o.Attention.Keys, err = ending(ctx, tx, org.ID, now); err != nil {
-			return o, err
+		shown.Attention = *found[org.ID]
+		if shown.Attention.Keys, err = ending(ctx, tx, org.ID, now); err != nil {
+			return shown, err
 		}
-		if o.Beginning, err = beginning(ctx, tx, org); err != nil {
-			return o, err
+		if shown.Beginning, err = beginning(ctx, tx, org); err != nil {
+			return shown, err
 		}
 		kept, err := tx.Statistics().Hours(ctx, org.ID, day.Add(-overviewDays*24*time.Hour), hour)
-		o.Hours = every(time.Hour, hour, overviewHours, kept)
-		o.Days = every(24*time.Hour, day, overviewDays, kept)
-		return o, err
+		shown.Hours = every(time.Hour, hour, overviewHours, kept)
+		shown.Days = every(24*time.Hour, day, overviewDays, kept)
+		return shown, err
 	})
 }
 
 // Attention returns what needs attention in each of these organizations.
-func (i *Overviews) Attention(ctx context.Context, in []orgs.ID) (map[orgs.ID]*Attention, error) {
-	return ports.View(ctx, i.store, func(tx ports.Tx) (map[orgs.ID]*Attention, error) {
-		return i.attention(ctx, tx, in)
+func (o *Overviews) Attention(ctx context.Context, in []orgs.ID) (map[orgs.ID]*Attention, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (map[orgs.ID]*Attention, error) {
+		return o.attention(ctx, tx, in)
 	})
 }
 
 // attention runs each of its queries for all organizations at once.
-func (i *Overviews) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (map[orgs.ID]*Attention, error) {
-	now := i.clock.Now()
+func (o *Overviews) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (map[orgs.ID]*Attention, error) {
+	now := o.clock.Now()
 	outages, err := tx.Channels().Failing(ctx, in, outagesCounted)
 	if err != nil {
 		return nil, err

@@ -13,13 +13,13 @@ import (
 
 // Snooze hides the card of a problem of the path's organization for a time, or without one until
 // the problem changes; orgs.ErrNotFound.
-func (i *Overviews) Snooze(ctx context.Context, by audit.Actor, at Path, problem, seen string, lasting time.Duration) error {
-	return i.store.Update(ctx, func(tx ports.Tx) error {
+func (o *Overviews) Snooze(ctx context.Context, by audit.Actor, at Path, problem, seen string, lasting time.Duration) error {
+	return o.store.Update(ctx, func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
 			return err
 		}
-		s := statistics.Snooze{Organization: org.ID, Problem: problem, Seen: seen, By: by.Name, At: i.clock.Now().UTC()}
+		s := statistics.Snooze{Organization: org.ID, Problem: problem, Seen: seen, By: by.Name, At: o.clock.Now().UTC()}
 		after := audit.State{"problem": problem}
 		if lasting > 0 {
 			s.Until = s.At.Add(lasting)
@@ -34,8 +34,8 @@ func (i *Overviews) Snooze(ctx context.Context, by audit.Actor, at Path, problem
 
 // Wake ends the snooze of a problem of the path's organization; without one it changes nothing.
 // orgs.ErrNotFound.
-func (i *Overviews) Wake(ctx context.Context, by audit.Actor, at Path, problem string) error {
-	return i.store.Update(ctx, func(tx ports.Tx) error {
+func (o *Overviews) Wake(ctx context.Context, by audit.Actor, at Path, problem string) error {
+	return o.store.Update(ctx, func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
 			return err

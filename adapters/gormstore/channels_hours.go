@@ -62,8 +62,8 @@ func (t tx) keepChannelHours(ctx context.Context, ends []ending, now time.Time) 
 		map[string]any{"part": t.part, "rows": rowSet(t.dialect, rows, "channel bigint", "hour bigint", "sent bigint", "failed bigint")}).Error
 }
 
-// purgeChannelHours deletes hourly numbers of channels after their retention, whether their channel
-// still exists or not.
+// purgeChannelHours deletes hourly statistics of channels after their retention, whether their
+// channel still exists or not.
 func (t tx) purgeChannelHours(ctx context.Context, limit int) (int, error) {
 	return t.purgeHourly(ctx, "channel_hours", "channel_id, hour, part", statistics.ChannelRetention, limit)
 }

@@ -267,7 +267,7 @@ func (r statisticsRepo) Failures(ctx context.Context, in []orgs.ID, since time.T
 	}), err
 }
 
-// purgeHours deletes hourly numbers after their retention.
+// purgeHours deletes hourly statistics after their retention.
 func (t tx) purgeHours(ctx context.Context, limit int) (int, error) {
 	return t.purgeHourly(ctx, "hourly_statistics", "organization_id, hour, measure, part", statistics.Retention, limit)
 }

@@ -19,7 +19,7 @@ import (
 // these.
 const parts = 16
 
-// measure is what an hourly number counts. The values are stored and never change.
+// measure is what an hourly statistic counts. The values are stored and never change.
 type measure int
 
 const (
@@ -63,7 +63,7 @@ func (c changes) move(o events.OccurrenceID, from, to deliveries.State, n int) {
 	c.tallies[o][to] += n
 }
 
-// count adds to an hourly number of the occurrence's organization.
+// count adds to an hourly statistic of the occurrence's organization.
 func (c changes) count(o events.OccurrenceID, at time.Time, m measure, n int) {
 	if n != 0 {
 		c.hours[hourKey{o, hourOf(at), m}] += n
@@ -117,7 +117,7 @@ type tallyRow struct {
 	Skipped    int                 `json:"skipped"`
 }
 
-// hourRow is a change of an hourly number as one row of a rowSet.
+// hourRow is a change of an hourly statistic as one row of a rowSet.
 type hourRow struct {
 	Occurrence events.OccurrenceID `json:"occurrence"`
 	Hour       int64               `json:"hour"`

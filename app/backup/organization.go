@@ -194,17 +194,17 @@ type organizationCopy struct {
 }
 
 // fill copies an organization, and compares the destination's rows with those that were read.
-func (m *organizationCopy) fill(ctx context.Context, source ports.Tables, tx ports.Tx, slug string, o Options) error {
-	if err := m.read(ctx, source, tx, slug, o); err != nil {
+func (c *organizationCopy) fill(ctx context.Context, source ports.Tables, tx ports.Tx, slug string, o Options) error {
+	if err := c.read(ctx, source, tx, slug, o); err != nil {
 		return err
 	}
-	there := m.to.PartOf(m.organization)
+	there := c.to.PartOf(c.organization)
 	for i, t := range there.Tables() {
 		var written sum
 		if err := each(ctx, there, t, nil, written.take); err != nil {
 			return err
 		}
-		if read := m.tables[i]; read != (Counted{t.Name, written.rows, written.String()}) {
+		if read := c.tables[i]; read != (Counted{t.Name, written.rows, written.String()}) {
 			return fmt.Errorf("%s: %d rows were read and %d are there, or their sums differ; nothing was copied", t.Name, read.Rows, written.rows)
 		}
 	}
@@ -212,71 +212,71 @@ func (m *organizationCopy) fill(ctx context.Context, source ports.Tables, tx por
 }
 
 // read reads the rows of an organization, and adds them to the destination, if there is one.
-func (m *organizationCopy) read(ctx context.Context, source ports.Tables, tx ports.Tx, slug string, o Options) error {
+func (c *organizationCopy) read(ctx context.Context, source ports.Tables, tx ports.Tx, slug string, o Options) error {
 	var err error
-	if m.since, err = heldSince(ctx, source, tx, o.Now); err != nil {
+	if c.since, err = heldSince(ctx, source, tx, o.Now); err != nil {
 		return err
 	}
 	part, organization, err := source.Part(ctx, slug)
 	if err != nil {
 		return err
 	}
-	m.organization = organization
+	c.organization = organization
 	for _, t := range part.Tables() {
 		var read sum
 		err := each(ctx, part, t, nil, func(rows [][]any) error {
-			return errors.Join(read.take(rows), m.add(ctx, t, rows))
+			return errors.Join(read.take(rows), c.add(ctx, t, rows))
 		})
-		if err == nil && len(m.taken) > 0 {
+		if err == nil && len(c.taken) > 0 {
 			err = ErrTaken.With("the destination knows other people by the name or the number of %d, such as %s; nothing was copied",
-				len(m.taken), strings.Join(m.taken[:min(len(m.taken), listed)], ", "))
+				len(c.taken), strings.Join(c.taken[:min(len(c.taken), listed)], ", "))
 		}
-		if err == nil && t.Numbered && !m.dry {
-			err = m.skipNumbers(ctx, source, t)
+		if err == nil && t.Numbered && !c.dry {
+			err = c.skipNumbers(ctx, source, t)
 		}
 		if err != nil {
 			return err
 		}
-		m.tables = append(m.tables, Counted{t.Name, read.rows, read.String()})
+		c.tables = append(c.tables, Counted{t.Name, read.rows, read.String()})
 	}
 	return nil
 }
 
 // skipNumbers moves the destination's next row number away from the source's.
-func (m *organizationCopy) skipNumbers(ctx context.Context, source ports.Tables, t ports.Table) error {
+func (c *organizationCopy) skipNumbers(ctx context.Context, source ports.Tables, t ports.Table) error {
 	theirs, err := source.Last(ctx, t)
 	if err != nil {
 		return err
 	}
-	ours, err := m.to.Last(ctx, t)
+	ours, err := c.to.Last(ctx, t)
 	if err != nil || ours > theirs+apart/2 {
 		return err
 	}
-	return m.to.SetLast(ctx, t, max(ours, theirs)+apart)
+	return c.to.SetLast(ctx, t, max(ours, theirs)+apart)
 }
 
 // add adds rows to a table; ErrTaken, ErrImports.
-func (m *organizationCopy) add(ctx context.Context, t ports.Table, rows [][]any) (err error) {
+func (c *organizationCopy) add(ctx context.Context, t ports.Table, rows [][]any) (err error) {
 	if t.Name == "imports" {
 		if err := checkOver(t, rows); err != nil {
 			return err
 		}
 	}
 	switch {
-	case m.to == nil:
+	case c.to == nil:
 		return nil
 	case t.Name == "users":
-		rows, err = m.unknownUsers(ctx, t, rows)
+		rows, err = c.unknownUsers(ctx, t, rows)
 	case t.Name == "organizations":
-		err = m.checkFree(ctx, t, "slug", rows)
+		err = c.checkFree(ctx, t, "slug", rows)
 	}
 	if err == nil && t.Numbered {
-		err = m.checkFree(ctx, t, "id", rows)
+		err = c.checkFree(ctx, t, "id", rows)
 	}
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	return m.to.Insert(ctx, t, rows)
+	return c.to.Insert(ctx, t, rows)
 }
 
 // checkOver returns ErrImports when an instance runs one of these imports, or would.
@@ -292,9 +292,9 @@ func checkOver(t ports.Table, rows [][]any) error {
 }
 
 // checkFree returns ErrTaken when other rows of the destination have these values in a column.
-func (m *organizationCopy) checkFree(ctx context.Context, t ports.Table, column string, rows [][]any) error {
+func (c *organizationCopy) checkFree(ctx context.Context, t ports.Table, column string, rows [][]any) error {
 	at := place(t, column)
-	found, err := m.to.Find(ctx, t, column, values(rows, at))
+	found, err := c.to.Find(ctx, t, column, values(rows, at))
 	if err == nil && len(found) > 0 {
 		err = ErrTaken.With("the destination has %s whose %s another one has that would be copied, such as %v; nothing was copied", t.Name, column, found[0][at])
 	}
@@ -303,13 +303,13 @@ func (m *organizationCopy) checkFree(ctx context.Context, t ports.Table, column 
 
 // unknownUsers returns the users that the destination does not have. A user that it has must be the
 // same, including the number: the same name alone may belong to another person.
-func (m *organizationCopy) unknownUsers(ctx context.Context, t ports.Table, rows [][]any) (unknown [][]any, err error) {
+func (c *organizationCopy) unknownUsers(ctx context.Context, t ports.Table, rows [][]any) (unknown [][]any, err error) {
 	id, name := place(t, "id"), place(t, "username_fold")
-	same, err := m.to.Find(ctx, t, "id", values(rows, id))
+	same, err := c.to.Find(ctx, t, "id", values(rows, id))
 	if err != nil {
 		return nil, err
 	}
-	named, err := m.to.Find(ctx, t, "username_fold", values(rows, name))
+	named, err := c.to.Find(ctx, t, "username_fold", values(rows, name))
 	if err != nil {
 		return nil, err
 	}
@@ -333,7 +333,7 @@ func (m *organizationCopy) unknownUsers(ctx context.Context, t ports.Table, rows
 		switch {
 		case known[string(line)]:
 		case ids[row[id]] || names[row[name]]:
-			m.taken = append(m.taken, fmt.Sprint(row[place(t, "username")]))
+			c.taken = append(c.taken, fmt.Sprint(row[place(t, "username")]))
 		default:
 			unknown = append(unknown, row)
 		}
@@ -342,12 +342,12 @@ func (m *organizationCopy) unknownUsers(ctx context.Context, t ports.Table, rows
 }
 
 // index adds the users of the organization to the search index.
-func (m *organizationCopy) index(ctx context.Context) error {
-	all := m.to.Tables()
+func (c *organizationCopy) index(ctx context.Context) error {
+	all := c.to.Tables()
 	t := all[slices.IndexFunc(all, func(t ports.Table) bool { return t.Name == "member_words_builds" })]
 	row := make([]any, len(t.Columns))
-	row[place(t, "organization_id")], row[place(t, "position")] = m.organization, int64(0)
-	return m.to.Insert(ctx, t, [][]any{row})
+	row[place(t, "organization_id")], row[place(t, "position")] = c.organization, int64(0)
+	return c.to.Insert(ctx, t, [][]any{row})
 }
 
 // place returns the position of a column in the rows of a table.

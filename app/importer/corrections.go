@@ -12,8 +12,8 @@ import (
 
 // Correctable returns rejected rows of a finished import for correction, those after a line of its
 // file. imports.ErrNotFound, imports.ErrNotCorrectable.
-func (i *Jobs) Correctable(ctx context.Context, at app.Path, id imports.ID, after int) (imports.Correctable, error) {
-	return ports.View(ctx, i.store, func(tx ports.Tx) (m imports.Correctable, err error) {
+func (j *Jobs) Correctable(ctx context.Context, at app.Path, id imports.ID, after int) (imports.Correctable, error) {
+	return ports.View(ctx, j.store, func(tx ports.Tx) (m imports.Correctable, err error) {
 		_, m, err = correction(ctx, tx, at, id, after)
 		return m, err
 	})
@@ -40,10 +40,10 @@ func correction(ctx context.Context, tx ports.Tx, at app.Path, id imports.ID, af
 // waits to be started like any other, with the group and the columns of the import that rejected
 // them. after is the same as in the call of Correctable. imports.ErrNotFound,
 // imports.ErrNotCorrectable, imports.ErrNothingCorrected, imports.ErrCorrected, *quotas.Exceeded.
-func (i *Jobs) Correct(ctx context.Context, by audit.Actor, at app.Path, id imports.ID, after int, corrected map[int][]string) (imports.Job, error) {
+func (j *Jobs) Correct(ctx context.Context, by audit.Actor, at app.Path, id imports.ID, after int, corrected map[int][]string) (imports.Job, error) {
 	var job imports.Job
 	var m imports.Correctable
-	err := i.store.View(ctx, func(tx ports.Tx) (err error) {
+	err := j.store.View(ctx, func(tx ports.Tx) (err error) {
 		job, m, err = correction(ctx, tx, at, id, after)
 		return err
 	})
@@ -54,5 +54,5 @@ func (i *Jobs) Correct(ctx context.Context, by audit.Actor, at app.Path, id impo
 	if err != nil {
 		return imports.Job{}, err
 	}
-	return i.Upload(ctx, by, at, Upload{Name: job.File, Source: "corrected rows", File: strings.NewReader(file), like: &job, lines: lines})
+	return j.Upload(ctx, by, at, Upload{Name: job.File, Source: "corrected rows", File: strings.NewReader(file), like: &job, lines: lines})
 }

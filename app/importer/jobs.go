@@ -31,7 +31,7 @@ func NewJobs(store ports.Store, clock ports.Clock, maxBytes int64, limits *quota
 }
 
 // MaxBytes is the size of the largest file.
-func (i *Jobs) MaxBytes() int64 { return i.maxBytes }
+func (j *Jobs) MaxBytes() int64 { return j.maxBytes }
 
 // previewRows is how many rows a preview shows.
 const previewRows = 20
@@ -52,23 +52,23 @@ type Upload struct {
 // file that breaks off or is refused: imports.ErrTooLarge, imports.ErrEmpty, imports.ErrNotText,
 // imports.ErrNoEmail, orgs.ErrGroupNotFound, *quotas.Exceeded. The file is stored piece by piece,
 // and the import appears when the last one is stored.
-func (i *Jobs) Upload(ctx context.Context, by audit.Actor, at app.Path, u Upload) (imports.Job, error) {
-	job, err := i.begin(ctx, by, at, u)
+func (j *Jobs) Upload(ctx context.Context, by audit.Actor, at app.Path, u Upload) (imports.Job, error) {
+	job, err := j.begin(ctx, by, at, u)
 	if err != nil {
 		return imports.Job{}, err
 	}
-	done, err := i.receive(ctx, at, job, u)
+	done, err := j.receive(ctx, at, job, u)
 	if err != nil {
 		unhurried, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
 		defer cancel()
 		// The sweep removes what cannot be removed now.
-		return imports.Job{}, errors.Join(err, i.files.discard(unhurried, job.ID))
+		return imports.Job{}, errors.Join(err, j.files.discard(unhurried, job.ID))
 	}
 	return done, nil
 }
 
-func (i *Jobs) begin(ctx context.Context, by audit.Actor, at app.Path, u Upload) (imports.Job, error) {
-	return ports.Update(ctx, i.store, func(tx ports.Tx) (job imports.Job, err error) {
+func (j *Jobs) begin(ctx context.Context, by audit.Actor, at app.Path, u Upload) (imports.Job, error) {
+	return ports.Update(ctx, j.store, func(tx ports.Tx) (job imports.Job, err error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
 			return job, err
@@ -81,31 +81,31 @@ func (i *Jobs) begin(ctx context.Context, by audit.Actor, at app.Path, u Upload)
 				return job, err
 			}
 		}
-		if job, err = tx.Imports().Create(ctx, imports.NewJob(org.ID, u.Name, u.Source, g, by, i.clock.Now())); err != nil {
+		if job, err = tx.Imports().Create(ctx, imports.NewJob(org.ID, u.Name, u.Source, g, by, j.clock.Now())); err != nil {
 			return job, err
 		}
-		return job, app.WithinQuota(ctx, tx, i.limits, org.ID, quotas.Imports)
+		return job, app.WithinQuota(ctx, tx, j.limits, org.ID, quotas.Imports)
 	})
 }
 
-func (i *Jobs) receive(ctx context.Context, at app.Path, job imports.Job, u Upload) (imports.Job, error) {
-	size, err := i.files.take(ctx, job.ID, u.File, i.maxBytes)
+func (j *Jobs) receive(ctx context.Context, at app.Path, job imports.Job, u Upload) (imports.Job, error) {
+	size, err := j.files.take(ctx, job.ID, u.File, j.maxBytes)
 	if err != nil {
 		return job, err
 	}
-	table, err := i.table(ctx, job.ID)
+	table, err := j.table(ctx, job.ID)
 	if err != nil {
 		return job, err
 	}
 	var done imports.Job
-	err = i.store.Update(ctx, func(tx ports.Tx) (err error) {
+	err = j.store.Update(ctx, func(tx ports.Tx) (err error) {
 		header, columns := table.Header, table.Header.Mapping()
 		if u.like == nil {
-			if header, columns, err = i.mapped(ctx, tx, job, table); err != nil {
+			if header, columns, err = j.mapped(ctx, tx, job, table); err != nil {
 				return err
 			}
 		}
-		if done, err = tx.Imports().Save(ctx, job.Complete(header, columns, size, i.clock.Now())); err != nil {
+		if done, err = tx.Imports().Save(ctx, job.Complete(header, columns, size, j.clock.Now())); err != nil {
 			return err
 		}
 		if u.like != nil {
@@ -126,8 +126,8 @@ func record(ctx context.Context, tx ports.Tx, a audit.Action, org string, j impo
 
 // List returns imports of the organization, the newest first: at most limit, older than the one
 // with the id before (0: from the newest on). orgs.ErrNotFound.
-func (i *Jobs) List(ctx context.Context, at app.Path, before imports.ID, limit int) ([]imports.Job, error) {
-	return ports.View(ctx, i.store, func(tx ports.Tx) ([]imports.Job, error) {
+func (j *Jobs) List(ctx context.Context, at app.Path, before imports.ID, limit int) ([]imports.Job, error) {
+	return ports.View(ctx, j.store, func(tx ports.Tx) ([]imports.Job, error) {
 		org, err := tx.Orgs().BySlug(ctx, at.Organization)
 		if err != nil {
 			return nil, err
@@ -137,8 +137,8 @@ func (i *Jobs) List(ctx context.Context, at app.Path, before imports.ID, limit i
 }
 
 // Show returns an import with its first rejected rows, at most limit; imports.ErrNotFound.
-func (i *Jobs) Show(ctx context.Context, at app.Path, id imports.ID, limit int) (job imports.Job, rejected []imports.Kept, err error) {
-	err = i.store.View(ctx, func(tx ports.Tx) error {
+func (j *Jobs) Show(ctx context.Context, at app.Path, id imports.ID, limit int) (job imports.Job, rejected []imports.Kept, err error) {
+	err = j.store.View(ctx, func(tx ports.Tx) error {
 		if job, err = jobOf(ctx, tx, at, id); err != nil {
 			return err
 		}
@@ -150,8 +150,8 @@ func (i *Jobs) Show(ctx context.Context, at app.Path, id imports.ID, limit int) 
 
 // Preview returns the first rows of the file of an import that is not over; imports.ErrNotFound,
 // imports.ErrOver.
-func (i *Jobs) Preview(ctx context.Context, at app.Path, id imports.ID) (imports.Preview, error) {
-	err := i.store.View(ctx, func(tx ports.Tx) error {
+func (j *Jobs) Preview(ctx context.Context, at app.Path, id imports.ID) (imports.Preview, error) {
+	err := j.store.View(ctx, func(tx ports.Tx) error {
 		job, err := jobOf(ctx, tx, at, id)
 		if err == nil && job.State.Over() {
 			return imports.ErrOver
@@ -161,11 +161,11 @@ func (i *Jobs) Preview(ctx context.Context, at app.Path, id imports.ID) (imports
 	if err != nil {
 		return imports.Preview{}, err
 	}
-	return i.preview(ctx, id)
+	return j.preview(ctx, id)
 }
 
-func (i *Jobs) preview(ctx context.Context, id imports.ID) (imports.Preview, error) {
-	file, err := i.files.open(ctx, id)()
+func (j *Jobs) preview(ctx context.Context, id imports.ID) (imports.Preview, error) {
+	file, err := j.files.open(ctx, id)()
 	if err != nil {
 		return imports.Preview{}, err
 	}
@@ -173,13 +173,13 @@ func (i *Jobs) preview(ctx context.Context, id imports.ID) (imports.Preview, err
 }
 
 // Start begins an import that has been checked; imports.ErrNotFound, imports.ErrNotChecked.
-func (i *Jobs) Start(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
-	return i.store.Update(ctx, func(tx ports.Tx) error {
+func (j *Jobs) Start(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
+	return j.store.Update(ctx, func(tx ports.Tx) error {
 		job, err := jobOf(ctx, tx, at, id)
 		if err != nil {
 			return err
 		}
-		if job, err = job.Start(by, i.clock.Now()); err != nil {
+		if job, err = job.Start(by, j.clock.Now()); err != nil {
 			return err
 		}
 		if err := tx.Imports().Forget(ctx, id); err != nil { // The dry run's rejections; the import finds them again.
@@ -194,14 +194,14 @@ func (i *Jobs) Start(ctx context.Context, by audit.Actor, at app.Path, id import
 
 // Cancel stops an import, or its undo. The rows written so far stay and are counted; the importer
 // that runs it stops. imports.ErrNotFound, imports.ErrOver.
-func (i *Jobs) Cancel(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
-	return i.store.Update(ctx, func(tx ports.Tx) error {
+func (j *Jobs) Cancel(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
+	return j.store.Update(ctx, func(tx ports.Tx) error {
 		job, err := jobOf(ctx, tx, at, id)
 		if err != nil {
 			return err
 		}
 		before := job.State
-		if job, err = job.Cancel(i.clock.Now()); err != nil {
+		if job, err = job.Cancel(j.clock.Now()); err != nil {
 			return err
 		}
 		if job, err = tx.Imports().Save(ctx, job); err != nil {
@@ -225,8 +225,8 @@ const rejectedPage = 1_000
 // Rejected calls line with each line of the list of the rows that an import rejected, beginning
 // with its header; imports.ErrNotFound. There is no list for a file whose header was not
 // understood.
-func (i *Jobs) Rejected(ctx context.Context, at app.Path, id imports.ID, line func(string) error) error {
-	job, rejected, err := i.Show(ctx, at, id, rejectedPage)
+func (j *Jobs) Rejected(ctx context.Context, at app.Path, id imports.ID, line func(string) error) error {
+	job, rejected, err := j.Show(ctx, at, id, rejectedPage)
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (i *Jobs) Rejected(ctx context.Context, at app.Path, id imports.ID, line fu
 			}
 		}
 		after := rejected[len(rejected)-1].Line
-		err := i.store.View(ctx, func(tx ports.Tx) (err error) {
+		err := j.store.View(ctx, func(tx ports.Tx) (err error) {
 			rejected, err = tx.Imports().Rejected(ctx, id, after, rejectedPage)
 			return err
 		})

@@ -15,7 +15,7 @@ import (
 
 // mapped maps the columns of a new file: like the last file with the same columns, or else by the
 // guess. A file that cannot be mapped stays as it is. imports.ErrNoEmail.
-func (i *Jobs) mapped(ctx context.Context, tx ports.Tx, job imports.Job, table imports.Table) (imports.Header, imports.Mapping, error) {
+func (j *Jobs) mapped(ctx context.Context, tx ports.Tx, job imports.Job, table imports.Table) (imports.Header, imports.Mapping, error) {
 	header, named := table.Header, table.Header.Mapping()
 	if named == nil {
 		return header, nil, nil
@@ -24,9 +24,9 @@ func (i *Jobs) mapped(ctx context.Context, tx ports.Tx, job imports.Job, table i
 	switch {
 	case err == nil:
 		m := named.As(last)
-		changed, err := i.rewrite(ctx, tx, job.ID, header, m)
+		changed, err := j.rewrite(ctx, tx, job.ID, header, m)
 		if err == nil {
-			return changed, m, tx.Imports().Remember(ctx, job.Organization, m, i.clock.Now())
+			return changed, m, tx.Imports().Remember(ctx, job.Organization, m, j.clock.Now())
 		}
 		if fault.KindOf(err) != fault.Invalid {
 			return header, nil, err
@@ -38,7 +38,7 @@ func (i *Jobs) mapped(ctx context.Context, tx ports.Tx, job imports.Job, table i
 	if slices.Equal(guess, named) && named.Check() == nil {
 		return header, named, nil
 	}
-	changed, err := i.rewrite(ctx, tx, job.ID, header, guess)
+	changed, err := j.rewrite(ctx, tx, job.ID, header, guess)
 	switch {
 	case err == nil:
 		return changed, guess, nil
@@ -51,7 +51,7 @@ func (i *Jobs) mapped(ctx context.Context, tx ports.Tx, job imports.Job, table i
 }
 
 // rewrite changes the columns of the file of a job to those of a mapping.
-func (i *Jobs) rewrite(ctx context.Context, tx ports.Tx, id imports.ID, header imports.Header, m imports.Mapping) (imports.Header, error) {
+func (j *Jobs) rewrite(ctx context.Context, tx ports.Tx, id imports.ID, header imports.Header, m imports.Mapping) (imports.Header, error) {
 	begin, err := tx.Imports().Piece(ctx, id, 0)
 	if err != nil {
 		return header, err
@@ -66,8 +66,8 @@ func (i *Jobs) rewrite(ctx context.Context, tx ports.Tx, id imports.ID, header i
 // Map sets the mapping of a file that is checked and not started, and has it checked again. The
 // organization's next file with the same columns gets this mapping at once. imports.ErrNotFound,
 // imports.ErrNotChecked, imports.ErrMapping.
-func (i *Jobs) Map(ctx context.Context, by audit.Actor, at app.Path, id imports.ID, m imports.Mapping) error {
-	return i.store.Update(ctx, func(tx ports.Tx) error {
+func (j *Jobs) Map(ctx context.Context, by audit.Actor, at app.Path, id imports.ID, m imports.Mapping) error {
+	return j.store.Update(ctx, func(tx ports.Tx) error {
 		job, err := jobOf(ctx, tx, at, id)
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func (i *Jobs) Map(ctx context.Context, by audit.Actor, at app.Path, id imports.
 		if err != nil {
 			return err
 		}
-		now := i.clock.Now()
+		now := j.clock.Now()
 		was := job.Mapping()
 		if job, err = job.Map(header, m, by, now); err != nil {
 			return err
@@ -84,7 +84,7 @@ func (i *Jobs) Map(ctx context.Context, by audit.Actor, at app.Path, id imports.
 		if !slices.EqualFunc(was, m, func(a, b imports.Meaning) bool { return a.Name == b.Name }) {
 			return imports.ErrMapping.With("the columns are not those of the file")
 		}
-		if header, err = i.rewrite(ctx, tx, id, header, m); err != nil {
+		if header, err = j.rewrite(ctx, tx, id, header, m); err != nil {
 			return err
 		}
 		job.Header = header.Text()
@@ -102,8 +102,8 @@ func (i *Jobs) Map(ctx context.Context, by audit.Actor, at app.Path, id imports.
 }
 
 // table returns the first rows of the file of an import.
-func (i *Jobs) table(ctx context.Context, id imports.ID) (imports.Table, error) {
-	file, err := i.files.open(ctx, id)()
+func (j *Jobs) table(ctx context.Context, id imports.ID) (imports.Table, error) {
+	file, err := j.files.open(ctx, id)()
 	if err != nil {
 		return imports.Table{}, err
 	}

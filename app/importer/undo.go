@@ -20,10 +20,10 @@ const undoPlanned = 25
 // PlanUndo returns what an undo of an import would remove and keep, and the import. It reads the
 // first chunks only: Undo.Done of Undo.People users. imports.ErrNotFound, imports.ErrNotUndoable,
 // imports.ErrTooOld, imports.ErrFollowed.
-func (i *Jobs) PlanUndo(ctx context.Context, by operators.Editor, at app.Path, id imports.ID) (job imports.Job, plan imports.Undo, err error) {
-	err = i.store.View(ctx, func(tx ports.Tx) error {
+func (j *Jobs) PlanUndo(ctx context.Context, by operators.Editor, at app.Path, id imports.ID) (job imports.Job, plan imports.Undo, err error) {
+	err = j.store.View(ctx, func(tx ports.Tx) error {
 		var people int
-		if job, people, err = i.toUndo(ctx, tx, at, id); err != nil {
+		if job, people, err = j.toUndo(ctx, tx, at, id); err != nil {
 			return err
 		}
 		plan = imports.Undo{People: people}
@@ -50,11 +50,11 @@ func (i *Jobs) PlanUndo(ctx context.Context, by operators.Editor, at app.Path, i
 // import is returned with every error but imports.ErrNotFound: imports.ErrNotUndoable,
 // imports.ErrTooOld, imports.ErrFollowed. An import that created nothing can be undone, because it
 // may have confirmed what earlier ones created, and those can be undone only after it.
-func (i *Jobs) toUndo(ctx context.Context, tx ports.Tx, at app.Path, id imports.ID) (job imports.Job, people int, err error) {
+func (j *Jobs) toUndo(ctx context.Context, tx ports.Tx, at app.Path, id imports.ID) (job imports.Job, people int, err error) {
 	if job, err = jobOf(ctx, tx, at, id); err != nil {
 		return job, 0, err
 	}
-	if err := job.Undoable(i.clock.Now()); err != nil {
+	if err := job.Undoable(j.clock.Now()); err != nil {
 		return job, 0, err
 	}
 	if err := followed(ctx, tx, job); err != nil {
@@ -80,13 +80,13 @@ func followed(ctx context.Context, tx ports.Tx, job imports.Job) error {
 // Undo begins to remove what an import created and what has not changed since; an importer does it
 // in the background. imports.ErrNotFound, imports.ErrNotUndoable, imports.ErrTooOld,
 // imports.ErrFollowed.
-func (i *Jobs) Undo(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
-	return i.store.Update(ctx, func(tx ports.Tx) error {
-		job, people, err := i.toUndo(ctx, tx, at, id)
+func (j *Jobs) Undo(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
+	return j.store.Update(ctx, func(tx ports.Tx) error {
+		job, people, err := j.toUndo(ctx, tx, at, id)
 		if err != nil {
 			return err
 		}
-		if job, err = job.BeginUndo(people, by, i.clock.Now()); err != nil {
+		if job, err = job.BeginUndo(people, by, j.clock.Now()); err != nil {
 			return err
 		}
 		if job, err = tx.Imports().Save(ctx, job); err != nil {

@@ -90,8 +90,8 @@ type Queue interface {
 	// part of it was deleted. Except for the occurrence itself it is the same for all occurrences
 	// of an event.
 	RenderInput(ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID) (RenderInput, error)
-	// Purge deletes some old rows and returns how many, about limit at most. Hourly numbers are old
-	// after statistics.Retention. 0 means that nothing is left.
+	// Purge deletes some old rows and returns how many, about limit at most. Hourly statistics are
+	// old after statistics.Retention. 0 means that nothing is left.
 	Purge(ctx context.Context, old Expiry, limit int) (int, error)
 	// Heartbeat records that a worker is running now, and removes those without a heartbeat for
 	// PresenceForgotten. It returns how far the clock of this machine is ahead of the one that

@@ -81,64 +81,64 @@ type Principal struct {
 
 // Recent reports whether the principal has confirmed their identity so recently that they may
 // change security settings.
-func (v Principal) Recent(now time.Time) bool {
-	return v.User.ID != 0 && now.Before(v.Authenticated.Add(Recent))
+func (p Principal) Recent(now time.Time) bool {
+	return p.User.ID != 0 && now.Before(p.Authenticated.Add(Recent))
 }
 
 // May reports whether the principal meets a need, in the organization with this slug if the need is
 // about one.
-func (v Principal) May(org string, n Need) bool { return v.Authorize(org, n) == nil }
+func (p Principal) May(org string, n Need) bool { return p.Authorize(org, n) == nil }
 
 // Authorize returns why the principal does not meet a need: ErrNoSession for the zero Principal,
 // orgs.ErrNotFound if the principal sees nothing of the organization, whether it exists or not,
 // ErrForbidden if the role is too low.
-func (v Principal) Authorize(org string, n Need) error {
+func (p Principal) Authorize(org string, n Need) error {
 	switch {
 	case n == Anybody:
 		return nil
-	case v.User.ID == 0:
+	case p.User.ID == 0:
 		return ErrNoSession
-	case v.Administrator || n == SignedIn:
+	case p.Administrator || n == SignedIn:
 		return nil
 	case n == Installation:
 		return ErrForbidden
 	}
-	i := slices.IndexFunc(v.Places, func(p Place) bool { return p.Organization.Slug == org && p.right() >= Viewer })
+	i := slices.IndexFunc(p.Places, func(at Place) bool { return at.Organization.Slug == org && at.right() >= Viewer })
 	if i < 0 {
 		return orgs.ErrNotFound
 	}
-	if v.Places[i].right() < n {
+	if p.Places[i].right() < n {
 		return ErrForbidden
 	}
 	return nil
 }
 
 // Right returns the highest right of the principal in the organization with this slug.
-func (v Principal) Right(org string) Need {
+func (p Principal) Right(org string) Need {
 	switch {
-	case v.User.ID == 0:
+	case p.User.ID == 0:
 		return Anybody
-	case v.Administrator:
+	case p.Administrator:
 		return Installation
 	}
-	for _, p := range v.Places {
-		if p.Organization.Slug == org {
-			return p.right()
+	for _, at := range p.Places {
+		if at.Organization.Slug == org {
+			return at.right()
 		}
 	}
 	return SignedIn
 }
 
 // Visible returns the organizations that the principal sees because of a role there.
-func (v Principal) Visible() []Place {
-	return slices.DeleteFunc(slices.Clone(v.Places), func(p Place) bool { return p.right() < Viewer })
+func (p Principal) Visible() []Place {
+	return slices.DeleteFunc(slices.Clone(p.Places), func(at Place) bool { return at.right() < Viewer })
 }
 
 // Organization returns the organization with this slug, if it is one of the principal's places.
-func (v Principal) Organization(slug string) (orgs.Organization, bool) {
-	for _, p := range v.Places {
-		if p.Organization.Slug == slug {
-			return p.Organization, true
+func (p Principal) Organization(slug string) (orgs.Organization, bool) {
+	for _, at := range p.Places {
+		if at.Organization.Slug == slug {
+			return at.Organization, true
 		}
 	}
 	return orgs.Organization{}, false

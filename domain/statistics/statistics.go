@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// Retention is how long hourly numbers are kept: a year, and enough beyond it to compare with.
+// Retention is how long hourly statistics are kept: a year, and enough beyond it to compare with.
 const Retention = 400 * 24 * time.Hour
 
 // Hour is what happened in an organization within an hour.
@@ -37,7 +37,7 @@ func (h Hour) Plus(other Hour) Hour {
 	return h
 }
 
-// ChannelRetention is how long the hourly numbers of channels are kept.
+// ChannelRetention is how long the hourly statistics of channels are kept.
 const ChannelRetention = 8 * 24 * time.Hour
 
 // ChannelHour is what went through a channel within an hour.

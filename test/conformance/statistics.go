@@ -21,7 +21,7 @@ import (
 // always is a time in which everything happens.
 func always() (from, until time.Time) { return noon.AddDate(-20, 0, 0), noon.AddDate(50, 0, 0) }
 
-// hours are all hourly numbers of the organization.
+// hours are all hourly statistics of the organization.
 func (w *world) hours(t *testing.T, o tenant) []statistics.Hour {
 	t.Helper()
 	from, until := always()
