@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -168,6 +169,7 @@ func TestAccessRules(t *testing.T) {
 	// The whole table: every scope with every grant at every route, and keys that lack a single
 	// grant.
 	t.Run("HoldForEveryScopeAndGrant", both(func(w *world) {
+		w.http = &http.Client{Transport: inProcess{w.api}}
 		for _, s := range scopes {
 			for _, g := range access.Grants() {
 				w.allowed(w.as(w.issue(scope(s), g)), s, g)
@@ -180,6 +182,17 @@ func TestAccessRules(t *testing.T) {
 	}))
 }
 
+// inProcess hands requests to a handler. The network would take half of the time that tens of
+// thousands of them take.
+type inProcess struct{ handler http.Handler }
+
+func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	got, arrived := httptest.NewRecorder(), r.Clone(r.Context())
+	arrived.RequestURI, arrived.Host, arrived.Body = r.URL.RequestURI(), r.URL.Host, http.NoBody
+	p.handler.ServeHTTP(got, arrived)
+	return got.Result(), nil
+}
+
 // managing reports whether a grant is one to manage an organization, which full_access does not
 // include.
 func managing(grant string) bool {
@@ -188,18 +201,35 @@ func managing(grant string) bool {
 }
 
 // allowed demands that a key of a scope with these grants gets past the checks of exactly those
-// routes whose rule it meets.
+// routes whose rule it meets. What is refused never reaches the database: on Postgres, one route is
+// asked of those that need the same grant at the same levels, which shows what is kept of the key.
 func (w *world) allowed(c client, scope string, grants ...access.Grant) {
 	w.Helper()
+	refused := map[string]bool{}
 	for route, needed := range rules() {
 		method, path, _ := strings.Cut(route, " ")
 		if needed == open {
 			continue
 		}
-		status := c.do(method, w.expand(path), nil).status
 		meets := reaches(scope, path) && (slices.Contains(grants, access.Grant(needed)) || slices.Contains(grants, access.FullAccess) && !managing(needed))
+		if like := fmt.Sprint(needed, levels(path)); !meets && w.database == postgres && refused[like] {
+			continue
+		} else if !meets {
+			refused[like] = true
+		}
+		status := c.do(method, w.expand(path), nil).status
 		if meets == (status == http.StatusForbidden) || status == http.StatusUnauthorized {
 			assert.Fail(w, fmt.Sprintf("a key of %q with %v got %d at %s", scope, grants, status, route))
 		}
 	}
+}
+
+// levels are those of the tenancy that a path names.
+func levels(path string) (named []string) {
+	for _, level := range []string{"{org}", "{prj}", "{app}"} {
+		if strings.Contains(path, level) {
+			named = append(named, level)
+		}
+	}
+	return named
 }
