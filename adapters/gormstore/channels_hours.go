@@ -56,7 +56,7 @@ func (t tx) keepChannelHours(ctx context.Context, ends []ending, now time.Time) 
 		return nil
 	}
 	slices.SortFunc(rows, func(a, b channelHourRow) int { return cmp.Compare(a.Channel, b.Channel) })
-	return t.db(ctx).Exec(`INSERT INTO channel_hours (channel_id, hour, part, sent, failed)
+	return t.db(atLast(ctx)).Exec(`INSERT INTO channel_hours (channel_id, hour, part, sent, failed)
 		SELECT r.channel, r.hour, CAST(@part AS INTEGER), r.sent, r.failed FROM (@rows ) AS r WHERE TRUE ORDER BY r.channel
 		ON CONFLICT (channel_id, hour, part) DO UPDATE SET sent = channel_hours.sent + excluded.sent, failed = channel_hours.failed + excluded.failed`,
 		map[string]any{"part": t.part, "rows": rowSet(t.dialect, rows, "channel bigint", "hour bigint", "sent bigint", "failed bigint")}).Error

@@ -195,37 +195,26 @@ func (e *postgresEngine) transaction(ctx context.Context, i isolation, fn func(s
 	if err != nil {
 		return err
 	}
-	// No effect after a commit. If it fails the connection is closed, and the server rolls back.
-	defer conn.Raw(func(any) error { return t.Rollback(context.WithoutCancel(brief)) }) //nolint:errcheck // See above.
-	if err := fn(session{conn}); err != nil {
+	done := false
+	defer func() {
+		if !done { // If it fails the connection is closed, and the server rolls back.
+			_ = conn.Raw(func(any) error { return t.Rollback(context.WithoutCancel(brief)) })
+		}
+	}()
+	s := session{Conn: conn}
+	if i == committed || i == repeatable {
+		s.deferred = &deferred{}
+	}
+	if err := fn(s); err != nil {
 		return err
 	}
 	// If the connection is lost meanwhile, the result of the commit is unknown. All that can be
 	// said is that the unit may be repeated, as every write of the API may.
-	if err := conn.Raw(func(any) error { return t.Commit(brief) }); err != nil {
+	if err := s.commit(brief, t); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
+	done = true
 	return nil
-}
-
-// session runs the statements of a transaction. It does not pass statements of a cancelled context
-// to the driver, because its error would make database/sql close the connection.
-type session struct{ *sql.Conn }
-
-// ExecContext runs a statement without a result.
-func (s session) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return s.Conn.ExecContext(ctx, query, args...)
-}
-
-// QueryContext runs a query.
-func (s session) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return s.Conn.QueryContext(ctx, query, args...)
 }
 
 func (e *postgresEngine) close() error {

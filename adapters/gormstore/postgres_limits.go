@@ -69,6 +69,7 @@ type limits struct {
 
 var (
 	_ pgx.QueryTracer       = (*limits)(nil)
+	_ pgx.BatchTracer       = (*limits)(nil)
 	_ pgx.ConnectTracer     = (*limits)(nil)
 	_ pgxpool.AcquireTracer = (*limits)(nil)
 )
@@ -117,6 +118,25 @@ func (l *limits) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Trac
 func (l *limits) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
 	if l.traced {
 		endStatement(ctx, data.Err)
+	}
+	l.end(ctx, data.Err)
+}
+
+// TraceBatchStart sets the deadline of statements that are sent together: they have as long as one.
+func (l *limits) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	if l.traced {
+		ctx = beginStatements(ctx, "postgresql", data.Batch)
+	}
+	return l.begin(ctx, l.of(paceOf(ctx)))
+}
+
+// TraceBatchQuery does nothing.
+func (l *limits) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+// TraceBatchEnd is called when all of them were answered.
+func (l *limits) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchEndData) {
+	if l.traced {
+		endStatements(ctx, data.Err)
 	}
 	l.end(ctx, data.Err)
 }

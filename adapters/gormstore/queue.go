@@ -24,17 +24,18 @@ func (s *Store) Queue() deliveries.Queue { return queue{s} }
 
 // work runs a unit of work on sets of rows that others also work on.
 func (q queue) work(ctx context.Context, fn func(tx) error) error {
-	return q.unit(ctx, q.store.engine.work, fn)
+	return q.unit(ctx, q.store.engine.work, q.store.notifier.notify, fn)
 }
 
-// repeat runs a unit of work that is done again when it is lost.
+// repeat runs a unit of work that is done again when it is lost. It notifies other instances of
+// what it adds; its caller knows.
 func (q queue) repeat(ctx context.Context, fn func(tx) error) error {
-	return q.unit(ctx, q.store.engine.repeat, fn)
+	return q.unit(ctx, q.store.engine.repeat, q.store.notifier.notifyElsewhere, fn)
 }
 
-func (q queue) unit(ctx context.Context, run func(context.Context, func(tx) error) error, fn func(tx) error) error {
+func (q queue) unit(ctx context.Context, run func(context.Context, func(tx) error) error, notify func(), fn func(tx) error) error {
 	return q.store.unit(ctx, "work", func(ctx context.Context) error {
-		return q.store.announce(func(added *bool) error {
+		return q.store.announce(notify, func(added *bool) error {
 			return run(ctx, func(t tx) error { return fn(q.knowing(t.announcing(added))) })
 		})
 	})

@@ -20,14 +20,16 @@ func (q queue) Claim(
 	turn := q.store.turns.of(channel)
 	err = q.work(ctx, func(t tx) error {
 		jobs = nil
-		if c, err = t.claim(ctx, channel, owner, limit, lease, turn, q.store.turns); err != nil || len(c.ids) == 0 {
+		if c, err = t.claim(ctx, channel, limit, turn, q.store.turns); err != nil || len(c.ids) == 0 {
 			return err
 		}
-		// Before the counters are kept, whose locks others wait for.
 		if t.dialect == onPostgres {
-			if jobs, err = t.jobs(ctx, channel, c.named, c.ids); err != nil {
+			if jobs, err = t.wholeJobs(ctx, channel, c); err != nil {
 				return err
 			}
+		}
+		if err := t.take(ctx, c.ids, owner, lease); err != nil {
+			return err
 		}
 		return t.keep(ctx, c.done)
 	})
@@ -44,7 +46,7 @@ func (q queue) Claim(
 	}
 	// They are ours now: on SQLite what is known of their recipients is read beside writers.
 	err = q.view(ctx, func(t tx) error {
-		jobs, err = t.jobs(ctx, channel, c.named, c.ids)
+		jobs, err = t.wholeJobs(ctx, channel, c)
 		return err
 	})
 	return jobs, err
@@ -59,10 +61,8 @@ type claimed struct {
 	done  changes         // of the numbers, which are to be kept
 }
 
-// claim marks deliveries that are due.
-func (t tx) claim(
-	ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration, turn deliveries.Turn, turns *turns,
-) (claimed, error) {
+// claim locks deliveries that are due.
+func (t tx) claim(ctx context.Context, channel channels.ID, limit int, turn deliveries.Turn, turns *turns) (claimed, error) {
 	found, next, at, err := t.due(ctx, channel, limit, turn, turns.known(channel, t.now()), turns)
 	if err != nil || len(found) == 0 {
 		return claimed{next: turn}, err
@@ -79,8 +79,13 @@ func (t tx) claim(
 		}
 		c.done.move(d.occurrence, d.state, deliveries.Sending, 1)
 	}
-	return c, t.db(ctx).Exec("UPDATE deliveries SET state = @sending , turn = NULL, owner = @owner , next_at = @until WHERE id @ids", map[string]any{
-		"sending": number(deliveries.Sending), "owner": owner, "until": t.after(lease), "ids": among(t.dialect, c.ids)}).Error
+	return c, nil
+}
+
+// take marks deliveries as a worker's until the end of its lease.
+func (t tx) take(ctx context.Context, ids []deliveries.ID, owner string, lease time.Duration) error {
+	return t.db(atLast(ctx)).Exec("UPDATE deliveries SET state = @sending , turn = NULL, owner = @owner , next_at = @until WHERE id @ids", map[string]any{
+		"sending": number(deliveries.Sending), "owner": owner, "until": t.after(lease), "ids": among(t.dialect, ids)}).Error
 }
 
 // dueDelivery is a delivery that can be claimed.
@@ -97,6 +102,9 @@ type dueDelivery struct {
 // light returns the first of the deliveries, at least one and as many as deliveries.ClaimBytes
 // allows. It reads only sizes: neither database reads the text of a large value for that.
 func (t tx) light(ctx context.Context, found []dueDelivery) (first []dueDelivery, err error) {
+	if len(found) == 1 {
+		return found, nil
+	}
 	ids, occurrences := make([]deliveries.ID, len(found)), make([]events.OccurrenceID, 0, 1)
 	contexts := map[events.OccurrenceID]int{}
 	for i, d := range found {
@@ -165,6 +173,26 @@ func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, 
 		jobs = append(jobs, j)
 	}
 	return jobs, rows.Err()
+}
+
+// fewJobs is how many jobs a claim reads the occurrences of. They are sent at once; more wait for
+// each other anyway, and most of them are of one occurrence, which is known.
+const fewJobs = 4
+
+// wholeJobs returns what was claimed, with the occurrences if there are few.
+func (t tx) wholeJobs(ctx context.Context, channel channels.ID, c claimed) ([]deliveries.Job, error) {
+	jobs, err := t.jobs(ctx, channel, c.named, c.ids)
+	if err != nil || len(jobs) > fewJobs {
+		return jobs, err
+	}
+	found, err := decodeAll(t.db(ctx).Where("id ?", among(t.dialect, mapped(jobs, func(j deliveries.Job) events.OccurrenceID { return j.Occurrence }))),
+		occurrenceRow.occurrence)
+	for i := range jobs {
+		if at := slices.IndexFunc(found, func(o events.Occurrence) bool { return o.ID == jobs[i].Occurrence }); at >= 0 {
+			jobs[i].Of = &found[at]
+		}
+	}
+	return jobs, err
 }
 
 // scanJob scans a row of jobs by hand: there are tens of thousands each second.

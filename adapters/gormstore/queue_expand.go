@@ -3,7 +3,8 @@ package gormstore
 import (
 	"context"
 	"errors"
-	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -89,30 +90,16 @@ func (t tx) expand(ctx context.Context, row occurrenceRow, limit int) (deliverie
 // itsTurn locks the occurrence whose turn it is. If another worker holds all occurrences of a lane,
 // it is the turn of the next lane.
 func (t tx) itsTurn(ctx context.Context, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID) (occurrenceRow, error) {
-	waiting, err := rowsOf[deliveries.Lane](t.db(ctx).Raw("SELECT size.large, class.priority FROM (SELECT FALSE AS large UNION ALL SELECT TRUE) AS size CROSS JOIN (" + classes + `) AS class
-		WHERE (SELECT o.id FROM occurrences o WHERE o.large = size.large AND o.priority = class.priority AND o.expanded_at IS NULL
-			ORDER BY o.large, o.priority, o.organization_id, o.turn_at, o.id LIMIT 1) IS NOT NULL`)) // EXISTS would become a join that reads all waiting ones.
-	if err != nil {
-		return occurrenceRow{}, err
-	}
-	for _, l := range lanes {
-		if !slices.Contains(waiting, l) {
-			continue
-		}
-		row, err := t.nextUnexpanded(ctx, l, after[l])
-		if errors.Is(err, deliveries.ErrNothingToDo) && after[l] > 0 {
-			row, err = t.nextUnexpanded(ctx, l, 0)
-		}
-		if !errors.Is(err, deliveries.ErrNothingToDo) {
-			return row, err
+	firsts, p := make([]string, 0, 2*len(lanes)), map[string]any{}
+	for i, l := range lanes {
+		n := strconv.Itoa(i)
+		p["large"+n], p["priority"+n], p["after"+n] = l.Large, l.Priority, after[l]
+		for _, organizations := range []string{">", "<="} {
+			firsts = append(firsts, "(SELECT id FROM occurrences WHERE expanded_at IS NULL AND large = @large"+n+" AND priority = @priority"+n+" AND organization_id "+
+				organizations+" @after"+n+" ORDER BY large, priority, organization_id, turn_at, id LIMIT 1"+t.dialect.skipLocked()+")")
 		}
 	}
-	return occurrenceRow{}, deliveries.ErrNothingToDo
-}
-
-func (t tx) nextUnexpanded(ctx context.Context, in deliveries.Lane, after orgs.ID) (occurrenceRow, error) {
-	return one[occurrenceRow](t.db(ctx).Raw(`SELECT * FROM occurrences WHERE expanded_at IS NULL AND large = ? AND priority = ? AND organization_id > ?
-		ORDER BY large, priority, organization_id, turn_at, id LIMIT 1`+t.dialect.skipLocked(), in.Large, in.Priority, after), deliveries.ErrNothingToDo)
+	return one[occurrenceRow](t.db(ctx).Raw("SELECT * FROM occurrences WHERE id = COALESCE("+strings.Join(firsts, ", ")+")", p), deliveries.ErrNothingToDo)
 }
 
 // count updates the counters for the page. Skipped deliveries are counted in the index of states,
@@ -280,6 +267,6 @@ func (e *expansion) save(ctx context.Context, done bool) error {
 	if done {
 		expanded = now
 	}
-	return e.db(ctx).Exec(`UPDATE occurrences SET turn_at = ?, cursor_notification = ?, cursor_phase = ?, cursor_assignment = ?, expanded_at = ?
+	return e.db(atLast(ctx)).Exec(`UPDATE occurrences SET turn_at = ?, cursor_notification = ?, cursor_phase = ?, cursor_assignment = ?, expanded_at = ?
 		WHERE id = ?`, now, o.CursorNotification, o.CursorPhase, o.CursorAssignment, expanded, o.ID).Error
 }

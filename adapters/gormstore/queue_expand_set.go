@@ -27,6 +27,7 @@ type smallRow struct {
 	CreatedAt    time.Time
 	SendAt       *time.Time
 	ContextBytes int
+	Pooled       bool // channels of its organization are in pools
 }
 
 func (r smallRow) occurrence() (events.Occurrence, error) {
@@ -61,12 +62,12 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 	for _, r := range rows {
 		done.begin(r.ID, r.CreatedAt, r.SendAt, r.ContextBytes)
 	}
-	written, through, err := t.writeSet(ctx, c, first, wanted, done)
+	written, through, err := t.writeSet(ctx, c, first, len(rows) > 0 && rows[0].Pooled, wanted, done)
 	if err != nil {
 		return deliveries.Expansion{}, err
 	}
 	now := t.clock()
-	err = t.db(ctx).Exec("UPDATE occurrences SET turn_at = ?, expanded_at = ? WHERE id ?", now, now, among(t.dialect, ids)).Error
+	err = t.db(atLast(ctx)).Exec("UPDATE occurrences SET turn_at = ?, expanded_at = ? WHERE id ?", now, now, among(t.dialect, ids)).Error
 	if err != nil {
 		return deliveries.Expansion{}, err
 	}
@@ -86,7 +87,8 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 // smallOnes locks the small occurrences of a set, those that have waited longest, and returns them
 // with the recipients that they name.
 func (t tx) smallOnes(ctx context.Context, first occurrenceRow, limit int) (set []smallRow, wanted []wantedRow, err error) {
-	rows, err := rowsOf[smallRow](t.db(ctx).Raw(`SELECT id, limit_to, channels, created_at, send_at, octet_length(context) AS context_bytes
+	rows, err := rowsOf[smallRow](t.db(ctx).Raw(`SELECT id, limit_to, channels, created_at, send_at, octet_length(context) AS context_bytes,
+			EXISTS (SELECT 1 FROM channels c WHERE c.organization_id = occurrences.organization_id AND c.pool <> '') AS pooled
 		FROM occurrences WHERE id IN (SELECT id FROM occurrences WHERE expanded_at IS NULL AND large = ? AND priority = ? AND organization_id = ?
 				ORDER BY turn_at, id LIMIT ?)
 			AND expanded_at IS NULL AND event_id = ? AND channels = ? AND cursor_notification = 0 AND limit_to <> ?
@@ -148,7 +150,7 @@ func wantedFrom(d dialect) string {
 // them: by notification, the project's channels before the organization's, by assignment. It
 // returns how many there are, and through which channels those go that are to be sent.
 func (t tx) writeSet(
-	ctx context.Context, c candidates, first occurrenceRow, wanted []wantedRow, done changes,
+	ctx context.Context, c candidates, first occurrenceRow, pooled bool, wanted []wantedRow, done changes,
 ) (written int, due []channels.ID, err error) {
 	type writtenRow struct {
 		OccurrenceID events.OccurrenceID
@@ -158,9 +160,11 @@ func (t tx) writeSet(
 	p := c.parameters()
 	p["set"] = wantedSet(t.dialect, wanted)
 	p["now"], p["pending"], p["skipped"] = t.clock(), number(deliveries.Pending), number(deliveries.Skipped)
-	through, err := t.providers(ctx, first.OrganizationID)
-	if err != nil {
-		return 0, nil, err
+	var through []providerRow
+	if pooled {
+		if through, err = t.providers(ctx, first.OrganizationID); err != nil {
+			return 0, nil, err
+		}
 	}
 	p["priority"], p["ahead"], p["providers"] = first.Priority, 0, providers(t.dialect, through)
 	in := insertionOf(len(through) > 0, "judged.occurrence_id")

@@ -43,6 +43,11 @@ func newNotifier(e engine, logger *slog.Logger) *notifier {
 // notify notifies all workers.
 func (n *notifier) notify() {
 	signal(n.local)
+	n.notifyElsewhere()
+}
+
+// notifyElsewhere notifies the workers of other instances.
+func (n *notifier) notifyElsewhere() {
 	n.notifyOnce.Do(func() { n.notifying.Go(n.notifyOthers) })
 	signal(n.remote)
 }

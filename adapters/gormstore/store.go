@@ -170,7 +170,7 @@ func (s *Store) Update(ctx context.Context, fn func(ports.Tx) error) error {
 		return outer.within(ctx, fn)
 	}
 	return s.unit(ctx, "update", func(ctx context.Context) error {
-		return s.announce(func(added *bool) error {
+		return s.announce(s.notifier.notify, func(added *bool) error {
 			return s.engine.update(ctx, func(t tx) error { return fn(t.announcing(added)) })
 		})
 	})
@@ -207,14 +207,13 @@ func (s *Store) call(run func() error) error {
 	return err
 }
 
-// announce is call for operations that may add work. If they do, workers are notified after the
-// commit.
-func (s *Store) announce(run func(added *bool) error) error {
+// announce is call for operations that may add work. If they do, notify is called after the commit.
+func (s *Store) announce(notify func(), run func(added *bool) error) error {
 	return s.call(func() error {
 		var added bool
 		err := run(&added)
 		if err == nil && added {
-			s.notifier.notify()
+			notify()
 		}
 		return err
 	})

@@ -144,7 +144,7 @@ func (t tx) keepTallies(ctx context.Context, c changes) error {
 	names := mapped(deliveries.States(), func(s deliveries.State) string { return string(s) })
 	types := mapped(names, func(n string) string { return n + " bigint" })
 	sums := mapped(names, func(n string) string { return n + " = occurrence_tallies." + n + " + excluded." + n })
-	return t.db(ctx).Exec(`INSERT INTO occurrence_tallies (occurrence_id, part, organization_id, `+strings.Join(names, ", ")+`)
+	return t.db(atLast(ctx)).Exec(`INSERT INTO occurrence_tallies (occurrence_id, part, organization_id, `+strings.Join(names, ", ")+`)
 		SELECT o.id, CAST(@part AS INTEGER), o.organization_id, r.`+strings.Join(names, ", r.")+`
 		FROM (@rows ) AS r CROSS JOIN occurrences o WHERE o.id = r.occurrence ORDER BY o.id
 		ON CONFLICT (occurrence_id, part) DO UPDATE SET `+strings.Join(sums, ", "),
@@ -162,7 +162,7 @@ func (t tx) keepHours(ctx context.Context, c changes) error {
 	slices.SortFunc(rows, func(a, b hourRow) int {
 		return cmp.Or(cmp.Compare(a.Occurrence, b.Occurrence), cmp.Compare(a.Hour, b.Hour), cmp.Compare(a.Measure, b.Measure))
 	})
-	return t.db(ctx).Exec(`INSERT INTO hourly_statistics (organization_id, hour, measure, part, amount)
+	return t.db(atLast(ctx)).Exec(`INSERT INTO hourly_statistics (organization_id, hour, measure, part, amount)
 		SELECT o.organization_id, r.hour, r.measure, CAST(@part AS INTEGER), SUM(r.amount)
 		FROM (@rows ) AS r CROSS JOIN occurrences o WHERE o.id = r.occurrence
 		GROUP BY o.organization_id, r.hour, r.measure ORDER BY o.organization_id, r.hour, r.measure

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/mattn/go-sqlite3"
 	"gorm.io/gorm"
 
@@ -78,6 +79,27 @@ func beginStatement(ctx context.Context, system, query string) context.Context {
 // endStatement ends the span of a statement, if it has one.
 func endStatement(ctx context.Context, err error) {
 	if span, begun := ctx.Value(statementKey{}).(ports.Span); begun {
+		span.End(err != nil)
+	}
+}
+
+type batchKey struct{}
+
+// beginStatements starts the spans of statements that are sent together.
+func beginStatements(ctx context.Context, system string, b *pgx.Batch) context.Context {
+	var spans []ports.Span
+	for _, q := range b.QueuedQueries {
+		if span, begun := beginStatement(ctx, system, q.SQL).Value(statementKey{}).(ports.Span); begun {
+			spans = append(spans, span)
+		}
+	}
+	return context.WithValue(ctx, batchKey{}, spans)
+}
+
+// endStatements ends them.
+func endStatements(ctx context.Context, err error) {
+	spans, _ := ctx.Value(batchKey{}).([]ports.Span)
+	for _, span := range spans {
 		span.End(err != nil)
 	}
 }

@@ -42,10 +42,15 @@ func (c *renderCache) prefetch(ctx context.Context, jobs []deliveries.Job) error
 	c.mu.Lock()
 	seen := map[events.OccurrenceID]bool{}
 	for _, j := range jobs {
-		if _, known := c.occurrences[j.Occurrence]; !known && !seen[j.Occurrence] {
-			seen[j.Occurrence] = true
-			wanted = append(wanted, j.Occurrence)
+		if _, known := c.occurrences[j.Occurrence]; known || seen[j.Occurrence] {
+			continue
 		}
+		if j.Of != nil {
+			c.keep(*j.Of)
+			continue
+		}
+		seen[j.Occurrence] = true
+		wanted = append(wanted, j.Occurrence)
 	}
 	c.mu.Unlock()
 	if len(wanted) == 0 {

@@ -23,6 +23,7 @@ const (
 	claimLeast      = 64
 	claimMost       = 512
 	claimHurry      = 16 // deliveries claimed at once when something urgent is due
+	claimFew        = 4  // if a claim finds no more, nothing else is due
 )
 
 // sender sends the deliveries of one channel: it claims due deliveries, keeps the channel's limits
@@ -211,6 +212,12 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 		s.turns.Idle() // The channel's limits decide how soon these begin.
 		if !trial {
 			jobs.add(found)
+			if n := len(found); n > 0 && n <= claimFew && n < size {
+				if !held.wait(ctx, s.notified) {
+					return claimed, nil
+				}
+				continue
+			}
 			hurry = jobs.waitFor(ctx, s.claimSize(), s.urgent)
 			continue
 		}

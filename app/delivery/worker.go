@@ -227,7 +227,8 @@ func (w *Worker) expandLoop(ctx, working context.Context, turns *watchdog.Loop) 
 		for _, d := range done.Due {
 			w.notifySender(working, d)
 		}
-		if w.added.Swap(false) || done.Deliveries > 0 && len(done.Due) == 0 {
+		// What was added is, most likely, what this expansion has told the senders.
+		if added := w.added.Swap(false); len(done.Due) == 0 && (added || done.Deliveries > 0) {
 			notify(w.claim)
 		}
 		switch {

@@ -99,8 +99,9 @@ type Queue interface {
 	Heartbeat(ctx context.Context, p Presence) (skew time.Duration, err error)
 	// Leave removes a worker.
 	Leave(ctx context.Context, owner string) error
-	// NewWork returns a channel that receives when there may be new work, added on this instance or
-	// on another one. It is always the same: of several receivers one gets each notification.
+	// NewWork returns a channel that receives when there may be new work, added on this instance
+	// other than by Expand, or on another one. It is always the same: of several receivers one
+	// gets each notification.
 	NewWork() <-chan struct{}
 }
 
@@ -160,6 +161,8 @@ type Job struct {
 	Unsure       bool      // the provider may have accepted it before
 	Gates        Gates
 	Recipient    Recipient
+	// Of is its occurrence, if the claim has read that.
+	Of *events.Occurrence
 }
 
 // Recipient is what a template may use of the recipient.

@@ -267,7 +267,10 @@ func claimCases() cases {
 			assert.True(t, j.Created.After(before) && j.Created.Before(time.Now().Add(time.Second)))
 			assert.Equal(t, w.templates(t, w.mine.order)[0].ID, j.Template)
 			assert.JSONEq(t, `{"a":"b"}`, string(j.Recipient.Fields))
-			j.Created, j.Recipient.Fields, j.Template, j.ID = time.Time{}, nil, 0, 0
+			if j.Of != nil {
+				sameOccurrence(t, w.occurred(t, o), *j.Of)
+			}
+			j.Created, j.Recipient.Fields, j.Template, j.ID, j.Of = time.Time{}, nil, 0, 0, nil
 			assert.Equal(t, deliveries.Job{Occurrence: o.ID, Notification: w.mine.shipped.ID, Event: w.mine.order.ID, Address: "bob@example.org",
 				Gates: deliveries.Gates{AssignmentActive: true, AssignmentValidated: true, ChannelActive: true, ChannelAllowed: true, HasTemplate: true},
 				Recipient: deliveries.Recipient{Member: int64(w.mine.bob.ID), Username: "bob@example.org",

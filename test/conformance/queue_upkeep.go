@@ -214,12 +214,10 @@ func upkeepCases() cases {
 			w.trigger(t, w.mine.occurrence(nil, nil))
 			assert.True(t, w.rung(t))
 		},
-		"WorkersHearOfAnExpansionAndOfARequeue": func(t *testing.T, w *world) {
+		"WorkersHearOfARequeue": func(t *testing.T, w *world) {
 			w.crowded(t, 1)
 			o := w.trigger(t, w.mine.occurrence(nil, nil))
-			w.quiet(t)
 			w.expand(t, 10)
-			assert.True(t, w.rung(t))
 			j := w.claim(t, w.mine.mail, "one", 1, lease)[0]
 			w.record(t, "one", deliveries.Outcome{ID: j.ID, State: deliveries.Failed, Attempts: 1})
 			w.quiet(t)

@@ -23,6 +23,7 @@ type Proxy struct {
 	conns  map[net.Conn]bool
 	closed bool
 	opened int
+	sent   int
 }
 
 // Start listens on a free port of the loopback address and leads to the server that a URL names.
@@ -72,6 +73,14 @@ func (p *Proxy) Opened() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.opened
+}
+
+// Sent is how often a client has sent something. One that sends and then waits for the answer has
+// made so many round trips.
+func (p *Proxy) Sent() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sent
 }
 
 // Close ends all connections.
@@ -124,8 +133,14 @@ func (p *Proxy) pass(client net.Conn, silent <-chan struct{}) {
 	p.opened++
 	p.mu.Unlock()
 	var both sync.WaitGroup
-	both.Go(func() { forward(server, client, silent) })
-	both.Go(func() { forward(client, server, silent) })
+	both.Go(func() {
+		forward(server, client, silent, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.sent++
+		})
+	})
+	both.Go(func() { forward(client, server, silent, func() {}) })
 	both.Wait()
 	select {
 	case <-silent: // Both ends stay open: neither learns that the other is gone.
@@ -136,7 +151,7 @@ func (p *Proxy) pass(client net.Conn, silent <-chan struct{}) {
 }
 
 // forward copies until the source ends, which it passes on, or the path is cut.
-func forward(to, from net.Conn, silent <-chan struct{}) {
+func forward(to, from net.Conn, silent <-chan struct{}, passed func()) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
@@ -146,6 +161,7 @@ func forward(to, from net.Conn, silent <-chan struct{}) {
 		default:
 		}
 		if n > 0 {
+			passed()
 			if _, err := to.Write(buffer[:n]); err != nil {
 				_ = from.Close()
 				return
