@@ -14,7 +14,7 @@ import (
 
 // proof shows that the holder of a session knows its account's password.
 type proof struct {
-	guess   guess
+	attempt attempt
 	session operators.Digest
 	matched operators.Holding
 }
@@ -25,19 +25,19 @@ func (o *Operators) prove(ctx context.Context, by audit.Actor, from operators.Or
 	if p.session, err = operators.ParseToken(token); err != nil {
 		return proof{}, err
 	}
-	p.guess = guess{by: by, from: from}
+	p.attempt = attempt{by: by, from: from}
 	err = o.store.View(ctx, func(tx ports.Tx) error {
 		_, account, err := valid(ctx, tx, p.session, o.clock.Now())
 		if err != nil {
 			return err
 		}
-		p.guess.of, p.guess.username = []operators.Holding{account}, account.User.Username
-		return p.guess.look(ctx, tx, o.clock.Now())
+		p.attempt.of, p.attempt.username = []operators.Holding{account}, account.User.Username
+		return p.attempt.look(ctx, tx, o.clock.Now())
 	})
 	if err != nil {
 		return proof{}, err
 	}
-	p.matched, err = o.try(ctx, p.guess, current)
+	p.matched, err = o.try(ctx, p.attempt, current)
 	return p, aboutCurrent(err)
 }
 
@@ -54,7 +54,7 @@ func (p proof) useIn(ctx context.Context, tx ports.Tx, now time.Time, do func(s 
 	if err != nil {
 		return err
 	}
-	account, err := p.guess.proved(ctx, tx, p.matched)
+	account, err := p.attempt.proved(ctx, tx, p.matched)
 	if err != nil {
 		return aboutCurrent(err)
 	}

@@ -280,9 +280,9 @@ func resetFactors(ctx context.Context, tx ports.Tx, by audit.Actor, account oper
 // their networks do not count separately.
 const everywhere = "everywhere"
 
-// codeGuess returns an attempt at the second factor of an account.
-func codeGuess(by audit.Actor, from operators.Origin, account operators.Holding) guess {
+// codeAttempt returns an attempt at the second factor of an account.
+func codeAttempt(by audit.Actor, from operators.Origin, account operators.Holding) attempt {
 	by.Name = account.User.Username
-	return guess{by: by, username: fmt.Sprintf("second factor of account %d", account.ID), of: []operators.Holding{account},
+	return attempt{by: by, username: fmt.Sprintf("second factor of account %d", account.ID), of: []operators.Holding{account},
 		from: operators.Origin{Network: everywhere, Device: from.Device}}
 }

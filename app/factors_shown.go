@@ -69,7 +69,7 @@ func (f *Factors) ShowCode(ctx context.Context, by audit.Actor, from operators.O
 func (o *Operators) tryCode(
 	ctx context.Context, by audit.Actor, from operators.Origin, of operators.Holding, code string, do func(tx ports.Tx, account operators.Holding) error,
 ) error {
-	g := codeGuess(by, from, of)
+	g := codeAttempt(by, from, of)
 	if err := o.store.View(ctx, func(tx ports.Tx) error { return g.look(ctx, tx, o.clock.Now()) }); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (o *Operators) tryCode(
 		if !right {
 			return o.wrong(ctx, tx, g, audit.FactorFailed)
 		}
-		if err := tx.Operators().ForgetGuesses(ctx, g.key); err != nil {
+		if err := tx.Operators().ForgetAttempts(ctx, g.key); err != nil {
 			return err
 		}
 		return do(tx, account)

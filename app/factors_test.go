@@ -184,7 +184,7 @@ func TestOfManyWhoShowOneCodeOneComesIn(t *testing.T) {
 func TestWrongCodesAreSlowedDownWhereverTheyComeFrom(t *testing.T) {
 	d := newDoor(t)
 	secret, _ := d.app(d.signIn().Session)
-	for i := range operators.FreeGuesses {
+	for i := range operators.FreeAttempts {
 		d.from.Network = []string{"192.0.2.1/32", "192.0.2.2/32", "198.51.100.7/32"}[i%3]
 		_, err := d.show(d.signIn().Step, "000000")
 		require.ErrorIs(t, err, factors.ErrCode)

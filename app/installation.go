@@ -15,18 +15,18 @@ import (
 type Installation struct {
 	store       ports.Store // in any state of the installation
 	occurrences *Occurrences
-	standing    *Standing
+	state       *StateCache
 	clock       ports.Clock
 }
 
 // NewInstallation returns the use case, on the store without its guard.
-func NewInstallation(store ports.Store, occurrences *Occurrences, standing *Standing, clock ports.Clock) *Installation {
-	return &Installation{store: store, occurrences: occurrences, standing: standing, clock: clock}
+func NewInstallation(store ports.Store, occurrences *Occurrences, state *StateCache, clock ports.Clock) *Installation {
+	return &Installation{store: store, occurrences: occurrences, state: state, clock: clock}
 }
 
 // State returns the state.
 func (i *Installation) State(ctx context.Context) (installation.State, error) {
-	return i.standing.ask(ctx)
+	return i.state.ask(ctx)
 }
 
 // Hold stops all instances from sending until the release, and reports whether that is new.
@@ -62,7 +62,7 @@ func (i *Installation) change(
 	if err != nil {
 		return false, err
 	}
-	i.standing.keep(state, now)
+	i.state.keep(state, now)
 	return changed, nil
 }
 

@@ -46,7 +46,7 @@ type Admission struct {
 // wrong password the answer is operators.ErrCredentials and takes equally long; after too many
 // wrong ones it is operators.TooMany, for unknown users, too.
 func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.Origin, username, password string) (a Admission, err error) {
-	g := guess{username: username, from: from}
+	g := attempt{username: username, from: from}
 	err = o.store.View(ctx, func(tx ports.Tx) (err error) {
 		if o.policy.TakesPasswordOf(username) { // Other users are refused like unknown ones, after the same work.
 			if g.of, err = tx.Operators().Accounts(ctx, username); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// guess is an attempt at a user's password.
-type guess struct {
+// attempt is an attempt to sign in to an account of a user.
+type attempt struct {
 	by       audit.Actor
 	username string // as typed
 	from     operators.Origin
@@ -27,77 +27,77 @@ type guess struct {
 func device(ctx context.Context, tx ports.Tx, from operators.Origin, now time.Time) (operators.Digest, []operators.AccountID, error) {
 	digest, err := operators.ParseToken(from.Device)
 	if err != nil {
-		return operators.Digest{}, nil, nil //nolint:nilerr // Whoever has no token, or a broken one, comes from no device that we know.
+		return operators.Digest{}, nil, nil //nolint:nilerr // A client without a valid token is on an unknown device.
 	}
 	of, err := tx.Operators().Device(ctx, digest, now)
 	return digest, of, err
 }
 
-// look finds the counter of the guess.
-func (g *guess) look(ctx context.Context, tx ports.Tx, now time.Time) error {
-	digest, of, err := device(ctx, tx, g.from, now)
-	g.known = slices.DeleteFunc(slices.Clone(g.of), func(h operators.Holding) bool { return !slices.Contains(of, h.ID) })
-	g.key = g.from.GuessKey(g.username, digest, len(g.known) > 0)
+// look finds the counter of the attempt.
+func (a *attempt) look(ctx context.Context, tx ports.Tx, now time.Time) error {
+	digest, of, err := device(ctx, tx, a.from, now)
+	a.known = slices.DeleteFunc(slices.Clone(a.of), func(h operators.Holding) bool { return !slices.Contains(of, h.ID) })
+	a.key = a.from.AttemptKey(a.username, digest, len(a.known) > 0)
 	return err
 }
 
-// try returns the account that the password opens. The guess is counted before the password is
+// try returns the account that the password opens. The attempt is counted before the password is
 // checked, and stays counted until proved takes it back. operators.ErrCredentials,
 // operators.TooMany.
-func (o *Operators) try(ctx context.Context, g guess, password string) (matched operators.Holding, err error) {
-	// Guesses that arrive faster than they can be hashed wait here, and so do not fill the table of
-	// guesses either.
+func (o *Operators) try(ctx context.Context, a attempt, password string) (matched operators.Holding, err error) {
+	// Attempts that arrive faster than they can be hashed wait here, and so do not fill the table
+	// of attempts either.
 	select {
 	case o.hashing <- struct{}{}:
 		defer func() { <-o.hashing }()
 	case <-ctx.Done():
 		return operators.Holding{}, ctx.Err()
 	}
-	if err := o.count(ctx, g); err != nil {
+	if err := o.count(ctx, a); err != nil {
 		return operators.Holding{}, err
 	}
-	i := operators.Match(password, operators.Hashes(g.of)...)
+	i := operators.Match(password, operators.Hashes(a.of)...)
 	if i >= 0 {
-		return g.of[i], nil
+		return a.of[i], nil
 	}
-	err = o.store.Update(ctx, func(tx ports.Tx) error { return o.wrong(ctx, tx, g, audit.SignInFailed) })
+	err = o.store.Update(ctx, func(tx ports.Tx) error { return o.wrong(ctx, tx, a, audit.SignInFailed) })
 	if err == nil {
 		err = operators.ErrCredentials
 	}
 	return operators.Holding{}, err
 }
 
-// wrong records that a guess was wrong.
-func (o *Operators) wrong(ctx context.Context, tx ports.Tx, g guess, a audit.Action) error {
+// wrong records that an attempt failed.
+func (o *Operators) wrong(ctx context.Context, tx ports.Tx, a attempt, action audit.Action) error {
 	now := o.clock.Now()
-	guesses, err := tx.Operators().Guesses(ctx, g.key)
+	attempts, err := tx.Operators().Attempts(ctx, a.key)
 	if err != nil {
 		return err
 	}
-	if err := tx.Operators().SaveGuesses(ctx, g.key, guesses.Failed(now), now); err != nil {
+	if err := tx.Operators().SaveAttempts(ctx, a.key, attempts.Failed(now), now); err != nil {
 		return err
 	}
-	return g.record(ctx, tx, now, a)
+	return a.record(ctx, tx, now, action)
 }
 
-// count counts the guess, unless it comes too early: operators.TooMany. Of several early ones in a
-// row the first is recorded.
-func (o *Operators) count(ctx context.Context, g guess) error {
+// count counts the attempt, unless it comes too early: operators.TooMany. Of several early ones in
+// a row the first is recorded.
+func (o *Operators) count(ctx context.Context, a attempt) error {
 	wait, err := ports.Update(ctx, o.store, func(tx ports.Tx) (wait time.Duration, err error) {
 		now := o.clock.Now()
-		before, err := tx.Operators().Guesses(ctx, g.key)
+		before, err := tx.Operators().Attempts(ctx, a.key)
 		if err != nil {
 			return wait, err
 		}
-		var after operators.Guesses
+		var after operators.Attempts
 		after, wait = before.Try(now)
 		if after == before {
 			return wait, nil
 		}
-		if err := tx.Operators().SaveGuesses(ctx, g.key, after, now); err != nil || wait == 0 {
+		if err := tx.Operators().SaveAttempts(ctx, a.key, after, now); err != nil || wait == 0 {
 			return wait, err
 		}
-		return wait, g.record(ctx, tx, now, audit.SignInRefused)
+		return wait, a.record(ctx, tx, now, audit.SignInRefused)
 	})
 	if err == nil && wait > 0 {
 		err = operators.TooMany{Wait: wait}
@@ -105,9 +105,9 @@ func (o *Operators) count(ctx context.Context, g guess) error {
 	return err
 }
 
-// proved returns the guessed account in its current state, and clears the wrong guesses before;
-// operators.ErrCredentials when the password was changed meanwhile.
-func (g guess) proved(ctx context.Context, tx ports.Tx, matched operators.Holding) (operators.Holding, error) {
+// proved returns the account of the attempt in its current state, and clears the failed attempts
+// before it; operators.ErrCredentials when the password was changed meanwhile.
+func (a attempt) proved(ctx context.Context, tx ports.Tx, matched operators.Holding) (operators.Holding, error) {
 	account, err := tx.Operators().Account(ctx, matched.ID)
 	if errors.Is(err, operators.ErrNotFound) || (err == nil && account.Hash != matched.Hash) {
 		return operators.Holding{}, operators.ErrCredentials
@@ -115,17 +115,17 @@ func (g guess) proved(ctx context.Context, tx ports.Tx, matched operators.Holdin
 	if err != nil {
 		return operators.Holding{}, err
 	}
-	return account, tx.Operators().ForgetGuesses(ctx, g.key)
+	return account, tx.Operators().ForgetAttempts(ctx, a.key)
 }
 
-// record records the result of a guess. If the device is known for some of the user's accounts, it
-// concerns those, otherwise all of them: nobody can tell which account was meant.
-func (g guess) record(ctx context.Context, tx ports.Tx, now time.Time, a audit.Action) error {
-	concerned := g.known
+// record records the result of an attempt. If the device is known for some of the user's accounts,
+// it concerns those, otherwise all of them, because the account that was meant is unknown.
+func (a attempt) record(ctx context.Context, tx ports.Tx, now time.Time, action audit.Action) error {
+	concerned := a.known
 	if len(concerned) == 0 {
-		concerned = g.of
+		concerned = a.of
 	}
-	return recordHolder(ctx, tx, g.by, now, a, concerned, nil)
+	return recordHolder(ctx, tx, a.by, now, action, concerned, nil)
 }
 
 // KnowsBrowser reports whether any user has signed in from a device before.
@@ -140,11 +140,11 @@ func (o *Operators) KnowsBrowser(ctx context.Context, from operators.Origin) (bo
 // KnowsDevice reports whether this user has signed in from a device before.
 func (o *Operators) KnowsDevice(ctx context.Context, from operators.Origin, username string) (bool, error) {
 	return ports.View(ctx, o.store, func(tx ports.Tx) (known bool, err error) {
-		g := guess{username: username, from: from}
-		if g.of, err = tx.Operators().Accounts(ctx, username); err != nil {
+		a := attempt{username: username, from: from}
+		if a.of, err = tx.Operators().Accounts(ctx, username); err != nil {
 			return known, err
 		}
-		err = g.look(ctx, tx, o.clock.Now())
-		return len(g.known) > 0, err
+		err = a.look(ctx, tx, o.clock.Now())
+		return len(a.known) > 0, err
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/ports"
@@ -17,7 +18,7 @@ type Facts struct {
 	Started    time.Time
 	Database   Database
 	Migrations []Migration
-	Checks     []Check
+	Checks     []health.Check
 	Settings   []Setting
 	Problems   []Problem // the newest first
 }
@@ -33,13 +34,6 @@ type Database struct {
 type Migration struct {
 	Name    string
 	Applied time.Time // zero: not yet
-}
-
-// Check is the result of a health probe.
-type Check struct {
-	Name  string
-	Wrong string // empty: the probe passed
-	Note  string // a remark on a probe that passed
 }
 
 // Setting is a setting with the origin of its value; secrets are masked.

@@ -33,7 +33,7 @@ type monitor struct {
 }
 
 func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, users *app.Users, applications *app.Applications, worker *delivery.Worker,
-	importer *importer.Importer, tracer *tracing.Tracer, dog *watchdog.Watchdog, standing *app.Standing, where *listening, clock ports.Clock, log *slog.Logger) (*monitor, error) {
+	importer *importer.Importer, tracer *tracing.Tracer, dog *watchdog.Watchdog, state *app.StateCache, where *listening, clock ports.Clock, log *slog.Logger) (*monitor, error) {
 	err := m.Watch(metrics.Sources{
 		Clock: clock,
 		Loops: dog.Loops,
@@ -68,7 +68,7 @@ func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, us
 			d, err := store.Describe(ctx)
 			return d.Size, err
 		},
-		Standing:      standing.State,
+		Installation:  state.State,
 		Certificate:   where.ends,
 		Providers:     worker.Certificates,
 		Organizations: c.MetricsOrganizations,

@@ -48,7 +48,7 @@ import (
 var storage = wire.NewSet(
 	newKeys,
 	openStore,
-	newStanding,
+	newStateCache,
 	newGuard,
 	wire.Bind(new(ports.Store), new(*app.Guard)),
 	wire.Struct(new(systemClock)),
@@ -145,18 +145,18 @@ func openStore(ctx context.Context, c configs.Config, keys seal.Ring, clock port
 	}, nil
 }
 
-func newStanding(store *gormstore.Store, clock ports.Clock) *app.Standing {
-	return app.NewStanding(store, clock)
+func newStateCache(store *gormstore.Store, clock ports.Clock) *app.StateCache {
+	return app.NewStateCache(store, clock)
 }
 
-func newGuard(store *gormstore.Store, standing *app.Standing) *app.Guard {
-	return app.NewGuard(store, standing)
+func newGuard(store *gormstore.Store, state *app.StateCache) *app.Guard {
+	return app.NewGuard(store, state)
 }
 
 // newInstallation returns the use case that changes the state of the installation. It uses the
 // store directly, because the guard would apply that state.
-func newInstallation(store *gormstore.Store, occurrences *app.Occurrences, standing *app.Standing, clock ports.Clock) *app.Installation {
-	return app.NewInstallation(store, occurrences, standing, clock)
+func newInstallation(store *gormstore.Store, occurrences *app.Occurrences, state *app.StateCache, clock ports.Clock) *app.Installation {
+	return app.NewInstallation(store, occurrences, state, clock)
 }
 
 // storeConfig is for a store without keys, which suffices for work on the schema.
@@ -316,7 +316,7 @@ func instanceName() string {
 	return fmt.Sprintf("%s:%d", host, os.Getpid())
 }
 
-func newWorker(c configs.Config, self instance, store ports.Store, standing *app.Standing, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, counted *metrics.Metrics, tracer *tracing.Tracer) *delivery.Worker {
+func newWorker(c configs.Config, self instance, store ports.Store, state *app.StateCache, drivers delivery.Drivers, composer delivery.Composer, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, counted *metrics.Metrics, tracer *tracing.Tracer) *delivery.Worker {
 	worker := delivery.NewWorker(store.Queue(), drivers, composer, clock, log, delivery.Settings{
 		Owner:       rand.Text(),
 		Instance:    instanceName(),
@@ -331,7 +331,7 @@ func newWorker(c configs.Config, self instance, store ports.Store, standing *app
 		Watchdog:    dog,
 		Meter:       counted,
 		Tracer:      tracer,
-		Paused:      standing.Paused,
+		Paused:      state.Paused,
 
 		AuditRetention: c.AuditRetention,
 	})

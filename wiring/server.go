@@ -43,15 +43,15 @@ type server struct {
 }
 
 // newHealth returns the health checks of an instance.
-func newHealth(store *gormstore.Store, clock ports.Clock, dog *watchdog.Watchdog, standing *app.Standing) *health.Health {
+func newHealth(store *gormstore.Store, clock ports.Clock, dog *watchdog.Watchdog, state *app.StateCache) *health.Health {
 	return health.New(clock, health.Lifetime, health.Probe{Name: "works", Ask: func(context.Context) error { return dog.Alive() }},
 		health.Probe{Name: "the database answers, and its schema is the right one", Ask: store.Ready},
 		health.Probe{Name: "the database takes writes", Ask: store.Writable},
 		health.Probe{Name: "what works in the background turns", Ask: func(context.Context) error { return dog.Turning() }},
 		health.Probe{Name: "the state of the installation is known", Ask: func(ctx context.Context) error {
-			_, err := standing.State(ctx)
+			_, err := state.State(ctx)
 			return err
-		}, Note: func() string { return standing.Known().String() }})
+		}, Note: func() string { return state.Known().String() }})
 }
 
 func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, dog *watchdog.Watchdog, whole *app.Installation, where *listening, log *slog.Logger) *server {

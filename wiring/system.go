@@ -49,21 +49,11 @@ func newSystem(settings *reloader, self instance, store *gormstore.Store, state 
 func (i instance) facts(ctx context.Context, c configs.Config, store *gormstore.Store, state *health.Health) app.Facts {
 	f := app.Facts{Version: i.version, Runtime: fmt.Sprintf("%s, %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH), Instance: instanceName(),
 		Started: i.started, Problems: i.problems.newest()}
-	check := func(name, note string, err error) {
-		one := app.Check{Name: name, Note: note}
-		if err != nil {
-			one.Wrong = err.Error()
-		}
-		f.Checks = append(f.Checks, one)
-	}
-	for _, c := range state.Report(ctx) {
-		check(c.Name, c.Note, c.Err)
-	}
 	d, err := store.Describe(ctx)
-	check("the database can be described", "", err)
+	f.Checks = append(state.Report(ctx), health.Check{Name: "the database can be described", Err: err})
 	f.Database = app.Database{Kind: d.Kind, Version: d.Version, Size: d.Size}
 	all, err := store.Status(ctx)
-	check("the schema can be read", "", err)
+	f.Checks = append(f.Checks, health.Check{Name: "the schema can be read", Err: err})
 	for _, m := range shown(all) {
 		f.Migrations = append(f.Migrations, app.Migration{Name: m.Name, Applied: m.Applied})
 	}

@@ -28,8 +28,8 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	if err != nil {
 		return cli.Services{}, nil, err
 	}
-	standing := newStanding(store, wiringSystemClock)
-	guard := newGuard(store, standing)
+	stateCache := newStateCache(store, wiringSystemClock)
+	guard := newGuard(store, stateCache)
 	drivers := newDrivers(c, guard)
 	channelCheck := newChannelCheck(drivers)
 	defaults := newDefaults(c)
@@ -54,7 +54,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	}
 	singleSignOn := newSingleSignOn(c, operators, wiringSystemClock)
 	audit := app.NewAudit(guard)
-	installation := newInstallation(store, occurrences, standing, wiringSystemClock)
+	installation := newInstallation(store, occurrences, stateCache, wiringSystemClock)
 	services := cli.Services{
 		Provisioning:   provisioning,
 		Keys:           keys,
@@ -84,8 +84,8 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	if err != nil {
 		return background{}, nil, err
 	}
-	standing := newStanding(store, wiringSystemClock)
-	guard := newGuard(store, standing)
+	stateCache := newStateCache(store, wiringSystemClock)
+	guard := newGuard(store, stateCache)
 	drivers := newDrivers(c, guard)
 	links := newLinks(c, key)
 	templateComposer := newComposer(c, links)
@@ -96,14 +96,14 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		cleanup()
 		return background{}, nil, err
 	}
-	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics, tracer)
+	worker := newWorker(c, self, guard, stateCache, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics, tracer)
 	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog, tracer)
 	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog, tracer)
 	users := app.NewUsers(guard)
 	defaults := newDefaults(c)
 	applications := app.NewApplications(guard, defaults)
 	wiringListening := newListening(c, self, log)
-	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, tracer, watchdogWatchdog, standing, wiringListening, wiringSystemClock, log)
+	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, tracer, watchdogWatchdog, stateCache, wiringListening, wiringSystemClock, log)
 	if err != nil {
 		cleanup2()
 		cleanup()
@@ -132,8 +132,8 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	if err != nil {
 		return nil, nil, err
 	}
-	standing := newStanding(store, wiringSystemClock)
-	guard := newGuard(store, standing)
+	stateCache := newStateCache(store, wiringSystemClock)
+	guard := newGuard(store, stateCache)
 	users := app.NewUsers(guard)
 	defaults := newDefaults(c)
 	lists := app.NewLists(guard, defaults)
@@ -184,7 +184,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Audit:           audit,
 	}
 	watchdogWatchdog := watchdog.New(wiringSystemClock, log)
-	health := newHealth(store, wiringSystemClock, watchdogWatchdog, standing)
+	health := newHealth(store, wiringSystemClock, watchdogWatchdog, stateCache)
 	metrics := newMetrics(self)
 	tracer, cleanup2, err := newTracer(c, self, log)
 	if err != nil {
@@ -240,7 +240,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Keys:           keys,
 		Triggers:       triggers,
 		Subscriptions:  subscriptions,
-		Standing:       standing,
+		State:          stateCache,
 	}
 	consoleConsole, err := newConsole(c, key, consoleUseCases, wiringSystemClock, log, metrics, tracer)
 	if err != nil {
@@ -248,10 +248,10 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		cleanup()
 		return nil, nil, err
 	}
-	worker := newWorker(c, self, guard, standing, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics, tracer)
+	worker := newWorker(c, self, guard, stateCache, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics, tracer)
 	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog, tracer)
 	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog, tracer)
-	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, tracer, watchdogWatchdog, standing, wiringListening, wiringSystemClock, log)
+	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, tracer, watchdogWatchdog, stateCache, wiringListening, wiringSystemClock, log)
 	if err != nil {
 		cleanup2()
 		cleanup()
@@ -265,7 +265,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Reloader: wiringReloader,
 		Store:    store,
 	}
-	installation := newInstallation(store, occurrences, standing, wiringSystemClock)
+	installation := newInstallation(store, occurrences, stateCache, wiringSystemClock)
 	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, health, watchdogWatchdog, installation, wiringListening, log)
 	return wiringServer, func() {
 		cleanup2()

@@ -140,7 +140,7 @@ var rules = map[operators.Need][]string{
 		"GET /console/o/{org}/imports/{import}/progress/",
 		"GET /console/o/{org}/imports/{import}/rejected.csv",
 		"POST /console/o/{org}/imports/{import}/columns/",
-		"POST /console/o/{org}/imports/{import}/mend/",
+		"POST /console/o/{org}/imports/{import}/corrections/",
 		"POST /console/o/{org}/imports/{import}/start/",
 		"POST /console/o/{org}/imports/{import}/cancel/",
 		"GET /console/o/{org}/imports/{import}/undo/",

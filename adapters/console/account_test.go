@@ -66,7 +66,7 @@ func TestGuessingOnesOwnPasswordIsSlow(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleViewer))
-	for range operators.FreeGuesses {
+	for range operators.FreeAttempts {
 		b.post("/console/account/password/", change("not this one")...).is(t, http.StatusBadRequest)
 	}
 	page := b.post("/console/account/password/", change(password)...).is(t, http.StatusTooManyRequests)

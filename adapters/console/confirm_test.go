@@ -96,7 +96,7 @@ var recent = map[string]bool{
 	"/console/o/{org}/u/{member}/p/{prj}/a/{app}/notifications/":                                false,
 	"/console/o/{org}/imports/":                                                                 false,
 	"/console/o/{org}/imports/{import}/columns/":                                                false,
-	"/console/o/{org}/imports/{import}/mend/":                                                   false,
+	"/console/o/{org}/imports/{import}/corrections/":                                            false,
 	"/console/o/{org}/imports/{import}/start/":                                                  false,
 	"/console/o/{org}/imports/{import}/cancel/":                                                 false,
 	"/console/o/{org}/imports/{import}/undo/":                                                   false,
@@ -297,7 +297,7 @@ func TestSigningInAgainGoesOnWhereOneWas(t *testing.T) {
 		f := newFixture(t)
 		b := f.stale(f.operator("eva", users.RoleAdministrator))
 		page := b.post(keys, "name", "first", "grant", "user:read", "lifetime", "24h").is(t, http.StatusUnauthorized)
-		for range operators.FreeGuesses {
+		for range operators.FreeAttempts {
 			page = b.confirm(keys, page, "wrong").is(t, http.StatusUnauthorized)
 		}
 		page = b.confirm(keys, page, password).is(t, http.StatusTooManyRequests)

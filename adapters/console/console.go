@@ -60,7 +60,7 @@ type UseCases struct {
 	Keys           *app.Keys
 	Triggers       *app.Triggers
 	Subscriptions  *app.Subscriptions
-	Standing       *app.Standing
+	State          *app.StateCache
 }
 
 // Options are the settings of the console.
@@ -231,7 +231,7 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 		if err := in.recognize(); err != nil {
 			return err
 		}
-		if state, err := c.use.Standing.State(in.ctx); err == nil { // Otherwise the page shows that the database is unavailable.
+		if state, err := c.use.State.State(in.ctx); err == nil { // Otherwise the page shows that the database is unavailable.
 			in.state = state
 		}
 		e.Set(recognized, in)

@@ -91,11 +91,11 @@ var examples = map[string]example{
 	"POST /console/o/{org}/imports/": {send: func(b *browser, to string) answer {
 		return b.upload(to, b.token(), "people.csv", "email\n")
 	}},
-	"POST /console/o/{org}/imports/{import}/columns/": {fields: []string{"field-0", "email"}},
-	"POST /console/o/{org}/imports/{import}/mend/":    {send: importAndMend},
-	"POST /console/o/{org}/imports/{import}/start/":   {},
-	"POST /console/o/{org}/imports/{import}/cancel/":  {},
-	"POST /console/o/{org}/imports/{import}/undo/":    {send: importAndUndo},
+	"POST /console/o/{org}/imports/{import}/columns/":     {fields: []string{"field-0", "email"}},
+	"POST /console/o/{org}/imports/{import}/corrections/": {send: importAndCorrect},
+	"POST /console/o/{org}/imports/{import}/start/":       {},
+	"POST /console/o/{org}/imports/{import}/cancel/":      {},
+	"POST /console/o/{org}/imports/{import}/undo/":        {send: importAndUndo},
 
 	"POST /console/o/{org}/p/{prj}/a/{app}/occurrences/{id}/d/{delivery}/retry/": {},
 	"POST /console/o/{org}/p/{prj}/d/":                                           {fields: []string{"name", "New"}},

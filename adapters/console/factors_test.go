@@ -104,7 +104,7 @@ func TestWrongSecondFactorsAreSlowedDownAndRecorded(t *testing.T) {
 	f := newFixture(t)
 	secret, _ := f.as(f.operator("ada", users.RoleViewer)).setUpApp()
 	b := f.nobody()
-	for range operators.FreeGuesses {
+	for range operators.FreeAttempts {
 		b.signIn("ada", password)
 		b.showCode("000000").is(t, http.StatusBadRequest)
 	}

@@ -20,7 +20,7 @@ const placeCookie = "tocsin_place"
 // frame is the content around a page, read once.
 type frame struct {
 	read          bool
-	place         app.Surroundings    // of the zero organization: the page is in none
+	place         app.Location        // of the zero organization: the page is in none
 	organizations []orgs.Organization // the first that the visitor may open; one more than pickable if there are more
 }
 
@@ -41,7 +41,7 @@ func (c call) around() frame {
 		if like.Organization != at.Organization {
 			like = app.Path{}
 		}
-		if found, err := c.console.use.Orgs.Around(c.ctx, at, like, pickable+1); err == nil {
+		if found, err := c.console.use.Orgs.Locate(c.ctx, at, like, pickable+1); err == nil {
 			f.place = found
 		}
 	}
@@ -73,7 +73,7 @@ func (c call) remembered() (p app.Path) {
 }
 
 // remember stores the place that the page shows in the browser.
-func (c call) remember(place app.Surroundings) {
+func (c call) remember(place app.Location) {
 	if place.Project.ID == 0 {
 		return
 	}

@@ -57,8 +57,8 @@ func (c call) correction(v *importView, after int, refused form) error {
 	return nil
 }
 
-// mendImport has the corrected rows checked as a separate file.
-func (c call) mendImport() error {
+// correctImport has the corrected rows checked as a separate file.
+func (c call) correctImport() error {
 	id, err := web.ID[imports.ID](c, "import")
 	if err != nil {
 		return err
@@ -80,5 +80,5 @@ func (c call) mendImport() error {
 	again := func(f form) error {
 		return c.importPage(id, func(v *importView) error { return c.correction(v, after, f) })
 	}
-	return c.settle(err, again, c.below("imports", job.ID), "mended")
+	return c.settle(err, again, c.below("imports", job.ID), "corrected")
 }

@@ -53,9 +53,9 @@ func (f *fixture) importing(id imports.ID, until imports.State) {
 	<-ended
 }
 
-// importAndMend corrects the rejected row of an import, which it starts before where that is
+// importAndCorrect corrects the rejected row of an import, which it starts before where that is
 // allowed.
-func importAndMend(b *browser, to string) answer {
+func importAndCorrect(b *browser, to string) answer {
 	b.f.Helper()
 	return importAndPost(b, to, "c2-0", "new@example.org")
 }
@@ -298,8 +298,8 @@ func TestRejectedRowsAreCorrectedInThePage(t *testing.T) {
 		id := b.upload(imported, b.token(), "people.csv", "E-Mail;Abteilung;shoe\nnobody;=Bau;38\nalso nobody;See;39\n", "group", "Staff").uploaded(f.T)
 		one := importPath(id)
 		f.importing(id, imports.Checked)
-		assert.NotContains(f, b.get(one).body, one+"mend/", "the import is not over")
-		assert.Contains(f, b.post(one+"mend/", "c2-0", "new@example.org").is(f.T, http.StatusBadRequest).said(), "The rejected rows cannot be corrected here")
+		assert.NotContains(f, b.get(one).body, one+"corrections/", "the import is not over")
+		assert.Contains(f, b.post(one+"corrections/", "c2-0", "new@example.org").is(f.T, http.StatusBadRequest).said(), "The rejected rows cannot be corrected here")
 		b.post(one+"start/").is(f.T, http.StatusSeeOther)
 		f.importing(id, imports.Done)
 
@@ -310,12 +310,12 @@ func TestRejectedRowsAreCorrectedInThePage(t *testing.T) {
 		assert.Contains(f, page.said(), "into the group Staff")
 		assert.NotContains(f, page.body, `value="38"`, "what was left out stays so")
 		assert.NotContains(f, b.get(one+"?after=2").body, `name="c2-0"`)
-		assert.Contains(f, b.post(one+"mend/", "after", "0", "c2-0", "nobody", "c2-1", "=Bau").is(f.T, http.StatusBadRequest).said(), "No row was changed: correct one first.")
-		long := b.post(one+"mend/", "c2-0", strings.Repeat("é", 1001), "c2-1", "<Bau>").is(f.T, http.StatusBadRequest)
+		assert.Contains(f, b.post(one+"corrections/", "after", "0", "c2-0", "nobody", "c2-1", "=Bau").is(f.T, http.StatusBadRequest).said(), "No row was changed: correct one first.")
+		long := b.post(one+"corrections/", "c2-0", strings.Repeat("é", 1001), "c2-1", "<Bau>").is(f.T, http.StatusBadRequest)
 		assert.Contains(f, long.said(), "Line 2: a cell may have 1000 characters")
 		assert.Contains(f, long.body, `value="&lt;Bau&gt;"`, "what was typed stays")
 
-		again := b.post(one+"mend/", "c2-0", "new@example.org", "c2-1", "=Bau", "c3-0", "also nobody", "c3-1", "See").uploaded(f.T)
+		again := b.post(one+"corrections/", "c2-0", "new@example.org", "c2-1", "=Bau", "c3-0", "also nobody", "c3-1", "See").uploaded(f.T)
 		assert.NotEqual(f, id, again)
 		f.importing(again, imports.Checked)
 		assert.Contains(f, b.get(importPath(again)).said(), "Added 1")

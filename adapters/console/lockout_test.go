@@ -37,7 +37,7 @@ func TestGuessingIsSlowButLocksNobodyElseOut(t *testing.T) {
 		onEach(t, func(f *fixture) {
 			f.account("root", true)
 			attacker := f.stranger("203.0.113.1")
-			for range operators.FreeGuesses {
+			for range operators.FreeAttempts {
 				attacker.signIn("root", "wrong").is(f.T, http.StatusUnauthorized)
 			}
 			got := attacker.signIn("ROOT", password).is(f.T, http.StatusTooManyRequests)
@@ -74,7 +74,7 @@ func TestGuessingIsSlowButLocksNobodyElseOut(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t)
 		f.account("root", true)
-		for i := range operators.FreeGuesses {
+		for i := range operators.FreeAttempts {
 			f.stranger(fmt.Sprintf("2001:db8:0:1::%d", i+1)).signIn("root", "wrong").is(t, http.StatusUnauthorized)
 		}
 		f.stranger("2001:db8:0:1:ffff::1").signIn("root", password).is(t, http.StatusTooManyRequests)
@@ -100,7 +100,7 @@ func TestGuessingIsSlowButLocksNobodyElseOut(t *testing.T) {
 			planted.cookies[deviceCookie] = strings.Repeat("ab", 32)
 			planted.signIn("root", password).is(f.T, http.StatusTooManyRequests)
 			f.clock.Advance(signInPause)
-			for range operators.FreeGuesses {
+			for range operators.FreeAttempts {
 				known.signIn("root", "wrong").is(f.T, http.StatusUnauthorized)
 			}
 			known.signIn("root", password).is(f.T, http.StatusTooManyRequests) // A stolen browser guesses no faster.
@@ -117,7 +117,7 @@ func TestGuessingIsSlowButLocksNobodyElseOut(t *testing.T) {
 		var seen [2][]string
 		for i, name := range []string{"ada", "eve"} {
 			b := f.stranger(fmt.Sprintf("203.0.113.%d", i+1))
-			for range operators.FreeGuesses + 2 {
+			for range operators.FreeAttempts + 2 {
 				got := b.signIn(name, "wrong")
 				page := tokenPattern.ReplaceAllString(strings.Replace(got.body, `value="`+name+`"`, "", 1), "")
 				seen[i] = append(seen[i], got.Status+got.Header.Get("Retry-After")+page)
@@ -145,7 +145,7 @@ func TestGuessingIsSlowButLocksNobodyElseOut(t *testing.T) {
 				})
 			}
 			guesses.Wait()
-			assert.LessOrEqual(f, int(looked.Load()), operators.FreeGuesses)
+			assert.LessOrEqual(f, int(looked.Load()), operators.FreeAttempts)
 			assert.Positive(f, looked.Load())
 		})
 	})
@@ -174,7 +174,7 @@ func TestRefusalsAreLoggedForFail2ban(t *testing.T) {
 		f.Console = logged
 		b := f.nobody()
 		b.header = http.Header{"X-Forwarded-For": {"1.2.3.4, 2001:db8::7"}}
-		for range operators.FreeGuesses + 1 {
+		for range operators.FreeAttempts + 1 {
 			b.signIn("ada", "an unlucky guess")
 		}
 		var refused []string
@@ -184,9 +184,9 @@ func TestRefusalsAreLoggedForFail2ban(t *testing.T) {
 				refused = append(refused, line)
 			}
 		}
-		require.Len(t, refused, operators.FreeGuesses+1, log.String())
+		require.Len(t, refused, operators.FreeAttempts+1, log.String())
 		assert.Contains(t, refused[0], "wrong username or password")
-		assert.Contains(t, refused[operators.FreeGuesses], "too many attempts")
+		assert.Contains(t, refused[operators.FreeAttempts], "too many attempts")
 		assert.NotContains(t, log.String(), "unlucky")
 	}
 }
@@ -209,7 +209,7 @@ func TestWhoHearsOfSigningIn(t *testing.T) {
 	b := f.stranger("203.0.113.1")
 	b.signIn("ada", password).is(t, http.StatusSeeOther)
 	b.post("/console/sign-out/").is(t, http.StatusSeeOther)
-	for range operators.FreeGuesses + 2 {
+	for range operators.FreeAttempts + 2 {
 		f.clock.Advance(time.Second)
 		b.signIn("ada", "wrong")
 	}

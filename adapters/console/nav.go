@@ -55,7 +55,7 @@ func (v view) installationPages() []link {
 	return []link{v.to(words.Of("Organizations"), "organizations"), v.to(words.Of("Installation's API keys"), "keys"), v.to(words.Of("Installation's audit log"), "audit"), v.to(words.Of("System"), "system")}
 }
 
-func (v view) organizationMenu(p app.Surroundings) []entry {
+func (v view) organizationMenu(p app.Location) []entry {
 	org, prj := []any{"o", p.Organization.Slug}, []any{"o", p.Organization.Slug, "p", p.Project.Slug}
 	application := slices.Concat(prj, []any{"a", p.Application.Slug})
 	// Without an object for a page, the menu links the page that creates one.
@@ -84,7 +84,7 @@ func (v view) organizationMenu(p app.Surroundings) []entry {
 }
 
 // settingsPages returns the settings pages that the visitor may see.
-func (v view) settingsPages(p app.Surroundings) []link {
+func (v view) settingsPages(p app.Location) []link {
 	org, prj := []any{"o", p.Organization.Slug}, []any{"o", p.Organization.Slug, "p", p.Project.Slug}
 	all := []link{v.in(words.Of("Projects and sign-in"), org, "projects")}
 	if p.Project.ID != 0 {

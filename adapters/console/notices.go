@@ -101,7 +101,7 @@ func (v view) Notice() words.Phrase {
 		return words.Of("Nothing left to cancel.")
 	case "mapped":
 		return words.Of("Columns changed. The file is checked again.")
-	case "mended":
+	case "corrected":
 		return words.Of("The corrected rows are checked as an import of their own.")
 	case "retried":
 		if v.call.number("count") == 0 {

@@ -203,7 +203,7 @@ func importRoutes() []Route {
 		get(oneImport+"progress/", operators.Operator, call.showImportProgress),
 		get(oneImport+"rejected.csv", operators.Operator, call.downloadRejected),
 		post(oneImport+"columns/", operators.Operator, call.mapImport),
-		post(oneImport+"mend/", operators.Operator, call.mendImport),
+		post(oneImport+"corrections/", operators.Operator, call.correctImport),
 		post(oneImport+"start/", operators.Operator, call.startImport),
 		post(oneImport+"cancel/", operators.Operator, call.cancelImport),
 		get(oneImport+"undo/", operators.Operator, call.askToUndoImport),

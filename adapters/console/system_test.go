@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/users"
 )
@@ -21,7 +23,7 @@ func facts(context.Context) app.Facts {
 	return app.Facts{Version: "1.2.3", Runtime: "go1.26", Instance: "host:7" + weapon, Started: at,
 		Database:   app.Database{Kind: "SQLite", Version: "3.53", Size: 5 << 20},
 		Migrations: []app.Migration{{Name: "00001_init", Applied: at}, {Name: "00002_more", Applied: at}, {Name: "00003_late"}},
-		Checks:     []app.Check{{Name: "the database answers"}, {Name: "the schema can be read", Wrong: "it is <torn>"}},
+		Checks:     []health.Check{{Name: "the database answers"}, {Name: "the schema can be read", Err: errors.New("it is <torn>")}},
 		Settings:   []app.Setting{{Name: "secret_key", Value: "********", Origin: "environment"}},
 		Problems:   []app.Problem{{At: at, Level: "warn", Text: "something <odd>, error: it was"}, {At: at, Level: "warn", Text: weapon}}}
 }

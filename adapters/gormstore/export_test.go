@@ -96,7 +96,7 @@ func PlaceLookups(dialect string) map[string]string {
 // Rows are the structs that stand for a row of a table.
 func Rows() []any {
 	return []any{accountRow{}, addressRow{}, applicationRow{}, auditRow{}, buildRow{}, channelRow{}, deviceRow{}, eventRow{}, importRow{}, creationsRow{}, invitationRow{}, keptRow{}, keyRow{}, linkRow{}, listRow{}, mappingRow{}, organizationRow{},
-		projectRow{}, rejectRow{}, revisionRow{}, groupRow{}, guessRow{}, identityRow{}, logoutTokenRow{}, notificationRow{}, occurrenceRow{}, optOutRow{}, partialRow{}, partialVersionRow{}, passkeyRow{}, pieceRow{}, providerSessionRow{}, recoveryRow{}, requestRow{}, sessionRow{}, snoozeRow{}, stateRow{}, stepRow{}, totpRow{}, usageRow{}, versionRow{}, workerRow{}}
+		projectRow{}, rejectRow{}, revisionRow{}, groupRow{}, attemptRow{}, identityRow{}, logoutTokenRow{}, notificationRow{}, occurrenceRow{}, optOutRow{}, partialRow{}, partialVersionRow{}, passkeyRow{}, pieceRow{}, providerSessionRow{}, recoveryRow{}, requestRow{}, sessionRow{}, snoozeRow{}, stateRow{}, stepRow{}, totpRow{}, usageRow{}, versionRow{}, workerRow{}}
 }
 
 // Handle is the store's database, as its own statements reach it.

@@ -94,7 +94,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		[]events.Occurrence{o, limited}, deliveries.OptOut{Member: p.member.ID, AddressKey: p.address.Key(), Notification: p.notice.ID}, deliveries.MailboxID(1),
 		deliveries.MailboxFilter{Limit: 10}, deliveries.MailboxFilter{Channel: p.channel.ID, AddressKey: p.address.Key(), Before: 9, Limit: 10},
 		access.ID(0), p.key.ID, p.key.Digest, p.key, access.Scope{}, access.Scope{Organization: "acme", Project: "shop"}, map[access.ID]time.Time{p.key.ID: now},
-		account, account.ID, operators.ByPassword, operators.Digest{1}, session, invitation, device, operators.Guesses{Failures: 1, Until: now},
+		account, account.ID, operators.ByPassword, operators.Digest{1}, session, invitation, device, operators.Attempts{Failures: 1, Until: now},
 		app, passkey, step, factors.PasskeyID(1), []operators.Digest{{3}},
 		link, link.Subject, signon.Session{Subject: link.Subject, Digest: operators.Digest{1}, Provider: "s"}, signon.Logout{Issuer: "i", Subject: "s"}, signon.Logout{Issuer: "i", Session: "s"},
 		installation.State{}, audit.Query{Limit: 10}, audit.Query{Organization: org, Since: 1, Limit: 10}, audit.Query{Organization: org, Text: "ada lock", Limit: 10}, audit.Query{Organization: org, Actor: "a", Via: audit.Console, Action: "member.", Object: "acme/", From: now, Until: now, Limit: 10},
@@ -226,8 +226,8 @@ func wholly() map[string]string {
 	return map[string]string{
 		"Orgs.List": pages, "Keys.List": pages, "Channels.Stale": pages, "Installation.Backlogs": pages, "Orgs.First": first, "Orgs.Only": first,
 		"Statistics.Workers": "who was not heard of for a day is not there any more", "Operators.Sweep": "deletes what it reads",
-		"Operators.SaveGuesses": "deletes what it reads, ten at most",
-		"Users.Index":           "takes the first of what waits, and lists whose index is being built", "Users.Unindexed": first,
+		"Operators.SaveAttempts": "deletes what it reads, ten at most",
+		"Users.Index":            "takes the first of what waits, and lists whose index is being built", "Users.Unindexed": first,
 		"Imports.Settled":   "reads what the sweep deletes",
 		"Factors.StaleTOTP": pages, "Factors.Sweep": "deletes what it reads", "SignOn.Take": "deletes what it reads",
 	}

@@ -65,7 +65,7 @@ func sources(backlogs, resting int) metrics.Sources {
 			return q, nil
 		},
 		Size: func(context.Context) (int64, error) { return 1 << 20, nil },
-		Standing: func(context.Context) (installation.State, error) {
+		Installation: func(context.Context) (installation.State, error) {
 			return installation.State{Held: noon}, nil
 		},
 	}

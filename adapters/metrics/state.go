@@ -52,18 +52,18 @@ type Batches struct {
 
 // Sources are called each time the metrics are read.
 type Sources struct {
-	Clock    ports.Clock
-	Loops    func() []watchdog.State
-	Pools    func() []Pool
-	Batches  func() []Batches
-	Imports  func() (running, rows int64) // rows since the start
-	Unstored func() int                   // messages without a recorded outcome
-	Resting  func() map[channels.ID]time.Time
-	Skew     func() time.Duration
-	Spans    func() (exported, dropped int64)
-	Queue    func(ctx context.Context, most int) (statistics.Queue, error)
-	Size     func(ctx context.Context) (int64, error) // of the database, in bytes
-	Standing func(ctx context.Context) (installation.State, error)
+	Clock        ports.Clock
+	Loops        func() []watchdog.State
+	Pools        func() []Pool
+	Batches      func() []Batches
+	Imports      func() (running, rows int64) // rows since the start
+	Unstored     func() int                   // messages without a recorded outcome
+	Resting      func() map[channels.ID]time.Time
+	Skew         func() time.Duration
+	Spans        func() (exported, dropped int64)
+	Queue        func(ctx context.Context, most int) (statistics.Queue, error)
+	Size         func(ctx context.Context) (int64, error) // of the database, in bytes
+	Installation func(ctx context.Context) (installation.State, error)
 	// Certificate returns when the certificate of the server's own connections expires; zero: there
 	// is none.
 	Certificate func() time.Time
@@ -266,7 +266,7 @@ func (s *state) ask() known {
 		defer cancel()
 		k := known{}
 		if k.size, k.err = s.Size(ctx); k.err == nil {
-			k.state, k.err = s.Standing(ctx)
+			k.state, k.err = s.Installation(ctx)
 		}
 		if k.err == nil {
 			k.queue, k.uncounted = s.count()

@@ -148,7 +148,7 @@ type Repository interface {
 	AccountRepository
 	SessionRepository
 	DeviceRepository
-	GuessRepository
+	AttemptRepository
 	InvitationRepository
 }
 

@@ -268,46 +268,46 @@ func operatorCases() cases {
 			assert.Equal(t, []operators.AccountID{ada.ID}, known(3, noon))
 			assert.Equal(t, []operators.AccountID{bob.ID}, known(1, noon))
 		},
-		"GuessesAreCountedAndForgotten": func(t *testing.T, w *world) {
-			count := func(d byte, g operators.Guesses, now time.Time) {
-				act(t, w, func(tx ports.Tx) error { return tx.Operators().SaveGuesses(t.Context(), operators.Digest{d}, g, now) })
+		"AttemptsAreCountedAndForgotten": func(t *testing.T, w *world) {
+			count := func(d byte, g operators.Attempts, now time.Time) {
+				act(t, w, func(tx ports.Tx) error { return tx.Operators().SaveAttempts(t.Context(), operators.Digest{d}, g, now) })
 			}
-			counted := func(d byte) operators.Guesses {
-				return look(t, w, func(tx ports.Tx) (operators.Guesses, error) {
-					return tx.Operators().Guesses(t.Context(), operators.Digest{d})
+			counted := func(d byte) operators.Attempts {
+				return look(t, w, func(tx ports.Tx) (operators.Attempts, error) {
+					return tx.Operators().Attempts(t.Context(), operators.Digest{d})
 				})
 			}
 			assert.Zero(t, counted(1))
-			g := operators.Guesses{Failures: 7, Until: noon.Add(1_234_567 * time.Microsecond), Refused: true}
+			g := operators.Attempts{Failures: 7, Until: noon.Add(1_234_567 * time.Microsecond), Refused: true}
 			count(1, g, noon)
 			assert.Equal(t, g, counted(1))
-			g = operators.Guesses{Failures: 8, Until: noon}
+			g = operators.Attempts{Failures: 8, Until: noon}
 			count(1, g, noon)
 			assert.Equal(t, g, counted(1), "every part of it")
-			count(2, operators.Guesses{Failures: 1, Until: noon}, noon)
-			act(t, w, func(tx ports.Tx) error { return tx.Operators().ForgetGuesses(t.Context(), operators.Digest{2}) })
+			count(2, operators.Attempts{Failures: 1, Until: noon}, noon)
+			act(t, w, func(tx ports.Tx) error { return tx.Operators().ForgetAttempts(t.Context(), operators.Digest{2}) })
 			assert.Zero(t, counted(2))
-			count(3, operators.Guesses{Failures: 1, Until: noon.Add(time.Minute)}, g.Forget().Add(-1*time.Microsecond))
+			count(3, operators.Attempts{Failures: 1, Until: noon.Add(time.Minute)}, g.Forget().Add(-1*time.Microsecond))
 			assert.Equal(t, g, counted(1))
-			count(3, operators.Guesses{Failures: 1, Until: noon.Add(time.Minute)}, g.Forget())
+			count(3, operators.Attempts{Failures: 1, Until: noon.Add(time.Minute)}, g.Forget())
 			assert.Zero(t, counted(1), "what counts no more is deleted by and by")
 			assert.NotZero(t, counted(3))
 		},
-		"OfManyGuessesAtOnceEachIsCounted": func(t *testing.T, w *world) {
+		"OfManyAttemptsAtOnceEachIsCounted": func(t *testing.T, w *world) {
 			const many = 20
 			for _, err := range together(many, func(int) error {
 				return w.Update(t.Context(), func(tx ports.Tx) error {
-					g, err := tx.Operators().Guesses(t.Context(), operators.Digest{1})
+					g, err := tx.Operators().Attempts(t.Context(), operators.Digest{1})
 					if err != nil {
 						return err
 					}
-					return tx.Operators().SaveGuesses(t.Context(), operators.Digest{1}, operators.Guesses{Failures: g.Failures + 1, Until: noon}, noon)
+					return tx.Operators().SaveAttempts(t.Context(), operators.Digest{1}, operators.Attempts{Failures: g.Failures + 1, Until: noon}, noon)
 				})
 			}) {
 				require.NoError(t, err)
 			}
-			found := look(t, w, func(tx ports.Tx) (operators.Guesses, error) {
-				return tx.Operators().Guesses(t.Context(), operators.Digest{1})
+			found := look(t, w, func(tx ports.Tx) (operators.Attempts, error) {
+				return tx.Operators().Attempts(t.Context(), operators.Digest{1})
 			})
 			assert.Equal(t, many, found.Failures)
 		},

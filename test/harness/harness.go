@@ -87,9 +87,9 @@ func newSystemMail(p Parts) *app.SystemMail {
 	return app.NewSystemMail(p.Store, p.Clock, p.SystemMail)
 }
 
-func newStanding(p Parts) *app.Standing { return app.NewStanding(p.Store, p.Clock) }
+func newStateCache(p Parts) *app.StateCache { return app.NewStateCache(p.Store, p.Clock) }
 
-func newInstallation(p Parts, o *app.Occurrences, s *app.Standing) *app.Installation {
+func newInstallation(p Parts, o *app.Occurrences, s *app.StateCache) *app.Installation {
 	return app.NewInstallation(p.Store, o, s, p.Clock)
 }
 

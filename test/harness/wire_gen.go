@@ -79,7 +79,7 @@ func Assemble(p Parts) UseCases {
 	system := newSystem(p)
 	jobs := newImportJobs(p)
 	mailbox := app.NewMailbox(store)
-	standing := newStanding(p)
+	stateCache := newStateCache(p)
 	consoleUseCases := console.UseCases{
 		Operators:      operators,
 		Factors:        factors,
@@ -106,12 +106,12 @@ func Assemble(p Parts) UseCases {
 		Keys:           keys,
 		Triggers:       triggers,
 		Subscriptions:  subscriptions,
-		Standing:       standing,
+		State:          stateCache,
 	}
 	imports := importer.NewImports(store, defaults)
 	deletions := app.NewDeletions(store)
 	sealing := app.NewSealing(store)
-	installation := newInstallation(p, occurrences, standing)
+	installation := newInstallation(p, occurrences, stateCache)
 	services := cli.Services{
 		Provisioning:   provisioning,
 		Keys:           keys,

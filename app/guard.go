@@ -8,19 +8,47 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/installation"
+	"github.com/tocsin/tocsin/ports"
 )
+
+// Guard is a store that enforces the state of the installation: while that is read-only it refuses
+// all changes, and while sending is stopped its queue is empty. Work that has begun is finished:
+// outcomes are recorded, and leases renewed. Workers send heartbeats in any state.
+type Guard struct {
+	ports.Store
+
+	state *StateCache
+}
+
+// NewGuard returns a store that enforces the state.
+func NewGuard(store ports.Store, state *StateCache) *Guard {
+	return &Guard{Store: store, state: state}
+}
+
+// Update runs fn as a unit of work; installation.ErrReadOnly.
+func (g *Guard) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	if _, within := ports.Unit(ctx); !within {
+		if err := g.state.writable(ctx); err != nil {
+			return err
+		}
+	}
+	return g.Store.Update(ctx, fn)
+}
+
+// Queue returns the work that is still to be done.
+func (g *Guard) Queue() deliveries.Queue { return guardedQueue{g.Store.Queue(), g.state} }
 
 // guardedQueue is a queue that enforces the state of the installation. While work is stopped, it
 // looks empty to a worker.
 type guardedQueue struct {
 	deliveries.Queue
 
-	standing *Standing
+	state *StateCache
 }
 
 // Expand writes the deliveries of further recipients, unless the installation is read-only.
 func (q guardedQueue) Expand(ctx context.Context, limit int) (deliveries.Expansion, error) {
-	if err := q.standing.writable(ctx); err != nil {
+	if err := q.state.writable(ctx); err != nil {
 		return deliveries.Expansion{}, quiet(err, deliveries.ErrNothingToDo)
 	}
 	return q.Queue.Expand(ctx, limit)
@@ -28,7 +56,7 @@ func (q guardedQueue) Expand(ctx context.Context, limit int) (deliveries.Expansi
 
 // Schedule does the scheduled work that is due, unless the installation is read-only.
 func (q guardedQueue) Schedule(ctx context.Context, limit int) (int, error) {
-	if err := q.standing.writable(ctx); err != nil {
+	if err := q.state.writable(ctx); err != nil {
 		return 0, quiet(err, nil)
 	}
 	return q.Queue.Schedule(ctx, limit)
@@ -36,7 +64,7 @@ func (q guardedQueue) Schedule(ctx context.Context, limit int) (int, error) {
 
 // Purge deletes some old rows, unless the installation is read-only.
 func (q guardedQueue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (int, error) {
-	if err := q.standing.writable(ctx); err != nil {
+	if err := q.state.writable(ctx); err != nil {
 		return 0, quiet(err, nil)
 	}
 	return q.Queue.Purge(ctx, old, limit)
@@ -44,7 +72,7 @@ func (q guardedQueue) Purge(ctx context.Context, old deliveries.Expiry, limit in
 
 // Due returns the channels with open deliveries; none while sending is stopped.
 func (q guardedQueue) Due(ctx context.Context) ([]deliveries.Due, error) {
-	if state, err := q.standing.State(ctx); err != nil || !state.Sends() {
+	if state, err := q.state.State(ctx); err != nil || !state.Sends() {
 		return nil, err
 	}
 	return q.Queue.Due(ctx)
@@ -52,7 +80,7 @@ func (q guardedQueue) Due(ctx context.Context) ([]deliveries.Due, error) {
 
 // Claim takes due deliveries; none while sending is stopped.
 func (q guardedQueue) Claim(ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration) ([]deliveries.Job, error) {
-	if state, err := q.standing.State(ctx); err != nil || !state.Sends() {
+	if state, err := q.state.State(ctx); err != nil || !state.Sends() {
 		return nil, err
 	}
 	return q.Queue.Claim(ctx, channel, owner, limit, lease)

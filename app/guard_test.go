@@ -61,8 +61,8 @@ func TestGuard(t *testing.T) {
 	t.Parallel()
 	clock := &watch{now: frozen{}.Now()}
 	store := emptyInstallation(t)
-	standing := app.NewStanding(store, clock)
-	guard := app.NewGuard(busyStore{store}, standing)
+	state := app.NewStateCache(store, clock)
+	guard := app.NewGuard(busyStore{store}, state)
 	queue := guard.Queue()
 	change := func() error {
 		return guard.Update(t.Context(), func(tx ports.Tx) error {
@@ -90,7 +90,7 @@ func TestGuard(t *testing.T) {
 		jobs, err := queue.Claim(t.Context(), 1, "w", 1, time.Minute)
 		require.NoError(t, err)
 		assert.Equal(t, c.sends, len(jobs) > 0, name)
-		assert.Equal(t, !c.sends, standing.Paused(), name)
+		assert.Equal(t, !c.sends, state.Paused(), name)
 		_, err = queue.Expand(t.Context(), 1)
 		assert.Equal(t, c.changes, err == nil, name)
 		assert.Equal(t, !c.changes, errors.Is(err, deliveries.ErrNothingToDo), name)
@@ -113,13 +113,13 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-func TestStandingIsNotOlderThanASecond(t *testing.T) {
+func TestStateIsNotOlderThanASecond(t *testing.T) {
 	t.Parallel()
 	clock := &watch{now: frozen{}.Now()}
 	store := emptyInstallation(t)
-	here, there := app.NewStanding(store, clock), app.NewStanding(store, clock)
+	here, there := app.NewStateCache(store, clock), app.NewStateCache(store, clock)
 	use := app.NewInstallation(store, nil, here, clock)
-	sends := func(s *app.Standing) bool {
+	sends := func(s *app.StateCache) bool {
 		state, err := s.State(t.Context())
 		require.NoError(t, err)
 		return state.Sends()

@@ -11,9 +11,9 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-func TestGuesses(t *testing.T) {
+func TestAttempts(t *testing.T) {
 	t.Parallel()
-	fail := func(g operators.Guesses, times int, at time.Time) operators.Guesses {
+	fail := func(g operators.Attempts, times int, at time.Time) operators.Attempts {
 		for range times {
 			var wait time.Duration
 			g, wait = g.Try(at)
@@ -24,17 +24,17 @@ func TestGuesses(t *testing.T) {
 	}
 	t.Run("TheFirstCostNothing", func(t *testing.T) {
 		t.Parallel()
-		_, wait := fail(operators.Guesses{}, operators.FreeGuesses-1, noon).Try(noon)
+		_, wait := fail(operators.Attempts{}, operators.FreeAttempts-1, noon).Try(noon)
 		assert.Zero(t, wait)
 	})
 	t.Run("ThenOneWaitsTwiceAsLongEachTime", func(t *testing.T) {
 		t.Parallel()
-		g, at := fail(operators.Guesses{}, operators.FreeGuesses, noon), noon
+		g, at := fail(operators.Attempts{}, operators.FreeAttempts, noon), noon
 		for _, want := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second, 320 * time.Second,
 			640 * time.Second, operators.LongestDelay, operators.LongestDelay} {
 			refused, wait := g.Try(at)
 			assert.Equal(t, want, wait)
-			assert.Equal(t, operators.Guesses{Failures: g.Failures, Until: g.Until, Refused: true}, refused, "what comes too early is not counted")
+			assert.Equal(t, operators.Attempts{Failures: g.Failures, Until: g.Until, Refused: true}, refused, "what comes too early is not counted")
 			_, wait = refused.Try(at.Add(want - 1))
 			assert.Equal(t, time.Duration(1), wait)
 			at = at.Add(want)
@@ -44,8 +44,8 @@ func TestGuesses(t *testing.T) {
 	})
 	t.Run("WhatIsUnderWayCountsAlready", func(t *testing.T) {
 		t.Parallel()
-		var g operators.Guesses
-		for range operators.FreeGuesses {
+		var g operators.Attempts
+		for range operators.FreeAttempts {
 			var wait time.Duration
 			g, wait = g.Try(noon) // Nobody knows yet whether any of them is right.
 			assert.Zero(t, wait)
@@ -55,32 +55,32 @@ func TestGuesses(t *testing.T) {
 	})
 	t.Run("TheWaitBeginsWithTheAnswer", func(t *testing.T) {
 		t.Parallel()
-		g, _ := operators.Guesses{Failures: 2, Until: noon}.Try(noon)
+		g, _ := operators.Attempts{Failures: 2, Until: noon}.Try(noon)
 		_, wait := g.Failed(noon.Add(5 * time.Second)).Try(noon.Add(5 * time.Second))
 		assert.Equal(t, operators.FirstDelay, wait)
 	})
 	t.Run("AfterAWhileOneStartsAfresh", func(t *testing.T) {
 		t.Parallel()
-		g := fail(operators.Guesses{}, operators.FreeGuesses, noon)
+		g := fail(operators.Attempts{}, operators.FreeAttempts, noon)
 		again, wait := g.Try(g.Forget())
 		assert.Zero(t, wait)
 		assert.Equal(t, 1, again.Failures)
 		again, _ = g.Try(g.Forget().Add(-1))
-		assert.Equal(t, operators.FreeGuesses+1, again.Failures)
+		assert.Equal(t, operators.FreeAttempts+1, again.Failures)
 	})
 }
 
-func TestGuessKey(t *testing.T) {
+func TestAttemptKey(t *testing.T) {
 	t.Parallel()
 	here, there := operators.Origin{Network: "192.0.2.1/32"}, operators.Origin{Network: "192.0.2.2/32"}
-	key := here.GuessKey("Ada", operators.Digest{}, false)
-	assert.Equal(t, key, here.GuessKey("ADA", operators.Digest{1}, false), "without regard to case, and a device that is not known is none")
-	assert.NotEqual(t, key, there.GuessKey("ada", operators.Digest{}, false))
-	assert.NotEqual(t, key, here.GuessKey("bob", operators.Digest{}, false))
-	known := here.GuessKey("ada", operators.Digest{1}, true)
-	assert.Equal(t, known, there.GuessKey("ada", operators.Digest{1}, true), "a device that is known is the same in every network")
+	key := here.AttemptKey("Ada", operators.Digest{}, false)
+	assert.Equal(t, key, here.AttemptKey("ADA", operators.Digest{1}, false), "without regard to case, and a device that is not known is none")
+	assert.NotEqual(t, key, there.AttemptKey("ada", operators.Digest{}, false))
+	assert.NotEqual(t, key, here.AttemptKey("bob", operators.Digest{}, false))
+	known := here.AttemptKey("ada", operators.Digest{1}, true)
+	assert.Equal(t, known, there.AttemptKey("ada", operators.Digest{1}, true), "a device that is known is the same in every network")
 	assert.NotEqual(t, key, known)
-	assert.NotEqual(t, known, here.GuessKey("ada", operators.Digest{2}, true))
+	assert.NotEqual(t, known, here.AttemptKey("ada", operators.Digest{2}, true))
 }
 
 func TestTooMany(t *testing.T) {

@@ -12,10 +12,9 @@ import (
 // maxSearched is how many organizations Named searches.
 const maxSearched = 20_000
 
-// Surroundings are a place in an organization and its neighbors: the first projects of the
-// organization and the first applications of the project. A project or an application that does not
-// exist is the zero value.
-type Surroundings struct {
+// Location is a place in an organization, with the first projects of the organization and the first
+// applications of the project. A project or an application that does not exist is the zero value.
+type Location struct {
 	Organization orgs.Organization
 	Project      orgs.Project
 	Application  applications.Application
@@ -23,11 +22,11 @@ type Surroundings struct {
 	Applications []applications.Application
 }
 
-// Around returns the surroundings of a path. If the path names no existing project or application,
+// Locate returns the location of a path. If the path names no existing project or application,
 // those of like are used, or else the first ones. It lists at most limit of each kind;
 // orgs.ErrNotFound.
-func (o *Orgs) Around(ctx context.Context, at, like Path, limit int) (Surroundings, error) {
-	return ports.View(ctx, o.store, func(tx ports.Tx) (found Surroundings, err error) {
+func (o *Orgs) Locate(ctx context.Context, at, like Path, limit int) (Location, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (found Location, err error) {
 		if found.Organization, err = tx.Orgs().BySlug(ctx, at.Organization); err != nil {
 			return found, err
 		}
@@ -35,7 +34,7 @@ func (o *Orgs) Around(ctx context.Context, at, like Path, limit int) (Surroundin
 		if found.Projects, err = tx.Orgs().Projects(ctx, org, 0, limit); err != nil {
 			return found, err
 		}
-		if found.Project, err = projectAround(ctx, tx, org, at, like); err != nil || found.Project.ID == 0 {
+		if found.Project, err = projectOf(ctx, tx, org, at, like); err != nil || found.Project.ID == 0 {
 			return found, err
 		}
 		if found.Applications, err = tx.Applications().List(ctx, org, found.Project.ID, 0, limit); err != nil {
@@ -45,14 +44,14 @@ func (o *Orgs) Around(ctx context.Context, at, like Path, limit int) (Surroundin
 		if at.Application == "" && like.Project == at.Project {
 			at.Application = like.Application
 		}
-		found.Application, err = applicationAround(ctx, tx, at, found.Applications)
+		found.Application, err = applicationOf(ctx, tx, at, found.Applications)
 		return found, err
 	})
 }
 
-// projectAround returns the project that a path names, or that of the other path, or that of the
+// projectOf returns the project that a path names, or that of the other path, or that of the
 // organization's first application, or the first one.
-func projectAround(ctx context.Context, tx ports.Tx, org orgs.ID, at, like Path) (orgs.Project, error) {
+func projectOf(ctx context.Context, tx ports.Tx, org orgs.ID, at, like Path) (orgs.Project, error) {
 	for _, slug := range []string{at.Project, like.Project} {
 		if slug == "" {
 			continue
@@ -74,8 +73,8 @@ func projectAround(ctx context.Context, tx ports.Tx, org orgs.ID, at, like Path)
 	return first[0], nil
 }
 
-// applicationAround returns the application that a path names, or else the first one.
-func applicationAround(ctx context.Context, tx ports.Tx, at Path, first []applications.Application) (applications.Application, error) {
+// applicationOf returns the application that a path names, or else the first one.
+func applicationOf(ctx context.Context, tx ports.Tx, at Path, first []applications.Application) (applications.Application, error) {
 	if at.Application != "" {
 		a, err := application(ctx, tx, at)
 		if !errors.Is(err, applications.ErrNotFound) {

@@ -10,14 +10,14 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// After FreeGuesses wrong passwords in a row the next has to wait for FirstDelay, and after each
-// further one twice as long, up to LongestDelay. After another GuessMemory without an attempt the
+// After FreeAttempts wrong passwords in a row the next has to wait for FirstDelay, and after each
+// further one twice as long, up to LongestDelay. After another AttemptMemory without an attempt the
 // count starts again.
 const (
-	FreeGuesses  = 3
-	FirstDelay   = 10 * time.Second
-	LongestDelay = 15 * time.Minute
-	GuessMemory  = 30 * time.Minute
+	FreeAttempts  = 3
+	FirstDelay    = 10 * time.Second
+	LongestDelay  = 15 * time.Minute
+	AttemptMemory = 30 * time.Minute
 )
 
 // ErrTooMany refuses a password, right or wrong, that comes too early after wrong ones.
@@ -39,10 +39,10 @@ type Origin struct {
 	Device  string // the token that the browser got at a sign-in; empty: none
 }
 
-// GuessKey returns the key of the counter of guesses: a username, without regard to case and
+// AttemptKey returns the key of the counter of attempts: a username, without regard to case and
 // whether it exists or not, and the place that they come from. A device that has signed in to the
 // account before is a place of its own, so attackers can lock out neither it nor another network.
-func (o Origin) GuessKey(username string, device Digest, known bool) Digest {
+func (o Origin) AttemptKey(username string, device Digest, known bool) Digest {
 	place := "network " + o.Network
 	if known {
 		place = "device " + string(device[:])
@@ -51,8 +51,9 @@ func (o Origin) GuessKey(username string, device Digest, known bool) Digest {
 	return sha256.Sum256(append(name[:], place...))
 }
 
-// Guesses are the wrong passwords in a row for one username from one place. The zero value is none.
-type Guesses struct {
+// Attempts are the failed attempts to sign in, in a row, for one username from one place. The zero
+// value is none.
+type Attempts struct {
 	Failures int
 	Until    time.Time // no password is checked before
 	Refused  bool      // one was not checked, since the last that was
@@ -60,37 +61,37 @@ type Guesses struct {
 
 // Try counts an attempt before it is known whether it is right, so that concurrent attempts get no
 // more tries than consecutive ones. wait is how long it must be delayed; then nothing is counted.
-func (g Guesses) Try(now time.Time) (after Guesses, wait time.Duration) {
+func (a Attempts) Try(now time.Time) (after Attempts, wait time.Duration) {
 	switch {
-	case now.Before(g.Until):
-		g.Refused = true
-		return g, g.Until.Sub(now)
-	case !now.Before(g.Forget()):
-		g = Guesses{}
+	case now.Before(a.Until):
+		a.Refused = true
+		return a, a.Until.Sub(now)
+	case !now.Before(a.Forget()):
+		a = Attempts{}
 	}
-	g.Failures++
-	return Guesses{Failures: g.Failures, Until: now.Add(delay(g.Failures))}, 0
+	a.Failures++
+	return Attempts{Failures: a.Failures, Until: now.Add(delay(a.Failures))}, 0
 }
 
 // Failed records that an attempt, which Try has counted, was wrong: the time to wait begins with
 // the answer.
-func (g Guesses) Failed(now time.Time) Guesses {
-	if until := now.Add(delay(g.Failures)); until.After(g.Until) {
-		g.Until = until
+func (a Attempts) Failed(now time.Time) Attempts {
+	if until := now.Add(delay(a.Failures)); until.After(a.Until) {
+		a.Until = until
 	}
-	return g
+	return a
 }
 
-// Forget returns when the guesses expire.
-func (g Guesses) Forget() time.Time { return g.Until.Add(GuessMemory) }
+// Forget returns when the attempts expire.
+func (a Attempts) Forget() time.Time { return a.Until.Add(AttemptMemory) }
 
 // delay returns the time to wait after so many wrong passwords.
 func delay(failures int) time.Duration {
-	if failures < FreeGuesses {
+	if failures < FreeAttempts {
 		return 0
 	}
 	d := FirstDelay
-	for range failures - FreeGuesses {
+	for range failures - FreeAttempts {
 		if d *= 2; d >= LongestDelay {
 			return LongestDelay
 		}
@@ -98,12 +99,12 @@ func delay(failures int) time.Duration {
 	return d
 }
 
-// GuessRepository counts guesses.
-type GuessRepository interface {
-	// Guesses returns the guesses of a key, zero when there are none.
-	Guesses(ctx context.Context, key Digest) (Guesses, error)
-	// SaveGuesses stores the guesses of a key and deletes some expired ones, more than it stores.
-	SaveGuesses(ctx context.Context, key Digest, g Guesses, now time.Time) error
-	// ForgetGuesses deletes the guesses of a key, if there are any.
-	ForgetGuesses(ctx context.Context, key Digest) error
+// AttemptRepository counts attempts.
+type AttemptRepository interface {
+	// Attempts returns the attempts of a key, zero when there are none.
+	Attempts(ctx context.Context, key Digest) (Attempts, error)
+	// SaveAttempts stores the attempts of a key and deletes some expired ones, more than it stores.
+	SaveAttempts(ctx context.Context, key Digest, a Attempts, now time.Time) error
+	// ForgetAttempts deletes the attempts of a key, if there are any.
+	ForgetAttempts(ctx context.Context, key Digest) error
 }
