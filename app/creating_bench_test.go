@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/clocks"
 	"github.com/tocsin/tocsin/test/pgtest/pgserver"
 )
 
@@ -105,7 +105,7 @@ func shopOn(b *testing.B, database string) ports.Store {
 		b.Cleanup(func() { _ = server.Stop() })
 		url = server.URL()
 	}
-	store, err := gormstore.Open(b.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: wallClock{}, Keys: seal.NewRing(keyA)})
+	store, err := gormstore.Open(b.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: clocks.Wall{}, Keys: seal.NewRing(keyA)})
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = store.Close() })
 	ctx := b.Context()
@@ -123,8 +123,3 @@ func shopOn(b *testing.B, database string) ports.Store {
 	}))
 	return store
 }
-
-// wallClock is the clock of the machine.
-type wallClock struct{}
-
-func (wallClock) Now() time.Time { return time.Now() }

@@ -3,7 +3,6 @@ package app_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,25 +15,8 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/clocks"
 )
-
-// watch is a clock that a test turns.
-type watch struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (w *watch) Now() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.now
-}
-
-func (w *watch) turn(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.now = w.now.Add(d)
-}
 
 // busyQueue always has work.
 type busyQueue struct{ deliveries.Queue }
@@ -59,7 +41,7 @@ func (busyStore) Queue() deliveries.Queue { return busyQueue{} }
 
 func TestGuard(t *testing.T) {
 	t.Parallel()
-	clock := &watch{now: frozen{}.Now()}
+	clock := clocks.At(frozen{}.Now())
 	store := emptyInstallation(t)
 	state := app.NewStateCache(store, clock)
 	guard := app.NewGuard(busyStore{store}, state)
@@ -83,7 +65,7 @@ func TestGuard(t *testing.T) {
 		"HeldAndClosed": {installation.State{Held: clock.Now(), ReadOnly: clock.Now()}, false, false},
 	} {
 		set(c.state)
-		clock.turn(time.Second) // All instances know it after that.
+		clock.Advance(time.Second) // All instances know it after that.
 		due, err := queue.Due(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, c.sends, len(due) > 0, name)
@@ -115,7 +97,7 @@ func TestGuard(t *testing.T) {
 
 func TestStateIsNotOlderThanASecond(t *testing.T) {
 	t.Parallel()
-	clock := &watch{now: frozen{}.Now()}
+	clock := clocks.At(frozen{}.Now())
 	store := emptyInstallation(t)
 	here, there := app.NewStateCache(store, clock), app.NewStateCache(store, clock)
 	use := app.NewInstallation(store, nil, here, clock)
@@ -130,9 +112,9 @@ func TestStateIsNotOlderThanASecond(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, changed)
 	assert.False(t, sends(here), "whoever changes it knows at once")
-	clock.turn(time.Second - 1)
+	clock.Advance(time.Second - 1)
 	assert.True(t, sends(there))
-	clock.turn(1)
+	clock.Advance(1)
 	assert.False(t, sends(there))
 	changed, err = use.Hold(t.Context(), audit.Actor{Name: "root"})
 	require.NoError(t, err)
@@ -148,7 +130,7 @@ func TestStateIsNotOlderThanASecond(t *testing.T) {
 
 	ended, end := context.WithCancel(t.Context())
 	end()
-	clock.turn(time.Hour)
+	clock.Advance(time.Hour)
 	_, err = there.State(ended)
 	if err != nil { // The answer may have come first.
 		assert.ErrorIs(t, err, context.Canceled)

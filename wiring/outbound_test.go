@@ -50,10 +50,6 @@ func intranet(t *testing.T, greeting string) (port string, connections *atomic.I
 	return port, connections
 }
 
-type now struct{}
-
-func (now) Now() time.Time { return time.Now() }
-
 // TestWaysOut has an administrator of an organization point channels of every driver at services of
 // the installation's own network, and checks what the channel tests reveal of their answers.
 func TestWaysOut(t *testing.T) {
@@ -78,7 +74,7 @@ func TestWaysOut(t *testing.T) {
 			t.Parallel()
 			port, connections := intranet(t, c.greeting)
 			here := strings.NewReplacer("HOST", "127.0.0.1", "PORT", port)
-			store, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite::memory:", AutoMigrate: true, Clock: now{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
+			store, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite::memory:", AutoMigrate: true, Clock: clocks.Wall{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, store.Close()) })
 			form := app.ChannelForm{Name: "c", Protocol: c.protocol, Driver: c.driver, Active: true, Unrestricted: true, Settings: map[string]string{}}

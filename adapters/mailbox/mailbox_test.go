@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,11 +17,8 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/clocks"
 )
-
-type wall struct{}
-
-func (wall) Now() time.Time { return time.Now() }
 
 // post is a channel with the driver on its own store.
 type post struct {
@@ -32,7 +28,7 @@ type post struct {
 
 func newPost(tb testing.TB, url string, settings channels.Settings) *post {
 	tb.Helper()
-	store, err := gormstore.Open(tb.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: wall{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
+	store, err := gormstore.Open(tb.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: clocks.Wall{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { assert.NoError(tb, store.Close()) })
 	p := &post{store: store}

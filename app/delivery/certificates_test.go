@@ -13,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/test/clocks"
 )
 
 // TestWhenTheCertificateOfAProviderIsOver plays a name behind which several servers answer.
@@ -51,7 +52,7 @@ func TestWhenTheCertificateOfAProviderIsOver(t *testing.T) {
 func TestACertificateIsForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := delivery.NewWorker(newFakeQueue(0, nil), nil, plainComposer{}, machineClock{}, slog.New(slog.DiscardHandler), settings())
+		w := delivery.NewWorker(newFakeQueue(0, nil), nil, plainComposer{}, clocks.Wall{}, slog.New(slog.DiscardHandler), settings())
 		w.SawCertificate(1, time.Now())
 		let(7*24*time.Hour - time.Second)
 		assert.Contains(t, w.Certificates(), channels.ID(1))

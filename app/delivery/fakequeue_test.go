@@ -17,11 +17,6 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// machineClock is the clock of the bubble in which a test with synctest runs.
-type machineClock struct{}
-
-func (machineClock) Now() time.Time { return time.Now() }
-
 // fakeQueue keeps deliveries in memory, with leases like the real queue. Most tests need one
 // channel only.
 type fakeQueue struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/test/clocks"
 )
 
 // underWay counts concurrent attempts.
@@ -71,7 +72,7 @@ func TestInstancesShareTheConcurrency(t *testing.T) {
 					queues[i] = &cutOff{Queue: q}
 					ctx, stop := context.WithCancel(t.Context())
 					stops[i] = stop
-					w := delivery.NewWorker(queues[i], delivery.Drivers{now.driver(2 * time.Second)}, plainComposer{}, machineClock{}, slog.New(slog.DiscardHandler), set)
+					w := delivery.NewWorker(queues[i], delivery.Drivers{now.driver(2 * time.Second)}, plainComposer{}, clocks.Wall{}, slog.New(slog.DiscardHandler), set)
 					running.Go(func() { w.Run(ctx) })
 				}
 				start(0)

@@ -16,6 +16,7 @@ import (
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/requests"
+	"github.com/tocsin/tocsin/test/clocks"
 )
 
 func TestAWorkerIsSeenWhileItWorks(t *testing.T) {
@@ -74,7 +75,7 @@ func TestAWorkerSaysWhenItsClockIsWrong(t *testing.T) {
 		var said bytes.Buffer
 		ctx, stop := context.WithCancel(t.Context())
 		log := slog.New(slog.NewTextHandler(&said, nil))
-		w := delivery.NewWorker(q, nil, plainComposer{}, machineClock{}, log, settings())
+		w := delivery.NewWorker(q, nil, plainComposer{}, clocks.Wall{}, log, settings())
 		var running sync.WaitGroup
 		running.Go(func() { w.Run(ctx) })
 		for _, skew := range []time.Duration{0, 90 * time.Second, 91 * time.Second, time.Second, -3 * time.Second} {

@@ -17,6 +17,7 @@ import (
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/test/clocks"
 )
 
 func (q *fakeQueue) Allow(_ context.Context, _ channels.ID, of channels.Quota, want int, back channels.Allowance) (a channels.Allowance, err error) {
@@ -45,7 +46,7 @@ func crew(t *testing.T, q *fakeQueue, d fakeDriver, n int, then func()) {
 	for i := range n {
 		set := settings()
 		set.Owner, set.Instance = fmt.Sprintf("w%d", i), fmt.Sprintf("host:%d", i)
-		w := delivery.NewWorker(q, delivery.Drivers{d}, plainComposer{}, machineClock{}, slog.New(slog.DiscardHandler), set)
+		w := delivery.NewWorker(q, delivery.Drivers{d}, plainComposer{}, clocks.Wall{}, slog.New(slog.DiscardHandler), set)
 		running.Go(func() { w.Run(ctx) })
 	}
 	then()

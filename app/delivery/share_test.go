@@ -17,6 +17,7 @@ import (
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/test/clocks"
 )
 
 // fakeShare is a part of a channel's limits.
@@ -135,7 +136,7 @@ func TestInstancesShareTheRateLimit(t *testing.T) {
 			queues[i] = &cutOff{Queue: q}
 			ctx, stop := context.WithCancel(t.Context())
 			stops[i] = stop
-			w := delivery.NewWorker(queues[i], delivery.Drivers{d}, plainComposer{}, machineClock{}, slog.New(slog.DiscardHandler), set)
+			w := delivery.NewWorker(queues[i], delivery.Drivers{d}, plainComposer{}, clocks.Wall{}, slog.New(slog.DiscardHandler), set)
 			running.Go(func() { w.Run(ctx) })
 		}
 		within := func(d time.Duration) int {
@@ -182,7 +183,7 @@ func TestAProviderThatAsksForAPauseGetsItFromAllInstances(t *testing.T) {
 		for i := range 2 {
 			set := settings()
 			set.Owner, set.Instance = fmt.Sprintf("w%d", i), fmt.Sprintf("host:%d", i)
-			w := delivery.NewWorker(q, delivery.Drivers{d}, plainComposer{}, machineClock{}, slog.New(slog.DiscardHandler), set)
+			w := delivery.NewWorker(q, delivery.Drivers{d}, plainComposer{}, clocks.Wall{}, slog.New(slog.DiscardHandler), set)
 			running.Go(func() { w.Run(ctx) })
 		}
 		let(10 * time.Second)

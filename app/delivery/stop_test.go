@@ -18,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/test/clocks"
 )
 
 // logged lets a worker work, stops it, and returns how long that took and what it logged.
@@ -25,7 +26,7 @@ func logged(t *testing.T, q *fakeQueue, d fakeDriver, set delivery.Settings, the
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	var log bytes.Buffer
-	w := delivery.NewWorker(q, delivery.Drivers{d}, plainComposer{}, machineClock{}, slog.New(slog.NewJSONHandler(&log, nil)), set)
+	w := delivery.NewWorker(q, delivery.Drivers{d}, plainComposer{}, clocks.Wall{}, slog.New(slog.NewJSONHandler(&log, nil)), set)
 	var running sync.WaitGroup
 	running.Go(func() { w.Run(ctx) })
 	then(w)

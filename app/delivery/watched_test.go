@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/app/watchdog"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/test/clocks"
 )
 
 // hanging is a queue of which one method hangs at its first call, even when its context ends.
@@ -72,7 +73,7 @@ func TestAWorkerWhoseLoopHangs(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := &hanging{fakeQueue: newFakeQueue(3, nil), method: name, never: make(chan struct{})}
 				set := settings()
-				set.Watchdog = watchdog.New(machineClock{}, slog.New(slog.DiscardHandler))
+				set.Watchdog = watchdog.New(clocks.Wall{}, slog.New(slog.DiscardHandler))
 				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
 				work(t, h, d, plainComposer{}, set, func() {
 					let(watchdog.Patience - time.Second)
@@ -121,7 +122,7 @@ func TestAWorkerThatWaitsIsNotStalled(t *testing.T) {
 				q := newFakeQueue(2_000, c.settings)
 				q.broken = c.away
 				set := settings()
-				set.Watchdog = watchdog.New(machineClock{}, slog.New(slog.DiscardHandler))
+				set.Watchdog = watchdog.New(clocks.Wall{}, slog.New(slog.DiscardHandler))
 				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
 					let(c.takes)
 					return c.answer

@@ -17,6 +17,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/test/clocks"
 	"github.com/tocsin/tocsin/test/mocks"
 )
 
@@ -32,7 +33,7 @@ func let(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Time is syncte
 func work(t *testing.T, q deliveries.Queue, d fakeDriver, c delivery.Composer, set delivery.Settings, then func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	w := delivery.NewWorker(q, delivery.Drivers{d}, c, machineClock{}, slog.New(slog.DiscardHandler), set)
+	w := delivery.NewWorker(q, delivery.Drivers{d}, c, clocks.Wall{}, slog.New(slog.DiscardHandler), set)
 	var running sync.WaitGroup
 	running.Go(func() { w.Run(ctx) })
 	then()

@@ -15,12 +15,8 @@ import (
 
 	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/test/clocks"
 )
-
-// wall is the clock of the machine, or of a bubble of synctest.
-type wall struct{}
-
-func (wall) Now() time.Time { return time.Now() }
 
 func well(context.Context) error { return nil }
 
@@ -42,7 +38,7 @@ func TestReady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				h := health.New(wall{}, health.Lifetime, health.Probe{Ask: well}, health.Probe{Name: "first", Ask: well}, health.Probe{Name: "second", Ask: c.ask})
+				h := health.New(clocks.Wall{}, health.Lifetime, health.Probe{Ask: well}, health.Probe{Name: "first", Ask: well}, health.Probe{Name: "second", Ask: c.ask})
 				start := time.Now()
 				err := h.Ready(t.Context())
 				assert.Equal(t, c.took, time.Since(start))
@@ -66,7 +62,7 @@ func TestAnswersAreShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
-		h := health.New(wall{}, health.Lifetime, health.Probe{Ask: well}, health.Probe{Name: "slow", Ask: func(context.Context) error {
+		h := health.New(clocks.Wall{}, health.Lifetime, health.Probe{Ask: well}, health.Probe{Name: "slow", Ask: func(context.Context) error {
 			asked.Add(1)
 			<-time.After(100 * time.Millisecond)
 			return nil
@@ -88,7 +84,7 @@ func TestAProbeThatHangsIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
-		h := health.New(wall{}, health.Lifetime, health.Probe{Ask: well}, health.Probe{Name: "deaf", Ask: func(context.Context) error {
+		h := health.New(clocks.Wall{}, health.Lifetime, health.Probe{Ask: well}, health.Probe{Name: "deaf", Ask: func(context.Context) error {
 			asked.Add(1)
 			<-time.After(time.Hour)
 			return nil
@@ -108,7 +104,7 @@ func TestAProbeThatHangsIsNotAskedAgain(t *testing.T) {
 func TestACallerWhoLeavesSpoilsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := health.New(wall{}, health.Lifetime, health.Probe{Ask: well}, health.Probe{Name: "slow", Ask: func(ctx context.Context) error {
+		h := health.New(clocks.Wall{}, health.Lifetime, health.Probe{Ask: well}, health.Probe{Name: "slow", Ask: func(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
@@ -125,7 +121,7 @@ func TestACallerWhoLeavesSpoilsNothing(t *testing.T) {
 
 func TestDraining(t *testing.T) {
 	t.Parallel()
-	h := health.New(wall{}, health.Lifetime, health.Probe{Ask: well}, health.Probe{Name: "first", Ask: well})
+	h := health.New(clocks.Wall{}, health.Lifetime, health.Probe{Ask: well}, health.Probe{Name: "first", Ask: well})
 	require.NoError(t, h.Ready(t.Context()))
 	h.Drain()
 	require.EqualError(t, h.Ready(t.Context()), "takes requests: the instance is shutting down", "at once, whatever was answered before")

@@ -18,12 +18,9 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/clocks"
 	"github.com/tocsin/tocsin/test/pgtest"
 )
-
-type wallClock struct{}
-
-func (wallClock) Now() time.Time { return time.Now() }
 
 // TestIndexesWhatWaits has two processes index a large import at the same time.
 func TestIndexesWhatWaits(t *testing.T) {
@@ -31,7 +28,7 @@ func TestIndexesWhatWaits(t *testing.T) {
 	for name, url := range map[string]string{"sqlite": "sqlite::memory:", "postgres": pgtest.New(t)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, Clock: wallClock{}, AutoMigrate: true})
+			s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, Clock: clocks.Wall{}, AutoMigrate: true})
 			require.NoError(t, err)
 			t.Cleanup(func() { assert.NoError(t, s.Close()) })
 			var org orgs.Organization
@@ -52,7 +49,7 @@ func TestIndexesWhatWaits(t *testing.T) {
 			for range 2 {
 				log := slog.New(slog.DiscardHandler)
 				running.Go(func() {
-					indexer.New(s, wallClock{}, log, watchdog.New(wallClock{}, log), ports.Untraced{}, time.Millisecond).Run(ctx)
+					indexer.New(s, clocks.Wall{}, log, watchdog.New(clocks.Wall{}, log), ports.Untraced{}, time.Millisecond).Run(ctx)
 				})
 			}
 			waiting := func() (n int) {

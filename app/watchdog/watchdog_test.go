@@ -15,12 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/app/watchdog"
+	"github.com/tocsin/tocsin/test/clocks"
 )
-
-// wall is the clock of the bubble in which a test runs.
-type wall struct{}
-
-func (wall) Now() time.Time { return time.Now() }
 
 // let lets time pass in the bubble of a test.
 func let(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Time is synctest's: it takes none.
@@ -42,7 +38,7 @@ func watched(t *testing.T, test func(t *testing.T, ctx context.Context, s *scene
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &scene{log: &bytes.Buffer{}}
-		s.dog = watchdog.New(wall{}, slog.New(slog.NewTextHandler(s.log, nil)))
+		s.dog = watchdog.New(clocks.Wall{}, slog.New(slog.NewTextHandler(s.log, nil)))
 		ctx, stop := context.WithCancel(t.Context())
 		s.stop = stop
 		test(t, ctx, s)

@@ -32,3 +32,9 @@ func (m *Moving) Advance(d time.Duration) {
 	defer m.mu.Unlock()
 	m.now = m.now.Add(d)
 }
+
+// Wall shows the time of the machine, or of the bubble of a test with synctest.
+type Wall struct{}
+
+// Now is the current time.
+func (Wall) Now() time.Time { return time.Now() }

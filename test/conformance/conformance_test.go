@@ -18,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/clocks"
 	"github.com/tocsin/tocsin/test/conformance"
 	"github.com/tocsin/tocsin/test/pgtest"
 )
@@ -98,11 +99,11 @@ func TestConformance(t *testing.T) {
 
 // carry copies one database to another, whose schema it makes.
 func carry(ctx context.Context, from, to string) error {
-	source, err := gormstore.Open(ctx, gormstore.Config{URL: from, Clock: wall{}})
+	source, err := gormstore.Open(ctx, gormstore.Config{URL: from, Clock: clocks.Wall{}})
 	if err != nil {
 		return err
 	}
-	target, err := gormstore.Open(ctx, gormstore.Config{URL: to, AutoMigrate: true, Clock: wall{}})
+	target, err := gormstore.Open(ctx, gormstore.Config{URL: to, AutoMigrate: true, Clock: clocks.Wall{}})
 	if err != nil {
 		return errors.Join(err, source.Close())
 	}
@@ -115,11 +116,6 @@ func carry(ctx context.Context, from, to string) error {
 	}
 	return errors.Join(err, source.Close(), target.Close())
 }
-
-// wall is the clock of the stores: no case asks when a row was written.
-type wall struct{}
-
-func (wall) Now() time.Time { return time.Now() }
 
 // The keys of the stores, and of those that do not share them.
 var (
@@ -137,7 +133,7 @@ func vault(t *testing.T, url string) conformance.Vault {
 
 // migrate puts the schema in place.
 func migrate(ctx context.Context, url string) error {
-	s, err := gormstore.Open(ctx, gormstore.Config{URL: url, AutoMigrate: true, Clock: wall{}})
+	s, err := gormstore.Open(ctx, gormstore.Config{URL: url, AutoMigrate: true, Clock: clocks.Wall{}})
 	if err != nil {
 		return err
 	}
@@ -147,7 +143,7 @@ func migrate(ctx context.Context, url string) error {
 // furnish puts the schema in place and lets fill write.
 func furnish(t *testing.T, url string, fill func(s ports.Store)) {
 	t.Helper()
-	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: wall{}, Keys: keys})
+	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: clocks.Wall{}, Keys: keys})
 	require.NoError(t, err)
 	fill(s)
 	require.NoError(t, s.Close())
@@ -172,7 +168,7 @@ func file(t *testing.T, fill func(url string)) (copied func(t *testing.T) string
 // open opens a store and closes it when the test ends.
 func open(t *testing.T, c gormstore.Config) ports.Store {
 	t.Helper()
-	c.Clock, c.ServerClock = wall{}, true // as a program opens it
+	c.Clock, c.ServerClock = clocks.Wall{}, true // as a program opens it
 	s, err := gormstore.Open(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })

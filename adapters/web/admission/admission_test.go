@@ -12,12 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/web/admission"
+	"github.com/tocsin/tocsin/test/clocks"
 )
-
-// bubble is the clock of the synctest bubble in which a test runs.
-type bubble struct{}
-
-func (bubble) Now() time.Time { return time.Now() }
 
 func enter(t *testing.T, g *admission.Gate) *admission.Place {
 	t.Helper()
@@ -29,7 +25,7 @@ func enter(t *testing.T, g *admission.Gate) *admission.Place {
 func TestABurstWaitsAndIsServedInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := admission.New(bubble{}, 2, 5*time.Second)
+		g := admission.New(clocks.Wall{}, 2, 5*time.Second)
 		first, second := enter(t, g), enter(t, g)
 		var served []int
 		var all sync.WaitGroup
@@ -60,7 +56,7 @@ func TestWhoWouldWaitTooLongIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places, takes, patience, length = 10, 100 * time.Millisecond, 5 * time.Second, 20 * time.Second
 		const capacity = places * int(time.Second/takes)
-		g := admission.New(bubble{}, places, patience)
+		g := admission.New(clocks.Wall{}, places, patience)
 		var mu sync.Mutex
 		served, refused, longest := 0, 0, time.Duration(0)
 		var all sync.WaitGroup
@@ -102,7 +98,7 @@ func TestWhoWouldWaitTooLongIsRefused(t *testing.T) {
 func TestNobodyWaitsForEverWhenNothingEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := admission.New(bubble{}, 1, 5*time.Second)
+		g := admission.New(clocks.Wall{}, 1, 5*time.Second)
 		stuck := enter(t, g)
 		for _, want := range []time.Duration{5 * time.Second, 250 * time.Millisecond, 250 * time.Millisecond} {
 			began := time.Now()
@@ -124,7 +120,7 @@ func TestNobodyWaitsForEverWhenNothingEnds(t *testing.T) {
 func TestAPlaceIsLeftOnceAndEnteredAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := admission.New(bubble{}, 1, time.Second)
+		g := admission.New(clocks.Wall{}, 1, time.Second)
 		p := enter(t, g)
 		require.NoError(t, p.Enter(t.Context()), "it is held")
 		p.Leave()
@@ -144,7 +140,7 @@ func TestAPlaceIsLeftOnceAndEnteredAgain(t *testing.T) {
 func TestThoseWhoWaitAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := admission.New(bubble{}, 1, time.Minute)
+		g := admission.New(clocks.Wall{}, 1, time.Minute)
 		p := enter(t, g)
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
