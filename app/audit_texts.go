@@ -53,7 +53,7 @@ func VersionOf(e audit.Entry) int {
 	default:
 		return 0
 	}
-	n, _ := e.After["version"].(float64) // Of what no version made, it is missing.
+	n, _ := e.After["version"].(float64) // It is missing from entries that made no version.
 	return int(n)
 }
 
@@ -94,7 +94,7 @@ func (t AuditedTexts) tells(e audit.Entry) bool {
 
 // said returns a text of a state; empty: none.
 func said(s audit.State, field string) string {
-	text, _ := s[field].(string) // A state that lacks it says nothing of it.
+	text, _ := s[field].(string) // The field may be missing.
 	return text
 }
 

@@ -10,13 +10,13 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Asked is what a user is asked for after the right password.
+// Asked is what a user has to show after the right password.
 type Asked struct {
 	Username string
 	factors.Held
 }
 
-// Asked returns what a step that SignIn began asks for; factors.ErrStep.
+// Asked returns what a step that SignIn began requires; factors.ErrStep.
 func (f *Factors) Asked(ctx context.Context, step string) (Asked, error) {
 	return ports.View(ctx, f.store, func(tx ports.Tx) (a Asked, err error) {
 		s, err := f.step(ctx, tx, factors.SecondFactor, step)

@@ -114,8 +114,8 @@ func onePartial(ctx context.Context, tx ports.Tx, organization, name string) (r 
 	return r, err
 }
 
-// partialsFor returns the partials that a template uses, itself or through others. Where one of
-// them does not exist they are all of the organization: the error tells which was meant.
+// partialsFor returns the partials that a template uses, itself or through others. If one of them
+// does not exist, it returns all of the organization, so that the error can suggest one.
 func partialsFor(ctx context.Context, tx ports.Tx, org orgs.ID, t events.Template) (events.Partials, error) {
 	names, err := t.Uses()
 	if err != nil || len(names) == 0 {

@@ -60,7 +60,7 @@ func (f *Factors) SignIn(ctx context.Context, by audit.Actor, from operators.Ori
 }
 
 // ShowPasskey begins the session of a user who has given the right password, and now one of their
-// passkeys. step is that of the password, asked that of AskAfterPassword. factors.ErrStep,
+// passkeys. step is from the password, asked from AskAfterPassword. factors.ErrStep,
 // factors.ErrPasskey.
 func (f *Factors) ShowPasskey(ctx context.Context, by audit.Actor, from operators.Origin, step, asked string, answer []byte) (a Admission, err error) {
 	err = f.take(ctx, by, factors.Prove, asked, answer, func(tx ports.Tx, by audit.Actor, account operators.Holding) error {

@@ -141,8 +141,8 @@ var samples = map[users.AddressType]string{
 	users.Email: "ada@example.org", users.Phone: "+15005550006", users.URL: "https://example.org/in", users.Generic: "C0123456789",
 }
 
-// somebody is the invented recipient when no member is chosen.
-var somebody = deliveries.Recipient{Username: "ada@example.org",
+// invented is the recipient when no member is chosen.
+var invented = deliveries.Recipient{Username: "ada@example.org",
 	Details: users.Details{Email: "ada@example.org", FirstName: "Ada", LastName: "Example"}}
 
 // maxConsidered is how many addresses and assignments of a member are read.
@@ -153,7 +153,7 @@ const maxConsidered = 200
 func personaOf(ctx context.Context, tx ports.Tx, c channels.Channel, user string) (persona, error) {
 	sample := samples[c.Protocol.Type()]
 	if strings.TrimSpace(user) == "" {
-		return persona{recipient: somebody, address: sample, madeUp: true}, nil
+		return persona{recipient: invented, address: sample, madeUp: true}, nil
 	}
 	m, err := memberOf(ctx, tx, c.Organization, strings.TrimSpace(user))
 	if errors.Is(err, users.ErrNotFound) {

@@ -97,7 +97,7 @@ func (p *Profiles) change(ctx context.Context, by operators.Editor, at Path, id 
 // MaxSelected is the largest number of members that one call changes.
 const MaxSelected = 200
 
-// ErrSelection refuses a selection of nobody, or of more than MaxSelected.
+// ErrSelection refuses an empty selection, and one of more than MaxSelected.
 var ErrSelection = fault.New(fault.Invalid, "select 1 to 200 users")
 
 // selected finds members by their ids, each once; users.ErrNotFound when one of them has been

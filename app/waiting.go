@@ -54,8 +54,8 @@ type Hold struct {
 	channel channels.ID
 }
 
-// stops reports whether nothing of it goes on until something else has changed, so that the rate so
-// far says nothing about its end.
+// stops reports whether nothing is sent until something else has changed, so that the rate so far
+// does not predict the end.
 func (h Hold) stops() bool { return h.For == deliveries.ForQuota || h.For == deliveries.ForChannel }
 
 // holdsRead is how many deliveries in each state are read to find out what an occurrence waits for.

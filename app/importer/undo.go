@@ -65,7 +65,7 @@ func (j *Jobs) toUndo(ctx context.Context, tx ports.Tx, at app.Path, id imports.
 }
 
 // followed returns imports.ErrFollowed if a later import relies on this one: rows that the later
-// one found already in place left no record of their own.
+// one found already in place left no record.
 func followed(ctx context.Context, tx ports.Tx, job imports.Job) error {
 	by, err := tx.Imports().Follower(ctx, job)
 	switch {

@@ -67,10 +67,10 @@ type Driver interface {
 
 type certificateKey struct{}
 
-// WatchCertificates returns a context for an attempt. Drivers call told with the moment when the
+// WatchCertificates returns a context for an attempt. Drivers call seen with the moment when the
 // certificate of the server expires.
-func WatchCertificates(ctx context.Context, told func(ends time.Time)) context.Context {
-	return context.WithValue(ctx, certificateKey{}, told)
+func WatchCertificates(ctx context.Context, seen func(ends time.Time)) context.Context {
+	return context.WithValue(ctx, certificateKey{}, seen)
 }
 
 // SawCertificate reports when the certificate of the server expires, for [WatchCertificates].

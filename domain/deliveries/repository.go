@@ -183,7 +183,7 @@ type Repository interface {
 	// ErrNotFound.
 	Job(ctx context.Context, o events.Occurrence, id ID) (Job, error)
 	// Cancel ends an occurrence: no further recipient is found, what is open is skipped, and what
-	// is claimed is not begun, as soon as workers have heard of it (Queue.Schedule,
+	// is claimed is not begun, as soon as workers know of it (Queue.Schedule,
 	// Queue.Cancelled). It reports false, and does nothing, when the occurrence was cancelled
 	// before or has nothing open.
 	Cancel(ctx context.Context, o events.Occurrence) (bool, error)

@@ -22,7 +22,7 @@ type Failure struct {
 	// Target says that the host of this recipient did not answer. Such failures open the breaker of
 	// that host.
 	Target     bool
-	RetryAfter time.Duration // what the provider asked for; 0: nothing
+	RetryAfter time.Duration // requested by the provider; 0: nothing
 	// Unsure says that the provider may have accepted the message nevertheless: its answer is
 	// missing.
 	Unsure bool

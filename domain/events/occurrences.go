@@ -46,8 +46,8 @@ type Options struct {
 const MaxAhead = 366 * 24 * time.Hour
 
 // NewOptions checks the options of a trigger; nil means that one is not given. What is repeated
-// counts once. An empty list is refused: whoever computed one and meant "nobody" must not reach
-// everybody.
+// counts once. An empty list is refused: a caller that computed one and meant "nobody" must not
+// reach everybody.
 func NewOptions(limitTo, channels []string) (Options, error) {
 	var faults fault.Fields
 	if len(limitTo) > MaxLimitTo {
@@ -86,8 +86,8 @@ func ParseMoment(field, text string) (time.Time, error) {
 }
 
 // Settle returns the options of an occurrence that is triggered now. A SendAt that has passed means
-// at once: a call that arrives late means its message nevertheless, and whoever wants nothing sent
-// late says so by ExpiresAt. It refuses moments that are too far ahead and an ExpiresAt at which
+// at once: a call that arrives late is still meant, and ExpiresAt is for messages that must not be
+// sent late. It refuses moments that are too far ahead and an ExpiresAt at which
 // nothing could have been sent.
 func (o Options) Settle(now time.Time) (Options, error) {
 	var faults fault.Fields
@@ -118,15 +118,15 @@ func (o Options) Settle(now time.Time) (Options, error) {
 func (o Options) Recipients() (usernames, addresses []string) {
 	for _, w := range o.LimitTo {
 		usernames = append(usernames, names.Fold(w))
-		if a, err := users.NewAddress(w, ""); err == nil { // What cannot be an address is nobody's.
+		if a, err := users.NewAddress(w, ""); err == nil { // A word that cannot be an address is the address of no member.
 			addresses = append(addresses, a.Key())
 		}
 	}
 	return usernames, addresses
 }
 
-// Unknown is what the options of an occurrence name and nobody knows, in the order in which it was
-// sent.
+// Unknown are the names in the options of an occurrence that match nothing, in the order in which
+// they were sent.
 type Unknown struct {
 	People   []string // neither usernames of members nor recorded addresses
 	Channels []string // that the event cannot use

@@ -44,8 +44,8 @@ type Partial struct {
 	Version      int // counts the saves
 }
 
-// NewPartial checks what somebody says of a partial; a body that cannot be read is refused with
-// line and reason.
+// NewPartial checks the form of a partial; a body that cannot be parsed is refused with line and
+// reason.
 func NewPartial(name, description, text, html string) (p Partial, err error) {
 	var faults fault.Fields
 	p.Name, err = names.Slug("name", name)
@@ -138,7 +138,7 @@ type ListedPartial struct {
 	Version     int
 }
 
-// PartialVersion is a partial as somebody saved it.
+// PartialVersion is a partial as it was saved.
 type PartialVersion struct {
 	Partial
 

@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// Pool is a pool that an event is limited to: whatever channels are its members at the time.
+// Pool is a pool that an event is limited to: the channels that are its members at the time.
 type Pool struct {
 	Name     string
 	Protocol channels.Protocol

@@ -66,7 +66,7 @@ func (t Template) CheckChannel(p channels.Protocol) error {
 // Says reports whether both have the same texts.
 func (t Template) Says(other Template) bool { return t.Source() == other.Source() }
 
-// Version is a template as somebody saved it.
+// Version is a template as it was saved.
 type Version struct {
 	Template
 

@@ -11,8 +11,8 @@ import (
 // handleSize is the size of a handle in bytes, as the specification recommends it.
 const handleSize = 64
 
-// Handle is how passkeys name an account: a random text that says nothing of whose it is. All
-// passkeys of an account have the same.
+// Handle identifies an account in its passkeys. It is random, so that it does not reveal the user.
+// All passkeys of an account have the same handle.
 type Handle []byte
 
 // NewHandle returns a handle that no account has.
@@ -25,7 +25,7 @@ func NewHandle() Handle {
 // PasskeyID names a passkey.
 type PasskeyID int64
 
-// Passkey is a public key whose private key an authenticator of somebody keeps: a telephone, a
+// Passkey is a public key whose private key is kept by an authenticator of the user: a telephone, a
 // computer, a password manager, a security key.
 type Passkey struct {
 	ID         PasskeyID
@@ -42,7 +42,7 @@ type Passkey struct {
 // MaxAnswer is the size of the largest answer of an authenticator, in bytes.
 const MaxAnswer = 16 << 10
 
-// Owner is whose passkeys are asked for or made.
+// Owner is the user whose passkeys are requested or created.
 type Owner struct {
 	Handle   Handle
 	Username string
@@ -59,23 +59,21 @@ func PasskeyName(s string) (string, error) {
 }
 
 // Authenticators speaks with the authenticators that keep passkeys, through the browser: it makes
-// what the browser is asked, and checks what it answers. Asked is what the browser gets, in JSON;
-// held is what has to be kept until it answers. A passkey is of use for one site alone, that of the
-// installation's public address. Each time the authenticator makes sure, by a PIN or a finger, who
-// holds it.
+// the requests and checks the answers. asked is the request for the browser, in JSON; held has to
+// be kept until the answer arrives. A passkey works only for one site, that of the installation's
+// public address. The authenticator verifies its user each time, by a PIN or a fingerprint.
 type Authenticators interface {
-	// Site is the origin for which the passkeys are, such as https://notify.example.
+	// Site is the origin of the passkeys, such as https://notify.example.
 	Site() string
-	// Register asks for a new passkey of an owner, none of those whom the owner has.
+	// Register requests a new passkey of an owner, on an authenticator that has none of them yet.
 	Register(o Owner) (asked, held []byte, err error)
 	// Registered checks the answer and returns the handle, the credential and the record of a new
 	// passkey; ErrPasskey.
 	Registered(held, answer []byte) (Passkey, error)
-	// Ask asks for a passkey of the owner. Of nobody in particular, the zero Owner, whoever has one
-	// for this site may answer.
+	// Ask requests a passkey of the owner. For the zero Owner, any passkey for this site will do.
 	Ask(o Owner) (asked, held []byte, err error)
 	// Answered checks the answer to Ask and returns the passkey with its record as it is now; it is
-	// blocked when its signatures were counted backwards, as happens when somebody has a copy. find
-	// returns whose a credential is, or ErrNotFound. ErrPasskey.
+	// blocked when its counter of signatures went back, which means that there is a copy of it.
+	// find returns the owner of a credential, or ErrNotFound. ErrPasskey.
 	Answered(held, answer []byte, find func(credential []byte) (Owner, error)) (Passkey, error)
 }

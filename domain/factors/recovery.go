@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// RecoveryCodes is how many recovery codes somebody gets. Each works once.
+// RecoveryCodes is how many recovery codes a user gets. Each works once.
 const RecoveryCodes = 10
 
 // recoverySize is the size of a recovery code in bytes: with 80 random bits a plain digest of it
@@ -28,8 +28,8 @@ func NewRecoveryCodes() (codes []string, ds []operators.Digest) {
 	return codes, ds
 }
 
-// ParseRecoveryCode returns the digest of a recovery code as somebody typed it, and whether it can
-// be one. Hyphens, spaces and case do not count, and digits that no code has are read as the
+// ParseRecoveryCode returns the digest of a recovery code as typed, and reports whether it can be
+// one. Hyphens, spaces and case do not count, and digits that no code has are read as the
 // letters that they look like.
 func ParseRecoveryCode(s string) (d operators.Digest, is bool) {
 	text := strings.Map(func(r rune) rune {

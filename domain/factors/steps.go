@@ -6,7 +6,7 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// StepLife is how long somebody has for a step.
+// StepLife is how long a step is valid.
 const StepLife = 10 * time.Minute
 
 // Purpose is what a step is for.
@@ -16,10 +16,10 @@ type Purpose string
 const (
 	SecondFactor Purpose = "factor"   // the password was right, a second factor is to be shown
 	SignIn       Purpose = "passkey"  // signing in with a passkey alone
-	Prove        Purpose = "prove"    // a passkey as a second factor, or of somebody who is signed in
+	Prove        Purpose = "prove"    // a passkey as a second factor, or of a user who is signed in
 	SetUpTOTP    Purpose = "totp"     // a secret was shown, a code is to confirm it
 	SetUpPasskey Purpose = "register" // a new passkey
-	SingleSignOn Purpose = "sso"      // somebody was sent to the provider of single sign-on
+	SingleSignOn Purpose = "sso"      // the user was sent to the provider of single sign-on
 	Draft        Purpose = "draft"    // a form that waits until its sender has shown the provider who they are
 )
 

@@ -37,7 +37,7 @@ func (Secret) GoString() string { return "***" }
 // Groups returns the secret in groups of four characters, as people type it.
 func (s Secret) Groups() string { return grouped(string(s), " ") }
 
-// NewSecret returns a secret that nobody can guess.
+// NewSecret returns a random secret.
 func NewSecret() Secret {
 	var raw [secretSize]byte
 	_, _ = rand.Read(raw[:]) // Documented never to fail: it ends the program instead.
@@ -61,8 +61,8 @@ type TOTP struct {
 	Used    time.Time
 }
 
-// Confirm returns the app of somebody who shows that they have a secret by a code of it; ErrCode
-// about `code`.
+// Confirm returns the app of a user who proves by a code that they have its secret; ErrCode about
+// `code`.
 func Confirm(a operators.AccountID, s Secret, code string, now time.Time) (TOTP, error) {
 	t, right := TOTP{Account: a, Secret: s, Created: now}.Take(code, now)
 	if !right {
@@ -71,8 +71,8 @@ func Confirm(a operators.AccountID, s Secret, code string, now time.Time) (TOTP,
 	return t, nil
 }
 
-// Take returns the app after somebody gave a code of it, and whether the code is right. No code is
-// taken twice, and none that is older than the last one.
+// Take returns the app after a code of it was entered, and reports whether the code is right. It
+// accepts no code twice, and none that is older than the last one.
 func (t TOTP) Take(code string, now time.Time) (TOTP, bool) {
 	code = strings.Join(strings.Fields(code), "")
 	current := now.Unix() / int64(Period/time.Second)

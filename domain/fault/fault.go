@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Kind says who can do something about a failure, and what. The zero value is Internal, so that
-// a fault nobody classified is never shown as the caller's mistake.
+// Kind says who can do something about a failure, and what. The zero value is Internal, so that an
+// unclassified fault is never shown as the caller's mistake.
 type Kind uint8
 
 // The kinds. Every sentinel of the domain carries one of them.
@@ -22,7 +22,7 @@ const (
 	Forbidden                   // we know, and the answer is no
 	NotFound                    // does not exist for the caller
 	TooLarge                    // the input is over a size limit
-	Unsupported                 // the input is of a media type nobody reads
+	Unsupported                 // the media type of the input is not supported
 	Mismatch                    // an idempotency key came back with another body
 	Limited                     // too many requests, later they would be welcome
 	Unavailable                 // a thing we depend on is away, a retry may help

@@ -82,7 +82,7 @@ func (h Header) Correctable(rows []Kept) (Correctable, error) {
 }
 
 // cells are the cells of a kept row at these places; none when one is too long, or when the row has
-// more than the file has columns: nobody could see the others. A row that could not be split stands
+// more than the file has columns: the others could not be shown. A row that could not be split is
 // in the first.
 func (h Header) cells(k Kept, places []int, columns int) []string {
 	kept, ok := splitQuoted(k.Cells, string(h.delimiter))

@@ -21,7 +21,7 @@ type Header struct {
 	names     []string // of the columns, as they stand there
 	columns   []column
 	ignored   []string
-	// listsRejects tells that the file is a list of rejected rows, by its columns: its cells are
+	// listsRejects says that the file is a list of rejected rows, by its columns: its cells are
 	// marked.
 	listsRejects bool
 }
@@ -31,7 +31,7 @@ type column struct {
 	key   string // of custom__<key>, the name that was understood, or the name of an ignored column
 }
 
-// The columns that have a meaning of their own (contract 1.1).
+// The columns with a fixed meaning (contract 1.1).
 const (
 	emailColumn = "email"
 	firstColumn = "first_name"
@@ -48,7 +48,7 @@ var usualNames = map[string]string{
 	"apellido": lastColumn, "apellidos": lastColumn, "cognome": lastColumn,
 }
 
-// usual is what a column of this name usually means; empty: nobody knows.
+// usual returns what a column of this name usually means; empty: unknown.
 func usual(name string) string {
 	return usualNames[plain(name)]
 }

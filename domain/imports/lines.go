@@ -12,7 +12,7 @@ import (
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// lines is a file as a queue of lines that can be looked at before they are taken. It holds no more
+// lines reads a file by lines, which can be looked at before they are taken. It buffers no more
 // than one row needs.
 type lines struct {
 	in      *bufio.Reader

@@ -55,7 +55,7 @@ type Meaning struct {
 func (m Meaning) DescribesRejection() bool { return column{key: m.Name}.tells() }
 
 // Mapping is what the columns of a file become, in their order. A file is mapped by giving its
-// columns the names that say so: whoever reads it then needs to know nothing of mappings.
+// columns the names that say so: its readers then need not know mappings.
 type Mapping []Meaning
 
 // Check returns what is wrong with a mapping, by `field-N` and `key-N` of the Nth column from 0 on;
@@ -127,7 +127,7 @@ func (m Mapping) Words() []string {
 	return all
 }
 
-// Digest names files with the same columns, in whatever order and case.
+// Digest identifies files with the same columns, in any order and case.
 func (m Mapping) Digest() string {
 	names := make([]string, len(m))
 	for i, c := range m {

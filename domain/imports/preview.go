@@ -17,7 +17,7 @@ type Preview struct {
 	Columns []Column
 	Samples [][]string // some different cells of each column
 	Rows    []PreviewRow
-	More    bool // the file goes on
+	More    bool // the file has more rows
 }
 
 // Column is what a column of a file means to an import.
@@ -66,7 +66,7 @@ func ReadPreview(file io.Reader, rows int) (p Preview, err error) {
 		shown := PreviewRow{Line: row.Line}
 		if shown.Enrollment, err = p.Header.Enrollment(row.Cells); err != nil {
 			shown.Rejected = Reason(err)
-			shown.Email = p.Header.email(row.Cells) // whatever it is
+			shown.Email = p.Header.email(row.Cells) // valid or not
 		} else if first, repeated := lines[shown.Key()]; repeated {
 			shown.Warning = fmt.Sprintf("has the e-mail of line %d and is ignored", first)
 		} else {
@@ -76,7 +76,7 @@ func ReadPreview(file io.Reader, rows int) (p Preview, err error) {
 	}
 }
 
-// Columns tells what the columns mean.
+// Columns returns what the columns mean.
 func (h Header) Columns() []Column {
 	all := make([]Column, len(h.columns))
 	seen := map[column]bool{}

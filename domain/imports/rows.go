@@ -30,7 +30,7 @@ type Row struct {
 	Cells []string
 }
 
-// A RowError says why a row is rejected. The reader goes on behind it.
+// A RowError says why a row is rejected. The reader continues with the next row.
 type RowError struct {
 	Line   int
 	Reason string
@@ -74,7 +74,7 @@ func newReader(file io.Reader, parse func(text string) (Header, error)) (*Reader
 	return r, nil
 }
 
-// Header tells what the columns mean.
+// Header returns what the columns mean.
 func (r *Reader) Header() Header { return r.header }
 
 // Next returns the next row; blank lines are skipped. io.EOF at the end, a *RowError for a row that

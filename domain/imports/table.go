@@ -74,12 +74,12 @@ func anyHeader(text string) (Header, error) {
 		}
 	}
 	if best.understand(); best.Mapping() == nil || len(best.columns) == 0 || slices.ContainsFunc(best.names, likeEmail) {
-		return Header{}, ErrNoEmail // A row with an e-mail is somebody's, and the file has no header.
+		return Header{}, ErrNoEmail // A row with an e-mail is data: the file has no header.
 	}
 	return best, nil
 }
 
-// Guess is what the columns become as long as nobody says otherwise. Beside the names that every
+// Guess is what the columns become unless they are mapped. Beside the names that every
 // import understands, the first column of e-mails is the e-mail when none has the name, and
 // columns with the usual names of metadata become that. Nil when there are too many columns.
 func (t Table) Guess() Mapping {

@@ -270,7 +270,7 @@ func (j Job) Retract(u Undo, now time.Time, lease time.Duration) Job {
 	j.Failures = 0
 	j.Until, j.Touched = now.Add(lease), now
 	if j.Pace.Since.IsZero() {
-		j.Pace = Pace{Since: now, From: j.Done} // Somebody has worked at it: the turns of organizations go by that.
+		j.Pace = Pace{Since: now, From: j.Done} // The turns of organizations depend on when a job was last worked on.
 	}
 	return j
 }

@@ -14,16 +14,15 @@ type Condition struct {
 	// Path names a member, or with dots one within an object: `address.city`. A dot may be part of
 	// a name as well.
 	Path string
-	// Text is how the value reads: strings without their quotes, numbers as they were sent, true,
-	// false, null. Of an array one element must read so. Empty: any value will do, whatever its
-	// kind.
+	// Text is the value as text: strings without their quotes, numbers as they were sent, true,
+	// false, null. One element of an array must equal it. Empty: any value of any type.
 	Text string
 }
 
-// IsZero reports whether nothing is asked.
+// IsZero reports whether there is no condition.
 func (c Condition) IsZero() bool { return c.Path == "" }
 
-// Holds reports whether metadata is as asked.
+// Holds reports whether metadata meets the condition.
 func (c Condition) Holds(m Map) bool { return c.IsZero() || c.holdsBelow(map[string]any(m), c.Path) }
 
 // holdsBelow takes as long as there are members, however long the path is: that is anybody's to

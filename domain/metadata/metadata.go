@@ -27,8 +27,7 @@ const (
 
 const tooDeep = "is nested deeper than 32 levels"
 
-// ErrTooLarge refuses metadata whose JSON text is longer than MaxBytes, be it sent or the result of
-// a merge.
+// ErrTooLarge refuses metadata whose JSON text is longer than MaxBytes, sent or merged.
 var ErrTooLarge = fault.New(fault.Invalid, "metadata is larger than 64 KiB")
 
 // Map is one JSON object. Its values are nil, bool, string, json.Number, []any and map[string]any;
@@ -78,7 +77,7 @@ func decode(text []byte) (Map, error) {
 func notAnObject(text []byte, err error) error {
 	const must = "must be a JSON object"
 	if syntax, is := errors.AsType[*json.SyntaxError](err); is {
-		// The offset is behind what nobody expected.
+		// The offset is behind the unexpected character.
 		return fault.New(fault.Invalid, fmt.Sprintf("%s: %s: %s", must, position(text, syntax.Offset-1), syntax.Error()))
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -171,9 +170,8 @@ func check(v any, depth int) (path, wrong string) {
 // NoDouble says what is wrong with a number that Holds refuses.
 const NoDouble = "is a number that is too large for a double"
 
-// Holds reports whether a double holds the number, if not exactly. A larger one comes out of many
-// JSON decoders as infinity or as a fault, and then whoever reads it among others reads none of
-// them.
+// Holds reports whether a double holds the number, if not exactly. Many JSON decoders read a larger
+// one as infinity, or fail, and then nothing of the whole document can be read.
 func Holds(n json.Number) bool {
 	const safe = 300 // digits
 	if len(n) <= safe && !strings.ContainsAny(string(n), "eE") {
@@ -212,7 +210,7 @@ func (m Map) Encode() ([]byte, error) {
 	return text, nil
 }
 
-// Digest tells two values of metadata apart in a few characters. Equal ones have the same.
+// Digest returns a short digest of metadata. Equal metadata has the same digest.
 func (m Map) Digest() string {
 	text, err := m.Encode() // Members come in the order of their names.
 	if err != nil {

@@ -19,7 +19,7 @@ type Editor struct {
 }
 
 // OfInstallation reports whether the editor is an operator of the installation: their channels are
-// trusted, wherever they lead.
+// trusted, whatever their destination.
 func (o Editor) OfInstallation() bool { return o.Right >= Installation }
 
 // MayChange returns ErrAbove, naming them, when some of the members have a higher role than the

@@ -49,7 +49,7 @@ type Organization struct {
 	ID             ID
 	Slug           string
 	Name           string
-	RequiresFactor bool     // of whoever has a role there: a second factor
+	RequiresFactor bool     // of everyone with a role there: a second factor
 	Region         string   // of phone numbers without country code, such as DE; empty: they are refused
 	Searchable     []string // paths of metadata that members are found by, beside ExternalID
 }
@@ -174,8 +174,8 @@ type Repository interface {
 	Count(ctx context.Context, id ID, n quotas.Name) (int64, error)
 	// SetRegion stores the region of phone numbers without country code; ErrNotFound.
 	SetRegion(ctx context.Context, id ID, region string) error
-	// SetSearchable stores the paths of metadata that members are found by, and has the index built
-	// anew; ErrNotFound.
+	// SetSearchable stores the paths of metadata that members are found by, and has the index
+	// rebuilt; ErrNotFound.
 	SetSearchable(ctx context.Context, id ID, paths []string) error
 	// RequireFactor stores whether the organization requires a second factor; ErrNotFound.
 	RequireFactor(ctx context.Context, id ID, on bool) error

@@ -94,7 +94,7 @@ func (l Limits) Allows(n Name, amount int64, wait time.Duration) error {
 	return nil
 }
 
-// Exceeded is the fault of whoever is at the limit of a quota.
+// Exceeded is the fault of reaching the limit of a quota.
 type Exceeded struct {
 	Quota Name
 	Limit float64

@@ -20,10 +20,10 @@ var (
 // Lifetime is how long an Idempotency-Key is remembered (decisions 6).
 const Lifetime = 24 * time.Hour
 
-// Request makes a call repeatable: the Idempotency-Key with whose key it was sent and what it asked
-// for.
+// Request makes a call repeatable: the Idempotency-Key, the API key that sent it and a digest of
+// what it requests.
 type Request struct {
-	Key            access.ID // the API key; 0: a form of the console, whose idempotency key nobody else could know
+	Key            access.ID // the API key; 0: a form of the console, whose idempotency key is secret
 	IdempotencyKey string
 	Digest         [32]byte // of all that the request means
 }

@@ -1,6 +1,6 @@
 // Package schemas is about JSON Schemas that organizations write for the data of their events:
-// which of them are taken, and what is wrong with data. It never loads anything: a schema stands
-// alone. Whoever writes schemas and sends data is not trusted, so neither may cost much.
+// which of them are accepted, and what is wrong with data. It never loads other documents. The
+// authors of schemas and data are not trusted, so neither may cost much.
 package schemas
 
 import (
@@ -30,8 +30,8 @@ const (
 	// maxDigits and maxExponent bound numbers, which are compared exactly.
 	maxDigits   = 1_000
 	maxExponent = 400
-	// maxMistakes is how many mistakes in data are told, and maxMistake how long each may be, in
-	// characters.
+	// maxMistakes is how many mistakes in data are reported, and maxMistake how long each may be,
+	// in characters.
 	maxMistakes = 50
 	maxMistake  = 300
 )
@@ -110,7 +110,7 @@ func (s *Schema) Check(text []byte) (mistakes []string) {
 	return mistakes
 }
 
-// leaves are the mistakes that have no causes of their own.
+// leaves returns the mistakes that have no further causes.
 func leaves(e *jsonschema.ValidationError, found []string) []string {
 	if len(e.Causes) == 0 {
 		at := pointer(e.InstanceLocation)
@@ -171,7 +171,7 @@ func checkable(n json.Number) bool {
 	return err == nil && -maxExponent <= exponent && exponent <= maxExponent
 }
 
-// weighing counts the parts of a schema. Whatever could be a part is taken for one.
+// weighing counts the parts of a schema. Everything that could be a part counts as one.
 type weighing struct {
 	root  map[string]any
 	known map[string]int // by JSON Pointer; 0: at work

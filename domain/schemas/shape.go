@@ -114,7 +114,7 @@ func join(members map[string]*templates.Shape, name string, member *templates.Sh
 	members[name] = member
 }
 
-// both is what two shapes of one value say together; what nobody knows anything of adds nothing.
+// both combines two shapes of one value; a shape about which nothing is known adds nothing.
 func both(a, b *templates.Shape) *templates.Shape {
 	switch {
 	case a == nil:

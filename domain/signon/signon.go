@@ -59,9 +59,9 @@ type Identity struct {
 // RecentFor reports whether the user signed in at the provider after they were sent there.
 func (i Identity) RecentFor(sent time.Time) bool { return !i.Authenticated.Before(sent.Add(-Skew)) }
 
-// AuthenticatedAt is when a session that begins now counts as last authenticated. A provider that
-// remembers somebody does not ask for anything, so the moment is what it says; where it says none,
-// it was not recently.
+// AuthenticatedAt is when a session that begins now counts as last authenticated. A provider may
+// remember the user and ask for nothing, so the provider's own moment counts; if it gives none, the
+// authentication does not count as recent.
 func (i Identity) AuthenticatedAt(now time.Time) time.Time {
 	switch {
 	case i.Authenticated.IsZero():

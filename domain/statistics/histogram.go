@@ -46,8 +46,8 @@ func (h Histogram) Plus(other Histogram) Histogram {
 }
 
 // Quantile is the duration that the part q of all does not exceed, q in (0, 1], taken as evenly
-// spread within its group; 0 when there is none. Of the last group, which has no end, its beginning
-// is told.
+// spread within its group; 0 when there is none. The last group has no end: the result is its
+// beginning.
 func (h Histogram) Quantile(q float64) time.Duration {
 	if h.Count() == 0 {
 		return 0

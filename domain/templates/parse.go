@@ -237,7 +237,7 @@ func (p *parser) add(n node) {
 	last.nodes = append(last.nodes, n)
 }
 
-// skip goes on by some bytes and keeps account of the line.
+// skip moves forward by some bytes and counts lines.
 func (p *parser) skip(length int) {
 	text := p.source[p.at : p.at+length]
 	p.at += length

@@ -47,7 +47,7 @@ type plainer struct {
 	named  int    // where the link's text begins
 }
 
-// maxLists is how many lists in lists are told apart.
+// maxLists is how many levels of nested lists are distinguished.
 const maxLists = 32
 
 // gap is how many line breaks stand before and after an element; none: it is within a line.
@@ -144,7 +144,7 @@ func (p *plainer) item() {
 	p.space = true
 }
 
-// endLink writes the address of a link, unless its text tells it or it leads nowhere outside.
+// endLink writes the address of a link, unless its text shows it or it is no external link.
 func (p *plainer) endLink() {
 	link := p.link
 	p.link = ""

@@ -26,7 +26,7 @@ type renderer struct {
 	syntax syntax
 	out    strings.Builder
 	values []marked    // of Markdown, each of which a mark stands for
-	blank  func(*node) // is told of each variable without a value; nil: nobody is
+	blank  func(*node) // is called for each variable without a value; nil: not at all
 }
 
 func (r *renderer) render(p part) (string, error) {
@@ -267,9 +267,9 @@ func member(v any, name string) (any, bool) {
 	return nil, false
 }
 
-// isFalse tells which values a section is not rendered for. As in the Mustache of JavaScript, whose
-// templates people bring along, that includes the empty string; unlike there, 0 is a value like any
-// other.
+// isFalse reports whether a section is not rendered for a value. As in the Mustache of JavaScript,
+// whose templates people bring along, that includes the empty string; unlike there, 0 is a value
+// like any other.
 func isFalse(v any) bool {
 	switch v := v.(type) {
 	case nil:

@@ -45,7 +45,7 @@ func (s *Shape) spoken() *Shape {
 	}
 }
 
-// Limits of what is told.
+// Limits of what is reported.
 const (
 	maxMistakes = 20    // of one part
 	maxPaths    = 1_000 // that are considered for a suggestion

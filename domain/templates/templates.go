@@ -143,7 +143,7 @@ func (t *Template) Render(data map[string]any) (m Message, err error) {
 	return m, nil
 }
 
-// maxBlanks is how many blanks are told.
+// maxBlanks is how many blanks are reported.
 const maxBlanks = 20
 
 // Blanks names the variables that data has no value for and a message shows nothing for, each once

@@ -247,8 +247,8 @@ func isDotAtom(s string) bool {
 // AddressRepository keeps the addresses of members.
 type AddressRepository interface {
 	// Ensure adds the addresses that their members do not hold yet and returns all of them as
-	// stored, in the order given; created tells which are new. The keys given for one member are
-	// distinct. ErrNotFound for who is not a member of the organization.
+	// stored, in the order given; created says which are new. The keys given for one member are
+	// distinct. ErrNotFound if one is not a member of the organization.
 	Ensure(ctx context.Context, org orgs.ID, as []Address) (stored []Address, created []bool, err error)
 	// List returns the member's addresses by id, at most limit after the given one.
 	List(ctx context.Context, org orgs.ID, m MemberID, after AddressID, limit int) ([]Address, error)

@@ -11,7 +11,7 @@ import (
 // Enrollment is one person who becomes a member of an organization: the payload of POST (contract
 // 4.1) and a row of an import (contract 1.1). Names and fields count only if the batch says so.
 type Enrollment struct {
-	Details // what the organization records when this makes somebody a member
+	Details // what the organization records about a new member
 
 	CustomFields metadata.Map
 }

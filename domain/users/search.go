@@ -10,17 +10,17 @@ import (
 
 // Query selects the members of an organization who match all of its fields.
 type Query struct {
-	// Text is what members are found by: they have words that begin with all its Terms. Blank:
-	// anybody. A text without any term finds nobody.
+	// Text finds members who have words that begin with all its Terms. Blank: all members. A text
+	// without any term finds none.
 	Text string
 	// Username and Email are the complete username and e-mail, without regard to case; empty: any.
 	Username, Email string
 	// Locked selects only locked members, Active only members who are not.
 	Locked, Active bool
-	// From and Before ask for members who became so at this moment or later, and earlier; zero: at
+	// From and Before select members who were added at this moment or later, and earlier; zero: at
 	// any time.
 	From, Before time.Time
-	// Unreached selects only members without any address: no message will ever reach them.
+	// Unreached selects only members without any address: no message reaches them.
 	Unreached bool
 	// Role selects only members with this role; empty: any.
 	Role Role
@@ -28,9 +28,9 @@ type Query struct {
 	Group orgs.GroupID
 	// List and Application are the ids of a lists.List that members are on with any address, and of
 	// an applications.Application that they are registered with; 0: any and none. They have no
-	// types of their own here, because those packages know this one.
+	// own types here, because those packages know this one.
 	List, Application int64
-	// Metadata asks for members whose custom fields are so.
+	// Metadata selects members by their custom fields.
 	Metadata metadata.Condition
 	// Sort is the order in which members are found; empty: the one that takes the least reading.
 	Sort Sort
@@ -58,7 +58,7 @@ func (q Query) IsZero() bool {
 // Sort is an order that a query may ask for.
 type Sort string
 
-// The orders that may be asked for. Names are sorted by last name, then by first name.
+// The orders. Names are sorted by last name, then by first name.
 const (
 	ByName              Sort = "name"
 	ByNameBackwards     Sort = "-name"
@@ -68,7 +68,7 @@ const (
 	ByAddedBackwards    Sort = "-added"
 )
 
-// Sorts returns every order that may be asked for.
+// Sorts returns all orders.
 func Sorts() []Sort {
 	return []Sort{ByName, ByNameBackwards, ByUsername, ByUsernameBackwards, ByAdded, ByAddedBackwards}
 }

@@ -53,7 +53,7 @@ type Details struct {
 	LastName  string
 }
 
-// Detail is one of the details of somebody.
+// Detail is one of the details of a person.
 type Detail struct {
 	Name  string // in requests, files, templates and the audit log
 	Value *string
@@ -61,7 +61,7 @@ type Detail struct {
 	check func(field, value string) (string, error)
 }
 
-// List returns all details in their order. Whoever treats each alike goes through this list.
+// List returns all details in their order. Code that treats all details alike uses this list.
 func (d *Details) List() []Detail {
 	return []Detail{
 		{"email", &d.Email, optionalEmail},

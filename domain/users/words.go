@@ -21,7 +21,7 @@ const (
 	maxName  = 24  // characters of a name that put members with the same word in order
 )
 
-// Beyond sorts after every text that goes on from a word with a character.
+// Beyond sorts after every continuation of a word.
 const Beyond = "\U0010FFFF"
 
 // ParseText checks what is searched for.
@@ -140,7 +140,7 @@ func (c *collected) word(w string) {
 	}
 }
 
-// add adds the words of a text. The last part of a domain says nothing of anybody.
+// add adds the words of a text. The last part of a domain is left out: it identifies no member.
 func (c *collected) add(text string) {
 	for part := range strings.FieldsSeq(fold(cut(text, MaxText))) {
 		domain := strings.LastIndexByte(part, '@')
