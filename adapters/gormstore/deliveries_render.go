@@ -35,7 +35,7 @@ func (r deliveryRepo) RenderInput(
 			`+applicationBeside("a")+", "+beside("event_", "e", "id", "application_id", "slug", "name", "description", "active")+`,
 			`+notificationBeside()+", "+
 		beside("channel_", "c", "id", "organization_id", "project_id", "name", "protocol", "driver", "preferred", "active")+`,
-			`+beside("template_", "t", "id", "version", "channel_id", "subject", "text_body", "html_body", "markdown_body")+`,
+			`+beside("template_", "t", templateColumns...)+`,
 			EXISTS (SELECT 1 FROM template_partials tp WHERE tp.template_id = t.id) AS partials
 		FROM notifications n JOIN events e ON e.id = n.event_id JOIN applications a ON a.id = e.application_id
 		JOIN projects p ON p.id = a.project_id JOIN organizations org ON org.id = p.organization_id

@@ -45,29 +45,20 @@ func newKeyRow(k access.Key) keyRow {
 
 // scopedKeyRow is a key with the slugs of its scope.
 type scopedKeyRow struct {
-	ID           access.ID
-	Name         string
-	Digest       []byte
+	Key          keyRow `gorm:"embedded"`
 	Organization string
 	Project      string
 	Application  string
-	Grants       string
-	CreatedAt    time.Time
-	ExpiresAt    *time.Time
-	RevokedAt    *time.Time
-	ReplacedAt   *time.Time
-	LastUsedAt   *time.Time
-	AtMostNormal bool
 	Quotas       string // of the organization
 }
 
 func (r scopedKeyRow) key() access.Key {
-	k := access.Key{ID: r.ID, Name: r.Name,
+	k := access.Key{ID: r.Key.ID, Name: r.Key.Name,
 		Scope:   access.Scope{Organization: r.Organization, Project: r.Project, Application: r.Application},
-		Created: r.CreatedAt.UTC(), Expires: momentOf(r.ExpiresAt), Revoked: momentOf(r.RevokedAt), Replaced: momentOf(r.ReplacedAt),
-		LastUsed: momentOf(r.LastUsedAt), AtMostNormal: r.AtMostNormal}
-	copy(k.Digest[:], r.Digest)
-	for g := range strings.FieldsSeq(r.Grants) {
+		Created: r.Key.CreatedAt.UTC(), Expires: momentOf(r.Key.ExpiresAt), Revoked: momentOf(r.Key.RevokedAt), Replaced: momentOf(r.Key.ReplacedAt),
+		LastUsed: momentOf(r.Key.LastUsedAt), AtMostNormal: r.Key.AtMostNormal}
+	copy(k.Digest[:], r.Key.Digest)
+	for g := range strings.FieldsSeq(r.Key.Grants) {
 		k.Grants = append(k.Grants, access.Grant(g))
 	}
 	return k
@@ -188,8 +179,7 @@ type useOfKey struct {
 
 // keys queries keys with the slugs of their scopes; condition may add an order and a limit.
 func (r keyRepo) keys(ctx context.Context, condition string, args ...any) *gorm.DB {
-	return r.db(ctx).Raw(`SELECT k.id, k.name, k.digest, o.slug AS organization, p.slug AS project, a.slug AS application,
-			k.grants, k.created_at, k.expires_at, k.revoked_at, k.replaced_at, k.last_used_at, k.at_most_normal, COALESCE(o.quotas, '{}') AS quotas
+	return r.db(ctx).Raw(`SELECT k.*, o.slug AS organization, p.slug AS project, a.slug AS application, COALESCE(o.quotas, '{}') AS quotas
 		FROM api_keys k
 		LEFT JOIN organizations o ON o.id = k.organization_id
 		LEFT JOIN projects p ON p.id = k.project_id

@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -59,8 +62,7 @@ func (r eventRepo) PartialsUsed(ctx context.Context, org orgs.ID, names []string
 			UNION
 			SELECT pp.uses_id FROM used JOIN partial_partials pp ON pp.partial_id = used.id
 		)
-		SELECT p.id, p.organization_id, p.name, p.description, p.text_body, p.html_body, p.version
-		FROM used JOIN partials p ON p.id = used.id WHERE p.organization_id = ? ORDER BY p.name`,
+		SELECT p.* FROM used JOIN partials p ON p.id = used.id WHERE p.organization_id = ? ORDER BY p.name`,
 		org, among(r.dialect, names), org), partialRow.partial)
 }
 
@@ -76,9 +78,9 @@ func (r eventRepo) CreatePartial(ctx context.Context, p events.Partial, by strin
 }
 
 func (r eventRepo) SavePartial(ctx context.Context, p events.Partial, by string) (events.Partial, error) {
-	row, err := one[partialRow](r.db(ctx).Raw(`UPDATE partials SET description = ?, text_body = ?, html_body = ?, version = version + 1
-		WHERE id = ? AND organization_id = ? RETURNING id, organization_id, name, description, text_body, html_body, version`,
-		p.Description, p.Text, p.HTML, p.ID, p.Organization), events.ErrPartialNotFound)
+	var row partialRow
+	err := changed(r.db(ctx).Model(&row).Clauses(clause.Returning{}).Where("id = ? AND organization_id = ?", p.ID, p.Organization).
+		Updates(map[string]any{"description": p.Description, "text_body": p.Text, "html_body": p.HTML, "version": gorm.Expr("version + 1")}), events.ErrPartialNotFound)
 	if err != nil {
 		return events.Partial{}, err
 	}
@@ -154,8 +156,7 @@ func (t tx) partialsOf(ctx context.Context, org orgs.ID, id events.TemplateID) (
 			UNION
 			SELECT pp.uses_id FROM used JOIN partial_partials pp ON pp.partial_id = used.id
 		)
-		SELECT p.id, p.organization_id, p.name, p.description, p.text_body, p.html_body, p.version
-		FROM used JOIN partials p ON p.id = used.id WHERE p.organization_id = ? ORDER BY p.name`, id, org), partialRow.partial)
+		SELECT p.* FROM used JOIN partials p ON p.id = used.id WHERE p.organization_id = ? ORDER BY p.name`, id, org), partialRow.partial)
 }
 
 func (r eventRepo) PartialsAround(ctx context.Context, p events.Partial) ([]string, error) {
@@ -180,7 +181,7 @@ func (r eventRepo) PartialUsers(ctx context.Context, p events.Partial, after eve
 
 func (r eventRepo) PartialTemplates(ctx context.Context, p events.Partial, after events.TemplateID, limit int) ([]events.PartialUser, error) {
 	return r.partialUsers(ctx, p, after, limit,
-		beside("template_", "t", "id", "version", "channel_id", "subject", "text_body", "html_body", "markdown_body")+", "+
+		beside("template_", "t", templateColumns...)+", "+
 			beside("event_", "e", "id", "application_id", "slug", "name", "description", "active", "example", "context_schema", "priority"))
 }
 

@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/applications"
@@ -20,6 +21,9 @@ type templateRow struct {
 
 	MarkdownBody string
 }
+
+// templateColumns are the columns of a templateRow.
+var templateColumns = []string{"id", "version", "channel_id", "subject", "text_body", "html_body", "markdown_body"}
 
 func (r templateRow) template() events.Template {
 	return events.Template{ID: r.ID, Version: r.Version, Channel: r.ChannelID, Subject: r.Subject, Text: r.TextBody, HTML: r.HTMLBody, Markdown: r.MarkdownBody}
@@ -60,7 +64,7 @@ func ofNotification(n subscriptions.Notification) templateOwner {
 }
 
 func (t tx) templatesOf(ctx context.Context, o templateOwner) ([]events.Template, error) {
-	return all(t.db(ctx).Raw(`SELECT t.id, t.version, t.channel_id, t.subject, t.text_body, t.html_body, t.markdown_body
+	return all(t.db(ctx).Raw("SELECT "+listed("t", templateColumns)+`
 		FROM templates t JOIN `+o.table+` o ON o.id = t.`+o.column+`
 		WHERE o.id = ? AND o.application_id = ? ORDER BY t.channel_id`, o.id, o.app), templateRow.template)
 }
@@ -77,7 +81,7 @@ func (t tx) saveTemplate(ctx context.Context, o templateOwner, text events.Templ
 		ON CONFLICT (`+o.column+`, channel_id) DO UPDATE SET
 			subject = excluded.subject, text_body = excluded.text_body, html_body = excluded.html_body,
 			markdown_body = excluded.markdown_body, version = templates.version + 1
-		RETURNING id, version, channel_id, subject, text_body, html_body, markdown_body`,
+		RETURNING `+strings.Join(templateColumns, ", "),
 		text.Subject, text.Text, text.HTML, text.Markdown, o.id, o.app, text.Channel), channels.ErrNotFound)
 	if err != nil {
 		return events.Template{}, err
