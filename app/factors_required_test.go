@@ -122,7 +122,7 @@ func TestTheInstallationRequiresASecondFactorOfItsAdministrators(t *testing.T) {
 	require.ErrorIs(t, d.factors.RemoveApp(t.Context(), d.by, d.visitor(ada)), factors.ErrRequired)
 }
 
-func TestAnOrganizationRequiresItOfWhoeverOpensIt(t *testing.T) {
+func TestAnOrganizationRequiresASecondFactorOfItsOperators(t *testing.T) {
 	d := newDoor(t)
 	d.account("eve")
 	d.organizationOfEve("acme")

@@ -164,7 +164,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func TestOfManyWhoShowOneCodeOneComesIn(t *testing.T) {
+func TestACodeSignsInOnceAmongConcurrentAttempts(t *testing.T) {
 	d := newDoor(t)
 	secret, _ := d.app(d.signIn().Session)
 	code := d.code(secret)
@@ -273,7 +273,7 @@ func TestTheCommandLineResetsFactors(t *testing.T) {
 	assert.Contains(t, d.actions(), audit.FactorsReset)
 }
 
-func TestAuthenticatorAppsAreEncryptedAnew(t *testing.T) {
+func TestAuthenticatorAppsAreEncryptedAgain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tocsin.db")
 	before, both, after := opened(t, path, seal.NewRing(keyA)), opened(t, path, seal.NewRing(keyB, keyA)), opened(t, path, seal.NewRing(keyB))

@@ -176,7 +176,7 @@ func TestGroupsGiveRolesInTheOrganizationsOfTheMapping(t *testing.T) {
 	assert.Contains(t, h.actions(), audit.SignInRefused)
 }
 
-func TestOtherOrganizationsAreNoneOfTheProvidersBusiness(t *testing.T) {
+func TestOrganizationsOutsideTheMappingStayAsTheyAre(t *testing.T) {
 	h := newHall(t, mapping, operators.Policy{})
 	h.joins("globex", "a password of globex's", users.RoleOperator)
 	roles, _ := h.roles("1", "grace", "staff")
@@ -343,7 +343,7 @@ func TestSingleSignOnIsAsRecentAsTheProviderSays(t *testing.T) {
 	assert.Equal(t, operators.BySingleSignOn, v.Method)
 }
 
-func TestWhatIsAwayIsNoRefusal(t *testing.T) {
+func TestAnUnreachableProviderIsNoRefusal(t *testing.T) {
 	h := newHall(t, mapping, operators.Policy{})
 	before := len(h.actions())
 	d, err := h.signOn.Begin(t.Context(), operators.Principal{}, "back", "next", "")

@@ -153,9 +153,9 @@ func TestAReadOnlyDestinationTakesNothing(t *testing.T) {
 	}
 }
 
-// TestWhatADestinationIsToldMeanwhileHolds changes the state of a destination while the source is
+// TestAStateSetDuringACopyIsKept changes the state of a destination while the source is
 // read. On SQLite that waits until the copy has ended.
-func TestWhatADestinationIsToldMeanwhileHolds(t *testing.T) {
+func TestAStateSetDuringACopyIsKept(t *testing.T) {
 	t.Parallel()
 	from, into := peopled(t, memory(t)), onPostgres(t)
 	held := installation.State{Held: noon}

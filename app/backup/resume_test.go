@@ -153,7 +153,7 @@ func half(t *testing.T, from ports.Carrier, into *gormstore.Store) *gormstore.St
 	return into
 }
 
-func TestWhatIsIncompleteIsOfNoUse(t *testing.T) {
+func TestAnIncompleteCopyCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	from := peopled(t, memory(t))
 	for name, into := range map[string]*gormstore.Store{"sqlite": memory(t), "postgres": onPostgres(t)} {

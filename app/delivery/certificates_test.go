@@ -16,8 +16,8 @@ import (
 	"github.com/tocsin/tocsin/test/clocks"
 )
 
-// TestWhenTheCertificateOfAProviderIsOver plays a name behind which several servers answer.
-func TestWhenTheCertificateOfAProviderIsOver(t *testing.T) {
+// TestTheExpiryOfAProvidersCertificate plays a name behind which several servers answer.
+func TestTheExpiryOfAProvidersCertificate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(0, nil)

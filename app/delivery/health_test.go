@@ -88,9 +88,9 @@ func TestWorkerReportsWhichChannelsDoNotWork(t *testing.T) {
 	})
 }
 
-// TestWhatIsStoredIsForEverybody checks that details for operators of the installation are neither
-// stored with a delivery nor reported about the channel.
-func TestWhatIsStoredIsForEverybody(t *testing.T) {
+// TestStoredFailuresHaveNoDetailsForOperators checks that details for operators of the installation
+// are neither stored with a delivery nor reported about the channel.
+func TestStoredFailuresHaveNoDetailsForOperators(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(20, channels.Settings{channels.SettingConcurrency: 1})

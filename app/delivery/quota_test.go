@@ -186,7 +186,7 @@ func TestWhatWaitedForAQuotaIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestAQuotaIsNotUsedByWhatNeverLeft(t *testing.T) {
+func TestUnsentMessagesDoNotUseTheQuota(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(20, channels.Settings{channels.SettingQuotaPerDay: 5})

@@ -94,9 +94,9 @@ func TestOthersTakeOverWhatWaitsForALimit(t *testing.T) {
 	}
 }
 
-// TestARateHoldsWhateverAnAnswerTakes has members of a pool with a rate limit and a slow provider:
+// TestTheRateIsKeptWithASlowProvider has members of a pool with a rate limit and a slow provider:
 // attempts under way do not use up the room for claims.
-func TestARateHoldsWhateverAnAnswerTakes(t *testing.T) {
+func TestTheRateIsKeptWithASlowProvider(t *testing.T) {
 	t.Parallel()
 	for rate, least := range map[int]int{20: 560, 1: 28} {
 		t.Run(strconv.Itoa(rate), func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestAMemberKeepsWhatAllInstancesSend(t *testing.T) {
 	}
 }
 
-func TestNothingIsTakenOver(t *testing.T) {
+func TestDeliveriesThatAreNotTakenOver(t *testing.T) {
 	t.Parallel()
 	rate := channels.Settings{channels.SettingRatePerSecond: 20}
 	for name, change := range map[string]func(q *fakeQueue, second channels.ID){

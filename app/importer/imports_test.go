@@ -466,7 +466,7 @@ func (r reversed) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	return err
 }
 
-func TestImportTellsInTheOrderOfTheFile(t *testing.T) {
+func TestImportReportsInTheOrderOfTheFile(t *testing.T) {
 	t.Parallel()
 	want, wantDiary := runImport(t, installation(t), importer.Import{}, mixed(4_500))
 	store := installation(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 )
 
-func TestDifferencesAreToldValueByValue(t *testing.T) {
+func TestDifferencesAreListedByValue(t *testing.T) {
 	t.Parallel()
 	e := audit.Entry{
 		Before: audit.State{"name": "a", "active": true, "gone": 1.0, "custom_fields": map[string]any{"plan": "free"}, "same": "x"},

@@ -83,7 +83,7 @@ func TestAMemberThatIsWorseGetsLess(t *testing.T) {
 	})
 }
 
-func TestAMemberThatNobodyTriesIsForgiven(t *testing.T) {
+func TestAMemberWithoutAttemptsRecovers(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	members := []channels.Member{{ID: 1, Weight: 50, Active: true, Quality: answering(now, 500, 1, time.Second)}, {ID: 2, Weight: 50, Active: true}}

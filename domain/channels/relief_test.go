@@ -76,9 +76,9 @@ func TestRelief(t *testing.T) {
 	})
 }
 
-// TestAMemberThatAnswersNothingGetsOneRoom looks again and again at members of which one finishes
-// what it takes over, and one does not.
-func TestAMemberThatAnswersNothingGetsOneRoom(t *testing.T) {
+// TestAMemberWithoutAnswersTakesOverOneAtATime looks again and again at members of which one
+// finishes what it takes over, and one does not.
+func TestAMemberWithoutAnswersTakesOverOneAtATime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		finishes    bool
@@ -143,7 +143,7 @@ func TestWhoMayRelieve(t *testing.T) {
 	}
 }
 
-func TestGiftsGoByWeight(t *testing.T) {
+func TestHandoversFollowTheWeights(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	members := []channels.Member{{ID: 1, Weight: 1, Active: true}, {ID: 2, Weight: 80, Active: true}, {ID: 3, Weight: 20, Active: true}}

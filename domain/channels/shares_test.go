@@ -33,7 +33,7 @@ func TestPlacesAreDividedEvenly(t *testing.T) {
 	}
 }
 
-func TestNobodyGetsAPlaceThatAnotherMayUse(t *testing.T) {
+func TestPlacesDoNotOverlap(t *testing.T) {
 	t.Parallel()
 	two := func(others int) []channels.Holder {
 		return []channels.Holder{{Owner: "a", Joined: 1, Renewed: 3}, {Owner: "b", Joined: 2, Renewed: 2, Places: others}}

@@ -44,7 +44,7 @@ func TestACodeHoldsForItsPeriodAndTheOnesBesideIt(t *testing.T) {
 	}
 }
 
-func TestACodeIsTakenOnceAndNoOlderOneAfterIt(t *testing.T) {
+func TestACodeIsAcceptedOnceAndNoOlderOneAfterIt(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1111111111, 0)
 	after, right := factors.TOTP{Secret: rfc}.Take("050471", at)

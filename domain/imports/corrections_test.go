@@ -23,7 +23,7 @@ func rejectedOf(t *testing.T, file string) (imports.Header, []imports.Kept) {
 	return r.Header(), kept
 }
 
-func TestRejectedRowsCanBeMended(t *testing.T) {
+func TestRejectedRowsCanBeCorrected(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		file string
@@ -52,7 +52,7 @@ func TestRejectedRowsCanBeMended(t *testing.T) {
 	}
 }
 
-func TestMendingIsBounded(t *testing.T) {
+func TestCorrectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	header, kept := rejectedOf(t, "email\n"+strings.Repeat("x\n", imports.MaxCorrected+1))
 	m, err := header.Correctable(kept)
@@ -73,7 +73,7 @@ func TestMendingIsBounded(t *testing.T) {
 	require.ErrorIs(t, err, imports.ErrNotCorrectable)
 }
 
-func TestMendedRowsAreAFileOfTheirOwn(t *testing.T) {
+func TestCorrectedRowsAreASeparateFile(t *testing.T) {
 	t.Parallel()
 	header, kept := rejectedOf(t, "shoe;email;custom__a;first_name\n38;x;=1;\n39;y;2;\n40;z;3;\n")
 	m, err := header.Correctable(kept)

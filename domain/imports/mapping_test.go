@@ -70,7 +70,7 @@ func TestMappingSaysWhatIsWrong(t *testing.T) {
 	require.NoError(t, append(key(strings.Repeat("é", 100)), imports.Meaning{Name: "b"}, imports.Meaning{Name: "c"}).Check())
 }
 
-func TestAMappedFileIsReadSoByEverybody(t *testing.T) {
+func TestAMappedFileNeedsNoMappingToBeRead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		header  string

@@ -72,7 +72,7 @@ func TestRejectsOfRowsThatCannotBeSplitAreOneCell(t *testing.T) {
 	assert.Equal(t, `7;"a ""b"""`, row(""), "too long to be kept")
 }
 
-func TestMarksAreTakenAwayFromListsOfRejectedRowsAlone(t *testing.T) {
+func TestOnlyListsOfRejectedRowsLoseTheirMarks(t *testing.T) {
 	t.Parallel()
 	field := func(header, row string) any {
 		h, err := imports.ParseHeader(header)

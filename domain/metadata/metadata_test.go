@@ -239,7 +239,7 @@ func TestParseSaysWhereAMistakeIs(t *testing.T) {
 	}
 }
 
-func TestDigestTellsMetadataApart(t *testing.T) {
+func TestDigestOfMetadata(t *testing.T) {
 	t.Parallel()
 	parsed := func(text string) metadata.Map {
 		m, err := metadata.Parse([]byte(text))

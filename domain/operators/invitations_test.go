@@ -26,9 +26,9 @@ func administrator(h operators.Holding) operators.Holding {
 	return h
 }
 
-// TestWhosePasswordALinkSets is about a link of acme: which account its password is for, 0 for a
+// TestTheAccountOfAnInvitation is about a link of acme: which account its password is for, 0 for a
 // new one.
-func TestWhosePasswordALinkSets(t *testing.T) {
+func TestTheAccountOfAnInvitation(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		of                 []operators.Holding

@@ -76,9 +76,9 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestNobodysHashTakesTheSameWork runs alone, because it looks at the memory of the whole program,
-// which is what the work consists of.
-func TestNobodysHashTakesTheSameWork(t *testing.T) { //nolint:paralleltest // For the reason given.
+// TestTheHashOfNoAccountTakesTheSameWork runs alone, because it looks at the memory of the whole
+// program, which is what the work consists of.
+func TestTheHashOfNoAccountTakesTheSameWork(t *testing.T) { //nolint:paralleltest // For the reason given.
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	assert.False(t, operators.Hash("").Matches("wrong"))
@@ -174,7 +174,7 @@ func TestRecent(t *testing.T) {
 	assert.False(t, operators.Principal{Authenticated: noon}.Recent(noon))
 }
 
-func TestWhoseRequirementOfASecondFactorGoesWithANeed(t *testing.T) {
+func TestWhichRequirementOfASecondFactorApplies(t *testing.T) {
 	t.Parallel()
 	for need, rule := range map[operators.Need]operators.FactorRule{
 		operators.Anybody: operators.NoFactor, operators.SignedIn: operators.NoFactor,

@@ -32,7 +32,7 @@ func TestLimitsThatNoneCanHave(t *testing.T) {
 	}
 }
 
-func TestEveryQuotaSaysWhatItsLimitIs(t *testing.T) {
+func TestQuotasDescribeTheirLimits(t *testing.T) {
 	t.Parallel()
 	said := map[string]quotas.Name{}
 	all := append(quotas.Names(), quotas.AuthFailures, quotas.Body)

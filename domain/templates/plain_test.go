@@ -45,9 +45,9 @@ func TestTextOfHTML(t *testing.T) {
 	}
 }
 
-// TestTextThatATemplateHas holds: the text of a template is never replaced, and a template without
-// HTML has none to make one from.
-func TestTextThatATemplateHas(t *testing.T) {
+// TestATextOfATemplateIsKept checks that the text of a template is never replaced, and that a
+// template without HTML has none to make one from.
+func TestATextOfATemplateIsKept(t *testing.T) {
 	t.Parallel()
 	for _, template := range [][2]string{{"as it is", "<p>else</p>"}, {"{{none}}", "<p>else</p>"}, {"", ""}} {
 		parsed, err := templates.Parse(templates.Source{Text: template[0], HTML: template[1]})

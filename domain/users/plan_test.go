@@ -40,7 +40,7 @@ func enrollments(emails ...string) []users.Enrollment {
 	return es
 }
 
-func TestPlanOfSomebodyNew(t *testing.T) {
+func TestPlanOfANewUser(t *testing.T) {
 	t.Parallel()
 	p := users.NewPlan(1, acmeGroups, users.Batch{Enrollments: enrollments("Ada@example.org")}, nil)
 	m := &users.Member{Organization: 1, User: users.User{Username: "Ada@example.org"}, Details: users.Details{Email: "Ada@example.org", FirstName: "First"},
@@ -180,7 +180,7 @@ func TestPlanRefusesToChangeSomeMembers(t *testing.T) {
 	assert.Len(t, p.Writes.Links, 2, "of the new one")
 }
 
-func TestPlanTakesEveryKeyOnceAndInOneOrder(t *testing.T) {
+func TestPlanSortsDistinctKeys(t *testing.T) {
 	t.Parallel()
 	b := users.Batch{Enrollments: enrollments("zoe@example.org", "É.ve@example.org", "ada@example.org", "e\u0301.VE@example.org")}
 	assert.Equal(t, []string{"ada@example.org", "zoe@example.org", "é.ve@example.org"}, b.Keys())

@@ -61,7 +61,7 @@ func TestWordsAreFolded(t *testing.T) {
 	assert.True(t, finds(named("山田太郎"), nil, nil, "太郎"), "a script without spaces has words everywhere")
 }
 
-func TestWordsPutTheSameOnesFirst(t *testing.T) {
+func TestWordsSortExactMatchesFirst(t *testing.T) {
 	t.Parallel()
 	begins := func(last string) string {
 		words := users.Words(users.Member{Details: users.Details{FirstName: "Ann", LastName: last}}, nil, nil)
