@@ -160,12 +160,12 @@ type Repository interface {
 	LocateDelivery(ctx context.Context, id ID) (Delivery, error)
 	// Counts returns how many deliveries of the occurrence are in each state.
 	Counts(ctx context.Context, o events.Occurrence) (map[State]int, error)
-	// CountsOf is Counts of those occurrences of the application that have these ids; what has no
-	// deliveries is not there.
+	// CountsOf returns Counts for the occurrences of the application with these ids, without those
+	// that have no deliveries.
 	CountsOf(ctx context.Context, a applications.Application, ids []events.OccurrenceID) (map[events.OccurrenceID]map[State]int, error)
-	// Ahead returns how many messages go before the next one of the occurrence on a channel, as
-	// things are: what is more urgent, and what the rule of turns puts before it. It counts to most
-	// at most, and reports whether anything of the occurrence waits there for its first attempt.
+	// Ahead returns how many messages are currently sent before the next one of the occurrence on a
+	// channel: more urgent ones, and those that the rule of turns puts before it. It counts up to
+	// most, and reports whether anything of the occurrence waits there for its first attempt.
 	Ahead(ctx context.Context, o events.Occurrence, c channels.ID, most int) (ahead int, waits bool, err error)
 	// List returns the occurrence's deliveries by id, at most limit after the given one; with a
 	// state only those in it.
@@ -195,9 +195,9 @@ type Repository interface {
 
 	// RenderInput is Queue.RenderInput for an occurrence that need not be stored.
 	RenderInput(ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID) (RenderInput, error)
-	// Forecast returns what would become of an occurrence that is not stored, with at most so many
-	// samples of those whom each reason leaves out, and of the jobs; samples may be 0. It counts in
-	// the database and writes nothing.
+	// Forecast returns the deliveries that an occurrence, which is not stored, would have, with a
+	// limited number of samples of the jobs and of the recipients left out for each reason; samples
+	// may be 0. It counts in the database and writes nothing.
 	Forecast(ctx context.Context, o events.Occurrence, samples int) (Forecast, error)
 	// Candidates returns every way in which the notifications of the occurrence's event could reach
 	// the member: each of the member's assignments that is on a notification's list or subscribed
@@ -206,8 +206,8 @@ type Repository interface {
 	// OfMember returns the deliveries of the occurrence to the member, by id.
 	OfMember(ctx context.Context, o events.Occurrence, m users.MemberID) ([]Delivery, error)
 
-	// ToMember returns the deliveries that a query asks for, those of the newest occurrences first;
-	// newer ones than a place the other way round.
+	// ToMember returns the deliveries of a query, those of the newest occurrences first; deliveries
+	// newer than a place come in the opposite order.
 	ToMember(ctx context.Context, q MemberQuery) ([]Recent, error)
 	// OptOuts returns what a member of the organization has opted out of, by notification and
 	// address, at most limit.

@@ -1,7 +1,6 @@
-// Package factors is about what people show besides a password when they sign in to the console:
-// one-time codes of an authenticator app, recovery codes, and passkeys. It knows the rules of each.
-// It knows no page, no cookie, and no database; how the signature of a passkey is checked is the
-// business of the Authenticators port.
+// Package factors has the rules of what users show besides a password when they sign in to the
+// console: one-time codes of an authenticator app, recovery codes, and passkeys. It knows no page,
+// no cookie, and no database. The Authenticators port checks the signatures of passkeys.
 package factors
 
 import (
@@ -50,7 +49,7 @@ type Repository interface {
 	// SaveTOTP stores an account's authenticator app in the place of the one that there was. The
 	// secret is stored encrypted.
 	SaveTOTP(ctx context.Context, t TOTP) error
-	// UseTOTP notes that a code was taken; ErrNotFound.
+	// UseTOTP records that a code was used; ErrNotFound.
 	UseTOTP(ctx context.Context, t TOTP) error
 	// RemoveTOTP deletes an account's authenticator app; ErrNotFound.
 	RemoveTOTP(ctx context.Context, a operators.AccountID) error
@@ -87,14 +86,14 @@ type Repository interface {
 
 	// Begin stores a step. What it holds is stored encrypted.
 	Begin(ctx context.Context, s Step) error
-	// Step finds a step, over or not; ErrStep.
+	// Step finds a step, expired or not; ErrStep.
 	Step(ctx context.Context, d operators.Digest) (Step, error)
-	// End deletes a step and reports whether it was there: of several who end one step, one alone
-	// has it.
+	// End deletes a step and reports whether it existed: of several callers that end one step only
+	// one gets true.
 	End(ctx context.Context, d operators.Digest) (bool, error)
 	// EndSteps deletes every step of an account.
 	EndSteps(ctx context.Context, a operators.AccountID) error
-	// Sweep deletes the steps that are over.
+	// Sweep deletes the expired steps.
 	Sweep(ctx context.Context, now time.Time) error
 }
 

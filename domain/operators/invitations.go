@@ -56,13 +56,13 @@ func (i Invited) Valid(now time.Time) bool {
 	return now.Before(i.Expires) && i.Place.HasRole()
 }
 
-// Account is the account whose password somebody sets who has the invitation and nothing else, of
-// those that the user has. Whoever hands out an invitation may use it themselves, so it must not
-// open more than the organization has to give: this is the account that opens the organization and
-// nothing else, else one that the organization made and that opens nothing, else a new one. An
-// administrator of the installation, who could do everything anyway, sets the password of whichever
-// account opens the organization, so that people with several organizations can be helped. An
-// account that the provider of single sign-on opens is not an organization's to set a password for.
+// Account returns which of the user's accounts gets the password when the invitation is accepted.
+// The operator who hands out an invitation could use it, so it must not open more than the
+// organization can give: it is the account that opens only this organization, else one that the
+// organization made and that opens nothing, else a new one. An invitation by an administrator of
+// the installation, who may do everything anyway, is for any account that opens the organization,
+// so that people with several organizations can be helped. An organization sets no password of an
+// account that the provider of single sign-on opens.
 func (i Invited) Account(of []Holding) Account {
 	org := i.Place.Organization.ID
 	of = slices.DeleteFunc(slices.Clone(of), func(h Holding) bool { return h.SignOnAlone() || (h.Linked && !i.Installation) })
