@@ -23,6 +23,7 @@ import (
 // The codes of Postgres that concurrent units of work may cause.
 const (
 	serializationFailure = "40001"
+	checkViolation       = "23514"
 	deadlockDetected     = "40P01"
 	foreignKeyViolation  = "23503"
 	uniqueViolation      = "23505"
@@ -97,7 +98,14 @@ func isUnavailable(err error) bool {
 // and may succeed when retried.
 func isConflict(err error) bool {
 	state := sqlState(err)
-	return state == serializationFailure || state == deadlockDetected || isStalePlan(err)
+	return state == serializationFailure || state == deadlockDetected || isStalePlan(err) || isBeyondBound(err)
+}
+
+// isBeyondBound reports whether a delivery is beyond the bound that its partition is about to get,
+// where the next partition begins.
+func isBeyondBound(err error) bool {
+	server, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && server.Code == checkViolation && strings.HasPrefix(server.ConstraintName, boundPrefix)
 }
 
 // isStalePlan reports whether a statement was prepared before a migration that changed its result,

@@ -26,6 +26,9 @@ const (
 	MaxAttempts = maxAttempts
 )
 
+// DividePartitionsAt makes a partition of deliveries large from a number of rows on.
+func (s *Store) DividePartitionsAt(rows int64) { s.engine.(*postgresEngine).partitionRows = rows }
+
 // PlannerSettings have a session of Postgres plan as the transactions of a store do.
 var PlannerSettings = strings.ReplaceAll(strings.TrimPrefix(plannerSettings, "; "), "SET LOCAL", "SET")
 

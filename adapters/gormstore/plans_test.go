@@ -111,7 +111,7 @@ func lines(t *testing.T, db interface {
 			row[i] = new(sql.NullString)
 		}
 		require.NoError(t, rows.Scan(row...))
-		all = append(all, row[column].(*sql.NullString).String)
+		all = append(all, strings.ReplaceAll(row[column].(*sql.NullString).String, onlyPartition, "deliveries"))
 	}
 	require.NoError(t, rows.Err())
 	require.NotEmpty(t, all)

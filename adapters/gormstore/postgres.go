@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -41,6 +42,9 @@ type postgresEngine struct {
 	part    int             // of counters, for work; see parts
 	id      string          // of this instance, in its notifications
 	members growth          // rows added to the table of members
+
+	partitionRows int64        // see the constant
+	analyzed      atomic.Int64 // how many deliveries there were when they were last analyzed
 
 	serverClock bool
 }
@@ -97,7 +101,7 @@ func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgre
 		}
 	}
 	e := &postgresEngine{now: now, serverClock: c.ServerClock, keys: c.Keys, direct: direct.ConnConfig, lane: make(chan struct{}, 1),
-		part: rand.N(parts), id: strconv.FormatUint(rand.Uint64(), 36)} //nolint:gosec // Not a secret.
+		part: rand.N(parts), partitionRows: partitionRows, id: strconv.FormatUint(rand.Uint64(), 36)} //nolint:gosec // Not a secret.
 	e.limits = &limits{brief: cmp.Or(c.StatementTimeout, DefaultStatementTimeout), traced: c.Traced, reset: func() { e.pool.Reset() }}
 	e.begins = e.limits.beginnings()
 	e.limits.apply(config)

@@ -1,6 +1,7 @@
 package gormstore_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -44,6 +45,66 @@ func BenchmarkPurge(b *testing.B) {
 			c.purge(b, 2*b.N)
 		})
 	}
+}
+
+// BenchmarkPurgePartition removes b.N old deliveries with their partition on Postgres, beside a
+// worker that sends, and reports how long each purge and the slowest round of the worker took.
+func BenchmarkPurgePartition(b *testing.B) {
+	const waiting = 30_000
+	c := newCrowdOn(b, "postgres", waiting)
+	c.exec(b, `ALTER TABLE deliveries DETACH PARTITION deliveries_first;
+		ALTER TABLE deliveries ATTACH PARTITION deliveries_first FOR VALUES FROM (1000) TO (MAXVALUE);
+		CREATE TABLE deliveries_old (LIKE deliveries_first INCLUDING ALL EXCLUDING IDENTITY);
+		ALTER TABLE deliveries ATTACH PARTITION deliveries_old FOR VALUES FROM (MINVALUE) TO (1000);
+		SELECT setval(pg_get_serial_sequence('occurrences', 'id'), 1000)`)
+	c.trigger(b)
+	c.expand(b, waiting)
+	c.exec(b, fmt.Sprintf(`INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key, chosen, state, reason,
+			attempts, owner, next_at, last_error, created_at, finished_at, priority, project_id)
+		SELECT i %% 999, 1, i, i, 1, 'EMAIL', 'person' || i || '@example.org', 'person' || i || '@example.org', TRUE, 3, '', 1, '', now(), '', now(), now(), 0, 1
+		FROM generate_series(1, %d) AS i`, b.N))
+	c.exec(b, "VACUUM ANALYZE deliveries")
+	c.exec(b, "CHECKPOINT")
+	slowest := func(during func() bool) (slowest time.Duration) {
+		for during() {
+			began := time.Now()
+			jobs, err := c.Queue().Claim(b.Context(), c.channel.ID, "w", 128, time.Minute)
+			require.NoError(b, err)
+			outcomes := make([]deliveries.Outcome, len(jobs))
+			for i, j := range jobs {
+				outcomes[i] = deliveries.Outcome{ID: j.ID, State: deliveries.Sent, Attempts: 1}
+			}
+			_, err = c.Queue().Record(b.Context(), "w", outcomes)
+			require.NoError(b, err)
+			slowest = max(slowest, time.Since(began))
+		}
+		return slowest
+	}
+	left := 100
+	alone := slowest(func() bool { left--; return left > 0 })
+	done := make(chan error, 1)
+	b.ResetTimer()
+	go func() {
+		_, err := c.Queue().Purge(context.Background(), deliveries.Expiry{Occurrences: time.Now().Add(24 * time.Hour)}, 5_000)
+		done <- err
+	}()
+	var purged error
+	beside := slowest(func() bool {
+		select {
+		case purged = <-done:
+			return false
+		default:
+			return true
+		}
+	})
+	b.StopTimer()
+	require.NoError(b, purged)
+	var n int
+	require.NoError(b, c.raw.QueryRowContext(b.Context(), "SELECT COUNT(*) FROM pg_inherits WHERE inhparent = 'deliveries'::regclass").Scan(&n))
+	require.Equal(b, 1, n)
+	b.ReportMetric(float64(b.Elapsed().Milliseconds()), "ms/purge")
+	b.ReportMetric(float64(alone.Milliseconds()), "ms/round-alone")
+	b.ReportMetric(float64(beside.Milliseconds()), "ms/round-beside")
 }
 
 // multiply copies the only row of a table, with other numbers in some columns.

@@ -163,7 +163,7 @@ func (c *crowd) twin(b *testing.B) time.Duration {
 		c.exec(b, "PRAGMA synchronous = FULL")
 		c.exec(b, "PRAGMA cache_size = -16384")
 	} else {
-		c.exec(b, "CREATE TABLE twin (LIKE deliveries INCLUDING ALL)")
+		c.exec(b, "CREATE TABLE twin (LIKE deliveries_first INCLUDING ALL EXCLUDING IDENTITY)")
 		c.exec(b, "CHECKPOINT")
 	}
 	began := time.Now()

@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,6 +28,11 @@ func (e *sqliteEngine) repeat(ctx context.Context, fn func(tx) error) error { re
 func (e *sqliteEngine) notify(context.Context) error { return nil }
 
 func (e *sqliteEngine) listen(context.Context, func()) error { return nil }
+
+// keepPartitions does nothing: a file has no partitions.
+func (e *sqliteEngine) keepPartitions(context.Context, time.Time, *slog.Logger) (int64, error) {
+	return everything, nil
+}
 
 // work runs fn at READ COMMITTED, where rows locked by another worker are skipped instead of waited
 // for, and rows that it changed are seen in their current state.

@@ -2,6 +2,8 @@ package gormstore
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -9,8 +11,19 @@ import (
 )
 
 // Purge deletes the deliveries of the oldest occurrences first, and an occurrence itself when it
-// has no more deliveries.
+// has no more deliveries. Where deliveries are kept in partitions, they go with their partition.
+// Whatever hinders that only delays it, so it does not keep other rows from being removed.
 func (q queue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (gone int, err error) {
+	below := int64(everything)
+	if !old.Occurrences.IsZero() {
+		err := q.store.call(func() (err error) {
+			below, err = q.store.engine.keepPartitions(ctx, old.Occurrences, q.store.logger)
+			return err
+		})
+		if err != nil && ctx.Err() == nil {
+			q.store.logger.WarnContext(ctx, "the partitions of deliveries could not be kept up", slog.Any("error", err))
+		}
+	}
 	err = q.work(ctx, func(t tx) error {
 		gone = 0
 		for _, part := range []func(most int) (int, error){
@@ -25,7 +38,7 @@ func (q queue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (gon
 				return err
 			}
 		}
-		some, err := t.purgeOccurrences(ctx, old.Occurrences, limit-gone)
+		some, err := t.purgeOccurrences(ctx, old.Occurrences, below, limit-gone)
 		gone += some
 		return err
 	})
@@ -46,13 +59,19 @@ func (t tx) purgeFirst(ctx context.Context, table string, before time.Time, limi
 		) ORDER BY id`+t.dialect.skipLocked()+")", limit, before.UTC()))
 }
 
-// purgeOccurrences deletes at most limit rows of the oldest finished occurrences, and returns how
-// many. It deletes sets with one statement each: a statement per occurrence would walk past
-// everything deleted in the same unit, each time.
-func (t tx) purgeOccurrences(ctx context.Context, before time.Time, limit int) (int, error) {
-	ids, err := all(t.db(ctx).Raw(`SELECT o.id FROM occurrences o WHERE COALESCE(o.cancelled_at, o.send_at, o.created_at) < `+t.dialect.moment("? ")+` AND o.expanded_at IS NOT NULL AND NOT o.scheduled
+// purgeOccurrences deletes at most limit rows of the oldest finished occurrences below an id, and
+// returns how many. It deletes sets with one statement each: a statement per occurrence would walk
+// past everything deleted in the same unit, each time. Below a bound it goes by id: by age it would
+// walk past everything old that goes with its partition later.
+func (t tx) purgeOccurrences(ctx context.Context, before time.Time, below int64, limit int) (int, error) {
+	const age = "COALESCE(o.cancelled_at, o.send_at, o.created_at)"
+	bound, order := "", age+", o.id"
+	if below != everything {
+		bound, order = fmt.Sprintf("o.id < %d AND ", below), "o.id"
+	}
+	ids, err := all(t.db(ctx).Raw("SELECT o.id FROM occurrences o WHERE "+bound+age+" < "+t.dialect.moment("? ")+` AND o.expanded_at IS NOT NULL AND NOT o.scheduled
 		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id AND d.state < ?)
-		ORDER BY COALESCE(o.cancelled_at, o.send_at, o.created_at), o.id LIMIT ?`+t.dialect.skipLocked(), before.UTC(), number(deliveries.Sent), limit),
+		ORDER BY `+order+" LIMIT ?"+t.dialect.skipLocked(), before.UTC(), number(deliveries.Sent), limit),
 		func(row occurrenceRow) events.OccurrenceID { return row.ID })
 	if err != nil || len(ids) == 0 {
 		return 0, err

@@ -101,6 +101,10 @@ type engine interface {
 	migrate(ctx context.Context, logger *slog.Logger) ([]*goose.MigrationResult, error)
 	estimate(ctx context.Context, plan []Planned) error
 	dialect() dialect
+	// keepPartitions drops what is old of deliveries in one piece, where they are kept in
+	// partitions, and adds partitions. It returns the id of the occurrence below which they are
+	// removed row by row; everything: as their age says.
+	keepPartitions(ctx context.Context, oldBefore time.Time, log *slog.Logger) (below int64, err error)
 	// tryWrite commits a write that changes nothing.
 	tryWrite(ctx context.Context) error
 	pools() []Pool

@@ -79,7 +79,7 @@ func (d database) copyDeliveries(ctx context.Context, rows int) (copied sample, 
 		return sample{}, err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	create := "CREATE TABLE twin (LIKE deliveries INCLUDING ALL)"
+	create := "CREATE TABLE twin (LIKE deliveries_first INCLUDING ALL EXCLUDING IDENTITY)" // the only partition, which has all indexes
 	if d.kind == sqlite {
 		if err := pool.QueryRowContext(ctx, `SELECT group_concat(replace(replace(replace(sql, 'INDEX deliveries', 'INDEX twin'), 'TABLE deliveries', 'TABLE twin'),
 			'ON deliveries', 'ON twin'), ';') FROM sqlite_master WHERE tbl_name = 'deliveries' AND sql <> ''`).Scan(&create); err != nil {

@@ -14,7 +14,7 @@ func (w *world) tables() map[string][]string {
 	w.Helper()
 	names := map[string]string{
 		sqlite:   `SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'sqlite_sequence'`,
-		postgres: `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`,
+		postgres: `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND NOT EXISTS (SELECT 1 FROM pg_inherits WHERE inhrelid = to_regclass(quote_ident(tablename)))`,
 	}
 	all := map[string][]string{}
 	for _, name := range w.rows(names[w.database]) {

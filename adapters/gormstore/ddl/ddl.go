@@ -62,10 +62,13 @@ var forms = []form{
 	{regexp.MustCompile(`(?i)^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?` + name), LockNone, Moment, false},
 	{regexp.MustCompile(`(?i)^DROP TABLE (?:IF EXISTS )?` + name), LockAll, Moment, true},
 	{regexp.MustCompile(`(?i)^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (?:IF NOT EXISTS )?\w+ ON ` + name), LockUpkeep, Reads, false},
-	{regexp.MustCompile(`(?i)^CREATE UNIQUE INDEX (?:IF NOT EXISTS )?\w+ ON ` + name), LockReaders, Reads, true},
-	{regexp.MustCompile(`(?i)^CREATE INDEX (?:IF NOT EXISTS )?\w+ ON ` + name), LockReaders, Reads, false},
+	{regexp.MustCompile(`(?i)^CREATE UNIQUE INDEX (?:IF NOT EXISTS )?\w+ ON (?:ONLY )?` + name), LockReaders, Reads, true},
+	{regexp.MustCompile(`(?i)^CREATE INDEX (?:IF NOT EXISTS )?\w+ ON (?:ONLY )?` + name), LockReaders, Reads, false},
 	{regexp.MustCompile(`(?i)^DROP INDEX CONCURRENTLY ()`), LockUpkeep, Moment, false},
 	{regexp.MustCompile(`(?i)^DROP INDEX ()`), LockAll, Moment, false},
+	// The table in the partition's place of MINVALUE to MAXVALUE is not read.
+	{regexp.MustCompile(alter + `ATTACH PARTITION \w+ FOR VALUES FROM \(MINVALUE\) TO \(MAXVALUE\)$`), LockUpkeep, Moment, false},
+	{regexp.MustCompile(alter + `ALTER (?:COLUMN )?\w+ DROP IDENTITY$`), LockAll, Moment, true},
 	// Since Postgres 11 a constant default is not written to the rows.
 	{regexp.MustCompile(alter + `ADD CONSTRAINT .* NOT VALID$`), LockReference, Moment, true},
 	{regexp.MustCompile(alter + `ADD CONSTRAINT .* USING INDEX `), LockAll, Moment, true},
@@ -83,6 +86,7 @@ var forms = []form{
 	{regexp.MustCompile(alter + `ALTER (?:COLUMN )?\w+ SET NOT NULL`), LockAll, Reads, true},
 	{regexp.MustCompile(alter + `(?:DROP|RENAME)`), LockAll, Moment, true},
 	{regexp.MustCompile(`(?i)^ALTER TABLE (?:IF EXISTS )?(?:ONLY )?` + name), LockAll, Rewrite, true},
+	{regexp.MustCompile(`(?i)^ALTER (?:INDEX|SEQUENCE) \w+ (?:RENAME TO|ATTACH PARTITION) ()`), LockUpkeep, Moment, false},
 	{regexp.MustCompile(`(?i)^LOCK TABLE (?:ONLY )?` + name + ` IN ACCESS EXCLUSIVE MODE$`), LockAll, Moment, false},
 	{regexp.MustCompile(`(?i)^INSERT INTO ` + name), LockWrites, Changes, false},
 	{regexp.MustCompile(`(?i)^(?:UPDATE|DELETE FROM) ` + name), LockWrites, Changes, false},
@@ -93,6 +97,7 @@ var forms = []form{
 var worst = form{lock: LockAll, work: Rewrite, contracts: true}
 
 var (
+	renamed  = regexp.MustCompile(alter + `RENAME TO ` + name + `$`)
 	foreign  = regexp.MustCompile(`(?i) REFERENCES (?:ONLY )?` + name)
 	comments = regexp.MustCompile(`(?m)--.*$`)
 	spaces   = regexp.MustCompile(`\s+`)
@@ -110,6 +115,10 @@ func Steps(migration string) (steps []Step) {
 		}
 		if s.Lock == LockNone && s.Table != "" {
 			fresh[s.Table] = true
+		}
+		if m := renamed.FindStringSubmatch(statement); m != nil { // The table may get a successor of its name.
+			fresh[m[2]] = true
+			s.Contracts = !strings.Contains(text, "CREATE TABLE "+m[1]+" ")
 		}
 		steps = append(steps, s)
 		steps = append(steps, references(s, fresh)...)

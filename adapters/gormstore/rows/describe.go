@@ -11,15 +11,18 @@ import (
 
 // The queries of the schema: a row for each column, with its table, type, position in the primary
 // key (0: none), and whether the database numbers it; and a row for each column of each foreign
-// key. The columns are sorted by name.
+// key. The columns are sorted by name. A table with partitions is one table, without them; its
+// numbered column stands for its primary key, which only its partitions have.
 const (
 	sqliteColumns = `SELECT t.name, c.name, c.type, c.pk, c.pk = 1 AND t.sql LIKE '%AUTOINCREMENT%' AND c.type = 'INTEGER'
 		FROM sqlite_master t CROSS JOIN pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY t.name, c.name`
 	sqliteReferences = `SELECT t.name, f.id, f."table", f."from", f."to" FROM sqlite_master t CROSS JOIN pragma_foreign_key_list(t.name) f
 		WHERE t.type = 'table' ORDER BY t.name, f.id, f.seq`
 	postgresColumns = `SELECT CAST(c.table_name AS TEXT), CAST(c.column_name AS TEXT), upper(CAST(c.data_type AS TEXT)),
-			COALESCE((SELECT array_position(k.conkey, a.attnum) FROM pg_constraint k WHERE k.conrelid = a.attrelid AND k.contype = 'p'), 0), c.is_identity = 'YES'
-		FROM information_schema.columns c JOIN pg_class r ON r.relname = c.table_name AND r.relkind = 'r' AND r.relnamespace = CAST(current_schema() AS regnamespace)
+			CASE WHEN r.relkind = 'p' THEN CAST(c.is_identity = 'YES' AS INTEGER)
+				ELSE COALESCE((SELECT array_position(k.conkey, a.attnum) FROM pg_constraint k WHERE k.conrelid = a.attrelid AND k.contype = 'p'), 0) END, c.is_identity = 'YES'
+		FROM information_schema.columns c JOIN pg_class r ON r.relname = c.table_name AND r.relkind IN ('r', 'p') AND NOT r.relispartition
+				AND r.relnamespace = CAST(current_schema() AS regnamespace)
 			JOIN pg_attribute a ON a.attrelid = r.oid AND a.attname = c.column_name
 		WHERE c.table_schema = current_schema() ORDER BY c.table_name COLLATE "C", c.column_name COLLATE "C"`
 	postgresReferences = `SELECT CAST(r.relname AS TEXT), CAST(k.oid AS BIGINT), CAST(p.relname AS TEXT), CAST(a.attname AS TEXT), CAST(b.attname AS TEXT)

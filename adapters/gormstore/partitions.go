@@ -1,0 +1,344 @@
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+const (
+	// partitionRows is how many rows the last partition of deliveries holds before another one is
+	// made, and partitionsKept into how many partitions the time of retention is divided at most.
+	// A small installation has one partition.
+	partitionRows  = 5_000_000
+	partitionsKept = 8
+	// aheadLeast is how many occurrences at least still come to the last partition while another
+	// one is made.
+	aheadLeast = 1_000
+	// tableWait bounds the wait for the lock of the whole table, because others queue behind it,
+	// and tableTries how often it is tried, with a pause of lockPause.
+	tableWait  = "SET LOCAL lock_timeout = '500ms'"
+	tableTries = 30
+	// keptPage is how many ids of occurrences one statement looks through.
+	keptPage = 100_000
+	// analyzeGrowth is the factor by which deliveries grow before they are analyzed again.
+	analyzeGrowth = 2
+	// upkeepLimit bounds a statement that reads a whole partition.
+	upkeepLimit = time.Hour
+	// boundPrefix begins the name of the constraint that prepares the upper bound of the last
+	// partition. The bound follows.
+	boundPrefix = "deliveries_until_"
+)
+
+// everything is the end of a range without a bound.
+const everything = math.MaxInt64
+
+// partition is a range of occurrences whose deliveries are in a table of their own.
+type partition struct {
+	Name        string
+	From, Until int64 // From <= id of the occurrence < Until
+	Rows        int64 // as of the last ANALYZE
+	Bound       int64 // a new upper bound that is being prepared; 0: none
+	Checked     bool  // no row is beyond Bound
+}
+
+// partitionRow is a partition as the catalog has it.
+type partitionRow struct {
+	Name      string
+	Range     string
+	Rows      int64
+	Prepared  string
+	Validated bool
+}
+
+// rangeOf matches the bounds of a partition.
+var rangeOf = regexp.MustCompile(`FROM \('?(-?\w+)'?\) TO \('?(-?\w+)'?\)`)
+
+func (row partitionRow) partition() (p partition, err error) {
+	bounds := rangeOf.FindStringSubmatch(row.Range)
+	if bounds == nil {
+		return p, fmt.Errorf("the partition %s has the range %q", row.Name, row.Range)
+	}
+	p = partition{Name: row.Name, From: math.MinInt64, Until: everything, Rows: max(0, row.Rows), Checked: row.Validated}
+	for _, bound := range []struct {
+		text, open string
+		to         *int64
+	}{{bounds[1], "MINVALUE", &p.From}, {bounds[2], "MAXVALUE", &p.Until}} {
+		if bound.text == bound.open {
+			continue
+		}
+		if *bound.to, err = strconv.ParseInt(bound.text, 10, 64); err != nil {
+			return p, err
+		}
+	}
+	if row.Prepared != "" {
+		p.Bound, err = strconv.ParseInt(row.Prepared, 10, 64)
+	}
+	return p, err
+}
+
+// keepPartitions drops the partitions of deliveries whose occurrences are all old, and adds one
+// when the last is large. It returns the id below which occurrences and their deliveries are to be
+// removed row by row, because the partitions from there on will be dropped. everything means that
+// age decides alone.
+func (e *postgresEngine) keepPartitions(ctx context.Context, oldBefore time.Time, log *slog.Logger) (below int64, err error) {
+	below = everything
+	all, err := e.partitions(ctx)
+	if err != nil {
+		return below, err
+	}
+	e.analyzeDeliveries(ctx, all)
+	for _, p := range all[:len(all)-1] {
+		old, err := e.isOld(ctx, p, oldBefore)
+		if err != nil {
+			return below, err
+		}
+		if !old {
+			below = p.From
+			break
+		}
+		if err := e.dropPartition(ctx, p, oldBefore, log); err != nil {
+			return below, err
+		}
+	}
+	return below, e.addPartition(ctx, all[len(all)-1], oldBefore, log)
+}
+
+func (e *postgresEngine) partitions(ctx context.Context) (all []partition, err error) {
+	err = e.attempt(paced(ctx, paceBrief), committed, func(t tx) error {
+		rows, err := rowsOf[partitionRow](t.db(ctx).Raw(`SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS range,
+				CAST(c.reltuples AS BIGINT) AS rows, substr(k.conname, length(@prefix ) + 1) AS prepared, COALESCE(k.convalidated, FALSE) AS validated
+			FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+				LEFT JOIN pg_constraint k ON k.conrelid = c.oid AND k.contype = 'c' AND starts_with(k.conname, @prefix )
+			WHERE i.inhparent = to_regclass('deliveries')`, map[string]any{"prefix": boundPrefix}))
+		all = all[:0]
+		for _, row := range rows {
+			p, err := row.partition()
+			if err != nil {
+				return err
+			}
+			all = append(all, p)
+		}
+		slices.SortFunc(all, func(a, b partition) int { return cmp.Compare(a.From, b.From) })
+		return err
+	})
+	return all, err
+}
+
+// isOld reports whether all occurrences of a partition are older than a time, because the first one
+// after them is.
+func (e *postgresEngine) isOld(ctx context.Context, p partition, oldBefore time.Time) (old bool, err error) {
+	err = e.attempt(paced(ctx, paceBrief), committed, func(t tx) error {
+		return t.db(ctx).Raw("SELECT COALESCE((SELECT created_at < ? FROM occurrences WHERE id >= ? ORDER BY id LIMIT 1), FALSE)", oldBefore.UTC(), p.Until).Scan(&old).Error
+	})
+	return old, err
+}
+
+// dropPartition drops a partition unless something of it must be kept: an occurrence that was sent
+// or cancelled later than it was created, or one with open deliveries. Then the others are removed
+// row by row. The occurrences themselves stay, for Purge.
+func (e *postgresEngine) dropPartition(ctx context.Context, p partition, oldBefore time.Time, log *slog.Logger) error {
+	if kept, err := e.keepsOccurrences(ctx, p, oldBefore); err != nil || kept {
+		return err
+	}
+	dropped := false
+	err := e.changeTable(ctx, func(t tx) error {
+		dropped = false
+		table := pgx.Identifier{p.Name}.Sanitize()
+		var open bool
+		err := t.db(ctx).Exec("LOCK TABLE " + table + " IN ACCESS EXCLUSIVE MODE").Error
+		if err == nil {
+			err = t.db(ctx).Raw("SELECT EXISTS (SELECT 1 FROM "+table+" WHERE turn IS NOT NULL) OR EXISTS (SELECT 1 FROM "+table+" WHERE turn IS NULL AND state < ?)",
+				number(deliveries.Sent)).Scan(&open).Error
+		}
+		if err != nil || open {
+			return err
+		}
+		dropped = true
+		return t.db(ctx).Exec("DROP TABLE " + table).Error
+	})
+	if err == nil && dropped {
+		log.InfoContext(ctx, "old deliveries were dropped with their partition", slog.String("partition", p.Name), slog.Int64("rows", p.Rows))
+	}
+	return err
+}
+
+// keepsOccurrences reports whether an occurrence of a partition is not old, in statements about a
+// page of ids each. Those that wait are few, and looked up first.
+func (e *postgresEngine) keepsOccurrences(ctx context.Context, p partition, oldBefore time.Time) (kept bool, err error) {
+	exists := func(condition string, values ...any) error {
+		return e.attempt(ctx, committed, func(t tx) error {
+			return t.db(ctx).Raw("SELECT EXISTS (SELECT 1 FROM occurrences WHERE "+condition+")", values...).Scan(&kept).Error
+		})
+	}
+	for _, waits := range []string{"expanded_at IS NULL", "scheduled"} {
+		if err := exists(waits+" AND id >= ? AND id < ?", p.From, p.Until); err != nil || kept {
+			return kept, err
+		}
+	}
+	for from := p.From; ; {
+		first, err := e.firstOccurrence(ctx, from)
+		if err != nil || first.ID == 0 || first.ID >= p.Until {
+			return false, err
+		}
+		from = first.ID + keptPage
+		err = exists("COALESCE(cancelled_at, send_at, created_at) >= ? AND id >= ? AND id < ?", oldBefore.UTC(), first.ID, min(from, p.Until))
+		if err != nil || kept {
+			return kept, err
+		}
+	}
+}
+
+// occurrenceAge says when an occurrence was created; the zero value is none.
+type occurrenceAge struct {
+	ID        int64
+	CreatedAt time.Time
+}
+
+// firstOccurrence returns the first occurrence from an id on.
+func (e *postgresEngine) firstOccurrence(ctx context.Context, from int64) (first occurrenceAge, err error) {
+	err = e.attempt(paced(ctx, paceBrief), committed, func(t tx) error {
+		return t.db(ctx).Raw("SELECT id, created_at FROM occurrences WHERE id >= ? ORDER BY id LIMIT 1", from).Scan(&first).Error
+	})
+	return first, err
+}
+
+// addPartition adds a partition when the last one is large and covers a share of the time of
+// retention. The last one gets an upper bound, which lies ahead. First a constraint for it is
+// checked, beside others, so that the bound itself takes a moment. A program that ends meanwhile
+// leaves the constraint, with which the next call goes on.
+func (e *postgresEngine) addPartition(ctx context.Context, last partition, oldBefore time.Time, log *slog.Logger) error {
+	if last.Bound == 0 {
+		bound, due, err := e.nextBound(ctx, last, oldBefore)
+		if err != nil || !due {
+			return err
+		}
+		last.Bound = bound
+		err = e.changeTable(ctx, func(t tx) error {
+			lower := ""
+			if last.From != math.MinInt64 {
+				lower = fmt.Sprintf(" AND occurrence_id >= %d", last.From)
+			}
+			return t.db(ctx).Exec(fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s%d CHECK (occurrence_id < %d%s) NOT VALID",
+				last.Name, boundPrefix, bound, bound, lower)).Error
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !last.Checked {
+		reading, cancel := context.WithTimeout(paced(ctx, paceUnlimited), upkeepLimit)
+		defer cancel()
+		err := e.attempt(reading, committed, func(t tx) error {
+			return t.db(reading).Exec(fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s%d", last.Name, boundPrefix, last.Bound)).Error
+		})
+		if err != nil {
+			return err
+		}
+	}
+	err := e.changeTable(ctx, func(t tx) error { return t.splitLast(ctx, last) })
+	if err == nil {
+		log.InfoContext(ctx, "deliveries have a new partition", slog.Int64("from_occurrence", last.Bound))
+	}
+	return err
+}
+
+// nextBound returns the id at which the next partition is to begin, and reports whether it is time
+// for it. Until there the last one takes an eighth more occurrences, and at least what comes within
+// an hour.
+func (e *postgresEngine) nextBound(ctx context.Context, last partition, oldBefore time.Time) (bound int64, due bool, err error) {
+	if last.Rows < e.partitionRows {
+		return 0, false, nil
+	}
+	now := e.now()
+	first, err := e.firstOccurrence(ctx, last.From)
+	if err != nil || first.ID == 0 || now.Sub(first.CreatedAt) < now.Sub(oldBefore)/partitionsKept {
+		return 0, false, err
+	}
+	var newest, recent int64
+	err = e.attempt(paced(ctx, paceBrief), committed, func(t tx) error {
+		return t.db(ctx).Raw(`SELECT (SELECT MAX(id) FROM occurrences), (SELECT COUNT(*) FROM (SELECT 1 FROM occurrences
+			WHERE COALESCE(cancelled_at, send_at, created_at) > ? LIMIT 1000000) AS recent)`, now.Add(-time.Minute).UTC()).Row().Scan(&newest, &recent)
+	})
+	return newest + max(aheadLeast, (newest-first.ID)/partitionsKept, recent*int64(time.Hour/time.Minute)), err == nil, err
+}
+
+// splitLast gives the last partition its upper bound, and adds one behind it that is built alike.
+func (t tx) splitLast(ctx context.Context, last partition) error {
+	var options string
+	if err := t.db(ctx).Raw("SELECT COALESCE(array_to_string(reloptions, ', '), '') FROM pg_class WHERE oid = to_regclass(?)", last.Name).Scan(&options).Error; err != nil {
+		return err
+	}
+	if options != "" {
+		options = " WITH (" + options + ")"
+	}
+	from, next := "MINVALUE", fmt.Sprintf("deliveries_%d", last.Bound)
+	if last.From != math.MinInt64 {
+		from = strconv.FormatInt(last.From, 10)
+	}
+	for _, statement := range []string{
+		"ALTER TABLE deliveries DETACH PARTITION " + last.Name,
+		fmt.Sprintf("ALTER TABLE deliveries ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%d)", last.Name, from, last.Bound),
+		fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s%d", last.Name, boundPrefix, last.Bound),
+		fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)%s", next, last.Name, options),
+		fmt.Sprintf("ALTER TABLE deliveries ATTACH PARTITION %s FOR VALUES FROM (%d) TO (MAXVALUE)", next, last.Bound),
+	} {
+		if err := t.db(ctx).Exec(statement).Error; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changeTable runs a unit of work that holds deliveries alone for a moment. It waits briefly for
+// the lock, then lets the others pass and tries again. If another instance is at it, that one does
+// the work.
+func (e *postgresEngine) changeTable(ctx context.Context, fn func(tx) error) error {
+	again := time.NewTicker(lockPause)
+	defer again.Stop()
+	for n := 1; ; n++ {
+		err := e.attempt(paced(ctx, paceBrief), committed, func(t tx) error {
+			for _, statement := range []string{tableWait, "LOCK TABLE ONLY deliveries IN ACCESS EXCLUSIVE MODE"} {
+				if err := t.db(ctx).Exec(statement).Error; err != nil {
+					return err
+				}
+			}
+			return fn(t)
+		})
+		if sqlState(err) != lockNotAvailable || n == tableTries {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-again.C:
+		}
+	}
+}
+
+// analyzeDeliveries has Postgres analyze deliveries as a whole when they have grown, which
+// autovacuum does only for each partition.
+func (e *postgresEngine) analyzeDeliveries(ctx context.Context, all []partition) {
+	var rows int64
+	for _, p := range all {
+		rows += p.Rows
+	}
+	if rows < analyzeAfter || rows < analyzeGrowth*e.analyzed.Load() {
+		return
+	}
+	reading, cancel := context.WithTimeout(paced(ctx, paceUnlimited), upkeepLimit)
+	defer cancel()
+	if _, err := e.pool.Exec(reading, "ANALYZE (SKIP_LOCKED) deliveries"); err == nil {
+		e.analyzed.Store(rows)
+	}
+}
