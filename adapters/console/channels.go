@@ -217,7 +217,7 @@ func (c call) testChannel() error {
 func (c call) sendTest(id channels.ID, field string, show func(v *channelView, f form, done *testView)) error {
 	// A provider may take longer than a page; the use case has its own bound.
 	done, err := c.console.use.ChannelTests.SendThrough(c.Request().Context(), c.actor(), c.at(), id, c.FormValue(field))
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		return c.channelPage(id, func(v *channelView) { show(v, f, nil) })
 	}
 	if err != nil {

@@ -91,7 +91,7 @@ func (c *call) confirm() (answered bool, err error) {
 		v.Wait = c.refuse(early)
 		return true, c.askAgain(http.StatusTooManyRequests, v)
 	}
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		c.console.observer.LogRefusal(c, c.address(), "wrong password or second factor")
 		f.values = nil // Passwords are not shown again.
 		v.Form = f.renamed("code", factorField)

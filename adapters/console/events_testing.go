@@ -29,7 +29,7 @@ func (c call) showEventTest() error {
 }
 
 // eventTestPage shows the template for a channel, 0 for the first that has one, as adjust leaves
-// the page, and how somebody would get it.
+// the page, and the message that a recipient would get.
 func (c call) eventTestPage(id channels.ID, adjust func(v *eventTestView) error) error {
 	slug := web.Param(c, "evt")
 	v := eventTestView{Here: c.below("e", slug, testTab)}
@@ -57,7 +57,7 @@ func (c call) eventTestPage(id channels.ID, adjust func(v *eventTestView) error)
 	return c.render(statusOf(v.Form), "event-test", words.Of("%s: test", r.Event.Name), v)
 }
 
-// previewTest shows how somebody would get what is tested.
+// previewTest shows the message that a recipient would get.
 func (c call) previewTest(v *eventTestView, e events.Event, adjust func(v *eventTestView) error) error {
 	if err := adjust(v); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (c call) previewTest(v *eventTestView, e events.Event, adjust func(v *event
 	v.Preview.Source = c.templatePath(of) + "html/?" + pairs([]string{"user", user}).Encode()
 	var err error
 	v.Preview.Preview, err = c.console.use.Templates.Preview(c.ctx, c.at(), of, app.Draft(v.Template.Source()), app.Rehearsal{User: user, Example: e.Example})
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		v.Preview.Form, err = f, nil
 	}
 	return err
@@ -83,13 +83,13 @@ func (c call) testEvent() error {
 	// A provider may take longer than a page; the use case has a bound of its own.
 	done, err := c.console.use.Templates.Test(c.Request().Context(), c.actor(), c.at(), of, app.Draft(r.Template.Source()),
 		app.Rehearsal{User: c.FormValue("user"), Example: r.Event.Example}, c.FormValue("to"))
-	f, mendable := c.refused(err)
-	if err != nil && !mendable {
+	f, correctable := c.refused(err)
+	if err != nil && !correctable {
 		return err
 	}
 	return c.eventTestPage(of.Channel, func(v *eventTestView) error {
 		v.Form = f
-		if !mendable {
+		if !correctable {
 			v.Form, v.Tested = c.asSent(), c.tested(done)
 		}
 		return nil

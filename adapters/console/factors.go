@@ -66,7 +66,7 @@ func (c call) answerStep() error {
 	if errors.Is(err, factors.ErrStep) {
 		return c.to(c.toSignInFor(v.Next))
 	}
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		c.console.observer.LogRefusal(c, c.address(), "wrong second factor")
 		f.values = nil // Codes are not shown again.
 		v.Form = f
@@ -136,7 +136,7 @@ type appView struct {
 // beginApp shows a new secret. It is never part of a URL or a cookie.
 func (c call) beginApp() error {
 	secret, step, err := c.console.use.Factors.BeginApp(c.ctx, c.visitor)
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		return c.factorsPage(statusOf(f), f)
 	}
 	if err != nil {
@@ -177,7 +177,7 @@ func (c call) factorAdded(codes []string, err error) error {
 	if errors.Is(err, factors.ErrStep) {
 		return c.factorsPage(http.StatusBadRequest, form{Failed: told(factors.ErrStep.Error())})
 	}
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		return c.factorsPage(statusOf(f), f)
 	}
 	if err != nil {

@@ -51,7 +51,7 @@ func (c call) refused(err error) (f form, ok bool) {
 // the sender can correct is shown by again beside the sent form; any other err is returned. See
 // done.
 func (c call) settle(err error, again func(form) error, path, done string, query ...string) error {
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		return again(f)
 	}
 	if err != nil {

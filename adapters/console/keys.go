@@ -78,7 +78,7 @@ func (c call) createKey() error {
 		shown.Key, shown.Text, err = c.console.use.Keys.Create(c.ctx, c.actor(), c.FormValue("name"), scope, c.values("grant"), lifetime,
 			access.AtMostNormal(c.FormValue("at_most_normal") == "true"))
 	}
-	if f, mendable := c.refused(app.ScopeFault(err)); mendable {
+	if f, correctable := c.refused(app.ScopeFault(err)); correctable {
 		return c.keysPage(func(v *keysView) { v.New = f })
 	}
 	if err != nil {
@@ -108,7 +108,7 @@ func (c call) rotateKey() error {
 	if err == nil {
 		r, err = c.console.use.Keys.RotateByID(c.ctx, c.actor(), c.at(), id, overlap)
 	}
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		return c.keysPage(func(v *keysView) { v.Failed = f })
 	}
 	if err != nil {

@@ -38,7 +38,7 @@ func (c call) showMailbox() error {
 	}
 	var err error
 	v.MailboxPage, err = c.console.use.Mailbox.Browse(c.ctx, c.at(), channel, to, deliveries.MailboxID(c.number("before")), pageMailbox+1)
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		v.Form.faults, v.Form.Failed, err = f.faults, f.Failed, nil
 	}
 	if err != nil {

@@ -61,8 +61,8 @@ func (c call) createPartial() error {
 	return c.settle(err, again, c.partialPath(made.Name), "created-partial")
 }
 
-// previewNewPartial shows a partial that is not there yet as somebody would get it: a whole page
-// or, for a script, the preview alone.
+// previewNewPartial shows a new partial as a recipient would see it: a whole page or, for a script,
+// the preview alone.
 func (c call) previewNewPartial() error {
 	return c.previewTyped(c.newPartialPath(), func(f form, p previewView) error { return c.partialsPage(f, &p) })
 }
@@ -122,20 +122,20 @@ func (c call) partialPage(status int, adjust func(v *partialView) error) error {
 	return c.render(status, "partial", words.Of("Partial %s", p.Name), v)
 }
 
-// partialPreview is a draft of a partial as somebody would get it, or why there is nothing to be
-// seen. The draft is posted below the path of its editor.
+// partialPreview returns a draft of a partial as a recipient would see it, or why it cannot be
+// rendered. The draft is posted below the path of its editor.
 func (c call) partialPreview(editor string, d app.Draft, with app.Rehearsal) (previewView, error) {
 	p := newPreview(editor)
 	var err error
 	p.Preview, err = c.console.use.Templates.PreviewPartial(c.ctx, c.at().Organization, d, with)
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		p.Form, err = f, nil
 	}
 	return p, err
 }
 
-// previewPartial shows what is typed as somebody would get it: a whole page or, for a script, the
-// preview alone.
+// previewPartial shows the typed draft as a recipient would see it: a whole page or, for a script,
+// the preview alone.
 func (c call) previewPartial() error {
 	stored, err := c.console.use.Templates.ShowPartial(c.ctx, c.at().Organization, web.Param(c, "partial"))
 	if err != nil {
@@ -170,8 +170,8 @@ func (c call) typedPreview(editor string) (previewView, error) {
 	return c.partialPreview(editor, d, with)
 }
 
-// showPartialHTML is the document in the frame: the HTML of what is typed or, asked for with GET,
-// of what is stored. It is nobody's page: see foreignPolicy.
+// showPartialHTML writes the document in the frame: the HTML of the typed draft or, for a GET, of
+// the stored partial. It is untrusted: see foreignPolicy.
 func (c call) showPartialHTML() error {
 	stored, err := c.console.use.Templates.ShowPartial(c.ctx, c.at().Organization, web.Param(c, "partial"))
 	if err != nil {

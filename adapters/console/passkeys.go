@@ -86,7 +86,7 @@ func (c call) signInByPasskey() error {
 	if errors.Is(err, factors.ErrStep) {
 		return c.late(c.path(signInPath), v.Next)
 	}
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		c.console.observer.LogRefusal(c, c.address(), "wrong passkey")
 		v.Failed = f.Failed
 		return c.askToSignIn(web.Status(fault.Unauthenticated), v)
@@ -120,7 +120,7 @@ func (c call) answerStepByPasskey() error {
 	if errors.Is(err, factors.ErrStep) {
 		return c.late(c.path(stepPath), v.Next)
 	}
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		c.console.observer.LogRefusal(c, c.address(), "wrong passkey")
 		v.Form = form{Failed: f.Failed}
 		return c.stepPage(statusOf(v.Form), v)
@@ -142,7 +142,7 @@ func (c call) signInAgainByPasskey() (f form, err error) {
 	if errors.Is(err, factors.ErrStep) {
 		return form{Failed: told(factors.ErrStep.Error())}, nil
 	}
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		c.console.observer.LogRefusal(c, c.address(), "wrong passkey")
 		return form{Failed: f.Failed}, nil
 	}
@@ -159,7 +159,7 @@ type passkeyView struct {
 // beginPasskey shows the page on which the browser creates a passkey.
 func (c call) beginPasskey() error {
 	a, err := c.console.use.Factors.BeginPasskey(c.ctx, c.visitor)
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		return c.factorsPage(statusOf(f), f)
 	}
 	if err != nil {

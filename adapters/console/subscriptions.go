@@ -79,7 +79,7 @@ func (c call) subscribe() error {
 		return err
 	}
 	_, _, err = c.console.use.Subscriptions.Subscribe(c.ctx, c.actor(), c.at(), id, channels.AssignmentID(c.chosen("assignment")), active)
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		return c.subscriptionsPage(f)
 	}
 	if err != nil {

@@ -150,7 +150,7 @@ func (c call) showTemplate() error {
 		v.Preview.Source = v.Here + "html/?" + url.Values{"user": {user}}.Encode()
 		var err error
 		v.Preview.Preview, err = c.console.use.Templates.Preview(c.ctx, c.at(), of, app.Draft(v.Template.Source()), app.Rehearsal{User: user, Example: v.Event.Example})
-		if f, mendable := c.refused(err); mendable {
+		if f, correctable := c.refused(err); correctable {
 			v.Preview.Form, err = f, nil
 		}
 		return err
@@ -197,7 +197,7 @@ func (c call) preview(of app.TemplateName) (previewView, error) {
 	d, with := c.draft()
 	var err error
 	p.Preview, err = c.console.use.Templates.Preview(c.ctx, c.at(), of, d, with)
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		p.Form, err = f, nil
 	}
 	return p, err
@@ -213,7 +213,7 @@ func (c call) saveTemplate() error {
 	if errors.Is(err, events.ErrOutdated) {
 		return c.outdated(of, d)
 	}
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		return c.typed(statusOf(f), of, func(v *templateView) { v.Form = f })
 	}
 	if err != nil {
@@ -275,8 +275,8 @@ func (c call) showTemplateHTML() error {
 
 // previewed answers with the HTML of a preview, or with why there is none.
 func (c call) previewed(p app.Preview, err error) error {
-	switch _, mendable := c.refused(err); {
-	case mendable:
+	switch _, correctable := c.refused(err); {
+	case correctable:
 		return c.foreign("<!DOCTYPE html><title>" + html.EscapeString(c.said(words.Of("Preview"))) + "</title><p>" + html.EscapeString(c.said(told(err.Error()))))
 	case err != nil:
 		return err
@@ -292,7 +292,7 @@ func (c call) testTemplate() error {
 	d, with := c.draft()
 	// A provider may take longer than a page; the use case has its own bound.
 	done, err := c.console.use.Templates.Test(c.Request().Context(), c.actor(), c.at(), of, d, with, c.FormValue("to"))
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		return c.typed(statusOf(f), of, func(v *templateView) { v.Form = f })
 	}
 	if err != nil {

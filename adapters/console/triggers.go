@@ -170,7 +170,7 @@ func (c call) tryAgain(wrong form) error {
 	if err == nil {
 		tried.Forecast, err = c.console.use.Triggers.Try(c.ctx, c.at(), web.Param(c, "evt"), what)
 	}
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		return c.triggerPage(f, nil)
 	}
 	if err != nil {
@@ -201,7 +201,7 @@ func (c call) sendTrigger() error {
 	if err == nil {
 		o, _, err = c.console.use.Triggers.Trigger(c.ctx, c.actor(), c.at(), web.Param(c, "evt"), what)
 	}
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		return c.triggerPage(f, nil)
 	}
 	if err != nil {

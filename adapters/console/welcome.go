@@ -98,7 +98,7 @@ func (c call) beginWelcomePasskey() error {
 	}
 	token := web.Param(c, "token")
 	a, err := c.console.use.Factors.BeginInvited(c.ctx, token)
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		return c.welcomePage(statusOf(f), welcomeView{Form: f})
 	}
 	if err != nil {
@@ -124,7 +124,7 @@ func (c call) confirmWelcomePasskey() error {
 	if errors.Is(err, factors.ErrStep) {
 		return c.welcomePage(http.StatusBadRequest, welcomeView{Form: form{Failed: told(factors.ErrStep.Error())}})
 	}
-	if f, mendable := c.refused(err); mendable {
+	if f, correctable := c.refused(err); correctable {
 		f.values = nil
 		return c.welcomePage(statusOf(f), welcomeView{Form: f})
 	}

@@ -22,7 +22,7 @@ const (
 )
 
 // ofChannel are the error codes that are about the account or its senders, not about a recipient:
-// they persist until somebody changes a setting at Twilio or here, and messages wait meanwhile. See
+// they persist until a setting is changed at Twilio or here, and messages wait meanwhile. See
 // https://www.twilio.com/docs/api/errors.
 var ofChannel = []int{
 	10001, // the account is not active

@@ -6,14 +6,14 @@ import "golang.org/x/text/language"
 // catalogue has every word.
 var Offered = []language.Tag{language.English, language.German}
 
-// Names are what those offered call themselves.
+// Names are the names of the languages in Offered, each in its own language.
 var Names = []string{"English", "Deutsch"}
 
-// Choose returns the place among those offered of the language that suits best: what somebody chose
-// before what the browser accepts, else English.
+// Choose returns the index in Offered of the best language: the user's choice, else one that the
+// browser accepts, else English.
 func Choose(accepted, chosen string) int {
 	matcher := language.NewMatcher(Offered)
-	tags, _, err := language.ParseAcceptLanguage(accepted) // Fails for what nobody's browser sends: then nothing is accepted.
+	tags, _, err := language.ParseAcceptLanguage(accepted) // No browser sends a header that fails.
 	if err != nil {
 		tags = nil
 	}
