@@ -17,7 +17,7 @@ import (
 // before accounts.
 func TestRolesFromBeforeAccountsAreAcceptedButOfStrangers(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, url string) {
+	onDisk(t, func(t *testing.T, url string) {
 		s, p, dialect := migrating(t, url)
 		bytes := "X'%'"
 		if dialect == "postgres" {

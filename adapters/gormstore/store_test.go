@@ -42,9 +42,18 @@ func enroll(ctx context.Context, s *gormstore.Store, org string, b users.Batch) 
 // onEach runs a test on an empty database of each kind.
 func onEach(t *testing.T, test func(t *testing.T, url string)) {
 	t.Helper()
+	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
+		test(t, "sqlite::memory:")
+	})
+	onDisk(t, test)
+}
+
+// onDisk is onEach without a database in memory, for what needs several connections.
+func onDisk(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
 	for name, url := range map[string]func(*testing.T) string{
 		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
-		"memory":   func(*testing.T) string { return "sqlite::memory:" },
 		"postgres": func(t *testing.T) string { return pgtest.New(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
