@@ -20,7 +20,7 @@ TOOLS := .bin
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help acme alerts build chart clients image interop litestream release run lint migrations vulncheck verify generate test fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
+.PHONY: help acme alerts build chart clients image interop litestream release run lint migrations vulncheck verify generate test test-short fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,11 @@ test: export GOGC := 300
 test: test-tools test-browser ## test everything, with the race detector, on SQLite and on a real PostgreSQL
 	$(TOOLS)/withpostgres sh -c 'rest=$$($(GO) list ./... | grep -vE "/test/(chaos|browser|bench)\$$") || exit; \
 		$(GO_TEST) -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $$rest; $(GO_TEST) -p 1 $(WHOLE)' | $(TOOLS)/tally -want sqlite,postgres
+
+# For the time between two thoughts: no race detector, no PostgreSQL, no whole programs, no browser.
+test-short: export GOGC := 300
+test-short: ## test on SQLite what is quick
+	$(GO) test -short -vet=off -ldflags='-s -w' ./...
 
 fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 	@grep -rsoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' adapters app configs domain ports test wiring | \

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"os"
 	"os/signal"
 	"strings"
@@ -32,6 +33,10 @@ func TestMain(m *testing.M) {
 		status := program.Run(ctx, os.Args[1:])
 		stop()
 		os.Exit(status)
+	}
+	flag.Parse()
+	if testing.Short() {
+		return
 	}
 	os.Exit(m.Run())
 }

@@ -10,6 +10,7 @@ package browser_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"sync"
@@ -27,6 +28,10 @@ const chromiumVariable = "TOCSIN_TEST_CHROMIUM"
 var tabs = make(chan struct{}, 3)
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		return
+	}
 	status := m.Run()
 	if b, err := chromium(); err == nil {
 		b.stop()

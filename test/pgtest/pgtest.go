@@ -5,7 +5,7 @@
 // PostgreSQL 13 or later. Where it is not set, one is started from the installed programs and ends
 // with the test binary. To share one server between packages, run them below ./withpostgres, as
 // `make test` does. A test that cannot have a server fails and says what is missing; it is never
-// skipped.
+// skipped, unless -short leaves out all that needs one.
 package pgtest
 
 import (
@@ -49,6 +49,7 @@ func Clone(tb testing.TB, template string, migrate func(dsn string) error) strin
 
 func database(tb testing.TB, provide func(context.Context, *Run) (string, error)) string {
 	tb.Helper()
+	leftOut(tb)
 	run, err := current()
 	if err != nil {
 		tb.Fatalf("no PostgreSQL for this test: %v", err)
@@ -68,6 +69,14 @@ func database(tb testing.TB, provide func(context.Context, *Run) (string, error)
 		}
 	})
 	return run.dsn(name)
+}
+
+// leftOut skips a test with -short.
+func leftOut(tb testing.TB) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("-short leaves out what needs PostgreSQL")
+	}
 }
 
 // current is the run this test binary belongs to. It is the one thing that the tests of a binary

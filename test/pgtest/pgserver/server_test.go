@@ -3,6 +3,7 @@ package pgserver_test
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -22,7 +23,12 @@ import (
 const holder = "TOCSIN_TEST_HOLD_POSTGRES"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(holder) == "" {
+	flag.Parse()
+	switch {
+	case os.Getenv(holder) != "":
+	case testing.Short():
+		return
+	default:
 		os.Exit(m.Run())
 	}
 	server, err := pgserver.Start(context.Background(), pgserver.Options{})

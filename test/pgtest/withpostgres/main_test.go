@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"flag"
 	"os"
 	"os/exec"
 	"strings"
@@ -24,6 +25,10 @@ const itself = "TOCSIN_TEST_BE_WITHPOSTGRES"
 func TestMain(m *testing.M) {
 	if os.Getenv(itself) != "" {
 		main()
+	}
+	flag.Parse()
+	if testing.Short() {
+		return
 	}
 	os.Exit(m.Run())
 }
