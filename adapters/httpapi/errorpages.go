@@ -10,7 +10,7 @@ import (
 // page returns the path of the page about an error.
 func (p Problem) page() string { return errorsPath + p.Code + "/" }
 
-// loadErrors renders the pages once per process.
+// loadErrors prepares the pages once per process.
 var loadErrors = sync.OnceValues(func() (*reference.Errors, error) {
 	all := make([]reference.Mistake, len(problems))
 	for i, p := range problems {
@@ -19,11 +19,20 @@ var loadErrors = sync.OnceValues(func() (*reference.Errors, error) {
 	return reference.NewErrors(all, errorsPath, docsPath, stylePath)
 })
 
-func (a *API) showErrors(c call) error { return c.document(a.errors.Index()) }
+func (a *API) showErrors(c call) error {
+	html, err := a.errors.Index()
+	if err != nil {
+		return err
+	}
+	return c.document(html)
+}
 
 func (a *API) showError(c call) error {
-	html, ok := a.errors.Page(web.Param(c, "code"))
-	if !ok {
+	html, ok, err := a.errors.Page(web.Param(c, "code"))
+	switch {
+	case err != nil:
+		return err
+	case !ok:
 		return web.ErrNoSuchPath.With("there is no error with this code; %s lists all of them", errorsPath).On("code")
 	}
 	return c.document(html)

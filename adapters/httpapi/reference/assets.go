@@ -2,16 +2,22 @@ package reference
 
 import (
 	"crypto/sha256"
-	"embed"
+	_ "embed"
 	"encoding/hex"
-	"fmt"
 	"mime"
 	"path"
 	"strings"
 )
 
-//go:embed reference.js vendor/elements.min.js vendor/elements.min.css
-var files embed.FS
+// The files are variables, not an embed.FS, whose reader would copy two megabytes to the heap.
+var (
+	//go:embed reference.js
+	ownScript []byte
+	//go:embed vendor/elements.min.js
+	elementsScript []byte
+	//go:embed vendor/elements.min.css
+	elementsStyle []byte
+)
 
 // Asset is a style sheet or a script of the page. Changed content gets a new name.
 type Asset struct {
@@ -20,15 +26,11 @@ type Asset struct {
 	Body        []byte
 }
 
-// newAsset reads an embedded file. It inserts a part of its checksum into its name.
-func newAsset(file string) (Asset, error) {
-	body, err := files.ReadFile(file)
-	if err != nil {
-		return Asset{}, fmt.Errorf("reading a part of the reference page: %w", err)
-	}
+// newAsset inserts a part of its checksum into the name of a file.
+func newAsset(file string, body []byte) Asset {
 	sum, extension := sha256.Sum256(body), path.Ext(file)
 	return Asset{
-		Name:        strings.TrimSuffix(path.Base(file), extension) + "-" + hex.EncodeToString(sum[:6]) + extension,
+		Name:        strings.TrimSuffix(file, extension) + "-" + hex.EncodeToString(sum[:6]) + extension,
 		ContentType: mime.TypeByExtension(extension), Body: body,
-	}, nil
+	}
 }

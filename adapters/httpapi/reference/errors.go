@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"slices"
 )
 
 //go:embed errors.gohtml
@@ -19,11 +20,16 @@ type Mistake struct {
 	Meaning, Remedy string
 }
 
-// Errors are the pages about errors: one of each code, and one that lists them.
+// Errors are the pages about errors: one of each code, and one that lists them. They are rendered
+// when they are asked for: together they are a megabyte.
 type Errors struct {
-	index []byte
-	pages map[string][]byte
+	template *template.Template
+	urls     errorURLs
+	all      []mistakeView
 }
+
+// errorURLs are the paths that the pages lead to.
+type errorURLs struct{ Index, Reference, Style string }
 
 // mistakeView is a Mistake for the template.
 type mistakeView struct {
@@ -33,7 +39,7 @@ type mistakeView struct {
 	Meaning, Remedy []span
 }
 
-// NewErrors renders the pages. The paths are those of the list, the reference and its style sheet.
+// NewErrors returns the pages. The paths are those of the list, the reference and its style sheet.
 func NewErrors(all []Mistake, index, reference, style string) (*Errors, error) {
 	t, err := template.New("errors").Parse(errorsTemplate)
 	if err != nil {
@@ -43,32 +49,34 @@ func NewErrors(all []Mistake, index, reference, style string) (*Errors, error) {
 	for i, m := range all {
 		views[i] = mistakeView{m.Code, m.Status, m.Title, spans(m.Meaning), spans(m.Remedy)}
 	}
-	render := func(one *mistakeView) ([]byte, error) {
-		var b bytes.Buffer
-		err := t.Execute(&b, struct {
-			One                     *mistakeView
-			All                     []mistakeView
-			Index, Reference, Style string
-		}{one, views, index, reference, style})
-		return b.Bytes(), err
+	e := &Errors{t, errorURLs{index, reference, style}, views}
+	_, err = e.Index()
+	return e, err
+}
+
+func (e *Errors) render(one *mistakeView) ([]byte, error) {
+	var b bytes.Buffer
+	err := e.template.Execute(&b, struct {
+		errorURLs
+
+		One *mistakeView
+		All []mistakeView
+	}{e.urls, one, e.all})
+	if err != nil {
+		return nil, fmt.Errorf("rendering a page about errors: %w", err)
 	}
-	e := &Errors{pages: map[string][]byte{}}
-	if e.index, err = render(nil); err != nil {
-		return nil, fmt.Errorf("rendering the list of errors: %w", err)
-	}
-	for i, m := range all {
-		if e.pages[m.Code], err = render(&views[i]); err != nil {
-			return nil, fmt.Errorf("rendering the page of %s: %w", m.Code, err)
-		}
-	}
-	return e, nil
+	return b.Bytes(), nil
 }
 
 // Index returns the page that lists all errors.
-func (e *Errors) Index() []byte { return e.index }
+func (e *Errors) Index() ([]byte, error) { return e.render(nil) }
 
 // Page returns the page of a code; ok is false when there is none.
-func (e *Errors) Page(code string) (html []byte, ok bool) {
-	html, ok = e.pages[code]
-	return html, ok
+func (e *Errors) Page(code string) (html []byte, ok bool, err error) {
+	at := slices.IndexFunc(e.all, func(m mistakeView) bool { return m.Code == code })
+	if at < 0 {
+		return nil, false, nil
+	}
+	html, err = e.render(&e.all[at])
+	return html, true, err
 }

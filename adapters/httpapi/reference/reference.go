@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
-	"path"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -114,12 +113,9 @@ func (r *Reference) Assets() []Asset { return slices.Collect(maps.Values(r.asset
 
 func (r *Reference) render(root *yaml.Node, urls URLs) error {
 	loaded := map[string]string{}
-	for _, file := range []string{"reference.js", "vendor/elements.min.css", "vendor/elements.min.js"} {
-		a, err := newAsset(file)
-		if err != nil {
-			return err
-		}
-		r.assets[a.Name], loaded[path.Base(file)] = a, urls.Assets+a.Name
+	for file, body := range map[string][]byte{"reference.js": ownScript, "elements.min.css": elementsStyle, "elements.min.js": elementsScript} {
+		a := newAsset(file, body)
+		r.assets[a.Name], loaded[file] = a, urls.Assets+a.Name
 	}
 	view := struct {
 		URLs
