@@ -29,6 +29,9 @@ const (
 // DividePartitionsAt makes a partition of deliveries large from a number of rows on.
 func (s *Store) DividePartitionsAt(rows int64) { s.engine.(*postgresEngine).partitionRows = rows }
 
+// AwaitUpkeep waits for the work on partitions that runs.
+func (s *Store) AwaitUpkeep() { s.engine.(*postgresEngine).upkeep.running.Wait() }
+
 // PlannerSettings have a session of Postgres plan as the transactions of a store do.
 var PlannerSettings = strings.ReplaceAll(strings.TrimPrefix(plannerSettings, "; "), "SET LOCAL", "SET")
 

@@ -87,31 +87,53 @@ func (row partitionRow) partition() (p partition, err error) {
 	return p, err
 }
 
-// keepPartitions drops the partitions of deliveries whose occurrences are all old, and adds one
-// when the last is large. It returns the id below which occurrences and their deliveries are to be
-// removed row by row, because the partitions from there on will be dropped. everything means that
-// age decides alone.
+// keepPartitions begins to drop the partitions of deliveries whose occurrences are all old, and to
+// add one when the last is large. Both go on beside the caller, because they may take long. It
+// returns the id below which occurrences and their deliveries are to be removed row by row, because
+// the partitions from there on will be dropped. everything means that age decides alone.
 func (e *postgresEngine) keepPartitions(ctx context.Context, oldBefore time.Time, log *slog.Logger) (below int64, err error) {
 	below = everything
 	all, err := e.partitions(ctx)
 	if err != nil {
 		return below, err
 	}
-	e.analyzeDeliveries(ctx, all)
+	var old []partition
 	for _, p := range all[:len(all)-1] {
-		old, err := e.isOld(ctx, p, oldBefore)
+		is, err := e.isOld(ctx, p, oldBefore)
 		if err != nil {
 			return below, err
 		}
-		if !old {
-			below = p.From
+		if is {
+			old = append(old, p)
+		}
+		if _, kept := e.upkeep.kept.Load(p.Name); !is || !kept {
+			below = min(below, p.From)
+		}
+		if !is {
 			break
 		}
+	}
+	e.upkeep.begin(ctx, func(ctx context.Context) {
+		err := e.keepUp(ctx, all, old, oldBefore, log)
+		if err != nil && ctx.Err() == nil {
+			log.WarnContext(ctx, notKeptUp, slog.Any("error", err))
+		}
+	})
+	return below, nil
+}
+
+// notKeptUp is logged when partitions can be neither dropped nor added.
+const notKeptUp = "the partitions of deliveries could not be kept up"
+
+// keepUp does what keepPartitions begins.
+func (e *postgresEngine) keepUp(ctx context.Context, all, old []partition, oldBefore time.Time, log *slog.Logger) error {
+	for _, p := range old {
 		if err := e.dropPartition(ctx, p, oldBefore, log); err != nil {
-			return below, err
+			return err
 		}
 	}
-	return below, e.addPartition(ctx, all[len(all)-1], oldBefore, log)
+	e.analyzeDeliveries(ctx, all)
+	return e.addPartition(ctx, all[len(all)-1], oldBefore, log)
 }
 
 func (e *postgresEngine) partitions(ctx context.Context) (all []partition, err error) {
@@ -146,28 +168,31 @@ func (e *postgresEngine) isOld(ctx context.Context, p partition, oldBefore time.
 
 // dropPartition drops a partition unless something of it must be kept: an occurrence that was sent
 // or cancelled later than it was created, or one with open deliveries. Then the others are removed
-// row by row. The occurrences themselves stay, for Purge.
+// row by row, as after an error. The occurrences themselves stay, for Purge.
 func (e *postgresEngine) dropPartition(ctx context.Context, p partition, oldBefore time.Time, log *slog.Logger) error {
-	if kept, err := e.keepsOccurrences(ctx, p, oldBefore); err != nil || kept {
+	kept, err := e.keepsOccurrences(ctx, p, oldBefore)
+	if err != nil {
 		return err
 	}
-	dropped := false
-	err := e.changeTable(ctx, func(t tx) error {
-		dropped = false
-		table := pgx.Identifier{p.Name}.Sanitize()
-		var open bool
-		err := t.db(ctx).Exec("LOCK TABLE " + table + " IN ACCESS EXCLUSIVE MODE").Error
-		if err == nil {
-			err = t.db(ctx).Raw("SELECT EXISTS (SELECT 1 FROM "+table+" WHERE turn IS NOT NULL) OR EXISTS (SELECT 1 FROM "+table+" WHERE turn IS NULL AND state < ?)",
-				number(deliveries.Sent)).Scan(&open).Error
-		}
-		if err != nil || open {
-			return err
-		}
-		dropped = true
-		return t.db(ctx).Exec("DROP TABLE " + table).Error
-	})
-	if err == nil && dropped {
+	if !kept {
+		err = e.changeTable(ctx, func(t tx) error {
+			table := pgx.Identifier{p.Name}.Sanitize()
+			err := t.db(ctx).Exec("LOCK TABLE " + table + " IN ACCESS EXCLUSIVE MODE").Error
+			if err == nil {
+				err = t.db(ctx).Raw("SELECT EXISTS (SELECT 1 FROM "+table+" WHERE turn IS NOT NULL) OR EXISTS (SELECT 1 FROM "+table+" WHERE turn IS NULL AND state < ?)",
+					number(deliveries.Sent)).Scan(&kept).Error
+			}
+			if err != nil || kept {
+				return err
+			}
+			return t.db(ctx).Exec("DROP TABLE " + table).Error
+		})
+	}
+	switch {
+	case err != nil, kept:
+		e.upkeep.kept.Store(p.Name, true)
+	default:
+		e.upkeep.kept.Delete(p.Name)
 		log.InfoContext(ctx, "old deliveries were dropped with their partition", slog.String("partition", p.Name), slog.Int64("rows", p.Rows))
 	}
 	return err

@@ -1,7 +1,12 @@
 package gormstore_test
 
 import (
+	"context"
+	"crypto/rand"
 	"fmt"
+	"net/url"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,13 +27,17 @@ const (
 )
 
 // archive is a store with several partitions of deliveries.
-type archive struct{ *post }
+type archive struct {
+	*post
+	address string // of the database
+}
 
 func newArchive(t *testing.T) archive {
 	t.Helper()
-	s := open(t, pgtest.New(t)+"&pool_max_conns=4")
+	address := pgtest.New(t) + "&pool_max_conns=4"
+	s := open(t, address)
 	s.DividePartitionsAt(1)
-	return archive{newPost(t, s)}
+	return archive{newPost(t, s), address}
 }
 
 // send triggers an occurrence for one person, which was created some days ago, and has it sent.
@@ -36,6 +45,7 @@ func (a archive) send(t *testing.T, daysAgo int) events.OccurrenceID {
 	t.Helper()
 	id := a.wait(t, daysAgo)
 	exec(t, a.Store, fmt.Sprintf("UPDATE deliveries SET state = 3, turn = NULL WHERE occurrence_id = %d", id))
+	exec(t, a.Store, "ANALYZE deliveries") // which autovacuum does for each partition
 	return id
 }
 
@@ -56,16 +66,18 @@ func (a archive) age(t *testing.T, id events.OccurrenceID, daysAgo int) {
 	exec(t, a.Store, fmt.Sprintf("UPDATE occurrences SET created_at = '%s' WHERE id = %d", created.Format(time.RFC3339), id))
 }
 
-// purge removes what is old, as a worker does.
+// purge removes what is old, as a worker does, until nothing changes any more.
 func (a archive) purge(t *testing.T) {
 	t.Helper()
-	exec(t, a.Store, "ANALYZE") // which autovacuum does
-	for {
+	for before := []string(nil); ; {
 		gone, err := a.Queue().Purge(t.Context(), deliveries.Expiry{Occurrences: clock{}.Now().Add(-retention)}, 2)
 		require.NoError(t, err)
-		if gone == 0 {
+		a.AwaitUpkeep()
+		now := a.partitions(t)
+		if gone == 0 && slices.Equal(before, now) {
 			return
 		}
+		before = now
 	}
 }
 
@@ -185,6 +197,30 @@ func TestAPartitionStaysForWhatIsNotOld(t *testing.T) {
 			assert.NotContains(t, a.partitions(t)[0], "(MINVALUE)")
 		})
 	}
+}
+
+// TestWhoMayNotDropAPartitionRemovesRows connects as a role that does not own the tables.
+func TestWhoMayNotDropAPartitionRemovesRows(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	id := a.send(t, 100)
+	a.purge(t)
+	a.skipTo(t, 5000)
+	a.age(t, a.trigger(t, nil, nil).ID, 100)
+	address, err := url.Parse(a.address)
+	require.NoError(t, err)
+	owner, role := a.Handle(), "tocsin_test_" + strings.ToLower(rand.Text())
+	address.User = url.UserPassword(role, "secret")
+	exec(t, a.Store, fmt.Sprintf(`CREATE ROLE %[1]s LOGIN PASSWORD 'secret'; GRANT USAGE ON SCHEMA public TO %[1]s;
+		GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO %[1]s; GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO %[1]s`, role))
+	t.Cleanup(func() {
+		_, err := owner.ExecContext(context.Background(), fmt.Sprintf("DROP OWNED BY %[1]s; DROP ROLE %[1]s", role))
+		assert.NoError(t, err)
+	})
+	a.Store = open(t, address.String())
+	a.purge(t)
+	a.assertKept(t, false, id)
+	assert.Contains(t, a.partitions(t)[0], "(MINVALUE)")
 }
 
 // TestAPartitionBegunIsFinished has the program killed between the steps of adding a partition.

@@ -43,6 +43,7 @@ type postgresEngine struct {
 	id      string          // of this instance, in its notifications
 	members growth          // rows added to the table of members
 
+	upkeep        upkeep       // of the partitions of deliveries
 	partitionRows int64        // see the constant
 	analyzed      atomic.Int64 // how many deliveries there were when they were last analyzed
 
@@ -222,6 +223,7 @@ func (e *postgresEngine) transaction(ctx context.Context, i isolation, fn func(s
 }
 
 func (e *postgresEngine) close() error {
+	e.upkeep.end()
 	err := e.sqlDB.Close()
 	e.pool.Close()
 	return err

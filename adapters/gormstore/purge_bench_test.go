@@ -86,6 +86,7 @@ func BenchmarkPurgePartition(b *testing.B) {
 	b.ResetTimer()
 	go func() {
 		_, err := c.Queue().Purge(context.Background(), deliveries.Expiry{Occurrences: time.Now().Add(24 * time.Hour)}, 5_000)
+		c.AwaitUpkeep()
 		done <- err
 	}()
 	var purged error

@@ -21,7 +21,7 @@ func (q queue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (gon
 			return err
 		})
 		if err != nil && ctx.Err() == nil {
-			q.store.logger.WarnContext(ctx, "the partitions of deliveries could not be kept up", slog.Any("error", err))
+			q.store.logger.WarnContext(ctx, notKeptUp, slog.Any("error", err))
 		}
 	}
 	err = q.work(ctx, func(t tx) error {
