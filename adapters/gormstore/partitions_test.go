@@ -1,12 +1,8 @@
 package gormstore_test
 
 import (
-	"context"
-	"crypto/rand"
 	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -207,17 +203,7 @@ func TestWhoMayNotDropAPartitionRemovesRows(t *testing.T) {
 	a.purge(t)
 	a.skipTo(t, 5000)
 	a.age(t, a.trigger(t, nil, nil).ID, 100)
-	address, err := url.Parse(a.address)
-	require.NoError(t, err)
-	owner, role := a.Handle(), "tocsin_test_" + strings.ToLower(rand.Text())
-	address.User = url.UserPassword(role, "secret")
-	exec(t, a.Store, fmt.Sprintf(`CREATE ROLE %[1]s LOGIN PASSWORD 'secret'; GRANT USAGE ON SCHEMA public TO %[1]s;
-		GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO %[1]s; GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO %[1]s`, role))
-	t.Cleanup(func() {
-		_, err := owner.ExecContext(context.Background(), fmt.Sprintf("DROP OWNED BY %[1]s; DROP ROLE %[1]s", role))
-		assert.NoError(t, err)
-	})
-	a.Store = open(t, address.String())
+	a.Store = openAsOther(t, a.Store, a.address)
 	a.purge(t)
 	a.assertKept(t, false, id)
 	assert.Contains(t, a.partitions(t)[0], "(MINVALUE)")

@@ -99,7 +99,9 @@ func (t tx) itsTurn(ctx context.Context, lanes []deliveries.Lane, after map[deli
 				organizations+" @after"+n+" ORDER BY large, priority, organization_id, turn_at, id LIMIT 1"+t.dialect.skipLocked()+")")
 		}
 	}
-	return one[occurrenceRow](t.db(ctx).Raw("SELECT * FROM occurrences WHERE id = COALESCE("+strings.Join(firsts, ", ")+")", p), deliveries.ErrNothingToDo)
+	// Without a lock of its own the outer query would read the row as it was when the statement
+	// began, before another worker's page.
+	return one[occurrenceRow](t.db(ctx).Raw("SELECT * FROM occurrences WHERE id = COALESCE("+strings.Join(firsts, ", ")+")"+t.dialect.skipLocked(), p), deliveries.ErrNothingToDo)
 }
 
 // count updates the counters for the page. Skipped deliveries are counted in the index of states,
