@@ -15,7 +15,7 @@ type snoozeRow struct {
 	Problem        string  `gorm:"primaryKey"`
 	Seen           string
 	SnoozedBy      string
-	CreatedAt      time.Time
+	CreatedAt      time.Time `gorm:"autoCreateTime:false"` // else GORM would keep it when a snooze is replaced
 	UntilAt        *time.Time
 }
 

@@ -47,6 +47,10 @@ func requestCases() cases {
 			require.NoError(t, err)
 			assert.Equal(t, second, found)
 			assert.False(t, repeated, "the first one is forgotten")
+			found, repeated, err = w.answeredWith(t, other, noon.Add(requests.Lifetime+time.Minute), first)
+			require.NoError(t, err)
+			assert.Equal(t, second, found)
+			assert.True(t, repeated, "the second one counts from its own time")
 		},
 		"BelongToTheirKeyAndTheirWord": func(t *testing.T, w *world) {
 			k, o := w.issue(t, access.Key{Name: "k"}), w.issue(t, access.Key{Name: "o"})

@@ -26,7 +26,7 @@ func snoozeCases() cases {
 			theirs.Organization, theirs.By = w.theirs.org.ID, "other"
 			keep(mine)
 			keep(theirs)
-			mine.Seen, mine.Until = "b", time.Time{}
+			mine.Seen, mine.At, mine.Until = "b", noon.UTC().Add(time.Minute), time.Time{}
 			keep(mine)
 			assert.Equal(t, []statistics.Snooze{mine}, snoozes(w.mine.org.ID))
 			assert.ElementsMatch(t, []statistics.Snooze{mine, theirs}, snoozes(w.mine.org.ID, w.theirs.org.ID))
