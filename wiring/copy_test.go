@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/test/pgtest"
 	"github.com/tocsin/tocsin/wiring"
 )
 
@@ -192,7 +193,7 @@ func TestASourceThatIsNotThereIsNotMade(t *testing.T) {
 // tablesIn returns the tables of a database, which need not exist.
 func tablesIn(t *testing.T, url string) (all []string) {
 	t.Helper()
-	driver, source, question := "pgx", url, "SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = current_schema() AND NOT EXISTS (SELECT 1 FROM pg_inherits WHERE inhrelid = to_regclass(quote_ident(tablename)))"
+	driver, source, question := "pgx", url, pgtest.Tables
 	if file, is := strings.CutPrefix(url, "sqlite:"); is {
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 			return nil

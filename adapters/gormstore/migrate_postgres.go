@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -44,24 +45,36 @@ func (e *postgresEngine) migrate(ctx context.Context, logger *slog.Logger) (done
 	watcher.Go(func() { e.tellBlockers(watched, logger, lock.session.Load, blockersLook) })
 	defer watcher.Wait()
 	defer stop()
-	again := time.NewTicker(lockPause)
-	defer again.Stop()
-	for range lockTries {
+	err = retryLocked(ctx, lockTries, func() error {
 		some, err := up(paced(ctx, paceUnlimited), e.sqlDB, onPostgres, goose.WithSessionLocker(lock))
 		done = append(done, some...)
 		if stopped, is := errors.AsType[*goose.PartialError](err); is {
 			done = append(done, stopped.Applied...)
 		}
-		if state := sqlState(err); state != lockNotAvailable && state != deadlockDetected {
-			return done, err
+		return err
+	}, lockNotAvailable, deadlockDetected)
+	if state := sqlState(err); state == lockNotAvailable || state == deadlockDetected {
+		err = errTablesInUse
+	}
+	return done, err
+}
+
+// retryLocked makes an attempt as often as tries says, and lets others work for lockPause in
+// between, while its error has one of these states. It returns the last error.
+func retryLocked(ctx context.Context, tries int, attempt func() error, states ...string) error {
+	again := time.NewTicker(lockPause)
+	defer again.Stop()
+	for n := 1; ; n++ {
+		err := attempt()
+		if n == tries || !slices.Contains(states, sqlState(err)) {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return done, ctx.Err()
+			return ctx.Err()
 		case <-again.C:
 		}
 	}
-	return done, errTablesInUse
 }
 
 // errTablesInUse is why a migration gives up.

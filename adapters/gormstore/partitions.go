@@ -329,10 +329,8 @@ func (t tx) splitLast(ctx context.Context, last partition) error {
 // the lock, then lets the others pass and tries again. If another instance is at it, that one does
 // the work.
 func (e *postgresEngine) changeTable(ctx context.Context, fn func(tx) error) error {
-	again := time.NewTicker(lockPause)
-	defer again.Stop()
-	for n := 1; ; n++ {
-		err := e.attempt(paced(ctx, paceBrief), committed, func(t tx) error {
+	return retryLocked(ctx, tableTries, func() error {
+		return e.attempt(paced(ctx, paceBrief), committed, func(t tx) error {
 			for _, statement := range []string{tableWait, "LOCK TABLE ONLY deliveries IN ACCESS EXCLUSIVE MODE"} {
 				if err := t.db(ctx).Exec(statement).Error; err != nil {
 					return err
@@ -340,15 +338,7 @@ func (e *postgresEngine) changeTable(ctx context.Context, fn func(tx) error) err
 			}
 			return fn(t)
 		})
-		if sqlState(err) != lockNotAvailable || n == tableTries {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-again.C:
-		}
-	}
+	}, lockNotAvailable)
 }
 
 // analyzeDeliveries has Postgres analyze deliveries as a whole when they have grown, which

@@ -208,7 +208,7 @@ func (e *postgresEngine) transaction(ctx context.Context, i isolation, fn func(s
 	}()
 	s := session{Conn: conn}
 	if i == committed || i == repeatable {
-		s.deferred = &deferred{}
+		s.deferred = &pgx.Batch{}
 	}
 	if err := fn(s); err != nil {
 		return err

@@ -16,7 +16,8 @@ import (
 type session struct {
 	*sql.Conn
 
-	deferred *deferred // nil: every statement runs at once
+	// deferred are the statements that wait for the commit; nil: every statement runs at once.
+	deferred *pgx.Batch
 }
 
 type lastKey struct{}
@@ -27,22 +28,22 @@ type lastKey struct{}
 // that one. Elsewhere it runs at once.
 func atLast(ctx context.Context) context.Context { return context.WithValue(ctx, lastKey{}, true) }
 
-// deferred are the statements of a transaction that wait for its commit.
-type deferred struct{ batch pgx.Batch }
-
 // defers keeps a statement for later. It reports false if the statement must run at once.
 func (s session) defers(ctx context.Context, query string, args []any) bool {
 	last, _ := ctx.Value(lastKey{}).(bool)
 	if !last || s.deferred == nil {
 		return false
 	}
-	s.deferred.batch.Queue(query, slices.Clone(args)...)
+	s.deferred.Queue(query, slices.Clone(args)...)
 	return true
 }
 
+// waits reports whether statements wait for the commit.
+func (s session) waits() bool { return s.deferred != nil && s.deferred.Len() > 0 }
+
 // settle runs the statements that wait for the commit, because another one follows.
 func (s session) settle(ctx context.Context) error {
-	if s.deferred == nil || s.deferred.batch.Len() == 0 {
+	if !s.waits() {
 		return nil
 	}
 	return s.send(ctx)
@@ -50,10 +51,10 @@ func (s session) settle(ctx context.Context) error {
 
 // commit commits the transaction, after the statements that wait for it.
 func (s session) commit(ctx context.Context, t pgx.Tx) error {
-	if s.deferred == nil || s.deferred.batch.Len() == 0 {
+	if !s.waits() {
 		return s.Raw(func(any) error { return t.Commit(ctx) })
 	}
-	s.deferred.batch.Queue("commit").Exec(func(tag pgconn.CommandTag) error {
+	s.deferred.Queue("commit").Exec(func(tag pgconn.CommandTag) error {
 		if tag.String() != "COMMIT" {
 			return pgx.ErrTxCommitRollback
 		}
@@ -63,8 +64,8 @@ func (s session) commit(ctx context.Context, t pgx.Tx) error {
 }
 
 func (s session) send(ctx context.Context) error {
-	batch := s.deferred.batch
-	s.deferred.batch = pgx.Batch{}
+	batch := *s.deferred
+	*s.deferred = pgx.Batch{}
 	return s.Raw(func(c any) error { return c.(*stdlib.Conn).Conn().SendBatch(ctx, &batch).Close() })
 }
 

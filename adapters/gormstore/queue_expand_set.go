@@ -88,12 +88,12 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 // with the recipients that they name.
 func (t tx) smallOnes(ctx context.Context, first occurrenceRow, limit int) (set []smallRow, wanted []wantedRow, err error) {
 	rows, err := rowsOf[smallRow](t.db(ctx).Raw(`SELECT id, limit_to, channels, created_at, send_at, octet_length(context) AS context_bytes,
-			EXISTS (SELECT 1 FROM channels c WHERE c.organization_id = occurrences.organization_id AND c.pool <> '') AS pooled
+			EXISTS (SELECT 1 FROM channels WHERE organization_id = ? AND pool <> '') AS pooled
 		FROM occurrences WHERE id IN (SELECT id FROM occurrences WHERE expanded_at IS NULL AND large = ? AND priority = ? AND organization_id = ?
 				ORDER BY turn_at, id LIMIT ?)
 			AND expanded_at IS NULL AND event_id = ? AND channels = ? AND cursor_notification = 0 AND limit_to <> ?
 		ORDER BY turn_at, id LIMIT ?`+t.dialect.skipLocked(),
-		first.Large, first.Priority, first.OrganizationID, lookAhead, first.EventID, first.Channels, noNames, setSize))
+		first.OrganizationID, first.Large, first.Priority, first.OrganizationID, lookAhead, first.EventID, first.Channels, noNames, setSize))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -98,7 +98,7 @@ func expand(t *testing.T, url string) {
 	db, err := sql.Open("pgx", url)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })
-	rows, err := db.QueryContext(t.Context(), "SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = 'public' AND NOT EXISTS (SELECT 1 FROM pg_inherits WHERE inhrelid = to_regclass(quote_ident(tablename))) ORDER BY tablename")
+	rows, err := db.QueryContext(t.Context(), pgtest.Tables)
 	require.NoError(t, err)
 	defer rows.Close()
 	var tables []string

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/test/pgtest"
 )
 
 // tables is everything that the database holds: the rows of each table, in an order of their own.
@@ -14,7 +16,7 @@ func (w *world) tables() map[string][]string {
 	w.Helper()
 	names := map[string]string{
 		sqlite:   `SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'sqlite_sequence'`,
-		postgres: `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND NOT EXISTS (SELECT 1 FROM pg_inherits WHERE inhrelid = to_regclass(quote_ident(tablename)))`,
+		postgres: pgtest.Tables,
 	}
 	all := map[string][]string{}
 	for _, name := range w.rows(names[w.database]) {

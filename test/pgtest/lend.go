@@ -8,6 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// Tables is the query for the names of a database's tables, in order. Partitions are none.
+const Tables = `SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = 'public'
+	AND NOT EXISTS (SELECT 1 FROM pg_inherits WHERE inhrelid = to_regclass(quote_ident(tablename))) ORDER BY tablename`
+
 // Lend returns the URL of a database as Clone does, but one that earlier tests of this program may
 // have had: it has been brought back to what migrate made of it, which takes a tenth of the time
 // that another copy takes. So it is for tests that change rows and leave tables as they are. It
