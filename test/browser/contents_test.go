@@ -43,6 +43,14 @@ func TestATemplateIsWrittenWithItsPreview(t *testing.T) {
 	p.fill("Text", "Nothing to close")
 	p.sees("Text Nothing to close")
 
+	ask[bool](p, `document.addEventListener("htmx:beforeSwap", () => {
+		const subject = document.querySelector("#editor [name=subject]");
+		subject.value = "Typed while the preview came";
+		subject.dispatchEvent(new Event("input", {bubbles: true}));
+	}, {once: true}) === undefined`)
+	p.fill("Subject", "Typed before")
+	p.sees("Subject Typed while the preview came")
+
 	p.fill("Text", "")
 	p.unfold("Variables")
 	p.steps(p.clicking(button, "{{user.last_name}}"))

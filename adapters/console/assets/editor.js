@@ -6,7 +6,7 @@ const show = () => document.querySelectorAll("button[data-show]").forEach((butto
   if (button.form) button.form.requestSubmit(button);
 });
 document.addEventListener("htmx:afterSettle", (event) => {
-  if (event.target.id === "preview" || event.detail.elt.id === "preview") show();
+  if (event.target.id === "preview") show();
 });
 document.addEventListener("DOMContentLoaded", show);
 
