@@ -60,8 +60,11 @@ func (b *bench) walls(ctx context.Context, d database) (err error) {
 	if err := writePeople(a.file, min(attackRows, b.rows)); err != nil {
 		return err
 	}
-	return b.serving(ctx, i, func(s *server) error {
-		defer stuck.sink.release() // Else the server would wait for those who wait.
+	return b.serving(ctx, i, func(s *server) (err error) {
+		defer func() { // Else the server would wait for those who wait.
+			stuck.sink.release()
+			err = errors.Join(err, hole.Close())
+		}()
 		if err := a.enroll(ctx, s, hole.Addr().String()); err != nil {
 			return err
 		}
