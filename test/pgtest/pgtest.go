@@ -10,7 +10,9 @@ package pgtest
 
 import (
 	"context"
+	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -44,6 +46,19 @@ func Clone(tb testing.TB, template string, migrate func(dsn string) error) strin
 	tb.Helper()
 	return database(tb, func(ctx context.Context, r *Run) (string, error) {
 		return r.clone(ctx, template, migrate)
+	})
+}
+
+// Copy returns the URL of a copy of a database that this package provided, dropped like New's.
+// Nothing may be connected to the original meanwhile.
+func Copy(tb testing.TB, original string) string {
+	tb.Helper()
+	return database(tb, func(ctx context.Context, r *Run) (string, error) {
+		address, err := url.Parse(original)
+		if err != nil {
+			return "", err
+		}
+		return r.copyOf(ctx, strings.TrimPrefix(address.Path, "/"))
 	})
 }
 

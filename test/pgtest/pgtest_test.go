@@ -119,6 +119,15 @@ func TestClone(t *testing.T) {
 	})
 }
 
+func TestCopy(t *testing.T) {
+	t.Parallel()
+	original := pgtest.New(t)
+	execute(t, original, `CREATE TABLE marks AS SELECT 1 AS id`)
+	copied := pgtest.Copy(t, original)
+	execute(t, original, `INSERT INTO marks VALUES (2)`)
+	assert.Equal(t, 1, query[int](t, copied, `SELECT count(*) FROM marks`))
+}
+
 func TestOpen(t *testing.T) {
 	t.Parallel()
 
