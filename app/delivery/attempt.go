@@ -32,8 +32,8 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 			held.finish(untried(j, now.Add(max(s.resting(), s.worker.set.Poll))), nil)
 			return
 		}
-		if rest := s.resting(); rest > 0 {
-			held.finish(s.passedOn(j, untried(j, now.Add(min(rest, divertLook))), s.restsBecause()), nil)
+		if s.resting() > 0 {
+			held.finish(s.passedOn(j, untried(j, now.Add(s.putOff())), s.restsBecause()), nil)
 			return
 		}
 		switch verdict, until := s.targets.offer(s.target(j), j, now); verdict {
@@ -127,10 +127,9 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 	}
 	taken, more, err := s.takeQuota(ctx)
 	if !more {
-		now := s.worker.clock.Now()
-		back := untried(j, now.Add(s.worker.set.Poll))
+		back := untried(j, s.worker.clock.Now().Add(s.worker.set.Poll))
 		if err == nil {
-			back = s.passedOn(j, untried(j, now.Add(divertLook)), channels.AtItsLimit)
+			back = s.passedOn(j, back, channels.AtItsLimit)
 		} else {
 			s.worker.log.Error("the quota of a channel could not be read", "channel", int64(s.at.channel), "error", err)
 		}

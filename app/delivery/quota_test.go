@@ -283,3 +283,20 @@ func TestAQuotaThatIsGoneIsNotUsedUpAnyMore(t *testing.T) {
 		})
 	})
 }
+
+// TestARaisedQuotaCountsAtOnce checks that deliveries that were claimed when nothing was left wait
+// no longer than others.
+func TestARaisedQuotaCountsAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(20, channels.Settings{channels.SettingQuotaPerDay: 10})
+		var sent taken
+		work(t, q, sent.driver(), plainComposer{}, settings(), func() {
+			let(5 * time.Second)
+			assert.Equal(t, 10, sent.by(1))
+			q.set(func(q *fakeQueue) { q.channel.Settings = channels.Settings{channels.SettingQuotaPerDay: 100} })
+			let(10 * time.Second)
+			assert.Equal(t, 20, sent.by(1))
+		})
+	})
+}

@@ -1,6 +1,7 @@
 package chaos_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -55,5 +56,42 @@ func TestConcurrency(t *testing.T) {
 			i.stop()
 		}
 		t.Logf("%d recipients: at most %d at once, %d repeats", people, most, repeats)
+	})
+}
+
+// TestQuota has three instances share what a channel may send in a month. One of them is killed,
+// and another one comes. Then the quota is raised for the rest.
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	t.Run(postgres, func(t *testing.T) {
+		const people, quota, atOnce = 1_500, 1_000, 10 // An instance reserves a hundredth at once.
+		s := shop{project: "quota", people: people, concurrency: 16, quota: quota, sink: newSink(t, 20*time.Millisecond)}
+		began := time.Now().UTC().Month()
+		w := newWorld(t, pgtest.New(t), nil, s)
+		first, second, third := w.serve(), w.serve(), w.serve()
+		o := first.trigger(s)
+		s.sink.await(quota / 3)
+		second.kill()
+		s.sink.await(quota * 2 / 3)
+		fourth := w.serve()
+		s.sink.await(quota - 2*atOnce) // The killed one had reserved some, and was about to reserve more.
+		until(t, patience, "the rest waits for the quota", func() bool {
+			var rest []struct{ Waiting struct{ For string } }
+			first.call(http.MethodGet, o+"deliveries/?state=pending&limit=1", "", &rest)
+			return len(rest) == 1 && rest[0].Waiting.For == "quota of the channel"
+		})
+		sent := len(s.sink.letters())
+		if time.Now().UTC().Month() == began {
+			assert.LessOrEqual(t, sent, quota, "of what a killed instance had reserved nothing is sent by others")
+		}
+		s.quota = 2 * people
+		w.apply([]shop{s})
+		assert.Equal(t, all(map[string]int{"sent": people}), first.done(o))
+		repeats := s.repeats(t)
+		assert.LessOrEqual(t, repeats, repeatsPerKill)
+		for _, i := range []*instance{first, third, fourth} {
+			i.stop()
+		}
+		t.Logf("%d recipients: %d sent by a quota of %d, %d repeats", people, sent, quota, repeats)
 	})
 }

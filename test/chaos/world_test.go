@@ -43,6 +43,7 @@ type shop struct {
 	sink        *sink
 	concurrency int
 	rate        int   // messages a second, to the first sink; 0: no limit
+	quota       int   // messages a month; 0: no limit
 	second      *sink // takes a fifth, by a channel of the same pool; nil: there is none
 }
 
@@ -106,6 +107,9 @@ func (w *world) apply(shops []shop) (lists map[string]int64) {
 		settings := object{"host": host, "port": port, "tls": "none", "from": sender(org, project), "concurrency": s.concurrency}
 		if s.rate > 0 && to != s.second {
 			settings["rate_per_second"] = s.rate
+		}
+		if s.quota > 0 {
+			settings["quota_per_month"] = s.quota
 		}
 		return object{"name": name, "protocol": "EMAIL", "driver": "smtp", "settings": settings}
 	}
