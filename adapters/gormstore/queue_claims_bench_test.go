@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// waiting has n deliveries wait.
+// waiting has n deliveries wait, on a database that has written them to its disk.
 func (c *crowd) waiting(b *testing.B, n int) {
 	b.Helper()
 	c.trigger(b)
@@ -27,6 +27,7 @@ func (c *crowd) waiting(b *testing.B, n int) {
 			'', 0, '', d.next_at, '', d.created_at, 0, d.project_id, g.i FROM deliveries d CROSS JOIN `+numbers+` WHERE d.turn = 0`)
 	if !c.sqlite {
 		c.exec(b, "VACUUM ANALYZE deliveries")
+		c.exec(b, "CHECKPOINT")
 	}
 }
 
