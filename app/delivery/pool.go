@@ -109,16 +109,6 @@ func (s *sender) failedOver(j deliveries.Job, o deliveries.Outcome, f *deliverie
 	return o
 }
 
-// restsBecause returns why other members take the deliveries of a channel that rests.
-func (s *sender) restsBecause() channels.PoolReason {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now := s.worker.clock.Now(); s.breaker.forAll || now.Before(s.paused) || now.Before(s.usedUp) {
-		return channels.AtItsLimit
-	}
-	return channels.NotWorking
-}
-
 // divert moves the deliveries of a channel that rests or is inactive to other members of the pool.
 func (s *sender) divert(ctx context.Context) {
 	if s.config.Pool == "" && !s.gone {
