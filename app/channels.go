@@ -36,18 +36,14 @@ func NewChannels(store ports.Store, drivers delivery.Drivers, limits *quotas.Def
 // ListedChannel is a channel without its settings, and its condition.
 type ListedChannel struct {
 	channels.Channel
+	channels.Condition
 
-	Outages []channels.Outage        // one for each instance on which it does not work
 	Backlog statistics.Backlog       // what is due in it; the zero value: nothing
 	Hours   []statistics.ChannelHour // the last HoursShown, this one included
-	UsedUp  time.Time                // nothing is left of its quota until then; zero: not used up
 }
 
 // HoursShown is for how many hours the traffic of a channel is shown.
 const HoursShown = 24
-
-// maxOutages is how many outages of the channels of a page are read at once.
-const maxOutages = 1_000
 
 // ChannelReport is a channel as it may be shown.
 type ChannelReport struct {
@@ -58,9 +54,8 @@ type ChannelReport struct {
 	Kept      []string           // the secrets that are set
 	Open      channels.Settings  // the settings that are not secret
 	Limits    channels.Limits
-	Quota     channels.Condition // how much of its quota is used
-	Sealed    string             // why its settings cannot be decrypted; empty: they can
-	Members   []channels.Member  // of its pool, including itself; none: it has no pool
+	Sealed    string            // why its settings cannot be decrypted; empty: they can
+	Members   []channels.Member // of its pool, including itself; none: it has no pool
 }
 
 // Drivers returns the available drivers.
@@ -80,25 +75,30 @@ func (s *Channels) List(ctx context.Context, at Path, p Page) ([]ListedChannel, 
 		if err != nil {
 			return listed, err
 		}
-		ids := make([]channels.ID, len(found))
-		for i, c := range found {
-			ids[i] = c.ID
-		}
-		outages, backlogs, err := s.condition(ctx, tx, org, ids)
-		if err != nil {
-			return listed, err
-		}
-		hours, err := s.lastHours(ctx, tx, org, ids)
-		if err != nil {
-			return listed, err
-		}
-		are, err := tx.Channels().Conditions(ctx, org, ids)
-		listed = make([]ListedChannel, len(found))
-		for i, c := range found {
-			listed[i] = ListedChannel{c, outages[c.ID], backlogs[c.ID], hours[c.ID], are[c.ID].UsedUp}
-		}
-		return listed, err
+		return s.listed(ctx, tx, org, found...)
 	})
+}
+
+// listed adds the conditions of channels of an organization to them.
+func (s *Channels) listed(ctx context.Context, tx ports.Tx, org orgs.ID, found ...channels.Channel) ([]ListedChannel, error) {
+	ids := make([]channels.ID, len(found))
+	for i, c := range found {
+		ids[i] = c.ID
+	}
+	conditions, err := tx.Channels().Conditions(ctx, org, ids)
+	if err != nil {
+		return nil, err
+	}
+	backlogs, err := s.backlogs(ctx, tx, org, ids)
+	if err != nil {
+		return nil, err
+	}
+	hours, err := s.lastHours(ctx, tx, org, ids)
+	all := make([]ListedChannel, len(found))
+	for i, c := range found {
+		all[i] = ListedChannel{c, conditions[c.ID], backlogs[c.ID], hours[c.ID]}
+	}
+	return all, err
 }
 
 // lastHours reads the traffic of some channels of an organization in the last HoursShown.
@@ -126,21 +126,14 @@ func filledHours(first time.Time, known []statistics.ChannelHour) []statistics.C
 	return all
 }
 
-// condition reads the condition of some channels of an organization.
-func (s *Channels) condition(ctx context.Context, tx ports.Tx, org orgs.ID, ids []channels.ID) (map[channels.ID][]channels.Outage, map[channels.ID]statistics.Backlog, error) {
-	reported, err := tx.Channels().Outages(ctx, org, ids, maxOutages)
-	if err != nil {
-		return nil, nil, err
-	}
+// backlogs reads what is due in some channels of an organization.
+func (s *Channels) backlogs(ctx context.Context, tx ports.Tx, org orgs.ID, ids []channels.ID) (map[channels.ID]statistics.Backlog, error) {
 	due, err := tx.Statistics().BacklogsOf(ctx, org, ids, s.clock.Now(), queueCounted)
-	outages, backlogs := map[channels.ID][]channels.Outage{}, map[channels.ID]statistics.Backlog{}
-	for _, o := range reported {
-		outages[o.Channel] = append(outages[o.Channel], o)
-	}
+	all := make(map[channels.ID]statistics.Backlog, len(due))
 	for _, b := range due {
-		backlogs[b.Channel] = b
+		all[b.Channel] = b
 	}
-	return outages, backlogs, err
+	return all, err
 }
 
 // Show returns a channel of the place; orgs.ErrNotFound, orgs.ErrProjectNotFound,
@@ -163,33 +156,18 @@ func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (ChannelRe
 		}
 		report.Typed, report.Kept = typed(report.Described, c.Settings)
 		report.Open = opened(report.Described, c.Settings)
-		report.Channel, report.Limits = c, c.Settings.Limits()
-		report.Settings = nil
+		report.Limits = c.Settings.Limits()
+		c.Settings = nil
 		if report.Members, err = tx.Channels().Members(ctx, org, id); err != nil {
 			return report, err
 		}
-		if report.Quota, err = quotaOf(ctx, tx, org, id, report.Limits); err != nil {
-			return report, err
-		}
-		report.UsedUp = report.Quota.UsedUp
-		outages, backlogs, err := s.condition(ctx, tx, org, []channels.ID{id})
+		listed, err := s.listed(ctx, tx, org, c)
 		if err != nil {
 			return report, err
 		}
-		report.Outages, report.Backlog = outages[id], backlogs[id]
-		hours, err := s.lastHours(ctx, tx, org, []channels.ID{id})
-		report.Hours = hours[id]
-		return report, err
+		report.ListedChannel = listed[0]
+		return report, nil
 	})
-}
-
-// quotaOf returns how much of a channel's quota is used; the zero value if it has none.
-func quotaOf(ctx context.Context, tx ports.Tx, org orgs.ID, id channels.ID, l channels.Limits) (channels.Condition, error) {
-	if l.Quota.None() {
-		return channels.Condition{}, nil
-	}
-	found, err := tx.Channels().Conditions(ctx, org, []channels.ID{id})
-	return found[id], err
 }
 
 // Create makes a channel; faults about the form, channels.ErrNameTaken, channels.ErrPreferredTaken,

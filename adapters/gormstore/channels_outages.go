@@ -25,15 +25,6 @@ func (r outageRow) outage() channels.Outage {
 		Until: r.UntilAt.UTC(), Error: r.LastError}
 }
 
-// Outages starts from the channels of the organization, because other organizations may have more
-// outages.
-func (r channelRepo) Outages(ctx context.Context, org orgs.ID, ids []channels.ID, limit int) ([]channels.Outage, error) {
-	return all(r.db(ctx).Raw(`SELECT t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error
-		FROM channels c CROSS JOIN channel_troubles t
-		WHERE c.organization_id = ? AND c.id ? AND t.channel_id = c.id AND t.until_at >= ? ORDER BY c.id, t.instance LIMIT ?`,
-		org, among(r.dialect, ids), r.now().Add(-channels.OutageExpiry), limit), outageRow.outage)
-}
-
 // Failing returns the longest outage of each channel.
 func (r channelRepo) Failing(ctx context.Context, in []orgs.ID, limit int) ([]channels.Failing, error) {
 	type failingRow struct {
@@ -52,7 +43,8 @@ func (r channelRepo) Failing(ctx context.Context, in []orgs.ID, limit int) ([]ch
 	})
 }
 
-// Conditions omits the limits of a channel whose settings cannot be decrypted.
+// Conditions omits the limits of a channel whose settings cannot be decrypted. It looks for outages
+// from the channels of the organization, because other organizations may have more of them.
 func (r channelRepo) Conditions(ctx context.Context, org orgs.ID, ids []channels.ID) (map[channels.ID]channels.Condition, error) {
 	rows, err := rowsOf[channelRow](r.db(ctx).Where("organization_id = ? AND id ?", org, among(r.dialect, ids)))
 	if err != nil {
@@ -74,12 +66,13 @@ func (r channelRepo) Conditions(ctx context.Context, org orgs.ID, ids []channels
 	if err := r.used(ctx, found); err != nil {
 		return nil, err
 	}
-	outages, err := rowsOf[outageRow](r.db(ctx).Raw(`SELECT t.channel_id, t.since, t.until_at, t.last_error FROM channels c CROSS JOIN channel_troubles t
-		WHERE c.organization_id = ? AND c.id ? AND t.channel_id = c.id AND t.until_at >= ? ORDER BY t.channel_id, t.since DESC, t.instance`,
+	outages, err := rowsOf[outageRow](r.db(ctx).Raw(`SELECT t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error
+		FROM channels c CROSS JOIN channel_troubles t
+		WHERE c.organization_id = ? AND c.id ? AND t.channel_id = c.id AND t.until_at >= ? ORDER BY c.id, t.instance`,
 		org, among(r.dialect, ids), r.now().Add(-channels.OutageExpiry)))
-	for _, row := range outages { // the longest comes last
+	for _, row := range outages {
 		c := found[row.ChannelID]
-		c.Failing, c.Since, c.Until, c.Error = true, row.Since.UTC(), row.UntilAt.UTC(), row.LastError
+		c.Outages = append(c.Outages, row.outage())
 		found[row.ChannelID] = c
 	}
 	return found, err

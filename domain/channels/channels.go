@@ -209,15 +209,12 @@ type Repository interface {
 	// Delete removes a channel with its outages; ErrInUse, naming its uses: assignments, events,
 	// templates, or events that name its pool if it is the last member.
 	Delete(ctx context.Context, c Channel) error
-	// Outages returns the outages of these channels of the organization, or of any of its projects,
-	// that have not expired, by channel and instance; at most limit.
-	Outages(ctx context.Context, org orgs.ID, ids []ID, limit int) ([]Outage, error)
 	// Failing returns the channels of each of these organizations that do not work, those of its
 	// projects included, by id. Each comes once, with its longest outage that has not expired; at
 	// most limit of each organization.
 	Failing(ctx context.Context, in []orgs.ID, limit int) ([]Failing, error)
 	// Conditions returns the conditions of these channels of the organization, or of any of its
-	// projects. If one does not work on several instances the longest outage counts.
+	// projects, with the outages that have not expired.
 	Conditions(ctx context.Context, org orgs.ID, ids []ID) (map[ID]Condition, error)
 	// Members returns the members of the pool of a channel of the organization, or of any of its
 	// projects, by id, including itself; none when it has no pool.

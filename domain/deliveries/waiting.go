@@ -39,6 +39,7 @@ type Waiting struct {
 // WaitsFor returns what a delivery waits for on a channel in this condition.
 func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
 	put := d.Next.After(now) // For a delivery that is being sent, Next is the end of the lease.
+	outage, failing := c.Outage()
 	switch {
 	case !d.State.Open():
 		return Waiting{}
@@ -46,10 +47,10 @@ func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
 		return Waiting{For: ForLimit}
 	case d.State == Sending && put:
 		return Waiting{For: ForAnswer}
-	case c.Failing:
-		w := Waiting{For: ForChannel, Since: c.Since, Error: c.Error}
-		if c.Until.After(now) {
-			w.Until = c.Until
+	case failing:
+		w := Waiting{For: ForChannel, Since: outage.Since, Error: outage.Error}
+		if outage.Until.After(now) {
+			w.Until = outage.Until
 		}
 		if put && d.Next.After(w.Until) {
 			w.Until = d.Next

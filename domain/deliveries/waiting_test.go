@@ -16,8 +16,8 @@ func TestWaitsFor(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	before, soon, later := now.Add(-time.Minute), now.Add(time.Minute), now.Add(time.Hour)
-	down := channels.Condition{Failing: true, Since: before, Until: soon, Error: "connection refused"}
-	trial := channels.Condition{Failing: true, Since: before, Until: before, Error: "connection refused"}
+	down := channels.Condition{Outages: []channels.Outage{{Since: before, Until: soon, Error: "connection refused"}}}
+	trial := channels.Condition{Outages: []channels.Outage{{Since: before, Until: before, Error: "connection refused"}}}
 	limited := channels.Condition{PerSecond: 5}
 	spent := channels.Condition{PerSecond: 5, UsedUp: soon}
 	downAndSpent := down

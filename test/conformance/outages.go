@@ -12,13 +12,19 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-func (w *world) outages(t *testing.T, org orgs.ID, limit int) []channels.Outage {
+// outages returns the outages of an organization's channels, by channel and instance.
+func (w *world) outages(t *testing.T, org orgs.ID) (found []channels.Outage) {
 	t.Helper()
-	return look(t, w, func(tx ports.Tx) ([]channels.Outage, error) {
+	act(t, w, func(tx ports.Tx) error {
 		all, err := tx.Channels().OfOrganization(t.Context(), org, 0, 100)
 		require.NoError(t, err)
-		return tx.Channels().Outages(t.Context(), org, channelIDs(all...), limit)
+		conditions, err := tx.Channels().Conditions(t.Context(), org, channelIDs(all...))
+		for _, c := range all {
+			found = append(found, conditions[c.ID].Outages...)
+		}
+		return err
 	})
+	return found
 }
 
 func channelIDs(all ...channels.Channel) []channels.ID {
@@ -49,12 +55,11 @@ func outageCases() cases {
 			a, b, c := outage(w.mine.mail, "a", later), outage(w.mine.mail, "b", later), outage(w.mine.shopMail, "a", later)
 			theirs := outage(w.theirs.mail, "a", later)
 			report(t, w, c, b, a, theirs)
-			assert.Equal(t, []channels.Outage{a, b, c}, w.outages(t, w.mine.org.ID, 10))
-			assert.Equal(t, []channels.Outage{a, b}, w.outages(t, w.mine.org.ID, 2))
-			assert.Equal(t, []channels.Outage{theirs}, w.outages(t, w.theirs.org.ID, 10))
+			assert.Equal(t, []channels.Outage{a, b, c}, w.outages(t, w.mine.org.ID))
+			assert.Equal(t, []channels.Outage{theirs}, w.outages(t, w.theirs.org.ID))
 			act(t, w, func(tx ports.Tx) error {
-				found, err := tx.Channels().Outages(t.Context(), w.mine.org.ID, channelIDs(w.mine.shopMail, w.theirs.mail), 10)
-				assert.Equal(t, []channels.Outage{c}, found, "of those that were asked for, within the organization")
+				found, err := tx.Channels().Conditions(t.Context(), w.mine.org.ID, channelIDs(w.mine.shopMail, w.theirs.mail))
+				assert.Equal(t, map[channels.ID]channels.Condition{w.mine.shopMail.ID: {Outages: []channels.Outage{c}}}, found, "of those that were asked for, within the organization")
 				return err
 			})
 		},
@@ -63,7 +68,7 @@ func outageCases() cases {
 			first, second := outage(w.mine.mail, "a", now), outage(w.mine.mail, "a", now.Add(time.Minute))
 			second.Error = "x\x00\xff"
 			report(t, w, first, second)
-			found := w.outages(t, w.mine.org.ID, 10)
+			found := w.outages(t, w.mine.org.ID)
 			require.Len(t, found, 1)
 			assert.Equal(t, "x\ufffd\ufffd", found[0].Error, "whatever a provider says is kept")
 			second.Error = found[0].Error
@@ -75,7 +80,7 @@ func outageCases() cases {
 			old, other := outage(w.mine.mail, "c", now.Add(-time.Minute-channels.OutageOverdue)), outage(w.mine.text, "c", now.Add(-time.Minute-channels.OutageOverdue))
 			report(t, w, mine, fresh, old, other)
 			require.NoError(t, w.Queue().ClearOutage(t.Context(), w.mine.mail.ID, "a"))
-			assert.Equal(t, []channels.Outage{fresh, other}, w.outages(t, w.mine.org.ID, 10))
+			assert.Equal(t, []channels.Outage{fresh, other}, w.outages(t, w.mine.org.ID))
 			require.NoError(t, w.Queue().ClearOutage(t.Context(), w.mine.mail.ID, "a"))
 			require.NoError(t, w.Queue().ClearOutage(t.Context(), 1<<40, "a"))
 		},
@@ -101,10 +106,10 @@ func outageCases() cases {
 		"AreForgotten": func(t *testing.T, w *world) {
 			now := asked()
 			report(t, w, outage(w.mine.mail, "a", now.Add(-time.Minute-channels.OutageExpiry)))
-			assert.Empty(t, w.outages(t, w.mine.org.ID, 10))
+			assert.Empty(t, w.outages(t, w.mine.org.ID))
 			recent := outage(w.mine.mail, "b", now.Add(time.Minute-channels.OutageExpiry))
 			report(t, w, recent)
-			assert.Equal(t, []channels.Outage{recent}, w.outages(t, w.mine.org.ID, 10))
+			assert.Equal(t, []channels.Outage{recent}, w.outages(t, w.mine.org.ID))
 		},
 		"AreClearedInTheirOrganization": func(t *testing.T, w *world) {
 			now := asked()
@@ -115,10 +120,10 @@ func outageCases() cases {
 			act(t, w, func(tx ports.Tx) error {
 				return tx.Channels().ClearOutages(t.Context(), w.mine.org.ID, w.theirs.mail.ID)
 			})
-			assert.Equal(t, []channels.Outage{outage(w.mine.text, "a", now)}, w.outages(t, w.mine.org.ID, 10))
-			assert.Len(t, w.outages(t, w.theirs.org.ID, 10), 1)
+			assert.Equal(t, []channels.Outage{outage(w.mine.text, "a", now)}, w.outages(t, w.mine.org.ID))
+			assert.Len(t, w.outages(t, w.theirs.org.ID), 1)
 		},
-		"ConditionsTellOfTheLongestOutageAndTheLimit": func(t *testing.T, w *world) {
+		"ConditionsTellOfOutagesAndTheLimit": func(t *testing.T, w *world) {
 			now := asked()
 			late, long := outage(w.mine.mail, "a", now), outage(w.mine.mail, "b", now)
 			long.Since = late.Since.Add(-time.Second)
@@ -131,7 +136,7 @@ func outageCases() cases {
 					[]channels.ID{w.mine.mail.ID, w.mine.text.ID, limited.ID, w.theirs.mail.ID, 1 << 40})
 			})
 			assert.Equal(t, map[channels.ID]channels.Condition{
-				w.mine.mail.ID: {Failing: true, Since: long.Since, Until: long.Until, Error: long.Error}, w.mine.text.ID: {}, limited.ID: {PerSecond: 5},
+				w.mine.mail.ID: {Outages: []channels.Outage{late, long}}, w.mine.text.ID: {}, limited.ID: {PerSecond: 5},
 			}, found)
 		},
 		"FailingIsEachChannelOnceAndByItsLongestOutage": func(t *testing.T, w *world) {
@@ -158,7 +163,7 @@ func outageCases() cases {
 			report(t, w, outage(c, "a", now))
 			act(t, w, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })
 			report(t, w, outage(c, "a", now))
-			assert.Empty(t, w.outages(t, w.mine.org.ID, 10))
+			assert.Empty(t, w.outages(t, w.mine.org.ID))
 		},
 	}
 }
