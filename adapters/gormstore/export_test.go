@@ -32,6 +32,14 @@ func (s *Store) DividePartitionsAt(rows int64) { s.engine.(*postgresEngine).part
 // AwaitUpkeep waits for the work on partitions that runs.
 func (s *Store) AwaitUpkeep() { s.engine.(*postgresEngine).upkeep.running.Wait() }
 
+// EndUpkeepRest has the next call work on partitions, however little time has passed.
+func (s *Store) EndUpkeepRest() {
+	u := &s.engine.(*postgresEngine).upkeep
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.last = time.Time{}
+}
+
 // PlannerSettings have a session of Postgres plan as the transactions of a store do.
 var PlannerSettings = strings.ReplaceAll(strings.TrimPrefix(plannerSettings, "; "), "SET LOCAL", "SET")
 

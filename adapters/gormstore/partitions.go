@@ -88,9 +88,10 @@ func (row partitionRow) partition() (p partition, err error) {
 }
 
 // keepPartitions begins to drop the partitions of deliveries whose occurrences are all old, and to
-// add one when the last is large. Both go on beside the caller, because they may take long. It
-// returns the id below which occurrences and their deliveries are to be removed row by row, because
-// the partitions from there on will be dropped. everything means that age decides alone.
+// add one when the last is large. Both go on beside the caller, because they may take long, and
+// then rest, because pages of rows follow each other closely. It returns the id below which
+// occurrences and their deliveries are to be removed row by row, because the partitions from there
+// on will be dropped. everything means that age decides alone.
 func (e *postgresEngine) keepPartitions(ctx context.Context, oldBefore time.Time, log *slog.Logger) (below int64, err error) {
 	below = everything
 	all, err := e.partitions(ctx)
@@ -113,7 +114,7 @@ func (e *postgresEngine) keepPartitions(ctx context.Context, oldBefore time.Time
 			break
 		}
 	}
-	e.upkeep.begin(ctx, func(ctx context.Context) {
+	e.upkeep.begin(ctx, e.now, func(ctx context.Context) {
 		err := e.keepUp(ctx, all, old, oldBefore, log)
 		if err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, notKeptUp, slog.Any("error", err))

@@ -3,12 +3,14 @@ package gormstore_test
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/ports"
@@ -69,6 +71,7 @@ func (a archive) purge(t *testing.T) {
 		gone, err := a.Queue().Purge(t.Context(), deliveries.Expiry{Occurrences: clock{}.Now().Add(-retention)}, 2)
 		require.NoError(t, err)
 		a.AwaitUpkeep()
+		a.EndUpkeepRest()
 		now := a.partitions(t)
 		if gone == 0 && slices.Equal(before, now) {
 			return
@@ -193,6 +196,47 @@ func TestAPartitionStaysForWhatIsNotOld(t *testing.T) {
 			assert.NotContains(t, a.partitions(t)[0], "(MINVALUE)")
 		})
 	}
+}
+
+// setClock is a clock that stands until it is moved.
+type setClock struct{ ahead atomic.Int64 }
+
+func (c *setClock) Now() time.Time { return clock{}.Now().Add(time.Duration(c.ahead.Load())) }
+
+// TestPartitionsRestBetweenPages has a partition become free to go while pages follow each other.
+func TestPartitionsRestBetweenPages(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	a.wait(t, 100)
+	exec(t, a.Store, "ANALYZE deliveries")
+	a.purge(t) // which makes the second partition
+	a.skipTo(t, 5000)
+	a.age(t, a.trigger(t, nil, nil).ID, 90)
+	now := &setClock{}
+	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: a.address, Clock: now})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	page := func() (partitions int) {
+		_, err := s.Queue().Purge(t.Context(), deliveries.Expiry{Occurrences: clock{}.Now().Add(-retention)}, 2)
+		require.NoError(t, err)
+		s.AwaitUpkeep()
+		return len(a.partitions(t))
+	}
+	require.Equal(t, 2, page(), "a delivery waits")
+	exec(t, a.Store, "UPDATE deliveries SET state = 4, turn = NULL")
+	assert.Equal(t, 2, page())
+	now.ahead.Store(int64(time.Minute - time.Microsecond))
+	assert.Equal(t, 2, page(), "it rests for a minute")
+	now.ahead.Store(int64(time.Minute))
+	assert.Equal(t, 1, page())
+
+	// A clock that goes back does not prolong the rest.
+	a.wait(t, 0)
+	exec(t, a.Store, "ANALYZE deliveries")
+	s.DividePartitionsAt(1)
+	assert.Equal(t, 1, page())
+	now.ahead.Store(0)
+	assert.Equal(t, 2, page())
 }
 
 // TestWhoMayNotDropAPartitionRemovesRows connects as a role that does not own the tables.

@@ -3,24 +3,30 @@ package gormstore
 import (
 	"context"
 	"sync"
+	"time"
 )
 
-// upkeep runs work on the database that may take long and that nobody waits for, one at a time.
+// upkeepRest is how long upkeep rests after it ended. It reads much when it can do nothing.
+const upkeepRest = time.Minute
+
+// upkeep runs work on the database that may take long and that nobody waits for, one at a time and
+// with rests.
 type upkeep struct {
 	// kept has the names of old partitions of deliveries that could not be dropped.
 	kept sync.Map
 
 	mu      sync.Mutex
+	last    time.Time          // when the last one ended; zero: none did
 	cancel  context.CancelFunc // nil: nothing runs
 	ended   bool
 	running sync.WaitGroup
 }
 
-// begin runs fn in a goroutine, unless another one runs.
-func (u *upkeep) begin(ctx context.Context, fn func(context.Context)) {
+// begin runs fn in a goroutine, unless another one runs or ended a moment ago.
+func (u *upkeep) begin(ctx context.Context, now func() time.Time, fn func(context.Context)) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.ended || u.cancel != nil {
+	if u.ended || u.cancel != nil || u.rests(now()) {
 		return
 	}
 	ctx, u.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -29,8 +35,14 @@ func (u *upkeep) begin(ctx context.Context, fn func(context.Context)) {
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		u.cancel()
-		u.cancel = nil
+		u.cancel, u.last = nil, now()
 	})
+}
+
+// rests reports whether the last one ended a moment ago. A clock that went back ends the rest.
+func (u *upkeep) rests(now time.Time) bool {
+	ago := now.Sub(u.last)
+	return !u.last.IsZero() && ago >= 0 && ago < upkeepRest
 }
 
 // end cancels what runs, and waits for it.
