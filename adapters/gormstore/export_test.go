@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
@@ -201,3 +202,6 @@ func (s *Store) PassFull(d time.Duration) { s.full.Add(-int64(d)) }
 func (s *Store) LogBlockers(ctx context.Context, logger *slog.Logger, session int32, every time.Duration) {
 	s.engine.(*postgresEngine).tellBlockers(ctx, logger, func() int32 { return session }, every)
 }
+
+// AddressedTwice reports whether an expansion met an address of an organization a second time.
+func (s *Store) AddressedTwice(o orgs.ID) bool { return s.twice.in(o) }

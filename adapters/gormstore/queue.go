@@ -58,7 +58,7 @@ func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion
 	n, after := q.store.turns.expansion()
 	var in deliveries.Lane
 	err = q.repeat(ctx, func(t tx) error {
-		done, in, err = expandNext(ctx, t, deliveries.Lanes(n), after, limit)
+		done, in, err = expandNext(ctx, t, deliveries.Lanes(n), after, &q.store.twice, limit)
 		return err
 	})
 	if err == nil {

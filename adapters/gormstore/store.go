@@ -72,6 +72,7 @@ type Store struct {
 	turns    *turns
 	// qualities are the recent results of this instance's attempts.
 	qualities *qualities
+	twice     addressedTwice
 	logger    *slog.Logger
 	traced    bool
 
