@@ -85,7 +85,8 @@ func (r *Run) execute(ctx context.Context, dsn, statements string) error {
 
 // keep copies every table into a schema of its own, and notes where the sequences stand. keep and
 // restore go through the tables in the order in which they were made, and so no table comes before
-// one that it refers to.
+// one that it refers to. Most tables are always empty: a file of no bytes shows that, and spares
+// two statements, which took most of the time.
 const (
 	keep = `
 		CREATE SCHEMA kept;
@@ -97,10 +98,11 @@ const (
 		END $$`
 	restore = `
 		DO $$ DECLARE t text; BEGIN
-			FOR t IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY oid DESC LOOP
+			FOR t IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND pg_relation_size(oid) > 0 ORDER BY oid DESC LOOP
 				EXECUTE format('DELETE FROM public.%I', t);
 			END LOOP;
-			FOR t IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY oid LOOP
+			FOR t IN SELECT o.relname FROM pg_class AS o JOIN pg_class AS k ON k.relname = o.relname AND k.relnamespace = 'kept'::regnamespace
+				WHERE o.relkind = 'r' AND o.relnamespace = 'public'::regnamespace AND pg_relation_size(k.oid) > 0 ORDER BY o.oid LOOP
 				EXECUTE format('INSERT INTO public.%I OVERRIDING SYSTEM VALUE SELECT * FROM kept.%I', t, t);
 			END LOOP;
 			PERFORM setval(name, coalesce(last_value, 1), last_value IS NOT NULL) FROM kept.sequences;
