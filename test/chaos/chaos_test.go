@@ -92,6 +92,7 @@ type size struct {
 	people int           // recipients of the event
 	kills  int           // of one program after the other
 	crowd  int           // recipients of each channel whose mail server fails
+	paced  int           // recipients of a channel with a limit
 	rows   int           // of the import that is killed
 	outage time.Duration // of what is down
 	lease  time.Duration // of what an instance has claimed
@@ -101,9 +102,9 @@ type size struct {
 func chosen() size {
 	if os.Getenv(sizeVariable) == "full" {
 		// The outage is longer than a lease, so that what is held meanwhile becomes anybody's.
-		return size{people: 20_000, kills: 3, crowd: 1_000, rows: 50_000, outage: 70 * time.Second, lease: time.Minute}
+		return size{people: 20_000, kills: 3, crowd: 1_000, paced: 2_000, rows: 50_000, outage: 70 * time.Second, lease: time.Minute}
 	}
-	return size{people: 1_500, kills: 1, crowd: 60, rows: 16_000, outage: 3 * time.Second, lease: 5 * time.Second}
+	return size{people: 1_500, kills: 1, crowd: 60, paced: 1_000, rows: 16_000, outage: 3 * time.Second, lease: 5 * time.Second}
 }
 
 // The databases. They name the sub tests.

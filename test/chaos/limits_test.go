@@ -15,7 +15,8 @@ import (
 // second, so it runs beside no other test.
 func TestRate(t *testing.T) {
 	t.Run(postgres, func(t *testing.T) {
-		const people, rate = 2_000, 100
+		const rate = 100
+		people := chosen().paced
 		s := shop{project: "rate", people: people, concurrency: 16, rate: rate, sink: newSink(t, 20*time.Millisecond)}
 		w := newWorld(t, pgtest.New(t), nil, s)
 		first, second, third := w.serve(), w.serve(), w.serve()
@@ -39,7 +40,8 @@ func TestRate(t *testing.T) {
 // them killed and a fourth come.
 func TestConcurrency(t *testing.T) {
 	t.Run(postgres, func(t *testing.T) {
-		const people, limit = 2_000, 16
+		const limit = 16
+		people := chosen().paced
 		s := shop{project: "at-once", people: people, concurrency: limit, sink: newSink(t, 100*time.Millisecond)}
 		w := newWorld(t, pgtest.New(t), nil, s)
 		first, second, third := w.serve(), w.serve(), w.serve()

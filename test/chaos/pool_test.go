@@ -7,12 +7,14 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestPoolAtItsLimit gives four fifths of 2,000 messages to a member of a pool that may send 20 a
-// second. The other one takes over what waits for it: alone it would take 80 seconds.
+// TestPoolAtItsLimit gives four fifths of all messages to a member of a pool that may send 20 a
+// second. The other one takes over what waits for it: for 2,000 messages it would take 80 seconds
+// alone.
 func TestPoolAtItsLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, url string) {
-		const crowd, rate = 2_000, 20
+		const rate = 20
+		crowd := chosen().paced
 		s := shop{project: "limit", people: crowd, concurrency: 16, rate: rate, sink: newSink(t, time.Millisecond), second: newSink(t, time.Millisecond)}
 		w := newWorld(t, url, nil, s)
 		i := w.serve()
