@@ -109,7 +109,9 @@ func (r *rewriter) alone(n node) string {
 }
 
 func lettered(text string) bool {
-	text = entity.ReplaceAllString(text, "")
+	if strings.Contains(text, "&") {
+		text = entity.ReplaceAllString(text, "")
+	}
 	if strings.Contains(text, `="`) || suffix.MatchString(text) { // Of a piece of a tag: attributes, the end of an id.
 		return false
 	}
@@ -276,6 +278,9 @@ func (r *rewriter) translated(key string, k keyer) string {
 		entry = Entry{Text: key}
 	}
 	fill := func(text string) string {
+		if len(k.pieces) == 0 && !strings.ContainsAny(text, "{<") {
+			return text
+		}
 		return mark.ReplaceAllStringFunc(text, func(m string) string {
 			piece, known := k.pieces[m]
 			if !known && r.err == nil {
@@ -294,8 +299,6 @@ func (r *rewriter) translated(key string, k keyer) string {
 	return "{{if eq (form (" + number + ")) \"one\"}}" + fill(entry.Forms["one"]) + "{{else}}" + fill(entry.Forms["other"]) + "{{end}}"
 }
 
-var output = regexp.MustCompile(`(?s)^(\{\{-?\s*)(.*?)(\s*-?\}\})$`)
-
 // action writes an action: what it writes is said in the language, too.
 func (r *rewriter) action(n node) string {
 	raw := r.constants(n.raw)
@@ -306,7 +309,8 @@ func (r *rewriter) action(n node) string {
 	if n.silent() {
 		return raw
 	}
-	return output.ReplaceAllString(raw, "${1}${2} | say${3}")
+	end := strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(raw, "}}"), "-"), blank)
+	return end + " | say" + raw[len(end):]
 }
 
 var constant = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
@@ -314,7 +318,7 @@ var constant = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 // constants writes the constants of an action that are words: those that begin with a capital,
 // hints, labels, and the keys of t, which are looked up when they are said.
 func (r *rewriter) constants(raw string) string {
-	if strings.Contains(raw, "/*") {
+	if strings.Contains(raw, "/*") || !strings.Contains(raw, `"`) {
 		return raw
 	}
 	last := 0
@@ -345,6 +349,9 @@ var worded = regexp.MustCompile(`\s(aria-label|title|placeholder|alt|data-say-[a
 
 // tag writes a tag: attributes that people read are sentences.
 func (r *rewriter) tag(raw string) string {
+	if !strings.Contains(raw, `="`) {
+		return raw
+	}
 	var b strings.Builder
 	for {
 		at := worded.FindStringIndex(raw)

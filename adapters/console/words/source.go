@@ -1,9 +1,6 @@
 package words
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // kind says what a node of a template's source is.
 type kind uint8
@@ -27,11 +24,25 @@ type node struct {
 }
 
 var (
-	tagName  = regexp.MustCompile(`^</?([a-zA-Z][a-zA-Z0-9]*)`)
-	first    = regexp.MustCompile(`^\{\{-?\s*([a-z]+|/\*)?`)
 	controls = map[string]bool{"if": true, "with": true, "range": true, "block": true, "define": true}
 	inline   = map[string]bool{"a": true, "abbr": true, "bdi": true, "code": true, "del": true, "em": true, "ins": true, "kbd": true, "q": true, "span": true, "strong": true, "time": true}
 )
+
+// blank is what may stand around the words of an action.
+const blank = " \t\r\n\f"
+
+// firstOf is the first word of an action, or /* where it is a comment.
+func firstOf(action string) string {
+	inner := strings.TrimLeft(strings.TrimPrefix(action[len("{{"):], "-"), blank)
+	if strings.HasPrefix(inner, "/*") {
+		return "/*"
+	}
+	end := 0
+	for end < len(inner) && 'a' <= inner[end] && inner[end] <= 'z' {
+		end++
+	}
+	return inner[:end]
+}
 
 // actionAt is the action that begins at the beginning of source.
 func actionAt(source string) string {
@@ -55,9 +66,28 @@ func actionAt(source string) string {
 	return source
 }
 
+// nameAt is the name of the tag that begins at the beginning of source, with / before that of an
+// end; empty: none does. A regular expression would take time for all that follows.
+func nameAt(source string) string {
+	at := 1
+	if strings.HasPrefix(source, "</") {
+		at++
+	}
+	end := at
+	for end < len(source) && (isLetter(source[end]) || end > at && '0' <= source[end] && source[end] <= '9') {
+		end++
+	}
+	if end == at {
+		return ""
+	}
+	return source[1:end]
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
 // tagAt is the tag that begins at the beginning of source; empty: none does.
 func tagAt(source string) string {
-	if !tagName.MatchString(source) && !strings.HasPrefix(source, "<!") {
+	if nameAt(source) == "" && !strings.HasPrefix(source, "<!") {
 		return ""
 	}
 	quoted := false
@@ -85,15 +115,10 @@ func split(source string) (all []node) {
 		switch {
 		case strings.HasPrefix(source, "{{"):
 			n.kind, n.raw = isAction, actionAt(source)
-			n.word = first.FindStringSubmatch(n.raw)[1]
+			n.word = firstOf(n.raw)
 		case tag != "":
 			n.kind, n.raw = isTag, tag
-			if m := tagName.FindStringSubmatch(tag); m != nil {
-				n.word = strings.ToLower(m[1])
-				if tag[1] == '/' {
-					n.word = "/" + n.word
-				}
-			}
+			n.word = strings.ToLower(nameAt(tag))
 		default:
 			end := 1
 			for end < len(source) && source[end] != '<' && !strings.HasPrefix(source[end:], "{{") {
