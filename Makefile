@@ -65,20 +65,17 @@ generate: ## regenerate what is generated
 # `make verify` vets, once and not per package. These programs are not debugged, and link faster without
 # what a debugger reads. Tests live shortly: collecting their garbage less often saves a seventh of the
 # processor's time for twice the memory. Some packages wait more than they work, hence one more at a time
-# than there are processors. Those that run whole programs and browsers come afterwards, two at once: beside
-# more everything that they do takes several times as long. What measures times and rates has the machine
-# for itself. A program with the race detector waits a second before it ends, so that what still runs could
-# be caught; hundreds of programs are started here.
+# than there are processors. Those that run whole programs and browsers come afterwards, one by one: beside
+# others everything that they do takes several times as long. A program with the race detector waits a
+# second before it ends, so that what still runs could be caught; hundreds of programs are started here.
 GO_TEST := $(GO) test -race -vet=off -ldflags=-w -timeout 40m -json
-WHOLE := ./test/browser ./test/chaos ./test/bench
-ALONE := ^Test(Failover|Rate|Concurrency|SilentPath|TerminateOnASilentPath)$$
+WHOLE := ./test/chaos ./test/browser ./test/bench
 
 test: export GOGC := 300
 test: export GORACE := atexit_sleep_ms=0
 test: test-tools test-browser ## test everything, with the race detector, on SQLite and on a real PostgreSQL
 	$(TOOLS)/withpostgres sh -c 'rest=$$($(GO) list ./... | grep -vE "/test/(chaos|browser|bench)\$$") || exit; \
-		$(GO_TEST) -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $$rest; \
-		$(GO_TEST) -run "$(ALONE)" ./test/chaos; $(GO_TEST) -p 2 -skip "$(ALONE)" $(WHOLE)' | $(TOOLS)/tally -want sqlite,postgres
+		$(GO_TEST) -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $$rest; $(GO_TEST) -p 1 $(WHOLE)' | $(TOOLS)/tally -want sqlite,postgres
 
 # For the time between two thoughts: no race detector, no PostgreSQL, no whole programs, no browser.
 test-short: export GOGC := 300

@@ -87,13 +87,6 @@ func (t *tally) take(e event) {
 		return
 	}
 	s, known := t.suites[e.Package]
-	if known && e.Action == "start" { // It was run before, with other tests, and how that ended stays.
-		before := e.Package + " before"
-		for t.suites[before] != nil {
-			before += " before"
-		}
-		t.suites[before], known = s, false
-	}
 	if !known {
 		s = &suite{tests: map[string]*test{}}
 		t.suites[e.Package] = s

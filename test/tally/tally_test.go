@@ -46,19 +46,6 @@ func TestTally(t *testing.T) {
 			shown: []string{"FAIL: no test ran on oracle"},
 		},
 		{
-			name: "APackageThatRunsTwiceHasToPassTwice",
-			events: `{"Action":"start","Package":"x"}
-{"Action":"fail","Package":"x","Test":"TestBad"}
-{"Action":"output","Package":"x","Output":"FAIL\tx\t0.1s\n"}
-{"Action":"fail","Package":"x"}
-{"Action":"start","Package":"x"}
-{"Action":"pass","Package":"x","Test":"TestGood"}
-{"Action":"output","Package":"x","Output":"ok  \tx\t0.1s\n"}
-{"Action":"pass","Package":"x"}
-`,
-			shown: []string{"FAIL\tx\t0.1s\n", "ok  \tx\t0.1s\n", "2 tests in 2 packages: 1 passed, 1 failed, 0 skipped\n", "FAIL: x before failed\n"},
-		},
-		{
 			name: "AFailingPackageShowsItsFailingTestsOnly",
 			events: `{"Action":"output","Package":"x","Test":"TestGood","Output":"    chatter\n"}
 {"Action":"pass","Package":"x","Test":"TestGood"}
