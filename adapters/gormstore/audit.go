@@ -89,5 +89,5 @@ func record(ctx context.Context, c setConn, now time.Time, es []audit.Entry) err
 }
 
 func (r auditRepo) Record(ctx context.Context, es ...audit.Entry) error {
-	return record(r.lasting(ctx), r.sets(), r.now(), es)
+	return record(atLast(r.lasting(ctx)), r.sets(), r.now(), es)
 }

@@ -8,9 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
-
 	"github.com/tocsin/tocsin/adapters/gormstore/rows"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/ports"
@@ -89,11 +86,7 @@ func (c carried) Insert(ctx context.Context, t ports.Table, all [][]any) error {
 	for i, column := range t.Columns {
 		columns[i] = column.Name
 	}
-	err := conn.Raw(func(driver any) error {
-		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{t.Name}, columns, pgx.CopyFromRows(all))
-		return err
-	})
-	if err != nil {
+	if err := conn.copyFrom(ctx, t.Name, columns, all); err != nil {
 		return fmt.Errorf("write %s: %w", t.Name, err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
 )
 
 // What the tests see of the inside: the parts whose promises the port does not show.
@@ -42,7 +43,7 @@ func (s *Store) EndUpkeepRest() {
 }
 
 // PlannerSettings have a session of Postgres plan as the transactions of a store do.
-var PlannerSettings = strings.ReplaceAll(strings.TrimPrefix(plannerSettings, "; "), "SET LOCAL", "SET")
+var PlannerSettings = strings.ReplaceAll(setLocal(plannerSettings...), "true)", "false)")
 
 // SearchWords is the statement that finds people by the beginning of a word.
 const SearchWords = searchWords
@@ -205,3 +206,27 @@ func (s *Store) LogBlockers(ctx context.Context, logger *slog.Logger, session in
 
 // AddressedTwice reports whether an expansion met an address of an organization a second time.
 func (s *Store) AddressedTwice(o orgs.ID) bool { return s.twice.in(o) }
+
+// Read returns the rows of a query in a unit of work.
+func Read(ctx context.Context, unit ports.Tx, query string) (found [][]any, err error) {
+	rows, err := unit.(tx).db(ctx).Raw(query).Rows()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		row, to := make([]any, len(columns)), make([]any, len(columns))
+		for i := range row {
+			to[i] = &row[i]
+		}
+		if err := rows.Scan(to...); err != nil {
+			return nil, err
+		}
+		found = append(found, row)
+	}
+	return found, rows.Err()
+}

@@ -36,7 +36,7 @@ type postgresEngine struct {
 	now     func() time.Time
 	keys    seal.Ring
 	limits  *limits
-	begins  map[beginning]string
+	begins  map[beginning][]string
 	direct  *pgx.ConnConfig // of the connection that listens for notifications
 	lane    chan struct{}   // see retried
 	part    int             // of counters, for work; see parts
@@ -50,38 +50,50 @@ type postgresEngine struct {
 	serverClock bool
 }
 
-// isolation is the statement that begins a transaction.
-type isolation string
+// isolation is how a transaction is isolated from others.
+type isolation int
 
 const (
-	snapshot         isolation = "BEGIN ISOLATION LEVEL REPEATABLE READ"
-	snapshotReadOnly isolation = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+	snapshot isolation = iota
+	snapshotReadOnly
 	// committed sees what others commit meanwhile.
-	committed isolation = "BEGIN ISOLATION LEVEL READ COMMITTED"
+	committed
 	// repeatable is committed for work that is repeated when it is lost. Its commit does not wait
 	// for the disk: the commit of whatever builds on it waits for both.
-	repeatable isolation = committed + "; SET LOCAL synchronous_commit = off"
+	repeatable
 )
+
+// begin returns the statement that begins a transaction.
+func (i isolation) begin() string {
+	switch i {
+	case snapshot:
+		return "BEGIN ISOLATION LEVEL REPEATABLE READ"
+	case snapshotReadOnly:
+		return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+	case committed, repeatable:
+	}
+	return "BEGIN ISOLATION LEVEL READ COMMITTED"
+}
 
 const (
 	// freshPlans has statements planned for their values each time: statistics of a table that
 	// grows from nothing to a million rows within seconds are always wrong, and a cached plan might
 	// scan all of it.
-	freshPlans = "SET LOCAL plan_cache_mode = force_custom_plan"
+	freshPlans setting = "plan_cache_mode=force_custom_plan"
 	// keptPlans caches a plan for any values. It is for statements about a few rows by their keys,
 	// whose planning takes longer than the look-up.
-	keptPlans = "SET LOCAL plan_cache_mode = force_generic_plan"
+	keptPlans setting = "plan_cache_mode=force_generic_plan"
 )
 
-// plans says how the statements of a transaction are planned; empty: as Postgres chooses.
-func plans(i isolation, p pace) string {
+// plans says how the statements of a transaction are planned; nil: as Postgres chooses.
+func plans(i isolation, p pace) []setting {
 	switch {
 	case p == paceBrief || i == repeatable:
-		return "; " + keptPlans
+		return []setting{keptPlans}
 	case i == committed:
-		return "; " + freshPlans
+		return []setting{freshPlans}
 	}
-	return ""
+	return nil
 }
 
 // beginning is a kind of transaction.
@@ -114,7 +126,8 @@ func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgre
 		e.pool.Close()
 		return nil, err
 	}
-	e.sqlDB = stdlib.OpenDBFromPool(e.pool)
+	e.sqlDB = sql.OpenDB(pipelining{stdlib.GetPoolConnector(e.pool)})
+	e.sqlDB.SetMaxIdleConns(0) // The pool keeps them.
 	// No PrepareStmt: pgx prepares and caches statements itself, and doing it twice is slower.
 	// Caching only the description and having Postgres plan each time
 	// (default_query_exec_mode=cache_describe) costs a fifth to a half of the register calls, and
@@ -191,34 +204,20 @@ func (e *postgresEngine) transaction(ctx context.Context, i isolation, fn func(s
 		return err
 	}
 	defer conn.Close()
-	var t pgx.Tx
 	brief := paced(ctx, paceBrief)
-	err = conn.Raw(func(c any) (err error) {
-		t, err = c.(*stdlib.Conn).Conn().BeginTx(brief, pgx.TxOptions{BeginQuery: e.begins[beginning{i, paceOf(ctx)}]})
-		return err
-	})
+	s, err := begin(conn, e.begins[beginning{i, paceOf(ctx)}])
 	if err != nil {
 		return err
 	}
-	done := false
-	defer func() {
-		if !done { // If it fails the connection is closed, and the server rolls back.
-			_ = conn.Raw(func(any) error { return t.Rollback(context.WithoutCancel(brief)) })
-		}
-	}()
-	s := session{Conn: conn}
-	if i == committed || i == repeatable {
-		s.deferred = &pgx.Batch{}
-	}
+	defer s.end(context.WithoutCancel(brief))
 	if err := fn(s); err != nil {
 		return err
 	}
 	// If the connection is lost meanwhile, the result of the commit is unknown. All that can be
 	// said is that the unit may be repeated, as every write of the API may.
-	if err := s.commit(brief, t); err != nil {
+	if err := s.commit(brief); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	done = true
 	return nil
 }
 

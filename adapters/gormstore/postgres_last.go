@@ -8,65 +8,73 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// session runs the statements of a transaction. It does not pass statements of a cancelled context
-// to the driver, because its error would make database/sql close the connection.
+// session runs the statements of a transaction. Those that begin it wait for its first statement
+// and are sent together with that. It does not pass statements of a cancelled context to the
+// driver, because its error would make database/sql close the connection.
 type session struct {
 	*sql.Conn
 
-	// deferred are the statements that wait for the commit; nil: every statement runs at once.
-	deferred *pgx.Batch
+	waiting *leading
 }
 
 type lastKey struct{}
 
-// atLast returns the context of a statement on whose result nothing in its unit depends. In work on
+// atLast returns the context of a statement on whose result nothing in its unit depends. On
 // Postgres it is sent together with the statements like it and the commit, in one round trip; locks
-// that it takes are held as briefly as possible. Where another statement follows, it runs before
-// that one. Elsewhere it runs at once.
+// that it takes are held as briefly as possible. Where another statement follows, it is sent
+// together with that one, and runs before it. Elsewhere it runs at once.
 func atLast(ctx context.Context) context.Context { return context.WithValue(ctx, lastKey{}, true) }
 
-// defers keeps a statement for later. It reports false if the statement must run at once.
-func (s session) defers(ctx context.Context, query string, args []any) bool {
-	last, _ := ctx.Value(lastKey{}).(bool)
-	if !last || s.deferred == nil {
-		return false
+// begin begins a transaction with these statements.
+func begin(conn *sql.Conn, with []string) (session, error) {
+	s := session{conn, &leading{}}
+	for _, statement := range with {
+		s.waiting.statements.Queue(statement)
 	}
-	s.deferred.Queue(query, slices.Clone(args)...)
-	return true
+	s.waiting.begins = len(with)
+	return s, s.raw(func(c *pipelined) error {
+		c.waiting = s.waiting
+		return nil
+	})
 }
 
-// waits reports whether statements wait for the commit.
-func (s session) waits() bool { return s.deferred != nil && s.deferred.Len() > 0 }
-
-// settle runs the statements that wait for the commit, because another one follows.
-func (s session) settle(ctx context.Context) error {
-	if !s.waits() {
-		return nil
-	}
-	return s.send(ctx)
+// raw calls fn with the connection of the driver.
+func (s session) raw(fn func(*pipelined) error) error {
+	return s.Raw(func(c any) error { return fn(c.(*pipelined)) })
 }
 
 // commit commits the transaction, after the statements that wait for it.
-func (s session) commit(ctx context.Context, t pgx.Tx) error {
-	if !s.waits() {
-		return s.Raw(func(any) error { return t.Commit(ctx) })
-	}
-	s.deferred.Queue("commit").Exec(func(tag pgconn.CommandTag) error {
-		if tag.String() != "COMMIT" {
-			return pgx.ErrTxCommitRollback
+func (s session) commit(ctx context.Context) error {
+	return s.raw(func(c *pipelined) error {
+		if !s.waiting.begun && s.waiting.statements.Len() == s.waiting.begins {
+			return nil // It has no other statement.
 		}
-		return nil
+		s.waiting.statements.Queue("commit").Exec(func(tag pgconn.CommandTag) error {
+			if tag.String() != "COMMIT" {
+				return pgx.ErrTxCommitRollback
+			}
+			return nil
+		})
+		return c.settle(ctx)
 	})
-	return s.send(ctx)
 }
 
-func (s session) send(ctx context.Context) error {
-	batch := *s.deferred
-	*s.deferred = pgx.Batch{}
-	return s.Raw(func(c any) error { return c.(*stdlib.Conn).Conn().SendBatch(ctx, &batch).Close() })
+// end ends the transaction, which is rolled back unless it was committed. If that fails the
+// connection is closed, and the server rolls back.
+func (s session) end(ctx context.Context) {
+	_ = s.raw(func(c *pipelined) error {
+		c.waiting = nil
+		if !c.within() {
+			return nil
+		}
+		_, err := c.Conn.Conn().Exec(ctx, "rollback")
+		if err != nil {
+			err = c.Conn.Conn().Close(ctx)
+		}
+		return err
+	})
 }
 
 // ExecContext runs a statement without a result.
@@ -74,11 +82,9 @@ func (s session) ExecContext(ctx context.Context, query string, args ...any) (sq
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if s.defers(ctx, query, args) {
+	if last, _ := ctx.Value(lastKey{}).(bool); last {
+		s.waiting.statements.Queue(query, slices.Clone(args)...)
 		return driver.RowsAffected(0), nil
-	}
-	if err := s.settle(ctx); err != nil {
-		return nil, err
 	}
 	return s.Conn.ExecContext(ctx, query, args...)
 }
@@ -88,8 +94,16 @@ func (s session) QueryContext(ctx context.Context, query string, args ...any) (*
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := s.settle(ctx); err != nil {
-		return nil, err
-	}
 	return s.Conn.QueryContext(ctx, query, args...)
+}
+
+// copyFrom adds rows to a table as a stream.
+func (s session) copyFrom(ctx context.Context, table string, columns []string, rows [][]any) error {
+	return s.raw(func(c *pipelined) error {
+		if err := c.settle(ctx); err != nil {
+			return err
+		}
+		_, err := c.Conn.Conn().CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromRows(rows))
+		return err
+	})
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -225,13 +227,34 @@ func (c connection) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
-// beginnings are the statements that begin transactions: BEGIN, and settings for the transaction
-// only. Nothing is set for the connection: behind a pooler another client uses it afterwards.
-func (l *limits) beginnings() map[beginning]string {
-	all := map[beginning]string{}
+// setting is a parameter of the server with its value: name=value.
+type setting string
+
+// lazyCommit has a commit not wait for the disk.
+const lazyCommit setting = "synchronous_commit=off"
+
+// setLocal returns the statement that sets parameters until the end of the transaction.
+func setLocal(settings ...setting) string {
+	calls := make([]string, len(settings))
+	for i, s := range settings {
+		name, value, _ := strings.Cut(string(s), "=")
+		calls[i] = "set_config('" + name + "', '" + value + "', true)"
+	}
+	return "SELECT " + strings.Join(calls, ", ")
+}
+
+// beginnings are the statements that begin transactions: BEGIN, and one that makes settings for the
+// transaction only. Nothing is set for the connection: behind a pooler another client uses it
+// afterwards.
+func (l *limits) beginnings() map[beginning][]string {
+	all := map[beginning][]string{}
 	for _, p := range []pace{paceSet, paceBrief, paceUnlimited} {
 		for _, i := range []isolation{snapshot, snapshotReadOnly, committed, repeatable} {
-			all[beginning{i, p}] = string(i) + plans(i, p) + plannerSettings + l.serverSettings(p)
+			settings := slices.Concat(plans(i, p), plannerSettings, l.serverSettings(p))
+			if i == repeatable {
+				settings = append(settings, lazyCommit)
+			}
+			all[beginning{i, p}] = []string{i.begin(), setLocal(settings...)}
 		}
 	}
 	return all
@@ -241,15 +264,15 @@ func (l *limits) beginnings() map[beginning]string {
 // to cancel a statement: the server must not keep the locks of a lost client. If the network fails
 // within a transaction, a retry waits for its locks: so a transaction may be idle no longer than it
 // takes us to give up one statement.
-func (l *limits) serverSettings(p pace) string {
+func (l *limits) serverSettings(p pace) []setting {
 	statement, idle := l.of(p), l.brief
 	if statement > 0 {
 		statement += l.brief
 	} else {
 		idle *= setFactor
 	}
-	return fmt.Sprintf("; SET LOCAL statement_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = %d",
-		statement.Milliseconds(), idle.Milliseconds())
+	return []setting{setting(fmt.Sprintf("statement_timeout=%d", statement.Milliseconds())),
+		setting(fmt.Sprintf("idle_in_transaction_session_timeout=%d", idle.Milliseconds()))}
 }
 
 // plannerSettings make Postgres plan as if every table were large. Each of our statements has an
@@ -259,5 +282,4 @@ func (l *limits) serverSettings(p pace) string {
 // So are hash and merge joins: they read one of the two sides completely, where a few look-ups
 // would suffice. The cost that Postgres assigns to disabled plans would trigger JIT compilation of
 // statements without alternatives; here that never pays.
-const plannerSettings = "; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off" +
-	"; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off"
+var plannerSettings = []setting{"enable_seqscan=off", "enable_bitmapscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "jit=off"}

@@ -50,16 +50,20 @@ func (t tx) planAnew(ctx context.Context) error { return t.planBy(ctx, freshPlan
 // keepPlans has the plans of the unit's further statements cached.
 func (t tx) keepPlans(ctx context.Context) error { return t.planBy(ctx, keptPlans) }
 
-func (t tx) planBy(ctx context.Context, setting string) error {
+func (t tx) planBy(ctx context.Context, s setting) error {
 	if t.dialect != onPostgres {
 		return nil
 	}
-	return t.db(ctx).Exec(setting).Error
+	return t.db(atLast(ctx)).Exec(setLocal(s)).Error
 }
 
+// notify does not wait for the disk: a lost notification costs only time, and the flush of its
+// commit would delay those of the work that it is about.
 func (e *postgresEngine) notify(ctx context.Context) error {
-	_, err := e.pool.Exec(ctx, "SELECT pg_notify($1, $2)", workChannel, e.id)
-	return err
+	batch := &pgx.Batch{}
+	batch.Queue(setLocal(lazyCommit))
+	batch.Queue("SELECT pg_notify($1, $2)", workChannel, e.id)
+	return e.pool.SendBatch(ctx, batch).Close()
 }
 
 // listen calls notified for every notification of another instance, and once at the start because

@@ -1,0 +1,193 @@
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// errNotBegun is returned for a statement of a transaction that the server does not know. It must
+// not run by itself.
+var errNotBegun = errors.New("the transaction was not begun, or has ended")
+
+// pipelining makes connections of which some statements wait for the next one, and are sent with it
+// in one round trip.
+type pipelining struct{ driver.Connector }
+
+// Connect takes a connection.
+func (p pipelining) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := p.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &pipelined{Conn: c.(*stdlib.Conn)}, nil
+}
+
+// leading are statements of a transaction that are sent before its next one.
+type leading struct {
+	statements pgx.Batch
+	begins     int  // how many begin the transaction
+	begun      bool // those were sent
+}
+
+// pipelined is a connection of pipelining.
+type pipelined struct {
+	*stdlib.Conn
+
+	waiting *leading // nil outside of a session
+}
+
+var (
+	_ driver.ExecerContext  = (*pipelined)(nil)
+	_ driver.QueryerContext = (*pipelined)(nil)
+)
+
+// within reports whether the server has begun a transaction.
+func (c *pipelined) within() bool { return c.Conn.Conn().PgConn().TxStatus() != 'I' }
+
+// take returns the statements that wait; there may be none.
+func (c *pipelined) take() (pgx.Batch, error) {
+	w := c.waiting
+	switch {
+	case w == nil:
+		return pgx.Batch{}, nil
+	case w.begun && !c.within() && !c.Conn.Conn().IsClosed():
+		return pgx.Batch{}, errNotBegun
+	}
+	batch := w.statements
+	w.begun, w.statements = true, pgx.Batch{}
+	return batch, nil
+}
+
+// settle sends the statements that wait.
+func (c *pipelined) settle(ctx context.Context) error {
+	batch, err := c.take()
+	if err != nil || batch.Len() == 0 {
+		return err
+	}
+	return c.Conn.Conn().SendBatch(ctx, &batch).Close()
+}
+
+// send sends a statement after those that wait, and returns its results. They are nil if none
+// waits, and then nothing was sent.
+func (c *pipelined) send(ctx context.Context, query string, args []driver.NamedValue) (pgx.BatchResults, error) {
+	batch, err := c.take()
+	if err != nil || batch.Len() == 0 {
+		return nil, err
+	}
+	before, values := batch.Len(), make([]any, len(args))
+	for i, a := range args {
+		values[i] = a.Value
+	}
+	batch.Queue(query, values...)
+	results := c.Conn.Conn().SendBatch(ctx, &batch)
+	for range before {
+		if _, err := results.Exec(); err != nil {
+			_ = results.Close() // It returns the same error.
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// ExecContext runs a statement without a result.
+func (c *pipelined) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	results, err := c.send(ctx, query, args)
+	if err != nil {
+		return nil, err
+	}
+	if results == nil {
+		return c.Conn.ExecContext(ctx, query, args)
+	}
+	tag, _ := results.Exec()
+	if err := results.Close(); err != nil { // It returns the error of Exec as well.
+		return nil, err
+	}
+	return driver.RowsAffected(tag.RowsAffected()), nil
+}
+
+// QueryContext runs a query.
+func (c *pipelined) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	results, err := c.send(ctx, query, args)
+	if err != nil {
+		return nil, err
+	}
+	if results == nil {
+		return c.Conn.QueryContext(ctx, query, args)
+	}
+	rows, _ := results.Query()
+	r := &pipelinedRows{results: results, rows: rows, types: c.Conn.Conn().TypeMap()}
+	r.ahead, r.more = true, rows.Next() // The columns may not be known before.
+	if err := rows.Err(); err != nil {
+		_ = r.Close() // It returns the same error.
+		return nil, err
+	}
+	return r, nil
+}
+
+// pipelinedRows are the rows of a query that was sent with statements before it.
+type pipelinedRows struct {
+	results pgx.BatchResults
+	rows    pgx.Rows
+	types   *pgtype.Map
+	ahead   bool // the next row was read already
+	more    bool // and there is one
+}
+
+// Columns returns the names of the columns.
+func (r *pipelinedRows) Columns() []string {
+	return mapped(r.rows.FieldDescriptions(), func(f pgconn.FieldDescription) string { return f.Name })
+}
+
+// Next reads a row.
+func (r *pipelinedRows) Next(to []driver.Value) error {
+	if !r.ahead {
+		r.more = r.rows.Next()
+	}
+	r.ahead = false
+	if !r.more {
+		return cmp.Or(r.rows.Err(), io.EOF)
+	}
+	fields := r.rows.FieldDescriptions()
+	for i, src := range r.rows.RawValues() {
+		var err error
+		if to[i] = nil; src == nil {
+			continue
+		}
+		if to[i], err = r.value(fields[i], src); err != nil {
+			return fmt.Errorf("read column %s: %w", fields[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// value returns a value that is not NULL as other queries return it: an array is a text.
+func (r *pipelinedRows) value(f pgconn.FieldDescription, src []byte) (driver.Value, error) {
+	t, known := r.types.TypeForOID(f.DataTypeOID)
+	if !known {
+		return string(src), nil
+	}
+	if _, list := t.Codec.(*pgtype.ArrayCodec); list {
+		values, err := t.Codec.DecodeValue(r.types, f.DataTypeOID, f.Format, src)
+		if err != nil {
+			return nil, err
+		}
+		text, err := r.types.Encode(f.DataTypeOID, pgtype.TextFormatCode, values, nil)
+		return string(text), err
+	}
+	return t.Codec.DecodeDatabaseSQLValue(r.types, f.DataTypeOID, f.Format, src)
+}
+
+// Close ends the query.
+func (r *pipelinedRows) Close() error {
+	r.rows.Close()
+	return r.results.Close()
+}
