@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tocsin/tocsin/domain/access"
@@ -13,6 +14,13 @@ import (
 // KeyCacheLifetime is how long an instance trusts its cache of a key: a key that another process
 // revokes stops here within this time (decisions 1 allow 5 s).
 const KeyCacheLifetime = 4 * time.Second
+
+// A key that is used when its cache is as old as keyRenewal is read again meanwhile, for at most
+// keyPatience, so that of many calls none waits for it.
+const (
+	keyRenewal  = KeyCacheLifetime / 2
+	keyPatience = 5 * time.Second
+)
 
 // maxCachedKeys bounds the memory of the cache. Only existing keys enter it, so requests without a
 // valid key cannot fill it.
@@ -31,8 +39,9 @@ type Authentication struct {
 }
 
 type knownKey struct {
-	key  access.Key
-	read time.Time
+	key     access.Key
+	read    time.Time
+	renewed *atomic.Bool // whether it is being read again
 }
 
 // trusted reports whether a cache entry is young enough. Setting the clock back does not make it
@@ -71,11 +80,25 @@ func (a *Authentication) Authenticate(ctx context.Context, token string) (access
 func (a *Authentication) lookUp(ctx context.Context, d access.Digest, now time.Time) (access.Key, error) {
 	a.mu.RLock()
 	k, found := a.known[d]
+	a.mu.RUnlock()
+	if !found || !k.trusted(now) {
+		return a.read(ctx, d, now)
+	}
+	if now.Sub(k.read) >= keyRenewal && k.renewed.CompareAndSwap(false, true) {
+		go func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyPatience)
+			defer cancel()
+			_, _ = a.read(ctx, d, now) // After an error the next call reads it.
+		}()
+	}
+	return k.key, nil
+}
+
+// read reads a key and keeps it in the cache.
+func (a *Authentication) read(ctx context.Context, d access.Digest, now time.Time) (access.Key, error) {
+	a.mu.RLock()
 	times := a.times
 	a.mu.RUnlock()
-	if found && k.trusted(now) {
-		return k.key, nil
-	}
 	var key access.Key
 	err := a.store.View(ctx, func(tx ports.Tx) (err error) {
 		key, err = tx.Keys().ByDigest(ctx, d)
@@ -93,7 +116,7 @@ func (a *Authentication) lookUp(ctx context.Context, d access.Digest, now time.T
 	if len(a.known) >= maxCachedKeys {
 		clear(a.known)
 	}
-	a.known[d] = knownKey{key: key, read: now}
+	a.known[d] = knownKey{key: key, read: now, renewed: &atomic.Bool{}}
 	return key, nil
 }
 

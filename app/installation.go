@@ -62,7 +62,7 @@ func (i *Installation) change(
 	if err != nil {
 		return false, err
 	}
-	i.state.keep(state, now)
+	i.state.changed(state, now)
 	return changed, nil
 }
 

@@ -16,6 +16,9 @@ const (
 	// stateLifetime is how long the state of the installation is cached. A change is in effect
 	// on all instances after that.
 	stateLifetime = time.Second
+	// stateRenewal is the age from which a use of the cache has it read again meanwhile, so that
+	// of many calls none waits for it.
+	stateRenewal = stateLifetime / 2
 	// statePatience is how long a read of the state may take.
 	statePatience = 5 * time.Second
 )
@@ -30,6 +33,7 @@ type StateCache struct {
 	known bool
 	state installation.State
 	read  time.Time // when the read began
+	times int       // how often this instance has changed it
 }
 
 // NewStateCache returns a cache of the state in a store.
@@ -40,12 +44,16 @@ func NewStateCache(store ports.Store, clock ports.Clock) *StateCache {
 // State returns the state, at most a second old.
 func (c *StateCache) State(ctx context.Context) (installation.State, error) {
 	c.mu.Lock()
-	if age := c.clock.Now().Sub(c.read); c.known && age >= 0 && age < stateLifetime {
-		defer c.mu.Unlock()
-		return c.state, nil
-	}
+	state, age := c.state, c.clock.Now().Sub(c.read)
+	current := c.known && age >= 0 && age < stateLifetime
 	c.mu.Unlock()
+	if current && age < stateRenewal {
+		return state, nil
+	}
 	answer := c.reading.DoChan("", func() (any, error) { return c.ask(context.WithoutCancel(ctx)) })
+	if current {
+		return state, nil
+	}
 	select {
 	case a := <-answer:
 		state, _ := a.Val.(installation.State)
@@ -59,21 +67,28 @@ func (c *StateCache) State(ctx context.Context) (installation.State, error) {
 func (c *StateCache) ask(ctx context.Context) (state installation.State, err error) {
 	ctx, cancel := context.WithTimeout(ctx, statePatience)
 	defer cancel()
+	c.mu.Lock()
+	times := c.times
+	c.mu.Unlock()
 	began := c.clock.Now()
 	err = c.store.View(ctx, func(tx ports.Tx) error {
 		state, err = tx.Installation().State(ctx)
 		return err
 	})
-	if err == nil {
-		c.keep(state, began)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil && times == c.times { // Otherwise it may have been read before the change.
+		c.known, c.state, c.read = true, state, began
 	}
 	return state, err
 }
 
-func (c *StateCache) keep(state installation.State, read time.Time) {
+// changed keeps a state that this instance has just stored.
+func (c *StateCache) changed(state installation.State, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.known, c.state, c.read = true, state, read
+	c.known, c.state, c.read = true, state, at
+	c.times++
 }
 
 // Known returns the state that was read last, without reading it again. It is the zero State before
