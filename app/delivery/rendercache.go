@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"maps"
 	"sync"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -106,18 +107,50 @@ func (c *renderCache) get(ctx context.Context, j deliveries.Job) (deliveries.Ren
 		if in, err = c.queue.RenderInput(ctx, o, j.Notification, j.Template); err != nil {
 			return deliveries.RenderInput{}, err
 		}
-		size := len(in.Template.Text) + len(in.Template.HTML) + len(in.Template.Markdown)
-		for _, p := range in.Partials {
-			size += len(p.Text) + len(p.HTML)
-		}
-		if c.templates += size; c.templates > maxCachedTemplates {
-			clear(c.inputs)
-			c.templates = size
-		}
-		c.inputs[key] = in
+		c.put(key, in)
 	}
 	in.Occurrence = o
 	return in, nil
+}
+
+// fewInputs is how many inputs are read again before they are needed.
+const fewInputs = 4
+
+// shared returns the inputs that are cached if they are few.
+func (c *renderCache) shared() map[inputKey]deliveries.RenderInput {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.inputs) > fewInputs {
+		return nil
+	}
+	return maps.Clone(c.inputs)
+}
+
+// renew reads inputs that were cached again.
+func (c *renderCache) renew(ctx context.Context, were map[inputKey]deliveries.RenderInput) error {
+	for key, in := range were {
+		in, err := c.queue.RenderInput(ctx, in.Occurrence, key.notification, key.template)
+		if err != nil {
+			return err
+		}
+		c.mu.Lock()
+		c.put(key, in)
+		c.mu.Unlock()
+	}
+	return nil
+}
+
+// put adds inputs. It drops all others when they would exceed the bytes.
+func (c *renderCache) put(key inputKey, in deliveries.RenderInput) {
+	size := len(in.Template.Text) + len(in.Template.HTML) + len(in.Template.Markdown)
+	for _, p := range in.Partials {
+		size += len(p.Text) + len(p.HTML)
+	}
+	if c.templates += size; c.templates > maxCachedTemplates {
+		clear(c.inputs)
+		c.templates = size
+	}
+	c.inputs[key] = in
 }
 
 // clear drops everything that may have changed, so that it is read again.

@@ -68,6 +68,25 @@ func TestRenderCache(t *testing.T) {
 		assert.Len(t, l.read, 2, "an occurrence does not change")
 		assert.Equal(t, 2, l.inputs, "templates may")
 	})
+	t.Run("ReadsFewInputsAgainBeforeTheyAreNeeded", func(t *testing.T) {
+		t.Parallel()
+		l := &library{}
+		c := newRenderCache(l)
+		_, err := c.get(t.Context(), of(1)[0])
+		require.NoError(t, err)
+		were := c.shared()
+		c.clear()
+		require.NoError(t, c.renew(t.Context(), were))
+		assert.Equal(t, 2, l.inputs)
+		_, err = c.get(t.Context(), of(2)[0])
+		require.NoError(t, err)
+		assert.Equal(t, 2, l.inputs, "they are known")
+		for template := range events.TemplateID(fewInputs + 1) {
+			_, err = c.get(t.Context(), deliveries.Job{Occurrence: 1, Event: 1, Notification: 2, Template: template})
+			require.NoError(t, err)
+		}
+		assert.Empty(t, c.shared(), "many are read when they are needed")
+	})
 	t.Run("ReadsWhatCouldNotBeReadAhead", func(t *testing.T) {
 		t.Parallel()
 		l := &library{broken: errors.New("away")}

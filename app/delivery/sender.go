@@ -3,7 +3,6 @@ package delivery
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -19,6 +18,7 @@ import (
 const (
 	senderIdle      = time.Minute     // a sender without work ends, and closes its connections
 	refreshInterval = 2 * time.Second // how long a channel's settings and the render cache are trusted
+	renewInterval   = time.Second     // a sender that rests reads them again when they are as old
 	claimFactor     = 8               // deliveries claimed at once, per concurrent attempt
 	claimLeast      = 64
 	claimMost       = 512
@@ -99,6 +99,7 @@ func (s *sender) run(ctx context.Context) {
 			case claimed:
 				// There may be more: the claim passes over rows that another worker has locked.
 				notify(s.worker.claim)
+				s.renew(ctx)
 			}
 		case <-idle.C:
 			if s.worker.retire(s) {
@@ -288,86 +289,3 @@ func (s *sender) room(held *claims) int {
 	}
 	return size - n
 }
-
-// reload reads the channel and clears the render cache. It reports whether the dispatcher has to be
-// opened again.
-func (s *sender) reload(ctx context.Context) (changed bool, err error) {
-	now := s.worker.clock.Now()
-	if s.dispatcher != nil && now.Sub(s.checked) < refreshInterval {
-		return s.stale, nil
-	}
-	if !s.takeTurn(ctx) {
-		return false, ctx.Err()
-	}
-	c, err := s.worker.queue.Channel(ctx, s.at.channel)
-	s.worker.claiming.release(s.at)
-	var sealed string
-	gone := errors.Is(err, channels.ErrNotFound)
-	switch {
-	case gone:
-		// The channel has no assignment left, so the gates are closed for its deliveries.
-		// Deliveries taken over from other members of the pool go back to them.
-		c = channels.Channel{ID: s.at.channel}
-	case errors.Is(err, channels.ErrSealed):
-		c, sealed = channels.Channel{ID: s.at.channel}, err.Error()
-	case err != nil:
-		return false, err
-	}
-	changed = s.dispatcher == nil || sealed != s.sealed || c.Driver != s.config.Driver || c.Unrestricted != s.config.Unrestricted || !c.Settings.Equal(s.config.Settings)
-	s.config, s.sealed, s.checked, s.gone = c, sealed, now, gone
-	s.mu.Lock()
-	s.paused = c.Paused
-	s.mu.Unlock()
-	if err := s.loadPool(ctx); err != nil {
-		return false, err
-	}
-	s.stale = s.stale || changed
-	s.cache.clear()
-	return s.stale, nil
-}
-
-func (s *sender) reopen(ctx context.Context) {
-	s.closeDispatcher()
-	dispatcher, err := s.open()
-	if err != nil {
-		// An operator has to correct the channel; until then each attempt fails with this error.
-		dispatcher = brokenChannel{err}
-	}
-	s.dispatcher, s.limits, s.stale = dispatcher, s.config.Settings.Limits(), false
-	s.protocol, s.targets = s.config.Protocol, newTargets(s.limits.Concurrency)
-	if s.limits.Shared {
-		s.targets.allow(0, time.Time{}) // until the sender has its part
-	}
-	s.mu.Lock()
-	s.breaker = breaker{} // It counted failures of the old settings.
-	s.mu.Unlock()
-	s.health.reset()
-	s.renewQuota(ctx)
-}
-
-func (s *sender) open() (deliveries.Dispatcher, error) {
-	if s.sealed != "" {
-		s.worker.log.Error("a channel cannot be used", "channel", int64(s.at.channel), "error", s.sealed)
-		return nil, errors.New(s.sealed)
-	}
-	return s.worker.drivers.Open(s.config)
-}
-
-func (s *sender) closeDispatcher() {
-	if s.dispatcher == nil {
-		return
-	}
-	if err := s.dispatcher.Close(); err != nil {
-		s.worker.log.Warn("connections were not closed", "channel", int64(s.at.channel), "error", err)
-	}
-	s.dispatcher = nil
-}
-
-// brokenChannel is the dispatcher of a channel that cannot be opened.
-type brokenChannel struct{ err error }
-
-func (b brokenChannel) Dispatch(context.Context, deliveries.Message) error {
-	return deliveries.Unreachable("the channel cannot be used: %w", b.err)
-}
-
-func (b brokenChannel) Close() error { return nil }

@@ -15,6 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
 func TestWorkerTriesADeadChannelWithOneMessageAtATime(t *testing.T) {
@@ -383,6 +384,58 @@ func TestWorkerHeedsTemplatesThatChangeWhileItRuns(t *testing.T) {
 		work(t, q, d, plainComposer{}, settings(), func() { let(time.Minute) })
 		require.Greater(t, q.inputs, 2, "what all messages share is read anew now and then")
 		require.Less(t, q.inputs, 60)
+	})
+}
+
+// slowReader is a queue that takes its time to read a channel, and what messages share.
+type slowReader struct{ *fakeQueue }
+
+const readingTakes = 300 * time.Millisecond
+
+func (q slowReader) Channel(ctx context.Context, id channels.ID) (channels.Channel, error) {
+	let(readingTakes)
+	return q.fakeQueue.Channel(ctx, id)
+}
+
+func (q slowReader) RenderInput(
+	ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, text events.TemplateID,
+) (deliveries.RenderInput, error) {
+	let(readingTakes)
+	return q.fakeQueue.RenderInput(ctx, o, n, text)
+}
+
+// TestWorkerReadsItsChannelBesideSending checks that of messages that come now and then only the
+// first one waits until the channel was read, and that none leaves by settings that are older than
+// two seconds.
+func TestWorkerReadsItsChannelBesideSending(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := slowReader{newFakeQueue(1, nil)}
+		var left atomic.Int64
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			left.Store(time.Now().UnixNano())
+			return nil
+		}}
+		reloads := func() (n int) {
+			q.set(func(q *fakeQueue) { n = q.reloads })
+			return n
+		}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(3 * time.Second)
+			for range 20 {
+				let(900 * time.Millisecond)
+				q.set((*fakeQueue).add)
+				came := time.Now()
+				q.added <- struct{}{}
+				let(100 * time.Millisecond)
+				if reloads() > 2 { // Until then the settings were too old.
+					require.GreaterOrEqual(t, left.Load(), came.UnixNano(), "it left at once")
+				}
+			}
+			require.Greater(t, reloads(), 9, "settings are trusted for two seconds")
+			require.Less(t, reloads(), 25)
+			require.Equal(t, 21, q.count(deliveries.Sent))
+		})
 	})
 }
 

@@ -1,0 +1,110 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// reload reads the channel and clears the render cache. It reports whether the dispatcher has to be
+// opened again.
+func (s *sender) reload(ctx context.Context) (changed bool, err error) {
+	now := s.worker.clock.Now()
+	if s.dispatcher != nil && now.Sub(s.checked) < refreshInterval {
+		return s.stale, nil
+	}
+	if !s.takeTurn(ctx) {
+		return false, ctx.Err()
+	}
+	c, err := s.worker.queue.Channel(ctx, s.at.channel)
+	s.worker.claiming.release(s.at)
+	var sealed string
+	gone := errors.Is(err, channels.ErrNotFound)
+	switch {
+	case gone:
+		// The channel has no assignment left, so the gates are closed for its deliveries.
+		// Deliveries taken over from other members of the pool go back to them.
+		c = channels.Channel{ID: s.at.channel}
+	case errors.Is(err, channels.ErrSealed):
+		c, sealed = channels.Channel{ID: s.at.channel}, err.Error()
+	case err != nil:
+		return false, err
+	}
+	changed = s.dispatcher == nil || sealed != s.sealed || c.Driver != s.config.Driver || c.Unrestricted != s.config.Unrestricted || !c.Settings.Equal(s.config.Settings)
+	s.config, s.sealed, s.checked, s.gone = c, sealed, now, gone
+	s.mu.Lock()
+	s.paused = c.Paused
+	s.mu.Unlock()
+	if err := s.loadPool(ctx); err != nil {
+		return false, err
+	}
+	s.stale = s.stale || changed
+	s.cache.clear()
+	return s.stale, nil
+}
+
+// renew reads the channel, and what the messages of the last turn shared, before they are too old,
+// so that the next message does not wait for that.
+func (s *sender) renew(ctx context.Context) {
+	if s.worker.clock.Now().Sub(s.checked) < renewInterval || len(s.notified) > 0 {
+		return
+	}
+	shared := s.cache.shared()
+	s.checked = time.Time{}
+	_, err := s.reload(ctx)
+	if err == nil {
+		err = s.cache.renew(ctx, shared)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.worker.log.Debug("a channel could not be read ahead", "channel", int64(s.at.channel), "error", err)
+	}
+}
+
+func (s *sender) reopen(ctx context.Context) {
+	s.closeDispatcher()
+	dispatcher, err := s.open()
+	if err != nil {
+		// An operator has to correct the channel; until then each attempt fails with this error.
+		dispatcher = brokenChannel{err}
+	}
+	s.dispatcher, s.limits, s.stale = dispatcher, s.config.Settings.Limits(), false
+	s.protocol, s.targets = s.config.Protocol, newTargets(s.limits.Concurrency)
+	if s.limits.Shared {
+		s.targets.allow(0, time.Time{}) // until the sender has its part
+	}
+	s.mu.Lock()
+	s.breaker = breaker{} // It counted failures of the old settings.
+	s.mu.Unlock()
+	s.health.reset()
+	s.renewQuota(ctx)
+}
+
+func (s *sender) open() (deliveries.Dispatcher, error) {
+	if s.sealed != "" {
+		s.worker.log.Error("a channel cannot be used", "channel", int64(s.at.channel), "error", s.sealed)
+		return nil, errors.New(s.sealed)
+	}
+	return s.worker.drivers.Open(s.config)
+}
+
+func (s *sender) closeDispatcher() {
+	if s.dispatcher == nil {
+		return
+	}
+	if err := s.dispatcher.Close(); err != nil {
+		s.worker.log.Warn("connections were not closed", "channel", int64(s.at.channel), "error", err)
+	}
+	s.dispatcher = nil
+}
+
+// brokenChannel is the dispatcher of a channel that cannot be opened.
+type brokenChannel struct{ err error }
+
+func (b brokenChannel) Dispatch(context.Context, deliveries.Message) error {
+	return deliveries.Unreachable("the channel cannot be used: %w", b.err)
+}
+
+func (b brokenChannel) Close() error { return nil }
