@@ -21,6 +21,10 @@ type letter struct {
 	content  []byte
 }
 
+// headerRoom is about how many bytes a message has besides its texts, which usually grow by
+// less than a quarter when they are encoded.
+const headerRoom = 2 << 10
+
 // compose writes a message in the format of RFC 5322. No value can add a header or a recipient:
 // each is encoded, or refused.
 func (s *settings) compose(m deliveries.Message) (letter, *deliveries.Failure) {
@@ -62,6 +66,7 @@ func (s *settings) compose(m deliveries.Message) (letter, *deliveries.Failure) {
 		msg.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
 	}
 	var out bytes.Buffer
+	out.Grow(headerRoom + (len(m.Text)+len(m.HTML))*5/4)
 	if _, err := msg.WriteTo(&out); err != nil {
 		return letter{}, deliveries.Refused("the message cannot be written: %w", err)
 	}
