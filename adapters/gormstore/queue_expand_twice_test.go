@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -76,17 +77,25 @@ func (h *household) assign(t *testing.T, a users.Address, through channels.Chann
 	}))
 }
 
-// expandAll expands until nothing is left, and returns how many deliveries each page wrote.
+// expandAll expands until nothing is left, and returns how many deliveries each page wrote. An
+// occurrence that a lost connection still holds is waited for.
 func (h *household) expandAll(t *testing.T) (pages []int) {
 	t.Helper()
-	for {
+	for h.waits(t) {
 		done, err := h.Queue().Expand(t.Context(), pageOfFew)
 		if errors.Is(err, deliveries.ErrNothingToDo) {
-			return pages
+			continue
 		}
 		require.NoError(t, err)
 		pages = append(pages, done.Deliveries)
 	}
+	return pages
+}
+
+// waits reports whether an occurrence is not expanded yet.
+func (h *household) waits(t *testing.T) bool {
+	t.Helper()
+	return slices.Contains(lines(t, h.Handle(), 0, "SELECT EXISTS (SELECT 1 FROM occurrences WHERE expanded_at IS NULL)::text"), "true")
 }
 
 // assertOnce asserts that each of so many addresses has one delivery, and that all are counted.
