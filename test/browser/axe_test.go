@@ -85,7 +85,7 @@ const everything = "document"
 // inBothSchemes are the violations of the page, of what has to do with colours in both schemes.
 func (t *tab) inBothSchemes() ([]violation, error) {
 	t.Helper()
-	found, err := t.violations(everything, standards, colours...)
+	found, err := t.violations(everything, standards)
 	if err != nil {
 		return nil, err
 	}
@@ -98,25 +98,22 @@ func (t *tab) inBothSchemes() ([]violation, error) {
 		here, other = dark, light
 	}
 	defer t.prefer(here)
-	for _, scheme := range []string{here, other} {
-		if scheme == other {
-			t.prefer(other)
-		}
-		more, err := t.violations(single, colours)
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range more {
-			v.Help += " (in " + scheme + ")"
-			found = append(found, v)
-		}
+	t.prefer(other)
+	more, err := t.violations(everything, colours)
+	for _, v := range more {
+		v.Help += " (in " + other + ")"
+		found = append(found, v)
 	}
-	return found, nil
+	return found, err
 }
 
-// shapes is a function: how an element is built, with its classes and roles, without what it says.
-// Of siblings that are built alike there is one, and those of a list or a table have no order.
-const shapes = `const spelled = new Set(['class', 'role', 'type', 'id', 'for', 'aria-labelledby', 'aria-describedby', 'aria-invalid', 'aria-hidden', 'tabindex'])
+// shape is how a page is built and which part is the target of its address, as its length and a
+// checksum: elements with their classes and roles, without what they say. Of siblings that are
+// built alike there is one, and those of a list or a table have no order. It is empty while the
+// page is still loading.
+const shape = `(() => {
+	if (document.readyState !== 'complete') return ''
+	const spelled = new Set(['class', 'role', 'type', 'id', 'for', 'aria-labelledby', 'aria-describedby', 'aria-invalid', 'aria-hidden', 'tabindex'])
 	const attribute = a => spelled.has(a.name) ? a.name + '=' + a.value.replace(/\d+/g, '0') : a.name
 	const said = e => [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim())
 	const built = new Map()
@@ -125,13 +122,7 @@ const shapes = `const spelled = new Set(['class', 'role', 'type', 'id', 'for', '
 		if (['UL', 'TBODY', 'SELECT'].includes(e.tagName)) children.sort()
 		return '<' + [e.localName, ...[...e.attributes].map(attribute).sort()].join(' ') + '>' + (said(e) ? '…' : '') + children.join('') + '</>'
 	}
-	const shape = e => built.get(e) ?? (built.set(e, build(e)), built.get(e))`
-
-// shape is how a page is built and which part is the target of its address, as its length and a
-// checksum. It is empty while the page is still loading.
-const shape = `(() => {
-	if (document.readyState !== 'complete') return ''
-	` + shapes + `
+	const shape = e => built.get(e) ?? (built.set(e, build(e)), built.get(e))
 	const text = location.hash + shape(document.documentElement)
 	let [a, b] = [0x811c9dc5, 0x1000193]
 	for (let i = 0; i < text.length; i++) {
@@ -139,23 +130,6 @@ const shape = `(() => {
 		b = Math.imul(b + text.charCodeAt(i), 0x85ebca6b) ^ b >>> 13
 	}
 	return [text.length, a >>> 0, b >>> 0].join(' ')
-})()`
-
-// single is the page without the elements that follow two siblings of the same shape: they have the
-// colours of those.
-const single = `(() => {
-	` + shapes + `
-	const again = []
-	const look = e => {
-		const seen = {}
-		for (const c of e.children) {
-			const of = shape(c)
-			seen[of] = (seen[of] ?? 0) + 1
-			seen[of] > 2 ? again.push(c) : look(c)
-		}
-	}
-	look(document.body)
-	return again.length ? {exclude: again} : document
 })()`
 
 // judge fails the test for what axe-core finds wrong with the page as it is now, in light and in
