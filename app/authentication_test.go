@@ -14,8 +14,18 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/requests"
+	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/mocks"
 )
+
+// keyElsewhere creates a key by another process, and returns the keys of that and its text.
+func keyElsewhere(t *testing.T, store ports.Store, clock ports.Clock) (*app.Keys, string) {
+	t.Helper()
+	keys := app.NewKeys(store, clock, app.NewAuthentication(store, clock), nil)
+	_, text, err := keys.Create(t.Context(), audit.Actor{}, "sync", access.Scope{}, []string{"system:ping"}, 0)
+	require.NoError(t, err)
+	return keys, text
+}
 
 // TestAClockThatRunsBackwardsKeepsNoKeyAlive checks that a cached key is trusted for seconds, even
 // if the clock is set back by an hour.
@@ -28,11 +38,9 @@ func TestAClockThatRunsBackwardsKeepsNoKeyAlive(t *testing.T) {
 		clock.EXPECT().Now().Return(now),
 		clock.EXPECT().Now().Return(now.Add(-time.Hour)),
 	)
-	keys := app.NewKeys(store, frozen{}, app.NewAuthentication(store, frozen{}), nil) // another process
-	_, text, err := keys.Create(t.Context(), audit.Actor{}, "sync", access.Scope{}, []string{"system:ping"}, 0)
-	require.NoError(t, err)
+	keys, text := keyElsewhere(t, store, frozen{})
 	authentication := app.NewAuthentication(store, clock)
-	_, err = authentication.Authenticate(t.Context(), text)
+	_, err := authentication.Authenticate(t.Context(), text)
 	require.NoError(t, err)
 	_, err = keys.Revoke(t.Context(), audit.Actor{}, "sync", nil)
 	require.NoError(t, err)

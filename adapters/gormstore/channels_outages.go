@@ -20,6 +20,9 @@ type outageRow struct {
 	LastError string
 }
 
+// outageColumns are those of outageRow, of channel_troubles t and channels c.
+const outageColumns = "t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error"
+
 func (r outageRow) outage() channels.Outage {
 	return channels.Outage{Channel: r.ChannelID, Project: orZero(r.ProjectID), Name: r.Name, Instance: r.Instance, Since: r.Since.UTC(), Last: r.LastAt.UTC(),
 		Until: r.UntilAt.UTC(), Error: r.LastError}
@@ -32,8 +35,7 @@ func (r channelRepo) Failing(ctx context.Context, in []orgs.ID, limit int) ([]ch
 		OrganizationID orgs.ID
 		Project        string
 	}
-	return all(r.db(ctx).Raw(`SELECT * FROM (SELECT t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error,
-			c.organization_id, COALESCE(p.slug, '') AS project, ROW_NUMBER() OVER (PARTITION BY c.organization_id ORDER BY c.id) AS nth
+	return all(r.db(ctx).Raw(`SELECT * FROM (SELECT `+outageColumns+`, c.organization_id, COALESCE(p.slug, '') AS project, ROW_NUMBER() OVER (PARTITION BY c.organization_id ORDER BY c.id) AS nth
 		FROM channels c CROSS JOIN channel_troubles t LEFT JOIN projects p ON p.id = c.project_id
 		WHERE c.organization_id @in AND t.channel_id = c.id AND t.instance = (SELECT f.instance FROM channel_troubles f
 			WHERE f.channel_id = c.id AND f.until_at >= @since ORDER BY f.since, f.instance LIMIT 1)) AS ranked
@@ -66,7 +68,7 @@ func (r channelRepo) Conditions(ctx context.Context, org orgs.ID, ids []channels
 	if err := r.used(ctx, found); err != nil {
 		return nil, err
 	}
-	outages, err := rowsOf[outageRow](r.db(ctx).Raw(`SELECT t.channel_id, c.project_id, c.name, t.instance, t.since, t.last_at, t.until_at, t.last_error
+	outages, err := rowsOf[outageRow](r.db(ctx).Raw(`SELECT `+outageColumns+`
 		FROM channels c CROSS JOIN channel_troubles t
 		WHERE c.organization_id = ? AND c.id ? AND t.channel_id = c.id AND t.until_at >= ? ORDER BY c.id, t.instance`,
 		org, among(r.dialect, ids), r.now().Add(-channels.OutageExpiry)))

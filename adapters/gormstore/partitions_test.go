@@ -3,7 +3,6 @@ package gormstore_test
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/clocks"
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
@@ -198,11 +198,6 @@ func TestAPartitionStaysForWhatIsNotOld(t *testing.T) {
 	}
 }
 
-// setClock is a clock that stands until it is moved.
-type setClock struct{ ahead atomic.Int64 }
-
-func (c *setClock) Now() time.Time { return clock{}.Now().Add(time.Duration(c.ahead.Load())) }
-
 // TestPartitionsRestBetweenPages has a partition become free to go while pages follow each other.
 func TestPartitionsRestBetweenPages(t *testing.T) {
 	t.Parallel()
@@ -212,7 +207,7 @@ func TestPartitionsRestBetweenPages(t *testing.T) {
 	a.purge(t) // which makes the second partition
 	a.skipTo(t, 5000)
 	a.age(t, a.trigger(t, nil, nil).ID, 90)
-	now := &setClock{}
+	now := clocks.At(clock{}.Now())
 	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: a.address, Clock: now})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })
@@ -225,9 +220,9 @@ func TestPartitionsRestBetweenPages(t *testing.T) {
 	require.Equal(t, 2, page(), "a delivery waits")
 	exec(t, a.Store, "UPDATE deliveries SET state = 4, turn = NULL")
 	assert.Equal(t, 2, page())
-	now.ahead.Store(int64(time.Minute - time.Microsecond))
+	now.Advance(time.Minute - time.Microsecond)
 	assert.Equal(t, 2, page(), "it rests for a minute")
-	now.ahead.Store(int64(time.Minute))
+	now.Advance(time.Microsecond)
 	assert.Equal(t, 1, page())
 
 	// A clock that goes back does not prolong the rest.
@@ -235,7 +230,7 @@ func TestPartitionsRestBetweenPages(t *testing.T) {
 	exec(t, a.Store, "ANALYZE deliveries")
 	s.DividePartitionsAt(1)
 	assert.Equal(t, 1, page())
-	now.ahead.Store(0)
+	now.Advance(-time.Minute)
 	assert.Equal(t, 2, page())
 }
 

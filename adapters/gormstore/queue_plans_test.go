@@ -67,17 +67,8 @@ func newPost(t *testing.T, s *gormstore.Store) *post {
 		require.NoError(t, err)
 		p.notice, err = tx.Subscriptions().Create(ctx, subscriptions.Notification{Application: p.app.ID, Event: p.event.ID, Name: "Shipped", List: p.list.ID, Active: true})
 		require.NoError(t, err)
-		us, _, err := tx.Users().Ensure(ctx, []users.User{{Username: "ada@example.org"}})
-		require.NoError(t, err)
-		ms, _, err := tx.Users().EnsureMembers(ctx, org.ID, []users.Member{{User: us[0], Details: users.Details{Email: "ada@example.org"}}})
-		require.NoError(t, err)
-		p.member = ms[0]
-		address := users.NewEmailAddress("ada@example.org")
-		address.Member = p.member.ID
-		held, _, err := tx.Addresses().Ensure(ctx, org.ID, []users.Address{address})
-		require.NoError(t, err)
-		p.address = held[0]
-		assigned, _, err := tx.Assignments().Ensure(ctx, org.ID, []channels.Assignment{channels.Assign(held[0], p.channel)})
+		p.member, p.address = joined(ctx, t, tx, org.ID, "ada@example.org", "ada@example.org")
+		assigned, _, err := tx.Assignments().Ensure(ctx, org.ID, []channels.Assignment{channels.Assign(p.address, p.channel)})
 		require.NoError(t, err)
 		p.assigned = assigned[0]
 		_, err = tx.Lists().Add(ctx, p.list, []channels.AssignmentID{p.assigned.ID})
@@ -88,6 +79,20 @@ func newPost(t *testing.T, s *gormstore.Store) *post {
 		return err
 	}))
 	return p
+}
+
+// joined adds a member to an organization, with an e-mail address.
+func joined(ctx context.Context, t *testing.T, tx ports.Tx, org orgs.ID, username, email string) (users.Member, users.Address) {
+	t.Helper()
+	us, _, err := tx.Users().Ensure(ctx, []users.User{{Username: username}})
+	require.NoError(t, err)
+	ms, _, err := tx.Users().EnsureMembers(ctx, org, []users.Member{{User: us[0], Details: users.Details{Email: username}}})
+	require.NoError(t, err)
+	address := users.NewEmailAddress(email)
+	address.Member = ms[0].ID
+	held, _, err := tx.Addresses().Ensure(ctx, org, []users.Address{address})
+	require.NoError(t, err)
+	return ms[0], held[0]
 }
 
 // trigger stores an occurrence with these options.
