@@ -70,7 +70,7 @@ func (r addressRepo) Ensure(ctx context.Context, org orgs.ID, as []users.Address
 			holders[a.MemberID] = true
 		}
 	}
-	return mapped(found, addressRow.address), created, r.indexOf(ctx, org, holders)
+	return mapped(found, addressRow.address), created, r.indexOrNote(ctx, org, holders)
 }
 
 func (r addressRepo) List(
@@ -114,7 +114,7 @@ func (r addressRepo) RemoveUnassigned(ctx context.Context, org orgs.ID, as []use
 	for _, a := range as {
 		holders[a.Member] = true
 	}
-	return r.indexOf(ctx, org, holders)
+	return r.indexOrNote(ctx, org, holders)
 }
 
 // Remove leaves the assignments and their dependents to the foreign keys; deliveries have no

@@ -31,9 +31,9 @@ func (r applicationRow) application() applications.Application {
 		Active: r.Active}
 }
 
-// applicationBeside selects an applicationRow from the table alias a, in a row with other columns.
-func applicationBeside(a string) string {
-	return beside("application_", a, "id", "organization_id", "project_id", "slug", "name", "active")
+// applicationColumns selects an applicationRow from the table alias a, in a row with other columns.
+func applicationColumns(a string) string {
+	return prefixedColumns("application_", a, "id", "organization_id", "project_id", "slug", "name", "active")
 }
 
 type applicationRepo struct{ tx }
@@ -85,7 +85,7 @@ func (r applicationRepo) Save(ctx context.Context, a applications.Application) e
 // Delete also deletes the revoked keys of this scope: they are useless, and could not be deleted
 // later to make room.
 func (r applicationRepo) Delete(ctx context.Context, a applications.Application) error {
-	if err := r.unused(ctx, usesOfApplication(a), applications.ErrInUse, "application", a.Slug); err != nil {
+	if err := r.checkUnused(ctx, usesOfApplication(a), applications.ErrInUse, "application", a.Slug); err != nil {
 		return err
 	}
 	err := r.db(ctx).Exec(`DELETE FROM api_keys WHERE revoked_at IS NOT NULL

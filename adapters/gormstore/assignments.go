@@ -34,14 +34,14 @@ type assignmentRow struct {
 
 func (r assignmentRow) assignment() channels.Assignment { return channels.Assignment(r) }
 
-// pair identifies an assignment.
-type pair struct {
+// assignmentKey identifies an assignment.
+type assignmentKey struct {
 	address users.AddressID
 	channel channels.ID
 }
 
-// linkRow is a new assignment as one row of a rowSet, with the columns that the database adds.
-type linkRow struct {
+// assignmentSetRow is a new assignment as one row of a rowSet, with the columns that the database adds.
+type assignmentSetRow struct {
 	ID        channels.AssignmentID `json:"-"`
 	AddressID users.AddressID       `json:"address_id"`
 	ChannelID channels.ID           `json:"channel_id"`
@@ -49,10 +49,10 @@ type linkRow struct {
 	Validated bool                  `json:"validated"`
 }
 
-func (linkRow) TableName() string { return "assignments" }
+func (assignmentSetRow) TableName() string { return "assignments" }
 
-func newLinkRow(a channels.Assignment) linkRow {
-	return linkRow{AddressID: a.Address, ChannelID: a.Channel, Active: a.Active, Validated: a.Validated}
+func newAssignmentSetRow(a channels.Assignment) assignmentSetRow {
+	return assignmentSetRow{AddressID: a.Address, ChannelID: a.Channel, Active: a.Active, Validated: a.Validated}
 }
 
 type assignmentRepo struct{ tx }
@@ -78,18 +78,18 @@ func (r assignmentRepo) Ensure(ctx context.Context, org orgs.ID, as []channels.A
 		FROM (?) AS wanted CROSS JOIN addresses a CROSS JOIN channels c
 		LEFT JOIN assignments s ON s.address_id = a.id AND `+unindexed("s.channel_id")+` = c.id
 		WHERE a.id = wanted.address_id AND `+unindexed("a.organization_id")+` = ? AND c.id = wanted.channel_id AND c.organization_id = ?`,
-		r.links(as), org, org))
+		r.assignmentSet(as), org, org))
 	if err != nil {
 		return nil, nil, err
 	}
-	known := make(map[pair]channels.Assignment, len(rows))
+	known := make(map[assignmentKey]channels.Assignment, len(rows))
 	for _, row := range rows {
-		known[pair{row.Address, row.Channel}] = row.assignment()
+		known[assignmentKey{row.Address, row.Channel}] = row.assignment()
 	}
 	var missing []channels.Assignment
 	created = make([]bool, len(as))
 	for i, a := range as {
-		k, there := known[pair{a.Address, a.Channel}]
+		k, there := known[assignmentKey{a.Address, a.Channel}]
 		switch {
 		case !there:
 			return nil, nil, channels.ErrAssignmentNotFound.With("an address or a channel of an assignment does not exist")
@@ -100,35 +100,35 @@ func (r assignmentRepo) Ensure(ctx context.Context, org orgs.ID, as []channels.A
 	if err := r.add(ctx, org, missing, known); err != nil {
 		return nil, nil, err
 	}
-	return mapped(as, func(a channels.Assignment) channels.Assignment { return known[pair{a.Address, a.Channel}] }), created, nil
+	return mapped(as, func(a channels.Assignment) channels.Assignment { return known[assignmentKey{a.Address, a.Channel}] }), created, nil
 }
 
 // add stores new assignments and completes their data.
 func (r assignmentRepo) add(
-	ctx context.Context, org orgs.ID, as []channels.Assignment, known map[pair]channels.Assignment,
+	ctx context.Context, org orgs.ID, as []channels.Assignment, known map[assignmentKey]channels.Assignment,
 ) error {
 	if len(as) == 0 {
 		return nil
 	}
-	made, err := rowsOf[linkRow](r.db(ctx).Raw(`
+	inserted, err := rowsOf[assignmentSetRow](r.db(ctx).Raw(`
 		INSERT INTO assignments (organization_id, address_id, channel_id, active, validated)
 		SELECT o.id, wanted.address_id, wanted.channel_id, wanted.active, wanted.validated
 		FROM (?) AS wanted CROSS JOIN organizations o WHERE o.id = ?
-		ON CONFLICT DO NOTHING RETURNING id, address_id, channel_id, active, validated`, r.links(as), org))
-	for _, row := range made {
-		key := pair{row.AddressID, row.ChannelID}
+		ON CONFLICT DO NOTHING RETURNING id, address_id, channel_id, active, validated`, r.assignmentSet(as), org))
+	for _, row := range inserted {
+		key := assignmentKey{row.AddressID, row.ChannelID}
 		a := known[key]
 		a.ID, a.Active, a.Validated = row.ID, row.Active, row.Validated
 		known[key] = a
 	}
-	if err == nil && len(made) != len(as) {
-		err = fmt.Errorf("%d of %d new assignments were stored", len(made), len(as))
+	if err == nil && len(inserted) != len(as) {
+		err = fmt.Errorf("%d of %d new assignments were stored", len(inserted), len(as))
 	}
 	return err
 }
 
-func (r assignmentRepo) links(as []channels.Assignment) clause.Expr {
-	return rowSet(r.dialect, mapped(as, newLinkRow), "address_id bigint", "channel_id bigint", "active boolean", "validated boolean")
+func (r assignmentRepo) assignmentSet(as []channels.Assignment) clause.Expr {
+	return rowSet(r.dialect, mapped(as, newAssignmentSetRow), "address_id bigint", "channel_id bigint", "active boolean", "validated boolean")
 }
 
 func (r assignmentRepo) OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]channels.Assignment, error) {
@@ -148,7 +148,7 @@ func (r assignmentRepo) OfMemberByID(ctx context.Context, org orgs.ID, m users.M
 
 func (r assignmentRepo) Save(ctx context.Context, org orgs.ID, a channels.Assignment) error {
 	return changed(r.db(ctx).Where("id = ? AND organization_id = ?", a.ID, org).
-		Select("Active", "Validated").Updates(&linkRow{Active: a.Active, Validated: a.Validated}), channels.ErrAssignmentNotFound)
+		Select("Active", "Validated").Updates(&assignmentSetRow{Active: a.Active, Validated: a.Validated}), channels.ErrAssignmentNotFound)
 }
 
 // Remove leaves list entries and subscriptions to the foreign keys; deliveries have no references.
@@ -158,7 +158,7 @@ func (r assignmentRepo) Remove(ctx context.Context, org orgs.ID, a channels.Assi
 	if err != nil {
 		return err
 	}
-	return changed(r.db(ctx).Where("id = ? AND organization_id = ?", a.ID, org).Delete(&linkRow{}), channels.ErrAssignmentNotFound)
+	return changed(r.db(ctx).Where("id = ? AND organization_id = ?", a.ID, org).Delete(&assignmentSetRow{}), channels.ErrAssignmentNotFound)
 }
 
 func (r assignmentRepo) OfAddresses(

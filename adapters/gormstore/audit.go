@@ -73,9 +73,9 @@ func record(ctx context.Context, c setConn, now time.Time, es []audit.Entry) err
 		mapped(es, func(e audit.Entry) string { return string(e.Actor.Via) }),
 		mapped(es, func(e audit.Entry) string {
 			if e.At.IsZero() {
-				return momentText(now)
+				return timeText(now)
 			}
-			return momentText(e.At)
+			return timeText(e.At)
 		}),
 		mapped(es, func(e audit.Entry) string { return string(e.Action) }),
 		mapped(es, func(e audit.Entry) string { return e.Object }),
@@ -89,5 +89,5 @@ func record(ctx context.Context, c setConn, now time.Time, es []audit.Entry) err
 }
 
 func (r auditRepo) Record(ctx context.Context, es ...audit.Entry) error {
-	return record(atLast(r.lasting(ctx)), r.sets(), r.now(), es)
+	return record(deferred(r.statementContext(ctx)), r.sets(), r.now(), es)
 }

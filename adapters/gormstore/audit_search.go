@@ -15,9 +15,9 @@ import (
 // How many entries a search reads at most before it returns its results. A search for words reads
 // whole entries, and only its first few words count.
 const (
-	auditMost     = 20_000
-	auditMostText = 5_000
-	auditWords    = 10
+	maxAuditScan     = 20_000
+	maxAuditTextScan = 5_000
+	maxAuditWords    = 10
 )
 
 // newestFirst is the order of the entries, and of their index. Postgres needs the first column:
@@ -40,11 +40,11 @@ func (r auditRepo) Search(ctx context.Context, q audit.Query) (audit.Found, erro
 			return audit.Found{}, err
 		}
 	}
-	within := r.within(ctx, q)
+	within := r.inRange(ctx, q)
 	if !end.IsZero() {
 		within = within.Where("(created_at, id) >= (?, ?)", end.At, end.ID)
 	}
-	rows, err := rowsOf[auditRow](selected(r.dialect, within, q).Order(newestFirst).Limit(q.Limit + 1))
+	rows, err := rowsOf[auditRow](filtered(r.dialect, within, q).Order(newestFirst).Limit(q.Limit + 1))
 	if err != nil {
 		return audit.Found{}, err
 	}
@@ -68,11 +68,11 @@ func (r auditRepo) Entry(ctx context.Context, org orgs.ID, id audit.ID) (audit.E
 
 // batchEnd returns where the entries end that a search may read; zero: at the last one.
 func (r auditRepo) batchEnd(ctx context.Context, q audit.Query) (audit.Cursor, error) {
-	most := auditMost
+	most := maxAuditScan
 	if q.Text != "" {
-		most = auditMostText
+		most = maxAuditTextScan
 	}
-	rows, err := rowsOf[auditRow](r.within(ctx, q).Select("created_at, id").Order(newestFirst).Offset(most - 1).Limit(1))
+	rows, err := rowsOf[auditRow](r.inRange(ctx, q).Select("created_at, id").Order(newestFirst).Offset(most - 1).Limit(1))
 	if err != nil || len(rows) == 0 {
 		return audit.Cursor{}, err
 	}
@@ -81,21 +81,21 @@ func (r auditRepo) batchEnd(ctx context.Context, q audit.Query) (audit.Cursor, e
 
 func (r auditRow) cursor() audit.Cursor { return audit.Cursor{At: r.CreatedAt.UTC(), ID: r.ID} }
 
-// within returns the entries of the query's organization and time that one index covers. Nearly all
+// inRange returns the entries of the query's organization and time that one index covers. Nearly all
 // entries may come from the API: the others have their own index.
-func (r auditRepo) within(ctx context.Context, q audit.Query) *gorm.DB {
+func (r auditRepo) inRange(ctx context.Context, q audit.Query) *gorm.DB {
 	db := r.db(ctx).Where("organization_id = ?", q.Organization)
 	if q.Organization == 0 {
 		db = r.db(ctx).Where("organization_id IS NULL")
 	}
 	if !q.From.IsZero() {
-		db = db.Where("created_at >= ?", moment(q.From))
+		db = db.Where("created_at >= ?", nullTime(q.From))
 	}
 	if !q.Until.IsZero() {
-		db = db.Where("created_at < ?", moment(q.Until))
+		db = db.Where("created_at < ?", nullTime(q.Until))
 	}
 	if !q.After.IsZero() {
-		db = db.Where("(created_at, id) < (?, ?)", moment(q.After.At), q.After.ID)
+		db = db.Where("(created_at, id) < (?, ?)", nullTime(q.After.At), q.After.ID)
 	}
 	if q.Via != "" && q.Via != audit.API {
 		db = db.Where("via <> 'API'")
@@ -103,8 +103,8 @@ func (r auditRepo) within(ctx context.Context, q audit.Query) *gorm.DB {
 	return db
 }
 
-// selected filters entries by a query.
-func selected(d dialect, db *gorm.DB, q audit.Query) *gorm.DB {
+// filtered filters entries by a query.
+func filtered(d dialect, db *gorm.DB, q audit.Query) *gorm.DB {
 	if q.Actor != "" {
 		db = db.Where("actor = ?", q.Actor)
 	}
@@ -112,20 +112,20 @@ func selected(d dialect, db *gorm.DB, q audit.Query) *gorm.DB {
 		db = db.Where("via = ?", q.Via)
 	}
 	if q.Action != "" {
-		db = begins(db, "action", string(q.Action))
+		db = hasPrefix(db, "action", string(q.Action))
 	}
 	if q.Object != "" {
-		db = begins(db, "object", q.Object)
+		db = hasPrefix(db, "object", q.Object)
 	}
 	words := strings.Fields(q.Text)
-	for _, word := range words[:min(len(words), auditWords)] {
+	for _, word := range words[:min(len(words), maxAuditWords)] {
 		db = db.Where(d.contains("LOWER(actor || ' ' || action || ' ' || object || ' ' || before_state || ' ' || after_state)"), strings.ToLower(word))
 	}
 	return db
 }
 
-// begins filters for a column that begins with exactly this text.
-func begins(db *gorm.DB, column, prefix string) *gorm.DB {
+// hasPrefix filters for a column that begins with exactly this text.
+func hasPrefix(db *gorm.DB, column, prefix string) *gorm.DB {
 	return db.Where("SUBSTR("+column+", 1, LENGTH(CAST(? AS TEXT))) = ?", prefix, prefix)
 }
 
@@ -147,14 +147,14 @@ func entriesAbout(d dialect, newer bool) string {
 	return "SELECT e.* FROM ( @set ) AS s CROSS JOIN audit_entries e ON e.id IN (" + of("a.id") + ")" + end
 }
 
-// endOfTime is later than every entry and every cursor.
-var endOfTime = audit.Cursor{At: time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC), ID: math.MaxInt64}
+// maxAuditCursor is later than every entry and every cursor.
+var maxAuditCursor = audit.Cursor{At: time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC), ID: math.MaxInt64}
 
 // About reads an index over people.
 func (r auditRepo) About(ctx context.Context, q audit.About) ([]audit.Entry, error) {
 	if q.From.IsZero() {
-		q.From = endOfTime
+		q.From = maxAuditCursor
 	}
 	return decodeAll(r.db(ctx).Raw(entriesAbout(r.dialect, q.Newer), map[string]any{"set": textSet(r.dialect, q.Objects), "org": q.Organization,
-		"at": moment(q.From.At), "id": q.From.ID, "limit": q.Limit}), auditRow.entry)
+		"at": nullTime(q.From.At), "id": q.From.ID, "limit": q.Limit}), auditRow.entry)
 }

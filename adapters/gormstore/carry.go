@@ -17,7 +17,7 @@ var _ ports.Carrier = (*Store)(nil)
 
 // Version returns the newest applied migration, also with ports.ErrIncomplete.
 func (s *Store) Version(ctx context.Context) (version int64, err error) {
-	s.shape.Store(nil)
+	s.schema.Store(nil)
 	ready := s.Ready(ctx)
 	if ready != nil && !errors.Is(ready, ports.ErrIncomplete) {
 		return 0, ready
@@ -32,8 +32,8 @@ func (s *Store) Version(ctx context.Context) (version int64, err error) {
 // ReadTables runs fn on one consistent snapshot.
 func (s *Store) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
 	return s.call(func() error {
-		return s.engine.view(paced(ctx, paceUnlimited), func(t tx) error {
-			c, err := s.carry(ctx, t)
+		return s.engine.view(withTimeoutClass(ctx, timeoutNone), func(t tx) error {
+			c, err := s.tableAccess(ctx, t)
 			if err != nil {
 				return err
 			}
@@ -45,8 +45,8 @@ func (s *Store) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx) 
 // WriteTables runs fn as a unit of work, which blocks other writers on SQLite.
 func (s *Store) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
 	return s.call(func() error {
-		return s.engine.work(paced(ctx, paceUnlimited), func(t tx) error {
-			c, err := s.carry(ctx, t)
+		return s.engine.work(withTimeoutClass(ctx, timeoutNone), func(t tx) error {
+			c, err := s.tableAccess(ctx, t)
 			if err != nil {
 				return err
 			}
@@ -55,29 +55,29 @@ func (s *Store) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx)
 	})
 }
 
-// carry returns the tables of a unit. Reading the list of tables from Postgres takes longer than
+// tableAccess returns the tables of a unit. Reading the list of tables from Postgres takes longer than
 // reading a page, so it is cached after each Version.
-func (s *Store) carry(ctx context.Context, t tx) (carried, error) {
-	if known := s.shape.Load(); known != nil {
-		return carried{known.On(unhurried{t}), t}, nil
+func (s *Store) tableAccess(ctx context.Context, t tx) (tableAccess, error) {
+	if known := s.schema.Load(); known != nil {
+		return tableAccess{known.On(untimed{t}), t}, nil
 	}
 	r, err := t.rows(ctx)
 	if err != nil {
-		return carried{}, err
+		return tableAccess{}, err
 	}
-	s.shape.Store(r.On(nil))
-	return carried{r, t}, nil
+	s.schema.Store(r.On(nil))
+	return tableAccess{r, t}, nil
 }
 
-// carried is the data of a unit, row by row.
-type carried struct {
+// tableAccess is the data of a unit, row by row.
+type tableAccess struct {
 	*rows.Rows
 	unit tx
 }
 
 // Insert adds rows. Postgres takes them as a stream: parsing so many values in a statement would
 // cost it more than writing them.
-func (c carried) Insert(ctx context.Context, t ports.Table, all [][]any) error {
+func (c tableAccess) Insert(ctx context.Context, t ports.Table, all [][]any) error {
 	conn, streams := c.unit.session.Statement.ConnPool.(session)
 	if !streams {
 		return c.Rows.Insert(ctx, t, all)
@@ -93,13 +93,13 @@ func (c carried) Insert(ctx context.Context, t ports.Table, all [][]any) error {
 }
 
 // Sending counts deliveries under a lease.
-func (c carried) Sending(ctx context.Context) (n int64, err error) {
-	err = c.unit.db(ctx).Raw("SELECT COUNT(*) FROM deliveries WHERE state = ? AND next_at > ?", number(deliveries.Sending), c.unit.clock()).Scan(&n).Error
+func (c tableAccess) Sending(ctx context.Context) (n int64, err error) {
+	err = c.unit.db(ctx).Raw("SELECT COUNT(*) FROM deliveries WHERE state = ? AND next_at > ?", stateNumber(deliveries.Sending), c.unit.clock()).Scan(&n).Error
 	return n, err
 }
 
 // Part returns only the rows of one organization, and its number; orgs.ErrNotFound.
-func (c carried) Part(ctx context.Context, slug string) (ports.Tables, int64, error) {
+func (c tableAccess) Part(ctx context.Context, slug string) (ports.Tables, int64, error) {
 	org, err := orgRepo{c.unit}.BySlug(ctx, slug)
 	if err != nil {
 		return nil, 0, err
@@ -108,8 +108,8 @@ func (c carried) Part(ctx context.Context, slug string) (ports.Tables, int64, er
 }
 
 // PartOf returns only the rows of the organization with this number.
-func (c carried) PartOf(organization int64) ports.Tables {
-	return carried{c.Rows.Part(organization), c.unit}
+func (c tableAccess) PartOf(organization int64) ports.Tables {
+	return tableAccess{c.Rows.Part(organization), c.unit}
 }
 
 type markRow struct {
@@ -120,7 +120,7 @@ type markRow struct {
 }
 
 // Mark returns how far a copy into this database has come.
-func (c carried) Mark(ctx context.Context) (m ports.Mark, err error) {
+func (c tableAccess) Mark(ctx context.Context) (m ports.Mark, err error) {
 	found, err := rowsOf[markRow](c.unit.db(ctx).Raw("SELECT since, table_name, after_key, step FROM copies WHERE id = 1"))
 	for _, row := range found {
 		m = ports.Mark{Since: row.Since.UTC(), Table: row.TableName, After: row.AfterKey, Step: row.Step}
@@ -129,7 +129,7 @@ func (c carried) Mark(ctx context.Context) (m ports.Mark, err error) {
 }
 
 // SetMark stores that progress.
-func (c carried) SetMark(ctx context.Context, m ports.Mark) error {
+func (c tableAccess) SetMark(ctx context.Context, m ports.Mark) error {
 	if m.Step > 1 {
 		return changed(c.unit.db(ctx).Table("copies").Where("id = 1 AND step = ?", m.Step-1).Select("*").
 			Updates(markRow{Since: stamp(m.Since), TableName: m.Table, AfterKey: m.After, Step: m.Step}), ports.ErrOtherCopy)
@@ -143,7 +143,7 @@ func (c carried) SetMark(ctx context.Context, m ports.Mark) error {
 }
 
 // EndMark opens the database to all programs again.
-func (c carried) EndMark(ctx context.Context, m ports.Mark) error {
+func (c tableAccess) EndMark(ctx context.Context, m ports.Mark) error {
 	err := change(c.unit.db(ctx), ports.ErrOtherCopy, `UPDATE installation SET compatible_from = (SELECT compatible_from FROM copies WHERE id = 1)
 		WHERE id = 1 AND EXISTS (SELECT 1 FROM copies WHERE id = 1 AND step = ?)`, m.Step)
 	if err != nil {
@@ -154,18 +154,18 @@ func (c carried) EndMark(ctx context.Context, m ports.Mark) error {
 
 // rows returns the rows of the unit's database.
 func (t tx) rows(ctx context.Context) (*rows.Rows, error) {
-	return rows.Of(ctx, unhurried{t}, t.dialect == onPostgres)
+	return rows.Of(ctx, untimed{t}, t.dialect == onPostgres)
 }
 
-// unhurried runs a unit's statements without a time limit.
-type unhurried struct{ tx }
+// untimed runs a unit's statements without a time limit.
+type untimed struct{ tx }
 
 // ExecContext runs a statement without a result.
-func (u unhurried) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return u.session.Statement.ConnPool.ExecContext(paced(u.lasting(ctx), paceUnlimited), query, args...)
+func (u untimed) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return u.session.Statement.ConnPool.ExecContext(withTimeoutClass(u.statementContext(ctx), timeoutNone), query, args...)
 }
 
 // QueryContext runs a query.
-func (u unhurried) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return u.session.Statement.ConnPool.QueryContext(paced(u.lasting(ctx), paceUnlimited), query, args...)
+func (u untimed) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return u.session.Statement.ConnPool.QueryContext(withTimeoutClass(u.statementContext(ctx), timeoutNone), query, args...)
 }

@@ -107,10 +107,10 @@ func (r channelRepo) Create(ctx context.Context, c channels.Channel) (channels.C
 		return channels.Channel{}, err
 	}
 	if !created {
-		return channels.Channel{}, r.refusal(ctx, row)
+		return channels.Channel{}, r.conflictError(ctx, row)
 	}
 	// Settings are sealed for the id, which the row has now.
-	if err := r.keep(ctx, &row, text); err != nil {
+	if err := r.saveSettings(ctx, &row, text); err != nil {
 		return channels.Channel{}, err
 	}
 	return r.open(row)
@@ -135,10 +135,10 @@ func (r channelRepo) Save(ctx context.Context, c channels.Channel) error {
 }
 
 func (r channelRepo) Delete(ctx context.Context, c channels.Channel) error {
-	if err := r.unused(ctx, usesOfChannel(c), channels.ErrInUse, "channel", c.Name); err != nil {
+	if err := r.checkUnused(ctx, usesOfChannel(c), channels.ErrInUse, "channel", c.Name); err != nil {
 		return err
 	}
-	if err := r.awaited(ctx, c); err != nil {
+	if err := r.checkNoneWaiting(ctx, c); err != nil {
 		return err
 	}
 	if err := r.PoolKept(ctx, c); err != nil {
@@ -159,22 +159,22 @@ func (r channelRepo) PoolKept(ctx context.Context, c channels.Channel) error {
 	return err
 }
 
-// awaitedSeen is how many waiting deliveries of each kind are examined for a channel.
-const awaitedSeen = 10_000
+// maxWaitingExamined is how many waiting deliveries of each kind are examined for a channel.
+const maxWaitingExamined = 10_000
 
-// awaited refuses to delete a channel that messages in a pool, or messages assigned to other
+// checkNoneWaiting refuses to delete a channel that messages in a pool, or messages assigned to other
 // channels, wait for. Messages of other channels are skipped once their addresses are gone, but
 // these came from elsewhere. It also refuses if more wait than it examines.
-func (r channelRepo) awaited(ctx context.Context, c channels.Channel) error {
+func (r channelRepo) checkNoneWaiting(ctx context.Context, c channels.Channel) error {
 	waits := func(condition, order string) string {
 		which := "FROM deliveries WHERE channel_id = @channel AND " + condition + " ORDER BY channel_id, priority, " + order
 		return "EXISTS (SELECT 1 FROM (SELECT named_channel_id " + which + " LIMIT @seen ) AS waiting WHERE channels.pool <> '' OR waiting.named_channel_id <> @channel ) " +
 			"OR EXISTS (SELECT 1 FROM (SELECT id " + which + " LIMIT 1 OFFSET @seen ) AS waiting)"
 	}
 	var awaited bool
-	err := r.db(ctx).Raw("SELECT "+waits("turn IS NOT NULL", "project_id, turn, id")+" OR "+waits(returned("deliveries"), "next_at, id")+
+	err := r.db(ctx).Raw("SELECT "+waits("turn IS NOT NULL", "project_id, turn, id")+" OR "+waits(claimedBefore("deliveries"), "next_at, id")+
 		" FROM channels WHERE id = @channel AND organization_id = @organization ",
-		map[string]any{"channel": c.ID, "organization": c.Organization, "seen": awaitedSeen}).Scan(&awaited).Error
+		map[string]any{"channel": c.ID, "organization": c.Organization, "seen": maxWaitingExamined}).Scan(&awaited).Error
 	switch {
 	case err != nil || !awaited:
 		return err
@@ -184,15 +184,15 @@ func (r channelRepo) awaited(ctx context.Context, c channels.Channel) error {
 	return channels.ErrInUse.With("messages wait for the channel %q; make it inactive, then the others of its pool take them", c.Name)
 }
 
-// beside queries the channels of the same organization or project as row, other than row itself.
-func (r channelRepo) beside(ctx context.Context, row channelRow) *gorm.DB {
+// others queries the channels of the same organization or project as row, other than row itself.
+func (r channelRepo) others(ctx context.Context, row channelRow) *gorm.DB {
 	return r.db(ctx).Where("organization_id = ? AND COALESCE(project_id, 0) = ? AND id <> ?",
 		row.OrganizationID, orZero(row.ProjectID), row.ID)
 }
 
-// refusal returns the fault of the unique index that row violated.
-func (r channelRepo) refusal(ctx context.Context, row channelRow) error {
-	_, err := one[channelRow](r.beside(ctx, row).Where("name_fold = ?", row.NameFold), channels.ErrNotFound)
+// conflictError returns the fault of the unique index that row violated.
+func (r channelRepo) conflictError(ctx context.Context, row channelRow) error {
+	_, err := one[channelRow](r.others(ctx, row).Where("name_fold = ?", row.NameFold), channels.ErrNotFound)
 	switch {
 	case err == nil:
 		return channels.ErrNameTaken
@@ -204,7 +204,7 @@ func (r channelRepo) refusal(ctx context.Context, row channelRow) error {
 
 // preferredTaken returns ErrPreferredTaken when another channel is preferred in the same place.
 func (r channelRepo) preferredTaken(ctx context.Context, row channelRow) error {
-	other, err := one[channelRow](r.beside(ctx, row).Where("protocol = ? AND preferred", row.Protocol), channels.ErrNotFound)
+	other, err := one[channelRow](r.others(ctx, row).Where("protocol = ? AND preferred", row.Protocol), channels.ErrNotFound)
 	switch {
 	case err == nil:
 		return channels.ErrPreferredTaken.With("the channel %q is preferred for %s there already", other.Name, row.Protocol)

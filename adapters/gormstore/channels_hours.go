@@ -32,9 +32,9 @@ func (r statisticsRepo) ChannelHours(ctx context.Context, org orgs.ID, ids []cha
 	return found, err
 }
 
-// keepChannelHours counts finished attempts by channel, in the order of channels, so that no two
+// addChannelHours counts finished attempts by channel, in the order of channels, so that no two
 // units deadlock.
-func (t tx) keepChannelHours(ctx context.Context, ends []ending, now time.Time) error {
+func (t tx) addChannelHours(ctx context.Context, ends []finishedAttempt, now time.Time) error {
 	var rows []channelHourRow
 	of := map[channels.ID]int{}
 	for _, e := range ends {
@@ -56,10 +56,10 @@ func (t tx) keepChannelHours(ctx context.Context, ends []ending, now time.Time) 
 		return nil
 	}
 	slices.SortFunc(rows, func(a, b channelHourRow) int { return cmp.Compare(a.Channel, b.Channel) })
-	return t.db(atLast(ctx)).Exec(`INSERT INTO channel_hours (channel_id, hour, part, sent, failed)
+	return t.db(deferred(ctx)).Exec(`INSERT INTO channel_hours (channel_id, hour, part, sent, failed)
 		SELECT r.channel, r.hour, CAST(@part AS INTEGER), r.sent, r.failed FROM (@rows ) AS r WHERE TRUE ORDER BY r.channel
 		ON CONFLICT (channel_id, hour, part) DO UPDATE SET sent = channel_hours.sent + excluded.sent, failed = channel_hours.failed + excluded.failed`,
-		map[string]any{"part": t.part, "rows": rowSet(t.dialect, rows, "channel bigint", "hour bigint", "sent bigint", "failed bigint")}).Error
+		map[string]any{"part": t.counterPart, "rows": rowSet(t.dialect, rows, "channel bigint", "hour bigint", "sent bigint", "failed bigint")}).Error
 }
 
 // purgeChannelHours deletes hourly statistics of channels after their retention, whether their

@@ -65,7 +65,7 @@ func (r channelRepo) Conditions(ctx context.Context, org orgs.ID, ids []channels
 		}
 		found[row.ID] = c
 	}
-	if err := r.used(ctx, found); err != nil {
+	if err := r.addUsage(ctx, found); err != nil {
 		return nil, err
 	}
 	outages, err := rowsOf[outageRow](r.db(ctx).Raw(`SELECT `+outageColumns+`
@@ -96,7 +96,7 @@ func (q queue) ReportOutage(ctx context.Context, c channels.Outage) error {
 			return err
 		}
 		return t.db(ctx).Exec(`INSERT INTO channel_troubles (channel_id, instance, since, last_at, until_at, last_error, for_all)
-			SELECT c.id, CAST(? AS TEXT), `+t.dialect.moment("? ")+`, `+t.dialect.moment("? ")+`, `+t.dialect.moment("? ")+`, CAST(? AS TEXT), ?
+			SELECT c.id, CAST(? AS TEXT), `+t.dialect.castTime("? ")+`, `+t.dialect.castTime("? ")+`, `+t.dialect.castTime("? ")+`, CAST(? AS TEXT), ?
 			FROM channels c WHERE c.id = ?
 			ON CONFLICT (channel_id, instance) DO UPDATE SET
 				since = excluded.since, last_at = excluded.last_at, until_at = excluded.until_at, last_error = excluded.last_error, for_all = excluded.for_all`,

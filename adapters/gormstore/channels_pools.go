@@ -28,8 +28,8 @@ type poolRow struct {
 	UsedUpAt   *time.Time
 }
 
-// restRow is until when a channel is paused on an instance.
-type restRow struct {
+// pauseRow is until when a channel is paused on an instance.
+type pauseRow struct {
 	ChannelID channels.ID
 	UntilAt   time.Time
 }
@@ -43,20 +43,20 @@ type poolKey struct {
 
 func (r poolRow) key() poolKey { return poolKey{orZero(r.ProjectID), r.Protocol, r.Pool} }
 
-// usedUpFor is how long the mark of a used-up quota counts without being renewed. An instance that
+// usedUpExpiry is how long the mark of a used-up quota counts without being renewed. An instance that
 // finds the quota used up renews it every minute; a killed instance does not, and the quota may
 // have changed since.
-const usedUpFor = 3 * time.Minute
+const usedUpExpiry = 3 * time.Minute
 
 // pools returns the members of the pools of an organization by id.
 func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Member, error) {
 	rows, err := rowsOf[poolRow](t.db(ctx).Raw(`SELECT id, project_id, protocol, pool, name, weight, active, returned_at, u.used_up_at
 		FROM channels LEFT JOIN channel_usage u ON u.channel_id = id AND u.counted_at > ?
-		WHERE organization_id = ? AND pool <> '' ORDER BY id`, t.after(-usedUpFor), org))
+		WHERE organization_id = ? AND pool <> '' ORDER BY id`, t.after(-usedUpExpiry), org))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	rests, err := rowsOf[restRow](t.db(ctx).Raw(`SELECT channel_id, until_at FROM channel_troubles WHERE channel_id ? AND until_at >= ?`,
+	rests, err := rowsOf[pauseRow](t.db(ctx).Raw(`SELECT channel_id, until_at FROM channel_troubles WHERE channel_id ? AND until_at >= ?`,
 		among(t.dialect, mapped(rows, func(r poolRow) channels.ID { return r.ID })), t.now().Add(-channels.TrialFor)))
 	until := map[channels.ID]time.Time{}
 	for _, r := range rests {
@@ -79,21 +79,21 @@ func (t tx) poolOf(ctx context.Context, org orgs.ID, id channels.ID) ([]channels
 	if err != nil {
 		return nil, err
 	}
-	if members := memberships(all, id); members != nil {
+	if members := poolMembers(all, id); members != nil {
 		return members, nil
 	}
-	heir, err := t.heirOf(ctx, org, id)
+	heir, err := t.replacementOf(ctx, org, id)
 	if err != nil || heir.ID == 0 {
 		return nil, err
 	}
 	if heir.OrganizationID != org {
 		all, err = t.pools(ctx, heir.OrganizationID)
 	}
-	return memberships(all, heir.ID), err
+	return poolMembers(all, heir.ID), err
 }
 
-// memberships returns the members of the pool that a channel is in.
-func memberships(all map[poolKey][]channels.Member, id channels.ID) []channels.Member {
+// poolMembers returns the members of the pool that a channel is in.
+func poolMembers(all map[poolKey][]channels.Member, id channels.ID) []channels.Member {
 	for _, members := range all {
 		if slices.ContainsFunc(members, func(m channels.Member) bool { return m.ID == id }) {
 			return members
@@ -102,33 +102,33 @@ func memberships(all map[poolKey][]channels.Member, id channels.ID) []channels.M
 	return nil
 }
 
-// heirRow is a channel whose assigned deliveries wait for another one.
-type heirRow struct {
+// replacementRow is a channel whose assigned deliveries wait for another one.
+type replacementRow struct {
 	ID             channels.ID
 	OrganizationID orgs.ID
 }
 
-// heirOf finds the channel that the deliveries waiting for a deleted channel are assigned to. On
+// replacementOf finds the channel that the deliveries waiting for a deleted channel are assigned to. On
 // Postgres a delivery may be written for, or moved to, a member of a pool while a concurrent unit,
 // which does not see that yet, deletes the member. The organization of a deleted channel is
 // unknown: it may be 0.
-func (t tx) heirOf(ctx context.Context, org orgs.ID, gone channels.ID) (heirRow, error) {
+func (t tx) replacementOf(ctx context.Context, org orgs.ID, gone channels.ID) (replacementRow, error) {
 	named := func(condition, order string) string {
 		return "SELECT named_channel_id FROM (SELECT named_channel_id FROM deliveries WHERE channel_id = @gone AND " + condition +
 			" AND EXISTS (SELECT 1 FROM channels named WHERE named.id = deliveries.named_channel_id) ORDER BY channel_id, priority, " + order + " LIMIT 1) AS waiting"
 	}
-	heirs, err := rowsOf[heirRow](t.db(ctx).Raw("SELECT id, organization_id FROM channels WHERE id IN ("+named("turn IS NOT NULL", "project_id, turn, id")+
-		" UNION ALL "+named(returned("deliveries"), "next_at, id")+") AND (@organization = 0 OR organization_id = @organization )"+
+	heirs, err := rowsOf[replacementRow](t.db(ctx).Raw("SELECT id, organization_id FROM channels WHERE id IN ("+named("turn IS NOT NULL", "project_id, turn, id")+
+		" UNION ALL "+named(claimedBefore("deliveries"), "next_at, id")+") AND (@organization = 0 OR organization_id = @organization )"+
 		" AND NOT EXISTS (SELECT 1 FROM channels WHERE id = @gone ) ORDER BY id LIMIT 1", map[string]any{"gone": gone, "organization": org}))
 	if err != nil || len(heirs) == 0 {
-		return heirRow{}, err
+		return replacementRow{}, err
 	}
 	return heirs[0], nil
 }
 
-// providerRow is a channel that takes the deliveries assigned to another one, as one row of a
+// targetRow is a channel that takes the deliveries assigned to another one, as one row of a
 // rowSet: each takes a part of channels.Numbers.
-type providerRow struct {
+type targetRow struct {
 	Through  channels.ID `json:"through"`
 	Provider channels.ID `json:"provider"`
 	From     int64       `json:"first"`
@@ -137,21 +137,21 @@ type providerRow struct {
 	Shift    int64       `json:"shift"` // added to the turns
 }
 
-// providers returns a set of providerRow.
-func providers(d dialect, rows []providerRow) clause.Expr {
+// targetSet returns a set of targetRow.
+func targetSet(d dialect, rows []targetRow) clause.Expr {
 	return rowSet(d, rows, "through bigint", "provider bigint", "first bigint", "behind bigint", "because smallint", "shift bigint")
 }
 
-// takers returns the channels that take what is assigned to a channel, or waits for it.
-func takers(through channels.ID, ranges []channels.Range, why channels.PoolReason) []providerRow {
-	return mapped(ranges, func(r channels.Range) providerRow {
-		return providerRow{Through: through, Provider: r.Channel, From: r.From, End: r.End, Why: int(why)}
+// targetRows returns the channels that take what is assigned to a channel, or waits for it.
+func targetRows(through channels.ID, ranges []channels.Range, why channels.PoolReason) []targetRow {
+	return mapped(ranges, func(r channels.Range) targetRow {
+		return targetRow{Through: through, Provider: r.Channel, From: r.From, End: r.End, Why: int(why)}
 	})
 }
 
-// providers returns the channels that take the deliveries of an organization's pools. If no member
+// targets returns the channels that take the deliveries of an organization's pools. If no member
 // works, new deliveries wait as the weights say.
-func (t tx) providers(ctx context.Context, org orgs.ID) (rows []providerRow, err error) {
+func (t tx) targets(ctx context.Context, org orgs.ID) (rows []targetRow, err error) {
 	all, err := t.pools(ctx, org)
 	for _, members := range all {
 		if len(members) == 1 {
@@ -166,17 +166,17 @@ func (t tx) providers(ctx context.Context, org orgs.ID) (rows []providerRow, err
 			ranges = channels.Ranges(resting, 0, t.now())
 		}
 		for _, m := range members {
-			rows = append(rows, takers(m.ID, ranges, channels.ByWeight)...)
+			rows = append(rows, targetRows(m.ID, ranges, channels.ByWeight)...)
 		}
 	}
-	slices.SortFunc(rows, func(a, b providerRow) int {
+	slices.SortFunc(rows, func(a, b targetRow) int {
 		return cmp.Or(cmp.Compare(a.Through, b.Through), cmp.Compare(a.From, b.From))
 	})
 	return rows, err
 }
 
-// drawn holds for the provider v that the draw of two columns chooses, as in channels.Draw.
-func drawn(a, b string) string {
+// drawCondition holds for the provider v that the draw of two columns chooses, as in channels.Draw.
+func drawCondition(a, b string) string {
 	part := func(column string, factor int64) string {
 		return fmt.Sprintf("CAST(%s AS BIGINT) %% 2147483648 * %d %% 4294967296", column, factor)
 	}
@@ -191,7 +191,7 @@ func (r channelRepo) Members(ctx context.Context, org orgs.ID, id channels.ID) (
 }
 
 func (q queue) Pool(ctx context.Context, org orgs.ID, id channels.ID) (members []channels.Member, err error) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.view(ctx, func(t tx) error {
 		members, err = t.poolOf(ctx, org, id)
 		return err
@@ -200,7 +200,7 @@ func (q queue) Pool(ctx context.Context, org orgs.ID, id channels.ID) (members [
 }
 
 func (q queue) Divert(ctx context.Context, org orgs.ID, from channels.ID, why channels.PoolReason, limit int) (moved int, err error) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.work(ctx, func(t tx) error {
 		moved = 0
 		members, err := t.poolOf(ctx, org, from)
@@ -228,8 +228,8 @@ func (t tx) divert(ctx context.Context, now *turns, from channels.ID, to []chann
 	}
 	for _, p := range events.Priorities() {
 		for _, project := range w.projects[p] {
-			rows := takers(from, to, why) // Each project has its own turns.
-			if err := t.shift(ctx, now, from, p, project, rows); err != nil {
+			rows := targetRows(from, to, why) // Each project has its own turns.
+			if err := t.setTurnShifts(ctx, now, from, p, project, rows); err != nil {
 				return moved, err
 			}
 			n, err := t.move(ctx, rows, `SELECT id FROM deliveries WHERE channel_id = @from AND priority = @priority AND project_id = @project AND turn IS NOT NULL
@@ -239,11 +239,11 @@ func (t tx) divert(ctx context.Context, now *turns, from channels.ID, to []chann
 				return moved, err
 			}
 		}
-		rows := takers(from, to, why)
+		rows := targetRows(from, to, why)
 		for _, c := range []string{"state <> @sending AND NOT unsure AND next_at <= @now ", "(state = @sending OR unsure) AND next_at < @doubt "} {
-			n, err := t.move(ctx, rows, `SELECT id FROM deliveries WHERE channel_id = @from AND priority = @priority AND `+returned("deliveries")+` AND `+c+`
+			n, err := t.move(ctx, rows, `SELECT id FROM deliveries WHERE channel_id = @from AND priority = @priority AND `+claimedBefore("deliveries")+` AND `+c+`
 				ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"from": from, "priority": p, "limit": limit - moved,
-				"now": t.clock(), "sending": number(deliveries.Sending), "doubt": t.after(-deliveries.DoubtFor)})
+				"now": t.clock(), "sending": stateNumber(deliveries.Sending), "doubt": t.after(-deliveries.DoubtFor)})
 			if moved += n; err != nil || moved >= limit {
 				return moved, err
 			}
@@ -252,12 +252,12 @@ func (t tx) divert(ctx context.Context, now *turns, from channels.ID, to []chann
 	return moved, nil
 }
 
-// shift sets how much turns change when deliveries move from one channel to others: what was at the
+// setTurnShifts sets how much turns change when deliveries move from one channel to others: what was at the
 // front of one when the move started will be at the front of the other.
-func (t tx) shift(ctx context.Context, now *turns, from channels.ID, p events.Priority, project orgs.ProjectID, to []providerRow) error {
+func (t tx) setTurnShifts(ctx context.Context, now *turns, from channels.ID, p events.Priority, project orgs.ProjectID, to []targetRow) error {
 	for i := range to {
 		by, err := now.shiftOf(shiftKey{from, to[i].Provider, p, project}, t.now(), func() (int64, error) {
-			return t.ahead(ctx, from, to[i].Provider, classRow{p, project})
+			return t.turnOffset(ctx, from, to[i].Provider, classRow{p, project})
 		})
 		if err != nil {
 			return err
@@ -267,8 +267,8 @@ func (t tx) shift(ctx context.Context, now *turns, from channels.ID, p events.Pr
 	return nil
 }
 
-// ahead returns how much higher the next turn is on one channel than on another.
-func (t tx) ahead(ctx context.Context, from, to channels.ID, of classRow) (by int64, err error) {
+// turnOffset returns how much higher the next turn is on one channel than on another.
+func (t tx) turnOffset(ctx context.Context, from, to channels.ID, of classRow) (by int64, err error) {
 	front := func(c channels.ID) (turn int64, err error) {
 		return turn, t.db(ctx).Raw(`SELECT COALESCE((SELECT turn FROM deliveries WHERE channel_id = ? AND priority = ? AND project_id = ? AND turn IS NOT NULL
 			ORDER BY channel_id, priority, project_id, turn, id LIMIT 1), 0)`, c, of.Priority, of.ProjectID).Scan(&turn).Error
@@ -282,18 +282,18 @@ func (t tx) ahead(ctx context.Context, from, to channels.ID, of classRow) (by in
 }
 
 // move moves the deliveries that a query selects to others.
-func (t tx) move(ctx context.Context, to []providerRow, query string, p map[string]any) (int, error) {
+func (t tx) move(ctx context.Context, to []targetRow, query string, p map[string]any) (int, error) {
 	ids, err := rowsOf[deliveries.ID](t.db(ctx).Raw(query+t.dialect.skipLocked(), p))
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	return t.moveThese(ctx, to, ids)
+	return t.moveByID(ctx, to, ids)
 }
 
-// moveThese moves locked deliveries to others.
-func (t tx) moveThese(ctx context.Context, to []providerRow, ids []deliveries.ID) (int, error) {
+// moveByID moves locked deliveries to others.
+func (t tx) moveByID(ctx context.Context, to []targetRow, ids []deliveries.ID) (int, error) {
 	return affected(t.db(ctx).Exec(`UPDATE deliveries SET channel_id = v.provider, turn = deliveries.turn + v.shift, why = v.because,
 			moved_from = deliveries.channel_id, named_channel_id = COALESCE(deliveries.named_channel_id, deliveries.channel_id), unsure = FALSE, owner = ''
-		FROM (@providers ) AS v WHERE deliveries.id @ids AND `+drawn("deliveries.id", "deliveries.id"),
-		map[string]any{"providers": providers(t.dialect, to), "ids": among(t.dialect, ids)}))
+		FROM (@providers ) AS v WHERE deliveries.id @ids AND `+drawCondition("deliveries.id", "deliveries.id"),
+		map[string]any{"providers": targetSet(t.dialect, to), "ids": among(t.dialect, ids)}))
 }

@@ -17,20 +17,20 @@ type qualities struct {
 	swept time.Time // when unused ones were last removed
 }
 
-// qualitiesFor is how long after the last attempt a quality is valid.
-const qualitiesFor = 10 * time.Minute
+// qualityExpiry is how long after the last attempt a quality is valid.
+const qualityExpiry = 10 * time.Minute
 
 func newQualities(clock ports.Clock) *qualities {
 	return &qualities{clock: clock, known: map[channels.ID]channels.Quality{}}
 }
 
-func (q *qualities) note(id channels.ID, fault bool, took time.Duration) {
+func (q *qualities) record(id channels.ID, fault bool, took time.Duration) {
 	now := q.clock.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.known[id] = q.known[id].With(fault, took, now)
-	if now.Sub(q.swept) > qualitiesFor {
-		maps.DeleteFunc(q.known, func(_ channels.ID, had channels.Quality) bool { return now.Sub(had.At) > qualitiesFor })
+	if now.Sub(q.swept) > qualityExpiry {
+		maps.DeleteFunc(q.known, func(_ channels.ID, had channels.Quality) bool { return now.Sub(had.At) > qualityExpiry })
 		q.swept = now
 	}
 }
@@ -46,5 +46,5 @@ func (q *qualities) of(id channels.ID) channels.Quality {
 }
 
 func (q queue) Answered(id channels.ID, fault bool, took time.Duration) {
-	q.store.qualities.note(id, fault, took)
+	q.store.qualities.record(id, fault, took)
 }

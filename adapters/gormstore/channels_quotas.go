@@ -27,7 +27,7 @@ func (r usageRow) usage() channels.Usage {
 func (q queue) Allow(
 	ctx context.Context, channel channels.ID, of channels.Quota, want int, back channels.Allowance,
 ) (allowed channels.Allowance, err error) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.work(ctx, func(t tx) error {
 		there, err := t.lockChannel(ctx, channel)
 		if err != nil {
@@ -60,10 +60,10 @@ func (q queue) Allow(
 	return allowed, err
 }
 
-// used adds the used part of quotas to the conditions of channels. A quota is used up when an
+// addUsage adds the used part of quotas to the conditions of channels. A quota is used up when an
 // instance that wanted more found nothing left: what is taken is sent first. A mark that is not
 // renewed expires.
-func (r channelRepo) used(ctx context.Context, of map[channels.ID]channels.Condition) error {
+func (r channelRepo) addUsage(ctx context.Context, of map[channels.ID]channels.Condition) error {
 	var ids []channels.ID
 	for id, c := range of {
 		if !c.Quota.None() {
@@ -75,7 +75,7 @@ func (r channelRepo) used(ctx context.Context, of map[channels.ID]channels.Condi
 	}
 	rows, err := rowsOf[usageRow](r.db(ctx).Raw(`SELECT u.channel_id, u.counted_at, u.of_day, u.of_month, m.used_up_at
 		FROM channel_usage u LEFT JOIN channel_usage m ON m.channel_id = u.channel_id AND m.counted_at > ?
-		WHERE u.channel_id ?`, r.after(-usedUpFor), among(r.dialect, ids)))
+		WHERE u.channel_id ?`, r.after(-usedUpExpiry), among(r.dialect, ids)))
 	for _, row := range rows {
 		c := of[row.ChannelID]
 		c.Used = row.usage().On(r.now())

@@ -17,7 +17,7 @@ import (
 func (q queue) Relieve(
 	ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration,
 ) (gifts []channels.Gift, err error) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.view(ctx, func(t tx) error {
 		gifts, err = t.gifts(ctx, org, from, offers, keep, lease)
 		return err
@@ -25,17 +25,17 @@ func (q queue) Relieve(
 	if err != nil || len(gifts) == 0 {
 		return nil, err
 	}
-	turn := q.store.turns.giftsOf(from)
+	turn := q.store.turns.giftTurn(from)
 	next := turn
 	err = q.work(ctx, func(t tx) error {
-		free, err := t.nobodyGivesTo(ctx, offers)
+		free, err := t.lockOffers(ctx, offers)
 		if err != nil {
 			return err
 		}
 		if gifts, err = t.gifts(ctx, org, from, free, keep, lease); err != nil {
 			return err
 		}
-		next, err = t.give(ctx, from, gifts, turn)
+		next, err = t.moveGifts(ctx, from, gifts, turn)
 		if gifts = slices.DeleteFunc(gifts, func(g channels.Gift) bool { return g.Count == 0 }); len(gifts) > 0 {
 			t.announce()
 		}
@@ -44,13 +44,13 @@ func (q queue) Relieve(
 	if err != nil {
 		return nil, err
 	}
-	q.store.turns.gave(from, next)
+	q.store.turns.setGiftTurn(from, next)
 	return gifts, nil
 }
 
-// nobodyGivesTo returns the offers to members that no other instance gives to. It locks them until
+// lockOffers returns the offers to members that no other instance gives to. It locks them until
 // the unit ends: two instances that found a member idle would each fill its room.
-func (t tx) nobodyGivesTo(ctx context.Context, offers []channels.Offer) ([]channels.Offer, error) {
+func (t tx) lockOffers(ctx context.Context, offers []channels.Offer) ([]channels.Offer, error) {
 	ids := mapped(offers, func(o channels.Offer) channels.ID { return o.To })
 	locked, err := rowsOf[channels.ID](t.db(ctx).Raw("SELECT id FROM channels WHERE id @ids ORDER BY id"+t.dialect.skipLockedRows(),
 		map[string]any{"ids": among(t.dialect, ids)}))
@@ -96,9 +96,9 @@ func (t tx) gifts(
 	return channels.Gifts(idle, waiting, keep), nil
 }
 
-// heldMost is how many deliveries of a class, claimed or to be retried within a lease, are examined
+// maxHeldExamined is how many deliveries of a class, claimed or to be retried within a lease, are examined
 // for those taken over. A member with more is not idle.
-const heldMost = 2_000
+const maxHeldExamined = 2_000
 
 // heldOf returns how many of a member's deliveries taken over from others at their limit are held
 // by workers.
@@ -106,14 +106,14 @@ func (t tx) heldOf(ctx context.Context, member channels.ID, lease time.Duration)
 	for _, p := range events.Priorities() {
 		var seen struct{ Held, Total int }
 		err := t.db(ctx).Raw(`SELECT COUNT(CASE WHEN state = @sending AND why = @limit THEN 1 END) AS held, COUNT(*) AS total FROM (
-				SELECT state, why FROM deliveries WHERE channel_id = @member AND priority = @priority AND `+returned("deliveries")+` AND next_at <= @until
+				SELECT state, why FROM deliveries WHERE channel_id = @member AND priority = @priority AND `+claimedBefore("deliveries")+` AND next_at <= @until
 				ORDER BY channel_id, priority, next_at, id LIMIT @most ) AS soon`,
-			map[string]any{"sending": number(deliveries.Sending), "limit": int(channels.AtItsLimit), "member": member, "priority": p,
-				"until": t.after(lease), "most": heldMost}).Scan(&seen).Error
+			map[string]any{"sending": stateNumber(deliveries.Sending), "limit": int(channels.AtItsLimit), "member": member, "priority": p,
+				"until": t.after(lease), "most": maxHeldExamined}).Scan(&seen).Error
 		if err != nil {
 			return 0, err
 		}
-		if seen.Total == heldMost {
+		if seen.Total == maxHeldExamined {
 			return math.MaxInt32, nil
 		}
 		held += seen.Held
@@ -121,18 +121,18 @@ func (t tx) heldOf(ctx context.Context, member channels.ID, lease time.Duration)
 	return held, nil
 }
 
-// give moves a channel's next deliveries, by the rule of docs/delivery.md, and returns the turn
+// moveGifts moves a channel's next deliveries, by the rule of docs/delivery.md, and returns the turn
 // after that. It stores their number in the gifts: others may hold some of them.
-func (t tx) give(ctx context.Context, from channels.ID, gifts []channels.Gift, turn deliveries.Turn) (deliveries.Turn, error) {
+func (t tx) moveGifts(ctx context.Context, from channels.ID, gifts []channels.Gift, turn deliveries.Turn) (deliveries.Turn, error) {
 	w, err := t.waiting(ctx, from, events.Priorities())
 	if err != nil {
 		return turn, err
 	}
-	clear(w.returned) // Tried deliveries stay: the cause may be the recipient.
-	at := seenAt(w, t.now(), 0)
+	clear(w.claimedBefore) // Tried deliveries stay: the cause may be the recipient.
+	at := positionsAt(w, t.now(), 0)
 	for i, g := range gifts {
 		var found []dueDelivery
-		if found, turn, err = t.dueOfAll(ctx, from, maps.Clone(at), g.Count, turn); err != nil {
+		if found, turn, err = t.lockDue(ctx, from, maps.Clone(at), g.Count, turn); err != nil {
 			return turn, err
 		}
 		gifts[i].Count = 0
@@ -144,12 +144,12 @@ func (t tx) give(ctx context.Context, from channels.ID, gifts []channels.Gift, t
 			}
 			ids := mapped(found[:end], func(d dueDelivery) deliveries.ID { return d.id })
 			found = found[end:]
-			by, err := t.ahead(ctx, from, g.To, class)
+			by, err := t.turnOffset(ctx, from, g.To, class)
 			if err != nil {
 				return turn, err
 			}
-			to := []providerRow{{Through: from, Provider: g.To, End: channels.Numbers, Why: int(channels.AtItsLimit), Shift: by}}
-			n, err := t.moveThese(ctx, to, ids)
+			to := []targetRow{{Through: from, Provider: g.To, End: channels.Numbers, Why: int(channels.AtItsLimit), Shift: by}}
+			n, err := t.moveByID(ctx, to, ids)
 			if gifts[i].Count += n; err != nil {
 				return turn, err
 			}

@@ -16,15 +16,15 @@ import (
 // noSettings is the text of no settings.
 const noSettings = "{}"
 
-// place returns what the settings of a channel are bound to: settings moved to another row, or with
+// sealContext returns what the settings of a channel are bound to: settings moved to another row, or with
 // their row to another organization, cannot be decrypted there.
-func (r channelRow) place() string {
+func (r channelRow) sealContext() string {
 	return fmt.Sprintf("settings of channel %d of organization %d, project %d", r.ID, r.OrganizationID, orZero(r.ProjectID))
 }
 
 // seal encrypts a text into the settings of a row.
 func (t tx) seal(r *channelRow, text []byte) (err error) {
-	if r.Settings, err = t.keys.Seal(text, r.place()); err != nil {
+	if r.Settings, err = t.keys.Seal(text, r.sealContext()); err != nil {
 		return channels.ErrSealed.With("the settings of the channel %q cannot be stored: they are stored encrypted only, and secret_key is not configured", r.Name)
 	}
 	return nil
@@ -35,7 +35,7 @@ func (t tx) unsealed(r channelRow) ([]byte, error) {
 	if strings.HasPrefix(r.Settings, "{") {
 		return []byte(r.Settings), nil
 	}
-	text, err := t.keys.Open(r.Settings, r.place())
+	text, err := t.keys.Open(r.Settings, r.sealContext())
 	if err == nil {
 		return text, nil
 	}
@@ -120,7 +120,7 @@ func (r channelRepo) Reseal(ctx context.Context, org orgs.ID, id channels.ID) (b
 	if err != nil {
 		return false, err
 	}
-	return true, r.keep(ctx, &row, text)
+	return true, r.saveSettings(ctx, &row, text)
 }
 
 func (r channelRepo) Discard(ctx context.Context, org orgs.ID, id channels.ID) (bool, error) {
@@ -134,15 +134,15 @@ func (r channelRepo) Discard(ctx context.Context, org orgs.ID, id channels.ID) (
 	if _, err := r.unsealed(row); err == nil {
 		return false, nil
 	}
-	return true, r.keep(ctx, &row, []byte(noSettings))
+	return true, r.saveSettings(ctx, &row, []byte(noSettings))
 }
 
 func (r channelRepo) byID(ctx context.Context, org orgs.ID, id channels.ID) (channelRow, error) {
 	return one[channelRow](r.db(ctx).Where("id = ? AND organization_id = ?", id, org), channels.ErrNotFound)
 }
 
-// keep stores only a row's settings, encrypted.
-func (r channelRepo) keep(ctx context.Context, row *channelRow, text []byte) error {
+// saveSettings stores only a row's settings, encrypted.
+func (r channelRepo) saveSettings(ctx context.Context, row *channelRow, text []byte) error {
 	if err := r.seal(row, text); err != nil {
 		return err
 	}

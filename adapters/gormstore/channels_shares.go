@@ -11,7 +11,7 @@ import (
 // Share renews one lease after the other: the lock on the channel's row makes each unit see what
 // the others have written.
 func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lease time.Duration, places channels.Places) (share channels.Share, err error) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.work(ctx, func(t tx) error {
 		share = channels.Share{Holders: 1, Begun: true, Places: places.All}
 		there, err := t.lockChannel(ctx, channel)
@@ -51,7 +51,7 @@ func (t tx) lockChannel(ctx context.Context, channel channels.ID) (there bool, e
 }
 
 func (q queue) Unshare(ctx context.Context, channel channels.ID, owner string) error {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	return q.work(ctx, func(t tx) error {
 		return t.db(ctx).Exec("DELETE FROM channel_shares WHERE channel_id = ? AND owner = ?", channel, owner).Error
 	})

@@ -19,7 +19,7 @@ func (t tx) after(d time.Duration) clause.Expr {
 	if t.serverClock {
 		return clause.Expr{SQL: "now() + make_interval(secs => ?)", Vars: []any{d.Seconds()}}
 	}
-	return clause.Expr{SQL: t.dialect.moment("? "), Vars: []any{t.now().Add(d)}}
+	return clause.Expr{SQL: t.dialect.castTime("? "), Vars: []any{t.now().Add(d)}}
 }
 
 // skew returns how far this machine's clock is ahead of the server's.

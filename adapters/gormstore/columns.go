@@ -113,8 +113,8 @@ type setColumn struct {
 	values any // []string or []int64
 }
 
-// kind is the type of the column on Postgres.
-func (c setColumn) kind() string {
+// sqlType is the type of the column on Postgres.
+func (c setColumn) sqlType() string {
 	if _, numbers := c.values.([]int64); numbers {
 		return "bigint"
 	}
@@ -132,12 +132,12 @@ type columnSet struct {
 func columnsOf(d dialect, columns ...setColumn) columnSet {
 	s := columnSet{dialect: d, columns: columns}
 	if d != onPostgres {
-		s.from = "(" + s.read("?1") + ") AS s"
+		s.from = "(" + s.selectFrom("?1") + ") AS s"
 		return s
 	}
 	arrays := make([]string, len(columns))
 	for i, c := range columns {
-		arrays[i] = d.parameter(i+1) + "::" + c.kind() + "[]"
+		arrays[i] = d.parameter(i+1) + "::" + c.sqlType() + "[]"
 	}
 	s.from = "unnest(" + strings.Join(arrays, ", ") + ") AS s (" + strings.Join(s.names(), ", ") + ")"
 	return s
@@ -145,12 +145,12 @@ func columnsOf(d dialect, columns ...setColumn) columnSet {
 
 // expression is the set as ONE parameter of a statement of GORM: `FROM (?) AS s`.
 func (s columnSet) expression() clause.Expr {
-	return clause.Expr{SQL: s.read("?"), Vars: []any{jsonRows(s.values())}}
+	return clause.Expr{SQL: s.selectFrom("?"), Vars: []any{jsonRows(s.values())}}
 }
 
-// read selects the set from a JSON text. SQLite reads one of several columns with jsonb_each,
+// selectFrom selects the set from a JSON text. SQLite reads one of several columns with jsonb_each,
 // because its values need not be parsed again for each column.
-func (s columnSet) read(parameter string) string {
+func (s columnSet) selectFrom(parameter string) string {
 	if s.dialect != onPostgres && len(s.columns) == 1 {
 		return "SELECT value AS " + s.columns[0].name + " FROM json_each(" + parameter + ")"
 	}
@@ -158,7 +158,7 @@ func (s columnSet) read(parameter string) string {
 	for i, c := range s.columns {
 		value := "value->>" + strconv.Itoa(i)
 		if s.dialect == onPostgres {
-			value = "(" + value + ")::" + c.kind()
+			value = "(" + value + ")::" + c.sqlType()
 		}
 		picked[i] = value + " AS " + c.name
 	}
@@ -187,10 +187,10 @@ func (s columnSet) arg(n int) string {
 	return s.dialect.parameter(1 + n)
 }
 
-// with joins a table to each row before it, by a look-up that the planner cannot reorder, whatever
+// joinTable joins a table to each row before it, by a look-up that the planner cannot reorder, whatever
 // its estimate of the table's size: Postgres does not flatten a subquery with OFFSET 0, and SQLite
 // keeps the order of a CROSS JOIN. Outer keeps rows without a match.
-func (s columnSet) with(outer bool, columns, table, alias, condition string) string {
+func (s columnSet) joinTable(outer bool, columns, table, alias, condition string) string {
 	kind := map[bool]string{true: " LEFT", false: ""}[outer]
 	if s.dialect == onPostgres {
 		return kind + " JOIN LATERAL (SELECT " + columns + " FROM " + table + " AS " + alias +

@@ -55,7 +55,7 @@ func (occurrenceRow) TableName() string { return "occurrences" }
 func (r occurrenceRow) occurrence() (events.Occurrence, error) {
 	o := events.Occurrence{ID: r.ID, Organization: r.OrganizationID, Project: r.ProjectID, Application: r.ApplicationID, Event: r.EventID,
 		Context: events.Context(r.Context), Priority: r.Priority, CorrelationID: r.CorrelationID, RequestID: r.RequestID, Traceparent: r.Traceparent, Created: r.CreatedAt, Scheduled: r.Scheduled, Expanded: orZero(r.ExpandedAt), Recipients: r.Recipients,
-		Cancelled: momentOf(r.CancelledAt), Options: events.Options{SendAt: momentOf(r.SendAt), ExpiresAt: momentOf(r.ExpiresAt)}}
+		Cancelled: timeOf(r.CancelledAt), Options: events.Options{SendAt: timeOf(r.SendAt), ExpiresAt: timeOf(r.ExpiresAt)}}
 	if r.Scheduled {
 		o.Expanded = time.Time{}
 	}
@@ -99,16 +99,16 @@ func (r deliveryRow) delivery() deliveries.Delivery {
 	return d
 }
 
-// number returns how a state is stored: its index among all states. Those below Sent are open.
-func number(s deliveries.State) int { return slices.Index(deliveries.States(), s) }
+// stateNumber returns how a state is stored: its index among all states. Those below Sent are open.
+func stateNumber(s deliveries.State) int { return slices.Index(deliveries.States(), s) }
 
 // inState holds for deliveries in a state. Like returned it is spelled with a number: an index of
 // some rows is used only by a statement that has its condition.
-func inState(s deliveries.State) string { return "state = " + strconv.Itoa(number(s)) }
+func inState(s deliveries.State) string { return "state = " + strconv.Itoa(stateNumber(s)) }
 
-// returned holds for the deliveries of this alias that were claimed before and are open.
-func returned(alias string) string {
-	return alias + ".turn IS NULL AND " + alias + ".state < " + strconv.Itoa(number(deliveries.Sent))
+// claimedBefore holds for the deliveries of this alias that were claimed before and are open.
+func claimedBefore(alias string) string {
+	return alias + ".turn IS NULL AND " + alias + ".state < " + strconv.Itoa(stateNumber(deliveries.Sent))
 }
 
 type deliveryRepo struct{ tx }
@@ -117,7 +117,7 @@ type deliveryRepo struct{ tx }
 // organization.
 const occurrenceID = "(SELECT id FROM occurrences WHERE id = @occurrence AND application_id = @application AND organization_id = @organization )"
 
-func ofOccurrence(o events.Occurrence) map[string]any {
+func occurrenceParams(o events.Occurrence) map[string]any {
 	return map[string]any{"occurrence": o.ID, "application": o.Application, "organization": o.Organization}
 }
 
@@ -186,7 +186,7 @@ func (r deliveryRepo) Locate(ctx context.Context, id events.OccurrenceID) (event
 
 func (r deliveryRepo) Counts(ctx context.Context, o events.Occurrence) (map[deliveries.State]int, error) {
 	var row tallyRow
-	err := r.db(ctx).Raw("SELECT "+tallySums()+" FROM occurrence_tallies WHERE occurrence_id = "+occurrenceID, ofOccurrence(o)).Scan(&row).Error
+	err := r.db(ctx).Raw("SELECT "+tallySums()+" FROM occurrence_tallies WHERE occurrence_id = "+occurrenceID, occurrenceParams(o)).Scan(&row).Error
 	return row.counts(), err
 }
 
@@ -228,15 +228,15 @@ func (r deliveryRepo) List(
 	pages := make([]string, len(wanted))
 	for i, s := range wanted {
 		pages[i] = fmt.Sprintf(`SELECT id FROM (SELECT id FROM deliveries WHERE occurrence_id = %s AND state = %d AND id > @after
-			ORDER BY id LIMIT @limit ) AS page%d`, occurrenceID, number(s), i)
+			ORDER BY id LIMIT @limit ) AS page%d`, occurrenceID, stateNumber(s), i)
 	}
-	p := ofOccurrence(o)
+	p := occurrenceParams(o)
 	p["after"], p["limit"] = after, limit
 	return r.deliveries(ctx, `d.id IN (SELECT id FROM (`+strings.Join(pages, " UNION ALL ")+`) AS pages ORDER BY id LIMIT @limit )`, p)
 }
 
 func (r deliveryRepo) OfMember(ctx context.Context, o events.Occurrence, m users.MemberID) ([]deliveries.Delivery, error) {
-	p := ofOccurrence(o)
+	p := occurrenceParams(o)
 	p["member"] = m
 	return r.deliveries(ctx, "d.member_id = @member AND d.occurrence_id = "+occurrenceID, p)
 }
@@ -263,22 +263,22 @@ func (r deliveryRepo) RequeueThese(ctx context.Context, o events.Occurrence, ids
 
 // requeue makes the failed deliveries of an occurrence that meet a further condition due again.
 func (r deliveryRepo) requeue(ctx context.Context, o events.Occurrence, condition string, more map[string]any) (int, error) {
-	p := ofOccurrence(o)
+	p := occurrenceParams(o)
 	maps.Copy(p, more)
-	p["pending"], p["failed"], p["now"] = number(deliveries.Pending), number(deliveries.Failed), r.clock()
+	p["pending"], p["failed"], p["now"] = stateNumber(deliveries.Pending), stateNumber(deliveries.Failed), r.clock()
 	n, err := affected(r.db(ctx).Exec(`UPDATE deliveries SET state = @pending , turn = NULL, attempts = 0, last_error = '', created_at = @now , next_at = @now , finished_at = NULL
 		WHERE state = @failed AND occurrence_id = `+occurrenceID+condition, p))
 	if err != nil || n == 0 {
 		return 0, err
 	}
 	r.announce()
-	done := newChanges()
+	done := newCounterChanges()
 	done.move(o.ID, deliveries.Failed, deliveries.Pending, n)
-	return n, r.keep(ctx, done)
+	return n, r.saveCounters(ctx, done)
 }
 
-// skip ends waiting deliveries; a condition follows it.
-const skip = `UPDATE deliveries SET state = @skipped , turn = NULL, reason = @reason , finished_at = @now
+// skipDeliveries ends waiting deliveries; a condition follows it.
+const skipDeliveries = `UPDATE deliveries SET state = @skipped , turn = NULL, reason = @reason , finished_at = @now
 			`
 
 // skipRemoved ends the deliveries that wait for an assignment which is about to be deleted. A
@@ -289,10 +289,10 @@ func (t tx) skipRemoved(ctx context.Context, condition string, p map[string]any)
 		OccurrenceID events.OccurrenceID
 		Count        int
 	}
-	p["skipped"], p["reason"], p["now"] = number(deliveries.Skipped), deliveries.AddressRemoved, t.now()
-	done := newChanges()
+	p["skipped"], p["reason"], p["now"] = stateNumber(deliveries.Skipped), deliveries.AddressRemoved, t.now()
+	done := newCounterChanges()
 	for _, from := range []deliveries.State{deliveries.Pending, deliveries.Retrying} {
-		p["from"] = number(from)
+		p["from"] = stateNumber(from)
 		waiting, err := rowsOf[waitingRow](t.db(ctx).Raw("SELECT occurrence_id, COUNT(*) AS count FROM deliveries WHERE state = @from AND "+condition+
 			" GROUP BY occurrence_id", p))
 		if err != nil {
@@ -302,10 +302,10 @@ func (t tx) skipRemoved(ctx context.Context, condition string, p map[string]any)
 			done.move(w.OccurrenceID, from, deliveries.Skipped, w.Count)
 			done.count(w.OccurrenceID, t.now(), skippedMeasure, w.Count)
 		}
-		err = t.db(ctx).Exec(skip+`WHERE state = @from AND `+condition, p).Error
+		err = t.db(ctx).Exec(skipDeliveries+`WHERE state = @from AND `+condition, p).Error
 		if err != nil {
 			return err
 		}
 	}
-	return t.keep(ctx, done)
+	return t.saveCounters(ctx, done)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// lineRow is the position of an occurrence among the waiting deliveries of its class and project.
-type lineRow struct {
+// queuePositionRow is the position of an occurrence among the waiting deliveries of its class and project.
+type queuePositionRow struct {
 	Place  int // 0: none of its deliveries waits
 	Length int
 }
@@ -17,9 +17,9 @@ type lineRow struct {
 // Ahead reads no more of the index of waiting deliveries than it counts.
 func (r deliveryRepo) Ahead(ctx context.Context, o events.Occurrence, c channels.ID, most int) (ahead int, waits bool, err error) {
 	const line = "SELECT 1 FROM deliveries d WHERE d.channel_id = @channel AND d.turn IS NOT NULL AND "
-	p := ofOccurrence(o)
+	p := occurrenceParams(o)
 	maps.Copy(p, map[string]any{"channel": c, "priority": o.Priority, "project": o.Project, "most": most})
-	own, err := one[lineRow](r.db(ctx).Raw(`SELECT COALESCE(MIN(CASE WHEN occurrence_id = `+occurrenceID+` THEN place END), 0) AS place, COUNT(*) AS length
+	own, err := one[queuePositionRow](r.db(ctx).Raw(`SELECT COALESCE(MIN(CASE WHEN occurrence_id = `+occurrenceID+` THEN place END), 0) AS place, COUNT(*) AS length
 		FROM (SELECT occurrence_id, ROW_NUMBER() OVER (ORDER BY turn, id) AS place FROM (SELECT occurrence_id, turn, id FROM deliveries
 			WHERE channel_id = @channel AND priority = @priority AND project_id = @project AND turn IS NOT NULL
 			ORDER BY channel_id, priority, project_id, turn, id LIMIT @most ) AS line) AS places`, p), nil)

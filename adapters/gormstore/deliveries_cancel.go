@@ -11,8 +11,8 @@ import (
 
 // Cancel writes a separate row, not the occurrence: see cancellations in the schema.
 func (r deliveryRepo) Cancel(ctx context.Context, o events.Occurrence) (bool, error) {
-	p := ofOccurrence(o)
-	p["now"], p["sent"] = r.clock(), number(deliveries.Sent)
+	p := occurrenceParams(o)
+	p["now"], p["sent"] = r.clock(), stateNumber(deliveries.Sent)
 	n, err := affected(r.db(ctx).Exec(`INSERT INTO cancellations (occurrence_id, cancelled_at)
 		SELECT o.id, @now FROM occurrences o WHERE o.id = `+occurrenceID+` AND o.cancelled_at IS NULL
 			AND (o.expanded_at IS NULL OR o.scheduled OR EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id AND d.state < @sent ))

@@ -31,9 +31,9 @@ func (c candidates) parameters() map[string]any {
 
 // byUsername selects columns of each member m of the organization whose username is in the options,
 // and of the tables reached from there.
-func (c candidates) byUsername(columns string, further ...hop) string {
-	member := hop{"members m", "m.organization_id = @organization AND m.username_fold = wanted.value"}
-	return c.dialect.alongAs("wanted", []string{columns}, append([]hop{member}, further...)...)
+func (c candidates) byUsername(columns string, further ...joinedTable) string {
+	member := joinedTable{"members m", "m.organization_id = @organization AND m.username_fold = wanted.value"}
+	return c.dialect.lookUpJoinedAs("wanted", []string{columns}, append([]joinedTable{member}, further...)...)
 }
 
 // ways is waysCTE for the event's notifications that meet a condition, and for the channels that
@@ -107,6 +107,6 @@ func (c candidates) named() string {
 	return `SELECT s.id AS assignment_id FROM (
 			SELECT a.id FROM addresses a WHERE a.organization_id = @organization AND a.value_key @addresses
 			UNION
-			` + c.byUsername("a.id", hop{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"}) + `
+			` + c.byUsername("a.id", joinedTable{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"}) + `
 		) AS held CROSS JOIN assignments s WHERE s.address_id = held.id`
 }

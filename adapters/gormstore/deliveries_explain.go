@@ -60,7 +60,7 @@ func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition st
 	maps.Copy(p, more)
 	p["occurrence"] = c.occurrence.ID
 	return rowsOf[candidateRow](r.db(ctx).Raw(`WITH `+c.allWays()+`
-		SELECT `+notificationBeside()+`,
+		SELECT `+notificationColumns()+`,
 			COALESCE(li.name, '') AS list_name, le.list_id IS NOT NULL AS on_list, sb.id IS NOT NULL AS subscribed,
 			COALESCE(sb.active, FALSE) AS subscription_active, `+c.chosen()+` AS chosen,
 			other.id IS NOT NULL AS covered, COALESCE(other.reason, '') AS covered_but,
@@ -75,7 +75,7 @@ func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition st
 		LEFT JOIN list_entries le ON le.list_id = n.list_id AND le.assignment_id = s.id
 		LEFT JOIN subscriptions sb ON sb.notification_id = n.id AND sb.assignment_id = s.id
 		LEFT JOIN deliveries other ON other.occurrence_id = @occurrence AND other.notification_id = n.id AND other.protocol = w.protocol
-			AND other.address_key = a.value_key AND other.chosen AND other.assignment_id <> s.id`+joinsAt("m.id", "a.value_key")+`
+			AND other.address_key = a.value_key AND other.chosen AND other.assignment_id <> s.id`+gateJoins("m.id", "a.value_key")+`
 		WHERE +m.organization_id = @organization AND (le.list_id IS NOT NULL OR sb.id IS NOT NULL) AND `+condition+`
 		ORDER BY n.id, w.phase, s.id`, p))
 }

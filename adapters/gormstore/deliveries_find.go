@@ -18,7 +18,7 @@ import (
 func (r deliveryRepo) Skipped(
 	ctx context.Context, o events.Occurrence, why deliveries.Reason, after deliveries.ID, limit int,
 ) ([]deliveries.Delivery, error) {
-	p := ofOccurrence(o)
+	p := occurrenceParams(o)
 	p["reason"], p["after"], p["limit"] = why, after, limit
 	return r.deliveries(ctx, `d.id IN (SELECT id FROM deliveries WHERE occurrence_id = `+occurrenceID+` AND `+inState(deliveries.Skipped)+` AND reason = @reason
 		AND id > @after ORDER BY id LIMIT @limit )`, p)
@@ -37,7 +37,7 @@ func (r deliveryRepo) ByAddress(
 	if err != nil {
 		return nil, deliveries.Cursor{}, err
 	}
-	p := ofOccurrence(o)
+	p := occurrenceParams(o)
 	p["after"], p["id"], p["limit"] = after.Key, after.ID, limit
 	// Each kind is a range of the unique index of chosen deliveries; the others have their own
 	// index.
@@ -62,7 +62,7 @@ func (r deliveryRepo) ByAddress(
 	ids := mapped(rows, func(k keyedRow) deliveries.ID { return k.ID })
 	p["ids"] = among(r.dialect, ids)
 	found, err := r.deliveries(ctx, "d.id @ids", p)
-	arrange(found, func(d deliveries.Delivery) deliveries.ID { return d.ID }, ids)
+	sortByIDs(found, func(d deliveries.Delivery) deliveries.ID { return d.ID }, ids)
 	last := rows[len(rows)-1]
 	return found, deliveries.Cursor{Key: last.AddressKey, ID: last.ID}, err
 }
@@ -79,7 +79,7 @@ const maxKinds = 200
 
 // kinds jumps from kind to kind in the index of an occurrence's deliveries.
 func (r deliveryRepo) kinds(ctx context.Context, o events.Occurrence) (kinds []kindRow, err error) {
-	p := ofOccurrence(o)
+	p := occurrenceParams(o)
 	for last := (kindRow{}); len(kinds) < maxKinds; {
 		p["notification"], p["protocol"] = last.NotificationID, last.Protocol
 		last, err = one[kindRow](r.db(ctx).Raw(`SELECT notification_id, protocol FROM deliveries WHERE occurrence_id = `+occurrenceID+` AND chosen
@@ -96,7 +96,7 @@ func (r deliveryRepo) kinds(ctx context.Context, o events.Occurrence) (kinds []k
 }
 
 func (r deliveryRepo) Delivery(ctx context.Context, o events.Occurrence, id deliveries.ID) (deliveries.Delivery, error) {
-	p := ofOccurrence(o)
+	p := occurrenceParams(o)
 	p["id"] = id
 	return r.delivery(ctx, "d.id = @id AND d.occurrence_id = "+occurrenceID, p)
 }
@@ -119,7 +119,7 @@ func (r deliveryRepo) delivery(ctx context.Context, condition string, p map[stri
 
 func (r deliveryRepo) Job(ctx context.Context, o events.Occurrence, id deliveries.ID) (deliveries.Job, error) {
 	type throughRow struct{ ChannelID, Named channels.ID }
-	p := ofOccurrence(o)
+	p := occurrenceParams(o)
 	p["id"] = id
 	through, err := one[throughRow](r.db(ctx).Raw("SELECT channel_id, COALESCE(named_channel_id, channel_id) AS named FROM deliveries WHERE id = @id AND occurrence_id = "+occurrenceID, p), deliveries.ErrNotFound)
 	if err != nil {

@@ -91,15 +91,15 @@ func (r deliveryRepo) Forecast(
 			case w.Reason == "":
 				f.Jobs = append(f.Jobs, row.job(o))
 			default:
-				name(f.Groups, w, row.Username)
+				addUser(f.Groups, w, row.Username)
 			}
 		}
 	}
 	return f, nil
 }
 
-// name adds a user to the group of users left out for the same reason.
-func name(groups []deliveries.Group, w forecastRow, username string) {
+// addUser adds a user to the group of users left out for the same reason.
+func addUser(groups []deliveries.Group, w forecastRow, username string) {
 	i := slices.IndexFunc(groups, func(g deliveries.Group) bool {
 		return g.Notification == w.NotificationID && g.Channel == w.Channel && g.Reason == w.Reason
 	})

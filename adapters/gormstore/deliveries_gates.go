@@ -23,23 +23,23 @@ func waysCTE(channels, condition, chosen string) string {
 // The channels that an occurrence may use, by phase: an address reached in both phases gets the
 // project's channel. Each query uses its partial index.
 const (
-	channelColumns       = "SELECT id, name, name_fold, pool, project_id, protocol, " + someActive + " AS active, "
+	channelColumns       = "SELECT id, name, name_fold, pool, project_id, protocol, " + anyActive + " AS active, "
 	projectChannels      = channelColumns + "0 AS phase FROM channels WHERE project_id = @project AND organization_id = @organization "
 	organizationChannels = channelColumns + "1 AS phase FROM channels WHERE project_id IS NULL AND organization_id = @organization "
 	bothChannels         = projectChannels + "UNION ALL " + organizationChannels
 )
 
-// someActive holds for channels that are active, or have an active member beside them in their
+// anyActive holds for channels that are active, or have an active member beside them in their
 // pool.
-const someActive = `(active OR pool <> '' AND EXISTS (SELECT 1 FROM channels beside WHERE beside.organization_id = channels.organization_id AND beside.pool <> ''
+const anyActive = `(active OR pool <> '' AND EXISTS (SELECT 1 FROM channels beside WHERE beside.organization_id = channels.organization_id AND beside.pool <> ''
 			AND beside.pool = channels.pool AND beside.protocol = channels.protocol AND COALESCE(beside.project_id, 0) = COALESCE(channels.project_id, 0) AND beside.active))`
 
 // channelAllowed holds when the event of a notification n may use a channel c.
-var channelAllowed = allowedTo("n.event_id")
+var channelAllowed = channelAllowedFor("n.event_id")
 
-// allowedTo holds when an event may use a channel c: without limits of its own it may use all
+// channelAllowedFor holds when an event may use a channel c: without limits of its own it may use all
 // channels and pools. A pool means its current members.
-func allowedTo(event string) string {
+func channelAllowedFor(event string) string {
 	return `(NOT EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = ` + event + ` ) AND NOT EXISTS (SELECT 1 FROM event_pools ep WHERE ep.event_id = ` + event + ` )
 			OR EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = ` + event + ` AND ec.channel_id = c.id)
 			OR c.pool <> '' AND EXISTS (SELECT 1 FROM event_pools ep WHERE ep.event_id = ` + event + ` AND ep.pool = c.pool AND ep.protocol = c.protocol))`
@@ -69,7 +69,7 @@ func (r gateRow) gates() deliveries.Gates {
 		ChannelAllowed: r.ChannelAllowed, OptedOut: r.OptedOut, HasTemplate: r.HasTemplate}
 }
 
-// gateColumns select a gateRow. They use the assignment s, the member m and the joins of joinsAt,
+// gateColumns select a gateRow. They use the assignment s, the member m and the joins of gateJoins,
 // each of which may be missing, and the way w.
 const gateColumns = `s.id IS NULL AS address_gone, COALESCE(m.locked, FALSE) AS member_locked,
 	ms.id IS NOT NULL AS has_membership, COALESCE(ms.active, FALSE) AS membership_active, al.member_id IS NOT NULL AS membership_locked,
@@ -78,9 +78,9 @@ const gateColumns = `s.id IS NULL AS address_gone, COALESCE(m.locked, FALSE) AS 
 	COALESCE(w.channel_active, FALSE) AS channel_active, COALESCE(w.channel_allowed, FALSE) AS channel_allowed,
 	o.member_id IS NOT NULL AS opted_out, w.template_id IS NOT NULL AS has_template`
 
-// joinsAt joins what is recorded for a member with the application and the notification of a way w,
+// gateJoins joins what is recorded for a member with the application and the notification of a way w,
 // for an address key.
-func joinsAt(member, addressKey string) string {
+func gateJoins(member, addressKey string) string {
 	return `
 		LEFT JOIN application_memberships ms ON ms.member_id = ` + member + ` AND ms.application_id = w.application_id
 		LEFT JOIN application_locks al ON al.member_id = ` + member + ` AND al.application_id = w.application_id
@@ -98,7 +98,7 @@ func candidatesFrom(d dialect, source string) string {
 			FROM (` + source + `) AS r CROSS JOIN assignments s WHERE s.id = r.assignment_id` + d.fence() + `) AS s
 		CROSS JOIN ways w CROSS JOIN addresses a
 		LEFT JOIN members m ON m.organization_id = a.organization_id AND m.id = a.member_id AND m.locked` +
-		joinsAt("a.member_id", "a.value_key") + `
+		gateJoins("a.member_id", "a.value_key") + `
 		WHERE w.channel_id = s.channel_id AND w.notification_id = s.notification_id AND a.id = s.address_id`
 }
 

@@ -26,16 +26,16 @@ func (r recentRow) recent() deliveries.Recent {
 		Triggered: r.TriggeredAt.UTC()}
 }
 
-// toMember selects deliveries to a member from a cursor on, in the order of the index by
+// memberDeliveries selects deliveries to a member from a cursor on, in the order of the index by
 // occurrence, and returns that order.
-func toMember(failed, newer bool) (sql, order string) {
+func memberDeliveries(failed, newer bool) (sql, order string) {
 	than, order := "<", "DESC"
 	if newer {
 		than, order = ">=", "ASC"
 	}
 	in := ""
 	if failed {
-		in = " AND d.state = " + strconv.Itoa(number(deliveries.Failed))
+		in = " AND d.state = " + strconv.Itoa(stateNumber(deliveries.Failed))
 	}
 	return `SELECT d.id, d.occurrence_id, d.notification_id, d.assignment_id, d.channel_id, d.address, d.protocol, d.state, d.reason, d.attempts,
 		d.last_error, d.created_at, d.next_at, d.finished_at
@@ -46,9 +46,9 @@ func (r deliveryRepo) ToMember(ctx context.Context, q deliveries.MemberQuery) ([
 	if q.From.IsZero() {
 		q.From = deliveries.Place{Occurrence: math.MaxInt64, ID: math.MaxInt64}
 	}
-	page, order := toMember(q.Failed, q.Newer)
+	page, order := memberDeliveries(q.Failed, q.Newer)
 	return all(r.db(ctx).Raw(`SELECT found.*, o.created_at AS triggered_at, m.username AS username, COALESCE(c.name, '') AS channel, COALESCE(n.name, '') AS notification,
-			`+applicationBeside("p")+`
+			`+applicationColumns("p")+`
 		FROM (`+page+`) AS found JOIN occurrences o ON o.id = found.occurrence_id JOIN applications p ON p.id = o.application_id
 		JOIN members m ON m.id = ? AND `+unindexed("m.organization_id")+` = ?
 		LEFT JOIN channels c ON c.id = found.channel_id LEFT JOIN notifications n ON n.id = found.notification_id
@@ -71,7 +71,7 @@ func (r silenceRow) silence() deliveries.Silence {
 }
 
 func (r deliveryRepo) OptOuts(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]deliveries.Silence, error) {
-	return all(r.db(ctx).Raw(`SELECT o.member_id, o.address_key, o.created_at, `+notificationBeside()+", "+applicationBeside("p")+`
+	return all(r.db(ctx).Raw(`SELECT o.member_id, o.address_key, o.created_at, `+notificationColumns()+", "+applicationColumns("p")+`
 		FROM opt_outs o JOIN notifications n ON n.id = o.notification_id JOIN applications p ON p.id = n.application_id
 		WHERE o.member_id = ? AND p.organization_id = ? ORDER BY o.notification_id, o.address_key LIMIT ?`, m, org, limit), silenceRow.silence)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// peopleRow is how many people an occurrence would reach.
-type peopleRow struct {
+// recipientCountRow is how many people an occurrence would reach.
+type recipientCountRow struct {
 	Occurrence events.OccurrenceID // its index in the request
 	People     int
 }
@@ -28,7 +28,7 @@ func (r deliveryRepo) CountRecipients(ctx context.Context, ts []deliveries.Trigg
 			named[channels] = append(named[channels], o)
 		}
 	}
-	if err := r.keepPlans(ctx); err != nil {
+	if err := r.useGenericPlans(ctx); err != nil {
 		return err
 	}
 	for _, some := range named {
@@ -46,7 +46,7 @@ func (r deliveryRepo) CountRecipients(ctx context.Context, ts []deliveries.Trigg
 	for _, some := range all {
 		people := 0
 		if entries > 0 {
-			if people, err = r.people(ctx, *some[0]); err != nil {
+			if people, err = r.countAll(ctx, *some[0]); err != nil {
 				return err
 			}
 		}
@@ -69,10 +69,10 @@ func (r deliveryRepo) entries(ctx context.Context, o events.Occurrence) (n int, 
 	return n, err
 }
 
-// people returns how many people an occurrence without named recipients would reach.
-func (r deliveryRepo) people(ctx context.Context, o events.Occurrence) (int, error) {
+// countAll returns how many people an occurrence without named recipients would reach.
+func (r deliveryRepo) countAll(ctx context.Context, o events.Occurrence) (int, error) {
 	c := candidatesOf(r.dialect, o)
-	rows, err := rowsOf[peopleRow](r.db(ctx).Raw(peopleQuery(c, "0", candidatesFrom(c.dialect, c.sources())), c.parameters()))
+	rows, err := rowsOf[recipientCountRow](r.db(ctx).Raw(countQuery(c, "0", candidatesFrom(c.dialect, c.sources())), c.parameters()))
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -81,27 +81,27 @@ func (r deliveryRepo) people(ctx context.Context, o events.Occurrence) (int, err
 
 // countNamed counts for occurrences that name recipients and choose the same channels.
 func (r deliveryRepo) countNamed(ctx context.Context, some []*events.Occurrence) error {
-	var wanted []wantedRow
+	var wanted []namedRecipientRow
 	people := make([]int, len(some))
 	for i, o := range some {
 		numbered := *o
 		numbered.ID = events.OccurrenceID(i)
-		wanted = append(wanted, wantedOf(numbered)...)
+		wanted = append(wanted, namedRecipients(numbered)...)
 		o.Recipients = &people[i]
 	}
 	c := candidatesOf(r.dialect, *some[0])
 	p := c.parameters()
-	p["set"] = wantedSet(r.dialect, wanted)
-	rows, err := rowsOf[peopleRow](r.db(ctx).Raw(peopleQuery(c, "r.occurrence", wantedFrom(r.dialect)), p))
+	p["set"] = namedRecipientSet(r.dialect, wanted)
+	rows, err := rowsOf[recipientCountRow](r.db(ctx).Raw(countQuery(c, "r.occurrence", namedRecipientFrom(r.dialect)), p))
 	for _, row := range rows {
 		people[row.Occurrence] = row.People
 	}
 	return err
 }
 
-// peopleQuery counts the people reached by an open way, by occurrence. If several share an address,
+// countQuery counts the people reached by an open way, by occurrence. If several share an address,
 // the first one gets the message, as in an expansion.
-func peopleQuery(c candidates, occurrence, from string) string {
+func countQuery(c candidates, occurrence, from string) string {
 	return `WITH ` + c.ways(bothChannels, "n.active") + `
 		SELECT occurrence, COUNT(DISTINCT member_id) AS people FROM (
 			SELECT occurrence, member_id, ROW_NUMBER() OVER (PARTITION BY occurrence, notification_id, protocol, value_key

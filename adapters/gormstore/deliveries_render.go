@@ -31,11 +31,11 @@ func (r deliveryRepo) RenderInput(
 	ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID,
 ) (deliveries.RenderInput, error) {
 	row, err := one[renderInputRow](r.db(ctx).Raw(`
-		SELECT `+beside("organization_", "org", "id", "slug", "name")+", "+beside("project_", "p", "id", "organization_id", "slug", "name")+`,
-			`+applicationBeside("a")+", "+beside("event_", "e", "id", "application_id", "slug", "name", "description", "active")+`,
-			`+notificationBeside()+", "+
-		beside("channel_", "c", "id", "organization_id", "project_id", "name", "protocol", "driver", "preferred", "active")+`,
-			`+beside("template_", "t", templateColumns...)+`,
+		SELECT `+prefixedColumns("organization_", "org", "id", "slug", "name")+", "+prefixedColumns("project_", "p", "id", "organization_id", "slug", "name")+`,
+			`+applicationColumns("a")+", "+prefixedColumns("event_", "e", "id", "application_id", "slug", "name", "description", "active")+`,
+			`+notificationColumns()+", "+
+		prefixedColumns("channel_", "c", "id", "organization_id", "project_id", "name", "protocol", "driver", "preferred", "active")+`,
+			`+prefixedColumns("template_", "t", templateColumns...)+`,
 			EXISTS (SELECT 1 FROM template_partials tp WHERE tp.template_id = t.id) AS partials
 		FROM notifications n JOIN events e ON e.id = n.event_id JOIN applications a ON a.id = e.application_id
 		JOIN projects p ON p.id = a.project_id JOIN organizations org ON org.id = p.organization_id

@@ -14,8 +14,8 @@ import (
 // Select reads a batch of the application's occurrences, or of those with a delivery for the
 // member, in the order of their index. It filters the batch and returns as many as are wanted.
 func (r deliveryRepo) Select(ctx context.Context, a applications.Application, q deliveries.Selection) (found deliveries.Selected, err error) {
-	p := map[string]any{"application": a.ID, "organization": a.Organization, "member": q.Member, "event": q.Event, "state": number(q.State), "sent": number(deliveries.Sent),
-		"from": moment(q.From), "until": moment(q.Until), "limit": q.Searched, "bound": int64(math.MaxInt64)}
+	p := map[string]any{"application": a.ID, "organization": a.Organization, "member": q.Member, "event": q.Event, "state": stateNumber(q.State), "sent": stateNumber(deliveries.Sent),
+		"from": nullTime(q.From), "until": nullTime(q.Until), "limit": q.Searched, "bound": int64(math.MaxInt64)}
 	comparison, order := "<", "DESC"
 	switch {
 	case q.After != 0:
@@ -33,7 +33,7 @@ func (r deliveryRepo) Select(ctx context.Context, a applications.Application, q 
 	}
 	found.Last, found.More = looked[len(looked)-1], len(looked) == q.Searched
 	p["ids"] = among(r.dialect, looked)
-	if err := r.db(ctx).Raw(picking(q), p).Scan(&ids).Error; err != nil {
+	if err := r.db(ctx).Raw(filterQuery(q), p).Scan(&ids).Error; err != nil {
 		return deliveries.Selected{}, err
 	}
 	slices.Sort(ids)
@@ -48,8 +48,8 @@ func (r deliveryRepo) Select(ctx context.Context, a applications.Application, q 
 	return found, err
 }
 
-// picking returns the statement that filters the occurrences @ids by a query.
-func picking(q deliveries.Selection) string {
+// filterQuery returns the statement that filters the occurrences @ids by a query.
+func filterQuery(q deliveries.Selection) string {
 	conditions := []string{"o.id @ids", unindexed("o.application_id") + " = @application", unindexed("o.organization_id") + " = @organization"}
 	add := func(asked bool, condition string) {
 		if asked {

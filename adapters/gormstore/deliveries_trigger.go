@@ -28,7 +28,7 @@ type requestSetRow struct {
 
 func newRequestSetRow(o events.Occurrence, r *requests.Request) requestSetRow {
 	return requestSetRow{Key: r.Key, IdempotencyKey: r.IdempotencyKey, Digest: hex.EncodeToString(r.Digest[:]), Occurrence: o.ID,
-		Created: momentText(o.Created), Forgotten: momentText(o.Created.Add(-requests.Lifetime))}
+		Created: timeText(o.Created), Forgotten: timeText(o.Created.Add(-requests.Lifetime))}
 }
 
 // requestSet returns the parameters for a rowSet of requestSetRow.
@@ -45,7 +45,7 @@ func (r deliveryRepo) Trigger(ctx context.Context, ts []deliveries.Triggering) (
 		o.Options.SendAt, o.Options.ExpiresAt = stamp(o.Options.SendAt), stamp(o.Options.ExpiresAt)
 		done[i] = deliveries.Triggered{Occurrence: t.Occurrence, Err: t.Refusal}
 	}
-	if err := r.earlier(ctx, ts, done); err != nil {
+	if err := r.findRepeated(ctx, ts, done); err != nil {
 		return nil, err
 	}
 	var fresh []*deliveries.Triggered
@@ -73,7 +73,7 @@ func (r deliveryRepo) Trigger(ctx context.Context, ts []deliveries.Triggering) (
 	if err := r.countScheduled(ctx, fresh); err != nil {
 		return nil, err
 	}
-	return done, r.remember(ctx, fresh, asked)
+	return done, r.saveRequests(ctx, fresh, asked)
 }
 
 // occurrenceSetRow is a new occurrence as one row of a rowSet.
@@ -102,13 +102,13 @@ func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) 
 			large = 1
 		}
 		rows[i] = occurrenceSetRow{Number: i, Context: string(o.Context), LimitTo: jsonArray(o.Options.LimitTo),
-			Channels: jsonArray(o.Options.Channels), Correlation: o.CorrelationID, RequestID: o.RequestID, Traceparent: o.Traceparent, Created: momentText(o.Created),
+			Channels: jsonArray(o.Options.Channels), Correlation: o.CorrelationID, RequestID: o.RequestID, Traceparent: o.Traceparent, Created: timeText(o.Created),
 			Priority: int(o.Priority), Large: large, Recipients: o.Recipients}
 		if !o.Options.SendAt.IsZero() {
-			rows[i].SendAt = momentText(o.Options.SendAt)
+			rows[i].SendAt = timeText(o.Options.SendAt)
 		}
 		if !o.Options.ExpiresAt.IsZero() {
-			rows[i].ExpiresAt = momentText(o.Options.ExpiresAt)
+			rows[i].ExpiresAt = timeText(o.Options.ExpiresAt)
 		}
 	}
 	first := fresh[0].Occurrence
@@ -138,8 +138,8 @@ func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) 
 	return nil
 }
 
-// earlier fills in the results of requests that were seen before.
-func (r deliveryRepo) earlier(ctx context.Context, ts []deliveries.Triggering, done []deliveries.Triggered) error {
+// findRepeated fills in the results of requests that were seen before.
+func (r deliveryRepo) findRepeated(ctx context.Context, ts []deliveries.Triggering, done []deliveries.Triggered) error {
 	var asked []requestSetRow
 	for i, t := range ts {
 		if t.Request != nil {
@@ -155,8 +155,8 @@ func (r deliveryRepo) earlier(ctx context.Context, ts []deliveries.Triggering, d
 		Digest       []byte
 		OccurrenceID events.OccurrenceID
 	}
-	seen, err := rowsOf[seenRow](r.db(ctx).Raw(r.dialect.along([]string{"r.api_key_id AS key", "r.word", "r.digest", "r.occurrence_id"},
-		hop{"requests r", "r.api_key_id = s.key AND r.word = s.word AND r.created_at > s.forgotten"}), r.requestSet(asked)))
+	seen, err := rowsOf[seenRow](r.db(ctx).Raw(r.dialect.lookUpJoined([]string{"r.api_key_id AS key", "r.word", "r.digest", "r.occurrence_id"},
+		joinedTable{"requests r", "r.api_key_id = s.key AND r.word = s.word AND r.created_at > s.forgotten"}), r.requestSet(asked)))
 	if err != nil || len(seen) == 0 {
 		return err
 	}
@@ -186,10 +186,10 @@ func (r deliveryRepo) earlier(ctx context.Context, ts []deliveries.Triggering, d
 	return nil
 }
 
-// remember stores requests, replacing expired ones. Of parallel equal requests Postgres lets one
+// saveRequests stores requests, replacing expired ones. Of parallel equal requests Postgres lets one
 // get this far and refuses the others, which then run again and find it; on SQLite they run one
 // after another. They are sorted, so that no two units deadlock.
-func (r deliveryRepo) remember(ctx context.Context, fresh []*deliveries.Triggered, asked []*requests.Request) error {
+func (r deliveryRepo) saveRequests(ctx context.Context, fresh []*deliveries.Triggered, asked []*requests.Request) error {
 	var rows []requestSetRow
 	for i, f := range fresh {
 		if asked[i] != nil {
@@ -209,9 +209,9 @@ func (r deliveryRepo) remember(ctx context.Context, fresh []*deliveries.Triggere
 	n, err := affected(r.db(ctx).Exec(`INSERT INTO requests (api_key_id, word, digest, occurrence_id, created_at)
 		SELECT key, word, `+r.dialect.unhex("digest")+`, occurrence, created FROM (@set ) AS s WHERE TRUE ORDER BY key, word
 		ON CONFLICT (api_key_id, word) DO UPDATE SET digest = excluded.digest, occurrence_id = excluded.occurrence_id,
-			status = 0, answer = '', created_at = excluded.created_at WHERE requests.created_at <= `+r.dialect.moment("@forgotten "), p))
+			status = 0, answer = '', created_at = excluded.created_at WHERE requests.created_at <= `+r.dialect.castTime("@forgotten "), p))
 	if err == nil && n != len(rows) {
-		return errVanished
+		return errConcurrentChange
 	}
 	return err
 }

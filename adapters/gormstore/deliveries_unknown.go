@@ -29,12 +29,12 @@ func (r deliveryRepo) Unknown(ctx context.Context, os []events.Occurrence) ([]ev
 	}
 	unknown := make([]events.Unknown, len(os))
 	if len(all.Options.LimitTo) > 0 {
-		known, err := r.knownPeople(ctx, all)
+		known, err := r.knownRecipients(ctx, all)
 		if err != nil {
 			return nil, err
 		}
 		for i, o := range os {
-			unknown[i].People = without(o.Options.LimitTo, known)
+			unknown[i].People = unknownWords(o.Options.LimitTo, known)
 		}
 	}
 	if len(all.Options.Channels) > 0 {
@@ -43,14 +43,14 @@ func (r deliveryRepo) Unknown(ctx context.Context, os []events.Occurrence) ([]ev
 			return nil, err
 		}
 		for i, o := range os {
-			unknown[i].Channels = without(o.Options.Channels, func(word string) bool { return slices.Contains(known, word) })
+			unknown[i].Channels = unknownWords(o.Options.Channels, func(word string) bool { return slices.Contains(known, word) })
 		}
 	}
 	return unknown, nil
 }
 
-// without returns the words that are not known.
-func without(words []string, known func(string) bool) (unknown []string) {
+// unknownWords returns the words that are not known.
+func unknownWords(words []string, known func(string) bool) (unknown []string) {
 	for _, w := range words {
 		if !known(w) {
 			unknown = append(unknown, w)
@@ -59,9 +59,9 @@ func without(words []string, known func(string) bool) (unknown []string) {
 	return unknown
 }
 
-// knownPeople returns a function that reports whether a word is a member's username or a recorded
+// knownRecipients returns a function that reports whether a word is a member's username or a recorded
 // address.
-func (r deliveryRepo) knownPeople(ctx context.Context, o events.Occurrence) (func(word string) bool, error) {
+func (r deliveryRepo) knownRecipients(ctx context.Context, o events.Occurrence) (func(word string) bool, error) {
 	c := candidatesOf(r.dialect, o)
 	rows, err := rowsOf[knownRow](r.db(ctx).Raw(`
 		`+c.byUsername("m.username_fold AS username, '' AS address")+`
@@ -84,7 +84,7 @@ func knownAddress(known map[string]bool, word string) bool {
 
 // knownChannels returns the given names of channels and pools that the event can use, folded.
 func (r deliveryRepo) knownChannels(ctx context.Context, o events.Occurrence) ([]string, error) {
-	usable := " AND " + allowedTo("@event")
+	usable := " AND " + channelAllowedFor("@event")
 	// Two arms, so that each uses its partial index.
 	return rowsOf[string](r.db(ctx).Raw(`
 		SELECT c.name_fold FROM channels c WHERE c.organization_id = @organization AND c.project_id IS NULL AND c.name_fold @channels`+usable+`

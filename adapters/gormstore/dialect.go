@@ -16,8 +16,8 @@ func (d dialect) String() string {
 	return "sqlite"
 }
 
-// moment casts a parameter to a time where Postgres cannot infer its type.
-func (d dialect) moment(parameter string) string {
+// castTime casts a parameter to a time where Postgres cannot infer its type.
+func (d dialect) castTime(parameter string) string {
 	if d == onPostgres {
 		return "CAST(" + parameter + "AS TIMESTAMPTZ)"
 	}

@@ -13,17 +13,17 @@ import (
 // Reading and writing for enrolments belongs to userRepo too. An import enrolls thousands of people
 // at a time: each statement handles all of them, and rows are scanned by hand.
 
-// errVanished means that another unit added or removed a row that this unit's snapshot does not
+// errConcurrentChange means that another unit added or removed a row that this unit's snapshot does not
 // show. A retry sees it.
-var errVanished = errors.New("a row that was there is gone")
+var errConcurrentChange = errors.New("a row that was there is gone")
 
-// unlessThere makes a statement skip existing rows. If another unit added a row after the unit's
+// onConflictDoNothing makes a statement skip existing rows. If another unit added a row after the unit's
 // snapshot, Postgres refuses the unit, which then runs again. Where no row can exist, omitting this
 // is faster.
-const unlessThere = " ON CONFLICT DO NOTHING"
+const onConflictDoNothing = " ON CONFLICT DO NOTHING"
 
-// matches is the statement of Matches, with its set; its parameter is the organization.
-func matches(d dialect, keys []string) (statement string, set columnSet) {
+// matchesSQL is the statement of Matches, with its set; its parameter is the organization.
+func matchesSQL(d dialect, keys []string) (statement string, set columnSet) {
 	set = columnsOf(d, setColumn{"key", keys})
 	org := set.arg(1)
 	member := memberColumns(d, "m")
@@ -36,18 +36,18 @@ func matches(d dialect, keys []string) (statement string, set columnSet) {
 		columns = "m.*"
 	}
 	return "SELECT s.key, u.id, " + columns + holds + " FROM " + set.from +
-		set.with(false, "u.id", "users", "u", "u.username_fold = s.key") +
-		set.with(true, member, "members", "m", "m.user_id = u.id AND "+unindexed("m.organization_id")+" = "+org) +
+		set.joinTable(false, "u.id", "users", "u", "u.username_fold = s.key") +
+		set.joinTable(true, member, "members", "m", "m.user_id = u.id AND "+unindexed("m.organization_id")+" = "+org) +
 		" UNION ALL SELECT s.key, 0, " + columns + holds + " FROM " + set.from +
-		set.with(false, member, "members", "m", "m.organization_id = "+org+" AND m.email_fold = s.key AND m.email_fold <> m.username_fold"), set
+		set.joinTable(false, member, "members", "m", "m.organization_id = "+org+" AND m.email_fold = s.key AND m.email_fold <> m.username_fold"), set
 }
 
 func (r userRepo) Matches(ctx context.Context, org orgs.ID, keys []string) (found []users.Match, err error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	statement, set := matches(r.dialect, keys)
-	err = r.sets().query(r.lasting(ctx), statement, set.values(), []any{org}, func(rows *sql.Rows) error {
+	statement, set := matchesSQL(r.dialect, keys)
+	err = r.sets().query(r.statementContext(ctx), statement, set.values(), []any{org}, func(rows *sql.Rows) error {
 		m, err := scanMatch(rows)
 		found = append(found, m)
 		return err
@@ -62,7 +62,7 @@ func scanMatch(rows *sql.Rows) (match users.Match, err error) {
 	for _, c := range row.columns() {
 		to = append(to, c.to)
 	}
-	if err := rows.Scan(append(to, orNone(&row.GroupNames), &match.Holds)...); err != nil || row.ID == 0 {
+	if err := rows.Scan(append(to, nullableTo(&row.GroupNames), &match.Holds)...); err != nil || row.ID == 0 {
 		return match, err
 	}
 	m, err := row.member()
@@ -71,8 +71,8 @@ func scanMatch(rows *sql.Rows) (match users.Match, err error) {
 }
 
 func (r userRepo) Enroll(ctx context.Context, w users.Writes) error {
-	ctx = r.lasting(ctx)
-	for _, write := range []func(context.Context, users.Writes) error{r.addIdentities, r.addMembers, r.saveFields, r.addLinks, r.addEmails, r.addEnrolled} {
+	ctx = r.statementContext(ctx)
+	for _, write := range []func(context.Context, users.Writes) error{r.addIdentities, r.addMembers, r.saveFields, r.addLinks, r.addEmails, r.indexEnrolled} {
 		if err := write(ctx, w); err != nil {
 			return err
 		}
@@ -85,10 +85,10 @@ func (r userRepo) addIdentities(ctx context.Context, w users.Writes) error {
 	if len(w.Identities) == 0 {
 		return nil
 	}
-	keys := mapped(w.Identities, keyOf)
+	keys := mapped(w.Identities, usernameKey)
 	set := columnsOf(r.dialect, setColumn{"username", mapped(w.Identities, func(m *users.Member) string { return m.User.Username })}, setColumn{"key", keys})
 	statement := "INSERT INTO users (username, username_fold, created_at) SELECT s.username, s.key, " + set.arg(1) +
-		" FROM " + set.from + " WHERE TRUE" + unlessThere + " RETURNING id, username_fold"
+		" FROM " + set.from + " WHERE TRUE" + onConflictDoNothing + " RETURNING id, username_fold"
 	added := make(map[string]users.ID, len(keys))
 	err := r.sets().query(ctx, statement, set.values(), []any{r.now()}, func(rows *sql.Rows) error {
 		var id users.ID
@@ -101,7 +101,7 @@ func (r userRepo) addIdentities(ctx context.Context, w users.Writes) error {
 		return err
 	}
 	if len(added) < len(keys) {
-		return errVanished
+		return errConcurrentChange
 	}
 	for i, m := range w.Identities {
 		m.User.ID = added[keys[i]]
@@ -109,8 +109,8 @@ func (r userRepo) addIdentities(ctx context.Context, w users.Writes) error {
 	return nil
 }
 
-// keyOf returns the key of a member's username.
-func keyOf(m *users.Member) string { return names.Fold(m.User.Username) }
+// usernameKey returns the key of a member's username.
+func usernameKey(m *users.Member) string { return names.Fold(m.User.Username) }
 
 // addMembers adds memberships and sets their ids.
 func (r userRepo) addMembers(ctx context.Context, w users.Writes) error {
@@ -123,7 +123,7 @@ func (r userRepo) addMembers(ctx context.Context, w users.Writes) error {
 	}
 	statement := insertMembers(set, set.from, set.arg(1), set.arg(2), set.arg(3))
 	if len(w.Identities) < len(w.Members) { // Other units do not see an identity that this unit has just added.
-		statement += unlessThere
+		statement += onConflictDoNothing
 	}
 	added := make(map[users.ID]users.MemberID, len(w.Members))
 	err = r.sets().query(ctx, statement+" RETURNING id, user_id", set.values(), []any{w.Organization, users.RoleMember, r.now()}, func(rows *sql.Rows) error {
@@ -137,7 +137,7 @@ func (r userRepo) addMembers(ctx context.Context, w users.Writes) error {
 		return err
 	}
 	if len(added) < len(w.Members) {
-		return errVanished
+		return errConcurrentChange
 	}
 	for _, m := range w.Members {
 		m.ID = added[m.User.ID]
@@ -146,18 +146,18 @@ func (r userRepo) addMembers(ctx context.Context, w users.Writes) error {
 	return nil
 }
 
-// saveFields is the statement of saveFields for a set; its parameter is the organization.
-func saveFields(set columnSet) string {
+// saveFieldsSQL is the statement of saveFieldsSQL for a set; its parameter is the organization.
+func saveFieldsSQL(set columnSet) string {
 	return "UPDATE members SET custom_fields = s.fields FROM " + set.from + " WHERE members.id = s.id AND " +
 		unindexed("members.organization_id") + " = " + set.arg(1)
 }
 
-// changedFields are the custom fields of members as a set.
-func changedFields(d dialect, ids []int64, texts []string) columnSet {
+// changedFieldsSet are the custom fields of members as a set.
+func changedFieldsSet(d dialect, ids []int64, texts []string) columnSet {
 	return columnsOf(d, setColumn{"id", ids}, setColumn{"fields", texts})
 }
 
-// saveFields saves the custom fields of existing members.
+// saveFieldsSQL saves the custom fields of existing members.
 func (r userRepo) saveFields(ctx context.Context, w users.Writes) error {
 	if len(w.Fields) == 0 {
 		return nil
@@ -170,8 +170,8 @@ func (r userRepo) saveFields(ctx context.Context, w users.Writes) error {
 		}
 		texts[i] = string(text)
 	}
-	set := changedFields(r.dialect, mapped(w.Fields, func(m *users.Member) int64 { return int64(m.ID) }), texts)
-	return r.sets().exec(ctx, saveFields(set), set.values(), []any{w.Organization})
+	set := changedFieldsSet(r.dialect, mapped(w.Fields, func(m *users.Member) int64 { return int64(m.ID) }), texts)
+	return r.sets().exec(ctx, saveFieldsSQL(set), set.values(), []any{w.Organization})
 }
 
 // addLinks links members to groups.
@@ -179,7 +179,7 @@ func (r userRepo) addLinks(ctx context.Context, w users.Writes) error {
 	set := columnsOf(r.dialect,
 		setColumn{"member_id", mapped(w.Links, func(l users.GroupLink) int64 { return int64(l.Member.ID) })},
 		setColumn{"group_id", mapped(w.Links, func(l users.GroupLink) int64 { return int64(l.Group) })})
-	return r.addTo(ctx, w, len(w.Links), "INSERT INTO member_group_links (member_id, group_id) SELECT s.member_id, s.group_id FROM "+set.from+" WHERE TRUE", set)
+	return r.addRows(ctx, w, len(w.Links), "INSERT INTO member_group_links (member_id, group_id) SELECT s.member_id, s.group_id FROM "+set.from+" WHERE TRUE", set)
 }
 
 // addEmails adds the addresses that members enroll with.
@@ -193,17 +193,17 @@ func (r userRepo) addEmails(ctx context.Context, w users.Writes) error {
 		setColumn{"member_id", mapped(rows, func(r addressRow) int64 { return int64(r.MemberID) })},
 		setColumn{"value", mapped(rows, func(r addressRow) string { return r.Value })},
 		setColumn{"key", mapped(rows, func(r addressRow) string { return r.ValueKey })})
-	return r.addTo(ctx, w, len(rows), "INSERT INTO addresses (organization_id, member_id, value, value_key, name, type) SELECT "+
+	return r.addRows(ctx, w, len(rows), "INSERT INTO addresses (organization_id, member_id, value, value_key, name, type) SELECT "+
 		set.arg(1)+", s.member_id, s.value, s.key, "+set.arg(2)+", "+set.arg(3)+" FROM "+set.from+" WHERE TRUE", set, w.Organization, users.EmailName, users.Email)
 }
 
-// addTo runs a statement that adds n rows for members.
-func (r userRepo) addTo(ctx context.Context, w users.Writes, n int, statement string, set columnSet, args ...any) error {
+// addRows runs a statement that adds n rows for members.
+func (r userRepo) addRows(ctx context.Context, w users.Writes, n int, statement string, set columnSet, args ...any) error {
 	if n == 0 {
 		return nil
 	}
 	if w.Shared {
-		statement += unlessThere
+		statement += onConflictDoNothing
 	}
 	return r.sets().exec(ctx, statement, set.values(), args)
 }

@@ -35,15 +35,15 @@ const (
 	diskFull            = "53100"
 )
 
-// noRoom are the system errors when a file cannot grow: no space, a quota, or a limit of the
+// noSpaceErrors are the system errors when a file cannot grow: no space, a quota, or a limit of the
 // process.
-var noRoom = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
+var noSpaceErrors = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
 
-// translated is the only place where a database error becomes an error of the port. Errors of the
+// translate is the only place where a database error becomes an error of the port. Errors of the
 // domain pass unchanged. Errors that mean that the database is unavailable, too busy, read-only or
 // full become ports.ErrUnavailable or one of its kinds, and so does a context that ended; the cause
 // stays in the chain for the log. All other errors are our own and stay unchanged.
-func translated(err error) error {
+func translate(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -63,7 +63,7 @@ func unavailability(err error) error {
 	switch state := sqlState(err); {
 	case state == readOnlyTransaction, onFile && lite.Code == sqlite3.ErrReadonly:
 		return ports.ErrReadOnly
-	case state == diskFull, onFile && (lite.Code == sqlite3.ErrFull || slices.Contains(noRoom, lite.SystemErrno)):
+	case state == diskFull, onFile && (lite.Code == sqlite3.ErrFull || slices.Contains(noSpaceErrors, lite.SystemErrno)):
 		return ports.ErrFull
 	// Units of work are retried, and a view can be repeated by its caller.
 	case isConflict(err), isUnavailable(err):
@@ -87,7 +87,7 @@ func isUnavailable(err error) bool {
 		return false
 	}
 	if state := sqlState(err); state != "" {
-		return isServerAway(state)
+		return isServerUnavailable(state)
 	}
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	_, network := errors.AsType[*net.OpError](err) // not net.Error, which file errors also implement
@@ -115,10 +115,10 @@ func isStalePlan(err error) bool {
 	return ok && server.Code == "0A000" && server.Routine == "RevalidateCachedQuery" // Its message is in the server's language.
 }
 
-// isServerAway reports by a SQLSTATE of Postgres whether waiting may help: connection exceptions
+// isServerUnavailable reports by a SQLSTATE of Postgres whether waiting may help: connection exceptions
 // (08), insufficient resources such as too many connections (53), operator intervention such as a
 // shutdown (57), a system error (58).
-func isServerAway(code string) bool {
+func isServerUnavailable(code string) bool {
 	for _, class := range []string{"08", "53", "57", "58"} {
 		if strings.HasPrefix(code, class) {
 			return true

@@ -14,9 +14,9 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// ofApplication holds for the rows of events and notifications that belong to an application of an
+// inApplication holds for the rows of events and notifications that belong to an application of an
 // organization.
-const ofApplication = "application_id IN (SELECT id FROM applications WHERE id = ? AND organization_id = ?)"
+const inApplication = "application_id IN (SELECT id FROM applications WHERE id = ? AND organization_id = ?)"
 
 type eventRow struct {
 	ID            events.ID
@@ -55,7 +55,7 @@ type eventLimitRow struct {
 type eventRepo struct{ tx }
 
 func (r eventRepo) BySlug(ctx context.Context, a applications.Application, slug string) (events.Event, error) {
-	row, err := one[eventRow](r.of(ctx, a).Where("slug = ?", slug), events.ErrNotFound)
+	row, err := one[eventRow](r.inApplication(ctx, a).Where("slug = ?", slug), events.ErrNotFound)
 	if err != nil {
 		return events.Event{}, err
 	}
@@ -67,7 +67,7 @@ func (r eventRepo) BySlug(ctx context.Context, a applications.Application, slug 
 }
 
 func (r eventRepo) List(ctx context.Context, a applications.Application, after events.ID, limit int) ([]events.Event, error) {
-	es, err := page(r.of(ctx, a), after, limit, func(row eventRow) events.Event { return row.event(a.Organization) })
+	es, err := page(r.inApplication(ctx, a), after, limit, func(row eventRow) events.Event { return row.event(a.Organization) })
 	if err != nil {
 		return nil, err
 	}
@@ -91,21 +91,21 @@ func (r eventRepo) Create(ctx context.Context, e events.Event) (events.Event, er
 		return events.Event{}, events.ErrSlugTaken
 	}
 	e.ID = row.ID
-	return e, r.limit(ctx, e)
+	return e, r.saveLimits(ctx, e)
 }
 
 func (r eventRepo) Save(ctx context.Context, e events.Event) error {
 	row := newEventRow(e, r.now())
-	err := changed(r.db(ctx).Where("id = ? AND "+ofApplication, e.ID, e.Application, e.Organization).
+	err := changed(r.db(ctx).Where("id = ? AND "+inApplication, e.ID, e.Application, e.Organization).
 		Select("*").Omit("ID", "ApplicationID", "Slug", "CreatedAt").Updates(&row), events.ErrNotFound)
 	if err != nil {
 		return err
 	}
-	return r.limit(ctx, e)
+	return r.saveLimits(ctx, e)
 }
 
 func (r eventRepo) Delete(ctx context.Context, e events.Event) error {
-	if err := r.unused(ctx, usesOfEvent(e), events.ErrInUse, "event", e.Slug); err != nil {
+	if err := r.checkUnused(ctx, usesOfEvent(e), events.ErrInUse, "event", e.Slug); err != nil {
 		return err
 	}
 	for _, table := range []string{"occurrence_tallies", "cancellations"} {
@@ -115,12 +115,12 @@ func (r eventRepo) Delete(ctx context.Context, e events.Event) error {
 			return err
 		}
 	}
-	return changed(r.db(ctx).Where("id = ? AND "+ofApplication, e.ID, e.Application, e.Organization).Delete(&eventRow{}), events.ErrNotFound)
+	return changed(r.db(ctx).Where("id = ? AND "+inApplication, e.ID, e.Application, e.Organization).Delete(&eventRow{}), events.ErrNotFound)
 }
 
-// of queries the events of an application.
-func (r eventRepo) of(ctx context.Context, a applications.Application) *gorm.DB {
-	return r.db(ctx).Where(ofApplication, a.ID, a.Organization)
+// inApplication queries the events of an application.
+func (r eventRepo) inApplication(ctx context.Context, a applications.Application) *gorm.DB {
+	return r.db(ctx).Where(inApplication, a.ID, a.Organization)
 }
 
 // withChannels completes a page of events with their channels and pools, in one query.
@@ -153,8 +153,8 @@ func (r eventRepo) withChannels(ctx context.Context, es []events.Event) ([]event
 	return es, nil
 }
 
-// limit limits the event to its channels and pools; channels.ErrNotFound.
-func (r eventRepo) limit(ctx context.Context, e events.Event) error {
+// saveLimits limits the event to its channels and pools; channels.ErrNotFound.
+func (r eventRepo) saveLimits(ctx context.Context, e events.Event) error {
 	if err := r.setChannels(ctx, e); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 // What the tests see of the inside: the parts whose promises the port does not show.
 
 var (
-	Translated = translated
+	Translated = translate
 	Migrations = migrations
 )
 
@@ -32,11 +32,11 @@ const (
 func (s *Store) DividePartitionsAt(rows int64) { s.engine.(*postgresEngine).partitionRows = rows }
 
 // AwaitUpkeep waits for the work on partitions that runs.
-func (s *Store) AwaitUpkeep() { s.engine.(*postgresEngine).upkeep.running.Wait() }
+func (s *Store) AwaitUpkeep() { s.engine.(*postgresEngine).maintenance.running.Wait() }
 
 // EndUpkeepRest has the next call work on partitions, however little time has passed.
 func (s *Store) EndUpkeepRest() {
-	u := &s.engine.(*postgresEngine).upkeep
+	u := &s.engine.(*postgresEngine).maintenance
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.last = time.Time{}
@@ -50,7 +50,7 @@ const SearchWords = searchWords
 
 // ToMember is the statement that finds a page of the deliveries to a member.
 func ToMember(failed, newer bool) string {
-	sql, _ := toMember(failed, newer)
+	sql, _ := memberDeliveries(failed, newer)
 	return sql
 }
 
@@ -59,13 +59,13 @@ func ToMember(failed, newer bool) string {
 func SearchStatements(q users.Query) map[string][2]string {
 	s := search{userRepo: userRepo{tx{dialect: onSQLite}}, org: 1, q: q, terms: users.Terms(q.Text)}
 	all := map[string][2]string{}
-	for _, by := range append(s.sets(), s.everybody(), source{order: users.ByWord, term: "a", set: "member_words"}) {
+	for _, by := range append(s.sets(), s.allMembers(), source{order: users.ByWord, term: "a", set: "member_words"}) {
 		c := s.conditions(by)
 		c.add("m.id ?", among(onSQLite, []users.MemberID{1}))
 		picks, _ := c.query()
 		places := strings.NewReplacer("@org", "1", "@from", "'a'", "@to", "'b'", "@after", "'a'", "@id", "1", "@limit", "10").Replace(searchWords)
 		if by.order != users.ByWord {
-			places = by.places()
+			places = by.entriesSQL()
 		}
 		all[by.set] = [2]string{places, strings.Replace(picks, "m.id ?", "m.id IN (SELECT value FROM json_each(?))", 1)}
 	}
@@ -79,7 +79,7 @@ func SortedPlaces(postgres bool, by users.Sort, after users.Cursor) string {
 	if postgres {
 		s.dialect = onPostgres
 	}
-	sql, args := s.sorted().sortedPlaces(after)
+	sql, args := s.sorted().sortedSQL(after)
 	for _, a := range append(args, 50) {
 		text := fmt.Sprint(a)
 		if _, is := a.(string); is {
@@ -111,7 +111,7 @@ func PlaceLookups(dialect string) map[string]string {
 
 // Rows are the structs that stand for a row of a table.
 func Rows() []any {
-	return []any{accountRow{}, addressRow{}, applicationRow{}, auditRow{}, buildRow{}, channelRow{}, deviceRow{}, eventRow{}, importRow{}, creationsRow{}, invitationRow{}, keptRow{}, keyRow{}, linkRow{}, listRow{}, mappingRow{}, organizationRow{},
+	return []any{accountRow{}, addressRow{}, applicationRow{}, auditRow{}, buildRow{}, channelRow{}, deviceRow{}, eventRow{}, importRow{}, creationsRow{}, invitationRow{}, mailboxRow{}, keyRow{}, assignmentSetRow{}, listRow{}, mappingRow{}, organizationRow{},
 		projectRow{}, rejectRow{}, revisionRow{}, groupRow{}, attemptRow{}, identityRow{}, logoutTokenRow{}, notificationRow{}, occurrenceRow{}, optOutRow{}, partialRow{}, partialVersionRow{}, passkeyRow{}, pieceRow{}, providerSessionRow{}, recoveryRow{}, requestRow{}, sessionRow{}, snoozeRow{}, stateRow{}, stepRow{}, totpRow{}, usageRow{}, versionRow{}, workerRow{}}
 }
 
@@ -119,7 +119,7 @@ func Rows() []any {
 func (s *Store) Handle() *sql.DB {
 	switch e := s.engine.(type) {
 	case *sqliteEngine:
-		return e.writing
+		return e.writePool
 	case *postgresEngine:
 		return e.sqlDB
 	}
@@ -141,7 +141,7 @@ func (s *Store) OnCommit(ctx context.Context, fn func() bool) error {
 	}
 	defer conn.Close()
 	return conn.Raw(func(c any) error {
-		c.(liteConn).RegisterCommitHook(func() int {
+		c.(sqliteConn).RegisterCommitHook(func() int {
 			if fn() {
 				return 0
 			}
@@ -153,17 +153,19 @@ func (s *Store) OnCommit(ctx context.Context, fn func() bool) error {
 
 // Retried runs a unit of work as Update does on Postgres.
 func Retried(ctx context.Context, attempt func() error) error {
-	e := &postgresEngine{lane: make(chan struct{}, 1)}
+	e := &postgresEngine{retrySlot: make(chan struct{}, 1)}
 	return e.retried(ctx, attempt)
 }
 
 // Matches, SaveFields and WithGroups are those statements of an enrollment that do not just add
 // rows.
 func (s *Store) Matches() string {
-	statement, _ := matches(s.engineDialect(), nil)
+	statement, _ := matchesSQL(s.engineDialect(), nil)
 	return statement
 }
-func (s *Store) SaveFields() string { return saveFields(changedFields(s.engineDialect(), nil, nil)) }
+func (s *Store) SaveFields() string {
+	return saveFieldsSQL(changedFieldsSet(s.engineDialect(), nil, nil))
+}
 func (s *Store) WithGroups() string { return withGroups(s.engineDialect()) }
 
 func (s *Store) engineDialect() dialect {
@@ -188,8 +190,8 @@ func (s *Store) SettingsOfWork(ctx context.Context, setting string) (brief, sets
 	q, ask := queue{s}, func(ctx context.Context, into *string) func(tx) error {
 		return func(t tx) error { return t.db(ctx).Raw("SELECT current_setting(?)", setting).Scan(into).Error }
 	}
-	quick := paced(ctx, paceBrief)
-	err = errors.Join(q.work(quick, ask(quick, &brief)), q.work(ctx, ask(ctx, &sets)), q.repeat(ctx, ask(ctx, &repeated)))
+	quick := withTimeoutClass(ctx, timeoutShort)
+	err = errors.Join(q.work(quick, ask(quick, &brief)), q.work(ctx, ask(ctx, &sets)), q.workAsync(ctx, ask(ctx, &repeated)))
 	return brief, sets, repeated, err
 }
 
@@ -197,15 +199,15 @@ func (s *Store) SettingsOfWork(ctx context.Context, setting string) (brief, sets
 const FullFor = fullFor
 
 // PassFull lets so much time pass since the disk was found full.
-func (s *Store) PassFull(d time.Duration) { s.full.Add(-int64(d)) }
+func (s *Store) PassFull(d time.Duration) { s.fullAt.Add(-int64(d)) }
 
 // LogBlockers logs the sessions that a session of Postgres waits for, ten looks after another.
 func (s *Store) LogBlockers(ctx context.Context, logger *slog.Logger, session int32, every time.Duration) {
-	s.engine.(*postgresEngine).tellBlockers(ctx, logger, func() int32 { return session }, every)
+	s.engine.(*postgresEngine).logBlockers(ctx, logger, func() int32 { return session }, every)
 }
 
 // AddressedTwice reports whether an expansion met an address of an organization a second time.
-func (s *Store) AddressedTwice(o orgs.ID) bool { return s.twice.in(o) }
+func (s *Store) AddressedTwice(o orgs.ID) bool { return s.duplicates.has(o) }
 
 // Read returns the rows of a query in a unit of work.
 func Read(ctx context.Context, unit ports.Tx, query string) (found [][]any, err error) {

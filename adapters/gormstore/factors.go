@@ -22,8 +22,10 @@ type totpRow struct {
 
 func (totpRow) TableName() string { return "totp_factors" }
 
-// place returns what a secret is bound to: moved to another account's row it cannot be decrypted.
-func (r totpRow) place() string { return fmt.Sprintf("authenticator app of account %d", r.AccountID) }
+// sealContext returns what a secret is bound to: moved to another account's row it cannot be decrypted.
+func (r totpRow) sealContext() string {
+	return fmt.Sprintf("authenticator app of account %d", r.AccountID)
+}
 
 type recoveryRow struct {
 	AccountID operators.AccountID
@@ -48,7 +50,7 @@ func (passkeyRow) TableName() string { return "passkeys" }
 
 func (r passkeyRow) passkey() factors.Passkey {
 	return factors.Passkey{ID: r.ID, Account: r.AccountID, Handle: r.Handle, Credential: r.CredentialID, Name: r.Name, Record: []byte(r.Record),
-		Blocked: r.Blocked, Created: r.CreatedAt.UTC(), Used: momentOf(r.LastUsedAt)}
+		Blocked: r.Blocked, Created: r.CreatedAt.UTC(), Used: timeOf(r.LastUsedAt)}
 }
 
 // stepRow is a step. Its held data is sealed for this token.
@@ -62,7 +64,7 @@ type stepRow struct {
 
 func (stepRow) TableName() string { return "sign_in_steps" }
 
-func (r stepRow) place() string { return fmt.Sprintf("sign-in step %x", r.Digest) }
+func (r stepRow) sealContext() string { return fmt.Sprintf("sign-in step %x", r.Digest) }
 
 type factorRepo struct{ tx }
 
@@ -85,11 +87,11 @@ func (r factorRepo) TOTP(ctx context.Context, a operators.AccountID) (factors.TO
 		return factors.TOTP{}, err
 	}
 	secret, err := r.secret(row)
-	return factors.TOTP{Account: row.AccountID, Secret: secret, Last: row.LastPeriod, Created: row.CreatedAt.UTC(), Used: momentOf(row.LastUsedAt)}, err
+	return factors.TOTP{Account: row.AccountID, Secret: secret, Last: row.LastPeriod, Created: row.CreatedAt.UTC(), Used: timeOf(row.LastUsedAt)}, err
 }
 
 func (r factorRepo) SaveTOTP(ctx context.Context, t factors.TOTP) error {
-	row := totpRow{AccountID: t.Account, LastPeriod: t.Last, CreatedAt: stamp(t.Created), LastUsedAt: moment(t.Used)}
+	row := totpRow{AccountID: t.Account, LastPeriod: t.Last, CreatedAt: stamp(t.Created), LastUsedAt: nullTime(t.Used)}
 	if err := r.sealSecret(&row, t.Secret); err != nil {
 		return err
 	}
@@ -101,7 +103,7 @@ func (r factorRepo) SaveTOTP(ctx context.Context, t factors.TOTP) error {
 
 func (r factorRepo) UseTOTP(ctx context.Context, t factors.TOTP) error {
 	return changed(r.db(ctx).Model(&totpRow{}).Where("account_id = ?", t.Account).
-		Updates(map[string]any{"last_period": t.Last, "last_used_at": moment(t.Used)}), factors.ErrNotFound)
+		Updates(map[string]any{"last_period": t.Last, "last_used_at": nullTime(t.Used)}), factors.ErrNotFound)
 }
 
 func (r factorRepo) RemoveTOTP(ctx context.Context, a operators.AccountID) error {
@@ -168,7 +170,7 @@ func (r factorRepo) Passkey(ctx context.Context, credential []byte) (factors.Pas
 
 func (r factorRepo) AddPasskey(ctx context.Context, p factors.Passkey) (factors.Passkey, error) {
 	row := passkeyRow{AccountID: p.Account, Handle: p.Handle, CredentialID: p.Credential, Name: p.Name, Record: string(p.Record), Blocked: p.Blocked,
-		CreatedAt: stamp(p.Created), LastUsedAt: moment(p.Used)}
+		CreatedAt: stamp(p.Created), LastUsedAt: nullTime(p.Used)}
 	created, err := insert(r.db(ctx), &row)
 	if err == nil && !created {
 		err = factors.ErrExists
@@ -179,7 +181,7 @@ func (r factorRepo) AddPasskey(ctx context.Context, p factors.Passkey) (factors.
 
 func (r factorRepo) UsePasskey(ctx context.Context, p factors.Passkey) error {
 	return changed(r.db(ctx).Model(&passkeyRow{}).Where("id = ? AND account_id = ?", p.ID, p.Account).
-		Updates(map[string]any{"record": string(p.Record), "blocked": p.Blocked, "last_used_at": moment(p.Used)}), factors.ErrNotFound)
+		Updates(map[string]any{"record": string(p.Record), "blocked": p.Blocked, "last_used_at": nullTime(p.Used)}), factors.ErrNotFound)
 }
 
 func (r factorRepo) RenamePasskey(ctx context.Context, a operators.AccountID, id factors.PasskeyID, name string) error {
@@ -202,7 +204,7 @@ func (r factorRepo) RemoveAll(ctx context.Context, a operators.AccountID) error 
 func (r factorRepo) Begin(ctx context.Context, s factors.Step) error {
 	row := stepRow{Digest: s.Digest[:], Purpose: s.Purpose, AccountID: orNull(s.Account), ExpiresAt: stamp(s.Expires)}
 	if len(s.Held) > 0 {
-		held, err := r.keys.Seal(s.Held, row.place())
+		held, err := r.keys.Seal(s.Held, row.sealContext())
 		if err != nil {
 			return errNoFactorKey
 		}
@@ -218,7 +220,7 @@ func (r factorRepo) Step(ctx context.Context, d operators.Digest) (factors.Step,
 	}
 	s := factors.Step{Digest: d, Purpose: row.Purpose, Account: orZero(row.AccountID), Expires: row.ExpiresAt.UTC()}
 	if row.Held != "" {
-		if s.Held, err = r.keys.Open(row.Held, row.place()); err != nil { // The key has changed since.
+		if s.Held, err = r.keys.Open(row.Held, row.sealContext()); err != nil { // The key has changed since.
 			return factors.Step{}, factors.ErrStep
 		}
 	}
@@ -235,7 +237,7 @@ func (r factorRepo) EndSteps(ctx context.Context, a operators.AccountID) error {
 }
 
 func (r factorRepo) Sweep(ctx context.Context, now time.Time) error {
-	return r.db(ctx).Exec("DELETE FROM sign_in_steps WHERE expires_at <= ?", moment(now)).Error
+	return r.db(ctx).Exec("DELETE FROM sign_in_steps WHERE expires_at <= ?", nullTime(now)).Error
 }
 
 // errNoFactorKey is the error of operations that need the current key, for all factors.
@@ -243,7 +245,7 @@ var errNoFactorKey = factors.ErrSealed.With("secret_key is not configured")
 
 // sealSecret encrypts a secret into a row.
 func (r factorRepo) sealSecret(row *totpRow, s factors.Secret) (err error) {
-	if row.Secret, err = r.keys.Seal([]byte(string(s)), row.place()); err != nil {
+	if row.Secret, err = r.keys.Seal([]byte(string(s)), row.sealContext()); err != nil {
 		return errNoFactorKey
 	}
 	return nil
@@ -251,7 +253,7 @@ func (r factorRepo) sealSecret(row *totpRow, s factors.Secret) (err error) {
 
 // secret decrypts a row's secret.
 func (r factorRepo) secret(row totpRow) (factors.Secret, error) {
-	text, err := r.keys.Open(row.Secret, row.place())
+	text, err := r.keys.Open(row.Secret, row.sealContext())
 	if err != nil {
 		return "", factors.ErrSealed.With("the authenticator app of account %d cannot be used: its secret is encrypted under the key %q (%s)", row.AccountID, seal.KeyID(row.Secret), err.Error())
 	}

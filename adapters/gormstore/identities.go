@@ -20,7 +20,7 @@ type identityRow struct {
 func (identityRow) TableName() string { return "identities" }
 
 func (r identityRow) link() signon.Link {
-	return signon.Link{Subject: signon.Subject{Issuer: r.Issuer, ID: r.Subject}, Account: r.AccountID, Linked: r.LinkedAt.UTC(), Used: momentOf(r.LastUsedAt)}
+	return signon.Link{Subject: signon.Subject{Issuer: r.Issuer, ID: r.Subject}, Account: r.AccountID, Linked: r.LinkedAt.UTC(), Used: timeOf(r.LastUsedAt)}
 }
 
 // providerSessionRow links a session to the provider's session it came from.
@@ -63,7 +63,7 @@ func (r signonRepo) SaveLink(ctx context.Context, l signon.Link) error {
 	if err := r.db(ctx).Where("account_id = ?", l.Account).Delete(&identityRow{}).Error; err != nil {
 		return err
 	}
-	row := identityRow{AccountID: l.Account, Issuer: l.Issuer, Subject: l.ID, LinkedAt: stamp(l.Linked), LastUsedAt: moment(l.Used)}
+	row := identityRow{AccountID: l.Account, Issuer: l.Issuer, Subject: l.ID, LinkedAt: stamp(l.Linked), LastUsedAt: nullTime(l.Used)}
 	created, err := insert(r.db(ctx), &row)
 	if err == nil && !created {
 		err = signon.ErrLinked
@@ -76,7 +76,7 @@ func (r signonRepo) Unlink(ctx context.Context, a operators.AccountID) error {
 }
 
 func (r signonRepo) Used(ctx context.Context, s signon.Subject, at time.Time) error {
-	return changed(r.db(ctx).Model(&identityRow{}).Where("issuer = ? AND subject = ?", s.Issuer, s.ID).Update("last_used_at", moment(at)), signon.ErrNotFound)
+	return changed(r.db(ctx).Model(&identityRow{}).Where("issuer = ? AND subject = ?", s.Issuer, s.ID).Update("last_used_at", nullTime(at)), signon.ErrNotFound)
 }
 
 func (r signonRepo) Began(ctx context.Context, s signon.Session) error {
@@ -105,7 +105,7 @@ func (r signonRepo) EndSessions(ctx context.Context, a operators.AccountID) (int
 }
 
 func (r signonRepo) Take(ctx context.Context, l signon.Logout, now time.Time) error {
-	if err := r.db(ctx).Exec("DELETE FROM logout_tokens WHERE expires_at <= ?", moment(now)).Error; err != nil {
+	if err := r.db(ctx).Exec("DELETE FROM logout_tokens WHERE expires_at <= ?", nullTime(now)).Error; err != nil {
 		return err
 	}
 	digest := l.Digest()

@@ -48,8 +48,8 @@ type importRow struct {
 
 func (importRow) TableName() string { return "imports" }
 
-// savedOfImport are the columns that change during a job, except stored.
-var savedOfImport = []string{"size", "header", "mapping", "actor", "remote_address", "state", "reason", "row_count", "done_count", "kept_count", "counts", "checked", "undo",
+// savedImportColumns are the columns that change during a job, except stored.
+var savedImportColumns = []string{"size", "header", "mapping", "actor", "remote_address", "state", "reason", "row_count", "done_count", "kept_count", "counts", "checked", "undo",
 	"uploaded_at", "started_at", "ended_at", "touched_at", "pace_since", "pace_from", "owner", "lease_until", "failures", "version"}
 
 func newImportRow(j imports.Job) (importRow, error) {
@@ -59,16 +59,16 @@ func newImportRow(j imports.Job) (importRow, error) {
 	undo, errUndo := encodeUndo(j.Undo)
 	return importRow{ID: j.ID, OrganizationID: j.Organization, FileName: j.File, Size: j.Size, Header: j.Header, Source: j.Source, Mapping: mapping, GroupID: orNull(j.Group.ID), GroupName: j.Group.Name,
 		Actor: j.By.Name, RemoteAddress: j.By.Address, State: j.State, Reason: storable(j.Reason), RowCount: j.Rows, DoneCount: j.Done, KeptCount: j.Kept,
-		Counts: string(counts), Checked: string(checked), Undo: undo, UploadedAt: stamp(j.Uploaded), StartedAt: moment(j.Started), EndedAt: moment(j.Ended),
-		TouchedAt: stamp(j.Touched), PaceSince: moment(j.Pace.Since), PaceFrom: j.Pace.From, Owner: j.Owner, LeaseUntil: moment(j.Until),
+		Counts: string(counts), Checked: string(checked), Undo: undo, UploadedAt: stamp(j.Uploaded), StartedAt: nullTime(j.Started), EndedAt: nullTime(j.Ended),
+		TouchedAt: stamp(j.Touched), PaceSince: nullTime(j.Pace.Since), PaceFrom: j.Pace.From, Owner: j.Owner, LeaseUntil: nullTime(j.Until),
 		Failures: j.Failures, Version: j.Version}, errors.Join(errCounts, errChecked, errMapping, errUndo)
 }
 
 func (r importRow) job() (imports.Job, error) {
 	j := imports.Job{ID: r.ID, Organization: r.OrganizationID, File: r.FileName, Size: r.Size, Header: r.Header, Source: r.Source,
 		By: audit.Actor{Name: r.Actor, Address: r.RemoteAddress, Via: audit.Console}, State: r.State, Reason: r.Reason, Rows: r.RowCount, Done: r.DoneCount, Kept: r.KeptCount,
-		Uploaded: r.UploadedAt.UTC(), Started: momentOf(r.StartedAt), Ended: momentOf(r.EndedAt), Touched: r.TouchedAt.UTC(),
-		Pace: imports.Pace{Since: momentOf(r.PaceSince), From: r.PaceFrom}, Owner: r.Owner, Until: momentOf(r.LeaseUntil), Failures: r.Failures, Version: r.Version}
+		Uploaded: r.UploadedAt.UTC(), Started: timeOf(r.StartedAt), Ended: timeOf(r.EndedAt), Touched: r.TouchedAt.UTC(),
+		Pace: imports.Pace{Since: timeOf(r.PaceSince), From: r.PaceFrom}, Owner: r.Owner, Until: timeOf(r.LeaseUntil), Failures: r.Failures, Version: r.Version}
 	if r.GroupID != nil {
 		j.Group = orgs.Group{ID: *r.GroupID, Organization: r.OrganizationID, Name: r.GroupName}
 	}
@@ -106,17 +106,17 @@ func (r importRepo) Create(ctx context.Context, j imports.Job) (imports.Job, err
 	return row.job()
 }
 
-// there queries the organization's jobs whose file is or was stored.
-func (r importRepo) there(ctx context.Context, org orgs.ID) *gorm.DB {
+// uploaded queries the organization's jobs whose file is or was stored.
+func (r importRepo) uploaded(ctx context.Context, org orgs.ID) *gorm.DB {
 	return r.db(ctx).Where("organization_id = ? AND state <> ?", org, imports.Uploading)
 }
 
 func (r importRepo) ByID(ctx context.Context, org orgs.ID, id imports.ID) (imports.Job, error) {
-	return decodeOne(r.there(ctx, org).Where("id = ?", id), imports.ErrNotFound, importRow.job)
+	return decodeOne(r.uploaded(ctx, org).Where("id = ?", id), imports.ErrNotFound, importRow.job)
 }
 
 func (r importRepo) List(ctx context.Context, org orgs.ID, before imports.ID, limit int) ([]imports.Job, error) {
-	q := r.there(ctx, org)
+	q := r.uploaded(ctx, org)
 	if before != 0 {
 		q = q.Where("id < ?", before)
 	}
@@ -130,7 +130,7 @@ func (r importRepo) Rejecting(ctx context.Context, in []orgs.ID, since time.Time
 	return decodeAll(r.db(ctx).Raw(`SELECT * FROM (SELECT i.*, ROW_NUMBER() OVER (PARTITION BY organization_id ORDER BY id DESC) AS nth FROM imports i
 			WHERE organization_id @in AND ended_at >= @since AND CASE state WHEN 'failed' THEN TRUE WHEN 'done' THEN kept_count > 0 ELSE FALSE END) AS ranked
 		WHERE nth <= @limit ORDER BY id DESC`,
-		map[string]any{"in": among(r.dialect, in), "since": moment(since), "limit": limit}), importRow.job)
+		map[string]any{"in": among(r.dialect, in), "since": nullTime(since), "limit": limit}), importRow.job)
 }
 
 func (r importRepo) Save(ctx context.Context, j imports.Job) (imports.Job, error) {
@@ -140,7 +140,7 @@ func (r importRepo) Save(ctx context.Context, j imports.Job) (imports.Job, error
 	if err != nil {
 		return imports.Job{}, err
 	}
-	res := r.db(ctx).Model(&importRow{}).Where("id = ? AND version = ?", j.ID, was).Select(savedOfImport).Updates(row)
+	res := r.db(ctx).Model(&importRow{}).Where("id = ? AND version = ?", j.ID, was).Select(savedImportColumns).Updates(row)
 	switch {
 	case res.Error != nil:
 		return imports.Job{}, res.Error
@@ -151,7 +151,7 @@ func (r importRepo) Save(ctx context.Context, j imports.Job) (imports.Job, error
 }
 
 func (r importRepo) Hold(ctx context.Context, id imports.ID, owner string, until time.Time) error {
-	return changed(r.db(ctx).Model(&importRow{}).Where("id = ? AND owner = ?", id, owner).Update("lease_until", moment(until)), imports.ErrTaken)
+	return changed(r.db(ctx).Model(&importRow{}).Where("id = ? AND owner = ?", id, owner).Update("lease_until", nullTime(until)), imports.ErrTaken)
 }
 
 // Waiting recognizes that a job was worked on by its state: scanned, being checked or over.
@@ -163,11 +163,11 @@ func (r importRepo) Waiting(ctx context.Context, now time.Time) (imports.Job, er
 				WHERE o.state = @running AND o.organization_id = i.organization_id AND o.id <> i.id AND o.done_count > 0))
 		ORDER BY (SELECT MAX(d.touched_at) FROM imports d WHERE d.organization_id = i.organization_id AND d.state <> @uploading
 			AND (d.state NOT IN @working OR d.pace_since IS NOT NULL)) NULLS FIRST, i.touched_at, i.id LIMIT 1`,
-		map[string]any{"uploading": imports.Uploading, "working": imports.States(imports.State.Working), "running": imports.Running, "now": moment(now)}), imports.ErrNothingToDo, importRow.job)
+		map[string]any{"uploading": imports.Uploading, "working": imports.States(imports.State.Working), "running": imports.Running, "now": nullTime(now)}), imports.ErrNothingToDo, importRow.job)
 }
 
 func (r importRepo) Idle(ctx context.Context, s imports.State, since time.Time, limit int) ([]imports.Job, error) {
-	return decodeAll(r.db(ctx).Where("state = ? AND touched_at < ?", s, moment(since)).Order("touched_at, id").Limit(limit), importRow.job)
+	return decodeAll(r.db(ctx).Where("state = ? AND touched_at < ?", s, nullTime(since)).Order("touched_at, id").Limit(limit), importRow.job)
 }
 
 func (r importRepo) Leftover(ctx context.Context, limit int) ([]imports.Job, error) {

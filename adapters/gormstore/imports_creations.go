@@ -70,11 +70,11 @@ func (r importRepo) ForgetCreations(ctx context.Context, id imports.ID, limit in
 
 func (r importRepo) Settled(ctx context.Context, before time.Time, limit int) ([]imports.Job, error) {
 	return decodeAll(r.db(ctx).Where(`id IN (SELECT c.import_id FROM import_creations c JOIN imports i ON i.id = c.import_id
-		WHERE c.started_at < ? AND i.state <> ? ORDER BY c.started_at, c.import_id LIMIT ?)`, moment(before), imports.Undoing, limit).Order("id"), importRow.job)
+		WHERE c.started_at < ? AND i.state <> ? ORDER BY c.started_at, c.import_id LIMIT ?)`, nullTime(before), imports.Undoing, limit).Order("id"), importRow.job)
 }
 
 func (r importRepo) Follower(ctx context.Context, j imports.Job) (imports.Job, error) {
-	ended := moment(j.Ended)
+	ended := nullTime(j.Ended)
 	return decodeOne(r.db(ctx).Where(`organization_id = ? AND id <> ? AND started_at IS NOT NULL AND done_count > 0 AND state <> ?
 		AND (ended_at IS NULL OR ended_at > ? OR (ended_at = ? AND id > ?))`,
 		j.Organization, j.ID, imports.Undone, ended, ended, j.ID).Order("id DESC"), imports.ErrNotFound, importRow.job)

@@ -6,8 +6,8 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// keepAtOnce is how many rejected rows one statement stores.
-const keepAtOnce = 500
+// rejectsPerStatement is how many rejected rows one statement stores.
+const rejectsPerStatement = 500
 
 // pieceRow is a part of an import's file.
 type pieceRow struct {
@@ -51,23 +51,23 @@ func (r importRepo) Keep(ctx context.Context, id imports.ID, kept []imports.Kept
 	rows := mapped(kept, func(k imports.Kept) rejectRow {
 		return rejectRow{ImportID: id, Line: k.Line, Reason: storable(k.Reason), Cells: k.Cells}
 	})
-	return r.db(ctx).CreateInBatches(&rows, keepAtOnce).Error
+	return r.db(ctx).CreateInBatches(&rows, rejectsPerStatement).Error
 }
 
-// holding are the states of imports whose corrections are in effect.
-var holding = imports.States(func(s imports.State) bool { return imports.Correction{By: 1, State: s}.Holds() })
+// effectiveStates are the states of imports whose corrections are in effect.
+var effectiveStates = imports.States(func(s imports.State) bool { return imports.Correction{By: 1, State: s}.Holds() })
 
 func (r importRepo) Correct(ctx context.Context, id imports.ID, lines []int, by imports.ID) error {
 	changed, err := affected(r.db(ctx).Exec(`UPDATE import_rejects SET corrected_by = ? WHERE import_id = ? AND line IN ?
-		AND NOT EXISTS (SELECT 1 FROM imports c WHERE c.id = import_rejects.corrected_by AND c.state IN ?)`, by, id, lines, holding))
+		AND NOT EXISTS (SELECT 1 FROM imports c WHERE c.id = import_rejects.corrected_by AND c.state IN ?)`, by, id, lines, effectiveStates))
 	if err == nil && changed != len(lines) {
 		err = imports.ErrCorrected
 	}
 	return err
 }
 
-// takenRow is a rejected row with the state of the import that corrects it.
-type takenRow struct {
+// correctedRejectRow is a rejected row with the state of the import that corrects it.
+type correctedRejectRow struct {
 	Reject rejectRow `gorm:"embedded"`
 	State  imports.State
 }
@@ -75,7 +75,7 @@ type takenRow struct {
 func (r importRepo) Rejected(ctx context.Context, id imports.ID, after, limit int) ([]imports.Kept, error) {
 	return all(r.db(ctx).Raw(`SELECT r.*, COALESCE(c.state, '') AS state FROM import_rejects r JOIN imports i ON i.id = r.import_id
 			LEFT JOIN imports c ON c.id = r.corrected_by AND c.organization_id = i.organization_id
-		WHERE r.import_id = ? AND r.line > ? ORDER BY r.line LIMIT ?`, id, after, limit), func(row takenRow) imports.Kept {
+		WHERE r.import_id = ? AND r.line > ? ORDER BY r.line LIMIT ?`, id, after, limit), func(row correctedRejectRow) imports.Kept {
 		k := imports.Kept{Line: row.Reject.Line, Reason: row.Reject.Reason, Cells: row.Reject.Cells}
 		if row.Reject.CorrectedBy != nil {
 			k.Corrected = imports.Correction{By: *row.Reject.CorrectedBy, State: row.State}

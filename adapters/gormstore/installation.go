@@ -29,7 +29,7 @@ func (r installationRepo) Lock(ctx context.Context) (installation.State, error) 
 
 // read reads the state, with a query that has this ending.
 func (r installationRepo) read(ctx context.Context, ending string) (s installation.State, err error) {
-	rows, err := rowsOf[stateRow](r.db(paced(ctx, paceBrief)).Raw("SELECT held_at, read_only_at, notice FROM installation WHERE id = 1" + ending))
+	rows, err := rowsOf[stateRow](r.db(withTimeoutClass(ctx, timeoutShort)).Raw("SELECT held_at, read_only_at, notice FROM installation WHERE id = 1" + ending))
 	if err == nil && len(rows) != 1 {
 		err = errNoState
 	}
@@ -40,7 +40,7 @@ func (r installationRepo) read(ctx context.Context, ending string) (s installati
 }
 
 func (r installationRepo) SetState(ctx context.Context, s installation.State) error {
-	return changed(r.db(ctx).Where("id = 1").Select("*").Updates(&stateRow{HeldAt: moment(s.Held), ReadOnlyAt: moment(s.ReadOnly), Notice: storable(s.Notice)}), errNoState)
+	return changed(r.db(ctx).Where("id = 1").Select("*").Updates(&stateRow{HeldAt: nullTime(s.Held), ReadOnlyAt: nullTime(s.ReadOnly), Notice: storable(s.Notice)}), errNoState)
 }
 
 // errNoState means that the row written by the migration was deleted.

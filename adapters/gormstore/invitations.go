@@ -77,8 +77,8 @@ type appointedRow struct {
 }
 
 func (r appointedRow) appointment() operators.Appointment {
-	return operators.Appointment{Member: r.ID, Username: r.Username, Role: r.Role, Locked: r.Locked, Accepted: momentOf(r.AcceptedAt),
-		Seen: momentOf(r.SeenAt), Ways: operators.Ways{Password: r.Password, Codes: r.Codes, Passkey: r.Passkey, SignOn: r.SignOn}}
+	return operators.Appointment{Member: r.ID, Username: r.Username, Role: r.Role, Locked: r.Locked, Accepted: timeOf(r.AcceptedAt),
+		Seen: timeOf(r.SeenAt), Ways: operators.Ways{Password: r.Password, Codes: r.Codes, Passkey: r.Passkey, SignOn: r.SignOn}}
 }
 
 func (r operatorRepo) Appointments(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]operators.Appointment, error) {

@@ -39,8 +39,8 @@ func (keyRow) TableName() string { return "api_keys" }
 // newKeyRow returns the row without its id and its scope.
 func newKeyRow(k access.Key) keyRow {
 	return keyRow{Name: k.Name, NameFold: names.Fold(k.Name), Digest: k.Digest[:], Grants: joinGrants(k.Grants),
-		CreatedAt: stamp(k.Created), ExpiresAt: moment(k.Expires), RevokedAt: moment(k.Revoked), ReplacedAt: moment(k.Replaced),
-		LastUsedAt: moment(k.LastUsed), AtMostNormal: k.AtMostNormal}
+		CreatedAt: stamp(k.Created), ExpiresAt: nullTime(k.Expires), RevokedAt: nullTime(k.Revoked), ReplacedAt: nullTime(k.Replaced),
+		LastUsedAt: nullTime(k.LastUsed), AtMostNormal: k.AtMostNormal}
 }
 
 // scopedKeyRow is a key with the slugs of its scope.
@@ -55,8 +55,8 @@ type scopedKeyRow struct {
 func (r scopedKeyRow) key() access.Key {
 	k := access.Key{ID: r.Key.ID, Name: r.Key.Name,
 		Scope:   access.Scope{Organization: r.Organization, Project: r.Project, Application: r.Application},
-		Created: r.Key.CreatedAt.UTC(), Expires: momentOf(r.Key.ExpiresAt), Revoked: momentOf(r.Key.RevokedAt), Replaced: momentOf(r.Key.ReplacedAt),
-		LastUsed: momentOf(r.Key.LastUsedAt), AtMostNormal: r.Key.AtMostNormal}
+		Created: r.Key.CreatedAt.UTC(), Expires: timeOf(r.Key.ExpiresAt), Revoked: timeOf(r.Key.RevokedAt), Replaced: timeOf(r.Key.ReplacedAt),
+		LastUsed: timeOf(r.Key.LastUsedAt), AtMostNormal: r.Key.AtMostNormal}
 	copy(k.Digest[:], r.Key.Digest)
 	for g := range strings.FieldsSeq(r.Key.Grants) {
 		k.Grants = append(k.Grants, access.Grant(g))
@@ -74,20 +74,20 @@ func (r keyRepo) ByDigest(ctx context.Context, d access.Digest) (access.Key, err
 	})
 }
 
-// keyOfScope holds for the keys k with a name and exactly one scope, given by three ids that are 0
+// inKeyScope holds for the keys k with a name and exactly one scope, given by three ids that are 0
 // for missing levels.
-const keyOfScope = `k.name_fold = ? AND COALESCE(k.organization_id, 0) = ? AND COALESCE(k.project_id, 0) = ?
+const inKeyScope = `k.name_fold = ? AND COALESCE(k.organization_id, 0) = ? AND COALESCE(k.project_id, 0) = ?
 	AND COALESCE(k.application_id, 0) = ?`
 
 // nameInUse holds for the key that blocks its name within its scope.
-const nameInUse = keyOfScope + " AND k.revoked_at IS NULL AND k.replaced_at IS NULL"
+const nameInUse = inKeyScope + " AND k.revoked_at IS NULL AND k.replaced_at IS NULL"
 
 func (r keyRepo) ByName(ctx context.Context, scope access.Scope, name string) (access.Key, error) {
 	in, err := r.scope(ctx, scope)
 	if err != nil {
 		return access.Key{}, err
 	}
-	return r.one(ctx, keyOfScope+" AND k.revoked_at IS NULL ORDER BY k.id DESC LIMIT 1",
+	return r.one(ctx, inKeyScope+" AND k.revoked_at IS NULL ORDER BY k.id DESC LIMIT 1",
 		names.Fold(name), in.OrganizationID, in.ProjectID, in.ApplicationID)
 }
 
@@ -130,7 +130,7 @@ func (r keyRepo) Create(ctx context.Context, k access.Key) (access.Key, error) {
 	case err != nil:
 		return access.Key{}, err
 	case !created:
-		return access.Key{}, r.refusal(ctx, row)
+		return access.Key{}, r.conflictError(ctx, row)
 	}
 	return r.one(ctx, "k.id = ?", row.ID)
 }
@@ -157,22 +157,22 @@ func (r keyRepo) Revoke(ctx context.Context, k access.Key, now time.Time) error 
 	if err != nil {
 		return err
 	}
-	return change(r.db(ctx), access.ErrKeyNotFound, "UPDATE api_keys AS k SET revoked_at = ? WHERE "+keyOfScope+" AND k.revoked_at IS NULL",
-		moment(now), names.Fold(k.Name), in.OrganizationID, in.ProjectID, in.ApplicationID)
+	return change(r.db(ctx), access.ErrKeyNotFound, "UPDATE api_keys AS k SET revoked_at = ? WHERE "+inKeyScope+" AND k.revoked_at IS NULL",
+		nullTime(now), names.Fold(k.Name), in.OrganizationID, in.ProjectID, in.ApplicationID)
 }
 
 func (r keyRepo) Used(ctx context.Context, moments map[access.ID]time.Time) error {
-	uses := make([]useOfKey, 0, len(moments))
+	uses := make([]keyUse, 0, len(moments))
 	for id, at := range moments {
-		uses = append(uses, useOfKey{ID: id, UsedAt: momentText(at)})
+		uses = append(uses, keyUse{ID: id, UsedAt: timeText(at)})
 	}
 	return r.db(ctx).Exec(`UPDATE api_keys SET last_used_at = used.used_at FROM (?) AS used
 		WHERE api_keys.id = used.id AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < used.used_at)`,
 		rowSet(r.dialect, uses, "id bigint", "used_at timestamptz")).Error
 }
 
-// useOfKey is one row of a rowSet.
-type useOfKey struct {
+// keyUse is one row of a rowSet.
+type keyUse struct {
 	ID     access.ID `json:"id"`
 	UsedAt string    `json:"used_at"`
 }
@@ -192,9 +192,9 @@ func (r keyRepo) one(ctx context.Context, condition string, args ...any) (access
 	return row.key(), err
 }
 
-// refusal returns the fault of the unique index that row violated. Two keys with one digest are no
+// conflictError returns the fault of the unique index that row violated. Two keys with one digest are no
 // fault that a caller could correct.
-func (r keyRepo) refusal(ctx context.Context, row keyRow) error {
+func (r keyRepo) conflictError(ctx context.Context, row keyRow) error {
 	_, err := r.one(ctx, nameInUse, row.NameFold,
 		orZero(row.OrganizationID), orZero(row.ProjectID), orZero(row.ApplicationID))
 	switch {

@@ -9,15 +9,15 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// keysPatience is how long CheckKeys may take.
-const keysPatience = 10 * time.Second
+// checkKeysTimeout is how long CheckKeys may take.
+const checkKeysTimeout = 10 * time.Second
 
 // ErrOtherKey means that nothing of what is stored encrypted can be decrypted with the configured
 // keys.
 var ErrOtherKey = fault.New(fault.Invalid, "the secret key does not belong to this database")
 
-// encrypted are the columns that hold encrypted texts for as long as their rows exist.
-var encrypted = []struct{ table, column, order string }{
+// encryptedColumns are the columns that hold encrypted texts for as long as their rows exist.
+var encryptedColumns = []struct{ table, column, order string }{
 	{"channels", "settings", "id"},
 	{"totp_factors", "secret", "account_id"},
 }
@@ -28,7 +28,7 @@ var encrypted = []struct{ table, column, order string }{
 // was copied from elsewhere, is no error: it alone cannot be used. When nothing else is encrypted,
 // such an organization is an error, too: its key is missing.
 func (s *Store) CheckKeys(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(paced(ctx, paceBrief), keysPatience)
+	ctx, cancel := context.WithTimeout(withTimeoutClass(ctx, timeoutShort), checkKeysTimeout)
 	defer cancel()
 	return s.call(func() error {
 		return s.engine.view(ctx, func(t tx) error { return t.checkKeys(ctx) })
@@ -38,7 +38,7 @@ func (s *Store) CheckKeys(ctx context.Context) error {
 func (t tx) checkKeys(ctx context.Context) error {
 	known := t.keys.Prefixes()
 	var other string // the first text under another key
-	for _, c := range encrypted {
+	for _, c := range encryptedColumns {
 		exists, err := t.exists(ctx, c.table)
 		if err != nil {
 			return err

@@ -93,7 +93,7 @@ func (r listRepo) Users(ctx context.Context, l lists.List, app applications.ID) 
 }
 
 func (r listRepo) Delete(ctx context.Context, l lists.List) error {
-	if err := r.unused(ctx, usesOfList(l, 0), lists.ErrInUse, "distribution list", l.Name); err != nil {
+	if err := r.checkUnused(ctx, usesOfList(l, 0), lists.ErrInUse, "distribution list", l.Name); err != nil {
 		return err
 	}
 	return changed(r.db(ctx).Where("id = ? AND project_id = ? AND organization_id = ?", l.ID, l.Project, l.Organization).

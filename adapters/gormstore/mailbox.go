@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-type keptRow struct {
+type mailboxRow struct {
 	ID             deliveries.MailboxID
 	OrganizationID orgs.ID
 	ChannelID      channels.ID
@@ -24,33 +24,33 @@ type keptRow struct {
 	CreatedAt      time.Time
 }
 
-func (keptRow) TableName() string { return "mailbox_messages" }
+func (mailboxRow) TableName() string { return "mailbox_messages" }
 
-// shownRow is a message with its channel.
-type shownRow struct {
-	Row      keptRow `gorm:"embedded"`
+// mailboxMessageRow is a message with its channel.
+type mailboxMessageRow struct {
+	Row      mailboxRow `gorm:"embedded"`
 	Channel  string
 	Protocol channels.Protocol
 }
 
-// keptHead is the part of a message that listings show, keptBody the rest. JSON escapes characters
+// mailboxHead is the part of a message that listings show, mailboxBody the rest. JSON escapes characters
 // that a Postgres text cannot contain.
 type (
-	keptHead struct {
+	mailboxHead struct {
 		Subject     string            `json:"subject"`
 		Unsubscribe string            `json:"unsubscribe"`
 		Facts       map[string]string `json:"facts"`
 	}
-	keptBody struct {
+	mailboxBody struct {
 		Text string `json:"text"`
 		HTML string `json:"html"`
 	}
 )
 
-func (s shownRow) kept() (deliveries.MailboxMessage, error) {
+func (s mailboxMessageRow) message() (deliveries.MailboxMessage, error) {
 	r := s.Row
-	var head keptHead
-	var body keptBody
+	var head mailboxHead
+	var body mailboxBody
 	if err := json.Unmarshal([]byte(r.Head), &head); err != nil {
 		return deliveries.MailboxMessage{}, unreadable(err, "head of message %d", r.ID)
 	}
@@ -66,15 +66,15 @@ func (s shownRow) kept() (deliveries.MailboxMessage, error) {
 
 type mailboxRepo struct{ tx }
 
-// shownColumns are the columns of a shownRow, without the body.
-const shownColumns = "m.id, m.message_id, m.address, m.head, m.created_at, c.name AS channel, c.protocol"
+// mailboxColumns are the columns of a mailboxMessageRow, without the body.
+const mailboxColumns = "m.id, m.message_id, m.address, m.head, m.created_at, c.name AS channel, c.protocol"
 
 func (r mailboxRepo) Keep(ctx context.Context, org orgs.ID, channel channels.ID, m deliveries.Message) (bool, error) {
-	head, err := json.Marshal(keptHead{Subject: m.Subject, Unsubscribe: m.Unsubscribe, Facts: m.Facts})
+	head, err := json.Marshal(mailboxHead{Subject: m.Subject, Unsubscribe: m.Unsubscribe, Facts: m.Facts})
 	if err != nil {
 		return false, fmt.Errorf("head of a message: %w", err)
 	}
-	body, err := json.Marshal(keptBody{Text: m.Text, HTML: m.HTML})
+	body, err := json.Marshal(mailboxBody{Text: m.Text, HTML: m.HTML})
 	if err != nil {
 		return false, fmt.Errorf("body of a message: %w", err)
 	}
@@ -82,7 +82,7 @@ func (r mailboxRepo) Keep(ctx context.Context, org orgs.ID, channel channels.ID,
 		return false, err
 	}
 	to, _ := users.NewAddress(m.To, "") // An invalid address has a key as well, and is left to the driver.
-	row := keptRow{OrganizationID: org, ChannelID: channel, MessageID: storable(m.ID), Address: storable(m.To), AddressKey: storable(to.Key()),
+	row := mailboxRow{OrganizationID: org, ChannelID: channel, MessageID: storable(m.ID), Address: storable(m.To), AddressKey: storable(to.Key()),
 		Head: string(head), Body: string(body), CreatedAt: r.now()}
 	return insert(r.db(ctx), &row)
 }
@@ -98,7 +98,7 @@ func (r mailboxRepo) Trim(ctx context.Context, org orgs.ID, channel channels.ID,
 
 func (r mailboxRepo) List(ctx context.Context, org orgs.ID, f deliveries.MailboxFilter) ([]deliveries.MailboxMessage, error) {
 	q := r.db(ctx).Table("mailbox_messages AS m").Joins("JOIN channels c ON c.id = m.channel_id").
-		Select(shownColumns).Where("m.organization_id = ?", org)
+		Select(mailboxColumns).Where("m.organization_id = ?", org)
 	if f.Channel != 0 {
 		q = q.Where("m.channel_id = ?", f.Channel)
 	}
@@ -108,7 +108,7 @@ func (r mailboxRepo) List(ctx context.Context, org orgs.ID, f deliveries.Mailbox
 	if f.Before != 0 {
 		q = q.Where("m.id < ?", f.Before)
 	}
-	return decodeAll(q.Order("m.id DESC").Limit(f.Limit), shownRow.kept)
+	return decodeAll(q.Order("m.id DESC").Limit(f.Limit), mailboxMessageRow.message)
 }
 
 // Channels looks up the first message of each channel of the organization in an index.
@@ -118,9 +118,9 @@ func (r mailboxRepo) Channels(ctx context.Context, org orgs.ID, limit int) ([]ch
 }
 
 func (r mailboxRepo) Find(ctx context.Context, org orgs.ID, id deliveries.MailboxID) (deliveries.MailboxMessage, error) {
-	return decodeOne(r.db(ctx).Raw("SELECT "+shownColumns+`, m.body
+	return decodeOne(r.db(ctx).Raw("SELECT "+mailboxColumns+`, m.body
 		FROM mailbox_messages m JOIN channels c ON c.id = m.channel_id WHERE m.id = ? AND m.organization_id = ?`, id, org),
-		deliveries.ErrMessageNotFound, shownRow.kept)
+		deliveries.ErrMessageNotFound, mailboxMessageRow.message)
 }
 
 func (r mailboxRepo) Clear(ctx context.Context, org orgs.ID, channel channels.ID, limit int) (int, error) {

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// blockersLook is how often the sessions that block a migration are looked up, and
-	// blockersQuiet how many look-ups are skipped after one was logged: it is logged every ten
+	// blockersInterval is how often the sessions that block a migration are looked up, and
+	// blockersSkipped how many look-ups are skipped after one was logged: it is logged every ten
 	// seconds.
-	blockersLook  = time.Second
-	blockersQuiet = 9
+	blockersInterval = time.Second
+	blockersSkipped  = 9
 	// blockersSQL finds the sessions that a session ($1) waits for, or that hold the lock ($2) it
 	// tries to take. Their statements are left out: they may contain personal data.
 	blockersSQL = `SELECT a.pid, COALESCE(a.application_name, ''), COALESCE(a.usename, ''), COALESCE(a.state, ''),
@@ -33,8 +33,8 @@ type blocker struct {
 	seconds                  float64 // of its transaction
 }
 
-// tellBlockers logs the sessions that a migration waits for, until the context ends.
-func (e *postgresEngine) tellBlockers(ctx context.Context, logger *slog.Logger, session func() int32, every time.Duration) {
+// logBlockers logs the sessions that a migration waits for, until the context ends.
+func (e *postgresEngine) logBlockers(ctx context.Context, logger *slog.Logger, session func() int32, every time.Duration) {
 	look := time.NewTicker(every)
 	defer look.Stop()
 	quiet := 0
@@ -48,15 +48,15 @@ func (e *postgresEngine) tellBlockers(ctx context.Context, logger *slog.Logger, 
 			quiet--
 			continue
 		}
-		found, err := blockers(paced(ctx, paceBrief), e.sqlDB, session())
+		found, err := blockers(withTimeoutClass(ctx, timeoutShort), e.sqlDB, session())
 		if err != nil && ctx.Err() == nil {
-			logger.WarnContext(ctx, "it is not known whom a migration waits for", slog.Any("error", translated(err)))
-			quiet = blockersQuiet
+			logger.WarnContext(ctx, "it is not known whom a migration waits for", slog.Any("error", translate(err)))
+			quiet = blockersSkipped
 		}
 		for _, b := range found {
 			logger.WarnContext(ctx, "a migration waits for another session", slog.Int("pid", int(b.pid)), slog.String("application", b.application),
 				slog.String("user", b.user), slog.String("state", b.state), slog.Duration("transaction_age", time.Duration(b.seconds*float64(time.Second))))
-			quiet = blockersQuiet
+			quiet = blockersSkipped
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (e *postgresEngine) estimate(ctx context.Context, plan []Planned) error {
 		if plan[i].Table == "" || plan[i].Lock == ddl.LockNone {
 			continue
 		}
-		err := e.sqlDB.QueryRowContext(paced(ctx, paceBrief), "SELECT CAST(reltuples AS BIGINT) FROM pg_class WHERE oid = to_regclass($1)", plan[i].Table).Scan(&plan[i].Rows)
+		err := e.sqlDB.QueryRowContext(withTimeoutClass(ctx, timeoutShort), "SELECT CAST(reltuples AS BIGINT) FROM pg_class WHERE oid = to_regclass($1)", plan[i].Table).Scan(&plan[i].Rows)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}

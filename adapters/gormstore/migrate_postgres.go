@@ -19,17 +19,17 @@ const (
 	// otherwise.
 	migrationLock  = 0x746f6373696e // "tocsin"
 	migrationPause = 50 * time.Millisecond
-	// lockWait is how long a migration waits for the lock of a table, lockPause how long it lets
-	// others work before it retries, and lockTries how often: for some minutes in all.
-	lockWait  = 2 * time.Second
-	lockPause = time.Second
-	lockTries = 100
-	// lockNotAvailable is the SQLSTATE after lockWait.
+	// lockTimeout is how long a migration waits for the lock of a table, lockPause how long it lets
+	// others work before it retries, and lockAttempts how often: for some minutes in all.
+	lockTimeout  = 2 * time.Second
+	lockPause    = time.Second
+	lockAttempts = 100
+	// lockNotAvailable is the SQLSTATE after lockTimeout.
 	lockNotAvailable = "55P03"
 )
 
 func (e *postgresEngine) applied(ctx context.Context) (history, error) {
-	return readHistory(paced(ctx, paceBrief), e.sqlDB, "SELECT to_regclass('goose_db_version') IS NOT NULL")
+	return readHistory(withTimeoutClass(ctx, timeoutShort), e.sqlDB, "SELECT to_regclass('goose_db_version') IS NOT NULL")
 }
 
 // migrate runs each migration in its own transaction, all of them under a session lock, which ends
@@ -42,11 +42,11 @@ func (e *postgresEngine) migrate(ctx context.Context, logger *slog.Logger) (done
 	lock := &advisoryLock{}
 	watched, stop := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
-	watcher.Go(func() { e.tellBlockers(watched, logger, lock.session.Load, blockersLook) })
+	watcher.Go(func() { e.logBlockers(watched, logger, lock.session.Load, blockersInterval) })
 	defer watcher.Wait()
 	defer stop()
-	err = retryLocked(ctx, lockTries, func() error {
-		some, err := up(paced(ctx, paceUnlimited), e.sqlDB, onPostgres, goose.WithSessionLocker(lock))
+	err = retryLocked(ctx, lockAttempts, func() error {
+		some, err := up(withTimeoutClass(ctx, timeoutNone), e.sqlDB, onPostgres, goose.WithSessionLocker(lock))
 		done = append(done, some...)
 		if stopped, is := errors.AsType[*goose.PartialError](err); is {
 			done = append(done, stopped.Applied...)
@@ -99,7 +99,7 @@ func (l *advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 		var locked bool
 		err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", migrationLock).Scan(&locked)
 		if err == nil && locked {
-			_, err = conn.ExecContext(ctx, "SET lock_timeout = "+strconv.FormatInt(lockWait.Milliseconds(), 10))
+			_, err = conn.ExecContext(ctx, "SET lock_timeout = "+strconv.FormatInt(lockTimeout.Milliseconds(), 10))
 		}
 		if err != nil || locked {
 			return err

@@ -12,7 +12,7 @@ import (
 )
 
 func (e *sqliteEngine) applied(ctx context.Context) (history, error) {
-	return readHistory(ctx, e.reading, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version')")
+	return readHistory(ctx, e.readPool, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version')")
 }
 
 // migrate runs in ONE immediate transaction. Its write lock serializes instances, in one process or
@@ -22,7 +22,7 @@ func (e *sqliteEngine) applied(ctx context.Context) (history, error) {
 // Foreign keys are off meanwhile, because SQLite makes most table changes by building a new table;
 // they are checked at the end.
 func (e *sqliteEngine) migrate(ctx context.Context, _ *slog.Logger) (done []*goose.MigrationResult, err error) {
-	conn, err := e.writing.Conn(ctx)
+	conn, err := e.writePool.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (e *sqliteEngine) migrate(ctx context.Context, _ *slog.Logger) (done []*goo
 	}
 	defer rollback(conn) // no effect after the commit
 	err = conn.Raw(func(c any) error {
-		db := sql.OpenDB(lent{c.(liteConn).SQLiteConn})
+		db := sql.OpenDB(singleConn{c.(sqliteConn).SQLiteConn})
 		done, err = up(ctx, db, onSQLite)
 		return errors.Join(err, db.Close())
 	})
@@ -65,32 +65,32 @@ func checkForeignKeys(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// lent presents one connection with an open transaction to goose, as a database whose transactions
+// singleConn presents one connection with an open transaction to goose, as a database whose transactions
 // are savepoints.
-type lent struct{ *sqlite3.SQLiteConn }
+type singleConn struct{ *sqlite3.SQLiteConn }
 
 var (
-	_ driver.Connector   = lent{}
-	_ driver.ConnBeginTx = lent{}
+	_ driver.Connector   = singleConn{}
+	_ driver.ConnBeginTx = singleConn{}
 )
 
-func (l lent) Connect(context.Context) (driver.Conn, error) { return l, nil }
-func (l lent) Driver() driver.Driver                        { return &sqlite3.SQLiteDriver{} }
+func (l singleConn) Connect(context.Context) (driver.Conn, error) { return l, nil }
+func (l singleConn) Driver() driver.Driver                        { return &sqlite3.SQLiteDriver{} }
 
 // Close returns the connection, which needs no action.
-func (l lent) Close() error { return nil }
+func (l singleConn) Close() error { return nil }
 
-func (l lent) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
+func (l singleConn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
 	_, err := l.Exec("SAVEPOINT migration", nil)
 	return l, err
 }
 
-func (l lent) Commit() error {
+func (l singleConn) Commit() error {
 	_, err := l.Exec("RELEASE migration", nil)
 	return err
 }
 
-func (l lent) Rollback() error {
+func (l singleConn) Rollback() error {
 	_, err := l.Exec("ROLLBACK TO migration; RELEASE migration", nil)
 	return err
 }

@@ -27,8 +27,8 @@ func newAccountRow(a operators.Account) accountRow {
 		Language: a.Language}
 }
 
-// heldRow is an account with its identity and one of the places where it has a role, if any.
-type heldRow struct {
+// accountPlaceRow is an account with its identity and one of the places where it has a role, if any.
+type accountPlaceRow struct {
 	Account   accountRow `gorm:"embedded"`
 	Username  string
 	Linked    bool
@@ -41,15 +41,15 @@ type heldRow struct {
 	SeenAt    *time.Time
 }
 
-func (r heldRow) account() operators.Account {
+func (r accountPlaceRow) account() operators.Account {
 	return operators.Account{ID: r.Account.ID, User: users.User{ID: r.Account.UserID, Username: r.Username}, Hash: r.Account.PasswordHash,
 		Administrator: r.Account.Administrator, Organization: orZero(r.Account.OrganizationID), Changed: r.Account.ChangedAt.UTC(), Linked: r.Linked,
 		Language: r.Account.Language}
 }
 
-func (r heldRow) place() operators.Place {
+func (r accountPlaceRow) place() operators.Place {
 	return operators.Place{Organization: orgs.Organization{ID: orZero(r.PlaceID), Slug: r.PlaceSlug, Name: r.PlaceName, RequiresFactor: r.Requires}, Role: r.Role, Locked: r.Locked,
-		Seen: momentOf(r.SeenAt)}
+		Seen: timeOf(r.SeenAt)}
 }
 
 // operatorRepo covers several tables: accounts here, everything else in other files.
@@ -69,7 +69,7 @@ func (r operatorRepo) Accounts(ctx context.Context, username string) ([]operator
 
 // holdings reads accounts with their places in one statement, however many there are of either.
 func (r operatorRepo) holdings(ctx context.Context, condition string, arg any) (all []operators.Holding, err error) {
-	rows, err := rowsOf[heldRow](r.db(ctx).Raw(`
+	rows, err := rowsOf[accountPlaceRow](r.db(ctx).Raw(`
 		SELECT a.id, a.user_id, a.password_hash, a.administrator, a.organization_id, a.changed_at, a.language, u.username,
 			EXISTS (SELECT 1 FROM identities i WHERE i.account_id = a.id) AS linked,
 			o.id AS place_id, COALESCE(o.slug, '') AS place_slug, COALESCE(o.name, '') AS place_name, COALESCE(o.requires_factor, FALSE) AS requires,
@@ -108,12 +108,12 @@ func (r operatorRepo) Drop(ctx context.Context, id operators.AccountID) error {
 func (r operatorRepo) Accept(ctx context.Context, m users.MemberID, a operators.AccountID, at time.Time) error {
 	return r.db(ctx).Exec(`INSERT INTO acceptances (member_id, account_id, accepted_at) VALUES (?, ?, ?)
 		ON CONFLICT (member_id) DO UPDATE SET account_id = excluded.account_id, accepted_at = excluded.accepted_at,
-			seen_at = CASE WHEN acceptances.account_id = excluded.account_id THEN acceptances.seen_at END`, m, a, moment(at)).Error
+			seen_at = CASE WHEN acceptances.account_id = excluded.account_id THEN acceptances.seen_at END`, m, a, nullTime(at)).Error
 }
 
 func (r operatorRepo) Visited(ctx context.Context, a operators.AccountID, org orgs.ID, at time.Time) error {
 	return r.db(ctx).Exec(`UPDATE acceptances SET seen_at = ? WHERE account_id = ? AND (seen_at IS NULL OR seen_at < ?)
-		AND EXISTS (SELECT 1 FROM members m WHERE m.id = acceptances.member_id AND m.organization_id = ?)`, moment(at), a, moment(at), org).Error
+		AND EXISTS (SELECT 1 FROM members m WHERE m.id = acceptances.member_id AND m.organization_id = ?)`, nullTime(at), a, nullTime(at), org).Error
 }
 
 func (r operatorRepo) Acceptance(ctx context.Context, m users.MemberID) (operators.Acceptance, error) {

@@ -54,7 +54,7 @@ func (r deliveryRepo) SetOptOut(ctx context.Context, o deliveries.OptOut, out bo
 		return n > 0, err
 	}
 	n, err := affected(r.db(ctx).Exec(`INSERT INTO opt_outs (member_id, notification_id, address_key, created_at)
-		SELECT m.id, n.id, CAST(? AS TEXT), `+r.dialect.moment("? ")+`
+		SELECT m.id, n.id, CAST(? AS TEXT), `+r.dialect.castTime("? ")+`
 		FROM members m JOIN applications a ON a.organization_id = m.organization_id JOIN notifications n ON n.application_id = a.id
 		WHERE m.id = ? AND n.id = ? ON CONFLICT DO NOTHING`, o.AddressKey, r.now(), o.Member, o.Notification))
 	return n > 0, err

@@ -82,7 +82,7 @@ func withGroups(d dialect) string {
 
 // WithGroups is called by every enrolment, so it avoids GORM's overhead for a row.
 func (r orgRepo) WithGroups(ctx context.Context, slug string, g orgs.GroupID) (o orgs.Organization, found []orgs.Group, err error) {
-	err = r.sets().query(r.lasting(ctx), withGroups(r.dialect), nil, []any{names.Fold(orgs.DefaultGroup), g, slug}, func(rows *sql.Rows) error {
+	err = r.sets().query(r.statementContext(ctx), withGroups(r.dialect), nil, []any{names.Fold(orgs.DefaultGroup), g, slug}, func(rows *sql.Rows) error {
 		var id sql.Null[orgs.GroupID]
 		var name sql.NullString
 		var searchable string

@@ -74,7 +74,7 @@ func (r eventRepo) CreatePartial(ctx context.Context, p events.Partial, by strin
 	case !created:
 		return events.Partial{}, events.ErrPartialNameTaken
 	}
-	return r.keepPartial(ctx, row.partial(), by)
+	return r.savePartialVersion(ctx, row.partial(), by)
 }
 
 func (r eventRepo) SavePartial(ctx context.Context, p events.Partial, by string) (events.Partial, error) {
@@ -84,11 +84,11 @@ func (r eventRepo) SavePartial(ctx context.Context, p events.Partial, by string)
 	if err != nil {
 		return events.Partial{}, err
 	}
-	return r.keepPartial(ctx, row.partial(), by)
+	return r.savePartialVersion(ctx, row.partial(), by)
 }
 
-// keepPartial stores the saved version, and what it uses.
-func (t tx) keepPartial(ctx context.Context, p events.Partial, by string) (events.Partial, error) {
+// savePartialVersion stores the saved version, and what it uses.
+func (t tx) savePartialVersion(ctx context.Context, p events.Partial, by string) (events.Partial, error) {
 	version := partialVersionRow{PartialID: p.ID, Version: p.Version, SavedBy: by, SavedAt: t.now(), Description: p.Description, TextBody: p.Text, HTMLBody: p.HTML}
 	if err := t.db(ctx).Create(&version).Error; err != nil {
 		return p, err
@@ -107,8 +107,8 @@ func (t tx) keepPartial(ctx context.Context, p events.Partial, by string) (event
 		p.ID, p.Organization, among(t.dialect, names)).Error
 }
 
-// keepUses stores which partials a template names.
-func (t tx) keepUses(ctx context.Context, o templateOwner, text events.Template) error {
+// saveUses stores which partials a template names.
+func (t tx) saveUses(ctx context.Context, o templateOwner, text events.Template) error {
 	names, err := text.Uses()
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (t tx) keepUses(ctx context.Context, o templateOwner, text events.Template)
 }
 
 func (r eventRepo) DeletePartial(ctx context.Context, p events.Partial) error {
-	if err := r.unused(ctx, usesOfPartial(p), events.ErrPartialInUse, "partial", p.Name); err != nil {
+	if err := r.checkUnused(ctx, usesOfPartial(p), events.ErrPartialInUse, "partial", p.Name); err != nil {
 		return err
 	}
 	return changed(r.db(ctx).Where("id = ? AND organization_id = ?", p.ID, p.Organization).Delete(&partialRow{}), events.ErrPartialNotFound)
@@ -176,13 +176,13 @@ type partialUserRow struct {
 }
 
 func (r eventRepo) PartialUsers(ctx context.Context, p events.Partial, after events.TemplateID, limit int) ([]events.PartialUser, error) {
-	return r.partialUsers(ctx, p, after, limit, beside("template_", "t", "id", "version", "channel_id")+", "+beside("event_", "e", "id", "application_id", "slug", "name"))
+	return r.partialUsers(ctx, p, after, limit, prefixedColumns("template_", "t", "id", "version", "channel_id")+", "+prefixedColumns("event_", "e", "id", "application_id", "slug", "name"))
 }
 
 func (r eventRepo) PartialTemplates(ctx context.Context, p events.Partial, after events.TemplateID, limit int) ([]events.PartialUser, error) {
 	return r.partialUsers(ctx, p, after, limit,
-		beside("template_", "t", templateColumns...)+", "+
-			beside("event_", "e", "id", "application_id", "slug", "name", "description", "active", "example", "context_schema", "priority"))
+		prefixedColumns("template_", "t", templateColumns...)+", "+
+			prefixedColumns("event_", "e", "id", "application_id", "slug", "name", "description", "active", "example", "context_schema", "priority"))
 }
 
 // partialUsers returns the templates that use a partial, with these columns of them and their

@@ -18,30 +18,30 @@ import (
 
 const (
 	// partitionRows is how many rows the last partition of deliveries holds before another one is
-	// made, and partitionsKept into how many partitions the time of retention is divided at most.
+	// made, and maxPartitions into how many partitions the time of retention is divided at most.
 	// A small installation has one partition.
-	partitionRows  = 5_000_000
-	partitionsKept = 8
-	// aheadLeast is how many occurrences at least still come to the last partition while another
+	partitionRows = 5_000_000
+	maxPartitions = 8
+	// minOccurrencesAhead is how many occurrences at least still come to the last partition while another
 	// one is made.
-	aheadLeast = 1_000
-	// tableWait bounds the wait for the lock of the whole table, because others queue behind it,
-	// and tableTries how often it is tried, with a pause of lockPause.
-	tableWait  = "SET LOCAL lock_timeout = '500ms'"
-	tableTries = 30
-	// keptPage is how many ids of occurrences one statement looks through.
-	keptPage = 100_000
+	minOccurrencesAhead = 1_000
+	// tableLockTimeout bounds the wait for the lock of the whole table, because others queue behind it,
+	// and tableLockAttempts how often it is tried, with a pause of lockPause.
+	tableLockTimeout  = "SET LOCAL lock_timeout = '500ms'"
+	tableLockAttempts = 30
+	// idsPerStatement is how many ids of occurrences one statement looks through.
+	idsPerStatement = 100_000
 	// analyzeGrowth is the factor by which deliveries grow before they are analyzed again.
 	analyzeGrowth = 2
-	// upkeepLimit bounds a statement that reads a whole partition.
-	upkeepLimit = time.Hour
+	// maintenanceTimeout bounds a statement that reads a whole partition.
+	maintenanceTimeout = time.Hour
 	// boundPrefix begins the name of the constraint that prepares the upper bound of the last
 	// partition. The bound follows.
 	boundPrefix = "deliveries_until_"
 )
 
-// everything is the end of a range without a bound.
-const everything = math.MaxInt64
+// noBound is the end of a range without a bound.
+const noBound = math.MaxInt64
 
 // partition is a range of occurrences whose deliveries are in a table of their own.
 type partition struct {
@@ -69,7 +69,7 @@ func (row partitionRow) partition() (p partition, err error) {
 	if bounds == nil {
 		return p, fmt.Errorf("the partition %s has the range %q", row.Name, row.Range)
 	}
-	p = partition{Name: row.Name, From: math.MinInt64, Until: everything, Rows: max(0, row.Rows), Checked: row.Validated}
+	p = partition{Name: row.Name, From: math.MinInt64, Until: noBound, Rows: max(0, row.Rows), Checked: row.Validated}
 	for _, bound := range []struct {
 		text, open string
 		to         *int64
@@ -87,13 +87,13 @@ func (row partitionRow) partition() (p partition, err error) {
 	return p, err
 }
 
-// keepPartitions begins to drop the partitions of deliveries whose occurrences are all old, and to
+// maintainPartitions begins to drop the partitions of deliveries whose occurrences are all old, and to
 // add one when the last is large. Both go on beside the caller, because they may take long, and
 // then rest, because pages of rows follow each other closely. It returns the id below which
 // occurrences and their deliveries are to be removed row by row, because the partitions from there
 // on will be dropped. everything means that age decides alone.
-func (e *postgresEngine) keepPartitions(ctx context.Context, oldBefore time.Time, log *slog.Logger) (below int64, err error) {
-	below = everything
+func (e *postgresEngine) maintainPartitions(ctx context.Context, oldBefore time.Time, log *slog.Logger) (below int64, err error) {
+	below = noBound
 	all, err := e.partitions(ctx)
 	if err != nil {
 		return below, err
@@ -107,27 +107,27 @@ func (e *postgresEngine) keepPartitions(ctx context.Context, oldBefore time.Time
 		if is {
 			old = append(old, p)
 		}
-		if _, kept := e.upkeep.kept.Load(p.Name); !is || !kept {
+		if _, kept := e.maintenance.undroppable.Load(p.Name); !is || !kept {
 			below = min(below, p.From)
 		}
 		if !is {
 			break
 		}
 	}
-	e.upkeep.begin(ctx, e.now, func(ctx context.Context) {
-		err := e.keepUp(ctx, all, old, oldBefore, log)
+	e.maintenance.begin(ctx, e.now, func(ctx context.Context) {
+		err := e.maintain(ctx, all, old, oldBefore, log)
 		if err != nil && ctx.Err() == nil {
-			log.WarnContext(ctx, notKeptUp, slog.Any("error", err))
+			log.WarnContext(ctx, partitionsFailed, slog.Any("error", err))
 		}
 	})
 	return below, nil
 }
 
-// notKeptUp is logged when partitions can be neither dropped nor added.
-const notKeptUp = "the partitions of deliveries could not be kept up"
+// partitionsFailed is logged when partitions can be neither dropped nor added.
+const partitionsFailed = "the partitions of deliveries could not be kept up"
 
-// keepUp does what keepPartitions begins.
-func (e *postgresEngine) keepUp(ctx context.Context, all, old []partition, oldBefore time.Time, log *slog.Logger) error {
+// maintain does what maintainPartitions begins.
+func (e *postgresEngine) maintain(ctx context.Context, all, old []partition, oldBefore time.Time, log *slog.Logger) error {
 	for _, p := range old {
 		if err := e.dropPartition(ctx, p, oldBefore, log); err != nil {
 			return err
@@ -138,7 +138,7 @@ func (e *postgresEngine) keepUp(ctx context.Context, all, old []partition, oldBe
 }
 
 func (e *postgresEngine) partitions(ctx context.Context) (all []partition, err error) {
-	err = e.attempt(paced(ctx, paceBrief), committed, func(t tx) error {
+	err = e.attempt(withTimeoutClass(ctx, timeoutShort), readCommitted, func(t tx) error {
 		rows, err := rowsOf[partitionRow](t.db(ctx).Raw(`SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS range,
 				CAST(c.reltuples AS BIGINT) AS rows, substr(k.conname, length(@prefix ) + 1) AS prepared, COALESCE(k.convalidated, FALSE) AS validated
 			FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -161,7 +161,7 @@ func (e *postgresEngine) partitions(ctx context.Context) (all []partition, err e
 // isOld reports whether all occurrences of a partition are older than a time, because the first one
 // after them is.
 func (e *postgresEngine) isOld(ctx context.Context, p partition, oldBefore time.Time) (old bool, err error) {
-	err = e.attempt(paced(ctx, paceBrief), committed, func(t tx) error {
+	err = e.attempt(withTimeoutClass(ctx, timeoutShort), readCommitted, func(t tx) error {
 		return t.db(ctx).Raw("SELECT COALESCE((SELECT created_at < ? FROM occurrences WHERE id >= ? ORDER BY id LIMIT 1), FALSE)", oldBefore.UTC(), p.Until).Scan(&old).Error
 	})
 	return old, err
@@ -171,7 +171,7 @@ func (e *postgresEngine) isOld(ctx context.Context, p partition, oldBefore time.
 // or cancelled later than it was created, or one with open deliveries. Then the others are removed
 // row by row, as after an error. The occurrences themselves stay, for Purge.
 func (e *postgresEngine) dropPartition(ctx context.Context, p partition, oldBefore time.Time, log *slog.Logger) error {
-	kept, err := e.keepsOccurrences(ctx, p, oldBefore)
+	kept, err := e.hasRecentOccurrences(ctx, p, oldBefore)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (e *postgresEngine) dropPartition(ctx context.Context, p partition, oldBefo
 			err := t.db(ctx).Exec("LOCK TABLE " + table + " IN ACCESS EXCLUSIVE MODE").Error
 			if err == nil {
 				err = t.db(ctx).Raw("SELECT EXISTS (SELECT 1 FROM "+table+" WHERE turn IS NOT NULL) OR EXISTS (SELECT 1 FROM "+table+" WHERE turn IS NULL AND state < ?)",
-					number(deliveries.Sent)).Scan(&kept).Error
+					stateNumber(deliveries.Sent)).Scan(&kept).Error
 			}
 			if err != nil || kept {
 				return err
@@ -191,19 +191,19 @@ func (e *postgresEngine) dropPartition(ctx context.Context, p partition, oldBefo
 	}
 	switch {
 	case err != nil, kept:
-		e.upkeep.kept.Store(p.Name, true)
+		e.maintenance.undroppable.Store(p.Name, true)
 	default:
-		e.upkeep.kept.Delete(p.Name)
+		e.maintenance.undroppable.Delete(p.Name)
 		log.InfoContext(ctx, "old deliveries were dropped with their partition", slog.String("partition", p.Name), slog.Int64("rows", p.Rows))
 	}
 	return err
 }
 
-// keepsOccurrences reports whether an occurrence of a partition is not old, in statements about a
+// hasRecentOccurrences reports whether an occurrence of a partition is not old, in statements about a
 // page of ids each. Those that wait are few, and looked up first.
-func (e *postgresEngine) keepsOccurrences(ctx context.Context, p partition, oldBefore time.Time) (kept bool, err error) {
+func (e *postgresEngine) hasRecentOccurrences(ctx context.Context, p partition, oldBefore time.Time) (kept bool, err error) {
 	exists := func(condition string, values ...any) error {
-		return e.attempt(ctx, committed, func(t tx) error {
+		return e.attempt(ctx, readCommitted, func(t tx) error {
 			return t.db(ctx).Raw("SELECT EXISTS (SELECT 1 FROM occurrences WHERE "+condition+")", values...).Scan(&kept).Error
 		})
 	}
@@ -217,7 +217,7 @@ func (e *postgresEngine) keepsOccurrences(ctx context.Context, p partition, oldB
 		if err != nil || first.ID == 0 || first.ID >= p.Until {
 			return false, err
 		}
-		from = first.ID + keptPage
+		from = first.ID + idsPerStatement
 		err = exists("COALESCE(cancelled_at, send_at, created_at) >= ? AND id >= ? AND id < ?", oldBefore.UTC(), first.ID, min(from, p.Until))
 		if err != nil || kept {
 			return kept, err
@@ -233,7 +233,7 @@ type occurrenceAge struct {
 
 // firstOccurrence returns the first occurrence from an id on.
 func (e *postgresEngine) firstOccurrence(ctx context.Context, from int64) (first occurrenceAge, err error) {
-	err = e.attempt(paced(ctx, paceBrief), committed, func(t tx) error {
+	err = e.attempt(withTimeoutClass(ctx, timeoutShort), readCommitted, func(t tx) error {
 		return t.db(ctx).Raw("SELECT id, created_at FROM occurrences WHERE id >= ? ORDER BY id LIMIT 1", from).Scan(&first).Error
 	})
 	return first, err
@@ -263,9 +263,9 @@ func (e *postgresEngine) addPartition(ctx context.Context, last partition, oldBe
 		}
 	}
 	if !last.Checked {
-		reading, cancel := context.WithTimeout(paced(ctx, paceUnlimited), upkeepLimit)
+		reading, cancel := context.WithTimeout(withTimeoutClass(ctx, timeoutNone), maintenanceTimeout)
 		defer cancel()
-		err := e.attempt(reading, committed, func(t tx) error {
+		err := e.attempt(reading, readCommitted, func(t tx) error {
 			return t.db(reading).Exec(fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s%d", last.Name, boundPrefix, last.Bound)).Error
 		})
 		if err != nil {
@@ -288,15 +288,15 @@ func (e *postgresEngine) nextBound(ctx context.Context, last partition, oldBefor
 	}
 	now := e.now()
 	first, err := e.firstOccurrence(ctx, last.From)
-	if err != nil || first.ID == 0 || now.Sub(first.CreatedAt) < now.Sub(oldBefore)/partitionsKept {
+	if err != nil || first.ID == 0 || now.Sub(first.CreatedAt) < now.Sub(oldBefore)/maxPartitions {
 		return 0, false, err
 	}
 	var newest, recent int64
-	err = e.attempt(paced(ctx, paceBrief), committed, func(t tx) error {
+	err = e.attempt(withTimeoutClass(ctx, timeoutShort), readCommitted, func(t tx) error {
 		return t.db(ctx).Raw(`SELECT (SELECT MAX(id) FROM occurrences), (SELECT COUNT(*) FROM (SELECT 1 FROM occurrences
 			WHERE COALESCE(cancelled_at, send_at, created_at) > ? LIMIT 1000000) AS recent)`, now.Add(-time.Minute).UTC()).Row().Scan(&newest, &recent)
 	})
-	return newest + max(aheadLeast, (newest-first.ID)/partitionsKept, recent*int64(time.Hour/time.Minute)), err == nil, err
+	return newest + max(minOccurrencesAhead, (newest-first.ID)/maxPartitions, recent*int64(time.Hour/time.Minute)), err == nil, err
 }
 
 // splitLast gives the last partition its upper bound, and adds one behind it that is built alike.
@@ -330,9 +330,9 @@ func (t tx) splitLast(ctx context.Context, last partition) error {
 // the lock, then lets the others pass and tries again. If another instance is at it, that one does
 // the work.
 func (e *postgresEngine) changeTable(ctx context.Context, fn func(tx) error) error {
-	return retryLocked(ctx, tableTries, func() error {
-		return e.attempt(paced(ctx, paceBrief), committed, func(t tx) error {
-			for _, statement := range []string{tableWait, "LOCK TABLE ONLY deliveries IN ACCESS EXCLUSIVE MODE"} {
+	return retryLocked(ctx, tableLockAttempts, func() error {
+		return e.attempt(withTimeoutClass(ctx, timeoutShort), readCommitted, func(t tx) error {
+			for _, statement := range []string{tableLockTimeout, "LOCK TABLE ONLY deliveries IN ACCESS EXCLUSIVE MODE"} {
 				if err := t.db(ctx).Exec(statement).Error; err != nil {
 					return err
 				}
@@ -352,7 +352,7 @@ func (e *postgresEngine) analyzeDeliveries(ctx context.Context, all []partition)
 	if rows < analyzeAfter || rows < analyzeGrowth*e.analyzed.Load() {
 		return
 	}
-	reading, cancel := context.WithTimeout(paced(ctx, paceUnlimited), upkeepLimit)
+	reading, cancel := context.WithTimeout(withTimeoutClass(ctx, timeoutNone), maintenanceTimeout)
 	defer cancel()
 	if _, err := e.pool.Exec(reading, "ANALYZE (SKIP_LOCKED) deliveries"); err == nil {
 		e.analyzed.Store(rows)

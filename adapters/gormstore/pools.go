@@ -10,7 +10,7 @@ type Pool struct {
 	Name   string
 	Open   int
 	InUse  int
-	Most   int
+	Max    int
 	Waits  int64 // for a connection, since the start
 	Waited time.Duration
 }
@@ -19,19 +19,19 @@ type Pool struct {
 func (s *Store) Pools() []Pool { return s.engine.pools() }
 
 func (e *sqliteEngine) pools() []Pool {
-	all := []Pool{poolOf("write", e.writing.Stats())}
-	if e.reading != e.writing {
-		all = append(all, poolOf("read", e.reading.Stats()))
+	all := []Pool{poolOf("write", e.writePool.Stats())}
+	if e.readPool != e.writePool {
+		all = append(all, poolOf("read", e.readPool.Stats()))
 	}
 	return all
 }
 
 func poolOf(name string, s sql.DBStats) Pool {
-	return Pool{Name: name, Open: s.OpenConnections, InUse: s.InUse, Most: s.MaxOpenConnections, Waits: s.WaitCount, Waited: s.WaitDuration}
+	return Pool{Name: name, Open: s.OpenConnections, InUse: s.InUse, Max: s.MaxOpenConnections, Waits: s.WaitCount, Waited: s.WaitDuration}
 }
 
 func (e *postgresEngine) pools() []Pool {
 	s := e.pool.Stat()
-	return []Pool{{Name: "postgres", Open: int(s.TotalConns()), InUse: int(s.AcquiredConns()), Most: int(s.MaxConns()), Waits: s.EmptyAcquireCount(),
+	return []Pool{{Name: "postgres", Open: int(s.TotalConns()), InUse: int(s.AcquiredConns()), Max: int(s.MaxConns()), Waits: s.EmptyAcquireCount(),
 		Waited: s.EmptyAcquireWaitTime()}}
 }

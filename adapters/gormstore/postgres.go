@@ -30,20 +30,20 @@ const DefaultConnections = 16
 // postgresEngine stores everything on a Postgres server. One connection pool serves GORM and the
 // statements that need pgx itself.
 type postgresEngine struct {
-	pool    *pgxpool.Pool
-	sqlDB   *sql.DB // the pool as a database/sql handle
-	base    *gorm.DB
-	now     func() time.Time
-	keys    seal.Ring
-	limits  *limits
-	begins  map[beginning][]string
-	direct  *pgx.ConnConfig // of the connection that listens for notifications
-	lane    chan struct{}   // see retried
-	part    int             // of counters, for work; see parts
-	id      string          // of this instance, in its notifications
-	members growth          // rows added to the table of members
+	pool            *pgxpool.Pool
+	sqlDB           *sql.DB // the pool as a database/sql handle
+	base            *gorm.DB
+	now             func() time.Time
+	keys            seal.Ring
+	limits          *limits
+	beginStatements map[transactionKind][]string
+	direct          *pgx.ConnConfig // of the connection that listens for notifications
+	retrySlot       chan struct{}   // see retried
+	counterPart     int             // of counters, for work; see parts
+	id              string          // of this instance, in its notifications
+	members         growth          // rows added to the table of members
 
-	upkeep        upkeep       // of the partitions of deliveries
+	maintenance   maintenance  // of the partitions of deliveries
 	partitionRows int64        // see the constant
 	analyzed      atomic.Int64 // how many deliveries there were when they were last analyzed
 
@@ -54,52 +54,52 @@ type postgresEngine struct {
 type isolation int
 
 const (
-	snapshot isolation = iota
-	snapshotReadOnly
-	// committed sees what others commit meanwhile.
-	committed
-	// repeatable is committed for work that is repeated when it is lost. Its commit does not wait
+	repeatableRead isolation = iota
+	repeatableReadOnly
+	// readCommitted sees what others commit meanwhile.
+	readCommitted
+	// readCommittedAsync is committed for work that is repeated when it is lost. Its commit does not wait
 	// for the disk: the commit of whatever builds on it waits for both.
-	repeatable
+	readCommittedAsync
 )
 
 // begin returns the statement that begins a transaction.
 func (i isolation) begin() string {
 	switch i {
-	case snapshot:
+	case repeatableRead:
 		return "BEGIN ISOLATION LEVEL REPEATABLE READ"
-	case snapshotReadOnly:
+	case repeatableReadOnly:
 		return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-	case committed, repeatable:
+	case readCommitted, readCommittedAsync:
 	}
 	return "BEGIN ISOLATION LEVEL READ COMMITTED"
 }
 
 const (
-	// freshPlans has statements planned for their values each time: statistics of a table that
+	// customPlans has statements planned for their values each time: statistics of a table that
 	// grows from nothing to a million rows within seconds are always wrong, and a cached plan might
 	// scan all of it.
-	freshPlans setting = "plan_cache_mode=force_custom_plan"
-	// keptPlans caches a plan for any values. It is for statements about a few rows by their keys,
+	customPlans setting = "plan_cache_mode=force_custom_plan"
+	// genericPlans caches a plan for any values. It is for statements about a few rows by their keys,
 	// whose planning takes longer than the look-up.
-	keptPlans setting = "plan_cache_mode=force_generic_plan"
+	genericPlans setting = "plan_cache_mode=force_generic_plan"
 )
 
-// plans says how the statements of a transaction are planned; nil: as Postgres chooses.
-func plans(i isolation, p pace) []setting {
+// planSettings says how the statements of a transaction are planned; nil: as Postgres chooses.
+func planSettings(i isolation, p timeoutClass) []setting {
 	switch {
-	case p == paceBrief || i == repeatable:
-		return []setting{keptPlans}
-	case i == committed:
-		return []setting{freshPlans}
+	case p == timeoutShort || i == readCommittedAsync:
+		return []setting{genericPlans}
+	case i == readCommitted:
+		return []setting{customPlans}
 	}
 	return nil
 }
 
-// beginning is a kind of transaction.
-type beginning struct {
+// transactionKind is a kind of transaction.
+type transactionKind struct {
 	isolation isolation
-	pace      pace
+	timeout   timeoutClass
 }
 
 func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgresEngine, error) {
@@ -113,10 +113,10 @@ func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgre
 			return nil, err
 		}
 	}
-	e := &postgresEngine{now: now, serverClock: c.ServerClock, keys: c.Keys, direct: direct.ConnConfig, lane: make(chan struct{}, 1),
-		part: rand.N(parts), partitionRows: partitionRows, id: strconv.FormatUint(rand.Uint64(), 36)} //nolint:gosec // Not a secret.
-	e.limits = &limits{brief: cmp.Or(c.StatementTimeout, DefaultStatementTimeout), traced: c.Traced, reset: func() { e.pool.Reset() }}
-	e.begins = e.limits.beginnings()
+	e := &postgresEngine{now: now, serverClock: c.ServerClock, keys: c.Keys, direct: direct.ConnConfig, retrySlot: make(chan struct{}, 1),
+		counterPart: rand.N(counterParts), partitionRows: partitionRows, id: strconv.FormatUint(rand.Uint64(), 36)} //nolint:gosec // Not a secret.
+	e.limits = &limits{short: cmp.Or(c.StatementTimeout, DefaultStatementTimeout), traced: c.Traced, reset: func() { e.pool.Reset() }}
+	e.beginStatements = e.limits.beginStatements()
 	e.limits.apply(config)
 	e.limits.applyTo(direct.ConnConfig)
 	if e.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
@@ -126,7 +126,7 @@ func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgre
 		e.pool.Close()
 		return nil, err
 	}
-	e.sqlDB = sql.OpenDB(pipelining{stdlib.GetPoolConnector(e.pool)})
+	e.sqlDB = sql.OpenDB(pipelineConnector{stdlib.GetPoolConnector(e.pool)})
 	e.sqlDB.SetMaxIdleConns(0) // The pool keeps them.
 	// No PrepareStmt: pgx prepares and caches statements itself, and doing it twice is slower.
 	// Caching only the description and having Postgres plan each time
@@ -172,14 +172,14 @@ func (e *postgresEngine) ping(ctx context.Context) error {
 
 // view uses the snapshot of one transaction, taken by its first statement.
 func (e *postgresEngine) view(ctx context.Context, fn func(tx) error) error {
-	return e.attempt(ctx, snapshotReadOnly, fn)
+	return e.attempt(ctx, repeatableReadOnly, fn)
 }
 
 // update also works on one snapshot (REPEATABLE READ). Of two units that write the same row
 // Postgres lets the first commit and refuses the other, which then starts again from the new state:
 // no update is lost.
 func (e *postgresEngine) update(ctx context.Context, fn func(tx) error) error {
-	err := e.retried(ctx, func() error { return e.attempt(ctx, snapshot, fn) })
+	err := e.retried(ctx, func() error { return e.attempt(ctx, repeatableRead, fn) })
 	if err == nil && e.members.due() {
 		e.analyzeMembers(ctx)
 	}
@@ -187,12 +187,12 @@ func (e *postgresEngine) update(ctx context.Context, fn func(tx) error) error {
 }
 
 func (e *postgresEngine) attempt(ctx context.Context, i isolation, fn func(tx) error) error {
-	part := e.part
-	if i == snapshot || i == snapshotReadOnly { // See parts.
-		part = parts + rand.N(math.MaxInt32-parts) //nolint:gosec // Not a secret.
+	part := e.counterPart
+	if i == repeatableRead || i == repeatableReadOnly { // See parts.
+		part = counterParts + rand.N(math.MaxInt32-counterParts) //nolint:gosec // Not a secret.
 	}
 	return e.transaction(ctx, i, func(conn session) error {
-		return fn(tx{session: bound(e.base, spanned(ctx, conn)), dialect: onPostgres, now: e.now, serverClock: e.serverClock, keys: e.keys, part: part, newMembers: &e.members})
+		return fn(tx{session: sessionOn(e.base, spanned(ctx, conn)), dialect: onPostgres, now: e.now, serverClock: e.serverClock, keys: e.keys, counterPart: part, newMembers: &e.members})
 	})
 }
 
@@ -204,8 +204,8 @@ func (e *postgresEngine) transaction(ctx context.Context, i isolation, fn func(s
 		return err
 	}
 	defer conn.Close()
-	brief := paced(ctx, paceBrief)
-	s, err := begin(conn, e.begins[beginning{i, paceOf(ctx)}])
+	brief := withTimeoutClass(ctx, timeoutShort)
+	s, err := begin(conn, e.beginStatements[transactionKind{i, timeoutClassOf(ctx)}])
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (e *postgresEngine) transaction(ctx context.Context, i isolation, fn func(s
 }
 
 func (e *postgresEngine) close() error {
-	e.upkeep.end()
+	e.maintenance.end()
 	err := e.sqlDB.Close()
 	e.pool.Close()
 	return err

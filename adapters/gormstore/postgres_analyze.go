@@ -35,7 +35,7 @@ func (g *growth) stop() { g.added.Store(math.MinInt64 / 2) }
 // that fails, or another session analyzes them at the moment, the next rows are a reason to try
 // again.
 func (e *postgresEngine) analyzeMembers(ctx context.Context) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	var known float64
 	if err := e.pool.QueryRow(ctx, "SELECT reltuples FROM pg_class WHERE oid = to_regclass('members')").Scan(&known); err != nil {
 		return

@@ -16,57 +16,59 @@ import (
 type session struct {
 	*sql.Conn
 
-	waiting *leading
+	pending *pendingStatements
 }
 
-type lastKey struct{}
+type deferredKey struct{}
 
-// atLast returns the context of a statement on whose result nothing in its unit depends. On
+// deferred returns the context of a statement on whose result nothing in its unit depends. On
 // Postgres it is sent together with the statements like it and the commit, in one round trip; locks
 // that it takes are held as briefly as possible. Where another statement follows, it is sent
 // together with that one, and runs before it. Elsewhere it runs at once.
-func atLast(ctx context.Context) context.Context { return context.WithValue(ctx, lastKey{}, true) }
+func deferred(ctx context.Context) context.Context {
+	return context.WithValue(ctx, deferredKey{}, true)
+}
 
 // begin begins a transaction with these statements.
 func begin(conn *sql.Conn, with []string) (session, error) {
-	s := session{conn, &leading{}}
+	s := session{conn, &pendingStatements{}}
 	for _, statement := range with {
-		s.waiting.statements.Queue(statement)
+		s.pending.statements.Queue(statement)
 	}
-	s.waiting.begins = len(with)
-	return s, s.raw(func(c *pipelined) error {
-		c.waiting = s.waiting
+	s.pending.beginCount = len(with)
+	return s, s.raw(func(c *pipelineConn) error {
+		c.pending = s.pending
 		return nil
 	})
 }
 
 // raw calls fn with the connection of the driver.
-func (s session) raw(fn func(*pipelined) error) error {
-	return s.Raw(func(c any) error { return fn(c.(*pipelined)) })
+func (s session) raw(fn func(*pipelineConn) error) error {
+	return s.Raw(func(c any) error { return fn(c.(*pipelineConn)) })
 }
 
 // commit commits the transaction, after the statements that wait for it.
 func (s session) commit(ctx context.Context) error {
-	return s.raw(func(c *pipelined) error {
-		if !s.waiting.begun && s.waiting.statements.Len() == s.waiting.begins {
+	return s.raw(func(c *pipelineConn) error {
+		if !s.pending.begun && s.pending.statements.Len() == s.pending.beginCount {
 			return nil // It has no other statement.
 		}
-		s.waiting.statements.Queue("commit").Exec(func(tag pgconn.CommandTag) error {
+		s.pending.statements.Queue("commit").Exec(func(tag pgconn.CommandTag) error {
 			if tag.String() != "COMMIT" {
 				return pgx.ErrTxCommitRollback
 			}
 			return nil
 		})
-		return c.settle(ctx)
+		return c.flush(ctx)
 	})
 }
 
 // end ends the transaction, which is rolled back unless it was committed. If that fails the
 // connection is closed, and the server rolls back.
 func (s session) end(ctx context.Context) {
-	_ = s.raw(func(c *pipelined) error {
-		c.waiting = nil
-		if !c.within() {
+	_ = s.raw(func(c *pipelineConn) error {
+		c.pending = nil
+		if !c.inTransaction() {
 			return nil
 		}
 		_, err := c.Conn.Conn().Exec(ctx, "rollback")
@@ -82,8 +84,8 @@ func (s session) ExecContext(ctx context.Context, query string, args ...any) (sq
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if last, _ := ctx.Value(lastKey{}).(bool); last {
-		s.waiting.statements.Queue(query, slices.Clone(args)...)
+	if last, _ := ctx.Value(deferredKey{}).(bool); last {
+		s.pending.statements.Queue(query, slices.Clone(args)...)
 		return driver.RowsAffected(0), nil
 	}
 	return s.Conn.ExecContext(ctx, query, args...)
@@ -99,8 +101,8 @@ func (s session) QueryContext(ctx context.Context, query string, args ...any) (*
 
 // copyFrom adds rows to a table as a stream.
 func (s session) copyFrom(ctx context.Context, table string, columns []string, rows [][]any) error {
-	return s.raw(func(c *pipelined) error {
-		if err := c.settle(ctx); err != nil {
+	return s.raw(func(c *pipelineConn) error {
+		if err := c.flush(ctx); err != nil {
 			return err
 		}
 		_, err := c.Conn.Conn().CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromRows(rows))

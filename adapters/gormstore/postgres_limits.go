@@ -16,19 +16,19 @@ import (
 const (
 	// connectTimeout bounds establishing a connection, for each host of the URL.
 	connectTimeout = 5 * time.Second
-	// pingLimit bounds the check that an idle connection still works.
-	pingLimit = 2 * time.Second
-	// cleanUpLimit bounds each step of pgx's clean-up of a connection that did not answer.
-	cleanUpLimit = time.Second
+	// pingTimeout bounds the check that an idle connection still works.
+	pingTimeout = 2 * time.Second
+	// cleanUpTimeout bounds each step of pgx's clean-up of a connection that did not answer.
+	cleanUpTimeout = time.Second
 	// How soon the kernel gives up a dead connection: keepAlive when we wait for an answer, and
 	// unacknowledged when our data was not received.
 	keepAliveIdle     = 5 * time.Second
 	keepAliveInterval = 2 * time.Second
 	keepAliveCount    = 3
-	unacknowledged    = 10 * time.Second
-	// setFactor is how much longer a statement about a large set of rows may take than one about a
+	tcpUserTimeout    = 10 * time.Second
+	// longFactor is how much longer a statement about a large set of rows may take than one about a
 	// few.
-	setFactor = 3
+	longFactor = 3
 	// DefaultStatementTimeout is how long a statement about a few rows may take unless Config sets
 	// another limit.
 	DefaultStatementTimeout = 10 * time.Second
@@ -37,23 +37,25 @@ const (
 // errNoAnswer is the cause when we, not the caller, cancelled a statement.
 var errNoAnswer = errors.New("the database did not answer in time")
 
-// pace is how long a statement may take. It travels in the context, beside the caller's deadline.
-type pace int
+// timeoutClass is how long a statement may take. It travels in the context, beside the caller's deadline.
+type timeoutClass int
 
 // The paces. Without one a statement may concern a large set of rows.
 const (
-	paceSet       pace = iota
-	paceBrief          // a few rows by their keys, the begin and the end of a transaction
-	paceUnlimited      // migrations
+	timeoutLong  timeoutClass = iota
+	timeoutShort              // a few rows by their keys, the begin and the end of a transaction
+	timeoutNone               // migrations
 )
 
-type paceKey struct{}
+type timeoutClassKey struct{}
 
-// paced returns a context whose statements have this pace.
-func paced(ctx context.Context, p pace) context.Context { return context.WithValue(ctx, paceKey{}, p) }
+// withTimeoutClass returns a context whose statements have this pace.
+func withTimeoutClass(ctx context.Context, p timeoutClass) context.Context {
+	return context.WithValue(ctx, timeoutClassKey{}, p)
+}
 
-func paceOf(ctx context.Context) pace {
-	p, _ := ctx.Value(paceKey{}).(pace)
+func timeoutClassOf(ctx context.Context) timeoutClass {
+	p, _ := ctx.Value(timeoutClassKey{}).(timeoutClass)
 	return p
 }
 
@@ -61,7 +63,7 @@ func paceOf(ctx context.Context) pace {
 // The limits are applied by the driver's tracing hooks, whose context the driver then uses. No
 // caller can omit them.
 type limits struct {
-	brief  time.Duration
+	short  time.Duration
 	traced bool // see Config
 	// reset makes the pool close its connections. It is called when a connection gave no answer in
 	// time, because the others are probably dead as well, when a server takes no more writes, and
@@ -77,15 +79,15 @@ var (
 )
 
 // of returns how long a statement of this pace may take; 0 is for ever.
-func (l *limits) of(p pace) time.Duration {
+func (l *limits) of(p timeoutClass) time.Duration {
 	switch p {
-	case paceBrief:
-		return l.brief
-	case paceUnlimited:
+	case timeoutShort:
+		return l.short
+	case timeoutNone:
 		return 0
-	case paceSet:
+	case timeoutLong:
 	}
-	return setFactor * l.brief
+	return longFactor * l.short
 }
 
 type cancelKey struct{}
@@ -113,7 +115,7 @@ func (l *limits) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Trac
 	if l.traced {
 		ctx = beginStatement(ctx, "postgresql", data.SQL)
 	}
-	return l.begin(ctx, l.of(paceOf(ctx)))
+	return l.begin(ctx, l.of(timeoutClassOf(ctx)))
 }
 
 // TraceQueryEnd is called when the last row of a statement has been read.
@@ -129,7 +131,7 @@ func (l *limits) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.Trac
 	if l.traced {
 		ctx = beginStatements(ctx, "postgresql", data.Batch)
 	}
-	return l.begin(ctx, l.of(paceOf(ctx)))
+	return l.begin(ctx, l.of(timeoutClassOf(ctx)))
 }
 
 // TraceBatchQuery does nothing.
@@ -145,7 +147,7 @@ func (l *limits) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceB
 
 // TraceAcquireStart bounds the wait for a connection, which includes opening one.
 func (l *limits) TraceAcquireStart(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireStartData) context.Context {
-	return l.begin(ctx, max(l.brief, 2*connectTimeout))
+	return l.begin(ctx, max(l.short, 2*connectTimeout))
 }
 
 // TraceAcquireEnd ends that wait. A pool in full use says nothing about the server.
@@ -178,15 +180,15 @@ func (l *limits) apply(config *pgxpool.Config) {
 	// The pool's own check would try one dead connection after the other, each for its full time.
 	config.ShouldPing = func(ctx context.Context, p pgxpool.ShouldPingParams) bool {
 		if p.IdleDuration > time.Second {
-			l.prove(ctx, p.Conn)
+			l.checkAlive(ctx, p.Conn)
 		}
 		return p.Conn.IsClosed() // If so, the pool's ping fails at once, and it takes another connection.
 	}
 }
 
-// prove closes a dead connection, and makes the pool close the others.
-func (l *limits) prove(ctx context.Context, conn *pgx.Conn) {
-	limited, cancel := context.WithTimeoutCause(ctx, pingLimit, errNoAnswer)
+// checkAlive closes a dead connection, and makes the pool close the others.
+func (l *limits) checkAlive(ctx context.Context, conn *pgx.Conn) {
+	limited, cancel := context.WithTimeoutCause(ctx, pingTimeout, errNoAnswer)
 	defer cancel()
 	if err := conn.Ping(limited); err != nil && ctx.Err() == nil {
 		l.reset()
@@ -201,27 +203,27 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{Control: controlSocket, KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: keepAliveIdle, Interval: keepAliveInterval, Count: keepAliveCount}}
 	if cancels {
-		dialer.Timeout = cleanUpLimit
+		dialer.Timeout = cleanUpTimeout
 	}
 	conn, err := dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
 	if cancels {
-		if err := conn.SetDeadline(time.Now().Add(cleanUpLimit)); err != nil {
+		if err := conn.SetDeadline(time.Now().Add(cleanUpTimeout)); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
 	}
-	return connection{conn}, nil
+	return boundedConn{conn}, nil
 }
 
-// connection is a connection that is given up soon. pgx sets a future deadline only when it closes
+// boundedConn is a connection that is given up soon. pgx sets a future deadline only when it closes
 // a connection, and then allows 15 seconds.
-type connection struct{ net.Conn }
+type boundedConn struct{ net.Conn }
 
 // SetDeadline sets the deadline, limited to a short time.
-func (c connection) SetDeadline(t time.Time) error {
-	if latest := time.Now().Add(cleanUpLimit); t.After(latest) {
+func (c boundedConn) SetDeadline(t time.Time) error {
+	if latest := time.Now().Add(cleanUpTimeout); t.After(latest) {
 		t = latest
 	}
 	return c.Conn.SetDeadline(t)
@@ -230,8 +232,8 @@ func (c connection) SetDeadline(t time.Time) error {
 // setting is a parameter of the server with its value: name=value.
 type setting string
 
-// lazyCommit has a commit not wait for the disk.
-const lazyCommit setting = "synchronous_commit=off"
+// asyncCommit has a commit not wait for the disk.
+const asyncCommit setting = "synchronous_commit=off"
 
 // setLocal returns the statement that sets parameters until the end of the transaction.
 func setLocal(settings ...setting) string {
@@ -243,18 +245,18 @@ func setLocal(settings ...setting) string {
 	return "SELECT " + strings.Join(calls, ", ")
 }
 
-// beginnings are the statements that begin transactions: BEGIN, and one that makes settings for the
+// beginStatements are the statements that begin transactions: BEGIN, and one that makes settings for the
 // transaction only. Nothing is set for the connection: behind a pooler another client uses it
 // afterwards.
-func (l *limits) beginnings() map[beginning][]string {
-	all := map[beginning][]string{}
-	for _, p := range []pace{paceSet, paceBrief, paceUnlimited} {
-		for _, i := range []isolation{snapshot, snapshotReadOnly, committed, repeatable} {
-			settings := slices.Concat(plans(i, p), plannerSettings, l.serverSettings(p))
-			if i == repeatable {
-				settings = append(settings, lazyCommit)
+func (l *limits) beginStatements() map[transactionKind][]string {
+	all := map[transactionKind][]string{}
+	for _, p := range []timeoutClass{timeoutLong, timeoutShort, timeoutNone} {
+		for _, i := range []isolation{repeatableRead, repeatableReadOnly, readCommitted, readCommittedAsync} {
+			settings := slices.Concat(planSettings(i, p), plannerSettings, l.serverSettings(p))
+			if i == readCommittedAsync {
+				settings = append(settings, asyncCommit)
 			}
-			all[beginning{i, p}] = []string{i.begin(), setLocal(settings...)}
+			all[transactionKind{i, p}] = []string{i.begin(), setLocal(settings...)}
 		}
 	}
 	return all
@@ -264,12 +266,12 @@ func (l *limits) beginnings() map[beginning][]string {
 // to cancel a statement: the server must not keep the locks of a lost client. If the network fails
 // within a transaction, a retry waits for its locks: so a transaction may be idle no longer than it
 // takes us to give up one statement.
-func (l *limits) serverSettings(p pace) []setting {
-	statement, idle := l.of(p), l.brief
+func (l *limits) serverSettings(p timeoutClass) []setting {
+	statement, idle := l.of(p), l.short
 	if statement > 0 {
-		statement += l.brief
+		statement += l.short
 	} else {
-		idle *= setFactor
+		idle *= longFactor
 	}
 	return []setting{setting(fmt.Sprintf("statement_timeout=%d", statement.Milliseconds())),
 		setting(fmt.Sprintf("idle_in_transaction_session_timeout=%d", idle.Milliseconds()))}

@@ -18,48 +18,48 @@ import (
 // not run by itself.
 var errNotBegun = errors.New("the transaction was not begun, or has ended")
 
-// pipelining makes connections of which some statements wait for the next one, and are sent with it
+// pipelineConnector makes connections of which some statements wait for the next one, and are sent with it
 // in one round trip.
-type pipelining struct{ driver.Connector }
+type pipelineConnector struct{ driver.Connector }
 
 // Connect takes a connection.
-func (p pipelining) Connect(ctx context.Context) (driver.Conn, error) {
+func (p pipelineConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	c, err := p.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &pipelined{Conn: c.(*stdlib.Conn)}, nil
+	return &pipelineConn{Conn: c.(*stdlib.Conn)}, nil
 }
 
-// leading are statements of a transaction that are sent before its next one.
-type leading struct {
+// pendingStatements are statements of a transaction that are sent before its next one.
+type pendingStatements struct {
 	statements pgx.Batch
-	begins     int  // how many begin the transaction
+	beginCount int  // how many begin the transaction
 	begun      bool // those were sent
 }
 
-// pipelined is a connection of pipelining.
-type pipelined struct {
+// pipelineConn is a connection of pipelining.
+type pipelineConn struct {
 	*stdlib.Conn
 
-	waiting *leading // nil outside of a session
+	pending *pendingStatements // nil outside of a session
 }
 
 var (
-	_ driver.ExecerContext  = (*pipelined)(nil)
-	_ driver.QueryerContext = (*pipelined)(nil)
+	_ driver.ExecerContext  = (*pipelineConn)(nil)
+	_ driver.QueryerContext = (*pipelineConn)(nil)
 )
 
-// within reports whether the server has begun a transaction.
-func (c *pipelined) within() bool { return c.Conn.Conn().PgConn().TxStatus() != 'I' }
+// inTransaction reports whether the server has begun a transaction.
+func (c *pipelineConn) inTransaction() bool { return c.Conn.Conn().PgConn().TxStatus() != 'I' }
 
-// take returns the statements that wait; there may be none.
-func (c *pipelined) take() (pgx.Batch, error) {
-	w := c.waiting
+// takePending returns the statements that wait; there may be none.
+func (c *pipelineConn) takePending() (pgx.Batch, error) {
+	w := c.pending
 	switch {
 	case w == nil:
 		return pgx.Batch{}, nil
-	case w.begun && !c.within() && !c.Conn.Conn().IsClosed():
+	case w.begun && !c.inTransaction() && !c.Conn.Conn().IsClosed():
 		return pgx.Batch{}, errNotBegun
 	}
 	batch := w.statements
@@ -67,9 +67,9 @@ func (c *pipelined) take() (pgx.Batch, error) {
 	return batch, nil
 }
 
-// settle sends the statements that wait.
-func (c *pipelined) settle(ctx context.Context) error {
-	batch, err := c.take()
+// flush sends the statements that wait.
+func (c *pipelineConn) flush(ctx context.Context) error {
+	batch, err := c.takePending()
 	if err != nil || batch.Len() == 0 {
 		return err
 	}
@@ -78,8 +78,8 @@ func (c *pipelined) settle(ctx context.Context) error {
 
 // send sends a statement after those that wait, and returns its results. They are nil if none
 // waits, and then nothing was sent.
-func (c *pipelined) send(ctx context.Context, query string, args []driver.NamedValue) (pgx.BatchResults, error) {
-	batch, err := c.take()
+func (c *pipelineConn) send(ctx context.Context, query string, args []driver.NamedValue) (pgx.BatchResults, error) {
+	batch, err := c.takePending()
 	if err != nil || batch.Len() == 0 {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (c *pipelined) send(ctx context.Context, query string, args []driver.NamedV
 }
 
 // ExecContext runs a statement without a result.
-func (c *pipelined) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (c *pipelineConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	results, err := c.send(ctx, query, args)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (c *pipelined) ExecContext(ctx context.Context, query string, args []driver
 }
 
 // QueryContext runs a query.
-func (c *pipelined) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *pipelineConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	results, err := c.send(ctx, query, args)
 	if err != nil {
 		return nil, err
@@ -124,8 +124,8 @@ func (c *pipelined) QueryContext(ctx context.Context, query string, args []drive
 		return c.Conn.QueryContext(ctx, query, args)
 	}
 	rows, _ := results.Query()
-	r := &pipelinedRows{results: results, rows: rows, types: c.Conn.Conn().TypeMap()}
-	r.ahead, r.more = true, rows.Next() // The columns may not be known before.
+	r := &pipelineRows{results: results, rows: rows, types: c.Conn.Conn().TypeMap()}
+	r.peeked, r.hasNext = true, rows.Next() // The columns may not be known before.
 	if err := rows.Err(); err != nil {
 		_ = r.Close() // It returns the same error.
 		return nil, err
@@ -133,27 +133,27 @@ func (c *pipelined) QueryContext(ctx context.Context, query string, args []drive
 	return r, nil
 }
 
-// pipelinedRows are the rows of a query that was sent with statements before it.
-type pipelinedRows struct {
+// pipelineRows are the rows of a query that was sent with statements before it.
+type pipelineRows struct {
 	results pgx.BatchResults
 	rows    pgx.Rows
 	types   *pgtype.Map
-	ahead   bool // the next row was read already
-	more    bool // and there is one
+	peeked  bool // the next row was read already
+	hasNext bool // and there is one
 }
 
 // Columns returns the names of the columns.
-func (r *pipelinedRows) Columns() []string {
+func (r *pipelineRows) Columns() []string {
 	return mapped(r.rows.FieldDescriptions(), func(f pgconn.FieldDescription) string { return f.Name })
 }
 
 // Next reads a row.
-func (r *pipelinedRows) Next(to []driver.Value) error {
-	if !r.ahead {
-		r.more = r.rows.Next()
+func (r *pipelineRows) Next(to []driver.Value) error {
+	if !r.peeked {
+		r.hasNext = r.rows.Next()
 	}
-	r.ahead = false
-	if !r.more {
+	r.peeked = false
+	if !r.hasNext {
 		return cmp.Or(r.rows.Err(), io.EOF)
 	}
 	fields := r.rows.FieldDescriptions()
@@ -170,7 +170,7 @@ func (r *pipelinedRows) Next(to []driver.Value) error {
 }
 
 // value returns a value that is not NULL as other queries return it: an array is a text.
-func (r *pipelinedRows) value(f pgconn.FieldDescription, src []byte) (driver.Value, error) {
+func (r *pipelineRows) value(f pgconn.FieldDescription, src []byte) (driver.Value, error) {
 	t, known := r.types.TypeForOID(f.DataTypeOID)
 	if !known {
 		return string(src), nil
@@ -187,7 +187,7 @@ func (r *pipelinedRows) value(f pgconn.FieldDescription, src []byte) (driver.Val
 }
 
 // Close ends the query.
-func (r *pipelinedRows) Close() error {
+func (r *pipelineRows) Close() error {
 	r.rows.Close()
 	return r.results.Close()
 }

@@ -14,7 +14,7 @@ func controlSocket(network, _ string, raw syscall.RawConn) (err error) {
 		return nil
 	}
 	controlled := raw.Control(func(fd uintptr) {
-		err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(unacknowledged.Milliseconds()))
+		err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(tcpUserTimeout.Milliseconds()))
 	})
 	if controlled != nil {
 		return controlled

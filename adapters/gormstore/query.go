@@ -12,13 +12,13 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// beside selects columns of a table for a row that is embedded in another with this prefix.
-func beside(prefix, table string, columns ...string) string {
+// prefixedColumns selects columns of a table for a row that is embedded in another with this prefix.
+func prefixedColumns(prefix, table string, columns ...string) string {
 	return strings.Join(mapped(columns, func(c string) string { return table + "." + c + " AS " + prefix + c }), ", ")
 }
 
-// listed selects columns of a table.
-func listed(table string, columns []string) string {
+// qualifiedColumns selects columns of a table.
+func qualifiedColumns(table string, columns []string) string {
 	return table + "." + strings.Join(columns, ", "+table+".")
 }
 
@@ -31,7 +31,7 @@ type column struct {
 // nullable is where a value goes: the zero value when there is none.
 type nullable[T any] struct{ to *T }
 
-func orNone[T any](to *T) nullable[T] { return nullable[T]{to} }
+func nullableTo[T any](to *T) nullable[T] { return nullable[T]{to} }
 
 // Scan takes a value of the database.
 func (n nullable[T]) Scan(value any) error {
@@ -145,8 +145,8 @@ func changeAll(db *gorm.DB, want int, missing error, sql string, args ...any) er
 	return err
 }
 
-// arrange sorts rows by the position of their ids in order.
-func arrange[R any, ID comparable](rows []R, id func(R) ID, order []ID) {
+// sortByIDs sorts rows by the position of their ids in order.
+func sortByIDs[R any, ID comparable](rows []R, id func(R) ID, order []ID) {
 	place := make(map[ID]int, len(order))
 	for i, o := range slices.Backward(order) {
 		place[o] = i
@@ -180,7 +180,7 @@ func ensure[R any](ctx context.Context, t tx, want int, find, insert statement) 
 			" UNION ALL SELECT found.*, FALSE FROM (" + find.sql + ") AS found"
 		rows, err := rowsOf[ensured[R]](t.db(ctx).Raw(sql, append(append([]any{}, insert.args...), find.args...)...))
 		if err == nil && len(rows) > want {
-			return nil, errVanished
+			return nil, errConcurrentChange
 		}
 		return rows, err
 	}
@@ -188,14 +188,14 @@ func ensure[R any](ctx context.Context, t tx, want int, find, insert statement) 
 	if err != nil {
 		return nil, err
 	}
-	var made []R
+	var inserted []R
 	if len(found) < want {
-		if made, err = rowsOf[R](t.db(ctx).Raw(insert.sql, insert.args...)); err != nil {
+		if inserted, err = rowsOf[R](t.db(ctx).Raw(insert.sql, insert.args...)); err != nil {
 			return nil, err
 		}
 	}
-	rows := make([]ensured[R], 0, len(found)+len(made))
-	for _, r := range made {
+	rows := make([]ensured[R], 0, len(found)+len(inserted))
+	for _, r := range inserted {
 		rows = append(rows, ensured[R]{Row: r, Created: true})
 	}
 	for _, r := range found {

@@ -27,16 +27,16 @@ func (q queue) work(ctx context.Context, fn func(tx) error) error {
 	return q.unit(ctx, q.store.engine.work, q.store.notifier.notify, fn)
 }
 
-// repeat runs a unit of work that is done again when it is lost. It notifies other instances of
+// workAsync runs a unit of work that is done again when it is lost. It notifies other instances of
 // what it adds; its caller knows.
-func (q queue) repeat(ctx context.Context, fn func(tx) error) error {
-	return q.unit(ctx, q.store.engine.repeat, q.store.notifier.notifyElsewhere, fn)
+func (q queue) workAsync(ctx context.Context, fn func(tx) error) error {
+	return q.unit(ctx, q.store.engine.workAsync, q.store.notifier.notifyRemote, fn)
 }
 
 func (q queue) unit(ctx context.Context, run func(context.Context, func(tx) error) error, notify func(), fn func(tx) error) error {
 	return q.store.unit(ctx, "work", func(ctx context.Context) error {
 		return q.store.announce(notify, func(added *bool) error {
-			return run(ctx, func(t tx) error { return fn(q.knowing(t.announcing(added))) })
+			return run(ctx, func(t tx) error { return fn(q.withQualities(t.announcing(added))) })
 		})
 	})
 }
@@ -44,12 +44,12 @@ func (q queue) unit(ctx context.Context, run func(context.Context, func(tx) erro
 // view runs fn on one consistent snapshot.
 func (q queue) view(ctx context.Context, fn func(tx) error) error {
 	return q.store.unit(ctx, "view", func(ctx context.Context) error {
-		return q.store.call(func() error { return q.store.engine.view(ctx, func(t tx) error { return fn(q.knowing(t)) }) })
+		return q.store.call(func() error { return q.store.engine.view(ctx, func(t tx) error { return fn(q.withQualities(t)) }) })
 	})
 }
 
-// knowing returns the unit with the recent results of channels.
-func (q queue) knowing(t tx) tx {
+// withQualities returns the unit with the recent results of channels.
+func (q queue) withQualities(t tx) tx {
 	t.qualities = q.store.qualities
 	return t
 }
@@ -57,8 +57,8 @@ func (q queue) knowing(t tx) tx {
 func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion, err error) {
 	n, after := q.store.turns.expansion()
 	var in deliveries.Lane
-	err = q.repeat(ctx, func(t tx) error {
-		done, in, err = expandNext(ctx, t, deliveries.Lanes(n), after, &q.store.twice, limit)
+	err = q.workAsync(ctx, func(t tx) error {
+		done, in, err = expandNext(ctx, t, deliveries.Lanes(n), after, &q.store.duplicates, limit)
 		return err
 	})
 	if err == nil {
@@ -68,7 +68,7 @@ func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion
 }
 
 func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	type dueRow struct {
 		OrganizationID *orgs.ID
 		ChannelID      channels.ID
@@ -80,10 +80,10 @@ func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 		if err != nil {
 			return err
 		}
-		known := q.store.turns.allKnown(t.now())
+		known := q.store.turns.allPositions(t.now())
 		// next_at is selected as a plain column: SQLite does not know that an expression is a time.
 		rows, err := rowsOf[dueRow](t.db(ctx).Raw(busyChannels(slices.Collect(maps.Keys(known))...) + heads + ` SELECT c.organization_id, d.channel_id, d.priority, d.next_at
-			FROM ` + t.dialect.theHeads() + ` LEFT JOIN channels c ON c.id = d.channel_id ORDER BY d.channel_id, d.next_at`))
+			FROM ` + t.dialect.headDeliveries() + ` LEFT JOIN channels c ON c.id = d.channel_id ORDER BY d.channel_id, d.next_at`))
 		if err != nil {
 			return err
 		}
@@ -96,16 +96,16 @@ func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 				due[n-1].Priority = min(due[n-1].Priority, r.Priority)
 			}
 		}
-		more, err := t.dueOfKnown(ctx, known)
+		more, err := t.dueAtPositions(ctx, known)
 		due = append(due, more...)
 		return err
 	})
 	return due, err
 }
 
-// dueOfKnown returns what is due on channels of which claims know where they go on: there is more,
+// dueAtPositions returns what is due on channels of which claims know where they go on: there is more,
 // and to look for its beginning would take long. Classes that are not known are looked at.
-func (t tx) dueOfKnown(ctx context.Context, known map[channels.ID]fronts) (due []deliveries.Due, err error) {
+func (t tx) dueAtPositions(ctx context.Context, known map[channels.ID]claimPositions) (due []deliveries.Due, err error) {
 	if len(known) == 0 {
 		return nil, nil
 	}
@@ -134,12 +134,12 @@ type channelOwner struct {
 }
 
 func (q queue) Channel(ctx context.Context, id channels.ID) (c channels.Channel, err error) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.view(ctx, func(t tx) error {
 		if c, err = decodeOne(t.db(ctx).Where("id = ?", id), channels.ErrNotFound, t.open); err != nil {
 			return err
 		}
-		paused, err := rowsOf[restRow](t.db(ctx).Raw("SELECT until_at FROM channel_troubles WHERE channel_id = ? AND for_all AND until_at > ?", id, t.now()))
+		paused, err := rowsOf[pauseRow](t.db(ctx).Raw("SELECT until_at FROM channel_troubles WHERE channel_id = ? AND for_all AND until_at > ?", id, t.now()))
 		for _, p := range paused {
 			if p.UntilAt.After(c.Paused) {
 				c.Paused = p.UntilAt.UTC()
@@ -151,7 +151,7 @@ func (q queue) Channel(ctx context.Context, id channels.ID) (c channels.Channel,
 }
 
 func (q queue) Occurrences(ctx context.Context, ids []events.OccurrenceID) (found []events.Occurrence, err error) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.view(ctx, func(t tx) error {
 		found, err = decodeAll(t.db(ctx).Where("id ?", among(t.dialect, ids)), occurrenceRow.occurrence)
 		return err
@@ -162,7 +162,7 @@ func (q queue) Occurrences(ctx context.Context, ids []events.OccurrenceID) (foun
 func (q queue) RenderInput(
 	ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, text events.TemplateID,
 ) (in deliveries.RenderInput, err error) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.view(ctx, func(t tx) error {
 		in, err = deliveryRepo{t}.RenderInput(ctx, o, n, text)
 		return err

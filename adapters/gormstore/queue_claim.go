@@ -15,7 +15,7 @@ import (
 func (q queue) Claim(
 	ctx context.Context, channel channels.ID, owner string, limit int, lease time.Duration,
 ) (jobs []deliveries.Job, err error) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	var c claimed
 	turn := q.store.turns.of(channel)
 	err = q.work(ctx, func(t tx) error {
@@ -24,29 +24,29 @@ func (q queue) Claim(
 			return err
 		}
 		if t.dialect == onPostgres {
-			if jobs, err = t.wholeJobs(ctx, channel, c); err != nil {
+			if jobs, err = t.jobsWithOccurrences(ctx, channel, c); err != nil {
 				return err
 			}
 		}
-		if err := t.take(ctx, c.ids, owner, lease); err != nil {
+		if err := t.markClaimed(ctx, c.ids, owner, lease); err != nil {
 			return err
 		}
-		return t.keep(ctx, c.done)
+		return t.saveCounters(ctx, c.done)
 	})
 	if err != nil {
-		c.at = nil // Nothing was claimed, so the fronts did not move.
+		c.positions = nil // Nothing was claimed, so the fronts did not move.
 	}
-	q.store.turns.goOn(channel, c.at)
+	q.store.turns.setPositions(channel, c.positions)
 	if err != nil || len(c.ids) == 0 {
 		return nil, err
 	}
-	q.store.turns.take(channel, c.next)
+	q.store.turns.setTurn(channel, c.next)
 	if jobs != nil {
 		return jobs, nil
 	}
 	// They are ours now: on SQLite what is known of their recipients is read beside writers.
 	err = q.view(ctx, func(t tx) error {
-		jobs, err = t.wholeJobs(ctx, channel, c)
+		jobs, err = t.jobsWithOccurrences(ctx, channel, c)
 		return err
 	})
 	return jobs, err
@@ -54,24 +54,24 @@ func (q queue) Claim(
 
 // claimed is what a claim took.
 type claimed struct {
-	ids   []deliveries.ID
-	named []channels.ID   // that their addresses are assigned to
-	next  deliveries.Turn // after them
-	at    fronts          // where the next claim goes on
-	done  changes         // of the numbers, which are to be kept
+	ids       []deliveries.ID
+	named     []channels.ID   // that their addresses are assigned to
+	next      deliveries.Turn // after them
+	positions claimPositions  // where the next claim goes on
+	done      counterChanges  // of the numbers, which are to be kept
 }
 
 // claim locks deliveries that are due.
 func (t tx) claim(ctx context.Context, channel channels.ID, limit int, turn deliveries.Turn, turns *turns) (claimed, error) {
-	found, next, at, err := t.due(ctx, channel, limit, turn, turns.known(channel, t.now()), turns)
+	found, next, at, err := t.due(ctx, channel, limit, turn, turns.positionsOf(channel, t.now()), turns)
 	if err != nil || len(found) == 0 {
 		return claimed{next: turn}, err
 	}
-	if found, err = t.light(ctx, found); err != nil {
+	if found, err = t.fitClaim(ctx, found); err != nil {
 		return claimed{next: turn}, err
 	}
-	at.pass(found)
-	c := claimed{ids: make([]deliveries.ID, len(found)), next: next, at: at, done: newChanges()}
+	at.advance(found)
+	c := claimed{ids: make([]deliveries.ID, len(found)), next: next, positions: at, done: newCounterChanges()}
 	for i, d := range found {
 		c.ids[i] = d.id
 		if !slices.Contains(c.named, d.named) {
@@ -82,10 +82,10 @@ func (t tx) claim(ctx context.Context, channel channels.ID, limit int, turn deli
 	return c, nil
 }
 
-// take marks deliveries as a worker's until the end of its lease.
-func (t tx) take(ctx context.Context, ids []deliveries.ID, owner string, lease time.Duration) error {
-	return t.db(atLast(ctx)).Exec("UPDATE deliveries SET state = @sending , turn = NULL, owner = @owner , next_at = @until WHERE id @ids", map[string]any{
-		"sending": number(deliveries.Sending), "owner": owner, "until": t.after(lease), "ids": among(t.dialect, ids)}).Error
+// markClaimed marks deliveries as a worker's until the end of its lease.
+func (t tx) markClaimed(ctx context.Context, ids []deliveries.ID, owner string, lease time.Duration) error {
+	return t.db(deferred(ctx)).Exec("UPDATE deliveries SET state = @sending , turn = NULL, owner = @owner , next_at = @until WHERE id @ids", map[string]any{
+		"sending": stateNumber(deliveries.Sending), "owner": owner, "until": t.after(lease), "ids": among(t.dialect, ids)}).Error
 }
 
 // dueDelivery is a delivery that can be claimed.
@@ -99,9 +99,9 @@ type dueDelivery struct {
 	next       time.Time
 }
 
-// light returns the first of the deliveries, at least one and as many as deliveries.ClaimBytes
+// fitClaim returns the first of the deliveries, at least one and as many as deliveries.ClaimBytes
 // allows. It reads only sizes: neither database reads the text of a large value for that.
-func (t tx) light(ctx context.Context, found []dueDelivery) (first []dueDelivery, err error) {
+func (t tx) fitClaim(ctx context.Context, found []dueDelivery) (first []dueDelivery, err error) {
 	if len(found) == 1 {
 		return found, nil
 	}
@@ -157,7 +157,7 @@ func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, 
 		FROM deliveries d CROSS JOIN occurrences oc
 		LEFT JOIN ways w ON w.notification_id = d.notification_id AND w.channel_id = COALESCE(d.named_channel_id, d.channel_id)
 		LEFT JOIN assignments s ON s.id = d.assignment_id
-		LEFT JOIN members m ON m.id = d.member_id`+joinsAt("m.id", "d.address_key")+`
+		LEFT JOIN members m ON m.id = d.member_id`+gateJoins("m.id", "d.address_key")+`
 		WHERE d.id @ids AND oc.id = d.occurrence_id ORDER BY d.id`, map[string]any{"ids": among(t.dialect, ids), "channel": channel,
 		"named": among(t.dialect, named), "now": t.clock()}).Rows()
 	if err != nil {
@@ -179,8 +179,8 @@ func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, 
 // each other anyway, and most of them are of one occurrence, which is known.
 const fewJobs = 4
 
-// wholeJobs returns what was claimed, with the occurrences if there are few.
-func (t tx) wholeJobs(ctx context.Context, channel channels.ID, c claimed) ([]deliveries.Job, error) {
+// jobsWithOccurrences returns what was claimed, with the occurrences if there are few.
+func (t tx) jobsWithOccurrences(ctx context.Context, channel channels.ID, c claimed) ([]deliveries.Job, error) {
 	jobs, err := t.jobs(ctx, channel, c.named, c.ids)
 	if err != nil || len(jobs) > fewJobs {
 		return jobs, err
@@ -201,7 +201,7 @@ func scanJob(rows *sql.Rows) (j deliveries.Job, err error) {
 	var expires sql.NullTime
 	g := &j.Gates
 	to := []any{&j.ID, &j.Occurrence, &j.Notification, &j.Priority, &j.Event, &template, &j.Address, &j.Attempts, &j.Created, &j.Unsure,
-		&expires, &g.Cancelled, &g.Expired, &j.Recipient.Member, orNone(&j.Recipient.Username)}
+		&expires, &g.Cancelled, &g.Expired, &j.Recipient.Member, nullableTo(&j.Recipient.Username)}
 	for _, c := range columnsOfDetails(&j.Recipient.Details) {
 		to = append(to, c.to)
 	}
@@ -212,13 +212,13 @@ func scanJob(rows *sql.Rows) (j deliveries.Job, err error) {
 }
 
 func (q queue) Renew(ctx context.Context, owner string, ids []deliveries.ID, lease time.Duration) (held []deliveries.ID, err error) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	err = q.work(ctx, func(t tx) error {
 		held, err = rowsOf[deliveries.ID](t.db(ctx).Raw(`UPDATE deliveries SET next_at = @until WHERE id @ids AND state = @sending AND owner = @owner
-			RETURNING id`, map[string]any{"until": t.after(lease), "ids": among(t.dialect, ids), "sending": number(deliveries.Sending),
+			RETURNING id`, map[string]any{"until": t.after(lease), "ids": among(t.dialect, ids), "sending": stateNumber(deliveries.Sending),
 			"owner": owner}))
 		return err
 	})

@@ -13,15 +13,17 @@ import (
 const (
 	// workChannel is the notification channel of the instances that share a Postgres database.
 	workChannel = "tocsin_work"
-	// proofInterval is how often the listening connection must prove that the server is still
+	// pingInterval is how often the listening connection must prove that the server is still
 	// there.
-	proofInterval = 5 * time.Second
+	pingInterval = 5 * time.Second
 )
 
 // work is update on SQLite, where only one unit writes at a time.
 func (e *sqliteEngine) work(ctx context.Context, fn func(tx) error) error { return e.update(ctx, fn) }
 
-func (e *sqliteEngine) repeat(ctx context.Context, fn func(tx) error) error { return e.update(ctx, fn) }
+func (e *sqliteEngine) workAsync(ctx context.Context, fn func(tx) error) error {
+	return e.update(ctx, fn)
+}
 
 // notify does nothing: a database in a file has one instance. Work added by another process, such
 // as an import, waits until the next poll.
@@ -29,39 +31,39 @@ func (e *sqliteEngine) notify(context.Context) error { return nil }
 
 func (e *sqliteEngine) listen(context.Context, func()) error { return nil }
 
-// keepPartitions does nothing: a file has no partitions.
-func (e *sqliteEngine) keepPartitions(context.Context, time.Time, *slog.Logger) (int64, error) {
-	return everything, nil
+// maintainPartitions does nothing: a file has no partitions.
+func (e *sqliteEngine) maintainPartitions(context.Context, time.Time, *slog.Logger) (int64, error) {
+	return noBound, nil
 }
 
 // work runs fn at READ COMMITTED, where rows locked by another worker are skipped instead of waited
 // for, and rows that it changed are seen in their current state.
 func (e *postgresEngine) work(ctx context.Context, fn func(tx) error) error {
-	return e.retried(ctx, func() error { return e.attempt(ctx, committed, fn) })
+	return e.retried(ctx, func() error { return e.attempt(ctx, readCommitted, fn) })
 }
 
-func (e *postgresEngine) repeat(ctx context.Context, fn func(tx) error) error {
-	return e.retried(ctx, func() error { return e.attempt(ctx, repeatable, fn) })
+func (e *postgresEngine) workAsync(ctx context.Context, fn func(tx) error) error {
+	return e.retried(ctx, func() error { return e.attempt(ctx, readCommittedAsync, fn) })
 }
 
-// planAnew has the unit's further statements planned for their values.
-func (t tx) planAnew(ctx context.Context) error { return t.planBy(ctx, freshPlans) }
+// useCustomPlans has the unit's further statements planned for their values.
+func (t tx) useCustomPlans(ctx context.Context) error { return t.setPlans(ctx, customPlans) }
 
-// keepPlans has the plans of the unit's further statements cached.
-func (t tx) keepPlans(ctx context.Context) error { return t.planBy(ctx, keptPlans) }
+// useGenericPlans has the plans of the unit's further statements cached.
+func (t tx) useGenericPlans(ctx context.Context) error { return t.setPlans(ctx, genericPlans) }
 
-func (t tx) planBy(ctx context.Context, s setting) error {
+func (t tx) setPlans(ctx context.Context, s setting) error {
 	if t.dialect != onPostgres {
 		return nil
 	}
-	return t.db(atLast(ctx)).Exec(setLocal(s)).Error
+	return t.db(deferred(ctx)).Exec(setLocal(s)).Error
 }
 
 // notify does not wait for the disk: a lost notification costs only time, and the flush of its
 // commit would delay those of the work that it is about.
 func (e *postgresEngine) notify(ctx context.Context) error {
 	batch := &pgx.Batch{}
-	batch.Queue(setLocal(lazyCommit))
+	batch.Queue(setLocal(asyncCommit))
 	batch.Queue("SELECT pg_notify($1, $2)", workChannel, e.id)
 	return e.pool.SendBatch(ctx, batch).Close()
 }
@@ -76,11 +78,11 @@ func (e *postgresEngine) listen(ctx context.Context, notified func()) (err error
 		return err
 	}
 	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpLimit)
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 		defer cancel()
 		err = errors.Join(err, conn.Close(closing))
 	}()
-	if _, err := conn.Exec(paced(ctx, paceBrief), "LISTEN "+workChannel); err != nil {
+	if _, err := conn.Exec(withTimeoutClass(ctx, timeoutShort), "LISTEN "+workChannel); err != nil {
 		return err
 	}
 	notified()
@@ -95,16 +97,16 @@ func (e *postgresEngine) listen(ctx context.Context, notified func()) (err error
 	}
 }
 
-// awaitNotification waits for a notification, or for proofInterval and then for the server's answer
+// awaitNotification waits for a notification, or for pingInterval and then for the server's answer
 // to a ping.
 func awaitNotification(ctx context.Context, conn *pgx.Conn) (came *pgconn.Notification, err error) {
-	waiting, cancel := context.WithTimeout(ctx, proofInterval)
+	waiting, cancel := context.WithTimeout(ctx, pingInterval)
 	defer cancel()
 	came, err = conn.WaitForNotification(waiting)
 	if err == nil || ctx.Err() != nil || waiting.Err() == nil || conn.IsClosed() {
 		return came, err
 	}
-	proving, cancel := context.WithTimeout(ctx, pingLimit)
+	proving, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	return nil, conn.Ping(proving)
 }

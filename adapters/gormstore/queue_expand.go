@@ -24,24 +24,24 @@ type expansion struct {
 	written    int
 	newest     deliveries.ID // of all before the page
 	ahead      int           // how many deliveries of the occurrence wait already
-	providers  []providerRow
-	twice      *addressedTwice
+	targets    []targetRow
+	duplicates *duplicateAddresses
 }
 
-// addressedTwice has the organizations in which an expansion met an address that had its delivery
+// duplicateAddresses has the organizations in which an expansion met an address that had its delivery
 // already, since the program started. There are few: an address stands for two of its assignments,
 // or for two members. Everywhere else Postgres writes a page without looking for each delivery
 // first, which takes a fifth of the time. The unique index still refuses a second one, and the page
 // is written again.
-type addressedTwice struct{ organizations sync.Map }
+type duplicateAddresses struct{ organizations sync.Map }
 
-func (a *addressedTwice) in(o orgs.ID) bool {
+func (a *duplicateAddresses) has(o orgs.ID) bool {
 	_, is := a.organizations.Load(o)
 	return is
 }
 
-// step is a notification and a phase of it, with the position reached.
-type step struct {
+// expansionStep is a notification and a phase of it, with the position reached.
+type expansionStep struct {
 	NotificationID subscriptions.NotificationID
 	ListID         *lists.ID
 	Phase          int
@@ -52,9 +52,9 @@ type step struct {
 // waits, from the first organization after the previous one, and of that organization the one that
 // has waited longest. Postgres gives each worker another one.
 func expandNext(
-	ctx context.Context, t tx, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID, twice *addressedTwice, limit int,
+	ctx context.Context, t tx, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID, twice *duplicateAddresses, limit int,
 ) (deliveries.Expansion, deliveries.Lane, error) {
-	row, err := t.itsTurn(ctx, lanes, after)
+	row, err := t.lockNextOccurrence(ctx, lanes, after)
 	if err != nil {
 		return deliveries.Expansion{}, deliveries.Lane{}, err
 	}
@@ -63,7 +63,7 @@ func expandNext(
 }
 
 // expand writes a page of an occurrence.
-func (t tx) expand(ctx context.Context, row occurrenceRow, twice *addressedTwice, limit int) (deliveries.Expansion, error) {
+func (t tx) expand(ctx context.Context, row occurrenceRow, twice *duplicateAddresses, limit int) (deliveries.Expansion, error) {
 	o, err := row.occurrence()
 	if err != nil {
 		return deliveries.Expansion{}, err
@@ -71,11 +71,11 @@ func (t tx) expand(ctx context.Context, row occurrenceRow, twice *addressedTwice
 	if isSmall(row, o, limit) {
 		return t.expandSet(ctx, row, o, limit)
 	}
-	if err := t.planAnew(ctx); err != nil {
+	if err := t.useCustomPlans(ctx); err != nil {
 		return deliveries.Expansion{}, err
 	}
-	e := &expansion{tx: t, occurrence: row, candidates: candidatesOf(t.dialect, o), twice: twice}
-	if e.providers, err = t.providers(ctx, row.OrganizationID); err != nil {
+	e := &expansion{tx: t, occurrence: row, candidates: candidatesOf(t.dialect, o), duplicates: twice}
+	if e.targets, err = t.targets(ctx, row.OrganizationID); err != nil {
 		return deliveries.Expansion{}, err
 	}
 	first := row.CursorNotification == 0
@@ -101,9 +101,9 @@ func (t tx) expand(ctx context.Context, row occurrenceRow, twice *addressedTwice
 	return deliveries.Expansion{Organization: row.OrganizationID, Occurrence: row.ID, Traceparent: row.Traceparent, Deliveries: e.written, Done: done}, nil
 }
 
-// itsTurn locks the occurrence whose turn it is. If another worker holds all occurrences of a lane,
+// lockNextOccurrence locks the occurrence whose turn it is. If another worker holds all occurrences of a lane,
 // it is the turn of the next lane.
-func (t tx) itsTurn(ctx context.Context, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID) (occurrenceRow, error) {
+func (t tx) lockNextOccurrence(ctx context.Context, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID) (occurrenceRow, error) {
 	firsts, p := make([]string, 0, 2*len(lanes)), map[string]any{}
 	for i, l := range lanes {
 		n := strconv.Itoa(i)
@@ -121,14 +121,14 @@ func (t tx) itsTurn(ctx context.Context, lanes []deliveries.Lane, after map[deli
 // count updates the counters for the page. Skipped deliveries are counted in the index of states,
 // after the previous ones: there are few or none, and no other unit can change them yet.
 func (e *expansion) count(ctx context.Context, first bool) error {
-	done := newChanges()
+	done := newCounterChanges()
 	if first {
 		done.begin(e.occurrence.ID, e.occurrence.CreatedAt, e.occurrence.SendAt, len(e.occurrence.Context))
 	}
 	if e.written > 0 {
 		var skipped int
 		err := e.db(ctx).Raw("SELECT COUNT(*) FROM deliveries WHERE occurrence_id = ? AND state = ? AND id > ?", e.occurrence.ID,
-			number(deliveries.Skipped), e.newest).Scan(&skipped).Error
+			stateNumber(deliveries.Skipped), e.newest).Scan(&skipped).Error
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (e *expansion) count(ctx context.Context, first bool) error {
 		done.count(e.occurrence.ID, e.now(), skippedMeasure, skipped)
 		done.move(e.occurrence.ID, "", deliveries.Pending, e.written-skipped)
 	}
-	return e.keep(ctx, done)
+	return e.saveCounters(ctx, done)
 }
 
 // page processes limit recipients and stores the position reached.
@@ -144,7 +144,7 @@ func (e *expansion) page(ctx context.Context, limit int) (done bool, err error) 
 	for limit > 0 {
 		s, err := e.next(ctx)
 		if errors.Is(err, deliveries.ErrNothingToDo) {
-			return true, e.save(ctx, true)
+			return true, e.saveCursor(ctx, true)
 		}
 		if err != nil {
 			return false, err
@@ -164,15 +164,15 @@ func (e *expansion) page(ctx context.Context, limit int) (done bool, err error) 
 		}
 		limit -= recipients
 	}
-	return false, e.save(ctx, false)
+	return false, e.saveCursor(ctx, false)
 }
 
 // next returns the step of the cursor, or the first one after it. Phases without a channel are
 // skipped.
-func (e *expansion) next(ctx context.Context) (step, error) {
+func (e *expansion) next(ctx context.Context) (expansionStep, error) {
 	p := e.candidates.parameters()
 	p["notification"], p["phase"] = e.occurrence.CursorNotification, e.occurrence.CursorPhase
-	s, err := one[step](e.db(ctx).Raw(`WITH `+e.candidates.ways(bothChannels, "n.active AND (n.id, c.phase) >= (@notification , @phase )")+`
+	s, err := one[expansionStep](e.db(ctx).Raw(`WITH `+e.candidates.ways(bothChannels, "n.active AND (n.id, c.phase) >= (@notification , @phase )")+`
 		SELECT DISTINCT notification_id, list_id, phase FROM ways ORDER BY notification_id, phase LIMIT 1`, p), deliveries.ErrNothingToDo)
 	if s.NotificationID == e.occurrence.CursorNotification && s.Phase == e.occurrence.CursorPhase {
 		s.after = e.occurrence.CursorAssignment
@@ -181,12 +181,12 @@ func (e *expansion) next(ctx context.Context) (step, error) {
 }
 
 // bounds returns the last of at most limit next recipients of a step, and their number.
-func (e *expansion) bounds(ctx context.Context, s step, limit int) (last channels.AssignmentID, recipients int, err error) {
+func (e *expansion) bounds(ctx context.Context, s expansionStep, limit int) (last channels.AssignmentID, recipients int, err error) {
 	var found struct {
 		Last       channels.AssignmentID
 		Recipients int
 	}
-	p := e.step(s)
+	p := e.stepParams(s)
 	p["limit"] = limit
 	const page = " ORDER BY assignment_id LIMIT @limit "
 	err = e.db(ctx).Raw(`SELECT COALESCE(MAX(assignment_id), 0) AS last, COUNT(*) AS recipients FROM (
@@ -199,19 +199,19 @@ type insertion struct {
 	columns string // after the occurrence
 	values  string // of the columns, as they are selected
 	fronts  string // continues a query about ways with the turn of what goes next on each channel
-	beside  string // joins what values speak of
+	joins   string // joins what values speak of
 }
 
 // insertionOf returns an insertion. If there are pools (@providers), the delivery goes to the
 // member that its draw chooses.
 func insertionOf(pooled bool, occurrence string) insertion {
-	in := insertion{columns: deliveryColumns, values: deliveryValues("judged.channel_id"), fronts: frontsOf("SELECT DISTINCT channel_id FROM ways")}
+	in := insertion{columns: deliveryColumns, values: deliveryValues("judged.channel_id"), fronts: nextTurns("SELECT DISTINCT channel_id FROM ways")}
 	if pooled {
 		in.columns += ", named_channel_id, why"
 		in.values = deliveryValues("COALESCE(v.provider, judged.channel_id)") + `,
 			CASE WHEN v.provider <> judged.channel_id THEN judged.channel_id END, COALESCE(v.because, 0)`
-		in.fronts = frontsOf("SELECT channel_id FROM ways UNION SELECT provider FROM (@providers ) AS of_pools")
-		in.beside = " LEFT JOIN (@providers ) AS v ON v.through = judged.channel_id AND " + drawn("judged.assignment_id", occurrence)
+		in.fronts = nextTurns("SELECT channel_id FROM ways UNION SELECT provider FROM (@providers ) AS of_pools")
+		in.joins = " LEFT JOIN (@providers ) AS v ON v.through = judged.channel_id AND " + drawCondition("judged.assignment_id", occurrence)
 	}
 	return in
 }
@@ -226,28 +226,28 @@ func deliveryValues(channel string) string {
 			CASE WHEN reason = '' THEN (SELECT f.turn FROM fronts f WHERE f.channel_id = ` + channel + `) + @ahead + number END`
 }
 
-// frontsOf selects the next turn on each of these channels, in the class and the project of an
+// nextTurns selects the next turn on each of these channels, in the class and the project of an
 // occurrence: new deliveries start there. If nothing waits, turns start again.
-func frontsOf(through string) string {
+func nextTurns(through string) string {
 	return `, fronts AS MATERIALIZED (SELECT through.channel_id, COALESCE((SELECT d.turn FROM deliveries d
 			WHERE d.channel_id = through.channel_id AND d.priority = @priority AND d.project_id = @project AND d.turn IS NOT NULL
 			ORDER BY d.turn, d.id LIMIT 1), 0) AS turn
 		FROM (` + through + `) AS through)`
 }
 
-// onceEach skips addresses that already have a chosen delivery.
-const onceEach = "ON CONFLICT (occurrence_id, notification_id, protocol, address_key) WHERE chosen DO NOTHING"
+// skipDuplicates skips addresses that already have a chosen delivery.
+const skipDuplicates = "ON CONFLICT (occurrence_id, notification_id, protocol, address_key) WHERE chosen DO NOTHING"
 
 // write writes the deliveries of a step up to an assignment. An address with a delivery gets no
 // second one: it is skipped, or the whole unit fails and is repeated.
-func (e *expansion) write(ctx context.Context, s step, last channels.AssignmentID) error {
-	p := e.step(s)
+func (e *expansion) write(ctx context.Context, s expansionStep, last channels.AssignmentID) error {
+	p := e.stepParams(s)
 	p["last"], p["now"], p["occurrence"] = last, e.clock(), e.occurrence.ID
-	p["pending"], p["skipped"] = number(deliveries.Pending), number(deliveries.Skipped)
-	p["priority"], p["ahead"], p["providers"] = e.occurrence.Priority, e.ahead+e.written, providers(e.dialect, e.providers)
-	in := insertionOf(len(e.providers) > 0, "@occurrence ")
-	skipping := onceEach
-	if e.dialect == onPostgres && !e.twice.in(e.occurrence.OrganizationID) {
+	p["pending"], p["skipped"] = stateNumber(deliveries.Pending), stateNumber(deliveries.Skipped)
+	p["priority"], p["ahead"], p["providers"] = e.occurrence.Priority, e.ahead+e.written, targetSet(e.dialect, e.targets)
+	in := insertionOf(len(e.targets) > 0, "@occurrence ")
+	skipping := skipDuplicates
+	if e.dialect == onPostgres && !e.duplicates.has(e.occurrence.OrganizationID) {
 		skipping = ""
 	}
 	res := e.db(ctx).Exec(`WITH `+e.candidates.ways(s.channels(), "n.id = @notification AND n.active")+in.fronts+`
@@ -258,38 +258,38 @@ func (e *expansion) write(ctx context.Context, s step, last channels.AssignmentI
 				a.value_key AS address_key, s.number, `+gateColumns+
 		candidatesFrom(e.dialect, `SELECT CAST(@notification AS BIGINT) AS notification_id, assignment_id, ROW_NUMBER() OVER (ORDER BY assignment_id) - 1 AS number
 				FROM (`+e.candidates.source("assignment_id > @after AND assignment_id <= @last ", "")+`) AS page`)+`
-		) AS gated) AS judged`+in.beside+`
+		) AS gated) AS judged`+in.joins+`
 		ORDER BY assignment_id
 		`+skipping, p)
 	if sqlState(res.Error) == uniqueViolation {
-		e.twice.organizations.Store(e.occurrence.OrganizationID, true)
+		e.duplicates.organizations.Store(e.occurrence.OrganizationID, true)
 	}
 	e.written += int(res.RowsAffected)
 	return res.Error
 }
 
 // channels selects the channels of the step's phase.
-func (s step) channels() string {
+func (s expansionStep) channels() string {
 	if s.Phase == 0 {
 		return projectChannels
 	}
 	return organizationChannels
 }
 
-// step returns the parameters of the statements for a step.
-func (e *expansion) step(s step) map[string]any {
+// stepParams returns the parameters of the statements for a step.
+func (e *expansion) stepParams(s expansionStep) map[string]any {
 	p := e.candidates.parameters()
 	p["notification"], p["list"], p["after"] = s.NotificationID, s.ListID, s.after
 	return p
 }
 
-// save keeps the cursor.
-func (e *expansion) save(ctx context.Context, done bool) error {
+// saveCursor keeps the cursor.
+func (e *expansion) saveCursor(ctx context.Context, done bool) error {
 	o, now := e.occurrence, e.clock()
 	var expanded any
 	if done {
 		expanded = now
 	}
-	return e.db(atLast(ctx)).Exec(`UPDATE occurrences SET turn_at = ?, cursor_notification = ?, cursor_phase = ?, cursor_assignment = ?, expanded_at = ?
+	return e.db(deferred(ctx)).Exec(`UPDATE occurrences SET turn_at = ?, cursor_notification = ?, cursor_phase = ?, cursor_assignment = ?, expanded_at = ?
 		WHERE id = ?`, now, o.CursorNotification, o.CursorPhase, o.CursorAssignment, expanded, o.ID).Error
 }

@@ -34,9 +34,9 @@ func (r smallRow) occurrence() (events.Occurrence, error) {
 	return occurrenceRow{ID: r.ID, LimitTo: r.LimitTo, Channels: r.Channels, CreatedAt: r.CreatedAt}.occurrence()
 }
 
-// wantedRow is a recipient named by an occurrence, as one row of a rowSet. Username and Address are
+// namedRecipientRow is a recipient named by an occurrence, as one row of a rowSet. Username and Address are
 // two readings of the same word; Address is empty when it cannot be one.
-type wantedRow struct {
+type namedRecipientRow struct {
 	Occurrence events.OccurrenceID `json:"occurrence"`
 	Username   string              `json:"username"` // folded
 	Address    string              `json:"address"`  // the key
@@ -53,12 +53,12 @@ func isSmall(row occurrenceRow, o events.Occurrence, limit int) bool {
 // deliveries as expanding one occurrence after the other.
 func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurrence, limit int) (deliveries.Expansion, error) {
 	c := candidatesOf(t.dialect, o)
-	rows, wanted, err := t.smallOnes(ctx, first, min(limit, deliveries.SmallNames))
+	rows, wanted, err := t.lockSmall(ctx, first, min(limit, deliveries.SmallNames))
 	if err != nil {
 		return deliveries.Expansion{}, err
 	}
 	ids := mapped(rows, func(r smallRow) events.OccurrenceID { return r.ID })
-	done := newChanges()
+	done := newCounterChanges()
 	for _, r := range rows {
 		done.begin(r.ID, r.CreatedAt, r.SendAt, r.ContextBytes)
 	}
@@ -67,11 +67,11 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 		return deliveries.Expansion{}, err
 	}
 	now := t.clock()
-	err = t.db(atLast(ctx)).Exec("UPDATE occurrences SET turn_at = ?, expanded_at = ? WHERE id ?", now, now, among(t.dialect, ids)).Error
+	err = t.db(deferred(ctx)).Exec("UPDATE occurrences SET turn_at = ?, expanded_at = ? WHERE id ?", now, now, among(t.dialect, ids)).Error
 	if err != nil {
 		return deliveries.Expansion{}, err
 	}
-	if err := t.keep(ctx, done); err != nil {
+	if err := t.saveCounters(ctx, done); err != nil {
 		return deliveries.Expansion{}, err
 	}
 	if written > 0 {
@@ -84,9 +84,9 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 	return deliveries.Expansion{Organization: first.OrganizationID, Occurrence: first.ID, Traceparent: first.Traceparent, Deliveries: written, Due: due, Done: true}, nil
 }
 
-// smallOnes locks the small occurrences of a set, those that have waited longest, and returns them
+// lockSmall locks the small occurrences of a set, those that have waited longest, and returns them
 // with the recipients that they name.
-func (t tx) smallOnes(ctx context.Context, first occurrenceRow, limit int) (set []smallRow, wanted []wantedRow, err error) {
+func (t tx) lockSmall(ctx context.Context, first occurrenceRow, limit int) (set []smallRow, wanted []namedRecipientRow, err error) {
 	rows, err := rowsOf[smallRow](t.db(ctx).Raw(`SELECT id, limit_to, channels, created_at, send_at, octet_length(context) AS context_bytes,
 			EXISTS (SELECT 1 FROM channels WHERE organization_id = ? AND pool <> '') AS pooled
 		FROM occurrences WHERE id IN (SELECT id FROM occurrences WHERE expanded_at IS NULL AND large = ? AND priority = ? AND organization_id = ?
@@ -106,7 +106,7 @@ func (t tx) smallOnes(ctx context.Context, first occurrenceRow, limit int) (set 
 			break
 		}
 		set = append(set, r)
-		wanted = append(wanted, wantedOf(o)...)
+		wanted = append(wanted, namedRecipients(o)...)
 	}
 	return set, wanted, nil
 }
@@ -114,34 +114,34 @@ func (t tx) smallOnes(ctx context.Context, first occurrenceRow, limit int) (set 
 // noNames is how occurrences that name no recipients are stored.
 const noNames = "[]"
 
-func wantedOf(o events.Occurrence) []wantedRow {
+func namedRecipients(o events.Occurrence) []namedRecipientRow {
 	usernames, addresses := o.Options.Recipients()
-	rows := make([]wantedRow, 0, len(usernames)+len(addresses))
+	rows := make([]namedRecipientRow, 0, len(usernames)+len(addresses))
 	for _, u := range usernames {
-		rows = append(rows, wantedRow{Occurrence: o.ID, Username: u})
+		rows = append(rows, namedRecipientRow{Occurrence: o.ID, Username: u})
 	}
 	for _, a := range addresses {
-		rows = append(rows, wantedRow{Occurrence: o.ID, Address: a})
+		rows = append(rows, namedRecipientRow{Occurrence: o.ID, Address: a})
 	}
 	return rows
 }
 
-// wantedSet returns rows of wantedRow as a rowSet.
-func wantedSet(d dialect, rows []wantedRow) clause.Expr {
+// namedRecipientSet returns rows of namedRecipientRow as a rowSet.
+func namedRecipientSet(d dialect, rows []namedRecipientRow) clause.Expr {
 	return rowSet(d, rows, "occurrence bigint", "username text", "address text")
 }
 
-// wantedFrom is the FROM and WHERE of a query of the candidates r named by a set of wantedRow, by
+// namedRecipientFrom is the FROM and WHERE of a query of the candidates r named by a set of namedRecipientRow, by
 // occurrence.
-func wantedFrom(d dialect) string {
-	reached := d.alongAs("wanted", []string{"wanted.occurrence", "a.id"},
-		hop{"addresses a", "a.organization_id = @organization AND a.value_key = wanted.address"}) + `
-		UNION ` + d.alongAs("wanted", []string{"wanted.occurrence", "a.id"},
-		hop{"members m", "m.organization_id = @organization AND m.username_fold = wanted.username"},
-		hop{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"})
+func namedRecipientFrom(d dialect) string {
+	reached := d.lookUpJoinedAs("wanted", []string{"wanted.occurrence", "a.id"},
+		joinedTable{"addresses a", "a.organization_id = @organization AND a.value_key = wanted.address"}) + `
+		UNION ` + d.lookUpJoinedAs("wanted", []string{"wanted.occurrence", "a.id"},
+		joinedTable{"members m", "m.organization_id = @organization AND m.username_fold = wanted.username"},
+		joinedTable{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"})
 	return `
 			FROM (` + reached + `) AS r CROSS JOIN assignments s CROSS JOIN ways w CROSS JOIN addresses a CROSS JOIN members m` +
-		joinsAt("m.id", "a.value_key") + `
+		gateJoins("m.id", "a.value_key") + `
 			WHERE s.address_id = r.id AND w.channel_id = s.channel_id AND a.id = s.address_id AND m.id = a.member_id
 				AND ` + reaches("w.list_id", "w.notification_id", "s.id")
 }
@@ -150,7 +150,7 @@ func wantedFrom(d dialect) string {
 // them: by notification, the project's channels before the organization's, by assignment. It
 // returns how many there are, and through which channels those go that are to be sent.
 func (t tx) writeSet(
-	ctx context.Context, c candidates, first occurrenceRow, pooled bool, wanted []wantedRow, done changes,
+	ctx context.Context, c candidates, first occurrenceRow, pooled bool, wanted []namedRecipientRow, done counterChanges,
 ) (written int, due []channels.ID, err error) {
 	type writtenRow struct {
 		OccurrenceID events.OccurrenceID
@@ -158,15 +158,15 @@ func (t tx) writeSet(
 		State        int
 	}
 	p := c.parameters()
-	p["set"] = wantedSet(t.dialect, wanted)
-	p["now"], p["pending"], p["skipped"] = t.clock(), number(deliveries.Pending), number(deliveries.Skipped)
-	var through []providerRow
+	p["set"] = namedRecipientSet(t.dialect, wanted)
+	p["now"], p["pending"], p["skipped"] = t.clock(), stateNumber(deliveries.Pending), stateNumber(deliveries.Skipped)
+	var through []targetRow
 	if pooled {
-		if through, err = t.providers(ctx, first.OrganizationID); err != nil {
+		if through, err = t.targets(ctx, first.OrganizationID); err != nil {
 			return 0, nil, err
 		}
 	}
-	p["priority"], p["ahead"], p["providers"] = first.Priority, 0, providers(t.dialect, through)
+	p["priority"], p["ahead"], p["providers"] = first.Priority, 0, targetSet(t.dialect, through)
 	in := insertionOf(len(through) > 0, "judged.occurrence_id")
 	rows, err := rowsOf[writtenRow](t.db(ctx).Raw(`WITH `+c.ways(bothChannels, "n.active")+in.fronts+`
 		INSERT INTO deliveries (occurrence_id, `+in.columns+`)
@@ -174,10 +174,10 @@ func (t tx) writeSet(
 		FROM (SELECT gated.*, `+reasonColumn()+`,
 				ROW_NUMBER() OVER (PARTITION BY occurrence_id ORDER BY notification_id, phase, assignment_id) - 1 AS number FROM (
 			SELECT r.occurrence AS occurrence_id, w.phase, w.notification_id, m.id AS member_id, s.id AS assignment_id, w.channel_id, w.protocol,
-				a.value AS address, a.value_key AS address_key, `+gateColumns+wantedFrom(t.dialect)+`
-		) AS gated) AS judged`+in.beside+`
+				a.value AS address, a.value_key AS address_key, `+gateColumns+namedRecipientFrom(t.dialect)+`
+		) AS gated) AS judged`+in.joins+`
 		ORDER BY occurrence_id, notification_id, phase, assignment_id
-		`+onceEach+` RETURNING occurrence_id, channel_id, state`, p))
+		`+skipDuplicates+` RETURNING occurrence_id, channel_id, state`, p))
 	for _, r := range rows {
 		state := deliveries.States()[r.State]
 		done.move(r.OccurrenceID, "", state, 1)

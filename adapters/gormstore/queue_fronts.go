@@ -16,54 +16,56 @@ import (
 // and only for so long that searching keeps a small share of the time: deliveries that came
 // meanwhile with an earlier turn are found then.
 const (
-	slowLook   = 20 * time.Millisecond
-	slowLooks  = 8  // in a row
-	frontShare = 20 // times the duration of the search
-	frontLimit = 10 * time.Second
+	slowSearch     = 20 * time.Millisecond
+	slowSearches   = 8  // in a row
+	positionFactor = 20 // times the duration of the search
+	maxPositionAge = 10 * time.Second
 )
 
-// fronts are the positions where claims of a channel continue, by class.
-type fronts map[events.Priority]front
+// claimPositions are the positions where claims of a channel continue, by class.
+type claimPositions map[events.Priority]claimPosition
 
-// front is the position in a class.
-type front struct {
-	projects []orgs.ProjectID
-	returned bool
-	since    time.Time                // the search
-	until    time.Time                // the next search; not after since: at once
-	turns    map[orgs.ProjectID]int64 // of what was claimed last
-	next     time.Time                // of what was claimed last of what had been claimed before
+// claimPosition is the position in a class.
+type claimPosition struct {
+	projects      []orgs.ProjectID
+	claimedBefore bool
+	since         time.Time                // the search
+	until         time.Time                // the next search; not after since: at once
+	turns         map[orgs.ProjectID]int64 // of what was claimed last
+	next          time.Time                // of what was claimed last of what had been claimed before
 }
 
-// seenAt returns the fronts found by a search at a moment, valid for a duration.
-func seenAt(w waiting, at time.Time, kept time.Duration) fronts {
-	seen := fronts{}
+// positionsAt returns the fronts found by a search at a moment, valid for a duration.
+func positionsAt(w waiting, at time.Time, kept time.Duration) claimPositions {
+	seen := claimPositions{}
 	for _, p := range events.Priorities() {
-		seen[p] = front{projects: w.projects[p], returned: w.returned[p], since: at, until: at.Add(kept)}
+		seen[p] = claimPosition{projects: w.projects[p], claimedBefore: w.claimedBefore[p], since: at, until: at.Add(kept)}
 	}
 	return seen
 }
 
-// looked records how long a search of a channel took, and returns how long its result is valid.
-func (t *turns) looked(c channels.ID, took time.Duration) time.Duration {
+// recordSearch records how long a search of a channel took, and returns how long its result is valid.
+func (t *turns) recordSearch(c channels.ID, took time.Duration) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if took < slowLook {
+	if took < slowSearch {
 		delete(t.slow, c)
 		return 0
 	}
-	t.slow[c] = min(t.slow[c]+1, slowLooks)
-	if t.slow[c] < slowLooks {
+	t.slow[c] = min(t.slow[c]+1, slowSearches)
+	if t.slow[c] < slowSearches {
 		return 0
 	}
-	return min(frontShare*took, frontLimit)
+	return min(positionFactor*took, maxPositionAge)
 }
 
 // has reports whether deliveries of a class are due.
-func (at fronts) has(p events.Priority) bool { return at[p].returned || len(at[p].projects) > 0 }
+func (at claimPositions) has(p events.Priority) bool {
+	return at[p].claimedBefore || len(at[p].projects) > 0
+}
 
-// pass moves the fronts past the claimed deliveries.
-func (at fronts) pass(claimed []dueDelivery) {
+// advance moves the fronts past the claimed deliveries.
+func (at claimPositions) advance(claimed []dueDelivery) {
 	for p, f := range at {
 		f.turns = maps.Clone(f.turns)
 		if f.turns == nil {
@@ -84,39 +86,39 @@ func (at fronts) pass(claimed []dueDelivery) {
 	}
 }
 
-// known returns where claims of a channel continue at a moment.
-func (t *turns) known(c channels.ID, now time.Time) fronts {
+// positionsOf returns where claims of a channel continue at a moment.
+func (t *turns) positionsOf(c channels.ID, now time.Time) claimPositions {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.fronts[c].at(now)
+	return t.positions[c].validAt(now)
 }
 
-// allKnown returns the channels of which claims know where they go on at a moment.
-func (t *turns) allKnown(now time.Time) map[channels.ID]fronts {
+// allPositions returns the channels of which claims know where they go on at a moment.
+func (t *turns) allPositions(now time.Time) map[channels.ID]claimPositions {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := map[channels.ID]fronts{}
-	for c, f := range t.fronts {
-		if f = f.at(now); len(f) > 0 {
+	all := map[channels.ID]claimPositions{}
+	for c, f := range t.positions {
+		if f = f.validAt(now); len(f) > 0 {
 			all[c] = f
 		}
 	}
 	return all
 }
 
-// at returns those that hold at a moment.
-func (at fronts) at(now time.Time) fronts {
+// validAt returns those that hold at a moment.
+func (at claimPositions) validAt(now time.Time) claimPositions {
 	known := maps.Clone(at)
-	maps.DeleteFunc(known, func(_ events.Priority, f front) bool { return now.Before(f.since) || !f.until.After(now) })
+	maps.DeleteFunc(known, func(_ events.Priority, f claimPosition) bool { return now.Before(f.since) || !f.until.After(now) })
 	return known
 }
 
-// goOn stores where claims of a channel continue.
-func (t *turns) goOn(c channels.ID, at fronts) {
+// setPositions stores where claims of a channel continue.
+func (t *turns) setPositions(c channels.ID, at claimPositions) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.fronts, c)
+	delete(t.positions, c)
 	if len(at) > 0 {
-		t.fronts[c] = at
+		t.positions[c] = at
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 // The pauses before the notifier reconnects to listen to other instances.
 const (
-	listenPause        = 100 * time.Millisecond
-	listenPauseLongest = 5 * time.Second
+	listenPause    = 100 * time.Millisecond
+	maxListenPause = 5 * time.Second
 )
 
 // notifier announces possible new work: to workers of this process at once, and to other instances
@@ -43,12 +43,12 @@ func newNotifier(e engine, logger *slog.Logger) *notifier {
 // notify notifies all workers.
 func (n *notifier) notify() {
 	signal(n.local)
-	n.notifyElsewhere()
+	n.notifyRemote()
 }
 
-// notifyElsewhere notifies the workers of other instances.
-func (n *notifier) notifyElsewhere() {
-	n.notifyOnce.Do(func() { n.notifying.Go(n.notifyOthers) })
+// notifyRemote notifies the workers of other instances.
+func (n *notifier) notifyRemote() {
+	n.notifyOnce.Do(func() { n.notifying.Go(n.sendNotifications) })
 	signal(n.remote)
 }
 
@@ -60,8 +60,8 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// notifyOthers passes notifications on to other instances until the notifier is closed.
-func (n *notifier) notifyOthers() {
+// sendNotifications passes notifications on to other instances until the notifier is closed.
+func (n *notifier) sendNotifications() {
 	for range n.remote {
 		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 		if err := n.engine.notify(ctx); err != nil {
@@ -74,10 +74,10 @@ func (n *notifier) notifyOthers() {
 // listen starts receiving the notifications of other instances. Read-only commands never call it,
 // and need no connection for it.
 func (n *notifier) listen() {
-	n.listenOnce.Do(func() { n.listening.Go(n.listenToOthers) })
+	n.listenOnce.Do(func() { n.listening.Go(n.receiveNotifications) })
 }
 
-func (n *notifier) listenToOthers() {
+func (n *notifier) receiveNotifications() {
 	wait := listenPause
 	for n.ctx.Err() == nil {
 		err := n.engine.listen(n.ctx, func() {
@@ -94,7 +94,7 @@ func (n *notifier) listenToOthers() {
 		case <-n.ctx.Done():
 			timer.Stop()
 		}
-		wait = min(2*wait, listenPauseLongest)
+		wait = min(2*wait, maxListenPause)
 	}
 }
 

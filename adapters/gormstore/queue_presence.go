@@ -24,7 +24,7 @@ func (r workerRow) presence() deliveries.Presence {
 }
 
 func (q queue) Heartbeat(ctx context.Context, p deliveries.Presence) (skew time.Duration, err error) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.work(ctx, func(t tx) error {
 		if err := t.db(ctx).Exec("DELETE FROM workers WHERE seen_at < ?", t.after(-deliveries.PresenceForgotten)).Error; err != nil {
 			return err
@@ -41,22 +41,22 @@ func (q queue) Heartbeat(ctx context.Context, p deliveries.Presence) (skew time.
 }
 
 func (q queue) Leave(ctx context.Context, owner string) error {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	return q.work(ctx, func(t tx) error {
 		return t.db(ctx).Where("owner = ?", owner).Delete(&workerRow{}).Error
 	})
 }
 
-// workersShown is how many workers are returned: more than any installation has, and fewer than a
+// maxWorkers is how many workers are returned: more than any installation has, and fewer than a
 // broken machine could leave behind.
-const workersShown = 100
+const maxWorkers = 100
 
 func (r statisticsRepo) Workers(ctx context.Context) ([]deliveries.Presence, error) {
 	ahead, err := r.skew(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return all(r.db(ctx).Where("owner > ''").Order("owner").Limit(workersShown), func(row workerRow) deliveries.Presence {
+	return all(r.db(ctx).Where("owner > ''").Order("owner").Limit(maxWorkers), func(row workerRow) deliveries.Presence {
 		p := row.presence()
 		p.Seen = p.Seen.Add(ahead)
 		return p

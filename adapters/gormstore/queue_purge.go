@@ -14,14 +14,14 @@ import (
 // has no more deliveries. Where deliveries are kept in partitions, they go with their partition.
 // Whatever hinders that only delays it, so it does not keep other rows from being removed.
 func (q queue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (gone int, err error) {
-	below := int64(everything)
+	below := int64(noBound)
 	if !old.Occurrences.IsZero() {
 		err := q.store.call(func() (err error) {
-			below, err = q.store.engine.keepPartitions(ctx, old.Occurrences, q.store.logger)
+			below, err = q.store.engine.maintainPartitions(ctx, old.Occurrences, q.store.logger)
 			return err
 		})
 		if err != nil && ctx.Err() == nil {
-			q.store.logger.WarnContext(ctx, notKeptUp, slog.Any("error", err))
+			q.store.logger.WarnContext(ctx, partitionsFailed, slog.Any("error", err))
 		}
 	}
 	err = q.work(ctx, func(t tx) error {
@@ -66,12 +66,12 @@ func (t tx) purgeFirst(ctx context.Context, table string, before time.Time, limi
 func (t tx) purgeOccurrences(ctx context.Context, before time.Time, below int64, limit int) (int, error) {
 	const age = "COALESCE(o.cancelled_at, o.send_at, o.created_at)"
 	bound, order := "", age+", o.id"
-	if below != everything {
+	if below != noBound {
 		bound, order = fmt.Sprintf("o.id < %d AND ", below), "o.id"
 	}
-	ids, err := all(t.db(ctx).Raw("SELECT o.id FROM occurrences o WHERE "+bound+age+" < "+t.dialect.moment("? ")+` AND o.expanded_at IS NOT NULL AND NOT o.scheduled
+	ids, err := all(t.db(ctx).Raw("SELECT o.id FROM occurrences o WHERE "+bound+age+" < "+t.dialect.castTime("? ")+` AND o.expanded_at IS NOT NULL AND NOT o.scheduled
 		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id AND d.state < ?)
-		ORDER BY `+order+" LIMIT ?"+t.dialect.skipLocked(), before.UTC(), number(deliveries.Sent), limit),
+		ORDER BY `+order+" LIMIT ?"+t.dialect.skipLocked(), before.UTC(), stateNumber(deliveries.Sent), limit),
 		func(row occurrenceRow) events.OccurrenceID { return row.ID })
 	if err != nil || len(ids) == 0 {
 		return 0, err

@@ -29,8 +29,8 @@ type outcomeRow struct {
 }
 
 func (t tx) newOutcomeRow(o deliveries.Outcome) outcomeRow {
-	r := outcomeRow{ID: o.ID, State: number(o.State), Reason: o.Reason, Error: storable(o.Error),
-		Next: momentText(o.Next), Attempts: o.Attempts, Unsure: o.Unsure, To: orNull(o.To), Why: int(o.Why)}
+	r := outcomeRow{ID: o.ID, State: stateNumber(o.State), Reason: o.Reason, Error: storable(o.Error),
+		Next: timeText(o.Next), Attempts: o.Attempts, Unsure: o.Unsure, To: orNull(o.To), Why: int(o.Why)}
 	if o.State.Open() {
 		r.Delay = o.Next.Sub(t.now()).Seconds()
 	}
@@ -41,7 +41,7 @@ func (t tx) newOutcomeRow(o deliveries.Outcome) outcomeRow {
 // keeps its last error when it gets no new one, so that the reason for earlier attempts stays
 // visible.
 func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.Outcome) (lost int, err error) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	sent := map[int][]deliveries.ID{} // by attempts
 	var others []deliveries.Outcome
 	for _, o := range outcomes {
@@ -53,12 +53,12 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 	}
 	err = q.work(ctx, func(t tx) error {
 		now := t.now()
-		var ends []ending
+		var ends []finishedAttempt
 		for attempts, ids := range sent {
-			found, err := endings(t.db(ctx).Raw(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now
+			found, err := scanFinishedAttempts(t.db(ctx).Raw(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now
 				WHERE id @ids AND state = @sending AND owner = @owner RETURNING occurrence_id, channel_id, state, created_at`, map[string]any{
-				"sent": number(deliveries.Sent), "attempts": attempts, "now": now, "ids": among(t.dialect, ids),
-				"sending": number(deliveries.Sending), "owner": owner}))
+				"sent": stateNumber(deliveries.Sent), "attempts": attempts, "now": now, "ids": among(t.dialect, ids),
+				"sending": stateNumber(deliveries.Sending), "owner": owner}))
 			if err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 		}
 		ends = append(ends, found...)
 		lost = len(outcomes) - len(ends)
-		return t.keepEndings(ctx, ends, now)
+		return t.countFinishedAttempts(ctx, ends, now)
 	})
 	return lost, err
 }
@@ -78,17 +78,17 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 // record stores outcomes of any kind. A worker knows a slightly older state of the pool: if the
 // channel that should take over a delivery is now deleted, inactive or in another pool, the
 // delivery stays where it is.
-func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outcome, now time.Time) ([]ending, error) {
+func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outcome, now time.Time) ([]finishedAttempt, error) {
 	if len(outcomes) == 0 {
 		return nil, nil
 	}
-	return endings(t.db(ctx).Raw(`UPDATE deliveries SET state = r.state, reason = r.reason, attempts = r.attempts, owner = '', next_at = `+t.nextOf("r")+`,
+	return scanFinishedAttempts(t.db(ctx).Raw(`UPDATE deliveries SET state = r.state, reason = r.reason, attempts = r.attempts, owner = '', next_at = `+t.nextOf("r")+`,
 			unsure = deliveries.unsure AND r.takes IS NULL OR r.unsure, channel_id = COALESCE(r.takes, deliveries.channel_id),
 			named_channel_id = CASE WHEN r.takes IS NULL THEN deliveries.named_channel_id ELSE COALESCE(deliveries.named_channel_id, deliveries.channel_id) END,
 			moved_from = CASE WHEN r.takes IS NULL THEN deliveries.moved_from ELSE deliveries.channel_id END,
 			why = CASE WHEN r.takes IS NULL THEN deliveries.why ELSE r.because END,
 			last_error = CASE WHEN r.error = '' THEN deliveries.last_error ELSE r.error END,
-			finished_at = CASE WHEN r.state >= @sent THEN `+t.dialect.moment("@now ")+` END
+			finished_at = CASE WHEN r.state >= @sent THEN `+t.dialect.castTime("@now ")+` END
 		FROM (SELECT o.*, t.id AS takes FROM (@outcomes ) AS o
 			LEFT JOIN deliveries d ON o.taker IS NOT NULL AND d.id = o.id
 			LEFT JOIN channels c ON c.id = COALESCE((SELECT own.id FROM channels own WHERE own.id = d.channel_id), d.named_channel_id)
@@ -96,7 +96,7 @@ func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outc
 				AND t.organization_id = c.organization_id AND COALESCE(t.project_id, 0) = COALESCE(c.project_id, 0)) AS r
 		WHERE deliveries.id = r.id AND deliveries.state = @sending AND deliveries.owner = @owner
 		RETURNING deliveries.occurrence_id, deliveries.channel_id, deliveries.state, deliveries.created_at`,
-		map[string]any{"sent": number(deliveries.Sent), "now": now, "sending": number(deliveries.Sending), "owner": owner,
+		map[string]any{"sent": stateNumber(deliveries.Sent), "now": now, "sending": stateNumber(deliveries.Sending), "owner": owner,
 			"outcomes": rowSet(t.dialect, mapped(outcomes, t.newOutcomeRow), "id bigint", "state smallint", "reason text", "error text",
 				"next timestamptz", "delay double precision", "attempts integer", "unsure boolean", "taker bigint", "because smallint")}))
 }
@@ -109,23 +109,23 @@ func (t tx) nextOf(row string) string {
 	return row + ".next"
 }
 
-// ending is a finished attempt.
-type ending struct {
+// finishedAttempt is a finished attempt.
+type finishedAttempt struct {
 	occurrence events.OccurrenceID
 	channel    channels.ID // that it used
 	state      deliveries.State
 	created    time.Time // when the delivery was written, or made due again
 }
 
-// endings runs a statement that ends attempts, and scans them by hand.
-func endings(statement *gorm.DB) (ends []ending, err error) {
+// scanFinishedAttempts runs a statement that ends attempts, and scans them by hand.
+func scanFinishedAttempts(statement *gorm.DB) (ends []finishedAttempt, err error) {
 	rows, err := statement.Rows()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var e ending
+		var e finishedAttempt
 		var state int
 		if err := rows.Scan(&e.occurrence, &e.channel, &state, &e.created); err != nil {
 			return nil, err
@@ -136,10 +136,10 @@ func endings(statement *gorm.DB) (ends []ending, err error) {
 	return ends, rows.Err()
 }
 
-// keepEndings updates the counters for finished attempts. The hand-off time runs from the trigger
+// countFinishedAttempts updates the counters for finished attempts. The hand-off time runs from the trigger
 // of the occurrence or its scheduled start, or from when the delivery was made due again: it is
 // that when the delivery is younger than the last one written.
-func (t tx) keepEndings(ctx context.Context, ends []ending, now time.Time) error {
+func (t tx) countFinishedAttempts(ctx context.Context, ends []finishedAttempt, now time.Time) error {
 	seen := map[events.OccurrenceID]occurrenceRow{}
 	for _, e := range ends {
 		seen[e.occurrence] = occurrenceRow{}
@@ -155,7 +155,7 @@ func (t tx) keepEndings(ctx context.Context, ends []ending, now time.Time) error
 	for _, row := range rows {
 		seen[row.ID] = row
 	}
-	done := newChanges()
+	done := newCounterChanges()
 	for _, e := range ends {
 		o, begun := seen[e.occurrence], e.created
 		if o.ExpandedAt == nil || !begun.After(*o.ExpandedAt) {
@@ -166,8 +166,8 @@ func (t tx) keepEndings(ctx context.Context, ends []ending, now time.Time) error
 		}
 		done.end(e.occurrence, e.state, now.Sub(begun), now)
 	}
-	if err := t.keep(ctx, done); err != nil {
+	if err := t.saveCounters(ctx, done); err != nil {
 		return err
 	}
-	return t.keepChannelHours(ctx, ends, now)
+	return t.addChannelHours(ctx, ends, now)
 }

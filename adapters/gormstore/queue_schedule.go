@@ -18,31 +18,31 @@ const (
 	sweepPause = 5 * time.Second
 )
 
-// scheduledNow and sweptNow are the occurrences whose time has come.
+// dueScheduled and dueSweeps are the occurrences whose time has come.
 const (
-	scheduledNow = "FROM occurrences WHERE scheduled AND send_at <= @now "
-	sweptNow     = "FROM occurrences WHERE sweep_at IS NOT NULL AND sweep_at <= @now "
+	dueScheduled = "FROM occurrences WHERE scheduled AND send_at <= @now "
+	dueSweeps    = "FROM occurrences WHERE sweep_at IS NOT NULL AND sweep_at <= @now "
 
 	newlyCancelled = "FROM cancellations WHERE NOT applied"
 )
 
 // Schedule reads before it writes: most of the time there is nothing to do.
 func (q queue) Schedule(ctx context.Context, limit int) (n int, err error) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	var due bool
 	err = q.view(ctx, func(t tx) error {
-		return t.db(ctx).Raw("SELECT EXISTS (SELECT 1 "+scheduledNow+") OR EXISTS (SELECT 1 "+sweptNow+") OR EXISTS (SELECT 1 "+newlyCancelled+")",
+		return t.db(ctx).Raw("SELECT EXISTS (SELECT 1 "+dueScheduled+") OR EXISTS (SELECT 1 "+dueSweeps+") OR EXISTS (SELECT 1 "+newlyCancelled+")",
 			map[string]any{"now": t.clock()}).Scan(&due).Error
 	})
 	if err != nil || !due {
 		return 0, err
 	}
 	err = q.work(ctx, func(t tx) error {
-		ended, err := t.endCancelled(ctx)
+		ended, err := t.applyCancellations(ctx)
 		if err != nil {
 			return err
 		}
-		begun, err := t.beginScheduled(ctx, limit)
+		begun, err := t.startScheduled(ctx, limit)
 		if err != nil {
 			return err
 		}
@@ -64,9 +64,9 @@ type cancelledRow struct {
 	ContextBytes       int
 }
 
-// endCancelled marks occurrences as cancelled. It waits for those whose page of recipients is being
+// applyCancellations marks occurrences as cancelled. It waits for those whose page of recipients is being
 // written.
-func (t tx) endCancelled(ctx context.Context) (int, error) {
+func (t tx) applyCancellations(ctx context.Context) (int, error) {
 	rows, err := rowsOf[cancelledRow](t.db(ctx).Raw(`SELECT o.id, o.created_at, o.send_at, o.scheduled, o.expanded_at, o.cursor_notification,
 			octet_length(o.context) AS context_bytes
 		FROM (SELECT occurrence_id `+newlyCancelled+` ORDER BY occurrence_id LIMIT ?) AS waiting CROSS JOIN occurrences o
@@ -74,14 +74,14 @@ func (t tx) endCancelled(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	ids, done, now := make([]events.OccurrenceID, len(rows)), newChanges(), t.now()
+	ids, done, now := make([]events.OccurrenceID, len(rows)), newCounterChanges(), t.now()
 	for i, r := range rows {
 		ids[i] = r.ID
 		if r.Scheduled { // Its context was counted for the time when it would have started.
-			done.keepContext(r.ID, *r.SendAt, -r.ContextBytes)
+			done.addContext(r.ID, *r.SendAt, -r.ContextBytes)
 		}
 		if r.Scheduled || r.ExpandedAt == nil && r.CursorNotification == 0 && r.SendAt == nil {
-			done.keepContext(r.ID, now, r.ContextBytes)
+			done.addContext(r.ID, now, r.ContextBytes)
 		}
 	}
 	p := map[string]any{"ids": among(t.dialect, ids), "now": t.clock()}
@@ -93,16 +93,16 @@ func (t tx) endCancelled(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	if n != len(rows) {
-		return 0, errVanished // Another worker was faster.
+		return 0, errConcurrentChange // Another worker was faster.
 	}
 	err = t.db(ctx).Exec("UPDATE cancellations SET applied = TRUE WHERE occurrence_id @ids", p).Error
-	return n, errors.Join(err, t.keep(ctx, done))
+	return n, errors.Join(err, t.saveCounters(ctx, done))
 }
 
-// beginScheduled makes occurrences whose time has come wait for their expansion.
-func (t tx) beginScheduled(ctx context.Context, limit int) (int, error) {
+// startScheduled makes occurrences whose time has come wait for their expansion.
+func (t tx) startScheduled(ctx context.Context, limit int) (int, error) {
 	n, err := affected(t.db(ctx).Exec(`UPDATE occurrences SET scheduled = FALSE, turn_at = @now , expanded_at = NULL WHERE id IN (
-		SELECT id `+scheduledNow+`ORDER BY send_at, id LIMIT @limit `+t.dialect.skipLocked()+")",
+		SELECT id `+dueScheduled+`ORDER BY send_at, id LIMIT @limit `+t.dialect.skipLocked()+")",
 		map[string]any{"now": t.clock(), "limit": limit}))
 	if n > 0 {
 		t.announce()
@@ -119,7 +119,7 @@ type sweptRow struct {
 // sweep skips open deliveries of cancelled or expired occurrences. Deliveries held by workers stay
 // with them: they check the same before sending.
 func (t tx) sweep(ctx context.Context, limit int) (int, error) {
-	rows, err := rowsOf[sweptRow](t.db(ctx).Raw("SELECT id, cancelled_at "+sweptNow+"ORDER BY sweep_at, id LIMIT @limit "+t.dialect.skipLocked(),
+	rows, err := rowsOf[sweptRow](t.db(ctx).Raw("SELECT id, cancelled_at "+dueSweeps+"ORDER BY sweep_at, id LIMIT @limit "+t.dialect.skipLocked(),
 		map[string]any{"now": t.clock(), "limit": sweepSet}))
 	if err != nil || len(rows) == 0 {
 		return 0, err
@@ -132,34 +132,34 @@ func (t tx) sweep(ctx context.Context, limit int) (int, error) {
 		}
 		reasons[reason] = append(reasons[reason], r.ID)
 	}
-	done, skipped := newChanges(), 0
+	done, skipped := newCounterChanges(), 0
 	for _, reason := range []deliveries.Reason{deliveries.Cancelled, deliveries.Expired} {
 		for _, from := range []deliveries.State{deliveries.Pending, deliveries.Retrying} {
-			n, err := t.skipOf(ctx, reasons[reason], from, reason, limit-skipped, done)
+			n, err := t.skipOpen(ctx, reasons[reason], from, reason, limit-skipped, done)
 			if skipped += n; err != nil {
 				return skipped, err
 			}
 		}
 	}
-	if err := t.keep(ctx, done); err != nil {
+	if err := t.saveCounters(ctx, done); err != nil {
 		return skipped, err
 	}
 	if skipped >= limit {
 		return skipped, nil // There may be more of the same.
 	}
-	return skipped + len(rows), t.swept(ctx, mapped(rows, func(r sweptRow) events.OccurrenceID { return r.ID }))
+	return skipped + len(rows), t.finishSweep(ctx, mapped(rows, func(r sweptRow) events.OccurrenceID { return r.ID }))
 }
 
-// skipOf ends deliveries of occurrences that wait in a state.
-func (t tx) skipOf(
-	ctx context.Context, of []events.OccurrenceID, from deliveries.State, reason deliveries.Reason, limit int, done changes,
+// skipOpen ends deliveries of occurrences that wait in a state.
+func (t tx) skipOpen(
+	ctx context.Context, of []events.OccurrenceID, from deliveries.State, reason deliveries.Reason, limit int, done counterChanges,
 ) (int, error) {
 	if len(of) == 0 || limit <= 0 {
 		return 0, nil
 	}
-	rows, err := rowsOf[events.OccurrenceID](t.db(ctx).Raw(skip+`WHERE id IN (SELECT id FROM deliveries WHERE occurrence_id @of AND state = @from LIMIT @limit `+t.dialect.skipLocked()+`)
-		RETURNING occurrence_id`, map[string]any{"skipped": number(deliveries.Skipped), "reason": reason, "now": t.now(), "of": among(t.dialect, of),
-		"from": number(from), "limit": limit}))
+	rows, err := rowsOf[events.OccurrenceID](t.db(ctx).Raw(skipDeliveries+`WHERE id IN (SELECT id FROM deliveries WHERE occurrence_id @of AND state = @from LIMIT @limit `+t.dialect.skipLocked()+`)
+		RETURNING occurrence_id`, map[string]any{"skipped": stateNumber(deliveries.Skipped), "reason": reason, "now": t.now(), "of": among(t.dialect, of),
+		"from": stateNumber(from), "limit": limit}))
 	for _, o := range rows {
 		done.move(o, from, deliveries.Skipped, 1)
 		done.count(o, t.now(), skippedMeasure, 1)
@@ -167,15 +167,15 @@ func (t tx) skipOf(
 	return len(rows), err
 }
 
-// swept marks the occurrences that have no more open deliveries. The others are swept again.
-func (t tx) swept(ctx context.Context, ids []events.OccurrenceID) error {
+// finishSweep marks the occurrences that have no more open deliveries. The others are swept again.
+func (t tx) finishSweep(ctx context.Context, ids []events.OccurrenceID) error {
 	return t.db(ctx).Exec(`UPDATE occurrences SET sweep_at = CASE WHEN expanded_at IS NULL
 			OR EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = occurrences.id AND d.state < @sent ) THEN @again END
-		WHERE id @ids`, map[string]any{"sent": number(deliveries.Sent), "again": t.after(sweepPause), "ids": among(t.dialect, ids)}).Error
+		WHERE id @ids`, map[string]any{"sent": stateNumber(deliveries.Sent), "again": t.after(sweepPause), "ids": among(t.dialect, ids)}).Error
 }
 
 func (q queue) Cancelled(ctx context.Context, limit int) (ids []events.OccurrenceID, err error) {
-	ctx = paced(ctx, paceBrief)
+	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.view(ctx, func(t tx) error {
 		ids, err = rowsOf[events.OccurrenceID](t.db(ctx).Raw(`SELECT occurrence_id AS id `+newlyCancelled+`
 			UNION SELECT id FROM (SELECT id FROM occurrences WHERE sweep_at IS NOT NULL AND cancelled_at IS NOT NULL
@@ -188,11 +188,11 @@ func (q queue) Cancelled(ctx context.Context, limit int) (ids []events.Occurrenc
 // countScheduled counts the contexts of scheduled occurrences at once, with the age of their start:
 // they are kept until then, and after that as long as others.
 func (t tx) countScheduled(ctx context.Context, fresh []*deliveries.Triggered) error {
-	done := newChanges()
+	done := newCounterChanges()
 	for _, f := range fresh {
 		if o := f.Occurrence; o.Scheduled {
-			done.keepContext(o.ID, o.Options.SendAt, len(o.Context))
+			done.addContext(o.ID, o.Options.SendAt, len(o.Context))
 		}
 	}
-	return t.keep(ctx, done)
+	return t.saveCounters(ctx, done)
 }

@@ -19,12 +19,12 @@ import (
 // turns records whose turn it is, for this process: other processes have their own turns.
 type turns struct {
 	mu            sync.Mutex
-	places        map[channels.ID]deliveries.Turn // of the deliveries waiting for each channel
+	turns         map[channels.ID]deliveries.Turn // of the deliveries waiting for each channel
 	expansions    uint64
 	organizations map[deliveries.Lane]orgs.ID // of the occurrence expanded last
 	shifts        map[shiftKey]shift
 	gifts         map[channels.ID]deliveries.Turn // of the deliveries that others take over from a channel
-	fronts        map[channels.ID]fronts          // where claims continue
+	positions     map[channels.ID]claimPositions  // where claims continue
 	slow          map[channels.ID]int             // how many slow searches in a row
 }
 
@@ -41,15 +41,15 @@ type shift struct {
 	used time.Time
 }
 
-// shiftFor is how long an unused shift is valid: consecutive pages keep their order.
-const shiftFor = 10 * time.Second
+// shiftExpiry is how long an unused shift is valid: consecutive pages keep their order.
+const shiftExpiry = 10 * time.Second
 
 // shiftOf returns the shift for what moves now; without one, it stores that of otherwise.
 func (t *turns) shiftOf(k shiftKey, now time.Time, otherwise func() (int64, error)) (int64, error) {
 	t.mu.Lock()
 	had, known := t.shifts[k]
 	t.mu.Unlock()
-	if !known || now.Sub(had.used) > shiftFor {
+	if !known || now.Sub(had.used) > shiftExpiry {
 		by, err := otherwise()
 		if err != nil {
 			return 0, err
@@ -58,42 +58,42 @@ func (t *turns) shiftOf(k shiftKey, now time.Time, otherwise func() (int64, erro
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	maps.DeleteFunc(t.shifts, func(_ shiftKey, s shift) bool { return now.Sub(s.used) > shiftFor })
+	maps.DeleteFunc(t.shifts, func(_ shiftKey, s shift) bool { return now.Sub(s.used) > shiftExpiry })
 	t.shifts[k] = shift{had.by, now}
 	return had.by, nil
 }
 
 func newTurns() *turns {
-	return &turns{places: map[channels.ID]deliveries.Turn{}, organizations: map[deliveries.Lane]orgs.ID{},
-		shifts: map[shiftKey]shift{}, gifts: map[channels.ID]deliveries.Turn{}, fronts: map[channels.ID]fronts{}, slow: map[channels.ID]int{}}
+	return &turns{turns: map[channels.ID]deliveries.Turn{}, organizations: map[deliveries.Lane]orgs.ID{},
+		shifts: map[shiftKey]shift{}, gifts: map[channels.ID]deliveries.Turn{}, positions: map[channels.ID]claimPositions{}, slow: map[channels.ID]int{}}
 }
 
 // of returns the turn on a channel.
 func (t *turns) of(c channels.ID) deliveries.Turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.places[c]
+	return t.turns[c]
 }
 
-// giftsOf returns the turn of the deliveries that others take over from a channel.
-func (t *turns) giftsOf(c channels.ID) deliveries.Turn {
+// giftTurn returns the turn of the deliveries that others take over from a channel.
+func (t *turns) giftTurn(c channels.ID) deliveries.Turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.gifts[c]
 }
 
-// gave stores the turn of the deliveries that others take over from a channel.
-func (t *turns) gave(c channels.ID, turn deliveries.Turn) {
+// setGiftTurn stores the turn of the deliveries that others take over from a channel.
+func (t *turns) setGiftTurn(c channels.ID, turn deliveries.Turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.gifts[c] = turn
 }
 
-// take stores the turn on a channel.
-func (t *turns) take(c channels.ID, turn deliveries.Turn) {
+// setTurn stores the turn on a channel.
+func (t *turns) setTurn(c channels.ID, turn deliveries.Turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.places[c] = turn
+	t.turns[c] = turn
 }
 
 // expansion returns the number of the next expansion, and the organization after which each lane
@@ -125,14 +125,14 @@ const classes = "SELECT -1 AS priority UNION ALL SELECT 0 UNION ALL SELECT 1"
 // waiting is what is due on a channel: by class the projects with untried deliveries, and whether
 // there are deliveries claimed before.
 type waiting struct {
-	projects map[events.Priority][]orgs.ProjectID
-	returned map[events.Priority]bool
+	projects      map[events.Priority][]orgs.ProjectID
+	claimedBefore map[events.Priority]bool
 }
 
 // waiting jumps from project to project in the index of waiting deliveries, so that its cost does
 // not depend on their number. It reads only these classes.
 func (t tx) waiting(ctx context.Context, channel channels.ID, of []events.Priority) (waiting, error) {
-	w := waiting{projects: map[events.Priority][]orgs.ProjectID{}, returned: map[events.Priority]bool{}}
+	w := waiting{projects: map[events.Priority][]orgs.ProjectID{}, claimedBefore: map[events.Priority]bool{}}
 	if len(of) == 0 {
 		return w, nil
 	}
@@ -148,11 +148,11 @@ func (t tx) waiting(ctx context.Context, channel channels.ID, of []events.Priori
 		SELECT priority, project_id FROM lines WHERE project_id IS NOT NULL
 		UNION ALL
 		SELECT class.priority, 0 FROM classes class WHERE (SELECT d.next_at FROM deliveries d WHERE d.channel_id = @channel AND d.priority = class.priority
-			AND `+returned("d")+` ORDER BY d.channel_id, d.priority, d.next_at, d.id LIMIT 1) <= `+t.dialect.moment("@now "),
+			AND `+claimedBefore("d")+` ORDER BY d.channel_id, d.priority, d.next_at, d.id LIMIT 1) <= `+t.dialect.castTime("@now "),
 		map[string]any{"channel": channel, "now": t.clock()}))
 	for _, r := range rows {
 		if r.ProjectID == 0 {
-			w.returned[r.Priority] = true
+			w.claimedBefore[r.Priority] = true
 		} else {
 			w.projects[r.Priority] = append(w.projects[r.Priority], r.ProjectID)
 		}
@@ -169,16 +169,16 @@ func classesOf(of []events.Priority) string {
 }
 
 // has reports whether something of a class is due.
-func (w waiting) has(p events.Priority) bool { return w.returned[p] || len(w.projects[p]) > 0 }
+func (w waiting) has(p events.Priority) bool { return w.claimedBefore[p] || len(w.projects[p]) > 0 }
 
 // any reports whether anything is due.
-func (w waiting) any() bool { return len(w.projects) > 0 || len(w.returned) > 0 }
+func (w waiting) any() bool { return len(w.projects) > 0 || len(w.claimedBefore) > 0 }
 
 // due locks due deliveries, by the rule of docs/delivery.md, and returns the turn after them, and
 // where the next claim continues.
 func (t tx) due(
-	ctx context.Context, channel channels.ID, limit int, turn deliveries.Turn, known fronts, turns *turns,
-) (found []dueDelivery, next deliveries.Turn, goOn fronts, err error) {
+	ctx context.Context, channel channels.ID, limit int, turn deliveries.Turn, known claimPositions, turns *turns,
+) (found []dueDelivery, next deliveries.Turn, goOn claimPositions, err error) {
 	began := t.now()
 	w, err := t.waiting(ctx, channel, slices.DeleteFunc(events.Priorities(), func(p events.Priority) bool { _, is := known[p]; return is }))
 	if err != nil {
@@ -186,20 +186,20 @@ func (t tx) due(
 	}
 	now, kept := t.now(), time.Duration(0)
 	if len(known) == 0 {
-		kept = turns.looked(channel, now.Sub(began))
+		kept = turns.recordSearch(channel, now.Sub(began))
 	}
-	at := seenAt(w, now, kept)
+	at := positionsAt(w, now, kept)
 	maps.Copy(at, known)
-	found, next, err = t.dueOfAll(ctx, channel, at, limit, turn)
+	found, next, err = t.lockDue(ctx, channel, at, limit, turn)
 	if err == nil && len(found) == 0 && len(known) > 0 { // The remembered position is used up.
 		return t.due(ctx, channel, limit, turn, nil, turns)
 	}
 	return found, next, at, err
 }
 
-// dueOfAll locks due deliveries of every class. It keeps in at only the classes that returned
+// lockDue locks due deliveries of every class. It keeps in at only the classes that returned
 // everything asked for, and whose front is worth remembering.
-func (t tx) dueOfAll(ctx context.Context, channel channels.ID, at fronts, limit int, turn deliveries.Turn) ([]dueDelivery, deliveries.Turn, error) {
+func (t tx) lockDue(ctx context.Context, channel channels.ID, at claimPositions, limit int, turn deliveries.Turn) ([]dueDelivery, deliveries.Turn, error) {
 	now, waits := turn, maps.Clone(at)
 	found := make([]dueDelivery, 0, limit)
 	for _, p := range events.Priorities() {
@@ -214,7 +214,7 @@ func (t tx) dueOfAll(ctx context.Context, channel channels.ID, at fronts, limit 
 			}
 		}
 		n = max(0, n)
-		some, next, err := t.dueOf(ctx, channel, p, at[p], n, now, turn)
+		some, next, err := t.lockDueOfClass(ctx, channel, p, at[p], n, now, turn)
 		if err != nil {
 			return nil, turn, err
 		}
@@ -223,17 +223,17 @@ func (t tx) dueOfAll(ctx context.Context, channel channels.ID, at fronts, limit 
 		}
 		found, turn = append(found, some...), next
 	}
-	maps.DeleteFunc(at, func(_ events.Priority, f front) bool { return !f.until.After(f.since) })
+	maps.DeleteFunc(at, func(_ events.Priority, f claimPosition) bool { return !f.until.After(f.since) })
 	turn.Places += uint64(len(found))
 	return found, turn, nil
 }
 
-// dueOf locks at most n due deliveries of a class. now is the turn before the claim.
-func (t tx) dueOf(
-	ctx context.Context, channel channels.ID, p events.Priority, f front, n int, now, turn deliveries.Turn,
+// lockDueOfClass locks at most n due deliveries of a class. now is the turn before the claim.
+func (t tx) lockDueOfClass(
+	ctx context.Context, channel channels.ID, p events.Priority, f claimPosition, n int, now, turn deliveries.Turn,
 ) (found []dueDelivery, next deliveries.Turn, err error) {
 	fresh := n
-	if f.returned {
+	if f.claimedBefore {
 		fresh -= now.Returned(n)
 	}
 	if order := turn.Order(p, f.projects); len(order) > 0 {
@@ -244,7 +244,7 @@ func (t tx) dueOf(
 			if _, known := f.turns[project]; known {
 				from = "turn >= @from "
 			}
-			some, err := t.lock(ctx, (fresh-len(found)+left-1)/left, `SELECT id, occurrence_id, state, COALESCE(named_channel_id, channel_id), turn, next_at FROM deliveries
+			some, err := t.lockRows(ctx, (fresh-len(found)+left-1)/left, `SELECT id, occurrence_id, state, COALESCE(named_channel_id, channel_id), turn, next_at FROM deliveries
 				WHERE channel_id = @channel AND priority = @priority AND project_id = @project AND `+from+`
 				ORDER BY channel_id, priority, project_id, turn, id LIMIT @limit `,
 				map[string]any{"channel": channel, "priority": p, "project": project, "from": f.turns[project]})
@@ -257,13 +257,13 @@ func (t tx) dueOf(
 			found = append(found, some...)
 		}
 	}
-	if f.returned {
+	if f.claimedBefore {
 		from := ""
 		if !f.next.IsZero() {
 			from = "next_at >= @from AND "
 		}
-		some, err := t.lock(ctx, n-len(found), `SELECT id, occurrence_id, state, COALESCE(named_channel_id, channel_id), turn, next_at FROM deliveries
-			WHERE channel_id = @channel AND priority = @priority AND `+returned("deliveries")+` AND `+from+`next_at <= @now
+		some, err := t.lockRows(ctx, n-len(found), `SELECT id, occurrence_id, state, COALESCE(named_channel_id, channel_id), turn, next_at FROM deliveries
+			WHERE channel_id = @channel AND priority = @priority AND `+claimedBefore("deliveries")+` AND `+from+`next_at <= @now
 			ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"channel": channel, "priority": p, "now": t.clock(), "from": stamp(f.next)})
 		if err != nil {
 			return nil, turn, err
@@ -276,8 +276,8 @@ func (t tx) dueOf(
 	return found, turn, nil
 }
 
-// lock locks at most limit deliveries that a query selects.
-func (t tx) lock(ctx context.Context, limit int, query string, p map[string]any) (found []dueDelivery, err error) {
+// lockRows locks at most limit deliveries that a query selects.
+func (t tx) lockRows(ctx context.Context, limit int, query string, p map[string]any) (found []dueDelivery, err error) {
 	if limit <= 0 {
 		return nil, nil
 	}

@@ -52,7 +52,7 @@ func (r listRepo) Add(ctx context.Context, l lists.List, as []channels.Assignmen
 	if len(as) == 0 {
 		return nil, nil
 	}
-	made, err := rowsOf[channels.AssignmentID](r.db(ctx).Raw(`
+	inserted, err := rowsOf[channels.AssignmentID](r.db(ctx).Raw(`
 		INSERT INTO list_entries (list_id, assignment_id)
 		SELECT l.id, s.id FROM distribution_lists l
 		JOIN assignments s ON s.organization_id = l.organization_id
@@ -63,8 +63,8 @@ func (r listRepo) Add(ctx context.Context, l lists.List, as []channels.Assignmen
 	if err != nil {
 		return nil, err
 	}
-	arrange(made, func(a channels.AssignmentID) channels.AssignmentID { return a }, as)
-	return made, nil
+	sortByIDs(inserted, func(a channels.AssignmentID) channels.AssignmentID { return a }, as)
+	return inserted, nil
 }
 
 func (r listRepo) Remove(ctx context.Context, l lists.List, as []channels.AssignmentID) ([]lists.Recipient, error) {

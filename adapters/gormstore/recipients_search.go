@@ -21,10 +21,10 @@ type memberIDRow struct {
 
 // entriesOfMembers is the query for the recipients of a list among members.
 func entriesOfMembers(d dialect) string {
-	return d.along([]string{"m.id AS member", "e.id AS id", "a.value AS address", "m.username", "c.name AS channel", "e.active"},
-		hop{"members m", "m.id = s.id"}, hop{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"},
-		hop{"assignments e", "e.address_id = a.id"}, hop{"list_entries l", "l.list_id = @list AND l.assignment_id = e.id"},
-		hop{"channels c", "c.id = e.channel_id"}) + " ORDER BY id"
+	return d.lookUpJoined([]string{"m.id AS member", "e.id AS id", "a.value AS address", "m.username", "c.name AS channel", "e.active"},
+		joinedTable{"members m", "m.id = s.id"}, joinedTable{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"},
+		joinedTable{"assignments e", "e.address_id = a.id"}, joinedTable{"list_entries l", "l.list_id = @list AND l.assignment_id = e.id"},
+		joinedTable{"channels c", "c.id = e.channel_id"}) + " ORDER BY id"
 }
 
 // Search reads the members on the list that match a text, and looks up their entries.

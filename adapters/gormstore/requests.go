@@ -45,10 +45,10 @@ func (r requestRepo) Begin(ctx context.Context, asked requests.Request, now time
 	}
 	row := requestRow{APIKeyID: asked.Key, IdempotencyKey: asked.IdempotencyKey, Digest: asked.Digest[:], CreatedAt: stamp(now)}
 	expired := clause.OnConflict{UpdateAll: true, Where: clause.Where{Exprs: []clause.Expression{gorm.Expr("requests.created_at <= ?", forgotten)}}}
-	return requests.Answer{}, false, changed(r.db(ctx).Clauses(expired).Create(&row), errVanished)
+	return requests.Answer{}, false, changed(r.db(ctx).Clauses(expired).Create(&row), errConcurrentChange)
 }
 
 func (r requestRepo) Finish(ctx context.Context, asked requests.Request, a requests.Answer) error {
 	return changed(r.db(ctx).Model(&requestRow{}).Where("api_key_id = ? AND word = ?", asked.Key, asked.IdempotencyKey).
-		Updates(map[string]any{"status": a.Status, "answer": string(a.Body)}), errVanished)
+		Updates(map[string]any{"status": a.Status, "answer": string(a.Body)}), errConcurrentChange)
 }

@@ -33,13 +33,13 @@ func (e *postgresEngine) retried(ctx context.Context, attempt func() error) erro
 	violations, inLane := 0, false
 	defer func() {
 		if inLane {
-			<-e.lane
+			<-e.retrySlot
 		}
 	}()
 	for n := 1; ; n++ {
 		if n == 3 {
 			select {
-			case e.lane <- struct{}{}:
+			case e.retrySlot <- struct{}{}:
 				inLane = true
 			case <-ctx.Done():
 				return ctx.Err()
@@ -50,7 +50,7 @@ func (e *postgresEngine) retried(ctx context.Context, attempt func() error) erro
 			return err
 		}
 		switch state := sqlState(err); {
-		case isConflict(err), errors.Is(err, errVanished):
+		case isConflict(err), errors.Is(err, errConcurrentChange):
 		case state == uniqueViolation, state == foreignKeyViolation:
 			if violations++; violations == maxViolations {
 				return err

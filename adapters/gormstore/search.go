@@ -9,19 +9,19 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// How a search reads: growing chunks, up to a limit, and not much more than searchMost places
+// How a search reads: growing chunks, up to a limit, and not much more than maxSearched places
 // before it returns its results. There may be few matches among very many.
 const (
 	searchChunk  = 1_000
 	searchGrowth = 4
-	searchMost   = 10_000
+	maxSearched  = 10_000
 )
 
-// strides yields how many places a search for limit results reads at a time.
-func strides(limit int) iter.Seq[int] {
+// chunkSizes yields how many places a search for limit results reads at a time.
+func chunkSizes(limit int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		stride := min(limit+1, searchChunk)
-		for read := 0; read < searchMost && yield(stride); stride = min(stride*searchGrowth, searchChunk) {
+		for read := 0; read < maxSearched && yield(stride); stride = min(stride*searchGrowth, searchChunk) {
 			read += stride
 		}
 	}
@@ -37,15 +37,15 @@ type search struct {
 	terms []string // of the query
 }
 
-// spot is a place in an index with its member.
-type spot struct {
+// indexEntry is a place in an index with its member.
+type indexEntry struct {
 	Key      string
 	At       int64
 	MemberID users.MemberID
 }
 
-// pickedRow is a member that matches the query, as far as SQL can decide.
-type pickedRow struct {
+// matchRow is a member that matches the query, as far as SQL can decide.
+type matchRow struct {
 	ID           users.MemberID
 	First        int64  // the place of the member's first entry, in a search by entries
 	Word         string // the member's first word, in a search by words
@@ -69,10 +69,10 @@ func (r userRepo) Search(ctx context.Context, org orgs.ID, q users.Query) (users
 	var found users.Found
 	few := false
 	if q.Sort != "" {
-		ids, found, few, err = s.few(ctx)
+		ids, found, few, err = s.sortSmall(ctx)
 	}
 	if err == nil && !few {
-		ids, found, err = s.walk(ctx, by)
+		ids, found, err = s.scan(ctx, by)
 	}
 	if err != nil || len(ids) == 0 {
 		return found, err
@@ -89,7 +89,7 @@ func (r userRepo) Search(ctx context.Context, org orgs.ID, q users.Query) (users
 	if found.Members, err = decoded(rows, func(r foundRow) (users.Member, error) { return r.Member.member() }); err != nil {
 		return users.Found{}, err
 	}
-	arrange(found.Members, idOf, ids)
+	sortByIDs(found.Members, idOf, ids)
 	return found, nil
 }
 
@@ -123,7 +123,7 @@ func (r userRepo) Count(ctx context.Context, org orgs.ID, q users.Query, limit i
 	q.After, q.Since, q.Limit, q.Sort = users.Cursor{}, 0, limit, ""
 	s := search{userRepo: r, org: org, q: q, terms: users.Terms(q.Text)}
 	if q.IsZero() {
-		n, err = s.size(ctx, s.everybody(), limit+1)
+		n, err = s.countUpTo(ctx, s.allMembers(), limit+1)
 		return min(n, limit), n > limit, err
 	}
 	if q.Text != "" && len(s.terms) == 0 {
@@ -133,22 +133,22 @@ func (r userRepo) Count(ctx context.Context, org orgs.ID, q users.Query, limit i
 	if err != nil {
 		return 0, false, err
 	}
-	ids, found, err := s.walk(ctx, by)
+	ids, found, err := s.scan(ctx, by)
 	return len(ids), found.More, err
 }
 
-// walk reads a source until it has found as many as the query wants, or has read as much as it may.
-func (s search) walk(ctx context.Context, by source) (ids []users.MemberID, found users.Found, err error) {
+// scan reads a source until it has found as many as the query wants, or has read as much as it may.
+func (s search) scan(ctx context.Context, by source) (ids []users.MemberID, found users.Found, err error) {
 	found.Next = users.Cursor{Order: by.order, Term: by.term}
 	if s.q.After.Order == by.order && s.q.After.Term == by.term {
 		found.Next = s.q.After
 	}
-	for stride := range strides(s.q.Limit) {
-		places, err := s.read(ctx, by, found.Next, stride)
+	for stride := range chunkSizes(s.q.Limit) {
+		places, err := s.readEntries(ctx, by, found.Next, stride)
 		if err != nil {
 			return nil, users.Found{}, err
 		}
-		picked, err := s.pick(ctx, by, places)
+		picked, err := s.match(ctx, by, places)
 		if err != nil {
 			return nil, users.Found{}, err
 		}
@@ -170,19 +170,19 @@ func (s search) walk(ctx context.Context, by source) (ids []users.MemberID, foun
 	return ids, found, nil
 }
 
-// pick returns for each place its member if it matches the query, else 0.
-func (s search) pick(ctx context.Context, by source, places []spot) ([]users.MemberID, error) {
+// match returns for each place its member if it matches the query, else 0.
+func (s search) match(ctx context.Context, by source, places []indexEntry) ([]users.MemberID, error) {
 	if len(places) == 0 {
 		return nil, nil
 	}
 	c := s.conditions(by)
-	c.add("m.id ?", among(s.dialect, mapped(places, func(p spot) users.MemberID { return p.MemberID })))
+	c.add("m.id ?", among(s.dialect, mapped(places, func(p indexEntry) users.MemberID { return p.MemberID })))
 	sql, args := c.query()
-	rows, err := rowsOf[pickedRow](s.db(ctx).Raw(sql, args...))
+	rows, err := rowsOf[matchRow](s.db(ctx).Raw(sql, args...))
 	if err != nil {
 		return nil, err
 	}
-	byMember := make(map[users.MemberID]pickedRow, len(rows))
+	byMember := make(map[users.MemberID]matchRow, len(rows))
 	for _, row := range rows {
 		if !s.q.Metadata.IsZero() {
 			fields, err := memberFields(row.ID, row.CustomFields)

@@ -7,9 +7,9 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// fewSorted is how many members are sorted when they are requested. More are read in the order of
+// maxSorted is how many members are sorted when they are requested. More are read in the order of
 // an index.
-const fewSorted = 1_000
+const maxSorted = 1_000
 
 // sortKey is the expression to sort members by, before their ids; empty: only by ids.
 func (d dialect) sortKey(by users.Sort) string {
@@ -26,16 +26,16 @@ func (d dialect) sortKey(by users.Sort) string {
 
 // sorted is all members in the query's order.
 func (s search) sorted() source {
-	by := s.everybody()
+	by := s.allMembers()
 	by.order = users.Order(s.q.Sort)
-	by.key, by.backwards = s.dialect.sortKey(s.q.Sort), s.q.Sort.Backwards()
+	by.key, by.descending = s.dialect.sortKey(s.q.Sort), s.q.Sort.Backwards()
 	return by
 }
 
-// sortedPlaces selects places of members m in order, from a cursor on: at most ?.
-func (by source) sortedPlaces(after users.Cursor) (sql string, args []any) {
+// sortedSQL selects places of members m in order, from a cursor on: at most ?.
+func (by source) sortedSQL(after users.Cursor) (sql string, args []any) {
 	beyond, order := ">", ""
-	if by.backwards {
+	if by.descending {
 		beyond, order = "<", " DESC"
 	}
 	key, sorting := "''", "m.id"+order
@@ -59,9 +59,9 @@ func (by source) sortedPlaces(after users.Cursor) (sql string, args []any) {
 	return sql + " ORDER BY " + sorting + " LIMIT ?", args
 }
 
-// few returns the members matching a sorted query, in that order, if a small set contains them all;
+// sortSmall returns the members matching a sorted query, in that order, if a small set contains them all;
 // else is is false.
-func (s search) few(ctx context.Context) (ids []users.MemberID, found users.Found, is bool, err error) {
+func (s search) sortSmall(ctx context.Context) (ids []users.MemberID, found users.Found, is bool, err error) {
 	if s.q.IsZero() {
 		return nil, found, false, nil
 	}
@@ -71,11 +71,11 @@ func (s search) few(ctx context.Context) (ids []users.MemberID, found users.Foun
 	if err != nil {
 		return nil, found, false, err
 	}
-	places, err := plain.read(ctx, by, users.Cursor{}, fewSorted+1)
-	if err != nil || len(places) > fewSorted {
+	places, err := plain.readEntries(ctx, by, users.Cursor{}, maxSorted+1)
+	if err != nil || len(places) > maxSorted {
 		return nil, found, false, err
 	}
-	picked, err := plain.pick(ctx, by, places)
+	picked, err := plain.match(ctx, by, places)
 	if err != nil {
 		return nil, found, false, err
 	}
@@ -83,7 +83,7 @@ func (s search) few(ctx context.Context) (ids []users.MemberID, found users.Foun
 	sorted := s.sorted()
 	sorted.set = "members m WHERE " + unindexed("m.organization_id") + " = ? AND m.id ?"
 	sorted.args = []any{s.org, among(s.dialect, picked)}
-	spots, err := s.read(ctx, sorted, s.q.After, s.q.Limit+1)
+	spots, err := s.readEntries(ctx, sorted, s.q.After, s.q.Limit+1)
 	if err != nil {
 		return nil, found, false, err
 	}

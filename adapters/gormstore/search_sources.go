@@ -18,8 +18,8 @@ type source struct {
 	set    string // FROM and WHERE, which may be continued
 	args   []any  // of set
 
-	key       string // the sort key of the query; empty: by ids
-	backwards bool
+	key        string // the sort key of the query; empty: by ids
+	descending bool
 }
 
 // source chooses what to read. It compares the sizes of the sets that the query names, and of the
@@ -33,8 +33,8 @@ func (s search) source(ctx context.Context) (source, error) {
 	if after == users.ByWord && slices.Contains(s.terms, s.q.After.Term) {
 		return source{order: users.ByWord, term: s.q.After.Term}, nil
 	}
-	best, found := s.everybody(), false
-	fewest := searchMost
+	best, found := s.allMembers(), false
+	fewest := maxSearched
 	sets := s.sets()
 	for _, set := range sets {
 		if after != "" && set.order != after {
@@ -43,7 +43,7 @@ func (s search) source(ctx context.Context) (source, error) {
 		n := 0
 		if len(sets) > 1 || len(s.terms) > 0 {
 			var err error
-			if n, err = s.size(ctx, set, searchMost); err != nil {
+			if n, err = s.countUpTo(ctx, set, maxSearched); err != nil {
 				return source{}, err
 			}
 		}
@@ -60,11 +60,11 @@ func (s search) source(ctx context.Context) (source, error) {
 		n := 0
 		if len(s.terms) > 1 || found {
 			var err error
-			if n, err = s.size(ctx, set, searchMost); err != nil {
+			if n, err = s.countUpTo(ctx, set, maxSearched); err != nil {
 				return source{}, err
 			}
 		}
-		if best.term == "" && (!found || fewest == searchMost) || n < fewest {
+		if best.term == "" && (!found || fewest == maxSearched) || n < fewest {
 			best, found, fewest = set, true, n
 		}
 	}
@@ -80,7 +80,7 @@ func (s search) sets() []source {
 	}
 	if s.q.Email != "" {
 		fold := names.Fold(s.q.Email)
-		all = append(all, source{order: users.ByID, at: "m.id", member: "m.id", set: "(" + searchMailed + ") m WHERE TRUE", args: []any{s.org, fold, s.org, fold}})
+		all = append(all, source{order: users.ByID, at: "m.id", member: "m.id", set: "(" + membersByEmail + ") m WHERE TRUE", args: []any{s.org, fold, s.org, fold}})
 	}
 	if s.q.Locked {
 		all = append(all, source{order: users.ByID, at: "m.id", member: "m.id", set: "members m WHERE m.organization_id = ? AND m.locked", args: []any{s.org}})
@@ -104,37 +104,37 @@ func (s search) sets() []source {
 	return all
 }
 
-// searchMailed selects the members of the organization with an e-mail address. An index covers
+// membersByEmail selects the members of the organization with an e-mail address. An index covers
 // them, except the member whose username it is.
-const searchMailed = `SELECT id FROM members WHERE organization_id = ? AND username_fold = ? AND email_fold = username_fold
+const membersByEmail = `SELECT id FROM members WHERE organization_id = ? AND username_fold = ? AND email_fold = username_fold
 	UNION ALL SELECT id FROM members WHERE organization_id = ? AND email_fold = ? AND email_fold <> username_fold`
 
-// everybody is all members of the organization.
-func (s search) everybody() source {
+// allMembers is all members of the organization.
+func (s search) allMembers() source {
 	return source{order: users.ByID, at: "m.id", member: "m.id", set: "members m WHERE m.organization_id = ?", args: []any{s.org}}
 }
 
-// size counts the places of a source, up to a limit.
-func (s search) size(ctx context.Context, of source, limit int) (n int, err error) {
+// countUpTo counts the places of a source, up to a limit.
+func (s search) countUpTo(ctx context.Context, of source, limit int) (n int, err error) {
 	err = s.db(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM "+of.set+" LIMIT ?) AS few", append(slices.Clone(of.args), limit)...).Scan(&n).Error
 	return n, err
 }
 
-// read returns the next places of a source, at most limit.
-func (s search) read(ctx context.Context, by source, after users.Cursor, limit int) ([]spot, error) {
+// readEntries returns the next places of a source, at most limit.
+func (s search) readEntries(ctx context.Context, by source, after users.Cursor, limit int) ([]indexEntry, error) {
 	if by.order == users.ByWord {
-		return rowsOf[spot](s.db(ctx).Raw(searchWords, map[string]any{"org": s.org, "from": max(by.term, after.Key), "to": by.term + users.Beyond,
+		return rowsOf[indexEntry](s.db(ctx).Raw(searchWords, map[string]any{"org": s.org, "from": max(by.term, after.Key), "to": by.term + users.Beyond,
 			"after": after.Key, "id": after.ID, "limit": limit}))
 	}
 	if slices.Contains(users.Sorts(), users.Sort(by.order)) {
-		sql, args := by.sortedPlaces(after)
-		return rowsOf[spot](s.db(ctx).Raw(sql, append(args, limit)...))
+		sql, args := by.sortedSQL(after)
+		return rowsOf[indexEntry](s.db(ctx).Raw(sql, append(args, limit)...))
 	}
-	return rowsOf[spot](s.db(ctx).Raw(by.places(), append(slices.Clone(by.args), after.ID, limit)...))
+	return rowsOf[indexEntry](s.db(ctx).Raw(by.entriesSQL(), append(slices.Clone(by.args), after.ID, limit)...))
 }
 
-// places is the statement that reads a source.
-func (by source) places() string {
+// entriesSQL is the statement that reads a source.
+func (by source) entriesSQL() string {
 	return "SELECT " + by.at + " AS at, " + by.member + " AS member_id FROM " + by.set + " AND " + by.at + " > ? ORDER BY " + by.at + " LIMIT ?"
 }
 

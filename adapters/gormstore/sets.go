@@ -38,17 +38,19 @@ func (d dialect) lookUp(set clause.Expr, columns, table, condition string, args 
 	return stmt("SELECT "+columns+" FROM "+table+" AS r WHERE r.id IN (SELECT r.id FROM (?) AS s CROSS JOIN "+table+" AS r ON "+condition+")", args...)
 }
 
-// hop is a table with an alias and the condition that joins its rows to those before: `{"addresses
+// joinedTable is a table with an alias and the condition that joins its rows to those before: `{"addresses
 // a", "a.id = s.id"}`.
-type hop struct{ table, condition string }
+type joinedTable struct{ table, condition string }
 
-// along is a query that joins each row s of a set table by table, and selects columns of these and
+// lookUpJoined is a query that joins each row s of a set table by table, and selects columns of these and
 // of s; what follows may order by their names. As with lookUp, the planner cannot reorder it.
 // Parameters are named.
-func (d dialect) along(columns []string, hops ...hop) string { return d.alongAs("s", columns, hops...) }
+func (d dialect) lookUpJoined(columns []string, hops ...joinedTable) string {
+	return d.lookUpJoinedAs("s", columns, hops...)
+}
 
-// alongAs is along with another alias for the rows of the set.
-func (d dialect) alongAs(name string, columns []string, hops ...hop) string {
+// lookUpJoinedAs is along with another alias for the rows of the set.
+func (d dialect) lookUpJoinedAs(name string, columns []string, hops ...joinedTable) string {
 	set := " FROM ( @set ) AS " + name
 	var way strings.Builder
 	if d == onPostgres {

@@ -22,7 +22,7 @@ type snoozeRow struct {
 func (snoozeRow) TableName() string { return "problem_snoozes" }
 
 func (r snoozeRow) snooze() statistics.Snooze {
-	return statistics.Snooze{Organization: r.OrganizationID, Problem: r.Problem, Seen: r.Seen, By: r.SnoozedBy, At: r.CreatedAt.UTC(), Until: momentOf(r.UntilAt)}
+	return statistics.Snooze{Organization: r.OrganizationID, Problem: r.Problem, Seen: r.Seen, By: r.SnoozedBy, At: r.CreatedAt.UTC(), Until: timeOf(r.UntilAt)}
 }
 
 func (r statisticsRepo) Snoozes(ctx context.Context, in []orgs.ID) ([]statistics.Snooze, error) {
@@ -30,7 +30,7 @@ func (r statisticsRepo) Snoozes(ctx context.Context, in []orgs.ID) ([]statistics
 }
 
 func (r statisticsRepo) Snooze(ctx context.Context, s statistics.Snooze) error {
-	row := snoozeRow{OrganizationID: s.Organization, Problem: s.Problem, Seen: s.Seen, SnoozedBy: s.By, CreatedAt: stamp(s.At), UntilAt: moment(s.Until)}
+	row := snoozeRow{OrganizationID: s.Organization, Problem: s.Problem, Seen: s.Seen, SnoozedBy: s.By, CreatedAt: stamp(s.At), UntilAt: nullTime(s.Until)}
 	if err := upsert(r.db(ctx), &row); err != nil {
 		return err
 	}

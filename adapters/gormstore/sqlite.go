@@ -24,14 +24,14 @@ const (
 	inMemory = ":memory:"
 	// sqliteReaders is how many Views run at the same time.
 	sqliteReaders = 8
-	// common are the parameters of every connection. Another process (an import beside the server)
+	// commonParams are the parameters of every connection. Another process (an import beside the server)
 	// may hold the write lock for a while, hence the busy timeout. The statement cache saves
 	// preparing GORM's many equal statements.
-	common = "_foreign_keys=on&_busy_timeout=5000&_stmt_cache_size=128"
+	commonParams = "_foreign_keys=on&_busy_timeout=5000&_stmt_cache_size=128"
 	// The writer has a cache of 16 MiB, each reader one of 4; larger ones were not faster, because
 	// the system caches the file as well.
-	writes = common + "&_cache_size=-16384&_txlock=immediate"
-	reads  = common + "&_cache_size=-4096&mode=ro&_query_only=on"
+	writerParams = commonParams + "&_cache_size=-16384&_txlock=immediate"
+	readerParams = commonParams + "&_cache_size=-4096&mode=ro&_query_only=on"
 )
 
 // ErrNoFile is returned for a missing SQLite file that must not be created.
@@ -41,35 +41,35 @@ var ErrNoFile = fault.New(fault.Invalid, "there is no SQLite database at this pa
 // others read concurrently, which the write-ahead log allows. A database in memory has only one
 // connection, which then does both.
 type sqliteEngine struct {
-	base    *gorm.DB
-	now     func() time.Time
-	keys    seal.Ring
-	writing *sql.DB
-	reading *sql.DB
-	writer  *writer
-	traced  bool // see Config
+	base      *gorm.DB
+	now       func() time.Time
+	keys      seal.Ring
+	writePool *sql.DB
+	readPool  *sql.DB
+	writer    *writer
+	traced    bool // see Config
 }
 
 func openSQLite(ctx context.Context, path string, c Config, now func() time.Time) (*sqliteEngine, error) {
 	e := &sqliteEngine{now: now, keys: c.Keys, traced: c.Traced}
 	var err error
 	if path == inMemory {
-		e.writing = e.openPool("file::memory:?"+writes, 1)
-		e.reading = e.writing
+		e.writePool = e.openPool("file::memory:?"+writerParams, 1)
+		e.readPool = e.writePool
 	} else {
 		err = e.openFile(path, c.MustExist)
 	}
 	if err != nil {
 		return nil, err
 	}
-	e.base, err = gorm.Open(&sqlite.Dialector{Conn: e.writing}, gormConfig(now))
+	e.base, err = gorm.Open(&sqlite.Dialector{Conn: e.writePool}, gormConfig(now))
 	if err == nil && path != inMemory {
 		err = e.checkJournal(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.closePools())
 	}
-	e.writer = startWriter(e.writing) //nolint:contextcheck // It outlives this call.
+	e.writer = startWriter(e.writePool) //nolint:contextcheck // It outlives this call.
 	return e, nil
 }
 
@@ -97,8 +97,8 @@ func (e *sqliteEngine) openFile(path string, mustExist bool) error {
 	}
 	// FULL: an acknowledged write is on disk, whatever happens to the machine.
 	source := (&url.URL{Scheme: "file", Path: path}).String() + "?"
-	e.writing = e.openPool(source+writes+"&_journal_mode=WAL&_synchronous=FULL", 1)
-	e.reading = e.openPool(source+reads, sqliteReaders)
+	e.writePool = e.openPool(source+writerParams+"&_journal_mode=WAL&_synchronous=FULL", 1)
+	e.readPool = e.openPool(source+readerParams, sqliteReaders)
 	return nil
 }
 
@@ -123,7 +123,7 @@ func (c connector) Connect(context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return liteConn{conn.(*sqlite3.SQLiteConn), c.traced}, nil
+	return sqliteConn{conn.(*sqlite3.SQLiteConn), c.traced}, nil
 }
 
 // Driver returns the driver.
@@ -150,7 +150,7 @@ func gormConfig(now func() time.Time) *gorm.Config {
 // other.
 func (e *sqliteEngine) checkJournal(ctx context.Context) error {
 	var mode string
-	if err := e.writing.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
+	if err := e.writePool.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
 		return err
 	}
 	if mode != "wal" {
@@ -160,14 +160,14 @@ func (e *sqliteEngine) checkJournal(ctx context.Context) error {
 }
 
 func (e *sqliteEngine) view(ctx context.Context, fn func(tx) error) error {
-	conn, err := e.reading.Conn(ctx)
+	conn, err := e.readPool.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	// Begin and end take no time, and the end must run even if ctx ends before it.
 	unhurried := context.WithoutCancel(ctx)
-	if e.reading == e.writing {
+	if e.readPool == e.writePool {
 		if _, err := conn.ExecContext(unhurried, "PRAGMA query_only = on"); err != nil {
 			return err
 		}
@@ -177,20 +177,20 @@ func (e *sqliteEngine) view(ctx context.Context, fn func(tx) error) error {
 		return err
 	}
 	defer rollback(conn)
-	return fn(e.on(ctx, conn, false))
+	return fn(e.newTx(ctx, conn, false))
 }
 
 func (e *sqliteEngine) update(ctx context.Context, fn func(tx) error) error {
-	return e.writer.do(ctx, func(conn *sql.Conn) error { return fn(e.on(ctx, conn, true)) })
+	return e.writer.do(ctx, func(conn *sql.Conn) error { return fn(e.newTx(ctx, conn, true)) })
 }
 
-// on returns a unit of work on a connection.
-func (e *sqliteEngine) on(ctx context.Context, conn *sql.Conn, shielded bool) tx {
-	return tx{session: bound(e.base, spanned(ctx, conn)), dialect: onSQLite, now: e.now, keys: e.keys, shielded: shielded}
+// newTx returns a unit of work on a connection.
+func (e *sqliteEngine) newTx(ctx context.Context, conn *sql.Conn, shielded bool) tx {
+	return tx{session: sessionOn(e.base, spanned(ctx, conn)), dialect: onSQLite, now: e.now, keys: e.keys, uninterruptible: shielded}
 }
 
-// bound returns a session whose statements all run on one connection.
-func bound(base *gorm.DB, conn gorm.ConnPool) *gorm.DB {
+// sessionOn returns a session whose statements all run on one connection.
+func sessionOn(base *gorm.DB, conn gorm.ConnPool) *gorm.DB {
 	s := base.Session(&gorm.Session{NewDB: true, Context: context.Background()})
 	s.Statement.ConnPool = conn
 	return s
@@ -200,7 +200,7 @@ func (e *sqliteEngine) close() error {
 	e.writer.stop()
 	// If the file is later restored from a copy, the old log must not be taken for the copy's.
 	// While the file is open, the log keeps its size, because overwriting it is faster.
-	_, err := e.writing.ExecContext(context.Background(), "PRAGMA journal_size_limit = 0")
+	_, err := e.writePool.ExecContext(context.Background(), "PRAGMA journal_size_limit = 0")
 	return errors.Join(err, e.closePools())
 }
 
@@ -208,7 +208,7 @@ func (e *sqliteEngine) close() error {
 // log.
 func (e *sqliteEngine) closePools() error {
 	var err error
-	for _, pool := range []*sql.DB{e.reading, e.writing} {
+	for _, pool := range []*sql.DB{e.readPool, e.writePool} {
 		if pool != nil {
 			err = errors.Join(err, pool.Close())
 		}

@@ -89,7 +89,7 @@ func busyChannels(but ...channels.ID) string {
 	fmt.Fprintf(&gaps, "SELECT %d AS low, %d AS high", low, math.MaxInt64)
 	const fresh = `(SELECT d.channel_id FROM deliveries d WHERE d.turn IS NOT NULL AND d.channel_id > %[1]s AND d.channel_id < %[2]s
 			ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1), %[2]s`
-	returned := `(SELECT d.channel_id FROM deliveries d WHERE ` + returned("d") + ` AND d.channel_id > %[1]s AND d.channel_id < %[2]s
+	returned := `(SELECT d.channel_id FROM deliveries d WHERE ` + claimedBefore("d") + ` AND d.channel_id > %[1]s AND d.channel_id < %[2]s
 			ORDER BY d.channel_id, d.priority, d.next_at, d.id LIMIT 1), %[2]s`
 	return `WITH RECURSIVE gaps (low, high) AS (` + gaps.String() + `), fresh (channel_id, high) AS (
 		SELECT ` + fmt.Sprintf(fresh, "gaps.low", "gaps.high") + ` FROM gaps
@@ -120,14 +120,14 @@ var heads = `, classes (priority) AS (` + classes + `), lines (channel_id, prior
 			AND d.turn IS NOT NULL ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
 		FROM lines WHERE lines.project_id IS NOT NULL
 		UNION ALL
-		SELECT (SELECT d.id FROM deliveries d WHERE d.channel_id = busy.channel_id AND d.priority = class.priority AND ` + returned("d") + `
+		SELECT (SELECT d.id FROM deliveries d WHERE d.channel_id = busy.channel_id AND d.priority = class.priority AND ` + claimedBefore("d") + `
 			ORDER BY d.channel_id, d.priority, d.next_at, d.id LIMIT 1)
 		FROM busy CROSS JOIN classes class
 	)`
 
-// theHeads is the deliveries d of heads: each is looked up, whatever the planner's estimate of the
+// headDeliveries is the deliveries d of heads: each is looked up, whatever the planner's estimate of the
 // table.
-func (d dialect) theHeads() string {
+func (d dialect) headDeliveries() string {
 	if d == onPostgres {
 		return "heads CROSS JOIN LATERAL (SELECT * FROM deliveries r WHERE r.id = heads.id OFFSET 0) AS d"
 	}
@@ -169,7 +169,7 @@ func (r statisticsRepo) backlogs(ctx context.Context, busy string, p map[string]
 	rows, err := rowsOf[headRow](r.db(ctx).Raw(busy+heads+`
 		SELECT c.organization_id, org.slug AS organization, c.id AS channel_id, c.name, COALESCE(p.slug, '') AS project, d.priority, d.next_at,
 			d.last_error, d.state
-		FROM `+r.dialect.theHeads()+` CROSS JOIN channels c CROSS JOIN organizations org LEFT JOIN projects p ON p.id = c.project_id
+		FROM `+r.dialect.headDeliveries()+` CROSS JOIN channels c CROSS JOIN organizations org LEFT JOIN projects p ON p.id = c.project_id
 		WHERE d.next_at < @before AND c.id = d.channel_id AND org.id = c.organization_id ORDER BY d.next_at, d.id`, p))
 	if err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func (r statisticsRepo) countBacklogs(ctx context.Context, found []statistics.Ba
 			(SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = c.id AND w.priority = class.priority
 				AND w.turn IS NOT NULL LIMIT @most ) AS fresh)
 			+ (SELECT COUNT(*) FROM (SELECT 1 FROM deliveries w WHERE w.channel_id = c.id AND w.priority = class.priority
-				AND `+returned("w")+` AND w.next_at < @before LIMIT @most ) AS returned) AS waiting
+				AND `+claimedBefore("w")+` AND w.next_at < @before LIMIT @most ) AS returned) AS waiting
 		FROM channels c CROSS JOIN (`+classes+`) AS class WHERE c.id @ids`, p))
 	if err != nil {
 		return err
@@ -233,9 +233,9 @@ func (r statisticsRepo) countBacklogs(ctx context.Context, found []statistics.Ba
 	return nil
 }
 
-// failuresRead is how many occurrences of an organization with failed deliveries are examined. All
+// maxFailuresExamined is how many occurrences of an organization with failed deliveries are examined. All
 // failures of some may have been retried since.
-const failuresRead = 100
+const maxFailuresExamined = 100
 
 func (r statisticsRepo) Failures(ctx context.Context, in []orgs.ID, since time.Time, limit int) ([]statistics.Failures, error) {
 	type failuresRow struct {
@@ -254,7 +254,7 @@ func (r statisticsRepo) Failures(ctx context.Context, in []orgs.ID, since time.T
 				FROM occurrence_tallies n WHERE n.organization_id = org.id AND n.failed > 0 ORDER BY n.occurrence_id DESC LIMIT 1 OFFSET @read ), 0)) AS f
 		CROSS JOIN occurrences o JOIN events e ON e.id = o.event_id JOIN applications a ON a.id = o.application_id JOIN projects p ON p.id = a.project_id
 		WHERE o.id = f.occurrence_id AND COALESCE(o.send_at, o.created_at) >= @since ORDER BY o.id DESC`,
-		map[string]any{"in": among(r.dialect, in), "read": failuresRead - 1, "since": since.UTC()}), func(row failuresRow) statistics.Failures {
+		map[string]any{"in": among(r.dialect, in), "read": maxFailuresExamined - 1, "since": since.UTC()}), func(row failuresRow) statistics.Failures {
 		return statistics.Failures{Organization: row.OrganizationID, Occurrence: row.ID, Created: row.CreatedAt.UTC(), Event: row.Event, Project: row.Project,
 			Application: row.Application, Failed: row.Failed}
 	})

@@ -71,16 +71,16 @@ type Store struct {
 	notifier *notifier
 	turns    *turns
 	// qualities are the recent results of this instance's attempts.
-	qualities *qualities
-	twice     addressedTwice
-	logger    *slog.Logger
-	traced    bool
+	qualities  *qualities
+	duplicates duplicateAddresses
+	logger     *slog.Logger
+	traced     bool
 
-	shape atomic.Pointer[rows.Rows] // the tables, once they were read
+	schema atomic.Pointer[rows.Rows] // the tables, once they were read
 
-	full atomic.Int64 // when a write last found the disk full, in Unix nanoseconds
+	fullAt atomic.Int64 // when a write last found the disk full, in Unix nanoseconds
 
-	gate   sync.RWMutex // guards closed, and keeps new calls out once it is set
+	mu     sync.RWMutex // guards closed, and keeps new calls out once it is set
 	closed bool
 	calls  sync.WaitGroup
 }
@@ -91,9 +91,9 @@ type engine interface {
 	update(ctx context.Context, fn func(tx) error) error
 	// work is update for sets of rows that others also work on: locked rows may be skipped.
 	work(ctx context.Context, fn func(tx) error) error
-	// repeat is work that is done again when it is lost, as the last moments before a failure of
+	// workAsync is work that is done again when it is lost, as the last moments before a failure of
 	// the machine may be.
-	repeat(ctx context.Context, fn func(tx) error) error
+	workAsync(ctx context.Context, fn func(tx) error) error
 	// notify tells other instances that there is work. listen calls notified when another instance
 	// does so, until ctx ends; it returns nil when there can be no other instance.
 	notify(ctx context.Context) error
@@ -102,10 +102,10 @@ type engine interface {
 	migrate(ctx context.Context, logger *slog.Logger) ([]*goose.MigrationResult, error)
 	estimate(ctx context.Context, plan []Planned) error
 	dialect() dialect
-	// keepPartitions drops what is old of deliveries in one piece, where they are kept in
+	// maintainPartitions drops what is old of deliveries in one piece, where they are kept in
 	// partitions, and adds partitions. It returns the id of the occurrence below which they are
 	// removed row by row; everything: as their age says.
-	keepPartitions(ctx context.Context, oldBefore time.Time, log *slog.Logger) (below int64, err error)
+	maintainPartitions(ctx context.Context, oldBefore time.Time, log *slog.Logger) (below int64, err error)
 	// tryWrite commits a write that changes nothing.
 	tryWrite(ctx context.Context) error
 	pools() []Pool
@@ -151,7 +151,7 @@ func Connect(ctx context.Context, c Config) (*Store, error) {
 		return nil, errURL
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the database: %w", translated(err))
+		return nil, fmt.Errorf("open the database: %w", translate(err))
 	}
 	s.notifier = newNotifier(s.engine, s.logger)
 	return s, nil
@@ -183,10 +183,10 @@ func (s *Store) Update(ctx context.Context, fn func(ports.Tx) error) error {
 
 // Close waits for running calls, then closes the database. Later calls return ports.ErrUnavailable.
 func (s *Store) Close() error {
-	s.gate.Lock()
+	s.mu.Lock()
 	already := s.closed
 	s.closed = true
-	s.gate.Unlock()
+	s.mu.Unlock()
 	s.calls.Wait()
 	if already {
 		return nil
@@ -197,17 +197,17 @@ func (s *Store) Close() error {
 
 // call runs one call of the port, unless the store is closed, and translates its error.
 func (s *Store) call(run func() error) error {
-	s.gate.RLock()
+	s.mu.RLock()
 	if s.closed {
-		s.gate.RUnlock()
+		s.mu.RUnlock()
 		return errClosed
 	}
 	s.calls.Add(1)
-	s.gate.RUnlock()
+	s.mu.RUnlock()
 	defer s.calls.Done()
-	err := translated(run())
+	err := translate(run())
 	if errors.Is(err, ports.ErrFull) {
-		s.full.Store(time.Now().UnixNano())
+		s.fullAt.Store(time.Now().UnixNano())
 	}
 	return err
 }

@@ -35,15 +35,15 @@ const subscriberPage = `SELECT id, notification_id, assignment_id, active FROM s
 func (r subscriptionRepo) Subscribers(
 	ctx context.Context, n subscriptions.Notification, after channels.AssignmentID, limit int,
 ) ([]subscriptions.Subscriber, error) {
-	return all(r.db(ctx).Raw(r.dialect.along(
+	return all(r.db(ctx).Raw(r.dialect.lookUpJoined(
 		[]string{"s.id", "s.notification_id", "s.assignment_id AS assignment_id", "s.active", "m.id AS member_id", "m.username", "a.value AS address", "c.name AS channel"},
-		hop{"assignments e", "e.id = s.assignment_id"}, hop{"addresses a", "a.id = e.address_id"}, hop{"channels c", "c.id = e.channel_id"},
-		hop{"members m", "m.id = a.member_id"})+" ORDER BY assignment_id",
+		joinedTable{"assignments e", "e.id = s.assignment_id"}, joinedTable{"addresses a", "a.id = e.address_id"}, joinedTable{"channels c", "c.id = e.channel_id"},
+		joinedTable{"members m", "m.id = a.member_id"})+" ORDER BY assignment_id",
 		map[string]any{"set": clause.Expr{SQL: subscriberPage, Vars: []any{n.ID, after, n.ID, n.Application, limit}}}), subscriberRow.subscriber)
 }
 
-// useOfListRow is a notification with its event and application.
-type useOfListRow struct {
+// listUseRow is a notification with its event and application.
+type listUseRow struct {
 	Row notificationRow `gorm:"embedded"`
 
 	EventSlug       string
@@ -52,7 +52,7 @@ type useOfListRow struct {
 	ApplicationName string
 }
 
-func (r useOfListRow) use() subscriptions.Use {
+func (r listUseRow) use() subscriptions.Use {
 	return subscriptions.Use{Notification: r.Row.notification(), EventSlug: r.EventSlug, EventName: r.EventName,
 		ApplicationSlug: r.ApplicationSlug, ApplicationName: r.ApplicationName}
 }
@@ -64,7 +64,7 @@ func (r subscriptionRepo) OfList(
 			e.slug AS event_slug, e.name AS event_name, a.slug AS application_slug, a.name AS application_name
 		FROM notifications n JOIN events e ON e.id = n.event_id JOIN applications a ON a.id = e.application_id
 		WHERE n.list_id = ? AND n.id > ? AND a.project_id = ? AND a.organization_id = ? ORDER BY n.id LIMIT ?`,
-		l.ID, after, l.Project, l.Organization, limit), useOfListRow.use)
+		l.ID, after, l.Project, l.Organization, limit), listUseRow.use)
 }
 
 // unsubscriberRow is an opt-out with its member.
@@ -89,7 +89,7 @@ const optOutPage = `SELECT member_id, notification_id, address_key, created_at F
 func (r deliveryRepo) Unsubscribers(
 	ctx context.Context, n subscriptions.Notification, after deliveries.OptOut, limit int,
 ) ([]deliveries.Unsubscriber, error) {
-	return all(r.db(ctx).Raw(r.dialect.along([]string{"s.member_id AS member_id", "s.notification_id", "s.address_key AS address_key", "s.created_at", "m.username"},
-		hop{"members m", "m.id = s.member_id"})+" ORDER BY member_id, address_key",
+	return all(r.db(ctx).Raw(r.dialect.lookUpJoined([]string{"s.member_id AS member_id", "s.notification_id", "s.address_key AS address_key", "s.created_at", "m.username"},
+		joinedTable{"members m", "m.id = s.member_id"})+" ORDER BY member_id, address_key",
 		map[string]any{"set": clause.Expr{SQL: optOutPage, Vars: []any{n.ID, after.Member, after.AddressKey, n.ID, n.Application, limit}}}), unsubscriberRow.unsubscriber)
 }

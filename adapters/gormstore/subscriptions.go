@@ -39,9 +39,9 @@ func (r notificationRow) notification() subscriptions.Notification {
 		List: orZero(r.ListID), Active: r.Active}
 }
 
-// notificationBeside selects a notificationRow from notifications n, in a row with other columns.
-func notificationBeside() string {
-	return beside("notification_", "n", "id", "application_id", "event_id", "name", "list_id", "active")
+// notificationColumns selects a notificationRow from notifications n, in a row with other columns.
+func notificationColumns() string {
+	return prefixedColumns("notification_", "n", "id", "application_id", "event_id", "name", "list_id", "active")
 }
 
 type subscriptionRow struct {
@@ -60,14 +60,14 @@ type subscriptionRepo struct{ tx }
 func (r subscriptionRepo) Notification(
 	ctx context.Context, a applications.Application, id subscriptions.NotificationID,
 ) (subscriptions.Notification, error) {
-	row, err := one[notificationRow](r.db(ctx).Where("id = ?", id).Where(ofApplication, a.ID, a.Organization),
+	row, err := one[notificationRow](r.db(ctx).Where("id = ?", id).Where(inApplication, a.ID, a.Organization),
 		subscriptions.ErrNotificationNotFound)
 	return row.notification(), err
 }
 
 func (r subscriptionRepo) ByName(ctx context.Context, e events.Event, name string) (subscriptions.Notification, error) {
 	row, err := one[notificationRow](
-		r.db(ctx).Where("event_id = ? AND name_fold = ?", e.ID, names.Fold(name)).Where(ofApplication, e.Application, e.Organization),
+		r.db(ctx).Where("event_id = ? AND name_fold = ?", e.ID, names.Fold(name)).Where(inApplication, e.Application, e.Organization),
 		subscriptions.ErrNotificationNotFound)
 	return row.notification(), err
 }
@@ -75,13 +75,13 @@ func (r subscriptionRepo) ByName(ctx context.Context, e events.Event, name strin
 func (r subscriptionRepo) Notifications(
 	ctx context.Context, a applications.Application, after subscriptions.NotificationID, limit int,
 ) ([]subscriptions.Notification, error) {
-	return page(r.db(ctx).Where(ofApplication, a.ID, a.Organization), after, limit, notificationRow.notification)
+	return page(r.db(ctx).Where(inApplication, a.ID, a.Organization), after, limit, notificationRow.notification)
 }
 
 func (r subscriptionRepo) OfEvent(
 	ctx context.Context, e events.Event, after subscriptions.NotificationID, limit int,
 ) ([]subscriptions.Notification, error) {
-	return page(r.db(ctx).Where("event_id = ?", e.ID).Where(ofApplication, e.Application, e.Organization), after, limit, notificationRow.notification)
+	return page(r.db(ctx).Where("event_id = ?", e.ID).Where(inApplication, e.Application, e.Organization), after, limit, notificationRow.notification)
 }
 
 func (r subscriptionRepo) Create(
@@ -118,7 +118,7 @@ func (r subscriptionRepo) Save(ctx context.Context, n subscriptions.Notification
 }
 
 func (r subscriptionRepo) Delete(ctx context.Context, n subscriptions.Notification) error {
-	if err := r.unused(ctx, usesOfNotification(n), subscriptions.ErrInUse, "notification", n.Name); err != nil {
+	if err := r.checkUnused(ctx, usesOfNotification(n), subscriptions.ErrInUse, "notification", n.Name); err != nil {
 		return err
 	}
 	const one = "(SELECT id FROM notifications WHERE id = ? AND event_id = ? AND application_id = ?)"
@@ -181,7 +181,7 @@ func (r reachRow) reach() subscriptions.Reach {
 }
 
 func (r subscriptionRepo) OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]subscriptions.Reach, error) {
-	return all(r.db(ctx).Raw(`SELECT sb.id, sb.active, `+notificationBeside()+", "+applicationBeside("p")+`,
+	return all(r.db(ctx).Raw(`SELECT sb.id, sb.active, `+notificationColumns()+", "+applicationColumns("p")+`,
 			s.id AS assignment_id, a.id AS assignment_address, a.value AS assignment_value, c.id AS assignment_channel, c.project_id AS assignment_project,
 			c.name AS assignment_name, c.protocol AS assignment_protocol, s.active AS assignment_active, s.validated AS assignment_validated
 		FROM addresses a JOIN assignments s ON s.address_id = a.id JOIN channels c ON c.id = s.channel_id

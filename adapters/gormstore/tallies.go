@@ -14,10 +14,10 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// parts is how many parts a counter has for units on sets of deliveries, which choose one. A unit
+// counterParts is how many parts a counter has for units on sets of deliveries, which choose one. A unit
 // that cannot wait for others, because it sees an earlier snapshot, writes to its own part beyond
 // these.
-const parts = 16
+const counterParts = 16
 
 // measure is what an hourly statistic counts. The values are stored and never change.
 type measure int
@@ -30,10 +30,10 @@ const (
 	sentMeasure        measure = 16 // and those that follow, by statistics.Bucket
 )
 
-// changes are a unit's changes to the counters kept beside deliveries. They are written in the
+// counterChanges are a unit's changes to the counters kept beside deliveries. They are written in the
 // unit's own transaction, so that they are always right, and at its end, so that others wait for
 // them as briefly as possible.
-type changes struct {
+type counterChanges struct {
 	tallies map[events.OccurrenceID]map[deliveries.State]int
 	hours   map[hourKey]int
 }
@@ -44,13 +44,13 @@ type hourKey struct {
 	Measure    measure
 }
 
-func newChanges() changes {
-	return changes{tallies: map[events.OccurrenceID]map[deliveries.State]int{}, hours: map[hourKey]int{}}
+func newCounterChanges() counterChanges {
+	return counterChanges{tallies: map[events.OccurrenceID]map[deliveries.State]int{}, hours: map[hourKey]int{}}
 }
 
 // move records that n deliveries of an occurrence changed from one state to another; new deliveries
 // come from none.
-func (c changes) move(o events.OccurrenceID, from, to deliveries.State, n int) {
+func (c counterChanges) move(o events.OccurrenceID, from, to deliveries.State, n int) {
 	if from == to || n == 0 {
 		return
 	}
@@ -64,7 +64,7 @@ func (c changes) move(o events.OccurrenceID, from, to deliveries.State, n int) {
 }
 
 // count adds to an hourly statistic of the occurrence's organization.
-func (c changes) count(o events.OccurrenceID, at time.Time, m measure, n int) {
+func (c counterChanges) count(o events.OccurrenceID, at time.Time, m measure, n int) {
 	if n != 0 {
 		c.hours[hourKey{o, hourOf(at), m}] += n
 	}
@@ -72,22 +72,22 @@ func (c changes) count(o events.OccurrenceID, at time.Time, m measure, n int) {
 
 // begin records that the expansion of an occurrence starts. The context of a scheduled one has been
 // counted before.
-func (c changes) begin(o events.OccurrenceID, created time.Time, sendAt *time.Time, contextBytes int) {
+func (c counterChanges) begin(o events.OccurrenceID, created time.Time, sendAt *time.Time, contextBytes int) {
 	if sendAt != nil {
 		c.count(o, *sendAt, occurrencesMeasure, 1)
 		return
 	}
 	c.count(o, created, occurrencesMeasure, 1)
-	c.keepContext(o, created, contextBytes)
+	c.addContext(o, created, contextBytes)
 }
 
-// keepContext records that the context of an occurrence is stored, and from when its age counts.
-func (c changes) keepContext(o events.OccurrenceID, since time.Time, bytes int) {
+// addContext records that the context of an occurrence is stored, and from when its age counts.
+func (c counterChanges) addContext(o events.OccurrenceID, since time.Time, bytes int) {
 	c.count(o, dayOf(since), contextsMeasure, bytes)
 }
 
 // end records the outcome of a delivery that was being sent, and its time since the occurrence.
-func (c changes) end(o events.OccurrenceID, to deliveries.State, took time.Duration, now time.Time) {
+func (c counterChanges) end(o events.OccurrenceID, to deliveries.State, took time.Duration, now time.Time) {
 	c.move(o, deliveries.Sending, to, 1)
 	switch to {
 	case deliveries.Sent:
@@ -125,13 +125,13 @@ type hourRow struct {
 	Amount     int                 `json:"amount"`
 }
 
-// keep writes the changes: first those of occurrences, by id, then those of hours, by key, so that
+// saveCounters writes the changes: first those of occurrences, by id, then those of hours, by key, so that
 // no two units deadlock.
-func (t tx) keep(ctx context.Context, c changes) error {
-	return errors.Join(t.keepTallies(ctx, c), t.keepHours(ctx, c))
+func (t tx) saveCounters(ctx context.Context, c counterChanges) error {
+	return errors.Join(t.saveTallies(ctx, c), t.saveHours(ctx, c))
 }
 
-func (t tx) keepTallies(ctx context.Context, c changes) error {
+func (t tx) saveTallies(ctx context.Context, c counterChanges) error {
 	if len(c.tallies) == 0 {
 		return nil
 	}
@@ -144,14 +144,14 @@ func (t tx) keepTallies(ctx context.Context, c changes) error {
 	names := mapped(deliveries.States(), func(s deliveries.State) string { return string(s) })
 	types := mapped(names, func(n string) string { return n + " bigint" })
 	sums := mapped(names, func(n string) string { return n + " = occurrence_tallies." + n + " + excluded." + n })
-	return t.db(atLast(ctx)).Exec(`INSERT INTO occurrence_tallies (occurrence_id, part, organization_id, `+strings.Join(names, ", ")+`)
+	return t.db(deferred(ctx)).Exec(`INSERT INTO occurrence_tallies (occurrence_id, part, organization_id, `+strings.Join(names, ", ")+`)
 		SELECT o.id, CAST(@part AS INTEGER), o.organization_id, r.`+strings.Join(names, ", r.")+`
 		FROM (@rows ) AS r CROSS JOIN occurrences o WHERE o.id = r.occurrence ORDER BY o.id
 		ON CONFLICT (occurrence_id, part) DO UPDATE SET `+strings.Join(sums, ", "),
-		map[string]any{"part": t.part, "rows": rowSet(t.dialect, rows, append([]string{"occurrence bigint"}, types...)...)}).Error
+		map[string]any{"part": t.counterPart, "rows": rowSet(t.dialect, rows, append([]string{"occurrence bigint"}, types...)...)}).Error
 }
 
-func (t tx) keepHours(ctx context.Context, c changes) error {
+func (t tx) saveHours(ctx context.Context, c counterChanges) error {
 	if len(c.hours) == 0 {
 		return nil
 	}
@@ -162,10 +162,10 @@ func (t tx) keepHours(ctx context.Context, c changes) error {
 	slices.SortFunc(rows, func(a, b hourRow) int {
 		return cmp.Or(cmp.Compare(a.Occurrence, b.Occurrence), cmp.Compare(a.Hour, b.Hour), cmp.Compare(a.Measure, b.Measure))
 	})
-	return t.db(atLast(ctx)).Exec(`INSERT INTO hourly_statistics (organization_id, hour, measure, part, amount)
+	return t.db(deferred(ctx)).Exec(`INSERT INTO hourly_statistics (organization_id, hour, measure, part, amount)
 		SELECT o.organization_id, r.hour, r.measure, CAST(@part AS INTEGER), SUM(r.amount)
 		FROM (@rows ) AS r CROSS JOIN occurrences o WHERE o.id = r.occurrence
 		GROUP BY o.organization_id, r.hour, r.measure ORDER BY o.organization_id, r.hour, r.measure
 		ON CONFLICT (organization_id, hour, measure, part) DO UPDATE SET amount = hourly_statistics.amount + excluded.amount`,
-		map[string]any{"part": t.part, "rows": rowSet(t.dialect, rows, "occurrence bigint", "hour bigint", "measure smallint", "amount bigint")}).Error
+		map[string]any{"part": t.counterPart, "rows": rowSet(t.dialect, rows, "occurrence bigint", "hour bigint", "measure smallint", "amount bigint")}).Error
 }

@@ -64,7 +64,7 @@ func ofNotification(n subscriptions.Notification) templateOwner {
 }
 
 func (t tx) templatesOf(ctx context.Context, o templateOwner) ([]events.Template, error) {
-	return all(t.db(ctx).Raw("SELECT "+listed("t", templateColumns)+`
+	return all(t.db(ctx).Raw("SELECT "+qualifiedColumns("t", templateColumns)+`
 		FROM templates t JOIN `+o.table+` o ON o.id = t.`+o.column+`
 		WHERE o.id = ? AND o.application_id = ? ORDER BY t.channel_id`, o.id, o.app), templateRow.template)
 }
@@ -94,7 +94,7 @@ func (t tx) saveTemplate(ctx context.Context, o templateOwner, text events.Templ
 	if err := t.db(ctx).Exec("DELETE FROM template_versions WHERE template_id = ? AND version <= ?", row.ID, row.Version-events.MaxVersions).Error; err != nil {
 		return events.Template{}, err
 	}
-	return row.template(), t.keepUses(ctx, o, row.template())
+	return row.template(), t.saveUses(ctx, o, row.template())
 }
 
 func (r eventRepo) DeleteTemplate(ctx context.Context, e events.Event, c channels.ID) error {

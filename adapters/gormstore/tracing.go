@@ -113,21 +113,21 @@ func operation(query string) string {
 	return strings.ToUpper(query)
 }
 
-// liteConn is a connection to SQLite that creates a span for each statement whose context is
+// sqliteConn is a connection to SQLite that creates a span for each statement whose context is
 // traced.
-type liteConn struct {
+type sqliteConn struct {
 	*sqlite3.SQLiteConn
 
 	traced bool
 }
 
 var (
-	_ driver.ExecerContext  = liteConn{}
-	_ driver.QueryerContext = liteConn{}
+	_ driver.ExecerContext  = sqliteConn{}
+	_ driver.QueryerContext = sqliteConn{}
 )
 
 // ExecContext runs a statement without a result.
-func (c liteConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (c sqliteConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if !c.traced {
 		return c.SQLiteConn.ExecContext(ctx, query, args)
 	}
@@ -139,7 +139,7 @@ func (c liteConn) ExecContext(ctx context.Context, query string, args []driver.N
 
 // QueryContext runs a query. Its span ends with the last row, because SQLite works while rows are
 // fetched.
-func (c liteConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c sqliteConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if !c.traced {
 		return c.SQLiteConn.QueryContext(ctx, query, args)
 	}
@@ -149,11 +149,11 @@ func (c liteConn) QueryContext(ctx context.Context, query string, args []driver.
 		endStatement(ctx, err)
 		return rows, err
 	}
-	return &liteRows{rows.(*sqlite3.SQLiteRows), ctx, nil}, nil
+	return &sqliteRows{rows.(*sqlite3.SQLiteRows), ctx, nil}, nil
 }
 
-// liteRows are the rows of a traced statement.
-type liteRows struct {
+// sqliteRows are the rows of a traced statement.
+type sqliteRows struct {
 	*sqlite3.SQLiteRows
 
 	statement context.Context //nolint:containedctx // The statement's.
@@ -161,7 +161,7 @@ type liteRows struct {
 }
 
 // Next reads a row.
-func (r *liteRows) Next(to []driver.Value) error {
+func (r *sqliteRows) Next(to []driver.Value) error {
 	err := r.SQLiteRows.Next(to)
 	if err != nil && !errors.Is(err, io.EOF) {
 		r.failed = err
@@ -170,7 +170,7 @@ func (r *liteRows) Next(to []driver.Value) error {
 }
 
 // Close ends the statement.
-func (r *liteRows) Close() error {
+func (r *sqliteRows) Close() error {
 	err := r.SQLiteRows.Close()
 	endStatement(r.statement, errors.Join(r.failed, err))
 	return err

@@ -40,10 +40,10 @@ type tx struct {
 	// end (see clock).
 	serverClock bool
 	keys        seal.Ring // for encrypted columns
-	part        int       // of the partitioned counters (see changes)
-	// shielded is set if several units share a transaction, so that no context may interrupt it
+	counterPart int       // of the partitioned counters (see changes)
+	// uninterruptible is set if several units share a transaction, so that no context may interrupt it
 	// (see writer).
-	shielded bool
+	uninterruptible bool
 	// added is set by operations that add background work; nil if it is not needed.
 	added *bool
 	// newMembers counts added members until Postgres has analyzed their table; nil on SQLite.
@@ -92,11 +92,11 @@ func (t tx) within(ctx context.Context, fn func(ports.Tx) error) error {
 }
 
 // db returns a fresh session that runs its statements under ctx.
-func (t tx) db(ctx context.Context) *gorm.DB { return t.session.WithContext(t.lasting(ctx)) }
+func (t tx) db(ctx context.Context) *gorm.DB { return t.session.WithContext(t.statementContext(ctx)) }
 
-// lasting returns the context of a statement: ctx, unless nothing may interrupt it.
-func (t tx) lasting(ctx context.Context) context.Context {
-	if t.shielded {
+// statementContext returns the context of a statement: ctx, unless nothing may interrupt it.
+func (t tx) statementContext(ctx context.Context) context.Context {
+	if t.uninterruptible {
 		return context.WithoutCancel(ctx)
 	}
 	return ctx

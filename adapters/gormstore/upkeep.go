@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// upkeepRest is how long upkeep rests after it ended. It reads much when it can do nothing.
-const upkeepRest = time.Minute
+// maintenancePause is how long upkeep rests after it ended. It reads much when it can do nothing.
+const maintenancePause = time.Minute
 
-// upkeep runs work on the database that may take long and that nobody waits for, one at a time and
+// maintenance runs work on the database that may take long and that nobody waits for, one at a time and
 // with rests.
-type upkeep struct {
-	// kept has the names of old partitions of deliveries that could not be dropped.
-	kept sync.Map
+type maintenance struct {
+	// undroppable has the names of old partitions of deliveries that could not be dropped.
+	undroppable sync.Map
 
 	mu      sync.Mutex
 	last    time.Time          // when the last one ended; zero: none did
@@ -23,10 +23,10 @@ type upkeep struct {
 }
 
 // begin runs fn in a goroutine, unless another one runs or ended a moment ago.
-func (u *upkeep) begin(ctx context.Context, now func() time.Time, fn func(context.Context)) {
+func (u *maintenance) begin(ctx context.Context, now func() time.Time, fn func(context.Context)) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.ended || u.cancel != nil || u.rests(now()) {
+	if u.ended || u.cancel != nil || u.paused(now()) {
 		return
 	}
 	ctx, u.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -39,14 +39,14 @@ func (u *upkeep) begin(ctx context.Context, now func() time.Time, fn func(contex
 	})
 }
 
-// rests reports whether the last one ended a moment ago. A clock that went back ends the rest.
-func (u *upkeep) rests(now time.Time) bool {
+// paused reports whether the last one ended a moment ago. A clock that went back ends the rest.
+func (u *maintenance) paused(now time.Time) bool {
 	ago := now.Sub(u.last)
-	return !u.last.IsZero() && ago >= 0 && ago < upkeepRest
+	return !u.last.IsZero() && ago >= 0 && ago < maintenancePause
 }
 
 // end cancels what runs, and waits for it.
-func (u *upkeep) end() {
+func (u *maintenance) end() {
 	u.mu.Lock()
 	u.ended = true
 	if u.cancel != nil {

@@ -45,25 +45,25 @@ type memberRow struct {
 
 // columns are those of a membership with where their values go, but for the groups.
 func (r *memberRow) columns() []column {
-	all := []column{{"id", orNone(&r.ID)}, {"organization_id", orNone(&r.OrganizationID)}, {"user_id", orNone(&r.UserID)}, {"username", orNone(&r.Username)},
-		{"role", orNone(&r.Role)}, {"custom_fields", orNone(&r.CustomFields)}, {"locked", orNone(&r.Locked)}}
+	all := []column{{"id", nullableTo(&r.ID)}, {"organization_id", nullableTo(&r.OrganizationID)}, {"user_id", nullableTo(&r.UserID)}, {"username", nullableTo(&r.Username)},
+		{"role", nullableTo(&r.Role)}, {"custom_fields", nullableTo(&r.CustomFields)}, {"locked", nullableTo(&r.Locked)}}
 	return append(all, columnsOfDetails(&r.Details)...)
 }
 
 // columnsOfDetails are the columns of members that have the names of details.
 func columnsOfDetails(d *users.Details) []column {
-	return mapped(d.List(), func(d users.Detail) column { return column{d.Name, orNone(d.Value)} })
+	return mapped(d.List(), func(d users.Detail) column { return column{d.Name, nullableTo(d.Value)} })
 }
 
 // detailColumns selects the details of a member.
-func detailColumns(member string) string { return listed(member, users.DetailNames()) }
+func detailColumns(member string) string { return qualifiedColumns(member, users.DetailNames()) }
 
 // memberNames are the names of the columns of a membership.
 var memberNames = mapped(new(memberRow).columns(), func(c column) string { return c.name })
 
 // memberColumns selects a memberRow from members under this name.
 func memberColumns(d dialect, member string) string {
-	return listed(member, memberNames) + ", " + groupNames(d, member) + " AS group_names"
+	return qualifiedColumns(member, memberNames) + ", " + groupNames(d, member) + " AS group_names"
 }
 
 func (r memberRow) member() (users.Member, error) {
@@ -107,7 +107,7 @@ func (r userRepo) Ensure(ctx context.Context, us []users.User) ([]users.User, []
 	if err != nil {
 		return nil, nil, err
 	}
-	found, created, err := inOrder(folds, rows, fold, errVanished)
+	found, created, err := inOrder(folds, rows, fold, errConcurrentChange)
 	return mapped(found, userRow.user), created, err
 }
 
@@ -125,7 +125,7 @@ func newMembers(d dialect, ms []*users.Member) (columnSet, error) {
 		}
 	}
 	columns := []setColumn{{"user_id", ids}, {"custom_fields", fields},
-		{"username", mapped(ms, func(m *users.Member) string { return m.User.Username })}, {"username_fold", mapped(ms, keyOf)},
+		{"username", mapped(ms, func(m *users.Member) string { return m.User.Username })}, {"username_fold", mapped(ms, usernameKey)},
 		{"email_fold", mapped(ms, func(m *users.Member) string { return names.Fold(m.Email) })}}
 	for j, name := range users.DetailNames() {
 		columns = append(columns, setColumn{name, details[j]})
@@ -136,7 +136,7 @@ func newMembers(d dialect, ms []*users.Member) (columnSet, error) {
 // insertMembers inserts the rows of newMembers, which are called s.
 func insertMembers(set columnSet, from, org, role, now string) string {
 	return "INSERT INTO members (organization_id, role, locked, created_at, " + strings.Join(set.names(), ", ") + ") SELECT " + org + ", " + role + ", FALSE, " +
-		now + ", " + listed("s", set.names()) + " FROM " + from + " WHERE TRUE"
+		now + ", " + qualifiedColumns("s", set.names()) + " FROM " + from + " WHERE TRUE"
 }
 
 func (r userRepo) EnsureMembers(ctx context.Context, org orgs.ID, ms []users.Member) ([]users.Member, []bool, error) {
@@ -161,7 +161,7 @@ func (r userRepo) EnsureMembers(ctx context.Context, org orgs.ID, ms []users.Mem
 		return nil, nil, err
 	}
 	ids := mapped(ms, func(m users.Member) users.ID { return m.User.ID })
-	found, created, err := inOrder(ids, there, func(row memberRow) users.ID { return row.UserID }, errVanished)
+	found, created, err := inOrder(ids, there, func(row memberRow) users.ID { return row.UserID }, errConcurrentChange)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -175,7 +175,7 @@ func (r userRepo) EnsureMembers(ctx context.Context, org orgs.ID, ms []users.Mem
 			fresh[m.ID] = true
 		}
 	}
-	return stored, created, r.indexOf(ctx, org, fresh)
+	return stored, created, r.indexOrNote(ctx, org, fresh)
 }
 
 func (r userRepo) ByUsername(ctx context.Context, org orgs.ID, username string) (users.Member, error) {

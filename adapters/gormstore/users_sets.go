@@ -28,20 +28,20 @@ func (r userRepo) SetLocked(ctx context.Context, ms ...users.Member) error {
 }
 
 func (r userRepo) Link(ctx context.Context, g orgs.Group, ms []users.MemberID) ([]users.MemberID, error) {
-	return r.touched(ctx, `INSERT INTO member_group_links (member_id, group_id)
+	return r.memberIDs(ctx, `INSERT INTO member_group_links (member_id, group_id)
 		SELECT m.id, g.id FROM members m CROSS JOIN member_groups g
 		WHERE m.id ? AND `+unindexed("m.organization_id")+` = g.organization_id AND g.id = ? AND g.organization_id = ?
 		ON CONFLICT DO NOTHING RETURNING member_id`, among(r.dialect, ms), g.ID, g.Organization)
 }
 
 func (r userRepo) Unlink(ctx context.Context, g orgs.Group, ms []users.MemberID) ([]users.MemberID, error) {
-	return r.touched(ctx, `DELETE FROM member_group_links WHERE member_id ?
+	return r.memberIDs(ctx, `DELETE FROM member_group_links WHERE member_id ?
 		AND group_id IN (SELECT id FROM member_groups WHERE id = ? AND organization_id = ?) RETURNING member_id`,
 		among(r.dialect, ms), g.ID, g.Organization)
 }
 
-// touched returns the members whom a statement returns, by id.
-func (r userRepo) touched(ctx context.Context, sql string, args ...any) ([]users.MemberID, error) {
+// memberIDs returns the members whom a statement returns, by id.
+func (r userRepo) memberIDs(ctx context.Context, sql string, args ...any) ([]users.MemberID, error) {
 	ids, err := rowsOf[users.MemberID](r.db(ctx).Raw(sql, args...))
 	slices.Sort(ids)
 	return ids, err
@@ -66,7 +66,7 @@ func (r userRepo) Remove(ctx context.Context, ms ...users.Member) error {
 	}
 	set := among(r.dialect, mapped(ms, idOf))
 	var identities []users.ID
-	err := r.db(ctx).Raw(`UPDATE users SET username = username WHERE id IN (`+theirIdentities+`) RETURNING id`, set, ms[0].Organization).Scan(&identities).Error
+	err := r.db(ctx).Raw(`UPDATE users SET username = username WHERE id IN (`+identitiesOfMembers+`) RETURNING id`, set, ms[0].Organization).Scan(&identities).Error
 	if err != nil {
 		return err
 	}
@@ -85,6 +85,6 @@ func (r userRepo) Remove(ctx context.Context, ms ...users.Member) error {
 		AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.user_id = users.id)`, among(r.dialect, identities)).Error
 }
 
-// theirIdentities are the identities of members, in one order, so that units that remove the same
+// identitiesOfMembers are the identities of members, in one order, so that units that remove the same
 // ones do not deadlock.
-const theirIdentities = `SELECT user_id FROM members WHERE id ? AND organization_id + 0 = ? ORDER BY user_id`
+const identitiesOfMembers = `SELECT user_id FROM members WHERE id ? AND organization_id + 0 = ? ORDER BY user_id`

@@ -39,8 +39,8 @@ func (r useRow) String() string {
 	return strings.Join(said, " of ")
 }
 
-// unused returns the refusal to delete an object that is in use, and names its users.
-func (t tx) unused(ctx context.Context, uses statement, refusal *fault.Error, kind, name string) error {
+// checkUnused returns the refusal to delete an object that is in use, and names its users.
+func (t tx) checkUnused(ctx context.Context, uses statement, refusal *fault.Error, kind, name string) error {
 	said, err := t.uses(ctx, uses)
 	if err == nil && len(said) > 0 {
 		err = refusal.With("the %s %q is used by %s", kind, name, strings.Join(said, ", "))

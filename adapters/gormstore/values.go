@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// momentLayout is the SQLite driver's format of times: in UTC, their texts sort like the times.
+// timeLayout is the SQLite driver's format of times: in UTC, their texts sort like the times.
 // Postgres can parse it too.
-const momentLayout = "2006-01-02 15:04:05.999999999-07:00"
+const timeLayout = "2006-01-02 15:04:05.999999999-07:00"
 
 // stamp returns a time as both databases store it: in UTC and whole microseconds.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// momentText returns the text form of a time.
-func momentText(t time.Time) string { return stamp(t).Format(momentLayout) }
+// timeText returns the text form of a time.
+func timeText(t time.Time) string { return stamp(t).Format(timeLayout) }
 
-// moment returns an optional time for storing: the zero time as NULL.
-func moment(t time.Time) *time.Time {
+// nullTime returns an optional time for storing: the zero time as NULL.
+func nullTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -25,7 +25,7 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-func momentOf(p *time.Time) time.Time { return orZero(p).UTC() }
+func timeOf(p *time.Time) time.Time { return orZero(p).UTC() }
 
 // orNull returns an optional id for storing: 0 as NULL.
 func orNull[T ~int64](id T) *T {

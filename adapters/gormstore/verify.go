@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// verifyPage is how many rows are read at once, and verifyTold how many mistakes of one kind
+	// verifyPage is how many rows are read at once, and maxMistakes how many mistakes of one kind
 	// are reported.
-	verifyPage = 500
-	verifyTold = 20
+	verifyPage  = 500
+	maxMistakes = 20
 )
 
-// miscounted finds occurrences whose counters differ from their deliveries. Finished deliveries are
+// miscountedSQL finds occurrences whose counters differ from their deliveries. Finished deliveries are
 // deleted before the occurrence, so there may be fewer of them than were counted.
-func miscounted() string {
+func miscountedSQL() string {
 	var names, counted, wrong []string
 	for _, s := range deliveries.States() {
 		name, differs := string(s), "<> 0"
@@ -47,7 +47,7 @@ func (s *Store) Verify(ctx context.Context) (all []ports.Finding, err error) {
 		schema.Wrong = append(schema.Wrong, err.Error())
 		return []ports.Finding{schema}, nil
 	}
-	ctx = paced(ctx, paceUnlimited)
+	ctx = withTimeoutClass(ctx, timeoutNone)
 	err = s.call(func() error {
 		return s.engine.view(ctx, func(t tx) error {
 			all = []ports.Finding{schema}
@@ -79,7 +79,7 @@ func (t tx) verifyReferences(ctx context.Context) (f ports.Finding, err error) {
 
 func (t tx) verifyCounts(ctx context.Context) (f ports.Finding, err error) {
 	f.Check = "the numbers of deliveries agree with the deliveries"
-	ids, err := rowsOf[events.OccurrenceID](t.db(ctx).Raw(miscounted(), verifyTold))
+	ids, err := rowsOf[events.OccurrenceID](t.db(ctx).Raw(miscountedSQL(), maxMistakes))
 	for _, id := range ids {
 		f.Wrong = append(f.Wrong, fmt.Sprintf("occurrence %d", id))
 	}
@@ -94,7 +94,7 @@ func (t tx) verifyChannels(ctx context.Context) (ports.Finding, error) {
 			return f, err
 		}
 		for _, row := range page {
-			if _, err := t.open(row); err != nil && len(f.Wrong) < verifyTold {
+			if _, err := t.open(row); err != nil && len(f.Wrong) < maxMistakes {
 				f.Wrong = append(f.Wrong, err.Error())
 			}
 			after = row.ID
@@ -110,7 +110,7 @@ func (t tx) verifyApps(ctx context.Context) (ports.Finding, error) {
 			return f, err
 		}
 		for _, row := range page {
-			if _, err := (factorRepo{t}).secret(row); err != nil && len(f.Wrong) < verifyTold {
+			if _, err := (factorRepo{t}).secret(row); err != nil && len(f.Wrong) < maxMistakes {
 				f.Wrong = append(f.Wrong, err.Error())
 			}
 			after = row.AccountID

@@ -14,11 +14,11 @@ import (
 // The index for finding members belongs to userRepo too. A change of one member indexes them in the
 // same unit of work; a unit that writes several only records who they are, and Index catches up.
 
-// noted is the maximum number of members in one note.
-const noted = 100
+// maxNoteSize is the maximum number of members in one note.
+const maxNoteSize = 100
 
-// wordedRow is the source of a member's words, and the indexed words.
-type wordedRow struct {
+// wordSourceRow is the source of a member's words, and the indexed words.
+type wordSourceRow struct {
 	ID       users.MemberID
 	Username string
 	users.Details
@@ -28,9 +28,9 @@ type wordedRow struct {
 	Words        string
 }
 
-// worded selects members and locks them: of two units that change the words of one member, the
+// selectWordSources selects members and locks them: of two units that change the words of one member, the
 // later one sees what the earlier one wrote.
-func worded(d dialect) string {
+func selectWordSources(d dialect) string {
 	array := "json_group_array(r.value)"
 	if d == onPostgres {
 		array = "COALESCE(json_agg(r.value)::text, '[]')"
@@ -43,7 +43,7 @@ func worded(d dialect) string {
 }
 
 // words returns the member's words as they should be, and as they are indexed.
-func (r wordedRow) words() (wanted, indexed []string, err error) {
+func (r wordSourceRow) words() (wanted, indexed []string, err error) {
 	m := users.Member{ID: r.ID, User: users.User{Username: r.Username}, Details: r.Details}
 	if m.CustomFields, err = memberFields(r.ID, r.CustomFields); err != nil {
 		return nil, nil, err
@@ -69,19 +69,19 @@ type wordRow struct {
 	member int64
 }
 
-// indexOf indexes the one member that a unit has written, or notes several for later.
-func (t tx) indexOf(ctx context.Context, org orgs.ID, written map[users.MemberID]bool) error {
+// indexOrNote indexes the one member that a unit has written, or notes several for later.
+func (t tx) indexOrNote(ctx context.Context, org orgs.ID, written map[users.MemberID]bool) error {
 	ids := slices.Sorted(maps.Keys(written))
 	if len(ids) <= 1 {
 		return t.index(ctx, org, ids)
 	}
 	var notes []string
 	var sizes []int64
-	for note := range slices.Chunk(ids, noted) {
+	for note := range slices.Chunk(ids, maxNoteSize) {
 		notes, sizes = append(notes, jsonArray(note)), append(sizes, int64(len(note)))
 	}
 	set := columnsOf(t.dialect, setColumn{"members", notes}, setColumn{"size", sizes})
-	return t.sets().exec(t.lasting(ctx), "INSERT INTO member_words_notes (organization_id, members, size) SELECT "+set.arg(1)+", s.members, s.size FROM "+set.from+
+	return t.sets().exec(t.statementContext(ctx), "INSERT INTO member_words_notes (organization_id, members, size) SELECT "+set.arg(1)+", s.members, s.size FROM "+set.from+
 		" WHERE TRUE", set.values(), []any{org})
 }
 
@@ -90,7 +90,7 @@ func (t tx) index(ctx context.Context, org orgs.ID, ids []users.MemberID) error 
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := rowsOf[wordedRow](t.db(ctx).Raw(worded(t.dialect), org, among(t.dialect, ids)))
+	rows, err := rowsOf[wordSourceRow](t.db(ctx).Raw(selectWordSources(t.dialect), org, among(t.dialect, ids)))
 	if err != nil {
 		return err
 	}
@@ -127,12 +127,12 @@ func (t tx) addWords(ctx context.Context, org orgs.ID, rows []wordRow) error {
 	slices.SortFunc(rows, func(a, b wordRow) int { return cmp.Or(cmp.Compare(a.word, b.word), cmp.Compare(a.member, b.member)) })
 	set := columnsOf(t.dialect, setColumn{"word", mapped(rows, func(r wordRow) string { return r.word })},
 		setColumn{"member_id", mapped(rows, func(r wordRow) int64 { return r.member })})
-	return t.sets().exec(t.lasting(ctx), "INSERT INTO member_words (organization_id, word, member_id) SELECT "+set.arg(1)+", s.word, s.member_id FROM "+
-		set.from+" WHERE TRUE"+unlessThere, set.values(), []any{org})
+	return t.sets().exec(t.statementContext(ctx), "INSERT INTO member_words (organization_id, word, member_id) SELECT "+set.arg(1)+", s.word, s.member_id FROM "+
+		set.from+" WHERE TRUE"+onConflictDoNothing, set.values(), []any{org})
 }
 
-// addEnrolled indexes the members that an enrolment added or changed.
-func (r userRepo) addEnrolled(ctx context.Context, w users.Writes) error {
+// indexEnrolled indexes the members that an enrolment added or changed.
+func (r userRepo) indexEnrolled(ctx context.Context, w users.Writes) error {
 	written := map[users.MemberID]bool{}
 	for _, m := range slices.Concat(w.Members, w.Fields) {
 		written[m.ID] = true
@@ -140,7 +140,7 @@ func (r userRepo) addEnrolled(ctx context.Context, w users.Writes) error {
 	for _, a := range w.Addresses {
 		written[a.Member.ID] = true
 	}
-	return r.indexOf(ctx, w.Organization, written)
+	return r.indexOrNote(ctx, w.Organization, written)
 }
 
 func (r userRepo) Unindexed(ctx context.Context) (waits bool, latest int64, err error) {
@@ -157,9 +157,9 @@ type noteRow struct {
 }
 
 func (r userRepo) Index(ctx context.Context, after orgs.ID, limit int) (done int, org orgs.ID, err error) {
-	org, err = r.toIndex(ctx, after)
+	org, err = r.nextToIndex(ctx, after)
 	if err == nil && org == 0 && after != 0 {
-		org, err = r.toIndex(ctx, 0)
+		org, err = r.nextToIndex(ctx, 0)
 	}
 	if err != nil || org == 0 {
 		return 0, 0, err
@@ -169,7 +169,7 @@ func (r userRepo) Index(ctx context.Context, after orgs.ID, limit int) (done int
 		return 0, org, err
 	}
 	if len(rows) == 0 {
-		done, err = r.build(ctx, org, limit)
+		done, err = r.buildIndex(ctx, org, limit)
 		return done, org, err
 	}
 	var members []users.MemberID
@@ -191,8 +191,8 @@ func (r userRepo) Index(ctx context.Context, after orgs.ID, limit int) (done int
 	return done, org, r.db(ctx).Exec("DELETE FROM member_words_notes WHERE id ? AND "+unindexed("organization_id")+" = ?", among(r.dialect, taken), org).Error
 }
 
-// toIndex returns the first organization after one of them that has anything to index; 0: none.
-func (r userRepo) toIndex(ctx context.Context, after orgs.ID) (next orgs.ID, err error) {
+// nextToIndex returns the first organization after one of them that has anything to index; 0: none.
+func (r userRepo) nextToIndex(ctx context.Context, after orgs.ID) (next orgs.ID, err error) {
 	err = r.db(ctx).Raw(`SELECT COALESCE(MIN(n.next), 0) FROM (
 		SELECT (SELECT MIN(organization_id) FROM member_words_notes WHERE organization_id > @after ) AS next
 		UNION ALL SELECT (SELECT MIN(organization_id) FROM member_words_builds WHERE organization_id > @after )) n`,
@@ -208,8 +208,8 @@ type buildRow struct {
 
 func (buildRow) TableName() string { return "member_words_builds" }
 
-// build indexes the next members of an organization whose index is being built.
-func (r userRepo) build(ctx context.Context, org orgs.ID, limit int) (int, error) {
+// buildIndex indexes the next members of an organization whose index is being built.
+func (r userRepo) buildIndex(ctx context.Context, org orgs.ID, limit int) (int, error) {
 	rows, err := rowsOf[buildRow](r.db(ctx).Where("organization_id = ?", org))
 	if err != nil || len(rows) == 0 {
 		return 0, err

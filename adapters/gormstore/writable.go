@@ -16,8 +16,8 @@ const fullFor = 10 * time.Second
 // Writable returns nil when the database accepts writes; ports.ErrReadOnly, ports.ErrFull,
 // ports.ErrUnavailable.
 func (s *Store) Writable(ctx context.Context) error {
-	err := s.call(func() error { return s.engine.tryWrite(paced(ctx, paceBrief)) })
-	if found := s.full.Load(); err == nil && found > 0 && time.Since(time.Unix(0, found)) < fullFor {
+	err := s.call(func() error { return s.engine.tryWrite(withTimeoutClass(ctx, timeoutShort)) })
+	if found := s.fullAt.Load(); err == nil && found > 0 && time.Since(time.Unix(0, found)) < fullFor {
 		return ports.ErrFull
 	}
 	return err

@@ -36,10 +36,10 @@ type writer struct {
 
 // unit is one caller's place in the queue.
 type unit struct {
-	turn chan *sql.Conn // the caller's turn, on this connection
-	gone chan struct{}  // closed by a caller that gives up
-	ran  chan error     // from the caller: nil, or the error of ending its savepoint
-	done chan error     // to the caller: the result of the transaction
+	turn      chan *sql.Conn // the caller's turn, on this connection
+	abandoned chan struct{}  // closed by a caller that gives up
+	ran       chan error     // from the caller: nil, or the error of ending its savepoint
+	done      chan error     // to the caller: the result of the transaction
 }
 
 func startWriter(pool *sql.DB) *writer {
@@ -61,7 +61,7 @@ func (w *writer) stop() {
 
 // do runs one unit of work and returns when it is on disk, or undone.
 func (w *writer) do(ctx context.Context, run func(*sql.Conn) error) error {
-	u := &unit{turn: make(chan *sql.Conn), gone: make(chan struct{}), ran: make(chan error, 1), done: make(chan error, 1)}
+	u := &unit{turn: make(chan *sql.Conn), abandoned: make(chan struct{}), ran: make(chan error, 1), done: make(chan error, 1)}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (w *writer) do(ctx context.Context, run func(*sql.Conn) error) error {
 	case err := <-u.done: // The transaction could not begin.
 		return err
 	case <-ctx.Done():
-		close(u.gone)
+		close(u.abandoned)
 		return ctx.Err()
 	}
 }
@@ -120,7 +120,7 @@ func (w *writer) group(first *unit) {
 		deadline := time.Now().Add(groupTime)
 		for next := first; next != nil; next = w.waiting() {
 			select {
-			case <-next.gone:
+			case <-next.abandoned:
 				continue
 			case next.turn <- conn:
 			}
@@ -180,7 +180,7 @@ func (w *writer) transaction(fn func(*sql.Conn) error) error {
 // reusing it.
 func rollback(conn *sql.Conn) {
 	_ = conn.Raw(func(c any) error {
-		lite := c.(liteConn)
+		lite := c.(sqliteConn)
 		if !lite.AutoCommit() { // Otherwise SQLite has already rolled back.
 			_, _ = lite.Exec("ROLLBACK", nil)
 		}

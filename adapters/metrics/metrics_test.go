@@ -36,7 +36,7 @@ func sources(backlogs, resting int) metrics.Sources {
 				{Name: "sending by channel 4", Turned: noon, Stalled: true}}
 		},
 		Pools: func() []metrics.Pool {
-			return []metrics.Pool{{Name: "postgres", Open: 5, InUse: 3, Most: 16, Waits: 7, Waited: 90 * time.Millisecond}}
+			return []metrics.Pool{{Name: "postgres", Open: 5, InUse: 3, Max: 16, Waits: 7, Waited: 90 * time.Millisecond}}
 		},
 		Batches:  func() []metrics.Batches { return []metrics.Batches{{Of: "register", Units: 10, Calls: 55}} },
 		Imports:  func() (int64, int64) { return 1, 5_000 },

@@ -38,7 +38,7 @@ type Pool struct {
 	Name   string
 	Open   int
 	InUse  int
-	Most   int
+	Max    int
 	Waits  int64
 	Waited time.Duration
 }
@@ -168,7 +168,7 @@ func (s *state) Collect(to chan<- prometheus.Metric) {
 	for _, p := range s.Pools() {
 		gauge(s.open, float64(p.Open), p.Name)
 		gauge(s.inUse, float64(p.InUse), p.Name)
-		gauge(s.most, float64(p.Most), p.Name)
+		gauge(s.most, float64(p.Max), p.Name)
 		counter(s.waits, float64(p.Waits), p.Name)
 		counter(s.waited, p.Waited.Seconds(), p.Name)
 	}

@@ -10,17 +10,17 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// way leads from the rows of a table to their organization.
-type way struct {
+// ownerPath leads from the rows of a table to their organization.
+type ownerPath struct {
 	column string
 	parent string // empty: the column is the number of the organization
 	key    string // the parent's column that has the same value; empty: id
 	where  string // the rows with this way; empty: all
 }
 
-// belongs are the tables with rows of an organization, and the ways to it; the column of a way is
+// ownerPaths are the tables with rows of an organization, and the ways to it; the column of a way is
 // the first of an index. No row has two ways. Every table is here, in stays or in left.
-var belongs = map[string][]way{
+var ownerPaths = map[string][]ownerPath{
 	"organizations": {{column: "id"}},
 
 	"addresses":          {{column: "organization_id"}},
@@ -76,9 +76,9 @@ var belongs = map[string][]way{
 	"users": {{column: "id", parent: "members", key: "user_id"}}, // who may be in several
 }
 
-// stays are the tables that belong to an installation: how users sign in, who may have roles in
+// installationTables are the tables that belong to an installation: how users sign in, who may have roles in
 // several organizations with one account, and what is created again if it is missing.
-var stays = []string{
+var installationTables = []string{
 	"acceptances", "accounts", "devices", "guesses", "identities", "invitations", "logout_tokens", "passkeys", "provider_sessions",
 	"recovery_codes", "sessions", "sign_in_steps", "totp_factors",
 	"member_words", "member_words_builds", "member_words_notes",
@@ -88,26 +88,26 @@ var stays = []string{
 func (r *Rows) Part(organization int64) *Rows {
 	part := r.On(r.conn)
 	part.organization = organization
-	part.tables = slices.DeleteFunc(slices.Clone(r.tables), func(t ports.Table) bool { return slices.Contains(stays, t.Name) })
+	part.tables = slices.DeleteFunc(slices.Clone(r.tables), func(t ports.Table) bool { return slices.Contains(installationTables, t.Name) })
 	return part
 }
 
 // step is a table on the path from an organization to a table.
 type step struct {
 	table string
-	way
+	ownerPath
 }
 
-// descents returns the paths from an organization down to a table.
-func descents(table string) (all [][]step, err error) {
-	ways, known := belongs[table]
+// pathsTo returns the paths from an organization down to a table.
+func pathsTo(table string) (all [][]step, err error) {
+	ways, known := ownerPaths[table]
 	if !known {
 		return nil, fmt.Errorf("nobody knows to whom the rows of %s belong", table)
 	}
 	for _, w := range ways {
 		above := [][]step{nil}
 		if w.parent != "" {
-			if above, err = descents(w.parent); err != nil {
+			if above, err = pathsTo(w.parent); err != nil {
 				return nil, err
 			}
 		}
@@ -122,7 +122,7 @@ func descents(table string) (all [][]step, err error) {
 // Each starts at the organization and joins table after table by their indexes, so that the rows of
 // others cost nothing.
 func (r *Rows) statements(t ports.Table) (all []string, err error) {
-	ways, err := descents(t.Name)
+	ways, err := pathsTo(t.Name)
 	for _, steps := range ways {
 		all = append(all, selected(t)+" FROM "+r.joined(steps))
 	}

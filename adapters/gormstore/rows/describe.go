@@ -107,11 +107,11 @@ func (r *Rows) describeReferences(ctx context.Context, query string) (err error)
 		if err := found.Scan(&f.table, &id, &f.parent, &column, &parent); err != nil {
 			return err
 		}
-		if n := len(r.refers); n == 0 || r.refers[n-1].table != f.table || last != id {
-			r.refers = append(r.refers, f)
+		if n := len(r.references); n == 0 || r.references[n-1].table != f.table || last != id {
+			r.references = append(r.references, f)
 		}
 		last = id
-		same := &r.refers[len(r.refers)-1]
+		same := &r.references[len(r.references)-1]
 		same.columns, same.parents = append(same.columns, column), append(same.parents, parent)
 	}
 	return found.Err()

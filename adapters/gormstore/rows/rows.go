@@ -21,19 +21,19 @@ type Conn interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// left are the tables that are not copied: the records of goose, of instances and of the
+// uncopiedTables are the tables that are not copied: the records of goose, of instances and of the
 // installation about themselves.
-var left = []string{"goose_db_version", "workers", "channel_troubles", "channel_shares", "installation", "copies"}
+var uncopiedTables = []string{"goose_db_version", "workers", "channel_troubles", "channel_shares", "installation", "copies"}
 
-// most is the maximum number of parameters of one statement: SQLite's limit.
-const most = 32_000
+// maxParameters is the maximum number of parameters of one statement: SQLite's limit.
+const maxParameters = 32_000
 
 // Rows are the rows of a database.
 type Rows struct {
-	conn     Conn
-	postgres bool
-	tables   []ports.Table
-	refers   []reference
+	conn       Conn
+	postgres   bool
+	tables     []ports.Table
+	references []reference
 
 	organization int64 // whose rows they are; 0: all
 }
@@ -58,7 +58,7 @@ func Of(ctx context.Context, conn Conn, postgres bool) (*Rows, error) {
 
 // On returns the rows in another unit of work, without reading the schema again.
 func (r *Rows) On(conn Conn) *Rows {
-	return &Rows{conn: conn, postgres: r.postgres, tables: r.tables, refers: r.refers}
+	return &Rows{conn: conn, postgres: r.postgres, tables: r.tables, references: r.references}
 }
 
 // Tables returns the tables, each after those that it refers to.
@@ -67,7 +67,7 @@ func (r *Rows) Tables() []ports.Table { return r.tables }
 // Leaves reports whether a table stays where it is. One whose name begins with a line is a tool's,
 // such as Litestream's.
 func (r *Rows) Leaves(table string) bool {
-	return strings.HasPrefix(table, "_") || slices.Contains(left, table)
+	return strings.HasPrefix(table, "_") || slices.Contains(uncopiedTables, table)
 }
 
 // order sorts tables after those that they refer to, and otherwise by name.
@@ -76,7 +76,7 @@ func (r *Rows) order() error {
 	r.tables = nil
 	for len(waiting) > 0 {
 		next := slices.IndexFunc(waiting, func(t ports.Table) bool {
-			return !slices.ContainsFunc(r.refers, func(f reference) bool {
+			return !slices.ContainsFunc(r.references, func(f reference) bool {
 				return f.table == t.Name && f.parent != t.Name && slices.ContainsFunc(waiting, func(w ports.Table) bool { return w.Name == f.parent })
 			})
 		})
@@ -144,7 +144,7 @@ func (r *Rows) Exceeds(ctx context.Context, t ports.Table, n int) (bool, error) 
 
 // Find returns the rows of a table with one of these values in a column.
 func (r *Rows) Find(ctx context.Context, t ports.Table, column string, values []any) (all [][]any, err error) {
-	for some := range slices.Chunk(values, most) {
+	for some := range slices.Chunk(values, maxParameters) {
 		parameters := make([]string, len(some))
 		for i := range some {
 			parameters[i] = r.parameter(i + 1)
@@ -231,7 +231,7 @@ func value(v any, k ports.Kind) (any, error) {
 func (r *Rows) Insert(ctx context.Context, t ports.Table, rows [][]any) error {
 	width := len(t.Columns)
 	head := "INSERT INTO " + quoted(t.Name) + " (" + strings.Join(columnsOf(t), ", ") + ") VALUES "
-	for some := range slices.Chunk(rows, max(1, most/width)) {
+	for some := range slices.Chunk(rows, max(1, maxParameters/width)) {
 		var query strings.Builder
 		query.WriteString(head)
 		args := make([]any, 0, len(some)*width)
@@ -299,7 +299,7 @@ func (r *Rows) SetLast(ctx context.Context, t ports.Table, last int64) error {
 // (column) -> parent`.
 func (r *Rows) Dangling(ctx context.Context) (map[string]int64, error) {
 	found := map[string]int64{}
-	for _, f := range r.refers {
+	for _, f := range r.references {
 		var same, set []string
 		for i, c := range f.columns {
 			same = append(same, "p."+quoted(f.parents[i])+" = c."+quoted(c))
