@@ -60,7 +60,7 @@ func (r addressRepo) Ensure(ctx context.Context, org orgs.ID, as []users.Address
 	if err != nil {
 		return nil, nil, err
 	}
-	found, created, err := inOrder(keys, rows, addressRow.key, users.ErrNotFound) // only a user who is not a member gets none
+	found, created, err := inOrder(keys, rows, addressRow.key, users.ErrNotFound) // a row is missing only if its user is not a member
 	if err != nil {
 		return nil, nil, err
 	}

@@ -31,7 +31,7 @@ func (r applicationRow) application() applications.Application {
 		Active: r.Active}
 }
 
-// applicationColumns selects an applicationRow from the table alias a, in a row with other columns.
+// applicationColumns selects the columns of an applicationRow that is embedded in another row.
 func applicationColumns(a string) string {
 	return prefixedColumns("application_", a, "id", "organization_id", "project_id", "slug", "name", "active")
 }
@@ -82,8 +82,8 @@ func (r applicationRepo) Save(ctx context.Context, a applications.Application) e
 		Select("*").Omit("ID", "OrganizationID", "ProjectID", "Slug", "CreatedAt").Updates(&row), applications.ErrNotFound)
 }
 
-// Delete also deletes the revoked keys of this scope: they are useless, and could not be deleted
-// later to make room.
+// Delete also deletes the revoked keys of this scope: nobody can use them, and nobody could delete
+// them later.
 func (r applicationRepo) Delete(ctx context.Context, a applications.Application) error {
 	if err := r.checkUnused(ctx, usesOfApplication(a), applications.ErrInUse, "application", a.Slug); err != nil {
 		return err

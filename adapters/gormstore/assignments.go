@@ -19,7 +19,7 @@ const channelOfProject = "(c.project_id IS NULL OR c.project_id = ?)"
 const assignmentColumns = `s.id, a.id AS address, a.value, c.id AS channel, c.project_id AS project, c.name, c.protocol,
 	s.active, s.validated`
 
-// assignmentRow is an assignment with the parts of its address and channel that answers show.
+// assignmentRow is an assignment with the columns of its address and channel that the API returns.
 type assignmentRow struct {
 	ID        channels.AssignmentID
 	Address   users.AddressID
@@ -40,7 +40,7 @@ type assignmentKey struct {
 	channel channels.ID
 }
 
-// assignmentSetRow is a new assignment as one row of a rowSet, with the columns that the database adds.
+// assignmentSetRow is a new assignment as one row of a rowSet, and as the database returns it.
 type assignmentSetRow struct {
 	ID        channels.AssignmentID `json:"-"`
 	AddressID users.AddressID       `json:"address_id"`
@@ -67,8 +67,8 @@ func (r assignmentRepo) Find(
 	return row.assignment(), err
 }
 
-// Ensure first selects all of them, with the data of their addresses and channels: one statement if
-// nothing is new, two otherwise.
+// Ensure first selects the existing assignments with their addresses and channels: it needs one
+// statement if nothing is new, two otherwise.
 func (r assignmentRepo) Ensure(ctx context.Context, org orgs.ID, as []channels.Assignment) (stored []channels.Assignment, created []bool, err error) {
 	if len(as) == 0 {
 		return nil, nil, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// How many entries a search reads at most before it returns its results. A search for words reads
-// whole entries, and only its first few words count.
+// The limits of a search: the entries it reads before it returns its results, fewer if it searches
+// their texts, and the words it searches for.
 const (
 	maxAuditScan     = 20_000
 	maxAuditTextScan = 5_000
@@ -33,7 +33,7 @@ func (r auditRepo) Search(ctx context.Context, q audit.Query) (audit.Found, erro
 		}
 		q.After = last[0].cursor()
 	}
-	var end audit.Cursor // of the batch; zero: the last entry
+	var end audit.Cursor // of the batch; zero: no limit
 	if q.Selects() {
 		var err error
 		if end, err = r.batchEnd(ctx, q); err != nil {
@@ -66,7 +66,7 @@ func (r auditRepo) Entry(ctx context.Context, org orgs.ID, id audit.ID) (audit.E
 	return row.entry()
 }
 
-// batchEnd returns where the entries end that a search may read; zero: at the last one.
+// batchEnd returns the last entry that a search may read; zero: the last one of all.
 func (r auditRepo) batchEnd(ctx context.Context, q audit.Query) (audit.Cursor, error) {
 	most := maxAuditScan
 	if q.Text != "" {
@@ -81,8 +81,8 @@ func (r auditRepo) batchEnd(ctx context.Context, q audit.Query) (audit.Cursor, e
 
 func (r auditRow) cursor() audit.Cursor { return audit.Cursor{At: r.CreatedAt.UTC(), ID: r.ID} }
 
-// inRange returns the entries of the query's organization and time that one index covers. Nearly all
-// entries may come from the API: the others have their own index.
+// inRange selects the entries of the query's organization and period, in the order of an index.
+// Entries that do not come from the API have their own index, because nearly all may come from it.
 func (r auditRepo) inRange(ctx context.Context, q audit.Query) *gorm.DB {
 	db := r.db(ctx).Where("organization_id = ?", q.Organization)
 	if q.Organization == 0 {
@@ -124,13 +124,13 @@ func filtered(d dialect, db *gorm.DB, q audit.Query) *gorm.DB {
 	return db
 }
 
-// hasPrefix filters for a column that begins with exactly this text.
+// hasPrefix filters for a column that begins with this text, case included.
 func hasPrefix(db *gorm.DB, column, prefix string) *gorm.DB {
 	return db.Where("SUBSTR("+column+", 1, LENGTH(CAST(? AS TEXT))) = ?", prefix, prefix)
 }
 
-// entriesAbout selects the entries of an organization about each object s.value, a person, from a
-// cursor on. Each object is looked up separately, so that no more of each is read than needed.
+// entriesAbout selects the entries of an organization about each object s.value, a member, from a
+// cursor on. It looks up each object separately, so that it reads at most limit entries of each.
 func entriesAbout(d dialect, newer bool) string {
 	than, order := "<", "DESC"
 	if newer {
@@ -150,7 +150,7 @@ func entriesAbout(d dialect, newer bool) string {
 // maxAuditCursor is later than every entry and every cursor.
 var maxAuditCursor = audit.Cursor{At: time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC), ID: math.MaxInt64}
 
-// About reads an index over people.
+// About reads the index of entries about members.
 func (r auditRepo) About(ctx context.Context, q audit.About) ([]audit.Entry, error) {
 	if q.From.IsZero() {
 		q.From = maxAuditCursor

@@ -55,8 +55,8 @@ func (s *Store) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx)
 	})
 }
 
-// tableAccess returns the tables of a unit. Reading the list of tables from Postgres takes longer than
-// reading a page, so it is cached after each Version.
+// tableAccess returns the tables of a unit. It caches the schema, because Postgres takes longer to
+// list the tables than to read a page. Version clears the cache.
 func (s *Store) tableAccess(ctx context.Context, t tx) (tableAccess, error) {
 	if known := s.schema.Load(); known != nil {
 		return tableAccess{known.On(untimed{t}), t}, nil
@@ -69,14 +69,14 @@ func (s *Store) tableAccess(ctx context.Context, t tx) (tableAccess, error) {
 	return tableAccess{r, t}, nil
 }
 
-// tableAccess is the data of a unit, row by row.
+// tableAccess reads and writes the rows of all tables within a unit.
 type tableAccess struct {
 	*rows.Rows
 	unit tx
 }
 
-// Insert adds rows. Postgres takes them as a stream: parsing so many values in a statement would
-// cost it more than writing them.
+// Insert inserts rows. On Postgres it uses COPY: parsing so many values in a statement would take
+// longer than writing them.
 func (c tableAccess) Insert(ctx context.Context, t ports.Table, all [][]any) error {
 	conn, streams := c.unit.session.Statement.ConnPool.(session)
 	if !streams {
@@ -92,7 +92,7 @@ func (c tableAccess) Insert(ctx context.Context, t ports.Table, all [][]any) err
 	return nil
 }
 
-// Sending counts deliveries under a lease.
+// Sending counts the deliveries that a worker holds under a lease.
 func (c tableAccess) Sending(ctx context.Context) (n int64, err error) {
 	err = c.unit.db(ctx).Raw("SELECT COUNT(*) FROM deliveries WHERE state = ? AND next_at > ?", stateNumber(deliveries.Sending), c.unit.clock()).Scan(&n).Error
 	return n, err
@@ -119,7 +119,7 @@ type markRow struct {
 	Step      int64
 }
 
-// Mark returns how far a copy into this database has come.
+// Mark returns the progress of a copy into this database.
 func (c tableAccess) Mark(ctx context.Context) (m ports.Mark, err error) {
 	found, err := rowsOf[markRow](c.unit.db(ctx).Raw("SELECT since, table_name, after_key, step FROM copies WHERE id = 1"))
 	for _, row := range found {
@@ -142,7 +142,7 @@ func (c tableAccess) SetMark(ctx context.Context, m ports.Mark) error {
 	return c.unit.db(ctx).Table("installation").Where("id = 1").Update("compatible_from", int64(compatibleNone)).Error
 }
 
-// EndMark opens the database to all programs again.
+// EndMark ends the copy, and lets programs use the database again.
 func (c tableAccess) EndMark(ctx context.Context, m ports.Mark) error {
 	err := change(c.unit.db(ctx), ports.ErrOtherCopy, `UPDATE installation SET compatible_from = (SELECT compatible_from FROM copies WHERE id = 1)
 		WHERE id = 1 AND EXISTS (SELECT 1 FROM copies WHERE id = 1 AND step = ?)`, m.Step)
@@ -157,7 +157,7 @@ func (t tx) rows(ctx context.Context) (*rows.Rows, error) {
 	return rows.Of(ctx, untimed{t}, t.dialect == onPostgres)
 }
 
-// untimed runs a unit's statements without a time limit.
+// untimed runs a unit's statements without a timeout.
 type untimed struct{ tx }
 
 // ExecContext runs a statement without a result.

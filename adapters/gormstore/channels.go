@@ -51,7 +51,7 @@ type channelRepo struct{ tx }
 func (r channelRepo) Find(ctx context.Context, org orgs.ID, project orgs.ProjectID, name string) (channels.Channel, error) {
 	return decodeOne(r.db(ctx).
 		Where("organization_id = ? AND name_fold = ? AND (project_id IS NULL OR project_id = ?)", org, names.Fold(name), project).
-		Order("project_id IS NULL"), channels.ErrNotFound, r.open) // false sorts first: the project's own
+		Order("project_id IS NULL"), channels.ErrNotFound, r.open) // false sorts first: the channel of the project
 }
 
 func (r channelRepo) List(
@@ -88,7 +88,7 @@ func (r channelRepo) OfOrganization(ctx context.Context, org orgs.ID, after chan
 }
 
 func (r channelRepo) Preferred(ctx context.Context, org orgs.ID, project orgs.ProjectID) ([]channels.Channel, error) {
-	// Two arms, so that each uses its partial index.
+	// Two queries, so that each uses its partial index.
 	return all(r.db(ctx).Raw(`
 		SELECT * FROM channels WHERE preferred AND project_id IS NULL AND active AND organization_id = ?
 		UNION ALL
@@ -109,7 +109,7 @@ func (r channelRepo) Create(ctx context.Context, c channels.Channel) (channels.C
 	if !created {
 		return channels.Channel{}, r.conflictError(ctx, row)
 	}
-	// Settings are sealed for the id, which the row has now.
+	// The settings are encrypted for this id, which exists only now.
 	if err := r.saveSettings(ctx, &row, text); err != nil {
 		return channels.Channel{}, err
 	}
@@ -159,12 +159,13 @@ func (r channelRepo) PoolKept(ctx context.Context, c channels.Channel) error {
 	return err
 }
 
-// maxWaitingExamined is how many waiting deliveries of each kind are examined for a channel.
+// maxWaitingExamined is the maximum number of waiting deliveries of each kind that checkNoneWaiting
+// examines.
 const maxWaitingExamined = 10_000
 
-// checkNoneWaiting refuses to delete a channel that messages in a pool, or messages assigned to other
-// channels, wait for. Messages of other channels are skipped once their addresses are gone, but
-// these came from elsewhere. It also refuses if more wait than it examines.
+// checkNoneWaiting returns ErrInUse if a channel of a pool, or a channel that has deliveries of
+// other channels, has waiting deliveries. Other channels may be deleted: their deliveries are
+// skipped with the addresses. It also returns ErrInUse if more deliveries wait than it examines.
 func (r channelRepo) checkNoneWaiting(ctx context.Context, c channels.Channel) error {
 	waits := func(condition, order string) string {
 		which := "FROM deliveries WHERE channel_id = @channel AND " + condition + " ORDER BY channel_id, priority, " + order
@@ -184,13 +185,13 @@ func (r channelRepo) checkNoneWaiting(ctx context.Context, c channels.Channel) e
 	return channels.ErrInUse.With("messages wait for the channel %q; make it inactive, then the others of its pool take them", c.Name)
 }
 
-// others queries the channels of the same organization or project as row, other than row itself.
+// others queries the other channels of the organization or project of row.
 func (r channelRepo) others(ctx context.Context, row channelRow) *gorm.DB {
 	return r.db(ctx).Where("organization_id = ? AND COALESCE(project_id, 0) = ? AND id <> ?",
 		row.OrganizationID, orZero(row.ProjectID), row.ID)
 }
 
-// conflictError returns the fault of the unique index that row violated.
+// conflictError returns the error for the unique index that row violated.
 func (r channelRepo) conflictError(ctx context.Context, row channelRow) error {
 	_, err := one[channelRow](r.others(ctx, row).Where("name_fold = ?", row.NameFold), channels.ErrNotFound)
 	switch {
@@ -202,7 +203,8 @@ func (r channelRepo) conflictError(ctx context.Context, row channelRow) error {
 	return err
 }
 
-// preferredTaken returns ErrPreferredTaken when another channel is preferred in the same place.
+// preferredTaken returns ErrPreferredTaken if the organization or project has another preferred
+// channel of the protocol.
 func (r channelRepo) preferredTaken(ctx context.Context, row channelRow) error {
 	other, err := one[channelRow](r.others(ctx, row).Where("protocol = ? AND preferred", row.Protocol), channels.ErrNotFound)
 	switch {

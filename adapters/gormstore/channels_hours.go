@@ -32,8 +32,8 @@ func (r statisticsRepo) ChannelHours(ctx context.Context, org orgs.ID, ids []cha
 	return found, err
 }
 
-// addChannelHours counts finished attempts by channel, in the order of channels, so that no two
-// units deadlock.
+// addChannelHours adds finished attempts to the statistics of channels. It sorts by channel, so
+// that concurrent units do not deadlock.
 func (t tx) addChannelHours(ctx context.Context, ends []finishedAttempt, now time.Time) error {
 	var rows []channelHourRow
 	of := map[channels.ID]int{}
@@ -62,8 +62,8 @@ func (t tx) addChannelHours(ctx context.Context, ends []finishedAttempt, now tim
 		map[string]any{"part": t.counterPart, "rows": rowSet(t.dialect, rows, "channel bigint", "hour bigint", "sent bigint", "failed bigint")}).Error
 }
 
-// purgeChannelHours deletes hourly statistics of channels after their retention, whether their
-// channel still exists or not.
+// purgeChannelHours deletes hourly statistics of channels after their retention, including those of
+// deleted channels.
 func (t tx) purgeChannelHours(ctx context.Context, limit int) (int, error) {
 	return t.purgeHourly(ctx, "channel_hours", "channel_id, hour, part", statistics.ChannelRetention, limit)
 }

@@ -28,7 +28,7 @@ func (r outageRow) outage() channels.Outage {
 		Until: r.UntilAt.UTC(), Error: r.LastError}
 }
 
-// Failing returns the longest outage of each channel.
+// Failing returns the oldest outage of each channel.
 func (r channelRepo) Failing(ctx context.Context, in []orgs.ID, limit int) ([]channels.Failing, error) {
 	type failingRow struct {
 		Outage         outageRow `gorm:"embedded"`
@@ -45,8 +45,8 @@ func (r channelRepo) Failing(ctx context.Context, in []orgs.ID, limit int) ([]ch
 	})
 }
 
-// Conditions omits the limits of a channel whose settings cannot be decrypted. It looks for outages
-// from the channels of the organization, because other organizations may have more of them.
+// Conditions omits the limits of a channel whose settings cannot be decrypted. It looks up the
+// outages of each channel, because other organizations may have many.
 func (r channelRepo) Conditions(ctx context.Context, org orgs.ID, ids []channels.ID) (map[channels.ID]channels.Condition, error) {
 	rows, err := rowsOf[channelRow](r.db(ctx).Where("organization_id = ? AND id ?", org, among(r.dialect, ids)))
 	if err != nil {

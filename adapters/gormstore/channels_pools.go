@@ -28,7 +28,7 @@ type poolRow struct {
 	UsedUpAt   *time.Time
 }
 
-// pauseRow is until when a channel is paused on an instance.
+// pauseRow is the end of a channel's pause on an instance.
 type pauseRow struct {
 	ChannelID channels.ID
 	UntilAt   time.Time
@@ -43,12 +43,11 @@ type poolKey struct {
 
 func (r poolRow) key() poolKey { return poolKey{orZero(r.ProjectID), r.Protocol, r.Pool} }
 
-// usedUpExpiry is how long the mark of a used-up quota counts without being renewed. An instance that
-// finds the quota used up renews it every minute; a killed instance does not, and the quota may
-// have changed since.
+// usedUpExpiry is how long a quota counts as used up after an instance found it so. An instance
+// that still finds it used up renews the mark every minute.
 const usedUpExpiry = 3 * time.Minute
 
-// pools returns the members of the pools of an organization by id.
+// pools returns the members of an organization's pools, sorted by id.
 func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Member, error) {
 	rows, err := rowsOf[poolRow](t.db(ctx).Raw(`SELECT id, project_id, protocol, pool, name, weight, active, returned_at, u.used_up_at
 		FROM channels LEFT JOIN channel_usage u ON u.channel_id = id AND u.counted_at > ?
@@ -73,7 +72,7 @@ func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Memb
 }
 
 // poolOf returns the members of a channel's pool; none when it has no pool. The pool of a deleted
-// channel is the one that its waiting deliveries are assigned to.
+// channel is the pool of its replacement.
 func (t tx) poolOf(ctx context.Context, org orgs.ID, id channels.ID) ([]channels.Member, error) {
 	all, err := t.pools(ctx, org)
 	if err != nil {
@@ -102,16 +101,15 @@ func poolMembers(all map[poolKey][]channels.Member, id channels.ID) []channels.M
 	return nil
 }
 
-// replacementRow is a channel whose assigned deliveries wait for another one.
+// replacementRow is the channel that takes the waiting deliveries of a deleted one.
 type replacementRow struct {
 	ID             channels.ID
 	OrganizationID orgs.ID
 }
 
-// replacementOf finds the channel that the deliveries waiting for a deleted channel are assigned to. On
-// Postgres a delivery may be written for, or moved to, a member of a pool while a concurrent unit,
-// which does not see that yet, deletes the member. The organization of a deleted channel is
-// unknown: it may be 0.
+// replacementOf finds the channel that the waiting deliveries of a deleted channel are assigned to.
+// A deleted channel can have some on Postgres: a unit writes or moves deliveries to it while a
+// concurrent unit deletes it. The organization may be unknown: 0.
 func (t tx) replacementOf(ctx context.Context, org orgs.ID, gone channels.ID) (replacementRow, error) {
 	named := func(condition, order string) string {
 		return "SELECT named_channel_id FROM (SELECT named_channel_id FROM deliveries WHERE channel_id = @gone AND " + condition +
@@ -126,8 +124,8 @@ func (t tx) replacementOf(ctx context.Context, org orgs.ID, gone channels.ID) (r
 	return heirs[0], nil
 }
 
-// targetRow is a channel that takes the deliveries assigned to another one, as one row of a
-// rowSet: each takes a part of channels.Numbers.
+// targetRow is a channel that takes deliveries assigned to another one, as one row of a rowSet.
+// Each target takes a range of channels.Numbers.
 type targetRow struct {
 	Through  channels.ID `json:"through"`
 	Provider channels.ID `json:"provider"`
@@ -137,20 +135,20 @@ type targetRow struct {
 	Shift    int64       `json:"shift"` // added to the turns
 }
 
-// targetSet returns a set of targetRow.
+// targetSet returns targets as a set.
 func targetSet(d dialect, rows []targetRow) clause.Expr {
 	return rowSet(d, rows, "through bigint", "provider bigint", "first bigint", "behind bigint", "because smallint", "shift bigint")
 }
 
-// targetRows returns the channels that take what is assigned to a channel, or waits for it.
+// targetRows returns the targets of the deliveries of a channel.
 func targetRows(through channels.ID, ranges []channels.Range, why channels.PoolReason) []targetRow {
 	return mapped(ranges, func(r channels.Range) targetRow {
 		return targetRow{Through: through, Provider: r.Channel, From: r.From, End: r.End, Why: int(why)}
 	})
 }
 
-// targets returns the channels that take the deliveries of an organization's pools. If no member
-// works, new deliveries wait as the weights say.
+// targets returns the targets of the deliveries of an organization's pools. If no member of a pool
+// works, its new deliveries are distributed by weight, and wait.
 func (t tx) targets(ctx context.Context, org orgs.ID) (rows []targetRow, err error) {
 	all, err := t.pools(ctx, org)
 	for _, members := range all {
@@ -175,7 +173,7 @@ func (t tx) targets(ctx context.Context, org orgs.ID) (rows []targetRow, err err
 	return rows, err
 }
 
-// drawCondition holds for the provider v that the draw of two columns chooses, as in channels.Draw.
+// drawCondition selects the target v that the hash of two columns chooses, as channels.Draw does.
 func drawCondition(a, b string) string {
 	part := func(column string, factor int64) string {
 		return fmt.Sprintf("CAST(%s AS BIGINT) %% 2147483648 * %d %% 4294967296", column, factor)
@@ -252,8 +250,8 @@ func (t tx) divert(ctx context.Context, now *turns, from channels.ID, to []chann
 	return moved, nil
 }
 
-// setTurnShifts sets how much turns change when deliveries move from one channel to others: what was at the
-// front of one when the move started will be at the front of the other.
+// setTurnShifts sets how much the turns change when deliveries move to other channels. The first
+// delivery of one channel becomes one of the first of the other.
 func (t tx) setTurnShifts(ctx context.Context, now *turns, from channels.ID, p events.Priority, project orgs.ProjectID, to []targetRow) error {
 	for i := range to {
 		by, err := now.shiftOf(shiftKey{from, to[i].Provider, p, project}, t.now(), func() (int64, error) {
@@ -281,7 +279,7 @@ func (t tx) turnOffset(ctx context.Context, from, to channels.ID, of classRow) (
 	return there - left, err
 }
 
-// move moves the deliveries that a query selects to others.
+// move moves the deliveries that a query selects to other channels.
 func (t tx) move(ctx context.Context, to []targetRow, query string, p map[string]any) (int, error) {
 	ids, err := rowsOf[deliveries.ID](t.db(ctx).Raw(query+t.dialect.skipLocked(), p))
 	if err != nil || len(ids) == 0 {
@@ -290,7 +288,7 @@ func (t tx) move(ctx context.Context, to []targetRow, query string, p map[string
 	return t.moveByID(ctx, to, ids)
 }
 
-// moveByID moves locked deliveries to others.
+// moveByID moves locked deliveries to other channels.
 func (t tx) moveByID(ctx context.Context, to []targetRow, ids []deliveries.ID) (int, error) {
 	return affected(t.db(ctx).Exec(`UPDATE deliveries SET channel_id = v.provider, turn = deliveries.turn + v.shift, why = v.because,
 			moved_from = deliveries.channel_id, named_channel_id = COALESCE(deliveries.named_channel_id, deliveries.channel_id), unsure = FALSE, owner = ''

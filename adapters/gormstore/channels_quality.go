@@ -14,7 +14,7 @@ type qualities struct {
 	clock ports.Clock
 	mu    sync.Mutex
 	known map[channels.ID]channels.Quality
-	swept time.Time // when unused ones were last removed
+	swept time.Time // when expired ones were last removed
 }
 
 // qualityExpiry is how long after the last attempt a quality is valid.

@@ -7,7 +7,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// usageRow is a channel's use of its quota in the day and the month of a moment.
+// usageRow is what a channel used of its quota in the day and the month of CountedAt.
 type usageRow struct {
 	ChannelID channels.ID `gorm:"primaryKey;autoIncrement:false"`
 	CountedAt time.Time
@@ -22,8 +22,7 @@ func (r usageRow) usage() channels.Usage {
 	return channels.Usage{At: r.CountedAt.UTC(), OfDay: r.OfDay, OfMonth: r.OfMonth}
 }
 
-// Allow counts one taker after the other: the lock on the channel's row makes each see what the
-// others have taken.
+// Allow locks the row of the channel, so that each caller sees what the others have taken.
 func (q queue) Allow(
 	ctx context.Context, channel channels.ID, of channels.Quota, want int, back channels.Allowance,
 ) (allowed channels.Allowance, err error) {
@@ -38,7 +37,7 @@ func (q queue) Allow(
 			return err
 		}
 		now := stamp(t.now().Add(-ahead))
-		if !there { // For a deleted channel the gates are closed.
+		if !there { // The gates of a deleted channel are closed.
 			_, allowed = channels.Usage{}.Allow(channels.Quota{}, want, channels.Allowance{}, now)
 			return nil
 		}
@@ -61,8 +60,7 @@ func (q queue) Allow(
 }
 
 // addUsage adds the used part of quotas to the conditions of channels. A quota is used up when an
-// instance that wanted more found nothing left: what is taken is sent first. A mark that is not
-// renewed expires.
+// instance that needed more found nothing left. A mark that no instance renews expires.
 func (r channelRepo) addUsage(ctx context.Context, of map[channels.ID]channels.Condition) error {
 	var ids []channels.ID
 	for id, c := range of {

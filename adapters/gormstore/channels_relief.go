@@ -48,8 +48,8 @@ func (q queue) Relieve(
 	return gifts, nil
 }
 
-// lockOffers returns the offers to members that no other instance gives to. It locks them until
-// the unit ends: two instances that found a member idle would each fill its room.
+// lockOffers locks the members of the offers until the unit ends, and returns the offers whose
+// members it could lock. Otherwise two instances that find a member idle would both fill it.
 func (t tx) lockOffers(ctx context.Context, offers []channels.Offer) ([]channels.Offer, error) {
 	ids := mapped(offers, func(o channels.Offer) channels.ID { return o.To })
 	locked, err := rowsOf[channels.ID](t.db(ctx).Raw("SELECT id FROM channels WHERE id @ids ORDER BY id"+t.dialect.skipLockedRows(),
@@ -57,8 +57,7 @@ func (t tx) lockOffers(ctx context.Context, offers []channels.Offer) ([]channels
 	return slices.DeleteFunc(slices.Clone(offers), func(o channels.Offer) bool { return !slices.Contains(locked, o.To) }), err
 }
 
-// gifts returns what each idle member of a pool that may take over waiting deliveries of a channel
-// takes.
+// gifts returns how many waiting deliveries of a channel each idle member of its pool takes over.
 func (t tx) gifts(
 	ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration,
 ) ([]channels.Gift, error) {
@@ -96,12 +95,12 @@ func (t tx) gifts(
 	return channels.Gifts(idle, waiting, keep), nil
 }
 
-// maxHeldExamined is how many deliveries of a class, claimed or to be retried within a lease, are examined
-// for those taken over. A member with more is not idle.
+// maxHeldExamined is the maximum number of deliveries of a class, claimed or to be retried within a
+// lease, that heldOf examines. A member with more is not idle.
 const maxHeldExamined = 2_000
 
-// heldOf returns how many of a member's deliveries taken over from others at their limit are held
-// by workers.
+// heldOf returns how many of the deliveries that a member took over from channels at their limit
+// are held by workers.
 func (t tx) heldOf(ctx context.Context, member channels.ID, lease time.Duration) (held int, err error) {
 	for _, p := range events.Priorities() {
 		var seen struct{ Held, Total int }
@@ -121,14 +120,14 @@ func (t tx) heldOf(ctx context.Context, member channels.ID, lease time.Duration)
 	return held, nil
 }
 
-// moveGifts moves a channel's next deliveries, by the rule of docs/delivery.md, and returns the turn
-// after that. It stores their number in the gifts: others may hold some of them.
+// moveGifts moves a channel's next deliveries, in the order of docs/delivery.md, and returns the
+// turn after them. It stores their number in the gifts, because others may have locked some.
 func (t tx) moveGifts(ctx context.Context, from channels.ID, gifts []channels.Gift, turn deliveries.Turn) (deliveries.Turn, error) {
 	w, err := t.waiting(ctx, from, events.Priorities())
 	if err != nil {
 		return turn, err
 	}
-	clear(w.claimedBefore) // Tried deliveries stay: the cause may be the recipient.
+	clear(w.claimedBefore) // Deliveries with an attempt stay: the cause may be the recipient.
 	at := positionsAt(w, t.now(), 0)
 	for i, g := range gifts {
 		var found []dueDelivery

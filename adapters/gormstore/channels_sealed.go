@@ -13,11 +13,11 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// noSettings is the text of no settings.
+// noSettings is the stored text of empty settings.
 const noSettings = "{}"
 
-// sealContext returns what the settings of a channel are bound to: settings moved to another row, or with
-// their row to another organization, cannot be decrypted there.
+// sealContext returns what the encrypted settings are bound to. Settings that are copied to another
+// row, or with their row to another organization, cannot be decrypted.
 func (r channelRow) sealContext() string {
 	return fmt.Sprintf("settings of channel %d of organization %d, project %d", r.ID, r.OrganizationID, orZero(r.ProjectID))
 }
@@ -30,7 +30,8 @@ func (t tx) seal(r *channelRow, text []byte) (err error) {
 	return nil
 }
 
-// unsealed returns the decrypted settings of a row. Earlier versions stored them unencrypted.
+// unsealed returns the decrypted settings of a row. Earlier versions of the program stored them
+// unencrypted.
 func (t tx) unsealed(r channelRow) ([]byte, error) {
 	if strings.HasPrefix(r.Settings, "{") {
 		return []byte(r.Settings), nil
@@ -141,7 +142,7 @@ func (r channelRepo) byID(ctx context.Context, org orgs.ID, id channels.ID) (cha
 	return one[channelRow](r.db(ctx).Where("id = ? AND organization_id = ?", id, org), channels.ErrNotFound)
 }
 
-// saveSettings stores only a row's settings, encrypted.
+// saveSettings updates only the encrypted settings of a row.
 func (r channelRepo) saveSettings(ctx context.Context, row *channelRow, text []byte) error {
 	if err := r.seal(row, text); err != nil {
 		return err

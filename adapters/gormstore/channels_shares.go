@@ -8,14 +8,14 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// Share renews one lease after the other: the lock on the channel's row makes each unit see what
-// the others have written.
+// Share locks the row of the channel, so that each unit sees the leases that the others have
+// written.
 func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lease time.Duration, places channels.Places) (share channels.Share, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.work(ctx, func(t tx) error {
 		share = channels.Share{Holders: 1, Begun: true, Places: places.All}
 		there, err := t.lockChannel(ctx, channel)
-		if err != nil || !there { // For a deleted channel the gates are closed.
+		if err != nil || !there { // The gates of a deleted channel are closed.
 			return err
 		}
 		if err := t.db(ctx).Exec("DELETE FROM channel_shares WHERE channel_id = ? AND until_at < ?", channel, t.clock()).Error; err != nil {
@@ -43,8 +43,7 @@ func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lea
 	return share, err
 }
 
-// lockChannel locks the row of a channel and reports whether it exists: instances share a channel
-// one after the other.
+// lockChannel locks the row of a channel and reports whether it exists.
 func (t tx) lockChannel(ctx context.Context, channel channels.ID) (there bool, err error) {
 	found, err := rowsOf[channels.ID](t.db(ctx).Raw("SELECT id FROM channels WHERE id = ?"+t.dialect.lockRowsOf("channels"), channel))
 	return len(found) > 0, err

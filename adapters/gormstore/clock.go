@@ -7,14 +7,14 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// One clock for all instances decides when a delivery is due and a lease ends: the server's, so
-// that leases do not depend on the clocks of machines. A database in a file has only one machine,
-// and uses its clock. Tests with a frozen clock use that on a server too.
+// The database server's clock decides when a delivery is due and when a lease ends, so that leases
+// do not depend on the clocks of instances. SQLite has only one instance, and uses its clock. Tests
+// with a frozen clock use that clock on Postgres too.
 
 // clock returns the current time as an SQL expression.
 func (t tx) clock() clause.Expr { return t.after(0) }
 
-// after returns a time from now as an SQL expression.
+// after returns the time after d from now as an SQL expression.
 func (t tx) after(d time.Duration) clause.Expr {
 	if t.serverClock {
 		return clause.Expr{SQL: "now() + make_interval(secs => ?)", Vars: []any{d.Seconds()}}

@@ -12,7 +12,7 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// setConn runs statements about sets of rows on one connection. The first parameters of a statement
+// setConn runs statements on sets of rows on one connection. The first parameters of a statement
 // are the columns of its set: on Postgres an array each, on SQLite one JSON text.
 type setConn struct {
 	conn interface {
@@ -99,7 +99,7 @@ func appendJSON(b []byte, s string) []byte {
 	return append(b, text...)
 }
 
-// parameter returns the placeholder with this number, from 1 on.
+// parameter returns the n-th placeholder, from 1.
 func (d dialect) parameter(n int) string {
 	if d == onPostgres {
 		return "$" + strconv.Itoa(n)
@@ -143,13 +143,13 @@ func columnsOf(d dialect, columns ...setColumn) columnSet {
 	return s
 }
 
-// expression is the set as ONE parameter of a statement of GORM: `FROM (?) AS s`.
+// expression returns the set as one parameter for GORM: `FROM (?) AS s`.
 func (s columnSet) expression() clause.Expr {
 	return clause.Expr{SQL: s.selectFrom("?"), Vars: []any{jsonRows(s.values())}}
 }
 
-// selectFrom selects the set from a JSON text. SQLite reads one of several columns with jsonb_each,
-// because its values need not be parsed again for each column.
+// selectFrom selects the set from a JSON text. On SQLite, jsonb_each spares a set of several
+// columns parsing each value once for each column.
 func (s columnSet) selectFrom(parameter string) string {
 	if s.dialect != onPostgres && len(s.columns) == 1 {
 		return "SELECT value AS " + s.columns[0].name + " FROM json_each(" + parameter + ")"
@@ -169,17 +169,17 @@ func (s columnSet) selectFrom(parameter string) string {
 	return "SELECT " + strings.Join(picked, ", ") + " FROM " + each
 }
 
-// names are those of the columns.
+// names returns the names of the columns.
 func (s columnSet) names() []string {
 	return mapped(s.columns, func(c setColumn) string { return c.name })
 }
 
-// values are those of the columns.
+// values returns the values of the columns.
 func (s columnSet) values() []any {
 	return mapped(s.columns, func(c setColumn) any { return c.values })
 }
 
-// arg returns the placeholder with this number, from 1 on, after the set.
+// arg returns the n-th placeholder after those of the set, from 1.
 func (s columnSet) arg(n int) string {
 	if s.dialect == onPostgres {
 		return s.dialect.parameter(len(s.columns) + n)
@@ -187,9 +187,9 @@ func (s columnSet) arg(n int) string {
 	return s.dialect.parameter(1 + n)
 }
 
-// joinTable joins a table to each row before it, by a look-up that the planner cannot reorder, whatever
-// its estimate of the table's size: Postgres does not flatten a subquery with OFFSET 0, and SQLite
-// keeps the order of a CROSS JOIN. Outer keeps rows without a match.
+// joinTable joins a table by one look-up for each row before it. The planner cannot reorder it:
+// Postgres does not flatten a subquery with OFFSET 0, and SQLite keeps the order of a CROSS JOIN.
+// With outer, rows without a match stay.
 func (s columnSet) joinTable(outer bool, columns, table, alias, condition string) string {
 	kind := map[bool]string{true: " LEFT", false: ""}[outer]
 	if s.dialect == onPostgres {

@@ -59,7 +59,7 @@ func (r occurrenceRow) occurrence() (events.Occurrence, error) {
 	if r.Scheduled {
 		o.Expanded = time.Time{}
 	}
-	// A list of occurrences may omit the arrays.
+	// Lists of occurrences omit the arrays.
 	err := errors.Join(json.Unmarshal([]byte(cmp.Or(r.LimitTo, "[]")), &o.Options.LimitTo), json.Unmarshal([]byte(cmp.Or(r.Channels, "[]")), &o.Options.Channels))
 	if err != nil {
 		return events.Occurrence{}, unreadable(err, "options of occurrence %d", r.ID)
@@ -99,14 +99,15 @@ func (r deliveryRow) delivery() deliveries.Delivery {
 	return d
 }
 
-// stateNumber returns how a state is stored: its index among all states. Those below Sent are open.
+// stateNumber returns the stored number of a state: its index among all states. The states below
+// Sent are open.
 func stateNumber(s deliveries.State) int { return slices.Index(deliveries.States(), s) }
 
-// inState holds for deliveries in a state. Like returned it is spelled with a number: an index of
-// some rows is used only by a statement that has its condition.
+// inState selects deliveries in a state. Like claimedBefore it contains the number, not a
+// parameter: the planner uses a partial index only if the statement contains its condition.
 func inState(s deliveries.State) string { return "state = " + strconv.Itoa(stateNumber(s)) }
 
-// claimedBefore holds for the deliveries of this alias that were claimed before and are open.
+// claimedBefore selects the open deliveries of this alias that were claimed before.
 func claimedBefore(alias string) string {
 	return alias + ".turn IS NULL AND " + alias + ".state < " + strconv.Itoa(stateNumber(deliveries.Sent))
 }
@@ -203,7 +204,7 @@ func (r deliveryRepo) CountsOf(
 	return all, err
 }
 
-// tallySums returns the columns of a tallyRow as sums over its parts.
+// tallySums selects the columns of a tallyRow as sums over the parts of the counters.
 func tallySums() string {
 	return strings.Join(mapped(deliveries.States(), func(s deliveries.State) string { return fmt.Sprintf("COALESCE(SUM(%[1]s), 0) AS %[1]s", s) }), ", ")
 }
@@ -216,8 +217,7 @@ func (t tallyRow) counts() map[deliveries.State]int {
 	return counts
 }
 
-// List takes a page of each wanted state from the index over state and id, and returns the first of
-// those.
+// List reads a page of each wanted state from the index of state and id, and merges the pages.
 func (r deliveryRepo) List(
 	ctx context.Context, o events.Occurrence, in deliveries.State, after deliveries.ID, limit int,
 ) ([]deliveries.Delivery, error) {
@@ -277,13 +277,13 @@ func (r deliveryRepo) requeue(ctx context.Context, o events.Occurrence, conditio
 	return n, r.saveCounters(ctx, done)
 }
 
-// skipDeliveries ends waiting deliveries; a condition follows it.
+// skipDeliveries is the beginning of a statement that skips waiting deliveries; a condition
+// follows.
 const skipDeliveries = `UPDATE deliveries SET state = @skipped , turn = NULL, reason = @reason , finished_at = @now
 			`
 
-// skipRemoved ends the deliveries that wait for an assignment which is about to be deleted. A
-// delivery held by a worker stays with it: it is sent, or finds the address gone at the next
-// attempt.
+// skipRemoved skips the waiting deliveries of an assignment that is about to be deleted. A delivery
+// held by a worker stays: it is sent, or skipped at its next attempt.
 func (t tx) skipRemoved(ctx context.Context, condition string, p map[string]any) error {
 	type waitingRow struct {
 		OccurrenceID events.OccurrenceID

@@ -14,7 +14,7 @@ type queuePositionRow struct {
 	Length int
 }
 
-// Ahead reads no more of the index of waiting deliveries than it counts.
+// Ahead reads at most most entries of the index of waiting deliveries.
 func (r deliveryRepo) Ahead(ctx context.Context, o events.Occurrence, c channels.ID, most int) (ahead int, waits bool, err error) {
 	const line = "SELECT 1 FROM deliveries d WHERE d.channel_id = @channel AND d.turn IS NOT NULL AND "
 	p := occurrenceParams(o)
@@ -29,7 +29,7 @@ func (r deliveryRepo) Ahead(ctx context.Context, o events.Occurrence, c channels
 	case own.Place == 0:
 		return own.Length, own.Length == most, nil
 	}
-	p["before"] = own.Place - 1 // Another project gets as many places as this one before the occurrence's turn.
+	p["before"] = own.Place - 1 // Until it is the occurrence's turn, each other project has as many turns as this one.
 	var others int
 	if err := r.db(ctx).Raw(`SELECT (SELECT COUNT(*) FROM (`+line+`d.priority < @priority LIMIT @most ) AS urgent)
 		+ (SELECT COALESCE(SUM((SELECT COUNT(*) FROM (`+line+`d.priority = @priority AND d.project_id = p.id LIMIT @before ) AS theirs)), 0)

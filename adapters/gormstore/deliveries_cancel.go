@@ -26,7 +26,8 @@ type cancellationRow struct {
 	CancelledAt  time.Time
 }
 
-// withCancellations completes cancelled occurrences whose own row does not say so yet.
+// withCancellations marks the occurrences as cancelled whose cancellations are not applied to their
+// rows yet.
 func (r deliveryRepo) withCancellations(ctx context.Context, os []events.Occurrence) ([]events.Occurrence, error) {
 	rows, err := rowsOf[cancellationRow](r.db(ctx).Raw("SELECT occurrence_id, cancelled_at FROM cancellations WHERE NOT applied AND occurrence_id ?",
 		among(r.dialect, mapped(os, func(o events.Occurrence) events.OccurrenceID { return o.ID }))))

@@ -30,7 +30,7 @@ func (c candidates) parameters() map[string]any {
 }
 
 // byUsername selects columns of each member m of the organization whose username is in the options,
-// and of the tables reached from there.
+// and of the tables joined to it.
 func (c candidates) byUsername(columns string, further ...joinedTable) string {
 	member := joinedTable{"members m", "m.organization_id = @organization AND m.username_fold = wanted.value"}
 	return c.dialect.lookUpJoinedAs("wanted", []string{columns}, append([]joinedTable{member}, further...)...)
@@ -45,12 +45,12 @@ func (c candidates) ways(channels, condition string) string {
 // allWays is ways for every notification and channel; channel_chosen says what the options choose.
 func (c candidates) allWays() string { return waysCTE(bothChannels, ofItsEvent, c.channelChosen()) }
 
-// ofItsEvent holds for the notifications n of the occurrence's event.
+// ofItsEvent selects the notifications n of the occurrence's event.
 const ofItsEvent = `n.event_id = @event AND n.application_id = @application
 			AND EXISTS (SELECT 1 FROM applications app WHERE app.id = n.application_id AND app.organization_id = @organization AND app.project_id = @project )`
 
-// channelChosen holds for the channels c that the options do not exclude. Within a project, a name
-// means the project's channel before the organization's. The name of a pool means its members.
+// channelChosen is the condition that the options do not exclude a channel c. A name means the
+// project's channel if there is one, else the organization's. The name of a pool means its members.
 func (c candidates) channelChosen() string {
 	if len(c.occurrence.Options.Channels) == 0 {
 		return "TRUE"
@@ -59,8 +59,8 @@ func (c candidates) channelChosen() string {
 			SELECT 1 FROM channels own WHERE own.project_id = @project AND own.name_fold = c.name_fold)))`
 }
 
-// chosen holds for the candidates that the options do not exclude: member m, address a, way w of
-// allWays.
+// chosen is the condition that the options do not exclude a candidate: member m, address a, way w
+// of allWays.
 func (c candidates) chosen() string {
 	if !c.limited() {
 		return "w.channel_chosen"
@@ -68,15 +68,15 @@ func (c candidates) chosen() string {
 	return "(w.channel_chosen AND (m.username_fold @usernames OR a.value_key @addresses ))"
 }
 
-// reaches holds when an assignment is on the list of a notification or subscribed to it.
+// reaches is the condition that an assignment is on the list of a notification or subscribed to it.
 func reaches(list, notification, assignment string) string {
 	return "(" + exists("SELECT 1 FROM list_entries le WHERE le.list_id = "+list+" AND le.assignment_id = "+assignment) + `
 				OR ` + exists("SELECT 1 FROM subscriptions sb WHERE sb.notification_id = "+notification+" AND sb.active AND sb.assignment_id = "+assignment) + ")"
 }
 
 // source selects the assignment_id of the candidates of ONE notification (@notification , @list )
-// that meet a condition; page may add an order and a limit. Both halves find their rows in an
-// index, by id. If the options name recipients, these are looked up, however long the list is.
+// that meet a condition; page may add an order and a limit. Both halves read an index by id. If the
+// options name recipients, it looks up these, and does not read the list.
 func (c candidates) source(condition, page string) string {
 	if c.limited() {
 		return `SELECT assignment_id FROM (` + c.named() + `) AS named WHERE ` + condition + `
@@ -101,8 +101,9 @@ func (c candidates) sources() string {
 		FROM (SELECT DISTINCT notification_id AS id FROM ways) AS heard CROSS JOIN subscriptions sb WHERE sb.notification_id = heard.id AND sb.active`
 }
 
-// named selects the assignments of the recipients in the options, by username or by address. A
-// database free to reorder the joins would read all addresses of the organization.
+// named selects the assignments of the recipients in the options, by username or by address. It
+// prevents the planner from reordering the joins: otherwise it may read all addresses of the
+// organization.
 func (c candidates) named() string {
 	return `SELECT s.id AS assignment_id FROM (
 			SELECT a.id FROM addresses a WHERE a.organization_id = @organization AND a.value_key @addresses

@@ -35,7 +35,7 @@ func (r candidateRow) candidate() deliveries.Candidate {
 		Gates: r.Gates.gates()}
 }
 
-// job returns the claimed delivery that this way would lead to.
+// job returns the delivery that this candidate would get.
 func (r candidateRow) job(o events.Occurrence) deliveries.Job {
 	return deliveries.Job{Occurrence: o.ID, Notification: r.Notification.ID, Event: o.Event, Template: orZero(r.TemplateID),
 		Address: r.Assignment.Value, Created: o.Created, Gates: r.Gates.gates(),
@@ -51,9 +51,9 @@ func (r deliveryRepo) Candidates(ctx context.Context, o events.Occurrence, m use
 	}), err
 }
 
-// candidates queries every way in which the event's notifications could go to assignments s of
-// members m that meet a condition, whether the options of the occurrence exclude it or not, in the
-// order of an expansion. The plus sign keeps SQLite from starting with all addresses of the
+// candidates selects every way in which the event's notifications could reach assignments s of
+// members m that meet a condition, in the order of an expansion. It includes those that the options
+// of the occurrence exclude. The plus sign keeps SQLite from starting with all addresses of the
 // organization.
 func (r deliveryRepo) candidates(ctx context.Context, c candidates, condition string, more map[string]any) ([]candidateRow, error) {
 	p := c.parameters()

@@ -67,17 +67,17 @@ func (r deliveryRepo) ByAddress(
 	return found, deliveries.Cursor{Key: last.AddressKey, ID: last.ID}, err
 }
 
-// kindRow are the columns of that index before the address.
+// kindRow has the columns of the unique index before the address.
 type kindRow struct {
 	NotificationID subscriptions.NotificationID
 	Protocol       channels.Protocol
 }
 
-// maxKinds bounds how many kinds are searched; an occurrence has at most as many as its event has
-// notifications, times the protocols.
+// maxKinds is the maximum number of kinds that are searched. An occurrence has at most one for each
+// notification of its event and each protocol.
 const maxKinds = 200
 
-// kinds jumps from kind to kind in the index of an occurrence's deliveries.
+// kinds returns the kinds of an occurrence's deliveries, by one look-up in the index for each.
 func (r deliveryRepo) kinds(ctx context.Context, o events.Occurrence) (kinds []kindRow, err error) {
 	p := occurrenceParams(o)
 	for last := (kindRow{}); len(kinds) < maxKinds; {

@@ -11,8 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// forecastRow is a group of a forecast, or the number of people, without a notification, or one of
-// the first assignments to be sent to.
+// forecastRow is a group of a forecast, or the number of recipients (without a notification), or
+// one of the assignments that are shown as examples.
 type forecastRow struct {
 	NotificationID subscriptions.NotificationID
 	Name           string
@@ -98,7 +98,7 @@ func (r deliveryRepo) Forecast(
 	return f, nil
 }
 
-// addUser adds a user to the group of users left out for the same reason.
+// addUser adds a user to the group of users that are skipped for the same reason.
 func addUser(groups []deliveries.Group, w forecastRow, username string) {
 	i := slices.IndexFunc(groups, func(g deliveries.Group) bool {
 		return g.Notification == w.NotificationID && g.Channel == w.Channel && g.Reason == w.Reason

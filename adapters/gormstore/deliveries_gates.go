@@ -29,16 +29,15 @@ const (
 	bothChannels         = projectChannels + "UNION ALL " + organizationChannels
 )
 
-// anyActive holds for channels that are active, or have an active member beside them in their
-// pool.
+// anyActive is the condition that a channel, or another channel of its pool, is active.
 const anyActive = `(active OR pool <> '' AND EXISTS (SELECT 1 FROM channels beside WHERE beside.organization_id = channels.organization_id AND beside.pool <> ''
 			AND beside.pool = channels.pool AND beside.protocol = channels.protocol AND COALESCE(beside.project_id, 0) = COALESCE(channels.project_id, 0) AND beside.active))`
 
-// channelAllowed holds when the event of a notification n may use a channel c.
+// channelAllowed is the condition that the event of a notification n may use a channel c.
 var channelAllowed = channelAllowedFor("n.event_id")
 
-// channelAllowedFor holds when an event may use a channel c: without limits of its own it may use all
-// channels and pools. A pool means its current members.
+// channelAllowedFor is the condition that an event may use a channel c. An event without limits may
+// use all channels and pools. A pool means its current members.
 func channelAllowedFor(event string) string {
 	return `(NOT EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = ` + event + ` ) AND NOT EXISTS (SELECT 1 FROM event_pools ep WHERE ep.event_id = ` + event + ` )
 			OR EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = ` + event + ` AND ec.channel_id = c.id)
@@ -78,8 +77,8 @@ const gateColumns = `s.id IS NULL AS address_gone, COALESCE(m.locked, FALSE) AS 
 	COALESCE(w.channel_active, FALSE) AS channel_active, COALESCE(w.channel_allowed, FALSE) AS channel_allowed,
 	o.member_id IS NOT NULL AS opted_out, w.template_id IS NOT NULL AS has_template`
 
-// gateJoins joins what is recorded for a member with the application and the notification of a way w,
-// for an address key.
+// gateJoins joins the membership, the lock and the opt-out of a member for a way w and an address
+// key.
 func gateJoins(member, addressKey string) string {
 	return `
 		LEFT JOIN application_memberships ms ON ms.member_id = ` + member + ` AND ms.application_id = w.application_id
@@ -89,9 +88,8 @@ func gateJoins(member, addressKey string) string {
 
 // candidatesFrom is the FROM and WHERE of a query of candidates s whose notification_id and
 // assignment_id source selects; their member is a.member_id. CROSS JOIN makes SQLite start with
-// those and look up the rest, and the fence keeps Postgres from looking up every assignment once
-// for each way. Few members are locked: these have an index, which holds all that a gate asks of a
-// member.
+// those and look up the rest. The fence keeps Postgres from looking up every assignment once for
+// each way. Members are joined only if they are locked: few are, and they have an index.
 func candidatesFrom(d dialect, source string) string {
 	return `
 		FROM (SELECT r.*, s.id, s.address_id, s.channel_id, s.active, s.validated

@@ -56,7 +56,7 @@ func (r deliveryRepo) ToMember(ctx context.Context, q deliveries.MemberQuery) ([
 		q.Member, q.From.Occurrence, q.From.ID, q.Limit, q.Member, q.Organization, q.Organization), recentRow.recent)
 }
 
-// silenceRow is an opt-out with its subject.
+// silenceRow is an opt-out with its notification and application.
 type silenceRow struct {
 	MemberID     users.MemberID
 	AddressKey   string

@@ -7,14 +7,14 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// recipientCountRow is how many people an occurrence would reach.
+// recipientCountRow is the number of recipients of an occurrence.
 type recipientCountRow struct {
 	Occurrence events.OccurrenceID // its index in the request
 	People     int
 }
 
-// CountRecipients runs one query for all occurrences that name nobody and choose the same channels,
-// because they reach the same people, and one for those that name recipients.
+// CountRecipients runs one query for all occurrences that name no recipients and choose the same
+// channels, because they have the same recipients, and one for those that name recipients.
 func (r deliveryRepo) CountRecipients(ctx context.Context, ts []deliveries.Triggering) error {
 	named, all := map[string][]*events.Occurrence{}, map[string][]*events.Occurrence{}
 	for i := range ts {
@@ -57,8 +57,8 @@ func (r deliveryRepo) CountRecipients(ctx context.Context, ts []deliveries.Trigg
 	return nil
 }
 
-// entries returns how many list entries and active subscriptions the event's notifications have,
-// counted up to the limit of each.
+// entries returns the number of list entries and active subscriptions of the event's notifications.
+// It counts each up to the limit.
 func (r deliveryRepo) entries(ctx context.Context, o events.Occurrence) (n int, err error) {
 	p := candidatesOf(r.dialect, o).parameters()
 	p["most"] = deliveries.CountedEntries + 1
@@ -69,7 +69,7 @@ func (r deliveryRepo) entries(ctx context.Context, o events.Occurrence) (n int, 
 	return n, err
 }
 
-// countAll returns how many people an occurrence without named recipients would reach.
+// countAll returns the number of recipients of an occurrence that names none.
 func (r deliveryRepo) countAll(ctx context.Context, o events.Occurrence) (int, error) {
 	c := candidatesOf(r.dialect, o)
 	rows, err := rowsOf[recipientCountRow](r.db(ctx).Raw(countQuery(c, "0", candidatesFrom(c.dialect, c.sources())), c.parameters()))
@@ -79,7 +79,7 @@ func (r deliveryRepo) countAll(ctx context.Context, o events.Occurrence) (int, e
 	return rows[0].People, nil
 }
 
-// countNamed counts for occurrences that name recipients and choose the same channels.
+// countNamed counts the recipients of occurrences that name them and choose the same channels.
 func (r deliveryRepo) countNamed(ctx context.Context, some []*events.Occurrence) error {
 	var wanted []namedRecipientRow
 	people := make([]int, len(some))
@@ -99,8 +99,8 @@ func (r deliveryRepo) countNamed(ctx context.Context, some []*events.Occurrence)
 	return err
 }
 
-// countQuery counts the people reached by an open way, by occurrence. If several share an address,
-// the first one gets the message, as in an expansion.
+// countQuery counts, by occurrence, the recipients whose gates are open. If several members share
+// an address, only the first one counts, as in an expansion.
 func countQuery(c candidates, occurrence, from string) string {
 	return `WITH ` + c.ways(bothChannels, "n.active") + `
 		SELECT occurrence, COUNT(DISTINCT member_id) AS people FROM (

@@ -12,7 +12,7 @@ import (
 )
 
 // Select reads a batch of the application's occurrences, or of those with a delivery for the
-// member, in the order of their index. It filters the batch and returns as many as are wanted.
+// member, in the order of their index. It filters the batch and returns at most Limit of them.
 func (r deliveryRepo) Select(ctx context.Context, a applications.Application, q deliveries.Selection) (found deliveries.Selected, err error) {
 	p := map[string]any{"application": a.ID, "organization": a.Organization, "member": q.Member, "event": q.Event, "state": stateNumber(q.State), "sent": stateNumber(deliveries.Sent),
 		"from": nullTime(q.From), "until": nullTime(q.Until), "limit": q.Searched, "bound": int64(math.MaxInt64)}

@@ -13,7 +13,8 @@ import (
 	"github.com/tocsin/tocsin/domain/requests"
 )
 
-// triggerBytes is how many bytes of contexts one statement stores, unless a single one has more.
+// triggerBytes is the maximum size of the contexts that one statement stores, unless a single one
+// is larger.
 const triggerBytes = 1 << 20
 
 // requestSetRow is a request as one row of a rowSet.
@@ -93,7 +94,7 @@ type occurrenceSetRow struct {
 	Recipients  *int   `json:"recipients,omitempty"`
 }
 
-// store inserts occurrences of one event and sets their ids, which grow in their order.
+// store inserts occurrences of one event and sets their ids, in ascending order.
 func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) error {
 	rows := make([]occurrenceSetRow, len(fresh))
 	for i, f := range fresh {
@@ -138,7 +139,7 @@ func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) 
 	return nil
 }
 
-// findRepeated fills in the results of requests that were seen before.
+// findRepeated sets the results of requests that were seen before.
 func (r deliveryRepo) findRepeated(ctx context.Context, ts []deliveries.Triggering, done []deliveries.Triggered) error {
 	var asked []requestSetRow
 	for i, t := range ts {
@@ -186,9 +187,10 @@ func (r deliveryRepo) findRepeated(ctx context.Context, ts []deliveries.Triggeri
 	return nil
 }
 
-// saveRequests stores requests, replacing expired ones. Of parallel equal requests Postgres lets one
-// get this far and refuses the others, which then run again and find it; on SQLite they run one
-// after another. They are sorted, so that no two units deadlock.
+// saveRequests stores requests, and replaces expired ones. If several units store the same request
+// at once, Postgres rejects all but one of them; the others are retried and find the request.
+// SQLite runs them one after another. The requests are sorted, so that concurrent units do not
+// deadlock.
 func (r deliveryRepo) saveRequests(ctx context.Context, fresh []*deliveries.Triggered, asked []*requests.Request) error {
 	var rows []requestSetRow
 	for i, f := range fresh {

@@ -9,14 +9,14 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// knownRow is a known word of an occurrence's options.
+// knownRow is a username or address of an occurrence's options that exists.
 type knownRow struct {
 	Username string // folded
 	Address  string // the key
 }
 
-// Unknown runs one query for everything that the occurrences name, and none if they name nothing:
-// most do not.
+// Unknown runs one query for all recipients that the occurrences name, and one for all channels.
+// Most occurrences name neither.
 func (r deliveryRepo) Unknown(ctx context.Context, os []events.Occurrence) ([]events.Unknown, error) {
 	var all events.Occurrence
 	for i, o := range os {
@@ -59,7 +59,7 @@ func unknownWords(words []string, known func(string) bool) (unknown []string) {
 	return unknown
 }
 
-// knownRecipients returns a function that reports whether a word is a member's username or a recorded
+// knownRecipients returns a function that reports whether a word is a member's username or a stored
 // address.
 func (r deliveryRepo) knownRecipients(ctx context.Context, o events.Occurrence) (func(word string) bool, error) {
 	c := candidatesOf(r.dialect, o)
@@ -85,7 +85,7 @@ func knownAddress(known map[string]bool, word string) bool {
 // knownChannels returns the given names of channels and pools that the event can use, folded.
 func (r deliveryRepo) knownChannels(ctx context.Context, o events.Occurrence) ([]string, error) {
 	usable := " AND " + channelAllowedFor("@event")
-	// Two arms, so that each uses its partial index.
+	// Separate queries, so that each uses its partial index.
 	return rowsOf[string](r.db(ctx).Raw(`
 		SELECT c.name_fold FROM channels c WHERE c.organization_id = @organization AND c.project_id IS NULL AND c.name_fold @channels`+usable+`
 		UNION

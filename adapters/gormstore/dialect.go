@@ -32,8 +32,8 @@ func (d dialect) unhex(column string) string {
 	return "unhex(" + column + ")"
 }
 
-// fence ends a subquery that Postgres must not merge into the query around it. The order of joins
-// keeps SQLite from that.
+// fence ends a subquery that Postgres must not flatten into the outer query. SQLite does not
+// flatten it because of its joins.
 func (d dialect) fence() string {
 	if d == onPostgres {
 		return " OFFSET 0"
@@ -49,7 +49,8 @@ func (d dialect) skipLocked() string {
 	return ""
 }
 
-// skipLockedRows is skipLocked for rows whose keys do not change: others may still refer to them.
+// skipLockedRows is skipLocked for updates that do not change the keys: other units may still refer
+// to the rows.
 func (d dialect) skipLockedRows() string {
 	if d == onPostgres {
 		return " FOR NO KEY UPDATE SKIP LOCKED"
@@ -65,7 +66,7 @@ func (d dialect) lockOf(table string) string {
 	return ""
 }
 
-// lockRowsOf ends a query that locks the rows of a table for changes that do not touch their keys.
+// lockRowsOf is lockOf for updates that do not change the keys.
 func (d dialect) lockRowsOf(table string) string {
 	if d == onPostgres {
 		return " FOR NO KEY UPDATE OF " + table
@@ -73,7 +74,7 @@ func (d dialect) lockRowsOf(table string) string {
 	return ""
 }
 
-// contains is the condition that a text contains exactly the text of a parameter.
+// contains is the condition that a text contains the text of a parameter, case included.
 func (d dialect) contains(column string) string {
 	if d == onPostgres {
 		return "strpos(" + column + ", ?) > 0"

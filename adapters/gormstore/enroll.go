@@ -10,25 +10,24 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// Reading and writing for enrolments belongs to userRepo too. An import enrolls thousands of people
-// at a time: each statement handles all of them, and rows are scanned by hand.
+// These methods of userRepo read and write enrolments. An import enrolls thousands of users at a
+// time: each statement handles all of them, and rows are scanned by hand.
 
-// errConcurrentChange means that another unit added or removed a row that this unit's snapshot does not
-// show. A retry sees it.
+// errConcurrentChange means that another unit inserted or deleted a row after this unit's snapshot.
+// A retry sees the change.
 var errConcurrentChange = errors.New("a row that was there is gone")
 
-// onConflictDoNothing makes a statement skip existing rows. If another unit added a row after the unit's
-// snapshot, Postgres refuses the unit, which then runs again. Where no row can exist, omitting this
-// is faster.
+// onConflictDoNothing makes a statement skip existing rows. If another unit inserted a row after
+// the unit's snapshot, Postgres rejects the unit, which is then retried. Where no row can exist, a
+// statement is faster without it.
 const onConflictDoNothing = " ON CONFLICT DO NOTHING"
 
-// matchesSQL is the statement of Matches, with its set; its parameter is the organization.
+// matchesSQL returns the statement of Matches and its set; its parameter is the organization.
 func matchesSQL(d dialect, keys []string) (statement string, set columnSet) {
 	set = columnsOf(d, setColumn{"key", keys})
 	org := set.arg(1)
 	member := memberColumns(d, "m")
-	// LIMIT keeps Postgres from reading all addresses once instead of looking one up for each
-	// member.
+	// LIMIT makes Postgres look up one address for each member, instead of reading all addresses.
 	holds := ", COALESCE((SELECT TRUE FROM addresses AS a WHERE a.organization_id = " + org +
 		" AND a.member_id = m.id AND a.value_key = s.key LIMIT 1), FALSE)"
 	columns := member
@@ -55,7 +54,7 @@ func (r userRepo) Matches(ctx context.Context, org orgs.ID, keys []string) (foun
 	return found, err
 }
 
-// scanMatch reads a row of matches.
+// scanMatch scans a row of matchesSQL.
 func scanMatch(rows *sql.Rows) (match users.Match, err error) {
 	var row memberRow
 	to := []any{&match.Key, &match.User}
@@ -80,7 +79,7 @@ func (r userRepo) Enroll(ctx context.Context, w users.Writes) error {
 	return nil
 }
 
-// addIdentities adds identities and sets their ids in the members.
+// addIdentities inserts identities and sets their ids in the members.
 func (r userRepo) addIdentities(ctx context.Context, w users.Writes) error {
 	if len(w.Identities) == 0 {
 		return nil
@@ -109,10 +108,10 @@ func (r userRepo) addIdentities(ctx context.Context, w users.Writes) error {
 	return nil
 }
 
-// usernameKey returns the key of a member's username.
+// usernameKey returns the folded username of a member.
 func usernameKey(m *users.Member) string { return names.Fold(m.User.Username) }
 
-// addMembers adds memberships and sets their ids.
+// addMembers inserts members and sets their ids.
 func (r userRepo) addMembers(ctx context.Context, w users.Writes) error {
 	if len(w.Members) == 0 {
 		return nil
@@ -152,7 +151,7 @@ func saveFieldsSQL(set columnSet) string {
 		unindexed("members.organization_id") + " = " + set.arg(1)
 }
 
-// changedFieldsSet are the custom fields of members as a set.
+// changedFieldsSet returns the custom fields of members as a set.
 func changedFieldsSet(d dialect, ids []int64, texts []string) columnSet {
 	return columnsOf(d, setColumn{"id", ids}, setColumn{"fields", texts})
 }
@@ -182,7 +181,7 @@ func (r userRepo) addLinks(ctx context.Context, w users.Writes) error {
 	return r.addRows(ctx, w, len(w.Links), "INSERT INTO member_group_links (member_id, group_id) SELECT s.member_id, s.group_id FROM "+set.from+" WHERE TRUE", set)
 }
 
-// addEmails adds the addresses that members enroll with.
+// addEmails inserts the addresses that members enroll with.
 func (r userRepo) addEmails(ctx context.Context, w users.Writes) error {
 	rows := mapped(w.Addresses, func(a users.EnrolledAddress) addressRow {
 		row := newAddressRow(users.NewEmailAddress(a.Email))
@@ -197,7 +196,7 @@ func (r userRepo) addEmails(ctx context.Context, w users.Writes) error {
 		set.arg(1)+", s.member_id, s.value, s.key, "+set.arg(2)+", "+set.arg(3)+" FROM "+set.from+" WHERE TRUE", set, w.Organization, users.EmailName, users.Email)
 }
 
-// addRows runs a statement that adds n rows for members.
+// addRows runs a statement that inserts n rows for members.
 func (r userRepo) addRows(ctx context.Context, w users.Writes, n int, statement string, set columnSet, args ...any) error {
 	if n == 0 {
 		return nil

@@ -29,20 +29,20 @@ const (
 	uniqueViolation      = "23505"
 )
 
-// The codes of Postgres that concern an operator.
+// The codes of Postgres that an operator has to resolve.
 const (
 	readOnlyTransaction = "25006" // of a standby, or a former primary
 	diskFull            = "53100"
 )
 
-// noSpaceErrors are the system errors when a file cannot grow: no space, a quota, or a limit of the
-// process.
+// noSpaceErrors are the system errors of a file that cannot grow: no space, a quota, or a limit of
+// the process.
 var noSpaceErrors = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
 
-// translate is the only place where a database error becomes an error of the port. Errors of the
-// domain pass unchanged. Errors that mean that the database is unavailable, too busy, read-only or
-// full become ports.ErrUnavailable or one of its kinds, and so does a context that ended; the cause
-// stays in the chain for the log. All other errors are our own and stay unchanged.
+// translate turns an error of the database into an error of the port; no other function does.
+// Errors of the domain stay unchanged. If the database is unavailable, too busy, read-only or full,
+// or if the context ended, it returns ports.ErrUnavailable or one of its kinds, which wraps the
+// cause. All other errors are bugs and stay unchanged.
 func translate(err error) error {
 	if err == nil {
 		return nil
@@ -101,15 +101,14 @@ func isConflict(err error) bool {
 	return state == serializationFailure || state == deadlockDetected || isStalePlan(err) || isBeyondBound(err)
 }
 
-// isBeyondBound reports whether a delivery is beyond the bound that its partition is about to get,
-// where the next partition begins.
+// isBeyondBound reports whether a delivery is beyond the prepared upper bound of its partition.
 func isBeyondBound(err error) bool {
 	server, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && server.Code == checkViolation && strings.HasPrefix(server.ConstraintName, boundPrefix)
 }
 
-// isStalePlan reports whether a statement was prepared before a migration that changed its result,
-// as adding a column changes SELECT *. Postgres refuses it once on each connection.
+// isStalePlan reports whether a statement was prepared before a migration that changed its result
+// type, as a new column changes that of SELECT *. Postgres rejects it once on each connection.
 func isStalePlan(err error) bool {
 	server, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && server.Code == "0A000" && server.Routine == "RevalidateCachedQuery" // Its message is in the server's language.

@@ -14,8 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// inApplication holds for the rows of events and notifications that belong to an application of an
-// organization.
+// inApplication selects the events or notifications of an application of an organization.
 const inApplication = "application_id IN (SELECT id FROM applications WHERE id = ? AND organization_id = ?)"
 
 type eventRow struct {
@@ -123,7 +122,7 @@ func (r eventRepo) inApplication(ctx context.Context, a applications.Application
 	return r.db(ctx).Where(inApplication, a.ID, a.Organization)
 }
 
-// withChannels completes a page of events with their channels and pools, in one query.
+// withChannels adds the channels and pools of a page of events, with one query.
 func (r eventRepo) withChannels(ctx context.Context, es []events.Event) ([]events.Event, error) {
 	ids := among(r.dialect, mapped(es, func(e events.Event) events.ID { return e.ID }))
 	rows, err := rowsOf[eventLimitRow](r.db(ctx).Raw(`SELECT ec.event_id, ec.channel_id, c.name, '' AS protocol
@@ -153,7 +152,7 @@ func (r eventRepo) withChannels(ctx context.Context, es []events.Event) ([]event
 	return es, nil
 }
 
-// saveLimits limits the event to its channels and pools; channels.ErrNotFound.
+// saveLimits stores the channels and pools that the event is limited to; channels.ErrNotFound.
 func (r eventRepo) saveLimits(ctx context.Context, e events.Event) error {
 	if err := r.setChannels(ctx, e); err != nil {
 		return err
@@ -161,8 +160,8 @@ func (r eventRepo) saveLimits(ctx context.Context, e events.Event) error {
 	return r.setPools(ctx, e)
 }
 
-// setPools limits the event to its pools. Each must contain a channel of its project or
-// organization, unless the event has it already; channels.ErrNotFound.
+// setPools stores the pools that the event is limited to. A new one must contain a channel of its
+// project or organization; channels.ErrNotFound.
 func (r eventRepo) setPools(ctx context.Context, e events.Event) error {
 	had, err := rowsOf[events.Pool](r.db(ctx).Raw("SELECT pool AS name, protocol FROM event_pools WHERE event_id = ? ORDER BY pool, protocol", e.ID))
 	if err != nil {
@@ -193,8 +192,8 @@ func (r eventRepo) setPools(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// setChannels limits the event to its channels, which must be of its project or its organization;
-// channels.ErrNotFound.
+// setChannels stores the channels that the event is limited to. They must belong to its project or
+// organization; channels.ErrNotFound.
 func (r eventRepo) setChannels(ctx context.Context, e events.Event) error {
 	ids := mapped(e.Channels, func(c events.Channel) channels.ID { return c.ID })
 	slices.Sort(ids)
@@ -204,7 +203,7 @@ func (r eventRepo) setChannels(ctx context.Context, e events.Event) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	// Existing rows are written again, so that the count shows whether every channel may be used.
+	// Existing rows are updated too, so that the count shows whether every channel may be used.
 	return changeAll(r.db(ctx), len(ids), channels.ErrNotFound, `INSERT INTO event_channels (event_id, channel_id)
 		SELECT e.id, c.id FROM events e JOIN applications a ON a.id = e.application_id
 		JOIN channels c ON c.organization_id = a.organization_id AND (c.project_id IS NULL OR c.project_id = a.project_id)

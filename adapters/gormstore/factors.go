@@ -22,7 +22,8 @@ type totpRow struct {
 
 func (totpRow) TableName() string { return "totp_factors" }
 
-// sealContext returns what a secret is bound to: moved to another account's row it cannot be decrypted.
+// sealContext returns what the encrypted secret is bound to. A secret that is copied to the row of
+// another account cannot be decrypted.
 func (r totpRow) sealContext() string {
 	return fmt.Sprintf("authenticator app of account %d", r.AccountID)
 }

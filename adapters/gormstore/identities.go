@@ -23,7 +23,7 @@ func (r identityRow) link() signon.Link {
 	return signon.Link{Subject: signon.Subject{Issuer: r.Issuer, ID: r.Subject}, Account: r.AccountID, Linked: r.LinkedAt.UTC(), Used: timeOf(r.LastUsedAt)}
 }
 
-// providerSessionRow links a session to the provider's session it came from.
+// providerSessionRow links a session to the session of the provider that started it.
 type providerSessionRow struct {
 	Digest          []byte
 	Issuer          string

@@ -20,7 +20,7 @@ type importRow struct {
 	Size           int64
 	Header         string
 	Source         string
-	Mapping        string // JSON; empty: not known
+	Mapping        string // JSON; empty: unknown
 	GroupID        *orgs.GroupID
 	GroupName      string
 	Actor          string
@@ -43,7 +43,7 @@ type importRow struct {
 	LeaseUntil     *time.Time
 	Failures       int
 	Version        int64
-	Stored         bool // whether pieces of the file may exist
+	Stored         bool // whether pieces of the file may be stored
 }
 
 func (importRow) TableName() string { return "imports" }
@@ -106,7 +106,7 @@ func (r importRepo) Create(ctx context.Context, j imports.Job) (imports.Job, err
 	return row.job()
 }
 
-// uploaded queries the organization's jobs whose file is or was stored.
+// uploaded queries the organization's jobs whose file was uploaded.
 func (r importRepo) uploaded(ctx context.Context, org orgs.ID) *gorm.DB {
 	return r.db(ctx).Where("organization_id = ? AND state <> ?", org, imports.Uploading)
 }
@@ -123,9 +123,8 @@ func (r importRepo) List(ctx context.Context, org orgs.ID, before imports.ID, li
 	return decodeAll(q.Order("id DESC").Limit(limit), importRow.job)
 }
 
-// Rejecting recognizes a run that rejected rows by the rows it kept. The condition is exactly that
-// of its index, and has no OR, for which SQLite would scan the imports of all organizations by
-// state.
+// Rejecting finds imports that rejected rows by their count of stored rows. Its condition is that
+// of the partial index; with an OR, SQLite would scan the imports of all organizations by state.
 func (r importRepo) Rejecting(ctx context.Context, in []orgs.ID, since time.Time, limit int) ([]imports.Job, error) {
 	return decodeAll(r.db(ctx).Raw(`SELECT * FROM (SELECT i.*, ROW_NUMBER() OVER (PARTITION BY organization_id ORDER BY id DESC) AS nth FROM imports i
 			WHERE organization_id @in AND ended_at >= @since AND CASE state WHEN 'failed' THEN TRUE WHEN 'done' THEN kept_count > 0 ELSE FALSE END) AS ranked
@@ -154,7 +153,7 @@ func (r importRepo) Hold(ctx context.Context, id imports.ID, owner string, until
 	return changed(r.db(ctx).Model(&importRow{}).Where("id = ? AND owner = ?", id, owner).Update("lease_until", nullTime(until)), imports.ErrTaken)
 }
 
-// Waiting recognizes that a job was worked on by its state: scanned, being checked or over.
+// Waiting knows from its state whether a job was worked on: scanned, being checked or over.
 func (r importRepo) Waiting(ctx context.Context, now time.Time) (imports.Job, error) {
 	return decodeOne(r.db(ctx).Raw(`SELECT i.* FROM imports i
 		WHERE i.state IN @working AND (i.lease_until IS NULL OR i.lease_until <= @now) AND NOT EXISTS (SELECT 1 FROM imports o

@@ -8,7 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// creationsRow is the rows created by a chunk of an import.
+// creationsRow lists the rows that a chunk of an import created.
 type creationsRow struct {
 	ImportID  imports.ID
 	Number    int

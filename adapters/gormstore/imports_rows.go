@@ -6,7 +6,7 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// rejectsPerStatement is how many rejected rows one statement stores.
+// rejectsPerStatement is the maximum number of rejected rows that one statement stores.
 const rejectsPerStatement = 500
 
 // pieceRow is a part of an import's file.

@@ -27,7 +27,7 @@ func (r installationRepo) Lock(ctx context.Context) (installation.State, error) 
 	return r.read(ctx, r.dialect.lockRowsOf("installation"))
 }
 
-// read reads the state, with a query that has this ending.
+// read reads the state, with a query that ends with ending.
 func (r installationRepo) read(ctx context.Context, ending string) (s installation.State, err error) {
 	rows, err := rowsOf[stateRow](r.db(withTimeoutClass(ctx, timeoutShort)).Raw("SELECT held_at, read_only_at, notice FROM installation WHERE id = 1" + ending))
 	if err == nil && len(rows) != 1 {
@@ -43,7 +43,7 @@ func (r installationRepo) SetState(ctx context.Context, s installation.State) er
 	return changed(r.db(ctx).Where("id = 1").Select("*").Updates(&stateRow{HeldAt: nullTime(s.Held), ReadOnlyAt: nullTime(s.ReadOnly), Notice: storable(s.Notice)}), errNoState)
 }
 
-// errNoState means that the row written by the migration was deleted.
+// errNoState means that the only row of the table was deleted.
 var errNoState = errors.New("the table installation has lost its row")
 
 func (r installationRepo) Backlogs(ctx context.Context, after events.OccurrenceID, limit int) ([]installation.Backlog, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// keyRow is a key as it is stored: its scope by ids.
+// keyRow is a stored key. It has the ids of its scope.
 type keyRow struct {
 	ID             access.ID
 	Name           string
@@ -74,12 +74,12 @@ func (r keyRepo) ByDigest(ctx context.Context, d access.Digest) (access.Key, err
 	})
 }
 
-// inKeyScope holds for the keys k with a name and exactly one scope, given by three ids that are 0
-// for missing levels.
+// inKeyScope selects the keys k with a name and a scope, given by three ids that are 0 for missing
+// levels.
 const inKeyScope = `k.name_fold = ? AND COALESCE(k.organization_id, 0) = ? AND COALESCE(k.project_id, 0) = ?
 	AND COALESCE(k.application_id, 0) = ?`
 
-// nameInUse holds for the key that blocks its name within its scope.
+// nameInUse selects the key that uses its name within its scope.
 const nameInUse = inKeyScope + " AND k.revoked_at IS NULL AND k.replaced_at IS NULL"
 
 func (r keyRepo) ByName(ctx context.Context, scope access.Scope, name string) (access.Key, error) {
@@ -192,8 +192,8 @@ func (r keyRepo) one(ctx context.Context, condition string, args ...any) (access
 	return row.key(), err
 }
 
-// conflictError returns the fault of the unique index that row violated. Two keys with one digest are no
-// fault that a caller could correct.
+// conflictError returns the error for the unique index that row violated. A caller cannot correct a
+// digest that two keys share.
 func (r keyRepo) conflictError(ctx context.Context, row keyRow) error {
 	_, err := r.one(ctx, nameInUse, row.NameFold,
 		orZero(row.OrganizationID), orZero(row.ProjectID), orZero(row.ApplicationID))

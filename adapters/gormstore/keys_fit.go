@@ -9,24 +9,22 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// checkKeysTimeout is how long CheckKeys may take.
+// checkKeysTimeout is the timeout of CheckKeys.
 const checkKeysTimeout = 10 * time.Second
 
-// ErrOtherKey means that nothing of what is stored encrypted can be decrypted with the configured
-// keys.
+// ErrOtherKey means that no stored encrypted text can be decrypted with the configured keys.
 var ErrOtherKey = fault.New(fault.Invalid, "the secret key does not belong to this database")
 
-// encryptedColumns are the columns that hold encrypted texts for as long as their rows exist.
+// encryptedColumns are the columns that hold encrypted texts as long as their rows exist.
 var encryptedColumns = []struct{ table, column, order string }{
 	{"channels", "settings", "id"},
 	{"totp_factors", "secret", "account_id"},
 }
 
-// CheckKeys returns ErrOtherKey when something is stored encrypted, and nothing of it under one of
-// the keys. It compares ids of keys: usually those of one row, and at most those of all channels
-// and authenticator apps. A part that is encrypted under other keys, such as an organization that
-// was copied from elsewhere, is no error: it alone cannot be used. When nothing else is encrypted,
-// such an organization is an error, too: its key is missing.
+// CheckKeys returns ErrOtherKey if there are encrypted texts and none of them is encrypted under
+// one of the keys. It compares the ids of keys, usually of one row, at most of all channels and
+// authenticator apps. If only some texts are encrypted under other keys, as after the copy of an
+// organization, it returns nil: only those cannot be used.
 func (s *Store) CheckKeys(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(withTimeoutClass(ctx, timeoutShort), checkKeysTimeout)
 	defer cancel()
@@ -78,8 +76,8 @@ func (t tx) checkKeys(ctx context.Context) error {
 		seal.KeyID(other), t.keys.String())
 }
 
-// exists reports whether there is a table. A file of SQLite may have an earlier schema, or none;
-// the schema of Postgres was checked.
+// exists reports whether a table exists. A file of SQLite may have an earlier schema, or none; the
+// schema of Postgres was checked.
 func (t tx) exists(ctx context.Context, table string) (bool, error) {
 	if t.dialect != onSQLite {
 		return true, nil

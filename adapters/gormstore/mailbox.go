@@ -33,8 +33,8 @@ type mailboxMessageRow struct {
 	Protocol channels.Protocol
 }
 
-// mailboxHead is the part of a message that listings show, mailboxBody the rest. JSON escapes characters
-// that a Postgres text cannot contain.
+// mailboxHead is the part of a message that lists show, mailboxBody the rest. They are stored as
+// JSON, which escapes characters that Postgres cannot store.
 type (
 	mailboxHead struct {
 		Subject     string            `json:"subject"`
@@ -54,7 +54,7 @@ func (s mailboxMessageRow) message() (deliveries.MailboxMessage, error) {
 	if err := json.Unmarshal([]byte(r.Head), &head); err != nil {
 		return deliveries.MailboxMessage{}, unreadable(err, "head of message %d", r.ID)
 	}
-	if r.Body != "" { // Listings omit it.
+	if r.Body != "" { // Lists omit it.
 		if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
 			return deliveries.MailboxMessage{}, unreadable(err, "body of message %d", r.ID)
 		}
@@ -81,14 +81,13 @@ func (r mailboxRepo) Keep(ctx context.Context, org orgs.ID, channel channels.ID,
 	if _, err := one[channelRow](r.db(ctx).Select("id").Where("id = ? AND organization_id = ?", channel, org), channels.ErrNotFound); err != nil {
 		return false, err
 	}
-	to, _ := users.NewAddress(m.To, "") // An invalid address has a key as well, and is left to the driver.
+	to, _ := users.NewAddress(m.To, "") // An invalid address has a key too. The driver reports it.
 	row := mailboxRow{OrganizationID: org, ChannelID: channel, MessageID: storable(m.ID), Address: storable(m.To), AddressKey: storable(to.Key()),
 		Head: string(head), Body: string(body), CreatedAt: r.now()}
 	return insert(r.db(ctx), &row)
 }
 
-// Trim finds the boundary in an index, so that its cost depends on the messages to keep or, below
-// that, to delete.
+// Trim finds the oldest message to keep in an index, and reads only entries of the channel.
 func (r mailboxRepo) Trim(ctx context.Context, org orgs.ID, channel channels.ID, newest, limit int) (int, error) {
 	return affected(r.db(ctx).Exec(`DELETE FROM mailbox_messages WHERE id IN (
 		SELECT id FROM mailbox_messages WHERE channel_id = ? AND organization_id = ?

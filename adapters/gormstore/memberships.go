@@ -35,7 +35,7 @@ func (r membershipRow) membership(app applications.ID, locked bool) (application
 		EnableNotifications: r.EnableNotifications}, nil
 }
 
-// lockedRow says whether a member is locked in an application.
+// lockedRow is whether a member is locked in an application.
 type lockedRow struct {
 	ID     users.MemberID
 	Locked bool
@@ -104,7 +104,7 @@ func (r applicationRepo) SetLocked(ctx context.Context, a applications.Applicati
 		return r.db(ctx).Exec(`DELETE FROM application_locks WHERE application_id = ?
 			AND member_id IN (SELECT id FROM members WHERE id = ? AND `+unindexed("organization_id")+` = ?)`, a.ID, m, a.Organization).Error
 	}
-	// An existing lock is written again, so that "no row" means "no such member".
+	// An existing lock is updated too, so that no affected row means that there is no such member.
 	return change(r.db(ctx), users.ErrNotFound, `
 		INSERT INTO application_locks (application_id, member_id)
 		SELECT a.id, m.id FROM applications a JOIN members m ON `+unindexed("m.organization_id")+` = a.organization_id

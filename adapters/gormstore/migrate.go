@@ -24,8 +24,7 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// The faults of a schema that is not this program's. An operator must resolve them; waiting does
-// not help.
+// The errors of a schema that does not fit this program. An operator must resolve them.
 var (
 	ErrSchemaBehind = fault.New(fault.Unavailable, "the database schema is older than this program; `tocsin migrate up` brings it up to date")
 	ErrSchemaNewer  = fault.New(fault.Unavailable, "the database schema is newer than this program, which would damage it; use the newer program")
@@ -43,14 +42,14 @@ type Migration struct {
 type history struct {
 	applied map[int64]time.Time // when each version was applied
 	// compatible is the newest migration of the oldest program that works with this schema; 0: not
-	// recorded. Migrations that remove something raise it.
+	// recorded. Migrations that remove something increase it.
 	compatible int64
 }
 
-// compatibleSince is the migration since which a schema records the compatible programs.
+// compatibleSince is the migration that introduced the record of compatible programs.
 const compatibleSince = 38
 
-// compatibleNone refuses every program, including those that know nothing of copies.
+// compatibleNone makes every program refuse the schema, including those from before copies.
 const compatibleNone = math.MaxInt64
 
 // Ready reports whether the database answers and this program works with its schema, which may be
@@ -64,8 +63,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	return compare(all, compatible)
 }
 
-// Status returns the migrations of this program, and those that only the database knows, by
-// version.
+// Status returns the migrations of this program and those recorded in the database, by version.
 func (s *Store) Status(ctx context.Context) ([]Migration, error) {
 	all, _, err := s.status(ctx)
 	return all, err
@@ -83,8 +81,8 @@ func (s *Store) status(ctx context.Context) (all []Migration, compatible int64, 
 	return all, compatible, err
 }
 
-// Migrate brings the schema up to date. Instances that migrate at the same time, in any process,
-// wait for each other.
+// Migrate brings the schema up to date. Instances that migrate at the same time wait for each
+// other.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.Ready(ctx); !errors.Is(err, ErrSchemaBehind) {
 		return err

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// blockersInterval is how often the sessions that block a migration are looked up, and
-	// blockersSkipped how many look-ups are skipped after one was logged: it is logged every ten
-	// seconds.
+	// blockersInterval is how often the sessions that block a migration are looked up.
+	// blockersSkipped is how many look-ups are skipped after one was logged, so that they are
+	// logged every ten seconds.
 	blockersInterval = time.Second
 	blockersSkipped  = 9
 	// blockersSQL finds the sessions that a session ($1) waits for, or that hold the lock ($2) it
-	// tries to take. Their statements are left out: they may contain personal data.
+	// tries to take. It omits their statements, which may contain personal data.
 	blockersSQL = `SELECT a.pid, COALESCE(a.application_name, ''), COALESCE(a.usename, ''), COALESCE(a.state, ''),
 		COALESCE(EXTRACT(EPOCH FROM clock_timestamp() - a.xact_start), 0)::float8
 	FROM pg_stat_activity a

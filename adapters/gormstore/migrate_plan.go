@@ -57,8 +57,8 @@ func (e *postgresEngine) estimate(ctx context.Context, plan []Planned) error {
 	return nil
 }
 
-// estimate records that all migrations run in one transaction. SQLite cannot count rows without
-// reading them.
+// estimate sets the lock of all statements, because they run in one transaction. It does not count
+// rows, which SQLite could only do by reading them.
 func (e *sqliteEngine) estimate(_ context.Context, plan []Planned) error {
 	for i := range plan {
 		plan[i].Lock, plan[i].Work = wholeFile, ""

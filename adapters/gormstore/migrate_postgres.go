@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// migrationLock is the advisory lock for migrations, a number that is probably not used
-	// otherwise.
+	// migrationLock is the key of the advisory lock for migrations, which other programs probably
+	// do not use.
 	migrationLock  = 0x746f6373696e // "tocsin"
 	migrationPause = 50 * time.Millisecond
-	// lockTimeout is how long a migration waits for the lock of a table, lockPause how long it lets
-	// others work before it retries, and lockAttempts how often: for some minutes in all.
+	// lockTimeout is how long a migration waits for the lock of a table, lockPause the pause before
+	// it retries, and lockAttempts the maximum number of attempts: they take some minutes.
 	lockTimeout  = 2 * time.Second
 	lockPause    = time.Second
 	lockAttempts = 100
-	// lockNotAvailable is the SQLSTATE after lockTimeout.
+	// lockNotAvailable is the SQLSTATE when lockTimeout expires.
 	lockNotAvailable = "55P03"
 )
 
@@ -32,11 +32,11 @@ func (e *postgresEngine) applied(ctx context.Context) (history, error) {
 	return readHistory(withTimeoutClass(ctx, timeoutShort), e.sqlDB, "SELECT to_regclass('goose_db_version') IS NOT NULL")
 }
 
-// migrate runs each migration in its own transaction, all of them under a session lock, which ends
-// with its holder in any case. A migration has no time limit, but waits only briefly for sessions
-// that use its tables, because others would queue behind it. Then it lets them pass, and retries.
-// It also retries after a deadlock. Connections used for it are not kept: they planned the checks
-// of foreign keys without plannerSettings.
+// migrate runs each migration in its own transaction, all of them under an advisory lock of the
+// session, which the server releases when the session ends. A migration has no timeout, but waits
+// only briefly for the lock of a table, because other sessions queue behind it. Then it pauses and
+// retries. It also retries after a deadlock. The pool closes the connections used for it: they have
+// planned the checks of foreign keys without plannerSettings.
 func (e *postgresEngine) migrate(ctx context.Context, logger *slog.Logger) (done []*goose.MigrationResult, err error) {
 	defer e.pool.Reset()
 	lock := &advisoryLock{}
@@ -59,8 +59,8 @@ func (e *postgresEngine) migrate(ctx context.Context, logger *slog.Logger) (done
 	return done, err
 }
 
-// retryLocked makes an attempt as often as tries says, and lets others work for lockPause in
-// between, while its error has one of these states. It returns the last error.
+// retryLocked calls attempt at most tries times, with a pause of lockPause in between, while its
+// error has one of these states. It returns the last error.
 func retryLocked(ctx context.Context, tries int, attempt func() error, states ...string) error {
 	again := time.NewTicker(lockPause)
 	defer again.Stop()
@@ -77,7 +77,7 @@ func retryLocked(ctx context.Context, tries int, attempt func() error, states ..
 	}
 }
 
-// errTablesInUse is why a migration gives up.
+// errTablesInUse means that a migration could not lock a table.
 var errTablesInUse = errors.New("a table was in use whenever the migration wanted to change it: look for long transactions (pg_stat_activity), and repeat `tocsin migrate up`")
 
 // advisoryLock serializes instances that migrate.
@@ -85,8 +85,8 @@ type advisoryLock struct {
 	session atomic.Int32 // the process id of the session that migrates, or waits for it
 }
 
-// SessionLock polls instead of waiting within one statement: that would hold a snapshot, which a
-// migration that builds an index concurrently in turn waits for.
+// SessionLock polls. A statement that waits would hold a snapshot, and a migration that creates an
+// index concurrently waits for all snapshots.
 func (l *advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	var session int32
 	if err := conn.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&session); err != nil {

@@ -15,12 +15,11 @@ func (e *sqliteEngine) applied(ctx context.Context) (history, error) {
 	return readHistory(ctx, e.readPool, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version')")
 }
 
-// migrate runs in ONE immediate transaction. Its write lock serializes instances, in one process or
-// in several, and ends with its holder in any case. It also makes an upgrade of several migrations
-// atomic.
+// migrate runs all migrations in one immediate transaction, so that an upgrade is atomic. Its write
+// lock serializes processes, and is released when the process ends.
 //
-// Foreign keys are off meanwhile, because SQLite makes most table changes by building a new table;
-// they are checked at the end.
+// Foreign keys are off in this transaction, because most changes of a table create a new one. They
+// are checked at the end.
 func (e *sqliteEngine) migrate(ctx context.Context, _ *slog.Logger) (done []*goose.MigrationResult, err error) {
 	conn, err := e.writePool.Conn(ctx)
 	if err != nil {
@@ -65,8 +64,8 @@ func checkForeignKeys(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// singleConn presents one connection with an open transaction to goose, as a database whose transactions
-// are savepoints.
+// singleConn makes one connection with an open transaction look like a database to goose. Its
+// transactions are savepoints.
 type singleConn struct{ *sqlite3.SQLiteConn }
 
 var (
@@ -77,7 +76,7 @@ var (
 func (l singleConn) Connect(context.Context) (driver.Conn, error) { return l, nil }
 func (l singleConn) Driver() driver.Driver                        { return &sqlite3.SQLiteDriver{} }
 
-// Close returns the connection, which needs no action.
+// Close does nothing: the caller owns the connection.
 func (l singleConn) Close() error { return nil }
 
 func (l singleConn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {

@@ -27,7 +27,8 @@ func newAccountRow(a operators.Account) accountRow {
 		Language: a.Language}
 }
 
-// accountPlaceRow is an account with its identity and one of the places where it has a role, if any.
+// accountPlaceRow is an account with its user and one of the organizations where it has a role, if
+// any.
 type accountPlaceRow struct {
 	Account   accountRow `gorm:"embedded"`
 	Username  string
@@ -52,7 +53,7 @@ func (r accountPlaceRow) place() operators.Place {
 		Seen: timeOf(r.SeenAt)}
 }
 
-// operatorRepo covers several tables: accounts here, everything else in other files.
+// operatorRepo uses several tables: this file has the accounts, other files the rest.
 type operatorRepo struct{ tx }
 
 func (r operatorRepo) Account(ctx context.Context, id operators.AccountID) (operators.Holding, error) {
@@ -67,7 +68,7 @@ func (r operatorRepo) Accounts(ctx context.Context, username string) ([]operator
 	return r.holdings(ctx, "u.username_fold = ?", names.Fold(username))
 }
 
-// holdings reads accounts with their places in one statement, however many there are of either.
+// holdings reads accounts with their places in one statement.
 func (r operatorRepo) holdings(ctx context.Context, condition string, arg any) (all []operators.Holding, err error) {
 	rows, err := rowsOf[accountPlaceRow](r.db(ctx).Raw(`
 		SELECT a.id, a.user_id, a.password_hash, a.administrator, a.organization_id, a.changed_at, a.language, u.username,
@@ -94,7 +95,7 @@ func (r operatorRepo) Save(ctx context.Context, a operators.Account) (operators.
 	if a.ID != 0 {
 		return a.ID, changed(r.db(ctx).Select("PasswordHash", "Administrator", "OrganizationID", "ChangedAt", "Language").Updates(&row), operators.ErrNotFound)
 	}
-	if err := r.Decide(ctx, a.User.ID); err != nil { // Reports a missing identity as the domain's error.
+	if err := r.Decide(ctx, a.User.ID); err != nil { // It returns ErrNotFound for a missing user.
 		return 0, err
 	}
 	err := r.db(ctx).Create(&row).Error
@@ -128,7 +129,8 @@ func (r operatorRepo) Acceptance(ctx context.Context, m users.MemberID) (operato
 	return operators.Acceptance{Account: rows[0].AccountID, At: rows[0].AcceptedAt.UTC()}, nil
 }
 
-// Decide writes the identity's row unchanged, as Revise does with an organization's.
+// Decide locks the row of the user by an update that changes nothing, so that of two concurrent
+// units Postgres rejects one.
 func (r operatorRepo) Decide(ctx context.Context, u users.ID) error {
 	return change(r.db(ctx), users.ErrNotFound, "UPDATE users SET username = username WHERE id = ?", u)
 }

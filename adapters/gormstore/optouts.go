@@ -31,8 +31,7 @@ type unsubscriptionRow struct {
 	ApplicationSlug  string
 }
 
-// Unsubscription requires a member of the notification's organization: a link must not join two
-// organizations.
+// Unsubscription requires that the member and the notification belong to the same organization.
 func (r deliveryRepo) Unsubscription(ctx context.Context, o deliveries.OptOut) (deliveries.Unsubscription, error) {
 	row, err := one[unsubscriptionRow](r.db(ctx).Raw(`SELECT org.name AS organization, a.name AS application, n.name AS notification, m.username,
 			org.id AS organization_id, org.slug AS organization_slug, p.slug AS project_slug, a.slug AS application_slug, EXISTS (SELECT 1 FROM opt_outs
@@ -46,7 +45,7 @@ func (r deliveryRepo) Unsubscription(ctx context.Context, o deliveries.OptOut) (
 		Place: access.Scope{Organization: row.OrganizationSlug, Project: row.ProjectSlug, Application: row.ApplicationSlug}}, err
 }
 
-// SetOptOut changes nothing for a deleted member or notification.
+// SetOptOut does nothing if the member or the notification is deleted.
 func (r deliveryRepo) SetOptOut(ctx context.Context, o deliveries.OptOut, out bool) (changed bool, err error) {
 	if !out {
 		n, err := affected(r.db(ctx).Where("member_id = ? AND notification_id = ? AND address_key = ?", o.Member, o.Notification, o.AddressKey).

@@ -72,15 +72,15 @@ func (r orgRepo) BySlug(ctx context.Context, slug string) (orgs.Organization, er
 	return decodeOne(r.db(ctx).Where("slug = ?", slug).Where(notSystem), orgs.ErrNotFound, organizationRow.organization)
 }
 
-// withGroups is the statement of WithGroups. Its parameters are the key of the default group, the
-// id of the other one, and the slug.
+// withGroups is the statement of WithGroups. Its parameters are the folded name of the default
+// group, the id of the other one, and the slug.
 func withGroups(d dialect) string {
 	return "SELECT o.id, o.slug, o.name, o.requires_factor, o.default_region, o.searchable, g.id, g.name FROM organizations AS o" +
 		" LEFT JOIN member_groups AS g ON g.organization_id = o.id AND (g.name_fold = " + d.parameter(1) + " OR g.id = " + d.parameter(2) + ")" +
 		" WHERE o.slug = " + d.parameter(3) + " AND o." + notSystem + " ORDER BY g.id"
 }
 
-// WithGroups is called by every enrolment, so it avoids GORM's overhead for a row.
+// WithGroups does not use GORM, because every enrolment calls it.
 func (r orgRepo) WithGroups(ctx context.Context, slug string, g orgs.GroupID) (o orgs.Organization, found []orgs.Group, err error) {
 	err = r.sets().query(r.statementContext(ctx), withGroups(r.dialect), nil, []any{names.Fold(orgs.DefaultGroup), g, slug}, func(rows *sql.Rows) error {
 		var id sql.Null[orgs.GroupID]
@@ -154,8 +154,8 @@ func (r orgRepo) SetRegion(ctx context.Context, id orgs.ID, region string) error
 	return changed(r.db(ctx).Model(&organizationRow{}).Where("id = ? AND "+notSystem, id).Update("default_region", region), orgs.ErrNotFound)
 }
 
-// Revise writes the organization's row, so that of two overlapping units Postgres refuses the later
-// one, which then runs again and sees everything the earlier one wrote, in any table.
+// Revise updates the organization's row, so that of two concurrent units Postgres rejects one. It
+// is retried, and sees everything that the other one wrote, in any table.
 func (r orgRepo) Revise(ctx context.Context, id orgs.ID) error {
 	return changed(r.db(ctx).Model(&organizationRow{}).Where("id = ? AND "+notSystem, id).Update("revision", gorm.Expr("revision + 1")), orgs.ErrNotFound)
 }
@@ -165,7 +165,7 @@ func (r orgRepo) Revision(ctx context.Context, id orgs.ID) (int64, error) {
 	return row.Revision, err
 }
 
-// revisionRow is how often an organization was revised.
+// revisionRow is the revision of an organization.
 type revisionRow struct{ Revision int64 }
 
 func (revisionRow) TableName() string { return "organizations" }

@@ -87,7 +87,7 @@ func (r eventRepo) SavePartial(ctx context.Context, p events.Partial, by string)
 	return r.savePartialVersion(ctx, row.partial(), by)
 }
 
-// savePartialVersion stores the saved version, and what it uses.
+// savePartialVersion stores a version of a partial and the partials that it uses.
 func (t tx) savePartialVersion(ctx context.Context, p events.Partial, by string) (events.Partial, error) {
 	version := partialVersionRow{PartialID: p.ID, Version: p.Version, SavedBy: by, SavedAt: t.now(), Description: p.Description, TextBody: p.Text, HTMLBody: p.HTML}
 	if err := t.db(ctx).Create(&version).Error; err != nil {
@@ -107,7 +107,7 @@ func (t tx) savePartialVersion(ctx context.Context, p events.Partial, by string)
 		p.ID, p.Organization, among(t.dialect, names)).Error
 }
 
-// saveUses stores which partials a template names.
+// saveUses stores the partials that a template uses.
 func (t tx) saveUses(ctx context.Context, o templateOwner, text events.Template) error {
 	names, err := text.Uses()
 	if err != nil {
@@ -185,7 +185,7 @@ func (r eventRepo) PartialTemplates(ctx context.Context, p events.Partial, after
 			prefixedColumns("event_", "e", "id", "application_id", "slug", "name", "description", "active", "example", "context_schema", "priority"))
 }
 
-// partialUsers returns the templates that use a partial, with these columns of them and their
+// partialUsers returns the templates that use a partial, with these columns of the templates and
 // events.
 func (r eventRepo) partialUsers(ctx context.Context, p events.Partial, after events.TemplateID, limit int, columns string) ([]events.PartialUser, error) {
 	return all(r.db(ctx).Raw(`

@@ -17,33 +17,34 @@ import (
 )
 
 const (
-	// partitionRows is how many rows the last partition of deliveries holds before another one is
-	// made, and maxPartitions into how many partitions the time of retention is divided at most.
-	// A small installation has one partition.
+	// partitionRows is how many rows the last partition of deliveries has before another one is
+	// added. maxPartitions is the maximum number of partitions for the retention period. A small
+	// installation has one partition.
 	partitionRows = 5_000_000
 	maxPartitions = 8
-	// minOccurrencesAhead is how many occurrences at least still come to the last partition while another
-	// one is made.
+	// minOccurrencesAhead is the minimum number of occurrences that the last partition still takes
+	// while another one is added.
 	minOccurrencesAhead = 1_000
-	// tableLockTimeout bounds the wait for the lock of the whole table, because others queue behind it,
-	// and tableLockAttempts how often it is tried, with a pause of lockPause.
+	// tableLockTimeout limits the wait for the lock of the whole table, because other sessions
+	// queue behind it. tableLockAttempts is the maximum number of attempts, with a pause of
+	// lockPause in between.
 	tableLockTimeout  = "SET LOCAL lock_timeout = '500ms'"
 	tableLockAttempts = 30
-	// idsPerStatement is how many ids of occurrences one statement looks through.
+	// idsPerStatement is the range of ids of occurrences that one statement searches.
 	idsPerStatement = 100_000
 	// analyzeGrowth is the factor by which deliveries grow before they are analyzed again.
 	analyzeGrowth = 2
-	// maintenanceTimeout bounds a statement that reads a whole partition.
+	// maintenanceTimeout is the timeout of a statement that reads a whole partition.
 	maintenanceTimeout = time.Hour
-	// boundPrefix begins the name of the constraint that prepares the upper bound of the last
-	// partition. The bound follows.
+	// boundPrefix is the prefix of the name of the constraint that prepares the upper bound of the
+	// last partition. The bound follows it.
 	boundPrefix = "deliveries_until_"
 )
 
-// noBound is the end of a range without a bound.
+// noBound is the end of a range without an upper bound.
 const noBound = math.MaxInt64
 
-// partition is a range of occurrences whose deliveries are in a table of their own.
+// partition is the table with the deliveries of a range of occurrences.
 type partition struct {
 	Name        string
 	From, Until int64 // From <= id of the occurrence < Until
@@ -52,7 +53,7 @@ type partition struct {
 	Checked     bool  // no row is beyond Bound
 }
 
-// partitionRow is a partition as the catalog has it.
+// partitionRow is a partition in the catalog of Postgres.
 type partitionRow struct {
 	Name      string
 	Range     string
@@ -87,11 +88,10 @@ func (row partitionRow) partition() (p partition, err error) {
 	return p, err
 }
 
-// maintainPartitions begins to drop the partitions of deliveries whose occurrences are all old, and to
-// add one when the last is large. Both go on beside the caller, because they may take long, and
-// then rest, because pages of rows follow each other closely. It returns the id below which
-// occurrences and their deliveries are to be removed row by row, because the partitions from there
-// on will be dropped. everything means that age decides alone.
+// maintainPartitions starts a goroutine that drops the partitions whose occurrences are all old,
+// and adds a partition when the last one is large. The goroutine may take long, and pauses after
+// that. maintainPartitions returns the id of the occurrence below which Purge must delete rows: the
+// partitions from there on will be dropped. noBound: Purge deletes all old rows.
 func (e *postgresEngine) maintainPartitions(ctx context.Context, oldBefore time.Time, log *slog.Logger) (below int64, err error) {
 	below = noBound
 	all, err := e.partitions(ctx)
@@ -123,10 +123,10 @@ func (e *postgresEngine) maintainPartitions(ctx context.Context, oldBefore time.
 	return below, nil
 }
 
-// partitionsFailed is logged when partitions can be neither dropped nor added.
+// partitionsFailed is logged when partitions cannot be dropped or added.
 const partitionsFailed = "the partitions of deliveries could not be kept up"
 
-// maintain does what maintainPartitions begins.
+// maintain drops and adds partitions.
 func (e *postgresEngine) maintain(ctx context.Context, all, old []partition, oldBefore time.Time, log *slog.Logger) error {
 	for _, p := range old {
 		if err := e.dropPartition(ctx, p, oldBefore, log); err != nil {
@@ -158,8 +158,8 @@ func (e *postgresEngine) partitions(ctx context.Context) (all []partition, err e
 	return all, err
 }
 
-// isOld reports whether all occurrences of a partition are older than a time, because the first one
-// after them is.
+// isOld reports whether all occurrences of a partition are older than a time: it looks at the first
+// occurrence after them.
 func (e *postgresEngine) isOld(ctx context.Context, p partition, oldBefore time.Time) (old bool, err error) {
 	err = e.attempt(withTimeoutClass(ctx, timeoutShort), readCommitted, func(t tx) error {
 		return t.db(ctx).Raw("SELECT COALESCE((SELECT created_at < ? FROM occurrences WHERE id >= ? ORDER BY id LIMIT 1), FALSE)", oldBefore.UTC(), p.Until).Scan(&old).Error
@@ -167,9 +167,9 @@ func (e *postgresEngine) isOld(ctx context.Context, p partition, oldBefore time.
 	return old, err
 }
 
-// dropPartition drops a partition unless something of it must be kept: an occurrence that was sent
-// or cancelled later than it was created, or one with open deliveries. Then the others are removed
-// row by row, as after an error. The occurrences themselves stay, for Purge.
+// dropPartition drops a partition, unless one of its occurrences was sent or cancelled much later
+// than it was created, or has open deliveries. Then, and after an error, Purge deletes its rows.
+// Purge also deletes the occurrences.
 func (e *postgresEngine) dropPartition(ctx context.Context, p partition, oldBefore time.Time, log *slog.Logger) error {
 	kept, err := e.hasRecentOccurrences(ctx, p, oldBefore)
 	if err != nil {
@@ -199,8 +199,9 @@ func (e *postgresEngine) dropPartition(ctx context.Context, p partition, oldBefo
 	return err
 }
 
-// hasRecentOccurrences reports whether an occurrence of a partition is not old, in statements about a
-// page of ids each. Those that wait are few, and looked up first.
+// hasRecentOccurrences reports whether an occurrence of a partition is not old. It first looks up
+// the waiting occurrences, which are few. Then it searches the others, a range of ids for each
+// statement.
 func (e *postgresEngine) hasRecentOccurrences(ctx context.Context, p partition, oldBefore time.Time) (kept bool, err error) {
 	exists := func(condition string, values ...any) error {
 		return e.attempt(ctx, readCommitted, func(t tx) error {
@@ -225,7 +226,7 @@ func (e *postgresEngine) hasRecentOccurrences(ctx context.Context, p partition, 
 	}
 }
 
-// occurrenceAge says when an occurrence was created; the zero value is none.
+// occurrenceAge is the time when an occurrence was created; the zero value means none.
 type occurrenceAge struct {
 	ID        int64
 	CreatedAt time.Time
@@ -239,10 +240,10 @@ func (e *postgresEngine) firstOccurrence(ctx context.Context, from int64) (first
 	return first, err
 }
 
-// addPartition adds a partition when the last one is large and covers a share of the time of
-// retention. The last one gets an upper bound, which lies ahead. First a constraint for it is
-// checked, beside others, so that the bound itself takes a moment. A program that ends meanwhile
-// leaves the constraint, with which the next call goes on.
+// addPartition adds a partition when the last one is large and covers a share of the retention
+// period. The last one gets an upper bound above all current ids. A constraint for the bound is
+// validated first, without blocking others, so that attaching takes only a moment. After a restart,
+// addPartition continues with the existing constraint.
 func (e *postgresEngine) addPartition(ctx context.Context, last partition, oldBefore time.Time, log *slog.Logger) error {
 	if last.Bound == 0 {
 		bound, due, err := e.nextBound(ctx, last, oldBefore)
@@ -279,9 +280,8 @@ func (e *postgresEngine) addPartition(ctx context.Context, last partition, oldBe
 	return err
 }
 
-// nextBound returns the id at which the next partition is to begin, and reports whether it is time
-// for it. Until there the last one takes an eighth more occurrences, and at least what comes within
-// an hour.
+// nextBound returns the id at which the next partition begins, and reports whether it is due. The
+// last partition still takes an eighth more occurrences, and at least those of an hour.
 func (e *postgresEngine) nextBound(ctx context.Context, last partition, oldBefore time.Time) (bound int64, due bool, err error) {
 	if last.Rows < e.partitionRows {
 		return 0, false, nil
@@ -299,7 +299,7 @@ func (e *postgresEngine) nextBound(ctx context.Context, last partition, oldBefor
 	return newest + max(minOccurrencesAhead, (newest-first.ID)/maxPartitions, recent*int64(time.Hour/time.Minute)), err == nil, err
 }
 
-// splitLast gives the last partition its upper bound, and adds one behind it that is built alike.
+// splitLast sets the upper bound of the last partition and adds an equal one after it.
 func (t tx) splitLast(ctx context.Context, last partition) error {
 	var options string
 	if err := t.db(ctx).Raw("SELECT COALESCE(array_to_string(reloptions, ', '), '') FROM pg_class WHERE oid = to_regclass(?)", last.Name).Scan(&options).Error; err != nil {
@@ -326,9 +326,8 @@ func (t tx) splitLast(ctx context.Context, last partition) error {
 	return nil
 }
 
-// changeTable runs a unit of work that holds deliveries alone for a moment. It waits briefly for
-// the lock, then lets the others pass and tries again. If another instance is at it, that one does
-// the work.
+// changeTable runs a unit of work with an exclusive lock of deliveries. It waits briefly for the
+// lock, then pauses and retries.
 func (e *postgresEngine) changeTable(ctx context.Context, fn func(tx) error) error {
 	return retryLocked(ctx, tableLockAttempts, func() error {
 		return e.attempt(withTimeoutClass(ctx, timeoutShort), readCommitted, func(t tx) error {
@@ -342,8 +341,8 @@ func (e *postgresEngine) changeTable(ctx context.Context, fn func(tx) error) err
 	}, lockNotAvailable)
 }
 
-// analyzeDeliveries has Postgres analyze deliveries as a whole when they have grown, which
-// autovacuum does only for each partition.
+// analyzeDeliveries analyzes the parent table when it has grown. Autovacuum analyzes only the
+// partitions.
 func (e *postgresEngine) analyzeDeliveries(ctx context.Context, all []partition) {
 	var rows int64
 	for _, p := range all {

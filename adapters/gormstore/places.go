@@ -8,8 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// place holds the ids for the slugs of a path. A level that the path does not name, or that does
-// not exist, is zero.
+// place has the ids for the slugs of a path. A level that is not in the path or does not exist is
+// zero.
 type place struct {
 	OrganizationID    orgs.ID
 	ProjectID         orgs.ProjectID
@@ -19,8 +19,8 @@ type place struct {
 	ApplicationActive bool
 }
 
-// locate looks up the slugs of a path, in one statement whether all of its levels exist or not. It
-// returns the not-found fault of the first missing level.
+// locate looks up the slugs of a path with one statement. It returns the not-found error of the
+// first missing level.
 func (t tx) locate(ctx context.Context, path access.Scope) (place, error) {
 	p, err := one[place](t.db(ctx).Raw(`
 		SELECT o.id AS organization_id, p.id AS project_id, p.name AS project_name,

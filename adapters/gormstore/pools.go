@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pool describes the connections to a database.
+// Pool is the state of a pool of connections to the database.
 type Pool struct {
 	Name   string
 	Open   int
@@ -15,7 +15,7 @@ type Pool struct {
 	Waited time.Duration
 }
 
-// Pools returns the state of the connections to the database.
+// Pools returns the state of the connection pools.
 func (s *Store) Pools() []Pool { return s.engine.pools() }
 
 func (e *sqliteEngine) pools() []Pool {

@@ -27,8 +27,8 @@ import (
 // DefaultConnections is the maximum of open connections unless Config or the URL sets another.
 const DefaultConnections = 16
 
-// postgresEngine stores everything on a Postgres server. One connection pool serves GORM and the
-// statements that need pgx itself.
+// postgresEngine is the engine of a Postgres server. GORM and the statements that need pgx share
+// one connection pool.
 type postgresEngine struct {
 	pool            *pgxpool.Pool
 	sqlDB           *sql.DB // the pool as a database/sql handle
@@ -37,11 +37,11 @@ type postgresEngine struct {
 	keys            seal.Ring
 	limits          *limits
 	beginStatements map[transactionKind][]string
-	direct          *pgx.ConnConfig // of the connection that listens for notifications
+	direct          *pgx.ConnConfig // for the connection that listens for notifications
 	retrySlot       chan struct{}   // see retried
-	counterPart     int             // of counters, for work; see parts
-	id              string          // of this instance, in its notifications
-	members         growth          // rows added to the table of members
+	counterPart     int             // of counters, for work; see counterParts
+	id              string          // of this instance, sent with its notifications
+	members         growth          // rows inserted into the table of members
 
 	maintenance   maintenance  // of the partitions of deliveries
 	partitionRows int64        // see the constant
@@ -58,8 +58,8 @@ const (
 	repeatableReadOnly
 	// readCommitted sees what others commit meanwhile.
 	readCommitted
-	// readCommittedAsync is committed for work that is repeated when it is lost. Its commit does not wait
-	// for the disk: the commit of whatever builds on it waits for both.
+	// readCommittedAsync does not wait for the disk when it commits. It is for work that is
+	// repeated when it is lost. A later commit that depends on it waits for both.
 	readCommittedAsync
 )
 
@@ -76,16 +76,15 @@ func (i isolation) begin() string {
 }
 
 const (
-	// customPlans has statements planned for their values each time: statistics of a table that
-	// grows from nothing to a million rows within seconds are always wrong, and a cached plan might
-	// scan all of it.
+	// customPlans plans each execution for its values. The statistics of a table that grows to a
+	// million rows within seconds are always wrong, and a cached plan might scan all of it.
 	customPlans setting = "plan_cache_mode=force_custom_plan"
-	// genericPlans caches a plan for any values. It is for statements about a few rows by their keys,
-	// whose planning takes longer than the look-up.
+	// genericPlans caches plans. It is for statements that look up a few rows by their keys, for
+	// which planning takes longer than execution.
 	genericPlans setting = "plan_cache_mode=force_generic_plan"
 )
 
-// planSettings says how the statements of a transaction are planned; nil: as Postgres chooses.
+// planSettings returns how Postgres plans the statements of a transaction; nil: its default.
 func planSettings(i isolation, p timeoutClass) []setting {
 	switch {
 	case p == timeoutShort || i == readCommittedAsync:
@@ -128,11 +127,10 @@ func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgre
 	}
 	e.sqlDB = sql.OpenDB(pipelineConnector{stdlib.GetPoolConnector(e.pool)})
 	e.sqlDB.SetMaxIdleConns(0) // The pool keeps them.
-	// No PrepareStmt: pgx prepares and caches statements itself, and doing it twice is slower.
-	// Caching only the description and having Postgres plan each time
-	// (default_query_exec_mode=cache_describe) costs a fifth to a half of the register calls, and
-	// gains nothing: the statements themselves avoid bad plans made on empty tables (see unindexed,
-	// lookUp).
+	// No PrepareStmt: pgx prepares and caches statements itself. With
+	// default_query_exec_mode=cache_describe, which plans each execution, a fifth to a half fewer
+	// register calls were measured. It would not help either: the statements avoid bad plans made
+	// on empty tables (see unindexed, lookUp).
 	e.base, err = gorm.Open(postgres.New(postgres.Config{Conn: e.sqlDB}), gormConfig(now))
 	if err != nil {
 		return nil, errors.Join(err, e.close())
@@ -140,8 +138,8 @@ func openPostgres(ctx context.Context, c Config, now func() time.Time) (*postgre
 	return e, nil
 }
 
-// poolConfig parses a URL. It sets only session parameters that a pooler in transaction mode keeps
-// for each of its clients.
+// poolConfig parses a URL. It sets only session parameters that a pooler in transaction mode
+// supports.
 func poolConfig(source string, connections int) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(source)
 	if err != nil {
@@ -170,14 +168,13 @@ func (e *postgresEngine) ping(ctx context.Context) error {
 	return e.pool.Ping(ctx)
 }
 
-// view uses the snapshot of one transaction, taken by its first statement.
+// view runs fn on one snapshot, which the first statement takes.
 func (e *postgresEngine) view(ctx context.Context, fn func(tx) error) error {
 	return e.attempt(ctx, repeatableReadOnly, fn)
 }
 
-// update also works on one snapshot (REPEATABLE READ). Of two units that write the same row
-// Postgres lets the first commit and refuses the other, which then starts again from the new state:
-// no update is lost.
+// update also runs fn on one snapshot (REPEATABLE READ). If two units write the same row, Postgres
+// rejects the second one, which is retried on a new snapshot: no update is lost.
 func (e *postgresEngine) update(ctx context.Context, fn func(tx) error) error {
 	err := e.retried(ctx, func() error { return e.attempt(ctx, repeatableRead, fn) })
 	if err == nil && e.members.due() {
@@ -188,7 +185,7 @@ func (e *postgresEngine) update(ctx context.Context, fn func(tx) error) error {
 
 func (e *postgresEngine) attempt(ctx context.Context, i isolation, fn func(tx) error) error {
 	part := e.counterPart
-	if i == repeatableRead || i == repeatableReadOnly { // See parts.
+	if i == repeatableRead || i == repeatableReadOnly { // See counterParts.
 		part = counterParts + rand.N(math.MaxInt32-counterParts) //nolint:gosec // Not a secret.
 	}
 	return e.transaction(ctx, i, func(conn session) error {
@@ -196,8 +193,7 @@ func (e *postgresEngine) attempt(ctx context.Context, i isolation, fn func(tx) e
 	})
 }
 
-// transaction runs fn in a transaction on its own connection, and commits unless fn fails or
-// panics.
+// transaction runs fn in a transaction, and commits unless fn fails or panics.
 func (e *postgresEngine) transaction(ctx context.Context, i isolation, fn func(session) error) error {
 	conn, err := e.sqlDB.Conn(ctx)
 	if err != nil {
@@ -213,8 +209,8 @@ func (e *postgresEngine) transaction(ctx context.Context, i isolation, fn func(s
 	if err := fn(s); err != nil {
 		return err
 	}
-	// If the connection is lost meanwhile, the result of the commit is unknown. All that can be
-	// said is that the unit may be repeated, as every write of the API may.
+	// If the connection is lost now, nobody knows whether the server committed. The caller may
+	// repeat the unit, as it may repeat every write of the API.
 	if err := s.commit(brief); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}

@@ -6,34 +6,33 @@ import (
 	"sync/atomic"
 )
 
-// analyzeAfter is how many rows are added to a table before Postgres is asked to analyze it.
+// analyzeAfter is the number of inserted rows after which a table is analyzed.
 const analyzeAfter = 500
 
-// growth counts the rows added to a table that Postgres has not analyzed yet. Without statistics
-// Postgres cannot tell an index that finds one row from one that finds all rows of an organization.
-// It may choose either, also for the checks of foreign keys, whose plans it keeps. Autovacuum
-// analyzes the table only after a minute, and until then each added row costs more than the last.
+// growth counts the rows inserted into a table without statistics. Without them Postgres may choose
+// an index that finds all rows of an organization instead of one that finds a single row, and it
+// keeps such plans for the checks of foreign keys. Autovacuum analyzes the table only after a
+// minute, and until then each insert is slower than the one before.
 type growth struct{ added atomic.Int64 }
 
-// add notes that n rows were added. A nil *growth ignores them.
+// add counts n inserted rows. A nil *growth ignores them.
 func (g *growth) add(n int) {
 	if g != nil {
 		g.added.Add(int64(n))
 	}
 }
 
-// due reports, to one caller only, whether enough rows were added since the last time.
+// due reports, to one caller only, whether enough rows were inserted since the last time.
 func (g *growth) due() bool {
 	n := g.added.Load()
 	return n >= analyzeAfter && g.added.CompareAndSwap(n, 0)
 }
 
-// stop ends counting: Postgres has statistics of the table.
+// stop ends counting. The table has statistics.
 func (g *growth) stop() { g.added.Store(math.MinInt64 / 2) }
 
-// analyzeMembers has Postgres analyze the members, unless it already knows that there are many. If
-// that fails, or another session analyzes them at the moment, the next rows are a reason to try
-// again.
+// analyzeMembers analyzes the table of members, unless its statistics already show many rows. If
+// that fails, or another session is analyzing it, the next rows cause another attempt.
 func (e *postgresEngine) analyzeMembers(ctx context.Context) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	var known float64

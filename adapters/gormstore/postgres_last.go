@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// session runs the statements of a transaction. Those that begin it wait for its first statement
-// and are sent together with that. It does not pass statements of a cancelled context to the
-// driver, because its error would make database/sql close the connection.
+// session runs the statements of a transaction. It sends those that begin the transaction together
+// with the first other statement. It does not pass statements with a cancelled context to the
+// driver, whose error would make database/sql close the connection.
 type session struct {
 	*sql.Conn
 
@@ -21,10 +21,9 @@ type session struct {
 
 type deferredKey struct{}
 
-// deferred returns the context of a statement on whose result nothing in its unit depends. On
-// Postgres it is sent together with the statements like it and the commit, in one round trip; locks
-// that it takes are held as briefly as possible. Where another statement follows, it is sent
-// together with that one, and runs before it. Elsewhere it runs at once.
+// deferred returns the context of a statement whose result the unit does not use. On Postgres the
+// statement waits for the next one, or for the commit, and is sent with that in one round trip. It
+// still runs in its order, and holds its locks as briefly as possible. On SQLite it runs at once.
 func deferred(ctx context.Context) context.Context {
 	return context.WithValue(ctx, deferredKey{}, true)
 }
@@ -42,16 +41,16 @@ func begin(conn *sql.Conn, with []string) (session, error) {
 	})
 }
 
-// raw calls fn with the connection of the driver.
+// raw calls fn with the driver's connection.
 func (s session) raw(fn func(*pipelineConn) error) error {
 	return s.Raw(func(c any) error { return fn(c.(*pipelineConn)) })
 }
 
-// commit commits the transaction, after the statements that wait for it.
+// commit sends the pending statements, and commits the transaction.
 func (s session) commit(ctx context.Context) error {
 	return s.raw(func(c *pipelineConn) error {
 		if !s.pending.begun && s.pending.statements.Len() == s.pending.beginCount {
-			return nil // It has no other statement.
+			return nil // It has no statements.
 		}
 		s.pending.statements.Queue("commit").Exec(func(tag pgconn.CommandTag) error {
 			if tag.String() != "COMMIT" {
@@ -63,8 +62,8 @@ func (s session) commit(ctx context.Context) error {
 	})
 }
 
-// end ends the transaction, which is rolled back unless it was committed. If that fails the
-// connection is closed, and the server rolls back.
+// end rolls the transaction back unless it was committed. If that fails, it closes the connection,
+// and the server rolls back.
 func (s session) end(ctx context.Context) {
 	_ = s.raw(func(c *pipelineConn) error {
 		c.pending = nil
@@ -99,7 +98,7 @@ func (s session) QueryContext(ctx context.Context, query string, args ...any) (*
 	return s.Conn.QueryContext(ctx, query, args...)
 }
 
-// copyFrom adds rows to a table as a stream.
+// copyFrom inserts rows into a table with COPY.
 func (s session) copyFrom(ctx context.Context, table string, columns []string, rows [][]any) error {
 	return s.raw(func(c *pipelineConn) error {
 		if err := c.flush(ctx); err != nil {

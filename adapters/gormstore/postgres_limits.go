@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	// connectTimeout bounds establishing a connection, for each host of the URL.
+	// connectTimeout is the timeout for connecting to one host of the URL.
 	connectTimeout = 5 * time.Second
-	// pingTimeout bounds the check that an idle connection still works.
+	// pingTimeout is the timeout of the check that an idle connection still works.
 	pingTimeout = 2 * time.Second
-	// cleanUpTimeout bounds each step of pgx's clean-up of a connection that did not answer.
+	// cleanUpTimeout is the timeout of each step in which pgx cleans up a connection that did not
+	// answer.
 	cleanUpTimeout = time.Second
 	// How soon the kernel gives up a dead connection: keepAlive when we wait for an answer, and
 	// unacknowledged when our data was not received.
@@ -26,30 +27,30 @@ const (
 	keepAliveInterval = 2 * time.Second
 	keepAliveCount    = 3
 	tcpUserTimeout    = 10 * time.Second
-	// longFactor is how much longer a statement about a large set of rows may take than one about a
-	// few.
+	// longFactor is the ratio of the timeout for a large set of rows to that for a few rows.
 	longFactor = 3
-	// DefaultStatementTimeout is how long a statement about a few rows may take unless Config sets
-	// another limit.
+	// DefaultStatementTimeout is the timeout of a statement on a few rows unless Config sets
+	// another one.
 	DefaultStatementTimeout = 10 * time.Second
 )
 
-// errNoAnswer is the cause when we, not the caller, cancelled a statement.
+// errNoAnswer is the cause of a context that our own timeout cancelled.
 var errNoAnswer = errors.New("the database did not answer in time")
 
-// timeoutClass is how long a statement may take. It travels in the context, beside the caller's deadline.
+// timeoutClass selects the timeout of a statement. It is passed in the context, in addition to the
+// caller's deadline.
 type timeoutClass int
 
-// The paces. Without one a statement may concern a large set of rows.
+// The classes. The default is timeoutLong.
 const (
 	timeoutLong  timeoutClass = iota
-	timeoutShort              // a few rows by their keys, the begin and the end of a transaction
+	timeoutShort              // a few rows by their keys; the begin and the end of a transaction
 	timeoutNone               // migrations
 )
 
 type timeoutClassKey struct{}
 
-// withTimeoutClass returns a context whose statements have this pace.
+// withTimeoutClass returns a context for statements of this class.
 func withTimeoutClass(ctx context.Context, p timeoutClass) context.Context {
 	return context.WithValue(ctx, timeoutClassKey{}, p)
 }
@@ -59,15 +60,14 @@ func timeoutClassOf(ctx context.Context) timeoutClass {
 	return p
 }
 
-// limits bounds the operations of a connection pool: every statement, every wait for a connection.
-// The limits are applied by the driver's tracing hooks, whose context the driver then uses. No
-// caller can omit them.
+// limits sets timeouts for the operations of a connection pool: every statement and every wait for
+// a connection. It sets them in the driver's tracing hooks, so that no caller can omit them.
 type limits struct {
 	short  time.Duration
 	traced bool // see Config
-	// reset makes the pool close its connections. It is called when a connection gave no answer in
-	// time, because the others are probably dead as well, when a server takes no more writes, and
-	// when prepared statements are older than the schema.
+	// reset makes the pool close its connections. It is called when a connection timed out, because
+	// the others are probably dead too, when the server has become read-only, and when prepared
+	// statements are older than the schema.
 	reset func()
 }
 
@@ -78,7 +78,7 @@ var (
 	_ pgxpool.AcquireTracer = (*limits)(nil)
 )
 
-// of returns how long a statement of this pace may take; 0 is for ever.
+// of returns the timeout of a class; 0: none.
 func (l *limits) of(p timeoutClass) time.Duration {
 	switch p {
 	case timeoutShort:
@@ -126,7 +126,7 @@ func (l *limits) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQ
 	l.end(ctx, data.Err)
 }
 
-// TraceBatchStart sets the deadline of statements that are sent together: they have as long as one.
+// TraceBatchStart sets the deadline of statements that are sent together: that of one statement.
 func (l *limits) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
 	if l.traced {
 		ctx = beginStatements(ctx, "postgresql", data.Batch)
@@ -145,19 +145,20 @@ func (l *limits) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceB
 	l.end(ctx, data.Err)
 }
 
-// TraceAcquireStart bounds the wait for a connection, which includes opening one.
+// TraceAcquireStart sets the deadline for acquiring a connection, which may include opening one.
 func (l *limits) TraceAcquireStart(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireStartData) context.Context {
 	return l.begin(ctx, max(l.short, 2*connectTimeout))
 }
 
-// TraceAcquireEnd ends that wait. A pool in full use says nothing about the server.
+// TraceAcquireEnd ends that deadline. It does not reset the pool: all connections may just be in
+// use.
 func (l *limits) TraceAcquireEnd(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireEndData) {
 	l.end(ctx, nil)
 }
 
 type connectKey struct{}
 
-// TraceConnectStart marks the context with which a connection is dialed, see dial.
+// TraceConnectStart marks the context of a new connection for dial.
 func (l *limits) TraceConnectStart(ctx context.Context, _ pgx.TraceConnectStartData) context.Context {
 	return context.WithValue(ctx, connectKey{}, true)
 }
@@ -177,7 +178,7 @@ func (l *limits) applyTo(config *pgx.ConnConfig) {
 // apply applies the limits to the configuration of a pool.
 func (l *limits) apply(config *pgxpool.Config) {
 	l.applyTo(config.ConnConfig)
-	// The pool's own check would try one dead connection after the other, each for its full time.
+	// The pool's own check would wait for the timeout of one dead connection after the other.
 	config.ShouldPing = func(ctx context.Context, p pgxpool.ShouldPingParams) bool {
 		if p.IdleDuration > time.Second {
 			l.checkAlive(ctx, p.Conn)
@@ -195,9 +196,9 @@ func (l *limits) checkAlive(ctx context.Context, conn *pgx.Conn) {
 	}
 }
 
-// dial connects to a server. A connection dialed outside of TraceConnectStart is the one with which
-// pgx cancels a slow statement. It must not occupy the pool's place of that statement's connection
-// for long.
+// dial connects to a server. pgx dials without TraceConnectStart to cancel a slow statement; then
+// dial sets a short deadline, because the statement's connection occupies its place in the pool
+// until then.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	cancels := ctx.Value(connectKey{}) == nil
 	dialer := net.Dialer{Control: controlSocket, KeepAliveConfig: net.KeepAliveConfig{
@@ -217,8 +218,8 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return boundedConn{conn}, nil
 }
 
-// boundedConn is a connection that is given up soon. pgx sets a future deadline only when it closes
-// a connection, and then allows 15 seconds.
+// boundedConn limits the deadline of a connection. pgx sets a future deadline only when it closes a
+// connection, and then allows 15 seconds.
 type boundedConn struct{ net.Conn }
 
 // SetDeadline sets the deadline, limited to a short time.
@@ -229,10 +230,10 @@ func (c boundedConn) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
-// setting is a parameter of the server with its value: name=value.
+// setting is a server parameter with its value: name=value.
 type setting string
 
-// asyncCommit has a commit not wait for the disk.
+// asyncCommit makes a commit not wait for the disk.
 const asyncCommit setting = "synchronous_commit=off"
 
 // setLocal returns the statement that sets parameters until the end of the transaction.
@@ -245,9 +246,9 @@ func setLocal(settings ...setting) string {
 	return "SELECT " + strings.Join(calls, ", ")
 }
 
-// beginStatements are the statements that begin transactions: BEGIN, and one that makes settings for the
-// transaction only. Nothing is set for the connection: behind a pooler another client uses it
-// afterwards.
+// beginStatements returns the statements that begin transactions: BEGIN, and one that sets
+// parameters for the transaction. It sets none for the connection, because behind a pooler another
+// client uses it afterwards.
 func (l *limits) beginStatements() map[transactionKind][]string {
 	all := map[transactionKind][]string{}
 	for _, p := range []timeoutClass{timeoutLong, timeoutShort, timeoutNone} {
@@ -262,10 +263,10 @@ func (l *limits) beginStatements() map[transactionKind][]string {
 	return all
 }
 
-// serverSettings are the server's own limits, in case this process dies, or cannot reach the server
-// to cancel a statement: the server must not keep the locks of a lost client. If the network fails
-// within a transaction, a retry waits for its locks: so a transaction may be idle no longer than it
-// takes us to give up one statement.
+// serverSettings returns the server's own timeouts. They apply if this process dies or cannot reach
+// the server to cancel a statement, so that the server releases the locks of a lost client. If the
+// network fails within a transaction, its retry waits for its locks; so a transaction may be idle
+// no longer than the timeout of one statement.
 func (l *limits) serverSettings(p timeoutClass) []setting {
 	statement, idle := l.of(p), l.short
 	if statement > 0 {
@@ -279,9 +280,9 @@ func (l *limits) serverSettings(p timeoutClass) []setting {
 
 // plannerSettings make Postgres plan as if every table were large. Each of our statements has an
 // index. By default Postgres scans a nearly empty table instead, and keeps that plan (for the
-// checks of foreign keys too) while the table grows to millions. A bitmap scan is such a plan as
-// well: it has no order, so that each page of a list would read and sort all the rest of the list.
-// So are hash and merge joins: they read one of the two sides completely, where a few look-ups
-// would suffice. The cost that Postgres assigns to disabled plans would trigger JIT compilation of
-// statements without alternatives; here that never pays.
+// checks of foreign keys too) while the table grows to millions of rows. Bitmap scans are off
+// because they have no order: each page of a list would read and sort the rest of the list. Hash
+// and merge joins are off because they read one of the two sides completely, where a few look-ups
+// suffice. JIT is off because the cost that Postgres assigns to disabled plans would trigger it,
+// and it never pays here.
 var plannerSettings = []setting{"enable_seqscan=off", "enable_bitmapscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "jit=off"}

@@ -12,23 +12,24 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// prefixedColumns selects columns of a table for a row that is embedded in another with this prefix.
+// prefixedColumns selects columns of a table under names with a prefix, for a row that is embedded
+// in another one.
 func prefixedColumns(prefix, table string, columns ...string) string {
 	return strings.Join(mapped(columns, func(c string) string { return table + "." + c + " AS " + prefix + c }), ", ")
 }
 
-// qualifiedColumns selects columns of a table.
+// qualifiedColumns lists columns with the name of their table.
 func qualifiedColumns(table string, columns []string) string {
 	return table + "." + strings.Join(columns, ", "+table+".")
 }
 
-// column is a column with where its value goes when a row is scanned by hand.
+// column is the name of a column and the pointer that its value is scanned into.
 type column struct {
 	name string
 	to   any
 }
 
-// nullable is where a value goes: the zero value when there is none.
+// nullable scans a column that may be NULL: NULL becomes the zero value.
 type nullable[T any] struct{ to *T }
 
 func nullableTo[T any](to *T) nullable[T] { return nullable[T]{to} }
@@ -41,7 +42,7 @@ func (n nullable[T]) Scan(value any) error {
 	return err
 }
 
-// one returns the row that a query selects, else the fault missing.
+// one returns the row that a query selects; missing when there is none.
 func one[R any](q *gorm.DB, missing error) (R, error) {
 	var row R
 	err := q.Take(&row).Error
@@ -107,14 +108,14 @@ func decoded[R, D any](rows []R, decode func(R) (D, error)) (ds []D, err error) 
 	return ds, nil
 }
 
-// insert stores a row, unless that would violate a unique index, and reports whether it did. The
-// row then has its id.
+// insert inserts a row unless it violates a unique index, reports whether it did, and sets the id
+// of the row.
 func insert[R any](db *gorm.DB, row *R) (bool, error) {
 	res := db.Clauses(clause.OnConflict{DoNothing: true}).Create(row)
 	return res.RowsAffected == 1, res.Error
 }
 
-// upsert stores a row; it replaces one with the same primary key.
+// upsert inserts a row, or replaces the row with the same primary key.
 func upsert[R any](db *gorm.DB, row *R) error {
 	return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(row).Error
 }
@@ -122,7 +123,7 @@ func upsert[R any](db *gorm.DB, row *R) error {
 // affected returns how many rows a statement affected.
 func affected(done *gorm.DB) (int, error) { return int(done.RowsAffected), done.Error }
 
-// changed returns the fault missing if a statement affected no row.
+// changed returns missing if a statement affected no row.
 func changed(done *gorm.DB, missing error) error {
 	n, err := affected(done)
 	if err == nil && n == 0 {
@@ -131,12 +132,12 @@ func changed(done *gorm.DB, missing error) error {
 	return err
 }
 
-// change runs a statement that must affect at least one row, else it returns the fault missing.
+// change runs a statement and returns missing if it affected no row.
 func change(db *gorm.DB, missing error, sql string, args ...any) error {
 	return changed(db.Exec(sql, args...), missing)
 }
 
-// changeAll runs a statement that must affect want rows, else it returns the fault missing.
+// changeAll runs a statement and returns missing unless it affected want rows.
 func changeAll(db *gorm.DB, want int, missing error, sql string, args ...any) error {
 	n, err := affected(db.Exec(sql, args...))
 	if err == nil && n != want {
@@ -162,7 +163,7 @@ type statement struct {
 
 func stmt(sql string, args ...any) statement { return statement{sql, args} }
 
-// ensured is a row that had to exist, and whether it was created.
+// ensured is a row, and whether ensure created it.
 type ensured[R any] struct {
 	Row     R `gorm:"embedded"`
 	Created bool
@@ -171,9 +172,9 @@ type ensured[R any] struct {
 // ensure adds rows that may exist already. find selects the wanted rows; insert ends with ON
 // CONFLICT DO NOTHING RETURNING the same columns. On Postgres they are one round trip: find reads
 // the snapshot from before the statement, so a row comes twice only when another unit deleted it
-// after that snapshot: find returns it, and insert creates it again. Rows that others may add at
-// the same time must be sorted, so that units do not deadlock. SQLite has no INSERT within a query,
-// and no round trips either: it selects first and inserts only when fewer than want exist.
+// after that snapshot: find returns it, and insert creates it again. The rows must be sorted, so
+// that concurrent units do not deadlock. SQLite has no INSERT within a query, and no round trips:
+// ensure selects first there, and inserts only if fewer than want exist.
 func ensure[R any](ctx context.Context, t tx, want int, find, insert statement) ([]ensured[R], error) {
 	if t.dialect == onPostgres {
 		sql := "WITH made AS (" + insert.sql + ") SELECT made.*, TRUE AS created FROM made" +
