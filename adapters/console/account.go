@@ -16,18 +16,18 @@ const accountPath = Prefix + "account/"
 
 // accountView is the account of the signed-in user.
 type accountView struct {
-	Form     form
-	Sessions []sessionView
-	Wait     words.Phrase // how long to wait after too many wrong passwords; empty: no wait
-	SignOn   bool         // the user signed in with single sign-on
-	Language form
-	Offered  []option // languages
+	Form      form
+	Sessions  []sessionView
+	Wait      words.Phrase // how long to wait after too many wrong passwords; empty: no wait
+	SignOn    bool         // the user signed in with single sign-on
+	Language  form
+	Languages []option // languages
 }
 
 type sessionView struct {
 	operators.Session
-	ID   string // does not reveal its token
-	This bool   // the session of this request
+	ID      string // does not reveal its token
+	Current bool   // the session of this request
 }
 
 func (c call) showAccount() error { return c.accountPage(http.StatusOK, accountView{}) }
@@ -37,20 +37,20 @@ func (c call) accountPage(status int, v accountView) error {
 	if err != nil {
 		return err
 	}
-	v.Language, v.Offered = filled("language", c.chosenLanguage()), languages()
+	v.Language, v.Languages = newForm("language", c.chosenLanguage()), languages()
 	v.SignOn = c.visitor.Method == operators.BySingleSignOn
 	this, err := operators.ParseToken(c.token)
 	if err != nil {
 		return err
 	}
 	for _, s := range found {
-		v.Sessions = append(v.Sessions, sessionView{Session: s, ID: hex.EncodeToString(s.Digest[:]), This: s.Digest == this})
+		v.Sessions = append(v.Sessions, sessionView{Session: s, ID: hex.EncodeToString(s.Digest[:]), Current: s.Digest == this})
 	}
 	return c.render(status, "account", words.Of("Your account"), v)
 }
 
 func (c call) changePassword() error {
-	wait, err := c.tooFast(c.visitor.User.Username)
+	wait, err := c.throttlePassword(c.visitor.User.Username)
 	if err != nil {
 		return err
 	}
@@ -61,10 +61,10 @@ func (c call) changePassword() error {
 	if err == nil {
 		err = c.console.use.Operators.ChangePassword(c.ctx, c.actor(), c.origin(), c.token, c.FormValue("current"), p)
 	}
-	if early, is := errors.AsType[operators.TooMany](err); is {
-		return c.accountPage(http.StatusTooManyRequests, accountView{Wait: c.refuse(early)})
+	if early, ok := errors.AsType[operators.TooMany](err); ok {
+		return c.accountPage(http.StatusTooManyRequests, accountView{Wait: c.throttled(early)})
 	}
-	return c.settle(err, func(f form) error {
+	return c.answerForm(err, func(f form) error {
 		f.values = nil // Passwords are not shown again.
 		return c.accountPage(statusOf(f), accountView{Form: f})
 	}, c.path(accountPath), "new-password")

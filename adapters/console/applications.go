@@ -19,14 +19,14 @@ type applicationsView struct {
 
 func (c call) showApplications() error { return c.applicationsPage(form{}) }
 
-func (c call) applicationsPage(fresh form) error {
+func (c call) applicationsPage(f form) error {
 	found, err := c.console.use.Applications.List(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageApplications + 1})
 	if err != nil {
 		return err
 	}
-	v := applicationsView{New: fresh}
+	v := applicationsView{New: f}
 	v.Applications, v.Next = paged(found, pageApplications, func(a applications.Application) applications.ID { return a.ID })
-	return c.render(statusOf(fresh), "applications", words.Of("Applications"), v)
+	return c.render(statusOf(f), "applications", words.Of("Applications"), v)
 }
 
 func (c call) createApplication() error {
@@ -34,7 +34,7 @@ func (c call) createApplication() error {
 	if err == nil {
 		wanted, err = c.console.use.Applications.Create(c.ctx, c.actor(), c.at(), wanted)
 	}
-	return c.settle(err, c.applicationsPage, c.below("a", wanted.Slug), "created-application")
+	return c.answerForm(err, c.applicationsPage, c.below("a", wanted.Slug), "created-application")
 }
 
 // applicationView is the form of an application.
@@ -52,18 +52,18 @@ func (c call) applicationPage(adjust func(v *applicationView)) error {
 	if err != nil {
 		return err
 	}
-	v := applicationView{Application: found, Settings: filled("name", found.Name, "active", strconv.FormatBool(found.Active))}
+	v := applicationView{Application: found, Settings: newForm("name", found.Name, "active", strconv.FormatBool(found.Active))}
 	adjust(&v)
 	return c.render(statusOf(v.Settings, v.Failed), "application", words.Of("%s: settings", found.Name), v)
 }
 
 func (c call) changeApplication() error {
 	err := c.console.use.Applications.Change(c.ctx, c.actor(), c.at(), c.FormValue("name"), c.FormValue("active") == "true")
-	return c.settle(err, func(f form) error { return c.applicationPage(func(v *applicationView) { v.Settings = f }) }, c.below("settings"), "saved")
+	return c.answerForm(err, func(f form) error { return c.applicationPage(func(v *applicationView) { v.Settings = f }) }, c.below("settings"), "saved")
 }
 
 func (c call) deleteApplication() error {
 	err := c.console.use.Applications.Delete(c.ctx, c.actor(), c.at())
-	again := func(f form) error { return c.applicationPage(func(v *applicationView) { v.Failed = f }) }
-	return c.settle(err, again, c.link("o", c.at().Organization, "p", c.at().Project, "a"), "deleted-application")
+	redisplay := func(f form) error { return c.applicationPage(func(v *applicationView) { v.Failed = f }) }
+	return c.answerForm(err, redisplay, c.link("o", c.at().Organization, "p", c.at().Project, "a"), "deleted-application")
 }

@@ -47,7 +47,7 @@ type auditEntry struct {
 
 // auditEntry is an entry in words.
 func (c call) auditEntry(e audit.Entry) auditEntry {
-	return auditEntry{Entry: e, Text: doneWords(e), Path: c.objectPath(e), Changes: differencesOf(e), Version: app.VersionOf(e), Here: c.below("audit", e.ID)}
+	return auditEntry{Entry: e, Text: actionText(e), Path: c.objectPath(e), Changes: differencesOf(e), Version: app.VersionOf(e), Here: c.below("audit", e.ID)}
 }
 
 // auditEntryView is one entry with the texts that it changed.
@@ -80,7 +80,7 @@ func (c call) showAuditEntry() error {
 		}
 		v.Path = v.Editor
 	}
-	return c.render(http.StatusOK, "audit-entry", words.Of("Audit log: entry %s", text(id)), v)
+	return c.render(http.StatusOK, "audit-entry", words.Of("Audit log: entry %s", formatID(id)), v)
 }
 
 // textsPath returns the path of the template or the partial that texts belong to.
@@ -94,13 +94,13 @@ func (c call) textsPath(t app.AuditedTexts) string {
 // showAudit shows the log of the path's organization, or of the installation if the path names
 // none.
 func (c call) showAudit() error {
-	values := c.asked()
+	values := c.query()
 	q, faults := auditQuery(values)
 	q.Limit, q.After = pageAudit, audit.ParseCursor(values.Get("after"))
 	v := auditView{Form: form{values: values, faults: faults}, Fields: auditFilters, First: q.After.IsZero(), Path: c.below("audit"), Export: c.below("audit", "export"),
 		Vias: append([]option{{Text: words.Of("Any")}}, options(audit.Console, audit.CommandLine, audit.API, audit.Link)...)}
-	v.Filtered = v.Form.Wrong() || slices.ContainsFunc(auditFilters[1:], func(name string) bool { return values.Get(name) != "" })
-	if v.Form.Wrong() {
+	v.Filtered = v.Form.HasFaults() || slices.ContainsFunc(auditFilters[1:], func(name string) bool { return values.Get(name) != "" })
+	if v.Form.HasFaults() {
 		return c.render(statusOf(v.Form), "audit", words.Of("Audit log"), v)
 	}
 	found, err := c.console.use.Audit.Search(c.ctx, c.at(), q)
@@ -176,10 +176,10 @@ func (c call) exportAudit() error {
 	switch c.FormValue("as") {
 	case "csv":
 		file = c.download(name+".csv", "text/csv; charset=utf-8")
-		write = asSheet(newSheet(file))
+		write = csvExport(newCSVWriter(file))
 	case "jsonl":
 		file = c.download(name+".jsonl", "application/jsonl")
-		write = asLines(json.NewEncoder(file))
+		write = jsonExport(json.NewEncoder(file))
 	default:
 		return errForm
 	}
@@ -187,15 +187,15 @@ func (c call) exportAudit() error {
 	if err := c.console.use.Audit.Export(c.Request().Context(), c.actor(), c.at(), q, write); err != nil {
 		return err
 	}
-	return file.end()
+	return file.finish()
 }
 
-// asSheet returns a function that writes entries as rows of a sheet, after a row of column names.
-func asSheet(out sheet) func([]audit.Entry) error {
-	begun := false
+// csvExport returns a function that writes entries as rows of a sheet, after a row of column names.
+func csvExport(out csvWriter) func([]audit.Entry) error {
+	started := false
 	return func(es []audit.Entry) error {
-		if !begun {
-			begun = true
+		if !started {
+			started = true
 			if err := out.row(auditColumns...); err != nil {
 				return err
 			}
@@ -208,9 +208,9 @@ func asSheet(out sheet) func([]audit.Entry) error {
 			}
 			key := ""
 			if e.Actor.Key != 0 {
-				key = text(e.Actor.Key)
+				key = formatID(e.Actor.Key)
 			}
-			if err := out.row(text(e.ID), e.At.Format(time.RFC3339Nano), e.Actor.Name, key, string(e.Actor.Via), e.Actor.Address,
+			if err := out.row(formatID(e.ID), e.At.Format(time.RFC3339Nano), e.Actor.Name, key, string(e.Actor.Via), e.Actor.Address,
 				string(e.Action), e.Object, before, after); err != nil {
 				return err
 			}
@@ -227,8 +227,8 @@ func stateText(s audit.State) (string, error) {
 	return s.Text()
 }
 
-// asLines returns a function that writes each entry as a line of JSON.
-func asLines(out *json.Encoder) func([]audit.Entry) error {
+// jsonExport returns a function that writes each entry as a line of JSON.
+func jsonExport(out *json.Encoder) func([]audit.Entry) error {
 	return func(es []audit.Entry) error {
 		for _, e := range es {
 			if err := out.Encode(auditLine{ID: e.ID, At: e.At, Actor: e.Actor.Name, Key: int64(e.Actor.Key), Via: e.Actor.Via, Address: e.Actor.Address,

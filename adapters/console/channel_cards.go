@@ -12,14 +12,14 @@ import (
 type channelCard struct {
 	app.ListedChannel
 
-	Provider words.Phrase
-	State    string       // a style of the piece `state`
-	Works    words.Phrase // the state
-	Outage   channels.Outage
-	Sent     int // within the hours shown
-	Failed   int
-	Line     []column  // of the sparkline: a bar for each hour
-	Next     time.Time // when a paused channel is tried again; zero: it is not paused
+	Provider  words.Phrase
+	State     string       // a style of the piece `state`
+	StateText words.Phrase // the state
+	Outage    channels.Outage
+	Sent      int // within the hours shown
+	Failed    int
+	Sparkline []column  // of the sparkline: a bar for each hour
+	Next      time.Time // when a paused channel is tried again; zero: it is not paused
 }
 
 // channelsView is the channels of an organization or of a project.
@@ -33,7 +33,7 @@ type channelsView struct {
 // newChannelCard returns the card of a channel. If several instances do not work on it, it shows
 // the one that has failed for longest.
 func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
-	card := channelCard{ListedChannel: ch, Provider: providerOf(ch.Driver), State: "active", Works: words.Of("working")}
+	card := channelCard{ListedChannel: ch, Provider: providerOf(ch.Driver), State: "active", StateText: words.Of("working")}
 	for i, o := range ch.Outages {
 		if i == 0 || o.Since.Before(card.Outage.Since) {
 			card.Outage = o
@@ -45,16 +45,16 @@ func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
 	card.draw()
 	switch {
 	case !ch.Active:
-		card.State, card.Works = "", words.Of("inactive")
+		card.State, card.StateText = "", words.Of("inactive")
 	case !card.Next.IsZero():
-		card.State, card.Works = "failing", words.Of("paused")
+		card.State, card.StateText = "failing", words.Of("paused")
 	case len(ch.Outages) > 0:
-		card.State, card.Works = "failing", words.Of("failing")
+		card.State, card.StateText = "failing", words.Of("failing")
 	case !ch.UsedUp.IsZero():
-		card.State, card.Works = "failing", words.Of("quota used up")
+		card.State, card.StateText = "failing", words.Of("quota used up")
 	}
 	if n := len(ch.Outages); ch.Active && n > 0 {
-		card.Works = words.Of("%s on %s", card.Works, words.Of("%d instances", n))
+		card.StateText = words.Of("%s on %s", card.StateText, words.Of("%d instances", n))
 	}
 	return card
 }
@@ -67,15 +67,15 @@ func (v *channelCard) draw() {
 	}
 	for i, h := range v.Hours {
 		c := newColumn(i, len(v.Hours))
-		c.raise("all", float64(h.Sent+h.Failed), float64(most), 4)
-		c.raise("failed", float64(h.Failed), float64(most), 4)
-		v.Line = append(v.Line, c)
+		c.addBar("all", float64(h.Sent+h.Failed), float64(most), 4)
+		c.addBar("failed", float64(h.Failed), float64(most), 4)
+		v.Sparkline = append(v.Sparkline, c)
 	}
 }
 
 // providerOf describes what a driver sends through; the driver's name if there is no description.
 func providerOf(driver string) words.Phrase {
-	if d, known := driverWords[driver]; known {
+	if d, known := driverTexts[driver]; known {
 		return d.provider
 	}
 	return words.Of("%s", driver)

@@ -38,8 +38,8 @@ type driverChoice struct {
 	About words.Phrase
 }
 
-// driverWords describe drivers: text beside their name, and text instead of it.
-var driverWords = map[string]struct{ does, provider words.Phrase }{
+// driverTexts describe drivers: text beside their name, and text instead of it.
+var driverTexts = map[string]struct{ description, provider words.Phrase }{
 	"smtp":     {words.Of("e-mail through a mail server"), words.Of("E-mail through a mail server")},
 	"twilio":   {words.Of("SMS through Twilio"), words.Of("SMS through Twilio")},
 	"webhook":  {words.Of("JSON to an HTTP endpoint, signed"), words.Of("JSON to an HTTP endpoint, signed")},
@@ -48,40 +48,40 @@ var driverWords = map[string]struct{ does, provider words.Phrase }{
 }
 
 func newDriverChoice(d deliveries.Driver) driverChoice {
-	return driverChoice{d.Name(), driverWords[d.Name()].does}
+	return driverChoice{d.Name(), driverTexts[d.Name()].description}
 }
 
 // newChannelView is the choice of a driver, followed by the form of a channel with it.
 type newChannelView struct {
-	Here    string // the path of the list
-	Drivers []driverChoice
-	Driver  string // the one that was chosen; empty: none yet
-	Fields  settingsView
-	Form    form
-	carried []channels.Protocol
+	Here      string // the path of the list
+	Drivers   []driverChoice
+	Driver    string // the one that was chosen; empty: none yet
+	Fields    settingsView
+	Form      form
+	protocols []channels.Protocol
 }
 
 // Protocols returns the choices of a protocol.
 func (v newChannelView) Protocols() []option {
 	var all []option
-	for _, p := range v.carried {
+	for _, p := range v.protocols {
 		all = append(all, option{string(p), words.Of("%s (%s addresses)", string(p), p.Type())})
 	}
 	return all
 }
 
 func (c call) showNewChannel() error {
-	driver, mine := c.QueryParam("driver"), ""
+	driver, own := c.QueryParam("driver"), ""
 	if d, err := c.console.use.Channels.Driver(driver); err == nil && len(d.Protocols()) > 0 {
-		if mine, err = c.mine(d.Protocols()[0]); err != nil {
+		if own, err = c.ownAddress(d.Protocols()[0]); err != nil {
 			return err
 		}
 	}
-	return c.newChannelPage(driver, filled("active", "true", "unrestricted", "true", "weight", strconv.Itoa(channels.DefaultWeight), "test_to", mine))
+	return c.newChannelPage(driver, newForm("active", "true", "unrestricted", "true", "weight", strconv.Itoa(channels.DefaultWeight), "test_to", own))
 }
 
-// mine is the visitor's address that a protocol reaches; empty where none is known.
-func (c call) mine(p channels.Protocol) (string, error) {
+// ownAddress is the visitor's address that a protocol reaches; empty where none is known.
+func (c call) ownAddress(p channels.Protocol) (string, error) {
 	return c.console.use.ChannelTests.AddressOf(c.ctx, c.at(), p, c.visitor.User)
 }
 
@@ -98,17 +98,17 @@ func (c call) newChannelPage(driver string, f form) error {
 		v.Driver = ""
 		return c.render(web.Status(fault.Invalid), "channel-new", words.Of("New channel"), v)
 	}
-	v.carried, v.Fields = d.Protocols(), settingsView{Form: f, Described: append(slices.Clone(d.Settings()), channels.CommonSettings()...)}
+	v.protocols, v.Fields = d.Protocols(), settingsView{Form: f, Settings: append(slices.Clone(d.Settings()), channels.CommonSettings()...)}
 	return c.render(statusOf(f), "channel-new", words.Of("New channel: %s", driver), v)
 }
 
 func (c call) createChannel() error {
 	driver := c.FormValue("driver")
 	made, err := c.console.use.Channels.Create(c.ctx, c.editor(), c.at(), c.channelForm())
-	if err == nil && c.toBeTested() {
-		return c.testSaved(made.ID, true)
+	if err == nil && c.wantsTest() {
+		return c.testAfterSaving(made.ID, true)
 	}
-	return c.settle(err, func(f form) error { return c.newChannelPage(driver, f) }, c.below("channels", made.ID), "created-channel")
+	return c.answerForm(err, func(f form) error { return c.newChannelPage(driver, f) }, c.below("channels", made.ID), "created-channel")
 }
 
 // channelView is one channel with its form.
@@ -134,7 +134,7 @@ func (v channelView) Card() channelCard { return newChannelCard(v.ListedChannel,
 
 // Fields returns the fields of the settings.
 func (v channelView) Fields() settingsView {
-	return settingsView{Form: v.Form, Described: v.Described, Kept: v.Kept}
+	return settingsView{Form: v.Form, Settings: v.Described, Stored: v.Kept}
 }
 
 // Value returns a setting for visitors who may not change it.
@@ -169,13 +169,13 @@ func (c call) channelPage(id channels.ID, adjust func(v *channelView)) (err erro
 	for name, typed := range v.Typed {
 		pairs = append(pairs, settingField(name), typed)
 	}
-	mine := ""
+	own := ""
 	if c.visitor.May(c.at().Organization, operators.Administrator) {
-		if mine, err = c.mine(v.Protocol); err != nil {
+		if own, err = c.ownAddress(v.Protocol); err != nil {
 			return err
 		}
 	}
-	v.Form, v.Test = filled(append(pairs, "test_to", mine)...), filled("to", mine)
+	v.Form, v.Test = newForm(append(pairs, "test_to", own)...), newForm("to", own)
 	adjust(&v)
 	return c.render(statusOf(v.Form, v.Test, v.Deletion), "channel", v.Name, v)
 }
@@ -186,21 +186,21 @@ func (c call) saveChannel() error {
 		return err
 	}
 	err = c.console.use.Channels.Save(c.ctx, c.editor(), c.at(), id, c.channelForm())
-	if err == nil && c.toBeTested() {
-		return c.testSaved(id, false)
+	if err == nil && c.wantsTest() {
+		return c.testAfterSaving(id, false)
 	}
-	return c.settle(err, func(f form) error { return c.channelPage(id, func(v *channelView) { v.Form = f }) }, c.below("channels", id), "saved")
+	return c.answerForm(err, func(f form) error { return c.channelPage(id, func(v *channelView) { v.Form = f }) }, c.below("channels", id), "saved")
 }
 
-// toBeTested reports whether the form of a channel asks to test what it has saved.
-func (c call) toBeTested() bool { return c.FormValue("then") == "test" }
+// wantsTest reports whether the form of a channel asks to test what it has saved.
+func (c call) wantsTest() bool { return c.FormValue("then") == "test" }
 
-// testSaved tests a channel that was just saved or created.
-func (c call) testSaved(id channels.ID, created bool) error {
+// testAfterSaving tests a channel that was just saved or created.
+func (c call) testAfterSaving(id channels.ID, created bool) error {
 	return c.sendTest(id, "test_to", func(v *channelView, f form, done *testView) {
 		v.Form.values.Set("test_to", f.Value("test_to")) // The rest is as saved.
 		f.values = v.Form.values
-		v.Form, v.Tested, v.Saved, v.Created = f.renamed("to", "test_to"), done, true, created
+		v.Form, v.Tested, v.Saved, v.Created = f.renameField("to", "test_to"), done, true, created
 	})
 }
 
@@ -223,7 +223,7 @@ func (c call) sendTest(id channels.ID, field string, show func(v *channelView, f
 	if err != nil {
 		return err
 	}
-	return c.channelPage(id, func(v *channelView) { show(v, c.asSent(), c.tested(done)) })
+	return c.channelPage(id, func(v *channelView) { show(v, c.asSent(), c.testResult(done)) })
 }
 
 func (c call) deleteChannel() error {
@@ -232,7 +232,7 @@ func (c call) deleteChannel() error {
 		return err
 	}
 	err = c.console.use.Channels.Delete(c.ctx, c.actor(), c.at(), id)
-	return c.settle(err, func(f form) error { return c.channelPage(id, func(v *channelView) { v.Deletion = f }) }, c.below("channels"), "deleted-channel")
+	return c.answerForm(err, func(f form) error { return c.channelPage(id, func(v *channelView) { v.Deletion = f }) }, c.below("channels"), "deleted-channel")
 }
 
 // channelForm parses the form of a channel. It removes typed secrets, so that a page which shows
@@ -241,9 +241,9 @@ func (c call) channelForm() app.ChannelForm {
 	sent := c.fields()
 	f := app.ChannelForm{Name: c.FormValue("name"), Protocol: c.FormValue("protocol"), Driver: c.FormValue("driver"), Preferred: c.FormValue("preferred") == "true",
 		Active: c.FormValue("active") == "true", Unrestricted: c.FormValue("unrestricted") == "true", Settings: map[string]string{}, Without: slices.Clone(sent["without"]),
-		Pool: strings.TrimSpace(c.FormValue("pool")), Weight: weightOf(c.FormValue("weight"))}
+		Pool: strings.TrimSpace(c.FormValue("pool")), Weight: parseWeight(c.FormValue("weight"))}
 	for field := range sent {
-		if name, is := settingName(field); is {
+		if name, ok := settingName(field); ok {
 			f.Settings[name] = sent.Get(field)
 		}
 	}
@@ -255,8 +255,8 @@ func (c call) channelForm() app.ChannelForm {
 	return f
 }
 
-// weightOf parses a weight; anything that is not a number becomes an invalid one.
-func weightOf(typed string) int {
+// parseWeight parses a weight; anything that is not a number becomes an invalid one.
+func parseWeight(typed string) int {
 	typed = strings.TrimSpace(typed)
 	if typed == "" {
 		return channels.DefaultWeight
@@ -268,8 +268,8 @@ func weightOf(typed string) int {
 	return n
 }
 
-// Beside returns the other members of the channel's pool.
-func (v channelView) Beside() []channels.Member {
+// OtherMembers returns the other members of the channel's pool.
+func (v channelView) OtherMembers() []channels.Member {
 	return slices.DeleteFunc(slices.Clone(v.Members), func(m channels.Member) bool { return m.ID == v.ID })
 }
 

@@ -15,8 +15,8 @@ type chartView struct {
 	Spans []link
 	Steps []chartStep
 
-	Deliveries []picture // how many were sent or failed permanently, and the share that failed
-	Times      []picture // how many occurrences there were, and how long messages took
+	Deliveries []barChart // how many were sent or failed permanently, and the share that failed
+	Times      []barChart // how many occurrences there were, and how long messages took
 }
 
 // chartStep is an hour or a day.
@@ -24,11 +24,11 @@ type chartStep struct {
 	statistics.Hour
 	Label, Rate string        // the rate is empty if nothing ended
 	Path        string        // of the messages of its day; empty: there is no application
-	Half, Most  time.Duration // the median and 95th percentile of the time to hand off a message
+	Median, P95 time.Duration // the median and 95th percentile of the time to hand off a message
 }
 
-// picture is a row of bars in a field of 100 by 100.
-type picture struct {
+// barChart is a row of bars in a field of 100 by 100.
+type barChart struct {
 	Small   bool
 	Series  []series
 	Columns []column
@@ -38,24 +38,24 @@ type picture struct {
 type series struct {
 	Class string // of the bars and of the legend
 	Text  words.Phrase
-	of    func(chartStep) float64
+	value func(chartStep) float64
 }
 
 // column is a step of a picture.
 type column struct {
 	Title    words.Phrase
 	Path     string
-	At, Wide string
+	X, Width string
 	Bars     []bar
 }
 
 // bar is a bar of a column.
-type bar struct{ Class, Top, High string }
+type bar struct{ Class, Y, Height string }
 
 // spans are the spans of a chart, with their names.
 var spans = []struct {
 	name string
-	said words.Phrase
+	text words.Phrase
 }{{"24h", words.Of("24 hours")}, {"7d", words.Of("7 days")}, {"30d", words.Of("30 days")}}
 
 // chart draws the requested span; by default 24 hours.
@@ -70,39 +70,39 @@ func (c call) chart(o app.Overview) (v chartView) {
 	}
 	here := c.link("o", c.at().Organization)
 	for _, s := range spans {
-		v.Spans = append(v.Spans, link{Text: s.said, Path: here + "?span=" + s.name + "#numbers", Current: s.name == span})
+		v.Spans = append(v.Spans, link{Text: s.text, Path: here + "?span=" + s.name + "#numbers", Current: s.name == span})
 	}
-	var ended, worst, happened, slowest float64
+	var maxEnded, maxFailed, maxOccurrences, maxLatency float64
 	for _, h := range hours {
-		s := chartStep{Hour: h, Label: h.Start.Format(layout), Path: c.messagesOf(h), Half: h.HandOff.Quantile(0.5), Most: h.HandOff.Quantile(0.95)}
+		s := chartStep{Hour: h, Label: h.Start.Format(layout), Path: c.messagesOf(h), Median: h.HandOff.Quantile(0.5), P95: h.HandOff.Quantile(0.95)}
 		if s.ended() > 0 {
 			s.Rate = percent(s.failed())
 		}
-		ended, worst, happened, slowest = max(ended, s.ended()), max(worst, s.failed()), max(happened, float64(h.Occurrences)), max(slowest, s.Most.Seconds())
+		maxEnded, maxFailed, maxOccurrences, maxLatency = max(maxEnded, s.ended()), max(maxFailed, s.failed()), max(maxOccurrences, float64(h.Occurrences)), max(maxLatency, s.P95.Seconds())
 		v.Steps = append(v.Steps, s)
 	}
-	v.Deliveries = []picture{
-		drawn(v.Steps, ended, chartStep.outcome, series{"all", words.Of("deliveries, peak %d", int(ended)), chartStep.ended}),
-		drawn(v.Steps, worst, chartStep.outcome, series{"failed", words.Of("failure rate, peak %s", percent(worst)), chartStep.failed}),
+	v.Deliveries = []barChart{
+		newBarChart(v.Steps, maxEnded, chartStep.outcomeText, series{"all", words.Of("deliveries, peak %d", int(maxEnded)), chartStep.ended}),
+		newBarChart(v.Steps, maxFailed, chartStep.outcomeText, series{"failed", words.Of("failure rate, peak %s", percent(maxFailed)), chartStep.failed}),
 	}
-	v.Times = []picture{
-		drawn(v.Steps, happened, chartStep.pace, series{"all", words.Of("occurrences, peak %d", int(happened)), func(s chartStep) float64 { return float64(s.Occurrences) }}),
-		drawn(v.Steps, slowest, chartStep.pace,
-			series{"most", words.Of("p95, peak %s", took(time.Duration(slowest*float64(time.Second)))), func(s chartStep) float64 { return s.Most.Seconds() }},
-			series{"all", words.Of("median"), func(s chartStep) float64 { return s.Half.Seconds() }}),
+	v.Times = []barChart{
+		newBarChart(v.Steps, maxOccurrences, chartStep.latencyText, series{"all", words.Of("occurrences, peak %d", int(maxOccurrences)), func(s chartStep) float64 { return float64(s.Occurrences) }}),
+		newBarChart(v.Steps, maxLatency, chartStep.latencyText,
+			series{"most", words.Of("p95, peak %s", formatDuration(time.Duration(maxLatency*float64(time.Second)))), func(s chartStep) float64 { return s.P95.Seconds() }},
+			series{"all", words.Of("median"), func(s chartStep) float64 { return s.Median.Seconds() }}),
 	}
 	v.Deliveries[1].Small, v.Times[1].Small = true, true
 	return v
 }
 
-// drawn draws series over the steps. most is the value of the highest bar.
-func drawn(steps []chartStep, most float64, title func(chartStep) words.Phrase, all ...series) picture {
-	p := picture{Series: all}
+// newBarChart draws series over the steps. most is the value of the highest bar.
+func newBarChart(steps []chartStep, most float64, title func(chartStep) words.Phrase, all ...series) barChart {
+	p := barChart{Series: all}
 	for i, s := range steps {
 		c := newColumn(i, len(steps))
 		c.Title, c.Path = words.Of("%s UTC: %s", s.Label, title(s)), s.Path
 		for _, of := range all {
-			c.raise(of.Class, of.of(s), most, 2)
+			c.addBar(of.Class, of.value(s), most, 2)
 		}
 		p.Columns = append(p.Columns, c)
 	}
@@ -112,15 +112,15 @@ func drawn(steps []chartStep, most float64, title func(chartStep) words.Phrase, 
 // newColumn returns one of n columns of a picture, without bars.
 func newColumn(i, n int) column {
 	wide := 100 / float64(n)
-	return column{At: svg(float64(i) * wide), Wide: svg(wide * 0.8)}
+	return column{X: formatSVG(float64(i) * wide), Width: formatSVG(wide * 0.8)}
 }
 
-// raise adds a bar if n is not zero. most is the value of the highest bar; no bar is lower than
+// addBar adds a bar if n is not zero. most is the value of the highest bar; no bar is lower than
 // least, so that few among very many are visible.
-func (c *column) raise(class string, n, most, least float64) {
+func (c *column) addBar(class string, n, most, least float64) {
 	if n > 0 {
 		high := max(least, 100*n/most)
-		c.Bars = append(c.Bars, bar{class, svg(100 - high), svg(high)})
+		c.Bars = append(c.Bars, bar{class, formatSVG(100 - high), formatSVG(high)})
 	}
 }
 
@@ -135,8 +135,8 @@ func (s chartStep) failed() float64 {
 	return float64(s.Failed) / s.ended()
 }
 
-// outcome describes the outcomes of deliveries.
-func (s chartStep) outcome() words.Phrase {
+// outcomeText describes the outcomes of deliveries.
+func (s chartStep) outcomeText() words.Phrase {
 	text := words.Of("%d sent, %d failed, %d skipped", s.Sent(), s.Failed, s.Skipped)
 	if s.Rate != "" {
 		text = words.Of("%s, failure rate %s", text, s.Rate)
@@ -144,11 +144,11 @@ func (s chartStep) outcome() words.Phrase {
 	return text
 }
 
-// pace describes the occurrences, and how long messages took.
-func (s chartStep) pace() words.Phrase {
+// latencyText describes the occurrences, and how long messages took.
+func (s chartStep) latencyText() words.Phrase {
 	text := words.Of("%d occurrences", s.Occurrences)
 	if s.Sent() > 0 {
-		text = words.Of("%s, median latency %s, p95 %s", text, took(s.Half), took(s.Most))
+		text = words.Of("%s, median latency %s, p95 %s", text, formatDuration(s.Median), formatDuration(s.P95))
 	}
 	return text
 }
@@ -156,7 +156,7 @@ func (s chartStep) pace() words.Phrase {
 // messagesOf returns the path of the messages of a step's day, in the application that the menu
 // links.
 func (c call) messagesOf(h statistics.Hour) string {
-	p := c.around().place
+	p := c.loadFrame().location
 	if p.Application.ID == 0 {
 		return ""
 	}
@@ -164,6 +164,6 @@ func (c call) messagesOf(h statistics.Hour) string {
 	return c.link("o", p.Organization.Slug, "p", p.Project.Slug, "a", p.Application.Slug) + "?from=" + day + "&to=" + day
 }
 
-func svg(n float64) string { return strconv.FormatFloat(n, 'f', 2, 64) }
+func formatSVG(n float64) string { return strconv.FormatFloat(n, 'f', 2, 64) }
 
 func percent(part float64) string { return fmt.Sprintf("%.1f %%", 100*part) }

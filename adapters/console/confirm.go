@@ -27,11 +27,11 @@ const (
 
 // confirmView is the page that asks a visitor to sign in again before the form is processed.
 type confirmView struct {
-	Path  string // target of the original form
-	Draft string
-	Held  app.HeldFactors
-	Form  form
-	Wait  words.Phrase // how long to wait after too many wrong passwords; empty: no wait
+	Path    string // target of the original form
+	Draft   string
+	Factors app.HeldFactors
+	Form    form
+	Wait    words.Phrase // how long to wait after too many wrong passwords; empty: no wait
 	// SignOn is the path of the provider, for visitors who signed in there; empty: ask for the
 	// password. Done says whether they are back.
 	SignOn string
@@ -48,7 +48,7 @@ type confirmView struct {
 // A form that already contains the current password, as that for changing it does, needs no page if
 // there is no second factor.
 func (c *call) confirm() (answered bool, err error) {
-	draft, err := c.entered()
+	draft, err := c.originalForm()
 	if err != nil {
 		return false, err
 	}
@@ -58,65 +58,65 @@ func (c *call) confirm() (answered bool, err error) {
 		return false, nil
 	}
 	v := confirmView{Path: c.console.root + c.Request().URL.EscapedPath()}
-	if v.Draft, err = c.sealed(draft); err != nil {
+	if v.Draft, err = c.sealDraft(draft); err != nil {
 		return false, err
 	}
 	if c.visitor.Method == operators.BySingleSignOn {
-		return true, c.askProviderAgain(v)
+		return true, c.confirmAtProvider(v)
 	}
-	if v.Held, err = c.console.use.Factors.Held(c.ctx, c.visitor); err != nil {
+	if v.Factors, err = c.console.use.Factors.Held(c.ctx, c.visitor); err != nil {
 		return false, err
 	}
 	if c.FormValue(draftField) != "" && c.FormValue(passkeyField) != "" {
 		if v.Form, err = c.signInAgainByPasskey(); err != nil {
 			return false, err
 		}
-		if v.Form.Wrong() {
-			return true, c.askAgain(web.Status(fault.Unauthenticated), v)
+		if v.Form.HasFaults() {
+			return true, c.confirmPage(web.Status(fault.Unauthenticated), v)
 		}
-		return c.goOn(draft, current)
+		return c.resumeForm(draft, current)
 	}
 	code := c.FormValue(factorField)
-	if current == "" || (code == "" && v.Held.Any()) {
-		return true, c.askAgain(web.Status(fault.Unauthenticated), v)
+	if current == "" || (code == "" && v.Factors.Any()) {
+		return true, c.confirmPage(web.Status(fault.Unauthenticated), v)
 	}
-	if v.Wait, err = c.tooFast(c.visitor.User.Username); err != nil {
+	if v.Wait, err = c.throttlePassword(c.visitor.User.Username); err != nil {
 		return false, err
 	}
 	if v.Wait != nil {
-		return true, c.askAgain(http.StatusTooManyRequests, v)
+		return true, c.confirmPage(http.StatusTooManyRequests, v)
 	}
 	err = c.console.use.Operators.SignInAgain(c.ctx, c.actor(), c.origin(), c.token, current, code)
-	if early, is := errors.AsType[operators.TooMany](err); is {
-		v.Wait = c.refuse(early)
-		return true, c.askAgain(http.StatusTooManyRequests, v)
+	if early, ok := errors.AsType[operators.TooMany](err); ok {
+		v.Wait = c.throttled(early)
+		return true, c.confirmPage(http.StatusTooManyRequests, v)
 	}
 	if f, correctable := c.refused(err); correctable {
 		c.console.observer.LogRefusal(c, c.address(), "wrong password or second factor")
 		f.values = nil // Passwords are not shown again.
-		v.Form = f.renamed("code", factorField)
-		return true, c.askAgain(web.Status(fault.Unauthenticated), v)
+		v.Form = f.renameField("code", factorField)
+		return true, c.confirmPage(web.Status(fault.Unauthenticated), v)
 	}
 	if err != nil {
 		return false, err
 	}
-	return c.goOn(draft, current)
+	return c.resumeForm(draft, current)
 }
 
-// goOn continues with the original form of a visitor who has just signed in again.
-func (c *call) goOn(draft url.Values, current string) (answered bool, err error) {
+// resumeForm continues with the original form of a visitor who has just signed in again.
+func (c *call) resumeForm(draft url.Values, current string) (answered bool, err error) {
 	c.visitor.Authenticated = c.console.clock.Now()
 	c.replaceForm(draft, current)
 	return false, nil
 }
 
-func (c call) askAgain(status int, v confirmView) error {
+func (c call) confirmPage(status int, v confirmView) error {
 	return c.render(status, "confirm", words.Of("Sign in again"), v)
 }
 
-// entered returns the original form: the one carried by the page that asks for the password, else
+// originalForm returns the original form: the one carried by the page that asks for the password, else
 // the form itself.
-func (c call) entered() (url.Values, error) {
+func (c call) originalForm() (url.Values, error) {
 	sealed := c.FormValue(draftField)
 	if sealed == "" {
 		draft := url.Values{}
@@ -135,7 +135,7 @@ func (c call) entered() (url.Values, error) {
 	if err != nil {
 		return nil, errForm
 	}
-	plain, err := opener.Open(nil, nil, raw, c.bound())
+	plain, err := opener.Open(nil, nil, raw, c.draftPath())
 	if err != nil {
 		return nil, errForm
 	}
@@ -151,14 +151,14 @@ func (c call) replaceForm(draft url.Values, current string) {
 	c.Request().PostForm = draft //nolint:forbidigo // It is the field of a request, not the function.
 }
 
-// sealed encrypts a draft, which contains secrets typed by users, so that no page shows them and no
+// sealDraft encrypts a draft, which contains secrets typed by users, so that no page shows them and no
 // client changes the draft or its target.
-func (c call) sealed(draft url.Values) (string, error) {
+func (c call) sealDraft(draft url.Values) (string, error) {
 	sealer, err := c.sealer()
 	if err != nil {
 		return "", err
 	}
-	return base64.RawURLEncoding.EncodeToString(sealer.Seal(nil, nil, []byte(draft.Encode()), c.bound())), nil //nolint:gosec // The sealer generates its own nonce.
+	return base64.RawURLEncoding.EncodeToString(sealer.Seal(nil, nil, []byte(draft.Encode()), c.draftPath())), nil //nolint:gosec // The sealer generates its own nonce.
 }
 
 // sealer returns the cipher of this session.
@@ -172,5 +172,5 @@ func (c call) sealer() (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// bound returns the path that a draft is for.
-func (c call) bound() []byte { return []byte(c.Request().URL.EscapedPath()) }
+// draftPath returns the path that a draft is for.
+func (c call) draftPath() []byte { return []byte(c.Request().URL.EscapedPath()) }

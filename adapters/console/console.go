@@ -91,31 +91,31 @@ type Options struct {
 // seconds. A browser that has signed in before is not limited by that. domain/operators limits the
 // wrong passwords of one username.
 const (
-	signInBurst    = 5
-	signInInterval = 6 * time.Second
-	roomForClients = 10_000
+	signInBurst         = 5
+	signInInterval      = 6 * time.Second
+	maxThrottledClients = 10_000
 )
 
 // Console serves everything below Prefix. It is safe for concurrent use.
 type Console struct {
-	use      UseCases
-	observer web.Observer
-	clock    ports.Clock
-	options  Options
-	root     string // the path of the base URL, without a slash at its end
-	proxies  web.Proxies
-	outside  web.Outside
-	origin   *http.CrossOriginProtection
-	attempts *throttle.Throttle[netip.Prefix] // to sign in
-	asks     *throttle.Throttle[netip.Prefix] // for passkeys before signing in
-	visits   *throttle.Throttle[netip.Prefix] // to the provider of single sign-on, and from it
-	mails    *throttle.Throttle[string]       // mailed invitations of an organization
-	mailsTo  *throttle.Throttle[users.MemberID]
-	cursors  cursors
-	tongues  []tongue       // that are offered, English first
-	sheets   *sheets.Opener // of imported files
-	assets   assets
-	echo     *echo.Echo
+	use             UseCases
+	observer        web.Observer
+	clock           ports.Clock
+	options         Options
+	root            string // the path of the base URL, without a slash at its end
+	proxies         web.Proxies
+	outside         web.Outside
+	origin          *http.CrossOriginProtection
+	attempts        *throttle.Throttle[netip.Prefix] // to sign in
+	passkeyRequests *throttle.Throttle[netip.Prefix] // for passkeys before signing in
+	signOnVisits    *throttle.Throttle[netip.Prefix] // to the provider of single sign-on, and from it
+	invitationMails *throttle.Throttle[string]       // mailed invitations of an organization
+	memberMails     *throttle.Throttle[users.MemberID]
+	cursors         cursors
+	tongues         []tongue       // that are offered, English first
+	sheets          *sheets.Opener // of imported files
+	assets          assets
+	echo            *echo.Echo
 }
 
 var _ http.Handler = (*Console)(nil)
@@ -143,19 +143,19 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 	c := &Console{
 		use: use, observer: web.NewObserver(clock, log, outside, o.Answered).Traced(o.Tracer), clock: clock, options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, outside: outside,
 		cursors: sealed, tongues: spoken, sheets: sheets.NewOpener(), assets: files, echo: echo.New(),
-		origin:   http.NewCrossOriginProtection(),
-		visits:   throttle.NewBurst[netip.Prefix](visitRate, visitBurst, roomForClients, clock.Now),
-		attempts: throttle.NewBurst[netip.Prefix](1/signInInterval.Seconds(), signInBurst, roomForClients, clock.Now),
-		asks:     throttle.NewBurst[netip.Prefix](1/askInterval.Seconds(), askBurst, roomForClients, clock.Now),
+		origin:          http.NewCrossOriginProtection(),
+		signOnVisits:    throttle.NewBurst[netip.Prefix](signOnRate, signOnBurst, maxThrottledClients, clock.Now),
+		attempts:        throttle.NewBurst[netip.Prefix](1/signInInterval.Seconds(), signInBurst, maxThrottledClients, clock.Now),
+		passkeyRequests: throttle.NewBurst[netip.Prefix](1/passkeyInterval.Seconds(), passkeyBurst, maxThrottledClients, clock.Now),
 	}
-	c.mails = throttle.NewBurst[string](1/mailInterval.Seconds(), mailBurst, roomForClients, clock.Now)
-	c.mailsTo = throttle.NewBurst[users.MemberID](1/memberMailInterval.Seconds(), memberMailBurst, roomForClients, clock.Now)
+	c.invitationMails = throttle.NewBurst[string](1/mailInterval.Seconds(), mailBurst, maxThrottledClients, clock.Now)
+	c.memberMails = throttle.NewBurst[users.MemberID](1/memberMailInterval.Seconds(), memberMailBurst, maxThrottledClients, clock.Now)
 	if base.Host != "" { // A proxy may send another Host.
 		if err := c.origin.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
 			return nil, err
 		}
 	}
-	c.echo.Use(c.observer.Around(c.fail), c.harden, web.RefuseOptions)
+	c.echo.Use(c.observer.Around(c.fail), c.secureHeaders, web.RefuseOptions)
 	for _, r := range Routes() {
 		c.echo.Add(r.Method, r.pattern(), c.handler(r))
 		if r.Method == http.MethodGet {
@@ -164,7 +164,7 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 	}
 	home := func(e echo.Context) error {
 		web.Route(e, "/", false)
-		return call{Context: e, console: c}.to(c.root + Prefix)
+		return call{Context: e, console: c}.redirect(c.root + Prefix)
 	}
 	c.echo.GET("/", home)
 	c.echo.HEAD("/", home)
@@ -181,14 +181,14 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// foreignPolicy is the policy for content from others, such as the HTML of a message: it may have
+// sandboxPolicy is the policy for content from others, such as the HTML of a message: it may have
 // any style, but runs no script, loads nothing, sends no form, and has an opaque origin. Only our
 // pages may show it in a frame.
-const foreignPolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+const sandboxPolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
 
-// harden sets the security headers of our pages. Its Referrer-Policy is milder than the API's: with
+// secureHeaders sets the security headers of our pages. Its Referrer-Policy is milder than the API's: with
 // "no-referrer" browsers send `Origin: null` with forms, which hides where a form came from.
-func (c *Console) harden(next echo.HandlerFunc) echo.HandlerFunc {
+func (c *Console) secureHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		h := e.Response().Header()
 		h.Set(echo.HeaderContentSecurityPolicy, policy)
@@ -213,8 +213,8 @@ type call struct {
 	frame   *frame  // the frame of the page; nil: the visitor may not see it
 }
 
-// recognized is the key of a call whose user is known, for the page of an error.
-const recognized = "tocsin.console.call"
+// callKey is the key of a call whose user is known, for the page of an error.
+const callKey = "tocsin.console.call"
 
 // handler wraps a route's handler in the checks of the table: who the user is, whether the form is
 // ours, whether the user may, whether a required second factor is there, and whether the sign-in is
@@ -228,15 +228,15 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 			defer cancel()
 			in.ctx = limited
 		}
-		if err := in.recognize(); err != nil {
+		if err := in.authenticate(); err != nil {
 			return err
 		}
 		if state, err := c.use.State.State(in.ctx); err == nil { // Otherwise the page shows that the database is unavailable.
 			in.state = state
 		}
-		e.Set(recognized, in)
+		e.Set(callKey, in)
 		if r.Needs != operators.Anybody && in.visitor.User.ID == 0 {
-			return in.toSignIn()
+			return in.redirectToSignIn()
 		}
 		if r.Machine {
 			if err := in.readForm(maxMachineForm); err != nil {
@@ -253,14 +253,14 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 			return err
 		}
 		if owed {
-			return in.toFactors()
+			return in.redirectToFactors()
 		}
 		if err := c.use.Operators.Visit(in.ctx, in.visitor, web.Param(e, "org")); err != nil {
 			return err
 		}
 		if r.Needs != operators.Anybody {
 			in.frame = &frame{}
-			e.Set(recognized, in)
+			e.Set(callKey, in)
 		}
 		if r.Recent {
 			if answered, err := in.confirm(); answered || err != nil {

@@ -7,29 +7,29 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// sheet writes CSV for spreadsheet programs.
-type sheet struct{ out *csv.Writer }
+// csvWriter writes CSV for spreadsheet programs.
+type csvWriter struct{ out *csv.Writer }
 
-func newSheet(out io.Writer) sheet { return sheet{csv.NewWriter(out)} }
+func newCSVWriter(out io.Writer) csvWriter { return csvWriter{csv.NewWriter(out)} }
 
 // row writes one row of harmless cells.
-func (s sheet) row(cells ...string) error {
+func (s csvWriter) row(cells ...string) error {
 	safe := make([]string, len(cells))
 	for i, c := range cells {
-		safe[i] = harmless(c)
+		safe[i] = escapeFormula(c)
 	}
 	return s.out.Write(safe)
 }
 
 // flush passes on what was written so far.
-func (s sheet) flush() error {
+func (s csvWriter) flush() error {
 	s.out.Flush()
 	return s.out.Error()
 }
 
-// harmless returns a cell that is only text: spreadsheets run a cell that begins like a formula,
+// escapeFormula returns a cell that is only text: spreadsheets run a cell that begins like a formula,
 // unless it begins with an apostrophe.
-func harmless(cell string) string {
+func escapeFormula(cell string) string {
 	if imports.IsFormula(cell) {
 		return "'" + cell
 	}

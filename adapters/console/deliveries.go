@@ -19,8 +19,8 @@ type deliveryView struct {
 	MayRetry   bool   // if it failed
 }
 
-// Over reports whether the delivery is final.
-func (v deliveryView) Over() bool { return !v.Delivery.State.Open() }
+// Final reports whether the delivery is final.
+func (v deliveryView) Final() bool { return !v.Delivery.State.Open() }
 
 func (c call) showDelivery() error {
 	m, err := c.sentMessage()
@@ -41,7 +41,7 @@ func (c call) showDeliveryHTML() error {
 	if m.Message.HTML == "" {
 		return web.ErrNoSuchPath
 	}
-	return c.foreign(m.Message.HTML)
+	return c.respondSandboxed(m.Message.HTML)
 }
 
 func (c call) sentMessage() (app.SentMessage, error) {

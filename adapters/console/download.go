@@ -20,32 +20,32 @@ const flushAt = 64 << 10
 // as the browser keeps reading. Nothing is sent before the first chunk, so that errors until then
 // can still be answered.
 type download struct {
-	call call
-	kind string // media type
-	name string
-	next bytes.Buffer
+	call      call
+	mediaType string // media type
+	name      string
+	buffer    bytes.Buffer
 }
 
 func (c call) download(name, mediaType string) *download {
-	return &download{call: c, name: name, kind: mediaType}
+	return &download{call: c, name: name, mediaType: mediaType}
 }
 
 func (d *download) Write(p []byte) (int, error) {
-	n, _ := d.next.Write(p) // Documented never to fail.
-	if d.next.Len() < flushAt {
+	n, _ := d.buffer.Write(p) // Documented never to fail.
+	if d.buffer.Len() < flushAt {
 		return n, nil
 	}
 	return n, d.flush()
 }
 
-// end sends the rest.
-func (d *download) end() error { return d.flush() }
+// finish sends the rest.
+func (d *download) finish() error { return d.flush() }
 
 func (d *download) flush() error {
 	response := d.call.Response()
 	if !response.Committed {
 		h := response.Header()
-		h.Set(echo.HeaderContentType, d.kind)
+		h.Set(echo.HeaderContentType, d.mediaType)
 		h.Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment", map[string]string{"filename": d.name}))
 		response.WriteHeader(http.StatusOK)
 	}
@@ -56,9 +56,9 @@ func (d *download) flush() error {
 			return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
 		}
 	}
-	if _, err := response.Write(d.next.Bytes()); err != nil {
+	if _, err := response.Write(d.buffer.Bytes()); err != nil {
 		return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
 	}
-	d.next.Reset()
+	d.buffer.Reset()
 	return nil
 }

@@ -19,12 +19,12 @@ type failureView struct{ Text any }
 // fail answers an error with a page. Unclassified errors, and those that kept the service from
 // answering, are logged once with the request id and never shown.
 func (c *Console) fail(e echo.Context, err error) {
-	status, title, text := c.told(e, err)
+	status, title, text := c.describe(e, err)
 	h := e.Response().Header()
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		h.Set(echo.HeaderRetryAfter, web.RetryAfter(err))
 	}
-	in, known := e.Get(recognized).(call)
+	in, known := e.Get(callKey).(call)
 	if !known {
 		in = call{Context: e, console: c}
 	}
@@ -37,8 +37,8 @@ func (c *Console) fail(e echo.Context, err error) {
 	}
 }
 
-// told returns what a visitor may know about an error.
-func (c *Console) told(e echo.Context, err error) (status int, title words.Phrase, text any) {
+// describe returns what a visitor may know about an error.
+func (c *Console) describe(e echo.Context, err error) (status int, title words.Phrase, text any) {
 	var routing *echo.HTTPError
 	var tooLarge *http.MaxBytesError
 	var known *fault.Error
@@ -53,7 +53,7 @@ func (c *Console) told(e echo.Context, err error) (status int, title words.Phras
 		if known.Kind() == fault.Unavailable {
 			c.observer.LogFailure(e, slog.LevelWarn, err)
 		}
-		return web.Status(known.Kind()), titleOf(known.Kind()), told(known.Error())
+		return web.Status(known.Kind()), titleOf(known.Kind()), messageOf(known.Error())
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		c.observer.LogFailure(e, slog.LevelWarn, err)
 		return web.Status(fault.Unavailable), titleOf(fault.Unavailable), words.Of("The service took too long to answer.")

@@ -40,7 +40,7 @@ func channelOptions(all []channels.Channel) []option {
 		if !ch.Active {
 			place = words.Of("%s, inactive", place)
 		}
-		options = append(options, option{text(ch.ID), words.Of("%s (%s, %s)", ch.Name, string(ch.Protocol), place)})
+		options = append(options, option{formatID(ch.ID), words.Of("%s (%s, %s)", ch.Name, string(ch.Protocol), place)})
 	}
 	return options
 }
@@ -78,7 +78,7 @@ func (c call) eventsPage(f form) error {
 func (c call) createEvent() error {
 	made, err := c.console.use.Events.Create(c.ctx, c.actor(), c.at(),
 		app.EventForm{Slug: c.FormValue("slug"), Name: c.FormValue("name"), Description: c.FormValue("description"), Example: c.FormValue("example")})
-	return c.settle(err, c.eventsPage, c.below("e", made.Slug), "created-event")
+	return c.answerForm(err, c.eventsPage, c.below("e", made.Slug), "created-event")
 }
 
 // eventView is the first tab of an event: its templates and their variables.
@@ -91,17 +91,17 @@ type eventView struct {
 	Deletion form
 }
 
-// Texts returns the templates by channel, those that the event uses first.
-func (v eventView) Texts() []textOfChannel {
+// ChannelTemplates returns the templates by channel, those that the event uses first.
+func (v eventView) ChannelTemplates() []channelTemplate {
 	used := v.Used(v.Event)
 	rest := slices.DeleteFunc(slices.Clone(v.Usable), func(ch channels.Channel) bool {
 		return slices.ContainsFunc(used, func(u channels.Channel) bool { return u.ID == ch.ID })
 	})
-	return texts(v.Here, slices.Concat(used, rest), v.Templates, nil)
+	return channelTemplates(v.Here, slices.Concat(used, rest), v.Templates, nil)
 }
 
-// textOfChannel is the template that is used on a channel.
-type textOfChannel struct {
+// channelTemplate is the template that is used on a channel.
+type channelTemplate struct {
 	Channel   channels.Channel
 	Path      string // of the editor
 	Template  events.Template
@@ -109,10 +109,10 @@ type textOfChannel struct {
 	Inherited bool
 }
 
-func texts(here string, usable []channels.Channel, own, inherited []events.Template) []textOfChannel {
-	all := make([]textOfChannel, len(usable))
+func channelTemplates(here string, usable []channels.Channel, own, inherited []events.Template) []channelTemplate {
+	all := make([]channelTemplate, len(usable))
 	for i, ch := range usable {
-		all[i] = textOfChannel{Channel: ch, Path: here + web.Join("t", text(ch.ID))}
+		all[i] = channelTemplate{Channel: ch, Path: here + web.Join("t", formatID(ch.ID))}
 		is := func(t events.Template) bool { return t.Channel == ch.ID }
 		if n := slices.IndexFunc(own, is); n >= 0 {
 			all[i].Template, all[i].Own = own[n], true
@@ -135,7 +135,7 @@ func (c call) eventPage(adjust func(v *eventView)) error {
 	}
 	e := v.Event
 	v.Tabs = c.tabs(v.Application, e, v.Stages, contentTab)
-	v.Form = filled("name", e.Name, "description", e.Description, "example", e.Example, "context_schema", e.Schema)
+	v.Form = newForm("name", e.Name, "description", e.Description, "example", e.Example, "context_schema", e.Schema)
 	adjust(&v)
 	return c.render(statusOf(v.Form, v.Deletion), "event", e.Name, v)
 }
@@ -148,13 +148,13 @@ func (c call) saveEvent() error {
 }
 
 // patchEvent changes a part of an event, and continues to the form's tab. See settle.
-func (c call) patchEvent(change func(*app.EventForm), again func(form) error, done string, tab ...any) error {
+func (c call) patchEvent(change func(*app.EventForm), redisplay func(form) error, done string, tab ...any) error {
 	slug := web.Param(c, "evt")
 	_, err := c.console.use.Events.Patch(c.ctx, c.actor(), c.at(), slug, change)
-	return c.settle(err, again, c.below(append([]any{"e", slug}, tab...)...), done)
+	return c.answerForm(err, redisplay, c.below(append([]any{"e", slug}, tab...)...), done)
 }
 
 func (c call) deleteEvent() error {
 	err := c.console.use.Events.Delete(c.ctx, c.actor(), c.at(), web.Param(c, "evt"))
-	return c.settle(err, func(f form) error { return c.eventPage(func(v *eventView) { v.Deletion = f }) }, c.below("e"), "deleted-event")
+	return c.answerForm(err, func(f form) error { return c.eventPage(func(v *eventView) { v.Deletion = f }) }, c.below("e"), "deleted-event")
 }

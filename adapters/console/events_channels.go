@@ -22,9 +22,9 @@ type eventChannelsView struct {
 	Form form
 }
 
-// Texts returns the channels that messages of the event may use, with their templates.
-func (v eventChannelsView) Texts() []textOfChannel {
-	return texts(v.Tabs[0].Path, v.Used(v.Event), v.Templates, nil)
+// ChannelTemplates returns the channels that messages of the event may use, with their templates.
+func (v eventChannelsView) ChannelTemplates() []channelTemplate {
+	return channelTemplates(v.Tabs[0].Path, v.Used(v.Event), v.Templates, nil)
 }
 
 // Choices returns the channels that the event may be limited to.
@@ -62,27 +62,27 @@ func (c call) eventChannelsPage(sent *form) error {
 	} else {
 		pairs := []string{"priority", e.Priority.String()}
 		for _, ch := range e.Channels {
-			pairs = append(pairs, "channels", text(ch.ID))
+			pairs = append(pairs, "channels", formatID(ch.ID))
 		}
 		for _, p := range e.Pools {
 			pairs = append(pairs, "pools", p.Name)
 		}
-		v.Form = filled(pairs...)
+		v.Form = newForm(pairs...)
 	}
 	return c.render(statusOf(v.Form), "event-channels", words.Of("%s: channels", e.Name), v)
 }
 
 func (c call) saveEventChannels() error {
-	again := func(f form) error { return c.eventChannelsPage(&f) }
+	redisplay := func(f form) error { return c.eventChannelsPage(&f) }
 	var chosen []channels.ID
 	for _, sent := range c.values("channels") {
 		id, err := strconv.ParseInt(sent, 10, 64)
 		if err != nil {
-			return c.settle(fault.Field("channels", "%s", channels.ErrNotFound.Error()), again, "", "")
+			return c.answerForm(fault.Field("channels", "%s", channels.ErrNotFound.Error()), redisplay, "", "")
 		}
 		chosen = append(chosen, channels.ID(id))
 	}
 	return c.patchEvent(func(f *app.EventForm) {
 		f.Channels, f.Pools, f.Priority = chosen, c.values("pools"), c.FormValue("priority")
-	}, again, "saved", channelsTab)
+	}, redisplay, "saved", channelsTab)
 }

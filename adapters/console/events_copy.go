@@ -9,9 +9,9 @@ import (
 
 // copyEventView is the form that copies an event.
 type copyEventView struct {
-	Of      string // the path of the event
-	Form    form
-	Targets []option // the applications of the organization
+	EventPath string // of the event
+	Form      form
+	Targets   []option // the applications of the organization
 }
 
 func (c call) showCopyEvent() error { return c.copyEventPage(form{}) }
@@ -23,18 +23,18 @@ func (c call) copyEventPage(f form) error {
 	if err != nil {
 		return err
 	}
-	v := copyEventView{Of: c.below("e", slug), Form: f}
+	v := copyEventView{EventPath: c.below("e", slug), Form: f}
 	if f.values == nil {
-		v.Form = filled("application", text(e.Application), "slug", e.Slug, "name", e.Name)
+		v.Form = newForm("application", formatID(e.Application), "slug", e.Slug, "name", e.Name)
 	}
 	for _, t := range targets {
-		v.Targets = append(v.Targets, option{text(t.Application.ID), t.Project.Name + " › " + t.Application.Name})
+		v.Targets = append(v.Targets, option{formatID(t.Application.ID), t.Project.Name + " › " + t.Application.Name})
 	}
 	return c.render(statusOf(v.Form), "event-copy", words.Of("Copy the event %s", e.Name), v)
 }
 
 func (c call) copyEvent() error {
 	made, to, err := c.console.use.Events.Copy(c.ctx, c.actor(), c.at(), web.Param(c, "evt"),
-		app.CopyForm{Application: applications.ID(c.chosen("application")), Slug: c.FormValue("slug"), Name: c.FormValue("name")})
-	return c.settle(err, c.copyEventPage, c.link("o", to.Organization, "p", to.Project, "a", to.Application, "e", made.Slug), "copied")
+		app.CopyForm{Application: applications.ID(c.selectedID("application")), Slug: c.FormValue("slug"), Name: c.FormValue("name")})
+	return c.answerForm(err, c.copyEventPage, c.link("o", to.Organization, "p", to.Project, "a", to.Application, "e", made.Slug), "copied")
 }

@@ -36,24 +36,24 @@ func (c call) tabs(a applications.Application, e events.Event, s app.Stages, cur
 			active++
 		}
 	}
-	lacks := lacking(a, e, s)
+	problems := eventProblems(a, e, s)
 	all := []tab{
 		{link{Text: words.Of("Content"), Path: contentTab}, words.Of("%d templates", len(s.Templates)), len(s.Templates) == 0},
 		{link{Text: words.Of("Audience"), Path: audienceTab}, words.Of("%d notifications", len(s.Notifications)), !hasActive(s.Notifications)},
 		{link{Text: words.Of("Channels"), Path: channelsTab}, words.Of("%d active", active), active == 0},
 		{link{Text: words.Of("Test"), Path: testTab}, words.Of("ready"), false},
-		{link{Text: words.Of("Live"), Path: liveTab}, words.Of("live"), len(lacks) > 0},
+		{link{Text: words.Of("Live"), Path: liveTab}, words.Of("live"), len(problems) > 0},
 	}
-	if len(tested(e, s)) == 0 {
+	if len(testableChannels(e, s)) == 0 {
 		all[3].State, all[3].Missing = words.Of("no template"), true
 	}
 	switch live := &all[4]; {
-	case !e.Active && len(lacks) > 0:
-		live.State = words.Of("draft: %d problems", len(lacks))
+	case !e.Active && len(problems) > 0:
+		live.State = words.Of("draft: %d problems", len(problems))
 	case !e.Active:
 		live.State = words.Of("draft")
-	case len(lacks) > 0:
-		live.State = words.Of("live: %d problems", len(lacks))
+	case len(problems) > 0:
+		live.State = words.Of("live: %d problems", len(problems))
 	}
 	for i := range all {
 		t := &all[i]
@@ -67,8 +67,8 @@ func (c call) tabs(a applications.Application, e events.Event, s app.Stages, cur
 	return all
 }
 
-// lacking returns what keeps an event from reaching recipients, or from using one of its channels.
-func lacking(a applications.Application, e events.Event, s app.Stages) (all []words.Phrase) {
+// eventProblems returns what keeps an event from reaching recipients, or from using one of its channels.
+func eventProblems(a applications.Application, e events.Event, s app.Stages) (all []words.Phrase) {
 	if !a.Active {
 		all = append(all, words.Of("The application is inactive."))
 	}
@@ -96,8 +96,8 @@ func hasActive(all []subscriptions.Notification) bool {
 	return slices.ContainsFunc(all, func(n subscriptions.Notification) bool { return n.Active })
 }
 
-// tested returns the channels that can be tested, those that the event uses first.
-func tested(e events.Event, s app.Stages) (all []channels.Channel) {
+// testableChannels returns the channels that can be tested, those that the event uses first.
+func testableChannels(e events.Event, s app.Stages) (all []channels.Channel) {
 	for _, from := range [][]channels.Channel{s.Used(e), s.Usable} {
 		for _, ch := range from {
 			if s.Template(ch.ID).Version > 0 && !slices.ContainsFunc(all, func(h channels.Channel) bool { return h.ID == ch.ID }) {

@@ -22,8 +22,8 @@ type eventTestView struct {
 
 func (c call) showEventTest() error {
 	return c.eventTestPage(channels.ID(c.number("channel")), func(v *eventTestView) error {
-		mine, err := c.console.use.ChannelTests.AddressOf(c.ctx, c.at(), v.Channel.Protocol, c.visitor.User)
-		v.Form = filled("user", c.QueryParam("user"), "to", mine)
+		own, err := c.console.use.ChannelTests.AddressOf(c.ctx, c.at(), v.Channel.Protocol, c.visitor.User)
+		v.Form = newForm("user", c.QueryParam("user"), "to", own)
 		return err
 	})
 }
@@ -38,12 +38,12 @@ func (c call) eventTestPage(id channels.ID, adjust func(v *eventTestView) error)
 		return err
 	}
 	v.Tabs = c.tabs(r.Application, r.Event, r.Stages, testTab)
-	for _, ch := range tested(r.Event, r.Stages) {
+	for _, ch := range testableChannels(r.Event, r.Stages) {
 		current := ch.ID == id || id == 0 && len(v.Choices) == 0
 		if current {
 			v.Channel, v.Template = ch, r.Template(ch.ID)
 		}
-		v.Choices = append(v.Choices, link{Text: ch.Name, Path: v.Here + "?channel=" + text(ch.ID), Current: current})
+		v.Choices = append(v.Choices, link{Text: ch.Name, Path: v.Here + "?channel=" + formatID(ch.ID), Current: current})
 	}
 	switch {
 	case v.Template.Version != 0:
@@ -75,7 +75,7 @@ func (c call) previewTest(v *eventTestView, e events.Event, adjust func(v *event
 
 // testEvent sends the stored template for a channel, and says what the provider answered.
 func (c call) testEvent() error {
-	of := app.TemplateName{Event: web.Param(c, "evt"), Channel: channels.ID(c.chosen("channel"))}
+	of := app.TemplateName{Event: web.Param(c, "evt"), Channel: channels.ID(c.selectedID("channel"))}
 	r, err := c.console.use.Templates.Show(c.ctx, c.at(), of)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (c call) testEvent() error {
 	return c.eventTestPage(of.Channel, func(v *eventTestView) error {
 		v.Form = f
 		if !correctable {
-			v.Form, v.Tested = c.asSent(), c.tested(done)
+			v.Form, v.Tested = c.asSent(), c.testResult(done)
 		}
 		return nil
 	})

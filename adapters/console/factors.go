@@ -29,42 +29,42 @@ type stepView struct {
 	Wait words.Phrase // how long to wait after too many wrong codes; empty: no wait
 }
 
-// toStep continues to the second factor, and from there to a page.
-func (c call) toStep(step, next string) error {
+// redirectToStep continues to the second factor, and from there to a page.
+func (c call) redirectToStep(step, next string) error {
 	k := c.cookie(stepCookie, step) //nolint:gosec // Secure is set wherever the browser reaches us by https.
 	k.MaxAge = int(factors.StepLife.Seconds())
 	c.SetCookie(k)
-	return c.to(c.path(stepPath) + "?" + pairs([]string{"next", next}).Encode())
+	return c.redirect(c.path(stepPath) + "?" + pairs([]string{"next", next}).Encode())
 }
 
 func (c call) showStep() error {
-	return c.stepPage(http.StatusOK, stepView{Next: c.next(c.QueryParam("next"))})
+	return c.stepPage(http.StatusOK, stepView{Next: c.nextPath(c.QueryParam("next"))})
 }
 
 // stepPage asks for the second factor. Without a recent password the sign-in starts again.
 func (c call) stepPage(status int, v stepView) (err error) {
 	v.Asked, err = c.console.use.Factors.Asked(c.ctx, c.sent(stepCookie))
 	if errors.Is(err, factors.ErrStep) {
-		return c.to(c.toSignInFor(v.Next))
+		return c.redirect(c.signInPathFor(v.Next))
 	}
 	if err != nil {
 		return err
 	}
-	c.visit()
+	c.ensureVisit()
 	return c.render(status, "second-factor", words.Of("Second factor"), v)
 }
 
 // answerStep starts the session of a user with the right second factor.
 func (c call) answerStep() error {
-	v := stepView{Next: c.next(c.FormValue("next"))}
+	v := stepView{Next: c.nextPath(c.FormValue("next"))}
 	by := audit.Actor{Address: c.address(), Via: audit.Console}
 	admitted, err := c.console.use.Factors.ShowCode(c.ctx, by, c.origin(), c.sent(stepCookie), c.FormValue("code"))
-	if early, is := errors.AsType[operators.TooMany](err); is {
-		v.Wait = c.refuse(early)
+	if early, ok := errors.AsType[operators.TooMany](err); ok {
+		v.Wait = c.throttled(early)
 		return c.stepPage(http.StatusTooManyRequests, v)
 	}
 	if errors.Is(err, factors.ErrStep) {
-		return c.to(c.toSignInFor(v.Next))
+		return c.redirect(c.signInPathFor(v.Next))
 	}
 	if f, correctable := c.refused(err); correctable {
 		c.console.observer.LogRefusal(c, c.address(), "wrong second factor")
@@ -76,15 +76,15 @@ func (c call) answerStep() error {
 		return err
 	}
 	c.SetCookie(c.cookie(stepCookie, ""))
-	return c.admitted(admitted, v.Next)
+	return c.startSession(admitted, v.Next)
 }
 
 // factorsView is the second factors of the signed-in user.
 type factorsView struct {
 	app.HeldFactors
-	Passkeys []factors.Passkey
-	Owes     []string // organizations, by name, that require a second factor from a user without one
-	Form     form     // the result of the last attempt
+	Passkeys   []factors.Passkey
+	RequiredBy []string // organizations, by name, that require a second factor from a user without one
+	Form       form     // the result of the last attempt
 }
 
 // Full reports whether the user has the maximum of passkeys.
@@ -101,21 +101,21 @@ func (c call) factorsPage(status int, f form) error {
 	if err != nil {
 		return err
 	}
-	owes, err := c.console.use.Factors.Owes(c.ctx, c.visitor, c.QueryParam("for"))
+	requiredBy, err := c.console.use.Factors.Owes(c.ctx, c.visitor, c.QueryParam("for"))
 	if err != nil {
 		return err
 	}
-	return c.render(status, "factors", words.Of("Second factor"), factorsView{HeldFactors: held, Passkeys: found, Owes: owes, Form: f})
+	return c.render(status, "factors", words.Of("Second factor"), factorsView{HeldFactors: held, Passkeys: found, RequiredBy: requiredBy, Form: f})
 }
 
-// toFactors redirects a user who must first set up a second factor to the page for that.
-func (c call) toFactors() error {
-	return c.instead(c.path(factorsPath) + "?" + pairs([]string{"for", web.Param(c, "org")}).Encode())
+// redirectToFactors redirects a user who must first set up a second factor to the page for that.
+func (c call) redirectToFactors() error {
+	return c.redirectPage(c.path(factorsPath) + "?" + pairs([]string{"for", web.Param(c, "org")}).Encode())
 }
 
 // requireFactor sets whether the organization requires a second factor.
 func (c call) requireFactor() error {
-	on, err := c.on("on")
+	on, err := c.parseSwitch("on")
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (c call) confirmApp() error {
 // factorAdded answers after a factor was set up, with the recovery codes if there are new ones.
 func (c call) factorAdded(codes []string, err error) error {
 	if errors.Is(err, factors.ErrStep) {
-		return c.factorsPage(http.StatusBadRequest, form{Failed: told(factors.ErrStep.Error())})
+		return c.factorsPage(http.StatusBadRequest, form{Failed: messageOf(factors.ErrStep.Error())})
 	}
 	if f, correctable := c.refused(err); correctable {
 		return c.factorsPage(statusOf(f), f)
@@ -194,7 +194,7 @@ func (c call) removeApp() error {
 	if errors.Is(err, factors.ErrNotFound) { // It has been removed already.
 		err = nil
 	}
-	return c.settle(err, func(f form) error { return c.factorsPage(statusOf(f), f) }, c.path(factorsPath), "factor-removed")
+	return c.answerForm(err, func(f form) error { return c.factorsPage(statusOf(f), f) }, c.path(factorsPath), "factor-removed")
 }
 
 // renewCodes shows the new recovery codes, only once.

@@ -126,9 +126,9 @@ func TestSettingUpAnAuthenticatorApp(t *testing.T) {
 	assert.NotContains(t, page.body, "data:")
 	step := stepPattern.FindStringSubmatch(page.body)[1]
 	secret := secretPattern.FindStringSubmatch(page.body)[1]
-	again := b.post("/console/account/second-factor/app/confirm/", "step", step, "code", "000000").is(t, http.StatusBadRequest)
-	assert.Equal(t, secret, secretPattern.FindStringSubmatch(again.body)[1])
-	assert.Contains(t, again.said(), "is not valid, or was already used")
+	redisplay := b.post("/console/account/second-factor/app/confirm/", "step", step, "code", "000000").is(t, http.StatusBadRequest)
+	assert.Equal(t, secret, secretPattern.FindStringSubmatch(redisplay.body)[1])
+	assert.Contains(t, redisplay.said(), "is not valid, or was already used")
 	b.post("/console/account/second-factor/app/confirm/", "step", "x", "code", "000000").is(t, http.StatusBadRequest)
 	shown := b.post("/console/account/second-factor/app/confirm/", "step", step, "code", f.code(secret)).is(t, http.StatusOK)
 	codes := codePattern.FindAllString(html.UnescapeString(shown.body), -1)

@@ -46,7 +46,7 @@ const tokenField = "form_token"
 var (
 	errForeignForm = fault.New(fault.Forbidden, "this form did not come from a page of this console, or its page is too old")
 	errForm        = fault.New(fault.Invalid, "the form could not be read")
-	errNoText      = fault.New(fault.Invalid, "the form holds a character that cannot be stored; go back and remove it")
+	errNotText     = fault.New(fault.Invalid, "the form holds a character that cannot be stored; go back and remove it")
 )
 
 // formToken returns the required value of tokenField: bound to the session, or to the visit, so
@@ -98,17 +98,17 @@ func (c *call) readForm(limit int64) (err error) {
 	switch {
 	case err != nil:
 		return errForm
-	case !isReadable(r.PostForm):
-		return errNoText
+	case !isText(r.PostForm):
+		return errNotText
 	}
 	return nil
 }
 
-// isReadable reports whether a form contains only text, as all forms of browsers do.
-func isReadable(form url.Values) bool {
-	strange := func(s string) bool { return readable(s) != s }
+// isText reports whether a form contains only text, as all forms of browsers do.
+func isText(form url.Values) bool {
+	invalid := func(s string) bool { return sanitize(s) != s }
 	for name, texts := range form {
-		if strange(name) || slices.ContainsFunc(texts, strange) {
+		if invalid(name) || slices.ContainsFunc(texts, invalid) {
 			return false
 		}
 	}
@@ -127,14 +127,14 @@ func (c call) FormValue(name string) string { return c.fields().Get(name) }
 // values returns the values of a field of the form's body that may have several.
 func (c call) values(name string) []string { return c.fields()[name] }
 
-// chosen returns the id selected in a field of the form, 0 for none.
-func (c call) chosen(name string) int64 { return integer(c.FormValue(name)) }
+// selectedID returns the id selected in a field of the form, 0 for none.
+func (c call) selectedID(name string) int64 { return parseID(c.FormValue(name)) }
 
 // number returns a query parameter that is an id or a count; anything else counts as 0, the start.
-func (c call) number(name string) int64 { return integer(c.QueryParam(name)) }
+func (c call) number(name string) int64 { return parseID(c.QueryParam(name)) }
 
-// integer parses an id; anything else is 0, which no object has.
-func integer(s string) int64 {
+// parseID parses an id; anything else is 0, which no object has.
+func parseID(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 {
 		return 0
@@ -142,32 +142,32 @@ func integer(s string) int64 {
 	return n
 }
 
-// text returns an id as text, as forms need it.
-func text[T ~int64](id T) string { return strconv.FormatInt(int64(id), 10) }
+// formatID returns an id as text, as forms need it.
+func formatID[T ~int64](id T) string { return strconv.FormatInt(int64(id), 10) }
 
 // QueryParam returns a query parameter, made readable.
-func (c call) QueryParam(name string) string { return readable(c.Context.QueryParam(name)) }
+func (c call) QueryParam(name string) string { return sanitize(c.Context.QueryParam(name)) }
 
-// asked returns the whole query, made readable.
-func (c call) asked() url.Values { return allReadable(c.QueryParams()) }
+// query returns the whole query, made readable.
+func (c call) query() url.Values { return sanitizeValues(c.QueryParams()) }
 
-func allReadable(query url.Values) url.Values {
+func sanitizeValues(query url.Values) url.Values {
 	all := make(url.Values, len(query))
 	for name, texts := range query {
 		for _, t := range texts {
-			all.Add(readable(name), readable(t))
+			all.Add(sanitize(name), sanitize(t))
 		}
 	}
 	return all
 }
 
-// readable removes the characters that no text can contain, and that no database accepts.
-func readable(sent string) string {
+// sanitize removes the characters that no text can contain, and that no database accepts.
+func sanitize(sent string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(sent, ""), "\x00", "")
 }
 
-// on parses a switch of a form: only `true` or `false`.
-func (c call) on(name string) (bool, error) {
+// parseSwitch parses a switch of a form: only `true` or `false`.
+func (c call) parseSwitch(name string) (bool, error) {
 	switch c.FormValue(name) {
 	case "true":
 		return true, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// pickable is how many places each list of the top bar shows; a search finds the others.
-const pickable = 20
+// maxPickerLinks is how many places each list of the top bar shows; a search finds the others.
+const maxPickerLinks = 20
 
 // placeCookie holds the last project and application that the visitor opened in an organization, as
 // `acme/shop/web`, so that the menu links them from pages of the whole organization.
@@ -19,30 +19,30 @@ const placeCookie = "tocsin_place"
 
 // frame is the content around a page, read once.
 type frame struct {
-	read          bool
-	place         app.Location        // of the zero organization: the page is in none
+	loaded        bool
+	location      app.Location        // of the zero organization: the page is in none
 	organizations []orgs.Organization // the first that the visitor may open; one more than pickable if there are more
 }
 
-// around reads the frame of the page. Parts that cannot be read are omitted: the page is still
+// loadFrame reads the frame of the page. Parts that cannot be read are omitted: the page is still
 // useful.
-func (c call) around() frame {
+func (c call) loadFrame() frame {
 	f := c.frame
 	if f == nil {
 		return frame{}
 	}
-	if f.read {
+	if f.loaded {
 		return *f
 	}
-	f.read = true
+	f.loaded = true
 	at := c.at()
 	if at.Organization != "" && c.visitor.May(at.Organization, operators.Viewer) {
-		like := c.remembered()
+		like := c.lastPlace()
 		if like.Organization != at.Organization {
 			like = app.Path{}
 		}
-		if found, err := c.console.use.Orgs.Locate(c.ctx, at, like, pickable+1); err == nil {
-			f.place = found
+		if found, err := c.console.use.Orgs.Locate(c.ctx, at, like, maxPickerLinks+1); err == nil {
+			f.location = found
 		}
 	}
 	if c.visitor.Administrator {
@@ -50,7 +50,7 @@ func (c call) around() frame {
 		if owed, err := c.console.use.Factors.Owed(c.ctx, c.visitor, operators.InstallationFactor, ""); owed || err != nil {
 			return *f
 		}
-		if found, err := c.console.use.Orgs.List(c.ctx, app.Page{Limit: pickable + 1}); err == nil {
+		if found, err := c.console.use.Orgs.List(c.ctx, app.Page{Limit: maxPickerLinks + 1}); err == nil {
 			f.organizations = found
 		}
 	} else {
@@ -61,8 +61,8 @@ func (c call) around() frame {
 	return *f
 }
 
-// remembered returns the place last shown, from the browser's cookie.
-func (c call) remembered() (p app.Path) {
+// lastPlace returns the place last shown, from the browser's cookie.
+func (c call) lastPlace() (p app.Path) {
 	parts := strings.Split(c.sent(placeCookie), "/")
 	for i, level := range []*string{&p.Organization, &p.Project, &p.Application} {
 		if i < len(parts) {
@@ -72,8 +72,8 @@ func (c call) remembered() (p app.Path) {
 	return p
 }
 
-// remember stores the place that the page shows in the browser.
-func (c call) remember(place app.Location) {
+// saveLastPlace stores the place that the page shows in the browser.
+func (c call) saveLastPlace(place app.Location) {
 	if place.Project.ID == 0 {
 		return
 	}
@@ -85,60 +85,60 @@ func (c call) remember(place app.Location) {
 
 // picker is a list of the top bar: the current place, and the alternatives.
 type picker struct {
-	Kind   words.Phrase
-	Name   string // empty if the page is in none
-	Links  []link
-	Search string // the path of a search for more of them; empty: these are all
-	Found  string // the kind to search for; empty: all
-	All    link   // the page of all
+	Kind       words.Phrase
+	Name       string // empty if the page is in none
+	Links      []link
+	Search     string // the path of a search for more of them; empty: these are all
+	SearchKind string // the kind to search for; empty: all
+	All        link   // the page of all
 }
 
 // Pickers returns the lists of the top bar, the widest place first.
 func (v view) Pickers() (all []picker) {
-	f := v.call.around()
+	f := v.call.loadFrame()
 	if f.organizations == nil {
 		return nil
 	}
-	p, org := f.place, f.place.Organization.Slug
-	organizations := picker{Kind: words.Of("Organization"), Name: p.Organization.Name, All: v.to(words.Of("All organizations"))}
+	p, org := f.location, f.location.Organization.Slug
+	organizations := picker{Kind: words.Of("Organization"), Name: p.Organization.Name, All: v.linkTo(words.Of("All organizations"))}
 	for _, o := range f.organizations {
-		organizations.Links = append(organizations.Links, v.choice(o.Name, o.ID == p.Organization.ID, "o", o.Slug))
+		organizations.Links = append(organizations.Links, v.pickerLink(o.Name, o.ID == p.Organization.ID, "o", o.Slug))
 	}
-	all = append(all, organizations.cut(v.call.link()))
+	all = append(all, organizations.limit(v.call.link()))
 	if org == "" {
 		return all
 	}
-	projects := picker{Kind: words.Of("Project"), Name: p.Project.Name, Found: "projects", All: v.to(words.Of("All projects"), "o", org, "projects")}
+	projects := picker{Kind: words.Of("Project"), Name: p.Project.Name, SearchKind: "projects", All: v.linkTo(words.Of("All projects"), "o", org, "projects")}
 	for _, one := range p.Projects {
-		projects.Links = append(projects.Links, v.choice(one.Name, one.ID == p.Project.ID, "o", org, "p", one.Slug))
+		projects.Links = append(projects.Links, v.pickerLink(one.Name, one.ID == p.Project.ID, "o", org, "p", one.Slug))
 	}
-	all = append(all, projects.cut(v.SearchPath()))
+	all = append(all, projects.limit(v.SearchPath()))
 	if p.Project.ID == 0 {
 		return all
 	}
-	applications := picker{Kind: words.Of("Application"), Name: p.Application.Name, Found: "applications",
-		All: v.to(words.Of("All applications of the project"), "o", org, "p", p.Project.Slug, "a")}
+	applications := picker{Kind: words.Of("Application"), Name: p.Application.Name, SearchKind: "applications",
+		All: v.linkTo(words.Of("All applications of the project"), "o", org, "p", p.Project.Slug, "a")}
 	for _, one := range p.Applications {
 		to := []any{"o", org, "p", p.Project.Slug, "a", one.Slug}
 		if page := v.pageOfApplication(); page != "" {
 			to = append(to, page)
 		}
-		applications.Links = append(applications.Links, v.choice(one.Name, one.ID == p.Application.ID, to...))
+		applications.Links = append(applications.Links, v.pickerLink(one.Name, one.ID == p.Application.ID, to...))
 	}
-	return append(all, applications.cut(v.SearchPath()))
+	return append(all, applications.limit(v.SearchPath()))
 }
 
-// cut limits the places to those shown, with a search if there are more.
-func (p picker) cut(search string) picker {
-	if len(p.Links) > pickable {
-		p.Links, p.Search = p.Links[:pickable], search
+// limit limits the places to those shown, with a search if there are more.
+func (p picker) limit(search string) picker {
+	if len(p.Links) > maxPickerLinks {
+		p.Links, p.Search = p.Links[:maxPickerLinks], search
 	}
 	return p
 }
 
-// choice is a link of a picker.
-func (v view) choice(text string, current bool, segments ...any) link {
-	l := v.to(text, segments...)
+// pickerLink is a link of a picker.
+func (v view) pickerLink(text string, current bool, segments ...any) link {
+	l := v.linkTo(text, segments...)
 	l.Current = current
 	return l
 }

@@ -34,7 +34,7 @@ func (c call) groupsPage(f form) error {
 
 func (c call) createGroup() error {
 	_, err := c.console.use.Groups.Create(c.ctx, c.actor(), c.at(), c.FormValue("name"))
-	return c.settle(err, c.groupsPage, c.below("groups"), "created-group")
+	return c.answerForm(err, c.groupsPage, c.below("groups"), "created-group")
 }
 
 // groupView is one group.
@@ -56,7 +56,7 @@ func (c call) groupPage(adjust func(v *groupView)) error {
 	if err != nil {
 		return err
 	}
-	v := groupView{Group: g, Form: filled("name", g.Name)}
+	v := groupView{Group: g, Form: newForm("name", g.Name)}
 	adjust(&v)
 	return c.render(statusOf(v.Form, v.Deletion), "group", g.Name, v)
 }
@@ -67,7 +67,7 @@ func (c call) renameGroup() error {
 		return err
 	}
 	err = c.console.use.Groups.Rename(c.ctx, c.actor(), c.at(), id, c.FormValue("name"))
-	return c.settle(err, func(f form) error { return c.groupPage(func(v *groupView) { v.Form = f }) }, c.below("groups"), "saved")
+	return c.answerForm(err, func(f form) error { return c.groupPage(func(v *groupView) { v.Form = f }) }, c.below("groups"), "saved")
 }
 
 func (c call) deleteGroup() error {
@@ -76,7 +76,7 @@ func (c call) deleteGroup() error {
 		return err
 	}
 	err = c.console.use.Groups.Delete(c.ctx, c.actor(), c.at(), id)
-	return c.settle(err, func(f form) error { return c.groupPage(func(v *groupView) { v.Deletion = f }) }, c.below("groups"), "deleted-group")
+	return c.answerForm(err, func(f form) error { return c.groupPage(func(v *groupView) { v.Deletion = f }) }, c.below("groups"), "deleted-group")
 }
 
 func (c call) linkMember() error { return c.regroup(c.console.use.Groups.Link) }
@@ -89,7 +89,7 @@ func (c call) regroup(move func(context.Context, operators.Editor, app.Path, org
 	if err != nil {
 		return err
 	}
-	if _, err := move(c.ctx, c.editor(), c.at(), orgs.GroupID(c.chosen("group")), id); err != nil {
+	if _, err := move(c.ctx, c.editor(), c.at(), orgs.GroupID(c.selectedID("group")), id); err != nil {
 		return err
 	}
 	return c.memberSaved()

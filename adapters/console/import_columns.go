@@ -35,8 +35,8 @@ var fieldChoices = []option{
 	{Value: string(imports.Metadata), Text: words.Of("metadata, under the key beside it")},
 }
 
-// Words describe the meaning of the column.
-func (c mappedColumn) Words() any {
+// Text describe the meaning of the column.
+func (c mappedColumn) Text() any {
 	if c.Meaning.Field == imports.LeftOut {
 		return words.Of("left out")
 	}
@@ -44,9 +44,9 @@ func (c mappedColumn) Words() any {
 	return fieldChoices[i].Text
 }
 
-// columns adds the columns, their meaning and samples to the view. It fills the form unless that
+// addColumns adds the columns, their meaning and samples to the view. It fills the form unless that
 // was refused.
-func (v *importView) columns(p imports.Preview) {
+func (v *importView) addColumns(p imports.Preview) {
 	values := url.Values{}
 	for i, m := range v.Mapping() {
 		c := mappedColumn{Meaning: m, Label: columnName(m.Name, i), Field: columnField + strconv.Itoa(i), Key: columnKey + strconv.Itoa(i)}
@@ -85,21 +85,21 @@ func (c call) mapImport() error {
 		return err
 	}
 	m := make(imports.Mapping, len(job.Mapping()))
-	for i, was := range job.Mapping() {
+	for i, old := range job.Mapping() {
 		n := strconv.Itoa(i)
-		m[i] = imports.Meaning{Name: was.Name, Field: imports.Field(c.FormValue(columnField + n))}
+		m[i] = imports.Meaning{Name: old.Name, Field: imports.Field(c.FormValue(columnField + n))}
 		if m[i].Field == imports.Metadata {
-			m[i].Key = cmp.Or(strings.TrimSpace(c.FormValue(columnKey+n)), was.Name)
+			m[i].Key = cmp.Or(strings.TrimSpace(c.FormValue(columnKey+n)), old.Name)
 		}
 	}
 	err = c.console.use.ImportJobs.Map(c.ctx, c.actor(), c.at(), id, m)
-	again := func(f form) error {
+	redisplay := func(f form) error {
 		return c.importPage(id, func(v *importView) error {
 			v.Form = f
 			return nil
 		})
 	}
-	return c.settle(err, again, c.below("imports", id), "mapped")
+	return c.answerForm(err, redisplay, c.below("imports", id), "mapped")
 }
 
 // columnName returns a column's name, else its number.

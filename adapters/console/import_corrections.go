@@ -37,8 +37,8 @@ func (v correctionView) Value(field, rejected string) string {
 	return v.Form.Value(field)
 }
 
-// Most returns the maximum length of a cell.
-func (correctionView) Most() int { return imports.MaxCorrectedCell }
+// MaxLength returns the maximum length of a cell.
+func (correctionView) MaxLength() int { return imports.MaxCorrectedCell }
 
 // correction adds the rejected rows for correction. Nothing is added for a file whose rows cannot
 // be corrected.
@@ -63,7 +63,7 @@ func (c call) correctImport() error {
 	if err != nil {
 		return err
 	}
-	after := int(c.chosen("after"))
+	after := int(c.selectedID("after"))
 	m, err := c.console.use.ImportJobs.Correctable(c.ctx, c.at(), id, after)
 	if err != nil {
 		return err
@@ -71,14 +71,14 @@ func (c call) correctImport() error {
 	corrected := map[int][]string{}
 	for _, row := range m.Rows {
 		for i := range row.Cells {
-			if sent, is := c.fields()[correctionView{}.Cell(row.Line, i)]; is {
+			if sent, ok := c.fields()[correctionView{}.Cell(row.Line, i)]; ok {
 				corrected[row.Line] = append(corrected[row.Line], sent[0])
 			}
 		}
 	}
 	job, err := c.console.use.ImportJobs.Correct(c.ctx, c.actor(), c.at(), id, after, corrected)
-	again := func(f form) error {
+	redisplay := func(f form) error {
 		return c.importPage(id, func(v *importView) error { return c.correction(v, after, f) })
 	}
-	return c.settle(err, again, c.below("imports", job.ID), "corrected")
+	return c.answerForm(err, redisplay, c.below("imports", job.ID), "corrected")
 }

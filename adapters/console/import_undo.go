@@ -17,7 +17,7 @@ type undoView struct {
 	Reason     string // why it cannot be undone; empty: it can
 }
 
-func (c call) askToUndoImport() error {
+func (c call) showUndoImport() error {
 	id, err := web.ID[imports.ID](c, "import")
 	if err != nil {
 		return err
@@ -41,5 +41,5 @@ func (c call) undoImport() error {
 	if err := c.console.use.ImportJobs.Undo(c.ctx, c.actor(), c.at(), id); err != nil {
 		return err
 	}
-	return c.to(c.below("imports", id))
+	return c.redirect(c.below("imports", id))
 }

@@ -59,10 +59,10 @@ func (c call) uploadImport() error {
 	if c.file == nil || c.file.name() == "" {
 		return c.refuseImport(http.StatusBadRequest, fileField, "choose a file")
 	}
-	file := c.arriving()
+	file := c.fileReader()
 	job, err := c.receiveImport(file)
 	if err == nil {
-		return c.to(c.below("imports", job.ID))
+		return c.redirect(c.below("imports", job.ID))
 	}
 	known, isFault := errors.AsType[*fault.Error](err)
 	switch {
@@ -103,16 +103,16 @@ func encodings() []option {
 }
 
 // refuseImport shows the form again with the fault of a field.
-func (c call) refuseImport(status int, field, words string) error {
+func (c call) refuseImport(status int, field, message string) error {
 	f := c.asSent()
-	f.faults.Addf(field, "%s", words)
+	f.faults.Addf(field, "%s", message)
 	return c.importsPage(status, f)
 }
 
 // importView is one import with its current state.
 type importView struct {
 	imports.Job
-	Words       words.Phrase     // for the state
+	StateText   words.Phrase     // for the state
 	Result      *imports.Report  // of the dry run, or of the import; nil: there is none yet
 	Preview     *imports.Preview // nil: the file is gone
 	Rejected    []imports.Kept   // the first of them
@@ -122,15 +122,15 @@ type importView struct {
 	Undoable    bool
 }
 
-// stateWords are the names of the states.
-var stateWords = map[imports.State]words.Phrase{
+// stateTexts are the names of the states.
+var stateTexts = map[imports.State]words.Phrase{
 	imports.Checking: words.Of("is being checked"), imports.Checked: words.Of("is ready to start"), imports.Running: words.Of("is running"),
 	imports.Done: words.Of("is done"), imports.Cancelled: words.Of("was cancelled"), imports.Failed: words.Of("failed"),
 	imports.Undoing: words.Of("is being undone"), imports.Undone: words.Of("was undone"),
 }
 
 func newImportView(job imports.Job) importView {
-	v := importView{Job: job, Words: stateWords[job.State]}
+	v := importView{Job: job, StateText: stateTexts[job.State]}
 	switch {
 	case job.State == imports.Checked:
 		v.Result = &job.Checked
@@ -140,8 +140,8 @@ func newImportView(job imports.Job) importView {
 	return v
 }
 
-// Unkept returns how many rejected rows are only counted.
-func (v importView) Unkept() int {
+// NotStored returns how many rejected rows are only counted.
+func (v importView) NotStored() int {
 	if v.Result == nil {
 		return 0
 	}
@@ -176,7 +176,7 @@ func (c call) importPage(id imports.ID, also func(v *importView) error) error {
 		switch {
 		case err == nil:
 			v.Preview = &p
-			v.columns(p)
+			v.addColumns(p)
 		case fault.KindOf(err) != fault.Invalid: // Otherwise it has just ended, or the check will report the fault.
 			return err
 		}
@@ -213,7 +213,7 @@ func (c call) startImport() error {
 	if err := c.console.use.ImportJobs.Start(c.ctx, c.actor(), c.at(), id); err != nil {
 		return err
 	}
-	return c.to(c.below("imports", id))
+	return c.redirect(c.below("imports", id))
 }
 
 func (c call) cancelImport() error {
@@ -224,7 +224,7 @@ func (c call) cancelImport() error {
 	if err := c.console.use.ImportJobs.Cancel(c.ctx, c.actor(), c.at(), id); err != nil {
 		return err
 	}
-	return c.to(c.below("imports", id))
+	return c.redirect(c.below("imports", id))
 }
 
 // byteOrderMark marks a file as UTF-8 for spreadsheet programs. An import ignores it.
@@ -246,5 +246,5 @@ func (c call) downloadRejected() error {
 	if err != nil {
 		return err
 	}
-	return file.end()
+	return file.finish()
 }

@@ -222,10 +222,10 @@ func TestImportMembers(t *testing.T) {
 		assert.NotContains(f, f.as(f.operator("eve", users.RoleViewer)).get("/console/o/acme/").body, "people.csv")
 
 		mended := strings.Replace(list.body, "nobody", "nobody@example.org", 1)
-		again := b.upload("/console/o/acme/imports/", b.token(), "rejected.csv", mended).uploaded(f.T)
-		f.importing(again, imports.Checked)
-		b.post(importPath(again)+"start/").is(f.T, http.StatusSeeOther)
-		f.importing(again, imports.Done)
+		redisplay := b.upload("/console/o/acme/imports/", b.token(), "rejected.csv", mended).uploaded(f.T)
+		f.importing(redisplay, imports.Checked)
+		b.post(importPath(redisplay)+"start/").is(f.T, http.StatusSeeOther)
+		f.importing(redisplay, imports.Done)
 		f.update(func(tx ports.Tx) error {
 			o, err := tx.Orgs().BySlug(f.Context(), "acme")
 			require.NoError(f, err)
@@ -315,12 +315,12 @@ func TestRejectedRowsAreCorrectedInThePage(t *testing.T) {
 		assert.Contains(f, long.said(), "Line 2: a cell may have 1000 characters")
 		assert.Contains(f, long.body, `value="&lt;Bau&gt;"`, "what was typed stays")
 
-		again := b.post(one+"corrections/", "c2-0", "new@example.org", "c2-1", "=Bau", "c3-0", "also nobody", "c3-1", "See").uploaded(f.T)
-		assert.NotEqual(f, id, again)
-		f.importing(again, imports.Checked)
-		assert.Contains(f, b.get(importPath(again)).said(), "Added 1")
-		b.post(importPath(again)+"start/").is(f.T, http.StatusSeeOther)
-		f.importing(again, imports.Done)
+		redisplay := b.post(one+"corrections/", "c2-0", "new@example.org", "c2-1", "=Bau", "c3-0", "also nobody", "c3-1", "See").uploaded(f.T)
+		assert.NotEqual(f, id, redisplay)
+		f.importing(redisplay, imports.Checked)
+		assert.Contains(f, b.get(importPath(redisplay)).said(), "Added 1")
+		b.post(importPath(redisplay)+"start/").is(f.T, http.StatusSeeOther)
+		f.importing(redisplay, imports.Done)
 		f.update(func(tx ports.Tx) error {
 			o, err := tx.Orgs().BySlug(f.Context(), "acme")
 			require.NoError(f, err)

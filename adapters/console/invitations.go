@@ -40,16 +40,16 @@ func (c call) invite() error {
 	}
 	made := invitationView{Link: c.publicURL() + operators.WelcomePath + token + "/", Expires: expires}
 	if c.FormValue("mail") == "true" && c.console.use.SystemMail.On() {
-		if err := c.mail(id, token, &made); err != nil {
+		if err := c.mailInvitation(id, token, &made); err != nil {
 			return err
 		}
 	}
 	return c.accessPage(http.StatusOK, made)
 }
 
-// mail mails an invitation. If that fails, the link is shown instead.
-func (c call) mail(id users.MemberID, token string, made *invitationView) error {
-	if c.console.mails.Take(c.at().Organization) > 0 || c.console.mailsTo.Take(id) > 0 {
+// mailInvitation mails an invitation. If that fails, the link is shown instead.
+func (c call) mailInvitation(id users.MemberID, token string, made *invitationView) error {
+	if c.console.invitationMails.Take(c.at().Organization) > 0 || c.console.memberMails.Take(id) > 0 {
 		made.Failed = words.Of("too many invitations were mailed in the last minutes")
 		return nil
 	}
@@ -62,7 +62,7 @@ func (c call) mail(id users.MemberID, token string, made *invitationView) error 
 		c.said(words.Of("%s invites you to %s.", c.visitor.User.Username, at.Name)),
 		c.said(words.Of("Open this link to set a password or add a passkey:")),
 		made.Link,
-		c.said(words.Of("The link works once, until %s. Whoever has it can sign in as you: do not pass it on.", moment(made.Expires))),
+		c.said(words.Of("The link works once, until %s. Whoever has it can sign in as you: do not pass it on.", formatTime(made.Expires))),
 		c.said(words.Of("If you did not expect this message, ignore it.")),
 	}, "\n\n") + "\n"
 	done, to, err := c.console.use.SystemMail.Invite(c.ctx, c.editor(), c.at(), id, c.said(subject), text, token)

@@ -193,13 +193,13 @@ func TestAnInvitationIsAcceptedByAPasskey(t *testing.T) {
 		b.get(link).is(f.T, http.StatusNotFound)
 		f.nobody().post(link+"passkey/").is(f.T, http.StatusNotFound)
 
-		again := f.nobody()
-		again.post("/console/sign-in/passkey/", "passkey", again.show(k, "/console/sign-in/passkey/ask/")).is(f.T, http.StatusSeeOther)
-		account := again.get("/console/account/").said()
+		redisplay := f.nobody()
+		redisplay.post("/console/sign-in/passkey/", "passkey", redisplay.show(k, "/console/sign-in/passkey/ask/")).is(f.T, http.StatusSeeOther)
+		account := redisplay.get("/console/account/").said()
 		assert.Contains(f, account, "This account has no password.")
 		assert.NotContains(f, account, "Current password")
-		id := passkeyPattern.FindStringSubmatch(again.get("/console/account/second-factor/").body)[1]
-		assert.Contains(f, again.post(passkeysPath+id+"/remove/").is(f.T, http.StatusBadRequest).said(), "this passkey is the only way to sign in")
+		id := passkeyPattern.FindStringSubmatch(redisplay.get("/console/account/second-factor/").body)[1]
+		assert.Contains(f, redisplay.post(passkeysPath+id+"/remove/").is(f.T, http.StatusBadRequest).said(), "this passkey is the only way to sign in")
 		var actions []audit.Action
 		for _, e := range f.entries("acme") {
 			actions = append(actions, e.Action)
@@ -254,7 +254,7 @@ func TestAPasskeyOfOneLinkIsNotForAnother(t *testing.T) {
 	f.accept(f.invited(admin, ada), newPassword).is(t, http.StatusSeeOther)
 	b := f.nobody()
 	page := b.post(f.invited(admin, ada)+"passkey/").is(t, http.StatusOK)
-	asked := strings.ReplaceAll(optionsPattern.FindStringSubmatch(page.body)[1], "&#34;", `"`)
-	got := b.post(f.invited(admin, bob)+"passkey/confirm/", "step", stepPattern.FindStringSubmatch(page.body)[1], "passkey", string(key().Create(f, []byte(asked))))
+	filter := strings.ReplaceAll(optionsPattern.FindStringSubmatch(page.body)[1], "&#34;", `"`)
+	got := b.post(f.invited(admin, bob)+"passkey/confirm/", "step", stepPattern.FindStringSubmatch(page.body)[1], "passkey", string(key().Create(f, []byte(filter))))
 	assert.Contains(t, got.is(t, http.StatusBadRequest).said(), factors.ErrStep.Error()[1:])
 }

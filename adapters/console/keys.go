@@ -40,8 +40,8 @@ func (keysView) Lifetimes() []option { return lifetimes }
 // Overlaps returns the choices of how long a replaced key stays valid.
 func (keysView) Overlaps() []option { return overlaps }
 
-// Rotating returns the form that rotates a key, with the default of a day.
-func (keysView) Rotating() form { return filled("overlap", "24h") }
+// RotationForm returns the form that rotates a key, with the default of a day.
+func (keysView) RotationForm() form { return newForm("overlap", "24h") }
 
 func (c call) showKeys() error { return c.keysPage(func(*keysView) {}) }
 
@@ -52,7 +52,7 @@ func (c call) keysPage(adjust func(v *keysView)) error {
 	if err != nil {
 		return err
 	}
-	v := keysView{New: filled("lifetime", "2160h"), Scoped: c.at().Organization != ""}
+	v := keysView{New: newForm("lifetime", "2160h"), Scoped: c.at().Organization != ""}
 	v.Keys, v.Older = paged(found, pageKeys, func(k app.KeyReport) access.ID { return k.ID })
 	adjust(&v)
 	return c.render(statusOf(v.New, v.Failed), "keys", words.Of("API keys"), v)
@@ -72,7 +72,7 @@ func (c call) createKey() error {
 	if scope.Organization == "" {
 		scope.Organization = c.FormValue("organization")
 	}
-	lifetime, err := c.period("lifetime", lifetimes)
+	lifetime, err := c.selectedDuration("lifetime", lifetimes)
 	var shown shownKeyView
 	if err == nil {
 		shown.Key, shown.Text, err = c.console.use.Keys.Create(c.ctx, c.actor(), c.FormValue("name"), scope, c.values("grant"), lifetime,
@@ -87,8 +87,8 @@ func (c call) createKey() error {
 	return c.render(http.StatusOK, "key", words.Of("New API key"), shown)
 }
 
-// period returns the duration selected in a field of the form; 0 for the choice without a value.
-func (c call) period(field string, choices []option) (time.Duration, error) {
+// selectedDuration returns the duration selected in a field of the form; 0 for the choice without a value.
+func (c call) selectedDuration(field string, choices []option) (time.Duration, error) {
 	sent := c.FormValue(field)
 	if !slices.ContainsFunc(choices, func(o option) bool { return o.Value == sent }) {
 		return 0, fault.Field(field, "is not one of the choices")
@@ -103,7 +103,7 @@ func (c call) rotateKey() error {
 	if err != nil {
 		return err
 	}
-	overlap, err := c.period("overlap", overlaps)
+	overlap, err := c.selectedDuration("overlap", overlaps)
 	var r app.Rotation
 	if err == nil {
 		r, err = c.console.use.Keys.RotateByID(c.ctx, c.actor(), c.at(), id, overlap)

@@ -38,8 +38,8 @@ func (c call) linkAt(at app.Path, segments ...any) string {
 	return c.link(slices.Concat(place, segments)...)
 }
 
-// to redirects the browser. After a form it requests the new page with GET.
-func (c call) to(path string) error {
+// redirect redirects the browser. After a form it requests the new page with GET.
+func (c call) redirect(path string) error {
 	if err := c.Redirect(http.StatusSeeOther, path); err != nil {
 		return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
 	}
@@ -49,23 +49,23 @@ func (c call) to(path string) error {
 // done redirects to a page that says what was done, by a word for view.Notice. Other query
 // parameters come in pairs.
 func (c call) done(path, word string, query ...string) error {
-	return c.to(path + "?" + pairs(append(query, "done", word)).Encode())
+	return c.redirect(path + "?" + pairs(append(query, "done", word)).Encode())
 }
 
-// isSwitch is the form of an id of a switch.
-var isSwitch = regexp.MustCompile(`^switch-[a-z]+(-\d+)?$`)
+// switchIDPattern is the form of an id of a switch.
+var switchIDPattern = regexp.MustCompile(`^switch-[a-z]+(-\d+)?$`)
 
-// moved redirects to the place of the switch on its page, which offers to undo the change.
-func (c call) moved(path string, query ...string) error {
+// switched redirects to the place of the switch on its page, which offers to undo the change.
+func (c call) switched(path string, query ...string) error {
 	id := c.FormValue("switch")
-	if !isSwitch.MatchString(id) {
+	if !switchIDPattern.MatchString(id) {
 		return c.done(path, "saved", query...)
 	}
-	return c.to(path + "?" + pairs(append(query, "done", "moved", "switch", id)).Encode() + "#" + id)
+	return c.redirect(path + "?" + pairs(append(query, "done", "moved", "switch", id)).Encode() + "#" + id)
 }
 
-// Moved reports whether the page follows a form that changed this switch.
-func (v view) Moved(id string) bool {
+// Switched reports whether the page follows a form that changed this switch.
+func (v view) Switched(id string) bool {
 	return v.call.QueryParam("done") == "moved" && v.call.QueryParam("switch") == id
 }
 

@@ -28,17 +28,17 @@ type listsView struct {
 
 func (c call) showLists() error { return c.listsPage(form{}) }
 
-func (c call) listsPage(fresh form) error {
+func (c call) listsPage(f form) error {
 	found, err := c.console.use.Lists.List(c.ctx, c.at(), app.Page{After: c.number("after"), Limit: pageLists + 1})
 	if err != nil {
 		return err
 	}
-	v := listsView{New: fresh}
+	v := listsView{New: f}
 	v.Lists, v.Next = paged(found, pageLists, func(l lists.List) lists.ID { return l.ID })
 	if v.pinnable, err = c.pinnable(); err != nil {
 		return err
 	}
-	return c.render(statusOf(fresh), "lists", words.Of("Distribution lists"), v)
+	return c.render(statusOf(f), "lists", words.Of("Distribution lists"), v)
 }
 
 // pinnable are the applications that a project's lists can be pinned to.
@@ -63,7 +63,7 @@ func (p pinnable) PinOf(l lists.List) (a applications.Application) {
 func (p pinnable) Pins() []option {
 	options := []option{{"", words.Of("No application")}}
 	for _, a := range p.applications {
-		options = append(options, option{text(a.ID), a.Name + " (" + a.Slug + ")"})
+		options = append(options, option{formatID(a.ID), a.Name + " (" + a.Slug + ")"})
 	}
 	return options
 }
@@ -91,21 +91,21 @@ func (c call) createList() error {
 	if err == nil {
 		created, err = c.console.use.Lists.Create(c.ctx, c.actor(), c.at(), created, pinned)
 	}
-	return c.settle(err, c.listsPage, c.below("d", created.ID), "created-list")
+	return c.answerForm(err, c.listsPage, c.below("d", created.ID), "created-list")
 }
 
 // listView is a distribution list with a page of its recipients.
 type listView struct {
 	pinnable
 
-	List       lists.List
-	Uses       []subscriptions.Use
-	NextUse    subscriptions.NotificationID // 0: no more
-	Recipients recipientsView
-	People     peopleView
-	Settings   form
-	Emails     form
-	Failed     form // the fault of a one-button form
+	List         lists.List
+	Uses         []subscriptions.Use
+	NextUse      subscriptions.NotificationID // 0: no more
+	Recipients   recipientsView
+	MemberSearch memberSearchView
+	Settings     form
+	Emails       form
+	Failed       form // the fault of a one-button form
 }
 
 func (c call) showList() error { return c.listPage(func(*listView) {}) }
@@ -131,14 +131,14 @@ func (c call) listPage(adjust func(v *listView)) error {
 	if v.Recipients, err = c.listRecipients(id); err != nil {
 		return err
 	}
-	if v.People, err = c.people(c.below("d", id)); err != nil {
+	if v.MemberSearch, err = c.searchMembers(c.below("d", id)); err != nil {
 		return err
 	}
 	pinned := ""
 	if v.List.Application != 0 {
-		pinned = text(v.List.Application)
+		pinned = formatID(v.List.Application)
 	}
-	v.Settings = filled("name", v.List.Name, "application", pinned)
+	v.Settings = newForm("name", v.List.Name, "application", pinned)
 	adjust(&v)
 	return c.render(statusOf(v.Settings, v.Emails, v.Failed), "list", v.List.Name, v)
 }
@@ -155,7 +155,7 @@ func (c call) changeList() error {
 	if err == nil {
 		err = c.console.use.Lists.Change(c.ctx, c.actor(), c.at(), id, name, pinned)
 	}
-	return c.settle(err, func(f form) error { return c.listPage(func(v *listView) { v.Settings = f }) }, c.below("d", id), "saved")
+	return c.answerForm(err, func(f form) error { return c.listPage(func(v *listView) { v.Settings = f }) }, c.below("d", id), "saved")
 }
 
 func (c call) deleteList() error {
@@ -164,5 +164,5 @@ func (c call) deleteList() error {
 		return err
 	}
 	err = c.console.use.Lists.Delete(c.ctx, c.actor(), c.at(), id)
-	return c.settle(err, c.listFailed, c.below("d"), "deleted-list")
+	return c.answerForm(err, c.listFailed, c.below("d"), "deleted-list")
 }

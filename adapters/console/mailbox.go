@@ -25,16 +25,16 @@ type mailboxView struct {
 func (v mailboxView) Choices() []option {
 	all := []option{{"", words.Of("Every channel")}}
 	for _, ch := range v.Channels {
-		all = append(all, option{text(ch.ID), ch.Name})
+		all = append(all, option{formatID(ch.ID), ch.Name})
 	}
 	return all
 }
 
 func (c call) showMailbox() error {
 	channel, to := channels.ID(c.number("channel")), c.QueryParam("to")
-	v := mailboxView{Form: filled("to", to)}
+	v := mailboxView{Form: newForm("to", to)}
 	if channel != 0 {
-		v.Form.values.Set("channel", text(channel))
+		v.Form.values.Set("channel", formatID(channel))
 	}
 	var err error
 	v.MailboxPage, err = c.console.use.Mailbox.Browse(c.ctx, c.at(), channel, to, deliveries.MailboxID(c.number("before")), pageMailbox+1)
@@ -47,14 +47,14 @@ func (c call) showMailbox() error {
 	var last deliveries.MailboxID
 	if v.Messages, last = paged(v.Messages, pageMailbox, func(k deliveries.MailboxMessage) deliveries.MailboxID { return k.ID }); last != 0 {
 		next := maps.Clone(v.Form.values)
-		next.Set("before", text(last))
+		next.Set("before", formatID(last))
 		v.Next = c.below("mailbox") + "?" + next.Encode()
 	}
 	return c.render(statusOf(v.Form), "mailbox", words.Of("Mailbox"), v)
 }
 
 func (c call) clearMailbox() error {
-	id := channels.ID(c.chosen("channel"))
+	id := channels.ID(c.selectedID("channel"))
 	if id == 0 && c.FormValue("channel") != "" { // Only the empty choice means every channel.
 		return errForm
 	}
@@ -64,8 +64,8 @@ func (c call) clearMailbox() error {
 	return c.done(c.below("mailbox"), "cleared")
 }
 
-// keptView is one message.
-type keptView struct {
+// messageView is one message.
+type messageView struct {
 	deliveries.MailboxMessage
 
 	Here string // the path of the page
@@ -73,33 +73,33 @@ type keptView struct {
 
 // Source returns everything of the message except its unsubscribe link, which is for the recipient
 // only.
-func (v keptView) Source() map[string]any {
+func (v messageView) Source() map[string]any {
 	m := v.Message
 	return map[string]any{"id": m.ID, "to": m.To, "subject": m.Subject, "text": m.Text, "html": m.HTML, "facts": m.Facts}
 }
 
-func (c call) showKept() error {
-	kept, err := c.kept()
+func (c call) showMessage() error {
+	m, err := c.message()
 	if err != nil {
 		return err
 	}
-	var title any = kept.Message.Subject
+	var title any = m.Message.Subject
 	if title == "" {
-		title = words.Of("Message %s", text(kept.ID))
+		title = words.Of("Message %s", formatID(m.ID))
 	}
-	return c.render(http.StatusOK, "message", title, keptView{kept, c.below("mailbox", kept.ID)})
+	return c.render(http.StatusOK, "message", title, messageView{m, c.below("mailbox", m.ID)})
 }
 
-// showKeptHTML serves the document in the frame of a message.
-func (c call) showKeptHTML() error {
-	kept, err := c.kept()
+// showMessageHTML serves the document in the frame of a message.
+func (c call) showMessageHTML() error {
+	m, err := c.message()
 	if err != nil {
 		return err
 	}
-	return c.foreign(kept.Message.HTML)
+	return c.respondSandboxed(m.Message.HTML)
 }
 
-func (c call) kept() (deliveries.MailboxMessage, error) {
+func (c call) message() (deliveries.MailboxMessage, error) {
 	id, err := web.ID[deliveries.MailboxID](c, "message")
 	if err != nil {
 		return deliveries.MailboxMessage{}, err

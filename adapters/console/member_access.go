@@ -12,11 +12,11 @@ import (
 // accessView is a member's role in the console, and whether they can sign in.
 type accessView struct {
 	app.Access
-	Member users.Member
-	Roles  []option
-	Form   form
-	Mails  bool // the installation can mail invitations, and has an address
-	Made   invitationView
+	Member     users.Member
+	Roles      []option
+	Form       form
+	CanMail    bool // the installation can mail invitations, and has an address
+	Invitation invitationView
 }
 
 func (c call) showAccess() error { return c.accessPage(http.StatusOK, invitationView{}) }
@@ -27,14 +27,14 @@ func (c call) accessPage(status int, made invitationView) error {
 	if err != nil {
 		return err
 	}
-	v := accessView{Member: p.Member, Made: made, Form: filled("role", string(p.Member.Role), "mail", "true"), Roles: []option{
+	v := accessView{Member: p.Member, Invitation: made, Form: newForm("role", string(p.Member.Role), "mail", "true"), Roles: []option{
 		{string(users.RoleMember), words.Of("Member - no console access")}, {string(users.RoleViewer), words.Of("Viewer - can view")},
 		{string(users.RoleOperator), words.Of("Operator - can manage users, lists, imports and deliveries")}, {string(users.RoleAdministrator), words.Of("Administrator - can do everything")},
 	}}
 	if v.Access, err = c.console.use.Administration.Access(c.ctx, c.at(), p.Member.ID); err != nil {
 		return err
 	}
-	v.Mails = c.console.use.SystemMail.On() && p.Member.Email != ""
+	v.CanMail = c.console.use.SystemMail.On() && p.Member.Email != ""
 	return c.render(status, "member-access", words.Of("%s: role and signing in", v.Member.User.Username), v)
 }
 

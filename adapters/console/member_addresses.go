@@ -11,7 +11,7 @@ import (
 
 func (c call) showNewAddress() error {
 	return c.memberForm("address-new", func(v *memberFormView) error {
-		v.Form = filled("assign_to_preferred_channel", "true")
+		v.Form = newForm("assign_to_preferred_channel", "true")
 		return nil
 	})
 }
@@ -25,7 +25,7 @@ func (c call) addAddress() error {
 	if err == nil {
 		err = c.console.use.Profiles.AddAddress(c.ctx, c.editor(), c.at(), id, a, c.FormValue("assign_to_preferred_channel") == "true")
 	}
-	return c.settleMember(err, "address-new")
+	return c.answerMemberForm(err, "address-new")
 }
 
 // addressView is an address of a member with its assignments.
@@ -56,11 +56,11 @@ func (c call) addressPage(f form) error {
 	v := addressView{Member: p.Member, Address: p.Addresses[i], MayChange: c.mayChange(p.Member), Form: f}
 	v.Assignments = slices.DeleteFunc(p.Assignments, func(a channels.Assignment) bool { return a.Address != id })
 	for _, channel := range p.Assignable(v.Address) {
-		said := words.Of("%s (%s)", channel.Name, string(channel.Protocol))
+		label := words.Of("%s (%s)", channel.Name, string(channel.Protocol))
 		if channel.Project != 0 {
-			said = words.Of("%s of %s", said, p.Projects[channel.Project].Slug)
+			label = words.Of("%s of %s", label, p.Projects[channel.Project].Slug)
 		}
-		v.Assignable = append(v.Assignable, option{Value: text(channel.ID), Text: said})
+		v.Assignable = append(v.Assignable, option{Value: formatID(channel.ID), Text: label})
 	}
 	return c.render(statusOf(f), "address", v.Address.Value, v)
 }
@@ -81,8 +81,8 @@ func (c call) assignAddress() error {
 	if err != nil {
 		return err
 	}
-	err = c.console.use.Profiles.Assign(c.ctx, c.editor(), c.at(), member, address, channels.ID(c.chosen("channel")))
-	return c.settle(err, c.addressPage, c.addressPath(address), "saved")
+	err = c.console.use.Profiles.Assign(c.ctx, c.editor(), c.at(), member, address, channels.ID(c.selectedID("channel")))
+	return c.answerForm(err, c.addressPage, c.addressPath(address), "saved")
 }
 
 // setAssignment sets the two switches of an assignment; each form sends both, one of them
@@ -92,15 +92,15 @@ func (c call) setAssignment() error {
 	if err != nil {
 		return err
 	}
-	active, errActive := c.on("active")
-	validated, errValidated := c.on("validated")
+	active, errActive := c.parseSwitch("active")
+	validated, errValidated := c.parseSwitch("validated")
 	if errActive != nil || errValidated != nil {
 		return errForm
 	}
 	if err := c.console.use.Profiles.SetAssignment(c.ctx, c.editor(), c.at(), member, assignment, active, validated); err != nil {
 		return err
 	}
-	return c.moved(c.addressPath(users.AddressID(c.chosen("address"))))
+	return c.switched(c.addressPath(users.AddressID(c.selectedID("address"))))
 }
 
 func (c call) removeAssignment() error {
@@ -111,7 +111,7 @@ func (c call) removeAssignment() error {
 	if err := c.console.use.Profiles.Unassign(c.ctx, c.editor(), c.at(), member, assignment); err != nil {
 		return err
 	}
-	return c.done(c.addressPath(users.AddressID(c.chosen("address"))), "saved")
+	return c.done(c.addressPath(users.AddressID(c.selectedID("address"))), "saved")
 }
 
 func (c call) addressOfMember() (member users.MemberID, address users.AddressID, err error) {

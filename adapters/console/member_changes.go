@@ -14,29 +14,29 @@ import (
 )
 
 func (c call) setMemberLocked() error {
-	return c.move(c.console.use.Profiles.SetLocked, c.memberMoved)
+	return c.setSwitch(c.console.use.Profiles.SetLocked, c.memberSwitched)
 }
 
 func (c call) setMembershipLocked() error {
-	return c.move(c.console.use.Profiles.SetMembershipLocked, c.memberMoved)
+	return c.setSwitch(c.console.use.Profiles.SetMembershipLocked, c.memberSwitched)
 }
 
 func (c call) setNotifications() error {
-	return c.move(c.console.use.Profiles.SetNotifications, c.memberMoved)
+	return c.setSwitch(c.console.use.Profiles.SetNotifications, c.memberSwitched)
 }
 
 // memberSaved shows the path's member after a change.
 func (c call) memberSaved() error { return c.done(c.memberPath(), "saved") }
 
-func (c call) memberMoved() error { return c.moved(c.memberPath()) }
+func (c call) memberSwitched() error { return c.switched(c.memberPath()) }
 
-// move sets a switch of the path's member as in the form, and redirects.
-func (c call) move(set func(ctx context.Context, by operators.Editor, at app.Path, id users.MemberID, on bool) error, next func() error) error {
+// setSwitch sets a switch of the path's member as in the form, and redirects.
+func (c call) setSwitch(set func(ctx context.Context, by operators.Editor, at app.Path, id users.MemberID, on bool) error, next func() error) error {
 	id, err := c.member()
 	if err != nil {
 		return err
 	}
-	on, err := c.on("on")
+	on, err := c.parseSwitch("on")
 	if err != nil {
 		return err
 	}
@@ -54,11 +54,11 @@ type newMemberView struct {
 }
 
 func (c call) showNewMember() error {
-	return c.newMemberPage(filled("custom_fields", "{}"))
+	return c.newMemberPage(newForm("custom_fields", "{}"))
 }
 
 func (c call) newMemberPage(f form) error {
-	choices, err := c.console.use.Profiles.Choices(c.ctx, c.at(), users.Query{Group: orgs.GroupID(c.chosen("group"))})
+	choices, err := c.console.use.Profiles.Choices(c.ctx, c.at(), users.Query{Group: orgs.GroupID(c.selectedID("group"))})
 	if err != nil {
 		return err
 	}
@@ -73,13 +73,13 @@ func (c call) createMember() error {
 	faults.Add("", err)
 	var made users.Enrolled
 	if err = faults.Err(); err == nil {
-		made, err = c.console.use.Profiles.Create(c.ctx, c.editor(), c.at(), e, orgs.GroupID(c.chosen("group")))
+		made, err = c.console.use.Profiles.Create(c.ctx, c.editor(), c.at(), e, orgs.GroupID(c.selectedID("group")))
 	}
 	done := "was-there"
 	if made.Enrolled {
 		done = "enrolled"
 	}
-	return c.settle(err, c.newMemberPage, c.below("u", made.Member.ID), done)
+	return c.answerForm(err, c.newMemberPage, c.below("u", made.Member.ID), done)
 }
 
 // memberFormView is a form about a member.
@@ -106,15 +106,15 @@ func (c call) memberForm(page string, adjust func(v *memberFormView) error) erro
 	return c.render(statusOf(v.Form), page, p.Member.User.Username, v)
 }
 
-// settleMember settles a form about the path's member.
-func (c call) settleMember(err error, page string) error {
-	again := func(f form) error {
+// answerMemberForm settles a form about the path's member.
+func (c call) answerMemberForm(err error, page string) error {
+	redisplay := func(f form) error {
 		return c.memberForm(page, func(v *memberFormView) error {
 			v.Form = f
 			return nil
 		})
 	}
-	return c.settle(err, again, c.memberPath(), "saved")
+	return c.answerForm(err, redisplay, c.memberPath(), "saved")
 }
 
 func (c call) showDetails() error {
@@ -123,7 +123,7 @@ func (c call) showDetails() error {
 		for _, d := range v.Member.List() {
 			given = append(given, d.Name, *d.Value)
 		}
-		v.Form = filled(given...)
+		v.Form = newForm(given...)
 		return nil
 	})
 }
@@ -137,13 +137,13 @@ func (c call) saveDetails() error {
 	if err == nil {
 		err = c.console.use.Profiles.SaveDetails(c.ctx, c.editor(), c.at(), id, given)
 	}
-	return c.settleMember(err, "member-names")
+	return c.answerMemberForm(err, "member-names")
 }
 
 func (c call) showMetadata() error {
 	return c.memberForm("member-metadata", func(v *memberFormView) error {
-		stored, err := indented(v.Member.CustomFields)
-		v.Form = filled("custom_fields", stored, "shown", v.Member.CustomFields.Digest())
+		stored, err := indentJSON(v.Member.CustomFields)
+		v.Form = newForm("custom_fields", stored, "shown", v.Member.CustomFields.Digest())
 		return err
 	})
 }
@@ -160,7 +160,7 @@ func (c call) saveMetadata() error {
 		err = c.console.use.Profiles.SaveFields(c.ctx, c.editor(), c.at(), id, c.FormValue("shown"), fields)
 	}
 	if !errors.Is(err, users.ErrChanged) {
-		return c.settleMember(err, "member-metadata")
+		return c.answerMemberForm(err, "member-metadata")
 	}
 	return c.memberForm("member-metadata", func(v *memberFormView) error {
 		v.Form, _ = c.refused(err)

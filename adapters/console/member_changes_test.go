@@ -63,9 +63,9 @@ func TestANewUser(t *testing.T) {
 		assert.Contains(f, shown, `"plan": 1.50`)
 		assert.Equal(f, "New@example.org", f.profile(m).Addresses[0].Value)
 
-		again := b.post("/console/o/acme/u/new/", "email", "new@example.org", "custom_fields", `{}`, "group", "0").is(f.T, http.StatusSeeOther)
-		assert.Equal(f, memberPath(m)+"?done=was-there", again.Header.Get("Location"))
-		assert.Contains(f, b.get(again.Header.Get("Location")).said(), "Already a member.")
+		redisplay := b.post("/console/o/acme/u/new/", "email", "new@example.org", "custom_fields", `{}`, "group", "0").is(f.T, http.StatusSeeOther)
+		assert.Equal(f, memberPath(m)+"?done=was-there", redisplay.Header.Get("Location"))
+		assert.Contains(f, b.get(redisplay.Header.Get("Location")).said(), "Already a member.")
 		b.post("/console/o/acme/u/new/", "email", "there@example.org", "custom_fields", `{}`).is(f.T, http.StatusSeeOther)
 		b.post("/console/o/acme/u/new/", "email", "x@example.org", "custom_fields", `{}`, "group", "4711").is(f.T, http.StatusNotFound)
 		require.Len(f, f.entries("acme"), 2)

@@ -15,13 +15,13 @@ var memberColumns = slices.Concat([]string{"username"}, users.DetailNames(), []s
 
 // exportMembers sends all members found by the query of the form's page.
 func (c call) exportMembers() error {
-	asked, err := url.ParseQuery(c.FormValue("back"))
+	filter, err := url.ParseQuery(c.FormValue("back"))
 	if err != nil {
 		return errForm
 	}
-	q := memberQuery(allReadable(asked))
+	q := memberQuery(sanitizeValues(filter))
 	file := c.download("users-"+web.Param(c, "org")+".csv", "text/csv; charset=utf-8")
-	out := newSheet(file)
+	out := newCSVWriter(file)
 	if err := out.row(memberColumns...); err != nil {
 		return err
 	}
@@ -46,5 +46,5 @@ func (c call) exportMembers() error {
 	if err != nil {
 		return err
 	}
-	return file.end()
+	return file.finish()
 }

@@ -22,7 +22,7 @@ const pageMembers = 50
 type membersView struct {
 	app.Choices
 	Limit    int  // of the choices of each kind
-	Asked    form // the query
+	Filter   form // the query
 	Filtered bool // by more than the beginning of a name
 	Query    string
 	Members  []users.Member
@@ -47,8 +47,8 @@ type heading struct {
 	Sorted string // ascending or descending; empty: not by this column
 }
 
-// membersPlace is the start of a batch of members, and of the batches before it.
-type membersPlace struct {
+// membersCursor is the start of a batch of members, and of the batches before it.
+type membersCursor struct {
 	At    users.Cursor
 	Trail []users.Cursor
 }
@@ -57,19 +57,19 @@ type membersPlace struct {
 const maxTrail = 20
 
 func (c call) showMembers() error {
-	asked := c.asked()
+	filter := c.query()
 	for _, done := range []string{"done", "count"} {
-		asked.Del(done)
+		filter.Del(done)
 	}
-	var place membersPlace
-	c.console.cursors.open(c.membersPath(), asked.Get("after"), &place)
-	q := memberQuery(asked)
+	var place membersCursor
+	c.console.cursors.open(c.membersPath(), filter.Get("after"), &place)
+	q := memberQuery(filter)
 	q.After, q.Limit = place.At, pageMembers
 	found, err := c.console.use.Profiles.Search(c.ctx, c.at(), q)
 	if err != nil {
 		return err
 	}
-	v := membersView{Limit: app.MaxShown, Asked: form{values: asked}, Query: asked.Encode(), Members: found.Members, Added: found.Added, First: q.After.IsZero()}
+	v := membersView{Limit: app.MaxShown, Filter: form{values: filter}, Query: filter.Encode(), Members: found.Members, Added: found.Added, First: q.After.IsZero()}
 	if v.Choices, err = c.console.use.Profiles.Choices(c.ctx, c.at(), q); err != nil {
 		return err
 	}
@@ -79,32 +79,32 @@ func (c call) showMembers() error {
 		}
 	}
 	v.Filtered = q != (users.Query{Text: q.Text, After: q.After, Limit: q.Limit, Sort: q.Sort})
-	asked.Del("after")
+	filter.Del("after")
 	if found.More {
 		trail := append(slices.Clone(place.Trail), place.At)
-		v.Next = c.membersAt(asked, membersPlace{At: found.Next, Trail: trail[max(0, len(trail)-maxTrail):]})
+		v.Next = c.membersAt(filter, membersCursor{At: found.Next, Trail: trail[max(0, len(trail)-maxTrail):]})
 	}
 	if n := len(place.Trail); n > 0 {
-		v.Previous = c.membersAt(asked, membersPlace{At: place.Trail[n-1], Trail: place.Trail[:n-1]})
+		v.Previous = c.membersAt(filter, membersCursor{At: place.Trail[n-1], Trail: place.Trail[:n-1]})
 	}
 	if !v.First && (len(place.Trail) == 0 || !place.Trail[len(place.Trail)-1].IsZero()) {
-		v.Start = c.membersAt(asked, membersPlace{})
+		v.Start = c.membersAt(filter, membersCursor{})
 	}
-	v.Columns = c.sortColumns(asked, q.Sort)
+	v.Columns = c.sortColumns(filter, q.Sort)
 	return c.render(http.StatusOK, "members", words.Of("People"), v)
 }
 
 // membersAt returns the path of the batch of a search that starts at a place.
-func (c call) membersAt(asked url.Values, at membersPlace) string {
-	asked = maps.Clone(asked)
+func (c call) membersAt(filter url.Values, at membersCursor) string {
+	filter = maps.Clone(filter)
 	if !at.At.IsZero() {
-		asked.Set("after", c.console.cursors.seal(c.membersPath(), at))
+		filter.Set("after", c.console.cursors.seal(c.membersPath(), at))
 	}
-	return c.membersPath() + "?" + asked.Encode()
+	return c.membersPath() + "?" + filter.Encode()
 }
 
 // sortColumns returns the heads of the sortable columns. The current one reverses its order.
-func (c call) sortColumns(asked url.Values, by users.Sort) []heading {
+func (c call) sortColumns(filter url.Values, by users.Sort) []heading {
 	var all []heading
 	for _, k := range []struct {
 		text      words.Phrase
@@ -121,7 +121,7 @@ func (c call) sortColumns(asked url.Values, by users.Sort) []heading {
 		if by == k.down {
 			next, sorted = k.up, "descending"
 		}
-		query := maps.Clone(asked)
+		query := maps.Clone(filter)
 		query.Set("sort", string(next))
 		all = append(all, heading{link: link{Text: k.text, Path: c.membersPath() + "?" + query.Encode()}, Sorted: sorted})
 	}
@@ -129,32 +129,32 @@ func (c call) sortColumns(asked url.Values, by users.Sort) []heading {
 }
 
 // memberQuery parses the query for members. Invalid parameters are ignored.
-func memberQuery(asked url.Values) users.Query {
-	id := func(name string) int64 { return integer(asked.Get(name)) }
-	role, err := users.ParseRole("role", asked.Get("role"))
+func memberQuery(filter url.Values) users.Query {
+	id := func(name string) int64 { return parseID(filter.Get(name)) }
+	role, err := users.ParseRole("role", filter.Get("role"))
 	if err != nil {
 		role = ""
 	}
-	sort := users.Sort(asked.Get("sort"))
+	sort := users.Sort(filter.Get("sort"))
 	if !slices.Contains(users.Sorts(), sort) {
 		sort = ""
 	}
 	return users.Query{
-		Sort: sort, Text: asked.Get("q"), Locked: asked.Get("locked") == "true", Unreached: asked.Get("unreached") == "true", Role: role,
+		Sort: sort, Text: filter.Get("q"), Locked: filter.Get("locked") == "true", Unreached: filter.Get("unreached") == "true", Role: role,
 		Group: orgs.GroupID(id("group")), List: id("list"), Application: id("application"),
-		Metadata: metadata.Condition{Path: asked.Get("key"), Text: asked.Get("value")},
+		Metadata: metadata.Condition{Path: filter.Get("key"), Text: filter.Get("value")},
 	}.Trimmed()
 }
 
 // memberView is one member with everything recorded about them.
 type memberView struct {
 	app.Profile
-	In, NotIn []orgs.Group                       // groups beyond the organization's first ones have no id
-	Channels  map[users.AddressID][]words.Phrase // the assignments of each, in words
-	Spelled   map[string]string                  // addresses by their keys
-	MayChange bool                               // the visitor may change this member
-	Limit     int
-	Timeline  timelineView
+	InGroups, OtherGroups []orgs.Group                       // groups beyond the organization's first ones have no id
+	Channels              map[users.AddressID][]words.Phrase // the assignments of each, in words
+	AddressTexts          map[string]string                  // addresses by their keys
+	MayChange             bool                               // the visitor may change this member
+	Limit                 int
+	Timeline              timelineView
 }
 
 func (c call) showMember() error {
@@ -162,30 +162,30 @@ func (c call) showMember() error {
 	if err != nil {
 		return err
 	}
-	v := memberView{Profile: p, Channels: map[users.AddressID][]words.Phrase{}, Spelled: map[string]string{}, MayChange: c.mayChange(p.Member), Limit: app.MaxShown}
+	v := memberView{Profile: p, Channels: map[users.AddressID][]words.Phrase{}, AddressTexts: map[string]string{}, MayChange: c.mayChange(p.Member), Limit: app.MaxShown}
 	for _, name := range p.Member.Groups {
 		g := orgs.Group{Name: name}
 		if i := slices.IndexFunc(p.Groups, func(g orgs.Group) bool { return g.Name == name }); i >= 0 {
 			g = p.Groups[i]
 		}
-		v.In = append(v.In, g)
+		v.InGroups = append(v.InGroups, g)
 	}
-	v.NotIn = slices.DeleteFunc(slices.Clone(p.Groups), func(g orgs.Group) bool { return slices.Contains(p.Member.Groups, g.Name) })
+	v.OtherGroups = slices.DeleteFunc(slices.Clone(p.Groups), func(g orgs.Group) bool { return slices.Contains(p.Member.Groups, g.Name) })
 	for _, o := range p.OptOuts { // Of a removed address only the key is known.
-		v.Spelled[o.AddressKey] = o.AddressKey
+		v.AddressTexts[o.AddressKey] = o.AddressKey
 	}
 	for _, a := range p.Addresses {
-		v.Spelled[a.Key()] = a.Value
+		v.AddressTexts[a.Key()] = a.Value
 	}
 	for _, a := range p.Assignments {
-		said := words.Of("%s", a.Name)
+		text := words.Of("%s", a.Name)
 		if !a.Active {
-			said = words.Of("%s (inactive)", said)
+			text = words.Of("%s (inactive)", text)
 		}
 		if !a.Validated {
-			said = words.Of("%s (not validated)", said)
+			text = words.Of("%s (not validated)", text)
 		}
-		v.Channels[a.Address] = append(v.Channels[a.Address], said)
+		v.Channels[a.Address] = append(v.Channels[a.Address], text)
 	}
 	if v.Timeline, err = c.timeline(p); err != nil {
 		return err

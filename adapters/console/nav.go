@@ -20,9 +20,9 @@ type link struct {
 type entry struct {
 	link
 
-	Open  bool // its pages are shown, because the current page is one of them
-	Pages []link
-	also  []string // paths of other pages that belong here
+	Open       bool // its pages are shown, because the current page is one of them
+	Pages      []link
+	otherPaths []string // paths of other pages that belong here
 }
 
 // Navigation returns the menu of a page: the parts of its organization, or else of the
@@ -32,7 +32,7 @@ func (v view) Navigation() []entry {
 		return nil
 	}
 	all := v.installationMenu()
-	if p := v.call.around().place; p.Organization.ID != 0 {
+	if p := v.call.loadFrame().location; p.Organization.ID != 0 {
 		all = v.organizationMenu(p)
 	}
 	markCurrent(all, v.call.path(web.Canonical(v.call.Request()).URL.RawPath))
@@ -40,7 +40,7 @@ func (v view) Navigation() []entry {
 }
 
 func (v view) installationMenu() []entry {
-	all := []entry{{link: v.to(words.Of("Home"))}}
+	all := []entry{{link: v.linkTo(words.Of("Home"))}}
 	for _, l := range v.installationPages() {
 		all = append(all, entry{link: l})
 	}
@@ -49,60 +49,60 @@ func (v view) installationMenu() []entry {
 
 // installationPages returns the pages for administering the installation.
 func (v view) installationPages() []link {
-	if !v.MayInstall() {
+	if !v.MayManageInstallation() {
 		return nil
 	}
-	return []link{v.to(words.Of("Organizations"), "organizations"), v.to(words.Of("Installation's API keys"), "keys"), v.to(words.Of("Installation's audit log"), "audit"), v.to(words.Of("System"), "system")}
+	return []link{v.linkTo(words.Of("Organizations"), "organizations"), v.linkTo(words.Of("Installation's API keys"), "keys"), v.linkTo(words.Of("Installation's audit log"), "audit"), v.linkTo(words.Of("System"), "system")}
 }
 
 func (v view) organizationMenu(p app.Location) []entry {
 	org, prj := []any{"o", p.Organization.Slug}, []any{"o", p.Organization.Slug, "p", p.Project.Slug}
 	application := slices.Concat(prj, []any{"a", p.Application.Slug})
 	// Without an object for a page, the menu links the page that creates one.
-	messages, events, lists := v.in(words.Of("Messages"), application), v.in(words.Of("Events"), application, "e"), v.in(words.Of("Lists"), prj, "d")
+	messages, events, lists := v.linkIn(words.Of("Messages"), application), v.linkIn(words.Of("Events"), application, "e"), v.linkIn(words.Of("Lists"), prj, "d")
 	switch {
 	case p.Project.ID == 0:
-		messages, events, lists = v.in(words.Of("Messages"), org, "projects"), v.in(words.Of("Events"), org, "projects"), v.in(words.Of("Lists"), org, "projects")
+		messages, events, lists = v.linkIn(words.Of("Messages"), org, "projects"), v.linkIn(words.Of("Events"), org, "projects"), v.linkIn(words.Of("Lists"), org, "projects")
 	case p.Application.ID == 0:
-		messages, events = v.in(words.Of("Messages"), prj, "a"), v.in(words.Of("Events"), prj, "a")
+		messages, events = v.linkIn(words.Of("Messages"), prj, "a"), v.linkIn(words.Of("Events"), prj, "a")
 	}
-	people := entry{link: v.in(words.Of("People"), org, "u"), Pages: []link{v.in(words.Of("Groups"), org, "groups")}}
+	people := entry{link: v.linkIn(words.Of("People"), org, "u"), Pages: []link{v.linkIn(words.Of("Groups"), org, "groups")}}
 	if v.MayOperate() {
-		people.Pages = append(people.Pages, v.in(words.Of("Imports"), org, "imports"))
+		people.Pages = append(people.Pages, v.linkIn(words.Of("Imports"), org, "imports"))
 	}
-	channels := entry{link: v.in(words.Of("Channels"), org, "channels")}
-	settings := entry{link: v.in(words.Of("Settings"), org, "settings"), Pages: v.settingsPages(p)}
-	eventsEntry := entry{link: events, Pages: []link{v.in(words.Of("Partials"), org, "partials")}}
+	channels := entry{link: v.linkIn(words.Of("Channels"), org, "channels")}
+	settings := entry{link: v.linkIn(words.Of("Settings"), org, "settings"), Pages: v.settingsPages(p)}
+	eventsEntry := entry{link: events, Pages: []link{v.linkIn(words.Of("Partials"), org, "partials")}}
 	if p.Project.ID != 0 {
-		channels.Pages = []link{v.in(words.Of("Project channels"), prj, "channels")}
+		channels.Pages = []link{v.linkIn(words.Of("Project channels"), prj, "channels")}
 	}
 	if p.Application.ID != 0 {
-		people.Pages = append(people.Pages, v.in(words.Of("Application members"), application, "m"))
-		eventsEntry.also = []string{v.in("", application, "n").Path}
+		people.Pages = append(people.Pages, v.linkIn(words.Of("Application members"), application, "m"))
+		eventsEntry.otherPaths = []string{v.linkIn("", application, "n").Path}
 	}
-	return []entry{{link: v.in(words.Of("Home"), org)}, people, {link: messages, Pages: []link{v.in(words.Of("Mailbox"), org, "mailbox")}}, eventsEntry, {link: lists}, channels, settings}
+	return []entry{{link: v.linkIn(words.Of("Home"), org)}, people, {link: messages, Pages: []link{v.linkIn(words.Of("Mailbox"), org, "mailbox")}}, eventsEntry, {link: lists}, channels, settings}
 }
 
 // settingsPages returns the settings pages that the visitor may see.
 func (v view) settingsPages(p app.Location) []link {
 	org, prj := []any{"o", p.Organization.Slug}, []any{"o", p.Organization.Slug, "p", p.Project.Slug}
-	all := []link{v.in(words.Of("Projects and sign-in"), org, "projects")}
+	all := []link{v.linkIn(words.Of("Projects and sign-in"), org, "projects")}
 	if p.Project.ID != 0 {
-		all = append(all, v.in(words.Of("This project"), prj), v.in(words.Of("Applications"), prj, "a"))
+		all = append(all, v.linkIn(words.Of("This project"), prj), v.linkIn(words.Of("Applications"), prj, "a"))
 	}
 	if v.MayAdminister() {
 		if p.Application.ID != 0 {
-			all = append(all, v.in(words.Of("This application"), prj, "a", p.Application.Slug, "settings"))
+			all = append(all, v.linkIn(words.Of("This application"), prj, "a", p.Application.Slug, "settings"))
 		}
-		all = append(all, v.in(words.Of("Team"), org, "team"), v.in(words.Of("API keys"), org, "keys"), v.in(words.Of("Audit log"), org, "audit"))
+		all = append(all, v.linkIn(words.Of("Team"), org, "team"), v.linkIn(words.Of("API keys"), org, "keys"), v.linkIn(words.Of("Audit log"), org, "audit"))
 	}
 	return append(all, v.installationPages()...)
 }
 
-// Trail returns the places above the page, the widest first, by their names; on a place's own page,
+// Breadcrumbs returns the places above the page, the widest first, by their names; on a place's own page,
 // those around it.
-func (v view) Trail() []link {
-	at, p := v.call.at(), v.call.around().place
+func (v view) Breadcrumbs() []link {
+	at, p := v.call.at(), v.call.loadFrame().location
 	var all []link
 	here := v.call.path(web.Canonical(v.call.Request()).URL.RawPath)
 	for _, place := range []struct {
@@ -113,19 +113,19 @@ func (v view) Trail() []link {
 		{at.Project, p.Project.Name, []any{"o", at.Organization, "p", at.Project}},
 		{at.Application, p.Application.Name, []any{"o", at.Organization, "p", at.Project, "a", at.Application}},
 	} {
-		if l := v.to(place.name, place.path...); place.slug != "" && place.name != "" && l.Path != here {
+		if l := v.linkTo(place.name, place.path...); place.slug != "" && place.name != "" && l.Path != here {
 			all = append(all, l)
 		}
 	}
 	return all
 }
 
-// in returns the link to a page of a place.
-func (v view) in(text any, place []any, page ...any) link {
-	return v.to(text, slices.Concat(place, page)...)
+// linkIn returns the link to a page of a place.
+func (v view) linkIn(text any, place []any, page ...any) link {
+	return v.linkTo(text, slices.Concat(place, page)...)
 }
 
-func (v view) to(text any, segments ...any) link {
+func (v view) linkTo(text any, segments ...any) link {
 	return link{Text: text, Path: v.call.link(segments...)}
 }
 
@@ -145,7 +145,7 @@ func markCurrent(all []entry, path string) {
 		for j := range e.Pages {
 			look(e, &e.Pages[j], e.Pages[j].Path)
 		}
-		for _, at := range e.also {
+		for _, at := range e.otherPaths {
 			look(e, &e.link, at)
 		}
 	}

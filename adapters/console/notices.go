@@ -14,17 +14,17 @@ func (v view) Notice() words.Phrase {
 	case "removed":
 		return words.Of("User removed.")
 	case "selected-lock":
-		return words.Of("%d users locked.", v.counted())
+		return words.Of("%d users locked.", v.noticeCount())
 	case "selected-unlock":
-		return words.Of("%d users unlocked.", v.counted())
+		return words.Of("%d users unlocked.", v.noticeCount())
 	case "selected-link":
-		return words.Of("%d users added to the group.", v.counted())
+		return words.Of("%d users added to the group.", v.noticeCount())
 	case "selected-unlink":
-		return words.Of("%d users removed from the group.", v.counted())
+		return words.Of("%d users removed from the group.", v.noticeCount())
 	case "selected-list":
-		return words.Of("%d users added to the list.", v.counted())
+		return words.Of("%d users added to the list.", v.noticeCount())
 	case "selected-remove":
-		return words.Of("%d users removed.", v.counted())
+		return words.Of("%d users removed.", v.noticeCount())
 	case "copied":
 		return words.Of("Event copied. The copy is inactive.")
 	case "live":
@@ -92,9 +92,9 @@ func (v view) Notice() words.Phrase {
 	case "factor-removed":
 		return words.Of("Second factor removed.")
 	case "added":
-		return words.Of("%d recipients added to the list.", v.counted())
+		return words.Of("%d recipients added to the list.", v.noticeCount())
 	case "taken-off":
-		return words.Of("%d recipients removed from the list.", v.counted())
+		return words.Of("%d recipients removed from the list.", v.noticeCount())
 	case "cancelled":
 		return words.Of("Occurrence cancelled. Sent messages stay counted.")
 	case "over":
@@ -107,12 +107,12 @@ func (v view) Notice() words.Phrase {
 		if v.call.number("count") == 0 {
 			return words.Of("Nothing left to send again.")
 		}
-		return words.Of("%d failed deliveries will be sent again.", v.counted())
+		return words.Of("%d failed deliveries will be sent again.", v.noticeCount())
 	case "retried-one":
 		return words.Of("The delivery will be sent again.")
 	}
 	return nil
 }
 
-// counted returns the number in a notice.
-func (v view) counted() int { return int(v.call.number("count")) }
+// noticeCount returns the number in a notice.
+func (v view) noticeCount() int { return int(v.call.number("count")) }

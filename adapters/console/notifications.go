@@ -34,15 +34,15 @@ func (v notificationView) List() string {
 	return ""
 }
 
-// Texts returns the templates by channel.
-func (v notificationView) Texts() []textOfChannel {
-	return texts(v.Here, v.Stages.Usable, v.Templates, v.Stages.Templates)
+// ChannelTemplates returns the templates by channel.
+func (v notificationView) ChannelTemplates() []channelTemplate {
+	return channelTemplates(v.Here, v.Stages.Usable, v.Templates, v.Stages.Templates)
 }
 
 func listOptions(all []lists.List) []option {
 	options := []option{{"", words.Of("No list: only those who are subscribed")}}
 	for _, l := range all {
-		options = append(options, option{text(l.ID), l.Name})
+		options = append(options, option{formatID(l.ID), l.Name})
 	}
 	return options
 }
@@ -57,11 +57,11 @@ type audienceView struct {
 	Choices []option // the lists that it may use
 }
 
-func (c call) showAudience() error { return c.audiencePage(filled("active", "true")) }
+func (c call) showAudience() error { return c.audiencePage(newForm("active", "true")) }
 
 func (c call) audiencePage(f form) error {
 	slug := web.Param(c, "evt")
-	v := audienceView{Here: c.below("e", slug), Form: f.renamed("distribution_list", "list")}
+	v := audienceView{Here: c.below("e", slug), Form: f.renameField("distribution_list", "list")}
 	r, usable, err := c.console.use.Events.Audience(c.ctx, c.at(), slug)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (c call) createNotification() error {
 	if err == nil {
 		_, err = c.console.use.Events.CreateNotification(c.ctx, c.actor(), c.at(), event, f)
 	}
-	return c.settle(err, c.audiencePage, c.below("e", event, audienceTab), "created-notification")
+	return c.answerForm(err, c.audiencePage, c.below("e", event, audienceTab), "created-notification")
 }
 
 func (c call) showNotification() error { return c.notificationPage(func(*notificationView) {}) }
@@ -96,9 +96,9 @@ func (c call) notificationPage(adjust func(v *notificationView)) error {
 	v.Tabs = c.tabs(v.Application, v.Event, v.Stages, audienceTab)
 	n, list := v.Notification, ""
 	if n.List != 0 {
-		list = text(n.List)
+		list = formatID(n.List)
 	}
-	v.Form = filled("name", n.Name, "list", list, "active", strconv.FormatBool(n.Active))
+	v.Form = newForm("name", n.Name, "list", list, "active", strconv.FormatBool(n.Active))
 	adjust(&v)
 	return c.render(statusOf(v.Form, v.Deletion), "notification", n.Name, v)
 }
@@ -113,10 +113,10 @@ func (c call) saveNotification() error {
 	if err == nil {
 		err = c.console.use.Events.SaveNotification(c.ctx, c.actor(), c.at(), event, id, f)
 	}
-	again := func(f form) error {
-		return c.notificationPage(func(v *notificationView) { v.Form = f.renamed("distribution_list", "list") })
+	redisplay := func(f form) error {
+		return c.notificationPage(func(v *notificationView) { v.Form = f.renameField("distribution_list", "list") })
 	}
-	return c.settle(err, again, c.below("e", event, "n", id), "saved")
+	return c.answerForm(err, redisplay, c.below("e", event, "n", id), "saved")
 }
 
 func (c call) deleteNotification() error {
@@ -126,8 +126,8 @@ func (c call) deleteNotification() error {
 		return err
 	}
 	err = c.console.use.Events.DeleteNotification(c.ctx, c.actor(), c.at(), event, id)
-	again := func(f form) error { return c.notificationPage(func(v *notificationView) { v.Deletion = f }) }
-	return c.settle(err, again, c.below("e", event, audienceTab), "deleted-notification")
+	redisplay := func(f form) error { return c.notificationPage(func(v *notificationView) { v.Deletion = f }) }
+	return c.answerForm(err, redisplay, c.below("e", event, audienceTab), "deleted-notification")
 }
 
 // notificationForm parses the form of a notification.

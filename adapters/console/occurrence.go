@@ -19,16 +19,16 @@ import (
 type occurrenceView struct {
 	progressView
 
-	Event      string
-	In         deliveries.State  // the filters; at most one is set
-	Why        deliveries.Reason // why they were skipped
-	Address    string            // the beginning of their address
-	Reasons    []deliveries.Reason
-	Failed     int
-	Causes     []deliveries.FailureGroup // of failures, among the first app.FailuresRead
-	MayRetry   bool                      // the visitor may retry what failed
-	Deliveries []deliveries.Delivery
-	Next       string // the path of the next page; empty: no more
+	Event        string
+	StateFilter  deliveries.State  // the filters; at most one is set
+	ReasonFilter deliveries.Reason // why they were skipped
+	Address      string            // the beginning of their address
+	Reasons      []deliveries.Reason
+	Failed       int
+	Causes       []deliveries.FailureGroup // of failures, among the first app.FailuresRead
+	MayRetry     bool                      // the visitor may retry what failed
+	Deliveries   []deliveries.Delivery
+	Next         string // the path of the next page; empty: no more
 }
 
 // FailuresRead returns how many failures are examined for their causes.
@@ -38,37 +38,37 @@ func (occurrenceView) FailuresRead() int { return app.FailuresRead }
 type progressView struct {
 	app.OccurrenceReport
 
-	Path   string // of its page
-	States []stateOfView
-	All    int // deliveries, as far as they are known
-	Over   int // of them
-	Shares []share
-	Rate   words.Phrase // how fast deliveries have ended so far; empty: unknown
+	Path     string // of its page
+	States   []stateCount
+	Total    int // deliveries, as far as they are known
+	Finished int // of them
+	Shares   []share
+	Rate     words.Phrase // how fast deliveries have ended so far; empty: unknown
 }
 
-type stateOfView struct {
+type stateCount struct {
 	State deliveries.State
 	Count int
 }
 
 // Percent returns the share of all deliveries that have ended; 0 if there are none.
 func (p progressView) Percent() int {
-	if p.All == 0 {
+	if p.Total == 0 {
 		return 0
 	}
-	return p.Over * 100 / p.All
+	return p.Finished * 100 / p.Total
 }
 
 // Live reports whether the progress can still change.
 func (p progressView) Live() bool {
-	return p.State != app.Done && (p.State != app.Cancelled || p.Over < p.All)
+	return p.State != app.Done && (p.State != app.Cancelled || p.Finished < p.Total)
 }
 
-// Moves reports whether deliveries are being created or sent.
-func (p progressView) Moves() bool { return p.Live() && p.State != app.Scheduled }
+// InProgress reports whether deliveries are being created or sent.
+func (p progressView) InProgress() bool { return p.Live() && p.State != app.Scheduled }
 
-// Waits returns what deliveries wait for. The state of a scheduled occurrence says that already.
-func (p progressView) Waits() []app.Hold {
+// OpenHolds returns what deliveries wait for. The state of a scheduled occurrence says that already.
+func (p progressView) OpenHolds() []app.Hold {
 	if p.State == app.Scheduled {
 		return nil
 	}
@@ -83,13 +83,13 @@ func (c call) showOccurrence() error {
 	if err != nil {
 		return err
 	}
-	v := occurrenceView{Reasons: deliveries.Reasons(), Address: c.QueryParam("address"), Why: deliveries.Reason(c.QueryParam("reason")),
-		In: deliveries.State(c.QueryParam("state"))}
-	if !slices.Contains(v.Reasons, v.Why) || v.Address != "" {
-		v.Why = ""
+	v := occurrenceView{Reasons: deliveries.Reasons(), Address: c.QueryParam("address"), ReasonFilter: deliveries.Reason(c.QueryParam("reason")),
+		StateFilter: deliveries.State(c.QueryParam("state"))}
+	if !slices.Contains(v.Reasons, v.ReasonFilter) || v.Address != "" {
+		v.ReasonFilter = ""
 	}
-	if !slices.Contains(deliveries.States(), v.In) || v.Address != "" || v.Why != "" {
-		v.In = ""
+	if !slices.Contains(deliveries.States(), v.StateFilter) || v.Address != "" || v.ReasonFilter != "" {
+		v.StateFilter = ""
 	}
 	if v.progressView, err = c.progress(id); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (c call) showOccurrence() error {
 			return err
 		}
 	}
-	return c.render(http.StatusOK, "occurrence", words.Of("Occurrence %s", text(id)), v)
+	return c.render(http.StatusOK, "occurrence", words.Of("Occurrence %s", formatID(id)), v)
 }
 
 // showProgress answers with the part of the page about the progress. At the end the whole page must
@@ -133,15 +133,15 @@ func (c call) progress(id events.OccurrenceID) (v progressView, err error) {
 	v.OccurrenceReport, err = c.console.use.Occurrences.Show(c.ctx, c.at(), id)
 	for _, s := range deliveries.States() {
 		n := v.Counts[s]
-		v.States = append(v.States, stateOfView{s, n})
-		v.All += n
+		v.States = append(v.States, stateCount{s, n})
+		v.Total += n
 		if !s.Open() {
-			v.Over += n
+			v.Finished += n
 		}
 	}
 	v.Shares = sharesOf(v.Counts)
 	if v.Live() {
-		v.Rate = rate(v.Over, c.console.clock.Now().Sub(v.Begin()))
+		v.Rate = rate(v.Finished, c.console.clock.Now().Sub(v.Begin()))
 	}
 	return v, err
 }
@@ -170,26 +170,26 @@ func (c call) findDeliveries(id events.OccurrenceID, v *occurrenceView) (err err
 		v.Deliveries, next, err = use.ByAddress(c.ctx, c.at(), id, v.Address, after, pageDeliveries)
 		if len(v.Deliveries) == pageDeliveries {
 			filter.Set("after_key", next.Key)
-			v.Next = c.further(id, filter, next.ID)
+			v.Next = c.nextPagePath(id, filter, next.ID)
 		}
 		return err
-	case v.Why != "":
-		filter.Set("reason", string(v.Why))
-		v.Deliveries, err = use.Skipped(c.ctx, c.at(), id, v.Why, page)
+	case v.ReasonFilter != "":
+		filter.Set("reason", string(v.ReasonFilter))
+		v.Deliveries, err = use.Skipped(c.ctx, c.at(), id, v.ReasonFilter, page)
 	default:
-		filter.Set("state", string(v.In))
-		v.Deliveries, err = use.Deliveries(c.ctx, c.at(), id, v.In, page)
+		filter.Set("state", string(v.StateFilter))
+		v.Deliveries, err = use.Deliveries(c.ctx, c.at(), id, v.StateFilter, page)
 	}
 	var last deliveries.ID
 	if v.Deliveries, last = paged(v.Deliveries, pageDeliveries, func(d deliveries.Delivery) deliveries.ID { return d.ID }); last != 0 {
-		v.Next = c.further(id, filter, last)
+		v.Next = c.nextPagePath(id, filter, last)
 	}
 	return err
 }
 
-// further returns the path of the page after a delivery.
-func (c call) further(id events.OccurrenceID, filter url.Values, last deliveries.ID) string {
-	filter.Set("after", text(last))
+// nextPagePath returns the path of the page after a delivery.
+func (c call) nextPagePath(id events.OccurrenceID, filter url.Values, last deliveries.ID) string {
+	filter.Set("after", formatID(last))
 	return c.below("occurrences", id) + "?" + filter.Encode()
 }
 
@@ -220,7 +220,7 @@ func (c call) retry() error {
 		return err
 	}
 	var n int
-	if cause := (deliveries.FailureCause{Channel: channels.ID(c.chosen("channel")), Words: c.FormValue("cause")}); cause != (deliveries.FailureCause{}) {
+	if cause := (deliveries.FailureCause{Channel: channels.ID(c.selectedID("channel")), Words: c.FormValue("cause")}); cause != (deliveries.FailureCause{}) {
 		n, err = c.console.use.Retries.Same(c.ctx, c.actor(), c.at(), id, cause)
 	} else {
 		n, err = c.console.use.Retries.Failed(c.ctx, c.actor(), c.at(), id)

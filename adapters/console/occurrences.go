@@ -26,27 +26,27 @@ const (
 
 // occurrencesView is a page of the application's occurrences.
 type occurrencesView struct {
-	Asked       form
+	Filter      form
 	Filtered    bool
-	Wrong       string // the fault of the filter
-	Occurrences []occurrenceOfList
+	FilterError string
+	Occurrences []listedOccurrence
 	Choices     []events.Event
 	Events      map[events.ID]string // by name
-	Person      *users.Member        // the member to filter by; nil: all
-	People      []users.Member       // members with the requested name
+	Member      *users.Member        // the member to filter by; nil: all
+	Members     []users.Member       // members with the requested name
 	Newer       string               // the path of the page before; empty: this is the first
 	Older       string               // of the next one; empty: this is the last
 }
 
-// Of returns the path of the page about one of the members with the requested name.
-func (v occurrencesView) Of(m users.Member) string {
-	asked := maps.Clone(v.Asked.values)
-	asked.Set("person", m.User.Username)
-	return "?" + asked.Encode()
+// MemberPath returns the path of the page about one of the members with the requested name.
+func (v occurrencesView) MemberPath(m users.Member) string {
+	filter := maps.Clone(v.Filter.values)
+	filter.Set("person", m.User.Username)
+	return "?" + filter.Encode()
 }
 
-// occurrenceOfList is an occurrence with its progress.
-type occurrenceOfList struct {
+// listedOccurrence is an occurrence with its progress.
+type listedOccurrence struct {
 	events.Occurrence
 
 	State  app.OccurrenceState
@@ -57,28 +57,28 @@ type occurrenceOfList struct {
 var occurrenceStates = map[string]deliveries.State{"waiting": deliveries.Pending, "sent": deliveries.Sent, "failed": deliveries.Failed, "skipped": deliveries.Skipped}
 
 func (c call) showOccurrences() error {
-	asked := c.asked()
-	asked.Del("done")
-	v := occurrencesView{Asked: form{values: asked}}
-	q := deliveries.Selection{Event: events.ID(integer(asked.Get("event"))),
-		Before: events.OccurrenceID(integer(asked.Get("before"))), After: events.OccurrenceID(integer(asked.Get("after"))), Limit: pageOccurrences}
-	person, errPerson := users.ParseText("person", asked.Get("person"))
+	filter := c.query()
+	filter.Del("done")
+	v := occurrencesView{Filter: form{values: filter}}
+	q := deliveries.Selection{Event: events.ID(parseID(filter.Get("event"))),
+		Before: events.OccurrenceID(parseID(filter.Get("before"))), After: events.OccurrenceID(parseID(filter.Get("after"))), Limit: pageOccurrences}
+	person, errPerson := users.ParseText("person", filter.Get("person"))
 	var errEvent, errState, errFrom, errUntil error
-	if asked.Get("event") != "" && q.Event == 0 {
+	if filter.Get("event") != "" && q.Event == 0 {
 		errEvent = fault.Field("event", "must be the id of an event")
 	}
-	if state := asked.Get("state"); state != "" {
+	if state := filter.Get("state"); state != "" {
 		if q.State = occurrenceStates[state]; q.State == "" {
 			errState = fault.Field("state", "must be one of: %s", fault.List(slices.Sorted(maps.Keys(occurrenceStates))))
 		}
 	}
-	q.From, errFrom = dayOf("from", asked.Get("from"))
-	q.Until, errUntil = dayOf("to", asked.Get("to"))
+	q.From, errFrom = parseDay("from", filter.Get("from"))
+	q.Until, errUntil = parseDay("to", filter.Get("to"))
 	if !q.Until.IsZero() {
 		q.Until = q.Until.AddDate(0, 0, 1)
 	}
-	if wrong, is := errors.AsType[*fault.Error](errors.Join(errEvent, errState, errPerson, errFrom, errUntil)); is {
-		v.Wrong = sentence(wrong.Error())
+	if wrong, ok := errors.AsType[*fault.Error](errors.Join(errEvent, errState, errPerson, errFrom, errUntil)); ok {
+		v.FilterError = sentence(wrong.Error())
 		return c.render(http.StatusBadRequest, "occurrences", words.Of("Messages"), v)
 	}
 	v.Filtered = person != "" || q.Event != 0 || q.State != "" || !q.From.IsZero() || !q.Until.IsZero()
@@ -86,18 +86,18 @@ func (c call) showOccurrences() error {
 	if err != nil {
 		return err
 	}
-	v.Choices, v.Events, v.Person, v.People = found.Events, namesOf(found.Events), found.Person, found.People
+	v.Choices, v.Events, v.Member, v.Members = found.Events, namesOf(found.Events), found.Person, found.People
 	for _, r := range found.Reports {
-		v.Occurrences = append(v.Occurrences, occurrenceOfList{r.Occurrence, r.State, sharesOf(r.Counts)})
+		v.Occurrences = append(v.Occurrences, listedOccurrence{r.Occurrence, r.State, sharesOf(r.Counts)})
 	}
-	v.Newer, v.Older = c.neighbours(asked, q, found)
+	v.Newer, v.Older = c.adjacentPages(filter, q, found)
 	return c.render(http.StatusOK, "occurrences", words.Of("Messages"), v)
 }
 
-// neighbours returns the paths of the pages before and after one.
-func (c call) neighbours(asked url.Values, q deliveries.Selection, found app.OccurrencePage) (newer, older string) {
+// adjacentPages returns the paths of the pages before and after one.
+func (c call) adjacentPages(filter url.Values, q deliveries.Selection, found app.OccurrencePage) (newer, older string) {
 	to := func(name string, id events.OccurrenceID) string {
-		there := maps.Clone(asked)
+		there := maps.Clone(filter)
 		there.Del("before")
 		there.Del("after")
 		there.Set(name, strconv.FormatInt(int64(id), 10))
@@ -126,8 +126,8 @@ func (c call) neighbours(asked url.Values, q deliveries.Selection, found app.Occ
 // lastYear is the last year whose days SQLite orders correctly.
 const lastYear = 9998
 
-// dayOf parses a day of a filter; empty: the zero time.
-func dayOf(name, text string) (time.Time, error) {
+// parseDay parses a day of a filter; empty: the zero time.
+func parseDay(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -157,14 +157,14 @@ type explanationView struct {
 	ID   events.OccurrenceID
 	User string
 	app.Explanation
-	Ways []wayView
+	Explained []explainedCandidate
 }
 
-// wayView is one way in which a notification could reach a user, with the verdict in words.
-type wayView struct {
+// explainedCandidate is one way in which a notification could reach a user, with the verdict in words.
+type explainedCandidate struct {
 	deliveries.Candidate
-	Words string
-	Made  *deliveries.Delivery // of this way; nil: none was
+	Verdict  string
+	Delivery *deliveries.Delivery // of this way; nil: none was
 }
 
 func (c call) explain() error {
@@ -178,13 +178,13 @@ func (c call) explain() error {
 	}
 	for _, candidate := range v.Candidates {
 		words, _ := candidate.Fate(v.Deliveries)
-		way := wayView{Candidate: candidate, Words: sentence(words)}
+		way := explainedCandidate{Candidate: candidate, Verdict: sentence(words)}
 		for i, d := range v.Deliveries {
 			if d.Notification == candidate.Notification.ID && d.Assignment == candidate.Assignment.ID {
-				way.Made = &v.Deliveries[i]
+				way.Delivery = &v.Deliveries[i]
 			}
 		}
-		v.Ways = append(v.Ways, way)
+		v.Explained = append(v.Explained, way)
 	}
-	return c.render(http.StatusOK, "explain", words.Of("Occurrence %s for %s", text(id), v.User), v)
+	return c.render(http.StatusOK, "explain", words.Of("Occurrence %s for %s", formatID(id), v.User), v)
 }

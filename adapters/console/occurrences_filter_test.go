@@ -61,10 +61,10 @@ func TestMessagesAreFiltered(t *testing.T) {
 		rest, prev, last := look(next[len(web):])
 		assert.Len(t, rest, 11)
 		assert.Empty(t, last)
-		back, prev, again := look(prev[len(web):])
+		back, prev, redisplay := look(prev[len(web):])
 		assert.Equal(t, all, back, "back where one came from")
 		assert.Empty(t, prev)
-		assert.Equal(t, next, again)
+		assert.Equal(t, next, redisplay)
 
 		found, _, _ := look("?state=failed")
 		assert.Equal(t, []string{failed}, found)

@@ -62,7 +62,7 @@ func (c call) showSettings() error {
 		return err
 	}
 	v := settingsPageView{}
-	for _, l := range (view{call: c}).settingsPages(c.around().place) {
+	for _, l := range (view{call: c}).settingsPages(c.loadFrame().location) {
 		v.Pages = append(v.Pages, settingsLink{l, settingsAbout[fmt.Sprint(l.Text)]})
 	}
 	for _, q := range found {
@@ -83,8 +83,8 @@ func (c call) showSettings() error {
 
 // teamView is the members with a role in an organization.
 type teamView struct {
-	People []operators.Appointment
-	Next   users.MemberID // 0: no more
+	Members []operators.Appointment
+	Next    users.MemberID // 0: no more
 }
 
 func (c call) showTeam() error {
@@ -93,19 +93,19 @@ func (c call) showTeam() error {
 		return err
 	}
 	var v teamView
-	v.People, v.Next = paged(found, pageTeam, func(a operators.Appointment) users.MemberID { return a.Member })
+	v.Members, v.Next = paged(found, pageTeam, func(a operators.Appointment) users.MemberID { return a.Member })
 	return c.render(http.StatusOK, "team", words.Of("Team"), v)
 }
 
-// waysOf lists the ways in which a user can sign in; empty: none yet.
-func waysOf(l *words.Language, w operators.Ways) string {
+// signInMethods lists the ways in which a user can sign in; empty: none yet.
+func signInMethods(l *words.Language, w operators.Ways) string {
 	var all []string
 	for _, way := range []struct {
 		is   bool
 		text words.Phrase
 	}{{w.Password, words.Of("password")}, {w.Codes, words.Of("codes of an app")}, {w.Passkey, words.Of("passkey")}, {w.SignOn, words.Of("single sign-on")}} {
 		if way.is {
-			all = append(all, l.Phrase(way.text))
+			all = append(all, l.TranslatePhrase(way.text))
 		}
 	}
 	return strings.Join(all, ", ")

@@ -20,18 +20,18 @@ const (
 
 // homeView is the organizations that the visitor may see.
 type homeView struct {
-	Organizations []organizationOfHome
-	Concerned     bool    // one of them needs attention
+	Organizations []homeOrganization
+	HasAlerts     bool    // one of them needs attention
 	Next          orgs.ID // 0: no more
 	Text          string  // words to search for in their names; empty: all
-	Rest          bool    // there are more matches
+	More          bool    // there are more matches
 }
 
-type organizationOfHome struct {
+type homeOrganization struct {
 	ID         orgs.ID
 	Slug, Name string
 	Role       any
-	Concerns   []concern
+	Alerts     []alert
 	Closed     bool // it requires a second factor first
 }
 
@@ -55,8 +55,8 @@ func (c call) showHome() error {
 		if o.Closed {
 			continue
 		}
-		o.Concerns = c.concerns(o.Slug, *attention[o.ID])
-		v.Concerned = v.Concerned || len(o.Concerns) > 0
+		o.Alerts = c.alerts(o.Slug, *attention[o.ID])
+		v.HasAlerts = v.HasAlerts || len(o.Alerts) > 0
 	}
 	return c.render(http.StatusOK, "home", words.Of("Overview"), v)
 }
@@ -74,10 +74,10 @@ func (c call) visible() (v homeView, err error) {
 				continue
 			}
 			of = append(of, p.Organization)
-			v.Organizations = append(v.Organizations, organizationOfHome{ID: p.Organization.ID, Slug: p.Organization.Slug, Name: p.Organization.Name, Role: string(p.Role)})
+			v.Organizations = append(v.Organizations, homeOrganization{ID: p.Organization.ID, Slug: p.Organization.Slug, Name: p.Organization.Name, Role: string(p.Role)})
 		}
-		slices.SortFunc(v.Organizations, func(a, b organizationOfHome) int { return cmp.Compare(a.ID, b.ID) })
-		v.Organizations = slices.DeleteFunc(v.Organizations, func(o organizationOfHome) bool { return o.ID <= after })
+		slices.SortFunc(v.Organizations, func(a, b homeOrganization) int { return cmp.Compare(a.ID, b.ID) })
+		v.Organizations = slices.DeleteFunc(v.Organizations, func(o homeOrganization) bool { return o.ID <= after })
 	} else {
 		found, err := c.organizations(after, v.Text)
 		if err != nil {
@@ -85,7 +85,7 @@ func (c call) visible() (v homeView, err error) {
 		}
 		of = found
 		for _, o := range found {
-			v.Organizations = append(v.Organizations, organizationOfHome{ID: o.ID, Slug: o.Slug, Name: o.Name, Role: words.Of("administrator of the installation")})
+			v.Organizations = append(v.Organizations, homeOrganization{ID: o.ID, Slug: o.Slug, Name: o.Name, Role: words.Of("administrator of the installation")})
 		}
 	}
 	owed, err := c.console.use.Factors.OwedTo(c.ctx, c.visitor, of...)
@@ -96,9 +96,9 @@ func (c call) visible() (v homeView, err error) {
 		o := &v.Organizations[i]
 		o.Closed = slices.ContainsFunc(owed, func(other orgs.Organization) bool { return other.ID == o.ID })
 	}
-	v.Organizations, v.Next = paged(v.Organizations, pageOrgs, func(o organizationOfHome) orgs.ID { return o.ID })
+	v.Organizations, v.Next = paged(v.Organizations, pageOrgs, func(o homeOrganization) orgs.ID { return o.ID })
 	if v.Text != "" {
-		v.Rest, v.Next = v.Next != 0, 0
+		v.More, v.Next = v.Next != 0, 0
 	}
 	return v, nil
 }
@@ -117,14 +117,14 @@ type organizationView struct {
 	overviewView
 
 	Organization orgs.Organization
-	Projects     []projectOfOverview
+	Projects     []overviewProject
 	Next         orgs.ProjectID // 0: no more
 }
 
-type projectOfOverview struct {
+type overviewProject struct {
 	orgs.Project
 	Applications []applications.Application
-	Rest         bool // not all of them
+	More         bool // not all of them
 }
 
 func (c call) showOrganization() error {
@@ -149,7 +149,7 @@ func (c call) showOrganization() error {
 		if err != nil {
 			return err
 		}
-		v.Projects = append(v.Projects, projectOfOverview{p, apps, len(apps) == pageProjects})
+		v.Projects = append(v.Projects, overviewProject{p, apps, len(apps) == pageProjects})
 	}
 	return c.render(http.StatusOK, "organization", org.Name, v)
 }

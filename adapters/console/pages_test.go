@@ -54,10 +54,10 @@ func TestHome(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	assert.Contains(t, f.as(f.account("root", true)).get("/console/").said(), "Company acme · administrator of the installation Company globex")
-	mine := f.as(f.operator("ada", users.RoleViewer)).get("/console/").said()
-	assert.Contains(t, mine, "Company acme · viewer")
-	assert.NotContains(t, mine, "globex")
-	assert.NotContains(t, mine, "Audit log")
+	own := f.as(f.operator("ada", users.RoleViewer)).get("/console/").said()
+	assert.Contains(t, own, "Company acme · viewer")
+	assert.NotContains(t, own, "globex")
+	assert.NotContains(t, own, "Audit log")
 	assert.Contains(t, f.as(f.account("stray", false)).get("/console/").said(), "You have no role in an organization yet.")
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// newPartial is the word of the paths on which a partial that is not there yet is previewed.
-const newPartial = "new-partial"
+// newPartialSegment is the word of the paths on which a partial that is not there yet is previewed.
+const newPartialSegment = "new-partial"
 
 // partialsView is the partials of an organization.
 type partialsView struct {
@@ -34,7 +34,7 @@ func (c call) partialsPage(f form, p *previewView) error {
 	return c.render(statusOf(f), "partials", words.Of("Partials"), v)
 }
 
-func (c call) newPartialPath() string { return c.link("o", c.at().Organization, newPartial) }
+func (c call) newPartialPath() string { return c.link("o", c.at().Organization, newPartialSegment) }
 
 // partialPath returns the path of a page below the partials of the organization.
 func (c call) partialPath(segments ...any) string {
@@ -51,26 +51,26 @@ func (c call) createPartial() error {
 	if errors.Is(err, events.ErrOutdated) { // It should be new, but exists already.
 		err = events.ErrPartialNameTaken.On("name")
 	}
-	again := func(f form) error {
-		p, err := c.typedPreview(c.newPartialPath())
+	redisplay := func(f form) error {
+		p, err := c.draftPreview(c.newPartialPath())
 		if err != nil {
 			return err
 		}
 		return c.partialsPage(f, &p)
 	}
-	return c.settle(err, again, c.partialPath(made.Name), "created-partial")
+	return c.answerForm(err, redisplay, c.partialPath(made.Name), "created-partial")
 }
 
 // previewNewPartial shows a new partial as a recipient would see it: a whole page or, for a script,
 // the preview alone.
 func (c call) previewNewPartial() error {
-	return c.previewTyped(c.newPartialPath(), func(f form, p previewView) error { return c.partialsPage(f, &p) })
+	return c.answerPreview(c.newPartialPath(), func(f form, p previewView) error { return c.partialsPage(f, &p) })
 }
 
 // showNewPartialHTML is the document in the frame: the HTML of what is typed. See foreignPolicy.
 func (c call) showNewPartialHTML() error {
 	d, with := c.draft()
-	return c.previewed(c.console.use.Templates.PreviewPartial(c.ctx, c.at().Organization, d, with))
+	return c.answerPreviewHTML(c.console.use.Templates.PreviewPartial(c.ctx, c.at().Organization, d, with))
 }
 
 // partialView is one partial with its uses.
@@ -79,15 +79,15 @@ type partialView struct {
 
 	Here     string // the path of the page
 	All      string // the path of the page of all partials
-	Users    []partialUser
+	Uses     []partialUse
 	Form     form
 	Preview  previewView
 	Deletion form
 	Conflict *conflictView
 }
 
-// partialUser is a template that uses a partial, with the path of its event.
-type partialUser struct {
+// partialUse is a template that uses a partial, with the path of its event.
+type partialUse struct {
 	events.PartialUser
 
 	Path string
@@ -106,9 +106,9 @@ func (c call) partialPage(status int, adjust func(v *partialView) error) error {
 	}
 	p := r.Partial
 	v := partialView{PartialReport: r, Here: c.partialPath(p.Name), All: c.partialPath(),
-		Form: filled("description", p.Description, "text", p.Text, "html", p.HTML, "base", strconv.Itoa(p.Version))}
+		Form: newForm("description", p.Description, "text", p.Text, "html", p.HTML, "base", strconv.Itoa(p.Version))}
 	for _, u := range r.Users {
-		v.Users = append(v.Users, partialUser{u, c.link("o", org, "p", u.Project, "a", u.Application, "e", u.Event.Slug)})
+		v.Uses = append(v.Uses, partialUse{u, c.link("o", org, "p", u.Project, "a", u.Application, "e", u.Event.Slug)})
 	}
 	if err := adjust(&v); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (c call) previewPartial() error {
 	if err != nil {
 		return err
 	}
-	return c.previewTyped(c.partialPath(stored.Name), func(f form, p previewView) error {
+	return c.answerPreview(c.partialPath(stored.Name), func(f form, p previewView) error {
 		return c.partialPage(statusOf(p.Form), func(v *partialView) error {
 			v.Form, v.Preview = f, p
 			return nil
@@ -149,10 +149,10 @@ func (c call) previewPartial() error {
 	})
 }
 
-// previewTyped answers with the preview of what is typed in an editor: for a script alone, else on
+// answerPreview answers with the preview of what is typed in an editor: for a script alone, else on
 // the editor's page, whose form has the faults of the preview.
-func (c call) previewTyped(editor string, page func(f form, p previewView) error) error {
-	p, err := c.typedPreview(editor)
+func (c call) answerPreview(editor string, page func(f form, p previewView) error) error {
+	p, err := c.draftPreview(editor)
 	if err != nil {
 		return err
 	}
@@ -164,8 +164,8 @@ func (c call) previewTyped(editor string, page func(f form, p previewView) error
 	return page(f, p)
 }
 
-// typedPreview is the preview of what is typed in an editor.
-func (c call) typedPreview(editor string) (previewView, error) {
+// draftPreview is the preview of what is typed in an editor.
+func (c call) draftPreview(editor string) (previewView, error) {
 	d, with := c.draft()
 	return c.partialPreview(editor, d, with)
 }
@@ -181,19 +181,19 @@ func (c call) showPartialHTML() error {
 	if c.Request().Method != http.MethodPost {
 		d, with = app.Draft{Text: stored.Text, HTML: stored.HTML}, app.Rehearsal{}
 	}
-	return c.previewed(c.console.use.Templates.PreviewPartial(c.ctx, c.at().Organization, d, with))
+	return c.answerPreviewHTML(c.console.use.Templates.PreviewPartial(c.ctx, c.at().Organization, d, with))
 }
 
-// typedPartial keeps what was typed, with its preview.
-func (c call) typedPartial(v *partialView, f form) (err error) {
+// keepDraft keeps what was typed, with its preview.
+func (c call) keepDraft(v *partialView, f form) (err error) {
 	v.Form = f
-	v.Preview, err = c.typedPreview(v.Here)
+	v.Preview, err = c.draftPreview(v.Here)
 	return err
 }
 
-// existing returns the version on which a form about a partial is based; never 0, which would
+// existingBase returns the version on which a form about a partial is based; never 0, which would
 // create a removed partial again.
-func (c call) existing() int {
+func (c call) existingBase() int {
 	if base := c.base(); base > 0 {
 		return base
 	}
@@ -202,19 +202,19 @@ func (c call) existing() int {
 
 func (c call) savePartial() error {
 	f := c.partialForm(web.Param(c, "partial"))
-	_, err := c.console.use.Templates.SavePartial(c.ctx, c.actor(), c.at().Organization, f, c.existing())
+	_, err := c.console.use.Templates.SavePartial(c.ctx, c.actor(), c.at().Organization, f, c.existingBase())
 	if errors.Is(err, events.ErrOutdated) {
-		return c.outdatedPartial(f)
+		return c.partialConflict(f)
 	}
-	again := func(f form) error {
-		return c.partialPage(statusOf(f), func(v *partialView) error { return c.typedPartial(v, f) })
+	redisplay := func(f form) error {
+		return c.partialPage(statusOf(f), func(v *partialView) error { return c.keepDraft(v, f) })
 	}
-	return c.settle(err, again, c.partialPath(f.Name), "saved")
+	return c.answerForm(err, redisplay, c.partialPath(f.Name), "saved")
 }
 
-// outdatedPartial shows a partial as sent beside the version that another user saved meanwhile.
+// partialConflict shows a partial as sent beside the version that another user saved meanwhile.
 // Sending it again saves it on top of that.
-func (c call) outdatedPartial(f app.PartialForm) error {
+func (c call) partialConflict(f app.PartialForm) error {
 	return c.partialPage(http.StatusConflict, func(v *partialView) error {
 		_, versions, err := c.console.use.Templates.PartialVersions(c.ctx, c.at().Organization, v.Partial.Name)
 		if err != nil {
@@ -224,7 +224,7 @@ func (c call) outdatedPartial(f app.PartialForm) error {
 		if len(versions) > 0 {
 			v.Conflict.By = versions[0].By
 		}
-		if err := c.typedPartial(v, c.asSent()); err != nil {
+		if err := c.keepDraft(v, c.asSent()); err != nil {
 			return err
 		}
 		v.Form.values.Set("base", strconv.Itoa(v.Partial.Version))
@@ -234,17 +234,17 @@ func (c call) outdatedPartial(f app.PartialForm) error {
 
 func (c call) deletePartial() error {
 	name := web.Param(c, "partial")
-	err := c.console.use.Templates.DeletePartial(c.ctx, c.actor(), c.at().Organization, name, c.existing())
+	err := c.console.use.Templates.DeletePartial(c.ctx, c.actor(), c.at().Organization, name, c.existingBase())
 	if errors.Is(err, events.ErrOutdated) {
 		return c.done(c.partialPath(name), "outdated-partial")
 	}
-	again := func(f form) error {
+	redisplay := func(f form) error {
 		return c.partialPage(statusOf(f), func(v *partialView) error {
 			v.Deletion = f
 			return nil
 		})
 	}
-	return c.settle(err, again, c.partialPath(), "deleted-partial")
+	return c.answerForm(err, redisplay, c.partialPath(), "deleted-partial")
 }
 
 func partialDifferences(before, after events.Partial) []partView {
@@ -275,8 +275,8 @@ func (c call) showPartialVersion() error {
 	}
 	v := versionView{savedVersion: savedVersion{old.Version, old.By, old.Saved}, Editor: c.partialPath(r.Partial.Name), Base: r.Partial.Version,
 		Parts: partialDifferences(old.Partial, r.Partial),
-		Whole: []wholeView{{words.Of("Description"), old.Description}, {words.Of("Text"), old.Text}, {words.Of("HTML"), old.HTML}}}
-	return c.render(http.StatusOK, "version", words.Of("%s: version %s", r.Partial.Name, text(number)), v)
+		Texts: []versionText{{words.Of("Description"), old.Description}, {words.Of("Text"), old.Text}, {words.Of("HTML"), old.HTML}}}
+	return c.render(http.StatusOK, "version", words.Of("%s: version %s", r.Partial.Name, formatID(number)), v)
 }
 
 func (c call) restorePartialVersion() error {
@@ -285,15 +285,15 @@ func (c call) restorePartialVersion() error {
 	if err != nil {
 		return err
 	}
-	err = c.console.use.Templates.RestorePartial(c.ctx, c.actor(), c.at().Organization, name, int(number), c.existing())
+	err = c.console.use.Templates.RestorePartial(c.ctx, c.actor(), c.at().Organization, name, int(number), c.existingBase())
 	if errors.Is(err, events.ErrOutdated) {
 		return c.done(c.partialPath(name), "outdated-partial")
 	}
-	again := func(f form) error {
+	redisplay := func(f form) error {
 		return c.partialPage(statusOf(f), func(v *partialView) error {
 			v.Form.Failed, v.Form.faults = f.Failed, f.faults
 			return nil
 		})
 	}
-	return c.settle(err, again, c.partialPath(name), "saved")
+	return c.answerForm(err, redisplay, c.partialPath(name), "saved")
 }

@@ -33,18 +33,18 @@ const passkeyField = "passkey"
 // A network may request passkeys before signing in so many times at once, and then once every so
 // many seconds. Each request is a row in the database for ten minutes.
 const (
-	askBurst    = 30
-	askInterval = 2 * time.Second
+	passkeyBurst    = 30
+	passkeyInterval = 2 * time.Second
 )
 
 // Site returns the origin of the passkeys, empty if there are none.
 func (v view) Site() string { return v.call.console.use.Factors.Site() }
 
-// ask answers a script with the request for the browser's authenticators, and binds the answer to
+// requestPasskey answers a script with the request for the browser's authenticators, and binds the answer to
 // this browser.
-func (c call) ask(a app.Asking, err error) error {
+func (c call) requestPasskey(a app.Asking, err error) error {
 	if errors.Is(err, factors.ErrStep) {
-		return c.to(c.toSignInFor(c.path(Prefix)))
+		return c.redirect(c.signInPathFor(c.path(Prefix)))
 	}
 	if err != nil {
 		return err
@@ -52,13 +52,13 @@ func (c call) ask(a app.Asking, err error) error {
 	k := c.cookie(passkeyCookie, a.Step) //nolint:gosec // Secure is set wherever the browser reaches us by https.
 	k.MaxAge = int(factors.StepLife.Seconds())
 	c.SetCookie(k)
-	return c.whole(http.StatusOK, echo.MIMEApplicationJSON, a.Asked)
+	return c.respond(http.StatusOK, echo.MIMEApplicationJSON, a.Asked)
 }
 
-// tooOften counts a passkey request before signing in. Browsers that have signed in before are not
+// throttlePasskey counts a passkey request before signing in. Browsers that have signed in before are not
 // limited.
-func (c call) tooOften() error {
-	left := c.console.asks.Take(c.client())
+func (c call) throttlePasskey() error {
+	left := c.console.passkeyRequests.Take(c.client())
 	if left == 0 {
 		return nil
 	}
@@ -70,21 +70,21 @@ func (c call) tooOften() error {
 	return web.TooMany("too many attempts", left)
 }
 
-// askAnybody requests a passkey of any user. It takes no username, and so reveals none.
-func (c call) askAnybody() error {
-	if err := c.tooOften(); err != nil {
+// requestAnyPasskey requests a passkey of any user. It takes no username, and so reveals none.
+func (c call) requestAnyPasskey() error {
+	if err := c.throttlePasskey(); err != nil {
 		return err
 	}
-	return c.ask(c.console.use.Factors.AskAnybody(c.ctx))
+	return c.requestPasskey(c.console.use.Factors.AskAnybody(c.ctx))
 }
 
 // signInByPasskey starts the session of a user with only a passkey.
 func (c call) signInByPasskey() error {
-	v := signInView{Next: c.next(c.FormValue("next"))}
+	v := signInView{Next: c.nextPath(c.FormValue("next"))}
 	by := audit.Actor{Address: c.address(), Via: audit.Console}
-	admitted, err := c.console.use.Factors.SignIn(c.ctx, by, c.origin(), c.sent(passkeyCookie), c.answered())
+	admitted, err := c.console.use.Factors.SignIn(c.ctx, by, c.origin(), c.sent(passkeyCookie), c.passkeyAnswer())
 	if errors.Is(err, factors.ErrStep) {
-		return c.late(c.path(signInPath), v.Next)
+		return c.restartSignIn(c.path(signInPath), v.Next)
 	}
 	if f, correctable := c.refused(err); correctable {
 		c.console.observer.LogRefusal(c, c.address(), "wrong passkey")
@@ -95,30 +95,30 @@ func (c call) signInByPasskey() error {
 		return err
 	}
 	c.SetCookie(c.cookie(passkeyCookie, ""))
-	return c.admitted(admitted, v.Next)
+	return c.startSession(admitted, v.Next)
 }
 
-// late redirects to the page where the visitor starts again.
-func (c call) late(path, next string) error { return c.done(path, "late", "next", next) }
+// restartSignIn redirects to the page where the visitor starts again.
+func (c call) restartSignIn(path, next string) error { return c.done(path, "late", "next", next) }
 
-// answered returns the authenticator's answer.
-func (c call) answered() []byte { return []byte(c.FormValue(passkeyField)) }
+// passkeyAnswer returns the authenticator's answer.
+func (c call) passkeyAnswer() []byte { return []byte(c.FormValue(passkeyField)) }
 
-// askAfterPassword requests a passkey after the right password.
-func (c call) askAfterPassword() error {
-	if err := c.tooOften(); err != nil {
+// requestPasskeyStep requests a passkey after the right password.
+func (c call) requestPasskeyStep() error {
+	if err := c.throttlePasskey(); err != nil {
 		return err
 	}
-	return c.ask(c.console.use.Factors.AskAfterPassword(c.ctx, c.sent(stepCookie)))
+	return c.requestPasskey(c.console.use.Factors.AskAfterPassword(c.ctx, c.sent(stepCookie)))
 }
 
 // answerStepByPasskey starts the session of a user with a passkey after the password.
 func (c call) answerStepByPasskey() error {
-	v := stepView{Next: c.next(c.FormValue("next"))}
+	v := stepView{Next: c.nextPath(c.FormValue("next"))}
 	by := audit.Actor{Address: c.address(), Via: audit.Console}
-	admitted, err := c.console.use.Factors.ShowPasskey(c.ctx, by, c.origin(), c.sent(stepCookie), c.sent(passkeyCookie), c.answered())
+	admitted, err := c.console.use.Factors.ShowPasskey(c.ctx, by, c.origin(), c.sent(stepCookie), c.sent(passkeyCookie), c.passkeyAnswer())
 	if errors.Is(err, factors.ErrStep) {
-		return c.late(c.path(stepPath), v.Next)
+		return c.restartSignIn(c.path(stepPath), v.Next)
 	}
 	if f, correctable := c.refused(err); correctable {
 		c.console.observer.LogRefusal(c, c.address(), "wrong passkey")
@@ -130,17 +130,19 @@ func (c call) answerStepByPasskey() error {
 	}
 	c.SetCookie(c.cookie(passkeyCookie, ""))
 	c.SetCookie(c.cookie(stepCookie, ""))
-	return c.admitted(admitted, v.Next)
+	return c.startSession(admitted, v.Next)
 }
 
-// askOwner requests a passkey of the signed-in user, before an action that needs a recent sign-in.
-func (c call) askOwner() error { return c.ask(c.console.use.Factors.AskAgain(c.ctx, c.visitor)) }
+// requestOwnPasskey requests a passkey of the signed-in user, before an action that needs a recent sign-in.
+func (c call) requestOwnPasskey() error {
+	return c.requestPasskey(c.console.use.Factors.AskAgain(c.ctx, c.visitor))
+}
 
 // signInAgainByPasskey checks the passkey of a user who signs in again, and returns its fault.
 func (c call) signInAgainByPasskey() (f form, err error) {
-	err = c.console.use.Factors.SignInAgain(c.ctx, c.actor(), c.token, c.sent(passkeyCookie), c.answered())
+	err = c.console.use.Factors.SignInAgain(c.ctx, c.actor(), c.token, c.sent(passkeyCookie), c.passkeyAnswer())
 	if errors.Is(err, factors.ErrStep) {
-		return form{Failed: told(factors.ErrStep.Error())}, nil
+		return form{Failed: messageOf(factors.ErrStep.Error())}, nil
 	}
 	if f, correctable := c.refused(err); correctable {
 		c.console.observer.LogRefusal(c, c.address(), "wrong passkey")
@@ -151,9 +153,9 @@ func (c call) signInAgainByPasskey() (f form, err error) {
 
 // passkeyView is a new passkey to be created by the browser.
 type passkeyView struct {
-	Asked, Step string
-	To, Back    string // where it is sent, and the way back without it
-	Form        form
+	Options, Step string
+	To, Back      string // where it is sent, and the way back without it
+	Form          form
 }
 
 // beginPasskey shows the page on which the browser creates a passkey.
@@ -166,20 +168,20 @@ func (c call) beginPasskey() error {
 		return err
 	}
 	return c.render(http.StatusOK, "factor-passkey", words.Of("Add a passkey"),
-		passkeyView{Asked: string(a.Asked), Step: a.Step, To: c.link("account", "second-factor", "passkeys", "confirm"), Back: c.link("account", "second-factor")})
+		passkeyView{Options: string(a.Asked), Step: a.Step, To: c.link("account", "second-factor", "passkeys", "confirm"), Back: c.link("account", "second-factor")})
 }
 
 // confirmPasskey shows the recovery codes to a user who sets up the first factor, only once.
 func (c call) confirmPasskey() error {
-	return c.factorAdded(c.console.use.Factors.ConfirmPasskey(c.ctx, c.actor(), c.visitor, c.token, c.FormValue("step"), c.FormValue("name"), c.answered()))
+	return c.factorAdded(c.console.use.Factors.ConfirmPasskey(c.ctx, c.actor(), c.visitor, c.token, c.FormValue("step"), c.FormValue("name"), c.passkeyAnswer()))
 }
 
 // passkey returns the id of the passkey in the path.
-func (c call) passkey() factors.PasskeyID { return factors.PasskeyID(integer(web.Param(c, "passkey"))) }
+func (c call) passkey() factors.PasskeyID { return factors.PasskeyID(parseID(web.Param(c, "passkey"))) }
 
 func (c call) renamePasskey() error {
 	err := c.console.use.Factors.RenamePasskey(c.ctx, c.actor(), c.visitor, c.passkey(), c.FormValue("name"))
-	return c.settle(err, func(f form) error { return c.factorsPage(statusOf(f), f) }, c.path(factorsPath), "saved")
+	return c.answerForm(err, func(f form) error { return c.factorsPage(statusOf(f), f) }, c.path(factorsPath), "saved")
 }
 
 func (c call) removePasskey() error {
@@ -187,16 +189,16 @@ func (c call) removePasskey() error {
 	if errors.Is(err, factors.ErrNotFound) { // It has been removed already.
 		err = nil
 	}
-	return c.settle(err, func(f form) error { return c.factorsPage(statusOf(f), f) }, c.path(factorsPath), "factor-removed")
+	return c.answerForm(err, func(f form) error { return c.factorsPage(statusOf(f), f) }, c.path(factorsPath), "factor-removed")
 }
 
 func passkeyRoutes() []Route {
 	return []Route{
-		post(signInPasskeyPath+"ask/", operators.Anybody, call.askAnybody),
+		post(signInPasskeyPath+"ask/", operators.Anybody, call.requestAnyPasskey),
 		post(signInPasskeyPath, operators.Anybody, call.signInByPasskey),
-		post(stepPath+"passkey/ask/", operators.Anybody, call.askAfterPassword),
+		post(stepPath+"passkey/ask/", operators.Anybody, call.requestPasskeyStep),
 		post(stepPath+"passkey/", operators.Anybody, call.answerStepByPasskey),
-		post(accountPath+"passkey/ask/", operators.SignedIn, call.askOwner),
+		post(accountPath+"passkey/ask/", operators.SignedIn, call.requestOwnPasskey),
 		guarded(passkeysPath, operators.SignedIn, call.beginPasskey),
 		guarded(passkeysPath+"confirm/", operators.SignedIn, call.confirmPasskey),
 		guarded(passkeyPath+"name/", operators.SignedIn, call.renamePasskey),

@@ -35,8 +35,8 @@ func key() *passkeys.Authenticator { return passkeys.New("notify.example", site)
 func (b *browser) make(k *passkeys.Authenticator, to, name string) answer {
 	b.f.Helper()
 	page := b.post(passkeysPath).is(b.f.T, http.StatusOK)
-	asked := html.UnescapeString(optionsPattern.FindStringSubmatch(page.body)[1])
-	return b.post(to, "step", stepPattern.FindStringSubmatch(page.body)[1], "name", name, "passkey", string(k.Create(b.f, []byte(asked))))
+	filter := html.UnescapeString(optionsPattern.FindStringSubmatch(page.body)[1])
+	return b.post(to, "step", stepPattern.FindStringSubmatch(page.body)[1], "name", name, "passkey", string(k.Create(b.f, []byte(filter))))
 }
 
 // joined sends a new passkey by which an invitation is accepted.
@@ -48,8 +48,8 @@ func joined(b *browser, to string) answer {
 func (b *browser) join(k *passkeys.Authenticator, link string) answer {
 	b.f.Helper()
 	page := b.post(link+"passkey/").is(b.f.T, http.StatusOK)
-	asked := html.UnescapeString(optionsPattern.FindStringSubmatch(page.body)[1])
-	return b.post(link+"passkey/confirm/", "step", stepPattern.FindStringSubmatch(page.body)[1], "name", "Telephone", "passkey", string(k.Create(b.f, []byte(asked))))
+	filter := html.UnescapeString(optionsPattern.FindStringSubmatch(page.body)[1])
+	return b.post(link+"passkey/confirm/", "step", stepPattern.FindStringSubmatch(page.body)[1], "name", "Telephone", "passkey", string(k.Create(b.f, []byte(filter))))
 }
 
 // passkeyConfirmed sends a new passkey.
@@ -73,10 +73,10 @@ func withPasskey(b *browser, to string) answer {
 // show has an authenticator answer what a path asks.
 func (b *browser) show(k *passkeys.Authenticator, ask string) string {
 	b.f.Helper()
-	asked := b.post(ask).is(b.f.T, http.StatusOK)
-	assert.Equal(b.f, "application/json", asked.Header.Get("Content-Type"))
+	filter := b.post(ask).is(b.f.T, http.StatusOK)
+	assert.Equal(b.f, "application/json", filter.Header.Get("Content-Type"))
 	assert.NotEmpty(b.f, b.cookies[passkeyCookie])
-	return string(k.Answer(b.f, []byte(asked.body)))
+	return string(k.Answer(b.f, []byte(filter.body)))
 }
 
 func TestSigningInWithAPasskey(t *testing.T) {
@@ -143,10 +143,10 @@ func TestStrangersLearnNothingOfPasskeys(t *testing.T) {
 	for _, username := range []string{"ada", "bob", "nobody"} {
 		b := f.nobody()
 		b.token()
-		asked := b.post("/console/sign-in/passkey/ask/", "username", username).is(t, http.StatusOK)
-		assert.NotContains(t, asked.body, "allowCredentials")
+		filter := b.post("/console/sign-in/passkey/ask/", "username", username).is(t, http.StatusOK)
+		assert.NotContains(t, filter.body, "allowCredentials")
 		page := b.post("/console/sign-in/", "username", username, "password", "not this one at all").is(t, http.StatusUnauthorized)
-		texts := regexp.MustCompile(`[0-9a-f]{64}|"challenge":"[^"]*"`).ReplaceAllString(asked.body+page.body, "")
+		texts := regexp.MustCompile(`[0-9a-f]{64}|"challenge":"[^"]*"`).ReplaceAllString(filter.body+page.body, "")
 		seen = append(seen, strings.ReplaceAll(texts, username, "NAME"))
 	}
 	assert.Equal(t, seen[0], seen[1])

@@ -24,26 +24,26 @@ var labels = map[string]words.Label{
 
 // labelOf returns the label of a field.
 func labelOf(field string) any {
-	if setting, is := settingName(field); is {
+	if setting, ok := settingName(field); ok {
 		return settingLabel(setting)
 	}
 	if label, known := labels[field]; known {
 		return label
 	}
-	for prefix, said := range map[string]words.Phrase{columnField: words.Of("Column"), columnKey: words.Of("Key of column")} {
-		if number, is := strings.CutPrefix(field, prefix); is {
-			return words.Of("%s %s", said, text(integer(number)+1))
+	for prefix, label := range map[string]words.Phrase{columnField: words.Of("Column"), columnKey: words.Of("Key of column")} {
+		if number, ok := strings.CutPrefix(field, prefix); ok {
+			return words.Of("%s %s", label, formatID(parseID(number)+1))
 		}
 	}
-	return words.Label(capital(strings.ReplaceAll(field, "_", " ")))
+	return words.Label(capitalize(strings.ReplaceAll(field, "_", " ")))
 }
 
-// capital capitalizes the first letter.
-func capital(words string) string {
-	if words == "" {
+// capitalize capitalizes the first letter.
+func capitalize(s string) string {
+	if s == "" {
 		return ""
 	}
-	return strings.ToUpper(words[:1]) + words[1:]
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // Problems returns all faults of the form, in the order of the fields that it shows; those of no
@@ -58,7 +58,7 @@ func (f form) Problems(shown []string) []problem {
 			all = append(all, problem{name, labelOf(name), m})
 		}
 	}
-	for _, e := range f.OthersOf(shown) {
+	for _, e := range f.OtherFaults(shown) {
 		for _, m := range e.Messages {
 			all = append(all, problem{Label: e.Name, Message: words.Message(m)})
 		}

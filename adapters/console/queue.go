@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// queueOf is the backlog of one organization's channels.
-type queueOf struct {
+// organizationQueue is the backlog of one organization's channels.
+type organizationQueue struct {
 	Slug   string
 	Due    []words.Phrase // by priority, the highest first
 	Oldest time.Time
@@ -21,28 +21,30 @@ type queueOf struct {
 
 // queueByOrganization adds up the backlog by organization. The one whose first message has waited
 // longest comes first.
-func queueByOrganization(backlogs []statistics.Backlog) (all []queueOf) {
+func queueByOrganization(backlogs []statistics.Backlog) (all []organizationQueue) {
 	of := map[string][]statistics.Backlog{}
 	for _, b := range backlogs {
 		of[b.Slug] = append(of[b.Slug], b)
 	}
-	for slug, its := range of {
-		q := queueOf{Slug: slug, Oldest: slices.MinFunc(its, func(a, b statistics.Backlog) int { return a.Oldest.Compare(b.Oldest) }).Oldest}
+	for slug, own := range of {
+		q := organizationQueue{Slug: slug, Oldest: slices.MinFunc(own, func(a, b statistics.Backlog) int { return a.Oldest.Compare(b.Oldest) }).Oldest}
 		for _, p := range events.Priorities() {
-			more := slices.ContainsFunc(its, func(b statistics.Backlog) bool { return app.QueueCounted(b.Class(p).Waiting) })
-			q.Due = append(q.Due, atLeast(statistics.Due(its, p).Waiting, more))
+			more := slices.ContainsFunc(own, func(b statistics.Backlog) bool { return app.QueueCounted(b.Class(p).Waiting) })
+			q.Due = append(q.Due, atLeast(statistics.Due(own, p).Waiting, more))
 		}
 		all = append(all, q)
 	}
-	slices.SortFunc(all, func(a, b queueOf) int { return cmp.Or(a.Oldest.Compare(b.Oldest), cmp.Compare(a.Slug, b.Slug)) })
+	slices.SortFunc(all, func(a, b organizationQueue) int {
+		return cmp.Or(a.Oldest.Compare(b.Oldest), cmp.Compare(a.Slug, b.Slug))
+	})
 	return all
 }
 
-// due describes a channel's backlog by priority; empty when there is none.
-func due(l *words.Language, b statistics.Backlog) string {
+// formatBacklog describes a channel's backlog by priority; empty when there is none.
+func formatBacklog(l *words.Language, b statistics.Backlog) string {
 	var all []string
 	for _, c := range b.Classes {
-		all = append(all, l.Phrase(words.Of("%s %s", atLeast(c.Waiting, app.QueueCounted(c.Waiting)), c.Priority)))
+		all = append(all, l.TranslatePhrase(words.Of("%s %s", atLeast(c.Waiting, app.QueueCounted(c.Waiting)), c.Priority)))
 	}
 	return strings.Join(all, " · ")
 }

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	pageRecipients = 50
-	pagePeople     = 10
+	pageRecipients   = 50
+	pageFoundMembers = 10
 )
 
 // recipientsView is a batch of the recipients of a list.
@@ -69,20 +69,20 @@ func (c call) listRecipients(id lists.ID) (recipientsView, error) {
 	return v, nil
 }
 
-// peopleView is a search for members to add to something.
-type peopleView struct {
-	Prefix  string
-	Members []app.Reachable
-	Next    string // the path of the next batch; empty: no more
-	Asked   bool
+// memberSearchView is a search for members to add to something.
+type memberSearchView struct {
+	Prefix   string
+	Members  []app.Reachable
+	Next     string // the path of the next batch; empty: no more
+	Searched bool
 }
 
-// people searches for members with the query of a page.
-func (c call) people(page string) (peopleView, error) {
-	q := users.Query{Text: c.QueryParam("people"), Limit: pagePeople}.Trimmed()
+// searchMembers searches for members with the query of a page.
+func (c call) searchMembers(page string) (memberSearchView, error) {
+	q := users.Query{Text: c.QueryParam("people"), Limit: pageFoundMembers}.Trimmed()
 	c.console.cursors.open(page, c.QueryParam("people_after"), &q.After)
-	v := peopleView{Prefix: q.Text, Asked: q.Text != ""}
-	if !v.Asked {
+	v := memberSearchView{Prefix: q.Text, Searched: q.Text != ""}
+	if !v.Searched {
 		return v, nil
 	}
 	found, err := c.console.use.Profiles.Reachable(c.ctx, c.at(), q)
@@ -104,7 +104,7 @@ func (c call) addEmails() error {
 	}
 	emails := strings.FieldsFunc(c.FormValue("emails"), func(r rune) bool { return strings.ContainsRune(",; \t\r\n", r) })
 	added, err := c.console.use.Lists.Add(c.ctx, c.actor(), c.at(), id, emails)
-	return c.settle(err, func(f form) error {
+	return c.answerForm(err, func(f form) error {
 		f.faults = faultsOfElements("emails", emails, f.faults)
 		return c.listPage(func(v *listView) { v.Emails = f })
 	}, c.below("d", id), "added", "count", strconv.Itoa(len(added)))
@@ -112,16 +112,16 @@ func (c call) addEmails() error {
 
 // faultsOfElements returns the faults of the elements of a list in one field, identified by the
 // words that were sent.
-func faultsOfElements(field string, words []string, faults fault.Fields) fault.Fields {
+func faultsOfElements(field string, values []string, faults fault.Fields) fault.Fields {
 	var messages []string
 	for _, e := range faults {
 		i, err := strconv.Atoi(strings.Trim(e.Name, "[]"))
-		if err != nil || i >= len(words) {
+		if err != nil || i >= len(values) {
 			continue
 		}
 		for _, m := range e.Messages {
-			if !strings.Contains(m, words[i]) {
-				m = words[i] + " " + m
+			if !strings.Contains(m, values[i]) {
+				m = values[i] + " " + m
 			}
 			messages = append(messages, m)
 		}
@@ -132,29 +132,29 @@ func faultsOfElements(field string, words []string, faults fault.Fields) fault.F
 	return fault.Fields{{Name: field, Messages: messages}}
 }
 
-// addPerson adds what a button of the search for people represents: a member's e-mail addresses, or
+// addMember adds what a button of the search for people represents: a member's e-mail addresses, or
 // one assignment.
-func (c call) addPerson() error {
+func (c call) addMember() error {
 	id, err := web.ID[lists.ID](c, "list")
 	if err != nil {
 		return err
 	}
 	count := 0
 	if c.FormValue("assignment") != "" {
-		var fresh bool
-		fresh, err = c.console.use.Lists.AddAssignment(c.ctx, c.actor(), c.at(), id, channels.AssignmentID(c.chosen("assignment")))
-		if fresh {
+		var added bool
+		added, err = c.console.use.Lists.AddAssignment(c.ctx, c.actor(), c.at(), id, channels.AssignmentID(c.selectedID("assignment")))
+		if added {
 			count = 1
 		}
 	} else {
 		var done app.AddedMembers
-		done, err = c.console.use.Lists.AddMembers(c.ctx, c.actor(), c.at(), id, []users.MemberID{users.MemberID(c.chosen("member"))})
+		done, err = c.console.use.Lists.AddMembers(c.ctx, c.actor(), c.at(), id, []users.MemberID{users.MemberID(c.selectedID("member"))})
 		count = done.Added
 		if err == nil && len(done.Without) > 0 {
 			return c.listFailed(form{Failed: words.Message(done.Without[0] + " has no e-mail address.")})
 		}
 	}
-	return c.settle(err, c.listFailed, c.below("d", id), "added", "count", strconv.Itoa(count), "people", c.FormValue("people"))
+	return c.answerForm(err, c.listFailed, c.below("d", id), "added", "count", strconv.Itoa(count), "people", c.FormValue("people"))
 }
 
 // removeRecipients removes the ticked recipients, or the one whose button was pressed, and returns
@@ -170,7 +170,7 @@ func (c call) removeRecipients() error {
 	}
 	chosen := make([]channels.AssignmentID, 0, len(sent))
 	for _, s := range sent {
-		chosen = append(chosen, channels.AssignmentID(integer(s)))
+		chosen = append(chosen, channels.AssignmentID(parseID(s)))
 	}
 	removed, err := c.console.use.Lists.Remove(c.ctx, c.actor(), c.at(), id, chosen)
 	if err != nil {

@@ -36,10 +36,10 @@ func (c call) registrantsAfter(prefix string, after users.Cursor) url.Values {
 }
 
 func (c call) showRegistrants() error {
-	return c.registrantsPage(filled("active", "true", "assign_to_preferred_channel", "true"))
+	return c.registrantsPage(newForm("active", "true", "assign_to_preferred_channel", "true"))
 }
 
-func (c call) registrantsPage(fresh form) error {
+func (c call) registrantsPage(f form) error {
 	application, err := c.console.use.Applications.Show(c.ctx, c.at())
 	if err != nil {
 		return err
@@ -50,12 +50,12 @@ func (c call) registrantsPage(fresh form) error {
 	if err != nil {
 		return err
 	}
-	v := registrantsView{Prefix: q.Text, Registrants: found.Members, First: q.After.IsZero(), New: fresh,
+	v := registrantsView{Prefix: q.Text, Registrants: found.Members, First: q.After.IsZero(), New: f,
 		Back: "?" + c.registrantsAfter(q.Text, q.After).Encode()}
 	if found.More {
 		v.Next = c.below("m") + "?" + c.registrantsAfter(q.Text, found.Next).Encode()
 	}
-	return c.render(statusOf(fresh), "registrants", words.Of("%s: members", application.Name), v)
+	return c.render(statusOf(f), "registrants", words.Of("%s: members", application.Name), v)
 }
 
 // register registers a user manually, as the application itself would.
@@ -64,7 +64,7 @@ func (c call) register() error {
 	if err == nil {
 		_, err = c.console.use.Applications.RegisterByHand(c.ctx, c.editor(), c.at(), wanted)
 	}
-	return c.settle(err, c.registrantsPage, c.below("m"), "saved", "q", wanted.User.Username)
+	return c.answerForm(err, c.registrantsPage, c.below("m"), "saved", "q", wanted.User.Username)
 }
 
 func (c call) registration() (r app.Registration, err error) {
@@ -104,23 +104,23 @@ func (c call) unregister() error {
 }
 
 func (c call) setRegistrantLocked() error {
-	return c.move(c.console.use.Profiles.SetMembershipLocked, c.toMovedRegistrant)
+	return c.setSwitch(c.console.use.Profiles.SetMembershipLocked, c.toSwitchedRegistrant)
 }
 
 func (c call) setRegistrantNotifications() error {
-	return c.move(c.console.use.Profiles.SetNotifications, c.toMovedRegistrant)
+	return c.setSwitch(c.console.use.Profiles.SetNotifications, c.toSwitchedRegistrant)
 }
 
 // toRegistrants returns to the form's position in the list of members.
 func (c call) toRegistrants() error {
-	return c.done(c.below("m"), "saved", c.stretchOfRegistrants()...)
+	return c.done(c.below("m"), "saved", c.registrantsQuery()...)
 }
 
-func (c call) toMovedRegistrant() error { return c.moved(c.below("m"), c.stretchOfRegistrants()...) }
+func (c call) toSwitchedRegistrant() error { return c.switched(c.below("m"), c.registrantsQuery()...) }
 
-// stretchOfRegistrants returns the query for the form's position in the list of members, in pairs
+// registrantsQuery returns the query for the form's position in the list of members, in pairs
 // of name and value.
-func (c call) stretchOfRegistrants() []string {
+func (c call) registrantsQuery() []string {
 	var after users.Cursor
 	c.console.cursors.open(c.below("m"), c.QueryParam("after"), &after)
 	return []string{"q", c.QueryParam("q"), "after", c.registrantsAfter("", after).Get("after")}

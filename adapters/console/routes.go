@@ -42,7 +42,7 @@ func guarded(path string, needs operators.Need, handle func(call) error) Route {
 
 // moved is the former path of a tab of an event's page.
 func moved(path string, needs operators.Need, tab string) Route {
-	r := get(path, needs, func(c call) error { return c.to(c.below("e", web.Param(c, "evt"), tab)) })
+	r := get(path, needs, func(c call) error { return c.redirect(c.below("e", web.Param(c, "evt"), tab)) })
 	r.Moved = true
 	return r
 }
@@ -83,7 +83,7 @@ func accountRoutes() []Route {
 		post(accountPath+"sessions/end/", operators.SignedIn, call.endSession),
 		get(signOnPath, operators.Anybody, call.beginSignOn),
 		get(signOnPath+"callback/", operators.Anybody, call.finishSignOn),
-		get(signOnPath+"leave/", operators.Anybody, call.leave),
+		get(signOnPath+"leave/", operators.Anybody, call.signOutAtProvider),
 		{Method: http.MethodPost, Path: signOnPath + "logout/", Needs: operators.Anybody, Machine: true, handle: call.logOutByProvider},
 		get(stepPath, operators.Anybody, call.showStep),
 		post(stepPath, operators.Anybody, call.answerStep),
@@ -206,7 +206,7 @@ func importRoutes() []Route {
 		post(oneImport+"corrections/", operators.Operator, call.correctImport),
 		post(oneImport+"start/", operators.Operator, call.startImport),
 		post(oneImport+"cancel/", operators.Operator, call.cancelImport),
-		get(oneImport+"undo/", operators.Operator, call.askToUndoImport),
+		get(oneImport+"undo/", operators.Operator, call.showUndoImport),
 		post(oneImport+"undo/", operators.Operator, call.undoImport),
 	}
 }
@@ -235,8 +235,8 @@ func mailboxRoutes() []Route {
 	return []Route{
 		get(mailbox, operators.Viewer, call.showMailbox),
 		post(mailbox+"clear/", operators.Administrator, call.clearMailbox),
-		get(message, operators.Viewer, call.showKept),
-		get(message+"html/", operators.Viewer, call.showKeptHTML),
+		get(message, operators.Viewer, call.showMessage),
+		get(message+"html/", operators.Viewer, call.showMessageHTML),
 	}
 }
 
@@ -255,7 +255,7 @@ func projectRoutes() []Route {
 		post(list, operators.Operator, call.changeList),
 		post(list+"delete/", operators.Operator, call.deleteList),
 		post(list+"add/", operators.Operator, call.addEmails),
-		post(list+"members/", operators.Operator, call.addPerson),
+		post(list+"members/", operators.Operator, call.addMember),
 		post(list+"remove/", operators.Operator, call.removeRecipients),
 		get(applications, operators.Viewer, call.showApplications),
 		post(applications, operators.Administrator, call.createApplication),
@@ -323,8 +323,8 @@ func eventRoutes() []Route {
 		get(eventPath+"live/", operators.Viewer, call.showLive),
 		post(eventPath+"live/", operators.Administrator, call.setEventLive),
 		moved(trigger, operators.Administrator, liveTab),
-		post(trigger, operators.Administrator, call.tryTrigger),
-		post(trigger+"html/", operators.Administrator, call.showTriedHTML),
+		post(trigger, operators.Administrator, call.showDryRun),
+		post(trigger+"html/", operators.Administrator, call.showDryRunHTML),
 		post(trigger+"send/", operators.Administrator, call.sendTrigger),
 		moved(notifications, operators.Administrator, audienceTab),
 		post(notifications, operators.Administrator, call.createNotification),
@@ -341,7 +341,7 @@ func partialRoutes() []Route {
 		partials = organizationPath + "partials/"
 		partial  = partials + "{partial}/"
 		version  = partial + "versions/{version}/"
-		draft    = organizationPath + newPartial + "/"
+		draft    = organizationPath + newPartialSegment + "/"
 	)
 	return []Route{
 		get(partials, operators.Viewer, call.showPartials),

@@ -25,11 +25,11 @@ const (
 type hit struct {
 	Text   any // words, or the name of a thing
 	Path   string
-	Beside string // distinguishes it from others with its name
+	Detail string // distinguishes it from others with its name
 }
 
-// hits are the search results of one kind.
-type hits struct {
+// hitGroup are the search results of one kind.
+type hitGroup struct {
 	Kind  string
 	Title words.Phrase
 	Hits  []hit
@@ -39,9 +39,9 @@ type hits struct {
 // searchView is the search results by kind.
 type searchView struct {
 	Text     string
-	Asked    bool
+	Searched bool
 	Indexing users.Indexing
-	Groups   []hits
+	Groups   []hitGroup
 }
 
 func (c call) showSearch() error {
@@ -50,8 +50,8 @@ func (c call) showSearch() error {
 	if err != nil {
 		text = ""
 	}
-	v := searchView{Text: text, Asked: text != ""}
-	if v.Asked {
+	v := searchView{Text: text, Searched: text != ""}
+	if v.Searched {
 		if err := c.search(&v, kind); err != nil {
 			return err
 		}
@@ -70,8 +70,8 @@ func (c call) search(v *searchView, kind string) error {
 		return err
 	}
 	v.Indexing = found.Indexing
-	for _, g := range []hits{
-		{"people", words.Of("People"), hitsOf(found.People, c.personHit), ""},
+	for _, g := range []hitGroup{
+		{"people", words.Of("People"), hitsOf(found.People, c.memberHit), ""},
 		{"occurrences", words.Of("Occurrences"), hitsOf(found.Occurrences, func(o events.Occurrence) hit { return c.occurrenceHit(found, o) }), ""},
 		{"events", words.Of("Events"), hitsOf(found.Events, func(e events.Event) hit {
 			in := found.Within[e.Application]
@@ -129,13 +129,13 @@ func hitsOf[T any](all []T, show func(T) hit) []hit {
 	return shown
 }
 
-func (c call) personHit(m users.Member) hit {
-	h := hit{Text: strings.TrimSpace(m.FirstName + " " + m.LastName), Path: c.link("o", c.at().Organization, "u", m.ID), Beside: m.User.Username}
+func (c call) memberHit(m users.Member) hit {
+	h := hit{Text: strings.TrimSpace(m.FirstName + " " + m.LastName), Path: c.link("o", c.at().Organization, "u", m.ID), Detail: m.User.Username}
 	if h.Text == "" {
-		h.Text, h.Beside = m.User.Username, ""
+		h.Text, h.Detail = m.User.Username, ""
 	}
 	if m.Email != "" && m.Email != m.User.Username {
-		h.Beside = strings.TrimSpace(h.Beside + " " + m.Email)
+		h.Detail = strings.TrimSpace(h.Detail + " " + m.Email)
 	}
 	return h
 }
@@ -159,11 +159,11 @@ func (c call) pageHits(text string) (found []hit) {
 	}
 	org := c.at().Organization
 	if v.MayOperate() {
-		all = append(all, v.to(words.Of("New user"), "o", org, "u", "new"), v.to(words.Of("Import members"), "o", org, "imports"))
+		all = append(all, v.linkTo(words.Of("New user"), "o", org, "u", "new"), v.linkTo(words.Of("Import members"), "o", org, "imports"))
 	}
 	if v.MayAdminister() {
-		all = append(all, v.to(words.Of("New channel"), "o", org, "channels", "new"), v.to(words.Of("New group"), "o", org, "groups"), v.to(words.Of("New project"), "o", org, "projects"),
-			v.to(words.Of("New API key"), "o", org, "keys"))
+		all = append(all, v.linkTo(words.Of("New channel"), "o", org, "channels", "new"), v.linkTo(words.Of("New group"), "o", org, "groups"), v.linkTo(words.Of("New project"), "o", org, "projects"),
+			v.linkTo(words.Of("New API key"), "o", org, "keys"))
 	}
 	for _, l := range all {
 		if users.Says(c.said(l.Text), text) {

@@ -35,9 +35,9 @@ func (c call) changeSelection() error {
 	case "unlock":
 		n, err = use.Profiles.Lock(c.ctx, by, at, ids, false)
 	case "link":
-		n, err = use.Groups.Link(c.ctx, by, at, orgs.GroupID(c.chosen("group")), ids...)
+		n, err = use.Groups.Link(c.ctx, by, at, orgs.GroupID(c.selectedID("group")), ids...)
 	case "unlink":
-		n, err = use.Groups.Unlink(c.ctx, by, at, orgs.GroupID(c.chosen("group")), ids...)
+		n, err = use.Groups.Unlink(c.ctx, by, at, orgs.GroupID(c.selectedID("group")), ids...)
 	case "list":
 		n, err = c.addSelectionToList(ids)
 	case "remove":
@@ -103,5 +103,5 @@ func (c call) toSelection(done string, n int) error {
 	}
 	q.Set("done", "selected-"+done)
 	q.Set("count", strconv.Itoa(n))
-	return c.to(c.membersPath() + "?" + q.Encode())
+	return c.redirect(c.membersPath() + "?" + q.Encode())
 }

@@ -54,8 +54,8 @@ func (c call) sent(name string) string {
 	return k.Value
 }
 
-// recognize finds the user of the request. A visitor who is not signed in is no error.
-func (c *call) recognize() error {
+// authenticate finds the user of the request. A visitor who is not signed in is no error.
+func (c *call) authenticate() error {
 	c.token = c.sent(sessionCookie)
 	if c.token == "" {
 		c.token = c.sent(visitCookie)
@@ -73,33 +73,33 @@ func (c *call) recognize() error {
 	return err
 }
 
-// toSignIn redirects a visitor who must sign in first to the form, which then continues to a
+// redirectToSignIn redirects a visitor who must sign in first to the form, which then continues to a
 // requested page.
-func (c call) toSignIn() error {
+func (c call) redirectToSignIn() error {
 	to := c.path(signInPath)
 	if c.Request().Method == http.MethodGet {
-		to = c.toSignInFor(c.console.root + c.Request().URL.RequestURI())
+		to = c.signInPathFor(c.console.root + c.Request().URL.RequestURI())
 	}
-	return c.instead(to)
+	return c.redirectPage(to)
 }
 
-// instead redirects to another page than the requested one.
-func (c call) instead(to string) error {
+// redirectPage redirects to another page than the requested one.
+func (c call) redirectPage(to string) error {
 	if c.Request().Header.Get("HX-Request") != "" { // A script requested a part of a page: replace the whole page.
 		c.Response().Header().Set("HX-Redirect", to)
-		return c.whole(web.Status(fault.Unauthenticated), echo.MIMETextPlainCharsetUTF8, nil)
+		return c.respond(web.Status(fault.Unauthenticated), echo.MIMETextPlainCharsetUTF8, nil)
 	}
-	return c.to(to)
+	return c.redirect(to)
 }
 
-// toSignInFor returns the path of the sign-in form that continues to a page.
-func (c call) toSignInFor(page string) string {
+// signInPathFor returns the path of the sign-in form that continues to a page.
+func (c call) signInPathFor(page string) string {
 	return c.path(signInPath) + "?" + url.Values{"next": {page}}.Encode()
 }
 
-// next returns where to go after signing in: a page of the console named by the form, else the home
+// nextPath returns where to go after signing in: a page of the console named by the form, else the home
 // page. It never leads out of the console.
-func (c call) next(wanted string) string {
+func (c call) nextPath(wanted string) string {
 	home := c.path(Prefix)
 	u, err := url.Parse(wanted)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || strings.ContainsAny(wanted, "\\\t\r\n") ||
@@ -116,19 +116,19 @@ type signInView struct {
 	Failed         words.Message // the fault of the passkey
 	Wait           words.Phrase  // how long to wait; empty: no wait
 	Ways           app.SignInWays
-	Left           bool // the visitor has just ended a session from the provider
+	LeftProvider   bool // the visitor has just ended a session from the provider
 }
 
 func (c call) showSignIn() error {
-	next := c.next(c.QueryParam("next"))
+	next := c.nextPath(c.QueryParam("next"))
 	if c.visitor.User.ID != 0 {
-		return c.to(next)
+		return c.redirect(next)
 	}
-	return c.askToSignIn(http.StatusOK, signInView{Next: next, Left: c.QueryParam("left") != ""})
+	return c.askToSignIn(http.StatusOK, signInView{Next: next, LeftProvider: c.QueryParam("left") != ""})
 }
 
-// visit binds the forms of a page before signing in to this browser.
-func (c *call) visit() {
+// ensureVisit binds the forms of a page before signing in to this browser.
+func (c *call) ensureVisit() {
 	if _, err := operators.ParseToken(c.token); err != nil {
 		c.token = operators.NewToken() // As strong as a session's, but not stored.
 		c.SetCookie(c.cookie(visitCookie, c.token))
@@ -137,7 +137,7 @@ func (c *call) visit() {
 
 // askToSignIn shows the form, bound to this browser.
 func (c call) askToSignIn(status int, v signInView) error {
-	c.visit()
+	c.ensureVisit()
 	v.Ways = c.console.use.SingleSignOn.Ways()
 	return c.render(status, "sign-in", words.Of("Sign in"), v)
 }
@@ -147,10 +147,10 @@ func (c call) origin() operators.Origin {
 	return operators.Origin{Network: c.client().String(), Device: c.sent(deviceCookie)}
 }
 
-// tooFast takes one of the password attempts of the client's network, and returns how long to wait
+// throttlePassword takes one of the password attempts of the client's network, and returns how long to wait
 // if none is left. A browser in which this user has signed in before is not limited by others in
 // its network.
-func (c call) tooFast(username string) (wait words.Phrase, err error) {
+func (c call) throttlePassword(username string) (wait words.Phrase, err error) {
 	left := c.console.attempts.Take(c.client())
 	if left == 0 {
 		return nil, nil
@@ -159,18 +159,18 @@ func (c call) tooFast(username string) (wait words.Phrase, err error) {
 	if known || err != nil {
 		return nil, err
 	}
-	return c.refuse(operators.TooMany{Wait: left}), nil
+	return c.throttled(operators.TooMany{Wait: left}), nil
 }
 
-// refuse logs that a password attempt came too early, and returns how long to wait, in words.
-func (c call) refuse(t operators.TooMany) words.Phrase {
+// throttled logs that a password attempt came too early, and returns how long to wait, in words.
+func (c call) throttled(t operators.TooMany) words.Phrase {
 	c.Response().Header().Set(echo.HeaderRetryAfter, web.RetryAfter(web.TooMany("", t.Wait)))
 	c.console.observer.LogRefusal(c, c.address(), "too many attempts")
-	return waiting(t.Wait)
+	return formatWait(t.Wait)
 }
 
-// waiting describes a time to wait.
-func waiting(d time.Duration) words.Phrase {
+// formatWait describes a time to wait.
+func formatWait(d time.Duration) words.Phrase {
 	if seconds := max(1, int(math.Ceil(d.Seconds()))); seconds < 120 {
 		return words.Of("%d seconds", seconds)
 	}
@@ -179,10 +179,10 @@ func waiting(d time.Duration) words.Phrase {
 
 // signIn starts a session with a new token, whatever cookie came with the form.
 func (c call) signIn() error {
-	v := signInView{Next: c.next(c.FormValue("next")), Username: c.FormValue("username")}
+	v := signInView{Next: c.nextPath(c.FormValue("next")), Username: c.FormValue("username")}
 	username := strings.TrimSpace(v.Username)
 	var err error
-	if v.Wait, err = c.tooFast(username); err != nil {
+	if v.Wait, err = c.throttlePassword(username); err != nil {
 		return err
 	}
 	if v.Wait != nil {
@@ -190,8 +190,8 @@ func (c call) signIn() error {
 	}
 	by := audit.Actor{Address: c.address(), Via: audit.Console}
 	admitted, err := c.console.use.Operators.SignIn(c.ctx, by, c.origin(), username, c.FormValue("password"))
-	if early, is := errors.AsType[operators.TooMany](err); is {
-		v.Wait = c.refuse(early)
+	if early, ok := errors.AsType[operators.TooMany](err); ok {
+		v.Wait = c.throttled(early)
 		return c.askToSignIn(http.StatusTooManyRequests, v)
 	}
 	if errors.Is(err, operators.ErrCredentials) {
@@ -203,13 +203,13 @@ func (c call) signIn() error {
 		return err
 	}
 	if admitted.Step != "" {
-		return c.toStep(admitted.Step, v.Next)
+		return c.redirectToStep(admitted.Step, v.Next)
 	}
-	return c.admitted(admitted, v.Next)
+	return c.startSession(admitted, v.Next)
 }
 
-// admitted sets the browser's cookies for a new session, and redirects to a page.
-func (c call) admitted(a app.Admission, next string) error {
+// startSession sets the browser's cookies for a new session, and redirects to a page.
+func (c call) startSession(a app.Admission, next string) error {
 	if c.visitor.User.ID != 0 { // Otherwise the replaced session would continue, and the user could not end it.
 		if err := c.console.use.Operators.SignOut(c.ctx, c.actor(), c.token); err != nil {
 			return err
@@ -220,7 +220,7 @@ func (c call) admitted(a app.Admission, next string) error {
 	c.SetCookie(session)
 	c.SetCookie(device)
 	c.SetCookie(c.cookie(visitCookie, ""))
-	return c.to(next)
+	return c.redirect(next)
 }
 
 // signOut ends all sessions of the user on all devices: this is what users expect. A single session
@@ -239,7 +239,7 @@ func (c call) signedOut() error {
 	c.SetCookie(c.cookie(placeCookie, ""))
 	c.Response().Header().Set("Clear-Site-Data", `"cache", "storage"`)
 	if c.visitor.Method == operators.BySingleSignOn { // The session at the provider continues, and the user should know.
-		return c.to(c.path(signInPath) + "?left=provider")
+		return c.redirect(c.path(signInPath) + "?left=provider")
 	}
-	return c.to(c.path(signInPath))
+	return c.redirect(c.path(signInPath))
 }

@@ -10,20 +10,20 @@ import (
 
 // settingsView is the fields of a channel's settings, from its driver's description.
 type settingsView struct {
-	Form      form
-	Described []channels.Setting
-	Kept      []string // the secrets that are set
+	Form     form
+	Settings []channels.Setting
+	Stored   []string // the secrets that are set
 }
 
 // settingField returns the name of a setting's field, as in the faults of drivers.
 func settingField(name string) string { return "settings." + name }
 
-func settingName(field string) (name string, is bool) { return strings.CutPrefix(field, "settings.") }
+func settingName(field string) (name string, ok bool) { return strings.CutPrefix(field, "settings.") }
 
-// Shown returns the names of the fields.
-func (v settingsView) Shown() []string {
+// FieldNames returns the names of the fields.
+func (v settingsView) FieldNames() []string {
 	shown := []string{"name", "protocol", "preferred", "active", "pool", "weight", "test_to"}
-	for _, s := range v.Described {
+	for _, s := range v.Settings {
 		shown = append(shown, settingField(s.Name))
 	}
 	return shown
@@ -32,14 +32,14 @@ func (v settingsView) Shown() []string {
 // Fields returns the fields to show at once, in the order of the driver.
 func (v settingsView) Fields() []settingView { return v.fields(false) }
 
-// Folded returns the fields that may be ignored: their default is in use.
-func (v settingsView) Folded() []settingView { return v.fields(true) }
+// Defaulted returns the fields that may be ignored: their default is in use.
+func (v settingsView) Defaulted() []settingView { return v.fields(true) }
 
 func (v settingsView) fields(folded bool) []settingView {
 	var all []settingView
-	for _, s := range v.Described {
-		f := settingView{s, v.Form, slices.Contains(v.Kept, s.Name)}
-		if f.folded() == folded {
+	for _, s := range v.Settings {
+		f := settingView{s, v.Form, slices.Contains(v.Stored, s.Name)}
+		if f.usesDefault() == folded {
 			all = append(all, f)
 		}
 	}
@@ -54,7 +54,7 @@ type settingView struct {
 	Set  bool // a secret that there is
 }
 
-func (v settingView) folded() bool {
+func (v settingView) usesDefault() bool {
 	return v.Default != "" && !v.Required && !v.Set && v.Form.Value(v.Field()) == "" && len(v.Form.Faults(v.Field())) == 0
 }
 
@@ -67,11 +67,11 @@ func (v settingView) Label() words.Setting { return settingLabel(v.Name) }
 // Field returns the name of the field.
 func (v settingView) Field() string { return settingField(v.Name) }
 
-// Must reports whether a value is required.
-func (v settingView) Must() bool { return v.Required && !v.Set }
+// Mandatory reports whether a value is required.
+func (v settingView) Mandatory() bool { return v.Required && !v.Set }
 
-// Long reports whether the field has several lines.
-func (v settingView) Long() bool {
+// Multiline reports whether the field has several lines.
+func (v settingView) Multiline() bool {
 	return v.Kind == channels.Text || v.Kind == channels.Lines || v.Kind == channels.List
 }
 

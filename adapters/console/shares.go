@@ -11,12 +11,12 @@ import (
 type share struct {
 	Kind     words.Message // also a class of the style sheet
 	Count    int
-	At, Wide string // in percent of the bar
+	X, Width string // in percent of the bar
 }
 
-// leastShare is the minimum width of a segment, in percent, so that few among very many are
+// minShare is the minimum width of a segment, in percent, so that few among very many are
 // visible.
-const leastShare = 1.5
+const minShare = 1.5
 
 // sharesOf divides deliveries into sent, waiting, failed and skipped ones, without empty kinds.
 func sharesOf(counts map[deliveries.State]int) []share {
@@ -38,8 +38,8 @@ func sharesOf(counts map[deliveries.State]int) []share {
 		if s.Count == 0 {
 			continue
 		}
-		wide := leastShare + (100-leastShare*float64(kinds))*float64(s.Count)/float64(total)
-		s.At, s.Wide = strconv.FormatFloat(at, 'f', 2, 64), strconv.FormatFloat(wide, 'f', 2, 64)
+		wide := minShare + (100-minShare*float64(kinds))*float64(s.Count)/float64(total)
+		s.X, s.Width = strconv.FormatFloat(at, 'f', 2, 64), strconv.FormatFloat(wide, 'f', 2, 64)
 		at += wide
 		some = append(some, s)
 	}

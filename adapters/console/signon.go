@@ -25,13 +25,13 @@ const signOnCookie = "tocsin_sso"
 // From one network so many browsers may go to the provider or come back at once, and then so many
 // each second: each costs a row.
 const (
-	visitBurst = 60
-	visitRate  = 2
+	signOnBurst = 60
+	signOnRate  = 2
 )
 
-// tooManyVisits counts a visit, and refuses those that come too fast.
-func (c call) tooManyVisits() error {
-	if wait := c.console.visits.Take(c.client()); wait > 0 {
+// throttleSignOn counts a visit, and refuses those that come too fast.
+func (c call) throttleSignOn() error {
+	if wait := c.console.signOnVisits.Take(c.client()); wait > 0 {
 		return web.TooMany("too many sign-ins come from your network", max(wait, time.Second))
 	}
 	return nil
@@ -40,12 +40,12 @@ func (c call) tooManyVisits() error {
 // beginSignOn sends a browser to the provider. It is a link, not a form: our policy does not allow
 // forms to other hosts.
 func (c call) beginSignOn() error {
-	if err := c.tooManyVisits(); err != nil {
+	if err := c.throttleSignOn(); err != nil {
 		return err
 	}
-	next, draft := c.next(c.QueryParam("next")), c.QueryParam("draft")
+	next, draft := c.nextPath(c.QueryParam("next")), c.QueryParam("draft")
 	if draft == "" && c.visitor.User.ID != 0 {
-		return c.to(next)
+		return c.redirect(next)
 	}
 	d, err := c.console.use.SingleSignOn.Begin(c.ctx, c.visitor, c.publicURL()+signOnPath+"callback/", next, draft)
 	if errors.Is(err, factors.ErrStep) {
@@ -57,12 +57,12 @@ func (c call) beginSignOn() error {
 	k := c.cookie(signOnCookie, d.Step) //nolint:gosec // Secure is set wherever the browser reaches us by https.
 	k.MaxAge = int(factors.StepLife.Seconds())
 	c.SetCookie(k)
-	return c.to(d.Address)
+	return c.redirect(d.Address)
 }
 
 // finishSignOn starts the session of a user who returns from the provider.
 func (c call) finishSignOn() error {
-	if err := c.tooManyVisits(); err != nil {
+	if err := c.throttleSignOn(); err != nil {
 		return err
 	}
 	by := audit.Actor{Address: c.address(), Via: audit.Console}
@@ -70,9 +70,9 @@ func (c call) finishSignOn() error {
 		State: c.QueryParam("state"), Code: c.QueryParam("code"), Issuer: c.QueryParam("iss"), Refused: c.QueryParam("error")})
 	switch {
 	case errors.Is(err, operators.ErrNoSession): // It ended while the user was at the provider.
-		return c.to(c.toSignInFor(c.next(arrived.Next)))
+		return c.redirect(c.signInPathFor(c.nextPath(arrived.Next)))
 	case fault.KindOf(err) == fault.Forbidden:
-		return c.notSignedOn(err, arrived.Next)
+		return c.signOnRefused(err, arrived.Next)
 	case err != nil:
 		return err
 	}
@@ -80,28 +80,28 @@ func (c call) finishSignOn() error {
 	if arrived.Draft != nil {
 		return c.render(http.StatusOK, "confirm", words.Of("Signed in again"), confirmView{Path: arrived.Draft.Path, Draft: arrived.Draft.Sealed, Done: true})
 	}
-	return c.admitted(arrived.Admission, c.next(arrived.Next))
+	return c.startSession(arrived.Admission, c.nextPath(arrived.Next))
 }
 
-// notSignedOnView says why a user was refused, and how to go on.
-type notSignedOnView struct {
-	Text  words.Message
-	Taken bool
-	Again string
-	Leave string
+// signOnRefusedView says why a user was refused, and how to go on.
+type signOnRefusedView struct {
+	Text         words.Message
+	AccountTaken bool
+	RetryPath    string
+	SignOutPath  string
 }
 
-// notSignedOn tells a user from the provider why they were refused.
-func (c call) notSignedOn(why error, next string) error {
+// signOnRefused tells a user from the provider why they were refused.
+func (c call) signOnRefused(why error, next string) error {
 	c.console.observer.LogRefusal(c, c.address(), "single sign-on: "+why.Error())
 	known, _ := errors.AsType[*fault.Error](why)
-	v := notSignedOnView{Text: told(known.Error()), Taken: errors.Is(why, signon.ErrTaken), Again: c.toSignInFor(c.next(next)), Leave: c.path(signOnPath) + "leave/"}
+	v := signOnRefusedView{Text: messageOf(known.Error()), AccountTaken: errors.Is(why, signon.ErrTaken), RetryPath: c.signInPathFor(c.nextPath(next)), SignOutPath: c.path(signOnPath) + "leave/"}
 	return c.render(web.Status(fault.Forbidden), "sso-refused", words.Of("You are not signed in"), v)
 }
 
-// leave redirects a signed-out user to the provider to end their session there.
-func (c call) leave() error {
-	if err := c.tooManyVisits(); err != nil {
+// signOutAtProvider redirects a signed-out user to the provider to end their session there.
+func (c call) signOutAtProvider() error {
+	if err := c.throttleSignOn(); err != nil {
 		return err
 	}
 	to, err := c.console.use.SingleSignOn.Leave(c.ctx, c.publicURL()+signInPath)
@@ -111,13 +111,13 @@ func (c call) leave() error {
 	if to == "" {
 		to = c.path(signInPath)
 	}
-	return c.to(to)
+	return c.redirect(to)
 }
 
 // logOutByProvider ends sessions at the provider's request (OpenID Connect Back-Channel Logout
 // 1.0).
 func (c call) logOutByProvider() error {
-	if err := c.tooManyVisits(); err != nil {
+	if err := c.throttleSignOn(); err != nil {
 		return err
 	}
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
@@ -133,13 +133,13 @@ func (c call) logOutByProvider() error {
 	return c.NoContent(http.StatusOK)
 }
 
-// askProviderAgain answers a user without a recent sign-in with a page that leads to the provider.
+// confirmAtProvider answers a user without a recent sign-in with a page that leads to the provider.
 // The form that they sent is kept here meanwhile.
-func (c call) askProviderAgain(v confirmView) error {
+func (c call) confirmAtProvider(v confirmView) error {
 	token, err := c.console.use.SingleSignOn.KeepDraft(c.ctx, c.visitor, app.Pending{Path: v.Path, Sealed: v.Draft})
 	if err != nil {
 		return err
 	}
 	v.SignOn, v.Label = c.path(signOnPath)+"?"+pairs([]string{"draft", token}).Encode(), c.console.use.SingleSignOn.Ways().SingleSignOn
-	return c.askAgain(web.Status(fault.Unauthenticated), v)
+	return c.confirmPage(web.Status(fault.Unauthenticated), v)
 }

@@ -100,15 +100,15 @@ func TestSigningInWithSingleSignOn(t *testing.T) {
 		f.clock.Advance(operators.Recent)
 		ask := b.post(keys, "name", "second", "grant", "user:read", "lifetime", "24h").is(f.T, http.StatusUnauthorized)
 		assert.NotContains(f, ask.body, `type="password"`)
-		again := regexp.MustCompile(`href="(/console/sign-in/sso/\?draft=[0-9a-f]{64})"`).FindStringSubmatch(ask.body)
-		require.NotEmpty(f, again, ask.body)
+		redisplay := regexp.MustCompile(`href="(/console/sign-in/sso/\?draft=[0-9a-f]{64})"`).FindStringSubmatch(ask.body)
+		require.NotEmpty(f, redisplay, ask.body)
 		p.IgnoresPrompt = true
-		assert.Contains(f, b.signOn(p, again[1]).is(f.T, http.StatusForbidden).said(), "does not say that you have just signed in")
+		assert.Contains(f, b.signOn(p, redisplay[1]).is(f.T, http.StatusForbidden).said(), "does not say that you have just signed in")
 		p.IgnoresPrompt = false
 		p.Person["sub"] = "s-2"
-		assert.Contains(f, b.signOn(p, again[1]).is(f.T, http.StatusForbidden).said(), "somebody else")
+		assert.Contains(f, b.signOn(p, redisplay[1]).is(f.T, http.StatusForbidden).said(), "somebody else")
 		p.Person["sub"] = "s-1"
-		back := b.signOn(p, again[1]).is(f.T, http.StatusOK)
+		back := b.signOn(p, redisplay[1]).is(f.T, http.StatusOK)
 		assert.Contains(f, back.said(), "You have signed in again.")
 		assert.Contains(f, back.body, `action="`+keys+`"`)
 		made := b.confirm(keys, back, "").is(f.T, http.StatusOK)

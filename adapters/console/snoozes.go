@@ -15,21 +15,21 @@ import (
 // snoozeSpans are how long a card can be snoozed, by the form's values; 0: until it changes.
 var snoozeSpans = map[string]time.Duration{"1h": time.Hour, "8h": 8 * time.Hour, "change": 0}
 
-// seen returns the state of a problem as shown on its card, without the parts that change by
+// fingerprint returns the state of a problem as shown on its card, without the parts that change by
 // themselves.
-func (p concern) seen() string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(p.State), p.Since.UTC().String(), p.Why, p.Seen}, "\x00")))
+func (p alert) fingerprint() string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(p.State), p.Since.UTC().String(), p.Reason, p.StateDetail}, "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 
-// quieten marks the cards of snoozed problems, and moves them behind the others. On the
+// applySnoozes marks the cards of snoozed problems, and moves them behind the others. On the
 // organization's own pages operators can snooze the rest.
-func (c call) quieten(org string, all []concern, a app.Attention) []concern {
+func (c call) applySnoozes(org string, all []alert, a app.Attention) []alert {
 	may := c.at().Organization != "" && c.visitor.May(org, operators.Operator)
 	for i := range all {
 		p := &all[i]
 		if j := slices.IndexFunc(a.Snoozes, func(s statistics.Snooze) bool {
-			return s.Problem == p.Problem && s.Holds(c.console.clock.Now(), p.seen())
+			return s.Problem == p.Problem && s.Holds(c.console.clock.Now(), p.fingerprint())
 		}); j >= 0 {
 			p.Snoozed = &a.Snoozes[j]
 		}
@@ -37,7 +37,7 @@ func (c call) quieten(org string, all []concern, a app.Attention) []concern {
 			p.SnoozePath = c.link("o", org, "snooze")
 		}
 	}
-	slices.SortStableFunc(all, func(p, q concern) int {
+	slices.SortStableFunc(all, func(p, q alert) int {
 		switch {
 		case p.Snoozed == nil && q.Snoozed != nil:
 			return -1
@@ -60,7 +60,7 @@ func (c call) snooze() error {
 		}
 		return c.done(home, "woken")
 	}
-	lasting, known := snoozeSpans[span]
+	duration, known := snoozeSpans[span]
 	if !known {
 		return errForm
 	}
@@ -68,12 +68,12 @@ func (c call) snooze() error {
 	if err != nil {
 		return err
 	}
-	all := c.concerns(c.at().Organization, found.Attention)
-	i := slices.IndexFunc(all, func(p concern) bool { return p.Problem == problem })
+	all := c.alerts(c.at().Organization, found.Attention)
+	i := slices.IndexFunc(all, func(p alert) bool { return p.Problem == problem })
 	if i < 0 {
 		return c.done(home, "problem-over")
 	}
-	if err := overviews.Snooze(c.ctx, c.actor(), c.at(), problem, all[i].seen(), lasting); err != nil {
+	if err := overviews.Snooze(c.ctx, c.actor(), c.at(), problem, all[i].fingerprint(), duration); err != nil {
 		return err
 	}
 	return c.done(home, "snoozed")

@@ -22,7 +22,7 @@ type subscriptionsView struct {
 	OptOuts      []deliveries.Unsubscriber
 	NextOptOut   string // the path of the next page; empty: no more
 	BackOptOut   string // the query that leads back to this page of them
-	People       peopleView
+	MemberSearch memberSearchView
 	Failed       form
 }
 
@@ -44,15 +44,15 @@ func (c call) subscriptionsPage(failed form) error {
 	}
 	v.Subscribers, v.Next = paged(found, pageSubscribers, func(s subscriptions.Subscriber) channels.AssignmentID { return s.Assignment })
 	after := c.afterOptOut()
-	v.BackOptOut = "?" + pairs(stretchOfOptOuts(after)).Encode()
+	v.BackOptOut = "?" + pairs(optOutsQuery(after)).Encode()
 	if v.OptOuts, err = use.Unsubscribers(c.ctx, c.at(), id, after, pageOptOuts+1); err != nil {
 		return err
 	}
 	if len(v.OptOuts) > pageOptOuts {
 		v.OptOuts = v.OptOuts[:pageOptOuts]
-		v.NextOptOut = c.subscriptionsPath(id) + "?" + pairs(stretchOfOptOuts(v.OptOuts[pageOptOuts-1].OptOut)).Encode() + "#opt-outs"
+		v.NextOptOut = c.subscriptionsPath(id) + "?" + pairs(optOutsQuery(v.OptOuts[pageOptOuts-1].OptOut)).Encode() + "#opt-outs"
 	}
-	if v.People, err = c.people(c.subscriptionsPath(id)); err != nil {
+	if v.MemberSearch, err = c.searchMembers(c.subscriptionsPath(id)); err != nil {
 		return err
 	}
 	return c.render(statusOf(failed), "subscriptions", words.Of("%s: subscriptions", v.Notification.Name), v)
@@ -63,9 +63,9 @@ func (c call) afterOptOut() deliveries.OptOut {
 	return deliveries.OptOut{Member: users.MemberID(c.number("after_member")), AddressKey: c.QueryParam("after_address")}
 }
 
-// stretchOfOptOuts returns the query for a page of opt-outs, in pairs of name and value.
-func stretchOfOptOuts(after deliveries.OptOut) []string {
-	return []string{"after_member", text(after.Member), "after_address", after.AddressKey}
+// optOutsQuery returns the query for a page of opt-outs, in pairs of name and value.
+func optOutsQuery(after deliveries.OptOut) []string {
+	return []string{"after_member", formatID(after.Member), "after_address", after.AddressKey}
 }
 
 // subscribe subscribes an assignment, or makes a subscription active or inactive.
@@ -74,18 +74,18 @@ func (c call) subscribe() error {
 	if err != nil {
 		return err
 	}
-	active, err := c.on("active")
+	active, err := c.parseSwitch("active")
 	if err != nil {
 		return err
 	}
-	_, _, err = c.console.use.Subscriptions.Subscribe(c.ctx, c.actor(), c.at(), id, channels.AssignmentID(c.chosen("assignment")), active)
+	_, _, err = c.console.use.Subscriptions.Subscribe(c.ctx, c.actor(), c.at(), id, channels.AssignmentID(c.selectedID("assignment")), active)
 	if f, correctable := c.refused(err); correctable {
 		return c.subscriptionsPage(f)
 	}
 	if err != nil {
 		return err
 	}
-	return c.moved(c.subscriptionsPath(id), "after", c.FormValue("after"), "people", c.FormValue("people"))
+	return c.switched(c.subscriptionsPath(id), "after", c.FormValue("after"), "people", c.FormValue("people"))
 }
 
 func (c call) withdrawOptOut() error {
@@ -93,11 +93,11 @@ func (c call) withdrawOptOut() error {
 	if err != nil {
 		return err
 	}
-	o := deliveries.OptOut{Member: users.MemberID(c.chosen("member")), AddressKey: c.FormValue("address"), Notification: id}
+	o := deliveries.OptOut{Member: users.MemberID(c.selectedID("member")), AddressKey: c.FormValue("address"), Notification: id}
 	if err := c.console.use.Subscriptions.WithdrawOptOut(c.ctx, c.actor(), c.at(), o); err != nil {
 		return err
 	}
-	return c.to(c.subscriptionsPath(id) + "?" + pairs(append(stretchOfOptOuts(c.afterOptOut()), "done", "saved")).Encode() + "#opt-outs")
+	return c.redirect(c.subscriptionsPath(id) + "?" + pairs(append(optOutsQuery(c.afterOptOut()), "done", "saved")).Encode() + "#opt-outs")
 }
 
 func (c call) subscriptionsPath(id subscriptions.NotificationID) string {

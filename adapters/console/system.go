@@ -11,11 +11,11 @@ import (
 type systemView struct {
 	app.SystemReport
 
-	Schema   string       // the newest migration that was applied
-	Behind   int          // migrations that were not
-	Waiting  words.Phrase // deliveries that are due, in all channels
-	Queued   []queueOf
-	Searched words.Phrase // occurrences whose recipients are being found
+	Schema    string       // the newest migration that was applied
+	Pending   int          // migrations that were not
+	Waiting   words.Phrase // deliveries that are due, in all channels
+	Queued    []organizationQueue
+	Expanding words.Phrase // occurrences whose recipients are being found
 }
 
 func (c call) showSystem() error {
@@ -23,10 +23,10 @@ func (c call) showSystem() error {
 	if err != nil {
 		return err
 	}
-	v := systemView{SystemReport: r, Searched: atLeast(r.Queue.Unexpanded, app.QueueCounted(r.Queue.Unexpanded))}
+	v := systemView{SystemReport: r, Expanding: atLeast(r.Queue.Unexpanded, app.QueueCounted(r.Queue.Unexpanded))}
 	for _, m := range r.Migrations {
 		if m.Applied.IsZero() {
-			v.Behind++
+			v.Pending++
 		} else {
 			v.Schema = m.Name
 		}

@@ -100,7 +100,7 @@ func (c call) ownerPathAt(at app.Path, of app.TemplateName) string {
 func (c call) templatePath(of app.TemplateName) string { return c.templatePathAt(c.at(), of) }
 
 func (c call) templatePathAt(at app.Path, of app.TemplateName) string {
-	return c.ownerPathAt(at, of) + web.Join("t", text(of.Channel))
+	return c.ownerPathAt(at, of) + web.Join("t", formatID(of.Channel))
 }
 
 // templateTabs returns the tabs around a template, and links to its siblings: the event's templates
@@ -114,7 +114,7 @@ func (c call) templateTabs(r app.TemplateReport, of app.TemplateName) ([]tab, []
 	for _, ch := range r.Stages.Usable {
 		used := slices.ContainsFunc(r.Stages.Used(r.Event), func(u channels.Channel) bool { return u.ID == ch.ID })
 		if used || r.Stages.Template(ch.ID).Version > 0 || ch.ID == of.Channel {
-			others = append(others, link{Text: ch.Name, Path: c.ownerPath(of) + web.Join("t", text(ch.ID)), Current: ch.ID == of.Channel})
+			others = append(others, link{Text: ch.Name, Path: c.ownerPath(of) + web.Join("t", formatID(ch.ID)), Current: ch.ID == of.Channel})
 		}
 	}
 	return c.tabs(r.Application, r.Event, r.Stages, current), others
@@ -142,7 +142,7 @@ func (c call) showTemplate() error {
 	}
 	return c.templatePage(http.StatusOK, of, func(v *templateView) error {
 		user := c.QueryParam("user")
-		v.Form = filled("subject", v.Template.Subject, "text", v.Template.Text, "html", v.Template.HTML, "markdown", v.Template.Markdown, "example", v.Event.Example, "user", user,
+		v.Form = newForm("subject", v.Template.Subject, "text", v.Template.Text, "html", v.Template.HTML, "markdown", v.Template.Markdown, "example", v.Event.Example, "user", user,
 			"base", strconv.Itoa(v.Template.Version))
 		if v.Template.Version == 0 {
 			return nil
@@ -180,8 +180,8 @@ func (c call) templatePage(status int, of app.TemplateName, adjust func(v *templ
 	return c.render(status, "template", words.Of("%s by %s", v.Event.Name, v.Channel.Name), v)
 }
 
-// typed shows the editor with the sent form, and its preview.
-func (c call) typed(status int, of app.TemplateName, adjust func(v *templateView)) error {
+// draftPage shows the editor with the sent form, and its preview.
+func (c call) draftPage(status int, of app.TemplateName, adjust func(v *templateView)) error {
 	return c.templatePage(status, of, func(v *templateView) error {
 		var err error
 		v.Form = c.asSent()
@@ -211,10 +211,10 @@ func (c call) saveTemplate() error {
 	d, _ := c.draft()
 	_, err = c.console.use.Templates.Save(c.ctx, c.actor(), c.at(), of, d, c.base())
 	if errors.Is(err, events.ErrOutdated) {
-		return c.outdated(of, d)
+		return c.templateConflict(of, d)
 	}
 	if f, correctable := c.refused(err); correctable {
-		return c.typed(statusOf(f), of, func(v *templateView) { v.Form = f })
+		return c.draftPage(statusOf(f), of, func(v *templateView) { v.Form = f })
 	}
 	if err != nil {
 		return err
@@ -222,14 +222,14 @@ func (c call) saveTemplate() error {
 	return c.done(c.templatePath(of), "saved")
 }
 
-// outdated shows a draft beside the version that another user saved meanwhile. Sending it again
+// templateConflict shows a draft beside the version that another user saved meanwhile. Sending it again
 // saves it on top of that.
-func (c call) outdated(of app.TemplateName, d app.Draft) error {
+func (c call) templateConflict(of app.TemplateName, d app.Draft) error {
 	_, versions, err := c.console.use.Templates.Versions(c.ctx, c.at(), of)
 	if err != nil {
 		return err
 	}
-	return c.typed(http.StatusConflict, of, func(v *templateView) {
+	return c.draftPage(http.StatusConflict, of, func(v *templateView) {
 		v.Conflict = &conflictView{Parts: differences(v.Template, events.Template{Subject: d.Subject, Text: d.Text, HTML: d.HTML, Markdown: d.Markdown})}
 		if len(versions) > 0 {
 			v.Conflict.By = versions[0].By
@@ -251,7 +251,7 @@ func (c call) previewTemplate() error {
 	if c.Request().Header.Get("HX-Request") == "true" {
 		return c.fragment("preview-live", p)
 	}
-	return c.typed(statusOf(p.Form), of, func(v *templateView) { v.Form.faults, v.Form.Failed = p.Form.faults, p.Form.Failed })
+	return c.draftPage(statusOf(p.Form), of, func(v *templateView) { v.Form.faults, v.Form.Failed = p.Form.faults, p.Form.Failed })
 }
 
 // showTemplateHTML serves the document in the frame: the HTML of the draft or, with GET, of the
@@ -270,18 +270,18 @@ func (c call) showTemplateHTML() error {
 		d, with = app.Draft(r.Template.Source()), app.Rehearsal{User: c.QueryParam("user"), Example: r.Event.Example}
 	}
 	p, err := c.console.use.Templates.Preview(c.ctx, c.at(), of, d, with)
-	return c.previewed(p, err)
+	return c.answerPreviewHTML(p, err)
 }
 
-// previewed answers with the HTML of a preview, or with why there is none.
-func (c call) previewed(p app.Preview, err error) error {
+// answerPreviewHTML answers with the HTML of a preview, or with why there is none.
+func (c call) answerPreviewHTML(p app.Preview, err error) error {
 	switch _, correctable := c.refused(err); {
 	case correctable:
-		return c.foreign("<!DOCTYPE html><title>" + html.EscapeString(c.said(words.Of("Preview"))) + "</title><p>" + html.EscapeString(c.said(told(err.Error()))))
+		return c.respondSandboxed("<!DOCTYPE html><title>" + html.EscapeString(c.said(words.Of("Preview"))) + "</title><p>" + html.EscapeString(c.said(messageOf(err.Error()))))
 	case err != nil:
 		return err
 	}
-	return c.foreign(p.Message.HTML)
+	return c.respondSandboxed(p.Message.HTML)
 }
 
 func (c call) testTemplate() error {
@@ -293,12 +293,12 @@ func (c call) testTemplate() error {
 	// A provider may take longer than a page; the use case has its own bound.
 	done, err := c.console.use.Templates.Test(c.Request().Context(), c.actor(), c.at(), of, d, with, c.FormValue("to"))
 	if f, correctable := c.refused(err); correctable {
-		return c.typed(statusOf(f), of, func(v *templateView) { v.Form = f })
+		return c.draftPage(statusOf(f), of, func(v *templateView) { v.Form = f })
 	}
 	if err != nil {
 		return err
 	}
-	return c.typed(http.StatusOK, of, func(v *templateView) { v.Tested = c.tested(done) })
+	return c.draftPage(http.StatusOK, of, func(v *templateView) { v.Tested = c.testResult(done) })
 }
 
 func (c call) deleteTemplate() error {

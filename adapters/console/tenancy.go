@@ -32,7 +32,7 @@ func (c call) organizationsPage(f form) error {
 
 func (c call) createOrganization() error {
 	made, err := c.console.use.Orgs.Create(c.ctx, c.actor(), c.FormValue("slug"), c.FormValue("name"))
-	return c.settle(err, c.organizationsPage, c.link("o", made.Slug, "projects"), "created-organization")
+	return c.answerForm(err, c.organizationsPage, c.link("o", made.Slug, "projects"), "created-organization")
 }
 
 // projectsView is the projects of an organization, with forms for its name and for another project.
@@ -58,39 +58,39 @@ func (c call) projectsPage(v projectsView) (err error) {
 		return err
 	}
 	v.Projects, v.Next = paged(found, pageProjects, func(p orgs.Project) orgs.ProjectID { return p.ID })
-	if !v.Name.Wrong() {
-		v.Name = filled("organization", v.Organization.Name)
+	if !v.Name.HasFaults() {
+		v.Name = newForm("organization", v.Organization.Name)
 	}
-	if !v.Region.Wrong() {
-		v.Region = filled("default_region", v.Organization.Region)
+	if !v.Region.HasFaults() {
+		v.Region = newForm("default_region", v.Organization.Region)
 	}
-	if !v.Searchable.Wrong() {
-		v.Searchable = filled("searchable_metadata", strings.Join(v.Organization.Searchable, "\n"))
+	if !v.Searchable.HasFaults() {
+		v.Searchable = newForm("searchable_metadata", strings.Join(v.Organization.Searchable, "\n"))
 	}
 	return c.render(statusOf(v.Name, v.Region, v.Searchable, v.New), "projects", words.Of("Projects"), v)
 }
 
 func (c call) renameOrganization() error {
 	_, err := c.console.use.Orgs.Patch(c.ctx, c.actor(), c.at(), app.OrganizationChange{Name: new(c.FormValue("organization"))})
-	return c.settle(err, func(f form) error { return c.projectsPage(projectsView{Name: f.renamed("name", "organization")}) }, c.below("projects"), "saved")
+	return c.answerForm(err, func(f form) error { return c.projectsPage(projectsView{Name: f.renameField("name", "organization")}) }, c.below("projects"), "saved")
 }
 
 // setRegion sets the default region of phone numbers without a country code.
 func (c call) setRegion() error {
 	_, err := c.console.use.Orgs.Patch(c.ctx, c.actor(), c.at(), app.OrganizationChange{Region: new(c.FormValue("default_region"))})
-	return c.settle(err, func(f form) error { return c.projectsPage(projectsView{Region: f}) }, c.below("projects"), "saved")
+	return c.answerForm(err, func(f form) error { return c.projectsPage(projectsView{Region: f}) }, c.below("projects"), "saved")
 }
 
 // setSearchable sets the metadata by which members can be found.
 func (c call) setSearchable() error {
 	paths := strings.Split(c.FormValue("searchable_metadata"), "\n")
 	_, err := c.console.use.Orgs.Patch(c.ctx, c.actor(), c.at(), app.OrganizationChange{Searchable: &paths})
-	return c.settle(err, func(f form) error { return c.projectsPage(projectsView{Searchable: f}) }, c.below("projects"), "saved")
+	return c.answerForm(err, func(f form) error { return c.projectsPage(projectsView{Searchable: f}) }, c.below("projects"), "saved")
 }
 
 func (c call) createProject() error {
 	made, err := c.console.use.Orgs.CreateProject(c.ctx, c.actor(), c.at(), c.FormValue("slug"), c.FormValue("name"))
-	return c.settle(err, func(f form) error { return c.projectsPage(projectsView{New: f}) }, c.below("p", made.Slug), "created-project")
+	return c.answerForm(err, func(f form) error { return c.projectsPage(projectsView{New: f}) }, c.below("p", made.Slug), "created-project")
 }
 
 // projectView is one project with the first of its parts.
@@ -120,13 +120,13 @@ func (c call) projectPage(f form) (err error) {
 	if v.Channels, err = c.console.use.Orgs.Channels(c.ctx, c.at(), first); err != nil {
 		return err
 	}
-	if !f.Wrong() {
-		v.Form = filled("name", v.Project.Name)
+	if !f.HasFaults() {
+		v.Form = newForm("name", v.Project.Name)
 	}
 	return c.render(statusOf(f), "project", v.Project.Name, v)
 }
 
 func (c call) renameProject() error {
 	err := c.console.use.Orgs.RenameProject(c.ctx, c.actor(), c.at(), c.FormValue("name"))
-	return c.settle(err, c.projectPage, c.below(), "saved")
+	return c.answerForm(err, c.projectPage, c.below(), "saved")
 }

@@ -35,7 +35,7 @@ type timelineItem struct {
 	By          words.Phrase  // of a change: who did it
 	Differences []difference  // of a change
 	Names       []words.Field // of a change whose values are withheld: the fields' names
-	Place       []link        // of a message: its application and the explanation
+	Links       []link        // of a message: its application and the explanation
 }
 
 // timelineKind is a filter of a timeline.
@@ -108,7 +108,7 @@ func (c call) timelineItem(p app.Profile, m app.Moment) timelineItem {
 	item := timelineItem{Moment: m}
 	if d := m.Message; d != nil {
 		of := []any{"o", c.at().Organization, "p", p.Projects[d.Application.Project].Slug, "a", d.Application.Slug}
-		item.Place = []link{
+		item.Links = []link{
 			{Text: d.Application.Name, Path: c.link(of...)},
 			{Text: words.Of("Why, or why not"), Path: c.link(append(of, "occurrences", d.Occurrence, "explain")...) + "?" + pairs([]string{"user", p.Member.User.Username}).Encode()},
 		}
@@ -120,7 +120,7 @@ func (c call) timelineItem(p app.Profile, m app.Moment) timelineItem {
 		item.Names = append(item.Names, words.Field(name))
 	}
 	item.Differences = differencesOf(*m.Change)
-	if slices.Contains(toldByText, m.Change.Action) { // The text says the rest.
+	if slices.Contains(actionsWithValue, m.Change.Action) { // The text says the rest.
 		item.Differences = slices.DeleteFunc(item.Differences, func(d difference) bool { return d.Field != "notification" && d.Field != "address" })
 	}
 	return item
@@ -139,12 +139,12 @@ func changedBy(a audit.Actor) words.Phrase {
 	return words.Of("by %s, %s", a.Name, a.Via)
 }
 
-// toldByText are the actions whose text contains the flag.
-var toldByText = []audit.Action{audit.OptOutSet, audit.MemberLocked, audit.MembershipLocked, audit.NotificationsEnabled}
+// actionsWithValue are the actions whose text contains the flag.
+var actionsWithValue = []audit.Action{audit.OptOutSet, audit.MemberLocked, audit.MembershipLocked, audit.NotificationsEnabled}
 
-// flags are the names of actions that set a switch, on and off, by the name of the flag in the
+// switchTexts are the names of actions that set a switch, on and off, by the name of the flag in the
 // entry.
-var flags = map[audit.Action]struct {
+var switchTexts = map[audit.Action]struct {
 	field   string
 	on, off words.Phrase
 }{
@@ -154,8 +154,8 @@ var flags = map[audit.Action]struct {
 	audit.NotificationsEnabled: {"enable_notifications", words.Of("Notifications enabled"), words.Of("Notifications disabled")},
 }
 
-// changes are the names of other actions on a member.
-var changes = map[audit.Action]words.Phrase{
+// changeTexts are the names of other actions on a member.
+var changeTexts = map[audit.Action]words.Phrase{
 	audit.MemberCreated: words.Of("Added to the organization"), audit.MemberUpdated: words.Of("Details changed"), audit.MemberRemoved: words.Of("Removed from the organization"),
 	audit.RoleSet: words.Of("Role changed"), audit.MemberInvited: words.Of("Invited"), audit.MemberMailed: words.Of("Invitation mailed"), audit.MemberAccepted: words.Of("Accepted the role"),
 	audit.AddressAdded: words.Of("Address added"), audit.AddressRemoved: words.Of("Address removed"),
@@ -165,9 +165,9 @@ var changes = map[audit.Action]words.Phrase{
 
 // changeText describes a change, and its application.
 func changeText(e audit.Entry) words.Phrase {
-	text, known := changes[e.Action]
+	text, known := changeTexts[e.Action]
 	if !known {
-		text = words.Of("%s", doneWords(e))
+		text = words.Of("%s", actionText(e))
 	}
 	if parts := strings.Split(e.Object, "/"); len(parts) > 6 && parts[1] == "p" && parts[3] == "a" && parts[5] == "u" {
 		text = words.Of("%s: %s / %s", text, parts[2], parts[4])

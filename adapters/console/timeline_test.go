@@ -128,8 +128,8 @@ func TestATimelineIsReadPageByPage(t *testing.T) {
 		second, back, end := timelineOf(bob.get(older))
 		assert.Len(f, second, events-25)
 		assert.Empty(f, end)
-		again, newer, _ := timelineOf(bob.get(back))
-		assert.Equal(f, first, again)
+		redisplay, newer, _ := timelineOf(bob.get(back))
+		assert.Equal(f, first, redisplay)
 		assert.Empty(f, newer, "that is the newest page again")
 
 		all := slices.Concat(first, second)

@@ -23,26 +23,26 @@ import (
 	"github.com/tocsin/tocsin/domain/requests"
 )
 
-// triedFor is how long a checked trigger may be sent after its dry run, whose result becomes
+// dryRunValidity is how long a checked trigger may be sent after its dry run, whose result becomes
 // outdated with time.
-const triedFor = time.Hour
+const dryRunValidity = time.Hour
 
-// typedFrom is the number of people above which the number must be typed to send.
-const typedFrom = 100
+// confirmAbove is the number of people above which the number must be typed to send.
+const confirmAbove = 100
 
-// errNotTried refuses to send a trigger that was not checked in this form.
-var errNotTried = fault.New(fault.Invalid, "this is not what was checked, or that was too long ago; check it once more")
+// errNotChecked refuses to send a trigger that was not checked in this form.
+var errNotChecked = fault.New(fault.Invalid, "this is not what was checked, or that was too long ago; check it once more")
 
 // triggerView is the tab that says whether an event is live, and where it is triggered manually.
 type triggerView struct {
 	app.Triggerable
 
-	Here    string // the path of the event
-	Tabs    []tab
-	Lacking []words.Phrase // what keeps it from reaching recipients
-	State   form           // of making it live, or a draft
-	Form    form
-	Tried   *triedView // nil: nothing yet
+	Here     string // the path of the event
+	Tabs     []tab
+	Problems []words.Phrase // what keeps it from reaching recipients
+	State    form           // of making it live, or a draft
+	Form     form
+	DryRun   *dryRunView // nil: nothing yet
 }
 
 // Choices are the channels that a trigger may be limited to.
@@ -53,16 +53,16 @@ func (v triggerView) Priorities() []option {
 	return append([]option{{"", words.Of("%s, as the event", v.Event.Priority)}}, priorities()...)
 }
 
-// triedView is the result of a dry run, with the trigger to confirm.
-type triedView struct {
+// dryRunView is the result of a dry run, with the trigger to confirm.
+type dryRunView struct {
 	app.Forecast
-	Attempt attempt
-	Samples []triedMessage
+	Trigger checkedTrigger
+	Samples []dryRunMessage
 	Form    form // of what is typed to send
 }
 
-// Concerns returns what to know before sending: who gets nothing, and what the messages lack.
-func (v triedView) Concerns() []words.Phrase {
+// Warnings returns what to know before sending: who gets nothing, and what the messages lack.
+func (v dryRunView) Warnings() []words.Phrase {
 	var all []words.Phrase
 	if v.People == 0 {
 		all = append(all, words.Of("Nobody gets a message."))
@@ -79,30 +79,30 @@ func (v triedView) Concerns() []words.Phrase {
 	return slices.CompactFunc(all, func(a, b words.Phrase) bool { return a.String() == b.String() })
 }
 
-// Typed reports whether the number of people must be typed to send.
-func (v triedView) Typed() bool { return v.People > typedFrom }
+// MustConfirm reports whether the number of people must be typed to send.
+func (v dryRunView) MustConfirm() bool { return v.People > confirmAbove }
 
 // Delivered returns the recipients who get a message.
-func (v triedView) Delivered() []deliveries.Group { return v.groups(false) }
+func (v dryRunView) Delivered() []deliveries.Group { return v.groups(false) }
 
 // LeftOut returns the recipients who get nothing.
-func (v triedView) LeftOut() []deliveries.Group { return v.groups(true) }
+func (v dryRunView) LeftOut() []deliveries.Group { return v.groups(true) }
 
-func (v triedView) groups(leftOut bool) []deliveries.Group {
+func (v dryRunView) groups(leftOut bool) []deliveries.Group {
 	return slices.DeleteFunc(slices.Clone(v.Groups), func(g deliveries.Group) bool { return (g.Reason != "") != leftOut })
 }
 
-// triedMessage is a message of a dry run, with a proof that we made its HTML.
-type triedMessage struct {
+// dryRunMessage is a message of a dry run, with a proof that we made its HTML.
+type dryRunMessage struct {
 	app.ForecastMessage
 
 	Frame string // the name of the frame that shows its HTML
 	Seal  string // of its HTML
 }
 
-// attempt is a checked trigger, to be sent unchanged and once: Word identifies the form, Seal
+// checkedTrigger is a checked trigger, to be sent unchanged and once: Word identifies the form, Seal
 // proves that we made it for this session.
-type attempt struct {
+type checkedTrigger struct {
 	Context  string
 	LimitTo  []string
 	Channels []string
@@ -112,7 +112,7 @@ type attempt struct {
 	ExpiresAt string
 	CID       string
 	People    string // how many the try found
-	Word      string
+	ID        string
 	At        string // in seconds
 	Seal      string
 }
@@ -121,16 +121,16 @@ func (c call) showLive() error { return c.livePage(form{}) }
 
 // livePage is the tab with the event's example for triggering it.
 func (c call) livePage(state form) error {
-	can, err := c.console.use.Triggers.Show(c.ctx, c.at(), web.Param(c, "evt"))
+	found, err := c.console.use.Triggers.Show(c.ctx, c.at(), web.Param(c, "evt"))
 	if err != nil {
 		return err
 	}
-	return c.triggerableAs(can, triggerView{State: state, Form: filled("context", cmp.Or(can.Event.Example, "{\n}"))})
+	return c.renderTrigger(found, triggerView{State: state, Form: newForm("context", cmp.Or(found.Event.Example, "{\n}"))})
 }
 
 // setEventLive makes an event active or a draft, and changes nothing else.
 func (c call) setEventLive() error {
-	on, err := c.on("on")
+	on, err := c.parseSwitch("on")
 	if err != nil {
 		return err
 	}
@@ -141,34 +141,34 @@ func (c call) setEventLive() error {
 	return c.patchEvent(func(f *app.EventForm) { f.Active = on }, c.livePage, done, liveTab)
 }
 
-func (c call) triggerPage(f form, tried *triedView) error {
-	can, err := c.console.use.Triggers.Show(c.ctx, c.at(), web.Param(c, "evt"))
+func (c call) triggerPage(f form, dryRun *dryRunView) error {
+	found, err := c.console.use.Triggers.Show(c.ctx, c.at(), web.Param(c, "evt"))
 	if err != nil {
 		return err
 	}
-	return c.triggerableAs(can, triggerView{Form: f, Tried: tried})
+	return c.renderTrigger(found, triggerView{Form: f, DryRun: dryRun})
 }
 
-func (c call) triggerableAs(can app.Triggerable, v triggerView) error {
+func (c call) renderTrigger(t app.Triggerable, v triggerView) error {
 	forms := []form{v.Form, v.State}
-	if v.Tried != nil {
-		forms = append(forms, v.Tried.Form)
+	if v.DryRun != nil {
+		forms = append(forms, v.DryRun.Form)
 	}
-	v.Triggerable, v.Here = can, c.below("e", can.Event.Slug)
-	v.Tabs = c.tabs(can.Application, can.Event, can.Stages, liveTab)
-	v.Lacking = lacking(can.Application, can.Event, can.Stages)
-	return c.render(statusOf(forms...), "event-live", words.Of("%s: live", can.Event.Name), v)
+	v.Triggerable, v.Here = t, c.below("e", t.Event.Slug)
+	v.Tabs = c.tabs(t.Application, t.Event, t.Stages, liveTab)
+	v.Problems = eventProblems(t.Application, t.Event, t.Stages)
+	return c.render(statusOf(forms...), "event-live", words.Of("%s: live", t.Event.Name), v)
 }
 
-// tryTrigger shows the result of triggering, without doing it.
-func (c call) tryTrigger() error { return c.tryAgain(form{}) }
+// showDryRun shows the result of triggering, without doing it.
+func (c call) showDryRun() error { return c.dryRunPage(form{}) }
 
-// tryAgain is tryTrigger with the fault of the typed number.
-func (c call) tryAgain(wrong form) error {
-	a, what, err := c.attempt()
-	tried := triedView{Form: wrong}
+// dryRunPage is tryTrigger with the fault of the typed number.
+func (c call) dryRunPage(numberFault form) error {
+	a, what, err := c.triggerForm()
+	result := dryRunView{Form: numberFault}
 	if err == nil {
-		tried.Forecast, err = c.console.use.Triggers.Try(c.ctx, c.at(), web.Param(c, "evt"), what)
+		result.Forecast, err = c.console.use.Triggers.Try(c.ctx, c.at(), web.Param(c, "evt"), what)
 	}
 	if f, correctable := c.refused(err); correctable {
 		return c.triggerPage(f, nil)
@@ -176,26 +176,26 @@ func (c call) tryAgain(wrong form) error {
 	if err != nil {
 		return err
 	}
-	a.People = strconv.Itoa(tried.People)
-	a.Word, a.At = rand.Text(), strconv.FormatInt(c.console.clock.Now().Unix(), 10)
+	a.People = strconv.Itoa(result.People)
+	a.ID, a.At = rand.Text(), strconv.FormatInt(c.console.clock.Now().Unix(), 10)
 	a.Seal = c.seal(a)
-	tried.Attempt = a
-	for i, m := range tried.Messages {
-		tried.Samples = append(tried.Samples, triedMessage{m, "html-" + strconv.Itoa(i+1), c.sealHTML(m.Message.HTML)})
+	result.Trigger = a
+	for i, m := range result.Messages {
+		result.Samples = append(result.Samples, dryRunMessage{m, "html-" + strconv.Itoa(i+1), c.sealHTML(m.Message.HTML)})
 	}
-	return c.triggerPage(c.asSent(), &tried)
+	return c.triggerPage(c.asSent(), &result)
 }
 
 // sendTrigger sends a checked trigger. Sending the same form again leads to the same occurrence.
 func (c call) sendTrigger() error {
-	a, what, err := c.attempt()
+	a, what, err := c.triggerForm()
 	if err == nil {
-		a.People, a.Word, a.At, a.Seal = c.FormValue("people"), c.FormValue("word"), c.FormValue("at"), c.FormValue("seal")
-		what.Request, err = c.tried(a)
+		a.People, a.ID, a.At, a.Seal = c.FormValue("people"), c.FormValue("word"), c.FormValue("at"), c.FormValue("seal")
+		what.Request, err = c.checkedRequest(a)
 	}
-	if err == nil && !typedAsTried(a.People, c.FormValue("number")) {
+	if err == nil && !countConfirmed(a.People, c.FormValue("number")) {
 		wrong, _ := c.refused(fault.Field("number", "must be the number of people who get a message"))
-		return c.tryAgain(wrong)
+		return c.dryRunPage(wrong)
 	}
 	var o events.Occurrence
 	if err == nil {
@@ -207,30 +207,30 @@ func (c call) sendTrigger() error {
 	if err != nil {
 		return err
 	}
-	return c.to(c.below("occurrences", o.ID))
+	return c.redirect(c.below("occurrences", o.ID))
 }
 
-// showTriedHTML serves the document in a frame of a check: the HTML of a message as the check made
+// showDryRunHTML serves the document in a frame of a check: the HTML of a message as the check made
 // it. See foreignPolicy.
-func (c call) showTriedHTML() error {
+func (c call) showDryRunHTML() error {
 	document := c.FormValue("html")
 	if !hmac.Equal([]byte(c.FormValue("seal")), []byte(c.sealHTML(document))) {
-		return errNotTried
+		return errNotChecked
 	}
-	return c.foreign(document)
+	return c.respondSandboxed(document)
 }
 
-// typedAsTried reports whether the typed number is the number of people; few people need none.
-func typedAsTried(people, typed string) bool {
+// countConfirmed reports whether the typed number is the number of people; few people need none.
+func countConfirmed(people, typed string) bool {
 	n, err := strconv.Atoi(people)
-	if err == nil && n <= typedFrom {
+	if err == nil && n <= confirmAbove {
 		return true
 	}
 	return err == nil && strings.NewReplacer(",", "", " ", "").Replace(typed) == people
 }
 
-// attempt parses the trigger from the form.
-func (c call) attempt() (a attempt, what app.Trigger, err error) {
+// triggerForm parses the trigger from the form.
+func (c call) triggerForm() (a checkedTrigger, what app.Trigger, err error) {
 	var faults fault.Fields
 	a.Context, a.LimitTo, a.Channels = strings.TrimSpace(c.FormValue("context")), lines(c.FormValue("options.limit_to")), c.values("options.channels")
 	if a.Context == "" {
@@ -248,8 +248,8 @@ func (c call) attempt() (a attempt, what app.Trigger, err error) {
 		faults.Add("", err)
 		what.Priority = &p
 	}
-	what.Options.SendAt, a.SendAt = c.moment("options.send_at", &faults)
-	what.Options.ExpiresAt, a.ExpiresAt = c.moment("options.expires_at", &faults)
+	what.Options.SendAt, a.SendAt = c.parseTime("options.send_at", &faults)
+	what.Options.ExpiresAt, a.ExpiresAt = c.parseTime("options.expires_at", &faults)
 	what.CorrelationID, err = names.OptionalLabel("cid", c.FormValue("cid"))
 	faults.Add("cid", err)
 	a.CID = what.CorrelationID
@@ -257,8 +257,8 @@ func (c call) attempt() (a attempt, what app.Trigger, err error) {
 	return a, what, faults.Err()
 }
 
-// moment parses a field with a time in UTC, as browsers write it, and returns it with its text.
-func (c call) moment(field string, faults *fault.Fields) (time.Time, string) {
+// parseTime parses a field with a time in UTC, as browsers write it, and returns it with its text.
+func (c call) parseTime(field string, faults *fault.Fields) (time.Time, string) {
 	text := strings.TrimSpace(c.FormValue(field))
 	if text == "" {
 		return time.Time{}, ""
@@ -284,25 +284,25 @@ func lines(text string) []string {
 	return all
 }
 
-// tried returns the request by which an attempt is sent once, or errNotTried.
-func (c call) tried(a attempt) (*requests.Request, error) {
+// checkedRequest returns the request by which an attempt is sent once, or errNotTried.
+func (c call) checkedRequest(a checkedTrigger) (*requests.Request, error) {
 	at, err := strconv.ParseInt(a.At, 10, 64)
 	age := c.console.clock.Now().Sub(time.Unix(at, 0))
-	if err != nil || age < 0 || age > triedFor || !hmac.Equal([]byte(a.Seal), []byte(c.seal(a))) {
-		return nil, errNotTried
+	if err != nil || age < 0 || age > dryRunValidity || !hmac.Equal([]byte(a.Seal), []byte(c.seal(a))) {
+		return nil, errNotChecked
 	}
 	seal, err := hex.DecodeString(a.Seal)
 	if err != nil || len(seal) != sha256.Size {
-		return nil, errNotTried
+		return nil, errNotChecked
 	}
-	return &requests.Request{IdempotencyKey: a.Word, Digest: [sha256.Size]byte(seal)}, nil
+	return &requests.Request{IdempotencyKey: a.ID, Digest: [sha256.Size]byte(seal)}, nil
 }
 
 // seal returns the seal of an attempt with the event of the path, bound to the session.
-func (c call) seal(a attempt) string {
+func (c call) seal(a checkedTrigger) string {
 	at := c.at()
 	return c.sealTexts([]string{"trigger", at.Organization, at.Project, at.Application, web.Param(c, "evt"), a.Context, a.Priority, a.SendAt, a.ExpiresAt, a.CID,
-		a.People, a.Word, a.At}, a.LimitTo, a.Channels)
+		a.People, a.ID, a.At}, a.LimitTo, a.Channels)
 }
 
 // sealHTML returns the seal of a message's HTML, bound to the session. Forms turn all line endings

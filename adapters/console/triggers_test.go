@@ -185,9 +185,9 @@ func TestADraftThatCannotBeMadeLiveKeepsItsForm(t *testing.T) {
 		filled := func(a answer) []string {
 			return fieldPattern.FindAllString(blamePattern.ReplaceAllString(a.body, ""), -1)
 		}
-		asked, refused := b.get(page), b.post(page, "on", "true").is(f.T, http.StatusBadRequest)
+		filter, refused := b.get(page), b.post(page, "on", "true").is(f.T, http.StatusBadRequest)
 		assert.Contains(f, refused.said(), "does not fit the schema")
-		assert.Equal(f, filled(asked), filled(refused))
+		assert.Equal(f, filled(filter), filled(refused))
 		assert.Contains(f, html.UnescapeString(strings.Join(filled(refused), "\n")), `{"a": 1}`)
 	})
 }
@@ -298,12 +298,12 @@ func TestManyPeopleAreSentToWithTheirNumberTyped(t *testing.T) {
 		return b.do(http.MethodPost, to+"send/", form)
 	}
 	for _, number := range []string{"", "100", "all"} {
-		again := send(tried, "number", number).is(t, http.StatusBadRequest)
-		assert.Contains(t, again.body, `id="number-faults"`)
-		assert.Contains(t, again.said(), "Send to 101 people")
-		assert.Equal(t, `{"a": 1}`, again.confirmation().Get("context"), "nothing is lost")
-		assert.Equal(t, "order 17", again.confirmation().Get("cid"))
-		tried = again
+		redisplay := send(tried, "number", number).is(t, http.StatusBadRequest)
+		assert.Contains(t, redisplay.body, `id="number-faults"`)
+		assert.Contains(t, redisplay.said(), "Send to 101 people")
+		assert.Equal(t, `{"a": 1}`, redisplay.confirmation().Get("context"), "nothing is lost")
+		assert.Equal(t, "order 17", redisplay.confirmation().Get("cid"))
+		tried = redisplay
 	}
 	assert.Contains(t, send(tried, "people", "1").is(t, http.StatusBadRequest).said(), "This is not what was checked", "the number is sealed")
 	send(tried, "number", "101").is(t, http.StatusSeeOther)

@@ -15,13 +15,13 @@ import (
 const (
 	// fileField is the form field with a file. It comes last: anything after it is not read.
 	fileField = "file"
-	// fieldCost is what a field counts besides its text, to limit the number of fields.
-	fieldCost = 256
-	// partsCost is the limit for the headers of the parts up to the file, besides the fields'
+	// fieldOverhead is what a field counts besides its text, to limit the number of fields.
+	fieldOverhead = 256
+	// maxPartHeaders is the limit for the headers of the parts up to the file, besides the fields'
 	// texts, in bytes.
-	partsCost = 16 << 10
-	// pieceTimeout is how long the next piece of a file may take. The whole file has no limit.
-	pieceTimeout = time.Minute
+	maxPartHeaders = 16 << 10
+	// chunkTimeout is how long the next piece of a file may take. The whole file has no limit.
+	chunkTimeout = time.Minute
 	// maxDrained is how much of a refused file is still read, because browsers show a response only
 	// after sending everything.
 	maxDrained = 1 << 30
@@ -35,16 +35,16 @@ type upload struct {
 // name returns the browser's name for the file, empty when none was chosen.
 func (u *upload) name() string { return u.FileName() }
 
-// fenced is the body of a form. Until the file is reached and the fence removed, only a limited
+// limitedBody is the body of a form. Until the file is reached and the fence removed, only a limited
 // part of it can be read, because the multipart reader holds the headers of parts in memory.
-type fenced struct {
+type limitedBody struct {
 	io.ReadCloser
 	left, limit int64
-	down        bool
+	unlimited   bool
 }
 
-func (f *fenced) Read(b []byte) (int, error) {
-	if f.down {
+func (f *limitedBody) Read(b []byte) (int, error) {
+	if f.unlimited {
 		return f.ReadCloser.Read(b)
 	}
 	if f.left <= 0 {
@@ -58,7 +58,7 @@ func (f *fenced) Read(b []byte) (int, error) {
 // readUpload reads the fields of a form up to its file, so that the form can be checked before any
 // of the file is read.
 func readUpload(r *http.Request, limit int64) (url.Values, *upload, error) {
-	body := &fenced{ReadCloser: r.Body, left: limit + partsCost, limit: limit}
+	body := &limitedBody{ReadCloser: r.Body, left: limit + maxPartHeaders, limit: limit}
 	r.Body = body
 	parts, err := r.MultipartReader()
 	if err != nil {
@@ -74,32 +74,32 @@ func readUpload(r *http.Request, limit int64) (url.Values, *upload, error) {
 			return nil, nil, err
 		}
 		if part.FormName() == fileField {
-			body.down = true
+			body.unlimited = true
 			return fields, &upload{part}, nil
 		}
 		text, err := io.ReadAll(io.LimitReader(part, left+1))
 		if err != nil {
 			return nil, nil, err
 		}
-		if left -= int64(len(text)) + fieldCost; left < 0 {
+		if left -= int64(len(text)) + fieldOverhead; left < 0 {
 			return nil, nil, &http.MaxBytesError{Limit: limit}
 		}
 		fields.Add(part.FormName(), string(text))
 	}
 }
 
-// arriving returns a reader of the form's file: as long as data arrives, the request may continue.
-func (c call) arriving() io.Reader {
-	return arriving{file: c.file, connection: http.NewResponseController(c.Response())}
+// fileReader returns a reader of the form's file: as long as data arrives, the request may continue.
+func (c call) fileReader() io.Reader {
+	return deadlineReader{file: c.file, connection: http.NewResponseController(c.Response())}
 }
 
-type arriving struct {
+type deadlineReader struct {
 	file       io.Reader
 	connection *http.ResponseController
 }
 
-func (a arriving) Read(b []byte) (int, error) {
-	until := time.Now().Add(pieceTimeout)
+func (a deadlineReader) Read(b []byte) (int, error) {
+	until := time.Now().Add(chunkTimeout)
 	err := errors.Join(a.connection.SetReadDeadline(until), a.connection.SetWriteDeadline(until))
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, err

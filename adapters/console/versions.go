@@ -51,11 +51,11 @@ type versionView struct {
 	Editor string     // the path of the template or the partial
 	Base   int        // the current version
 	Parts  []partView // from this version to the current one
-	Whole  []wholeView
+	Texts  []versionText
 }
 
-// wholeView is a part of a version.
-type wholeView struct {
+// versionText is a part of a version.
+type versionText struct {
 	Name words.Phrase
 	Text string
 }
@@ -73,9 +73,9 @@ func (c call) showVersion() error {
 		return err
 	}
 	v := versionView{savedVersion: savedVersion{old.Version, old.By, old.Saved}, Editor: c.templatePath(of), Base: r.Template.Version, Parts: differences(old.Template, r.Template),
-		Whole: []wholeView{{words.Of("Subject"), old.Subject}, {words.Of("Text"), old.Text}, {words.Of("HTML"), old.HTML}, {words.Of("Markdown"), old.Markdown}}}
+		Texts: []versionText{{words.Of("Subject"), old.Subject}, {words.Of("Text"), old.Text}, {words.Of("HTML"), old.HTML}, {words.Of("Markdown"), old.Markdown}}}
 	v.Tabs, _ = c.templateTabs(r, of)
-	return c.render(http.StatusOK, "version", words.Of("%s: version %s", r.Channel.Name, text(int64(number))), v)
+	return c.render(http.StatusOK, "version", words.Of("%s: version %s", r.Channel.Name, formatID(int64(number))), v)
 }
 
 func (c call) restoreVersion() error {

@@ -86,11 +86,11 @@ func addPage(all *template.Template, file string, l *words.Language, of template
 	if err != nil {
 		return err
 	}
-	said, err := words.Rewrite(string(source), l.Look)
+	translated, err := words.Rewrite(string(source), l.Lookup)
 	if err != nil {
 		return err
 	}
-	t, err := template.New(path.Base(file)).Funcs(of).Parse(said)
+	t, err := template.New(path.Base(file)).Funcs(of).Parse(translated)
 	if err != nil {
 		return err
 	}
@@ -127,20 +127,20 @@ func (v views) page(b *bytes.Buffer, name string, of view) error {
 // functions are the template functions for texts.
 func functions(l *words.Language) template.FuncMap {
 	return template.FuncMap{
-		"lang":    l.Tag.String,
-		"say":     l.Say,
-		"t":       func(key string, args ...any) string { return l.Phrase(append(words.Phrase{key}, args...)) },
-		"form":    l.Form,
-		"told":    func(said string) words.Message { return words.Message(said) },
-		"label":   settingLabel,
-		"moment":  moment,
-		"at":      func(layout string, t time.Time) string { return t.UTC().Format(layout) },
-		"count":   l.Count,
-		"due":     func(b statistics.Backlog) string { return due(l, b) },
-		"took":    took,
-		"waysOf":  func(w operators.Ways) string { return waysOf(l, w) },
-		"bytesof": bytesOf,
-		"rfc":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"lang":          l.Tag.String,
+		"translate":     l.Translate,
+		"t":             func(key string, args ...any) string { return l.TranslatePhrase(append(words.Phrase{key}, args...)) },
+		"plural":        l.PluralForm,
+		"message":       func(text string) words.Message { return words.Message(text) },
+		"label":         settingLabel,
+		"utc":           formatTime,
+		"at":            func(layout string, t time.Time) string { return t.UTC().Format(layout) },
+		"count":         l.FormatNumber,
+		"backlog":       func(b statistics.Backlog) string { return formatBacklog(l, b) },
+		"duration":      formatDuration,
+		"signInMethods": func(w operators.Ways) string { return signInMethods(l, w) },
+		"size":          formatSize,
+		"rfc":           func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"dict": func(pairs ...any) map[string]any { // The arguments of a piece of a page.
 			d := make(map[string]any, len(pairs)/2)
 			for i := 0; i+1 < len(pairs); i += 2 {
@@ -155,7 +155,7 @@ func functions(l *words.Language) template.FuncMap {
 			}
 			return of
 		},
-		"json": indented,
+		"json": indentJSON,
 	}
 }
 
@@ -184,7 +184,7 @@ func (v view) User() string { return v.call.visitor.User.Username }
 
 // Place returns the names of the places in the page's path, the innermost first.
 func (v view) Place() (names []string) {
-	at, p := v.call.at(), v.call.around().place
+	at, p := v.call.at(), v.call.loadFrame().location
 	for _, level := range [][2]string{{at.Application, p.Application.Name}, {at.Project, p.Project.Name}, {at.Organization, p.Organization.Name}} {
 		if level[0] != "" && level[1] != "" {
 			names = append(names, level[1])
@@ -215,13 +215,13 @@ func (v view) MayOperate() bool { return v.call.visitor.May(v.Org(), operators.O
 // MayAdminister reports whether the visitor may do everything in the page's organization.
 func (v view) MayAdminister() bool { return v.call.visitor.May(v.Org(), operators.Administrator) }
 
-// MayInstall reports whether the visitor is an administrator of the installation.
-func (v view) MayInstall() bool { return v.call.visitor.May("", operators.Installation) }
+// MayManageInstallation reports whether the visitor is an administrator of the installation.
+func (v view) MayManageInstallation() bool { return v.call.visitor.May("", operators.Installation) }
 
-// Held tells the installation's administrators since when nothing is sent; it is the zero time for
+// HeldSince tells the installation's administrators since when nothing is sent; it is the zero time for
 // all others, and if the installation is not held.
-func (v view) Held() (since time.Time) {
-	if v.MayInstall() {
+func (v view) HeldSince() (since time.Time) {
+	if v.MayManageInstallation() {
 		since = v.call.state.Held
 	}
 	return since
@@ -230,13 +230,13 @@ func (v view) Held() (since time.Time) {
 // ReadOnly says why nothing can be changed; empty when changes are possible.
 func (v view) ReadOnly() words.Message {
 	if err := v.call.state.Writable(); err != nil {
-		return told(err.Error())
+		return messageOf(err.Error())
 	}
 	return ""
 }
 
-// told returns a use case's message as a sentence.
-func told(said string) words.Message { return words.Message(sentence(said)) }
+// messageOf returns a use case's message as a sentence.
+func messageOf(text string) words.Message { return words.Message(sentence(text)) }
 
 // fragment answers with a piece of a page only, for a script that inserts it.
 func (c call) fragment(piece string, what any) error {
@@ -244,7 +244,7 @@ func (c call) fragment(piece string, what any) error {
 	if err := c.tongue().views.all.ExecuteTemplate(&b, piece, view{call: c, Page: what}); err != nil {
 		return fmt.Errorf("piece %s: %w", piece, err)
 	}
-	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
+	return c.respond(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
 }
 
 // render answers with a page.
@@ -267,7 +267,7 @@ func (c call) chosenLanguage() string {
 }
 
 // said returns words, or a name, in the page's language.
-func (c call) said(v any) string { return fmt.Sprint(c.tongue().Say(v)) }
+func (c call) said(v any) string { return fmt.Sprint(c.tongue().Translate(v)) }
 
 // languageCookie holds the language chosen last in the browser, for the pages before signing in.
 const languageCookie = "tocsin_language"
@@ -278,13 +278,13 @@ func (c call) write(status int, name string, v view) error {
 		return fmt.Errorf("page %s: %w", name, err)
 	}
 	if status < http.StatusBadRequest {
-		c.remember(c.around().place)
+		c.saveLastPlace(c.loadFrame().location)
 	}
-	return c.whole(status, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
+	return c.respond(status, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
 }
 
-// whole writes a response of known length.
-func (c call) whole(status int, contentType string, body []byte) error {
+// respond writes a response of known length.
+func (c call) respond(status int, contentType string, body []byte) error {
 	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
 	if err := c.Blob(status, contentType, body); err != nil {
 		return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
@@ -292,11 +292,11 @@ func (c call) whole(status int, contentType string, body []byte) error {
 	return nil
 }
 
-// foreign answers with a document from others, such as the HTML of a message, for a sandboxed frame
+// respondSandboxed answers with a document from others, such as the HTML of a message, for a sandboxed frame
 // of a page.
-func (c call) foreign(document string) error {
+func (c call) respondSandboxed(document string) error {
 	h := c.Response().Header()
-	h.Set(echo.HeaderContentSecurityPolicy, foreignPolicy)
+	h.Set(echo.HeaderContentSecurityPolicy, sandboxPolicy)
 	h.Set(echo.HeaderXFrameOptions, "SAMEORIGIN")
-	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, []byte(document))
+	return c.respond(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, []byte(document))
 }

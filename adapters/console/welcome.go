@@ -30,8 +30,8 @@ func (c call) welcomePage(status int, v welcomeView) error {
 		return err
 	}
 	v.Welcome, v.Path = w, c.link("welcome", token)
-	v.Next = c.toSignInFor(v.Path)
-	c.visit()
+	v.Next = c.signInPathFor(v.Path)
+	c.ensureVisit()
 	return c.render(status, "welcome", words.Of("Welcome"), v)
 }
 
@@ -48,7 +48,7 @@ func (c call) acceptWelcome() error {
 			return err
 		}
 	}
-	wait, err := c.tooFast(w.User.Username)
+	wait, err := c.throttlePassword(w.User.Username)
 	if err != nil {
 		return err
 	}
@@ -64,18 +64,18 @@ func (c call) acceptWelcome() error {
 			err = c.console.use.Operators.Accept(c.ctx, by, token, p)
 		}
 		if err == nil {
-			return c.enter(by, w)
+			return c.signInInvited(by, w)
 		}
 	}
-	return c.settle(err, func(f form) error {
+	return c.answerForm(err, func(f form) error {
 		f.values = nil // Passwords are not shown again.
 		return c.welcomePage(statusOf(f), welcomeView{Form: f})
 	}, c.path(signInPath), done)
 }
 
-// enter signs in a user who has just set a password with a link. If that does not work directly,
+// signInInvited signs in a user who has just set a password with a link. If that does not work directly,
 // they use the sign-in form.
-func (c call) enter(by audit.Actor, w app.Welcome) error {
+func (c call) signInInvited(by audit.Actor, w app.Welcome) error {
 	next := c.link("o", w.Organization.Slug)
 	a, err := c.console.use.Operators.SignIn(c.ctx, by, c.origin(), w.User.Username, c.FormValue("password"))
 	_, early := errors.AsType[operators.TooMany](err)
@@ -85,15 +85,15 @@ func (c call) enter(by audit.Actor, w app.Welcome) error {
 	case err != nil:
 		return err
 	case a.Step != "":
-		return c.toStep(a.Step, next)
+		return c.redirectToStep(a.Step, next)
 	}
-	return c.admitted(a, next)
+	return c.startSession(a, next)
 }
 
 // beginWelcomePasskey shows the page on which the browser creates a passkey to accept an
 // invitation.
 func (c call) beginWelcomePasskey() error {
-	if err := c.tooOften(); err != nil {
+	if err := c.throttlePasskey(); err != nil {
 		return err
 	}
 	token := web.Param(c, "token")
@@ -106,12 +106,12 @@ func (c call) beginWelcomePasskey() error {
 	}
 	here := c.link("welcome", token)
 	return c.render(http.StatusOK, "factor-passkey", words.Of("Add a passkey"),
-		passkeyView{Asked: string(a.Asked), Step: a.Step, To: here + "passkey/confirm/", Back: here})
+		passkeyView{Options: string(a.Asked), Step: a.Step, To: here + "passkey/confirm/", Back: here})
 }
 
 // confirmWelcomePasskey signs in a user who has just created a passkey with a link.
 func (c call) confirmWelcomePasskey() error {
-	if err := c.tooOften(); err != nil {
+	if err := c.throttlePasskey(); err != nil {
 		return err
 	}
 	token := web.Param(c, "token")
@@ -120,9 +120,9 @@ func (c call) confirmWelcomePasskey() error {
 		return err
 	}
 	by := audit.Actor{Address: c.address(), Via: audit.Console}
-	admitted, err := c.console.use.Factors.AcceptByPasskey(c.ctx, by, c.origin(), token, c.FormValue("step"), c.FormValue("name"), c.answered())
+	admitted, err := c.console.use.Factors.AcceptByPasskey(c.ctx, by, c.origin(), token, c.FormValue("step"), c.FormValue("name"), c.passkeyAnswer())
 	if errors.Is(err, factors.ErrStep) {
-		return c.welcomePage(http.StatusBadRequest, welcomeView{Form: form{Failed: told(factors.ErrStep.Error())}})
+		return c.welcomePage(http.StatusBadRequest, welcomeView{Form: form{Failed: messageOf(factors.ErrStep.Error())}})
 	}
 	if f, correctable := c.refused(err); correctable {
 		f.values = nil
@@ -131,7 +131,7 @@ func (c call) confirmWelcomePasskey() error {
 	if err != nil {
 		return err
 	}
-	return c.admitted(admitted, c.link("o", w.Organization.Slug))
+	return c.startSession(admitted, c.link("o", w.Organization.Slug))
 }
 
 // join accepts with the account of the signed-in user, whose sessions end.

@@ -78,7 +78,7 @@ func TestWhatIsSaidOfDeliveriesIsKnown(t *testing.T) {
 	for _, tag := range others {
 		l := load(t, tag)
 		for _, said := range all {
-			other := l.Problem(said)
+			other := l.TranslateProblem(said)
 			assert.NotEqual(t, said, other, "%s in %s", said, tag)
 			for _, piece := range []string{" waits for ", "the channel", " attempt", "The message", "event web", "could not"} {
 				assert.NotContains(t, other, piece, said)

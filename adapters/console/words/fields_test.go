@@ -70,7 +70,7 @@ func TestEveryFieldIsSaidInEveryLanguage(t *testing.T) {
 	for name := range words.English().Fields {
 		assert.True(t, all[name], "nobody records %q", name)
 	}
-	assert.Equal(t, "Metadata: plan", words.English().Say(words.Field("custom_fields.plan")))
-	assert.Equal(t, "Sessions ended", words.English().Say(words.Field("sessions_ended")))
-	assert.Equal(t, "Metadaten: plan", load(t, others[0]).Say(words.Field("custom_fields.plan")))
+	assert.Equal(t, "Metadata: plan", words.English().Translate(words.Field("custom_fields.plan")))
+	assert.Equal(t, "Sessions ended", words.English().Translate(words.Field("sessions_ended")))
+	assert.Equal(t, "Metadaten: plan", load(t, others[0]).Translate(words.Field("custom_fields.plan")))
 }

@@ -22,9 +22,9 @@ type Setting string
 // before it: custom_fields.plan.
 type Field string
 
-// Field says what a value is called: the catalogue has the name before the first dot, and what is
+// FieldName says what a value is called: the catalogue has the name before the first dot, and what is
 // behind it is data.
-func (l *Language) Field(f Field) string {
+func (l *Language) FieldName(f Field) string {
 	name, rest, within := strings.Cut(string(f), ".")
 	said, known := l.Fields[name]
 	if !known {
@@ -53,15 +53,15 @@ func (s Setting) String() string {
 
 // pattern is what a use case says with values in it.
 type pattern struct {
-	english *regexp.Regexp
-	other   string
-	plain   int // how many characters are no value
+	english     *regexp.Regexp
+	translation string
+	literals    int // how many characters are no value
 }
 
 var verb = regexp.MustCompile(`%(?:\[(\d)\])?[a-zA-Z]|%%`)
 
-// patternsOf returns the patterns of problems, the ones that say most first.
-func patternsOf(problems map[string]string) (all []pattern) {
+// compilePatterns returns the patterns of problems, the ones that say most first.
+func compilePatterns(problems map[string]string) (all []pattern) {
 	for key, other := range problems {
 		if !verb.MatchString(key) {
 			continue
@@ -81,32 +81,32 @@ func patternsOf(problems map[string]string) (all []pattern) {
 		all = append(all, pattern{regexp.MustCompile("(?s)^" + english.String() + "$"), other, len(strings.Join(parts, ""))})
 	}
 	slices.SortFunc(all, func(a, b pattern) int {
-		return cmp.Or(b.plain-a.plain, strings.Compare(a.english.String(), b.english.String()))
+		return cmp.Or(b.literals-a.literals, strings.Compare(a.english.String(), b.english.String()))
 	})
 	return all
 }
 
-// Problem says what a use case said: it speaks English, and what it says is found by its words,
+// TranslateProblem says what a use case said: it speaks English, and what it says is found by its words,
 // with the values in it. What is not known, such as the answer of a provider, stays as it is.
-func (l *Language) Problem(said string) string {
-	if other, known := l.problem(said); known {
+func (l *Language) TranslateProblem(said string) string {
+	if other, known := l.lookupProblem(said); known {
 		return other
 	}
 	if field, rest, is := strings.Cut(said, ": "); is && !strings.Contains(field, " ") { // What is wrong with a field.
-		if other, known := l.problem(rest); known {
+		if other, known := l.lookupProblem(rest); known {
 			return field + ": " + other
 		}
 	}
 	if parts := strings.Split(said, "; "); len(parts) > 1 { // Several of them.
 		for i, part := range parts {
-			parts[i] = l.Problem(part)
+			parts[i] = l.TranslateProblem(part)
 		}
 		return strings.Join(parts, "; ")
 	}
 	// As a sentence it begins with a capital and has an end.
 	first, size := utf8.DecodeRuneInString(said)
 	if inner, whole := strings.CutSuffix(said, "."); whole && unicode.IsUpper(first) {
-		if other, known := l.problem(string(unicode.ToLower(first)) + inner[size:]); known {
+		if other, known := l.lookupProblem(string(unicode.ToLower(first)) + inner[size:]); known {
 			first, size := utf8.DecodeRuneInString(other)
 			return string(unicode.ToUpper(first)) + other[size:] + "."
 		}
@@ -114,7 +114,7 @@ func (l *Language) Problem(said string) string {
 	return said
 }
 
-func (l *Language) problem(said string) (other string, known bool) {
+func (l *Language) lookupProblem(said string) (other string, known bool) {
 	if other, known := l.Problems[said]; known {
 		return other, true
 	}
@@ -127,7 +127,7 @@ func (l *Language) problem(said string) (other string, known bool) {
 			continue
 		}
 		next := 0
-		return verb.ReplaceAllStringFunc(p.other, func(v string) string {
+		return verb.ReplaceAllStringFunc(p.translation, func(v string) string {
 			at := next
 			if i := strings.IndexByte(v, '['); i >= 0 {
 				at = int(v[i+1] - '1')
@@ -135,7 +135,7 @@ func (l *Language) problem(said string) (other string, known bool) {
 			next = at + 1
 			if at+1 < len(values) {
 				if strings.Contains(values[at+1], " ") {
-					return l.Problem(values[at+1])
+					return l.TranslateProblem(values[at+1])
 				}
 				return values[at+1]
 			}

@@ -138,12 +138,12 @@ func TestProblem(t *testing.T) {
 		"the template cannot be rendered: markdown, as HTML: the message is larger than 1 MiB":                                 "aus der Vorlage kann keine Nachricht erzeugt werden: markdown, als HTML: die Nachricht ist größer als 1 MiB",
 		"554 5.7.1 no": "554 5.7.1 no",
 	} {
-		assert.Equal(t, want, l.Say(words.Message(said)))
+		assert.Equal(t, want, l.Translate(words.Message(said)))
 	}
 }
 
 func TestSettingsHaveNames(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "Account SID", words.English().Say(words.Setting("account_sid")))
-	assert.Equal(t, "Rate je Sekunde", load(t, others[0]).Say(words.Setting("rate_per_second")))
+	assert.Equal(t, "Account SID", words.English().Translate(words.Setting("account_sid")))
+	assert.Equal(t, "Rate je Sekunde", load(t, others[0]).Translate(words.Setting("rate_per_second")))
 }

@@ -10,18 +10,18 @@ import (
 
 // rewriter puts the words of a language in the place of the English ones of a template's source.
 type rewriter struct {
-	look   func(key string) (Entry, bool)
-	found  func(key string) // of a sentence
-	phrase func(key string) // given to t
-	err    error
+	lookup     func(key string) (Entry, bool)
+	onSentence func(key string) // of a sentence
+	onPhrase   func(key string) // given to t
+	err        error
 }
 
 // Rewrite returns the source of a template with other words. A sentence that look does not know
 // stays English. What a sentence has beside words is numbered in its key: {1} for an action, <2>
 // and </2> for a tag, {if 3} for a condition.
-func Rewrite(source string, look func(key string) (Entry, bool)) (string, error) {
+func Rewrite(source string, lookup func(key string) (Entry, bool)) (string, error) {
 	ignore := func(string) {}
-	r := rewriter{look: look, found: ignore, phrase: ignore}
+	r := rewriter{lookup: lookup, onSentence: ignore, onPhrase: ignore}
 	out := r.nodes(parse(source))
 	return out, r.err
 }
@@ -40,9 +40,9 @@ func Phrases(source string) []string {
 
 func keys(source string) (sentences, phrases []string) {
 	r := rewriter{
-		look:   func(string) (Entry, bool) { return Entry{}, false },
-		found:  func(k string) { sentences = append(sentences, k) },
-		phrase: func(k string) { phrases = append(phrases, k) },
+		lookup:     func(string) (Entry, bool) { return Entry{}, false },
+		onSentence: func(k string) { sentences = append(sentences, k) },
+		onPhrase:   func(k string) { phrases = append(phrases, k) },
 	}
 	r.nodes(parse(source))
 	return sentences, phrases
@@ -58,22 +58,22 @@ func (r *rewriter) nodes(all []node) string {
 	}
 	for _, n := range all {
 		switch {
-		case !n.breaks():
+		case !n.endsSentence():
 			run = append(run, n)
-		case n.kind == isText: // The lines of a text are sentences of their own.
+		case n.kind == textNode: // The lines of a text are sentences of their own.
 			lines := strings.SplitAfter(n.raw, "\n")
 			for i, line := range lines {
-				run = append(run, node{kind: isText, raw: line})
+				run = append(run, node{kind: textNode, raw: line})
 				if i < len(lines)-1 {
 					flush()
 				}
 			}
-		case n.kind == isControl:
+		case n.kind == controlNode:
 			flush()
 			b.WriteString(r.control(n))
 		default:
 			flush()
-			b.WriteString(r.alone(n))
+			b.WriteString(r.single(n))
 		}
 	}
 	flush()
@@ -90,64 +90,64 @@ func (r *rewriter) control(n node) string {
 			b.WriteString(n.elses[i])
 		}
 	}
-	b.WriteString(n.end)
+	b.WriteString(n.endTag)
 	return b.String()
 }
 
-// alone writes a node that is part of no sentence.
-func (r *rewriter) alone(n node) string {
+// single writes a node that is part of no sentence.
+func (r *rewriter) single(n node) string {
 	switch n.kind {
-	case isTag:
+	case tagNode:
 		return r.tag(n.raw)
-	case isAction:
+	case actionNode:
 		return r.action(n)
-	case isControl:
+	case controlNode:
 		return r.control(n)
 	default:
 		return n.raw
 	}
 }
 
-func lettered(text string) bool {
+func hasLetters(text string) bool {
 	if strings.Contains(text, "&") {
 		text = entity.ReplaceAllString(text, "")
 	}
-	if strings.Contains(text, `="`) || suffix.MatchString(text) { // Of a piece of a tag: attributes, the end of an id.
+	if strings.Contains(text, `="`) || idSuffix.MatchString(text) { // Of a piece of a tag: attributes, the end of an id.
 		return false
 	}
 	return strings.IndexFunc(text, unicode.IsLetter) >= 0
 }
 
 var (
-	entity = regexp.MustCompile(`&[a-z]+;`)
-	suffix = regexp.MustCompile(`^-[a-z]+$`)
+	entity   = regexp.MustCompile(`&[a-z]+;`)
+	idSuffix = regexp.MustCompile(`^-[a-z]+$`)
 )
 
 // sentence writes a run of nodes without a break.
 func (r *rewriter) sentence(run []node) string {
 	words := false
 	for _, n := range run {
-		words = words || n.kind == isText && lettered(n.raw)
+		words = words || n.kind == textNode && hasLetters(n.raw)
 	}
 	var b strings.Builder
 	if !words {
 		for _, n := range run {
-			b.WriteString(r.alone(n))
+			b.WriteString(r.single(n))
 		}
 		return b.String()
 	}
 	before, run, after := trim(run)
 	for _, n := range before {
-		b.WriteString(r.alone(n))
+		b.WriteString(r.single(n))
 	}
-	k := keyer{rewriter: r, pieces: map[string]string{}}
+	k := keyBuilder{rewriter: r, markup: map[string]string{}}
 	k.nodes(run)
 	key := k.key.String()
 	lead := key[:len(key)-len(strings.TrimLeft(key, " \t\n"))]
 	tail := key[len(strings.TrimRight(key, " \t\n")):]
-	b.WriteString(lead + r.translated(strings.TrimSpace(key), k) + tail)
+	b.WriteString(lead + r.translate(strings.TrimSpace(key), k) + tail)
 	for _, n := range after {
-		b.WriteString(r.alone(n))
+		b.WriteString(r.single(n))
 	}
 	return b.String()
 }
@@ -158,15 +158,15 @@ func trim(run []node) (before, inner, after []node) {
 	for len(run) > 0 {
 		f, l := run[0], run[len(run)-1]
 		switch {
-		case f.kind == isText && strings.TrimSpace(f.raw) == "":
+		case f.kind == textNode && strings.TrimSpace(f.raw) == "":
 			before, run = append(before, f), run[1:]
-		case l.kind == isText && strings.TrimSpace(l.raw) == "":
+		case l.kind == textNode && strings.TrimSpace(l.raw) == "":
 			after, run = append([]node{l}, after...), run[:len(run)-1]
-		case f.kind == isTag && l.kind == isTag && closing(run, 0) == len(run)-1:
+		case f.kind == tagNode && l.kind == tagNode && closingIndex(run, 0) == len(run)-1:
 			before, run, after = append(before, f), run[1:len(run)-1], append([]node{l}, after...)
-		case f.kind == isTag && closing(run, 0) < 0:
+		case f.kind == tagNode && closingIndex(run, 0) < 0:
 			before, run = append(before, f), run[1:]
-		case l.kind == isTag && !opened(run):
+		case l.kind == tagNode && !opensInside(run):
 			after, run = append([]node{l}, after...), run[:len(run)-1]
 		default:
 			return before, run, after
@@ -175,14 +175,14 @@ func trim(run []node) (before, inner, after []node) {
 	return before, run, after
 }
 
-// closing is where the tag ends that begins at a place of a run; -1: not in it.
-func closing(run []node, at int) int {
+// closingIndex is where the tag ends that begins at a place of a run; -1: not in it.
+func closingIndex(run []node, at int) int {
 	depth := 0
 	for i := at; i < len(run); i++ {
-		if run[i].kind != isTag || strings.TrimPrefix(run[i].word, "/") != strings.TrimPrefix(run[at].word, "/") {
+		if run[i].kind != tagNode || strings.TrimPrefix(run[i].name, "/") != strings.TrimPrefix(run[at].name, "/") {
 			continue
 		}
-		if strings.HasPrefix(run[i].word, "/") {
+		if strings.HasPrefix(run[i].name, "/") {
 			depth--
 		} else {
 			depth++
@@ -194,67 +194,67 @@ func closing(run []node, at int) int {
 	return -1
 }
 
-// opened reports whether the tag that the last node of a run ends begins in the run.
-func opened(run []node) bool {
+// opensInside reports whether the tag that the last node of a run ends begins in the run.
+func opensInside(run []node) bool {
 	for i := range run[:len(run)-1] {
-		if run[i].kind == isTag && closing(run, i) == len(run)-1 {
+		if run[i].kind == tagNode && closingIndex(run, i) == len(run)-1 {
 			return true
 		}
 	}
 	return false
 }
 
-// keyer writes the key of a sentence, and keeps what its numbers stand for.
-type keyer struct {
+// keyBuilder writes the key of a sentence, and keeps what its numbers stand for.
+type keyBuilder struct {
 	*rewriter
 
-	key    strings.Builder
-	pieces map[string]string
-	inner  map[string]string // by an action's mark: what it writes, without the braces
-	number int
+	key     strings.Builder
+	markup  map[string]string
+	actions map[string]string // by an action's mark: what it writes, without the braces
+	number  int
 }
 
-func (k *keyer) piece(mark, raw string) {
+func (k *keyBuilder) addMark(mark, raw string) {
 	k.key.WriteString(mark)
-	k.pieces[mark] = raw
+	k.markup[mark] = raw
 }
 
-func (k *keyer) nodes(run []node) {
+func (k *keyBuilder) nodes(run []node) {
 	ends := map[int]string{}
 	for i, n := range run {
 		switch n.kind {
-		case isText:
+		case textNode:
 			k.key.WriteString(n.raw)
-		case isTag:
+		case tagNode:
 			if mark, known := ends[i]; known {
-				k.piece(mark, n.raw)
+				k.addMark(mark, n.raw)
 				continue
 			}
 			k.number++
-			if end := closing(run, i); end > i {
+			if end := closingIndex(run, i); end > i {
 				ends[end] = fmt.Sprintf("</%d>", k.number)
-				k.piece(fmt.Sprintf("<%d>", k.number), k.tag(n.raw))
+				k.addMark(fmt.Sprintf("<%d>", k.number), k.tag(n.raw))
 			} else {
-				k.piece(fmt.Sprintf("{%d}", k.number), k.tag(n.raw))
+				k.addMark(fmt.Sprintf("{%d}", k.number), k.tag(n.raw))
 			}
-		case isAction:
+		case actionNode:
 			k.number++
 			mark := fmt.Sprintf("{%d}", k.number)
-			if k.inner == nil {
-				k.inner = map[string]string{}
+			if k.actions == nil {
+				k.actions = map[string]string{}
 			}
-			k.inner[mark] = strings.TrimSpace(strings.Trim(strings.Trim(n.raw, "{}"), "-"))
-			k.piece(mark, k.action(n))
-		case isControl:
+			k.actions[mark] = strings.TrimSpace(strings.Trim(strings.Trim(n.raw, "{}"), "-"))
+			k.addMark(mark, k.action(n))
+		case controlNode:
 			k.control(n)
 		}
 	}
 }
 
-func (k *keyer) control(n node) {
+func (k *keyBuilder) control(n node) {
 	k.number++
 	number := k.number
-	k.piece(fmt.Sprintf("{%s %d}", n.word, number), k.constants(n.raw))
+	k.addMark(fmt.Sprintf("{%s %d}", n.name, number), k.constants(n.raw))
 	for i, branch := range n.branches {
 		k.nodes(branch)
 		if i < len(n.elses) {
@@ -262,27 +262,27 @@ func (k *keyer) control(n node) {
 			if i > 0 {
 				mark = fmt.Sprintf("{else %d.%d}", number, i)
 			}
-			k.piece(mark, n.elses[i])
+			k.addMark(mark, n.elses[i])
 		}
 	}
-	k.piece(fmt.Sprintf("{end %d}", number), n.end)
+	k.addMark(fmt.Sprintf("{end %d}", number), n.endTag)
 }
 
 var mark = regexp.MustCompile(`\{(?:[a-z]+ )?[0-9.]+\}|</?\d+>`)
 
-// translated is a sentence in the other language, with what its numbers stand for.
-func (r *rewriter) translated(key string, k keyer) string {
-	r.found(key)
-	entry, known := r.look(key)
+// translate is a sentence in the other language, with what its numbers stand for.
+func (r *rewriter) translate(key string, k keyBuilder) string {
+	r.onSentence(key)
+	entry, known := r.lookup(key)
 	if !known {
 		entry = Entry{Text: key}
 	}
 	fill := func(text string) string {
-		if len(k.pieces) == 0 && !strings.ContainsAny(text, "{<") {
+		if len(k.markup) == 0 && !strings.ContainsAny(text, "{<") {
 			return text
 		}
 		return mark.ReplaceAllStringFunc(text, func(m string) string {
-			piece, known := k.pieces[m]
+			piece, known := k.markup[m]
 			if !known && r.err == nil {
 				r.err = fmt.Errorf("%q has no %s", key, m)
 			}
@@ -292,25 +292,25 @@ func (r *rewriter) translated(key string, k keyer) string {
 	if entry.Forms == nil {
 		return fill(entry.Text)
 	}
-	number := strings.TrimPrefix(k.inner["{"+strconv.Itoa(max(1, entry.By))+"}"], "count ")
+	number := strings.TrimPrefix(k.actions["{"+strconv.Itoa(max(1, entry.NumberAt))+"}"], "count ")
 	if number == "" && r.err == nil {
-		r.err = fmt.Errorf("%q has no number {%d}", key, max(1, entry.By))
+		r.err = fmt.Errorf("%q has no number {%d}", key, max(1, entry.NumberAt))
 	}
-	return "{{if eq (form (" + number + ")) \"one\"}}" + fill(entry.Forms["one"]) + "{{else}}" + fill(entry.Forms["other"]) + "{{end}}"
+	return "{{if eq (plural (" + number + ")) \"one\"}}" + fill(entry.Forms["one"]) + "{{else}}" + fill(entry.Forms["other"]) + "{{end}}"
 }
 
 // action writes an action: what it writes is said in the language, too.
 func (r *rewriter) action(n node) string {
 	raw := r.constants(n.raw)
-	switch n.word {
+	switch n.name {
 	case "template", "else", "end", "break", "continue", "/*":
 		return raw
 	}
-	if n.silent() {
+	if n.printsNothing() {
 		return raw
 	}
-	end := strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(raw, "}}"), "-"), blank)
-	return end + " | say" + raw[len(end):]
+	end := strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(raw, "}}"), "-"), whitespace)
+	return end + " | translate" + raw[len(end):]
 }
 
 var constant = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
@@ -332,11 +332,11 @@ func (r *rewriter) constants(raw string) string {
 		}
 		key := strings.TrimSpace(text)
 		if said {
-			r.phrase(text)
+			r.onPhrase(text)
 			continue
 		}
-		r.found(key)
-		if entry, known := r.look(key); known {
+		r.onSentence(key)
+		if entry, known := r.lookup(key); known {
 			b.WriteString(raw[last:at[0]] + strconv.Quote(strings.Replace(text, key, entry.Text, 1)))
 			last = at[1]
 		}
@@ -345,7 +345,7 @@ func (r *rewriter) constants(raw string) string {
 	return b.String()
 }
 
-var worded = regexp.MustCompile(`\s(aria-label|title|placeholder|alt|data-say-[a-z]+)="`)
+var textAttribute = regexp.MustCompile(`\s(aria-label|title|placeholder|alt|data-say-[a-z]+)="`)
 
 // tag writes a tag: attributes that people read are sentences.
 func (r *rewriter) tag(raw string) string {
@@ -354,7 +354,7 @@ func (r *rewriter) tag(raw string) string {
 	}
 	var b strings.Builder
 	for {
-		at := worded.FindStringIndex(raw)
+		at := textAttribute.FindStringIndex(raw)
 		if at == nil {
 			b.WriteString(raw)
 			return b.String()
@@ -364,7 +364,7 @@ func (r *rewriter) tag(raw string) string {
 		end := 0
 		for end < len(raw) && raw[end] != '"' {
 			if strings.HasPrefix(raw[end:], "{{") {
-				end += len(actionAt(raw[end:]))
+				end += len(leadingAction(raw[end:]))
 			} else {
 				end++
 			}

@@ -2,38 +2,38 @@ package words
 
 import "strings"
 
-// kind says what a node of a template's source is.
-type kind uint8
+// nodeKind says what a node of a template's source is.
+type nodeKind uint8
 
 const (
-	isText    kind = iota
-	isTag          // of HTML, with the actions in it
-	isAction       // that writes something, or sets a variable, or is a comment
-	isControl      // if, with, range, block or define, up to its end
+	textNode    nodeKind = iota
+	tagNode              // of HTML, with the actions in it
+	actionNode           // that writes something, or sets a variable, or is a comment
+	controlNode          // if, with, range, block or define, up to its end
 )
 
 // node is a piece of a template's source.
 type node struct {
-	kind kind
+	kind nodeKind
 	raw  string // of a control: the action that begins it
-	word string // the name of a tag, with / before that of an end; the first word of an action
+	name string // the name of a tag, with / before that of an end; the first word of an action
 	// Of a control: what stands in it, and the actions `else` between.
 	branches [][]node
 	elses    []string
-	end      string
+	endTag   string
 }
 
 var (
-	controls = map[string]bool{"if": true, "with": true, "range": true, "block": true, "define": true}
-	inline   = map[string]bool{"a": true, "abbr": true, "bdi": true, "code": true, "del": true, "em": true, "ins": true, "kbd": true, "q": true, "span": true, "strong": true, "time": true}
+	controlWords = map[string]bool{"if": true, "with": true, "range": true, "block": true, "define": true}
+	inlineTags   = map[string]bool{"a": true, "abbr": true, "bdi": true, "code": true, "del": true, "em": true, "ins": true, "kbd": true, "q": true, "span": true, "strong": true, "time": true}
 )
 
-// blank is what may stand around the words of an action.
-const blank = " \t\r\n\f"
+// whitespace is what may stand around the words of an action.
+const whitespace = " \t\r\n\f"
 
-// firstOf is the first word of an action, or /* where it is a comment.
-func firstOf(action string) string {
-	inner := strings.TrimLeft(strings.TrimPrefix(action[len("{{"):], "-"), blank)
+// firstWord is the first word of an action, or /* where it is a comment.
+func firstWord(action string) string {
+	inner := strings.TrimLeft(strings.TrimPrefix(action[len("{{"):], "-"), whitespace)
 	if strings.HasPrefix(inner, "/*") {
 		return "/*"
 	}
@@ -44,8 +44,8 @@ func firstOf(action string) string {
 	return inner[:end]
 }
 
-// actionAt is the action that begins at the beginning of source.
-func actionAt(source string) string {
+// leadingAction is the action that begins at the beginning of source.
+func leadingAction(source string) string {
 	var quote byte
 	for i := 2; i < len(source); i++ {
 		switch c := source[i]; {
@@ -66,9 +66,9 @@ func actionAt(source string) string {
 	return source
 }
 
-// nameAt is the name of the tag that begins at the beginning of source, with / before that of an
+// leadingTagName is the name of the tag that begins at the beginning of source, with / before that of an
 // end; empty: none does. A regular expression would take time for all that follows.
-func nameAt(source string) string {
+func leadingTagName(source string) string {
 	at := 1
 	if strings.HasPrefix(source, "</") {
 		at++
@@ -85,16 +85,16 @@ func nameAt(source string) string {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// tagAt is the tag that begins at the beginning of source; empty: none does.
-func tagAt(source string) string {
-	if nameAt(source) == "" && !strings.HasPrefix(source, "<!") {
+// leadingTag is the tag that begins at the beginning of source; empty: none does.
+func leadingTag(source string) string {
+	if leadingTagName(source) == "" && !strings.HasPrefix(source, "<!") {
 		return ""
 	}
 	quoted := false
 	for i := 1; i < len(source); i++ {
 		switch {
 		case strings.HasPrefix(source[i:], "{{"):
-			i += len(actionAt(source[i:])) - 1
+			i += len(leadingAction(source[i:])) - 1
 		case source[i] == '"':
 			quoted = !quoted
 		case source[i] == '>' && !quoted:
@@ -104,21 +104,21 @@ func tagAt(source string) string {
 	return source
 }
 
-// split takes a source apart, one node after another.
-func split(source string) (all []node) {
+// tokenize takes a source apart, one node after another.
+func tokenize(source string) (all []node) {
 	for source != "" {
-		n := node{kind: isText}
+		n := node{kind: textNode}
 		tag := ""
 		if source[0] == '<' {
-			tag = tagAt(source)
+			tag = leadingTag(source)
 		}
 		switch {
 		case strings.HasPrefix(source, "{{"):
-			n.kind, n.raw = isAction, actionAt(source)
-			n.word = firstOf(n.raw)
+			n.kind, n.raw = actionNode, leadingAction(source)
+			n.name = firstWord(n.raw)
 		case tag != "":
-			n.kind, n.raw = isTag, tag
-			n.word = strings.ToLower(nameAt(tag))
+			n.kind, n.raw = tagNode, tag
+			n.name = strings.ToLower(leadingTagName(tag))
 		default:
 			end := 1
 			for end < len(source) && source[end] != '<' && !strings.HasPrefix(source[end:], "{{") {
@@ -134,34 +134,34 @@ func split(source string) (all []node) {
 
 // parse makes a tree of nodes: what stands in a control is below it.
 func parse(source string) []node {
-	flat := split(source)
-	all, _ := gather(flat, 0)
+	flat := tokenize(source)
+	all, _ := parseNodes(flat, 0)
 	return all
 }
 
-// gather takes nodes up to the end of the control that they stand in, or its next else.
-func gather(flat []node, at int) (all []node, next int) {
+// parseNodes takes nodes up to the end of the control that they stand in, or its next else.
+func parseNodes(flat []node, at int) (all []node, next int) {
 	for at < len(flat) {
 		n := flat[at]
 		at++
-		if n.kind == isAction && (n.word == "end" || n.word == "else") {
+		if n.kind == actionNode && (n.name == "end" || n.name == "else") {
 			return all, at - 1
 		}
-		if n.kind != isAction || !controls[n.word] {
+		if n.kind != actionNode || !controlWords[n.name] {
 			all = append(all, n)
 			continue
 		}
-		n.kind = isControl
+		n.kind = controlNode
 		for {
 			var branch []node
-			branch, at = gather(flat, at)
+			branch, at = parseNodes(flat, at)
 			n.branches = append(n.branches, branch)
 			if at >= len(flat) {
 				break
 			}
 			at++
-			if flat[at-1].word == "end" {
-				n.end = flat[at-1].raw
+			if flat[at-1].name == "end" {
+				n.endTag = flat[at-1].raw
 				break
 			}
 			n.elses = append(n.elses, flat[at-1].raw)
@@ -171,29 +171,29 @@ func gather(flat []node, at int) (all []node, next int) {
 	return all, at
 }
 
-// breaks reports whether a node ends the sentence before it: a tag of a block, a new line, or a
+// endsSentence reports whether a node ends the sentence before it: a tag of a block, a new line, or a
 // control with one of them.
-func (n node) breaks() bool {
+func (n node) endsSentence() bool {
 	switch n.kind {
-	case isText:
+	case textNode:
 		return strings.Contains(n.raw, "\n")
-	case isTag:
-		return !inline[strings.TrimPrefix(n.word, "/")]
-	case isControl:
+	case tagNode:
+		return !inlineTags[strings.TrimPrefix(n.name, "/")]
+	case controlNode:
 		for _, b := range n.branches {
 			for _, inner := range b {
-				if inner.breaks() {
+				if inner.endsSentence() {
 					return true
 				}
 			}
 		}
-		return n.word == "define" || n.word == "block"
-	case isAction:
+		return n.name == "define" || n.name == "block"
+	case actionNode:
 	}
-	return n.silent()
+	return n.printsNothing()
 }
 
-// silent reports whether an action writes nothing.
-func (n node) silent() bool {
-	return n.kind == isAction && (n.word == "/*" || strings.Contains(n.raw, ":="))
+// printsNothing reports whether an action writes nothing.
+func (n node) printsNothing() bool {
+	return n.kind == actionNode && (n.name == "/*" || strings.Contains(n.raw, ":="))
 }

@@ -24,9 +24,9 @@ var files embed.FS
 
 // Entry is what a catalogue says for a key: a text, or forms by number.
 type Entry struct {
-	Text  string
-	Forms map[string]string
-	By    int // which argument decides the form; 0: the first
+	Text     string
+	Forms    map[string]string
+	NumberAt int // which argument decides the form; 0: the first
 }
 
 // UnmarshalYAML reads a text, or a map of forms.
@@ -45,7 +45,7 @@ func (e *Entry) UnmarshalYAML(n *yaml.Node) error {
 	if forms.One == "" || forms.Other == "" {
 		return errors.New("forms have one and other")
 	}
-	e.By, e.Forms = forms.By, map[string]string{"one": forms.One, "other": forms.Other}
+	e.NumberAt, e.Forms = forms.By, map[string]string{"one": forms.One, "other": forms.Other}
 	return nil
 }
 
@@ -82,26 +82,26 @@ func Load(tag language.Tag) (*Language, error) {
 	for key, e := range l.Phrases {
 		said := []catalog.Message{catalog.String(e.Text)}
 		if e.Forms != nil {
-			said[0] = plural.Selectf(max(1, e.By), "", plural.One, e.Forms["one"], plural.Other, e.Forms["other"])
+			said[0] = plural.Selectf(max(1, e.NumberAt), "", plural.One, e.Forms["one"], plural.Other, e.Forms["other"])
 		}
 		if err := b.Set(tag, key, said...); err != nil {
 			return nil, fmt.Errorf("catalogue %s, %q: %w", tag, key, err)
 		}
 	}
-	l.patterns = patternsOf(l.Problems)
+	l.patterns = compilePatterns(l.Problems)
 	l.printer = message.NewPrinter(tag, message.Catalog(b))
 	return l, nil
 }
 
-// Look returns what the catalogue says for a sentence of a page.
-func (l *Language) Look(key string) (Entry, bool) {
+// Lookup returns what the catalogue says for a sentence of a page.
+func (l *Language) Lookup(key string) (Entry, bool) {
 	e, known := l.Pages[key]
 	return e, known
 }
 
-// Form is the form of words beside a number: "one" or "other". A phrase that is a number and more,
+// PluralForm is the form of words beside a number: "one" or "other". A phrase that is a number and more,
 // as "1,000 or more", is of the form other.
-func (l *Language) Form(v any) string {
+func (l *Language) PluralForm(v any) string {
 	if p, is := v.(Phrase); is && len(p) == 2 && p[0] == "%d" {
 		v = p[1]
 	}
@@ -131,40 +131,40 @@ var english = func() *Language {
 func English() *Language { return english }
 
 // String says the phrase in English.
-func (p Phrase) String() string { return english.Phrase(p) }
+func (p Phrase) String() string { return english.TranslatePhrase(p) }
 
-// Phrase says a phrase.
-func (l *Language) Phrase(p Phrase) string {
+// TranslatePhrase says a phrase.
+func (l *Language) TranslatePhrase(p Phrase) string {
 	if len(p) == 0 {
 		return ""
 	}
 	args := make([]any, len(p)-1)
 	for i, a := range p[1:] {
-		args[i] = l.Say(a)
+		args[i] = l.Translate(a)
 	}
 	return l.printer.Sprintf(p[0].(string), args...)
 }
 
-// Count writes a number in groups of three digits.
-func (l *Language) Count(n int) string { return l.printer.Sprintf("%d", n) }
+// FormatNumber writes a number in groups of three digits.
+func (l *Language) FormatNumber(n int) string { return l.printer.Sprintf("%d", n) }
 
 // Day is a day of the calendar, which pages write out: Wednesday, 25 November 2026.
 type Day time.Time
 
-// DayForm is the form of a day in English: its weekday, number, month and year. The catalogue has
+// DayFormat is the form of a day in English: its weekday, number, month and year. The catalogue has
 // it among the terms.
-const DayForm = "%s, %d %s %d"
+const DayFormat = "%s, %d %s %d"
 
-func (l *Language) day(d time.Time) string {
-	return fmt.Sprintf(cmp.Or(l.Terms[DayForm], DayForm), l.Say(d.Weekday()), d.Day(), l.Say(d.Month()), d.Year())
+func (l *Language) formatDay(d time.Time) string {
+	return fmt.Sprintf(cmp.Or(l.Terms[DayFormat], DayFormat), l.Translate(d.Weekday()), d.Day(), l.Translate(d.Month()), d.Year())
 }
 
-// Say says what a page writes: phrases, and the states and kinds of the domain and the names
+// Translate says what a page writes: phrases, and the states and kinds of the domain and the names
 // of days and months, which are of types of their own. Everything else is data and stays as it is.
-func (l *Language) Say(v any) any {
+func (l *Language) Translate(v any) any {
 	switch t := v.(type) {
 	case Phrase:
-		return l.Phrase(t)
+		return l.TranslatePhrase(t)
 	case Setting:
 		if name, known := l.Settings[string(t)]; known {
 			return name
@@ -179,11 +179,11 @@ func (l *Language) Say(v any) any {
 		}
 		return v
 	case Field:
-		return l.Field(t)
+		return l.FieldName(t)
 	case Message:
-		return l.Problem(string(t))
+		return l.TranslateProblem(string(t))
 	case Day:
-		return l.day(time.Time(t))
+		return l.formatDay(time.Time(t))
 	case nil, string, int, int64, bool, float64:
 		return v
 	}
@@ -198,7 +198,7 @@ func (l *Language) Say(v any) any {
 	} else {
 		return v
 	}
-	if term, known := l.problem(text); known {
+	if term, known := l.lookupProblem(text); known {
 		return term
 	}
 	return v

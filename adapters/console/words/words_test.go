@@ -195,14 +195,14 @@ func TestEveryTermIsSaidInEveryLanguage(t *testing.T) {
 	codes := map[string]bool{}
 	constantsOf(t, coded, codes)
 	assertSame(t, codes, load(t, language.English).Terms)
-	assert.Equal(t, "User locked or unlocked", words.English().Say(audit.MemberLocked))
-	assert.Equal(t, "Benutzer lesen", load(t, language.German).Say(access.UserRead))
+	assert.Equal(t, "User locked or unlocked", words.English().Translate(audit.MemberLocked))
+	assert.Equal(t, "Benutzer lesen", load(t, language.German).Translate(access.UserRead))
 	day := words.Day(time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
-	assert.Equal(t, "Wednesday, 25 November 2026", words.English().Say(day))
-	assert.Equal(t, "Mittwoch, 25. November 2026", load(t, language.German).Say(day))
+	assert.Equal(t, "Wednesday, 25 November 2026", words.English().Translate(day))
+	assert.Equal(t, "Mittwoch, 25. November 2026", load(t, language.German).Translate(day))
 	for _, tag := range others {
 		said := terms(t)
-		said[words.DayForm] = true
+		said[words.DayFormat] = true
 		assertSame(t, said, load(t, tag).Terms)
 	}
 }
@@ -299,11 +299,11 @@ func texts(e words.Entry) []string {
 
 func TestPagesStayAsTheyAreWithoutWords(t *testing.T) {
 	t.Parallel()
-	say := regexp.MustCompile(` \| say(\s*-?\}\})`)
+	translate := regexp.MustCompile(` \| translate(\s*-?\}\})`)
 	for name, source := range sources(t) {
 		same, err := words.Rewrite(source, func(string) (words.Entry, bool) { return words.Entry{}, false })
 		require.NoError(t, err)
-		assert.Equal(t, source, say.ReplaceAllString(same, "$1"), name)
+		assert.Equal(t, source, translate.ReplaceAllString(same, "$1"), name)
 	}
 }
 
@@ -314,7 +314,7 @@ func TestPagesCanBeReadInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	for _, tag := range others {
 		for name, source := range sources(t) {
-			said, err := words.Rewrite(source, load(t, tag).Look)
+			said, err := words.Rewrite(source, load(t, tag).Lookup)
 			require.NoError(t, err, name)
 			tree := parse.New(name)
 			tree.Mode = parse.SkipFuncCheck
@@ -330,18 +330,18 @@ func TestRewrite(t *testing.T) {
 		"Sent to <1>{2}</1>.": {Text: "An <1>{2}</1> gesendet."},
 		"Open":                {Text: "Öffnen"},
 		"{if 1}one{else 1}{2} of them{end 1} here": {Text: "hier {if 1}einer{else 1}{2} davon{end 1}"},
-		"{1} rows": {By: 1, Forms: map[string]string{"one": "{1} Zeile", "other": "{1} Zeilen"}},
+		"{1} rows": {NumberAt: 1, Forms: map[string]string{"one": "{1} Zeile", "other": "{1} Zeilen"}},
 	}
 	look := func(key string) (words.Entry, bool) { e, known := german[key]; return e, known }
 	for name, c := range map[string]struct{ source, want string }{
-		"ASentenceWithATag":         {`<p class="x">Sent to <bdi>{{.Name}}</bdi>.</p>`, `<p class="x">An <bdi>{{.Name | say}}</bdi> gesendet.</p>`},
+		"ASentenceWithATag":         {`<p class="x">Sent to <bdi>{{.Name}}</bdi>.</p>`, `<p class="x">An <bdi>{{.Name | translate}}</bdi> gesendet.</p>`},
 		"TagsAroundIt":              {`<li><a href="{{.Path}}">Open</a></li>`, `<li><a href="{{.Path}}">Öffnen</a></li>`},
 		"AnAttribute":               {`<nav aria-label="Open" data-x="Open">`, `<nav aria-label="Öffnen" data-x="Open">`},
 		"AConstant":                 {`{{template "input" (dict "label" "Open" "name" "open")}}`, `{{template "input" (dict "label" "Öffnen" "name" "open")}}`},
-		"AConditionInASentence":     {`<p>{{if .A}}one{{else}}{{.N}} of them{{end}} here</p>`, `<p>hier {{if .A}}einer{{else}}{{.N | say}} davon{{end}}</p>`},
+		"AConditionInASentence":     {`<p>{{if .A}}one{{else}}{{.N}} of them{{end}} here</p>`, `<p>hier {{if .A}}einer{{else}}{{.N | translate}} davon{{end}}</p>`},
 		"AConditionAroundSentences": {`{{if .A}}Open{{else}}Shut{{end}}`, `{{if .A}}Öffnen{{else}}Shut{{end}}`},
-		"FormsByNumber":             {`<p>{{count .N}} rows</p>`, `<p>{{if eq (form (.N)) "one"}}{{count .N | say}} Zeile{{else}}{{count .N | say}} Zeilen{{end}}</p>`},
-		"SeveralLines":              {"<p>\nOpen\n\n{{.X}}\n</p>", "<p>\nÖffnen\n\n{{.X | say}}\n</p>"},
+		"FormsByNumber":             {`<p>{{count .N}} rows</p>`, `<p>{{if eq (plural (.N)) "one"}}{{count .N | translate}} Zeile{{else}}{{count .N | translate}} Zeilen{{end}}</p>`},
+		"SeveralLines":              {"<p>\nOpen\n\n{{.X}}\n</p>", "<p>\nÖffnen\n\n{{.X | translate}}\n</p>"},
 		"Comments":                  {`{{- /* Open */ -}}`, `{{- /* Open */ -}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -357,11 +357,11 @@ func TestRewrite(t *testing.T) {
 
 func TestPhrases(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "one", words.English().Form(words.Of("%d", 1)))
-	assert.Equal(t, "other", words.English().Form(words.Of("%d or more", 1)))
+	assert.Equal(t, "one", words.English().PluralForm(words.Of("%d", 1)))
+	assert.Equal(t, "other", words.English().PluralForm(words.Of("%d or more", 1)))
 	assert.Equal(t, "1,234 of them", words.Of("%d of them", 1234).String())
 	assert.Equal(t, "1.5 s", words.Of("%.1f s", 1.5).String())
-	assert.Equal(t, "1,5 s", load(t, language.German).Phrase(words.Of("%.1f s", 1.5)))
+	assert.Equal(t, "1,5 s", load(t, language.German).TranslatePhrase(words.Of("%.1f s", 1.5)))
 	assert.Equal(t, "now and then", words.Of("%s and %s", words.Of("now"), "then").String())
 	assert.Empty(t, words.Phrase(nil).String())
 }

@@ -43,12 +43,12 @@ func TestWhatIsAskedForStaysChosenHoweverManyThereAre(t *testing.T) {
 		assert.Contains(f, many.said(), first)
 		assert.NotContains(f, many.said(), group.Name)
 
-		asked := b.get(people+"?group="+idText(group.ID)+"&list="+idText(list.ID)+"&application="+idText(application.ID)).is(f.T, http.StatusOK).body
+		filter := b.get(people+"?group="+idText(group.ID)+"&list="+idText(list.ID)+"&application="+idText(application.ID)).is(f.T, http.StatusOK).body
 		for _, chosen := range []string{
 			`<option value="` + idText(group.ID) + `" selected>` + group.Name, `<option value="` + idText(list.ID) + `" selected>shop / ` + list.Name,
 			`<option value="` + idText(application.ID) + `" selected>shop / App`,
 		} {
-			assert.Contains(f, asked, chosen)
+			assert.Contains(f, filter, chosen)
 		}
 		none := b.get(people+"?group=999999").is(f.T, http.StatusOK).body
 		assert.NotContains(f, none, `value="999999"`, "what there is not is no choice")

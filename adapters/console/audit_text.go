@@ -20,28 +20,28 @@ type difference struct {
 }
 
 // differencesOf are what an entry tells of, in words.
-func differencesOf(e audit.Entry) []difference { return inWords(e.Differences()) }
+func differencesOf(e audit.Entry) []difference { return describeDifferences(e.Differences()) }
 
-// inWords leaves out what was empty and stayed so.
-func inWords(all []audit.Difference) (said []difference) {
+// describeDifferences leaves out what was empty and stayed so.
+func describeDifferences(all []audit.Difference) (result []difference) {
 	for _, d := range all {
 		if d.Before == "" && d.After == "" {
 			continue
 		}
-		one := difference{Field: words.Field(d.Field), Before: valueWords(d, d.Before), After: valueWords(d, d.After)}
+		one := difference{Field: words.Field(d.Field), Before: valueText(d, d.Before), After: valueText(d, d.After)}
 		if strings.Contains(d.Before+d.After, "\n") {
 			one.Lines = templates.Diff(d.Before, d.After)
 		}
-		said = append(said, one)
+		result = append(result, one)
 	}
-	return said
+	return result
 }
 
-// doneWords say what was done: of a switch, whether it went on or off.
-func doneWords(e audit.Entry) any {
-	f, is := flags[e.Action]
+// actionText say what was done: of a switch, whether it went on or off.
+func actionText(e audit.Entry) any {
+	f, ok := switchTexts[e.Action]
 	switch {
-	case !is:
+	case !ok:
 		return e.Action
 	case e.After[f.field] == true:
 		return f.on
@@ -49,8 +49,8 @@ func doneWords(e audit.Entry) any {
 	return f.off
 }
 
-// valueWords is a value in words where it is no data; nil for none.
-func valueWords(d audit.Difference, value string) any {
+// valueText is a value in words where it is no data; nil for none.
+func valueText(d audit.Difference, value string) any {
 	switch {
 	case value == "":
 		return nil
@@ -77,15 +77,15 @@ func valueWords(d audit.Difference, value string) any {
 
 // grants are the names of grants in words.
 func grants(names string) any {
-	var said words.Phrase
+	var text words.Phrase
 	for name := range strings.SplitSeq(names, ", ") {
-		if said == nil {
-			said = words.Of("%s", access.Grant(name))
+		if text == nil {
+			text = words.Of("%s", access.Grant(name))
 		} else {
-			said = words.Of("%s, %s", said, access.Grant(name))
+			text = words.Of("%s, %s", text, access.Grant(name))
 		}
 	}
-	return said
+	return text
 }
 
 // grantChoices are all grants in words, with the names that the API knows.

@@ -9,8 +9,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/console/words"
 )
 
-// moment formats a time, always in UTC.
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+// formatTime formats a time, always in UTC.
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // count formats a number in groups of three digits.
 func count(n int) string {
@@ -29,8 +29,8 @@ func atLeast(n int, more bool) words.Phrase {
 	return words.Of("%d", n)
 }
 
-// took formats a duration with the digits that matter.
-func took(d time.Duration) words.Phrase {
+// formatDuration formats a duration with the digits that matter.
+func formatDuration(d time.Duration) words.Phrase {
 	switch {
 	case d == 0:
 		return words.Of("–")
@@ -45,8 +45,8 @@ func took(d time.Duration) words.Phrase {
 	}
 }
 
-// lasting formats how long a state has lasted, rounded as in speech.
-func lasting(d time.Duration) words.Phrase {
+// formatAge formats how long a state has lasted, rounded as in speech.
+func formatAge(d time.Duration) words.Phrase {
 	switch {
 	case d < time.Minute:
 		return words.Of("less than a minute")
@@ -59,8 +59,8 @@ func lasting(d time.Duration) words.Phrase {
 	}
 }
 
-// bytesOf formats a size.
-func bytesOf(n int64) words.Phrase {
+// formatSize formats a size.
+func formatSize(n int64) words.Phrase {
 	size := float64(n) / 1024
 	switch {
 	case n < 1<<10:
@@ -77,15 +77,15 @@ func bytesOf(n int64) words.Phrase {
 }
 
 // sentence turns a fault's message into a sentence.
-func sentence(words string) string {
-	if words == "" || words[0] < 'a' || words[0] > 'z' {
-		return words
+func sentence(message string) string {
+	if message == "" || message[0] < 'a' || message[0] > 'z' {
+		return message
 	}
-	return string(words[0]-'a'+'A') + words[1:] + "."
+	return string(message[0]-'a'+'A') + message[1:] + "."
 }
 
-// indented returns a value as indented JSON.
-func indented(v any) (string, error) {
+// indentJSON returns a value as indented JSON.
+func indentJSON(v any) (string, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false) // The template escapes.

@@ -173,29 +173,29 @@ func TestPlacesOfAnotherOrganizationAreNotFound(t *testing.T) {
 	f := newFixture(t)
 	f.person("acme", "ada", users.RoleMember, false)
 	theirs := f.person("globex", "ada", users.RoleMember, false)
-	mine := f.places()
+	own := f.places()
 	b := f.as(f.account("root", true)) // Whoever may do everything may not mix them up either.
 	before := len(f.entries("acme")) + len(f.entries("globex"))
 	for _, to := range []string{
-		shop + "d/" + f.listNamed("globex", "all") + "/", "/console/o/globex/p/shop/d/" + mine["{list}"] + "/", "/console/o/acme/p/other/d/", "/console/o/acme/p/other/a/",
-		shop + "d/0/", shop + "d/x/", web + "n/" + f.notification("globex") + "/subscriptions/", "/console/o/globex/p/shop/a/web/n/" + mine["{notification}"] + "/subscriptions/",
+		shop + "d/" + f.listNamed("globex", "all") + "/", "/console/o/globex/p/shop/d/" + own["{list}"] + "/", "/console/o/acme/p/other/d/", "/console/o/acme/p/other/a/",
+		shop + "d/0/", shop + "d/x/", web + "n/" + f.notification("globex") + "/subscriptions/", "/console/o/globex/p/shop/a/web/n/" + own["{notification}"] + "/subscriptions/",
 		shop + "a/none/m/", shop + "a/none/settings/", "/console/o/other/keys/",
 	} {
 		b.get(to).is(t, http.StatusNotFound)
 	}
 	for to, fields := range map[string][]string{
-		shop + "d/" + f.listNamed("globex", "all") + "/":                                 {"name", "x"},
-		shop + "d/" + f.listNamed("globex", "all") + "/delete/":                          {},
-		shop + "d/" + f.listNamed("globex", "all") + "/add/":                             {"emails", "ada@example.org"},
-		shop + "d/" + f.listNamed("globex", "all") + "/remove/":                          {"only", "1"},
-		shop + "d/" + mine["{list}"] + "/members/":                                       {"member", strconv.FormatInt(int64(theirs.ID), 10)},
-		web + "m/" + strconv.FormatInt(int64(theirs.ID), 10) + "/unregister/":            {},
-		web + "m/" + strconv.FormatInt(int64(theirs.ID), 10) + "/locked/":                {"on", "true"},
-		web + "n/" + f.notification("globex") + "/subscriptions/":                        {"assignment", "1", "active", "true"},
-		web + "n/" + mine["{notification}"] + "/opt-outs/withdraw/":                      {"member", strconv.FormatInt(int64(theirs.ID), 10), "address", "x"},
-		"/console/o/globex/p/shop/a/web/n/" + mine["{notification}"] + "/subscriptions/": {"assignment", "1", "active", "true"},
-		"/console/o/globex/keys/" + mine["{key}"] + "/revoke/":                           {},
-		"/console/o/globex/keys/" + mine["{key}"] + "/rotate/":                           {"overlap", "1h"},
+		shop + "d/" + f.listNamed("globex", "all") + "/":                                {"name", "x"},
+		shop + "d/" + f.listNamed("globex", "all") + "/delete/":                         {},
+		shop + "d/" + f.listNamed("globex", "all") + "/add/":                            {"emails", "ada@example.org"},
+		shop + "d/" + f.listNamed("globex", "all") + "/remove/":                         {"only", "1"},
+		shop + "d/" + own["{list}"] + "/members/":                                       {"member", strconv.FormatInt(int64(theirs.ID), 10)},
+		web + "m/" + strconv.FormatInt(int64(theirs.ID), 10) + "/unregister/":           {},
+		web + "m/" + strconv.FormatInt(int64(theirs.ID), 10) + "/locked/":               {"on", "true"},
+		web + "n/" + f.notification("globex") + "/subscriptions/":                       {"assignment", "1", "active", "true"},
+		web + "n/" + own["{notification}"] + "/opt-outs/withdraw/":                      {"member", strconv.FormatInt(int64(theirs.ID), 10), "address", "x"},
+		"/console/o/globex/p/shop/a/web/n/" + own["{notification}"] + "/subscriptions/": {"assignment", "1", "active", "true"},
+		"/console/o/globex/keys/" + own["{key}"] + "/revoke/":                           {},
+		"/console/o/globex/keys/" + own["{key}"] + "/rotate/":                           {"overlap", "1h"},
 	} {
 		b.post(to, fields...).is(t, http.StatusNotFound)
 	}

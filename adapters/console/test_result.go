@@ -9,12 +9,12 @@ import (
 type testView struct {
 	Accepted bool
 	Verdict  words.Phrase
-	Said     string // by the provider
+	Answer   string // by the provider
 }
 
-// tested describes the result of a test. The answer of a service at a private address is shown only
+// testResult describes the result of a test. The answer of a service at a private address is shown only
 // to operators of the installation.
-func (c call) tested(done app.Tested) *testView {
+func (c call) testResult(done app.Tested) *testView {
 	v := &testView{Accepted: done.Failure == nil}
 	switch f := done.Failure; {
 	case f == nil:
@@ -27,9 +27,9 @@ func (c call) tested(done app.Tested) *testView {
 	default:
 		v.Verdict = words.Of("Refused: the channel works, but the provider does not accept the message to %s. Trying again would not help.", done.To)
 	}
-	v.Said = done.Failure.Error()
+	v.Answer = done.Failure.Error()
 	if c.editor().OfInstallation() {
-		v.Said = done.Failure.Detailed()
+		v.Answer = done.Failure.Detailed()
 	}
 	return v
 }

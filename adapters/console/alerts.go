@@ -16,52 +16,52 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// concern is a card about a problem that needs attention, with everything that has the same cause.
-type concern struct {
+// alert is a card about a problem that needs attention, with everything that has the same cause.
+type alert struct {
 	State   words.Message // a style of the piece `state`
 	Name    string        // its subject: a channel, an event, a file, a key
 	Text    words.Phrase  // what about it
 	Since   time.Time     // zero: only the text
-	For     words.Phrase  // how long ago that was
-	Beside  words.Phrase  // the consequence; empty: none
-	Why     string        // text from elsewhere; empty: nothing more is known
+	Age     words.Phrase  // how long ago that was
+	Impact  words.Phrase  // the consequence; empty: none
+	Reason  string        // text from elsewhere; empty: nothing more is known
 	Actions []link
 
-	Problem    string             // its id for as long as it lasts
-	Seen       string             // further state; it is unchanged while this is the same
-	Snoozed    *statistics.Snooze // nil: not snoozed
-	SnoozePath string             // target of the form that snoozes it; empty: the visitor may not
+	Problem     string             // its id for as long as it lasts
+	StateDetail string             // further state; it is unchanged while this is the same
+	Snoozed     *statistics.Snooze // nil: not snoozed
+	SnoozePath  string             // target of the form that snoozes it; empty: the visitor may not
 }
 
-// concerns returns what needs attention, the most urgent first.
-func (c call) concerns(org string, a app.Attention) []concern {
-	all := append(c.channelConcerns(org, a), c.failureConcerns(org, a)...)
+// alerts returns what needs attention, the most urgent first.
+func (c call) alerts(org string, a app.Attention) []alert {
+	all := append(c.channelAlerts(org, a), c.failureAlerts(org, a)...)
 	if c.visitor.May(org, operators.Operator) {
-		all = append(all, c.importConcerns(org, a.Imports)...)
+		all = append(all, c.importAlerts(org, a.Imports)...)
 	}
 	if c.visitor.May(org, operators.Administrator) {
-		all = append(all, c.keyConcerns(org, a.Keys)...)
+		all = append(all, c.keyAlerts(org, a.Keys)...)
 	}
-	return c.quieten(org, all, a)
+	return c.applySnoozes(org, all, a)
 }
 
-// channelConcerns returns the channels that do not work, with their backlog, and then those that
+// channelAlerts returns the channels that do not work, with their backlog, and then those that
 // are behind although they work.
-func (c call) channelConcerns(org string, a app.Attention) (all []concern) {
-	now, told := c.console.clock.Now(), map[channels.ID]bool{}
+func (c call) channelAlerts(org string, a app.Attention) (all []alert) {
+	now, reported := c.console.clock.Now(), map[channels.ID]bool{}
 	for _, o := range a.Outages {
-		told[o.Channel] = true
-		down := concern{Problem: problemOf("channel", o.Channel), State: "failing", Name: o.Name, Text: words.Of("down for"), Since: o.Since, For: lasting(now.Sub(o.Since)), Why: o.Error,
+		reported[o.Channel] = true
+		down := alert{Problem: problemOf("channel", o.Channel), State: "failing", Name: o.Name, Text: words.Of("down for"), Since: o.Since, Age: formatAge(now.Sub(o.Since)), Reason: o.Error,
 			Actions: c.channelActions(org, o.ProjectSlug, o.Channel)}
 		if i := slices.IndexFunc(a.Backlogs, func(b statistics.Backlog) bool { return b.Channel == o.Channel }); i >= 0 {
-			down.Beside = waitingOf(a, a.Backlogs[i])
+			down.Impact = waitingOf(a, a.Backlogs[i])
 		}
 		all = append(all, down)
 	}
 	for _, b := range a.Backlogs {
-		if !told[b.Channel] {
-			all = append(all, concern{Problem: problemOf("channel", b.Channel), State: "waiting", Name: b.Name, Text: words.Of("behind for"), Since: b.Oldest, For: lasting(now.Sub(b.Oldest)), Why: b.Error,
-				Beside: waitingOf(a, b), Actions: c.channelActions(org, b.Project, b.Channel)})
+		if !reported[b.Channel] {
+			all = append(all, alert{Problem: problemOf("channel", b.Channel), State: "waiting", Name: b.Name, Text: words.Of("behind for"), Since: b.Oldest, Age: formatAge(now.Sub(b.Oldest)), Reason: b.Error,
+				Impact: waitingOf(a, b), Actions: c.channelActions(org, b.Project, b.Channel)})
 		}
 	}
 	return all
@@ -87,9 +87,9 @@ func (c call) channelActions(org, project string, id channels.ID) []link {
 	return actions
 }
 
-// failureConcerns returns a card for each event with failed deliveries. Deliveries may have failed
+// failureAlerts returns a card for each event with failed deliveries. Deliveries may have failed
 // before the period that was read, too.
-func (c call) failureConcerns(org string, a app.Attention) (all []concern) {
+func (c call) failureAlerts(org string, a app.Attention) (all []alert) {
 	type cause struct{ project, application, event string }
 	var causes []cause
 	of := map[cause][]statistics.Failures{}
@@ -106,7 +106,7 @@ func (c call) failureConcerns(org string, a app.Attention) (all []concern) {
 			failed += f.Failed
 			open := link{Text: words.Of("Open"), Path: c.link("o", org, "p", f.Project, "a", f.Application, "occurrences", f.Occurrence) + "?state=failed"}
 			if len(of[why]) > 1 {
-				open.Text = words.Of("Open %s: %d", moment(f.Created), f.Failed)
+				open.Text = words.Of("Open %s: %d", formatTime(f.Created), f.Failed)
 			}
 			actions = append(actions, open)
 		}
@@ -114,8 +114,8 @@ func (c call) failureConcerns(org string, a app.Attention) (all []concern) {
 		if a.FailuresLeft() {
 			deliveries = words.Of("%d or more deliveries", failed)
 		}
-		card := concern{Problem: strings.Join([]string{"event", why.project, why.application, why.event}, "/"), Seen: strconv.Itoa(failed), State: "failed", Name: why.event, Text: words.Of("%s failed, triggered", deliveries), Since: newest,
-			For: words.Of("%s ago", lasting(c.console.clock.Now().Sub(newest))), Actions: actions}
+		card := alert{Problem: strings.Join([]string{"event", why.project, why.application, why.event}, "/"), StateDetail: strconv.Itoa(failed), State: "failed", Name: why.event, Text: words.Of("%s failed, triggered", deliveries), Since: newest,
+			Age: words.Of("%s ago", formatAge(c.console.clock.Now().Sub(newest))), Actions: actions}
 		if n := len(of[why]); n > 1 {
 			card.Text = words.Of("%s of %s messages failed, triggered last", deliveries, atLeast(n, a.FailuresLeft()))
 		}
@@ -124,11 +124,11 @@ func (c call) failureConcerns(org string, a app.Attention) (all []concern) {
 	return all
 }
 
-func (c call) importConcerns(org string, jobs []imports.Job) (all []concern) {
+func (c call) importAlerts(org string, jobs []imports.Job) (all []alert) {
 	for _, j := range jobs {
-		found := concern{Problem: problemOf("import", j.ID), Seen: strconv.Itoa(j.Counts.Rejected), State: "rejected", Name: j.File, Text: words.Of("%d rows rejected by the import", j.Counts.Rejected)}
+		found := alert{Problem: problemOf("import", j.ID), StateDetail: strconv.Itoa(j.Counts.Rejected), State: "rejected", Name: j.File, Text: words.Of("%d rows rejected by the import", j.Counts.Rejected)}
 		if j.State == imports.Failed {
-			found.State, found.Text, found.Why = "failed", words.Of("could not be imported"), j.Reason
+			found.State, found.Text, found.Reason = "failed", words.Of("could not be imported"), j.Reason
 		}
 		found.Actions = []link{{Text: words.Of("Open"), Path: c.link("o", org, "imports", j.ID)}}
 		all = append(all, found)
@@ -136,9 +136,9 @@ func (c call) importConcerns(org string, jobs []imports.Job) (all []concern) {
 	return all
 }
 
-func (c call) keyConcerns(org string, keys []access.Key) (all []concern) {
+func (c call) keyAlerts(org string, keys []access.Key) (all []alert) {
 	for _, k := range keys {
-		all = append(all, concern{Problem: problemOf("key", k.ID), Seen: moment(k.Expires), State: "waiting", Name: k.Name, Text: words.Of("API key, ends at %s", moment(k.Expires)), Actions: []link{{Text: words.Of("Open"), Path: c.link("o", org, "keys")}}})
+		all = append(all, alert{Problem: problemOf("key", k.ID), StateDetail: formatTime(k.Expires), State: "waiting", Name: k.Name, Text: words.Of("API key, ends at %s", formatTime(k.Expires)), Actions: []link{{Text: words.Of("Open"), Path: c.link("o", org, "keys")}}})
 	}
 	return all
 }

@@ -24,8 +24,8 @@ type form struct {
 	limited bool
 }
 
-// filled returns a form with these values, in pairs of name and value.
-func filled(texts ...string) form { return form{values: pairs(texts)} }
+// newForm returns a form with these values, in pairs of name and value.
+func newForm(texts ...string) form { return form{values: pairs(texts)} }
 
 // asSent returns the form as it was sent.
 func (c call) asSent() form { return form{values: c.fields()} }
@@ -42,17 +42,17 @@ func (c call) refused(err error) (f form, ok bool) {
 	f = c.asSent()
 	f.limited = limited
 	if f.faults = known.Fields(); len(f.faults) == 0 {
-		f.Failed = told(known.Error())
+		f.Failed = messageOf(known.Error())
 	}
 	return f, true
 }
 
-// settle answers a form. On success it redirects to a page, which says what was done; an error that
+// answerForm answers a form. On success it redirects to a page, which says what was done; an error that
 // the sender can correct is shown by again beside the sent form; any other err is returned. See
 // done.
-func (c call) settle(err error, again func(form) error, path, done string, query ...string) error {
+func (c call) answerForm(err error, redisplay func(form) error, path, done string, query ...string) error {
 	if f, correctable := c.refused(err); correctable {
-		return again(f)
+		return redisplay(f)
 	}
 	if err != nil {
 		return err
@@ -65,18 +65,18 @@ func statusOf(forms ...form) int {
 	if slices.ContainsFunc(forms, func(f form) bool { return f.limited }) {
 		return web.Status(fault.Limited)
 	}
-	if slices.ContainsFunc(forms, form.Wrong) {
+	if slices.ContainsFunc(forms, form.HasFaults) {
 		return web.Status(fault.Invalid)
 	}
 	return http.StatusOK
 }
 
-// renamed returns the form for a page whose name of a field differs from the fault's.
-func (f form) renamed(said, shown string) form {
+// renameField returns the form for a page whose name of a field differs from the fault's.
+func (f form) renameField(from, to string) form {
 	faults := slices.Clone(f.faults)
 	for i, e := range faults {
-		if e.Name == said {
-			faults[i].Name = shown
+		if e.Name == from {
+			faults[i].Name = to
 		}
 	}
 	f.faults = faults
@@ -86,8 +86,8 @@ func (f form) renamed(said, shown string) form {
 // Value returns the value of a field.
 func (f form) Value(name string) string { return f.values.Get(name) }
 
-// Chosen reports whether a value is selected in a field: a ticked box, a chosen option.
-func (f form) Chosen(name, value string) bool { return slices.Contains(f.values[name], value) }
+// Selected reports whether a value is selected in a field: a ticked box, a chosen option.
+func (f form) Selected(name, value string) bool { return slices.Contains(f.values[name], value) }
 
 // Faults returns the faults of a field, or of a part of it.
 func (f form) Faults(name string) []words.Phrase {
@@ -98,7 +98,7 @@ func (f form) Faults(name string) []words.Phrase {
 			for _, m := range e.Messages {
 				all = append(all, words.Of("%s", words.Message(m)))
 			}
-		case within(e.Name, name):
+		case isWithin(e.Name, name):
 			for _, m := range e.Messages {
 				all = append(all, words.Of("%s: %s", e.Name[len(name):], words.Message(m)))
 			}
@@ -107,19 +107,19 @@ func (f form) Faults(name string) []words.Phrase {
 	return all
 }
 
-// OthersOf returns the faults of fields that the form does not show.
-func (f form) OthersOf(shown []string) []fault.FieldErrors {
+// OtherFaults returns the faults of fields that the form does not show.
+func (f form) OtherFaults(shown []string) []fault.FieldErrors {
 	return slices.DeleteFunc(slices.Clone(f.faults), func(e fault.FieldErrors) bool {
-		return slices.ContainsFunc(shown, func(name string) bool { return e.Name == name || within(e.Name, name) })
+		return slices.ContainsFunc(shown, func(name string) bool { return e.Name == name || isWithin(e.Name, name) })
 	})
 }
 
-// Wrong reports whether the form has a fault.
-func (f form) Wrong() bool { return f.Failed != "" || len(f.faults) > 0 }
+// HasFaults reports whether the form has a fault.
+func (f form) HasFaults() bool { return f.Failed != "" || len(f.faults) > 0 }
 
-// within reports whether a field's path lies within another field, as `custom_fields.a` and
+// isWithin reports whether a field's path lies within another field, as `custom_fields.a` and
 // `addresses[2]` do.
-func within(path, name string) bool {
+func isWithin(path, name string) bool {
 	return len(path) > len(name) && path[:len(name)] == name && (path[len(name)] == '.' || path[len(name)] == '[')
 }
 
