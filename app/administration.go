@@ -45,10 +45,10 @@ func (a *Administration) Create(ctx context.Context, by audit.Actor, username st
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(of, func(h operators.Holding) bool { return h.Organization == 0 && !h.SignOnAlone() }) {
+		if slices.ContainsFunc(of, func(h operators.AccountAccess) bool { return h.Organization == 0 && !h.SingleSignOnOnly() }) {
 			return operators.ErrExists
 		}
-		account := operators.Account{User: found[0], Administrator: true}.Renewed(hash, a.clock.Now())
+		account := operators.Account{User: found[0], Administrator: true}.WithPassword(hash, a.clock.Now())
 		if _, err := tx.Operators().Save(ctx, account); err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (a *Administration) Create(ctx context.Context, by audit.Actor, username st
 // organization it is the account for that organization: the role there counts as accepted, because
 // the caller could do everything anyway, and hands out the password. Without one it is the user's
 // only account, or the one that makes them administrator of the installation.
-// operators.ErrNotFound, operators.ErrSeveral, users.ErrNotFound.
+// operators.ErrNotFound, operators.ErrSeveralPasswords, users.ErrNotFound.
 func (a *Administration) SetPassword(ctx context.Context, by audit.Actor, at Path, username string, p operators.Password) error {
 	hash, err := a.hashFor(ctx, at, username, p)
 	if err != nil {
@@ -68,14 +68,14 @@ func (a *Administration) SetPassword(ctx context.Context, by audit.Actor, at Pat
 	}
 	return a.store.Update(ctx, func(tx ports.Tx) error {
 		var accepts *users.Member
-		var of []operators.Holding
+		var of []operators.AccountAccess
 		if at.Organization != "" {
 			m, err := memberByUsername(ctx, tx, at, username)
 			if err != nil {
 				return err
 			}
 			accepts, username = &m, m.User.Username
-			if err := tx.Operators().Decide(ctx, m.User.ID); err != nil {
+			if err := tx.Operators().LockUser(ctx, m.User.ID); err != nil {
 				return err
 			}
 		}
@@ -85,16 +85,16 @@ func (a *Administration) SetPassword(ctx context.Context, by audit.Actor, at Pat
 		}
 		var account operators.Account
 		if accepts == nil {
-			account, err = operators.Main(of)
+			account, err = operators.DefaultAccount(of)
 		} else {
 			account = operators.Invited{Invitation: operators.Invitation{Installation: true}, User: accepts.User,
-				Place: operators.Place{Organization: orgs.Organization{ID: accepts.Organization}}}.Account(of)
+				Access: operators.OrganizationAccess{Organization: orgs.Organization{ID: accepts.Organization}}}.Account(of)
 		}
 		if err != nil {
 			return err
 		}
 		account.Organization = 0 // The organization that set the last password does not know this one.
-		return a.renew(ctx, tx, by, account.Renewed(hash, a.clock.Now()), accepts)
+		return a.renew(ctx, tx, by, account.WithPassword(hash, a.clock.Now()), accepts)
 	})
 }
 
@@ -153,7 +153,7 @@ func (a *Administration) accepted(ctx context.Context, tx ports.Tx, m users.Memb
 	if err != nil {
 		return false, err
 	}
-	i := slices.IndexFunc(of, func(h operators.Holding) bool { return h.Organization == 0 })
+	i := slices.IndexFunc(of, func(h operators.AccountAccess) bool { return h.Organization == 0 })
 	if i < 0 {
 		return false, nil
 	}
@@ -163,7 +163,7 @@ func (a *Administration) accepted(ctx context.Context, tx ports.Tx, m users.Memb
 // setRole takes the lock on decisions about the user, because using a link also decides whether a
 // role takes effect.
 func (a *Administration) setRole(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, m users.Member, role users.Role) error {
-	if err := tx.Operators().Decide(ctx, m.User.ID); err != nil {
+	if err := tx.Operators().LockUser(ctx, m.User.ID); err != nil {
 		return err
 	}
 	before := m.Role
@@ -177,7 +177,7 @@ func (a *Administration) setRole(ctx context.Context, tx ports.Tx, by audit.Acto
 
 // hashFor is Password.Hash with the user's other passwords to compare with.
 func (a *Administration) hashFor(ctx context.Context, at Path, username string, p operators.Password) (operators.Hash, error) {
-	var of []operators.Holding
+	var of []operators.AccountAccess
 	err := a.store.View(ctx, func(tx ports.Tx) error {
 		if at.Organization != "" {
 			m, err := memberByUsername(ctx, tx, at, username)

@@ -114,26 +114,26 @@ func revisedApplication(ctx context.Context, tx ports.Tx, at Path) (applications
 	return application(ctx, tx, at)
 }
 
-// Registrant is a member and what an application records about them. Registered is false if that is
-// only a lock, or nothing.
-type Registrant struct {
+// MembershipReport is a member and what an application records about them. Registered is false if
+// that is only a lock, or nothing.
+type MembershipReport struct {
 	Application applications.Application
 	Member      users.Member
 	Membership  applications.Membership
 	Registered  bool
 }
 
-// Registrants is a batch of members that are registered with an application; see users.Found.
-type Registrants struct {
-	Members []Registrant
-	Next    users.Cursor
-	More    bool
+// FoundMemberships is a batch of members that are registered with an application; see users.Found.
+type FoundMemberships struct {
+	Memberships []MembershipReport
+	Next        users.Cursor
+	More        bool
 }
 
-// Registrants returns a batch of the members registered with the path's application who match the
+// Members returns a batch of the members registered with the path's application who match the
 // query; applications.ErrNotFound.
-func (a *Applications) Registrants(ctx context.Context, at Path, q users.Query) (Registrants, error) {
-	return viewAt(ctx, a.store, at, application, func(tx ports.Tx, app applications.Application) (found Registrants, err error) {
+func (a *Applications) Members(ctx context.Context, at Path, q users.Query) (FoundMemberships, error) {
+	return viewAt(ctx, a.store, at, application, func(tx ports.Tx, app applications.Application) (found FoundMemberships, err error) {
 		q.Application = int64(app.ID)
 		members, err := tx.Users().Search(ctx, app.Organization, q.Trimmed())
 		if err != nil {
@@ -147,16 +147,17 @@ func (a *Applications) Registrants(ctx context.Context, at Path, q users.Query) 
 		if err != nil {
 			return found, err
 		}
-		found = Registrants{Next: members.Next, More: members.More}
+		found = FoundMemberships{Next: members.Next, More: members.More}
 		for i, m := range members.Members {
-			found.Members = append(found.Members, Registrant{Application: app, Member: m, Membership: memberships[i], Registered: true})
+			found.Memberships = append(found.Memberships, MembershipReport{Application: app, Member: m, Membership: memberships[i], Registered: true})
 		}
 		return found, nil
 	})
 }
 
 // UnregisterMember deletes a member's membership of the application, like Unregister; a member who
-// is not registered is left alone. operators.ErrAbove, users.ErrNotFound, applications.ErrNotFound.
+// is not registered is left alone. operators.ErrHigherRole, users.ErrNotFound,
+// applications.ErrNotFound.
 func (a *Applications) UnregisterMember(ctx context.Context, by operators.Editor, at Path, id users.MemberID) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
 		was, err := membership(ctx, tx, at, id)

@@ -147,7 +147,7 @@ func (a *Authentication) RecordUse(ctx context.Context) error {
 	if len(moments) == 0 {
 		return nil
 	}
-	err := a.store.Update(ctx, func(tx ports.Tx) error { return tx.Keys().Used(ctx, moments) })
+	err := a.store.Update(ctx, func(tx ports.Tx) error { return tx.Keys().RecordUse(ctx, moments) })
 	if err != nil {
 		return err
 	}

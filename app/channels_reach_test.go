@@ -32,8 +32,8 @@ func realDrivers() delivery.Drivers {
 func TestWhoseChannelsAreUnrestricted(t *testing.T) {
 	t.Parallel()
 	at := app.Path{Organization: "acme"}
-	installation := operators.Editor{Actor: audit.Actor{Name: "root"}, Right: operators.Installation}
-	organization := operators.Editor{Actor: audit.Actor{Name: "ada"}, Right: operators.Administrator}
+	installation := operators.Editor{Actor: audit.Actor{Name: "root"}, Level: operators.Installation}
+	organization := operators.Editor{Actor: audit.Actor{Name: "ada"}, Level: operators.Administrator}
 	account := "AC0123456789abcdef0123456789abcdef"
 	for name, c := range map[string]struct {
 		protocol string

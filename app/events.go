@@ -42,7 +42,7 @@ type EventForm struct {
 
 // EventReport is an event with all that belongs to it.
 type EventReport struct {
-	Stages
+	EventParts
 
 	Application applications.Application
 	Event       events.Event

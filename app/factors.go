@@ -27,17 +27,17 @@ func NewFactors(o *Operators, a factors.Authenticators, required bool) *Factors 
 	return &Factors{operators: o, authenticators: a, store: o.store, clock: o.clock, required: required}
 }
 
-// HeldFactors are the second factors of an account.
-type HeldFactors struct {
-	factors.Held
+// AccountFactors are the second factors of an account.
+type AccountFactors struct {
+	factors.Enabled
 	AppSince time.Time // when the authenticator app was set up
 	AppUsed  time.Time
 }
 
-// Held returns the second factors of the signed-in user's account.
-func (f *Factors) Held(ctx context.Context, v operators.Principal) (HeldFactors, error) {
-	return ports.View(ctx, f.store, func(tx ports.Tx) (h HeldFactors, err error) {
-		if h.Held, err = tx.Factors().Held(ctx, v.Account); err != nil || !h.TOTP {
+// OfAccount returns the second factors of the signed-in user's account.
+func (f *Factors) OfAccount(ctx context.Context, v operators.Principal) (AccountFactors, error) {
+	return ports.View(ctx, f.store, func(tx ports.Tx) (h AccountFactors, err error) {
+		if h.Enabled, err = tx.Factors().Enabled(ctx, v.Account); err != nil || !h.TOTP {
 			return h, err
 		}
 		app, err := tx.Factors().TOTP(ctx, v.Account)
@@ -54,7 +54,7 @@ func (f *Factors) Held(ctx context.Context, v operators.Principal) (HeldFactors,
 func (f *Factors) BeginApp(ctx context.Context, v operators.Principal) (secret factors.Secret, token string, err error) {
 	secret = factors.NewSecret()
 	err = f.store.Update(ctx, func(tx ports.Tx) error {
-		held, err := tx.Factors().Held(ctx, v.Account)
+		held, err := tx.Factors().Enabled(ctx, v.Account)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (f *Factors) BegunApp(ctx context.Context, v operators.Principal, token str
 		if err == nil && s.Account != v.Account {
 			err = factors.ErrStep
 		}
-		secret = factors.Secret(s.Held)
+		secret = factors.Secret(s.Data)
 		return secret, err
 	})
 }
@@ -93,17 +93,17 @@ func (f *Factors) ConfirmApp(ctx context.Context, by audit.Actor, v operators.Pr
 		if s.Account != v.Account {
 			return nil, factors.ErrStep
 		}
-		if err := tx.Operators().Decide(ctx, v.User.ID); err != nil {
+		if err := tx.Operators().LockUser(ctx, v.User.ID); err != nil {
 			return nil, err
 		}
-		held, err := tx.Factors().Held(ctx, v.Account)
+		held, err := tx.Factors().Enabled(ctx, v.Account)
 		if err != nil {
 			return nil, err
 		}
 		if held.TOTP {
 			return nil, factors.ErrExists
 		}
-		app, err := factors.Confirm(v.Account, factors.Secret(s.Held), code, f.clock.Now())
+		app, err := factors.Confirm(v.Account, factors.Secret(s.Data), code, f.clock.Now())
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func (f *Factors) added(
 	if err != nil {
 		return nil, err
 	}
-	held, err := tx.Factors().Held(ctx, v.Account)
+	held, err := tx.Factors().Enabled(ctx, v.Account)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (f *Factors) added(
 		}
 	}
 	what["sessions_ended"] = ended
-	return codes, recordHolder(ctx, tx, by, now, audit.FactorAdded, []operators.Holding{account}, what)
+	return codes, recordHolder(ctx, tx, by, now, audit.FactorAdded, []operators.AccountAccess{account}, what)
 }
 
 // recovery replaces the recovery codes of an account.
@@ -164,8 +164,8 @@ func (f *Factors) recovery(ctx context.Context, tx ports.Tx, a operators.Account
 // RenewRecoveryCodes gives the signed-in user's account new recovery codes, which are shown only
 // once; the earlier ones stop working. factors.ErrNotFound for an account without a second factor.
 func (f *Factors) RenewRecoveryCodes(ctx context.Context, by audit.Actor, v operators.Principal) (codes []string, err error) {
-	err = f.change(ctx, v, func(tx ports.Tx, account operators.Holding) error {
-		held, err := tx.Factors().Held(ctx, v.Account)
+	err = f.change(ctx, v, func(tx ports.Tx, account operators.AccountAccess) error {
+		held, err := tx.Factors().Enabled(ctx, v.Account)
 		if err != nil {
 			return err
 		}
@@ -175,14 +175,14 @@ func (f *Factors) RenewRecoveryCodes(ctx context.Context, by audit.Actor, v oper
 		if codes, err = f.recovery(ctx, tx, v.Account); err != nil {
 			return err
 		}
-		return recordHolder(ctx, tx, by, f.clock.Now(), audit.RecoveryCodesRenewed, []operators.Holding{account}, nil)
+		return recordHolder(ctx, tx, by, f.clock.Now(), audit.RecoveryCodesRenewed, []operators.AccountAccess{account}, nil)
 	})
 	return codes, err
 }
 
 // RemoveApp removes the authenticator app of the signed-in user's account; factors.ErrNotFound.
 func (f *Factors) RemoveApp(ctx context.Context, by audit.Actor, v operators.Principal) error {
-	return f.change(ctx, v, func(tx ports.Tx, account operators.Holding) error {
+	return f.change(ctx, v, func(tx ports.Tx, account operators.AccountAccess) error {
 		if err := tx.Factors().RemoveTOTP(ctx, v.Account); err != nil {
 			return err
 		}
@@ -192,8 +192,8 @@ func (f *Factors) RemoveApp(ctx context.Context, by audit.Actor, v operators.Pri
 
 // removed does what follows the removal of a factor: recovery codes do not outlive the last one.
 // factors.ErrRequired.
-func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, what audit.State) error {
-	held, err := tx.Factors().Held(ctx, account.ID)
+func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess, what audit.State) error {
+	held, err := tx.Factors().Enabled(ctx, account.ID)
 	if err != nil {
 		return err
 	}
@@ -208,13 +208,13 @@ func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, acco
 			return err
 		}
 	}
-	return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRemoved, []operators.Holding{account}, what)
+	return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRemoved, []operators.AccountAccess{account}, what)
 }
 
 // change runs do with the signed-in user's account locked.
-func (f *Factors) change(ctx context.Context, v operators.Principal, do func(tx ports.Tx, account operators.Holding) error) error {
+func (f *Factors) change(ctx context.Context, v operators.Principal, do func(tx ports.Tx, account operators.AccountAccess) error) error {
 	return f.store.Update(ctx, func(tx ports.Tx) error {
-		if err := tx.Operators().Decide(ctx, v.User.ID); err != nil {
+		if err := tx.Operators().LockUser(ctx, v.User.ID); err != nil {
 			return err
 		}
 		account, err := tx.Operators().Account(ctx, v.Account)
@@ -261,9 +261,9 @@ func (f *Factors) Reset(ctx context.Context, by audit.Actor, username string) (i
 
 // resetFactors removes all second factors of an account, ends its sessions and pending steps, and
 // reports whether there were any factors.
-func resetFactors(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, now time.Time) (bool, error) {
-	held, err := tx.Factors().Held(ctx, account.ID)
-	if err != nil || held == (factors.Held{}) {
+func resetFactors(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess, now time.Time) (bool, error) {
+	held, err := tx.Factors().Enabled(ctx, account.ID)
+	if err != nil || held == (factors.Enabled{}) {
 		return false, err
 	}
 	if err := errors.Join(tx.Factors().RemoveAll(ctx, account.ID), tx.Factors().EndSteps(ctx, account.ID)); err != nil {
@@ -273,7 +273,7 @@ func resetFactors(ctx context.Context, tx ports.Tx, by audit.Actor, account oper
 	if err != nil {
 		return false, err
 	}
-	return true, recordHolder(ctx, tx, by, now, audit.FactorsReset, []operators.Holding{account}, audit.State{"sessions_ended": ended})
+	return true, recordHolder(ctx, tx, by, now, audit.FactorsReset, []operators.AccountAccess{account}, audit.State{"sessions_ended": ended})
 }
 
 // everywhere replaces the network of an attempt: a caller who guesses codes knows the password, so
@@ -281,8 +281,8 @@ func resetFactors(ctx context.Context, tx ports.Tx, by audit.Actor, account oper
 const everywhere = "everywhere"
 
 // codeAttempt returns an attempt at the second factor of an account.
-func codeAttempt(by audit.Actor, from operators.Origin, account operators.Holding) attempt {
+func codeAttempt(by audit.Actor, from operators.Origin, account operators.AccountAccess) attempt {
 	by.Name = account.User.Username
-	return attempt{by: by, username: fmt.Sprintf("second factor of account %d", account.ID), of: []operators.Holding{account},
+	return attempt{by: by, username: fmt.Sprintf("second factor of account %d", account.ID), of: []operators.AccountAccess{account},
 		from: operators.Origin{Network: everywhere, Device: from.Device}}
 }

@@ -32,14 +32,14 @@ func (f *Factors) Require(ctx context.Context, by audit.Actor, at Path, on bool)
 	})
 }
 
-// Owed reports whether a rule stops the signed-in user: a second factor is required, and they have
-// none. slug is the organization of the rule. An unknown one requires nothing.
-func (f *Factors) Owed(ctx context.Context, v operators.Principal, r operators.FactorRule, slug string) (owed bool, err error) {
+// SetupRequired reports whether a rule stops the signed-in user: a second factor is required, and
+// they have none. slug is the organization of the rule. An unknown one requires nothing.
+func (f *Factors) SetupRequired(ctx context.Context, v operators.Principal, r operators.FactorRule, slug string) (owed bool, err error) {
 	switch r {
 	case operators.NoFactor:
 		return false, nil
 	case operators.InstallationFactor:
-		all, err := f.OwedTo(ctx, v, thisInstallation)
+		all, err := f.RequiringSetup(ctx, v, thisInstallation)
 		return len(all) > 0, err
 	case operators.OrganizationFactor:
 	}
@@ -50,7 +50,7 @@ func (f *Factors) Owed(ctx context.Context, v operators.Principal, r operators.F
 	if err != nil {
 		return false, err
 	}
-	all, err := f.OwedTo(ctx, v, org)
+	all, err := f.RequiringSetup(ctx, v, org)
 	return len(all) > 0, err
 }
 
@@ -67,9 +67,9 @@ func (f *Factors) organization(ctx context.Context, v operators.Principal, slug 
 	})
 }
 
-// OwedTo returns those of some organizations that require a second factor of a signed-in user who
-// has none. The installation's rule for its administrators holds in every organization.
-func (f *Factors) OwedTo(ctx context.Context, v operators.Principal, of ...orgs.Organization) (all []orgs.Organization, err error) {
+// RequiringSetup returns those of some organizations that require a second factor of a signed-in
+// user who has none. The installation's rule for its administrators holds in every organization.
+func (f *Factors) RequiringSetup(ctx context.Context, v operators.Principal, of ...orgs.Organization) (all []orgs.Organization, err error) {
 	for _, o := range of {
 		if o.RequiresFactor || (f.required && v.Administrator) {
 			all = append(all, o)
@@ -78,9 +78,9 @@ func (f *Factors) OwedTo(ctx context.Context, v operators.Principal, of ...orgs.
 	if len(all) == 0 || v.Method == operators.BySingleSignOn { // The identity provider has applied its own rules.
 		return nil, nil
 	}
-	var held factors.Held
+	var held factors.Enabled
 	err = f.store.View(ctx, func(tx ports.Tx) error {
-		held, err = tx.Factors().Held(ctx, v.Account)
+		held, err = tx.Factors().Enabled(ctx, v.Account)
 		return err
 	})
 	if err != nil || held.Any() {
@@ -89,10 +89,10 @@ func (f *Factors) OwedTo(ctx context.Context, v operators.Principal, of ...orgs.
 	return all, nil
 }
 
-// Owes returns the names of all that require a second factor of a signed-in user who has none: the
-// installation, the organizations in which they have a role, and the one with this slug, from which
-// they came.
-func (f *Factors) Owes(ctx context.Context, v operators.Principal, slug string) (names []string, err error) {
+// RequiringSetupNames returns the names of all that require a second factor of a signed-in user who
+// has none: the installation, the organizations in which they have a role, and the one with this
+// slug, from which they came.
+func (f *Factors) RequiringSetupNames(ctx context.Context, v operators.Principal, slug string) (names []string, err error) {
 	of := []orgs.Organization{thisInstallation}
 	for _, p := range v.Visible() {
 		of = append(of, p.Organization)
@@ -104,7 +104,7 @@ func (f *Factors) Owes(ctx context.Context, v operators.Principal, slug string) 
 	if err == nil && !slices.ContainsFunc(of, func(o orgs.Organization) bool { return o.ID == from.ID }) {
 		of = append(of, from)
 	}
-	all, err := f.OwedTo(ctx, v, of...)
+	all, err := f.RequiringSetup(ctx, v, of...)
 	for _, o := range all {
 		names = append(names, o.Name)
 	}
@@ -113,12 +113,12 @@ func (f *Factors) Owes(ctx context.Context, v operators.Principal, slug string) 
 
 // keep refuses to remove the last factor of an account while one is required of its holder;
 // factors.ErrRequired.
-func (f *Factors) keep(account operators.Holding) error {
+func (f *Factors) keep(account operators.AccountAccess) error {
 	by := ""
 	if f.required && account.Administrator {
 		by = thisInstallation.Name
 	}
-	for _, p := range account.Places {
+	for _, p := range account.Organizations {
 		if p.HasRole() && p.Organization.RequiresFactor {
 			by = p.Organization.Name
 		}

@@ -41,7 +41,7 @@ func (d *door) acmeRequires() {
 // owes reports whether an organization's requirement stops the holder of a session.
 func (d *door) owes(session, slug string) bool {
 	d.Helper()
-	owed, err := d.factors.Owed(d.Context(), d.visitor(session), operators.OrganizationFactor, slug)
+	owed, err := d.factors.SetupRequired(d.Context(), d.visitor(session), operators.OrganizationFactor, slug)
 	require.NoError(d, err)
 	return owed
 }
@@ -57,7 +57,7 @@ func TestAnOrganizationRequiresASecondFactor(t *testing.T) {
 	d.acmeRequires()
 	assert.True(t, d.owes(eve, "acme"))
 	assert.False(t, d.owes(eve, "globex"), "what one organization requires never hinders another one")
-	names, err := d.factors.Owes(t.Context(), d.visitor(eve), "globex")
+	names, err := d.factors.RequiringSetupNames(t.Context(), d.visitor(eve), "globex")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"The acme"}, names)
 	found, err := app.NewAudit(d.store).Search(t.Context(), app.Path{Organization: "acme"}, audit.Query{Action: "organization.", Limit: 9})
@@ -68,7 +68,7 @@ func TestAnOrganizationRequiresASecondFactor(t *testing.T) {
 
 	sso := d.visitor(eve)
 	sso.Method = operators.BySingleSignOn
-	owed, err := d.factors.Owed(t.Context(), sso, operators.OrganizationFactor, "acme")
+	owed, err := d.factors.SetupRequired(t.Context(), sso, operators.OrganizationFactor, "acme")
 	require.NoError(t, err)
 	assert.False(t, owed, "the provider asks for what it wants")
 	_, err = d.passkey(eve, "", key())
@@ -104,17 +104,17 @@ func TestTheInstallationRequiresASecondFactorOfItsAdministrators(t *testing.T) {
 	d.organizationOfEve("acme")
 	ada, eve := d.signIn().Session, d.signInAs("eve").Session
 	for _, rule := range []operators.FactorRule{operators.InstallationFactor, operators.OrganizationFactor} {
-		owed, err := d.factors.Owed(t.Context(), d.visitor(ada), rule, "acme")
+		owed, err := d.factors.SetupRequired(t.Context(), d.visitor(ada), rule, "acme")
 		require.NoError(t, err)
 		assert.True(t, owed)
-		owed, err = d.factors.Owed(t.Context(), d.visitor(eve), rule, "acme")
+		owed, err = d.factors.SetupRequired(t.Context(), d.visitor(eve), rule, "acme")
 		require.NoError(t, err)
 		assert.False(t, owed, "it is required of administrators of the installation alone")
 	}
-	owed, err := d.factors.Owed(t.Context(), d.visitor(ada), operators.NoFactor, "acme")
+	owed, err := d.factors.SetupRequired(t.Context(), d.visitor(ada), operators.NoFactor, "acme")
 	require.NoError(t, err)
 	assert.False(t, owed)
-	names, err := d.factors.Owes(t.Context(), d.visitor(ada), "")
+	names, err := d.factors.RequiringSetupNames(t.Context(), d.visitor(ada), "")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"This installation"}, names)
 	d.app(ada)
@@ -132,11 +132,11 @@ func TestAnOrganizationRequiresASecondFactorOfItsOperators(t *testing.T) {
 	assert.True(t, d.owes(ada, "acme"))
 	assert.False(t, d.owes(ada, "globex"))
 	assert.False(t, d.owes(ada, "nowhere"))
-	names, err := d.factors.Owes(t.Context(), d.visitor(ada), "acme")
+	names, err := d.factors.RequiringSetupNames(t.Context(), d.visitor(ada), "acme")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"The acme"}, names)
 	d.account("stranger")
-	names, err = d.factors.Owes(t.Context(), d.visitor(d.signInAs("stranger").Session), "acme")
+	names, err = d.factors.RequiringSetupNames(t.Context(), d.visitor(d.signInAs("stranger").Session), "acme")
 	require.NoError(t, err)
 	assert.Empty(t, names, "of an organization that is not theirs nobody learns anything")
 }

@@ -56,7 +56,7 @@ func newDoor(t *testing.T) *door {
 }
 
 // signIn signs in with the password.
-func (d *door) signIn() app.Admission {
+func (d *door) signIn() app.SignInResult {
 	d.Helper()
 	a, err := d.operators.SignIn(d.Context(), d.by, d.from, "ada", doorPassword)
 	require.NoError(d, err)
@@ -97,8 +97,8 @@ func (d *door) app(session string) (factors.Secret, []string) {
 	return secret, codes
 }
 
-func (d *door) show(step, code string) (app.Admission, error) {
-	return d.factors.ShowCode(d.Context(), d.by, d.from, step, code)
+func (d *door) show(step, code string) (app.SignInResult, error) {
+	return d.factors.VerifyCode(d.Context(), d.by, d.from, step, code)
 }
 
 // actions returns the audit log of the installation, the newest first.
@@ -125,9 +125,9 @@ func TestASecondFactorIsAskedForAfterThePassword(t *testing.T) {
 	assert.Empty(t, a.Session)
 	require.NotEmpty(t, a.Step)
 	assert.False(t, d.isIn(a.Step), "a step is no session")
-	asked, err := d.factors.Asked(t.Context(), a.Step)
+	asked, err := d.factors.PendingSignIn(t.Context(), a.Step)
 	require.NoError(t, err)
-	assert.Equal(t, app.Asked{Username: "ada", Held: factors.Held{TOTP: true, Recovery: factors.RecoveryCodes}}, asked)
+	assert.Equal(t, app.PendingSignIn{Username: "ada", Enabled: factors.Enabled{TOTP: true, Recovery: factors.RecoveryCodes}}, asked)
 	_, err = d.show(a.Step, "000000")
 	require.ErrorIs(t, err, factors.ErrCode)
 	in, err := d.show(a.Step, d.code(secret))
@@ -151,7 +151,7 @@ func TestACodeWorksOnce(t *testing.T) {
 	require.NoError(t, err)
 	_, err = d.show(d.signIn().Step, codes[0])
 	require.ErrorIs(t, err, factors.ErrCode)
-	h, err := d.factors.Held(t.Context(), d.visitor(must(d.show(d.signIn().Step, codes[1])).Session))
+	h, err := d.factors.OfAccount(t.Context(), d.visitor(must(d.show(d.signIn().Step, codes[1])).Session))
 	require.NoError(t, err)
 	assert.Equal(t, factors.RecoveryCodes-2, h.Recovery)
 	assert.Contains(t, d.actions(), audit.RecoveryCodeUsed)
@@ -262,7 +262,7 @@ func TestTheCommandLineResetsFactors(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 1, n)
 	assert.False(t, d.isIn(session))
-	_, err = d.factors.Asked(t.Context(), step)
+	_, err = d.factors.PendingSignIn(t.Context(), step)
 	require.ErrorIs(t, err, factors.ErrStep)
 	assert.NotEmpty(t, d.signIn().Session)
 	n, err = d.factors.Reset(t.Context(), d.by, "ada")
@@ -295,8 +295,8 @@ func TestAuthenticatorAppsAreEncryptedAgain(t *testing.T) {
 	lost := reencrypt(t, after, false)
 	require.Len(t, lost.Unreadable, 1)
 	assert.Equal(t, "accounts/ada (authenticator app)", lost.Unreadable[0].Path)
-	assert.Equal(t, app.Reencrypted{Encrypted: 1}, reencrypt(t, both, false))
-	assert.Equal(t, app.Reencrypted{}, reencrypt(t, both, false))
+	assert.Equal(t, app.ReencryptionResult{Encrypted: 1}, reencrypt(t, both, false))
+	assert.Equal(t, app.ReencryptionResult{}, reencrypt(t, both, false))
 	got, err := read(after)
 	require.NoError(t, err)
 	assert.Equal(t, f, got)

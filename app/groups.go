@@ -123,7 +123,7 @@ func (g *Groups) Delete(ctx context.Context, by audit.Actor, at Path, id orgs.Gr
 }
 
 // Link adds members to a group, all or none, and returns how many were not in it.
-// operators.ErrAbove, orgs.ErrGroupNotFound, users.ErrNotFound, ErrSelection.
+// operators.ErrHigherRole, orgs.ErrGroupNotFound, users.ErrNotFound, ErrSelection.
 func (g *Groups) Link(ctx context.Context, by operators.Editor, at Path, id orgs.GroupID, ids ...users.MemberID) (int, error) {
 	return g.regroup(ctx, by, at, id, ids, users.Repository.Link, func(groups []string, name string) []string {
 		return slices.Sorted(slices.Values(append(slices.Clone(groups), name)))
@@ -131,7 +131,7 @@ func (g *Groups) Link(ctx context.Context, by operators.Editor, at Path, id orgs
 }
 
 // Unlink removes members from a group, all or none, and returns how many were in it.
-// operators.ErrAbove, orgs.ErrGroupNotFound, users.ErrNotFound, ErrSelection.
+// operators.ErrHigherRole, orgs.ErrGroupNotFound, users.ErrNotFound, ErrSelection.
 func (g *Groups) Unlink(ctx context.Context, by operators.Editor, at Path, id orgs.GroupID, ids ...users.MemberID) (int, error) {
 	return g.regroup(ctx, by, at, id, ids, users.Repository.Unlink, func(groups []string, name string) []string {
 		return slices.DeleteFunc(slices.Clone(groups), func(n string) bool { return n == name })

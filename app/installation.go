@@ -66,9 +66,9 @@ func (i *Installation) change(
 	return changed, nil
 }
 
-// Maintain makes the installation read-only, with a notice for users who try to change something,
-// or ends that. It reports whether that changed anything.
-func (i *Installation) Maintain(ctx context.Context, by audit.Actor, on bool, notice string) (changed bool, err error) {
+// SetMaintenance makes the installation read-only, with a notice for users who try to change
+// something, or ends that. It reports whether that changed anything.
+func (i *Installation) SetMaintenance(ctx context.Context, by audit.Actor, on bool, notice string) (changed bool, err error) {
 	if notice, err = names.OptionalLabel("message", notice); err != nil {
 		return false, err
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Welcome is what an organization's link shows. It is the same for everyone who has the link and is
-// not signed in, whatever accounts the user may have elsewhere.
-type Welcome struct {
+// InvitationReport is what an organization's link shows. It is the same for everyone who has the
+// link and is not signed in, whatever accounts the user may have elsewhere.
+type InvitationReport struct {
 	User         users.User
 	Organization orgs.Organization // that invites
 	Joins        bool              // the viewer is signed in as the user and can accept with their account
@@ -22,22 +22,22 @@ type Welcome struct {
 	NewPassword  bool              // another organization set their password: they must choose another one
 }
 
-// Welcome returns what a token's link shows to a user who may be signed in;
+// ShowInvitation returns what a token's link shows to a user who may be signed in;
 // operators.ErrInvitation.
-func (o *Operators) Welcome(ctx context.Context, token string, v operators.Principal) (Welcome, error) {
-	return ports.View(ctx, o.store, func(tx ports.Tx) (w Welcome, err error) {
+func (o *Operators) ShowInvitation(ctx context.Context, token string, v operators.Principal) (InvitationReport, error) {
+	return ports.View(ctx, o.store, func(tx ports.Tx) (w InvitationReport, err error) {
 		i, err := o.invitation(ctx, tx, token)
 		if err != nil {
 			return w, err
 		}
-		w = Welcome{User: i.User, Organization: i.Place.Organization}
+		w = InvitationReport{User: i.User, Organization: i.Access.Organization}
 		if v.User.ID != i.User.ID {
 			return w, nil
 		}
 		w.Joins = true
-		w.Opens = slices.ContainsFunc(v.Places, func(p operators.Place) bool { return p.Organization.ID == i.Place.Organization.ID })
+		w.Opens = slices.ContainsFunc(v.Organizations, func(p operators.OrganizationAccess) bool { return p.Organization.ID == i.Access.Organization.ID })
 		account, err := tx.Operators().Account(ctx, v.Account)
-		w.NewPassword = i.AsksFor(account.Account)
+		w.NewPassword = i.NeedsNewPassword(account.Account)
 		return w, err
 	})
 }
@@ -76,7 +76,7 @@ func (o *Operators) Accept(ctx context.Context, by audit.Actor, token string, p 
 			}
 		}
 		account.Organization = i.Origin()
-		return o.accept(ctx, tx, by, i, account.Renewed(hash, o.clock.Now()), true)
+		return o.accept(ctx, tx, by, i, account.WithPassword(hash, o.clock.Now()), true)
 	})
 }
 
@@ -113,16 +113,16 @@ func (o *Operators) Join(ctx context.Context, by audit.Actor, token string, v op
 			return operators.ErrNoSession
 		case err != nil:
 			return err
-		case slices.ContainsFunc(held.Places, func(p operators.Place) bool { return p.Organization.ID == i.Place.Organization.ID }):
+		case slices.ContainsFunc(held.Organizations, func(p operators.OrganizationAccess) bool { return p.Organization.ID == i.Access.Organization.ID }):
 			return operators.ErrAccepted
 		}
-		account, asked := held.Account, i.AsksFor(held.Account)
+		account, asked := held.Account, i.NeedsNewPassword(held.Account)
 		if asked {
 			if hash == "" {
-				return operators.ErrOwed
+				return operators.ErrNewPasswordRequired
 			}
 			account.Organization = i.Origin()
-			account = account.Renewed(hash, o.clock.Now())
+			account = account.WithPassword(hash, o.clock.Now())
 		}
 		return o.accept(ctx, tx, by, i, account, asked)
 	})
@@ -162,12 +162,12 @@ func (o *Operators) accept(ctx context.Context, tx ports.Tx, by audit.Actor, i o
 		if err := tx.Operators().ForgetDevices(ctx, id, operators.Digest{}); err != nil {
 			return err
 		}
-		if err := recordAccount(ctx, tx, by, now, audit.PasswordSet, held.Account, audit.State{"invited_to": i.Place.Organization.Slug, "sessions_ended": ended}); err != nil {
+		if err := recordAccount(ctx, tx, by, now, audit.PasswordSet, held.Account, audit.State{"invited_to": i.Access.Organization.Slug, "sessions_ended": ended}); err != nil {
 			return err
 		}
 	}
-	return tx.Audit().Record(ctx, audit.Entry{Organization: i.Place.Organization.ID, Actor: by, At: now, Action: audit.MemberAccepted,
-		Object: Path{Organization: i.Place.Organization.Slug}.Object("u", i.User.Username), After: audit.State{"role": string(i.Place.Role)}})
+	return tx.Audit().Record(ctx, audit.Entry{Organization: i.Access.Organization.ID, Actor: by, At: now, Action: audit.MemberAccepted,
+		Object: Path{Organization: i.Access.Organization.Slug}.Object("u", i.User.Username), After: audit.State{"role": string(i.Access.Role)}})
 }
 
 // retireAccount ends the sessions of an account that another one has replaced in an organization,
@@ -180,8 +180,8 @@ func (o *Operators) retireAccount(ctx context.Context, tx ports.Tx, id, heir ope
 	if err != nil {
 		return err
 	}
-	if len(h.Places) == 0 && !h.Administrator && h.Organization != 0 {
-		return tx.Operators().Drop(ctx, id)
+	if len(h.Organizations) == 0 && !h.Administrator && h.Organization != 0 {
+		return tx.Operators().DeleteAccount(ctx, id)
 	}
 	_, err = tx.Operators().EndAll(ctx, id)
 	return err
@@ -207,5 +207,5 @@ func (o *Operators) decide(ctx context.Context, tx ports.Tx, token string) (oper
 	if err != nil {
 		return i, err
 	}
-	return i, tx.Operators().Decide(ctx, i.User.ID)
+	return i, tx.Operators().LockUser(ctx, i.User.ID)
 }

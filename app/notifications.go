@@ -26,8 +26,8 @@ type NotificationReport struct {
 	Application  applications.Application
 	Event        events.Event
 	Notification subscriptions.Notification
-	Templates    []events.Template // its own; without one, the template of its event, in Stages, is used
-	Stages       Stages            // of its event; it may have templates for the same channels
+	Templates    []events.Template // its own; without one, the template of its event, in EventParts, is used
+	Stages       EventParts        // of its event; it may have templates for the same channels
 	Lists        []lists.List      // that it may use
 }
 

@@ -92,7 +92,7 @@ type OccurrenceReport struct {
 	Occurrence events.Occurrence
 	State      OccurrenceState
 	Counts     map[deliveries.State]int
-	Holds      []Hold // what it waits for, judged by the first of its open deliveries
+	Waits      []ChannelWait // what it waits for, judged by the first of its open deliveries
 	// Expected is when its last delivery will be over at the rate so far; zero: unknown.
 	Expected time.Time
 }
@@ -117,10 +117,10 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 			return r, err
 		}
 		r.State = stateOf(found, r.Counts)
-		if r.Holds, err = o.holds(ctx, tx, r); err != nil {
+		if r.Waits, err = o.holds(ctx, tx, r); err != nil {
 			return r, err
 		}
-		if r.State == Delivering && !slices.ContainsFunc(r.Holds, Hold.stops) {
+		if r.State == Delivering && !slices.ContainsFunc(r.Waits, ChannelWait.stops) {
 			r.Expected = deliveries.ExpectedEnd(found, r.Counts, o.clock.Now())
 		}
 		return r, nil
@@ -128,9 +128,9 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 }
 
 // holds returns what an occurrence waits for.
-func (o *Occurrences) holds(ctx context.Context, tx ports.Tx, r OccurrenceReport) ([]Hold, error) {
+func (o *Occurrences) holds(ctx context.Context, tx ports.Tx, r OccurrenceReport) ([]ChannelWait, error) {
 	if r.State == Scheduled {
-		return []Hold{{Waiting: deliveries.Waiting{For: deliveries.ForMoment, Until: r.Occurrence.Options.SendAt}}}, nil
+		return []ChannelWait{{Waiting: deliveries.Waiting{For: deliveries.ForSchedule, Until: r.Occurrence.Options.SendAt}}}, nil
 	}
 	var open []deliveries.Delivery
 	for _, s := range deliveries.States() {
@@ -149,10 +149,10 @@ func (o *Occurrences) holds(ctx context.Context, tx ports.Tx, r OccurrenceReport
 	holds := holdsOf(open)
 	for i := range holds {
 		h := &holds[i]
-		if h.For != deliveries.ForTurn && h.For != deliveries.ForLimit {
+		if h.For != deliveries.ForWorker && h.For != deliveries.ForLimit {
 			continue
 		}
-		ahead, waiting, err := tx.Deliveries().Ahead(ctx, r.Occurrence, h.channel, deliveries.MostAhead)
+		ahead, waiting, err := tx.Deliveries().Ahead(ctx, r.Occurrence, h.channel, deliveries.MaxAheadCounted)
 		if err != nil {
 			return nil, err
 		}

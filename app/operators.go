@@ -32,23 +32,23 @@ func NewOperators(store ports.Store, clock ports.Clock, p operators.Policy) *Ope
 	return &Operators{store: store, clock: clock, policy: p, hashing: make(chan struct{}, maxHashing)}
 }
 
-// Admission is what a browser gets after a sign-in: the token of the session, and the one that
+// SignInResult is what a browser gets after a sign-in: the token of the session, and the one that
 // identifies the browser from then on.
-type Admission struct {
+type SignInResult struct {
 	Session string
 	Device  string
 	// Step is set, and nothing else, if a second factor is needed first: the token of the step for
-	// Factors.ShowCode.
+	// Factors.VerifyCode.
 	Step string
 }
 
 // SignIn begins a session of the user's account with this password. For an unknown user as for a
 // wrong password the answer is operators.ErrCredentials and takes equally long; after too many
-// wrong ones it is operators.TooMany, for unknown users, too.
-func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.Origin, username, password string) (a Admission, err error) {
+// wrong ones it is operators.TooManyError, for unknown users, too.
+func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.Origin, username, password string) (a SignInResult, err error) {
 	g := attempt{username: username, from: from}
 	err = o.store.View(ctx, func(tx ports.Tx) (err error) {
-		if o.policy.TakesPasswordOf(username) { // Other users are refused like unknown ones, after the same work.
+		if o.policy.AllowsPasswordOf(username) { // Other users are refused like unknown ones, after the same work.
 			if g.of, err = tx.Operators().Accounts(ctx, username); err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.O
 		return g.look(ctx, tx, o.clock.Now())
 	})
 	if err != nil {
-		return Admission{}, err
+		return SignInResult{}, err
 	}
 	by.Name = username
 	if len(g.of) > 0 {
@@ -65,16 +65,16 @@ func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.O
 	g.by = by
 	matched, err := o.try(ctx, g, password)
 	if err != nil {
-		return Admission{}, err
+		return SignInResult{}, err
 	}
-	return ports.Update(ctx, o.store, func(tx ports.Tx) (Admission, error) {
+	return ports.Update(ctx, o.store, func(tx ports.Tx) (SignInResult, error) {
 		account, err := g.proved(ctx, tx, matched)
 		if err != nil {
-			return Admission{}, err
+			return SignInResult{}, err
 		}
-		held, err := tx.Factors().Held(ctx, account.ID)
+		held, err := tx.Factors().Enabled(ctx, account.ID)
 		if err != nil {
-			return Admission{}, err
+			return SignInResult{}, err
 		}
 		if held.Any() {
 			return o.ask(ctx, tx, account)
@@ -84,49 +84,49 @@ func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.O
 }
 
 // ask begins the step in which a user who has given the right password shows a second factor.
-func (o *Operators) ask(ctx context.Context, tx ports.Tx, account operators.Holding) (Admission, error) {
+func (o *Operators) ask(ctx context.Context, tx ports.Tx, account operators.AccountAccess) (SignInResult, error) {
 	now := o.clock.Now()
 	step, token := factors.NewStep(factors.SecondFactor, account.ID, nil, now)
-	return Admission{Step: token}, errors.Join(tx.Factors().Sweep(ctx, now), tx.Factors().Begin(ctx, step))
+	return SignInResult{Step: token}, errors.Join(tx.Factors().Sweep(ctx, now), tx.Factors().Begin(ctx, step))
 }
 
 // admit begins a session of a user who has been authenticated. Every way of signing in ends here:
 // the browser is known for the account from now on, and the audit log records the sign-in.
 func (o *Operators) admit(
-	ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, from operators.Origin, method operators.Method,
-) (a Admission, err error) {
+	ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess, from operators.Origin, method operators.Method,
+) (a SignInResult, err error) {
 	now := o.clock.Now()
-	if !o.policy.Admits(account.Account, method) {
-		return Admission{}, operators.ErrSignOnOnly
+	if !o.policy.Allows(account.Account, method) {
+		return SignInResult{}, operators.ErrSingleSignOnOnly
 	}
 	if err := tx.Operators().Sweep(ctx, now); err != nil {
-		return Admission{}, err
+		return SignInResult{}, err
 	}
 	a.Device = from.Device
 	digest, of, err := device(ctx, tx, from, now)
 	if err != nil {
-		return Admission{}, err
+		return SignInResult{}, err
 	}
 	if len(of) == 0 { // A token that was never issued may be in use elsewhere, too.
 		a.Device = operators.NewToken()
 		if digest, err = operators.ParseToken(a.Device); err != nil {
-			return Admission{}, err
+			return SignInResult{}, err
 		}
 	}
 	var s operators.Session
 	s, a.Session = operators.NewSession(account.ID, method, digest, by.Address, now)
 	err = errors.Join(tx.Operators().Begin(ctx, s), tx.Operators().Remember(ctx, operators.Device{Digest: digest, Account: account.ID, Seen: now}))
 	if err != nil {
-		return Admission{}, err
+		return SignInResult{}, err
 	}
 	if !slices.Contains(of, account.ID) {
-		if err := recordHolder(ctx, tx, by, now, audit.DeviceAdded, []operators.Holding{account}, nil); err != nil {
-			return Admission{}, err
+		if err := recordHolder(ctx, tx, by, now, audit.DeviceAdded, []operators.AccountAccess{account}, nil); err != nil {
+			return SignInResult{}, err
 		}
 	}
 	if o.policy.SingleSignOnOnly && method != operators.BySingleSignOn {
 		if err := recordAccount(ctx, tx, by, now, audit.BreakGlassUsed, account.Account, nil); err != nil {
-			return Admission{}, err
+			return SignInResult{}, err
 		}
 	}
 	return a, recordAccount(ctx, tx, by, now, audit.SignedIn, account.Account, audit.State{"method": string(method)})
@@ -141,11 +141,11 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Princ
 	now := o.clock.Now()
 	var s operators.Session
 	err = o.store.View(ctx, func(tx ports.Tx) error {
-		var account operators.Holding
+		var account operators.AccountAccess
 		if s, account, err = valid(ctx, tx, digest, now); err != nil {
 			return err
 		}
-		if !o.policy.Admits(account.Account, s.Method) {
+		if !o.policy.Allows(account.Account, s.Method) {
 			return operators.ErrNoSession
 		}
 		v = account.Principal()
@@ -161,15 +161,16 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Princ
 	return v, nil
 }
 
-// Visit records that a user was seen in an organization, if their account opens it as a member.
-func (o *Operators) Visit(ctx context.Context, v operators.Principal, slug string) error {
+// RecordVisit records that a user was seen in an organization, if their account opens it as a
+// member.
+func (o *Operators) RecordVisit(ctx context.Context, v operators.Principal, slug string) error {
 	now := o.clock.Now()
-	i := slices.IndexFunc(v.Places, func(p operators.Place) bool { return p.Organization.Slug == slug })
-	if i < 0 || now.Before(v.Places[i].Seen.Add(operators.VisitGrain)) {
+	i := slices.IndexFunc(v.Organizations, func(p operators.OrganizationAccess) bool { return p.Organization.Slug == slug })
+	if i < 0 || now.Before(v.Organizations[i].Seen.Add(operators.VisitResolution)) {
 		return nil
 	}
 	return o.note(ctx, func(ctx context.Context, tx ports.Tx) error {
-		return tx.Operators().Visited(ctx, v.Account, v.Places[i].Organization.ID, now)
+		return tx.Operators().RecordVisit(ctx, v.Account, v.Organizations[i].Organization.ID, now)
 	})
 }
 
@@ -186,7 +187,7 @@ func (o *Operators) note(ctx context.Context, write func(ctx context.Context, tx
 }
 
 // valid finds a valid session, with its account; operators.ErrNoSession.
-func valid(ctx context.Context, tx ports.Tx, d operators.Digest, now time.Time) (operators.Session, operators.Holding, error) {
+func valid(ctx context.Context, tx ports.Tx, d operators.Digest, now time.Time) (operators.Session, operators.AccountAccess, error) {
 	s, account, err := tx.Operators().Session(ctx, d)
 	if err == nil && !s.Valid(now) {
 		err = operators.ErrNoSession
@@ -227,7 +228,7 @@ func (o *Operators) SignOutEverywhere(ctx context.Context, by audit.Actor, v ope
 }
 
 // accountsOf returns the accounts of a user; operators.ErrNotFound when there is none.
-func accountsOf(ctx context.Context, tx ports.Tx, username string) ([]operators.Holding, error) {
+func accountsOf(ctx context.Context, tx ports.Tx, username string) ([]operators.AccountAccess, error) {
 	of, err := tx.Operators().Accounts(ctx, username)
 	if err == nil && len(of) == 0 {
 		err = operators.ErrNotFound
@@ -236,12 +237,12 @@ func accountsOf(ctx context.Context, tx ports.Tx, username string) ([]operators.
 }
 
 // decideAccounts is accountsOf for a unit of work that changes how they are opened.
-func decideAccounts(ctx context.Context, tx ports.Tx, username string) ([]operators.Holding, error) {
+func decideAccounts(ctx context.Context, tx ports.Tx, username string) ([]operators.AccountAccess, error) {
 	of, err := accountsOf(ctx, tx, username)
 	if err != nil {
 		return nil, err
 	}
-	return of, tx.Operators().Decide(ctx, of[0].User.ID)
+	return of, tx.Operators().LockUser(ctx, of[0].User.ID)
 }
 
 // recordAccount records a change of an account in the log of the installation, to which accounts
@@ -256,7 +257,7 @@ func recordAccount(
 // installation and in those of the organizations in which they have a role by these accounts. Other
 // organizations learn nothing.
 func recordHolder(
-	ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, a audit.Action, hs []operators.Holding, after audit.State,
+	ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, a audit.Action, hs []operators.AccountAccess, after audit.State,
 ) error {
 	if len(hs) == 0 {
 		return nil
@@ -264,7 +265,7 @@ func recordHolder(
 	username := hs[0].User.Username
 	entries := []audit.Entry{{Actor: by, At: now, Action: a, Object: "accounts/" + username, After: after}}
 	for _, h := range hs { // No organization twice: one account opens it.
-		for _, p := range h.Places {
+		for _, p := range h.Organizations {
 			if p.HasRole() {
 				entries = append(entries, audit.Entry{Organization: p.Organization.ID, Actor: by, At: now, Action: a,
 					Object: Path{Organization: p.Organization.Slug}.Object("u", username), After: after})

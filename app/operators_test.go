@@ -29,7 +29,7 @@ func TestPagesAreServedWhileNothingCanBeWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDoor(t)
 			session := d.signIn().Session
-			d.clock.Advance(operators.SessionGrain)
+			d.clock.Advance(operators.SessionResolution)
 			store := mocks.NewStore(gomock.NewController(t))
 			store.EXPECT().View(gomock.Any(), gomock.Any()).DoAndReturn(d.store.View).AnyTimes()
 			store.EXPECT().Update(gomock.Any(), gomock.Any()).Return(c.fails).Times(2)
@@ -40,8 +40,8 @@ func TestPagesAreServedWhileNothingCanBeWritten(t *testing.T) {
 			if c.want == nil {
 				assert.Equal(t, "ada", v.User.Username)
 			}
-			v.Places = []operators.Place{{Organization: orgs.Organization{ID: 1, Slug: "acme"}}}
-			require.ErrorIs(t, o.Visit(t.Context(), v, "acme"), c.want)
+			v.Organizations = []operators.OrganizationAccess{{Organization: orgs.Organization{ID: 1, Slug: "acme"}}}
+			require.ErrorIs(t, o.RecordVisit(t.Context(), v, "acme"), c.want)
 		})
 	}
 }

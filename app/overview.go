@@ -66,10 +66,10 @@ func (a Attention) FailuresLeft() bool { return len(a.Failures) >= failuresCount
 
 // Overview is the state of an organization's notifications.
 type Overview struct {
-	Attention Attention
-	Beginning *Beginning        // nil: messages were sent
-	Hours     []statistics.Hour // each of the last 24, by time; the last one has not ended
-	Days      []statistics.Hour // each of the last 30 days (UTC) likewise
+	Attention  Attention
+	Onboarding *Onboarding       // nil: messages were sent
+	Hours      []statistics.Hour // each of the last 24, by time; the last one has not ended
+	Days       []statistics.Hour // each of the last 30 days (UTC) likewise
 }
 
 // Overview returns the state of the path's organization; orgs.ErrNotFound.
@@ -85,7 +85,7 @@ func (o *Overviews) Overview(ctx context.Context, at Path) (Overview, error) {
 		if shown.Attention.Keys, err = ending(ctx, tx, org.ID, now); err != nil {
 			return shown, err
 		}
-		if shown.Beginning, err = beginning(ctx, tx, org); err != nil {
+		if shown.Onboarding, err = beginning(ctx, tx, org); err != nil {
 			return shown, err
 		}
 		kept, err := tx.Statistics().Hours(ctx, org.ID, day.Add(-overviewDays*24*time.Hour), hour)

@@ -70,7 +70,7 @@ func (s *Templates) Partial(ctx context.Context, organization, name string) (Par
 		if err != nil {
 			return r, err
 		}
-		if r.Partials, err = tx.Events().PartialsAround(ctx, r.Partial); err != nil {
+		if r.Partials, err = tx.Events().PartialsIncluding(ctx, r.Partial); err != nil {
 			return r, err
 		}
 		r.Users, err = tx.Events().PartialUsers(ctx, r.Partial, 0, MaxPartialUsers+1)
@@ -133,16 +133,16 @@ func partialsFor(ctx context.Context, tx ports.Tx, org orgs.ID, t events.Templat
 	return used, nil
 }
 
-// PartialsThen are the partials that a template uses in their versions at a time, by name; without
+// PastPartials are the partials that a template uses in their versions at a time, by name; without
 // those that were deleted.
-type PartialsThen struct {
+type PastPartials struct {
 	All     events.Partials
 	Changed []string // names of those that changed since
 	Guessed []string // names of those whose version of that time was deleted: the oldest one left is used
 }
 
 // partialsThen returns the partials that a template uses in their versions at a time.
-func partialsThen(ctx context.Context, tx ports.Tx, org orgs.ID, t events.Template, at time.Time) (then PartialsThen, err error) {
+func partialsThen(ctx context.Context, tx ports.Tx, org orgs.ID, t events.Template, at time.Time) (then PastPartials, err error) {
 	names, err := t.Uses()
 	if err != nil || len(names) == 0 {
 		return then, err
@@ -173,7 +173,7 @@ func partialsThen(ctx context.Context, tx ports.Tx, org orgs.ID, t events.Templa
 
 // add adds a partial in its version at a time, and returns the names of the partials that it
 // included.
-func (then *PartialsThen) add(ctx context.Context, tx ports.Tx, p events.Partial, at time.Time) ([]string, error) {
+func (then *PastPartials) add(ctx context.Context, tx ports.Tx, p events.Partial, at time.Time) ([]string, error) {
 	versions, err := tx.Events().PartialVersions(ctx, p)
 	if err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ type partialChange struct {
 }
 
 // none reports whether the partial says what is wanted already.
-func (c partialChange) none() bool { return c.was.Version > 0 && c.was.Says(c.is) }
+func (c partialChange) none() bool { return c.was.Version > 0 && c.was.SameContent(c.is) }
 
 // checkedAhead is how often a change of a partial is checked before its unit of work.
 const checkedAhead = 3
@@ -123,7 +123,7 @@ func planPartial(ctx context.Context, tx ports.Tx, organization string, wanted e
 	switch {
 	case base != AnyVersion && c.was.Version != base:
 		return c, errPartialOutdated
-	case !isNew && c.was.Says(wanted):
+	case !isNew && c.was.SameContent(wanted):
 		return c, nil
 	case isNew && len(all) >= events.MaxPartials:
 		return c, events.ErrTooManyPartials

@@ -10,19 +10,19 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Asking is the request to a browser's authenticator, in JSON, and the token of the step that waits
-// for its answer.
-type Asking struct {
-	Asked []byte
-	Step  string
+// PasskeyChallenge is the request to a browser's authenticator, in JSON, and the token of the step
+// that waits for its answer.
+type PasskeyChallenge struct {
+	Options []byte
+	Step    string
 }
 
-// Site returns the origin of the passkeys, empty if there are none.
-func (f *Factors) Site() string {
+// PasskeyOrigin returns the origin of the passkeys, empty if there are none.
+func (f *Factors) PasskeyOrigin() string {
 	if f.authenticators == nil {
 		return ""
 	}
-	return f.authenticators.Site()
+	return f.authenticators.Origin()
 }
 
 // Passkeys returns the passkeys of the signed-in user's account.
@@ -33,8 +33,8 @@ func (f *Factors) Passkeys(ctx context.Context, v operators.Principal) ([]factor
 }
 
 // BeginPasskey begins to add a passkey to the signed-in user's account; factors.ErrTooMany,
-// factors.ErrNoSite.
-func (f *Factors) BeginPasskey(ctx context.Context, v operators.Principal) (Asking, error) {
+// factors.ErrPasskeysOff.
+func (f *Factors) BeginPasskey(ctx context.Context, v operators.Principal) (PasskeyChallenge, error) {
 	return f.begin(ctx, factors.SetUpPasskey, func(tx ports.Tx) (of operators.AccountID, asked, held []byte, err error) {
 		o, err := ownerOf(ctx, tx, v.Account, v.User.Username)
 		if err != nil {
@@ -43,19 +43,19 @@ func (f *Factors) BeginPasskey(ctx context.Context, v operators.Principal) (Aski
 		if len(o.Passkeys) >= factors.MaxPasskeys {
 			return 0, nil, nil, factors.ErrTooMany
 		}
-		asked, held, err = f.authenticators.Register(o)
+		asked, held, err = f.authenticators.BeginRegistration(o)
 		return v.Account, asked, held, err
 	})
 }
 
-// begin begins a step that waits for the answer of an authenticator; factors.ErrNoSite.
+// begin begins a step that waits for the answer of an authenticator; factors.ErrPasskeysOff.
 func (f *Factors) begin(
 	ctx context.Context, p factors.Purpose, ask func(tx ports.Tx) (of operators.AccountID, asked, held []byte, err error),
-) (Asking, error) {
+) (PasskeyChallenge, error) {
 	if f.authenticators == nil {
-		return Asking{}, factors.ErrNoSite
+		return PasskeyChallenge{}, factors.ErrPasskeysOff
 	}
-	return ports.Update(ctx, f.store, func(tx ports.Tx) (a Asking, err error) {
+	return ports.Update(ctx, f.store, func(tx ports.Tx) (a PasskeyChallenge, err error) {
 		of, asked, held, err := ask(tx)
 		if err != nil {
 			return a, err
@@ -63,7 +63,7 @@ func (f *Factors) begin(
 		now := f.clock.Now()
 		var s factors.Step
 		s, a.Step = factors.NewStep(p, of, held, now)
-		a.Asked = asked
+		a.Options = asked
 		return a, errors.Join(tx.Factors().Sweep(ctx, now), tx.Factors().Begin(ctx, s))
 	})
 }
@@ -86,12 +86,12 @@ func ownerOf(ctx context.Context, tx ports.Tx, a operators.AccountID, username s
 // factors.ErrTooMany, factors.ErrExists, factors.ErrPasskey.
 func (f *Factors) ConfirmPasskey(ctx context.Context, by audit.Actor, v operators.Principal, session, step, name string, answer []byte) (codes []string, err error) {
 	if f.authenticators == nil {
-		return nil, factors.ErrNoSite
+		return nil, factors.ErrPasskeysOff
 	}
 	if name, err = factors.PasskeyName(name); err != nil {
 		return nil, err
 	}
-	err = f.change(ctx, v, func(tx ports.Tx, _ operators.Holding) error {
+	err = f.change(ctx, v, func(tx ports.Tx, _ operators.AccountAccess) error {
 		s, err := f.step(ctx, tx, factors.SetUpPasskey, step)
 		if err != nil {
 			return err
@@ -99,14 +99,14 @@ func (f *Factors) ConfirmPasskey(ctx context.Context, by audit.Actor, v operator
 		if s.Account != v.Account {
 			return factors.ErrStep
 		}
-		held, err := tx.Factors().Held(ctx, v.Account)
+		held, err := tx.Factors().Enabled(ctx, v.Account)
 		if err != nil {
 			return err
 		}
 		if held.Passkeys >= factors.MaxPasskeys {
 			return factors.ErrTooMany
 		}
-		p, err := f.authenticators.Registered(s.Held, answer)
+		p, err := f.authenticators.FinishRegistration(s.Data, answer)
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (f *Factors) RenamePasskey(ctx context.Context, by audit.Actor, v operators
 	if err != nil {
 		return err
 	}
-	return f.change(ctx, v, func(tx ports.Tx, account operators.Holding) error {
+	return f.change(ctx, v, func(tx ports.Tx, account operators.AccountAccess) error {
 		p, err := passkey(ctx, tx, v.Account, id)
 		if err != nil || p.Name == name {
 			return err
@@ -143,13 +143,13 @@ func (f *Factors) RenamePasskey(ctx context.Context, by audit.Actor, v operators
 		if err := tx.Factors().RenamePasskey(ctx, v.Account, id, name); err != nil {
 			return err
 		}
-		return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRenamed, []operators.Holding{account}, audit.State{"factor": passkeyWord, "was": p.Name, "name": name})
+		return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRenamed, []operators.AccountAccess{account}, audit.State{"factor": passkeyWord, "was": p.Name, "name": name})
 	})
 }
 
 // RemovePasskey removes a passkey of the signed-in user's account; factors.ErrNotFound.
 func (f *Factors) RemovePasskey(ctx context.Context, by audit.Actor, v operators.Principal, id factors.PasskeyID) error {
-	return f.change(ctx, v, func(tx ports.Tx, account operators.Holding) error {
+	return f.change(ctx, v, func(tx ports.Tx, account operators.AccountAccess) error {
 		p, err := passkey(ctx, tx, v.Account, id)
 		if err != nil {
 			return err

@@ -38,7 +38,7 @@ func (d *door) passkey(session, name string, k *passkeys.Authenticator) ([]strin
 	v := d.visitor(session)
 	a, err := d.factors.BeginPasskey(d.Context(), v)
 	require.NoError(d, err)
-	return d.factors.ConfirmPasskey(d.Context(), d.by, v, session, a.Step, name, k.Create(d, a.Asked))
+	return d.factors.ConfirmPasskey(d.Context(), d.by, v, session, a.Step, name, k.Create(d, a.Options))
 }
 
 // held returns the passkeys of the account of a session.
@@ -50,11 +50,11 @@ func (d *door) held(session string) []factors.Passkey {
 }
 
 // enter signs in with a passkey and nothing else.
-func (d *door) enter(k *passkeys.Authenticator) (app.Admission, error) {
+func (d *door) enter(k *passkeys.Authenticator) (app.SignInResult, error) {
 	d.Helper()
-	a, err := d.factors.AskAnybody(d.Context())
+	a, err := d.factors.BeginPasskeySignIn(d.Context())
 	require.NoError(d, err)
-	return d.factors.SignIn(d.Context(), d.by, d.from, a.Step, k.Answer(d, a.Asked))
+	return d.factors.SignIn(d.Context(), d.by, d.from, a.Step, k.Answer(d, a.Options))
 }
 
 // account creates another user who can sign in.
@@ -71,7 +71,7 @@ func (d *door) account(username string) {
 }
 
 // signInAs signs in as a user, with the password.
-func (d *door) signInAs(username string) app.Admission {
+func (d *door) signInAs(username string) app.SignInResult {
 	d.Helper()
 	a, err := d.operators.SignIn(d.Context(), d.by, d.from, username, doorPassword)
 	require.NoError(d, err)
@@ -111,19 +111,19 @@ func TestAPasskeyIsASecondFactor(t *testing.T) {
 	require.NoError(t, err)
 	step := d.signIn().Step
 	require.NotEmpty(t, step)
-	a, err := d.factors.AskAfterPassword(t.Context(), step)
+	a, err := d.factors.BeginSecondFactor(t.Context(), step)
 	require.NoError(t, err)
-	answer := k.Answer(t, a.Asked)
+	answer := k.Answer(t, a.Options)
 	_, err = d.factors.SignIn(t.Context(), d.by, d.from, a.Step, answer)
 	require.ErrorIs(t, err, factors.ErrStep, "it was asked for something else")
-	_, err = d.factors.ShowPasskey(t.Context(), d.by, d.from, operators.NewToken(), a.Step, answer)
+	_, err = d.factors.VerifyPasskey(t.Context(), d.by, d.from, operators.NewToken(), a.Step, answer)
 	require.ErrorIs(t, err, factors.ErrStep, "without the password it is none")
-	a, err = d.factors.AskAfterPassword(t.Context(), step)
+	a, err = d.factors.BeginSecondFactor(t.Context(), step)
 	require.NoError(t, err)
-	in, err := d.factors.ShowPasskey(t.Context(), d.by, d.from, step, a.Step, k.Answer(t, a.Asked))
+	in, err := d.factors.VerifyPasskey(t.Context(), d.by, d.from, step, a.Step, k.Answer(t, a.Options))
 	require.NoError(t, err)
 	assert.True(t, d.isIn(in.Session))
-	_, err = d.factors.AskAfterPassword(t.Context(), step)
+	_, err = d.factors.BeginSecondFactor(t.Context(), step)
 	require.ErrorIs(t, err, factors.ErrStep, "a step takes place once")
 }
 
@@ -132,9 +132,9 @@ func TestAnAnswerIsTakenOnce(t *testing.T) {
 	k := key()
 	_, err := d.passkey(d.signIn().Session, "", k)
 	require.NoError(t, err)
-	a, err := d.factors.AskAnybody(t.Context())
+	a, err := d.factors.BeginPasskeySignIn(t.Context())
 	require.NoError(t, err)
-	answer := k.Answer(t, a.Asked)
+	answer := k.Answer(t, a.Options)
 	var all sync.WaitGroup
 	in := make([]bool, 3)
 	for i := range in {
@@ -152,17 +152,17 @@ func TestAnAnswerIsTakenOnce(t *testing.T) {
 	}
 	assert.Equal(t, 1, came)
 
-	a, err = d.factors.AskAnybody(t.Context())
+	a, err = d.factors.BeginPasskeySignIn(t.Context())
 	require.NoError(t, err)
 	_, err = d.factors.SignIn(t.Context(), d.by, d.from, a.Step, []byte("{}"))
 	require.ErrorIs(t, err, factors.ErrPasskey)
-	_, err = d.factors.SignIn(t.Context(), d.by, d.from, a.Step, k.Answer(t, a.Asked))
+	_, err = d.factors.SignIn(t.Context(), d.by, d.from, a.Step, k.Answer(t, a.Options))
 	require.ErrorIs(t, err, factors.ErrStep, "a wrong answer is one, too")
 
-	a, err = d.factors.AskAnybody(t.Context())
+	a, err = d.factors.BeginPasskeySignIn(t.Context())
 	require.NoError(t, err)
 	d.clock.Advance(factors.StepLife)
-	_, err = d.factors.SignIn(t.Context(), d.by, d.from, a.Step, k.Answer(t, a.Asked))
+	_, err = d.factors.SignIn(t.Context(), d.by, d.from, a.Step, k.Answer(t, a.Options))
 	require.ErrorIs(t, err, factors.ErrStep, "it took too long")
 }
 
@@ -177,21 +177,21 @@ func TestThePasskeyOfAnotherAccountIsRefused(t *testing.T) {
 	require.NoError(t, err)
 
 	step := d.signIn().Step
-	a, err := d.factors.AskAfterPassword(t.Context(), step)
+	a, err := d.factors.BeginSecondFactor(t.Context(), step)
 	require.NoError(t, err)
-	_, err = d.factors.ShowPasskey(t.Context(), d.by, d.from, step, a.Step, ofEve.Answer(t, a.Asked))
+	_, err = d.factors.VerifyPasskey(t.Context(), d.by, d.from, step, a.Step, ofEve.Answer(t, a.Options))
 	require.ErrorIs(t, err, factors.ErrPasskey)
 
-	again, err := d.factors.AskAgain(t.Context(), d.visitor(eve))
+	again, err := d.factors.BeginReauthentication(t.Context(), d.visitor(eve))
 	require.NoError(t, err)
-	err = d.factors.SignInAgain(t.Context(), d.by, ada, again.Step, ofEve.Answer(t, again.Asked))
+	err = d.factors.Reauthenticate(t.Context(), d.by, ada, again.Step, ofEve.Answer(t, again.Options))
 	require.ErrorIs(t, err, factors.ErrStep)
 
 	begun, err := d.factors.BeginPasskey(t.Context(), d.visitor(eve))
 	require.NoError(t, err)
-	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, d.visitor(ada), ada, begun.Step, "", key().Create(t, begun.Asked))
+	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, d.visitor(ada), ada, begun.Step, "", key().Create(t, begun.Options))
 	require.ErrorIs(t, err, factors.ErrStep)
-	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, d.visitor(eve), eve, begun.Step, "", ofAda.Create(t, begun.Asked))
+	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, d.visitor(eve), eve, begun.Step, "", ofAda.Create(t, begun.Options))
 	require.ErrorIs(t, err, factors.ErrExists, "a passkey belongs to one account")
 
 	id := d.held(ada)[0].ID
@@ -210,14 +210,14 @@ func TestAPasskeySignsInAgain(t *testing.T) {
 	require.NoError(t, err)
 	d.clock.Advance(operators.Recent)
 	assert.False(t, d.visitor(session).Recent(d.clock.Now()))
-	a, err := d.factors.AskAgain(t.Context(), d.visitor(session))
+	a, err := d.factors.BeginReauthentication(t.Context(), d.visitor(session))
 	require.NoError(t, err)
-	require.NoError(t, d.factors.SignInAgain(t.Context(), d.by, session, a.Step, k.Answer(t, a.Asked)))
+	require.NoError(t, d.factors.Reauthenticate(t.Context(), d.by, session, a.Step, k.Answer(t, a.Options)))
 	assert.True(t, d.visitor(session).Recent(d.clock.Now()))
-	assert.Equal(t, audit.SignedInAgain, d.actions()[0])
-	a, err = d.factors.AskAgain(t.Context(), d.visitor(session))
+	assert.Equal(t, audit.Reauthenticated, d.actions()[0])
+	a, err = d.factors.BeginReauthentication(t.Context(), d.visitor(session))
 	require.NoError(t, err)
-	require.ErrorIs(t, d.factors.SignInAgain(t.Context(), d.by, operators.NewToken(), a.Step, k.Answer(t, a.Asked)), operators.ErrNoSession)
+	require.ErrorIs(t, d.factors.Reauthenticate(t.Context(), d.by, operators.NewToken(), a.Step, k.Answer(t, a.Options)), operators.ErrNoSession)
 }
 
 func TestARemovedPasskeyIsRefused(t *testing.T) {
@@ -273,7 +273,7 @@ func TestAnAccountHasSoManyPasskeys(t *testing.T) {
 	}
 	_, err = d.factors.BeginPasskey(t.Context(), v)
 	require.ErrorIs(t, err, factors.ErrTooMany)
-	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, v, session, late.Step, "", key().Create(t, late.Asked))
+	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, v, session, late.Step, "", key().Create(t, late.Options))
 	require.ErrorIs(t, err, factors.ErrTooMany)
 }
 
@@ -281,12 +281,12 @@ func TestWithoutASiteThereAreNoPasskeys(t *testing.T) {
 	d := newDoor(t)
 	v := d.visitor(d.signIn().Session)
 	none := app.NewFactors(d.operators, nil, false)
-	assert.Empty(t, none.Site())
-	assert.Equal(t, doorSite, d.factors.Site())
+	assert.Empty(t, none.PasskeyOrigin())
+	assert.Equal(t, doorSite, d.factors.PasskeyOrigin())
 	_, err := none.BeginPasskey(t.Context(), v)
-	require.ErrorIs(t, err, factors.ErrNoSite)
-	_, err = none.AskAnybody(t.Context())
-	require.ErrorIs(t, err, factors.ErrNoSite)
+	require.ErrorIs(t, err, factors.ErrPasskeysOff)
+	_, err = none.BeginPasskeySignIn(t.Context())
+	require.ErrorIs(t, err, factors.ErrPasskeysOff)
 	_, err = none.SignIn(t.Context(), d.by, d.from, operators.NewToken(), nil)
-	require.ErrorIs(t, err, factors.ErrNoSite)
+	require.ErrorIs(t, err, factors.ErrPasskeysOff)
 }

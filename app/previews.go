@@ -19,23 +19,23 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Rehearsal is the recipient and the data for which a draft is rendered.
-type Rehearsal struct {
+// PreviewOptions is the recipient and the data for which a draft is rendered.
+type PreviewOptions struct {
 	User    string // username or e-mail of a member; empty: an invented recipient
 	Example string // of a context: a JSON object; empty: an empty one
 }
 
 // Preview is a draft as a recipient would get it.
 type Preview struct {
-	Message  deliveries.Message // without an unsubscribe link: only a sent message has one
-	Username string             // of the member; empty: invented
-	MadeUp   bool               // the address is invented: the member has none that the channel reaches
-	Blanks   []string           // the variables without a value, each with its place
+	Message          deliveries.Message // without an unsubscribe link: only a sent message has one
+	Username         string             // of the member; empty: invented
+	SampleAddress    bool               // the address is invented: the member has none that the channel reaches
+	MissingVariables []string           // the variables without a value, each with its place
 }
 
 // Preview renders a draft as delivery would: by the same composer, with the same variables. Faults
 // about `subject`, `text`, `html`, `markdown`, `user` and `example`, and the errors of Show.
-func (s *Templates) Preview(ctx context.Context, at Path, of TemplateName, d Draft, with Rehearsal) (Preview, error) {
+func (s *Templates) Preview(ctx context.Context, at Path, of TemplateName, d Draft, with PreviewOptions) (Preview, error) {
 	var r TemplateReport
 	var p persona
 	if err := s.store.View(ctx, func(tx ports.Tx) (err error) {
@@ -51,7 +51,7 @@ func (s *Templates) Preview(ctx context.Context, at Path, of TemplateName, d Dra
 		return Preview{}, err
 	}
 	m, blanks, err := s.rehearse(r, d, with.Example, p)
-	return Preview{Message: m, Username: p.username, MadeUp: p.madeUp, Blanks: blanks}, err
+	return Preview{Message: m, Username: p.username, SampleAddress: p.madeUp, MissingVariables: blanks}, err
 }
 
 // partials returns those of the organization, if the draft can be parsed and uses any.
@@ -84,13 +84,13 @@ func (s *Templates) rehearse(r TemplateReport, d Draft, example string, p person
 		return m, nil, inPart(err)
 	}
 	m.Unsubscribe = ""
-	return m, s.composer.Blanks(in, job), nil
+	return m, s.composer.MissingVariables(in, job), nil
 }
 
 // PreviewPartial renders the draft of a partial alone, with the others that it includes: as in a
 // mail about an event that is made up, its blocks as they are while no template fills them. The
 // faults are those of Preview about `text`, `html`, `user` and `example`; orgs.ErrNotFound.
-func (s *Templates) PreviewPartial(ctx context.Context, organization string, d Draft, with Rehearsal) (Preview, error) {
+func (s *Templates) PreviewPartial(ctx context.Context, organization string, d Draft, with PreviewOptions) (Preview, error) {
 	r := samplePlace()
 	var p persona
 	if err := s.store.View(ctx, func(tx ports.Tx) (err error) {
@@ -107,7 +107,7 @@ func (s *Templates) PreviewPartial(ctx context.Context, organization string, d D
 		return Preview{}, err
 	}
 	m, blanks, err := s.rehearse(r, d, with.Example, p)
-	return Preview{Message: m, Username: p.username, MadeUp: p.madeUp, Blanks: blanks}, err
+	return Preview{Message: m, Username: p.username, SampleAddress: p.madeUp, MissingVariables: blanks}, err
 }
 
 // samplePlace is where a partial is shown that belongs to no event.
@@ -194,7 +194,7 @@ func personaOf(ctx context.Context, tx ports.Tx, c channels.Channel, user string
 // Test sends a draft through its channel, active or not, once, marked as a test: to an address or,
 // if that is empty, to the chosen member's. A failure of the channel is a result and no error. The
 // faults of Preview, one about `to`, and the driver's faults in the settings.
-func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of TemplateName, d Draft, with Rehearsal, to string) (Tested, error) {
+func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of TemplateName, d Draft, with PreviewOptions, to string) (TestResult, error) {
 	var r TemplateReport
 	var p persona
 	var c channels.Channel
@@ -211,21 +211,21 @@ func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of Templa
 		p, err = personaOf(ctx, tx, r.Channel, with.User)
 		return err
 	}); err != nil {
-		return Tested{}, err
+		return TestResult{}, err
 	}
 	switch {
 	case strings.TrimSpace(to) != "":
 		address, err := testAddress(c, to)
 		if err != nil {
-			return Tested{}, err
+			return TestResult{}, err
 		}
 		p.address = address
 	case p.madeUp:
-		return Tested{}, fault.Field("to", "is required unless a user is chosen who has an address of the type %s", c.Protocol.Type())
+		return TestResult{}, fault.Field("to", "is required unless a user is chosen who has an address of the type %s", c.Protocol.Type())
 	}
 	m, _, err := s.rehearse(r, d, with.Example, p)
 	if err != nil {
-		return Tested{}, err
+		return TestResult{}, err
 	}
 	done, err := dispatchTest(ctx, s.drivers, s.timeout, c, marked(m))
 	if err != nil {

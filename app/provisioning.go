@@ -90,7 +90,7 @@ func (p *Provisioning) ApplyTo(ctx context.Context, by audit.Actor, at Path, b B
 	if err := b.checkOnly(at.Organization); err != nil {
 		return nil, err
 	}
-	return p.apply(ctx, operators.Editor{Actor: by, Right: operators.Administrator}, b, dryRun, true)
+	return p.apply(ctx, operators.Editor{Actor: by, Level: operators.Administrator}, b, dryRun, true)
 }
 
 func (p *Provisioning) apply(ctx context.Context, by operators.Editor, b Blueprint, dryRun, exists bool) ([]Applied, error) {

@@ -79,7 +79,7 @@ func (p *partialsApplying) apply(i int) error {
 	switch {
 	case err != nil:
 		action = Created
-	case !had.Says(want):
+	case !had.SameContent(want):
 		action = Updated
 	}
 	if action != Unchanged {
@@ -102,7 +102,7 @@ func (p *partialsApplying) check() error {
 		if err != nil {
 			return fmt.Errorf("partial %s: %w", want.Name, err)
 		}
-		if had.Says(is) {
+		if had.SameContent(is) {
 			continue
 		}
 		if err := nothingBreaks(p.ctx, p.tx, is, p.was, p.is); err != nil {

@@ -71,8 +71,8 @@ func (q *Quotas) Context(ctx context.Context, tx ports.Tx, org orgs.ID, size, mo
 	return a.limits.Allows(quotas.Contexts, a.contexts+a.before+a.added+int64(size+more), retryLater), nil
 }
 
-// Kept records that a context of size bytes was stored.
-func (q *Quotas) Kept(org orgs.ID, size int) {
+// RecordContext records that a context of size bytes was stored.
+func (q *Quotas) RecordContext(org orgs.ID, size int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if a := q.organizations[org]; a != nil {

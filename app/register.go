@@ -56,11 +56,11 @@ type Registered struct {
 // sent details; an existing member is never updated. Everything or nothing is stored. Concurrent
 // calls are stored together.
 func (a *Applications) Register(ctx context.Context, by audit.Actor, at Path, r Registration) (Registered, error) {
-	return a.registerAs(ctx, operators.Editor{Actor: by, Right: operators.Installation}, at, r) // An application is never below a member's role.
+	return a.registerAs(ctx, operators.Editor{Actor: by, Level: operators.Installation}, at, r) // An application is never below a member's role.
 }
 
 // RegisterByHand is Register by an operator, who may not change what an application records about
-// members with a higher role. operators.ErrAbove.
+// members with a higher role. operators.ErrHigherRole.
 func (a *Applications) RegisterByHand(ctx context.Context, by operators.Editor, at Path, r Registration) (Registered, error) {
 	return a.registerAs(ctx, by, at, r)
 }

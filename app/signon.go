@@ -36,35 +36,35 @@ func NewSingleSignOn(o *Operators, p signon.Provider, s SignOnSettings) *SingleS
 	return &SingleSignOn{operators: o, store: o.store, clock: o.clock, provider: p, settings: s}
 }
 
-// SignInWays are the ways to sign in.
-type SignInWays struct {
+// SignInOptions are the ways to sign in.
+type SignInOptions struct {
 	SingleSignOn string // the label of the button; empty: no single sign-on
 	Only         bool   // only the emergency account signs in in another way
 }
 
-// Ways returns the ways to sign in.
-func (s *SingleSignOn) Ways() SignInWays {
+// Options returns the ways to sign in.
+func (s *SingleSignOn) Options() SignInOptions {
 	if s.provider == nil {
-		return SignInWays{}
+		return SignInOptions{}
 	}
-	return SignInWays{SingleSignOn: s.settings.Label, Only: s.operators.policy.SingleSignOnOnly}
+	return SignInOptions{SingleSignOn: s.settings.Label, Only: s.operators.policy.SingleSignOnOnly}
 }
 
-// Pending is a form that waits for its sender to sign in again at the provider.
-type Pending struct {
+// PendingForm is a form that waits for its sender to sign in again at the provider.
+type PendingForm struct {
 	Path   string // where it goes
 	Sealed string
 }
 
-// KeepDraft stores a form of the signed-in user for as long as a step takes, and returns the token
-// for Begin.
-func (s *SingleSignOn) KeepDraft(ctx context.Context, v operators.Principal, d Pending) (token string, err error) {
+// SavePendingForm stores a form of the signed-in user for as long as a step takes, and returns the
+// token for Begin.
+func (s *SingleSignOn) SavePendingForm(ctx context.Context, v operators.Principal, d PendingForm) (token string, err error) {
 	kept, err := json.Marshal(d)
 	if err != nil {
 		return "", err
 	}
 	now := s.clock.Now()
-	step, token := factors.NewStep(factors.Draft, v.Account, kept, now)
+	step, token := factors.NewStep(factors.PendingForm, v.Account, kept, now)
 	return token, s.store.Update(ctx, func(tx ports.Tx) error {
 		return errors.Join(tx.Factors().Sweep(ctx, now), tx.Factors().Begin(ctx, step))
 	})
@@ -80,36 +80,36 @@ type journey struct {
 	Provider []byte    `json:"provider"`
 }
 
-func (j journey) wish() signon.Wish {
-	return signon.Wish{Return: j.Return, State: j.State, Again: j.Draft != ""}
+func (j journey) wish() signon.AuthRequest {
+	return signon.AuthRequest{RedirectURI: j.Return, State: j.State, Reauthenticate: j.Draft != ""}
 }
 
-// Departure is the address at which a browser signs in, and what it keeps until it is back.
-type Departure struct {
+// SignOnRedirect is the address at which a browser signs in, and what it keeps until it is back.
+type SignOnRedirect struct {
 	Address string
 	Step    string
 }
 
 // Begin sends a user to the provider, which returns them to our address back; afterwards they come
 // to our page next. With the token of a draft, it is a signed-in user who confirms their identity.
-// signon.ErrOff, signon.ErrAway, factors.ErrStep for the draft of another user.
-func (s *SingleSignOn) Begin(ctx context.Context, v operators.Principal, back, next, draft string) (d Departure, err error) {
+// signon.ErrOff, signon.ErrUnavailable, factors.ErrStep for the draft of another user.
+func (s *SingleSignOn) Begin(ctx context.Context, v operators.Principal, back, next, draft string) (d SignOnRedirect, err error) {
 	if s.provider == nil {
-		return Departure{}, signon.ErrOff
+		return SignOnRedirect{}, signon.ErrOff
 	}
 	now := s.clock.Now()
 	if draft != "" {
 		if _, err := s.draft(ctx, v.Account, draft); err != nil {
-			return Departure{}, err
+			return SignOnRedirect{}, err
 		}
 	}
 	j := journey{State: operators.NewToken(), Return: back, Next: next, Sent: now, Draft: draft}
 	if d.Address, j.Provider, err = s.provider.Begin(ctx, j.wish()); err != nil {
-		return Departure{}, err
+		return SignOnRedirect{}, err
 	}
 	kept, err := json.Marshal(j)
 	if err != nil {
-		return Departure{}, err
+		return SignOnRedirect{}, err
 	}
 	step, token := factors.NewStep(factors.SingleSignOn, 0, kept, now)
 	d.Step = token
@@ -119,26 +119,26 @@ func (s *SingleSignOn) Begin(ctx context.Context, v operators.Principal, back, n
 }
 
 // draft finds the form that waits for the holder of an account; factors.ErrStep.
-func (s *SingleSignOn) draft(ctx context.Context, of operators.AccountID, token string) (d Pending, err error) {
+func (s *SingleSignOn) draft(ctx context.Context, of operators.AccountID, token string) (d PendingForm, err error) {
 	digest, err := operators.ParseToken(token)
 	if err != nil {
-		return Pending{}, factors.ErrStep
+		return PendingForm{}, factors.ErrStep
 	}
-	return ports.View(ctx, s.store, func(tx ports.Tx) (d Pending, err error) {
+	return ports.View(ctx, s.store, func(tx ports.Tx) (d PendingForm, err error) {
 		step, err := tx.Factors().Step(ctx, digest)
 		if err != nil {
 			return d, err
 		}
-		if !step.For(factors.Draft, s.clock.Now()) || step.Account != of {
+		if !step.For(factors.PendingForm, s.clock.Now()) || step.Account != of {
 			return d, factors.ErrStep
 		}
-		err = json.Unmarshal(step.Held, &d)
+		err = json.Unmarshal(step.Data, &d)
 		return d, err
 	})
 }
 
-// Return is what a browser brings back.
-type Return struct {
+// SignOnCallback is what a browser brings back.
+type SignOnCallback struct {
 	Step    string // that it kept
 	Session string // the token of its session, if any
 	State   string
@@ -147,26 +147,26 @@ type Return struct {
 	Refused string // the provider's reason for a refusal; empty: none
 }
 
-// Arrival is the result for a user who is back.
-type Arrival struct {
-	Admission          // of a user who signs in
-	Next      string   // the page that they wanted
-	Draft     *Pending // the form of a user who has signed in again
+// SignOnResult is the result for a user who is back.
+type SignOnResult struct {
+	SignInResult              // of a user who signs in
+	Next         string       // the page that they wanted
+	Draft        *PendingForm // the form of a user who has signed in again
 }
 
 // Finish ends what Begin began: it begins a session of the account that the identity opens, which
 // is created if there is none, or records that a signed-in user has confirmed their identity.
-// Refusals are in the audit log. signon.ErrAway, and every refusal of package signon.
-func (s *SingleSignOn) Finish(ctx context.Context, by audit.Actor, from operators.Origin, r Return) (a Arrival, err error) {
+// Refusals are in the audit log. signon.ErrUnavailable, and every refusal of package signon.
+func (s *SingleSignOn) Finish(ctx context.Context, by audit.Actor, from operators.Origin, r SignOnCallback) (a SignOnResult, err error) {
 	if s.provider == nil {
-		return Arrival{}, signon.ErrOff
+		return SignOnResult{}, signon.ErrOff
 	}
 	j, err := s.back(ctx, r)
 	if errors.Is(err, factors.ErrStep) {
-		return Arrival{}, signon.ErrBrowser
+		return SignOnResult{}, signon.ErrBrowser
 	}
 	if err != nil {
-		return Arrival{}, err
+		return SignOnResult{}, err
 	}
 	var i signon.Identity
 	switch {
@@ -181,14 +181,14 @@ func (s *SingleSignOn) Finish(ctx context.Context, by audit.Actor, from operator
 	if err == nil && j.Draft != "" {
 		a.Draft, err = s.again(ctx, by, r, j, i)
 	} else if err == nil {
-		a.Admission, err = s.enter(ctx, by, from, i)
+		a.SignInResult, err = s.enter(ctx, by, from, i)
 	}
 	return a, s.refuse(ctx, by, i, err)
 }
 
 // back ends the step of a browser, which happens once, and returns what was stored;
 // factors.ErrStep.
-func (s *SingleSignOn) back(ctx context.Context, r Return) (j journey, err error) {
+func (s *SingleSignOn) back(ctx context.Context, r SignOnCallback) (j journey, err error) {
 	digest, err := operators.ParseToken(r.Step)
 	if err != nil {
 		return journey{}, factors.ErrStep
@@ -205,7 +205,7 @@ func (s *SingleSignOn) back(ctx context.Context, r Return) (j journey, err error
 		if !first || !step.For(factors.SingleSignOn, s.clock.Now()) {
 			return j, factors.ErrStep
 		}
-		err = json.Unmarshal(step.Held, &j)
+		err = json.Unmarshal(step.Data, &j)
 		return j, err
 	})
 }
@@ -234,7 +234,7 @@ func (s *SingleSignOn) refuse(ctx context.Context, by audit.Actor, i signon.Iden
 
 // again records that the holder of a session has confirmed their identity at the provider, and
 // returns the form that waits for that.
-func (s *SingleSignOn) again(ctx context.Context, by audit.Actor, r Return, j journey, i signon.Identity) (*Pending, error) {
+func (s *SingleSignOn) again(ctx context.Context, by audit.Actor, r SignOnCallback, j journey, i signon.Identity) (*PendingForm, error) {
 	digest, err := operators.ParseToken(r.Session)
 	if err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func (s *SingleSignOn) again(ctx context.Context, by audit.Actor, r Return, j jo
 		of = account.ID
 		link, err := tx.SignOn().Of(ctx, account.ID)
 		if errors.Is(err, signon.ErrNotFound) || (err == nil && link.Subject != i.Subject) {
-			return signon.ErrOther
+			return signon.ErrOtherAccount
 		}
 		if err != nil {
 			return err
@@ -256,7 +256,7 @@ func (s *SingleSignOn) again(ctx context.Context, by audit.Actor, r Return, j jo
 		if !i.RecentFor(j.Sent) {
 			return signon.ErrNotRecent
 		}
-		if err := tx.SignOn().Began(ctx, signon.Session{Subject: i.Subject, Digest: digest, Provider: i.Session}); err != nil {
+		if err := tx.SignOn().SaveSession(ctx, signon.Session{Subject: i.Subject, Digest: digest, Provider: i.Session}); err != nil {
 			return err
 		}
 		by.Name = account.User.Username
@@ -273,7 +273,7 @@ func (s *SingleSignOn) again(ctx context.Context, by audit.Actor, r Return, j jo
 }
 
 // LogOut ends the sessions that a logout token of the provider names. signon.ErrOff,
-// signon.ErrAway, signon.ErrAnswer, signon.ErrReplayed.
+// signon.ErrUnavailable, signon.ErrAnswer, signon.ErrReplayed.
 func (s *SingleSignOn) LogOut(ctx context.Context, by audit.Actor, token string) error {
 	if s.provider == nil {
 		return signon.ErrOff
@@ -283,7 +283,7 @@ func (s *SingleSignOn) LogOut(ctx context.Context, by audit.Actor, token string)
 		return err
 	}
 	return s.store.Update(ctx, func(tx ports.Tx) error {
-		if err := tx.SignOn().Take(ctx, l, s.clock.Now()); err != nil {
+		if err := tx.SignOn().UseToken(ctx, l, s.clock.Now()); err != nil {
 			return err
 		}
 		for {
@@ -313,11 +313,11 @@ func (s *SingleSignOn) end(ctx context.Context, tx ports.Tx, by audit.Actor, f s
 	return recordAccount(ctx, tx, by, s.clock.Now(), audit.SignedOutByProvider, account.Account, audit.State{"from": session.Address})
 }
 
-// Leave returns the address at which a user ends their session at the provider; empty when the
-// provider has none. signon.ErrOff, signon.ErrAway.
-func (s *SingleSignOn) Leave(ctx context.Context, back string) (string, error) {
+// EndSessionURL returns the address at which a user ends their session at the provider; empty when
+// the provider has none. signon.ErrOff, signon.ErrUnavailable.
+func (s *SingleSignOn) EndSessionURL(ctx context.Context, back string) (string, error) {
 	if s.provider == nil {
 		return "", signon.ErrOff
 	}
-	return s.provider.Leave(ctx, back)
+	return s.provider.EndSessionURL(ctx, back)
 }

@@ -15,7 +15,7 @@ import (
 
 // enter begins a session of the account that an identity opens. The mapping's roles are set even if
 // none is left and the user is not let in.
-func (s *SingleSignOn) enter(ctx context.Context, by audit.Actor, from operators.Origin, i signon.Identity) (a Admission, err error) {
+func (s *SingleSignOn) enter(ctx context.Context, by audit.Actor, from operators.Origin, i signon.Identity) (a SignInResult, err error) {
 	var refused error
 	err = s.store.Update(ctx, func(tx ports.Tx) error {
 		refused = nil
@@ -29,8 +29,8 @@ func (s *SingleSignOn) enter(ctx context.Context, by audit.Actor, from operators
 		if account, err = tx.Operators().Account(ctx, account.ID); err != nil {
 			return err
 		}
-		if len(s.settings.Mapping) > 0 && !account.Administrator && !slices.ContainsFunc(account.Places, operators.Place.HasRole) {
-			refused = signon.ErrNobody
+		if len(s.settings.Mapping) > 0 && !account.Administrator && !slices.ContainsFunc(account.Organizations, operators.OrganizationAccess.HasRole) {
+			refused = signon.ErrNoRole
 			_, err := tx.Operators().EndAll(ctx, account.ID)
 			return err
 		}
@@ -44,8 +44,8 @@ func (s *SingleSignOn) enter(ctx context.Context, by audit.Actor, from operators
 		}
 		return errors.Join(
 			tx.Operators().Authenticated(ctx, digest, operators.BySingleSignOn, i.AuthenticatedAt(now)),
-			tx.SignOn().Began(ctx, signon.Session{Subject: i.Subject, Digest: digest, Provider: i.Session}),
-			tx.SignOn().Used(ctx, i.Subject, now))
+			tx.SignOn().SaveSession(ctx, signon.Session{Subject: i.Subject, Digest: digest, Provider: i.Session}),
+			tx.SignOn().RecordUse(ctx, i.Subject, now))
 	})
 	return a, errors.Join(err, refused)
 }
@@ -54,32 +54,32 @@ func (s *SingleSignOn) enter(ctx context.Context, by audit.Actor, from operators
 // the audit log. An identity is recognized by the provider's permanent subject. The username counts
 // only for a new account, and takes over no other: an account that an organization created for it
 // stays as it is, and an account of the installation has to be linked to the identity first.
-func (s *SingleSignOn) account(ctx context.Context, tx ports.Tx, by *audit.Actor, i signon.Identity) (operators.Holding, error) {
+func (s *SingleSignOn) account(ctx context.Context, tx ports.Tx, by *audit.Actor, i signon.Identity) (operators.AccountAccess, error) {
 	link, err := tx.SignOn().Link(ctx, i.Subject)
 	if err == nil {
 		account, err := tx.Operators().Account(ctx, link.Account)
 		if err != nil {
-			return operators.Holding{}, err
+			return operators.AccountAccess{}, err
 		}
 		by.Name = account.User.Username
 		if s.operators.policy.IsBreakGlass(account.Account) {
-			return operators.Holding{}, signon.ErrReserved
+			return operators.AccountAccess{}, signon.ErrReserved
 		}
-		return account, tx.Operators().Decide(ctx, account.User.ID)
+		return account, tx.Operators().LockUser(ctx, account.User.ID)
 	}
 	if !errors.Is(err, signon.ErrNotFound) {
-		return operators.Holding{}, err
+		return operators.AccountAccess{}, err
 	}
 	u, err := users.NewUser(i.Username)
 	if err != nil {
-		return operators.Holding{}, signon.ErrUsername
+		return operators.AccountAccess{}, signon.ErrUsername
 	}
 	by.Name = u.Username
-	if s.operators.policy.Reserves(u.Username) {
-		return operators.Holding{}, signon.ErrReserved
+	if s.operators.policy.IsBreakGlassUsername(u.Username) {
+		return operators.AccountAccess{}, signon.ErrReserved
 	}
 	if len(s.settings.Mapping) > 0 && !s.gives(i) { // No account for an identity without any role.
-		return operators.Holding{}, signon.ErrNobody
+		return operators.AccountAccess{}, signon.ErrNoRole
 	}
 	return s.create(ctx, tx, *by, u, i)
 }
@@ -95,36 +95,36 @@ func (s *SingleSignOn) gives(i signon.Identity) bool {
 }
 
 // create creates the account of an identity at its first sign-in; signon.ErrTaken.
-func (s *SingleSignOn) create(ctx context.Context, tx ports.Tx, by audit.Actor, u users.User, i signon.Identity) (operators.Holding, error) {
+func (s *SingleSignOn) create(ctx context.Context, tx ports.Tx, by audit.Actor, u users.User, i signon.Identity) (operators.AccountAccess, error) {
 	found, _, err := tx.Users().Ensure(ctx, []users.User{u})
 	if err != nil {
-		return operators.Holding{}, err
+		return operators.AccountAccess{}, err
 	}
-	if err := tx.Operators().Decide(ctx, found[0].ID); err != nil {
-		return operators.Holding{}, err
+	if err := tx.Operators().LockUser(ctx, found[0].ID); err != nil {
+		return operators.AccountAccess{}, err
 	}
 	of, err := tx.Operators().Accounts(ctx, u.Username)
 	if err != nil {
-		return operators.Holding{}, err
+		return operators.AccountAccess{}, err
 	}
-	if slices.ContainsFunc(of, func(h operators.Holding) bool { return h.Organization == 0 }) {
-		return operators.Holding{}, signon.ErrTaken
+	if slices.ContainsFunc(of, func(h operators.AccountAccess) bool { return h.Organization == 0 }) {
+		return operators.AccountAccess{}, signon.ErrTaken
 	}
 	now := s.clock.Now()
 	account := operators.Account{User: found[0], Changed: now}
 	if account.ID, err = tx.Operators().Save(ctx, account); err != nil {
-		return operators.Holding{}, err
+		return operators.AccountAccess{}, err
 	}
 	if err := tx.SignOn().SaveLink(ctx, signon.Link{Subject: i.Subject, Account: account.ID, Linked: now}); err != nil {
-		return operators.Holding{}, err
+		return operators.AccountAccess{}, err
 	}
 	err = recordAccount(ctx, tx, by, now, audit.AccountCreated, account, audit.State{"method": string(operators.BySingleSignOn), "issuer": i.Issuer, "subject": i.ID})
-	return operators.Holding{Account: account}, err
+	return operators.AccountAccess{Account: account}, err
 }
 
 // apply sets the roles of an account to those of its identity's groups, in the organizations of the
 // mapping and in no other.
-func (s *SingleSignOn) apply(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.Holding, i signon.Identity) error {
+func (s *SingleSignOn) apply(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess, i signon.Identity) error {
 	if is, decides := s.settings.Mapping.Administrator(i.Groups); decides && is != account.Administrator {
 		before := account.Administrator
 		account.Administrator = is
@@ -155,7 +155,7 @@ func (s *SingleSignOn) apply(ctx context.Context, tx ports.Tx, by audit.Actor, a
 // applyIn is apply for one organization. A role that another account of the user has accepted stays
 // if the groups give none: it did not come from the provider.
 func (s *SingleSignOn) applyIn(
-	ctx context.Context, tx ports.Tx, by audit.Actor, org orgs.Organization, account operators.Holding, i signon.Identity,
+	ctx context.Context, tx ports.Tx, by audit.Actor, org orgs.Organization, account operators.AccountAccess, i signon.Identity,
 ) error {
 	role := s.settings.Mapping.Role(org.Slug, i.Groups)
 	m, err := tx.Users().ByUsername(ctx, org.ID, account.User.Username)

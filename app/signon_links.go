@@ -21,7 +21,7 @@ var (
 
 // LinkedAccount is an account of a user with the identity that opens it.
 type LinkedAccount struct {
-	operators.Holding
+	operators.AccountAccess
 
 	Link signon.Link // zero: none
 }
@@ -38,7 +38,7 @@ func (s *SingleSignOn) LinksOf(ctx context.Context, username string) ([]LinkedAc
 			if err != nil && !errors.Is(err, signon.ErrNotFound) {
 				return all, err
 			}
-			all = append(all, LinkedAccount{Holding: h, Link: link})
+			all = append(all, LinkedAccount{AccountAccess: h, Link: link})
 		}
 		return all, nil
 	})
@@ -56,7 +56,7 @@ func (s *SingleSignOn) Link(ctx context.Context, by audit.Actor, username string
 		return errNoIssuer
 	case to.ID == "" || len(to.ID) > signon.MaxSubject:
 		return errSubject
-	case s.operators.policy.Reserves(username):
+	case s.operators.policy.IsBreakGlassUsername(username):
 		return signon.ErrReserved
 	}
 	return s.store.Update(ctx, func(tx ports.Tx) error {
@@ -77,7 +77,7 @@ func (s *SingleSignOn) Link(ctx context.Context, by audit.Actor, username string
 }
 
 // own finds the account that the installation created for a user.
-func (s *SingleSignOn) own(ctx context.Context, tx ports.Tx, username string) (own operators.Holding, err error) {
+func (s *SingleSignOn) own(ctx context.Context, tx ports.Tx, username string) (own operators.AccountAccess, err error) {
 	of, err := accountsOf(ctx, tx, username)
 	if err != nil {
 		return own, err
@@ -93,7 +93,7 @@ func (s *SingleSignOn) own(ctx context.Context, tx ports.Tx, username string) (o
 	case 0:
 		return own, errNoOwn
 	case 1:
-		return own, tx.Operators().Decide(ctx, own.User.ID)
+		return own, tx.Operators().LockUser(ctx, own.User.ID)
 	}
 	return own, errSeveral
 }
@@ -122,8 +122,8 @@ func (s *SingleSignOn) Unlink(ctx context.Context, by audit.Actor, username stri
 			if err := tx.SignOn().Unlink(ctx, h.ID); err != nil {
 				return dropped, err
 			}
-			if dropped = h.SignOnAlone(); dropped {
-				if err := tx.Operators().Drop(ctx, h.ID); err != nil {
+			if dropped = h.SingleSignOnOnly(); dropped {
+				if err := tx.Operators().DeleteAccount(ctx, h.ID); err != nil {
 					return dropped, err
 				}
 			}

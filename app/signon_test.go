@@ -25,11 +25,11 @@ type says struct {
 	fault error
 }
 
-func (s *says) Begin(_ context.Context, w signon.Wish) (address string, held []byte, err error) {
+func (s *says) Begin(_ context.Context, w signon.AuthRequest) (address string, held []byte, err error) {
 	return w.State, nil, s.fault
 }
 
-func (s *says) Finish(context.Context, signon.Wish, []byte, string, string) (signon.Identity, error) {
+func (s *says) Finish(context.Context, signon.AuthRequest, []byte, string, string) (signon.Identity, error) {
 	return s.Identity, s.fault
 }
 
@@ -38,7 +38,7 @@ func (s *says) Logout(_ context.Context, token string) (l signon.Logout, err err
 	return l, err
 }
 
-func (s *says) Leave(context.Context, string) (string, error) { return "", s.fault }
+func (s *says) EndSessionURL(context.Context, string) (string, error) { return "", s.fault }
 
 // hall is an installation with single sign-on and two organizations.
 type hall struct {
@@ -65,14 +65,14 @@ func newHall(t *testing.T, m signon.Mapping, p operators.Policy) *hall {
 }
 
 // comes signs a user in with these groups.
-func (h *hall) comes(subject, username string, groups ...string) (app.Admission, error) {
+func (h *hall) comes(subject, username string, groups ...string) (app.SignInResult, error) {
 	h.Helper()
 	h.says.Identity = signon.Identity{Subject: signon.Subject{Issuer: "https://id.example", ID: subject}, Username: username, Groups: groups,
 		Details: users.Details{Email: username + "@example.org", FirstName: "First"}, Authenticated: h.clock.Now()}
 	d, err := h.signOn.Begin(h.Context(), operators.Principal{}, "back", "next", "")
 	require.NoError(h, err)
-	a, err := h.signOn.Finish(h.Context(), h.by, h.from, app.Return{Step: d.Step, State: d.Address, Code: "c"})
-	return a.Admission, err
+	a, err := h.signOn.Finish(h.Context(), h.by, h.from, app.SignOnCallback{Step: d.Step, State: d.Address, Code: "c"})
+	return a.SignInResult, err
 }
 
 // roles returns what a user may do after a sign-in: their role in each organization, and whether
@@ -115,7 +115,7 @@ func (h *hall) member(org string) (m users.Member) {
 func (h *hall) joins(org, word string, role users.Role) {
 	h.Helper()
 	m := h.member(org)
-	editor := operators.Editor{Actor: h.by, Right: operators.Administrator}
+	editor := operators.Editor{Actor: h.by, Level: operators.Administrator}
 	at := app.Path{Organization: org}
 	require.NoError(h, h.admin.Grant(h.Context(), editor, at, m.ID, role))
 	token, _, err := h.admin.Invite(h.Context(), editor, at, m.ID, false)
@@ -161,7 +161,7 @@ func TestGroupsGiveRolesInTheOrganizationsOfTheMapping(t *testing.T) {
 	a, err := h.comes("1", "grace", "staff")
 	require.NoError(t, err)
 	_, err = h.comes("1", "grace", "other")
-	require.ErrorIs(t, err, signon.ErrNobody)
+	require.ErrorIs(t, err, signon.ErrNoRole)
 	assert.False(t, h.isIn(a.Session), "who has nothing any more is signed in nowhere")
 	assert.Equal(t, users.RoleMember, h.member("acme").Role)
 
@@ -203,7 +203,7 @@ func TestAnOrganizationSetsNoPasswordOfASingleSignOnAccount(t *testing.T) {
 	}
 	p, err := operators.NewPassword("password", "a password of somebody else")
 	require.NoError(t, err)
-	require.ErrorIs(t, h.admin.SetPassword(t.Context(), h.by, app.Path{}, "grace", p), operators.ErrSignOnAlone)
+	require.ErrorIs(t, h.admin.SetPassword(t.Context(), h.by, app.Path{}, "grace", p), operators.ErrNoPassword)
 }
 
 func TestRolesThatAnOrganizationGaveAreLeftWhereTheGroupsGiveNone(t *testing.T) {
@@ -221,7 +221,7 @@ func TestASingleSignOnAccountCanAcceptWhatAnotherOrganizationGives(t *testing.T)
 	a, err := h.comes("1", "grace", "staff")
 	require.NoError(t, err)
 	m := h.member("globex")
-	editor := operators.Editor{Actor: h.by, Right: operators.Administrator}
+	editor := operators.Editor{Actor: h.by, Level: operators.Administrator}
 	require.NoError(t, h.admin.Grant(t.Context(), editor, app.Path{Organization: "globex"}, m.ID, users.RoleOperator))
 	token, _, err := h.admin.Invite(t.Context(), editor, app.Path{Organization: "globex"}, m.ID, false)
 	require.NoError(t, err)
@@ -336,7 +336,7 @@ func TestSingleSignOnIsAsRecentAsTheProviderSays(t *testing.T) {
 	h.says.Authenticated = time.Time{}
 	d, err := h.signOn.Begin(t.Context(), operators.Principal{}, "back", "next", "")
 	require.NoError(t, err)
-	a, err := h.signOn.Finish(t.Context(), h.by, h.from, app.Return{Step: d.Step, State: d.Address, Code: "c"})
+	a, err := h.signOn.Finish(t.Context(), h.by, h.from, app.SignOnCallback{Step: d.Step, State: d.Address, Code: "c"})
 	require.NoError(t, err)
 	v := h.visitor(a.Session)
 	assert.False(t, v.Recent(h.clock.Now()), "a provider that says nothing may have asked nobody")
@@ -348,9 +348,9 @@ func TestAnUnreachableProviderIsNoRefusal(t *testing.T) {
 	before := len(h.actions())
 	d, err := h.signOn.Begin(t.Context(), operators.Principal{}, "back", "next", "")
 	require.NoError(t, err)
-	h.says.fault = signon.ErrAway
-	_, err = h.signOn.Finish(t.Context(), h.by, h.from, app.Return{Step: d.Step, State: d.Address, Code: "c"})
-	require.ErrorIs(t, err, signon.ErrAway)
+	h.says.fault = signon.ErrUnavailable
+	_, err = h.signOn.Finish(t.Context(), h.by, h.from, app.SignOnCallback{Step: d.Step, State: d.Address, Code: "c"})
+	require.ErrorIs(t, err, signon.ErrUnavailable)
 	assert.Len(t, h.actions(), before)
 }
 
@@ -363,7 +363,7 @@ func TestAPasskeyDoesNotOutliveTheProvider(t *testing.T) {
 	_, err = h.passkey(a.Session, "", k)
 	require.NoError(t, err)
 	_, err = h.enter(k)
-	require.ErrorIs(t, err, operators.ErrSignOnOnly)
+	require.ErrorIs(t, err, operators.ErrSingleSignOnOnly)
 	a, err = h.comes("1", "grace", "staff")
 	require.NoError(t, err)
 	assert.Empty(t, a.Step, "a second factor is the provider's to ask for")

@@ -10,8 +10,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Facts are what an instance knows about itself and its database.
-type Facts struct {
+// InstanceInfo are what an instance knows about itself and its database.
+type InstanceInfo struct {
 	Version    string // of the program
 	Runtime    string // the version of Go that built it
 	Instance   string // its name for operators
@@ -50,12 +50,12 @@ type Problem struct {
 type System struct {
 	store ports.Store
 	clock ports.Clock
-	facts func(ctx context.Context) Facts
+	facts func(ctx context.Context) InstanceInfo
 }
 
 // NewSystem returns the use case of showing the installation; facts returns what the instance
 // knows, and leaves empty what it cannot find out.
-func NewSystem(store ports.Store, clock ports.Clock, facts func(ctx context.Context) Facts) *System {
+func NewSystem(store ports.Store, clock ports.Clock, facts func(ctx context.Context) InstanceInfo) *System {
 	return &System{store: store, clock: clock, facts: facts}
 }
 
@@ -67,7 +67,7 @@ func QueueCounted(n int) bool { return n >= queueCounted }
 
 // SystemReport is the state of the installation.
 type SystemReport struct {
-	Facts
+	InstanceInfo
 
 	Now     time.Time
 	Queue   statistics.Queue
@@ -76,7 +76,7 @@ type SystemReport struct {
 
 // Show returns the state of the installation.
 func (s *System) Show(ctx context.Context) (r SystemReport, err error) {
-	r = SystemReport{Facts: s.facts(ctx), Now: s.clock.Now()}
+	r = SystemReport{InstanceInfo: s.facts(ctx), Now: s.clock.Now()}
 	err = s.store.View(ctx, func(tx ports.Tx) error {
 		if r.Queue, err = tx.Statistics().Queue(ctx, r.Now, queueCounted); err != nil {
 			return err

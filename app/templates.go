@@ -45,7 +45,7 @@ type TemplateName struct {
 
 // TemplateReport is a template with all that it belongs to.
 type TemplateReport struct {
-	Stages Stages // of the event, if a page shows the template; else its templates alone
+	Stages EventParts // of the event, if a page shows the template; else its templates alone
 
 	Organization orgs.Organization
 	Project      orgs.Project
@@ -238,7 +238,7 @@ func (s *Templates) save(
 	ctx context.Context, tx ports.Tx, by audit.Actor, at Path, r TemplateReport, wanted events.Template, restored int,
 ) (saved events.Template, err error) {
 	was := r.Template
-	if was.Version > 0 && was.Says(wanted) {
+	if was.Version > 0 && was.SameContent(wanted) {
 		return was, nil
 	}
 	partials, err := partialsFor(ctx, tx, r.Organization.ID, wanted)

@@ -93,7 +93,7 @@ type eventPath struct {
 type triggering struct {
 	Trigger
 	by   audit.Actor
-	done deliveries.Triggered
+	done deliveries.TriggerResult
 }
 
 // request identifies a repeatable call; empty when it is not.
@@ -106,7 +106,7 @@ func (c *triggering) request() string {
 
 // trigger records the occurrences of several calls, no two of which have the same request.
 func (t *Triggers) trigger(ctx context.Context, at eventPath, calls []*triggering) error {
-	var done []deliveries.Triggered
+	var done []deliveries.TriggerResult
 	whats := make([]Trigger, len(calls))
 	for i, c := range calls {
 		whats[i] = c.Trigger
@@ -142,7 +142,7 @@ func (t *Triggers) trigger(ctx context.Context, at eventPath, calls []*triggerin
 	for i, c := range calls {
 		c.done = done[i]
 		if c.done.Err == nil && !c.done.Repeated {
-			t.quotas.Kept(c.done.Occurrence.Organization, len(c.Context))
+			t.quotas.RecordContext(c.done.Occurrence.Organization, len(c.Context))
 		}
 	}
 	return nil
@@ -176,7 +176,7 @@ func occurrenceState(o events.Occurrence) audit.State {
 // occurrences returns what would be stored for each call, or its refusal.
 func (t *Triggers) occurrences(
 	ctx context.Context, tx ports.Tx, at eventPath, whats []Trigger, fit contextFit, of liveness,
-) ([]deliveries.Triggering, error) {
+) ([]deliveries.TriggerRequest, error) {
 	app, err := application(ctx, tx, at.Path)
 	if err != nil {
 		return nil, err
@@ -190,12 +190,12 @@ func (t *Triggers) occurrences(
 	}
 	now := t.clock.Now()
 	untimely := make([]error, len(whats))
-	ts, os := make([]deliveries.Triggering, len(whats)), make([]events.Occurrence, len(whats))
+	ts, os := make([]deliveries.TriggerRequest, len(whats)), make([]events.Occurrence, len(whats))
 	for i, what := range whats {
-		what.Options, untimely[i] = what.Options.Settle(now)
+		what.Options, untimely[i] = what.Options.Resolve(now)
 		os[i] = events.Occurrence{Organization: app.Organization, Project: app.Project, Application: app.ID, Event: e.ID,
 			Context: what.Context, Options: what.Options, Priority: what.priority(e), CorrelationID: what.CorrelationID, RequestID: what.RequestID, Traceparent: what.Traceparent, Created: now}
-		ts[i] = deliveries.Triggering{Occurrence: os[i], Request: what.Request}
+		ts[i] = deliveries.TriggerRequest{Occurrence: os[i], Request: what.Request}
 	}
 	unknown, err := tx.Deliveries().Unknown(ctx, os)
 	if err != nil {
@@ -233,11 +233,11 @@ type Forecast struct {
 
 // ForecastMessage is a rendered message, or why it could not be rendered.
 type ForecastMessage struct {
-	Notification string
-	Channel      string
-	Message      deliveries.Message
-	Blanks       []string // the variables without a value, each with its place
-	Error        string
+	Notification     string
+	Channel          string
+	Message          deliveries.Message
+	MissingVariables []string // the variables without a value, each with its place
+	Error            string
 }
 
 // DryRun returns what Trigger would do and writes nothing. Without mayRead it only counts: the
@@ -303,7 +303,7 @@ func (t *Triggers) forecast(ctx context.Context, tx ports.Tx, o events.Occurrenc
 		if sample.Message, err = t.composer.Compose(in, j); err != nil {
 			sample.Error = err.Error()
 		} else {
-			sample.Blanks = t.composer.Blanks(in, j)
+			sample.MissingVariables = t.composer.MissingVariables(in, j)
 		}
 		f.Messages = append(f.Messages, sample)
 	}

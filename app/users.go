@@ -141,13 +141,13 @@ func (u *Users) Find(ctx context.Context, at Path, f MemberFilter, p Page) (user
 	})
 }
 
-// searchBatches is how many batches Best reads at most.
+// searchBatches is how many batches TopMatches reads at most.
 const searchBatches = 20
 
-// Best returns at most limit members of an organization that match a filter with a text: those who
-// have the whole words first, then by name. When the text matches few among very many it may miss
-// some. orgs.ErrNotFound.
-func (u *Users) Best(ctx context.Context, at Path, f MemberFilter, limit int) ([]users.Member, error) {
+// TopMatches returns at most limit members of an organization that match a filter with a text:
+// those who have the whole words first, then by name. When the text matches few among very many it
+// may miss some. orgs.ErrNotFound.
+func (u *Users) TopMatches(ctx context.Context, at Path, f MemberFilter, limit int) ([]users.Member, error) {
 	return ports.View(ctx, u.store, func(tx ports.Tx) (ms []users.Member, err error) {
 		org, q, err := f.within(ctx, tx, at)
 		if err != nil {
@@ -269,7 +269,7 @@ func (u *Users) Remove(ctx context.Context, by audit.Actor, at Path, username st
 	err = u.store.Update(ctx, func(tx ports.Tx) error {
 		m, err := memberByUsername(ctx, tx, at, username)
 		if err == nil {
-			err = m.OpenToKeys()
+			err = m.CheckKeyAccess()
 		}
 		if err != nil {
 			return err
@@ -331,5 +331,5 @@ func changeableMember(ctx context.Context, tx ports.Tx, at Path, username string
 	if err != nil {
 		return users.Member{}, err
 	}
-	return m, m.OpenToKeys()
+	return m, m.CheckKeyAccess()
 }

@@ -38,8 +38,8 @@ type Table struct {
 type Tables interface {
 	// Tables returns the tables, each after those that it refers to.
 	Tables() []Table
-	// Leaves reports whether a table of this name is left out, which Tables does not return.
-	Leaves(table string) bool
+	// Excludes reports whether a table of this name is left out, which Tables does not return.
+	Excludes(table string) bool
 	// Read calls do for each row in the order of the key, from the one after the given key on; nil:
 	// from the first on. The rows of a part come in any order, and all of them: after is nil. do
 	// must not ask this unit of work for anything.
@@ -63,10 +63,11 @@ type Tables interface {
 	// ErrIncomplete.
 	SetMark(ctx context.Context, m Mark) error
 	EndMark(ctx context.Context, m Mark) error
-	// Part returns the rows of one organization alone, with its number, and PartOf those of the one
-	// with this number. What belongs to the installation is left out; orgs.ErrNotFound.
-	Part(ctx context.Context, slug string) (Tables, int64, error)
-	PartOf(organization int64) Tables
+	// Organization returns the rows of one organization alone, with its number, and
+	// OrganizationByID those of the one with this number. What belongs to the installation is left
+	// out; orgs.ErrNotFound.
+	Organization(ctx context.Context, slug string) (Tables, int64, error)
+	OrganizationByID(organization int64) Tables
 	// Sending counts the messages that are being sent, so that their outcome will be recorded here.
 	Sending(ctx context.Context) (int64, error)
 }
@@ -85,8 +86,8 @@ var (
 	ErrOtherCopy  = fault.New(fault.Invalid, "another `tocsin copy` writes to the destination, or the database's last answer was lost; repeat the command once no other one runs")
 )
 
-// Carrier is a store that can be copied, row by row.
-type Carrier interface {
+// CopyStore is a store that can be copied, row by row.
+type CopyStore interface {
 	// Version is that of the schema, which it also returns with ErrIncomplete.
 	Version(ctx context.Context) (int64, error)
 	// ReadTables runs fn on one consistent snapshot.

@@ -52,7 +52,7 @@ func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, us
 			registered, registers := applications.Batched()
 			return []metrics.Batches{batches("create user", created, creates), batches("register", registered, registers)}
 		},
-		Imports:  importer.Figures,
+		Imports:  importer.Stats,
 		Unstored: worker.Unrecorded,
 		Resting:  worker.Resting,
 		Skew:     worker.Skew,

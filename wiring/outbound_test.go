@@ -82,8 +82,8 @@ func TestWaysOut(t *testing.T) {
 				form.Settings[n] = here.Replace(v)
 			}
 			at := app.Path{Organization: "acme"}
-			ada := operators.Editor{Actor: audit.Actor{Name: "ada", Via: audit.Console}, Right: operators.Administrator}
-			root := operators.Editor{Actor: audit.Actor{Name: "root", Via: audit.Console}, Right: operators.Installation}
+			ada := operators.Editor{Actor: audit.Actor{Name: "ada", Via: audit.Console}, Level: operators.Administrator}
+			root := operators.Editor{Actor: audit.Actor{Name: "root", Via: audit.Console}, Level: operators.Installation}
 			drivers := wiring.NewDrivers(configs.Config{SendTimeout: 10 * time.Second}, store)
 			_, err = app.NewProvisioning(store, drivers.Check, nil, nil).Apply(t.Context(), root, app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "Acme"}}}, false)
 			require.NoError(t, err)

@@ -70,7 +70,7 @@ var UseCases = wire.NewSet(
 	app.NewEvents,
 	app.NewMailbox,
 	app.NewDeletions,
-	app.NewSealing,
+	app.NewReencryption,
 	app.NewAuthentication,
 	app.NewTriggers,
 	app.NewRequests,
@@ -78,7 +78,7 @@ var UseCases = wire.NewSet(
 	app.NewUnsubscriptions,
 	app.NewOperators,
 	app.NewAdministration,
-	app.NewProfiles,
+	app.NewMembers,
 	app.NewGroups,
 	app.NewRetries,
 	app.NewOverviews,
@@ -236,7 +236,7 @@ func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, c
 func newFactors(c configs.Config, o *app.Operators) (*app.Factors, error) {
 	a, err := webauthn.New(c.BaseURL)
 	switch {
-	case errors.Is(err, factors.ErrNoSite):
+	case errors.Is(err, factors.ErrPasskeysOff):
 		return app.NewFactors(o, nil, c.RequireSecondFactor), nil
 	case err != nil:
 		return nil, err

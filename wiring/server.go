@@ -44,10 +44,10 @@ type server struct {
 
 // newHealth returns the health checks of an instance.
 func newHealth(store *gormstore.Store, clock ports.Clock, dog *watchdog.Watchdog, state *app.StateCache) *health.Health {
-	return health.New(clock, health.Lifetime, health.Probe{Name: "works", Ask: func(context.Context) error { return dog.Alive() }},
+	return health.New(clock, health.Lifetime, health.Probe{Name: "works", Ask: func(context.Context) error { return dog.CheckAlive() }},
 		health.Probe{Name: "the database answers, and its schema is the right one", Ask: store.Ready},
 		health.Probe{Name: "the database takes writes", Ask: store.Writable},
-		health.Probe{Name: "what works in the background turns", Ask: func(context.Context) error { return dog.Turning() }},
+		health.Probe{Name: "what works in the background turns", Ask: func(context.Context) error { return dog.CheckStalled() }},
 		health.Probe{Name: "the state of the installation is known", Ask: func(ctx context.Context) error {
 			_, err := state.State(ctx)
 			return err

@@ -41,13 +41,13 @@ func newInstance(r root, flags *pflag.FlagSet) instance {
 }
 
 func newSystem(settings *reloader, self instance, store *gormstore.Store, state *health.Health, clock ports.Clock) *app.System {
-	return app.NewSystem(store, clock, func(ctx context.Context) app.Facts { return self.facts(ctx, settings.config(), store, state) })
+	return app.NewSystem(store, clock, func(ctx context.Context) app.InstanceInfo { return self.facts(ctx, settings.config(), store, state) })
 }
 
 // facts returns what is known about this instance and its database. What cannot be found out is
 // reported as a health problem.
-func (i instance) facts(ctx context.Context, c configs.Config, store *gormstore.Store, state *health.Health) app.Facts {
-	f := app.Facts{Version: i.version, Runtime: fmt.Sprintf("%s, %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH), Instance: instanceName(),
+func (i instance) facts(ctx context.Context, c configs.Config, store *gormstore.Store, state *health.Health) app.InstanceInfo {
+	f := app.InstanceInfo{Version: i.version, Runtime: fmt.Sprintf("%s, %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH), Instance: instanceName(),
 		Started: i.started, Problems: i.problems.newest()}
 	d, err := store.Describe(ctx)
 	f.Checks = append(state.Report(ctx), health.Check{Name: "the database can be described", Err: err})

@@ -41,7 +41,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 	deletions := app.NewDeletions(guard)
 	retries := app.NewRetries(guard, wiringSystemClock)
 	occurrences := app.NewOccurrences(guard, wiringSystemClock)
-	sealing := app.NewSealing(guard)
+	reencryption := app.NewReencryption(guard)
 	mailbox := app.NewMailbox(guard)
 	channelTests := newChannelTests(c, guard, drivers)
 	administration := app.NewAdministration(guard, wiringSystemClock)
@@ -62,7 +62,7 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 		Deletions:      deletions,
 		Retries:        retries,
 		Occurrences:    occurrences,
-		Sealing:        sealing,
+		Sealing:        reencryption,
 		Mailbox:        mailbox,
 		ChannelTests:   channelTests,
 		Administration: administration,
@@ -158,7 +158,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	authentication := app.NewAuthentication(guard, wiringSystemClock)
 	keys := app.NewKeys(guard, wiringSystemClock, authentication, defaults)
 	administration := app.NewAdministration(guard, wiringSystemClock)
-	profiles := app.NewProfiles(guard, wiringSystemClock)
+	members := app.NewMembers(guard, wiringSystemClock)
 	retries := app.NewRetries(guard, wiringSystemClock)
 	audit := app.NewAudit(guard)
 	httpapiUseCases := httpapi.UseCases{
@@ -179,7 +179,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Groups:          groups,
 		Keys:            keys,
 		Administration:  administration,
-		Profiles:        profiles,
+		Profiles:        members,
 		Retries:         retries,
 		Audit:           audit,
 	}
@@ -220,7 +220,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		SingleSignOn:   singleSignOn,
 		Administration: administration,
 		SystemMail:     systemMail,
-		Profiles:       profiles,
+		Profiles:       members,
 		Groups:         groups,
 		Lists:          lists,
 		Orgs:           orgs,

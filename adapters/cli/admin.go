@@ -84,7 +84,7 @@ func (p Program) adminPassword() *cobra.Command {
 			}
 			return p.with(c, func(s Services) error {
 				err := s.Administration.SetPassword(c.Context(), caller(), app.Path{Organization: org}, strings.TrimSpace(username), password)
-				if errors.Is(err, operators.ErrSignOnAlone) {
+				if errors.Is(err, operators.ErrNoPassword) {
 					return fmt.Errorf("%w: tocsin admin create adds an account with a password", err)
 				}
 				if err != nil {

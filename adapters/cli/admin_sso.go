@@ -106,7 +106,7 @@ func linkedRow(a app.LinkedAccount) []string {
 	if a.Administrator {
 		opens = append(opens, "installation")
 	}
-	for _, place := range a.Places {
+	for _, place := range a.Organizations {
 		opens = append(opens, fmt.Sprintf("%s (%s)", place.Organization.Slug, place.Role))
 	}
 	password := "yes"

@@ -50,7 +50,7 @@ func (p Program) apply() *cobra.Command {
 				return err
 			}
 			return p.with(c, func(s Services) error {
-				done, err := s.Provisioning.Apply(c.Context(), operators.Editor{Actor: caller(), Right: operators.Installation}, file.Blueprint, dryRun)
+				done, err := s.Provisioning.Apply(c.Context(), operators.Editor{Actor: caller(), Level: operators.Installation}, file.Blueprint, dryRun)
 				if err != nil {
 					return file.Locate(err)
 				}

@@ -55,7 +55,7 @@ func (p Program) channelTest() *cobra.Command {
 }
 
 // tell prints the outcome of a test.
-func (p Program) tell(done app.Tested) error {
+func (p Program) tell(done app.TestResult) error {
 	c := done.Channel
 	if !c.Active {
 		fmt.Fprintf(p.Err, "the channel %q is inactive: it is tested, but nothing else is sent through it\n", c.Name)

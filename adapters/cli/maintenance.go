@@ -23,7 +23,7 @@ func (p Program) maintenance() *cobra.Command {
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.with(c, func(s Services) error {
-				if _, err := s.Installation.Maintain(c.Context(), caller(), true, message); err != nil {
+				if _, err := s.Installation.SetMaintenance(c.Context(), caller(), true, message); err != nil {
 					return err
 				}
 				return p.printMaintenance(c, s)
@@ -38,7 +38,7 @@ func (p Program) maintenance() *cobra.Command {
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.with(c, func(s Services) error {
-				if _, err := s.Installation.Maintain(c.Context(), caller(), false, ""); err != nil {
+				if _, err := s.Installation.SetMaintenance(c.Context(), caller(), false, ""); err != nil {
 					return err
 				}
 				return p.printMaintenance(c, s)

@@ -57,7 +57,7 @@ type staleJSON struct {
 	Error string `json:"error,omitempty"`
 }
 
-func (p Program) printReencrypted(done app.Reencrypted, output string) error {
+func (p Program) printReencrypted(done app.ReencryptionResult, output string) error {
 	list := reencryptedJSON{Encrypted: done.Encrypted, Discarded: []staleJSON{}, Unreadable: []staleJSON{}}
 	for _, c := range done.Discarded {
 		_, _ = fmt.Fprintf(p.Err, "discarded the settings of %s, which were encrypted under the key %q\n", c.Path, c.Key)

@@ -17,8 +17,8 @@ import (
 
 // rules says of every route whom it is for; whether it takes a recent sign-in says recent. A route
 // without a rule fails the tests.
-var rules = map[operators.Need][]string{
-	operators.Anybody: {
+var rules = map[operators.AccessLevel][]string{
+	operators.Everyone: {
 		"GET /console/assets/{asset}",
 		"GET /console/sign-in/",
 		"POST /console/sign-in/",
@@ -244,8 +244,8 @@ var rules = map[operators.Need][]string{
 }
 
 // ruled is the rules by route.
-func ruled() map[string]operators.Need {
-	all := map[string]operators.Need{}
+func ruled() map[string]operators.AccessLevel {
+	all := map[string]operators.AccessLevel{}
 	for need, routes := range rules {
 		for _, r := range routes {
 			all[r] = need
@@ -256,7 +256,7 @@ func ruled() map[string]operators.Need {
 
 func TestEveryRouteHasARule(t *testing.T) {
 	t.Parallel()
-	needed := map[string]operators.Need{}
+	needed := map[string]operators.AccessLevel{}
 	for _, r := range console.Routes() {
 		needed[r.Method+" "+r.Path] = r.Needs
 	}
@@ -276,7 +276,7 @@ const (
 )
 
 // expected is the whole table: route, role, and way of signing in.
-func expected(route, who, how string, need operators.Need) verdict {
+func expected(route, who, how string, need operators.AccessLevel) verdict {
 	method, path, _ := strings.Cut(route, " ")
 	switch {
 	case who == "nobody", how == "WithThePasswordAlone":
@@ -321,11 +321,11 @@ func TestAccessRules(t *testing.T) {
 			s := newScene(t)
 			browsers := browserOf(s)
 			for _, r := range console.Routes() {
-				if r.Needs == operators.Anybody {
+				if r.Needs == operators.Everyone {
 					continue // Nobody is asked.
 				}
 				route := r.Method + " " + r.Path
-				for _, who := range slices.Sorted(maps.Keys(allowed[operators.Anybody])) {
+				for _, who := range slices.Sorted(maps.Keys(allowed[operators.Everyone])) {
 					b := s.nobody()
 					if who != "nobody" {
 						b = browsers(who)

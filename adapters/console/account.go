@@ -61,7 +61,7 @@ func (c call) changePassword() error {
 	if err == nil {
 		err = c.console.use.Operators.ChangePassword(c.ctx, c.actor(), c.origin(), c.token, c.FormValue("current"), p)
 	}
-	if early, ok := errors.AsType[operators.TooMany](err); ok {
+	if early, ok := errors.AsType[operators.TooManyError](err); ok {
 		return c.accountPage(http.StatusTooManyRequests, accountView{Wait: c.throttled(early)})
 	}
 	return c.answerForm(err, func(f form) error {
@@ -97,7 +97,7 @@ func (c call) chooseLanguage() error {
 	if !slices.ContainsFunc(languages(), func(o option) bool { return o.Value == chosen }) {
 		return errForm
 	}
-	if err := c.console.use.Operators.ChooseLanguage(c.ctx, c.actor(), c.visitor, chosen); err != nil {
+	if err := c.console.use.Operators.SetLanguage(c.ctx, c.actor(), c.visitor, chosen); err != nil {
 		return err
 	}
 	k := c.cookie(languageCookie, chosen) //nolint:gosec // Secure is set if the browser uses https.

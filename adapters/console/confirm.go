@@ -29,7 +29,7 @@ const (
 type confirmView struct {
 	Path    string // target of the original form
 	Draft   string
-	Factors app.HeldFactors
+	Factors app.AccountFactors
 	Form    form
 	Wait    words.Phrase // how long to wait after too many wrong passwords; empty: no wait
 	// SignOn is the path of the provider, for visitors who signed in there; empty: ask for the
@@ -64,7 +64,7 @@ func (c *call) confirm() (answered bool, err error) {
 	if c.visitor.Method == operators.BySingleSignOn {
 		return true, c.confirmAtProvider(v)
 	}
-	if v.Factors, err = c.console.use.Factors.Held(c.ctx, c.visitor); err != nil {
+	if v.Factors, err = c.console.use.Factors.OfAccount(c.ctx, c.visitor); err != nil {
 		return false, err
 	}
 	if c.FormValue(draftField) != "" && c.FormValue(passkeyField) != "" {
@@ -86,8 +86,8 @@ func (c *call) confirm() (answered bool, err error) {
 	if v.Wait != nil {
 		return true, c.confirmPage(http.StatusTooManyRequests, v)
 	}
-	err = c.console.use.Operators.SignInAgain(c.ctx, c.actor(), c.origin(), c.token, current, code)
-	if early, ok := errors.AsType[operators.TooMany](err); ok {
+	err = c.console.use.Operators.Reauthenticate(c.ctx, c.actor(), c.origin(), c.token, current, code)
+	if early, ok := errors.AsType[operators.TooManyError](err); ok {
 		v.Wait = c.throttled(early)
 		return true, c.confirmPage(http.StatusTooManyRequests, v)
 	}
@@ -114,8 +114,8 @@ func (c call) confirmPage(status int, v confirmView) error {
 	return c.render(status, "confirm", words.Of("Sign in again"), v)
 }
 
-// originalForm returns the original form: the one carried by the page that asks for the password, else
-// the form itself.
+// originalForm returns the original form: the one carried by the page that asks for the password,
+// else the form itself.
 func (c call) originalForm() (url.Values, error) {
 	sealed := c.FormValue(draftField)
 	if sealed == "" {
@@ -151,8 +151,8 @@ func (c call) replaceForm(draft url.Values, current string) {
 	c.Request().PostForm = draft //nolint:forbidigo // It is the field of a request, not the function.
 }
 
-// sealDraft encrypts a draft, which contains secrets typed by users, so that no page shows them and no
-// client changes the draft or its target.
+// sealDraft encrypts a draft, which contains secrets typed by users, so that no page shows them and
+// no client changes the draft or its target.
 func (c call) sealDraft(draft url.Values) (string, error) {
 	sealer, err := c.sealer()
 	if err != nil {

@@ -239,7 +239,7 @@ func TestSigningInAgainGoesOnWhereOneWas(t *testing.T) {
 			assert.Equal(f, audit.KeyCreated, e.Action)
 			assert.Contains(f, e.After["grants"], "user:read")
 			assert.Contains(f, e.After["grants"], "event:list")
-			assert.Equal(f, audit.SignedInAgain, f.entries("")[0].Action)
+			assert.Equal(f, audit.Reauthenticated, f.entries("")[0].Action)
 
 			b.post(keys, "name", "another", "grant", "user:read", "lifetime", "24h").is(f.T, http.StatusOK)
 			f.clock.Advance(operators.Recent)

@@ -40,7 +40,7 @@ type UseCases struct {
 	SingleSignOn   *app.SingleSignOn
 	Administration *app.Administration
 	SystemMail     *app.SystemMail
-	Profiles       *app.Profiles
+	Profiles       *app.Members
 	Groups         *app.Groups
 	Lists          *app.Lists
 	Orgs           *app.Orgs
@@ -186,8 +186,9 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // pages may show it in a frame.
 const sandboxPolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
 
-// secureHeaders sets the security headers of our pages. Its Referrer-Policy is milder than the API's: with
-// "no-referrer" browsers send `Origin: null` with forms, which hides where a form came from.
+// secureHeaders sets the security headers of our pages. Its Referrer-Policy is milder than the
+// API's: with "no-referrer" browsers send `Origin: null` with forms, which hides where a form came
+// from.
 func (c *Console) secureHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		h := e.Response().Header()
@@ -235,7 +236,7 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 			in.state = state
 		}
 		e.Set(callKey, in)
-		if r.Needs != operators.Anybody && in.visitor.User.ID == 0 {
+		if r.Needs != operators.Everyone && in.visitor.User.ID == 0 {
 			return in.redirectToSignIn()
 		}
 		if r.Machine {
@@ -248,17 +249,17 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 		if err := in.visitor.Authorize(web.Param(e, "org"), r.Needs); err != nil {
 			return err
 		}
-		owed, err := c.use.Factors.Owed(in.ctx, in.visitor, r.Factor, web.Param(e, "org"))
+		owed, err := c.use.Factors.SetupRequired(in.ctx, in.visitor, r.Factor, web.Param(e, "org"))
 		if err != nil {
 			return err
 		}
 		if owed {
 			return in.redirectToFactors()
 		}
-		if err := c.use.Operators.Visit(in.ctx, in.visitor, web.Param(e, "org")); err != nil {
+		if err := c.use.Operators.RecordVisit(in.ctx, in.visitor, web.Param(e, "org")); err != nil {
 			return err
 		}
-		if r.Needs != operators.Anybody {
+		if r.Needs != operators.Everyone {
 			in.frame = &frame{}
 			e.Set(callKey, in)
 		}
@@ -288,5 +289,5 @@ func (c call) client() netip.Prefix { return c.console.proxies.Client(c.Request(
 
 // editor returns the actor with their rights over members of the path's organization.
 func (c call) editor() operators.Editor {
-	return operators.Editor{Actor: c.actor(), Right: c.visitor.Right(web.Param(c, "org"))}
+	return operators.Editor{Actor: c.actor(), Level: c.visitor.Level(web.Param(c, "org"))}
 }

@@ -37,7 +37,7 @@ func (*post) Protocols() []channels.Protocol {
 
 func (*post) Settings() []channels.Setting {
 	return []channels.Setting{
-		{Name: "host", Kind: channels.Line, Required: true, Leads: true, Target: true, Help: "Where it is."},
+		{Name: "host", Kind: channels.Line, Required: true, ResetsSecrets: true, Target: true, Help: "Where it is."},
 		{Name: "port", Kind: channels.Integer, Default: "25", Help: "Its door."},
 		{Name: "tls", Kind: channels.Choice, Words: []string{"on", "off"}, Help: "Hidden or not."},
 		{Name: "ca", Kind: channels.Text, Help: "Whom to trust."},

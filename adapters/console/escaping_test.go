@@ -117,7 +117,7 @@ func (f *fixture) armed() (users.Member, events.OccurrenceID) {
 		if err != nil {
 			return err
 		}
-		done, err := tx.Deliveries().Trigger(f.Context(), []deliveries.Triggering{{Occurrence: events.Occurrence{Organization: a.Organization, Project: a.Project, Application: a.ID, Event: e.ID,
+		done, err := tx.Deliveries().Trigger(f.Context(), []deliveries.TriggerRequest{{Occurrence: events.Occurrence{Organization: a.Organization, Project: a.Project, Application: a.ID, Event: e.ID,
 			Context: events.Context(`{}`), CorrelationID: weapon, Created: f.clock.Now()}}})
 		if err == nil {
 			id = done[0].Occurrence.ID

@@ -134,7 +134,7 @@ func (c call) eventPage(adjust func(v *eventView)) error {
 		return err
 	}
 	e := v.Event
-	v.Tabs = c.tabs(v.Application, e, v.Stages, contentTab)
+	v.Tabs = c.tabs(v.Application, e, v.EventParts, contentTab)
 	v.Form = newForm("name", e.Name, "description", e.Description, "example", e.Example, "context_schema", e.Schema)
 	adjust(&v)
 	return c.render(statusOf(v.Form, v.Deletion), "event", e.Name, v)

@@ -56,7 +56,7 @@ func (c call) eventChannelsPage(sent *form) error {
 		return err
 	}
 	e := v.Event
-	v.Tabs = c.tabs(v.Application, e, v.Stages, channelsTab)
+	v.Tabs = c.tabs(v.Application, e, v.EventParts, channelsTab)
 	if sent != nil {
 		v.Form = *sent
 	} else {

@@ -66,7 +66,7 @@ func TestAnEventIsCopied(t *testing.T) {
 		assert.Equal(t, []any{was.Event.Description, was.Event.Schema, was.Event.Priority, was.Event.Channels},
 			[]any{is.Event.Description, is.Event.Schema, is.Event.Priority, is.Event.Channels})
 		require.Len(t, is.Templates, 1)
-		assert.True(t, is.Templates[0].Says(was.Templates[0]))
+		assert.True(t, is.Templates[0].SameContent(was.Templates[0]))
 		require.Len(t, is.Notifications, 2)
 		for _, n := range is.Notifications {
 			assert.Zero(t, n.List)

@@ -29,7 +29,7 @@ type tab struct {
 }
 
 // tabs returns the tabs of the path's event.
-func (c call) tabs(a applications.Application, e events.Event, s app.Stages, current string) []tab {
+func (c call) tabs(a applications.Application, e events.Event, s app.EventParts, current string) []tab {
 	active := 0
 	for _, ch := range s.Used(e) {
 		if ch.Active {
@@ -67,8 +67,9 @@ func (c call) tabs(a applications.Application, e events.Event, s app.Stages, cur
 	return all
 }
 
-// eventProblems returns what keeps an event from reaching recipients, or from using one of its channels.
-func eventProblems(a applications.Application, e events.Event, s app.Stages) (all []words.Phrase) {
+// eventProblems returns what keeps an event from reaching recipients, or from using one of its
+// channels.
+func eventProblems(a applications.Application, e events.Event, s app.EventParts) (all []words.Phrase) {
 	if !a.Active {
 		all = append(all, words.Of("The application is inactive."))
 	}
@@ -97,7 +98,7 @@ func hasActive(all []subscriptions.Notification) bool {
 }
 
 // testableChannels returns the channels that can be tested, those that the event uses first.
-func testableChannels(e events.Event, s app.Stages) (all []channels.Channel) {
+func testableChannels(e events.Event, s app.EventParts) (all []channels.Channel) {
 	for _, from := range [][]channels.Channel{s.Used(e), s.Usable} {
 		for _, ch := range from {
 			if s.Template(ch.ID).Version > 0 && !slices.ContainsFunc(all, func(h channels.Channel) bool { return h.ID == ch.ID }) {

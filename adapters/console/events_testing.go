@@ -37,8 +37,8 @@ func (c call) eventTestPage(id channels.ID, adjust func(v *eventTestView) error)
 	if err != nil {
 		return err
 	}
-	v.Tabs = c.tabs(r.Application, r.Event, r.Stages, testTab)
-	for _, ch := range testableChannels(r.Event, r.Stages) {
+	v.Tabs = c.tabs(r.Application, r.Event, r.EventParts, testTab)
+	for _, ch := range testableChannels(r.Event, r.EventParts) {
 		current := ch.ID == id || id == 0 && len(v.Choices) == 0
 		if current {
 			v.Channel, v.Template = ch, r.Template(ch.ID)
@@ -66,7 +66,7 @@ func (c call) previewTest(v *eventTestView, e events.Event, adjust func(v *event
 	user := v.Form.Value("user")
 	v.Preview.Source = c.templatePath(of) + "html/?" + pairs([]string{"user", user}).Encode()
 	var err error
-	v.Preview.Preview, err = c.console.use.Templates.Preview(c.ctx, c.at(), of, app.Draft(v.Template.Source()), app.Rehearsal{User: user, Example: e.Example})
+	v.Preview.Preview, err = c.console.use.Templates.Preview(c.ctx, c.at(), of, app.Draft(v.Template.Source()), app.PreviewOptions{User: user, Example: e.Example})
 	if f, correctable := c.refused(err); correctable {
 		v.Preview.Form, err = f, nil
 	}
@@ -82,7 +82,7 @@ func (c call) testEvent() error {
 	}
 	// A provider may take longer than a page; the use case has a bound of its own.
 	done, err := c.console.use.Templates.Test(c.Request().Context(), c.actor(), c.at(), of, app.Draft(r.Template.Source()),
-		app.Rehearsal{User: c.FormValue("user"), Example: r.Event.Example}, c.FormValue("to"))
+		app.PreviewOptions{User: c.FormValue("user"), Example: r.Event.Example}, c.FormValue("to"))
 	f, correctable := c.refused(err)
 	if err != nil && !correctable {
 		return err

@@ -23,7 +23,7 @@ const stepCookie = "tocsin_step"
 
 // stepView is the page that asks for a second factor after the password.
 type stepView struct {
-	app.Asked
+	app.PendingSignIn
 	Next string
 	Form form
 	Wait words.Phrase // how long to wait after too many wrong codes; empty: no wait
@@ -43,7 +43,7 @@ func (c call) showStep() error {
 
 // stepPage asks for the second factor. Without a recent password the sign-in starts again.
 func (c call) stepPage(status int, v stepView) (err error) {
-	v.Asked, err = c.console.use.Factors.Asked(c.ctx, c.sent(stepCookie))
+	v.PendingSignIn, err = c.console.use.Factors.PendingSignIn(c.ctx, c.sent(stepCookie))
 	if errors.Is(err, factors.ErrStep) {
 		return c.redirect(c.signInPathFor(v.Next))
 	}
@@ -58,8 +58,8 @@ func (c call) stepPage(status int, v stepView) (err error) {
 func (c call) answerStep() error {
 	v := stepView{Next: c.nextPath(c.FormValue("next"))}
 	by := audit.Actor{Address: c.address(), Via: audit.Console}
-	admitted, err := c.console.use.Factors.ShowCode(c.ctx, by, c.origin(), c.sent(stepCookie), c.FormValue("code"))
-	if early, ok := errors.AsType[operators.TooMany](err); ok {
+	admitted, err := c.console.use.Factors.VerifyCode(c.ctx, by, c.origin(), c.sent(stepCookie), c.FormValue("code"))
+	if early, ok := errors.AsType[operators.TooManyError](err); ok {
 		v.Wait = c.throttled(early)
 		return c.stepPage(http.StatusTooManyRequests, v)
 	}
@@ -81,7 +81,7 @@ func (c call) answerStep() error {
 
 // factorsView is the second factors of the signed-in user.
 type factorsView struct {
-	app.HeldFactors
+	app.AccountFactors
 	Passkeys   []factors.Passkey
 	RequiredBy []string // organizations, by name, that require a second factor from a user without one
 	Form       form     // the result of the last attempt
@@ -93,7 +93,7 @@ func (v factorsView) Full() bool { return len(v.Passkeys) >= factors.MaxPasskeys
 func (c call) showFactors() error { return c.factorsPage(http.StatusOK, form{}) }
 
 func (c call) factorsPage(status int, f form) error {
-	held, err := c.console.use.Factors.Held(c.ctx, c.visitor)
+	held, err := c.console.use.Factors.OfAccount(c.ctx, c.visitor)
 	if err != nil {
 		return err
 	}
@@ -101,11 +101,11 @@ func (c call) factorsPage(status int, f form) error {
 	if err != nil {
 		return err
 	}
-	requiredBy, err := c.console.use.Factors.Owes(c.ctx, c.visitor, c.QueryParam("for"))
+	requiredBy, err := c.console.use.Factors.RequiringSetupNames(c.ctx, c.visitor, c.QueryParam("for"))
 	if err != nil {
 		return err
 	}
-	return c.render(status, "factors", words.Of("Second factor"), factorsView{HeldFactors: held, Passkeys: found, RequiredBy: requiredBy, Form: f})
+	return c.render(status, "factors", words.Of("Second factor"), factorsView{AccountFactors: held, Passkeys: found, RequiredBy: requiredBy, Form: f})
 }
 
 // redirectToFactors redirects a user who must first set up a second factor to the page for that.

@@ -15,7 +15,7 @@ type step struct {
 
 // steps returns the steps to the first message, in the recommended order. The last one is never
 // done: once it is, the list is not shown.
-func (c call) steps(b app.Beginning) []step {
+func (c call) steps(b app.Onboarding) []step {
 	org := b.Within.Organization
 	channel := step{Text: words.Of("Add a channel"), About: words.Of("The provider that messages go through: SMTP, SMS, a webhook, or a mailbox to try it out."),
 		Path: c.link("o", org, "channels", "new")}

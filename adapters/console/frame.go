@@ -47,7 +47,7 @@ func (c call) loadFrame() frame {
 	}
 	if c.visitor.Administrator {
 		// Before a second factor is set up, pages show nothing of the installation.
-		if owed, err := c.console.use.Factors.Owed(c.ctx, c.visitor, operators.InstallationFactor, ""); owed || err != nil {
+		if owed, err := c.console.use.Factors.SetupRequired(c.ctx, c.visitor, operators.InstallationFactor, ""); owed || err != nil {
 			return *f
 		}
 		if found, err := c.console.use.Orgs.List(c.ctx, app.Page{Limit: maxPickerLinks + 1}); err == nil {

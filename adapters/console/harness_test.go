@@ -201,7 +201,7 @@ func (f *fixture) accepts(org string, a operators.Account) {
 // acceptsIn makes a user with one account accept an organization's role.
 func (f *fixture) acceptsIn(org, username string) {
 	f.Helper()
-	var of []operators.Holding
+	var of []operators.AccountAccess
 	f.update(func(tx ports.Tx) (err error) {
 		of, err = tx.Operators().Accounts(f.Context(), username)
 		return err

@@ -112,13 +112,13 @@ func (c call) refuseImport(status int, field, message string) error {
 // importView is one import with its current state.
 type importView struct {
 	imports.Job
-	StateText   words.Phrase     // for the state
-	Result      *imports.Report  // of the dry run, or of the import; nil: there is none yet
-	Preview     *imports.Preview // nil: the file is gone
-	Rejected    []imports.Kept   // the first of them
-	Form        form             // of the columns
-	Mapped      []mappedColumn   // none: the file is gone, or has too many columns to be mapped
-	Correctable *correctionView  // of the rejected rows; nil: none can be corrected here
+	StateText   words.Phrase          // for the state
+	Result      *imports.Report       // of the dry run, or of the import; nil: there is none yet
+	Preview     *imports.Preview      // nil: the file is gone
+	Rejected    []imports.RejectedRow // the first of them
+	Form        form                  // of the columns
+	Mapped      []mappedColumn        // none: the file is gone, or has too many columns to be mapped
+	Correctable *correctionView       // of the rejected rows; nil: none can be corrected here
 	Undoable    bool
 }
 

@@ -26,7 +26,7 @@ import (
 // mailing gives the installation a channel of its own, which tocsin apply makes.
 func (f *fixture) mailing() {
 	f.Helper()
-	_, err := f.cli.Provisioning.Apply(f.Context(), operators.Editor{Actor: audit.Actor{Name: "root", Via: audit.CommandLine}, Right: operators.Installation},
+	_, err := f.cli.Provisioning.Apply(f.Context(), operators.Editor{Actor: audit.Actor{Name: "root", Via: audit.CommandLine}, Level: operators.Installation},
 		app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "Company", Channels: []app.BlueprintChannel{
 			{Name: "system", Protocol: "EMAIL", Driver: "smtp", Active: true, Settings: channels.Settings{"host": "mail.internal"}}}}}}, false)
 	require.NoError(f, err)
@@ -112,11 +112,11 @@ func TestWhatCouldNotBeMailedIsALink(t *testing.T) {
 			require.NoError(f, f.use.Channels.Delete(f.Context(), audit.Actor{Name: "root"}, app.Path{Organization: "acme"}, f.channel(app.Path{Organization: "acme"}, "system").ID))
 		}, "the channel of this installation does not work"},
 		"SomebodyElseHasLedItElsewhere": {func(f *fixture) {
-			require.NoError(f, f.use.Channels.Patch(f.Context(), operators.Editor{Right: operators.Administrator}, app.Path{Organization: "acme"},
+			require.NoError(f, f.use.Channels.Patch(f.Context(), operators.Editor{Level: operators.Administrator}, app.Path{Organization: "acme"},
 				f.channel(app.Path{Organization: "acme"}, "system").ID, func(c *app.ChannelForm) { c.Changes = map[string]any{"host": "mail.attacker.example"} }))
 		}, "the channel of this installation does not work"},
 		"ItIsInactive": {func(f *fixture) {
-			require.NoError(f, f.use.Channels.Patch(f.Context(), operators.Editor{Right: operators.Installation}, app.Path{Organization: "acme"},
+			require.NoError(f, f.use.Channels.Patch(f.Context(), operators.Editor{Level: operators.Installation}, app.Path{Organization: "acme"},
 				f.channel(app.Path{Organization: "acme"}, "system").ID, func(c *app.ChannelForm) { c.Active = false }))
 		}, "the channel of this installation does not work"},
 	} {

@@ -138,7 +138,7 @@ func TestGuessingIsSlowButLocksNobodyElseOut(t *testing.T) {
 					if !assert.Error(f, err) {
 						return
 					}
-					if _, early := err.(operators.TooMany); !early { //nolint:errorlint // It is returned as it is.
+					if _, early := err.(operators.TooManyError); !early { //nolint:errorlint // It is returned as it is.
 						assert.ErrorIs(f, err, operators.ErrCredentials)
 						looked.Add(1)
 					}

@@ -124,7 +124,7 @@ func TestTeamTellsOfThisOrganizationAlone(t *testing.T) {
 		assert.Equal(f, before, eva.get(atAcme+"team/").said())
 		f.clock.Advance(time.Minute)
 		ada.get("/console/o/acme/").is(f.T, http.StatusOK)
-		f.clock.Advance(operators.VisitGrain - time.Second)
+		f.clock.Advance(operators.VisitResolution - time.Second)
 		ada.get("/console/o/acme/").is(f.T, http.StatusOK)
 		assert.Contains(f, eva.get(atAcme+"team/").said(), "ada viewer 2026-03-04 05:06:07 UTC 2026-03-04 05:07:07 UTC password active", "to the hour")
 		f.clock.Advance(time.Second)

@@ -84,7 +84,7 @@ func (c call) createMember() error {
 
 // memberFormView is a form about a member.
 type memberFormView struct {
-	app.Profile
+	app.MemberReport
 	Form    form
 	Changed bool // another user has changed the edited values meanwhile
 }
@@ -99,7 +99,7 @@ func (c call) memberForm(page string, adjust func(v *memberFormView) error) erro
 	if err := c.editor().MayChange(p.Member); err != nil {
 		return err
 	}
-	v := memberFormView{Profile: p}
+	v := memberFormView{MemberReport: p}
 	if err := adjust(&v); err != nil {
 		return err
 	}

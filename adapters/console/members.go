@@ -20,7 +20,7 @@ const pageMembers = 50
 
 // membersView is a batch of the members of an organization.
 type membersView struct {
-	app.Choices
+	app.FilterChoices
 	Limit    int  // of the choices of each kind
 	Filter   form // the query
 	Filtered bool // by more than the beginning of a name
@@ -70,7 +70,7 @@ func (c call) showMembers() error {
 		return err
 	}
 	v := membersView{Limit: app.MaxShown, Filter: form{values: filter}, Query: filter.Encode(), Members: found.Members, Added: found.Added, First: q.After.IsZero()}
-	if v.Choices, err = c.console.use.Profiles.Choices(c.ctx, c.at(), q); err != nil {
+	if v.FilterChoices, err = c.console.use.Profiles.Choices(c.ctx, c.at(), q); err != nil {
 		return err
 	}
 	if v.Total = (users.Total{N: len(found.Members)}); !v.First || found.More {
@@ -140,7 +140,7 @@ func memberQuery(filter url.Values) users.Query {
 		sort = ""
 	}
 	return users.Query{
-		Sort: sort, Text: filter.Get("q"), Locked: filter.Get("locked") == "true", Unreached: filter.Get("unreached") == "true", Role: role,
+		Sort: sort, Text: filter.Get("q"), Locked: filter.Get("locked") == "true", WithoutAddress: filter.Get("unreached") == "true", Role: role,
 		Group: orgs.GroupID(id("group")), List: id("list"), Application: id("application"),
 		Metadata: metadata.Condition{Path: filter.Get("key"), Text: filter.Get("value")},
 	}.Trimmed()
@@ -148,7 +148,7 @@ func memberQuery(filter url.Values) users.Query {
 
 // memberView is one member with everything recorded about them.
 type memberView struct {
-	app.Profile
+	app.MemberReport
 	InGroups, OtherGroups []orgs.Group                       // groups beyond the organization's first ones have no id
 	Channels              map[users.AddressID][]words.Phrase // the assignments of each, in words
 	AddressTexts          map[string]string                  // addresses by their keys
@@ -162,7 +162,7 @@ func (c call) showMember() error {
 	if err != nil {
 		return err
 	}
-	v := memberView{Profile: p, Channels: map[users.AddressID][]words.Phrase{}, AddressTexts: map[string]string{}, MayChange: c.mayChange(p.Member), Limit: app.MaxShown}
+	v := memberView{MemberReport: p, Channels: map[users.AddressID][]words.Phrase{}, AddressTexts: map[string]string{}, MayChange: c.mayChange(p.Member), Limit: app.MaxShown}
 	for _, name := range p.Member.Groups {
 		g := orgs.Group{Name: name}
 		if i := slices.IndexFunc(p.Groups, func(g orgs.Group) bool { return g.Name == name }); i >= 0 {
@@ -202,10 +202,10 @@ func nameOf(m users.Member) string {
 }
 
 // profile returns everything about the path's member.
-func (c call) profile() (app.Profile, error) {
+func (c call) profile() (app.MemberReport, error) {
 	id, err := c.member()
 	if err != nil {
-		return app.Profile{}, err
+		return app.MemberReport{}, err
 	}
 	return c.console.use.Profiles.Show(c.ctx, c.at(), id)
 }

@@ -67,7 +67,7 @@ func (c call) audiencePage(f form) error {
 		return err
 	}
 	v.EventReport, v.Choices = r, listOptions(usable)
-	v.Tabs = c.tabs(r.Application, r.Event, r.Stages, audienceTab)
+	v.Tabs = c.tabs(r.Application, r.Event, r.EventParts, audienceTab)
 	return c.render(statusOf(v.Form), "event-audience", words.Of("%s: audience", r.Event.Name), v)
 }
 

@@ -67,12 +67,13 @@ func (p progressView) Live() bool {
 // InProgress reports whether deliveries are being created or sent.
 func (p progressView) InProgress() bool { return p.Live() && p.State != app.Scheduled }
 
-// OpenHolds returns what deliveries wait for. The state of a scheduled occurrence says that already.
-func (p progressView) OpenHolds() []app.Hold {
+// OpenHolds returns what deliveries wait for. The state of a scheduled occurrence says that
+// already.
+func (p progressView) OpenHolds() []app.ChannelWait {
 	if p.State == app.Scheduled {
 		return nil
 	}
-	return p.Holds
+	return p.Waits
 }
 
 // MayCancel reports whether the occurrence can be cancelled.
@@ -221,7 +222,7 @@ func (c call) retry() error {
 	}
 	var n int
 	if cause := (deliveries.FailureCause{Channel: channels.ID(c.selectedID("channel")), Words: c.FormValue("cause")}); cause != (deliveries.FailureCause{}) {
-		n, err = c.console.use.Retries.Same(c.ctx, c.actor(), c.at(), id, cause)
+		n, err = c.console.use.Retries.WithCause(c.ctx, c.actor(), c.at(), id, cause)
 	} else {
 		n, err = c.console.use.Retries.Failed(c.ctx, c.actor(), c.at(), id)
 	}

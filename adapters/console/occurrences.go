@@ -160,7 +160,8 @@ type explanationView struct {
 	Explained []explainedCandidate
 }
 
-// explainedCandidate is one way in which a notification could reach a user, with the verdict in words.
+// explainedCandidate is one way in which a notification could reach a user, with the verdict in
+// words.
 type explainedCandidate struct {
 	deliveries.Candidate
 	Verdict  string
@@ -177,7 +178,7 @@ func (c call) explain() error {
 		return err
 	}
 	for _, candidate := range v.Candidates {
-		words, _ := candidate.Fate(v.Deliveries)
+		words, _ := candidate.Outcome(v.Deliveries)
 		way := explainedCandidate{Candidate: candidate, Verdict: sentence(words)}
 		for i, d := range v.Deliveries {
 			if d.Notification == candidate.Notification.ID && d.Assignment == candidate.Assignment.ID {

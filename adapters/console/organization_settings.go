@@ -83,7 +83,7 @@ func (c call) showSettings() error {
 
 // teamView is the members with a role in an organization.
 type teamView struct {
-	Members []operators.Appointment
+	Members []operators.GrantedRole
 	Next    users.MemberID // 0: no more
 }
 
@@ -93,12 +93,12 @@ func (c call) showTeam() error {
 		return err
 	}
 	var v teamView
-	v.Members, v.Next = paged(found, pageTeam, func(a operators.Appointment) users.MemberID { return a.Member })
+	v.Members, v.Next = paged(found, pageTeam, func(a operators.GrantedRole) users.MemberID { return a.Member })
 	return c.render(http.StatusOK, "team", words.Of("Team"), v)
 }
 
 // signInMethods lists the ways in which a user can sign in; empty: none yet.
-func signInMethods(l *words.Language, w operators.Ways) string {
+func signInMethods(l *words.Language, w operators.SignInMethods) string {
 	var all []string
 	for _, way := range []struct {
 		is   bool

@@ -70,7 +70,7 @@ func (c call) visible() (v homeView, err error) {
 	var of []orgs.Organization
 	if !c.visitor.Administrator {
 		for _, p := range c.visitor.Visible() {
-			if v.Text != "" && !users.Says(p.Organization.Name+" "+p.Organization.Slug, v.Text) {
+			if v.Text != "" && !users.MatchesText(p.Organization.Name+" "+p.Organization.Slug, v.Text) {
 				continue
 			}
 			of = append(of, p.Organization)
@@ -88,7 +88,7 @@ func (c call) visible() (v homeView, err error) {
 			v.Organizations = append(v.Organizations, homeOrganization{ID: o.ID, Slug: o.Slug, Name: o.Name, Role: words.Of("administrator of the installation")})
 		}
 	}
-	owed, err := c.console.use.Factors.OwedTo(c.ctx, c.visitor, of...)
+	owed, err := c.console.use.Factors.RequiringSetup(c.ctx, c.visitor, of...)
 	if err != nil {
 		return homeView{}, err
 	}
@@ -107,7 +107,7 @@ func (c call) visible() (v homeView, err error) {
 // names contain the words of a text.
 func (c call) organizations(after orgs.ID, text string) ([]orgs.Organization, error) {
 	if text != "" {
-		return c.console.use.Orgs.Named(c.ctx, text, pageOrgs)
+		return c.console.use.Orgs.SearchOrganizations(c.ctx, text, pageOrgs)
 	}
 	return c.console.use.Orgs.List(c.ctx, app.Page{After: int64(after), Limit: pageOrgs + 1})
 }

@@ -16,8 +16,8 @@ func (c call) overview(org string) (overviewView, error) {
 		return v, err
 	}
 	v.Chart = c.chart(found)
-	if found.Beginning != nil {
-		v.Steps = c.steps(*found.Beginning)
+	if found.Onboarding != nil {
+		v.Steps = c.steps(*found.Onboarding)
 	}
 	for _, d := range found.Days {
 		v.Quiet = v.Quiet && d.Occurrences == 0 && d.Sent() == 0 && d.Failed == 0 && d.Skipped == 0

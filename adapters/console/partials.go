@@ -114,7 +114,7 @@ func (c call) partialPage(status int, adjust func(v *partialView) error) error {
 		return err
 	}
 	if v.Preview.Live == "" {
-		if v.Preview, err = c.partialPreview(v.Here, app.Draft{Text: p.Text, HTML: p.HTML}, app.Rehearsal{}); err != nil {
+		if v.Preview, err = c.partialPreview(v.Here, app.Draft{Text: p.Text, HTML: p.HTML}, app.PreviewOptions{}); err != nil {
 			return err
 		}
 		v.Preview.Source = v.Here + "html/"
@@ -124,7 +124,7 @@ func (c call) partialPage(status int, adjust func(v *partialView) error) error {
 
 // partialPreview returns a draft of a partial as a recipient would see it, or why it cannot be
 // rendered. The draft is posted below the path of its editor.
-func (c call) partialPreview(editor string, d app.Draft, with app.Rehearsal) (previewView, error) {
+func (c call) partialPreview(editor string, d app.Draft, with app.PreviewOptions) (previewView, error) {
 	p := newPreview(editor)
 	var err error
 	p.Preview, err = c.console.use.Templates.PreviewPartial(c.ctx, c.at().Organization, d, with)
@@ -179,7 +179,7 @@ func (c call) showPartialHTML() error {
 	}
 	d, with := c.draft()
 	if c.Request().Method != http.MethodPost {
-		d, with = app.Draft{Text: stored.Text, HTML: stored.HTML}, app.Rehearsal{}
+		d, with = app.Draft{Text: stored.Text, HTML: stored.HTML}, app.PreviewOptions{}
 	}
 	return c.answerPreviewHTML(c.console.use.Templates.PreviewPartial(c.ctx, c.at().Organization, d, with))
 }

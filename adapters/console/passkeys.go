@@ -38,11 +38,11 @@ const (
 )
 
 // Site returns the origin of the passkeys, empty if there are none.
-func (v view) Site() string { return v.call.console.use.Factors.Site() }
+func (v view) Site() string { return v.call.console.use.Factors.PasskeyOrigin() }
 
-// requestPasskey answers a script with the request for the browser's authenticators, and binds the answer to
-// this browser.
-func (c call) requestPasskey(a app.Asking, err error) error {
+// requestPasskey answers a script with the request for the browser's authenticators, and binds the
+// answer to this browser.
+func (c call) requestPasskey(a app.PasskeyChallenge, err error) error {
 	if errors.Is(err, factors.ErrStep) {
 		return c.redirect(c.signInPathFor(c.path(Prefix)))
 	}
@@ -52,11 +52,11 @@ func (c call) requestPasskey(a app.Asking, err error) error {
 	k := c.cookie(passkeyCookie, a.Step) //nolint:gosec // Secure is set wherever the browser reaches us by https.
 	k.MaxAge = int(factors.StepLife.Seconds())
 	c.SetCookie(k)
-	return c.respond(http.StatusOK, echo.MIMEApplicationJSON, a.Asked)
+	return c.respond(http.StatusOK, echo.MIMEApplicationJSON, a.Options)
 }
 
-// throttlePasskey counts a passkey request before signing in. Browsers that have signed in before are not
-// limited.
+// throttlePasskey counts a passkey request before signing in. Browsers that have signed in before
+// are not limited.
 func (c call) throttlePasskey() error {
 	left := c.console.passkeyRequests.Take(c.client())
 	if left == 0 {
@@ -75,7 +75,7 @@ func (c call) requestAnyPasskey() error {
 	if err := c.throttlePasskey(); err != nil {
 		return err
 	}
-	return c.requestPasskey(c.console.use.Factors.AskAnybody(c.ctx))
+	return c.requestPasskey(c.console.use.Factors.BeginPasskeySignIn(c.ctx))
 }
 
 // signInByPasskey starts the session of a user with only a passkey.
@@ -109,14 +109,14 @@ func (c call) requestPasskeyStep() error {
 	if err := c.throttlePasskey(); err != nil {
 		return err
 	}
-	return c.requestPasskey(c.console.use.Factors.AskAfterPassword(c.ctx, c.sent(stepCookie)))
+	return c.requestPasskey(c.console.use.Factors.BeginSecondFactor(c.ctx, c.sent(stepCookie)))
 }
 
 // answerStepByPasskey starts the session of a user with a passkey after the password.
 func (c call) answerStepByPasskey() error {
 	v := stepView{Next: c.nextPath(c.FormValue("next"))}
 	by := audit.Actor{Address: c.address(), Via: audit.Console}
-	admitted, err := c.console.use.Factors.ShowPasskey(c.ctx, by, c.origin(), c.sent(stepCookie), c.sent(passkeyCookie), c.passkeyAnswer())
+	admitted, err := c.console.use.Factors.VerifyPasskey(c.ctx, by, c.origin(), c.sent(stepCookie), c.sent(passkeyCookie), c.passkeyAnswer())
 	if errors.Is(err, factors.ErrStep) {
 		return c.restartSignIn(c.path(stepPath), v.Next)
 	}
@@ -133,14 +133,15 @@ func (c call) answerStepByPasskey() error {
 	return c.startSession(admitted, v.Next)
 }
 
-// requestOwnPasskey requests a passkey of the signed-in user, before an action that needs a recent sign-in.
+// requestOwnPasskey requests a passkey of the signed-in user, before an action that needs a recent
+// sign-in.
 func (c call) requestOwnPasskey() error {
-	return c.requestPasskey(c.console.use.Factors.AskAgain(c.ctx, c.visitor))
+	return c.requestPasskey(c.console.use.Factors.BeginReauthentication(c.ctx, c.visitor))
 }
 
 // signInAgainByPasskey checks the passkey of a user who signs in again, and returns its fault.
 func (c call) signInAgainByPasskey() (f form, err error) {
-	err = c.console.use.Factors.SignInAgain(c.ctx, c.actor(), c.token, c.sent(passkeyCookie), c.passkeyAnswer())
+	err = c.console.use.Factors.Reauthenticate(c.ctx, c.actor(), c.token, c.sent(passkeyCookie), c.passkeyAnswer())
 	if errors.Is(err, factors.ErrStep) {
 		return form{Failed: messageOf(factors.ErrStep.Error())}, nil
 	}
@@ -168,7 +169,7 @@ func (c call) beginPasskey() error {
 		return err
 	}
 	return c.render(http.StatusOK, "factor-passkey", words.Of("Add a passkey"),
-		passkeyView{Options: string(a.Asked), Step: a.Step, To: c.link("account", "second-factor", "passkeys", "confirm"), Back: c.link("account", "second-factor")})
+		passkeyView{Options: string(a.Options), Step: a.Step, To: c.link("account", "second-factor", "passkeys", "confirm"), Back: c.link("account", "second-factor")})
 }
 
 // confirmPasskey shows the recovery codes to a user who sets up the first factor, only once.
@@ -194,10 +195,10 @@ func (c call) removePasskey() error {
 
 func passkeyRoutes() []Route {
 	return []Route{
-		post(signInPasskeyPath+"ask/", operators.Anybody, call.requestAnyPasskey),
-		post(signInPasskeyPath, operators.Anybody, call.signInByPasskey),
-		post(stepPath+"passkey/ask/", operators.Anybody, call.requestPasskeyStep),
-		post(stepPath+"passkey/", operators.Anybody, call.answerStepByPasskey),
+		post(signInPasskeyPath+"ask/", operators.Everyone, call.requestAnyPasskey),
+		post(signInPasskeyPath, operators.Everyone, call.signInByPasskey),
+		post(stepPath+"passkey/ask/", operators.Everyone, call.requestPasskeyStep),
+		post(stepPath+"passkey/", operators.Everyone, call.answerStepByPasskey),
 		post(accountPath+"passkey/ask/", operators.SignedIn, call.requestOwnPasskey),
 		guarded(passkeysPath, operators.SignedIn, call.beginPasskey),
 		guarded(passkeysPath+"confirm/", operators.SignedIn, call.confirmPasskey),

@@ -16,7 +16,7 @@ const pageRegistrants = 50
 // registrantsView is a batch of the users registered with an application.
 type registrantsView struct {
 	Prefix      string
-	Registrants []app.Registrant
+	Registrants []app.MembershipReport
 	Next        string // the path of the next batch; empty: no more
 	First       bool   // the first batch
 	New         form
@@ -46,11 +46,11 @@ func (c call) registrantsPage(f form) error {
 	}
 	q := users.Query{Text: c.QueryParam("q"), Limit: pageRegistrants}.Trimmed()
 	c.console.cursors.open(c.below("m"), c.QueryParam("after"), &q.After)
-	found, err := c.console.use.Applications.Registrants(c.ctx, c.at(), q)
+	found, err := c.console.use.Applications.Members(c.ctx, c.at(), q)
 	if err != nil {
 		return err
 	}
-	v := registrantsView{Prefix: q.Text, Registrants: found.Members, First: q.After.IsZero(), New: f,
+	v := registrantsView{Prefix: q.Text, Registrants: found.Memberships, First: q.After.IsZero(), New: f,
 		Back: "?" + c.registrantsAfter(q.Text, q.After).Encode()}
 	if found.More {
 		v.Next = c.below("m") + "?" + c.registrantsAfter(q.Text, found.Next).Encode()

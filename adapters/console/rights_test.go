@@ -19,8 +19,8 @@ import (
 // allowed says who fulfils which need in acme: the installation's administrator, those with a role
 // in acme, one whose membership there is locked, another organization's administrator, a user
 // without any role, and a client that has not signed in.
-var allowed = map[operators.Need]map[string]bool{
-	operators.Anybody:       {"root": true, "administrator": true, "operator": true, "viewer": true, "member": true, "locked": true, "alien": true, "stray": true, "nobody": true},
+var allowed = map[operators.AccessLevel]map[string]bool{
+	operators.Everyone:      {"root": true, "administrator": true, "operator": true, "viewer": true, "member": true, "locked": true, "alien": true, "stray": true, "nobody": true},
 	operators.SignedIn:      {"root": true, "administrator": true, "operator": true, "viewer": true, "member": true, "locked": true, "alien": true, "stray": true},
 	operators.Viewer:        {"root": true, "administrator": true, "operator": true, "viewer": true},
 	operators.Operator:      {"root": true, "administrator": true, "operator": true},
@@ -36,9 +36,9 @@ func TestEveryRouteAsksForItsNeed(t *testing.T) {
 		t.Skip("every route for every role")
 	}
 	t.Parallel()
-	everybody := slices.Sorted(maps.Keys(allowed[operators.Anybody]))
+	everybody := slices.Sorted(maps.Keys(allowed[operators.Everyone]))
 	routes := console.Routes()
-	needs := map[operators.Need]bool{}
+	needs := map[operators.AccessLevel]bool{}
 	for _, r := range routes {
 		needs[r.Needs] = true
 	}

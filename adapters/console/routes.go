@@ -14,7 +14,7 @@ import (
 type Route struct {
 	Method string
 	Path   string
-	Needs  operators.Need
+	Needs  operators.AccessLevel
 	Recent bool                 // requires a recent sign-in, or asks for one: it changes credentials or rights
 	Factor operators.FactorRule // whose requirement of a second factor applies: by default that of its need
 	// Machine says that only the provider of single sign-on sends this, not a browser. It is bound
@@ -25,23 +25,23 @@ type Route struct {
 	handle func(call) error
 }
 
-func get(path string, needs operators.Need, handle func(call) error) Route {
+func get(path string, needs operators.AccessLevel, handle func(call) error) Route {
 	return Route{Method: http.MethodGet, Path: path, Needs: needs, Factor: needs.Factor(), handle: handle}
 }
 
-func post(path string, needs operators.Need, handle func(call) error) Route {
+func post(path string, needs operators.AccessLevel, handle func(call) error) Route {
 	return Route{Method: http.MethodPost, Path: path, Needs: needs, Factor: needs.Factor(), handle: handle}
 }
 
 // guarded is post for changes of keys, channel secrets, roles, passwords and other users' factors.
-func guarded(path string, needs operators.Need, handle func(call) error) Route {
+func guarded(path string, needs operators.AccessLevel, handle func(call) error) Route {
 	r := post(path, needs, handle)
 	r.Recent = true
 	return r
 }
 
 // moved is the former path of a tab of an event's page.
-func moved(path string, needs operators.Need, tab string) Route {
+func moved(path string, needs operators.AccessLevel, tab string) Route {
 	r := get(path, needs, func(c call) error { return c.redirect(c.below("e", web.Param(c, "evt"), tab)) })
 	r.Moved = true
 	return r
@@ -69,24 +69,24 @@ func Routes() []Route {
 func accountRoutes() []Route {
 	const welcome = operators.WelcomePath + "{token}/"
 	return []Route{
-		get(assetsPath+"{asset}", operators.Anybody, call.showAsset),
-		get(signInPath, operators.Anybody, call.showSignIn),
-		post(signInPath, operators.Anybody, call.signIn),
+		get(assetsPath+"{asset}", operators.Everyone, call.showAsset),
+		get(signInPath, operators.Everyone, call.showSignIn),
+		post(signInPath, operators.Everyone, call.signIn),
 		post(Prefix+"sign-out/", operators.SignedIn, call.signOut),
-		get(welcome, operators.Anybody, call.showWelcome),
-		post(welcome, operators.Anybody, call.acceptWelcome),
-		post(welcome+"passkey/", operators.Anybody, call.beginWelcomePasskey),
-		post(welcome+"passkey/confirm/", operators.Anybody, call.confirmWelcomePasskey),
+		get(welcome, operators.Everyone, call.showWelcome),
+		post(welcome, operators.Everyone, call.acceptWelcome),
+		post(welcome+"passkey/", operators.Everyone, call.beginWelcomePasskey),
+		post(welcome+"passkey/confirm/", operators.Everyone, call.confirmWelcomePasskey),
 		get(accountPath, operators.SignedIn, call.showAccount),
 		guarded(accountPath+"password/", operators.SignedIn, call.changePassword),
 		post(accountPath+"language/", operators.SignedIn, call.chooseLanguage),
 		post(accountPath+"sessions/end/", operators.SignedIn, call.endSession),
-		get(signOnPath, operators.Anybody, call.beginSignOn),
-		get(signOnPath+"callback/", operators.Anybody, call.finishSignOn),
-		get(signOnPath+"leave/", operators.Anybody, call.signOutAtProvider),
-		{Method: http.MethodPost, Path: signOnPath + "logout/", Needs: operators.Anybody, Machine: true, handle: call.logOutByProvider},
-		get(stepPath, operators.Anybody, call.showStep),
-		post(stepPath, operators.Anybody, call.answerStep),
+		get(signOnPath, operators.Everyone, call.beginSignOn),
+		get(signOnPath+"callback/", operators.Everyone, call.finishSignOn),
+		get(signOnPath+"leave/", operators.Everyone, call.signOutAtProvider),
+		{Method: http.MethodPost, Path: signOnPath + "logout/", Needs: operators.Everyone, Machine: true, handle: call.logOutByProvider},
+		get(stepPath, operators.Everyone, call.showStep),
+		post(stepPath, operators.Everyone, call.answerStep),
 		get(factorsPath, operators.SignedIn, call.showFactors),
 		guarded(factorsPath+"app/", operators.SignedIn, call.beginApp),
 		guarded(factorsPath+"app/confirm/", operators.SignedIn, call.confirmApp),
@@ -107,7 +107,7 @@ func installationRoutes() []Route {
 	}
 }
 
-func auditRoutes(place string, needs operators.Need) []Route {
+func auditRoutes(place string, needs operators.AccessLevel) []Route {
 	log := place + "audit/"
 	return []Route{
 		get(log, needs, call.showAudit),
@@ -115,7 +115,7 @@ func auditRoutes(place string, needs operators.Need) []Route {
 	}
 }
 
-func keyRoutes(place string, needs operators.Need) []Route {
+func keyRoutes(place string, needs operators.AccessLevel) []Route {
 	keys := place + "keys/"
 	return []Route{
 		get(keys, needs, call.showKeys),

@@ -59,7 +59,7 @@ func furnish(f *fixture) set {
 	s := set{accounts: map[string]operators.Account{}}
 	ada := f.person("acme", "ada", users.RoleMember, false)
 	roles := map[string]users.Role{"administrator": users.RoleAdministrator, "operator": users.RoleOperator, "viewer": users.RoleViewer, "member": users.RoleMember}
-	for name := range allowed[operators.Anybody] {
+	for name := range allowed[operators.Everyone] {
 		switch role, insider := roles[name]; {
 		case insider:
 			s.accounts[name] = f.operator(name, role)
@@ -81,7 +81,7 @@ func furnish(f *fixture) set {
 	f.listed("ada")
 	s.params["{delivery}"] = idText(f.delivery(f.occurrenceID(s.params["{id}"])))
 	guest := f.person("acme", "guest", users.RoleViewer, false)
-	token, _, err := f.use.Administration.Invite(f.Context(), operators.Editor{Right: operators.Installation}, app.Path{Organization: "acme"}, guest.ID, false)
+	token, _, err := f.use.Administration.Invite(f.Context(), operators.Editor{Level: operators.Installation}, app.Path{Organization: "acme"}, guest.ID, false)
 	require.NoError(f, err)
 	s.params["{token}"] = token
 	held, err := f.use.Profiles.Show(f.Context(), app.Path{Organization: "acme"}, ada.ID)
@@ -187,7 +187,7 @@ func (f *fixture) happened() (id events.OccurrenceID) {
 		if err != nil {
 			return err
 		}
-		done, err := tx.Deliveries().Trigger(f.Context(), []deliveries.Triggering{{Occurrence: events.Occurrence{Organization: a.Organization, Project: a.Project, Application: a.ID, Event: e.ID,
+		done, err := tx.Deliveries().Trigger(f.Context(), []deliveries.TriggerRequest{{Occurrence: events.Occurrence{Organization: a.Organization, Project: a.Project, Application: a.ID, Event: e.ID,
 			Context: events.Context(`{}`), CorrelationID: "order 17", Created: f.clock.Now()}}})
 		if err == nil {
 			id = done[0].Occurrence.ID

@@ -65,16 +65,16 @@ func (c call) search(v *searchView, kind string) error {
 	if kind != "" {
 		limit = searchAll
 	}
-	found, err := c.console.use.Orgs.Find(c.ctx, c.at(), v.Text, limit)
+	found, err := c.console.use.Orgs.Search(c.ctx, c.at(), v.Text, limit)
 	if err != nil {
 		return err
 	}
 	v.Indexing = found.Indexing
 	for _, g := range []hitGroup{
-		{"people", words.Of("People"), hitsOf(found.People, c.memberHit), ""},
+		{"people", words.Of("People"), hitsOf(found.Members, c.memberHit), ""},
 		{"occurrences", words.Of("Occurrences"), hitsOf(found.Occurrences, func(o events.Occurrence) hit { return c.occurrenceHit(found, o) }), ""},
 		{"events", words.Of("Events"), hitsOf(found.Events, func(e events.Event) hit {
-			in := found.Within[e.Application]
+			in := found.ApplicationsByID[e.Application]
 			return hit{e.Name, c.link(c.applicationSegments(found, in.Project, in.Slug, "e", e.Slug)...), in.Name}
 		}), ""},
 		{"lists", words.Of("Distribution lists"), nil, ""}, {"channels", words.Of("Channels"), nil, ""}, {"projects", words.Of("Projects"), nil, ""}, {"applications", words.Of("Applications"), nil, ""},
@@ -83,25 +83,25 @@ func (c call) search(v *searchView, kind string) error {
 		switch g.Kind {
 		case "lists":
 			for _, l := range found.Lists {
-				slug := found.Projects[l.Project].Slug
+				slug := found.ProjectsByID[l.Project].Slug
 				g.Hits = append(g.Hits, hit{l.Name, c.link("o", c.at().Organization, "p", slug, "d", l.ID), slug})
 			}
 		case "channels":
 			for _, ch := range found.Channels {
 				to, beside := []any{"o", c.at().Organization}, ""
 				if ch.Project != 0 {
-					beside = found.Projects[ch.Project].Slug
+					beside = found.ProjectsByID[ch.Project].Slug
 					to = append(to, "p", beside)
 				}
 				g.Hits = append(g.Hits, hit{ch.Name, c.link(append(to, "channels", ch.ID)...), beside})
 			}
 		case "projects":
-			for _, p := range found.Named {
+			for _, p := range found.Projects {
 				g.Hits = append(g.Hits, hit{p.Name, c.link("o", c.at().Organization, "p", p.Slug), p.Slug})
 			}
 		case "applications":
 			for _, a := range found.Applications {
-				g.Hits = append(g.Hits, hit{a.Name, c.link(c.applicationSegments(found, a.Project, a.Slug)...), found.Projects[a.Project].Slug})
+				g.Hits = append(g.Hits, hit{a.Name, c.link(c.applicationSegments(found, a.Project, a.Slug)...), found.ProjectsByID[a.Project].Slug})
 			}
 		}
 		if len(g.Hits) == 0 || kind != "" && g.Kind != kind {
@@ -140,14 +140,14 @@ func (c call) memberHit(m users.Member) hit {
 	return h
 }
 
-func (c call) occurrenceHit(found app.Finds, o events.Occurrence) hit {
-	in, id := found.Within[o.Application], strconv.FormatInt(int64(o.ID), 10)
+func (c call) occurrenceHit(found app.SearchResults, o events.Occurrence) hit {
+	in, id := found.ApplicationsByID[o.Application], strconv.FormatInt(int64(o.ID), 10)
 	return hit{strings.TrimSpace(id + " " + o.CorrelationID), c.link(c.applicationSegments(found, in.Project, in.Slug, "occurrences", o.ID)...), in.Name}
 }
 
 // applicationSegments returns the segments of a path below an application.
-func (c call) applicationSegments(found app.Finds, project orgs.ProjectID, slug string, below ...any) []any {
-	return slices.Concat([]any{"o", c.at().Organization, "p", found.Projects[project].Slug, "a", slug}, below)
+func (c call) applicationSegments(found app.SearchResults, project orgs.ProjectID, slug string, below ...any) []any {
+	return slices.Concat([]any{"o", c.at().Organization, "p", found.ProjectsByID[project].Slug, "a", slug}, below)
 }
 
 // pageHits returns the pages and actions of the organization that match a text.
@@ -166,7 +166,7 @@ func (c call) pageHits(text string) (found []hit) {
 			v.linkTo(words.Of("New API key"), "o", org, "keys"))
 	}
 	for _, l := range all {
-		if users.Says(c.said(l.Text), text) {
+		if users.MatchesText(c.said(l.Text), text) {
 			found = append(found, hit{Text: l.Text, Path: l.Path})
 		}
 	}

@@ -73,8 +73,8 @@ func (c *call) authenticate() error {
 	return err
 }
 
-// redirectToSignIn redirects a visitor who must sign in first to the form, which then continues to a
-// requested page.
+// redirectToSignIn redirects a visitor who must sign in first to the form, which then continues to
+// a requested page.
 func (c call) redirectToSignIn() error {
 	to := c.path(signInPath)
 	if c.Request().Method == http.MethodGet {
@@ -97,8 +97,8 @@ func (c call) signInPathFor(page string) string {
 	return c.path(signInPath) + "?" + url.Values{"next": {page}}.Encode()
 }
 
-// nextPath returns where to go after signing in: a page of the console named by the form, else the home
-// page. It never leads out of the console.
+// nextPath returns where to go after signing in: a page of the console named by the form, else the
+// home page. It never leads out of the console.
 func (c call) nextPath(wanted string) string {
 	home := c.path(Prefix)
 	u, err := url.Parse(wanted)
@@ -115,7 +115,7 @@ type signInView struct {
 	Refused        bool
 	Failed         words.Message // the fault of the passkey
 	Wait           words.Phrase  // how long to wait; empty: no wait
-	Ways           app.SignInWays
+	Ways           app.SignInOptions
 	LeftProvider   bool // the visitor has just ended a session from the provider
 }
 
@@ -138,7 +138,7 @@ func (c *call) ensureVisit() {
 // askToSignIn shows the form, bound to this browser.
 func (c call) askToSignIn(status int, v signInView) error {
 	c.ensureVisit()
-	v.Ways = c.console.use.SingleSignOn.Ways()
+	v.Ways = c.console.use.SingleSignOn.Options()
 	return c.render(status, "sign-in", words.Of("Sign in"), v)
 }
 
@@ -147,9 +147,9 @@ func (c call) origin() operators.Origin {
 	return operators.Origin{Network: c.client().String(), Device: c.sent(deviceCookie)}
 }
 
-// throttlePassword takes one of the password attempts of the client's network, and returns how long to wait
-// if none is left. A browser in which this user has signed in before is not limited by others in
-// its network.
+// throttlePassword takes one of the password attempts of the client's network, and returns how long
+// to wait if none is left. A browser in which this user has signed in before is not limited by
+// others in its network.
 func (c call) throttlePassword(username string) (wait words.Phrase, err error) {
 	left := c.console.attempts.Take(c.client())
 	if left == 0 {
@@ -159,11 +159,11 @@ func (c call) throttlePassword(username string) (wait words.Phrase, err error) {
 	if known || err != nil {
 		return nil, err
 	}
-	return c.throttled(operators.TooMany{Wait: left}), nil
+	return c.throttled(operators.TooManyError{Wait: left}), nil
 }
 
 // throttled logs that a password attempt came too early, and returns how long to wait, in words.
-func (c call) throttled(t operators.TooMany) words.Phrase {
+func (c call) throttled(t operators.TooManyError) words.Phrase {
 	c.Response().Header().Set(echo.HeaderRetryAfter, web.RetryAfter(web.TooMany("", t.Wait)))
 	c.console.observer.LogRefusal(c, c.address(), "too many attempts")
 	return formatWait(t.Wait)
@@ -190,7 +190,7 @@ func (c call) signIn() error {
 	}
 	by := audit.Actor{Address: c.address(), Via: audit.Console}
 	admitted, err := c.console.use.Operators.SignIn(c.ctx, by, c.origin(), username, c.FormValue("password"))
-	if early, ok := errors.AsType[operators.TooMany](err); ok {
+	if early, ok := errors.AsType[operators.TooManyError](err); ok {
 		v.Wait = c.throttled(early)
 		return c.askToSignIn(http.StatusTooManyRequests, v)
 	}
@@ -209,7 +209,7 @@ func (c call) signIn() error {
 }
 
 // startSession sets the browser's cookies for a new session, and redirects to a page.
-func (c call) startSession(a app.Admission, next string) error {
+func (c call) startSession(a app.SignInResult, next string) error {
 	if c.visitor.User.ID != 0 { // Otherwise the replaced session would continue, and the user could not end it.
 		if err := c.console.use.Operators.SignOut(c.ctx, c.actor(), c.token); err != nil {
 			return err

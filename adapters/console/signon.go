@@ -66,7 +66,7 @@ func (c call) finishSignOn() error {
 		return err
 	}
 	by := audit.Actor{Address: c.address(), Via: audit.Console}
-	arrived, err := c.console.use.SingleSignOn.Finish(c.ctx, by, c.origin(), app.Return{Step: c.sent(signOnCookie), Session: c.token,
+	arrived, err := c.console.use.SingleSignOn.Finish(c.ctx, by, c.origin(), app.SignOnCallback{Step: c.sent(signOnCookie), Session: c.token,
 		State: c.QueryParam("state"), Code: c.QueryParam("code"), Issuer: c.QueryParam("iss"), Refused: c.QueryParam("error")})
 	switch {
 	case errors.Is(err, operators.ErrNoSession): // It ended while the user was at the provider.
@@ -80,7 +80,7 @@ func (c call) finishSignOn() error {
 	if arrived.Draft != nil {
 		return c.render(http.StatusOK, "confirm", words.Of("Signed in again"), confirmView{Path: arrived.Draft.Path, Draft: arrived.Draft.Sealed, Done: true})
 	}
-	return c.startSession(arrived.Admission, c.nextPath(arrived.Next))
+	return c.startSession(arrived.SignInResult, c.nextPath(arrived.Next))
 }
 
 // signOnRefusedView says why a user was refused, and how to go on.
@@ -104,7 +104,7 @@ func (c call) signOutAtProvider() error {
 	if err := c.throttleSignOn(); err != nil {
 		return err
 	}
-	to, err := c.console.use.SingleSignOn.Leave(c.ctx, c.publicURL()+signInPath)
+	to, err := c.console.use.SingleSignOn.EndSessionURL(c.ctx, c.publicURL()+signInPath)
 	if err != nil {
 		return err
 	}
@@ -136,10 +136,10 @@ func (c call) logOutByProvider() error {
 // confirmAtProvider answers a user without a recent sign-in with a page that leads to the provider.
 // The form that they sent is kept here meanwhile.
 func (c call) confirmAtProvider(v confirmView) error {
-	token, err := c.console.use.SingleSignOn.KeepDraft(c.ctx, c.visitor, app.Pending{Path: v.Path, Sealed: v.Draft})
+	token, err := c.console.use.SingleSignOn.SavePendingForm(c.ctx, c.visitor, app.PendingForm{Path: v.Path, Sealed: v.Draft})
 	if err != nil {
 		return err
 	}
-	v.SignOn, v.Label = c.path(signOnPath)+"?"+pairs([]string{"draft", token}).Encode(), c.console.use.SingleSignOn.Ways().SingleSignOn
+	v.SignOn, v.Label = c.path(signOnPath)+"?"+pairs([]string{"draft", token}).Encode(), c.console.use.SingleSignOn.Options().SingleSignOn
 	return c.confirmPage(web.Status(fault.Unauthenticated), v)
 }

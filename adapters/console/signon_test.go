@@ -26,11 +26,11 @@ const signOnCookie = "tocsin_sso"
 // strangers is a provider that knows one person, without any protocol.
 type strangers struct{}
 
-func (strangers) Begin(_ context.Context, w signon.Wish) (address string, held []byte, err error) {
+func (strangers) Begin(_ context.Context, w signon.AuthRequest) (address string, held []byte, err error) {
 	return "https://id.example/?state=" + w.State, nil, nil
 }
 
-func (strangers) Finish(context.Context, signon.Wish, []byte, string, string) (signon.Identity, error) {
+func (strangers) Finish(context.Context, signon.AuthRequest, []byte, string, string) (signon.Identity, error) {
 	return signon.Identity{Subject: signon.Subject{Issuer: "https://id.example", ID: "1"}, Username: "stranger"}, nil
 }
 
@@ -38,7 +38,9 @@ func (strangers) Logout(context.Context, string) (signon.Logout, error) {
 	return signon.Logout{Issuer: "https://id.example", Subject: "1", Token: operators.NewToken(), Expires: morning.Add(time.Hour)}, nil
 }
 
-func (strangers) Leave(context.Context, string) (string, error) { return "https://id.example/end", nil }
+func (strangers) EndSessionURL(context.Context, string) (string, error) {
+	return "https://id.example/end", nil
+}
 
 // signsOn has the console know a provider.
 func (f *fixture) signsOn(p signon.Provider, policy operators.Policy, rules ...signon.Rule) {
@@ -141,7 +143,7 @@ func TestSigningInWithSingleSignOn(t *testing.T) {
 		for _, e := range f.entries("") {
 			actions = append(actions, e.Action)
 		}
-		for _, want := range []audit.Action{audit.AccountCreated, audit.SignedIn, audit.SignedInAgain, audit.SignInRefused, audit.SignedOutByProvider} {
+		for _, want := range []audit.Action{audit.AccountCreated, audit.SignedIn, audit.Reauthenticated, audit.SignInRefused, audit.SignedOutByProvider} {
 			assert.Contains(f, actions, want)
 		}
 	})

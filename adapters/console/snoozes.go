@@ -29,7 +29,7 @@ func (c call) applySnoozes(org string, all []alert, a app.Attention) []alert {
 	for i := range all {
 		p := &all[i]
 		if j := slices.IndexFunc(a.Snoozes, func(s statistics.Snooze) bool {
-			return s.Problem == p.Problem && s.Holds(c.console.clock.Now(), p.fingerprint())
+			return s.Problem == p.Problem && s.Active(c.console.clock.Now(), p.fingerprint())
 		}); j >= 0 {
 			p.Snoozed = &a.Snoozes[j]
 		}
@@ -55,7 +55,7 @@ func (c call) snooze() error {
 	problem, span := c.FormValue("problem"), c.FormValue("for")
 	home, overviews := c.below(), c.console.use.Overviews
 	if span == "end" {
-		if err := overviews.Wake(c.ctx, c.actor(), c.at(), problem); err != nil {
+		if err := overviews.EndSnooze(c.ctx, c.actor(), c.at(), problem); err != nil {
 			return err
 		}
 		return c.done(home, "woken")

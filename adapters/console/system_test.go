@@ -18,9 +18,9 @@ import (
 )
 
 // facts are what the instance of the tests says of itself.
-func facts(context.Context) app.Facts {
+func facts(context.Context) app.InstanceInfo {
 	at := time.Date(2026, time.March, 4, 1, 2, 3, 0, time.UTC)
-	return app.Facts{Version: "1.2.3", Runtime: "go1.26", Instance: "host:7" + weapon, Started: at,
+	return app.InstanceInfo{Version: "1.2.3", Runtime: "go1.26", Instance: "host:7" + weapon, Started: at,
 		Database:   app.Database{Kind: "SQLite", Version: "3.53", Size: 5 << 20},
 		Migrations: []app.Migration{{Name: "00001_init", Applied: at}, {Name: "00002_more", Applied: at}, {Name: "00003_late"}},
 		Checks:     []health.Check{{Name: "the database answers"}, {Name: "the schema can be read", Err: errors.New("it is <torn>")}},

@@ -277,7 +277,7 @@ func TestRolesOfTheCommandLineCountOnceNoOrganizationKnowsThePassword(t *testing
 	require.NoError(t, f.use.Administration.SetPassword(t.Context(), by, globex, "bob", p))
 	f.signedInAs("bob", "set on the command line").sees("globex")
 	f.signedInAs("bob", newPassword).sees("acme")
-	require.ErrorIs(t, f.use.Administration.SetPassword(t.Context(), by, app.Path{}, "bob", p), operators.ErrSeveral)
+	require.ErrorIs(t, f.use.Administration.SetPassword(t.Context(), by, app.Path{}, "bob", p), operators.ErrSeveralPasswords)
 	counts, err = f.use.Administration.SetRole(t.Context(), by, globex, "bob", users.RoleViewer)
 	require.NoError(t, err)
 	assert.True(t, counts, "it was accepted with the password")

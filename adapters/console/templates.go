@@ -121,9 +121,9 @@ func (c call) templateTabs(r app.TemplateReport, of app.TemplateName) ([]tab, []
 }
 
 // draft parses the form of a template.
-func (c call) draft() (app.Draft, app.Rehearsal) {
+func (c call) draft() (app.Draft, app.PreviewOptions) {
 	return app.Draft{Subject: c.FormValue("subject"), Text: c.FormValue("text"), HTML: c.FormValue("html"), Markdown: c.FormValue("markdown")},
-		app.Rehearsal{User: c.FormValue("user"), Example: c.FormValue("example")}
+		app.PreviewOptions{User: c.FormValue("user"), Example: c.FormValue("example")}
 }
 
 // base returns the version on which a form is based; -1, which never exists, if it names none.
@@ -149,7 +149,7 @@ func (c call) showTemplate() error {
 		}
 		v.Preview.Source = v.Here + "html/?" + url.Values{"user": {user}}.Encode()
 		var err error
-		v.Preview.Preview, err = c.console.use.Templates.Preview(c.ctx, c.at(), of, app.Draft(v.Template.Source()), app.Rehearsal{User: user, Example: v.Event.Example})
+		v.Preview.Preview, err = c.console.use.Templates.Preview(c.ctx, c.at(), of, app.Draft(v.Template.Source()), app.PreviewOptions{User: user, Example: v.Event.Example})
 		if f, correctable := c.refused(err); correctable {
 			v.Preview.Form, err = f, nil
 		}
@@ -222,8 +222,8 @@ func (c call) saveTemplate() error {
 	return c.done(c.templatePath(of), "saved")
 }
 
-// templateConflict shows a draft beside the version that another user saved meanwhile. Sending it again
-// saves it on top of that.
+// templateConflict shows a draft beside the version that another user saved meanwhile. Sending it
+// again saves it on top of that.
 func (c call) templateConflict(of app.TemplateName, d app.Draft) error {
 	_, versions, err := c.console.use.Templates.Versions(c.ctx, c.at(), of)
 	if err != nil {
@@ -267,7 +267,7 @@ func (c call) showTemplateHTML() error {
 		if err != nil {
 			return err
 		}
-		d, with = app.Draft(r.Template.Source()), app.Rehearsal{User: c.QueryParam("user"), Example: r.Event.Example}
+		d, with = app.Draft(r.Template.Source()), app.PreviewOptions{User: c.QueryParam("user"), Example: r.Event.Example}
 	}
 	p, err := c.console.use.Templates.Preview(c.ctx, c.at(), of, d, with)
 	return c.answerPreviewHTML(p, err)

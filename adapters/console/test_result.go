@@ -14,7 +14,7 @@ type testView struct {
 
 // testResult describes the result of a test. The answer of a service at a private address is shown only
 // to operators of the installation.
-func (c call) testResult(done app.Tested) *testView {
+func (c call) testResult(done app.TestResult) *testView {
 	v := &testView{Accepted: done.Failure == nil}
 	switch f := done.Failure; {
 	case f == nil:

@@ -29,7 +29,7 @@ type timelineDay struct {
 
 // timelineItem is an item of a member's history.
 type timelineItem struct {
-	app.Moment
+	app.TimelineEntry
 
 	Text        words.Phrase  // of a change: what was done
 	By          words.Phrase  // of a change: who did it
@@ -45,22 +45,22 @@ type timelineKind struct {
 }
 
 var timelineKinds = []timelineKind{
-	{app.Everything, words.Of("All")}, {app.Messages, words.Of("Messages")}, {app.Failures, words.Of("Failed and bounced")}, {app.Changes, words.Of("Changes")}, {app.Registrations, words.Of("Opt-outs and registrations")},
+	{app.AllKinds, words.Of("All")}, {app.Messages, words.Of("Messages")}, {app.Failures, words.Of("Failed and bounced")}, {app.Changes, words.Of("Changes")}, {app.Registrations, words.Of("Opt-outs and registrations")},
 }
 
 // timelineCursor is the position in the links to pages of a timeline.
 type timelineCursor struct {
-	From  app.TimelinePlace
+	From  app.TimelineCursor
 	Newer bool
 }
 
 // timeline reads the requested page of the member's timeline.
-func (c call) timeline(p app.Profile) (timelineView, error) {
+func (c call) timeline(p app.MemberReport) (timelineView, error) {
 	var v timelineView
 	path := c.memberPath()
 	q := app.TimelineQuery{Kind: app.TimelineKind(c.QueryParam("kind")), Limit: pageTimeline}
 	if !slices.ContainsFunc(timelineKinds, func(k timelineKind) bool { return k.kind == q.Kind }) {
-		q.Kind = app.Everything
+		q.Kind = app.AllKinds
 	}
 	var at timelineCursor
 	sealed := path + string(q.Kind)
@@ -72,14 +72,14 @@ func (c call) timeline(p app.Profile) (timelineView, error) {
 	}
 	to := func(at timelineCursor) string {
 		query := url.Values{"at": {c.console.cursors.seal(sealed, at)}}
-		if q.Kind != app.Everything {
+		if q.Kind != app.AllKinds {
 			query.Set("kind", string(q.Kind))
 		}
 		return path + "?" + query.Encode() + "#timeline"
 	}
 	for _, k := range timelineKinds {
 		l := link{Text: k.text, Path: path, Current: k.kind == q.Kind}
-		if k.kind != app.Everything {
+		if k.kind != app.AllKinds {
 			l.Path += "?kind=" + string(k.kind)
 		}
 		v.Kinds = append(v.Kinds, l)
@@ -90,9 +90,9 @@ func (c call) timeline(p app.Profile) (timelineView, error) {
 	if found.Older {
 		v.Older = to(timelineCursor{From: found.Next})
 	}
-	v.Any = q.Kind == app.Everything && found.From.IsZero()
+	v.Any = q.Kind == app.AllKinds && found.From.IsZero()
 	last := ""
-	for _, m := range found.Moments {
+	for _, m := range found.Entries {
 		at := m.At.UTC()
 		if day := at.Format(time.DateOnly); day != last {
 			last = day
@@ -104,8 +104,8 @@ func (c call) timeline(p app.Profile) (timelineView, error) {
 	return v, nil
 }
 
-func (c call) timelineItem(p app.Profile, m app.Moment) timelineItem {
-	item := timelineItem{Moment: m}
+func (c call) timelineItem(p app.MemberReport, m app.TimelineEntry) timelineItem {
+	item := timelineItem{TimelineEntry: m}
 	if d := m.Message; d != nil {
 		of := []any{"o", c.at().Organization, "p", p.Projects[d.Application.Project].Slug, "a", d.Application.Slug}
 		item.Links = []link{
@@ -142,8 +142,8 @@ func changedBy(a audit.Actor) words.Phrase {
 // actionsWithValue are the actions whose text contains the flag.
 var actionsWithValue = []audit.Action{audit.OptOutSet, audit.MemberLocked, audit.MembershipLocked, audit.NotificationsEnabled}
 
-// switchTexts are the names of actions that set a switch, on and off, by the name of the flag in the
-// entry.
+// switchTexts are the names of actions that set a switch, on and off, by the name of the flag in
+// the entry.
 var switchTexts = map[audit.Action]struct {
 	field   string
 	on, off words.Phrase

@@ -71,7 +71,7 @@ func (v dryRunView) Warnings() []words.Phrase {
 		if m.Error != "" {
 			all = append(all, words.Of("%s by %s: the message cannot be rendered: %s", m.Notification, m.Channel, words.Message(m.Error)))
 		}
-		for _, b := range m.Blanks {
+		for _, b := range m.MissingVariables {
 			all = append(all, words.Of("%s by %s: undefined variable %s", m.Notification, m.Channel, b))
 		}
 	}
@@ -100,8 +100,8 @@ type dryRunMessage struct {
 	Seal  string // of its HTML
 }
 
-// checkedTrigger is a checked trigger, to be sent unchanged and once: Word identifies the form, Seal
-// proves that we made it for this session.
+// checkedTrigger is a checked trigger, to be sent unchanged and once: Word identifies the form,
+// Seal proves that we made it for this session.
 type checkedTrigger struct {
 	Context  string
 	LimitTo  []string
@@ -155,8 +155,8 @@ func (c call) renderTrigger(t app.Triggerable, v triggerView) error {
 		forms = append(forms, v.DryRun.Form)
 	}
 	v.Triggerable, v.Here = t, c.below("e", t.Event.Slug)
-	v.Tabs = c.tabs(t.Application, t.Event, t.Stages, liveTab)
-	v.Problems = eventProblems(t.Application, t.Event, t.Stages)
+	v.Tabs = c.tabs(t.Application, t.Event, t.EventParts, liveTab)
+	v.Problems = eventProblems(t.Application, t.Event, t.EventParts)
 	return c.render(statusOf(forms...), "event-live", words.Of("%s: live", t.Event.Name), v)
 }
 
@@ -268,7 +268,7 @@ func (c call) parseTime(field string, faults *fault.Fields) (time.Time, string) 
 			return t, text
 		}
 	}
-	t, err := events.ParseMoment(field, text)
+	t, err := events.ParseTime(field, text)
 	faults.Add(field, err)
 	return t, text
 }

@@ -138,7 +138,7 @@ func functions(l *words.Language) template.FuncMap {
 		"count":         l.FormatNumber,
 		"backlog":       func(b statistics.Backlog) string { return formatBacklog(l, b) },
 		"duration":      formatDuration,
-		"signInMethods": func(w operators.Ways) string { return signInMethods(l, w) },
+		"signInMethods": func(w operators.SignInMethods) string { return signInMethods(l, w) },
 		"size":          formatSize,
 		"rfc":           func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"dict": func(pairs ...any) map[string]any { // The arguments of a piece of a page.
@@ -218,8 +218,8 @@ func (v view) MayAdminister() bool { return v.call.visitor.May(v.Org(), operator
 // MayManageInstallation reports whether the visitor is an administrator of the installation.
 func (v view) MayManageInstallation() bool { return v.call.visitor.May("", operators.Installation) }
 
-// HeldSince tells the installation's administrators since when nothing is sent; it is the zero time for
-// all others, and if the installation is not held.
+// HeldSince tells the installation's administrators since when nothing is sent; it is the zero time
+// for all others, and if the installation is not held.
 func (v view) HeldSince() (since time.Time) {
 	if v.MayManageInstallation() {
 		since = v.call.state.Held
@@ -292,8 +292,8 @@ func (c call) respond(status int, contentType string, body []byte) error {
 	return nil
 }
 
-// respondSandboxed answers with a document from others, such as the HTML of a message, for a sandboxed frame
-// of a page.
+// respondSandboxed answers with a document from others, such as the HTML of a message, for a
+// sandboxed frame of a page.
 func (c call) respondSandboxed(document string) error {
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentSecurityPolicy, sandboxPolicy)

@@ -146,7 +146,7 @@ func TestAChannelShowsItsQuota(t *testing.T) {
 		for range 2 { // The second one finds nothing.
 			assert.Contains(f, b.get(list).body, `<span class="state active">working</span>`)
 			assert.NotContains(f, b.get(path).said(), "used up")
-			_, err := f.store.Queue().Allow(f.Context(), c.ID, quota, 2_000, channels.Allowance{})
+			_, err := f.store.Queue().TakeQuota(f.Context(), c.ID, quota, 2_000, channels.Allowance{})
 			require.NoError(f, err)
 		}
 		assert.Contains(f, b.get(list).body, `<span class="state failing">quota used up</span>`)

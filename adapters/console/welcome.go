@@ -14,7 +14,7 @@ import (
 
 // welcomeView is the page behind an organization's invitation link.
 type welcomeView struct {
-	app.Welcome
+	app.InvitationReport
 	Path string
 	Form form
 	Wait words.Phrase // how long to wait; empty: no wait
@@ -25,11 +25,11 @@ func (c call) showWelcome() error { return c.welcomePage(http.StatusOK, welcomeV
 
 func (c call) welcomePage(status int, v welcomeView) error {
 	token := web.Param(c, "token")
-	w, err := c.console.use.Operators.Welcome(c.ctx, token, c.visitor)
+	w, err := c.console.use.Operators.ShowInvitation(c.ctx, token, c.visitor)
 	if err != nil {
 		return err
 	}
-	v.Welcome, v.Path = w, c.link("welcome", token)
+	v.InvitationReport, v.Path = w, c.link("welcome", token)
 	v.Next = c.signInPathFor(v.Path)
 	c.ensureVisit()
 	return c.render(status, "welcome", words.Of("Welcome"), v)
@@ -39,7 +39,7 @@ func (c call) welcomePage(status int, v welcomeView) error {
 // password.
 func (c call) acceptWelcome() error {
 	token := web.Param(c, "token")
-	w, err := c.console.use.Operators.Welcome(c.ctx, token, c.visitor)
+	w, err := c.console.use.Operators.ShowInvitation(c.ctx, token, c.visitor)
 	if err != nil {
 		return err
 	}
@@ -73,14 +73,14 @@ func (c call) acceptWelcome() error {
 	}, c.path(signInPath), done)
 }
 
-// signInInvited signs in a user who has just set a password with a link. If that does not work directly,
-// they use the sign-in form.
-func (c call) signInInvited(by audit.Actor, w app.Welcome) error {
+// signInInvited signs in a user who has just set a password with a link. If that does not work
+// directly, they use the sign-in form.
+func (c call) signInInvited(by audit.Actor, w app.InvitationReport) error {
 	next := c.link("o", w.Organization.Slug)
 	a, err := c.console.use.Operators.SignIn(c.ctx, by, c.origin(), w.User.Username, c.FormValue("password"))
-	_, early := errors.AsType[operators.TooMany](err)
+	_, early := errors.AsType[operators.TooManyError](err)
 	switch {
-	case early, errors.Is(err, operators.ErrCredentials), errors.Is(err, operators.ErrSignOnOnly):
+	case early, errors.Is(err, operators.ErrCredentials), errors.Is(err, operators.ErrSingleSignOnOnly):
 		return c.done(c.path(signInPath), "password")
 	case err != nil:
 		return err
@@ -97,7 +97,7 @@ func (c call) beginWelcomePasskey() error {
 		return err
 	}
 	token := web.Param(c, "token")
-	a, err := c.console.use.Factors.BeginInvited(c.ctx, token)
+	a, err := c.console.use.Factors.BeginInvitedPasskey(c.ctx, token)
 	if f, correctable := c.refused(err); correctable {
 		return c.welcomePage(statusOf(f), welcomeView{Form: f})
 	}
@@ -106,7 +106,7 @@ func (c call) beginWelcomePasskey() error {
 	}
 	here := c.link("welcome", token)
 	return c.render(http.StatusOK, "factor-passkey", words.Of("Add a passkey"),
-		passkeyView{Options: string(a.Asked), Step: a.Step, To: here + "passkey/confirm/", Back: here})
+		passkeyView{Options: string(a.Options), Step: a.Step, To: here + "passkey/confirm/", Back: here})
 }
 
 // confirmWelcomePasskey signs in a user who has just created a passkey with a link.
@@ -115,7 +115,7 @@ func (c call) confirmWelcomePasskey() error {
 		return err
 	}
 	token := web.Param(c, "token")
-	w, err := c.console.use.Operators.Welcome(c.ctx, token, c.visitor)
+	w, err := c.console.use.Operators.ShowInvitation(c.ctx, token, c.visitor)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (c call) confirmWelcomePasskey() error {
 }
 
 // join accepts with the account of the signed-in user, whose sessions end.
-func (c call) join(by audit.Actor, token string, w app.Welcome) error {
+func (c call) join(by audit.Actor, token string, w app.InvitationReport) error {
 	var next *operators.Password
 	if w.NewPassword {
 		p, err := c.newPassword()

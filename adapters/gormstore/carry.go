@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-var _ ports.Carrier = (*Store)(nil)
+var _ ports.CopyStore = (*Store)(nil)
 
 // Version returns the newest applied migration, also with ports.ErrIncomplete.
 func (s *Store) Version(ctx context.Context) (version int64, err error) {
@@ -98,17 +98,17 @@ func (c tableAccess) Sending(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// Part returns only the rows of one organization, and its number; orgs.ErrNotFound.
-func (c tableAccess) Part(ctx context.Context, slug string) (ports.Tables, int64, error) {
+// Organization returns only the rows of one organization, and its number; orgs.ErrNotFound.
+func (c tableAccess) Organization(ctx context.Context, slug string) (ports.Tables, int64, error) {
 	org, err := orgRepo{c.unit}.BySlug(ctx, slug)
 	if err != nil {
 		return nil, 0, err
 	}
-	return c.PartOf(int64(org.ID)), int64(org.ID), nil
+	return c.OrganizationByID(int64(org.ID)), int64(org.ID), nil
 }
 
-// PartOf returns only the rows of the organization with this number.
-func (c tableAccess) PartOf(organization int64) ports.Tables {
+// OrganizationByID returns only the rows of the organization with this number.
+func (c tableAccess) OrganizationByID(organization int64) ports.Tables {
 	return tableAccess{c.Rows.Part(organization), c.unit}
 }
 

@@ -69,11 +69,11 @@ func TestWhatGoesToAMemberThatIsBeingDeleted(t *testing.T) {
 			assert.Equal(t, deliveries.ChannelInactive, held[0].Gates.Closed())
 			back := deliveries.Outcome{ID: held[0].ID, State: deliveries.Pending, Next: clock{}.Now().Add(-time.Minute)}
 			if name == "postgres/Recorded" {
-				back.To, back.Why = p.channel.ID, channels.OutOfUse
+				back.To, back.Why = p.channel.ID, channels.Deactivated
 			}
 			_, err = q.Record(ctx, "w", []deliveries.Outcome{back})
 			require.NoError(t, err)
-			moved, err := q.Divert(ctx, due[0].Organization, other.ID, channels.OutOfUse, 10)
+			moved, err := q.Divert(ctx, due[0].Organization, other.ID, channels.Deactivated, 10)
 			require.NoError(t, err)
 			if back.To == 0 {
 				require.Equal(t, 1, moved)
@@ -99,8 +99,8 @@ func TestOneInstanceGivesToAMemberAtATime(t *testing.T) {
 		require.NoError(t, err)
 		other.Weight = 1
 		require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Save(ctx, other) }))
-		gifts := func() []channels.Gift {
-			gifts, err := q.Relieve(ctx, p.channel.Organization, p.channel.ID, []channels.Offer{{To: other.ID, Room: 1}}, 0, time.Minute)
+		gifts := func() []channels.Transfer {
+			gifts, err := q.Offload(ctx, p.channel.Organization, p.channel.ID, []channels.Offer{{To: other.ID, Capacity: 1}}, 0, time.Minute)
 			require.NoError(t, err)
 			return gifts
 		}

@@ -66,7 +66,7 @@ func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Memb
 	found := map[poolKey][]channels.Member{}
 	for _, r := range rows {
 		found[r.key()] = append(found[r.key()], channels.Member{ID: r.ID, Name: r.Name, Weight: r.Weight, Active: r.Active,
-			Until: until[r.ID], UsedUp: orZero(r.UsedUpAt), Returned: orZero(r.ReturnedAt), Quality: t.qualities.of(r.ID)})
+			Until: until[r.ID], UsedUp: orZero(r.UsedUpAt), Recovered: orZero(r.ReturnedAt), Quality: t.qualities.of(r.ID)})
 	}
 	return found, err
 }
@@ -125,7 +125,7 @@ func (t tx) replacementOf(ctx context.Context, org orgs.ID, gone channels.ID) (r
 }
 
 // targetRow is a channel that takes deliveries assigned to another one, as one row of a rowSet.
-// Each target takes a range of channels.Numbers.
+// Each target takes a range of channels.HashRange.
 type targetRow struct {
 	Through  channels.ID `json:"through"`
 	Provider channels.ID `json:"provider"`
@@ -173,15 +173,15 @@ func (t tx) targets(ctx context.Context, org orgs.ID) (rows []targetRow, err err
 	return rows, err
 }
 
-// drawCondition selects the target v that the hash of two columns chooses, as channels.Draw does.
+// drawCondition selects the target v that the hash of two columns chooses, as channels.Hash does.
 func drawCondition(a, b string) string {
 	part := func(column string, factor int64) string {
 		return fmt.Sprintf("CAST(%s AS BIGINT) %% 2147483648 * %d %% 4294967296", column, factor)
 	}
-	x := "((" + part(a, channels.Golden) + " + " + part(b, channels.Silver) + ") % 4294967296)"
+	x := "((" + part(a, channels.HashFactorA) + " + " + part(b, channels.HashFactorB) + ") % 4294967296)"
 	// SQLite has no XOR operator.
 	mixed := fmt.Sprintf("((%[1]s | (%[1]s >> 16)) - (%[1]s & (%[1]s >> 16)))", x)
-	return fmt.Sprintf("%s * %d %% 4294967296 BETWEEN v.first AND v.behind - 1", mixed, channels.Mixing)
+	return fmt.Sprintf("%s * %d %% 4294967296 BETWEEN v.first AND v.behind - 1", mixed, channels.HashMix)
 }
 
 func (r channelRepo) Members(ctx context.Context, org orgs.ID, id channels.ID) ([]channels.Member, error) {
@@ -241,7 +241,7 @@ func (t tx) divert(ctx context.Context, now *turns, from channels.ID, to []chann
 		for _, c := range []string{"state <> @sending AND NOT unsure AND next_at <= @now ", "(state = @sending OR unsure) AND next_at < @doubt "} {
 			n, err := t.move(ctx, rows, `SELECT id FROM deliveries WHERE channel_id = @from AND priority = @priority AND `+claimedBefore("deliveries")+` AND `+c+`
 				ORDER BY channel_id, priority, next_at, id LIMIT @limit `, map[string]any{"from": from, "priority": p, "limit": limit - moved,
-				"now": t.clock(), "sending": stateNumber(deliveries.Sending), "doubt": t.after(-deliveries.DoubtFor)})
+				"now": t.clock(), "sending": stateNumber(deliveries.Sending), "doubt": t.after(-deliveries.MaybeAcceptedFor)})
 			if moved += n; err != nil || moved >= limit {
 				return moved, err
 			}

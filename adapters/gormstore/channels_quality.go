@@ -45,6 +45,6 @@ func (q *qualities) of(id channels.ID) channels.Quality {
 	return q.known[id]
 }
 
-func (q queue) Answered(id channels.ID, fault bool, took time.Duration) {
+func (q queue) RecordAnswer(id channels.ID, fault bool, took time.Duration) {
 	q.store.qualities.record(id, fault, took)
 }

@@ -22,8 +22,8 @@ func (r usageRow) usage() channels.Usage {
 	return channels.Usage{At: r.CountedAt.UTC(), OfDay: r.OfDay, OfMonth: r.OfMonth}
 }
 
-// Allow locks the row of the channel, so that each caller sees what the others have taken.
-func (q queue) Allow(
+// TakeQuota locks the row of the channel, so that each caller sees what the others have taken.
+func (q queue) TakeQuota(
 	ctx context.Context, channel channels.ID, of channels.Quota, want int, back channels.Allowance,
 ) (allowed channels.Allowance, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)

@@ -39,7 +39,7 @@ func TestAQuotaOutlivesAnInstanceThatWasKilled(t *testing.T) {
 			p.channel.Settings = channels.Settings{channels.SettingQuotaPerMonth: 10}
 			require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Save(ctx, p.channel) }))
 			for _, want := range []int{7, 3, 0} {
-				taken, err := killed.Queue().Allow(ctx, p.channel.ID, of, 7, channels.Allowance{})
+				taken, err := killed.Queue().TakeQuota(ctx, p.channel.ID, of, 7, channels.Allowance{})
 				require.NoError(t, err)
 				assert.Equal(t, want, taken.Left)
 			}
@@ -50,7 +50,7 @@ func TestAQuotaOutlivesAnInstanceThatWasKilled(t *testing.T) {
 				members, err := s.Queue().Pool(ctx, p.channel.Organization, other.ID)
 				require.NoError(t, err)
 				require.Len(t, members, 2)
-				again, err := s.Queue().Allow(ctx, other.ID, of, 1, channels.Allowance{})
+				again, err := s.Queue().TakeQuota(ctx, other.ID, of, 1, channels.Allowance{})
 				require.NoError(t, err)
 				assert.Equal(t, 1, again.Left, "each has a quota of its own")
 				told := toldOf(ctx, t, s, p.channel)
@@ -60,10 +60,10 @@ func TestAQuotaOutlivesAnInstanceThatWasKilled(t *testing.T) {
 			}
 			assert.Equal(t, time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC), usedUp(time.Minute), "whoever comes knows")
 			assert.Zero(t, usedUp(5*time.Minute), "a mark that nobody renews is asked for anew")
-			taken, err := killed.Queue().Allow(ctx, p.channel.ID, of, 7, channels.Allowance{})
+			taken, err := killed.Queue().TakeQuota(ctx, p.channel.ID, of, 7, channels.Allowance{})
 			require.NoError(t, err)
 			assert.Zero(t, taken.Left, "and what was taken stays counted")
-			taken, err = killed.Queue().Allow(ctx, p.channel.ID, channels.Quota{PerMonth: 12}, 7, channels.Allowance{})
+			taken, err = killed.Queue().TakeQuota(ctx, p.channel.ID, channels.Quota{PerMonth: 12}, 7, channels.Allowance{})
 			require.NoError(t, err)
 			assert.Equal(t, 2, taken.Left)
 		})
@@ -99,7 +99,7 @@ func TestAnInstanceThatIsAheadKnowsThatAQuotaIsUsedUp(t *testing.T) {
 	require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Save(ctx, p.channel) }))
 	var until time.Time
 	for range 2 {
-		taken, err := right.Queue().Allow(ctx, p.channel.ID, of, 1, channels.Allowance{})
+		taken, err := right.Queue().TakeQuota(ctx, p.channel.ID, of, 1, channels.Allowance{})
 		require.NoError(t, err)
 		until = taken.Until.UTC()
 	}

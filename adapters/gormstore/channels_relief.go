@@ -13,10 +13,10 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// Relieve first reads, and only writes if there is something to move.
-func (q queue) Relieve(
+// Offload first reads, and only writes if there is something to move.
+func (q queue) Offload(
 	ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration,
-) (gifts []channels.Gift, err error) {
+) (gifts []channels.Transfer, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.view(ctx, func(t tx) error {
 		gifts, err = t.gifts(ctx, org, from, offers, keep, lease)
@@ -36,7 +36,7 @@ func (q queue) Relieve(
 			return err
 		}
 		next, err = t.moveGifts(ctx, from, gifts, turn)
-		if gifts = slices.DeleteFunc(gifts, func(g channels.Gift) bool { return g.Count == 0 }); len(gifts) > 0 {
+		if gifts = slices.DeleteFunc(gifts, func(g channels.Transfer) bool { return g.Count == 0 }); len(gifts) > 0 {
 			t.announce()
 		}
 		return err
@@ -60,10 +60,10 @@ func (t tx) lockOffers(ctx context.Context, offers []channels.Offer) ([]channels
 // gifts returns how many waiting deliveries of a channel each idle member of its pool takes over.
 func (t tx) gifts(
 	ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration,
-) ([]channels.Gift, error) {
+) ([]channels.Transfer, error) {
 	most := keep
 	for _, o := range offers {
-		most += o.Most()
+		most += o.Limit()
 	}
 	var waiting int
 	err := t.db(ctx).Raw(`SELECT COUNT(*) FROM (SELECT id FROM deliveries WHERE channel_id = ? AND turn IS NOT NULL
@@ -77,7 +77,7 @@ func (t tx) gifts(
 	}
 	var idle []channels.Offer
 	for _, o := range offers {
-		if !slices.ContainsFunc(members, func(m channels.Member) bool { return m.ID == o.To && m.ID != from && m.Able(t.now()) }) {
+		if !slices.ContainsFunc(members, func(m channels.Member) bool { return m.ID == o.To && m.ID != from && m.CanTakeOver(t.now()) }) {
 			continue
 		}
 		w, err := t.waiting(ctx, o.To, events.Priorities())
@@ -92,7 +92,7 @@ func (t tx) gifts(
 		}
 		idle = append(idle, o)
 	}
-	return channels.Gifts(idle, waiting, keep), nil
+	return channels.Transfers(idle, waiting, keep), nil
 }
 
 // maxHeldExamined is the maximum number of deliveries of a class, claimed or to be retried within a
@@ -107,7 +107,7 @@ func (t tx) heldOf(ctx context.Context, member channels.ID, lease time.Duration)
 		err := t.db(ctx).Raw(`SELECT COUNT(CASE WHEN state = @sending AND why = @limit THEN 1 END) AS held, COUNT(*) AS total FROM (
 				SELECT state, why FROM deliveries WHERE channel_id = @member AND priority = @priority AND `+claimedBefore("deliveries")+` AND next_at <= @until
 				ORDER BY channel_id, priority, next_at, id LIMIT @most ) AS soon`,
-			map[string]any{"sending": stateNumber(deliveries.Sending), "limit": int(channels.AtItsLimit), "member": member, "priority": p,
+			map[string]any{"sending": stateNumber(deliveries.Sending), "limit": int(channels.LimitReached), "member": member, "priority": p,
 				"until": t.after(lease), "most": maxHeldExamined}).Scan(&seen).Error
 		if err != nil {
 			return 0, err
@@ -122,7 +122,7 @@ func (t tx) heldOf(ctx context.Context, member channels.ID, lease time.Duration)
 
 // moveGifts moves a channel's next deliveries, in the order of docs/delivery.md, and returns the
 // turn after them. It stores their number in the gifts, because others may have locked some.
-func (t tx) moveGifts(ctx context.Context, from channels.ID, gifts []channels.Gift, turn deliveries.Turn) (deliveries.Turn, error) {
+func (t tx) moveGifts(ctx context.Context, from channels.ID, gifts []channels.Transfer, turn deliveries.RoundRobin) (deliveries.RoundRobin, error) {
 	w, err := t.waiting(ctx, from, events.Priorities())
 	if err != nil {
 		return turn, err
@@ -147,7 +147,7 @@ func (t tx) moveGifts(ctx context.Context, from channels.ID, gifts []channels.Gi
 			if err != nil {
 				return turn, err
 			}
-			to := []targetRow{{Through: from, Provider: g.To, End: channels.Numbers, Why: int(channels.AtItsLimit), Shift: by}}
+			to := []targetRow{{Through: from, Provider: g.To, End: channels.HashRange, Why: int(channels.LimitReached), Shift: by}}
 			n, err := t.moveByID(ctx, to, ids)
 			if gifts[i].Count += n; err != nil {
 				return turn, err

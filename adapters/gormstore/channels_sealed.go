@@ -108,7 +108,7 @@ func (r channelRepo) Stale(ctx context.Context, after channels.ID, limit int) ([
 // errNoKey is the error of operations that need the current key, for all channels.
 var errNoKey = channels.ErrSealed.With("secret_key is not configured")
 
-func (r channelRepo) Reseal(ctx context.Context, org orgs.ID, id channels.ID) (bool, error) {
+func (r channelRepo) Reencrypt(ctx context.Context, org orgs.ID, id channels.ID) (bool, error) {
 	current, err := r.keys.Prefix()
 	if err != nil {
 		return false, errNoKey

@@ -64,7 +64,7 @@ func find(t *testing.T, s *gormstore.Store, c channels.Channel) (found channels.
 func reseal(t *testing.T, s *gormstore.Store, c channels.Channel) (changed bool, err error) {
 	t.Helper()
 	err = s.Update(t.Context(), func(tx ports.Tx) error {
-		changed, err = tx.Channels().Reseal(t.Context(), c.Organization, c.ID)
+		changed, err = tx.Channels().Reencrypt(t.Context(), c.Organization, c.ID)
 		return err
 	})
 	return changed, err

@@ -8,12 +8,12 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// Share locks the row of the channel, so that each unit sees the leases that the others have
+// HoldShare locks the row of the channel, so that each unit sees the leases that the others have
 // written.
-func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lease time.Duration, places channels.Places) (share channels.Share, err error) {
+func (q queue) HoldShare(ctx context.Context, channel channels.ID, owner string, lease time.Duration, places channels.Concurrency) (share channels.Share, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.work(ctx, func(t tx) error {
-		share = channels.Share{Holders: 1, Begun: true, Places: places.All}
+		share = channels.Share{Holders: 1, Begun: true, Concurrency: places.Limit}
 		there, err := t.lockChannel(ctx, channel)
 		if err != nil || !there { // The gates of a deleted channel are closed.
 			return err
@@ -34,8 +34,8 @@ func (q queue) Share(ctx context.Context, channel channels.ID, owner string, lea
 			return err
 		}
 		share = places.Share(owner, all)
-		had := all[slices.IndexFunc(all, func(h channels.Holder) bool { return h.Owner == owner })].Places
-		if has := max(share.Places, places.Held); has != had {
+		had := all[slices.IndexFunc(all, func(h channels.Holder) bool { return h.Owner == owner })].Concurrency
+		if has := max(share.Concurrency, places.Held); has != had {
 			return t.db(ctx).Table("channel_shares").Where("channel_id = ? AND owner = ?", channel, owner).Update("places", has).Error
 		}
 		return nil
@@ -49,7 +49,7 @@ func (t tx) lockChannel(ctx context.Context, channel channels.ID) (there bool, e
 	return len(found) > 0, err
 }
 
-func (q queue) Unshare(ctx context.Context, channel channels.ID, owner string) error {
+func (q queue) ReleaseShare(ctx context.Context, channel channels.ID, owner string) error {
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	return q.work(ctx, func(t tx) error {
 		return t.db(ctx).Exec("DELETE FROM channel_shares WHERE channel_id = ? AND owner = ?", channel, owner).Error

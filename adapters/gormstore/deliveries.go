@@ -122,7 +122,7 @@ func occurrenceParams(o events.Occurrence) map[string]any {
 	return map[string]any{"occurrence": o.ID, "application": o.Application, "organization": o.Organization}
 }
 
-func (r deliveryRepo) Correlated(ctx context.Context, org orgs.ID, text string, limit int) ([]events.Occurrence, error) {
+func (r deliveryRepo) ByCorrelation(ctx context.Context, org orgs.ID, text string, limit int) ([]events.Occurrence, error) {
 	var found []events.Occurrence
 	if id, err := strconv.ParseInt(text, 10, 64); err == nil {
 		if found, err = decodeAll(r.db(ctx).Where("id = ? AND "+unindexed("organization_id")+" = ?", id, org), occurrenceRow.occurrence); err != nil {
@@ -257,7 +257,7 @@ func (r deliveryRepo) Requeue(ctx context.Context, o events.Occurrence) (int, er
 	return r.requeue(ctx, o, "", nil)
 }
 
-func (r deliveryRepo) RequeueThese(ctx context.Context, o events.Occurrence, ids []deliveries.ID) (int, error) {
+func (r deliveryRepo) RequeueByIDs(ctx context.Context, o events.Occurrence, ids []deliveries.ID) (int, error) {
 	return r.requeue(ctx, o, " AND id @ids ", map[string]any{"ids": among(r.dialect, ids)})
 }
 

@@ -43,7 +43,7 @@ func (r deliveryRepo) ByAddress(
 	// index.
 	var pages []string
 	for i, form := range slices.Compact([]string{prefix, names.Fold(prefix)}) { // E-mails are stored folded, other addresses as they are.
-		p[fmt.Sprintf("from%d", i)], p[fmt.Sprintf("to%d", i)] = max(form, after.Key), form+users.Beyond
+		p[fmt.Sprintf("from%d", i)], p[fmt.Sprintf("to%d", i)] = max(form, after.Key), form+users.PrefixEnd
 		page := func(condition, order string) {
 			pages = append(pages, fmt.Sprintf(`SELECT id, address_key FROM (SELECT id, address_key FROM deliveries WHERE occurrence_id = %[1]s AND %[2]s
 				AND address_key >= @from%[3]d AND address_key < @to%[3]d AND (address_key > @after OR id > @id )

@@ -44,7 +44,7 @@ func memberDeliveries(failed, newer bool) (sql, order string) {
 
 func (r deliveryRepo) ToMember(ctx context.Context, q deliveries.MemberQuery) ([]deliveries.Recent, error) {
 	if q.From.IsZero() {
-		q.From = deliveries.Place{Occurrence: math.MaxInt64, ID: math.MaxInt64}
+		q.From = deliveries.MemberCursor{Occurrence: math.MaxInt64, ID: math.MaxInt64}
 	}
 	page, order := memberDeliveries(q.Failed, q.Newer)
 	return all(r.db(ctx).Raw(`SELECT found.*, o.created_at AS triggered_at, m.username AS username, COALESCE(c.name, '') AS channel, COALESCE(n.name, '') AS notification,
@@ -65,12 +65,12 @@ type silenceRow struct {
 	Application  applicationRow  `gorm:"embedded;embeddedPrefix:application_"`
 }
 
-func (r silenceRow) silence() deliveries.Silence {
-	return deliveries.Silence{OptOut: deliveries.OptOut{Member: r.MemberID, AddressKey: r.AddressKey, Notification: r.Notification.ID},
+func (r silenceRow) silence() deliveries.ListedOptOut {
+	return deliveries.ListedOptOut{OptOut: deliveries.OptOut{Member: r.MemberID, AddressKey: r.AddressKey, Notification: r.Notification.ID},
 		Notification: r.Notification.notification(), Application: r.Application.application(), Since: r.CreatedAt.UTC()}
 }
 
-func (r deliveryRepo) OptOuts(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]deliveries.Silence, error) {
+func (r deliveryRepo) OptOuts(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]deliveries.ListedOptOut, error) {
 	return all(r.db(ctx).Raw(`SELECT o.member_id, o.address_key, o.created_at, `+notificationColumns()+", "+applicationColumns("p")+`
 		FROM opt_outs o JOIN notifications n ON n.id = o.notification_id JOIN applications p ON p.id = n.application_id
 		WHERE o.member_id = ? AND p.organization_id = ? ORDER BY o.notification_id, o.address_key LIMIT ?`, m, org, limit), silenceRow.silence)

@@ -15,7 +15,7 @@ type recipientCountRow struct {
 
 // CountRecipients runs one query for all occurrences that name no recipients and choose the same
 // channels, because they have the same recipients, and one for those that name recipients.
-func (r deliveryRepo) CountRecipients(ctx context.Context, ts []deliveries.Triggering) error {
+func (r deliveryRepo) CountRecipients(ctx context.Context, ts []deliveries.TriggerRequest) error {
 	named, all := map[string][]*events.Occurrence{}, map[string][]*events.Occurrence{}
 	for i := range ts {
 		o := &ts[i].Occurrence

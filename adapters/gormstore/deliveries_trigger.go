@@ -38,18 +38,18 @@ func (t tx) requestSet(rows []requestSetRow) map[string]any {
 		"forgotten timestamptz")}
 }
 
-func (r deliveryRepo) Trigger(ctx context.Context, ts []deliveries.Triggering) ([]deliveries.Triggered, error) {
-	done := make([]deliveries.Triggered, len(ts))
+func (r deliveryRepo) Trigger(ctx context.Context, ts []deliveries.TriggerRequest) ([]deliveries.TriggerResult, error) {
+	done := make([]deliveries.TriggerResult, len(ts))
 	for i, t := range ts {
 		o := &t.Occurrence
 		o.Created, o.Scheduled = stamp(o.Created), !o.Options.SendAt.IsZero()
 		o.Options.SendAt, o.Options.ExpiresAt = stamp(o.Options.SendAt), stamp(o.Options.ExpiresAt)
-		done[i] = deliveries.Triggered{Occurrence: t.Occurrence, Err: t.Refusal}
+		done[i] = deliveries.TriggerResult{Occurrence: t.Occurrence, Err: t.Refusal}
 	}
 	if err := r.findRepeated(ctx, ts, done); err != nil {
 		return nil, err
 	}
-	var fresh []*deliveries.Triggered
+	var fresh []*deliveries.TriggerResult
 	var asked []*requests.Request
 	for i := range done {
 		if done[i].Err == nil && !done[i].Repeated {
@@ -95,11 +95,11 @@ type occurrenceSetRow struct {
 }
 
 // store inserts occurrences of one event and sets their ids, in ascending order.
-func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) error {
+func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.TriggerResult) error {
 	rows := make([]occurrenceSetRow, len(fresh))
 	for i, f := range fresh {
 		o, large := f.Occurrence, 0
-		if deliveries.LaneOf(o).Large {
+		if deliveries.LaneFor(o).Large {
 			large = 1
 		}
 		rows[i] = occurrenceSetRow{Number: i, Context: string(o.Context), LimitTo: jsonArray(o.Options.LimitTo),
@@ -140,7 +140,7 @@ func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.Triggered) 
 }
 
 // findRepeated sets the results of requests that were seen before.
-func (r deliveryRepo) findRepeated(ctx context.Context, ts []deliveries.Triggering, done []deliveries.Triggered) error {
+func (r deliveryRepo) findRepeated(ctx context.Context, ts []deliveries.TriggerRequest, done []deliveries.TriggerResult) error {
 	var asked []requestSetRow
 	for i, t := range ts {
 		if t.Request != nil {
@@ -180,7 +180,7 @@ func (r deliveryRepo) findRepeated(ctx context.Context, ts []deliveries.Triggeri
 			}
 			at := slices.IndexFunc(found, func(o events.Occurrence) bool { return o.ID == s.OccurrenceID })
 			if at >= 0 { // Otherwise it was deleted, and the request is new.
-				done[i] = deliveries.Triggered{Occurrence: found[at], Repeated: true}
+				done[i] = deliveries.TriggerResult{Occurrence: found[at], Repeated: true}
 			}
 		}
 	}
@@ -191,7 +191,7 @@ func (r deliveryRepo) findRepeated(ctx context.Context, ts []deliveries.Triggeri
 // at once, Postgres rejects all but one of them; the others are retried and find the request.
 // SQLite runs them one after another. The requests are sorted, so that concurrent units do not
 // deadlock.
-func (r deliveryRepo) saveRequests(ctx context.Context, fresh []*deliveries.Triggered, asked []*requests.Request) error {
+func (r deliveryRepo) saveRequests(ctx context.Context, fresh []*deliveries.TriggerResult, asked []*requests.Request) error {
 	var rows []requestSetRow
 	for i, f := range fresh {
 		if asked[i] != nil {
@@ -205,7 +205,7 @@ func (r deliveryRepo) saveRequests(ctx context.Context, fresh []*deliveries.Trig
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.IdempotencyKey, b.IdempotencyKey))
 	})
 	p := r.requestSet(rows)
-	p["forgotten"] = slices.MaxFunc(fresh, func(a, b *deliveries.Triggered) int {
+	p["forgotten"] = slices.MaxFunc(fresh, func(a, b *deliveries.TriggerResult) int {
 		return a.Occurrence.Created.Compare(b.Occurrence.Created)
 	}).Occurrence.Created.Add(-requests.Lifetime)
 	n, err := affected(r.db(ctx).Exec(`INSERT INTO requests (api_key_id, word, digest, occurrence_id, created_at)

@@ -69,7 +69,7 @@ func (r stepRow) sealContext() string { return fmt.Sprintf("sign-in step %x", r.
 
 type factorRepo struct{ tx }
 
-func (r factorRepo) Held(ctx context.Context, a operators.AccountID) (factors.Held, error) {
+func (r factorRepo) Enabled(ctx context.Context, a operators.AccountID) (factors.Enabled, error) {
 	type heldRow struct {
 		TOTP     bool
 		Passkeys int
@@ -79,7 +79,7 @@ func (r factorRepo) Held(ctx context.Context, a operators.AccountID) (factors.He
 		SELECT EXISTS (SELECT 1 FROM totp_factors WHERE account_id = @account) AS totp,
 			(SELECT COUNT(*) FROM passkeys WHERE account_id = @account) AS passkeys,
 			(SELECT COUNT(*) FROM recovery_codes WHERE account_id = @account) AS recovery`, map[string]any{"account": a}), factors.ErrNotFound)
-	return factors.Held(row), err
+	return factors.Enabled(row), err
 }
 
 func (r factorRepo) TOTP(ctx context.Context, a operators.AccountID) (factors.TOTP, error) {
@@ -130,7 +130,7 @@ func (r factorRepo) StaleTOTP(ctx context.Context, after operators.AccountID, li
 		})
 }
 
-func (r factorRepo) ResealTOTP(ctx context.Context, a operators.AccountID) (bool, error) {
+func (r factorRepo) ReencryptTOTP(ctx context.Context, a operators.AccountID) (bool, error) {
 	current, err := r.keys.Prefix()
 	if err != nil {
 		return false, errNoFactorKey
@@ -204,8 +204,8 @@ func (r factorRepo) RemoveAll(ctx context.Context, a operators.AccountID) error 
 
 func (r factorRepo) Begin(ctx context.Context, s factors.Step) error {
 	row := stepRow{Digest: s.Digest[:], Purpose: s.Purpose, AccountID: orNull(s.Account), ExpiresAt: stamp(s.Expires)}
-	if len(s.Held) > 0 {
-		held, err := r.keys.Seal(s.Held, row.sealContext())
+	if len(s.Data) > 0 {
+		held, err := r.keys.Seal(s.Data, row.sealContext())
 		if err != nil {
 			return errNoFactorKey
 		}
@@ -221,7 +221,7 @@ func (r factorRepo) Step(ctx context.Context, d operators.Digest) (factors.Step,
 	}
 	s := factors.Step{Digest: d, Purpose: row.Purpose, Account: orZero(row.AccountID), Expires: row.ExpiresAt.UTC()}
 	if row.Held != "" {
-		if s.Held, err = r.keys.Open(row.Held, row.sealContext()); err != nil { // The key has changed since.
+		if s.Data, err = r.keys.Open(row.Held, row.sealContext()); err != nil { // The key has changed since.
 			return factors.Step{}, factors.ErrStep
 		}
 	}

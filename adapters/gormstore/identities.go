@@ -75,11 +75,11 @@ func (r signonRepo) Unlink(ctx context.Context, a operators.AccountID) error {
 	return changed(r.db(ctx).Where("account_id = ?", a).Delete(&identityRow{}), signon.ErrNotFound)
 }
 
-func (r signonRepo) Used(ctx context.Context, s signon.Subject, at time.Time) error {
+func (r signonRepo) RecordUse(ctx context.Context, s signon.Subject, at time.Time) error {
 	return changed(r.db(ctx).Model(&identityRow{}).Where("issuer = ? AND subject = ?", s.Issuer, s.ID).Update("last_used_at", nullTime(at)), signon.ErrNotFound)
 }
 
-func (r signonRepo) Began(ctx context.Context, s signon.Session) error {
+func (r signonRepo) SaveSession(ctx context.Context, s signon.Session) error {
 	if err := r.db(ctx).Where("digest = ?", s.Digest[:]).Delete(&providerSessionRow{}).Error; err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (r signonRepo) EndSessions(ctx context.Context, a operators.AccountID) (int
 	return affected(r.db(ctx).Exec("DELETE FROM sessions WHERE account_id = ? AND digest IN (SELECT digest FROM provider_sessions)", a))
 }
 
-func (r signonRepo) Take(ctx context.Context, l signon.Logout, now time.Time) error {
+func (r signonRepo) UseToken(ctx context.Context, l signon.Logout, now time.Time) error {
 	if err := r.db(ctx).Exec("DELETE FROM logout_tokens WHERE expires_at <= ?", nullTime(now)).Error; err != nil {
 		return err
 	}

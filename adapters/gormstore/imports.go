@@ -149,12 +149,12 @@ func (r importRepo) Save(ctx context.Context, j imports.Job) (imports.Job, error
 	return j, nil
 }
 
-func (r importRepo) Hold(ctx context.Context, id imports.ID, owner string, until time.Time) error {
+func (r importRepo) ExtendLease(ctx context.Context, id imports.ID, owner string, until time.Time) error {
 	return changed(r.db(ctx).Model(&importRow{}).Where("id = ? AND owner = ?", id, owner).Update("lease_until", nullTime(until)), imports.ErrTaken)
 }
 
-// Waiting knows from its state whether a job was worked on: scanned, being checked or over.
-func (r importRepo) Waiting(ctx context.Context, now time.Time) (imports.Job, error) {
+// Next knows from its state whether a job was worked on: scanned, being checked or over.
+func (r importRepo) Next(ctx context.Context, now time.Time) (imports.Job, error) {
 	return decodeOne(r.db(ctx).Raw(`SELECT i.* FROM imports i
 		WHERE i.state IN @working AND (i.lease_until IS NULL OR i.lease_until <= @now) AND NOT EXISTS (SELECT 1 FROM imports o
 			WHERE o.state IN @working AND o.organization_id = i.organization_id AND o.owner <> '' AND o.lease_until > @now)
@@ -169,7 +169,7 @@ func (r importRepo) Idle(ctx context.Context, s imports.State, since time.Time, 
 	return decodeAll(r.db(ctx).Where("state = ? AND touched_at < ?", s, nullTime(since)).Order("touched_at, id").Limit(limit), importRow.job)
 }
 
-func (r importRepo) Leftover(ctx context.Context, limit int) ([]imports.Job, error) {
+func (r importRepo) WithLeftoverFile(ctx context.Context, limit int) ([]imports.Job, error) {
 	return decodeAll(r.db(ctx).Where("stored AND state IN ?", imports.States(imports.State.Over)).
 		Order("id").Limit(limit), importRow.job)
 }

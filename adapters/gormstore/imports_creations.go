@@ -37,7 +37,7 @@ func decodeUndo(text string, of imports.ID) (u imports.Undo, err error) {
 	return u, nil
 }
 
-func (r importRepo) KeepCreations(ctx context.Context, id imports.ID, started time.Time, c imports.Creations) error {
+func (r importRepo) SaveCreations(ctx context.Context, id imports.ID, started time.Time, c imports.Creations) error {
 	if len(c.People) == 0 {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (r importRepo) ForgetCreations(ctx context.Context, id imports.ID, limit in
 		SELECT number FROM import_creations WHERE import_id = ? ORDER BY number LIMIT ?)`, id, id, limit))
 }
 
-func (r importRepo) Settled(ctx context.Context, before time.Time, limit int) ([]imports.Job, error) {
+func (r importRepo) WithExpiredCreations(ctx context.Context, before time.Time, limit int) ([]imports.Job, error) {
 	return decodeAll(r.db(ctx).Where(`id IN (SELECT c.import_id FROM import_creations c JOIN imports i ON i.id = c.import_id
 		WHERE c.started_at < ? AND i.state <> ? ORDER BY c.started_at, c.import_id LIMIT ?)`, nullTime(before), imports.Undoing, limit).Order("id"), importRow.job)
 }

@@ -37,7 +37,7 @@ func decodeMapping[T any](text string, of T) (m imports.Mapping, err error) {
 	return m, nil
 }
 
-func (r importRepo) Remember(ctx context.Context, org orgs.ID, m imports.Mapping, now time.Time) error {
+func (r importRepo) SaveMapping(ctx context.Context, org orgs.ID, m imports.Mapping, now time.Time) error {
 	text, err := encodeMapping(m)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (r importRepo) Remember(ctx context.Context, org orgs.ID, m imports.Mapping
 		map[string]any{"org": org, "most": imports.MaxRemembered}).Error
 }
 
-func (r importRepo) Remembered(ctx context.Context, org orgs.ID, digest string) (imports.Mapping, error) {
+func (r importRepo) Mapping(ctx context.Context, org orgs.ID, digest string) (imports.Mapping, error) {
 	return decodeOne(r.db(ctx).Where("organization_id = ? AND header_digest = ?", org, digest), imports.ErrNotFound, func(row mappingRow) (imports.Mapping, error) {
 		return decodeMapping(row.Mapping, row.HeaderDigest)
 	})

@@ -44,18 +44,18 @@ func (r importRepo) RemovePieces(ctx context.Context, id imports.ID, limit int) 
 	return gone, r.db(ctx).Model(&importRow{}).Where("id = ?", id).Update("stored", false).Error
 }
 
-func (r importRepo) Keep(ctx context.Context, id imports.ID, kept []imports.Kept) error {
+func (r importRepo) SaveRejected(ctx context.Context, id imports.ID, kept []imports.RejectedRow) error {
 	if len(kept) == 0 {
 		return nil
 	}
-	rows := mapped(kept, func(k imports.Kept) rejectRow {
+	rows := mapped(kept, func(k imports.RejectedRow) rejectRow {
 		return rejectRow{ImportID: id, Line: k.Line, Reason: storable(k.Reason), Cells: k.Cells}
 	})
 	return r.db(ctx).CreateInBatches(&rows, rejectsPerStatement).Error
 }
 
 // effectiveStates are the states of imports whose corrections are in effect.
-var effectiveStates = imports.States(func(s imports.State) bool { return imports.Correction{By: 1, State: s}.Holds() })
+var effectiveStates = imports.States(func(s imports.State) bool { return imports.Correction{By: 1, State: s}.InEffect() })
 
 func (r importRepo) Correct(ctx context.Context, id imports.ID, lines []int, by imports.ID) error {
 	changed, err := affected(r.db(ctx).Exec(`UPDATE import_rejects SET corrected_by = ? WHERE import_id = ? AND line IN ?
@@ -72,11 +72,11 @@ type correctedRejectRow struct {
 	State  imports.State
 }
 
-func (r importRepo) Rejected(ctx context.Context, id imports.ID, after, limit int) ([]imports.Kept, error) {
+func (r importRepo) Rejected(ctx context.Context, id imports.ID, after, limit int) ([]imports.RejectedRow, error) {
 	return all(r.db(ctx).Raw(`SELECT r.*, COALESCE(c.state, '') AS state FROM import_rejects r JOIN imports i ON i.id = r.import_id
 			LEFT JOIN imports c ON c.id = r.corrected_by AND c.organization_id = i.organization_id
-		WHERE r.import_id = ? AND r.line > ? ORDER BY r.line LIMIT ?`, id, after, limit), func(row correctedRejectRow) imports.Kept {
-		k := imports.Kept{Line: row.Reject.Line, Reason: row.Reject.Reason, Cells: row.Reject.Cells}
+		WHERE r.import_id = ? AND r.line > ? ORDER BY r.line LIMIT ?`, id, after, limit), func(row correctedRejectRow) imports.RejectedRow {
+		k := imports.RejectedRow{Line: row.Reject.Line, Reason: row.Reject.Reason, Cells: row.Reject.Cells}
 		if row.Reject.CorrectedBy != nil {
 			k.Corrected = imports.Correction{By: *row.Reject.CorrectedBy, State: row.State}
 		}
@@ -84,6 +84,6 @@ func (r importRepo) Rejected(ctx context.Context, id imports.ID, after, limit in
 	})
 }
 
-func (r importRepo) Forget(ctx context.Context, id imports.ID) error {
+func (r importRepo) ForgetRejected(ctx context.Context, id imports.ID) error {
 	return r.db(ctx).Where("import_id = ?", id).Delete(&rejectRow{}).Error
 }

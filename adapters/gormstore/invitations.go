@@ -35,7 +35,7 @@ func (r invitedRow) invited() operators.Invited {
 	i := operators.Invited{
 		Invitation: operators.Invitation{Member: r.Invitation.MemberID, Installation: r.Invitation.Installation, Resets: r.Invitation.ResetsFactors, Expires: r.Invitation.ExpiresAt.UTC()},
 		User:       users.User{ID: r.UserID, Username: r.Username},
-		Place: operators.Place{Organization: orgs.Organization{ID: r.PlaceID, Slug: r.PlaceSlug, Name: r.PlaceName},
+		Access: operators.OrganizationAccess{Organization: orgs.Organization{ID: r.PlaceID, Slug: r.PlaceSlug, Name: r.PlaceName},
 			Role: r.Role, Locked: r.Locked},
 	}
 	copy(i.Digest[:], r.Invitation.Digest)
@@ -76,12 +76,12 @@ type appointedRow struct {
 	SignOn     bool
 }
 
-func (r appointedRow) appointment() operators.Appointment {
-	return operators.Appointment{Member: r.ID, Username: r.Username, Role: r.Role, Locked: r.Locked, Accepted: timeOf(r.AcceptedAt),
-		Seen: timeOf(r.SeenAt), Ways: operators.Ways{Password: r.Password, Codes: r.Codes, Passkey: r.Passkey, SignOn: r.SignOn}}
+func (r appointedRow) appointment() operators.GrantedRole {
+	return operators.GrantedRole{Member: r.ID, Username: r.Username, Role: r.Role, Locked: r.Locked, Accepted: timeOf(r.AcceptedAt),
+		Seen: timeOf(r.SeenAt), Methods: operators.SignInMethods{Password: r.Password, Codes: r.Codes, Passkey: r.Passkey, SignOn: r.SignOn}}
 }
 
-func (r operatorRepo) Appointments(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]operators.Appointment, error) {
+func (r operatorRepo) GrantedRoles(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]operators.GrantedRole, error) {
 	return all(r.db(ctx).Raw(`SELECT m.id, m.username, m.role, m.locked, c.accepted_at, c.seen_at,
 			COALESCE(a.password_hash, '') <> '' AS password,
 			EXISTS (SELECT 1 FROM totp_factors f WHERE f.account_id = c.account_id) AS codes,

@@ -161,7 +161,7 @@ func (r keyRepo) Revoke(ctx context.Context, k access.Key, now time.Time) error 
 		nullTime(now), names.Fold(k.Name), in.OrganizationID, in.ProjectID, in.ApplicationID)
 }
 
-func (r keyRepo) Used(ctx context.Context, moments map[access.ID]time.Time) error {
+func (r keyRepo) RecordUse(ctx context.Context, moments map[access.ID]time.Time) error {
 	uses := make([]keyUse, 0, len(moments))
 	for id, at := range moments {
 		uses = append(uses, keyUse{ID: id, UsedAt: timeText(at)})

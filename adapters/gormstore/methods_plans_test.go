@@ -90,7 +90,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		p.event.ID, p.event, ofPool, p.text.ID, p.text, p.partial, events.OccurrenceID(0), o.ID, []events.OccurrenceID{o.ID}, o, limited,
 		p.notice.ID, p.notice,
 		deliveries.ID(1), []deliveries.ID{1}, deliveries.State(""), deliveries.Failed, deliveries.OptedOut, deliveries.Cursor{}, deliveries.Message{ID: "1", To: "ada@example.org"},
-		[]deliveries.Triggering{{Occurrence: o}, {Occurrence: limited, Request: &requests.Request{Key: p.key.ID, IdempotencyKey: "w"}}},
+		[]deliveries.TriggerRequest{{Occurrence: o}, {Occurrence: limited, Request: &requests.Request{Key: p.key.ID, IdempotencyKey: "w"}}},
 		[]events.Occurrence{o, limited}, deliveries.OptOut{Member: p.member.ID, AddressKey: p.address.Key(), Notification: p.notice.ID}, deliveries.MailboxID(1),
 		deliveries.MailboxFilter{Limit: 10}, deliveries.MailboxFilter{Channel: p.channel.ID, AddressKey: p.address.Key(), Before: 9, Limit: 10},
 		access.ID(0), p.key.ID, p.key.Digest, p.key, access.Scope{}, access.Scope{Organization: "acme", Project: "shop"}, map[access.ID]time.Time{p.key.ID: now},
@@ -102,7 +102,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		audit.About{Organization: org, Objects: []string{"acme/u/ada"}, From: audit.Cursor{At: now, ID: 1}, Newer: true, Limit: 10},
 		statistics.Snooze{Organization: org, Problem: "a", At: now, Until: now},
 		[]audit.Entry{}, requests.Request{Key: p.key.ID, IdempotencyKey: "w"}, requests.Answer{Status: 200, Body: []byte("{}")},
-		imports.ID(0), job.ID, job, imports.Checked, []imports.Kept{{Line: 2}}, imports.Mapping{{Name: "email", Field: imports.Email}}, imports.Creations{People: []imports.Creation{{Member: p.member.ID}}},
+		imports.ID(0), job.ID, job, imports.Checked, []imports.RejectedRow{{Line: 2}}, imports.Mapping{{Name: "email", Field: imports.Email}}, imports.Creations{People: []imports.Creation{{Member: p.member.ID}}},
 	} {
 		all[reflect.TypeOf(one)] = append(all[reflect.TypeOf(one)], one)
 	}
@@ -112,12 +112,12 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		q.Limit, q.Searched = 10, 100
 		all[reflect.TypeOf(q)] = append(all[reflect.TypeOf(q)], q)
 	}
-	for _, q := range []deliveries.MemberQuery{{}, {Failed: true}, {From: deliveries.Place{Occurrence: o.ID, ID: 1}, Newer: true},
-		{From: deliveries.Place{Occurrence: o.ID, ID: 1}, Failed: true, Newer: true}} {
+	for _, q := range []deliveries.MemberQuery{{}, {Failed: true}, {From: deliveries.MemberCursor{Occurrence: o.ID, ID: 1}, Newer: true},
+		{From: deliveries.MemberCursor{Occurrence: o.ID, ID: 1}, Failed: true, Newer: true}} {
 		q.Organization, q.Member, q.Limit = org, p.member.ID, 10
 		all[reflect.TypeOf(q)] = append(all[reflect.TypeOf(q)], q)
 	}
-	for _, q := range []users.Query{{}, {Text: "a"}, {Text: "a b"}, {Locked: true}, {Unreached: true}, {Role: users.RoleViewer}, {Group: group.ID}, {List: int64(p.list.ID)},
+	for _, q := range []users.Query{{}, {Text: "a"}, {Text: "a b"}, {Locked: true}, {WithoutAddress: true}, {Role: users.RoleViewer}, {Group: group.ID}, {List: int64(p.list.ID)},
 		{Application: int64(p.app.ID)}, {Metadata: metadata.Condition{Path: "a"}}, {Text: "a", Locked: true, List: int64(p.list.ID)},
 		{Sort: users.ByName}, {Sort: users.ByNameBackwards, After: users.Cursor{Order: users.Order(users.ByNameBackwards), ID: 1, Key: "a"}, Group: group.ID},
 		{Sort: users.ByUsername, Text: "a"}, {Sort: users.ByAddedBackwards, Locked: true},

@@ -48,7 +48,7 @@ func TestRolesFromBeforeAccountsAreAcceptedButOfStrangers(t *testing.T) {
 				of, err := tx.Operators().Accounts(t.Context(), username)
 				require.NoError(t, err)
 				require.Len(t, of, 1)
-				for _, place := range of[0].Places {
+				for _, place := range of[0].Organizations {
 					slugs = append(slugs, place.Organization.Slug)
 				}
 				return slugs

@@ -48,28 +48,28 @@ func (r accountPlaceRow) account() operators.Account {
 		Language: r.Account.Language}
 }
 
-func (r accountPlaceRow) place() operators.Place {
-	return operators.Place{Organization: orgs.Organization{ID: orZero(r.PlaceID), Slug: r.PlaceSlug, Name: r.PlaceName, RequiresFactor: r.Requires}, Role: r.Role, Locked: r.Locked,
+func (r accountPlaceRow) place() operators.OrganizationAccess {
+	return operators.OrganizationAccess{Organization: orgs.Organization{ID: orZero(r.PlaceID), Slug: r.PlaceSlug, Name: r.PlaceName, RequiresFactor: r.Requires}, Role: r.Role, Locked: r.Locked,
 		Seen: timeOf(r.SeenAt)}
 }
 
 // operatorRepo uses several tables: this file has the accounts, other files the rest.
 type operatorRepo struct{ tx }
 
-func (r operatorRepo) Account(ctx context.Context, id operators.AccountID) (operators.Holding, error) {
+func (r operatorRepo) Account(ctx context.Context, id operators.AccountID) (operators.AccountAccess, error) {
 	found, err := r.holdings(ctx, "a.id = ?", id)
 	if err != nil || len(found) == 0 {
-		return operators.Holding{}, orMissing(err, operators.ErrNotFound)
+		return operators.AccountAccess{}, orMissing(err, operators.ErrNotFound)
 	}
 	return found[0], nil
 }
 
-func (r operatorRepo) Accounts(ctx context.Context, username string) ([]operators.Holding, error) {
+func (r operatorRepo) Accounts(ctx context.Context, username string) ([]operators.AccountAccess, error) {
 	return r.holdings(ctx, "u.username_fold = ?", names.Fold(username))
 }
 
 // holdings reads accounts with their places in one statement.
-func (r operatorRepo) holdings(ctx context.Context, condition string, arg any) (all []operators.Holding, err error) {
+func (r operatorRepo) holdings(ctx context.Context, condition string, arg any) (all []operators.AccountAccess, err error) {
 	rows, err := rowsOf[accountPlaceRow](r.db(ctx).Raw(`
 		SELECT a.id, a.user_id, a.password_hash, a.administrator, a.organization_id, a.changed_at, a.language, u.username,
 			EXISTS (SELECT 1 FROM identities i WHERE i.account_id = a.id) AS linked,
@@ -80,11 +80,11 @@ func (r operatorRepo) holdings(ctx context.Context, condition string, arg any) (
 		WHERE `+condition+` ORDER BY a.id, o.id`, arg))
 	for _, row := range rows {
 		if len(all) == 0 || all[len(all)-1].ID != row.Account.ID {
-			all = append(all, operators.Holding{Account: row.account()})
+			all = append(all, operators.AccountAccess{Account: row.account()})
 		}
 		if row.PlaceID != nil {
 			last := &all[len(all)-1]
-			last.Places = append(last.Places, row.place())
+			last.Organizations = append(last.Organizations, row.place())
 		}
 	}
 	return all, err
@@ -95,14 +95,14 @@ func (r operatorRepo) Save(ctx context.Context, a operators.Account) (operators.
 	if a.ID != 0 {
 		return a.ID, changed(r.db(ctx).Select("PasswordHash", "Administrator", "OrganizationID", "ChangedAt", "Language").Updates(&row), operators.ErrNotFound)
 	}
-	if err := r.Decide(ctx, a.User.ID); err != nil { // It returns ErrNotFound for a missing user.
+	if err := r.LockUser(ctx, a.User.ID); err != nil { // It returns ErrNotFound for a missing user.
 		return 0, err
 	}
 	err := r.db(ctx).Create(&row).Error
 	return row.ID, err
 }
 
-func (r operatorRepo) Drop(ctx context.Context, id operators.AccountID) error {
+func (r operatorRepo) DeleteAccount(ctx context.Context, id operators.AccountID) error {
 	return r.db(ctx).Where("id = ?", id).Delete(&accountRow{}).Error
 }
 
@@ -112,7 +112,7 @@ func (r operatorRepo) Accept(ctx context.Context, m users.MemberID, a operators.
 			seen_at = CASE WHEN acceptances.account_id = excluded.account_id THEN acceptances.seen_at END`, m, a, nullTime(at)).Error
 }
 
-func (r operatorRepo) Visited(ctx context.Context, a operators.AccountID, org orgs.ID, at time.Time) error {
+func (r operatorRepo) RecordVisit(ctx context.Context, a operators.AccountID, org orgs.ID, at time.Time) error {
 	return r.db(ctx).Exec(`UPDATE acceptances SET seen_at = ? WHERE account_id = ? AND (seen_at IS NULL OR seen_at < ?)
 		AND EXISTS (SELECT 1 FROM members m WHERE m.id = acceptances.member_id AND m.organization_id = ?)`, nullTime(at), a, nullTime(at), org).Error
 }
@@ -129,9 +129,9 @@ func (r operatorRepo) Acceptance(ctx context.Context, m users.MemberID) (operato
 	return operators.Acceptance{Account: rows[0].AccountID, At: rows[0].AcceptedAt.UTC()}, nil
 }
 
-// Decide locks the row of the user by an update that changes nothing, so that of two concurrent
+// LockUser locks the row of the user by an update that changes nothing, so that of two concurrent
 // units Postgres rejects one.
-func (r operatorRepo) Decide(ctx context.Context, u users.ID) error {
+func (r operatorRepo) LockUser(ctx context.Context, u users.ID) error {
 	return change(r.db(ctx), users.ErrNotFound, "UPDATE users SET username = username WHERE id = ?", u)
 }
 

@@ -159,7 +159,7 @@ func (t tx) partialsOf(ctx context.Context, org orgs.ID, id events.TemplateID) (
 		SELECT p.* FROM used JOIN partials p ON p.id = used.id WHERE p.organization_id = ? ORDER BY p.name`, id, org), partialRow.partial)
 }
 
-func (r eventRepo) PartialsAround(ctx context.Context, p events.Partial) ([]string, error) {
+func (r eventRepo) PartialsIncluding(ctx context.Context, p events.Partial) ([]string, error) {
 	return all(r.db(ctx).Raw(`SELECT o.name FROM partials p JOIN partial_partials pp ON pp.uses_id = p.id JOIN partials o ON o.id = pp.partial_id
 		WHERE p.id = ? AND p.organization_id = ? ORDER BY o.name`, p.ID, p.Organization), func(row listedPartialRow) string { return row.Name })
 }

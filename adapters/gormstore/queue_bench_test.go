@@ -131,7 +131,7 @@ func (c *crowd) trigger(b *testing.B) {
 	o := c.occurs
 	o.Created = time.Now()
 	require.NoError(b, c.Update(b.Context(), func(tx ports.Tx) error {
-		_, err := tx.Deliveries().Trigger(b.Context(), []deliveries.Triggering{{Occurrence: o}})
+		_, err := tx.Deliveries().Trigger(b.Context(), []deliveries.TriggerRequest{{Occurrence: o}})
 		return err
 	}))
 }

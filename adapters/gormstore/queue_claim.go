@@ -55,14 +55,14 @@ func (q queue) Claim(
 // claimed is what a claim took.
 type claimed struct {
 	ids       []deliveries.ID
-	named     []channels.ID   // that their addresses are assigned to
-	next      deliveries.Turn // after them
-	positions claimPositions  // where the next claim goes on
-	done      counterChanges  // of the numbers, which are to be kept
+	named     []channels.ID         // that their addresses are assigned to
+	next      deliveries.RoundRobin // after them
+	positions claimPositions        // where the next claim goes on
+	done      counterChanges        // of the numbers, which are to be kept
 }
 
 // claim locks deliveries that are due.
-func (t tx) claim(ctx context.Context, channel channels.ID, limit int, turn deliveries.Turn, turns *turns) (claimed, error) {
+func (t tx) claim(ctx context.Context, channel channels.ID, limit int, turn deliveries.RoundRobin, turns *turns) (claimed, error) {
 	found, next, at, err := t.due(ctx, channel, limit, turn, turns.positionsOf(channel, t.now()), turns)
 	if err != nil || len(found) == 0 {
 		return claimed{next: turn}, err
@@ -200,7 +200,7 @@ func scanJob(rows *sql.Rows) (j deliveries.Job, err error) {
 	var template sql.NullInt64
 	var expires sql.NullTime
 	g := &j.Gates
-	to := []any{&j.ID, &j.Occurrence, &j.Notification, &j.Priority, &j.Event, &template, &j.Address, &j.Attempts, &j.Created, &j.Unsure,
+	to := []any{&j.ID, &j.Occurrence, &j.Notification, &j.Priority, &j.Event, &template, &j.Address, &j.Attempts, &j.Created, &j.MaybeAccepted,
 		&expires, &g.Cancelled, &g.Expired, &j.Recipient.Member, nullableTo(&j.Recipient.Username)}
 	for _, c := range columnsOfDetails(&j.Recipient.Details) {
 		to = append(to, c.to)

@@ -103,7 +103,7 @@ func (p *post) trigger(t *testing.T, limitTo, channels []string) events.Occurren
 	o.Options, err = events.NewOptions(limitTo, channels)
 	require.NoError(t, err)
 	require.NoError(t, p.Update(t.Context(), func(tx ports.Tx) error {
-		done, err := tx.Deliveries().Trigger(t.Context(), []deliveries.Triggering{
+		done, err := tx.Deliveries().Trigger(t.Context(), []deliveries.TriggerRequest{
 			{Occurrence: o, Request: &requests.Request{Key: p.key.ID, IdempotencyKey: time.Now().String()}}})
 		if err == nil {
 			o = done[0].Occurrence
@@ -155,7 +155,7 @@ func (p *post) everything(t *testing.T) {
 		o := p.occurs
 		o.Options = options
 		require.NoError(t, p.Update(ctx, func(tx ports.Tx) error {
-			done, err := tx.Deliveries().Trigger(ctx, []deliveries.Triggering{{Occurrence: o}})
+			done, err := tx.Deliveries().Trigger(ctx, []deliveries.TriggerRequest{{Occurrence: o}})
 			if err == nil && options.SendAt.After(o.Created) {
 				_, err = tx.Deliveries().Cancel(ctx, done[0].Occurrence)
 			}
@@ -231,21 +231,21 @@ func (p *post) divertedOnce(t *testing.T, to channels.Channel) {
 	require.NoError(t, err)
 	to.Weight = 1
 	require.NoError(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Save(ctx, to) }))
-	gifts, err := q.Relieve(ctx, p.channel.Organization, p.channel.ID, []channels.Offer{{To: to.ID, Room: 1}}, 0, time.Minute)
+	gifts, err := q.Offload(ctx, p.channel.Organization, p.channel.ID, []channels.Offer{{To: to.ID, Capacity: 1}}, 0, time.Minute)
 	require.NoError(t, err)
-	require.Equal(t, []channels.Gift{{To: to.ID, Count: 1}}, gifts)
-	_, err = q.Divert(ctx, p.channel.Organization, p.channel.ID, channels.OutOfUse, 10)
+	require.Equal(t, []channels.Transfer{{To: to.ID, Count: 1}}, gifts)
+	_, err = q.Divert(ctx, p.channel.Organization, p.channel.ID, channels.Deactivated, 10)
 	require.NoError(t, err)
 	_, err = q.Pool(ctx, 0, to.ID+1)
 	require.NoError(t, err)
 	_, err = q.Pool(ctx, p.channel.Organization, p.channel.ID)
 	require.NoError(t, err)
-	_, err = q.Share(ctx, p.channel.ID, "w", time.Minute, channels.Places{All: 16})
+	_, err = q.HoldShare(ctx, p.channel.ID, "w", time.Minute, channels.Concurrency{Limit: 16})
 	require.NoError(t, err)
-	require.NoError(t, q.Unshare(ctx, p.channel.ID, "w"))
-	taken, err := q.Allow(ctx, p.channel.ID, channels.Quota{PerDay: 1}, 1, channels.Allowance{})
+	require.NoError(t, q.ReleaseShare(ctx, p.channel.ID, "w"))
+	taken, err := q.TakeQuota(ctx, p.channel.ID, channels.Quota{PerDay: 1}, 1, channels.Allowance{})
 	require.NoError(t, err)
-	_, err = q.Allow(ctx, p.channel.ID, channels.Quota{PerDay: 1}, 1, taken)
+	_, err = q.TakeQuota(ctx, p.channel.ID, channels.Quota{PerDay: 1}, 1, taken)
 	require.NoError(t, err)
 	require.ErrorIs(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Delete(ctx, to) }), channels.ErrInUse)
 }

@@ -26,7 +26,7 @@ func (r workerRow) presence() deliveries.Presence {
 func (q queue) Heartbeat(ctx context.Context, p deliveries.Presence) (skew time.Duration, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	err = q.work(ctx, func(t tx) error {
-		if err := t.db(ctx).Exec("DELETE FROM workers WHERE seen_at < ?", t.after(-deliveries.PresenceForgotten)).Error; err != nil {
+		if err := t.db(ctx).Exec("DELETE FROM workers WHERE seen_at < ?", t.after(-deliveries.PresenceRetention)).Error; err != nil {
 			return err
 		}
 		if skew, err = t.skew(ctx); err != nil {

@@ -30,7 +30,7 @@ type outcomeRow struct {
 
 func (t tx) newOutcomeRow(o deliveries.Outcome) outcomeRow {
 	r := outcomeRow{ID: o.ID, State: stateNumber(o.State), Reason: o.Reason, Error: storable(o.Error),
-		Next: timeText(o.Next), Attempts: o.Attempts, Unsure: o.Unsure, To: orNull(o.To), Why: int(o.Why)}
+		Next: timeText(o.Next), Attempts: o.Attempts, Unsure: o.MaybeAccepted, To: orNull(o.To), Why: int(o.Why)}
 	if o.State.Open() {
 		r.Delay = o.Next.Sub(t.now()).Seconds()
 	}
@@ -136,9 +136,9 @@ func scanFinishedAttempts(statement *gorm.DB) (ends []finishedAttempt, err error
 	return ends, rows.Err()
 }
 
-// countFinishedAttempts updates the counters for finished attempts. The hand-off time runs from the trigger
-// of the occurrence or its scheduled start, or from when the delivery was made due again: it is
-// that when the delivery is younger than the last one written.
+// countFinishedAttempts updates the counters for finished attempts. The hand-off time runs from the
+// trigger of the occurrence or its scheduled start, or from when the delivery was made due again:
+// it is that when the delivery is younger than the last one written.
 func (t tx) countFinishedAttempts(ctx context.Context, ends []finishedAttempt, now time.Time) error {
 	seen := map[events.OccurrenceID]occurrenceRow{}
 	for _, e := range ends {

@@ -64,8 +64,8 @@ type cancelledRow struct {
 	ContextBytes       int
 }
 
-// applyCancellations marks occurrences as cancelled. It waits for those whose page of recipients is being
-// written.
+// applyCancellations marks occurrences as cancelled. It waits for those whose page of recipients is
+// being written.
 func (t tx) applyCancellations(ctx context.Context) (int, error) {
 	rows, err := rowsOf[cancelledRow](t.db(ctx).Raw(`SELECT o.id, o.created_at, o.send_at, o.scheduled, o.expanded_at, o.cursor_notification,
 			octet_length(o.context) AS context_bytes
@@ -187,7 +187,7 @@ func (q queue) Cancelled(ctx context.Context, limit int) (ids []events.Occurrenc
 
 // countScheduled counts the contexts of scheduled occurrences at once, with the age of their start:
 // they are kept until then, and after that as long as others.
-func (t tx) countScheduled(ctx context.Context, fresh []*deliveries.Triggered) error {
+func (t tx) countScheduled(ctx context.Context, fresh []*deliveries.TriggerResult) error {
 	done := newCounterChanges()
 	for _, f := range fresh {
 		if o := f.Occurrence; o.Scheduled {

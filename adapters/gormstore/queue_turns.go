@@ -19,13 +19,13 @@ import (
 // turns records whose turn it is, for this process: other processes have their own turns.
 type turns struct {
 	mu            sync.Mutex
-	turns         map[channels.ID]deliveries.Turn // of the deliveries waiting for each channel
+	turns         map[channels.ID]deliveries.RoundRobin // of the deliveries waiting for each channel
 	expansions    uint64
 	organizations map[deliveries.Lane]orgs.ID // of the occurrence expanded last
 	shifts        map[shiftKey]shift
-	gifts         map[channels.ID]deliveries.Turn // of the deliveries that others take over from a channel
-	positions     map[channels.ID]claimPositions  // where claims continue
-	slow          map[channels.ID]int             // how many slow searches in a row
+	gifts         map[channels.ID]deliveries.RoundRobin // of the deliveries that others take over from a channel
+	positions     map[channels.ID]claimPositions        // where claims continue
+	slow          map[channels.ID]int                   // how many slow searches in a row
 }
 
 // shiftKey is a class of a project that moves from a channel to another.
@@ -64,33 +64,33 @@ func (t *turns) shiftOf(k shiftKey, now time.Time, otherwise func() (int64, erro
 }
 
 func newTurns() *turns {
-	return &turns{turns: map[channels.ID]deliveries.Turn{}, organizations: map[deliveries.Lane]orgs.ID{},
-		shifts: map[shiftKey]shift{}, gifts: map[channels.ID]deliveries.Turn{}, positions: map[channels.ID]claimPositions{}, slow: map[channels.ID]int{}}
+	return &turns{turns: map[channels.ID]deliveries.RoundRobin{}, organizations: map[deliveries.Lane]orgs.ID{},
+		shifts: map[shiftKey]shift{}, gifts: map[channels.ID]deliveries.RoundRobin{}, positions: map[channels.ID]claimPositions{}, slow: map[channels.ID]int{}}
 }
 
 // of returns the turn on a channel.
-func (t *turns) of(c channels.ID) deliveries.Turn {
+func (t *turns) of(c channels.ID) deliveries.RoundRobin {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.turns[c]
 }
 
 // giftTurn returns the turn of the deliveries that others take over from a channel.
-func (t *turns) giftTurn(c channels.ID) deliveries.Turn {
+func (t *turns) giftTurn(c channels.ID) deliveries.RoundRobin {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.gifts[c]
 }
 
 // setGiftTurn stores the turn of the deliveries that others take over from a channel.
-func (t *turns) setGiftTurn(c channels.ID, turn deliveries.Turn) {
+func (t *turns) setGiftTurn(c channels.ID, turn deliveries.RoundRobin) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.gifts[c] = turn
 }
 
 // setTurn stores the turn on a channel.
-func (t *turns) setTurn(c channels.ID, turn deliveries.Turn) {
+func (t *turns) setTurn(c channels.ID, turn deliveries.RoundRobin) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.turns[c] = turn
@@ -177,8 +177,8 @@ func (w waiting) any() bool { return len(w.projects) > 0 || len(w.claimedBefore)
 // due locks due deliveries, by the rule of docs/delivery.md, and returns the turn after them, and
 // where the next claim continues.
 func (t tx) due(
-	ctx context.Context, channel channels.ID, limit int, turn deliveries.Turn, known claimPositions, turns *turns,
-) (found []dueDelivery, next deliveries.Turn, goOn claimPositions, err error) {
+	ctx context.Context, channel channels.ID, limit int, turn deliveries.RoundRobin, known claimPositions, turns *turns,
+) (found []dueDelivery, next deliveries.RoundRobin, goOn claimPositions, err error) {
 	began := t.now()
 	w, err := t.waiting(ctx, channel, slices.DeleteFunc(events.Priorities(), func(p events.Priority) bool { _, is := known[p]; return is }))
 	if err != nil {
@@ -199,7 +199,7 @@ func (t tx) due(
 
 // lockDue locks due deliveries of every class. It keeps in at only the classes that returned
 // everything asked for, and whose front is worth remembering.
-func (t tx) lockDue(ctx context.Context, channel channels.ID, at claimPositions, limit int, turn deliveries.Turn) ([]dueDelivery, deliveries.Turn, error) {
+func (t tx) lockDue(ctx context.Context, channel channels.ID, at claimPositions, limit int, turn deliveries.RoundRobin) ([]dueDelivery, deliveries.RoundRobin, error) {
 	now, waits := turn, maps.Clone(at)
 	found := make([]dueDelivery, 0, limit)
 	for _, p := range events.Priorities() {
@@ -224,17 +224,17 @@ func (t tx) lockDue(ctx context.Context, channel channels.ID, at claimPositions,
 		found, turn = append(found, some...), next
 	}
 	maps.DeleteFunc(at, func(_ events.Priority, f claimPosition) bool { return !f.until.After(f.since) })
-	turn.Places += uint64(len(found))
+	turn.Claimed += uint64(len(found))
 	return found, turn, nil
 }
 
 // lockDueOfClass locks at most n due deliveries of a class. now is the turn before the claim.
 func (t tx) lockDueOfClass(
-	ctx context.Context, channel channels.ID, p events.Priority, f claimPosition, n int, now, turn deliveries.Turn,
-) (found []dueDelivery, next deliveries.Turn, err error) {
+	ctx context.Context, channel channels.ID, p events.Priority, f claimPosition, n int, now, turn deliveries.RoundRobin,
+) (found []dueDelivery, next deliveries.RoundRobin, err error) {
 	fresh := n
 	if f.claimedBefore {
-		fresh -= now.Returned(n)
+		fresh -= now.Retries(n)
 	}
 	if order := turn.Order(p, f.projects); len(order) > 0 {
 		turn = turn.Next(p, order, fresh)

@@ -108,7 +108,7 @@ func (s search) since(ctx context.Context, by source) (users.Cursor, error) {
 	at.Term = by.term
 	var words []string
 	err := s.db(ctx).Raw("SELECT word FROM member_words WHERE member_id = ? AND "+unindexed("organization_id")+" = ? AND word >= ? AND word < ? ORDER BY word LIMIT 1",
-		s.q.Since, s.org, by.term, by.term+users.Beyond).Scan(&words).Error
+		s.q.Since, s.org, by.term, by.term+users.PrefixEnd).Scan(&words).Error
 	if err == nil && len(words) == 0 {
 		err = users.ErrSince
 	}
@@ -189,7 +189,7 @@ func (s search) match(ctx context.Context, by source, places []indexEntry) ([]us
 			if err != nil {
 				return nil, err
 			}
-			if !s.q.Metadata.Holds(fields) {
+			if !s.q.Metadata.Matches(fields) {
 				continue
 			}
 		}

@@ -83,11 +83,11 @@ func queriesOfMany() map[string]users.Query {
 	const all, few, defaultGroup, fewGroup = 1, 2, orgs.GroupID(1), orgs.GroupID(100)
 	rare := metadata.Condition{Path: "plan", Text: "rare"}
 	return map[string]users.Query{
-		"everybody": {}, "text": {Text: "person0999"}, "wide_text": {Text: "p"}, "wide_texts": {Text: "first last"}, "rare_and_wide_text": {Text: "fir person099999"}, "locked": {Locked: true}, "role": {Role: users.RoleOperator}, "unreached": {Unreached: true},
+		"everybody": {}, "text": {Text: "person0999"}, "wide_text": {Text: "p"}, "wide_texts": {Text: "first last"}, "rare_and_wide_text": {Text: "fir person099999"}, "locked": {Locked: true}, "role": {Role: users.RoleOperator}, "unreached": {WithoutAddress: true},
 		"metadata": {Metadata: rare}, "metadata_of_many": {Metadata: metadata.Condition{Path: "plan", Text: "free"}}, "list_of_all": {List: all}, "list_of_few": {List: few},
 		"application_of_all": {Application: all}, "application_of_few": {Application: few}, "group_of_all": {Group: defaultGroup}, "group_of_few": {Group: fewGroup},
 		"list_of_all_and_group_of_few": {List: all, Group: fewGroup}, "all_and_metadata": {List: all, Application: all, Group: defaultGroup, Metadata: rare},
-		"wide_text_and_few": {Text: "person", Application: few}, "wide_text_and_locked_metadata": {Text: "p", List: all, Metadata: rare, Unreached: true},
+		"wide_text_and_few": {Text: "person", Application: few}, "wide_text_and_locked_metadata": {Text: "p", List: all, Metadata: rare, WithoutAddress: true},
 	}
 }
 

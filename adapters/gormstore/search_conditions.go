@@ -41,12 +41,12 @@ func (s search) conditions(by source) *conditions {
 	c.add(unindexed("m.organization_id")+" = ?", s.org)
 	for _, term := range s.terms {
 		if term != by.term {
-			c.add(exists("SELECT 1 "+ofMember), term, term+users.Beyond)
+			c.add(exists("SELECT 1 "+ofMember), term, term+users.PrefixEnd)
 		}
 	}
 	if by.order == users.ByWord {
 		c.columns = append(c.columns, "(SELECT MIN(w.word) "+ofMember+") AS word")
-		c.columnArgs = append(c.columnArgs, by.term, by.term+users.Beyond)
+		c.columnArgs = append(c.columnArgs, by.term, by.term+users.PrefixEnd)
 	}
 	if s.q.Username != "" {
 		c.add("m.username_fold = ?", names.Fold(s.q.Username))
@@ -69,7 +69,7 @@ func (s search) conditions(by source) *conditions {
 	if s.q.Role != "" {
 		c.add("m.role = ?", s.q.Role)
 	}
-	if s.q.Unreached {
+	if s.q.WithoutAddress {
 		c.add("NOT " + exists("SELECT 1 FROM addresses a WHERE a.organization_id = m.organization_id AND a.member_id = m.id"))
 	}
 	if s.q.Group != 0 {
@@ -86,7 +86,7 @@ func (s search) conditions(by source) *conditions {
 	}
 	if !s.q.Metadata.IsZero() {
 		c.columns = append(c.columns, "m.custom_fields")
-		for _, trace := range s.q.Metadata.Traces() {
+		for _, trace := range s.q.Metadata.Substrings() {
 			c.add(s.dialect.contains("m.custom_fields"), trace)
 		}
 	}

@@ -22,7 +22,7 @@ func TestFiltersReadRangesOfIndexesOnSQLite(t *testing.T) {
 	s := open(t, "sqlite::memory:")
 	indexes := map[string]string{"m.locked": "members_locked", "m.role <>": "members_role", "list_entries": "PRIMARY KEY (list_id=? AND assignment_id>?)",
 		"application_memberships": "application_memberships_application (application_id=? AND member_id>?)", "member_group_links": "member_group_links_group (group_id=? AND member_id>?)"}
-	all := users.Query{Text: "a b", Locked: true, Unreached: true, Role: users.RoleViewer, Group: 1, List: 1, Application: 1, Metadata: metadata.Condition{Path: "a", Text: "b"}}
+	all := users.Query{Text: "a b", Locked: true, WithoutAddress: true, Role: users.RoleViewer, Group: 1, List: 1, Application: 1, Metadata: metadata.Condition{Path: "a", Text: "b"}}
 	for set, statements := range gormstore.SearchStatements(all) {
 		for i, statement := range statements {
 			var unbound []any

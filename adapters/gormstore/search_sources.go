@@ -56,7 +56,7 @@ func (s search) source(ctx context.Context) (source, error) {
 	}
 	for _, term := range slices.SortedStableFunc(slices.Values(s.terms), func(a, b string) int { return len(b) - len(a) }) {
 		set := source{order: users.ByWord, term: term, set: "member_words w WHERE w.organization_id = ? AND w.word >= ? AND w.word < ?",
-			args: []any{s.org, term, term + users.Beyond}}
+			args: []any{s.org, term, term + users.PrefixEnd}}
 		n := 0
 		if len(s.terms) > 1 || found {
 			var err error
@@ -123,7 +123,7 @@ func (s search) countUpTo(ctx context.Context, of source, limit int) (n int, err
 // readEntries returns the next places of a source, at most limit.
 func (s search) readEntries(ctx context.Context, by source, after users.Cursor, limit int) ([]indexEntry, error) {
 	if by.order == users.ByWord {
-		return rowsOf[indexEntry](s.db(ctx).Raw(searchWords, map[string]any{"org": s.org, "from": max(by.term, after.Key), "to": by.term + users.Beyond,
+		return rowsOf[indexEntry](s.db(ctx).Raw(searchWords, map[string]any{"org": s.org, "from": max(by.term, after.Key), "to": by.term + users.PrefixEnd,
 			"after": after.Key, "id": after.ID, "limit": limit}))
 	}
 	if slices.Contains(users.Sorts(), users.Sort(by.order)) {

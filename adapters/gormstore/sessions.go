@@ -36,10 +36,10 @@ func (r operatorRepo) Begin(ctx context.Context, s operators.Session) error {
 	return r.db(ctx).Create(&row).Error
 }
 
-func (r operatorRepo) Session(ctx context.Context, d operators.Digest) (operators.Session, operators.Holding, error) {
+func (r operatorRepo) Session(ctx context.Context, d operators.Digest) (operators.Session, operators.AccountAccess, error) {
 	row, err := one[sessionRow](r.db(ctx).Where("digest = ?", d[:]), operators.ErrNoSession)
 	if err != nil {
-		return operators.Session{}, operators.Holding{}, err
+		return operators.Session{}, operators.AccountAccess{}, err
 	}
 	account, err := r.Account(ctx, row.AccountID)
 	if errors.Is(err, operators.ErrNotFound) {

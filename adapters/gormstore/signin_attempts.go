@@ -29,7 +29,7 @@ func (r operatorRepo) Attempts(ctx context.Context, key operators.Digest) (opera
 }
 
 func (r operatorRepo) SaveAttempts(ctx context.Context, key operators.Digest, a operators.Attempts, now time.Time) error {
-	row := attemptRow{Digest: key[:], Failures: a.Failures, BlockedUntil: stamp(a.Until), Refused: a.Refused, ForgetAt: stamp(a.Forget())}
+	row := attemptRow{Digest: key[:], Failures: a.Failures, BlockedUntil: stamp(a.Until), Refused: a.Refused, ForgetAt: stamp(a.Expires())}
 	if err := upsert(r.db(ctx), &row); err != nil {
 		return err
 	}

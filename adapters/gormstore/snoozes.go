@@ -39,7 +39,7 @@ func (r statisticsRepo) Snooze(ctx context.Context, s statistics.Snooze) error {
 		s.Organization, s.Organization, statistics.MaxSnoozes).Error
 }
 
-func (r statisticsRepo) Wake(ctx context.Context, org orgs.ID, problem string) (bool, error) {
+func (r statisticsRepo) EndSnooze(ctx context.Context, org orgs.ID, problem string) (bool, error) {
 	n, err := affected(r.db(ctx).Where("organization_id = ? AND problem = ?", org, problem).Delete(&snoozeRow{}))
 	return n > 0, err
 }

@@ -174,13 +174,13 @@ type reachRow struct {
 	Assignment   assignmentRow   `gorm:"embedded;embeddedPrefix:assignment_"`
 }
 
-func (r reachRow) reach() subscriptions.Reach {
-	return subscriptions.Reach{
+func (r reachRow) reach() subscriptions.MemberSubscription {
+	return subscriptions.MemberSubscription{
 		Subscription: subscriptions.Subscription{ID: r.ID, Notification: r.Notification.ID, Assignment: r.Assignment.ID, Active: r.Active},
 		Notification: r.Notification.notification(), Application: r.Application.application(), Assignment: r.Assignment.assignment()}
 }
 
-func (r subscriptionRepo) OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]subscriptions.Reach, error) {
+func (r subscriptionRepo) OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]subscriptions.MemberSubscription, error) {
 	return all(r.db(ctx).Raw(`SELECT sb.id, sb.active, `+notificationColumns()+", "+applicationColumns("p")+`,
 			s.id AS assignment_id, a.id AS assignment_address, a.value AS assignment_value, c.id AS assignment_channel, c.project_id AS assignment_project,
 			c.name AS assignment_name, c.protocol AS assignment_protocol, s.active AS assignment_active, s.validated AS assignment_validated

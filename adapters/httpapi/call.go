@@ -59,7 +59,7 @@ func (c call) editor() operators.Editor { return operators.Editor{Actor: c.actor
 // manager returns the actor as an operator who may change an organization, with no more rights than
 // its administrators.
 func (c call) manager() operators.Editor {
-	return operators.Editor{Actor: c.actor(), Right: operators.Administrator}
+	return operators.Editor{Actor: c.actor(), Level: operators.Administrator}
 }
 
 // deletes answers a call that deletes one object.

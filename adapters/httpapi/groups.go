@@ -108,7 +108,7 @@ func (c call) regroup(move func(context.Context, operators.Editor, app.Path, org
 		return err
 	}
 	n, err := move(c.ctx, c.editor(), c.at(), id, members...)
-	if strangers, ok := errors.AsType[*app.StrangersError](err); ok {
+	if strangers, ok := errors.AsType[*app.NotMembersError](err); ok {
 		for i, id := range members {
 			if slices.Contains(strangers.IDs, id) {
 				body.Check(fault.Field(fmt.Sprintf("users[%d]", i), "there is no user %d in the organization", id))

@@ -69,7 +69,7 @@ func (g *guard) admit(ctx context.Context, c echo.Context, grant access.Grant) (
 		return key, access.ErrOutOfScope // Every key covers a path that names no organization.
 	}
 	err = key.Authorize(target, grant)
-	if level := key.Scope.Stranger(target); level != "" && errors.Is(err, access.ErrOutOfScope) {
+	if level := key.Scope.Mismatch(target); level != "" && errors.Is(err, access.ErrOutOfScope) {
 		err = access.ErrOutOfScope.On(level) // The key's scope and the path decide, whether it exists or not.
 	}
 	return key, err

@@ -82,7 +82,7 @@ func bindEnd(body *jsonbody.Object) *time.Time {
 	if body.Null("expires") || body.Err() != nil {
 		return &time.Time{}
 	}
-	end, err := events.ParseMoment("expires", text)
+	end, err := events.ParseTime("expires", text)
 	body.Check(err)
 	return &end
 }

@@ -28,7 +28,7 @@ type applicationMember struct {
 
 // showApplicationMember shows the e-mail address of registered members only: of the others the
 // application, and its key, knows only the username that it sent.
-func showApplicationMember(r app.Registrant) applicationMember {
+func showApplicationMember(r app.MembershipReport) applicationMember {
 	shown := applicationMember{ID: r.Member.ID, Username: r.Member.User.Username, Registered: r.Registered, membership: showMembership(r.Membership)}
 	if r.Registered {
 		shown.Email = r.Member.Email
@@ -65,24 +65,24 @@ func (a *API) listMemberships(c call) error {
 	wanted := users.Query{Username: f.text("username"), Email: f.text("email")}
 	active, locked, enabled := f.boolean("active"), f.boolean("locked"), f.boolean("enable_notifications")
 	kept := func(wanted *bool, is bool) bool { return wanted == nil || *wanted == is }
-	return listing[app.Registrant]{
+	return listing[app.MembershipReport]{
 		filters: f,
-		batch: func(ctx context.Context, p app.Page) (batch[app.Registrant], error) {
+		batch: func(ctx context.Context, p app.Page) (batch[app.MembershipReport], error) {
 			q := wanted
 			q.After, q.Limit = users.Cursor{Order: users.ByID, ID: p.After}, p.Limit
-			found, err := a.use.Applications.Registrants(ctx, c.at(), q)
-			return batch[app.Registrant]{slices.DeleteFunc(found.Members, func(r app.Registrant) bool {
+			found, err := a.use.Applications.Members(ctx, c.at(), q)
+			return batch[app.MembershipReport]{slices.DeleteFunc(found.Memberships, func(r app.MembershipReport) bool {
 				m := r.Membership
 				return !kept(active, m.Active) || !kept(locked, m.Locked) || !kept(enabled, m.EnableNotifications)
 			}), found.Next.ID, found.More}, err
 		},
-		id:   func(r app.Registrant) int64 { return int64(r.Member.ID) },
-		row:  func(r app.Registrant) any { return showApplicationMember(r) },
+		id:   func(r app.MembershipReport) int64 { return int64(r.Member.ID) },
+		row:  func(r app.MembershipReport) any { return showApplicationMember(r) },
 		size: usersAtOnce,
 	}.send(c)
 }
 
-func (c call) answerMembership(r app.Registrant, err error) error {
+func (c call) answerMembership(r app.MembershipReport, err error) error {
 	if err != nil {
 		return err
 	}

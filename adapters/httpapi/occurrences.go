@@ -115,8 +115,8 @@ func (a *API) showOccurrence(c call) error {
 	if err != nil {
 		return err
 	}
-	holds := make([]hold, len(r.Holds))
-	for i, h := range r.Holds {
+	holds := make([]hold, len(r.Waits))
+	for i, h := range r.Waits {
 		holds[i] = hold{h.Channel, showWaiting(h.Waiting), h.Ahead}
 	}
 	return c.answer(http.StatusOK, occurrence{listedOccurrence: c.listed(r), Waiting: holds, ExpectedEnd: orNull(r.Expected),
@@ -243,7 +243,7 @@ func showExplanation(e app.Explanation) explanation {
 	for _, w := range e.Candidates {
 		way := explainedWay{Notification: w.Notification.Name, Address: w.Assignment.Value, Channel: w.Assignment.Name,
 			OnList: w.OnList, Subscribed: w.Subscribed && w.SubscriptionActive}
-		way.Verdict, way.Delivered = w.Fate(e.Deliveries)
+		way.Verdict, way.Delivered = w.Outcome(e.Deliveries)
 		for _, g := range w.Gates.All() {
 			way.Gates = append(way.Gates, explainGate{Name: g.Name, Open: g.Open})
 		}

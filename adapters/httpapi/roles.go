@@ -29,21 +29,21 @@ type invitation struct {
 	Expires string `json:"expires"`
 }
 
-func showRole(a operators.Appointment) role {
+func showRole(a operators.GrantedRole) role {
 	return role{Username: a.Username, Role: a.Role, Accepted: momentOrNull(a.Accepted), Locked: a.Locked}
 }
 
 func (a *API) listRoles(c call) error {
 	f := c.filters()
 	username, held := f.like("username"), among(f, "role", users.RoleViewer, users.RoleOperator, users.RoleAdministrator)
-	return listing[operators.Appointment]{
+	return listing[operators.GrantedRole]{
 		filters: f,
-		keep:    func(r operators.Appointment) bool { return username(r.Username) && (held == "" || r.Role == held) },
-		page: func(ctx context.Context, p app.Page) ([]operators.Appointment, error) {
+		keep:    func(r operators.GrantedRole) bool { return username(r.Username) && (held == "" || r.Role == held) },
+		page: func(ctx context.Context, p app.Page) ([]operators.GrantedRole, error) {
 			return a.use.Administration.Roles(ctx, c.at(), p)
 		},
-		id:  func(r operators.Appointment) int64 { return int64(r.Member) },
-		row: func(r operators.Appointment) any { return showRole(r) },
+		id:  func(r operators.GrantedRole) int64 { return int64(r.Member) },
+		row: func(r operators.GrantedRole) any { return showRole(r) },
 	}.send(c)
 }
 
@@ -68,7 +68,7 @@ func (a *API) putRole(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	is, err := a.use.Administration.Appoint(c.ctx, c.manager(), c.at(), web.Param(c, "username"), wanted)
+	is, err := a.use.Administration.GrantByName(c.ctx, c.manager(), c.at(), web.Param(c, "username"), wanted)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (a *API) putRole(c call) error {
 }
 
 func (a *API) deleteRole(c call) error {
-	return c.deletes(a.use.Administration.Dismiss(c.ctx, c.manager(), c.at(), web.Param(c, "username")))
+	return c.deletes(a.use.Administration.RevokeByName(c.ctx, c.manager(), c.at(), web.Param(c, "username")))
 }
 
 func (a *API) inviteByRole(c call) error {

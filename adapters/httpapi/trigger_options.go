@@ -123,7 +123,7 @@ func bindMoment(field string, value any, faults *fault.Fields) time.Time {
 	if value == nil || isString && word == "" {
 		return time.Time{}
 	}
-	t, err := events.ParseMoment(field, word) // A value that is not a string is read as the empty one, which is not a time.
+	t, err := events.ParseTime(field, word) // A value that is not a string is read as the empty one, which is not a time.
 	faults.Add(field, err)
 	return t
 }

@@ -51,7 +51,7 @@ func (a *API) listUsers(c call) error {
 		filters: f,
 		batch: func(ctx context.Context, p app.Page) (batch[users.Member], error) {
 			if wanted.Text != "" {
-				best, err := a.use.Users.Best(ctx, c.at(), wanted, p.Limit)
+				best, err := a.use.Users.TopMatches(ctx, c.at(), wanted, p.Limit)
 				return batch[users.Member]{entries: best}, err
 			}
 			if wanted.IsZero() && wanted.GroupName == "" {

@@ -32,8 +32,8 @@ func sources(backlogs, resting int) metrics.Sources {
 	s := metrics.Sources{
 		Clock: clocks.At(noon),
 		Loops: func() []watchdog.State {
-			return []watchdog.State{{Name: "expand", Turned: noon, Restarts: 2}, {Name: "sending by channel 17", Turned: noon.Add(-time.Hour), Stalled: true},
-				{Name: "sending by channel 4", Turned: noon, Stalled: true}}
+			return []watchdog.State{{Name: "expand", Ticked: noon, Restarts: 2}, {Name: "sending by channel 17", Ticked: noon.Add(-time.Hour), Stalled: true},
+				{Name: "sending by channel 4", Ticked: noon, Stalled: true}}
 		},
 		Pools: func() []metrics.Pool {
 			return []metrics.Pool{{Name: "postgres", Open: 5, InUse: 3, Max: 16, Waits: 7, Waited: 90 * time.Millisecond}}

@@ -161,7 +161,7 @@ func (s *state) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 	}
 	for _, l := range byName(s.Loops()) {
-		gauge(s.turned, seconds(l.Turned), l.Name)
+		gauge(s.turned, seconds(l.Ticked), l.Name)
 		gauge(s.still, float64(l.still), l.Name)
 		counter(s.anew, float64(l.Restarts), l.Name)
 	}
@@ -298,11 +298,11 @@ func byName(states []watchdog.State) []loop {
 		l.Name = strings.TrimRight(l.Name, " 0123456789")
 		i := slices.IndexFunc(all, func(known loop) bool { return known.Name == l.Name })
 		if i < 0 {
-			all = append(all, loop{State: watchdog.State{Name: l.Name, Turned: l.Turned}})
+			all = append(all, loop{State: watchdog.State{Name: l.Name, Ticked: l.Ticked}})
 			i = len(all) - 1
 		}
-		if l.Turned.Before(all[i].Turned) {
-			all[i].Turned = l.Turned
+		if l.Ticked.Before(all[i].Ticked) {
+			all[i].Ticked = l.Ticked
 		}
 		all[i].Restarts += l.Restarts
 		if l.Stalled {

@@ -67,14 +67,14 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// awayError says why the provider could not be reached. Users see signon.ErrAway; the log has the
-// cause.
+// awayError says why the provider could not be reached. Users see signon.ErrUnavailable; the log
+// has the cause.
 type awayError struct{ cause error }
 
 func away(cause error) error { return awayError{cause} }
 
 func (e awayError) Error() string   { return "single sign-on: " + e.cause.Error() }
-func (e awayError) Unwrap() []error { return []error{signon.ErrAway, e.cause} }
+func (e awayError) Unwrap() []error { return []error{signon.ErrUnavailable, e.cause} }
 
 // rejected is signon.ErrAnswer with the reason.
 func rejected(why string) error {
@@ -96,7 +96,7 @@ func exchangeFault(err error) error {
 // checkFault says why a token is refused.
 func checkFault(err error) error {
 	switch {
-	case errors.Is(err, signon.ErrAway), errors.Is(err, signon.ErrAnswer):
+	case errors.Is(err, signon.ErrUnavailable), errors.Is(err, signon.ErrAnswer):
 		return err
 	case isExpired(err):
 		return rejected("the token has expired")

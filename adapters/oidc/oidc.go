@@ -84,7 +84,7 @@ type held struct {
 }
 
 // Begin returns the URL to send a browser to.
-func (p *Provider) Begin(ctx context.Context, w signon.Wish) (address string, kept []byte, err error) {
+func (p *Provider) Begin(ctx context.Context, w signon.AuthRequest) (address string, kept []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	d, err := p.discover(ctx)
@@ -96,10 +96,10 @@ func (p *Provider) Begin(ctx context.Context, w signon.Wish) (address string, ke
 		return "", nil, err
 	}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(h.Nonce), oauth2.S256ChallengeOption(h.Verifier)}
-	if w.Again {
+	if w.Reauthenticate {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
 	}
-	return p.config(d, w.Return).AuthCodeURL(w.State, options...), kept, nil
+	return p.config(d, w.RedirectURI).AuthCodeURL(w.State, options...), kept, nil
 }
 
 // config returns the client's OAuth 2.0 configuration.
@@ -113,7 +113,7 @@ func (p *Provider) config(d *discovered, back string) *oauth2.Config {
 }
 
 // Finish exchanges the code for the ID token and checks it.
-func (p *Provider) Finish(ctx context.Context, w signon.Wish, kept []byte, code, from string) (signon.Identity, error) {
+func (p *Provider) Finish(ctx context.Context, w signon.AuthRequest, kept []byte, code, from string) (signon.Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var h held
@@ -128,7 +128,7 @@ func (p *Provider) Finish(ctx context.Context, w signon.Wish, kept []byte, code,
 		return signon.Identity{}, rejected("the answer does not come from this provider")
 	}
 	ctx = oidc.ClientContext(ctx, p.client)
-	config := p.config(d, w.Return)
+	config := p.config(d, w.RedirectURI)
 	tokens, err := config.Exchange(ctx, code, oauth2.VerifierOption(h.Verifier))
 	if err != nil {
 		return signon.Identity{}, exchangeFault(err)
@@ -226,8 +226,9 @@ func (p *Provider) Logout(ctx context.Context, raw string) (signon.Logout, error
 	return signon.Logout{Issuer: p.settings.Issuer, Subject: t.Subject, Session: t.SessionID, Token: t.TokenID, Expires: t.Expiry.Add(signon.Skew).UTC()}, nil
 }
 
-// Leave returns the provider's URL for ending its session (OpenID Connect RP-Initiated Logout 1.0).
-func (p *Provider) Leave(ctx context.Context, back string) (string, error) {
+// EndSessionURL returns the provider's URL for ending its session (OpenID Connect RP-Initiated
+// Logout 1.0).
+func (p *Provider) EndSessionURL(ctx context.Context, back string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	d, err := p.discover(ctx)

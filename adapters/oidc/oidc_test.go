@@ -51,7 +51,7 @@ func newPair(t *testing.T, adjust ...func(*oidc.Settings)) *pair {
 // signIn goes to the provider and back.
 func (p *pair) signIn() (signon.Identity, error) {
 	p.Helper()
-	w := signon.Wish{Return: back, State: "the state"}
+	w := signon.AuthRequest{RedirectURI: back, State: "the state"}
 	address, held, err := p.client.Begin(p.Context(), w)
 	require.NoError(p, err)
 	q := p.provider.Visit(address).Query()
@@ -88,7 +88,7 @@ func TestSigningIn(t *testing.T) {
 		t.Parallel()
 		p := newPair(t)
 		p.provider.LastSignIn = noon.Add(-time.Hour)
-		w := signon.Wish{Return: back, State: "s", Again: true}
+		w := signon.AuthRequest{RedirectURI: back, State: "s", Reauthenticate: true}
 		address, held, err := p.client.Begin(t.Context(), w)
 		require.NoError(t, err)
 		q := p.provider.Visit(address).Query()
@@ -215,7 +215,7 @@ func TestAnswersThatAreNotAccepted(t *testing.T) {
 	t.Run("ReplayedCode", func(t *testing.T) {
 		t.Parallel()
 		p := newPair(t)
-		w := signon.Wish{Return: back, State: "s"}
+		w := signon.AuthRequest{RedirectURI: back, State: "s"}
 		address, held, err := p.client.Begin(t.Context(), w)
 		require.NoError(t, err)
 		q := p.provider.Visit(address).Query()
@@ -229,7 +229,7 @@ func TestAnswersThatAreNotAccepted(t *testing.T) {
 	t.Run("CodeOfAnotherBrowser", func(t *testing.T) {
 		t.Parallel()
 		p := newPair(t)
-		w := signon.Wish{Return: back, State: "s"}
+		w := signon.AuthRequest{RedirectURI: back, State: "s"}
 		_, mine, err := p.client.Begin(t.Context(), w)
 		require.NoError(t, err)
 		address, _, err := p.client.Begin(t.Context(), w)
@@ -240,7 +240,7 @@ func TestAnswersThatAreNotAccepted(t *testing.T) {
 	t.Run("FromAnotherProvider", func(t *testing.T) {
 		t.Parallel()
 		p := newPair(t)
-		w := signon.Wish{Return: back, State: "s"}
+		w := signon.AuthRequest{RedirectURI: back, State: "s"}
 		address, held, err := p.client.Begin(t.Context(), w)
 		require.NoError(t, err)
 		code := p.provider.Visit(address).Query().Get("code")
@@ -283,13 +283,13 @@ func TestAProviderThatIsAway(t *testing.T) {
 			t.Parallel()
 			p := newPair(t)
 			fail(p)
-			w := signon.Wish{Return: back, State: "s"}
+			w := signon.AuthRequest{RedirectURI: back, State: "s"}
 			address, held, err := p.client.Begin(t.Context(), w)
 			if err == nil {
 				q := p.provider.Visit(address).Query()
 				_, err = p.client.Finish(t.Context(), w, held, q.Get("code"), q.Get("iss"))
 			}
-			require.ErrorIs(t, err, signon.ErrAway)
+			require.ErrorIs(t, err, signon.ErrUnavailable)
 			assert.Equal(t, fault.Unavailable, fault.KindOf(err))
 		})
 	}
@@ -298,11 +298,11 @@ func TestAProviderThatIsAway(t *testing.T) {
 		p := newPair(t)
 		failing(discovery, broken)(p)
 		begin := func() error {
-			_, _, err := p.client.Begin(t.Context(), signon.Wish{Return: back})
+			_, _, err := p.client.Begin(t.Context(), signon.AuthRequest{RedirectURI: back})
 			return err
 		}
 		for range 3 {
-			require.ErrorIs(t, begin(), signon.ErrAway)
+			require.ErrorIs(t, begin(), signon.ErrUnavailable)
 		}
 		assert.Equal(t, 1, p.provider.Calls(discovery))
 		p.provider.Before = nil
@@ -326,7 +326,7 @@ func TestAProviderThatIsAway(t *testing.T) {
 		require.NoError(t, err)
 		p.clock.Advance(22 * time.Hour)
 		_, err = p.signIn()
-		require.ErrorIs(t, err, signon.ErrAway, "a key may have been withdrawn")
+		require.ErrorIs(t, err, signon.ErrUnavailable, "a key may have been withdrawn")
 	})
 	t.Run("HangsNobody", func(t *testing.T) {
 		t.Parallel()
@@ -337,8 +337,8 @@ func TestAProviderThatIsAway(t *testing.T) {
 				return nil, r.Context().Err()
 			})
 			began := time.Now()
-			_, _, err := client.Begin(t.Context(), signon.Wish{})
-			require.ErrorIs(t, err, signon.ErrAway)
+			_, _, err := client.Begin(t.Context(), signon.AuthRequest{})
+			require.ErrorIs(t, err, signon.ErrUnavailable)
 			assert.Equal(t, 10*time.Second, time.Since(began))
 		})
 	})
@@ -348,12 +348,12 @@ func TestAProviderThatIsAway(t *testing.T) {
 		came, leave := make(chan struct{}), make(chan struct{})
 		p.provider.Before = func(http.ResponseWriter, *http.Request) bool { close(came); <-leave; return true }
 		var group sync.WaitGroup
-		group.Go(func() { _, _, _ = p.client.Begin(t.Context(), signon.Wish{}) })
+		group.Go(func() { _, _, _ = p.client.Begin(t.Context(), signon.AuthRequest{}) })
 		<-came
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, _, err := p.client.Begin(gone, signon.Wish{})
-		require.ErrorIs(t, err, signon.ErrAway)
+		_, _, err := p.client.Begin(gone, signon.AuthRequest{})
+		require.ErrorIs(t, err, signon.ErrUnavailable)
 		close(leave)
 		group.Wait()
 	})
@@ -444,7 +444,7 @@ func TestLogout(t *testing.T) {
 func TestLeaving(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
-	address, err := p.client.Leave(t.Context(), "https://tocsin.example/console/sign-in/")
+	address, err := p.client.EndSessionURL(t.Context(), "https://tocsin.example/console/sign-in/")
 	require.NoError(t, err)
 	u, err := url.Parse(address)
 	require.NoError(t, err)
@@ -453,12 +453,12 @@ func TestLeaving(t *testing.T) {
 
 	p = newPair(t)
 	p.provider.Metadata = map[string]any{"end_session_endpoint": nil}
-	address, err = p.client.Leave(t.Context(), "x")
+	address, err = p.client.EndSessionURL(t.Context(), "x")
 	require.NoError(t, err)
 	assert.Empty(t, address)
 	p = newPair(t)
 	p.provider.Close()
-	_, err = p.client.Leave(t.Context(), "x")
-	require.ErrorIs(t, err, signon.ErrAway)
+	_, err = p.client.EndSessionURL(t.Context(), "x")
+	require.ErrorIs(t, err, signon.ErrUnavailable)
 	require.NotErrorIs(t, err, signon.ErrAnswer)
 }

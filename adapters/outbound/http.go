@@ -111,7 +111,7 @@ func Watch(ctx context.Context) (context.Context, *Peer) {
 		GotConn: func(info httptrace.GotConnInfo) {
 			p.saw(addrOf(info.Conn))
 			if c, encrypted := info.Conn.(*tls.Conn); encrypted {
-				deliveries.SawCertificate(ctx, Ends(c.ConnectionState()))
+				deliveries.ReportCertificate(ctx, Ends(c.ConnectionState()))
 			}
 		},
 	}), p

@@ -38,7 +38,7 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return deliveries.Postponed("%s: given up: %w", d.settings.name, context.Cause(ctx))
 	case ctx.Err() != nil:
-		return deliveries.Unreachable("%s: %s", d.settings.name, outbound.TimedOut).Doubtful(true)
+		return deliveries.Unreachable("%s: %s", d.settings.name, outbound.TimedOut).WithMaybeAccepted(true)
 	}
 	return d.named(failed)
 }

@@ -32,7 +32,7 @@ type settings struct {
 // described lists the settings.
 func described() []channels.Setting {
 	return []channels.Setting{
-		{Name: "url", Kind: channels.Line, Required: true, Secret: true, Leads: true, Target: true, Help: "A service URL of Shoutrrr. {address} stands for the recipient's address."},
+		{Name: "url", Kind: channels.Line, Required: true, Secret: true, ResetsSecrets: true, Target: true, Help: "A service URL of Shoutrrr. {address} stands for the recipient's address."},
 	}
 }
 

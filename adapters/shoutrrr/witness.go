@@ -68,7 +68,7 @@ func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // broken classifies a request without a response: the service is unavailable for every message.
 func (w *witness) broken(err error) *deliveries.Failure {
-	failed := deliveries.Unreachable("%s", outbound.Words(err, w.peer.Reached())).Doubtful(w.peer.Reached())
+	failed := deliveries.Unreachable("%s", outbound.Words(err, w.peer.Reached())).WithMaybeAccepted(w.peer.Reached())
 	if outer, found := errors.AsType[*url.Error](err); found { // It repeats the URL.
 		err = outer.Err
 	}

@@ -38,7 +38,7 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 				return d.settings.failureOf(ctx, err, c.peer)
 			}
 		}
-		deliveries.SawCertificate(ctx, c.ends)
+		deliveries.ReportCertificate(ctx, c.ends)
 		err := c.send(ctx, letter)
 		d.relay.passed(err)
 		switch {

@@ -70,13 +70,13 @@ func (s *settings) failureOf(ctx context.Context, err error, peer *outbound.Peer
 	case errors.Is(err, context.Canceled):
 		return peer.Tell(deliveries.Postponed("%s: given up: %w", said, context.Cause(ctx)), words+": given up: "+context.Cause(ctx).Error())
 	case errors.Is(err, context.DeadlineExceeded):
-		return deliveries.Unreachable("%s: %s: %s", s.address, failed.step, outbound.TimedOut).Doubtful(unsure)
+		return deliveries.Unreachable("%s: %s: %s", s.address, failed.step, outbound.TimedOut).WithMaybeAccepted(unsure)
 	case about && code/100 == 4 && !slices.Contains(ofChannel, code):
 		return peer.Tell(deliveries.Postponed("%s", said), words)
 	case about && code/100 == 5 && !slices.Contains(ofChannel, code):
 		return peer.Tell(deliveries.Refused("%s", said), words)
 	}
-	return peer.Tell(deliveries.Unreachable("%s", said).Doubtful(unsure), words)
+	return peer.Tell(deliveries.Unreachable("%s", said).WithMaybeAccepted(unsure), words)
 }
 
 // words describes the step and the kind of error; of the server's reply it repeats only numbers.

@@ -39,16 +39,16 @@ type settings struct {
 // described lists the settings.
 func described() []channels.Setting {
 	return []channels.Setting{
-		{Name: "host", Kind: channels.Line, Required: true, Leads: true, Target: true, Help: "Name or IP address of the mail server."},
-		{Name: "port", Kind: channels.Integer, Required: true, Leads: true, Target: true, Help: "587 for submission, 465 for submission with TLS, 25 for a relay."},
+		{Name: "host", Kind: channels.Line, Required: true, ResetsSecrets: true, Target: true, Help: "Name or IP address of the mail server."},
+		{Name: "port", Kind: channels.Integer, Required: true, ResetsSecrets: true, Target: true, Help: "587 for submission, 465 for submission with TLS, 25 for a relay."},
 		{Name: "username", Kind: channels.Line, Help: "The username for signing in. It needs a password."},
 		{Name: "password", Kind: channels.Line, Secret: true, Help: "The password of the username."},
 		{Name: "from", Kind: channels.Line, Required: true, Help: "The sender: notify@example.org or Acme <notify@example.org>. Bounces go there too."},
 		{Name: "from_name", Kind: channels.Line, Help: "The sender's name, if from has none."},
 		{Name: "reply_to", Kind: channels.Line, Help: "The address for replies."},
-		{Name: "tls", Kind: channels.Choice, Words: []string{startTLS, implicit, plain}, Default: "tls on port 465, else starttls", Leads: true,
+		{Name: "tls", Kind: channels.Choice, Words: []string{startTLS, implicit, plain}, Default: "tls on port 465, else starttls", ResetsSecrets: true,
 			Help: "starttls: encrypted before anything else is sent, or the attempt fails. tls: encrypted from the first byte. none: not encrypted."},
-		{Name: "tls_ca", Kind: channels.Text, Default: "the system's", Leads: true, Help: "The certificate authorities to trust, in PEM."},
+		{Name: "tls_ca", Kind: channels.Text, Default: "the system's", ResetsSecrets: true, Help: "The certificate authorities to trust, in PEM."},
 		{Name: "helo", Kind: channels.Line, Default: "the machine's name", Help: "The name for HELO; some servers require one that resolves."},
 	}
 }

@@ -60,7 +60,7 @@ func broken(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Fai
 	if outer, found := errors.AsType[*url.Error](err); found { // It repeats the URL, which is the same for every message.
 		err = outer.Err
 	}
-	failed := deliveries.Unreachable("%s", words).Doubtful(peer.Reached())
+	failed := deliveries.Unreachable("%s", words).WithMaybeAccepted(peer.Reached())
 	failed.Detail = err
 	return failed
 }

@@ -38,7 +38,7 @@ func described() []channels.Setting {
 		{Name: "auth_token", Kind: channels.Line, Required: true, Secret: true, Help: "The auth token of the account."},
 		{Name: "from", Kind: channels.Line, Help: "A number with country code, a short code, or a name of at most 11 characters; this or messaging_service_sid."},
 		{Name: "messaging_service_sid", Kind: channels.Line, Help: "MG and 32 hexadecimal digits: Twilio chooses the sender."},
-		{Name: "base_url", Kind: channels.Line, Default: standardURL, Leads: true, Target: true,
+		{Name: "base_url", Kind: channels.Line, Default: standardURL, ResetsSecrets: true, Target: true,
 			Help: "The URL of the API: of another region or of a compatible service. http:// only for this machine."},
 	}
 }

@@ -28,20 +28,20 @@ type Authenticators struct {
 
 var _ factors.Authenticators = (*Authenticators)(nil)
 
-// New returns the authenticators for the site with this public address; factors.ErrNoSite if
+// New returns the authenticators for the site with this public address; factors.ErrPasskeysOff if
 // browsers support no passkeys there: they do with https and on localhost, and if the host is a
 // name.
 func New(baseURL string) (*Authenticators, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil {
-		return nil, factors.ErrNoSite
+		return nil, factors.ErrPasskeysOff
 	}
 	if _, err := netip.ParseAddr(u.Hostname()); err == nil {
-		return nil, factors.ErrNoSite
+		return nil, factors.ErrPasskeysOff
 	}
 	host, err := idna.Lookup.ToASCII(u.Hostname())
 	if err != nil || host == "" || (u.Scheme != "https" && host != "localhost") {
-		return nil, factors.ErrNoSite
+		return nil, factors.ErrPasskeysOff
 	}
 	site := u.Scheme + "://" + host
 	if port := u.Port(); port != "" && port != map[string]string{"https": "443", "http": "80"}[u.Scheme] { // As browsers write an origin.
@@ -58,16 +58,16 @@ func New(baseURL string) (*Authenticators, error) {
 		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", factors.ErrNoSite, err)
+		return nil, fmt.Errorf("%w: %w", factors.ErrPasskeysOff, err)
 	}
 	return &Authenticators{site: site, rp: rp}, nil
 }
 
-// Site returns the origin of the passkeys.
-func (a *Authenticators) Site() string { return a.site }
+// Origin returns the origin of the passkeys.
+func (a *Authenticators) Origin() string { return a.site }
 
-// Register requests a new passkey of an owner.
-func (a *Authenticators) Register(o factors.Owner) (asked, held []byte, err error) {
+// BeginRegistration requests a new passkey of an owner.
+func (a *Authenticators) BeginRegistration(o factors.Owner) (asked, held []byte, err error) {
 	u, err := newUser(o)
 	if err != nil {
 		return nil, nil, err
@@ -79,8 +79,8 @@ func (a *Authenticators) Register(o factors.Owner) (asked, held []byte, err erro
 	return both(creation.Response, session)
 }
 
-// Registered checks the answer to Register and returns the new passkey.
-func (a *Authenticators) Registered(held, answer []byte) (factors.Passkey, error) {
+// FinishRegistration checks the answer to Register and returns the new passkey.
+func (a *Authenticators) FinishRegistration(held, answer []byte) (factors.Passkey, error) {
 	var session fido.SessionData
 	if err := json.Unmarshal(held, &session); err != nil {
 		return factors.Passkey{}, err
@@ -104,8 +104,8 @@ func (a *Authenticators) Registered(held, answer []byte) (factors.Passkey, error
 	return factors.Passkey{Handle: session.UserID, Credential: c.ID, Record: record}, err
 }
 
-// Ask requests a passkey of the owner, or of any owner.
-func (a *Authenticators) Ask(o factors.Owner) (asked, held []byte, err error) {
+// BeginAssertion requests a passkey of the owner, or of any owner.
+func (a *Authenticators) BeginAssertion(o factors.Owner) (asked, held []byte, err error) {
 	verified := fido.WithUserVerification(protocol.VerificationRequired)
 	if len(o.Passkeys) == 0 {
 		request, session, err := a.rp.BeginDiscoverableLogin(verified)
@@ -125,8 +125,8 @@ func (a *Authenticators) Ask(o factors.Owner) (asked, held []byte, err error) {
 	return both(request.Response, session)
 }
 
-// Answered checks the answer to Ask and returns the updated passkey.
-func (a *Authenticators) Answered(held, answer []byte, find func(credential []byte) (factors.Owner, error)) (factors.Passkey, error) {
+// FinishAssertion checks the answer to Ask and returns the updated passkey.
+func (a *Authenticators) FinishAssertion(held, answer []byte, find func(credential []byte) (factors.Owner, error)) (factors.Passkey, error) {
 	var session fido.SessionData
 	if err := json.Unmarshal(held, &session); err != nil {
 		return factors.Passkey{}, err

@@ -35,20 +35,20 @@ func TestPasskeysNeedASecureNamedSite(t *testing.T) {
 	} {
 		a, err := webauthn.New(base)
 		if want == "" {
-			require.ErrorIs(t, err, factors.ErrNoSite, base)
+			require.ErrorIs(t, err, factors.ErrPasskeysOff, base)
 			continue
 		}
 		require.NoError(t, err, base)
-		assert.Equal(t, want, a.Site(), base)
+		assert.Equal(t, want, a.Origin(), base)
 	}
 }
 
 // registered returns a newly registered passkey of an authenticator.
 func registered(t *testing.T, a *webauthn.Authenticators, key *passkeys.Authenticator) factors.Passkey {
 	t.Helper()
-	asked, held, err := a.Register(factors.Owner{Handle: factors.NewHandle(), Username: "ada"})
+	asked, held, err := a.BeginRegistration(factors.Owner{Handle: factors.NewHandle(), Username: "ada"})
 	require.NoError(t, err)
-	p, err := a.Registered(held, key.Create(t, asked))
+	p, err := a.FinishRegistration(held, key.Create(t, asked))
 	require.NoError(t, err)
 	p.ID = 7
 	return p
@@ -84,7 +84,7 @@ func TestAPasskeyIsAskedForWithAPINOrAFinger(t *testing.T) {
 		AuthenticatorSelection struct{ ResidentKey, UserVerification string }
 		ExcludeCredentials     []struct{ ID string }
 	}
-	asked, _, err := a.Register(ofAda(p))
+	asked, _, err := a.BeginRegistration(ofAda(p))
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(asked, &made))
 	assert.Equal(t, host, made.RP.ID)
@@ -97,7 +97,7 @@ func TestAPasskeyIsAskedForWithAPINOrAFinger(t *testing.T) {
 			UserVerification string
 			AllowCredentials []struct{ ID string }
 		}
-		asked, _, err := a.Ask(o)
+		asked, _, err := a.BeginAssertion(o)
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(asked, &wanted))
 		assert.Equal(t, host, wanted.RPID)
@@ -135,10 +135,10 @@ func TestAnswers(t *testing.T) {
 				if named {
 					o = ofAda(p)
 				}
-				asked, held, err := a.Ask(o)
+				asked, held, err := a.BeginAssertion(o)
 				require.NoError(t, err)
 				c.change(key)
-				got, err := a.Answered(held, key.Answer(t, asked), finds(p))
+				got, err := a.FinishAssertion(held, key.Answer(t, asked), finds(p))
 				if !c.right {
 					require.ErrorIs(t, err, factors.ErrPasskey)
 					return
@@ -155,20 +155,20 @@ func TestAnAnswerIsToWhatWasAsked(t *testing.T) {
 	a := newSite(t)
 	key := passkeys.New(host, site)
 	p := registered(t, a, key)
-	asked, held, err := a.Ask(factors.Owner{})
+	asked, held, err := a.BeginAssertion(factors.Owner{})
 	require.NoError(t, err)
-	_, another, err := a.Ask(factors.Owner{})
+	_, another, err := a.BeginAssertion(factors.Owner{})
 	require.NoError(t, err)
 	answer := key.Answer(t, asked)
-	_, err = a.Answered(another, answer, finds(p))
+	_, err = a.FinishAssertion(another, answer, finds(p))
 	require.ErrorIs(t, err, factors.ErrPasskey)
 	for _, broken := range []string{"", "{}", "null", string(answer[:len(answer)/2]), strings.Repeat(" ", factors.MaxAnswer+1)} {
-		_, err = a.Answered(held, []byte(broken), finds(p))
+		_, err = a.FinishAssertion(held, []byte(broken), finds(p))
 		require.ErrorIs(t, err, factors.ErrPasskey)
-		_, err = a.Registered(held, []byte(broken))
+		_, err = a.FinishRegistration(held, []byte(broken))
 		require.ErrorIs(t, err, factors.ErrPasskey)
 	}
-	_, err = a.Answered(held, answer, finds(p))
+	_, err = a.FinishAssertion(held, answer, finds(p))
 	require.NoError(t, err)
 }
 
@@ -177,10 +177,10 @@ func TestSignaturesThatAreCountedBackwardsBlockAPasskey(t *testing.T) {
 	key := passkeys.New(host, site)
 	p := registered(t, a, key)
 	show := func(counter uint32) factors.Passkey {
-		asked, held, err := a.Ask(ofAda(p))
+		asked, held, err := a.BeginAssertion(ofAda(p))
 		require.NoError(t, err)
 		key.Credential.Counter = counter - 1
-		got, err := a.Answered(held, key.Answer(t, asked), finds(p))
+		got, err := a.FinishAssertion(held, key.Answer(t, asked), finds(p))
 		require.NoError(t, err)
 		return got
 	}

@@ -39,7 +39,7 @@ func described() []channels.Setting {
 	return []channels.Setting{
 		{Name: "secret", Kind: channels.Line, Secret: true, Help: "Signs every message: whsec_ and 24 to 64 bytes in base64."},
 		{Name: "headers", Kind: channels.Lines, Secret: true, Help: "Further headers, which need hosts. They are secret because a token may be among them."},
-		{Name: "hosts", Kind: channels.List, Leads: true, Target: true,
+		{Name: "hosts", Kind: channels.List, ResetsSecrets: true, Target: true,
 			Help: "The hosts that messages may go to, one a line: hooks.example.org, *.example.org for the names below, or an address. Required with headers."},
 	}
 }

@@ -158,7 +158,7 @@ func (s *sum) String() string {
 }
 
 // Write writes a copy of a store as it is at one moment. The store stays in use meanwhile.
-func Write(ctx context.Context, from ports.Carrier, program string, taken time.Time, to Lines) (Summary, error) {
+func Write(ctx context.Context, from ports.CopyStore, program string, taken time.Time, to Lines) (Summary, error) {
 	done := Summary{Taken: taken}
 	schema, err := from.Version(ctx)
 	if err != nil {
@@ -241,7 +241,7 @@ func write(to Lines, v any) error {
 
 // Restore fills an empty database from a copy: all of it, or nothing. The installation sends
 // nothing until it is released.
-func Restore(ctx context.Context, to ports.Carrier, by audit.Actor, now time.Time, from Source) (done Summary, err error) {
+func Restore(ctx context.Context, to ports.CopyStore, by audit.Actor, now time.Time, from Source) (done Summary, err error) {
 	schema, err := to.Version(ctx)
 	if err != nil {
 		return done, err
@@ -299,7 +299,7 @@ var used = map[string]int{"organizations": 1, "users": 0, "accounts": 0, "api_ke
 
 // Unused reports whether an installation has never been used. Its schema may be older than this
 // program's.
-func Unused(ctx context.Context, store ports.Carrier) (unused bool, err error) {
+func Unused(ctx context.Context, store ports.CopyStore) (unused bool, err error) {
 	err = store.ReadTables(ctx, func(tables ports.Tables, _ ports.Tx) error {
 		err := untouched(ctx, tables)
 		unused = err == nil
@@ -377,7 +377,7 @@ func readTables(ctx context.Context, to ports.Tables, from Source) (all []Counte
 			return nil, err
 		}
 		tables, total = tables+1, total+counted.Rows
-		if !to.Leaves(b.Table) {
+		if !to.Excludes(b.Table) {
 			all = append(all, counted)
 		}
 	}

@@ -69,7 +69,7 @@ func taken(t *testing.T) []string {
 	return c.lines
 }
 
-func restore(ctx context.Context, s ports.Carrier, c *text) error {
+func restore(ctx context.Context, s ports.CopyStore, c *text) error {
 	_, err := backup.Restore(ctx, s, audit.Actor{Name: "root"}, noon.Add(time.Hour), c)
 	return err
 }

@@ -40,7 +40,7 @@ type Options struct {
 // an interrupted copy of it. Every program refuses the destination until it is complete: until all
 // of it was read again and compared with the source. The destination sends nothing until it is
 // released.
-func Copy(ctx context.Context, from, to ports.Carrier, o Options) (done Summary, err error) {
+func Copy(ctx context.Context, from, to ports.CopyStore, o Options) (done Summary, err error) {
 	if err := sameSchema(ctx, from, to); err != nil && !errors.Is(err, errIncomplete) {
 		return done, err
 	}
@@ -65,7 +65,7 @@ func Copy(ctx context.Context, from, to ports.Carrier, o Options) (done Summary,
 var errIncomplete = fmt.Errorf("the destination: %w", ports.ErrIncomplete)
 
 // sameSchema returns nil when both have the same schema; errIncomplete.
-func sameSchema(ctx context.Context, from, to ports.Carrier) error {
+func sameSchema(ctx context.Context, from, to ports.CopyStore) error {
 	has, err := from.Version(ctx)
 	if err != nil {
 		return fmt.Errorf("the source: %w", err)
@@ -84,7 +84,7 @@ func sameSchema(ctx context.Context, from, to ports.Carrier) error {
 
 // copying is a copy under way.
 type copying struct {
-	to      ports.Carrier
+	to      ports.CopyStore
 	options Options
 	mark    ports.Mark       // as stored in the destination
 	last    map[string]int64 // the last numbers of the tables that have some
@@ -228,7 +228,7 @@ func (c *copying) write(ctx context.Context, t ports.Table, rows [][]any) error 
 
 // complete compares the destination with what was read from the source, and opens the destination,
 // held, when both are the same.
-func (c *copying) complete(ctx context.Context, from ports.Carrier) error {
+func (c *copying) complete(ctx context.Context, from ports.CopyStore) error {
 	return c.to.WriteTables(ctx, func(target ports.Tables, tx ports.Tx) error {
 		if err := target.EndMark(ctx, c.mark); err != nil { // This also locks out other writers.
 			return err
@@ -260,7 +260,7 @@ func (c *copying) complete(ctx context.Context, from ports.Carrier) error {
 
 // stayed returns nil when the source has been read-only since a moment without a break; ErrInUse.
 // The copied snapshot cannot show that.
-func stayed(ctx context.Context, from ports.Carrier, since time.Time) error {
+func stayed(ctx context.Context, from ports.CopyStore, since time.Time) error {
 	return from.ReadTables(ctx, func(_ ports.Tables, tx ports.Tx) error {
 		state, err := tx.Installation().State(ctx)
 		if err == nil && !state.ReadOnly.Equal(since) {

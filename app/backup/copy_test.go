@@ -18,14 +18,14 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-func copied(ctx context.Context, from, to ports.Carrier) (backup.Summary, error) {
+func copied(ctx context.Context, from, to ports.CopyStore) (backup.Summary, error) {
 	return backup.Copy(ctx, from, to, backup.Options{By: audit.Actor{Name: "root"}, Now: noon.Add(time.Hour)})
 }
 
 // readOnly returns an installation with an entry in its audit log that has been read-only since a
 // moment.
 func readOnly(t *testing.T, since time.Time) interface {
-	ports.Carrier
+	ports.CopyStore
 	ports.Store
 } {
 	t.Helper()
@@ -61,7 +61,7 @@ func TestWhatIsInUseIsNotCopied(t *testing.T) {
 
 // tampering changes rows on their way through a store.
 type tampering struct {
-	ports.Carrier
+	ports.CopyStore
 	version int64
 	sending int64
 	insert  func(some [][]any) ([][]any, error)
@@ -69,16 +69,16 @@ type tampering struct {
 }
 
 func (c tampering) Version(ctx context.Context) (int64, error) {
-	v, err := c.Carrier.Version(ctx)
+	v, err := c.CopyStore.Version(ctx)
 	return v + c.version, err
 }
 
 func (c tampering) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
-	return c.Carrier.ReadTables(ctx, func(t ports.Tables, tx ports.Tx) error { return fn(tampered{t, c}, tx) })
+	return c.CopyStore.ReadTables(ctx, func(t ports.Tables, tx ports.Tx) error { return fn(tampered{t, c}, tx) })
 }
 
 func (c tampering) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
-	return c.Carrier.WriteTables(ctx, func(t ports.Tables, tx ports.Tx) error { return fn(tampered{t, c}, tx) })
+	return c.CopyStore.WriteTables(ctx, func(t ports.Tables, tx ports.Tx) error { return fn(tampered{t, c}, tx) })
 }
 
 type rows = ports.Tables
@@ -127,7 +127,7 @@ func TestACopyThatFailsCanBeBegunAgain(t *testing.T) {
 			require.NoError(t, source.Update(t.Context(), func(tx ports.Tx) error {
 				return tx.Audit().Record(t.Context(), audit.Entry{At: noon, Action: audit.LogExported, Object: "b"})
 			}))
-			c.from.Carrier, c.to.Carrier = source, target
+			c.from.CopyStore, c.to.CopyStore = source, target
 			_, err := copied(t.Context(), c.from, c.to)
 			require.ErrorContains(t, err, c.want)
 			_, err = backup.Copy(t.Context(), source, target, backup.Options{Now: noon.Add(time.Hour), Restart: true})
@@ -142,12 +142,12 @@ func TestACopyThatFailsCanBeBegunAgain(t *testing.T) {
 
 // paging records how many rows, and how many bytes of them, are written at once.
 type paging struct {
-	ports.Carrier
+	ports.CopyStore
 	rows, bytes *int
 }
 
 func (c paging) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
-	return c.Carrier.WriteTables(ctx, func(t ports.Tables, tx ports.Tx) error { return fn(paged{t, c}, tx) })
+	return c.CopyStore.WriteTables(ctx, func(t ports.Tables, tx ports.Tx) error { return fn(paged{t, c}, tx) })
 }
 
 type paged struct {
@@ -188,9 +188,9 @@ func TestAPageIsBoundByRowsAndByBytes(t *testing.T) {
 	var c text
 	done, err := backup.Write(t.Context(), s, "1.2.3", noon, &c)
 	require.NoError(t, err)
-	for name, fill := range map[string]func(ports.Carrier) error{
-		"Restore": func(to ports.Carrier) error { return restore(t.Context(), to, &text{lines: c.lines}) },
-		"Copy": func(to ports.Carrier) error {
+	for name, fill := range map[string]func(ports.CopyStore) error{
+		"Restore": func(to ports.CopyStore) error { return restore(t.Context(), to, &text{lines: c.lines}) },
+		"Copy": func(to ports.CopyStore) error {
 			_, err := copied(t.Context(), s, to)
 			return err
 		},
@@ -208,13 +208,13 @@ func TestAPageIsBoundByRowsAndByBytes(t *testing.T) {
 
 // switching is a source whose state changes after it was read.
 type switching struct {
-	ports.Carrier
+	ports.CopyStore
 	store ports.Store
 	after installation.State
 }
 
 func (c switching) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
-	err := c.Carrier.ReadTables(ctx, fn)
+	err := c.CopyStore.ReadTables(ctx, fn)
 	return errors.Join(err, c.store.Update(ctx, func(tx ports.Tx) error { return tx.Installation().SetState(ctx, c.after) }))
 }
 
@@ -238,24 +238,24 @@ func TestASourceThatTookChangesMeanwhileIsNotCopied(t *testing.T) {
 
 // reading counts the snapshots of a store that are open.
 type reading struct {
-	ports.Carrier
+	ports.CopyStore
 	open *atomic.Int32
 }
 
 func (c reading) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
 	c.open.Add(1)
 	defer c.open.Add(-1)
-	return c.Carrier.ReadTables(ctx, fn)
+	return c.CopyStore.ReadTables(ctx, fn)
 }
 
 // ending tells when everything was copied and is compared.
 type ending struct {
-	ports.Carrier
+	ports.CopyStore
 	compares func()
 }
 
 func (c ending) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
-	return c.Carrier.WriteTables(ctx, func(t ports.Tables, tx ports.Tx) error { return fn(endingTables{t, c.compares}, tx) })
+	return c.CopyStore.WriteTables(ctx, func(t ports.Tables, tx ports.Tx) error { return fn(endingTables{t, c.compares}, tx) })
 }
 
 type endingTables struct {

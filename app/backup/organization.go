@@ -44,7 +44,7 @@ var errDry = errors.New("a dry run")
 // nothing. Both must be held, and the source read-only. It holds an unused destination itself, and
 // has to be called again once all instances of that know. Copied rows keep their numbers; ErrTaken.
 // A dry run counts rows and finds conflicts, and neither adds nor holds anything.
-func CopyOrganization(ctx context.Context, from, to ports.Carrier, slug string, dry bool, o Options) (done Summary, err error) {
+func CopyOrganization(ctx context.Context, from, to ports.CopyStore, slug string, dry bool, o Options) (done Summary, err error) {
 	if err := sameSchema(ctx, from, to); err != nil {
 		return done, err
 	}
@@ -107,7 +107,7 @@ func CopyOrganization(ctx context.Context, from, to ports.Carrier, slug string, 
 
 // CountOrganization is a dry run for a destination without a schema: there can be no conflicts, and
 // nothing is written.
-func CountOrganization(ctx context.Context, from ports.Carrier, slug string, o Options) (Summary, error) {
+func CountOrganization(ctx context.Context, from ports.CopyStore, slug string, o Options) (Summary, error) {
 	if _, err := from.Version(ctx); err != nil {
 		return Summary{}, fmt.Errorf("the source: %w", err)
 	}
@@ -124,11 +124,11 @@ func CountOrganization(ctx context.Context, from ports.Carrier, slug string, o O
 
 // holdUnused holds an unused destination, in a unit of work of its own, once the source allows the
 // copy. An instance of the destination may not know yet that it must not send.
-func holdUnused(ctx context.Context, from, to ports.Carrier, slug string, now time.Time) error {
+func holdUnused(ctx context.Context, from, to ports.CopyStore, slug string, now time.Time) error {
 	err := from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
 		_, err := heldSince(ctx, source, tx, now)
 		if err == nil {
-			_, _, err = source.Part(ctx, slug)
+			_, _, err = source.Organization(ctx, slug)
 		}
 		return err
 	})
@@ -198,7 +198,7 @@ func (c *organizationCopy) fill(ctx context.Context, source ports.Tables, tx por
 	if err := c.read(ctx, source, tx, slug, o); err != nil {
 		return err
 	}
-	there := c.to.PartOf(c.organization)
+	there := c.to.OrganizationByID(c.organization)
 	for i, t := range there.Tables() {
 		var written sum
 		if err := each(ctx, there, t, nil, written.take); err != nil {
@@ -217,7 +217,7 @@ func (c *organizationCopy) read(ctx context.Context, source ports.Tables, tx por
 	if c.since, err = heldSince(ctx, source, tx, o.Now); err != nil {
 		return err
 	}
-	part, organization, err := source.Part(ctx, slug)
+	part, organization, err := source.Organization(ctx, slug)
 	if err != nil {
 		return err
 	}

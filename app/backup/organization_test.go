@@ -46,7 +46,7 @@ func hold(t *testing.T, from, into *gormstore.Store, slug string) {
 	}
 }
 
-func copyOrganization(ctx context.Context, from, to ports.Carrier, slug string) (backup.Summary, error) {
+func copyOrganization(ctx context.Context, from, to ports.CopyStore, slug string) (backup.Summary, error) {
 	return backup.CopyOrganization(ctx, from, to, slug, false, backup.Options{By: audit.Actor{Name: "root"}, Now: noon.Add(time.Hour)})
 }
 
@@ -55,7 +55,7 @@ func numbers(t *testing.T, s *gormstore.Store, slug string) (all map[string]user
 	t.Helper()
 	all = map[string]users.MemberID{}
 	require.NoError(t, s.ReadTables(t.Context(), func(tables ports.Tables, _ ports.Tx) error {
-		part, _, err := tables.Part(t.Context(), slug)
+		part, _, err := tables.Organization(t.Context(), slug)
 		require.NoError(t, err)
 		for _, table := range part.Tables() {
 			if table.Name != "members" {
@@ -182,13 +182,13 @@ func TestAStateSetDuringACopyIsKept(t *testing.T) {
 
 // telling is a source that calls a function when it is read.
 type telling struct {
-	ports.Carrier
+	ports.CopyStore
 	tell func()
 }
 
 func (c telling) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
 	c.tell()
-	return c.Carrier.ReadTables(ctx, fn)
+	return c.CopyStore.ReadTables(ctx, fn)
 }
 
 func TestPeopleOfTheSameNameAreRefused(t *testing.T) {

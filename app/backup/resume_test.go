@@ -61,16 +61,16 @@ var errKilled = errors.New("killed")
 
 // cut fails after some units of work.
 type cut struct {
-	ports.Carrier
+	ports.CopyStore
 	units     *int // that succeed
 	committed bool // the last unit is committed all the same
 }
 
 func (c cut) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx) error) error {
 	if *c.units--; *c.units >= 0 {
-		return c.Carrier.WriteTables(ctx, fn)
+		return c.CopyStore.WriteTables(ctx, fn)
 	}
-	err := c.Carrier.WriteTables(ctx, func(t ports.Tables, tx ports.Tx) error {
+	err := c.CopyStore.WriteTables(ctx, func(t ports.Tables, tx ports.Tx) error {
 		if err := fn(t, tx); err != nil || c.committed {
 			return err
 		}
@@ -80,7 +80,7 @@ func (c cut) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx) er
 }
 
 // content returns the tables of an installation with their sums.
-func content(t *testing.T, s ports.Carrier) map[string]backup.Counted {
+func content(t *testing.T, s ports.CopyStore) map[string]backup.Counted {
 	t.Helper()
 	done, err := backup.Write(t.Context(), s, "1.2.3", noon, &text{})
 	require.NoError(t, err)
@@ -145,7 +145,7 @@ func TestACopyGoesOnWhereItWasInterrupted(t *testing.T) {
 }
 
 // half returns a store with an interrupted copy.
-func half(t *testing.T, from ports.Carrier, into *gormstore.Store) *gormstore.Store {
+func half(t *testing.T, from ports.CopyStore, into *gormstore.Store) *gormstore.Store {
 	t.Helper()
 	units := 5
 	_, err := copied(t.Context(), from, cut{into, &units, false})
@@ -209,7 +209,7 @@ func TestACopyDoesNotGoOnWithAnotherSource(t *testing.T) {
 
 // meddling lets another copy write before each unit.
 type meddling struct {
-	ports.Carrier
+	ports.CopyStore
 	by func() error
 }
 
@@ -219,7 +219,7 @@ func (m meddling) WriteTables(ctx context.Context, fn func(ports.Tables, ports.T
 			return err
 		}
 	}
-	return m.Carrier.WriteTables(ctx, fn)
+	return m.CopyStore.WriteTables(ctx, fn)
 }
 
 func TestTwoCopiesDoNotMix(t *testing.T) {

@@ -129,7 +129,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 	if !more {
 		back := untried(j, s.worker.clock.Now().Add(s.worker.set.Poll))
 		if err == nil {
-			back = s.passedOn(j, back, channels.AtItsLimit)
+			back = s.passedOn(j, back, channels.LimitReached)
 		} else {
 			s.worker.log.Error("the quota of a channel could not be read", "channel", int64(s.at.channel), "error", err)
 		}
@@ -148,7 +148,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 	err = s.dispatch(attempting, message)
 	s.refundQuota(taken, err)
 	if s.pool.size() > 1 {
-		s.worker.queue.Answered(s.at.channel, err != nil && deliveries.FailureOf(err).Channel, s.worker.clock.Now().Sub(began))
+		s.worker.queue.RecordAnswer(s.at.channel, err != nil && deliveries.FailureOf(err).Channel, s.worker.clock.Now().Sub(began))
 	}
 	out := s.outcome(j, err)
 	span.Text("tocsin.delivery.state", string(out.State))
@@ -203,7 +203,7 @@ func (s *sender) compose(in deliveries.RenderInput, j deliveries.Job) (m deliver
 const abandonAfter = time.Second
 
 // errAbandoned is the failure of an attempt whose driver ignores its deadline.
-var errAbandoned = deliveries.Unreachable("the attempt did not end in time").Doubtful(true)
+var errAbandoned = deliveries.Unreachable("the attempt did not end in time").WithMaybeAccepted(true)
 
 // dispatch hands a message to the provider. An attempt that has begun is not cut short when the
 // worker stops. An attempt whose driver ignores its deadline is abandoned, so that it does not hold
@@ -260,9 +260,9 @@ func (s *sender) closed(j deliveries.Job, reason deliveries.Reason) deliveries.O
 	now := s.worker.clock.Now()
 	o := untried(j, now)
 	if o.To = s.pool.other(s.at.channel, j.ID, now); o.To != 0 {
-		o.Why = channels.OutOfUse
-		if j.Unsure {
-			o.Next = now.Add(deliveries.DoubtFor)
+		o.Why = channels.Deactivated
+		if j.MaybeAccepted {
+			o.Next = now.Add(deliveries.MaybeAcceptedFor)
 		}
 		return o
 	}

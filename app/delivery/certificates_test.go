@@ -25,7 +25,7 @@ func TestTheExpiryOfAProvidersCertificate(t *testing.T) {
 		soon, later, last := time.Now().Add(24*time.Hour), time.Now().Add(48*time.Hour), time.Now().Add(72*time.Hour)
 		var ends atomic.Pointer[time.Time]
 		d := fakeDriver{dispatch: func(ctx context.Context, _ deliveries.Message) error {
-			deliveries.SawCertificate(ctx, *ends.Load())
+			deliveries.ReportCertificate(ctx, *ends.Load())
 			return nil
 		}}
 		logged(t, q, d, settings(), func(w *delivery.Worker) {

@@ -75,9 +75,9 @@ func (c *TemplateComposer) Compose(in deliveries.RenderInput, j deliveries.Job) 
 	return m, nil
 }
 
-// Blanks returns the variables for which the message shows nothing. It returns none for a job that
-// Compose refuses.
-func (c *TemplateComposer) Blanks(in deliveries.RenderInput, j deliveries.Job) []string {
+// MissingVariables returns the variables for which the message shows nothing. It returns none for a
+// job that Compose refuses.
+func (c *TemplateComposer) MissingVariables(in deliveries.RenderInput, j deliveries.Job) []string {
 	parsed, err := c.template(in.Template, in.Partials)
 	if err != nil {
 		return nil
@@ -86,7 +86,7 @@ func (c *TemplateComposer) Blanks(in deliveries.RenderInput, j deliveries.Job) [
 	if err != nil {
 		return nil
 	}
-	return parsed.Blanks(data)
+	return parsed.MissingVariables(data)
 }
 
 func (c *TemplateComposer) template(t events.Template, with events.Partials) (*templates.Template, error) {

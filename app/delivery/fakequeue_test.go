@@ -204,7 +204,7 @@ func (q *fakeQueue) Record(_ context.Context, owner string, outcomes []deliverie
 			continue
 		}
 		r.state, r.owner, r.next, r.outcome, r.job.Attempts = o.State, "", o.Next, o, o.Attempts
-		r.job.Unsure = o.Unsure || r.job.Unsure && o.To == 0
+		r.job.MaybeAccepted = o.MaybeAccepted || r.job.MaybeAccepted && o.To == 0
 		if o.To != 0 {
 			q.moveTo(r, o.To)
 		}

@@ -32,7 +32,7 @@ func (p *pool) know(members []channels.Member) {
 func (p *pool) other(than channels.ID, id deliveries.ID, now time.Time) channels.ID {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return channels.Chosen(channels.Ranges(p.members, than, now), channels.Draw(int64(id), int64(id)))
+	return channels.Pick(channels.Ranges(p.members, than, now), channels.Hash(int64(id), int64(id)))
 }
 
 // rests returns how soon another active member may be back. It reports false when no other member
@@ -50,7 +50,7 @@ func (p *pool) rests(than channels.ID, now time.Time) (wait time.Duration, some 
 }
 
 // offers returns what the other members may take over, within their room.
-func (p *pool) offers(rooms channels.Rooms, from channels.ID, now time.Time) []channels.Offer {
+func (p *pool) offers(rooms channels.Capacities, from channels.ID, now time.Time) []channels.Offer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return rooms.Offers(p.members, from, now)
@@ -81,7 +81,7 @@ func (s *sender) loadPool(ctx context.Context) error {
 // it.
 func (s *sender) passedOn(j deliveries.Job, o deliveries.Outcome, why channels.PoolReason) deliveries.Outcome {
 	now := s.worker.clock.Now()
-	if to := s.pool.other(s.at.channel, j.ID, now); to != 0 && !j.Unsure {
+	if to := s.pool.other(s.at.channel, j.ID, now); to != 0 && !j.MaybeAccepted {
 		o.To, o.Why, o.Next = to, why, now
 	}
 	return o
@@ -96,12 +96,12 @@ func (s *sender) failedOver(j deliveries.Job, o deliveries.Outcome, f *deliverie
 	}
 	now := s.worker.clock.Now()
 	to := s.pool.other(s.at.channel, j.ID, now)
-	if o.Unsure = f.Unsure && (!j.Unsure || to == 0); o.Unsure || to == 0 {
+	if o.MaybeAccepted = f.MaybeAccepted && (!j.MaybeAccepted || to == 0); o.MaybeAccepted || to == 0 {
 		return o
 	}
 	o.To, o.Why = to, channels.NotWorking
 	if f.RetryAfter > 0 {
-		o.Why = channels.AtItsLimit
+		o.Why = channels.LimitReached
 	}
 	if o.Attempts < s.pool.size() {
 		o.Next = now
@@ -116,7 +116,7 @@ func (s *sender) divert(ctx context.Context) {
 	}
 	why := s.restsBecause()
 	if !s.config.Active {
-		why = channels.OutOfUse
+		why = channels.Deactivated
 	}
 	for ctx.Err() == nil {
 		if !s.takeTurn(ctx) {

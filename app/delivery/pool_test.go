@@ -65,7 +65,7 @@ func (q *fakeQueue) Pool(context.Context, orgs.ID, channels.ID) ([]channels.Memb
 	return q.members(), q.away
 }
 
-func (q *fakeQueue) Answered(c channels.ID, fault bool, took time.Duration) {
+func (q *fakeQueue) RecordAnswer(c channels.ID, fault bool, took time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.answered == nil {
@@ -81,7 +81,7 @@ func (q *fakeQueue) Divert(_ context.Context, _ orgs.ID, from channels.ID, why c
 	ranges := channels.Ranges(q.members(), from, time.Now())
 	for _, r := range slices.Clone(q.byChannel[from]) {
 		waits := r.state == deliveries.Pending || r.state == deliveries.Retrying && !r.next.After(time.Now())
-		if to := channels.Chosen(ranges, channels.Draw(int64(r.job.ID), int64(r.job.ID))); to != 0 && waits && !r.job.Unsure && moved < limit {
+		if to := channels.Pick(ranges, channels.Hash(int64(r.job.ID), int64(r.job.ID))); to != 0 && waits && !r.job.MaybeAccepted && moved < limit {
 			q.moveTo(r, to)
 			moved++
 		}
@@ -148,7 +148,7 @@ func TestAnotherMemberOfThePoolTakesOver(t *testing.T) {
 			q.set(func(q *fakeQueue) {
 				waiting := 0
 				for _, r := range q.byChannel[1] {
-					if r.state.Open() && !r.job.Unsure {
+					if r.state.Open() && !r.job.MaybeAccepted {
 						waiting++
 					}
 				}
@@ -173,9 +173,9 @@ func TestWhichMemberOfAPoolARetryGoesTo(t *testing.T) {
 	}{
 		"TheSameAfterAnAnswerAboutTheRecipient": {[]error{deliveries.Postponed("451 greylisted")}, []channels.ID{1, 1}, 15 * time.Second},
 		"AnotherAfterAFailureOfTheChannel":      {[]error{deliveries.Unreachable("refused")}, []channels.ID{1, 2}, time.Second},
-		"TheSameOnceMoreWhereItMayHaveTakenIt": {[]error{deliveries.Unreachable("no answer").Doubtful(true), deliveries.Unreachable("refused")},
+		"TheSameOnceMoreWhereItMayHaveTakenIt": {[]error{deliveries.Unreachable("no answer").WithMaybeAccepted(true), deliveries.Unreachable("refused")},
 			[]channels.ID{1, 1, 2}, time.Minute},
-		"TheSameWhereItTakesItThen": {[]error{deliveries.Unreachable("no answer").Doubtful(true)}, []channels.ID{1, 1}, 15 * time.Second},
+		"TheSameWhereItTakesItThen": {[]error{deliveries.Unreachable("no answer").WithMaybeAccepted(true)}, []channels.ID{1, 1}, 15 * time.Second},
 		"NoneAfterARefusal":         {[]error{deliveries.Refused("550")}, []channels.ID{1}, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestOthersTakeOverFromAMemberThatIsAtItsLimit(t *testing.T) {
 			}
 		}
 		assert.Equal(t, 1, tried, "it was asked once")
-		assert.Contains(t, q.diverted, channels.AtItsLimit)
+		assert.Contains(t, q.diverted, channels.LimitReached)
 	})
 }
 
@@ -290,11 +290,11 @@ func TestWhatAnInactiveMemberMayHaveTakenGoesToOthersLater(t *testing.T) {
 		second := q.pooled()
 		q.channel.Active = false
 		for _, r := range q.rows {
-			r.job.Gates.ChannelActive, r.job.Unsure, r.job.Attempts, r.state = false, true, 1, deliveries.Retrying
+			r.job.Gates.ChannelActive, r.job.MaybeAccepted, r.job.Attempts, r.state = false, true, 1, deliveries.Retrying
 		}
 		var sent taken
 		work(t, q, sent.driver(), plainComposer{}, settings(), func() {
-			let(deliveries.DoubtFor - 5*time.Second)
+			let(deliveries.MaybeAcceptedFor - 5*time.Second)
 			assert.Zero(t, sent.by(second))
 			assert.Zero(t, q.count(deliveries.Skipped))
 			let(time.Minute)

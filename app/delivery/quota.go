@@ -52,7 +52,7 @@ func (s *sender) refundQuota(taken time.Time, err error) {
 	if err == nil || s.limits.Quota.None() {
 		return
 	}
-	if f := deliveries.FailureOf(err); !f.Channel || f.Unsure {
+	if f := deliveries.FailureOf(err); !f.Channel || f.MaybeAccepted {
 		return
 	}
 	q := &s.quota
@@ -82,7 +82,7 @@ func (s *sender) refill(ctx context.Context) error {
 	// The portion is kept even when the worker stops meanwhile: the rest is returned at the end.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	has, err := s.worker.queue.Allow(ctx, s.at.channel, s.limits.Quota, s.limits.Quota.Portion(), q.has)
+	has, err := s.worker.queue.TakeQuota(ctx, s.at.channel, s.limits.Quota, s.limits.Quota.Portion(), q.has)
 	if err != nil {
 		q.has, q.failed, q.look = channels.Allowance{}, err, now.Add(min(time.Second<<min(q.failures, 6), quotaLook))
 		q.failures++
@@ -127,7 +127,7 @@ func (s *sender) returnQuota(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	if _, err := s.worker.queue.Allow(ctx, s.at.channel, channels.Quota{}, 0, s.quota.has); err != nil {
+	if _, err := s.worker.queue.TakeQuota(ctx, s.at.channel, channels.Quota{}, 0, s.quota.has); err != nil {
 		s.worker.log.Warn("what is left of a channel's quota could not be given back", "channel", int64(s.at.channel), "error", err)
 	}
 	s.quota.has = channels.Allowance{}

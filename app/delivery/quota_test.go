@@ -20,7 +20,7 @@ import (
 	"github.com/tocsin/tocsin/test/clocks"
 )
 
-func (q *fakeQueue) Allow(_ context.Context, _ channels.ID, of channels.Quota, want int, back channels.Allowance) (a channels.Allowance, err error) {
+func (q *fakeQueue) TakeQuota(_ context.Context, _ channels.ID, of channels.Quota, want int, back channels.Allowance) (a channels.Allowance, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.away != nil {
@@ -107,7 +107,7 @@ func TestAnotherMemberTakesWhatIsAboveTheQuota(t *testing.T) {
 			assert.Equal(t, 300, sent.by(1))
 			assert.Equal(t, 700, sent.by(second))
 			require.NotEmpty(t, q.diverted)
-			assert.Equal(t, channels.AtItsLimit, q.diverted[len(q.diverted)-1])
+			assert.Equal(t, channels.LimitReached, q.diverted[len(q.diverted)-1])
 		})
 	})
 }
@@ -198,7 +198,7 @@ func TestUnsentMessagesDoNotUseTheQuota(t *testing.T) {
 				return deliveries.Unreachable("connection refused")
 			case 8:
 				left.Add(1)
-				return deliveries.Unreachable("no answer").Doubtful(true)
+				return deliveries.Unreachable("no answer").WithMaybeAccepted(true)
 			}
 			left.Add(1)
 			return nil

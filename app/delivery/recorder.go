@@ -143,7 +143,7 @@ func (r *recorder) run(ctx context.Context) {
 // sent twice. It reports whether the set is recorded.
 func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) bool {
 	for !r.over() {
-		r.turns.Turn()
+		r.turns.Tick()
 		lost, err := r.attempt(ctx, page)
 		if err == nil {
 			r.meter.Recorded(page, lost)

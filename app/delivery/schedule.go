@@ -19,7 +19,7 @@ const (
 // remembers the cancelled ones.
 func (w *Worker) scheduleLoop(ctx context.Context, turns *watchdog.Loop) {
 	for ctx.Err() == nil {
-		turns.Turn()
+		turns.Tick()
 		n, err := w.schedule(ctx)
 		if err != nil && ctx.Err() == nil {
 			w.log.Error("what is scheduled could not be looked after", "error", err)

@@ -52,10 +52,10 @@ type sender struct {
 	share      share
 	quota      quota
 
-	begun   atomic.Int64   // attempts since the last measure of tempo
-	started atomic.Int64   // attempts since the start
-	heldUp  atomic.Int64   // when a message last waited for a limit of the channel, in Unix nanoseconds
-	rooms   channels.Rooms // of the other members of the pool; only relieve uses them
+	begun   atomic.Int64        // attempts since the last measure of tempo
+	started atomic.Int64        // attempts since the start
+	heldUp  atomic.Int64        // when a message last waited for a limit of the channel, in Unix nanoseconds
+	rooms   channels.Capacities // of the other members of the pool; only relieve uses them
 
 	mu      sync.Mutex // guards what follows
 	breaker breaker
@@ -70,7 +70,7 @@ type sender struct {
 }
 
 func newSender(w *Worker, at place) *sender {
-	return &sender{worker: w, at: at, notified: make(chan struct{}, 1), urgent: make(chan struct{}, 1), cache: newRenderCache(w.queue), rooms: channels.Rooms{},
+	return &sender{worker: w, at: at, notified: make(chan struct{}, 1), urgent: make(chan struct{}, 1), cache: newRenderCache(w.queue), rooms: channels.Capacities{},
 		share: share{changed: make(chan struct{}, 1)}}
 }
 
@@ -151,7 +151,7 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 // have changed.
 func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bool, err error) {
 	for hurry := false; ctx.Err() == nil; {
-		s.turns.Turn()
+		s.turns.Tick()
 		if s.worker.clock.Now().Sub(s.checked) > refreshInterval {
 			changed, err := s.reload(ctx)
 			if err != nil {
@@ -246,7 +246,7 @@ func (s *sender) claim(ctx context.Context, held *claims, size int) ([]deliverie
 // ctx ends first.
 func (s *sender) takeTurn(ctx context.Context) bool {
 	s.turns.Idle() // Waiting for others is no stall.
-	defer s.turns.Turn()
+	defer s.turns.Tick()
 	return s.worker.claiming.acquire(ctx, s.at)
 }
 

@@ -77,15 +77,15 @@ func (s *sender) renewShare(ctx context.Context, limit float64) {
 	asking, cancel := context.WithTimeout(ctx, shareLease)
 	defer cancel()
 	asked := s.worker.clock.Now() // The store's lease ends no earlier.
-	var places channels.Places
+	var places channels.Concurrency
 	if s.limits.Shared {
-		places = channels.Places{All: s.limits.Concurrency, Held: s.targets.held(asked)}
+		places = channels.Concurrency{Limit: s.limits.Concurrency, Held: s.targets.held(asked)}
 	}
-	part, err := s.worker.queue.Share(asking, s.at.channel, s.worker.set.Owner, shareLease, places)
+	part, err := s.worker.queue.HoldShare(asking, s.at.channel, s.worker.set.Owner, shareLease, places)
 	switch {
 	case err == nil:
 		if s.limits.Shared {
-			s.givePlaces(part.Places, asked)
+			s.givePlaces(part.Concurrency, asked)
 		}
 		s.share.set(part.Of(limit), asked.Add(shareLease))
 	case ctx.Err() == nil:
@@ -139,7 +139,7 @@ func (s *sender) releaseShare(ctx context.Context) {
 	}
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	if err := s.worker.queue.Unshare(leaving, s.at.channel, s.worker.set.Owner); err != nil {
+	if err := s.worker.queue.ReleaseShare(leaving, s.at.channel, s.worker.set.Owner); err != nil {
 		s.worker.log.Warn("the share of a channel's limit could not be given back", "channel", int64(s.at.channel), "error", err)
 	}
 }

@@ -27,7 +27,7 @@ type fakeShare struct {
 	until time.Time
 }
 
-func (q *fakeQueue) Share(_ context.Context, c channels.ID, owner string, lease time.Duration, places channels.Places) (channels.Share, error) {
+func (q *fakeQueue) HoldShare(_ context.Context, c channels.ID, owner string, lease time.Duration, places channels.Concurrency) (channels.Share, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.away != nil {
@@ -57,11 +57,11 @@ func (q *fakeQueue) Share(_ context.Context, c channels.ID, owner string, lease 
 		all = append(all, s.Holder)
 	}
 	share := places.Share(owner, all)
-	mine.Places = max(share.Places, places.Held)
+	mine.Concurrency = max(share.Concurrency, places.Held)
 	return share, nil
 }
 
-func (q *fakeQueue) Unshare(_ context.Context, c channels.ID, owner string) error {
+func (q *fakeQueue) ReleaseShare(_ context.Context, c channels.ID, owner string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.shares[c], owner)
@@ -75,12 +75,12 @@ type cutOff struct {
 	away atomic.Bool
 }
 
-func (q *cutOff) Share(ctx context.Context, c channels.ID, owner string, lease time.Duration, places channels.Places) (channels.Share, error) {
+func (q *cutOff) HoldShare(ctx context.Context, c channels.ID, owner string, lease time.Duration, places channels.Concurrency) (channels.Share, error) {
 	if q.away.Load() {
 		<-ctx.Done()
 		return channels.Share{}, ctx.Err()
 	}
-	return q.Queue.Share(ctx, c, owner, lease, places)
+	return q.Queue.HoldShare(ctx, c, owner, lease, places)
 }
 
 // leaving records when messages left.

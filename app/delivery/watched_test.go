@@ -77,19 +77,19 @@ func TestAWorkerWhoseLoopHangs(t *testing.T) {
 				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return nil }}
 				work(t, h, d, plainComposer{}, set, func() {
 					let(watchdog.Patience - time.Second)
-					require.NoError(t, set.Watchdog.Turning())
+					require.NoError(t, set.Watchdog.CheckStalled())
 					let(15 * time.Second)
 					if anew {
 						let(10 * time.Second)
-						require.NoError(t, set.Watchdog.Turning(), "it was started anew")
+						require.NoError(t, set.Watchdog.CheckStalled(), "it was started anew")
 						assert.Greater(t, h.hung.Load(), int32(1))
 					} else {
-						require.ErrorContains(t, set.Watchdog.Turning(), name)
+						require.ErrorContains(t, set.Watchdog.CheckStalled(), name)
 					}
 					if !anew {
 						close(h.never)
 						let(10 * time.Second)
-						require.NoError(t, set.Watchdog.Turning())
+						require.NoError(t, set.Watchdog.CheckStalled())
 					}
 					assert.Equal(t, 3, h.count(deliveries.Sent), "everything is sent, whatever hung")
 				})
@@ -130,7 +130,7 @@ func TestAWorkerThatWaitsIsNotStalled(t *testing.T) {
 				work(t, q, d, plainComposer{}, set, func() {
 					for range 100 {
 						let(10 * time.Second)
-						require.NoError(t, set.Watchdog.Turning())
+						require.NoError(t, set.Watchdog.CheckStalled())
 					}
 				})
 			})

@@ -89,9 +89,9 @@ const (
 type Composer interface {
 	// Compose renders a message. An error fails this delivery and no other.
 	Compose(in deliveries.RenderInput, j deliveries.Job) (deliveries.Message, error)
-	// Blanks returns the variables for which the message of a job shows nothing, with the place of
-	// each.
-	Blanks(in deliveries.RenderInput, j deliveries.Job) []string
+	// MissingVariables returns the variables for which the message of a job shows nothing, with the
+	// place of each.
+	MissingVariables(in deliveries.RenderInput, j deliveries.Job) []string
 }
 
 // Worker does the background work. Any number of workers may share a store.
@@ -169,7 +169,7 @@ func (w *Worker) Unrecorded() int { return w.attempts.taken() }
 func (w *Worker) heartbeatLoop(ctx context.Context, turns *watchdog.Loop) {
 	p := deliveries.Presence{Owner: w.set.Owner, Instance: w.set.Instance, Version: w.set.Version, Started: w.clock.Now()}
 	for ctx.Err() == nil {
-		turns.Turn()
+		turns.Tick()
 		skew, err := w.queue.Heartbeat(ctx, p)
 		switch {
 		case err != nil && ctx.Err() == nil:
@@ -221,7 +221,7 @@ func (w *Worker) notifyLoop(ctx context.Context, turns *watchdog.Loop) {
 // until working ends, where it is known whom the work is for.
 func (w *Worker) expandLoop(ctx, working context.Context, turns *watchdog.Loop) {
 	for size := expansionLeast; ctx.Err() == nil; {
-		turns.Turn()
+		turns.Tick()
 		began := w.clock.Now()
 		done, err := w.expandPage(ctx, size)
 		for _, d := range done.Due {
@@ -277,7 +277,7 @@ func (w *Worker) purge(ctx context.Context, turns *watchdog.Loop) error {
 	}
 	old := deliveries.Expiry{Requests: before(requests.Lifetime), Entries: before(w.set.AuditRetention), Occurrences: before(w.set.Retention)}
 	for {
-		turns.Turn()
+		turns.Tick()
 		gone, err := w.queue.Purge(ctx, old, purgePage)
 		if err != nil || gone == 0 {
 			return err
@@ -290,7 +290,7 @@ func (w *Worker) purge(ctx context.Context, turns *watchdog.Loop) error {
 func (w *Worker) sendLoop(ctx, working context.Context, turns *watchdog.Loop) {
 	share := pace.NewShare(dueShare, dueBurst)
 	for ctx.Err() == nil {
-		turns.Turn()
+		turns.Tick()
 		wait, began := w.set.Poll, w.clock.Now()
 		due, err := w.queue.Due(ctx)
 		if err != nil && ctx.Err() == nil {

@@ -64,8 +64,8 @@ type Importer struct {
 	running, rows atomic.Int64
 }
 
-// Figures returns how many jobs the importer is running, and how many rows it has processed.
-func (i *Importer) Figures() (running, rows int64) { return i.running.Load(), i.rows.Load() }
+// Stats returns how many jobs the importer is running, and how many rows it has processed.
+func (i *Importer) Stats() (running, rows int64) { return i.running.Load(), i.rows.Load() }
 
 // New returns an importer on a store.
 func New(store ports.Store, clock ports.Clock, log *slog.Logger, set Settings) *Importer {
@@ -91,7 +91,7 @@ func (i *Importer) Run(ctx context.Context) {
 
 func (i *Importer) workLoop(ctx context.Context, turns *watchdog.Loop) {
 	for ctx.Err() == nil {
-		turns.Turn()
+		turns.Tick()
 		job, org, err := i.claim(ctx)
 		switch {
 		case err == nil:
@@ -108,7 +108,7 @@ func (i *Importer) workLoop(ctx context.Context, turns *watchdog.Loop) {
 // claim takes the next job. It reads before it writes, because usually no job waits.
 func (i *Importer) claim(ctx context.Context) (job imports.Job, org orgs.Organization, err error) {
 	err = i.store.View(ctx, func(tx ports.Tx) error {
-		_, err := tx.Imports().Waiting(ctx, i.clock.Now())
+		_, err := tx.Imports().Next(ctx, i.clock.Now())
 		return err
 	})
 	if err != nil {
@@ -118,7 +118,7 @@ func (i *Importer) claim(ctx context.Context) (job imports.Job, org orgs.Organiz
 	err = i.store.Update(ctx, func(tx ports.Tx) error {
 		var err error
 		now := i.clock.Now()
-		if job, err = tx.Imports().Waiting(ctx, now); err != nil {
+		if job, err = tx.Imports().Next(ctx, now); err != nil {
 			return err
 		}
 		if org, err = tx.Orgs().ByID(ctx, job.Organization); err != nil {
@@ -162,7 +162,7 @@ func (i *Importer) hold(ctx context.Context, job imports.Job, stop context.Cance
 			return
 		}
 		err := i.store.Update(ctx, func(tx ports.Tx) error {
-			return tx.Imports().Hold(ctx, job.ID, job.Owner, i.clock.Now().Add(i.set.Lease))
+			return tx.Imports().ExtendLease(ctx, job.ID, job.Owner, i.clock.Now().Add(i.set.Lease))
 		})
 		if errors.Is(err, imports.ErrTaken) {
 			stop(err)

@@ -38,7 +38,7 @@ type turning struct {
 
 // Read reads the next piece.
 func (t turning) Read(b []byte) (int, error) {
-	t.turns.Turn()
+	t.turns.Tick()
 	return t.ReadCloser.Read(b)
 }
 
@@ -117,7 +117,7 @@ func (r *jobRun) checkTurn(ctx context.Context) error {
 		return nil
 	}
 	err := r.store.View(ctx, func(tx ports.Tx) error {
-		_, err := tx.Imports().Waiting(ctx, now)
+		_, err := tx.Imports().Next(ctx, now)
 		return err
 	})
 	switch {
@@ -137,7 +137,7 @@ func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 	if c.size() == 0 {
 		return outcome{}, nil
 	}
-	r.turns.Turn()
+	r.turns.Tick()
 	var saved imports.Job
 	count := func(tx ports.Tx, done []users.Enrolled) (err error) {
 		o = c.outcome(done, false)
@@ -166,7 +166,7 @@ func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 			if err := identify(ctx, tx, r.org.ID, made.People); err != nil {
 				return err
 			}
-			if err := tx.Imports().KeepCreations(ctx, r.job.ID, r.job.Started, made); err != nil {
+			if err := tx.Imports().SaveCreations(ctx, r.job.ID, r.job.Started, made); err != nil {
 				return err
 			}
 			return count(tx, plan.Enrolled())
@@ -216,16 +216,16 @@ func (r *jobRun) editor(ctx context.Context, tx ports.Tx) (operators.Editor, err
 	if err != nil {
 		return operators.Editor{}, err
 	}
-	v := operators.For(of, r.org.ID).Principal()
+	v := operators.AccountFor(of, r.org.ID).Principal()
 	if !v.May(r.org.Slug, operators.Operator) {
 		return operators.Editor{}, imports.ErrNotAllowed
 	}
-	return operators.Editor{Actor: r.job.Editor(), Right: v.Right(r.org.Slug)}, nil
+	return operators.Editor{Actor: r.job.Editor(), Level: v.Level(r.org.Slug)}, nil
 }
 
 // count stores the counts of a chunk.
 func (r *jobRun) count(ctx context.Context, tx ports.Tx, o outcome) (imports.Job, error) {
-	kept := make([]imports.Kept, min(len(o.rejected), r.job.Room()))
+	kept := make([]imports.RejectedRow, min(len(o.rejected), r.job.Room()))
 	for n := range kept {
 		kept[n] = r.header.Keep(o.rejected[n])
 	}
@@ -233,5 +233,5 @@ func (r *jobRun) count(ctx context.Context, tx ports.Tx, o outcome) (imports.Job
 	if err != nil {
 		return imports.Job{}, err
 	}
-	return saved, tx.Imports().Keep(ctx, r.job.ID, kept)
+	return saved, tx.Imports().SaveRejected(ctx, r.job.ID, kept)
 }

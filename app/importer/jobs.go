@@ -137,7 +137,7 @@ func (j *Jobs) List(ctx context.Context, at app.Path, before imports.ID, limit i
 }
 
 // Show returns an import with its first rejected rows, at most limit; imports.ErrNotFound.
-func (j *Jobs) Show(ctx context.Context, at app.Path, id imports.ID, limit int) (job imports.Job, rejected []imports.Kept, err error) {
+func (j *Jobs) Show(ctx context.Context, at app.Path, id imports.ID, limit int) (job imports.Job, rejected []imports.RejectedRow, err error) {
 	err = j.store.View(ctx, func(tx ports.Tx) error {
 		if job, err = jobOf(ctx, tx, at, id); err != nil {
 			return err
@@ -182,7 +182,7 @@ func (j *Jobs) Start(ctx context.Context, by audit.Actor, at app.Path, id import
 		if job, err = job.Start(by, j.clock.Now()); err != nil {
 			return err
 		}
-		if err := tx.Imports().Forget(ctx, id); err != nil { // The dry run's rejections; the import finds them again.
+		if err := tx.Imports().ForgetRejected(ctx, id); err != nil { // The dry run's rejections; the import finds them again.
 			return err
 		}
 		if job, err = tx.Imports().Save(ctx, job); err != nil {

@@ -20,13 +20,13 @@ func (j *Jobs) mapped(ctx context.Context, tx ports.Tx, job imports.Job, table i
 	if named == nil {
 		return header, nil, nil
 	}
-	last, err := tx.Imports().Remembered(ctx, job.Organization, named.Digest())
+	last, err := tx.Imports().Mapping(ctx, job.Organization, named.Digest())
 	switch {
 	case err == nil:
 		m := named.As(last)
 		changed, err := j.rewrite(ctx, tx, job.ID, header, m)
 		if err == nil {
-			return changed, m, tx.Imports().Remember(ctx, job.Organization, m, j.clock.Now())
+			return changed, m, tx.Imports().SaveMapping(ctx, job.Organization, m, j.clock.Now())
 		}
 		if fault.KindOf(err) != fault.Invalid {
 			return header, nil, err
@@ -88,13 +88,13 @@ func (j *Jobs) Map(ctx context.Context, by audit.Actor, at app.Path, id imports.
 			return err
 		}
 		job.Header = header.Text()
-		if err := tx.Imports().Forget(ctx, id); err != nil {
+		if err := tx.Imports().ForgetRejected(ctx, id); err != nil {
 			return err
 		}
 		if job, err = tx.Imports().Save(ctx, job); err != nil {
 			return err
 		}
-		if err := tx.Imports().Remember(ctx, job.Organization, m, now); err != nil {
+		if err := tx.Imports().SaveMapping(ctx, job.Organization, m, now); err != nil {
 			return err
 		}
 		return record(ctx, tx, audit.ImportMapped, at.Organization, job, audit.State{"columns": m.Words()})

@@ -21,7 +21,7 @@ const (
 // sweepLoop removes what is no longer needed, until ctx ends.
 func (i *Importer) sweepLoop(ctx context.Context, turns *watchdog.Loop) {
 	for ctx.Err() == nil {
-		turns.Turn()
+		turns.Tick()
 		if err := i.sweep(ctx, turns); err != nil && !errors.Is(err, imports.ErrTaken) && ctx.Err() == nil {
 			i.log.Error("the files of old imports could not be removed", "error", err)
 		}
@@ -40,7 +40,7 @@ func (i *Importer) sweep(ctx context.Context, turns *watchdog.Loop) error {
 		end  func(job imports.Job) error
 	}{
 		{
-			func(tx ports.Tx) ([]imports.Job, error) { return tx.Imports().Leftover(ctx, sweepPage) },
+			func(tx ports.Tx) ([]imports.Job, error) { return tx.Imports().WithLeftoverFile(ctx, sweepPage) },
 			func(job imports.Job) error { return i.files.clear(ctx, job.ID) },
 		},
 		{
@@ -62,7 +62,7 @@ func (i *Importer) sweep(ctx context.Context, turns *watchdog.Loop) error {
 		},
 		{
 			func(tx ports.Tx) ([]imports.Job, error) {
-				return tx.Imports().Settled(ctx, now.Add(-imports.UndoLife), sweepPage)
+				return tx.Imports().WithExpiredCreations(ctx, now.Add(-imports.UndoLife), sweepPage)
 			},
 			func(job imports.Job) error { return i.forgetCreations(ctx, job) },
 		},
@@ -80,7 +80,7 @@ func (i *Importer) sweep(ctx context.Context, turns *watchdog.Loop) error {
 			return err
 		}
 		for _, job := range found {
-			turns.Turn()
+			turns.Tick()
 			if err := part.end(job); err != nil {
 				return err
 			}

@@ -101,7 +101,7 @@ func (j *Jobs) Undo(ctx context.Context, by audit.Actor, at app.Path, id imports
 // chunk.
 func (r *jobRun) undo(ctx context.Context) error {
 	for {
-		r.turns.Turn()
+		r.turns.Tick()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -147,7 +147,7 @@ func (r *jobRun) undoChunk(ctx context.Context) error {
 		if _, err := tx.Imports().ForgetCreations(ctx, r.job.ID, 1); err != nil {
 			return imports.Job{}, err
 		}
-		return tx.Imports().Save(ctx, r.job.Retract(removal.Undo, r.clock.Now(), r.set.Lease))
+		return tx.Imports().Save(ctx, r.job.AdvanceUndo(removal.Undo, r.clock.Now(), r.set.Lease))
 	})
 	if err == nil {
 		r.job = saved // Only now: a unit may run more than once.
@@ -157,7 +157,7 @@ func (r *jobRun) undoChunk(ctx context.Context) error {
 
 // planUndo reads the current state of created users and plans which of it is removed.
 func planUndo(ctx context.Context, tx ports.Tx, org string, job imports.Job, created imports.Creations, by operators.Editor) (imports.Removal, error) {
-	now := imports.Present{MayChange: by.MayChange}
+	now := imports.CurrentState{MayChange: by.MayChange}
 	_, groups, err := tx.Orgs().WithGroups(ctx, org, job.Group.ID)
 	if err != nil {
 		return imports.Removal{}, err

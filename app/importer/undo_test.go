@@ -43,7 +43,7 @@ func onBoth(t *testing.T, test func(b *bureau)) {
 	}
 }
 
-var adaHerself = operators.Editor{Actor: clerk, Right: operators.Installation}
+var adaHerself = operators.Editor{Actor: clerk, Level: operators.Installation}
 
 // member is a member of acme.
 func (b *bureau) member(username string) (m users.Member) {
@@ -171,7 +171,7 @@ func TestUndo(t *testing.T) {
 			}
 			job := b.imported(file.String())
 			by := func(username string) users.Member { return b.member(username + "@example.org") }
-			profiles := app.NewProfiles(b.store, b.clock)
+			profiles := app.NewMembers(b.store, b.clock)
 			named := by("named")
 			require.NoError(b, profiles.SaveDetails(b.Context(), adaHerself, acme, named.ID, users.Details{FirstName: "Other"}))
 			_, err := profiles.Lock(b.Context(), adaHerself, acme, []users.MemberID{by("locked").ID}, true)

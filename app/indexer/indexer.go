@@ -57,7 +57,7 @@ func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
 	var last orgs.ID // the organization served last; others come first
 	var added time.Time
 	for ctx.Err() == nil {
-		turns.Turn()
+		turns.Tick()
 		began := i.clock.Now()
 		pacing, most := &share, atOnce
 		if began.Sub(added) < quiet {

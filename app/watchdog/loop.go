@@ -45,8 +45,8 @@ func (p *post) begin() *Loop {
 	return l
 }
 
-// Turn reports that a turn begins, and that the one before has ended.
-func (l *Loop) Turn() { l.turn(l.post.dog.clock.Now(), 0, true) }
+// Tick reports that a turn begins, and that the one before has ended.
+func (l *Loop) Tick() { l.turn(l.post.dog.clock.Now(), 0, true) }
 
 // Rest reports that a turn has ended, and that the next one begins after pause.
 func (l *Loop) Rest(pause time.Duration) { l.turn(l.post.dog.clock.Now(), pause, true) }
@@ -119,5 +119,5 @@ func (p *post) end() {
 func (p *post) state() State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return State{Name: p.name, Turned: p.turned, Stalled: p.stalled, Restarts: p.restarts}
+	return State{Name: p.name, Ticked: p.turned, Stalled: p.stalled, Restarts: p.restarts}
 }

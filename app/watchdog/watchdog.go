@@ -19,8 +19,8 @@ import (
 const (
 	// Patience is how long a loop may take for one turn.
 	Patience = time.Minute
-	// Hopeless is how long a loop stalls before only a restart of the process helps.
-	Hopeless = 10 * time.Minute
+	// StallLimit is how long a loop stalls before only a restart of the process helps.
+	StallLimit = 10 * time.Minute
 
 	// confirmation is how long a loop that seems to stall has to prove that it does not: after a
 	// pause of the process all of its loops seem to stall.
@@ -44,7 +44,7 @@ type Watchdog struct {
 // State is the state of a loop.
 type State struct {
 	Name     string
-	Turned   time.Time // when it last turned
+	Ticked   time.Time // when it last turned
 	Stalled  bool      // it has stalled
 	Restarts int       // how often it was restarted
 }
@@ -117,15 +117,15 @@ func (w *Watchdog) Loops() []State {
 	for p := range w.posts {
 		all = append(all, p.state())
 	}
-	slices.SortFunc(all, func(a, b State) int { return cmp.Or(cmp.Compare(a.Name, b.Name), a.Turned.Compare(b.Turned)) })
+	slices.SortFunc(all, func(a, b State) int { return cmp.Or(cmp.Compare(a.Name, b.Name), a.Ticked.Compare(b.Ticked)) })
 	return all
 }
 
-// Turning returns an error if a loop has stalled.
-func (w *Watchdog) Turning() error { return w.stalled(0) }
+// CheckStalled returns an error if a loop has stalled.
+func (w *Watchdog) CheckStalled() error { return w.stalled(0) }
 
-// Alive returns an error if a loop has stalled for so long that only a restart helps.
-func (w *Watchdog) Alive() error { return w.stalled(Hopeless) }
+// CheckAlive returns an error if a loop has stalled for so long that only a restart helps.
+func (w *Watchdog) CheckAlive() error { return w.stalled(StallLimit) }
 
 // namesMost is how many loops an error names.
 const namesMost = 3
@@ -135,8 +135,8 @@ func (w *Watchdog) stalled(limit time.Duration) error {
 	var names []string
 	now := w.clock.Now()
 	for _, s := range w.Loops() {
-		if s.Stalled && now.Sub(s.Turned) >= limit {
-			names = append(names, fmt.Sprintf("%s (since %s)", s.Name, s.Turned.UTC().Format(time.DateTime)))
+		if s.Stalled && now.Sub(s.Ticked) >= limit {
+			names = append(names, fmt.Sprintf("%s (since %s)", s.Name, s.Ticked.UTC().Format(time.DateTime)))
 		}
 	}
 	if len(names) == 0 {

@@ -70,8 +70,8 @@ func pause(ctx context.Context, d time.Duration) {
 func TestALoopThatTurnsIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	for name, turn := range map[string]func(ctx context.Context, turns *watchdog.Loop){
-		"Often":    func(ctx context.Context, turns *watchdog.Loop) { turns.Turn(); pause(ctx, 20*time.Second) },
-		"Slowly":   func(ctx context.Context, turns *watchdog.Loop) { turns.Turn(); pause(ctx, 59*time.Second) },
+		"Often":    func(ctx context.Context, turns *watchdog.Loop) { turns.Tick(); pause(ctx, 20*time.Second) },
+		"Slowly":   func(ctx context.Context, turns *watchdog.Loop) { turns.Tick(); pause(ctx, 59*time.Second) },
 		"Seldom":   func(ctx context.Context, turns *watchdog.Loop) { turns.Rest(time.Hour); pause(ctx, time.Hour) },
 		"WhenTold": func(ctx context.Context, turns *watchdog.Loop) { turns.Idle(); pause(ctx, 100*time.Hour) },
 	} {
@@ -85,8 +85,8 @@ func TestALoopThatTurnsIsLeftAlone(t *testing.T) {
 					}
 				})
 				let(300 * time.Hour)
-				require.NoError(t, s.dog.Turning())
-				require.NoError(t, s.dog.Alive())
+				require.NoError(t, s.dog.CheckStalled())
+				require.NoError(t, s.dog.CheckAlive())
 				assert.EqualValues(t, 1, begun.Load())
 				assert.Empty(t, s.logged())
 				states := s.dog.Loops()
@@ -110,28 +110,28 @@ func TestAStalledLoopIsRestarted(t *testing.T) {
 				never := make(chan struct{})
 				s.run(ctx, func(ctx context.Context, turns *watchdog.Loop) {
 					defer left.Add(1)
-					turns.Turn()
+					turns.Tick()
 					if begun.Add(1) == 1 {
 						if heeds {
 							<-ctx.Done()
 						} else {
 							<-never
-							turns.Turn() // A report of an abandoned run does not count.
+							turns.Tick() // A report of an abandoned run does not count.
 						}
 						return
 					}
 					for ctx.Err() == nil {
-						turns.Turn()
+						turns.Tick()
 						pause(ctx, time.Second)
 					}
 				})
 				let(watchdog.Patience)
-				require.NoError(t, s.dog.Turning(), "it may have been the process that stood still")
+				require.NoError(t, s.dog.CheckStalled(), "it may have been the process that stood still")
 				let(detected - watchdog.Patience)
 				assert.Equal(t, 1, s.said("stands still"))
 				let(10 * time.Second)
 				assert.EqualValues(t, 2, begun.Load())
-				require.NoError(t, s.dog.Turning(), "the new one turns")
+				require.NoError(t, s.dog.CheckStalled(), "the new one turns")
 				assert.Equal(t, 1, s.said("turns again"))
 				assert.Equal(t, 1, s.dog.Loops()[0].Restarts)
 				let(time.Hour)
@@ -139,7 +139,7 @@ func TestAStalledLoopIsRestarted(t *testing.T) {
 				close(never)
 				synctest.Wait()
 				assert.EqualValues(t, 1, left.Load())
-				require.NoError(t, s.dog.Turning())
+				require.NoError(t, s.dog.CheckStalled())
 			})
 		})
 	}
@@ -153,16 +153,16 @@ func TestALoopThatNeverTurnsNeedsARestart(t *testing.T) {
 		never := make(chan struct{})
 		s.run(ctx, func(_ context.Context, turns *watchdog.Loop) {
 			begun.Add(1)
-			turns.Turn()
+			turns.Tick()
 			<-never
 		})
 		since := time.Now().UTC().Format(time.DateTime)
 		let(detected)
-		require.EqualError(t, s.dog.Turning(), "work stands still: loop (since "+since+")")
-		require.NoError(t, s.dog.Alive(), "the new one may turn")
-		let(watchdog.Hopeless)
-		require.EqualError(t, s.dog.Turning(), "work stands still: loop (since "+since+")", "that it was begun is no turn")
-		require.Error(t, s.dog.Alive())
+		require.EqualError(t, s.dog.CheckStalled(), "work stands still: loop (since "+since+")")
+		require.NoError(t, s.dog.CheckAlive(), "the new one may turn")
+		let(watchdog.StallLimit)
+		require.EqualError(t, s.dog.CheckStalled(), "work stands still: loop (since "+since+")", "that it was begun is no turn")
+		require.Error(t, s.dog.CheckAlive())
 		let(24 * time.Hour)
 		assert.Less(t, begun.Load(), int32(100), "few are left behind")
 		s.stop()
@@ -177,16 +177,16 @@ func TestALoopThatCannotBeRestartedIsWatched(t *testing.T) {
 	watched(t, func(t *testing.T, _ context.Context, s *scene) {
 		turns := s.dog.Watch("sender")
 		for range 2 {
-			turns.Turn()
+			turns.Tick()
 			let(detected)
-			require.ErrorContains(t, s.dog.Turning(), "sender")
-			require.NoError(t, s.dog.Alive())
-			let(watchdog.Hopeless)
-			require.Error(t, s.dog.Alive())
+			require.ErrorContains(t, s.dog.CheckStalled(), "sender")
+			require.NoError(t, s.dog.CheckAlive())
+			let(watchdog.StallLimit)
+			require.Error(t, s.dog.CheckAlive())
 			turns.Idle()
-			require.NoError(t, s.dog.Turning())
+			require.NoError(t, s.dog.CheckStalled())
 			let(time.Hour)
-			require.NoError(t, s.dog.Alive())
+			require.NoError(t, s.dog.CheckAlive())
 		}
 		assert.Equal(t, 2, s.said("stands still"))
 		assert.Equal(t, 2, s.said("turns again"))
@@ -202,7 +202,7 @@ func TestFewLoopsAreNamed(t *testing.T) {
 			all = append(all, s.dog.Watch(name))
 		}
 		let(detected)
-		err := s.dog.Turning()
+		err := s.dog.CheckStalled()
 		for _, l := range all {
 			l.End()
 		}

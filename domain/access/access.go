@@ -128,9 +128,9 @@ func (s Scope) Covers(target Scope) bool {
 		(s.Application == "" || s.Application == target.Application)
 }
 
-// Stranger returns the first level that s and the target both name, but differently: `org`, `prj`
+// Mismatch returns the first level that s and the target both name, but differently: `org`, `prj`
 // or `app`. It is empty when there is none.
-func (s Scope) Stranger(target Scope) string {
+func (s Scope) Mismatch(target Scope) string {
 	for _, level := range []struct{ name, ours, asked string }{
 		{"org", s.Organization, target.Organization}, {"prj", s.Project, target.Project}, {"app", s.Application, target.Application},
 	} {
@@ -363,6 +363,6 @@ type Repository interface {
 	// Revoke marks the keys of k's name and scope that are not revoked: k and the keys that it
 	// replaced; ErrKeyNotFound.
 	Revoke(ctx context.Context, k Key, now time.Time) error
-	// Used records when keys were last used; an earlier time never replaces a later one.
-	Used(ctx context.Context, moments map[ID]time.Time) error
+	// RecordUse records when keys were last used; an earlier time never replaces a later one.
+	RecordUse(ctx context.Context, moments map[ID]time.Time) error
 }

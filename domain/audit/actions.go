@@ -14,7 +14,7 @@ const (
 	LanguageChosen      Action = "account.language"
 	SignInFailed        Action = "account.sign_in_failed"
 	SignInRefused       Action = "account.sign_in_refused"
-	SignedInAgain       Action = "account.sign_in_again"
+	Reauthenticated     Action = "account.sign_in_again"
 	DeviceAdded         Action = "account.new_device"
 	LogExported         Action = "audit.export"
 
@@ -30,7 +30,7 @@ const (
 	FactorRenamed        Action = "account.factor_rename"
 	FactorFailed         Action = "account.factor_failed"
 	PasskeyBlocked       Action = "account.passkey_block"
-	FactorResealed       Action = "account.factor_re-encrypt"
+	FactorReencrypted    Action = "account.factor_re-encrypt"
 	RecoveryCodesRenewed Action = "account.recovery_codes"
 	RecoveryCodeUsed     Action = "account.recovery_code_used"
 
@@ -66,12 +66,12 @@ const (
 	OccurrenceCancelled Action = "occurrence.cancel"
 
 	ProblemSnoozed Action = "problem.snooze"
-	ProblemWoken   Action = "problem.wake"
+	SnoozeEnded    Action = "problem.wake"
 
-	ChannelTested     Action = "channel.test"
-	SettingsResealed  Action = "channel.re-encrypt"
-	SettingsDiscarded Action = "channel.discard_settings"
-	MailboxCleared    Action = "mailbox.clear"
+	ChannelTested       Action = "channel.test"
+	SettingsReencrypted Action = "channel.re-encrypt"
+	SettingsDiscarded   Action = "channel.discard_settings"
+	MailboxCleared      Action = "mailbox.clear"
 
 	KeyCreated Action = "key.create"
 	KeyUpdated Action = "key.update"

@@ -228,9 +228,9 @@ type Repository interface {
 	// Stale returns the channels of every organization whose settings are not encrypted under the
 	// current key, by id, at most limit after the given one; ErrSealed when there is no key.
 	Stale(ctx context.Context, after ID, limit int) ([]Stale, error)
-	// Reseal encrypts the settings of a channel again, and reports whether they were stale;
+	// Reencrypt encrypts the settings of a channel again, and reports whether they were stale;
 	// ErrNotFound, ErrSealed.
-	Reseal(ctx context.Context, org orgs.ID, id ID) (bool, error)
+	Reencrypt(ctx context.Context, org orgs.ID, id ID) (bool, error)
 	// Discard removes the settings of a channel if they cannot be decrypted, and reports whether it
 	// did; ErrNotFound, ErrSealed when there is no key.
 	Discard(ctx context.Context, org orgs.ID, id ID) (bool, error)

@@ -26,10 +26,10 @@ const (
 	TrialFor = 2 * time.Minute
 	// trialShare is the part of its weight that a member has while it is on trial.
 	trialShare = 0.02
-	// ReturnFor is how long a member that works again takes to get its full weight.
-	ReturnFor = time.Minute
-	// returnShare is the part of its weight at first.
-	returnShare = 0.1
+	// RampUpFor is how long a member that works again takes to get its full weight.
+	RampUpFor = time.Minute
+	// rampUpShare is the part of its weight at first.
+	rampUpShare = 0.1
 )
 
 // ParsePool parses the name of a pool; empty: none.
@@ -67,11 +67,11 @@ type PoolReason int
 
 // The reasons, as they are stored.
 const (
-	OnlyOne    PoolReason = iota // there is no other one
-	ByWeight                     // by the weights of those that work
-	NotWorking                   // the one for which it waited does not work
-	AtItsLimit                   // the one for which it waited is at its limit
-	OutOfUse                     // the one for which it waited was made inactive
+	Assigned     PoolReason = iota // there is no other one
+	ByWeight                       // by the weights of those that work
+	NotWorking                     // the one for which it waited does not work
+	LimitReached                   // the one for which it waited is at its limit
+	Deactivated                    // the one for which it waited was made inactive
 )
 
 // String returns one word.
@@ -81,11 +81,11 @@ func (r PoolReason) String() string {
 		return "weight"
 	case NotWorking:
 		return "not working"
-	case AtItsLimit:
+	case LimitReached:
 		return "limit"
-	case OutOfUse:
+	case Deactivated:
 		return "inactive"
-	case OnlyOne:
+	case Assigned:
 	}
 	return "only one"
 }
@@ -101,8 +101,8 @@ type Member struct {
 	Until time.Time
 	// UsedUp is until when nothing is left of its quota; zero: not used up.
 	UsedUp time.Time
-	// Returned is when it began to work again; zero: it always did, or that is unknown.
-	Returned time.Time
+	// Recovered is when it began to work again; zero: it always did, or that is unknown.
+	Recovered time.Time
 	// Quality is how well it has answered lately, as measured by this instance.
 	Quality Quality
 }
@@ -118,8 +118,8 @@ func (m Member) share(now time.Time) float64 {
 		return 0
 	case now.Before(m.Until.Add(TrialFor)):
 		return weight * trialShare
-	case now.Before(m.Returned.Add(ReturnFor)):
-		return weight * max(returnShare, now.Sub(m.Returned).Seconds()/ReturnFor.Seconds())
+	case now.Before(m.Recovered.Add(RampUpFor)):
+		return weight * max(rampUpShare, now.Sub(m.Recovered).Seconds()/RampUpFor.Seconds())
 	}
 	return weight
 }
@@ -127,33 +127,33 @@ func (m Member) share(now time.Time) float64 {
 // spare reports whether it may stand in for others.
 func (m Member) spare(now time.Time) bool { return m.Active && !m.Resting(now) && m.Weight == 0 }
 
-// Range is a member of a pool with its range of the numbers below [Numbers].
+// Range is a member of a pool with its range of the hashes below [HashRange].
 type Range struct {
 	Channel   ID
 	From, End int64 // End is not included
 }
 
-// Numbers is how many numbers there are to choose a member by. The other constants mix them: no
+// HashRange is how many numbers there are to choose a member by. The other constants mix them: no
 // sequence of ids gives a member more than its share.
 const (
-	Numbers = 1 << 32
-	Golden  = 2654435769
-	Silver  = 1779033703
-	Mixing  = 73244475
+	HashRange   = 1 << 32
+	HashFactorA = 2654435769
+	HashFactorB = 1779033703
+	HashMix     = 73244475
 )
 
-// Draw returns the number by which a delivery chooses a member. The numbers are evenly spread, and
+// Hash returns the number by which a delivery chooses a member. The numbers are evenly spread, and
 // a delivery always has the same one.
-func Draw(a, b int64) int64 {
-	x := (a%(1<<31)*Golden%Numbers + b%(1<<31)*Silver%Numbers) % Numbers
-	return (x ^ x>>16) * Mixing % Numbers
+func Hash(a, b int64) int64 {
+	x := (a%(1<<31)*HashFactorA%HashRange + b%(1<<31)*HashFactorB%HashRange) % HashRange
+	return (x ^ x>>16) * HashMix % HashRange
 }
 
 // Ranges divides the numbers among the working members of a pool by their weights and their
 // quality, without one of them (0: with all). Members without a weight stand in when no other one
 // works. It returns none when no member works.
 func Ranges(members []Member, without ID, now time.Time) []Range {
-	shares, parts, total := make([]float64, len(members)), kept(members, now), 0.0
+	shares, parts, total := make([]float64, len(members)), qualityFactors(members, now), 0.0
 	for _, ofSpare := range []bool{false, true} {
 		for i, m := range members {
 			switch {
@@ -177,18 +177,18 @@ func Ranges(members []Member, without ID, now time.Time) []Range {
 			continue
 		}
 		sum += shares[i]
-		end := int64(sum / total * Numbers)
+		end := int64(sum / total * HashRange)
 		ranges = append(ranges, Range{m.ID, from, end})
 		from = end
 	}
 	if len(ranges) > 0 {
-		ranges[len(ranges)-1].End = Numbers // despite rounding
+		ranges[len(ranges)-1].End = HashRange // despite rounding
 	}
 	return ranges
 }
 
-// Chosen returns the member that takes a number; 0: none.
-func Chosen(ranges []Range, number int64) ID {
+// Pick returns the member that takes a number; 0: none.
+func Pick(ranges []Range, number int64) ID {
 	for _, r := range ranges {
 		if r.From <= number && number < r.End {
 			return r.Channel

@@ -16,7 +16,7 @@ import (
 func shares(ranges []channels.Range) map[channels.ID]int {
 	found := map[channels.ID]int{}
 	for _, r := range ranges {
-		found[r.Channel] += int(float64(r.End-r.From)/channels.Numbers*100 + 0.5)
+		found[r.Channel] += int(float64(r.End-r.From)/channels.HashRange*100 + 0.5)
 	}
 	return found
 }
@@ -31,8 +31,8 @@ func TestRanges(t *testing.T) {
 	resting.Until = now.Add(time.Second)
 	trial.Until = now.Add(-time.Second)
 	forgotten.Until = now.Add(-channels.TrialFor)
-	back.Returned = now
-	half.Returned = now.Add(-channels.ReturnFor / 2)
+	back.Recovered = now
+	half.Recovered = now.Add(-channels.RampUpFor / 2)
 	away := b
 	away.Until = now.Add(time.Minute)
 	for name, c := range map[string]struct {
@@ -63,11 +63,11 @@ func TestRanges(t *testing.T) {
 				end = r.End
 			}
 			if len(ranges) > 0 {
-				require.EqualValues(t, channels.Numbers, end)
-				assert.Equal(t, ranges[0].Channel, channels.Chosen(ranges, 0))
-				assert.Equal(t, ranges[len(ranges)-1].Channel, channels.Chosen(ranges, channels.Numbers-1))
+				require.EqualValues(t, channels.HashRange, end)
+				assert.Equal(t, ranges[0].Channel, channels.Pick(ranges, 0))
+				assert.Equal(t, ranges[len(ranges)-1].Channel, channels.Pick(ranges, channels.HashRange-1))
 			} else {
-				assert.Zero(t, channels.Chosen(ranges, 0))
+				assert.Zero(t, channels.Pick(ranges, 0))
 			}
 		})
 	}
@@ -85,7 +85,7 @@ func TestDrawsAreEven(t *testing.T) {
 		const n = 20_000
 		first := 0
 		for i := range int64(n) {
-			if channels.Chosen(ranges, channels.Draw(from+i*step, occurrence+i*next)) == 1 {
+			if channels.Pick(ranges, channels.Hash(from+i*step, occurrence+i*next)) == 1 {
 				first++
 			}
 		}
@@ -111,7 +111,7 @@ func TestPoolsAreNamed(t *testing.T) {
 func TestReasonsHaveWords(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for why := channels.OnlyOne; why <= channels.OutOfUse; why++ {
+	for why := channels.Assigned; why <= channels.Deactivated; why++ {
 		assert.False(t, seen[why.String()])
 		seen[why.String()] = true
 	}

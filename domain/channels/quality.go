@@ -7,13 +7,13 @@ import (
 
 // The weight of a member that fails or answers slowly.
 const (
-	qualityHalf   = 20 * time.Second // at this age an attempt counts half
-	qualityMost   = 200              // at most so many attempts count
-	qualityProof  = 10               // with so many attempts the quality is half certain
-	qualityFaults = 0.05             // of the attempts may fail
-	qualitySlower = 3                // the answers may take so many times those of the quickest other member,
-	qualitySpared = time.Second / 2  // or so much longer
-	qualityLeast  = 0.02             // of its weight, in any case
+	qualityHalfLife      = 20 * time.Second // at this age an attempt counts half
+	qualityMaxAttempts   = 200              // at most so many attempts count
+	qualityPrior         = 10               // with so many attempts the quality is half certain
+	qualityFaultsAllowed = 0.05             // of the attempts may fail
+	qualityMaxSlowdown   = 3                // the answers may take so many times those of the quickest other member,
+	qualityDelayAllowed  = time.Second / 2  // or so much longer
+	qualityMinFactor     = 0.02             // of its weight, in any case
 )
 
 // Quality is how well a member has answered lately: how many attempts failed through its own fault,
@@ -28,7 +28,7 @@ type Quality struct {
 // aged returns the quality at a later time.
 func (q Quality) aged(now time.Time) Quality {
 	if old := now.Sub(q.At); old > 0 {
-		part := math.Exp2(-old.Seconds() / qualityHalf.Seconds())
+		part := math.Exp2(-old.Seconds() / qualityHalfLife.Seconds())
 		q.Attempts, q.Faults, q.Took, q.At = q.Attempts*part, q.Faults*part, q.Took*part, now
 	}
 	return q
@@ -43,18 +43,18 @@ func (q Quality) With(fault bool, took time.Duration, now time.Time) Quality {
 	} else {
 		q.Took += took.Seconds()
 	}
-	if part := qualityMost / q.Attempts; part < 1 {
+	if part := qualityMaxAttempts / q.Attempts; part < 1 {
 		q.Attempts, q.Faults, q.Took = q.Attempts*part, q.Faults*part, q.Took*part
 	}
 	return q
 }
 
-// sure returns how much the quality may change, from 0 to 1: little after a few attempts, and less
-// and less as time passes.
-func (q Quality) sure() float64 { return q.Attempts / (q.Attempts + qualityProof) }
+// confidence returns how much the quality may change, from 0 to 1: little after a few attempts, and
+// less and less as time passes.
+func (q Quality) confidence() float64 { return q.Attempts / (q.Attempts + qualityPrior) }
 
-// answers returns how many seconds an answer takes; 0: unknown.
-func (q Quality) answers() float64 {
+// responseTime returns how many seconds an answer takes; 0: unknown.
+func (q Quality) responseTime() float64 {
 	if answered := q.Attempts - q.Faults; answered > 0 {
 		return q.Took / answered
 	}
@@ -68,17 +68,17 @@ func (q Quality) factor(quickest float64) float64 {
 		return 1
 	}
 	part := 1.0
-	if faults := q.Faults / q.Attempts; faults > qualityFaults {
-		part = (1 - faults) / (1 - qualityFaults)
+	if faults := q.Faults / q.Attempts; faults > qualityFaultsAllowed {
+		part = (1 - faults) / (1 - qualityFaultsAllowed)
 	}
-	if may := max(qualitySlower*quickest, quickest+qualitySpared.Seconds()); quickest > 0 && q.answers() > may {
-		part *= may / q.answers()
+	if may := max(qualityMaxSlowdown*quickest, quickest+qualityDelayAllowed.Seconds()); quickest > 0 && q.responseTime() > may {
+		part *= may / q.responseTime()
 	}
-	return max(qualityLeast, 1-(1-part)*q.sure())
+	return max(qualityMinFactor, 1-(1-part)*q.confidence())
 }
 
-// kept returns the part of its weight that each member keeps by its quality.
-func kept(members []Member, now time.Time) []float64 {
+// qualityFactors returns the part of its weight that each member keeps by its quality.
+func qualityFactors(members []Member, now time.Time) []float64 {
 	all := make([]Quality, len(members))
 	for i, m := range members {
 		all[i] = m.Quality.aged(now)
@@ -87,8 +87,8 @@ func kept(members []Member, now time.Time) []float64 {
 	for i, q := range all {
 		quickest := 0.0
 		for j, other := range all {
-			known := j != i && members[j].share(now) > 0 && other.sure() >= 0.3
-			if took := other.answers(); known && took > 0 && (quickest == 0 || took < quickest) {
+			known := j != i && members[j].share(now) > 0 && other.confidence() >= 0.3
+			if took := other.responseTime(); known && took > 0 && (quickest == 0 || took < quickest) {
 				quickest = took
 			}
 		}

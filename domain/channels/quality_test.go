@@ -15,7 +15,7 @@ import (
 func part(of channels.ID, members []channels.Member, now time.Time) float64 {
 	for _, r := range channels.Ranges(members, 0, now) {
 		if r.Channel == of {
-			return float64(r.End-r.From) / channels.Numbers
+			return float64(r.End-r.From) / channels.HashRange
 		}
 	}
 	return 0

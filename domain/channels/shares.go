@@ -6,27 +6,27 @@ type Share struct {
 	Holders int // how many instances share, including this one
 	// Begun is whether all others know this one, and so have made room for it.
 	Begun bool
-	// Places is how many concurrent attempts the instance may have, if they are shared.
-	Places int
+	// Concurrency is how many concurrent attempts the instance may have, if they are shared.
+	Concurrency int
 }
 
-// Places are what an instance asks for if the concurrent attempts are shared.
-type Places struct {
-	All  int // how many all instances may have; 0: they are not shared
-	Held int // how many the instance has, or may have by its last share
+// Concurrency are what an instance asks for if the concurrent attempts are shared.
+type Concurrency struct {
+	Limit int // how many all instances may have; 0: they are not shared
+	Held  int // how many the instance has, or may have by its last share
 }
 
 // Holder is an instance that shares the limits of a channel.
 type Holder struct {
 	Owner           string
 	Joined, Renewed int64 // joins and renewals share one sequence of numbers
-	Places          int   // how many attempts it has, or may have
+	Concurrency     int   // how many attempts it has, or may have
 }
 
-// Share returns the part of one instance among all. Places that do not divide evenly go to the
+// Share returns the part of one instance among all. Attempts that do not divide evenly go to the
 // first ones, and no instance gets one that another may still use. If there are fewer places than
 // instances, the last ones get none, and no part of a rate either.
-func (p Places) Share(of string, all []Holder) Share {
+func (p Concurrency) Share(of string, all []Holder) Share {
 	share := Share{Holders: len(all), Begun: true}
 	var mine Holder
 	others, before := 0, 0
@@ -34,7 +34,7 @@ func (p Places) Share(of string, all []Holder) Share {
 		if h.Owner == of {
 			mine = h
 		} else {
-			others += h.Places
+			others += h.Concurrency
 		}
 	}
 	for _, h := range all {
@@ -45,13 +45,13 @@ func (p Places) Share(of string, all []Holder) Share {
 			share.Begun = false
 		}
 	}
-	if p.All == 0 {
+	if p.Limit == 0 {
 		return share
 	}
-	fair := (p.All - before + len(all) - 1) / len(all)
-	share.Places = max(0, min(fair, p.All-others))
-	share.Holders = min(len(all), p.All)
-	share.Begun = share.Begun && before < p.All
+	fair := (p.Limit - before + len(all) - 1) / len(all)
+	share.Concurrency = max(0, min(fair, p.Limit-others))
+	share.Holders = min(len(all), p.Limit)
+	share.Begun = share.Begun && before < p.Limit
 	return share
 }
 

@@ -22,10 +22,10 @@ func TestPlacesAreDividedEvenly(t *testing.T) {
 			}
 			places, rate := 0, 0.0
 			for _, h := range who {
-				part := channels.Places{All: all}.Share(h.Owner, who)
-				assert.InDelta(t, float64(all)/float64(holders), part.Places, 1)
-				assert.Equal(t, part.Places > 0, part.Of(100) > 0, "who may not send needs no part of the rate")
-				places, rate = places+part.Places, rate+part.Of(100)
+				part := channels.Concurrency{Limit: all}.Share(h.Owner, who)
+				assert.InDelta(t, float64(all)/float64(holders), part.Concurrency, 1)
+				assert.Equal(t, part.Concurrency > 0, part.Of(100) > 0, "who may not send needs no part of the rate")
+				places, rate = places+part.Concurrency, rate+part.Of(100)
 			}
 			assert.Equal(t, all, places)
 			assert.InDelta(t, 100, rate, 0.001)
@@ -36,11 +36,11 @@ func TestPlacesAreDividedEvenly(t *testing.T) {
 func TestPlacesDoNotOverlap(t *testing.T) {
 	t.Parallel()
 	two := func(others int) []channels.Holder {
-		return []channels.Holder{{Owner: "a", Joined: 1, Renewed: 3}, {Owner: "b", Joined: 2, Renewed: 2, Places: others}}
+		return []channels.Holder{{Owner: "a", Joined: 1, Renewed: 3}, {Owner: "b", Joined: 2, Renewed: 2, Concurrency: others}}
 	}
-	assert.Equal(t, 3, channels.Places{All: 16}.Share("a", two(13)).Places)
-	assert.Zero(t, channels.Places{All: 16}.Share("a", two(20)).Places, "the limit was lowered")
-	assert.Equal(t, channels.Share{Holders: 2, Begun: true}, channels.Places{}.Share("a", two(0)), "it is not shared")
+	assert.Equal(t, 3, channels.Concurrency{Limit: 16}.Share("a", two(13)).Concurrency)
+	assert.Zero(t, channels.Concurrency{Limit: 16}.Share("a", two(20)).Concurrency, "the limit was lowered")
+	assert.Equal(t, channels.Share{Holders: 2, Begun: true}, channels.Concurrency{}.Share("a", two(0)), "it is not shared")
 }
 
 // instance is one that sends, as the model of TestPlacesHold knows it.
@@ -66,11 +66,11 @@ func TestPlacesHold(t *testing.T) {
 				held = append(held, channels.Holder{Owner: name, Joined: number})
 			}
 			held[at].Renewed = number
-			asks := channels.Places{All: one.all, Held: max(one.may, one.running)}
+			asks := channels.Concurrency{Limit: one.all, Held: max(one.may, one.running)}
 			part := asks.Share(name, held)
-			held[at].Places = max(part.Places, asks.Held)
+			held[at].Concurrency = max(part.Concurrency, asks.Held)
 			if !lost {
-				one.may = part.Places
+				one.may = part.Concurrency
 			}
 		}
 		forget := func(name string) {

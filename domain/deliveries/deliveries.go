@@ -84,11 +84,11 @@ func (c Choice) String() string {
 		return "chosen by weight in its pool"
 	case channels.NotWorking:
 		return "instead of " + instead + ", which did not work"
-	case channels.AtItsLimit:
+	case channels.LimitReached:
 		return "instead of " + instead + ", which was at its limit"
-	case channels.OutOfUse:
+	case channels.Deactivated:
 		return "instead of " + instead + ", which was made inactive"
-	case channels.OnlyOne:
+	case channels.Assigned:
 	}
 	return "the address is assigned to it"
 }

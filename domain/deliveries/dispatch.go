@@ -43,7 +43,7 @@ func Target(p channels.Protocol, address string) string {
 // Dispatcher hands messages to the provider behind one channel. It is safe for concurrent use.
 type Dispatcher interface {
 	// Dispatch returns nil when the provider has taken the message, else a *Failure. It
-	// reports the server's certificate by [SawCertificate].
+	// reports the server's certificate by [ReportCertificate].
 	Dispatch(ctx context.Context, m Message) error
 	// Close closes connections. No Dispatch is under way or follows.
 	Close() error
@@ -73,8 +73,8 @@ func WatchCertificates(ctx context.Context, seen func(ends time.Time)) context.C
 	return context.WithValue(ctx, certificateKey{}, seen)
 }
 
-// SawCertificate reports when the certificate of the server expires, for [WatchCertificates].
-func SawCertificate(ctx context.Context, ends time.Time) {
+// ReportCertificate reports when the certificate of the server expires, for [WatchCertificates].
+func ReportCertificate(ctx context.Context, ends time.Time) {
 	if told, watched := ctx.Value(certificateKey{}).(func(time.Time)); watched && !ends.IsZero() {
 		told(ends)
 	}

@@ -17,8 +17,8 @@ type Presence struct {
 // long it is removed.
 const (
 	PresenceInterval  = 15 * time.Second
-	PresenceDoubted   = time.Minute
-	PresenceForgotten = 24 * time.Hour
+	PresenceTimeout   = time.Minute
+	PresenceRetention = 24 * time.Hour
 )
 
 // SkewTolerated is how far a machine's clock may differ from the database's before an operator
@@ -38,4 +38,4 @@ func (p Presence) Ahead() string {
 }
 
 // Lost reports whether the worker's last heartbeat is so old that it must have died.
-func (p Presence) Lost(now time.Time) bool { return now.Sub(p.Seen) > PresenceDoubted }
+func (p Presence) Lost(now time.Time) bool { return now.Sub(p.Seen) > PresenceTimeout }

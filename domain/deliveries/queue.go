@@ -49,34 +49,34 @@ type Queue interface {
 	// itself. A channel without a pool has none. A deleted channel, whose organization may be 0,
 	// has the pool of the channels to which its deliveries are assigned.
 	Pool(ctx context.Context, org orgs.ID, id channels.ID) ([]channels.Member, error)
-	// Answered reports the result of an attempt through a channel of a pool: whether it failed
+	// RecordAnswer reports the result of an attempt through a channel of a pool: whether it failed
 	// through the channel's fault, and how long it took. This instance remembers it for a while,
 	// and chooses members by it.
-	Answered(id channels.ID, fault bool, took time.Duration)
-	// Share gives owner a part of the limits of a channel for a lease, from now on, and returns it.
-	// An instance has none at first until the others have renewed theirs. Shared places are never
-	// more than all, together with those that others may still use. Leases are set and compared by
-	// one clock for all instances.
-	Share(ctx context.Context, id channels.ID, owner string, lease time.Duration, places channels.Places) (channels.Share, error)
-	// Unshare gives the part of owner back.
-	Unshare(ctx context.Context, id channels.ID, owner string) error
-	// Allow returns what is left of an allowance of a channel, and takes one of up to want attempts
-	// of the rest of its quota: the quota is never exceeded, by any number of callers. Days and
-	// months are of one clock for all instances. When nothing is left, that is recorded for the
-	// members of its pool.
-	Allow(ctx context.Context, id channels.ID, of channels.Quota, want int, back channels.Allowance) (channels.Allowance, error)
+	RecordAnswer(id channels.ID, fault bool, took time.Duration)
+	// HoldShare gives owner a part of the limits of a channel for a lease, from now on, and returns
+	// it. An instance has none at first until the others have renewed theirs. Shared places are
+	// never more than all, together with those that others may still use. Leases are set and
+	// compared by one clock for all instances.
+	HoldShare(ctx context.Context, id channels.ID, owner string, lease time.Duration, places channels.Concurrency) (channels.Share, error)
+	// ReleaseShare gives the part of owner back.
+	ReleaseShare(ctx context.Context, id channels.ID, owner string) error
+	// TakeQuota returns what is left of an allowance of a channel, and takes one of up to want
+	// attempts of the rest of its quota: the quota is never exceeded, by any number of callers.
+	// Days and months are of one clock for all instances. When nothing is left, that is recorded
+	// for the members of its pool.
+	TakeQuota(ctx context.Context, id channels.ID, of channels.Quota, want int, back channels.Allowance) (channels.Allowance, error)
 	// Divert moves deliveries that wait for a channel of the organization to the working members of
 	// its pool, by their weights, and returns how many; at most limit. Untried ones go first, by
-	// their class. A delivery that a worker holds stays, and so does for DoubtFor one that the
-	// provider may have accepted. Nothing is moved when no other member works.
+	// their class. A delivery that a worker holds stays, and so does for MaybeAcceptedFor one that
+	// the provider may have accepted. Nothing is moved when no other member works.
 	Divert(ctx context.Context, org orgs.ID, from channels.ID, why channels.PoolReason, limit int) (int, error)
-	// Relieve moves deliveries that wait for their first attempt through a channel of the
+	// Offload moves deliveries that wait for their first attempt through a channel of the
 	// organization to the offered members of its pool that are idle, and returns how many each got:
 	// at most its offer. The next ones to be claimed go, and keep deliveries stay. A member with
 	// due deliveries is not idle. What a member took over before and a worker holds, by claims of
 	// at most lease, takes room. A delivery that was tried before stays, and so does one that a
 	// worker holds. While one instance gives to a member, others give it nothing.
-	Relieve(ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration) ([]channels.Gift, error)
+	Offload(ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration) ([]channels.Transfer, error)
 	// ReportOutage records that a channel does not work on an instance, and replaces that
 	// instance's earlier report. The outage of a deleted channel is ignored, and so are
 	// Outage.Project and Name.
@@ -94,7 +94,7 @@ type Queue interface {
 	// old after statistics.Retention. 0 means that nothing is left.
 	Purge(ctx context.Context, old Expiry, limit int) (int, error)
 	// Heartbeat records that a worker is running now, and removes those without a heartbeat for
-	// PresenceForgotten. It returns how far the clock of this machine is ahead of the one that
+	// PresenceRetention. It returns how far the clock of this machine is ahead of the one that
 	// decides about leases, and records that, too.
 	Heartbeat(ctx context.Context, p Presence) (skew time.Duration, err error)
 	// Leave removes a worker.
@@ -110,9 +110,10 @@ type Queue interface {
 // delivery is never too large.
 const ClaimBytes = 8 << 20
 
-// DoubtFor is how long after its due time a delivery waits for a failing provider that may have
-// accepted it. Then it goes to another one, because arriving twice is better than not arriving.
-const DoubtFor = time.Minute
+// MaybeAcceptedFor is how long after its due time a delivery waits for a failing provider that may
+// have accepted it. Then it goes to another one, because arriving twice is better than not
+// arriving.
+const MaybeAcceptedFor = time.Minute
 
 // ErrNothingToDo says that no occurrence waits to be expanded.
 var ErrNothingToDo = fault.New(fault.NotFound, "there is nothing to do")
@@ -148,19 +149,19 @@ type Due struct {
 // Job is a claimed delivery with all that is needed to send it: the present gates, and the data for
 // its template.
 type Job struct {
-	ID           ID
-	Occurrence   events.OccurrenceID
-	Notification subscriptions.NotificationID
-	Priority     events.Priority
-	Event        events.ID
-	Template     events.TemplateID // 0: none
-	Address      string
-	Attempts     int // made before
-	Created      time.Time
-	Expires      time.Time // it is not sent from then on; zero: never
-	Unsure       bool      // the provider may have accepted it before
-	Gates        Gates
-	Recipient    Recipient
+	ID            ID
+	Occurrence    events.OccurrenceID
+	Notification  subscriptions.NotificationID
+	Priority      events.Priority
+	Event         events.ID
+	Template      events.TemplateID // 0: none
+	Address       string
+	Attempts      int // made before
+	Created       time.Time
+	Expires       time.Time // it is not sent from then on; zero: never
+	MaybeAccepted bool      // the provider may have accepted it before
+	Gates         Gates
+	Recipient     Recipient
 	// Of is its occurrence, if the claim has read that.
 	Of *events.Occurrence
 }
@@ -176,13 +177,13 @@ type Recipient struct {
 
 // Outcome is the result for a claimed delivery.
 type Outcome struct {
-	ID       ID
-	State    State // Sent, Failed, Skipped, Retrying; Pending: given back untried
-	Reason   Reason
-	Error    string
-	Next     time.Time // when it is due again, while open
-	Attempts int
-	Unsure   bool // the provider may have accepted it nevertheless
+	ID            ID
+	State         State // Sent, Failed, Skipped, Retrying; Pending: given back untried
+	Reason        Reason
+	Error         string
+	Next          time.Time // when it is due again, while open
+	Attempts      int
+	MaybeAccepted bool // the provider may have accepted it nevertheless
 	// To is the channel that takes it over, and Why; 0: it stays.
 	To  channels.ID
 	Why channels.PoolReason

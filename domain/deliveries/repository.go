@@ -14,8 +14,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// Triggering is an occurrence to be stored.
-type Triggering struct {
+// TriggerRequest is an occurrence to be stored.
+type TriggerRequest struct {
 	Occurrence events.Occurrence
 	Request    *requests.Request // nil: it is not repeatable
 	// Refusal is why the occurrence may not be stored; nil when it may. A repeated request is
@@ -23,8 +23,8 @@ type Triggering struct {
 	Refusal error
 }
 
-// Triggered is the result of a Triggering.
-type Triggered struct {
+// TriggerResult is the result of a TriggerRequest.
+type TriggerResult struct {
 	Occurrence events.Occurrence
 	Repeated   bool  // the request was seen before: it is the earlier occurrence
 	Err        error // nothing was stored: the refusal, or requests.ErrReused
@@ -85,8 +85,8 @@ type OptOut struct {
 	Notification subscriptions.NotificationID
 }
 
-// Silence is an opt-out with its notification.
-type Silence struct {
+// ListedOptOut is an opt-out with its notification.
+type ListedOptOut struct {
 	OptOut
 	Notification subscriptions.Notification
 	Application  applications.Application
@@ -129,19 +129,19 @@ type Repository interface {
 	// nothing and returns the earlier occurrence; requests.ErrReused when the digests differ. No
 	// two may have the same request. events.ErrNotFound when the event is not one of their
 	// application.
-	Trigger(ctx context.Context, ts []Triggering) ([]Triggered, error)
+	Trigger(ctx context.Context, ts []TriggerRequest) ([]TriggerResult, error)
 	// CountRecipients sets the Recipients of those occurrences of one event that are not refused,
 	// if CountedNames and CountedEntries allow it: the same number as People of Forecast.
-	CountRecipients(ctx context.Context, ts []Triggering) error
+	CountRecipients(ctx context.Context, ts []TriggerRequest) error
 	// Unknown returns, for occurrences of one event, the unknown people and channels in the options
 	// of each: people who are neither members of the organization nor have an address recorded
 	// there, and channels that the event cannot use.
 	Unknown(ctx context.Context, os []events.Occurrence) ([]events.Unknown, error)
 	// Occurrence finds an occurrence of the application; events.ErrOccurrenceNotFound.
 	Occurrence(ctx context.Context, a applications.Application, id events.OccurrenceID) (events.Occurrence, error)
-	// Correlated returns the occurrences of the organization with this correlation id, the newest
-	// first, after the one whose id the text is: at most limit.
-	Correlated(ctx context.Context, org orgs.ID, text string, limit int) ([]events.Occurrence, error)
+	// ByCorrelation returns the occurrences of the organization with this correlation id, the
+	// newest first, after the one whose id the text is: at most limit.
+	ByCorrelation(ctx context.Context, org orgs.ID, text string, limit int) ([]events.Occurrence, error)
 	// Occurrences returns the occurrences of the application, the newest first: at most limit,
 	// older than the one with the id before (0: from the newest on).
 	Occurrences(ctx context.Context, a applications.Application, before events.OccurrenceID, limit int) ([]events.Occurrence, error)
@@ -190,8 +190,8 @@ type Repository interface {
 	// Requeue makes failed deliveries of the occurrence due again, as if they had never been tried,
 	// and returns how many.
 	Requeue(ctx context.Context, o events.Occurrence) (int, error)
-	// RequeueThese is Requeue for those of these deliveries that have failed.
-	RequeueThese(ctx context.Context, o events.Occurrence, ids []ID) (int, error)
+	// RequeueByIDs is Requeue for those of these deliveries that have failed.
+	RequeueByIDs(ctx context.Context, o events.Occurrence, ids []ID) (int, error)
 
 	// RenderInput is Queue.RenderInput for an occurrence that need not be stored.
 	RenderInput(ctx context.Context, o events.Occurrence, n subscriptions.NotificationID, t events.TemplateID) (RenderInput, error)
@@ -211,7 +211,7 @@ type Repository interface {
 	ToMember(ctx context.Context, q MemberQuery) ([]Recent, error)
 	// OptOuts returns what a member of the organization has opted out of, by notification and
 	// address, at most limit.
-	OptOuts(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Silence, error)
+	OptOuts(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]ListedOptOut, error)
 
 	// Unsubscription describes what an unsubscribe link is about; ErrLinkOutdated when the
 	// notification or the member is gone.

@@ -23,9 +23,9 @@ type Failure struct {
 	// that host.
 	Target     bool
 	RetryAfter time.Duration // requested by the provider; 0: nothing
-	// Unsure says that the provider may have accepted the message nevertheless: its answer is
-	// missing.
-	Unsure bool
+	// MaybeAccepted says that the provider may have accepted the message nevertheless: its answer
+	// is missing.
+	MaybeAccepted bool
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }
@@ -65,10 +65,10 @@ func Unreachable(format string, args ...any) *Failure {
 	return &Failure{Err: fmt.Errorf(format, args...), Temporary: true, Channel: true}
 }
 
-// Doubtful returns the failure with Unsure set to unsure: the provider may have accepted the
+// WithMaybeAccepted returns the failure with MaybeAccepted set: the provider may have accepted the
 // message nevertheless.
-func (f *Failure) Doubtful(unsure bool) *Failure {
-	f.Unsure = unsure
+func (f *Failure) WithMaybeAccepted(unsure bool) *Failure {
+	f.MaybeAccepted = unsure
 	return f
 }
 
@@ -78,7 +78,7 @@ func FailureOf(err error) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
 	}
-	return &Failure{Err: err, Temporary: true, Channel: true, Unsure: true}
+	return &Failure{Err: err, Temporary: true, Channel: true, MaybeAccepted: true}
 }
 
 // Retry is the schedule of failed attempts: exponential backoff with jitter, until the delivery is

@@ -16,19 +16,19 @@ type MemberQuery struct {
 	Failed       bool // only failed ones
 	// From is where to begin: after it towards older ones, with the newest when it is zero. With
 	// Newer it begins with the delivery at From and continues with newer ones.
-	From  Place
+	From  MemberCursor
 	Newer bool
 	Limit int
 }
 
-// Place is the position of a delivery among those to a member: by occurrence, then by id.
-type Place struct {
+// MemberCursor is the position of a delivery among those to a member: by occurrence, then by id.
+type MemberCursor struct {
 	Occurrence events.OccurrenceID
 	ID         ID
 }
 
 // IsZero reports whether the place belongs to no delivery.
-func (p Place) IsZero() bool { return p == Place{} }
+func (p MemberCursor) IsZero() bool { return p == MemberCursor{} }
 
 // Recent is a delivery with all that it belongs to.
 type Recent struct {
@@ -38,5 +38,5 @@ type Recent struct {
 	Triggered    time.Time
 }
 
-// Place returns the position of the delivery among those to its recipient.
-func (r Recent) Place() Place { return Place{Occurrence: r.Occurrence, ID: r.ID} }
+// Cursor returns the position of the delivery among those to its recipient.
+func (r Recent) Cursor() MemberCursor { return MemberCursor{Occurrence: r.Occurrence, ID: r.ID} }

@@ -12,18 +12,18 @@ type Cause string
 
 // The causes.
 const (
-	ForMoment  Cause = "scheduled"            // the time at which its occurrence is to be sent
-	ForChannel Cause = "channel not working"  // the channel to work again
-	ForAttempt Cause = "next attempt"         // the end of the pause after an attempt, or after its host did not answer
-	ForLimit   Cause = "limit of the channel" // the rate limit of the channel
-	ForQuota   Cause = "quota of the channel" // the next day or month, because the channel's quota is used up
-	ForTurn    Cause = "its turn"             // a worker to take it
-	ForAnswer  Cause = "answer"               // the provider's answer: it is being sent
+	ForSchedule Cause = "scheduled"            // the time at which its occurrence is to be sent
+	ForChannel  Cause = "channel not working"  // the channel to work again
+	ForAttempt  Cause = "next attempt"         // the end of the pause after an attempt, or after its host did not answer
+	ForLimit    Cause = "limit of the channel" // the rate limit of the channel
+	ForQuota    Cause = "quota of the channel" // the next day or month, because the channel's quota is used up
+	ForWorker   Cause = "its turn"             // a worker to take it
+	ForAnswer   Cause = "answer"               // the provider's answer: it is being sent
 )
 
 // Causes returns every cause.
 func Causes() []Cause {
-	return []Cause{ForMoment, ForChannel, ForAttempt, ForLimit, ForQuota, ForTurn, ForAnswer}
+	return []Cause{ForSchedule, ForChannel, ForAttempt, ForLimit, ForQuota, ForWorker, ForAnswer}
 }
 
 // Waiting is what an open delivery waits for. It contains only what everyone with waiting messages
@@ -67,11 +67,11 @@ func (d Delivery) WaitsFor(c channels.Condition, now time.Time) Waiting {
 	case c.PerSecond > 0:
 		return Waiting{For: ForLimit}
 	}
-	return Waiting{For: ForTurn}
+	return Waiting{For: ForWorker}
 }
 
-// MostAhead is the limit for counting the messages before an occurrence.
-const MostAhead = 10_000
+// MaxAheadCounted is the limit for counting the messages before an occurrence.
+const MaxAheadCounted = 10_000
 
 // ExpectedEnd returns when the last delivery of an occurrence will be finished, if the open ones
 // take as long each as the finished ones did; zero when none is finished.
@@ -97,7 +97,7 @@ func ExpectedEnd(o events.Occurrence, counts map[State]int, now time.Time) time.
 // Words returns what it waits for, to follow "waits for".
 func (w Waiting) Words() string {
 	switch w.For {
-	case ForMoment:
+	case ForSchedule:
 		return "the moment when it is to be sent"
 	case ForChannel:
 		return "the channel to work again"
@@ -107,7 +107,7 @@ func (w Waiting) Words() string {
 		return "the channel, which sends only so many in a second"
 	case ForQuota:
 		return "the channel, whose quota is used up"
-	case ForTurn:
+	case ForWorker:
 		return "its turn"
 	case ForAnswer:
 		return "the answer of the provider"
@@ -131,7 +131,7 @@ func (w Waiting) String() string {
 			separator = "; next attempt at "
 		case ForQuota:
 			separator = " until "
-		case ForMoment, ForAttempt, ForLimit, ForTurn, ForAnswer:
+		case ForSchedule, ForAttempt, ForLimit, ForWorker, ForAnswer:
 		}
 		said += separator + w.Until.UTC().Format(time.RFC3339)
 	}

@@ -22,7 +22,7 @@ func TestWaitsFor(t *testing.T) {
 	spent := channels.Condition{PerSecond: 5, UsedUp: soon}
 	downAndSpent := down
 	downAndSpent.UsedUp = later
-	seen := map[deliveries.Cause]bool{deliveries.ForMoment: true} // It is the occurrence's.
+	seen := map[deliveries.Cause]bool{deliveries.ForSchedule: true} // It is the occurrence's.
 	for name, c := range map[string]struct {
 		state deliveries.State
 		next  time.Time
@@ -30,16 +30,16 @@ func TestWaitsFor(t *testing.T) {
 		want  deliveries.Waiting
 		said  string
 	}{
-		"Due":             {deliveries.Pending, before, channels.Condition{}, deliveries.Waiting{For: deliveries.ForTurn}, "its turn"},
-		"DueThisMoment":   {deliveries.Pending, now, channels.Condition{}, deliveries.Waiting{For: deliveries.ForTurn}, "its turn"},
-		"DueAgain":        {deliveries.Retrying, before, channels.Condition{}, deliveries.Waiting{For: deliveries.ForTurn}, "its turn"},
+		"Due":             {deliveries.Pending, before, channels.Condition{}, deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},
+		"DueThisMoment":   {deliveries.Pending, now, channels.Condition{}, deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},
+		"DueAgain":        {deliveries.Retrying, before, channels.Condition{}, deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},
 		"HostPutOff":      {deliveries.Pending, soon, channels.Condition{}, deliveries.Waiting{For: deliveries.ForAttempt, Until: soon}, "the next attempt, at 2026-01-02T03:05:05Z"},
 		"Retrying":        {deliveries.Retrying, soon, limited, deliveries.Waiting{For: deliveries.ForAttempt, Until: soon}, "the next attempt, at 2026-01-02T03:05:05Z"},
 		"Limited":         {deliveries.Pending, before, limited, deliveries.Waiting{For: deliveries.ForLimit}, "the channel, which sends only so many in a second"},
 		"HeldForTheLimit": {deliveries.Sending, soon, limited, deliveries.Waiting{For: deliveries.ForLimit}, "the channel, which sends only so many in a second"},
 		"Sending":         {deliveries.Sending, soon, channels.Condition{}, deliveries.Waiting{For: deliveries.ForAnswer}, "the answer of the provider"},
 		"SendingAsATrial": {deliveries.Sending, soon, trial, deliveries.Waiting{For: deliveries.ForAnswer}, "the answer of the provider"},
-		"LeaseIsOver":     {deliveries.Sending, before, channels.Condition{}, deliveries.Waiting{For: deliveries.ForTurn}, "its turn"},
+		"LeaseIsOver":     {deliveries.Sending, before, channels.Condition{}, deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},
 		"ChannelRests": {deliveries.Pending, before, down, deliveries.Waiting{For: deliveries.ForChannel, Since: before, Until: soon, Error: "connection refused"},
 			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused; next attempt at 2026-01-02T03:05:05Z"},
 		"ChannelRestsAndItIsLater": {deliveries.Retrying, later, down, deliveries.Waiting{For: deliveries.ForChannel, Since: before, Until: later, Error: "connection refused"},
@@ -49,7 +49,7 @@ func TestWaitsFor(t *testing.T) {
 		"QuotaUsedUp":         {deliveries.Pending, before, spent, deliveries.Waiting{For: deliveries.ForQuota, Until: soon}, "the channel, whose quota is used up until 2026-01-02T03:05:05Z"},
 		"QuotaUsedUpAndLater": {deliveries.Retrying, later, spent, deliveries.Waiting{For: deliveries.ForQuota, Until: later}, "the channel, whose quota is used up until 2026-01-02T04:04:05Z"},
 		"TheLastOfTheQuota":   {deliveries.Sending, soon, channels.Condition{UsedUp: soon}, deliveries.Waiting{For: deliveries.ForAnswer}, "the answer of the provider"},
-		"QuotaOfYesterday":    {deliveries.Pending, before, channels.Condition{UsedUp: before}, deliveries.Waiting{For: deliveries.ForTurn}, "its turn"},
+		"QuotaOfYesterday":    {deliveries.Pending, before, channels.Condition{UsedUp: before}, deliveries.Waiting{For: deliveries.ForWorker}, "its turn"},
 		"DownAndQuotaUsedUp": {deliveries.Pending, before, downAndSpent, deliveries.Waiting{For: deliveries.ForChannel, Since: before, Until: soon, Error: "connection refused"},
 			"the channel to work again, which has failed since 2026-01-02T03:03:05Z: connection refused; next attempt at 2026-01-02T03:05:05Z"},
 		"Sent":    {deliveries.Sent, before, down, deliveries.Waiting{}, ""},
@@ -82,14 +82,14 @@ func TestFate(t *testing.T) {
 		return []deliveries.Delivery{other, d}
 	}
 	for s, want := range map[deliveries.State]string{deliveries.Pending: "it waits for its turn", deliveries.Sent: "it was sent", deliveries.Failed: "it failed: 550", deliveries.Skipped: "nothing is blocking it"} {
-		words, delivered := c.Fate(made(s))
+		words, delivered := c.Outcome(made(s))
 		assert.Equal(t, want, words)
 		assert.True(t, delivered)
 	}
-	words, _ := c.Fate(nil)
+	words, _ := c.Outcome(nil)
 	assert.Equal(t, "nothing is blocking it", words)
 	c.Gates.MemberLocked = true
-	words, delivered := c.Fate(made(deliveries.Pending))
+	words, delivered := c.Outcome(made(deliveries.Pending))
 	assert.Equal(t, string(deliveries.MemberLocked), words, "it will be skipped")
 	assert.False(t, delivered)
 }

@@ -76,8 +76,8 @@ func NewOptions(limitTo, channels []string) (Options, error) {
 	return o, faults.Err()
 }
 
-// ParseMoment reads a moment as RFC 3339 spells it.
-func ParseMoment(field, text string) (time.Time, error) {
+// ParseTime reads a moment as RFC 3339 spells it.
+func ParseTime(field, text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil || t.Unix() <= 0 {
 		return time.Time{}, fault.Field(field, "must be a time such as 2026-12-24T18:00:00+01:00")
@@ -85,11 +85,11 @@ func ParseMoment(field, text string) (time.Time, error) {
 	return t.UTC(), nil
 }
 
-// Settle returns the options of an occurrence that is triggered now. A SendAt that has passed means
-// at once: a call that arrives late is still meant, and ExpiresAt is for messages that must not be
-// sent late. It refuses moments that are too far ahead and an ExpiresAt at which
-// nothing could have been sent.
-func (o Options) Settle(now time.Time) (Options, error) {
+// Resolve returns the options of an occurrence that is triggered now. A SendAt that has passed
+// means at once: a call that arrives late is still meant, and ExpiresAt is for messages that must
+// not be sent late. It refuses moments that are too far ahead and an ExpiresAt at which nothing
+// could have been sent.
+func (o Options) Resolve(now time.Time) (Options, error) {
 	var faults fault.Fields
 	if !o.SendAt.After(now) {
 		o.SendAt = time.Time{}

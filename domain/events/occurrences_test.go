@@ -85,7 +85,7 @@ func TestParseMoment(t *testing.T) {
 		"2026-12-24T18:00:00+01:00": "2026-12-24T17:00:00Z", "2026-12-24T18:00:00Z": "2026-12-24T18:00:00Z", "2026-12-24T18:00:00.25Z": "2026-12-24T18:00:00.25Z",
 		"": "", "2026-12-24": "", "2026-12-24T18:00:00": "", "tomorrow": "", "0001-01-01T00:00:00Z": "", "2026-12-24T18:00:00Zz": "", "2026-02-30T00:00:00Z": "",
 	} {
-		at, err := events.ParseMoment("options.send_at", text)
+		at, err := events.ParseTime("options.send_at", text)
 		if want == "" {
 			assert.Equal(t, map[string][]string{"options.send_at": {"must be a time such as 2026-12-24T18:00:00+01:00"}}, complaints(t, err), text)
 			continue
@@ -128,7 +128,7 @@ func TestSettle(t *testing.T) {
 			if c.expiresAt != 0 {
 				o.ExpiresAt = now.Add(c.expiresAt)
 			}
-			settled, err := o.Settle(now)
+			settled, err := o.Resolve(now)
 			if c.want != nil {
 				assert.Equal(t, c.want, complaints(t, err))
 				return

@@ -76,8 +76,8 @@ func NewPartial(name, description, text, html string) (p Partial, err error) {
 
 func (p Partial) source() templates.Source { return templates.Source{Text: p.Text, HTML: p.HTML} }
 
-// Says reports whether both have the same description and bodies.
-func (p Partial) Says(other Partial) bool {
+// SameContent reports whether both have the same description and bodies.
+func (p Partial) SameContent(other Partial) bool {
 	return p.Description == other.Description && p.source() == other.source()
 }
 
@@ -186,9 +186,9 @@ type PartialRepository interface {
 	// DeletePartial removes a partial with its versions; ErrPartialNotFound, and ErrPartialInUse
 	// naming what uses it.
 	DeletePartial(ctx context.Context, p Partial) error
-	// PartialsAround returns the names of the partials that include a partial themselves, in
+	// PartialsIncluding returns the names of the partials that include a partial themselves, in
 	// alphabetical order.
-	PartialsAround(ctx context.Context, p Partial) ([]string, error)
+	PartialsIncluding(ctx context.Context, p Partial) ([]string, error)
 	// PartialUsers returns the templates that use a partial, themselves or through others, by id,
 	// at most limit after the given one; without bodies and schemas.
 	PartialUsers(ctx context.Context, p Partial, after TemplateID, limit int) ([]PartialUser, error)

@@ -63,8 +63,8 @@ func (t Template) CheckChannel(p channels.Protocol) error {
 	return nil
 }
 
-// Says reports whether both have the same texts.
-func (t Template) Says(other Template) bool { return t.Source() == other.Source() }
+// SameContent reports whether both have the same texts.
+func (t Template) SameContent(other Template) bool { return t.Source() == other.Source() }
 
 // Version is a template as it was saved.
 type Version struct {

@@ -13,36 +13,36 @@ import (
 
 // Errors of this package.
 var (
-	ErrNotFound = fault.New(fault.NotFound, "there is no such second factor")
-	ErrExists   = fault.New(fault.Invalid, "this is set up already")
-	ErrTooMany  = fault.New(fault.Invalid, "there are too many passkeys; remove one first")
-	ErrCode     = fault.New(fault.Invalid, "is not valid, or was already used")
-	ErrPasskey  = fault.New(fault.Invalid, "the passkey was not accepted")
-	ErrNoSite   = fault.New(fault.Invalid, "passkeys need base_url to be set to an https address with a host name")
-	ErrRequired = fault.New(fault.Invalid, "a second factor is required")
-	ErrHeld     = fault.New(fault.Invalid, "this account has a second factor already: set a password, or ask for a link that says that the second factor is lost")
-	ErrOnlyKey  = fault.New(fault.Invalid, "this account has no password, so this passkey is the only way to sign in: add another one before you remove it")
-	ErrStep     = fault.New(fault.Unauthenticated, "this took too long, or was done already; please begin again")
-	ErrSealed   = fault.New(fault.Unavailable, "the second factor cannot be opened")
+	ErrNotFound    = fault.New(fault.NotFound, "there is no such second factor")
+	ErrExists      = fault.New(fault.Invalid, "this is set up already")
+	ErrTooMany     = fault.New(fault.Invalid, "there are too many passkeys; remove one first")
+	ErrCode        = fault.New(fault.Invalid, "is not valid, or was already used")
+	ErrPasskey     = fault.New(fault.Invalid, "the passkey was not accepted")
+	ErrPasskeysOff = fault.New(fault.Invalid, "passkeys need base_url to be set to an https address with a host name")
+	ErrRequired    = fault.New(fault.Invalid, "a second factor is required")
+	ErrHasFactor   = fault.New(fault.Invalid, "this account has a second factor already: set a password, or ask for a link that says that the second factor is lost")
+	ErrOnlyKey     = fault.New(fault.Invalid, "this account has no password, so this passkey is the only way to sign in: add another one before you remove it")
+	ErrStep        = fault.New(fault.Unauthenticated, "this took too long, or was done already; please begin again")
+	ErrSealed      = fault.New(fault.Unavailable, "the second factor cannot be opened")
 )
 
 // MaxPasskeys is how many passkeys an account may have.
 const MaxPasskeys = 20
 
-// Held is which factors an account has.
-type Held struct {
+// Enabled is which factors an account has.
+type Enabled struct {
 	TOTP     bool
 	Passkeys int
 	Recovery int // codes that are left
 }
 
 // Any reports whether there is a second factor. Recovery codes alone are none.
-func (h Held) Any() bool { return h.TOTP || h.Passkeys > 0 }
+func (h Enabled) Any() bool { return h.TOTP || h.Passkeys > 0 }
 
 // Repository keeps the factors of accounts, and what was begun and waits for an answer.
 type Repository interface {
-	// Held returns which factors an account has.
-	Held(ctx context.Context, a operators.AccountID) (Held, error)
+	// Enabled returns which factors an account has.
+	Enabled(ctx context.Context, a operators.AccountID) (Enabled, error)
 
 	// TOTP returns an account's authenticator app; ErrNotFound, ErrSealed.
 	TOTP(ctx context.Context, a operators.AccountID) (TOTP, error)
@@ -56,9 +56,9 @@ type Repository interface {
 	// StaleTOTP returns the accounts after one, by id, whose secret is not encrypted under the
 	// current key, at most limit.
 	StaleTOTP(ctx context.Context, after operators.AccountID, limit int) ([]Stale, error)
-	// ResealTOTP encrypts the secret of an account under the current key, and reports whether that
-	// was needed; ErrNotFound, ErrSealed.
-	ResealTOTP(ctx context.Context, a operators.AccountID) (bool, error)
+	// ReencryptTOTP encrypts the secret of an account under the current key, and reports whether
+	// that was needed; ErrNotFound, ErrSealed.
+	ReencryptTOTP(ctx context.Context, a operators.AccountID) (bool, error)
 
 	// SetRecoveryCodes stores the digests of an account's recovery codes in the place of those that
 	// there were.

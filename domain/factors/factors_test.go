@@ -23,7 +23,7 @@ var rfc = factors.Secret(base32.StdEncoding.EncodeToString([]byte("1234567890123
 func TestCodesAreThoseOfTheStandard(t *testing.T) {
 	t.Parallel()
 	for at, code := range map[int64]string{59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037", 20000000000: "353130"} {
-		_, right := factors.TOTP{Secret: rfc}.Take(code, time.Unix(at, 0))
+		_, right := factors.TOTP{Secret: rfc}.Verify(code, time.Unix(at, 0))
 		assert.True(t, right, "%d", at)
 	}
 }
@@ -32,14 +32,14 @@ func TestACodeHoldsForItsPeriodAndTheOnesBesideIt(t *testing.T) {
 	t.Parallel()
 	const period = 37037036 // of 1111111109
 	for shift, want := range map[int64]bool{-2: false, -1: true, 0: true, 1: true, 2: false} {
-		after, right := factors.TOTP{Secret: rfc}.Take(" 081 804 ", time.Unix((period+shift)*30, 0))
+		after, right := factors.TOTP{Secret: rfc}.Verify(" 081 804 ", time.Unix((period+shift)*30, 0))
 		assert.Equal(t, want, right, "%d", shift)
 		if right {
 			assert.Equal(t, int64(period), after.Last)
 		}
 	}
 	for _, wrong := range []string{"", "081805", "81804", "0818040", "081804x", "abcdef"} {
-		_, right := factors.TOTP{Secret: rfc}.Take(wrong, time.Unix(period*30, 0))
+		_, right := factors.TOTP{Secret: rfc}.Verify(wrong, time.Unix(period*30, 0))
 		assert.False(t, right, wrong)
 	}
 }
@@ -47,11 +47,11 @@ func TestACodeHoldsForItsPeriodAndTheOnesBesideIt(t *testing.T) {
 func TestACodeIsAcceptedOnceAndNoOlderOneAfterIt(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1111111111, 0)
-	after, right := factors.TOTP{Secret: rfc}.Take("050471", at)
+	after, right := factors.TOTP{Secret: rfc}.Verify("050471", at)
 	require.True(t, right)
 	assert.Equal(t, at, after.Used)
 	for _, code := range []string{"050471", "081804"} {
-		again, right := after.Take(code, at)
+		again, right := after.Verify(code, at)
 		assert.False(t, right, code)
 		assert.Equal(t, after, again)
 	}
@@ -63,7 +63,7 @@ func TestAnAppIsConfirmedByACode(t *testing.T) {
 	got, err := factors.Confirm(7, rfc, "050471", at)
 	require.NoError(t, err)
 	assert.Equal(t, factors.TOTP{Account: 7, Secret: rfc, Last: 37037037, Created: at, Used: at}, got)
-	_, right := got.Take("050471", at)
+	_, right := got.Verify("050471", at)
 	assert.False(t, right, "the code that confirmed it does not sign in as well")
 	_, err = factors.Confirm(7, rfc, "050472", at)
 	require.ErrorIs(t, err, factors.ErrCode)
@@ -113,9 +113,9 @@ func TestRecoveryCodes(t *testing.T) {
 
 func TestWhatCountsAsASecondFactor(t *testing.T) {
 	t.Parallel()
-	assert.False(t, factors.Held{Recovery: 10}.Any())
-	assert.True(t, factors.Held{TOTP: true}.Any())
-	assert.True(t, factors.Held{Passkeys: 1}.Any())
+	assert.False(t, factors.Enabled{Recovery: 10}.Any())
+	assert.True(t, factors.Enabled{TOTP: true}.Any())
+	assert.True(t, factors.Enabled{Passkeys: 1}.Any())
 }
 
 func TestSteps(t *testing.T) {

@@ -63,17 +63,19 @@ func PasskeyName(s string) (string, error) {
 // be kept until the answer arrives. A passkey works only for one site, that of the installation's
 // public address. The authenticator verifies its user each time, by a PIN or a fingerprint.
 type Authenticators interface {
-	// Site is the origin of the passkeys, such as https://notify.example.
-	Site() string
-	// Register requests a new passkey of an owner, on an authenticator that has none of them yet.
-	Register(o Owner) (asked, held []byte, err error)
-	// Registered checks the answer and returns the handle, the credential and the record of a new
-	// passkey; ErrPasskey.
-	Registered(held, answer []byte) (Passkey, error)
-	// Ask requests a passkey of the owner. For the zero Owner, any passkey for this site will do.
-	Ask(o Owner) (asked, held []byte, err error)
-	// Answered checks the answer to Ask and returns the passkey with its record as it is now; it is
-	// blocked when its counter of signatures went back, which means that there is a copy of it.
-	// find returns the owner of a credential, or ErrNotFound. ErrPasskey.
-	Answered(held, answer []byte, find func(credential []byte) (Owner, error)) (Passkey, error)
+	// Origin is the origin of the passkeys, such as https://notify.example.
+	Origin() string
+	// BeginRegistration requests a new passkey of an owner, on an authenticator that has none of
+	// them yet.
+	BeginRegistration(o Owner) (asked, held []byte, err error)
+	// FinishRegistration checks the answer and returns the handle, the credential and the record of
+	// a new passkey; ErrPasskey.
+	FinishRegistration(held, answer []byte) (Passkey, error)
+	// BeginAssertion requests a passkey of the owner. For the zero Owner, any passkey for this site
+	// will do.
+	BeginAssertion(o Owner) (asked, held []byte, err error)
+	// FinishAssertion checks the answer to BeginAssertion and returns the passkey with its record
+	// as it is now; it is blocked when its counter of signatures went back, which means that there
+	// is a copy of it. find returns the owner of a credential, or ErrNotFound. ErrPasskey.
+	FinishAssertion(held, answer []byte, find func(credential []byte) (Owner, error)) (Passkey, error)
 }

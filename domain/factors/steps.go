@@ -14,13 +14,13 @@ type Purpose string
 
 // The purposes.
 const (
-	SecondFactor Purpose = "factor"   // the password was right, a second factor is to be shown
-	SignIn       Purpose = "passkey"  // signing in with a passkey alone
-	Prove        Purpose = "prove"    // a passkey as a second factor, or of a user who is signed in
-	SetUpTOTP    Purpose = "totp"     // a secret was shown, a code is to confirm it
-	SetUpPasskey Purpose = "register" // a new passkey
-	SingleSignOn Purpose = "sso"      // the user was sent to the provider of single sign-on
-	Draft        Purpose = "draft"    // a form that waits until its sender has shown the provider who they are
+	SecondFactor  Purpose = "factor"   // the password was right, a second factor is to be shown
+	SignIn        Purpose = "passkey"  // signing in with a passkey alone
+	VerifyPasskey Purpose = "prove"    // a passkey as a second factor, or of a user who is signed in
+	SetUpTOTP     Purpose = "totp"     // a secret was shown, a code is to confirm it
+	SetUpPasskey  Purpose = "register" // a new passkey
+	SingleSignOn  Purpose = "sso"      // the user was sent to the provider of single sign-on
+	PendingForm   Purpose = "draft"    // a form that waits until its sender has shown the provider who they are
 )
 
 // Step is something that was begun with a browser and waits for its answer. It takes place once.
@@ -28,7 +28,7 @@ type Step struct {
 	Digest  operators.Digest // of the token that the browser keeps
 	Purpose Purpose
 	Account operators.AccountID // 0: not known yet
-	Held    []byte              // what has to be kept until the answer
+	Data    []byte              // what has to be kept until the answer
 	Expires time.Time
 }
 
@@ -36,7 +36,7 @@ type Step struct {
 func NewStep(p Purpose, a operators.AccountID, held []byte, now time.Time) (s Step, token string) {
 	token = operators.NewToken()
 	d, _ := operators.ParseToken(token) // It is one.
-	return Step{Digest: d, Purpose: p, Account: a, Held: held, Expires: now.Add(StepLife)}, token
+	return Step{Digest: d, Purpose: p, Account: a, Data: held, Expires: now.Add(StepLife)}, token
 }
 
 // For reports whether the step still waits for an answer of this purpose.

@@ -64,16 +64,16 @@ type TOTP struct {
 // Confirm returns the app of a user who proves by a code that they have its secret; ErrCode about
 // `code`.
 func Confirm(a operators.AccountID, s Secret, code string, now time.Time) (TOTP, error) {
-	t, right := TOTP{Account: a, Secret: s, Created: now}.Take(code, now)
+	t, right := TOTP{Account: a, Secret: s, Created: now}.Verify(code, now)
 	if !right {
 		return TOTP{}, ErrCode.On("code")
 	}
 	return t, nil
 }
 
-// Take returns the app after a code of it was entered, and reports whether the code is right. It
+// Verify returns the app after a code of it was entered, and reports whether the code is right. It
 // accepts no code twice, and none that is older than the last one.
-func (t TOTP) Take(code string, now time.Time) (TOTP, bool) {
+func (t TOTP) Verify(code string, now time.Time) (TOTP, bool) {
 	code = strings.Join(strings.Fields(code), "")
 	current := now.Unix() / int64(Period/time.Second)
 	for period := current - skew; period <= current+skew; period++ {

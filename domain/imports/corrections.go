@@ -45,7 +45,7 @@ type CorrectableRow struct {
 
 // Correctable returns rejected rows as they can be corrected, as many of these as are shown at a
 // time. ErrNotCorrectable.
-func (h Header) Correctable(rows []Kept) (Correctable, error) {
+func (h Header) Correctable(rows []RejectedRow) (Correctable, error) {
 	var m Correctable
 	var places []int // of the columns, in a kept row
 	place := 0       // At the end: how many columns a kept row has.
@@ -64,7 +64,7 @@ func (h Header) Correctable(rows []Kept) (Correctable, error) {
 	size := 0
 	for i, k := range rows {
 		row := CorrectableRow{Line: k.Line, Reason: k.Reason}
-		if k.Corrected.Holds() {
+		if k.Corrected.InEffect() {
 			row.Corrected = k.Corrected
 		} else {
 			row.Cells = h.cells(k, places, place)
@@ -84,7 +84,7 @@ func (h Header) Correctable(rows []Kept) (Correctable, error) {
 // cells are the cells of a kept row at these places; none when one is too long, or when the row has
 // more than the file has columns: the others could not be shown. A row that could not be split is
 // in the first.
-func (h Header) cells(k Kept, places []int, columns int) []string {
+func (h Header) cells(k RejectedRow, places []int, columns int) []string {
 	kept, ok := splitQuoted(k.Cells, string(h.delimiter))
 	if k.Cells == "" || !ok || len(kept) > columns {
 		return nil

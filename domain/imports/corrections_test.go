@@ -12,11 +12,11 @@ import (
 )
 
 // rejectedOf are rows of a file that were rejected, as they are kept.
-func rejectedOf(t *testing.T, file string) (imports.Header, []imports.Kept) {
+func rejectedOf(t *testing.T, file string) (imports.Header, []imports.RejectedRow) {
 	t.Helper()
 	r, err := imports.NewReader(strings.NewReader(file))
 	require.NoError(t, err)
-	var kept []imports.Kept
+	var kept []imports.RejectedRow
 	for n, text := range strings.Split(strings.TrimSuffix(file, "\n"), "\n")[1:] {
 		kept = append(kept, r.Header().Keep(imports.Row{Line: n + 2, Text: text}.Reject("why "+strconv.Itoa(n+2))))
 	}

@@ -46,7 +46,7 @@ func (h Header) RejectsHeader() string {
 
 // RejectsRow returns a line of such a list: the line number, the reason, and the row as written by
 // Safe.
-func (h Header) RejectsRow(k Kept) string {
+func (h Header) RejectsRow(k RejectedRow) string {
 	row := h.join([]string{strconv.Itoa(k.Line)}) + string(h.delimiter) + quote(k.Reason)
 	if k.Cells != "" {
 		row += string(h.delimiter) + k.Cells
@@ -55,8 +55,8 @@ func (h Header) RejectsRow(k Kept) string {
 }
 
 // Keep returns the stored form of a rejected row.
-func (h Header) Keep(e *RowError) Kept {
-	return Kept{Line: e.Line, Reason: e.Reason, Cells: h.Safe(e.Text)}
+func (h Header) Keep(e *RowError) RejectedRow {
+	return RejectedRow{Line: e.Line, Reason: e.Reason, Cells: h.Safe(e.Text)}
 }
 
 // Safe rewrites a row of this file so that no spreadsheet program takes a cell for a formula:

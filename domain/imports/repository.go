@@ -8,8 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// Kept is a rejected row that is stored until its job is deleted.
-type Kept struct {
+// RejectedRow is a rejected row that is stored until its job is deleted.
+type RejectedRow struct {
 	Line   int
 	Reason string
 	Cells  string // as a list of rejected rows shows them, see Header.Safe
@@ -24,9 +24,9 @@ type Correction struct {
 	State State
 }
 
-// Holds reports whether the row needs no further correction here. It does again when the import
+// InEffect reports whether the row needs no further correction here. It does again when the import
 // that took it up has failed, was cancelled, undone or is gone.
-func (c Correction) Holds() bool {
+func (c Correction) InEffect() bool {
 	return c.By != 0 && slices.Contains([]State{Checking, Checked, Running, Done, Undoing}, c.State)
 }
 
@@ -46,19 +46,20 @@ type Repository interface {
 	// Save stores everything that can change of a job and returns it with its new version. When the
 	// job has changed since it was read, nothing is stored: ErrTaken.
 	Save(ctx context.Context, j Job) (Job, error)
-	// Hold extends the lease of a job's owner; ErrTaken when another has it. The version stays.
-	Hold(ctx context.Context, id ID, owner string, until time.Time) error
+	// ExtendLease extends the lease of a job's owner; ErrTaken when another has it. The version
+	// stays.
+	ExtendLease(ctx context.Context, id ID, owner string, until time.Time) error
 
-	// Waiting finds the next job to run: it has no owner now, and no job of its organization is
+	// Next finds the next job to run: it has no owner now, and no job of its organization is
 	// running. Organizations take turns: first the one whose jobs have not run for longest, and of
 	// its jobs the one that has waited longest. No
 	// running job is found while another one of its organization has begun and is not over: what
 	// imports of one organization write is never interleaved. ErrNothingToDo.
-	Waiting(ctx context.Context, now time.Time) (Job, error)
+	Next(ctx context.Context, now time.Time) (Job, error)
 	// Idle returns jobs in a state that have not changed since a moment, at most limit.
 	Idle(ctx context.Context, s State, since time.Time, limit int) ([]Job, error)
-	// Leftover returns jobs that are over and whose file is still there, at most limit.
-	Leftover(ctx context.Context, limit int) ([]Job, error)
+	// WithLeftoverFile returns jobs that are over and whose file is still there, at most limit.
+	WithLeftoverFile(ctx context.Context, limit int) ([]Job, error)
 	// Remove deletes a job with everything that belongs to it.
 	Remove(ctx context.Context, id ID) error
 
@@ -73,19 +74,19 @@ type Repository interface {
 	// were the last.
 	RemovePieces(ctx context.Context, id ID, limit int) (gone int, err error)
 
-	// Keep stores rejected rows. Their lines must be new.
-	Keep(ctx context.Context, id ID, rows []Kept) error
+	// SaveRejected stores rejected rows. Their lines must be new.
+	SaveRejected(ctx context.Context, id ID, rows []RejectedRow) error
 	// Correct records that an import contains rejected rows of a job, by their lines: ErrCorrected
 	// when one of them does not exist, or another import contains it and its correction holds.
 	Correct(ctx context.Context, id ID, lines []int, by ID) error
 	// Rejected returns rejected rows by line, at most limit after the given one. It knows the
 	// imports of the job's organization alone that took them up.
-	Rejected(ctx context.Context, id ID, after, limit int) ([]Kept, error)
-	// Forget deletes the rejected rows.
-	Forget(ctx context.Context, id ID) error
+	Rejected(ctx context.Context, id ID, after, limit int) ([]RejectedRow, error)
+	// ForgetRejected deletes the rejected rows.
+	ForgetRejected(ctx context.Context, id ID) error
 
-	// KeepCreations stores what a chunk of a job created that was started at a moment.
-	KeepCreations(ctx context.Context, id ID, started time.Time, c Creations) error
+	// SaveCreations stores what a chunk of a job created that was started at a moment.
+	SaveCreations(ctx context.Context, id ID, started time.Time, c Creations) error
 	// Creations returns what the first chunk created that begins with this row or a later one;
 	// ErrNothingCreated when there is none.
 	Creations(ctx context.Context, id ID, from int) (Creations, error)
@@ -94,19 +95,19 @@ type Repository interface {
 	// ForgetCreations deletes what the first chunks created, at most limit of them, and returns of
 	// how many; fewer than limit were the last.
 	ForgetCreations(ctx context.Context, id ID, limit int) (gone int, err error)
-	// Settled returns jobs that were started before a moment and of which it is still stored what
-	// they created: of the limit chunks of such jobs that are stored for longest. Jobs that are
-	// being undone are left out.
-	Settled(ctx context.Context, before time.Time, limit int) ([]Job, error)
+	// WithExpiredCreations returns jobs that were started before a moment and of which it is still
+	// stored what they created: of the limit chunks of such jobs that are stored for longest. Jobs
+	// that are being undone are left out.
+	WithExpiredCreations(ctx context.Context, before time.Time, limit int) ([]Job, error)
 
 	// Follower returns the newest other job of the organization that has written rows since this
 	// one ended, and was not undone; ErrNotFound when there is none.
 	Follower(ctx context.Context, j Job) (Job, error)
 
-	// Remember stores the latest mapping of an organization's files with these columns, and forgets
-	// the least recently used ones beyond MaxRemembered.
-	Remember(ctx context.Context, org orgs.ID, m Mapping, now time.Time) error
-	// Remembered returns the latest mapping of a file of the organization with the same columns;
+	// SaveMapping stores the latest mapping of an organization's files with these columns, and
+	// forgets the least recently used ones beyond MaxRemembered.
+	SaveMapping(ctx context.Context, org orgs.ID, m Mapping, now time.Time) error
+	// Mapping returns the latest mapping of a file of the organization with the same columns;
 	// ErrNotFound.
-	Remembered(ctx context.Context, org orgs.ID, digest string) (Mapping, error)
+	Mapping(ctx context.Context, org orgs.ID, digest string) (Mapping, error)
 }

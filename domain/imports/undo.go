@@ -117,8 +117,8 @@ func Created(w users.Writes, group orgs.GroupID) []Creation {
 	return created
 }
 
-// Present is the current state of the users of some creations.
-type Present struct {
+// CurrentState is the current state of the users of some creations.
+type CurrentState struct {
 	Group     orgs.Group   // of the import; zero: it had none, or it was deleted
 	Groups    []orgs.Group // to which all users of the import belonged
 	Members   []users.Member
@@ -139,7 +139,7 @@ type Removal struct {
 
 // Removal plans the undo of some creations: what is unchanged since the import is removed, all else
 // stays.
-func (p Present) Removal(created []Creation) Removal {
+func (p CurrentState) Removal(created []Creation) Removal {
 	members := make(map[users.MemberID]users.Member, len(p.Members))
 	for _, m := range p.Members {
 		members[m.ID] = m
@@ -180,7 +180,7 @@ func (p Present) Removal(created []Creation) Removal {
 }
 
 // restore plans the undo for a member who existed before the import.
-func (p Present) restore(r *Removal, c Creation, m users.Member, has []users.Address, assigned map[users.AddressID]bool) {
+func (p CurrentState) restore(r *Removal, c Creation, m users.Member, has []users.Address, assigned map[users.AddressID]bool) {
 	if p.MayChange(m) != nil {
 		r.Undo.Above++
 		return
@@ -264,8 +264,8 @@ func (j Job) leaveUndo(reason string) Job {
 	return j
 }
 
-// Retract counts the next users of an undo.
-func (j Job) Retract(u Undo, now time.Time, lease time.Duration) Job {
+// AdvanceUndo counts the next users of an undo.
+func (j Job) AdvanceUndo(u Undo, now time.Time, lease time.Duration) Job {
 	j.Undo = j.Undo.Plus(u)
 	j.Failures = 0
 	j.Until, j.Touched = now.Add(lease), now

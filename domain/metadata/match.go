@@ -22,22 +22,24 @@ type Condition struct {
 // IsZero reports whether there is no condition.
 func (c Condition) IsZero() bool { return c.Path == "" }
 
-// Holds reports whether metadata meets the condition.
-func (c Condition) Holds(m Map) bool { return c.IsZero() || c.holdsBelow(map[string]any(m), c.Path) }
+// Matches reports whether metadata meets the condition.
+func (c Condition) Matches(m Map) bool {
+	return c.IsZero() || c.matchesBelow(map[string]any(m), c.Path)
+}
 
-// holdsBelow takes as long as there are members, however long the path is: that is anybody's to
+// matchesBelow takes as long as there are members, however long the path is: that is anybody's to
 // choose.
-func (c Condition) holdsBelow(object map[string]any, path string) bool {
+func (c Condition) matchesBelow(object map[string]any, path string) bool {
 	for name, v := range object {
 		rest, begins := strings.CutPrefix(path, name)
 		switch {
 		case !begins:
 		case rest == "":
-			if c.reads(v) {
+			if c.matchesValue(v) {
 				return true
 			}
 		case rest[0] == '.':
-			if inner, isObject := v.(map[string]any); isObject && c.holdsBelow(inner, rest[1:]) {
+			if inner, isObject := v.(map[string]any); isObject && c.matchesBelow(inner, rest[1:]) {
 				return true
 			}
 		}
@@ -45,7 +47,7 @@ func (c Condition) holdsBelow(object map[string]any, path string) bool {
 	return false
 }
 
-func (c Condition) reads(v any) bool {
+func (c Condition) matchesValue(v any) bool {
 	if c.Text == "" {
 		return true
 	}
@@ -100,10 +102,10 @@ func textOf(v any) string {
 	return ""
 }
 
-// Traces are pieces of text that [Map.Encode] writes for every metadata of which the condition
+// Substrings are pieces of text that [Map.Encode] writes for every metadata of which the condition
 // holds, and which it may also write for others: who looks through many texts need not read those
 // without all of them.
-func (c Condition) Traces() []string {
+func (c Condition) Substrings() []string {
 	if c.IsZero() {
 		return nil
 	}

@@ -50,9 +50,9 @@ func TestCondition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			asked := metadata.Condition{Path: c.path, Text: c.text}
-			assert.Equal(t, c.holds, asked.Holds(m))
+			assert.Equal(t, c.holds, asked.Matches(m))
 			if c.holds {
-				for _, trace := range asked.Traces() {
+				for _, trace := range asked.Substrings() {
 					assert.Contains(t, string(text), trace, "what is looked for first is there")
 				}
 			}
@@ -69,7 +69,7 @@ func BenchmarkALongPath(b *testing.B) {
 	}
 	asked := metadata.Condition{Path: strings.Repeat(".", 64<<10) + "plan"}
 	for b.Loop() {
-		if asked.Holds(m) {
+		if asked.Matches(m) {
 			b.Fatal("nothing is there")
 		}
 	}

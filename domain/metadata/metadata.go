@@ -96,7 +96,7 @@ func position(text []byte, offset int64) string {
 
 // Check reports what Parse would refuse in a Map that was built otherwise.
 func (m Map) Check() error {
-	if m.surelyFine() {
+	if m.isSmallAndFlat() {
 		return nil
 	}
 	if err := m.checkValues(); err != nil {
@@ -106,10 +106,10 @@ func (m Map) Check() error {
 	return err
 }
 
-// surelyFine reports whether m is a flat object of strings, as imports bring them, whose JSON text
-// cannot be longer than MaxBytes however much of it is escaped. It spares most of them from being
-// encoded only to be measured.
-func (m Map) surelyFine() bool {
+// isSmallAndFlat reports whether m is a flat object of strings, as imports bring them, whose JSON
+// text cannot be longer than MaxBytes however much of it is escaped. It spares most of them from
+// being encoded only to be measured.
+func (m Map) isSmallAndFlat() bool {
 	const longestEscape, around = len(`\u0000`), len(`"":"",`)
 	size := len("{}")
 	for k, v := range m {
@@ -160,19 +160,19 @@ func check(v any, depth int) (path, wrong string) {
 			return "", "contains a NUL character"
 		}
 	case json.Number:
-		if !Holds(v) {
-			return "", NoDouble
+		if !FitsDouble(v) {
+			return "", TooLargeForDouble
 		}
 	}
 	return "", ""
 }
 
-// NoDouble says what is wrong with a number that Holds refuses.
-const NoDouble = "is a number that is too large for a double"
+// TooLargeForDouble says what is wrong with a number that does not fit a double.
+const TooLargeForDouble = "is a number that is too large for a double"
 
-// Holds reports whether a double holds the number, if not exactly. Many JSON decoders read a larger
-// one as infinity, or fail, and then nothing of the whole document can be read.
-func Holds(n json.Number) bool {
+// FitsDouble reports whether a double holds the number, if not exactly. Many JSON decoders read a
+// larger one as infinity, or fail, and then nothing of the whole document can be read.
+func FitsDouble(n json.Number) bool {
 	const safe = 300 // digits
 	if len(n) <= safe && !strings.ContainsAny(string(n), "eE") {
 		return true

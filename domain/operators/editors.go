@@ -8,32 +8,32 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// ErrAbove refuses a change of a member with a higher role than the operator's.
-var ErrAbove = fault.New(fault.Forbidden, "only administrators can change administrators")
+// ErrHigherRole refuses a change of a member with a higher role than the operator's.
+var ErrHigherRole = fault.New(fault.Forbidden, "only administrators can change administrators")
 
 // Editor is an operator who changes members of an organization, with their rights there.
 type Editor struct {
 	audit.Actor
 
-	Right Need
+	Level AccessLevel
 }
 
 // OfInstallation reports whether the editor is an operator of the installation: their channels are
 // trusted, whatever their destination.
-func (o Editor) OfInstallation() bool { return o.Right >= Installation }
+func (o Editor) OfInstallation() bool { return o.Level >= Installation }
 
-// MayChange returns ErrAbove, naming them, when some of the members have a higher role than the
-// editor. An editor who could lock, remove or edit those would take rights away that they cannot
-// give. A role counts even while its holder is locked: the lock may be lifted.
+// MayChange returns ErrHigherRole, naming them, when some of the members have a higher role than
+// the editor. An editor who could lock, remove or edit those would take rights away that they
+// cannot give. A role counts even while its holder is locked: the lock may be lifted.
 func (o Editor) MayChange(ms ...users.Member) error {
 	var above []string
 	for _, m := range ms {
-		if rights[m.Role] > o.Right {
+		if rights[m.Role] > o.Level {
 			above = append(above, m.User.Username)
 		}
 	}
 	if len(above) == 0 {
 		return nil
 	}
-	return ErrAbove.With("you may not change %s: %s", strings.Join(above, ", "), ErrAbove.Error())
+	return ErrHigherRole.With("you may not change %s: %s", strings.Join(above, ", "), ErrHigherRole.Error())
 }

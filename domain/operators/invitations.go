@@ -19,10 +19,10 @@ const WelcomePath = "/console/welcome/"
 
 // Errors of invitations.
 var (
-	ErrInvitation = fault.New(fault.NotFound, "this link is not valid or has expired; ask for a new one")
-	ErrNoRole     = fault.New(fault.Invalid, "the user has no role in this organization: give them one first")
-	ErrAccepted   = fault.New(fault.Invalid, "your account already includes this organization")
-	ErrOwed       = fault.New(fault.Invalid, "your password was set through another organization: choose another one")
+	ErrInvitation          = fault.New(fault.NotFound, "this link is not valid or has expired; ask for a new one")
+	ErrNoRole              = fault.New(fault.Invalid, "the user has no role in this organization: give them one first")
+	ErrAccepted            = fault.New(fault.Invalid, "your account already includes this organization")
+	ErrNewPasswordRequired = fault.New(fault.Invalid, "your password was set through another organization: choose another one")
 )
 
 // Invitation lets the holder of its token accept, once, the role that an organization gave a
@@ -39,8 +39,8 @@ type Invitation struct {
 type Invited struct {
 	Invitation
 
-	User  users.User // only the identity
-	Place Place
+	User   users.User // only the identity
+	Access OrganizationAccess
 }
 
 // NewInvitation makes an invitation and returns its token, which is shown only once and never
@@ -53,7 +53,7 @@ func NewInvitation(m users.Member, byInstallation bool, now time.Time) (i Invita
 // Valid reports whether the invitation is valid: it is not too old, and there is still a role to
 // accept. A role counts even while its holder is locked: the lock may be lifted.
 func (i Invited) Valid(now time.Time) bool {
-	return now.Before(i.Expires) && i.Place.HasRole()
+	return now.Before(i.Expires) && i.Access.HasRole()
 }
 
 // Account returns which of the user's accounts gets the password when the invitation is accepted.
@@ -63,16 +63,16 @@ func (i Invited) Valid(now time.Time) bool {
 // the installation, who may do everything anyway, is for any account that opens the organization,
 // so that people with several organizations can be helped. An organization sets no password of an
 // account that the provider of single sign-on opens.
-func (i Invited) Account(of []Holding) Account {
-	org := i.Place.Organization.ID
-	of = slices.DeleteFunc(slices.Clone(of), func(h Holding) bool { return h.SignOnAlone() || (h.Linked && !i.Installation) })
-	best := slices.IndexFunc(of, func(h Holding) bool {
+func (i Invited) Account(of []AccountAccess) Account {
+	org := i.Access.Organization.ID
+	of = slices.DeleteFunc(slices.Clone(of), func(h AccountAccess) bool { return h.SingleSignOnOnly() || (h.Linked && !i.Installation) })
+	best := slices.IndexFunc(of, func(h AccountAccess) bool {
 		this, other := h.opens(org)
 		return this && (i.Installation || !other && !h.Administrator)
 	})
 	if best < 0 {
-		best = slices.IndexFunc(of, func(h Holding) bool {
-			return i.Installation && h.Organization == 0 || !h.Administrator && h.Organization == org && len(h.Places) == 0
+		best = slices.IndexFunc(of, func(h AccountAccess) bool {
+			return i.Installation && h.Organization == 0 || !h.Administrator && h.Organization == org && len(h.Organizations) == 0
 		})
 	}
 	if best < 0 {
@@ -86,13 +86,13 @@ func (i Invited) Origin() orgs.ID {
 	if i.Installation {
 		return 0
 	}
-	return i.Place.Organization.ID
+	return i.Access.Organization.ID
 }
 
-// AsksFor reports whether a signed-in user must choose another password before their account opens
-// the place: another organization set it, whose operators may know it.
-func (i Invited) AsksFor(a Account) bool {
-	return a.Hash != "" && a.Organization != 0 && a.Organization != i.Place.Organization.ID
+// NeedsNewPassword reports whether a signed-in user must choose another password before their
+// account opens the place: another organization set it, whose operators may know it.
+func (i Invited) NeedsNewPassword(a Account) bool {
+	return a.Hash != "" && a.Organization != 0 && a.Organization != i.Access.Organization.ID
 }
 
 // InvitationRepository keeps invitations.

@@ -13,15 +13,15 @@ import (
 
 const acme, globex = orgs.ID(1), orgs.ID(2)
 
-func holding(id operators.AccountID, of orgs.ID, opens ...orgs.ID) operators.Holding {
-	h := operators.Holding{Account: operators.Account{ID: id, User: users.User{ID: 7}, Hash: "h", Organization: of}}
+func holding(id operators.AccountID, of orgs.ID, opens ...orgs.ID) operators.AccountAccess {
+	h := operators.AccountAccess{Account: operators.Account{ID: id, User: users.User{ID: 7}, Hash: "h", Organization: of}}
 	for _, o := range opens {
-		h.Places = append(h.Places, operators.Place{Organization: orgs.Organization{ID: o}, Role: users.RoleViewer})
+		h.Organizations = append(h.Organizations, operators.OrganizationAccess{Organization: orgs.Organization{ID: o}, Role: users.RoleViewer})
 	}
 	return h
 }
 
-func administrator(h operators.Holding) operators.Holding {
+func administrator(h operators.AccountAccess) operators.AccountAccess {
 	h.Administrator = true
 	return h
 }
@@ -31,26 +31,26 @@ func administrator(h operators.Holding) operators.Holding {
 func TestTheAccountOfAnInvitation(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		of                 []operators.Holding
+		of                 []operators.AccountAccess
 		acme, installation operators.AccountID // by who made the link
 	}{
 		"NoAccount":                      {},
-		"TheOneThatOpensAcmeAlone":       {of: []operators.Holding{holding(1, acme, acme)}, acme: 1, installation: 1},
-		"OneOfTheInstallationForAcme":    {of: []operators.Holding{holding(1, 0, acme)}, acme: 1, installation: 1},
-		"OneThatOpensAnotherOneToo":      {of: []operators.Holding{holding(1, acme, acme, globex)}, installation: 1},
-		"OneThatOpensAnotherOne":         {of: []operators.Holding{holding(1, globex, globex)}},
-		"OneThatAcmeMadeAndOpensNothing": {of: []operators.Holding{holding(1, acme)}, acme: 1, installation: 1},
-		"OneOfAnotherThatOpensNothing":   {of: []operators.Holding{holding(1, globex)}},
-		"OneOfTheInstallation":           {of: []operators.Holding{holding(1, 0)}, installation: 1},
-		"AnAdministrator":                {of: []operators.Holding{administrator(holding(1, 0))}, installation: 1},
-		"AnAdministratorWithAcme":        {of: []operators.Holding{administrator(holding(1, 0, acme))}, installation: 1},
-		"AnAdministratorByAcmesLink":     {of: []operators.Holding{administrator(holding(1, acme, acme))}, installation: 1},
-		"TheRightOneOfSeveral": {of: []operators.Holding{holding(1, acme), holding(2, globex, globex), holding(3, 0, acme), administrator(holding(4, 0))},
+		"TheOneThatOpensAcmeAlone":       {of: []operators.AccountAccess{holding(1, acme, acme)}, acme: 1, installation: 1},
+		"OneOfTheInstallationForAcme":    {of: []operators.AccountAccess{holding(1, 0, acme)}, acme: 1, installation: 1},
+		"OneThatOpensAnotherOneToo":      {of: []operators.AccountAccess{holding(1, acme, acme, globex)}, installation: 1},
+		"OneThatOpensAnotherOne":         {of: []operators.AccountAccess{holding(1, globex, globex)}},
+		"OneThatAcmeMadeAndOpensNothing": {of: []operators.AccountAccess{holding(1, acme)}, acme: 1, installation: 1},
+		"OneOfAnotherThatOpensNothing":   {of: []operators.AccountAccess{holding(1, globex)}},
+		"OneOfTheInstallation":           {of: []operators.AccountAccess{holding(1, 0)}, installation: 1},
+		"AnAdministrator":                {of: []operators.AccountAccess{administrator(holding(1, 0))}, installation: 1},
+		"AnAdministratorWithAcme":        {of: []operators.AccountAccess{administrator(holding(1, 0, acme))}, installation: 1},
+		"AnAdministratorByAcmesLink":     {of: []operators.AccountAccess{administrator(holding(1, acme, acme))}, installation: 1},
+		"TheRightOneOfSeveral": {of: []operators.AccountAccess{holding(1, acme), holding(2, globex, globex), holding(3, 0, acme), administrator(holding(4, 0))},
 			acme: 3, installation: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			i := operators.Invited{User: users.User{ID: 7}, Place: operators.Place{Organization: orgs.Organization{ID: acme}, Role: users.RoleViewer}}
+			i := operators.Invited{User: users.User{ID: 7}, Access: operators.OrganizationAccess{Organization: orgs.Organization{ID: acme}, Role: users.RoleViewer}}
 			assert.Equal(t, c.acme, i.Account(c.of).ID)
 			assert.Equal(t, users.ID(7), i.Account(c.of).User.ID)
 			assert.Equal(t, acme, i.Origin())
@@ -63,7 +63,7 @@ func TestTheAccountOfAnInvitation(t *testing.T) {
 
 func TestWhoMustChooseAnotherPassword(t *testing.T) {
 	t.Parallel()
-	i := operators.Invited{Place: operators.Place{Organization: orgs.Organization{ID: acme}}}
+	i := operators.Invited{Access: operators.OrganizationAccess{Organization: orgs.Organization{ID: acme}}}
 	for name, c := range map[string]struct {
 		account operators.Account
 		asks    bool
@@ -75,7 +75,7 @@ func TestWhoMustChooseAnotherPassword(t *testing.T) {
 	} {
 		for _, installation := range []bool{true, false} {
 			i.Installation = installation
-			assert.Equal(t, c.asks, i.AsksFor(c.account), name)
+			assert.Equal(t, c.asks, i.NeedsNewPassword(c.account), name)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestAnInvitationHoldsForADayAndForARole(t *testing.T) {
 	assert.Equal(t, operators.Invitation{Digest: d, Member: 3, Installation: true, Expires: noon.Add(operators.InvitationLife)}, i)
 	for role, valid := range map[users.Role]bool{users.RoleMember: false, users.RoleViewer: true, users.RoleOperator: true, users.RoleAdministrator: true} {
 		for _, locked := range []bool{false, true} {
-			invited := operators.Invited{Invitation: i, Place: operators.Place{Role: role, Locked: locked}}
+			invited := operators.Invited{Invitation: i, Access: operators.OrganizationAccess{Role: role, Locked: locked}}
 			assert.Equal(t, valid, invited.Valid(i.Expires.Add(-1)), role)
 			assert.False(t, invited.Valid(i.Expires))
 		}
@@ -99,20 +99,20 @@ func TestWhichAccountIsMeant(t *testing.T) {
 	t.Parallel()
 	one, two, root := holding(1, acme, acme), holding(2, globex, globex), administrator(holding(3, 0))
 	for name, c := range map[string]struct {
-		of   []operators.Holding
+		of   []operators.AccountAccess
 		main operators.AccountID
 		err  error
 		acme operators.AccountID
 	}{
 		"None":             {err: operators.ErrNotFound},
-		"TheOnlyOne":       {of: []operators.Holding{two}, main: 2},
-		"OfSeveral":        {of: []operators.Holding{one, two}, err: operators.ErrSeveral, acme: 1},
-		"TheAdministrator": {of: []operators.Holding{root, one}, main: 3, acme: 1},
-		"WithoutAcme":      {of: []operators.Holding{two, root}, main: 3, acme: 3},
+		"TheOnlyOne":       {of: []operators.AccountAccess{two}, main: 2},
+		"OfSeveral":        {of: []operators.AccountAccess{one, two}, err: operators.ErrSeveralPasswords, acme: 1},
+		"TheAdministrator": {of: []operators.AccountAccess{root, one}, main: 3, acme: 1},
+		"WithoutAcme":      {of: []operators.AccountAccess{two, root}, main: 3, acme: 3},
 	} {
-		a, err := operators.Main(c.of)
+		a, err := operators.DefaultAccount(c.of)
 		require.ErrorIs(t, err, c.err, name)
 		assert.Equal(t, c.main, a.ID, name)
-		assert.Equal(t, c.acme, operators.For(c.of, acme).ID, name)
+		assert.Equal(t, c.acme, operators.AccountFor(c.of, acme).ID, name)
 	}
 }

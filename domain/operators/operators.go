@@ -18,15 +18,15 @@ import (
 var (
 	ErrRoleNotFound = fault.New(fault.NotFound, "the user has no role in this organization")
 
-	ErrNotFound    = fault.New(fault.NotFound, "this user cannot sign in")
-	ErrExists      = fault.New(fault.Invalid, "this user can sign in already")
-	ErrSeveral     = fault.New(fault.Invalid, "this user has several passwords, each for other organizations: name the organization")
-	ErrCredentials = fault.New(fault.Unauthenticated, "wrong username or password")
-	ErrNoSession   = fault.New(fault.Unauthenticated, "nobody is signed in")
-	ErrSignOnAlone = fault.New(fault.Invalid, "this user signs in with single sign-on and has no password")
-	ErrSignOnOnly  = fault.New(fault.Invalid, "this account signs in with single sign-on only")
-	ErrForbidden   = fault.New(fault.Forbidden, "your role does not allow this")
-	ErrPassword    = fault.New(fault.Invalid, "is not your password")
+	ErrNotFound         = fault.New(fault.NotFound, "this user cannot sign in")
+	ErrExists           = fault.New(fault.Invalid, "this user can sign in already")
+	ErrSeveralPasswords = fault.New(fault.Invalid, "this user has several passwords, each for other organizations: name the organization")
+	ErrCredentials      = fault.New(fault.Unauthenticated, "wrong username or password")
+	ErrNoSession        = fault.New(fault.Unauthenticated, "nobody is signed in")
+	ErrNoPassword       = fault.New(fault.Invalid, "this user signs in with single sign-on and has no password")
+	ErrSingleSignOnOnly = fault.New(fault.Invalid, "this account signs in with single sign-on only")
+	ErrForbidden        = fault.New(fault.Forbidden, "your role does not allow this")
+	ErrPassword         = fault.New(fault.Invalid, "is not your password")
 )
 
 // AccountID identifies an account. It is positive; 0 means "not stored yet".
@@ -50,13 +50,13 @@ type Account struct {
 	Language     string    // of the pages that its holder sees, a BCP 47 tag; empty: the browser decides
 }
 
-// SignOnAlone reports whether the account has no password because its holder signs in with single
-// sign-on. It never gets one: a password would still open the account after the provider has closed
-// it.
-func (a Account) SignOnAlone() bool { return a.Linked && a.Hash == "" }
+// SingleSignOnOnly reports whether the account has no password because its holder signs in with
+// single sign-on. It never gets one: a password would still open the account after the provider has
+// closed it.
+func (a Account) SingleSignOnOnly() bool { return a.Linked && a.Hash == "" }
 
-// Renewed returns the account with another password.
-func (a Account) Renewed(h Hash, now time.Time) Account {
+// WithPassword returns the account with another password.
+func (a Account) WithPassword(h Hash, now time.Time) Account {
 	a.Hash, a.Changed = h, now
 	return a
 }
@@ -64,9 +64,9 @@ func (a Account) Renewed(h Hash, now time.Time) Account {
 // maxLanguage is the length of the longest tag of a language, in bytes.
 const maxLanguage = 35
 
-// In returns the account with another language of the pages that its holder sees: a BCP 47 tag,
-// empty where the browser decides. A malformed tag is Invalid.
-func (a Account) In(tag string) (Account, error) {
+// WithLanguage returns the account with another language of the pages that its holder sees: a BCP
+// 47 tag, empty where the browser decides. A malformed tag is Invalid.
+func (a Account) WithLanguage(tag string) (Account, error) {
 	if tag != "" {
 		if _, err := language.Parse(tag); err != nil || len(tag) > maxLanguage {
 			return Account{}, fault.Field("language", "is not a language")
@@ -76,34 +76,34 @@ func (a Account) In(tag string) (Account, error) {
 	return a, nil
 }
 
-// Holding is an account with the places that it opens.
-type Holding struct {
+// AccountAccess is an account with the places that it opens.
+type AccountAccess struct {
 	Account
 
-	Places []Place
+	Organizations []OrganizationAccess
 }
 
 // Principal returns the holder of the account with their present rights.
-func (h Holding) Principal() Principal {
-	return Principal{User: h.User, Account: h.ID, Administrator: h.Administrator, Passwordless: h.Hash == "", Language: h.Language, Places: h.Places}
+func (h AccountAccess) Principal() Principal {
+	return Principal{User: h.User, Account: h.ID, Administrator: h.Administrator, Passwordless: h.Hash == "", Language: h.Language, Organizations: h.Organizations}
 }
 
 // opens reports whether the account opens the organization, and whether it opens any other.
-func (h Holding) opens(org orgs.ID) (this, other bool) {
-	for _, p := range h.Places {
+func (h AccountAccess) opens(org orgs.ID) (this, other bool) {
+	for _, p := range h.Organizations {
 		this, other = this || p.Organization.ID == org, other || p.Organization.ID != org
 	}
 	return this, other
 }
 
-// Main returns the account that is meant when no organization is named: the one that makes its
-// holder administrator of the installation, else the only one. ErrNotFound, ErrSeveral,
-// ErrSignOnAlone.
-func Main(of []Holding) (Account, error) {
+// DefaultAccount returns the account that is meant when no organization is named: the one that
+// makes its holder administrator of the installation, else the only one. ErrNotFound,
+// ErrSeveralPasswords, ErrNoPassword.
+func DefaultAccount(of []AccountAccess) (Account, error) {
 	all := len(of)
-	of = slices.DeleteFunc(slices.Clone(of), func(h Holding) bool { return h.SignOnAlone() })
+	of = slices.DeleteFunc(slices.Clone(of), func(h AccountAccess) bool { return h.SingleSignOnOnly() })
 	if all > 0 && len(of) == 0 {
-		return Account{}, ErrSignOnAlone
+		return Account{}, ErrNoPassword
 	}
 	for _, h := range of {
 		if h.Administrator {
@@ -116,13 +116,13 @@ func Main(of []Holding) (Account, error) {
 	case 1:
 		return of[0].Account, nil
 	}
-	return Account{}, ErrSeveral
+	return Account{}, ErrSeveralPasswords
 }
 
-// For returns the account with which a user acts in an organization: the one that opens it, else
-// the one that makes them administrator of the installation; the zero Holding when there is
-// neither.
-func For(of []Holding, org orgs.ID) (found Holding) {
+// AccountFor returns the account with which a user acts in an organization: the one that opens it,
+// else the one that makes them administrator of the installation; the zero AccountAccess when there
+// is neither.
+func AccountFor(of []AccountAccess, org orgs.ID) (found AccountAccess) {
 	for _, h := range of {
 		if this, _ := h.opens(org); this {
 			return h
@@ -135,7 +135,7 @@ func For(of []Holding, org orgs.ID) (found Holding) {
 }
 
 // Hashes returns the passwords of accounts.
-func Hashes(hs []Holding) []Hash {
+func Hashes(hs []AccountAccess) []Hash {
 	all := make([]Hash, len(hs))
 	for i, h := range hs {
 		all[i] = h.Hash
@@ -155,54 +155,54 @@ type Repository interface {
 // AccountRepository keeps accounts and which organizations they open.
 type AccountRepository interface {
 	// Account finds an account with its places; ErrNotFound.
-	Account(ctx context.Context, id AccountID) (Holding, error)
+	Account(ctx context.Context, id AccountID) (AccountAccess, error)
 	// Accounts returns the accounts of the user with this username, without regard to case, with
 	// their places, by id. An unknown user has none.
-	Accounts(ctx context.Context, username string) ([]Holding, error)
+	Accounts(ctx context.Context, username string) ([]AccountAccess, error)
 	// Save stores everything of an account but its identity, which must exist, and returns its id;
 	// an account without an id is created. users.ErrNotFound, ErrNotFound.
 	Save(ctx context.Context, a Account) (AccountID, error)
-	// Drop deletes an account with its sessions and devices, if it exists.
-	Drop(ctx context.Context, id AccountID) error
+	// DeleteAccount deletes an account with its sessions and devices, if it exists.
+	DeleteAccount(ctx context.Context, id AccountID) error
 	// Accept makes an account the one that opens a member's organization, instead of the earlier
 	// one.
 	Accept(ctx context.Context, m users.MemberID, a AccountID, at time.Time) error
 	// Acceptance returns with which account a member has accepted, and when; the zero Acceptance
 	// when with none.
 	Acceptance(ctx context.Context, m users.MemberID) (Acceptance, error)
-	// Visited records that an account was used in an organization that it opens, unless a later use
-	// is recorded.
-	Visited(ctx context.Context, a AccountID, org orgs.ID, at time.Time) error
-	// Appointments returns those members of an organization who have a role there, by id: at most
+	// RecordVisit records that an account was used in an organization that it opens, unless a later
+	// use is recorded.
+	RecordVisit(ctx context.Context, a AccountID, org orgs.ID, at time.Time) error
+	// GrantedRoles returns those members of an organization who have a role there, by id: at most
 	// limit after the given one.
-	Appointments(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]Appointment, error)
-	// Decide locks the decisions about who can sign in as a user, or what for, in all
+	GrantedRoles(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]GrantedRole, error)
+	// LockUser locks the decisions about who can sign in as a user, or what for, in all
 	// organizations: of two units of work that decide about one user at the same time, the later
 	// sees what the earlier wrote. users.ErrNotFound.
-	Decide(ctx context.Context, u users.ID) error
+	LockUser(ctx context.Context, u users.ID) error
 }
 
-// Appointment is the role that an organization gave a member, and when the member accepted it;
+// GrantedRole is the role that an organization gave a member, and when the member accepted it;
 // zero: not yet.
-type Appointment struct {
+type GrantedRole struct {
 	Member   users.MemberID
 	Username string
 	Role     users.Role
 	Locked   bool
 	Accepted time.Time
-	// What Appointments says beside, of the account that has accepted:
-	Seen time.Time // in this organization, to the VisitGrain; zero: not yet
-	Ways Ways
+	// Only GrantedRoles sets these, for the account that has accepted:
+	Seen    time.Time // in this organization, to the VisitResolution; zero: not yet
+	Methods SignInMethods
 }
 
-// Ways are how a user can sign in to an account: whether there is one of a kind, but not which, how
-// many or since when.
-type Ways struct {
+// SignInMethods are how a user can sign in to an account: whether there is one of a kind, but not
+// which, how many or since when.
+type SignInMethods struct {
 	Password, Codes, Passkey, SignOn bool
 }
 
-// VisitGrain is the precision of when a user was last seen in an organization.
-const VisitGrain = time.Hour
+// VisitResolution is the precision of when a user was last seen in an organization.
+const VisitResolution = time.Hour
 
 // Acceptance records that a member has accepted the role in an organization.
 type Acceptance struct {

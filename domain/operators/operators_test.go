@@ -21,12 +21,12 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func TestIn(t *testing.T) {
 	t.Parallel()
 	for _, tag := range []string{"de", "en", "pt-BR", ""} {
-		a, err := operators.Account{Hash: "h", Language: "fr"}.In(tag)
+		a, err := operators.Account{Hash: "h", Language: "fr"}.WithLanguage(tag)
 		require.NoError(t, err)
 		assert.Equal(t, operators.Account{Hash: "h", Language: tag}, a)
 	}
 	for _, tag := range []string{"not a language", "de_", "x-" + strings.Repeat("private-", 5)} {
-		_, err := operators.Account{}.In(tag)
+		_, err := operators.Account{}.WithLanguage(tag)
 		assert.Equal(t, fault.Invalid, fault.KindOf(err), tag)
 	}
 }
@@ -106,14 +106,14 @@ func TestSession(t *testing.T) {
 	assert.True(t, s.Valid(noon.Add(operators.SessionLife-1)))
 	assert.False(t, s.Valid(noon.Add(operators.SessionLife)))
 	s.Seen = noon
-	assert.False(t, s.Stale(noon.Add(operators.SessionGrain-1)))
-	assert.True(t, s.Stale(noon.Add(operators.SessionGrain)))
+	assert.False(t, s.Stale(noon.Add(operators.SessionResolution-1)))
+	assert.True(t, s.Stale(noon.Add(operators.SessionResolution)))
 }
 
 func TestAuthorize(t *testing.T) {
 	t.Parallel()
 	acme := func(r users.Role, locked bool) operators.Principal {
-		return operators.Principal{User: users.User{ID: 1}, Places: []operators.Place{{Organization: orgs.Organization{Slug: "acme"}, Role: r, Locked: locked}}}
+		return operators.Principal{User: users.User{ID: 1}, Organizations: []operators.OrganizationAccess{{Organization: orgs.Organization{Slug: "acme"}, Role: r, Locked: locked}}}
 	}
 	no, low, gone := operators.ErrNoSession, operators.ErrForbidden, orgs.ErrNotFound
 	for name, c := range map[string]struct {
@@ -134,8 +134,8 @@ func TestAuthorize(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for need, want := range c.want {
-				assert.Equal(t, want, c.principal.Authorize("acme", operators.Need(need)), "need %d", need)
-				assert.Equal(t, want == nil, c.principal.May("acme", operators.Need(need)), "need %d", need)
+				assert.Equal(t, want, c.principal.Authorize("acme", operators.AccessLevel(need)), "need %d", need)
+				assert.Equal(t, want == nil, c.principal.May("acme", operators.AccessLevel(need)), "need %d", need)
 			}
 			if !c.principal.Administrator && c.principal.User.ID != 0 {
 				assert.Equal(t, gone, c.principal.Authorize("globex", operators.Viewer))
@@ -176,8 +176,8 @@ func TestRecent(t *testing.T) {
 
 func TestWhichRequirementOfASecondFactorApplies(t *testing.T) {
 	t.Parallel()
-	for need, rule := range map[operators.Need]operators.FactorRule{
-		operators.Anybody: operators.NoFactor, operators.SignedIn: operators.NoFactor,
+	for need, rule := range map[operators.AccessLevel]operators.FactorRule{
+		operators.Everyone: operators.NoFactor, operators.SignedIn: operators.NoFactor,
 		operators.Viewer: operators.OrganizationFactor, operators.Operator: operators.OrganizationFactor,
 		operators.Administrator: operators.OrganizationFactor, operators.Installation: operators.InstallationFactor,
 	} {

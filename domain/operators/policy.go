@@ -8,28 +8,28 @@ type Policy struct {
 	BreakGlass       string // the username of the administrator of the installation who may always sign in with a password
 }
 
-// Reserves reports whether a username is that of the emergency account, which single sign-on never
-// opens.
-func (p Policy) Reserves(username string) bool {
+// IsBreakGlassUsername reports whether a username is that of the emergency account, which single
+// sign-on never opens.
+func (p Policy) IsBreakGlassUsername(username string) bool {
 	return p.BreakGlass != "" && names.Fold(username) == names.Fold(p.BreakGlass)
 }
 
-// TakesPasswordOf reports whether a password for this username is checked.
-func (p Policy) TakesPasswordOf(username string) bool {
-	return !p.SingleSignOnOnly || p.Reserves(username)
+// AllowsPasswordOf reports whether a password for this username is checked.
+func (p Policy) AllowsPasswordOf(username string) bool {
+	return !p.SingleSignOnOnly || p.IsBreakGlassUsername(username)
 }
 
-// Admits reports whether a user who has signed in with this method may have a session of an
+// Allows reports whether a user who has signed in with this method may have a session of an
 // account. An account without a password takes single sign-on alone, so that nothing set up here
 // opens it after the provider has closed it.
-func (p Policy) Admits(a Account, m Method) bool {
+func (p Policy) Allows(a Account, m Method) bool {
 	if m == BySingleSignOn {
 		return true
 	}
-	return !a.SignOnAlone() && (!p.SingleSignOnOnly || p.IsBreakGlass(a))
+	return !a.SingleSignOnOnly() && (!p.SingleSignOnOnly || p.IsBreakGlass(a))
 }
 
 // IsBreakGlass reports whether this is the emergency account.
 func (p Policy) IsBreakGlass(a Account) bool {
-	return a.Administrator && a.Organization == 0 && p.Reserves(a.User.Username)
+	return a.Administrator && a.Organization == 0 && p.IsBreakGlassUsername(a.User.Username)
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// Need is what a page or an action requires of its caller.
-type Need int
+// AccessLevel is what a page or an action requires of its caller.
+type AccessLevel int
 
 // The needs, each of which includes those before it.
 const (
-	Anybody       Need = iota // nothing, not even being signed in
-	SignedIn                  // to be signed in
-	Viewer                    // to see an organization
-	Operator                  // to manage its members and deliveries
-	Administrator             // everything in it
-	Installation              // to be administrator of the installation
+	Everyone      AccessLevel = iota // nothing, not even being signed in
+	SignedIn                         // to be signed in
+	Viewer                           // to see an organization
+	Operator                         // to manage its members and deliveries
+	Administrator                    // everything in it
+	Installation                     // to be administrator of the installation
 )
 
 // FactorRule is which requirement of a second factor applies to a page or an action.
@@ -32,7 +32,7 @@ const (
 )
 
 // Factor returns the rule for a need.
-func (n Need) Factor() FactorRule {
+func (n AccessLevel) Factor() FactorRule {
 	switch {
 	case n <= SignedIn:
 		return NoFactor
@@ -43,24 +43,25 @@ func (n Need) Factor() FactorRule {
 }
 
 // rights are the rights of each role in its organization. A member has none.
-var rights = map[users.Role]Need{users.RoleViewer: Viewer, users.RoleOperator: Operator, users.RoleAdministrator: Administrator}
+var rights = map[users.Role]AccessLevel{users.RoleViewer: Viewer, users.RoleOperator: Operator, users.RoleAdministrator: Administrator}
 
-// Above reports whether one role has more rights than another.
-func Above(one, other users.Role) bool { return rights[one] > rights[other] }
+// Outranks reports whether one role has more rights than another.
+func Outranks(one, other users.Role) bool { return rights[one] > rights[other] }
 
-// Place is an organization that an account opens, because its holder has accepted a role there.
-type Place struct {
+// OrganizationAccess is an organization that an account opens, because its holder has accepted a
+// role there.
+type OrganizationAccess struct {
 	Organization orgs.Organization
 	Role         users.Role
 	Locked       bool      // as a member of it
-	Seen         time.Time // when its holder was last seen there, to the VisitGrain; zero: not yet
+	Seen         time.Time // when its holder was last seen there, to the VisitResolution; zero: not yet
 }
 
 // HasRole reports whether the holder has a role there, locked or not.
-func (p Place) HasRole() bool { return rights[p.Role] >= Viewer }
+func (p OrganizationAccess) HasRole() bool { return rights[p.Role] >= Viewer }
 
-// right returns the rights of its holder in the place.
-func (p Place) right() Need {
+// level returns the rights of its holder in the place.
+func (p OrganizationAccess) level() AccessLevel {
 	if p.Locked {
 		return SignedIn
 	}
@@ -71,12 +72,12 @@ func (p Place) right() Need {
 type Principal struct {
 	User          users.User
 	Account       AccountID
-	Administrator bool      // of the installation
-	Passwordless  bool      // only passkeys or the provider open their account
-	Language      string    // that they chose for the pages; empty: the browser decides
-	Places        []Place   // that the account opens; an administrator of the installation has every place
-	Authenticated time.Time // when they last confirmed their identity
-	Method        Method    // how
+	Administrator bool                 // of the installation
+	Passwordless  bool                 // only passkeys or the provider open their account
+	Language      string               // that they chose for the pages; empty: the browser decides
+	Organizations []OrganizationAccess // that the account opens; an administrator of the installation has every place
+	Authenticated time.Time            // when they last confirmed their identity
+	Method        Method               // how
 }
 
 // Recent reports whether the principal has confirmed their identity so recently that they may
@@ -87,14 +88,14 @@ func (p Principal) Recent(now time.Time) bool {
 
 // May reports whether the principal meets a need, in the organization with this slug if the need is
 // about one.
-func (p Principal) May(org string, n Need) bool { return p.Authorize(org, n) == nil }
+func (p Principal) May(org string, n AccessLevel) bool { return p.Authorize(org, n) == nil }
 
 // Authorize returns why the principal does not meet a need: ErrNoSession for the zero Principal,
 // orgs.ErrNotFound if the principal sees nothing of the organization, whether it exists or not,
 // ErrForbidden if the role is too low.
-func (p Principal) Authorize(org string, n Need) error {
+func (p Principal) Authorize(org string, n AccessLevel) error {
 	switch {
-	case n == Anybody:
+	case n == Everyone:
 		return nil
 	case p.User.ID == 0:
 		return ErrNoSession
@@ -103,40 +104,40 @@ func (p Principal) Authorize(org string, n Need) error {
 	case n == Installation:
 		return ErrForbidden
 	}
-	i := slices.IndexFunc(p.Places, func(at Place) bool { return at.Organization.Slug == org && at.right() >= Viewer })
+	i := slices.IndexFunc(p.Organizations, func(at OrganizationAccess) bool { return at.Organization.Slug == org && at.level() >= Viewer })
 	if i < 0 {
 		return orgs.ErrNotFound
 	}
-	if p.Places[i].right() < n {
+	if p.Organizations[i].level() < n {
 		return ErrForbidden
 	}
 	return nil
 }
 
-// Right returns the highest right of the principal in the organization with this slug.
-func (p Principal) Right(org string) Need {
+// Level returns the highest right of the principal in the organization with this slug.
+func (p Principal) Level(org string) AccessLevel {
 	switch {
 	case p.User.ID == 0:
-		return Anybody
+		return Everyone
 	case p.Administrator:
 		return Installation
 	}
-	for _, at := range p.Places {
+	for _, at := range p.Organizations {
 		if at.Organization.Slug == org {
-			return at.right()
+			return at.level()
 		}
 	}
 	return SignedIn
 }
 
 // Visible returns the organizations that the principal sees because of a role there.
-func (p Principal) Visible() []Place {
-	return slices.DeleteFunc(slices.Clone(p.Places), func(at Place) bool { return at.right() < Viewer })
+func (p Principal) Visible() []OrganizationAccess {
+	return slices.DeleteFunc(slices.Clone(p.Organizations), func(at OrganizationAccess) bool { return at.level() < Viewer })
 }
 
 // Organization returns the organization with this slug, if it is one of the principal's places.
 func (p Principal) Organization(slug string) (orgs.Organization, bool) {
-	for _, at := range p.Places {
+	for _, at := range p.Organizations {
 		if at.Organization.Slug == slug {
 			return at.Organization, true
 		}

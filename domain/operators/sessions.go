@@ -15,9 +15,9 @@ const (
 	SessionLife = 7 * 24 * time.Hour
 )
 
-// SessionGrain is the precision of when a session was last used, so that not every page costs a
-// write.
-const SessionGrain = time.Minute
+// SessionResolution is the precision of when a session was last used, so that not every page costs
+// a write.
+const SessionResolution = time.Minute
 
 // Recent is how long after signing in a user may change security settings: keys, secrets, roles,
 // passwords.
@@ -42,7 +42,7 @@ type Session struct {
 	Created       time.Time
 	Authenticated time.Time // when its holder last confirmed their identity
 	Method        Method    // how
-	Seen          time.Time // when it was last used, to SessionGrain
+	Seen          time.Time // when it was last used, to SessionResolution
 	Expires       time.Time
 	Address       string // where it began
 	Device        Digest // in which it began
@@ -77,14 +77,14 @@ func (s Session) Valid(now time.Time) bool {
 }
 
 // Stale reports whether the use of the session should be recorded again.
-func (s Session) Stale(now time.Time) bool { return !now.Before(s.Seen.Add(SessionGrain)) }
+func (s Session) Stale(now time.Time) bool { return !now.Before(s.Seen.Add(SessionResolution)) }
 
 // SessionRepository keeps sessions.
 type SessionRepository interface {
 	// Begin stores a new session of an account.
 	Begin(ctx context.Context, s Session) error
 	// Session finds a session with its account, whether it is over or not; ErrNoSession.
-	Session(ctx context.Context, d Digest) (Session, Holding, error)
+	Session(ctx context.Context, d Digest) (Session, AccountAccess, error)
 	// Touch records when a session was last used; an earlier time never replaces a later one.
 	Touch(ctx context.Context, d Digest, at time.Time) error
 	// Authenticated records when, and how, the holder of a session confirmed their identity.

@@ -23,15 +23,15 @@ const (
 // ErrTooMany refuses a password, right or wrong, that comes too early after wrong ones.
 var ErrTooMany = fault.New(fault.Limited, "too many wrong passwords")
 
-// TooMany is ErrTooMany with the time to wait.
-type TooMany struct{ Wait time.Duration }
+// TooManyError is ErrTooMany with the time to wait.
+type TooManyError struct{ Wait time.Duration }
 
-func (t TooMany) Error() string {
+func (t TooManyError) Error() string {
 	return fmt.Sprintf("%s: try again in %s", ErrTooMany.Error(), t.Wait.Round(time.Second))
 }
 
 // Unwrap returns ErrTooMany.
-func (TooMany) Unwrap() error { return ErrTooMany }
+func (TooManyError) Unwrap() error { return ErrTooMany }
 
 // Origin is where an attempt to sign in comes from.
 type Origin struct {
@@ -66,7 +66,7 @@ func (a Attempts) Try(now time.Time) (after Attempts, wait time.Duration) {
 	case now.Before(a.Until):
 		a.Refused = true
 		return a, a.Until.Sub(now)
-	case !now.Before(a.Forget()):
+	case !now.Before(a.Expires()):
 		a = Attempts{}
 	}
 	a.Failures++
@@ -82,8 +82,8 @@ func (a Attempts) Failed(now time.Time) Attempts {
 	return a
 }
 
-// Forget returns when the attempts expire.
-func (a Attempts) Forget() time.Time { return a.Until.Add(AttemptMemory) }
+// Expires returns when the attempts expire.
+func (a Attempts) Expires() time.Time { return a.Until.Add(AttemptMemory) }
 
 // delay returns the time to wait after so many wrong passwords.
 func delay(failures int) time.Duration {

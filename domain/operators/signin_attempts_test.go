@@ -62,10 +62,10 @@ func TestAttempts(t *testing.T) {
 	t.Run("AfterAWhileOneStartsAfresh", func(t *testing.T) {
 		t.Parallel()
 		g := fail(operators.Attempts{}, operators.FreeAttempts, noon)
-		again, wait := g.Try(g.Forget())
+		again, wait := g.Try(g.Expires())
 		assert.Zero(t, wait)
 		assert.Equal(t, 1, again.Failures)
-		again, _ = g.Try(g.Forget().Add(-1))
+		again, _ = g.Try(g.Expires().Add(-1))
 		assert.Equal(t, operators.FreeAttempts+1, again.Failures)
 	})
 }
@@ -85,7 +85,7 @@ func TestAttemptKey(t *testing.T) {
 
 func TestTooMany(t *testing.T) {
 	t.Parallel()
-	err := error(operators.TooMany{Wait: 90 * time.Second})
+	err := error(operators.TooManyError{Wait: 90 * time.Second})
 	require.ErrorIs(t, err, operators.ErrTooMany)
 	assert.Equal(t, fault.Limited, fault.KindOf(err))
 	assert.Equal(t, "too many wrong passwords: try again in 1m30s", err.Error())

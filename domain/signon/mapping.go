@@ -34,7 +34,7 @@ func (m Mapping) Organizations() []string {
 func (m Mapping) Role(org string, groups []string) users.Role {
 	best := users.RoleMember
 	for _, r := range m {
-		if r.Organization == org && slices.Contains(groups, r.Group) && operators.Above(r.Role, best) {
+		if r.Organization == org && slices.Contains(groups, r.Group) && operators.Outranks(r.Role, best) {
 			best = r.Role
 		}
 	}

@@ -2,24 +2,24 @@ package signon
 
 import "context"
 
-// Wish is why a user is sent to the provider.
-type Wish struct {
-	Return string // our address to which the provider sends them back
-	State  string // comes back unchanged
-	Again  bool   // they have to sign in at the provider again, even with a session there
+// AuthRequest is why a user is sent to the provider.
+type AuthRequest struct {
+	RedirectURI    string // our address to which the provider sends them back
+	State          string // comes back unchanged
+	Reauthenticate bool   // they have to sign in at the provider again, even with a session there
 }
 
 // Provider is an identity provider. Each method ends within its own time limit.
 type Provider interface {
 	// Begin returns the address to which to send a browser, and what has to be stored until it is
-	// back; ErrAway.
-	Begin(ctx context.Context, w Wish) (address string, held []byte, err error)
+	// back; ErrUnavailable.
+	Begin(ctx context.Context, w AuthRequest) (address string, held []byte, err error)
 	// Finish returns the identity of the code with which the browser came back. from is the issuer
-	// in the answer, empty when there was none. ErrAway, ErrAnswer.
-	Finish(ctx context.Context, w Wish, held []byte, code, from string) (Identity, error)
-	// Logout checks a logout token; ErrAway, ErrAnswer.
+	// in the answer, empty when there was none. ErrUnavailable, ErrAnswer.
+	Finish(ctx context.Context, w AuthRequest, held []byte, code, from string) (Identity, error)
+	// Logout checks a logout token; ErrUnavailable, ErrAnswer.
 	Logout(ctx context.Context, token string) (Logout, error)
-	// Leave returns the address where a user ends their session at the provider, which then sends
-	// them back to our address; empty when the provider has none. ErrAway.
-	Leave(ctx context.Context, back string) (string, error)
+	// EndSessionURL returns the address where a user ends their session at the provider, which then
+	// sends them back to our address; empty when the provider has none. ErrUnavailable.
+	EndSessionURL(ctx context.Context, back string) (string, error)
 }

@@ -15,20 +15,20 @@ import (
 
 // Errors of this package.
 var (
-	ErrOff       = fault.New(fault.NotFound, "single sign-on is not set up here")
-	ErrAway      = fault.New(fault.Unavailable, "the sign-in service cannot be reached at the moment; try again in a minute")
-	ErrRefused   = fault.New(fault.Forbidden, "the sign-in service did not let you sign in")
-	ErrAnswer    = fault.New(fault.Forbidden, "the answer of the sign-in service was not accepted")
-	ErrBrowser   = fault.New(fault.Forbidden, "this sign-in was not begun in this browser, was used before, or took too long; please begin again")
-	ErrUsername  = fault.New(fault.Forbidden, "the sign-in service does not say a username that can be used here")
-	ErrTaken     = fault.New(fault.Forbidden, "this username belongs to another account of this installation")
-	ErrReserved  = fault.New(fault.Forbidden, "this username is kept for the emergency account, which signs in with its password")
-	ErrNobody    = fault.New(fault.Forbidden, "you have no access here: none of your groups has a role")
-	ErrOther     = fault.New(fault.Forbidden, "you have signed in as somebody else; sign in again with the account that you are using")
-	ErrNotRecent = fault.New(fault.Forbidden, "the sign-in service does not say that you have just signed in there")
-	ErrNotFound  = fault.New(fault.NotFound, "no identity of the provider is linked to this account")
-	ErrLinked    = fault.New(fault.Invalid, "this identity of the provider is linked to another account")
-	ErrReplayed  = fault.New(fault.Invalid, "this logout token was used before")
+	ErrOff          = fault.New(fault.NotFound, "single sign-on is not set up here")
+	ErrUnavailable  = fault.New(fault.Unavailable, "the sign-in service cannot be reached at the moment; try again in a minute")
+	ErrRefused      = fault.New(fault.Forbidden, "the sign-in service did not let you sign in")
+	ErrAnswer       = fault.New(fault.Forbidden, "the answer of the sign-in service was not accepted")
+	ErrBrowser      = fault.New(fault.Forbidden, "this sign-in was not begun in this browser, was used before, or took too long; please begin again")
+	ErrUsername     = fault.New(fault.Forbidden, "the sign-in service does not say a username that can be used here")
+	ErrTaken        = fault.New(fault.Forbidden, "this username belongs to another account of this installation")
+	ErrReserved     = fault.New(fault.Forbidden, "this username is kept for the emergency account, which signs in with its password")
+	ErrNoRole       = fault.New(fault.Forbidden, "you have no access here: none of your groups has a role")
+	ErrOtherAccount = fault.New(fault.Forbidden, "you have signed in as somebody else; sign in again with the account that you are using")
+	ErrNotRecent    = fault.New(fault.Forbidden, "the sign-in service does not say that you have just signed in there")
+	ErrNotFound     = fault.New(fault.NotFound, "no identity of the provider is linked to this account")
+	ErrLinked       = fault.New(fault.Invalid, "this identity of the provider is linked to another account")
+	ErrReplayed     = fault.New(fault.Invalid, "this logout token was used before")
 )
 
 // Skew is how much the clock of the provider may differ from ours.
@@ -113,18 +113,18 @@ type Repository interface {
 	SaveLink(ctx context.Context, l Link) error
 	// Unlink deletes the link of an account; ErrNotFound.
 	Unlink(ctx context.Context, a operators.AccountID) error
-	// Used notes when an identity last signed in.
-	Used(ctx context.Context, s Subject, at time.Time) error
+	// RecordUse notes when an identity last signed in.
+	RecordUse(ctx context.Context, s Subject, at time.Time) error
 
-	// Began stores where a session came from, in the place of what was stored for it before.
-	Began(ctx context.Context, s Session) error
+	// SaveSession stores where a session came from, in the place of what was stored for it before.
+	SaveSession(ctx context.Context, s Session) error
 	// Sessions returns the sessions that a logout concerns, at most limit.
 	Sessions(ctx context.Context, l Logout, limit int) ([]Session, error)
 	// EndSessions deletes every session of an account that came from the provider and returns how
 	// many those were.
 	EndSessions(ctx context.Context, a operators.AccountID) (int, error)
 
-	// Take notes that a logout token was used and forgets those that have expired; ErrReplayed when
-	// it was used before.
-	Take(ctx context.Context, l Logout, now time.Time) error
+	// UseToken notes that a logout token was used and forgets those that have expired; ErrReplayed
+	// when it was used before.
+	UseToken(ctx context.Context, l Logout, now time.Time) error
 }

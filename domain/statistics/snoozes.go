@@ -22,8 +22,8 @@ const (
 	MaxSnoozes = 100
 )
 
-// Holds reports whether a problem that is like this now is snoozed.
-func (s Snooze) Holds(now time.Time, seen string) bool {
+// Active reports whether a problem that is like this now is snoozed.
+func (s Snooze) Active(now time.Time, seen string) bool {
 	if s.Until.IsZero() {
 		return s.Seen == seen && now.Before(s.At.Add(MaxSnooze))
 	}

@@ -147,6 +147,6 @@ type Repository interface {
 	// Snooze keeps a snooze in the place of the one that its problem has, and the MaxSnoozes latest
 	// of its organization.
 	Snooze(ctx context.Context, s Snooze) error
-	// Wake ends the snooze of a problem and reports whether there was one.
-	Wake(ctx context.Context, org orgs.ID, problem string) (bool, error)
+	// EndSnooze ends the snooze of a problem and reports whether there was one.
+	EndSnooze(ctx context.Context, org orgs.ID, problem string) (bool, error)
 }

@@ -55,8 +55,8 @@ type Subscription struct {
 	Active       bool
 }
 
-// Reach is a subscription with its notification and its assignment.
-type Reach struct {
+// MemberSubscription is a subscription with its notification and its assignment.
+type MemberSubscription struct {
 	Subscription Subscription
 	Notification Notification
 	Application  applications.Application
@@ -112,7 +112,7 @@ type Repository interface {
 	Find(ctx context.Context, n Notification, a channels.AssignmentID) (Subscription, error)
 	// OfMember returns the subscriptions of all assignments of a member of the organization by id,
 	// at most limit.
-	OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]Reach, error)
+	OfMember(ctx context.Context, org orgs.ID, m users.MemberID, limit int) ([]MemberSubscription, error)
 	// Unsubscribe clears the active flag; ErrNotFound.
 	Unsubscribe(ctx context.Context, n Notification, a channels.AssignmentID) (Subscription, error)
 	// Subscribers returns the notification's subscriptions by the id of their assignment, at most

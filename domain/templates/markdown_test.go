@@ -75,7 +75,7 @@ func TestMarkdownOrHTML(t *testing.T) {
 	assert.ErrorContains(t, err, "markdown: line 2: ")
 	parsed, err := templates.Parse(templates.Source{Markdown: "a\n{{b}} {{c}}"})
 	require.NoError(t, err)
-	assert.Equal(t, []string{"c (markdown, line 2)"}, parsed.Blanks(map[string]any{"b": "x"}))
+	assert.Equal(t, []string{"c (markdown, line 2)"}, parsed.MissingVariables(map[string]any{"b": "x"}))
 	assert.ErrorContains(t, parsed.Check(templates.Object(map[string]*templates.Shape{"b": templates.Scalar()})), "markdown: line 2: ")
 }
 

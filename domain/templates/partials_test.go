@@ -118,7 +118,7 @@ func TestVariablesOfPartials(t *testing.T) {
 		`text: partial "footer", line 2: there is no variable "organization.name", did you mean "name"?; `+
 			`markdown: line 2: there is no variable "nme", did you mean "name"?, partial "footer", line 1: there is no variable "organization.name", did you mean "name"?`)
 	assert.Equal(t, []string{`organization.name (text, partial "footer", line 2)`, "nme (markdown, line 2)", `organization.name (markdown, partial "footer", line 1)`},
-		parsed.Blanks(nil))
+		parsed.MissingVariables(nil))
 	uses, err := templates.Uses(templates.Source{Subject: "{{> b}}", Text: "{{#x}}{{> a}}{{/x}}", HTML: "{{<shell}}{{$content}}{{> a}}{{/content}}{{/shell}}"})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "b", "shell"}, uses)

@@ -97,7 +97,7 @@ func TestBlanks(t *testing.T) {
 	parsed, err := templates.Parse(templates.Source{Subject: "{{ context.titel }} {{ context.titel }} {{ context.title }}", Text: "a\n{{ context.none.of }}{{ context.null }}{{ context.empty }}", HTML: "{{# context.lines }}{{ name }}{{ price }}{{/ context.lines }}{{^ context.gone }}{{# context.gone }}{{ context.more }}{{/ context.gone }}{{/ context.gone }}"})
 	require.NoError(t, err)
 	values := data(t, `{"context": {"title": "t", "null": null, "empty": "", "lines": [{"name": "a", "price": 1}, {"name": "b"}]}}`)
-	assert.Equal(t, []string{"context.titel (subject, line 1)", "context.none.of (text, line 2)", "context.null (text, line 2)", "price (html, line 1)"}, parsed.Blanks(values))
+	assert.Equal(t, []string{"context.titel (subject, line 1)", "context.none.of (text, line 2)", "context.null (text, line 2)", "price (html, line 1)"}, parsed.MissingVariables(values))
 	many, err := templates.Parse(templates.Source{HTML: strings.Repeat("{{ a }}", 3) + func() (all string) {
 		for i := range 40 {
 			all += "{{ v" + strconv.Itoa(i) + " }}"
@@ -105,8 +105,8 @@ func TestBlanks(t *testing.T) {
 		return all
 	}()})
 	require.NoError(t, err)
-	assert.Len(t, many.Blanks(nil), 20)
+	assert.Len(t, many.MissingVariables(nil), 20)
 	endless, err := templates.Parse(templates.Source{Subject: "{{ a }}", Text: strings.Repeat("{{# l }}", 20) + strings.Repeat("{{/ l }}", 20), HTML: "{{ b }}"})
 	require.NoError(t, err)
-	assert.Equal(t, []string{"a (subject, line 1)"}, endless.Blanks(data(t, `{"l": [1, 2, 3, 4, 5, 6, 7, 8]}`)), "it ends where a message would")
+	assert.Equal(t, []string{"a (subject, line 1)"}, endless.MissingVariables(data(t, `{"l": [1, 2, 3, 4, 5, 6, 7, 8]}`)), "it ends where a message would")
 }

@@ -146,10 +146,10 @@ func (t *Template) Render(data map[string]any) (m Message, err error) {
 // maxBlanks is how many blanks are reported.
 const maxBlanks = 20
 
-// Blanks names the variables that data has no value for and a message shows nothing for, each once
-// by its part and first line. Sections are not among them: to have none is what an inverted section
-// asks for. It returns at most 20.
-func (t *Template) Blanks(data map[string]any) []string {
+// MissingVariables names the variables that data has no value for and a message shows nothing for,
+// each once by its part and first line. Sections are not among them: to have none is what an
+// inverted section asks for. It returns at most 20.
+func (t *Template) MissingVariables(data map[string]any) []string {
 	var found []string
 	for _, p := range t.parts() {
 		told := map[string]bool{}

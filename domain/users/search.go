@@ -20,8 +20,8 @@ type Query struct {
 	// From and Before select members who were added at this moment or later, and earlier; zero: at
 	// any time.
 	From, Before time.Time
-	// Unreached selects only members without any address: no message reaches them.
-	Unreached bool
+	// WithoutAddress selects only members without any address: no message reaches them.
+	WithoutAddress bool
 	// Role selects only members with this role; empty: any.
 	Role Role
 	// Group selects only members of this group; 0: of any and none.

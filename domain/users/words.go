@@ -21,8 +21,8 @@ const (
 	maxName  = 24  // characters of a name that put members with the same word in order
 )
 
-// Beyond sorts after every continuation of a word.
-const Beyond = "\U0010FFFF"
+// PrefixEnd sorts after every continuation of a word.
+const PrefixEnd = "\U0010FFFF"
 
 // ParseText checks what is searched for.
 func ParseText(field, s string) (string, error) {
@@ -55,9 +55,9 @@ func Terms(text string) []string {
 	return all
 }
 
-// Says reports whether a name has words that begin with all the terms of a text, as people are
-// found.
-func Says(name, text string) bool {
+// MatchesText reports whether a name has words that begin with all the terms of a text, as people
+// are found.
+func MatchesText(name, text string) bool {
 	terms, words := Terms(text), collected{seen: map[string]bool{}}
 	words.add(name)
 	for _, term := range terms {

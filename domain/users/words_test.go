@@ -22,7 +22,7 @@ func finds(m users.Member, addresses, searchable []string, text string) bool {
 	words := users.Words(m, addresses, searchable)
 	terms := users.Terms(text)
 	for _, term := range terms {
-		if !slices.ContainsFunc(words, func(w string) bool { return term <= w && w < term+users.Beyond }) {
+		if !slices.ContainsFunc(words, func(w string) bool { return term <= w && w < term+users.PrefixEnd }) {
 			return false
 		}
 	}

@@ -134,10 +134,12 @@ func (cannedEvents) BySlug(_ context.Context, a applications.Application, slug s
 
 type cannedDeliveries struct{ deliveries.Repository }
 
-func (cannedDeliveries) CountRecipients(context.Context, []deliveries.Triggering) error { return nil }
+func (cannedDeliveries) CountRecipients(context.Context, []deliveries.TriggerRequest) error {
+	return nil
+}
 
-func (cannedDeliveries) Trigger(_ context.Context, ts []deliveries.Triggering) ([]deliveries.Triggered, error) {
-	done := make([]deliveries.Triggered, len(ts))
+func (cannedDeliveries) Trigger(_ context.Context, ts []deliveries.TriggerRequest) ([]deliveries.TriggerResult, error) {
+	done := make([]deliveries.TriggerResult, len(ts))
 	for i, t := range ts {
 		done[i].Occurrence = t.Occurrence
 		done[i].Occurrence.ID = 1

@@ -195,7 +195,7 @@ func (r *reader) crawl(given ...string) visited {
 type route struct {
 	path    string
 	pattern *regexp.Regexp // whose only group is the organization
-	needs   operators.Need
+	needs   operators.AccessLevel
 }
 
 func routes() []route {

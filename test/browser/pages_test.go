@@ -39,7 +39,7 @@ func TestEveryPage(t *testing.T) {
 
 // looksRound checks every page that a reader finds. These must be exactly the pages that the user's
 // rights allow.
-func (w *world) looksRound(who string, may operators.Need, r *reader, given ...string) {
+func (w *world) looksRound(who string, may operators.AccessLevel, r *reader, given ...string) {
 	w.Helper()
 	v := r.crawl(given...)
 	for _, r := range routes() {

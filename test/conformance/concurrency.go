@@ -142,7 +142,7 @@ func concurrencyCases() cases {
 				m := w.ensure(t, w.mine, person{Username: fmt.Sprint("user", i)})
 				for _, err := range together(2, func(n int) error {
 					return w.Update(t.Context(), func(tx ports.Tx) error {
-						if err := tx.Operators().Decide(t.Context(), m.User.ID); err != nil {
+						if err := tx.Operators().LockUser(t.Context(), m.User.ID); err != nil {
 							return err
 						}
 						of, err := tx.Operators().Accounts(t.Context(), m.User.Username)
@@ -169,7 +169,7 @@ func concurrencyCases() cases {
 				known := len(w.accountsOf(t, m.User.Username)) > 0
 				assert.NotEqual(t, known, w.member(t, m.User.Username).Role == users.RoleViewer, "either gets a role or can sign in, as each looked for the other")
 			}
-			refused(t, w, users.ErrNotFound, func(tx ports.Tx) error { return tx.Operators().Decide(t.Context(), 1<<40) })
+			refused(t, w, users.ErrNotFound, func(tx ports.Tx) error { return tx.Operators().LockUser(t.Context(), 1<<40) })
 		},
 		"OfManyThatCreateOneNameOneDoes": func(t *testing.T, w *world) {
 			created := 0

@@ -20,7 +20,7 @@ import (
 // says of each occurrence.
 func (w *world) peopleOf(t *testing.T, os ...events.Occurrence) (people []int) {
 	t.Helper()
-	ts := make([]deliveries.Triggering, len(os))
+	ts := make([]deliveries.TriggerRequest, len(os))
 	for i, o := range os {
 		ts[i].Occurrence = o
 	}
@@ -36,9 +36,9 @@ func (w *world) peopleOf(t *testing.T, os ...events.Occurrence) (people []int) {
 }
 
 // countedTriggers triggers and has the recipients counted.
-func (w *world) countedTriggers(t *testing.T, ts ...deliveries.Triggering) []deliveries.Triggered {
+func (w *world) countedTriggers(t *testing.T, ts ...deliveries.TriggerRequest) []deliveries.TriggerResult {
 	t.Helper()
-	return do(t, w, func(tx ports.Tx) ([]deliveries.Triggered, error) {
+	return do(t, w, func(tx ports.Tx) ([]deliveries.TriggerResult, error) {
 		if err := tx.Deliveries().CountRecipients(t.Context(), ts); err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func countedCases() cases {
 			none, some := w.mine.occurrence(nil, nil), w.mine.occurrence([]string{"bob@example.org"}, nil)
 			assert.Len(t, w.peopleOf(t, none, some), 2)
 			w.add(t, w.mine.news, w.mine.adaByText.ID)
-			assert.Nil(t, w.countedTriggers(t, deliveries.Triggering{Occurrence: none})[0].Occurrence.Recipients, "there are too many")
+			assert.Nil(t, w.countedTriggers(t, deliveries.TriggerRequest{Occurrence: none})[0].Occurrence.Recipients, "there are too many")
 			assert.Equal(t, []int{1}, w.peopleOf(t, some))
 			names := make([]string, deliveries.CountedNames+1)
 			for i := range names {
@@ -94,8 +94,8 @@ func countedCases() cases {
 			}
 			names[7] = "bob@example.org"
 			assert.Equal(t, []int{1}, w.peopleOf(t, w.mine.occurrence(names[:deliveries.CountedNames], nil)))
-			assert.Nil(t, w.countedTriggers(t, deliveries.Triggering{Occurrence: w.mine.occurrence(names, nil)})[0].Occurrence.Recipients)
-			refused := []deliveries.Triggering{{Occurrence: some, Refusal: errStop}}
+			assert.Nil(t, w.countedTriggers(t, deliveries.TriggerRequest{Occurrence: w.mine.occurrence(names, nil)})[0].Occurrence.Recipients)
+			refused := []deliveries.TriggerRequest{{Occurrence: some, Refusal: errStop}}
 			assert.ErrorIs(t, w.countedTriggers(t, refused...)[0].Err, errStop)
 			assert.Nil(t, refused[0].Occurrence.Recipients)
 		},
@@ -103,8 +103,8 @@ func countedCases() cases {
 			w.ready(t)
 			w.lockMember(t, w.mine.bob, true)
 			k := w.issue(t, access.Key{Name: "k"})
-			ask := func() deliveries.Triggered {
-				return only(w.countedTriggers(t, deliveries.Triggering{Occurrence: w.mine.occurrence(nil, nil), Request: request(k, "a", "body")}))
+			ask := func() deliveries.TriggerResult {
+				return only(w.countedTriggers(t, deliveries.TriggerRequest{Occurrence: w.mine.occurrence(nil, nil), Request: request(k, "a", "body")}))
 			}
 			first := ask()
 			require.NotNil(t, first.Occurrence.Recipients)

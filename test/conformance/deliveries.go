@@ -43,7 +43,7 @@ type asked struct {
 func (w *world) ask(t *testing.T, o events.Occurrence, r *requests.Request) (a asked) {
 	t.Helper()
 	a.err = w.Update(t.Context(), func(tx ports.Tx) error {
-		done, err := tx.Deliveries().Trigger(t.Context(), []deliveries.Triggering{{Occurrence: o, Request: r}})
+		done, err := tx.Deliveries().Trigger(t.Context(), []deliveries.TriggerRequest{{Occurrence: o, Request: r}})
 		if err == nil {
 			a.id, a.repeated, err = done[0].Occurrence.ID, done[0].Repeated, done[0].Err
 		}
@@ -171,7 +171,7 @@ func triggerCases() cases {
 			w.ready(t)
 			k := w.issue(t, access.Key{Name: "k"})
 			refused(t, w, errStop, func(tx ports.Tx) error {
-				_, err := tx.Deliveries().Trigger(t.Context(), []deliveries.Triggering{{Occurrence: w.mine.occurrence(nil, nil), Request: request(k, "a", "body")}})
+				_, err := tx.Deliveries().Trigger(t.Context(), []deliveries.TriggerRequest{{Occurrence: w.mine.occurrence(nil, nil), Request: request(k, "a", "body")}})
 				assert.NoError(t, err)
 				return errStop
 			})

@@ -119,7 +119,7 @@ func findCases() cases {
 			jobs := w.claim(t, w.mine.mail, "one", 10, lease)
 			w.record(t, "one", ended(jobs, deliveries.Failed, deliveries.Failed, deliveries.Sent)...)
 			these := func(o events.Occurrence, ids ...deliveries.ID) int {
-				return do(t, w, func(tx ports.Tx) (int, error) { return tx.Deliveries().RequeueThese(t.Context(), o, ids) })
+				return do(t, w, func(tx ports.Tx) (int, error) { return tx.Deliveries().RequeueByIDs(t.Context(), o, ids) })
 			}
 			spy := o
 			spy.Organization = w.theirs.org.ID

@@ -20,9 +20,9 @@ func (w *world) signs(t *testing.T, m users.Member) operators.Account {
 	return w.account(t, operators.Account{User: users.User{ID: m.User.ID, Username: m.User.Username}, Hash: "h", Changed: noon})
 }
 
-func (w *world) factorsOf(t *testing.T, a operators.Account) factors.Held {
+func (w *world) factorsOf(t *testing.T, a operators.Account) factors.Enabled {
 	t.Helper()
-	return look(t, w, func(tx ports.Tx) (factors.Held, error) { return tx.Factors().Held(t.Context(), a.ID) })
+	return look(t, w, func(tx ports.Tx) (factors.Enabled, error) { return tx.Factors().Enabled(t.Context(), a.ID) })
 }
 
 func (w *world) totp(t *testing.T, a operators.Account) factors.TOTP {
@@ -77,7 +77,7 @@ func factorCases() cases {
 				var mine bool
 				err := w.Update(t.Context(), func(tx ports.Tx) error {
 					mine = false
-					if err := tx.Operators().Decide(t.Context(), ada.User.ID); err != nil {
+					if err := tx.Operators().LockUser(t.Context(), ada.User.ID); err != nil {
 						return err
 					}
 					now, err := tx.Factors().TOTP(t.Context(), f.Account)
@@ -102,7 +102,7 @@ func factorCases() cases {
 			w.app(t, ada)
 			other := w.app(t, bob)
 			act(t, w, func(tx ports.Tx) error { return tx.Factors().RemoveTOTP(t.Context(), ada.ID) })
-			assert.Equal(t, factors.Held{}, w.factorsOf(t, ada))
+			assert.Equal(t, factors.Enabled{}, w.factorsOf(t, ada))
 			assert.Equal(t, other, w.totp(t, bob))
 			refused(t, w, factors.ErrNotFound, func(tx ports.Tx) error { return tx.Factors().RemoveTOTP(t.Context(), ada.ID) })
 		},
@@ -122,18 +122,18 @@ func factorCases() cases {
 			}
 			set(ada, ds)
 			set(bob, theirs)
-			assert.Equal(t, factors.Held{Recovery: len(ds)}, w.factorsOf(t, ada))
+			assert.Equal(t, factors.Enabled{Recovery: len(ds)}, w.factorsOf(t, ada))
 			assert.False(t, use(theirs[0]))
 			assert.True(t, use(ds[3]))
 			assert.False(t, use(ds[3]))
-			assert.Equal(t, factors.Held{Recovery: len(ds) - 1}, w.factorsOf(t, ada))
-			assert.Equal(t, factors.Held{Recovery: len(ds)}, w.factorsOf(t, bob))
+			assert.Equal(t, factors.Enabled{Recovery: len(ds) - 1}, w.factorsOf(t, ada))
+			assert.Equal(t, factors.Enabled{Recovery: len(ds)}, w.factorsOf(t, bob))
 			_, again := factors.NewRecoveryCodes()
 			set(ada, again)
 			assert.False(t, use(ds[0]), "new codes take the place of the earlier ones")
 			assert.True(t, use(again[0]))
 			set(ada, nil)
-			assert.Equal(t, factors.Held{}, w.factorsOf(t, ada))
+			assert.Equal(t, factors.Enabled{}, w.factorsOf(t, ada))
 		},
 		"APasskeyIsFoundByItsHolderAndByItsCredential": func(t *testing.T, w *world) {
 			ada, bob := w.signs(t, w.mine.ada), w.signs(t, w.mine.bob)
@@ -144,7 +144,7 @@ func factorCases() cases {
 			found := look(t, w, func(tx ports.Tx) (factors.Passkey, error) { return tx.Factors().Passkey(t.Context(), []byte("\xffb")) })
 			assert.Equal(t, second, found)
 			missing(t, w, factors.ErrNotFound, func(tx ports.Tx) (factors.Passkey, error) { return tx.Factors().Passkey(t.Context(), []byte("d")) })
-			assert.Equal(t, factors.Held{Passkeys: 2}, w.factorsOf(t, ada))
+			assert.Equal(t, factors.Enabled{Passkeys: 2}, w.factorsOf(t, ada))
 			refused(t, w, factors.ErrExists, func(tx ports.Tx) error {
 				_, err := tx.Factors().AddPasskey(t.Context(), factors.Passkey{Account: bob.ID, Handle: first.Handle, Credential: first.Credential, Created: noon})
 				return err
@@ -191,9 +191,9 @@ func factorCases() cases {
 			}
 			for range 2 {
 				act(t, w, func(tx ports.Tx) error { return tx.Factors().RemoveAll(t.Context(), ada.ID) })
-				assert.Equal(t, factors.Held{}, w.factorsOf(t, ada))
+				assert.Equal(t, factors.Enabled{}, w.factorsOf(t, ada))
 			}
-			assert.Equal(t, factors.Held{TOTP: true, Passkeys: 1, Recovery: len(ds)}, w.factorsOf(t, bob))
+			assert.Equal(t, factors.Enabled{TOTP: true, Passkeys: 1, Recovery: len(ds)}, w.factorsOf(t, bob))
 		},
 		"FactorsGoWithTheAccount": func(t *testing.T, w *world) {
 			ada := w.signs(t, w.mine.ada)
@@ -201,8 +201,8 @@ func factorCases() cases {
 			w.passkey(t, ada, "a")
 			step, _ := factors.NewStep(factors.SecondFactor, ada.ID, nil, noon)
 			act(t, w, func(tx ports.Tx) error { return tx.Factors().Begin(t.Context(), step) })
-			act(t, w, func(tx ports.Tx) error { return tx.Operators().Drop(t.Context(), ada.ID) })
-			assert.Equal(t, factors.Held{}, w.factorsOf(t, ada))
+			act(t, w, func(tx ports.Tx) error { return tx.Operators().DeleteAccount(t.Context(), ada.ID) })
+			assert.Equal(t, factors.Enabled{}, w.factorsOf(t, ada))
 			missing(t, w, factors.ErrStep, func(tx ports.Tx) (factors.Step, error) { return tx.Factors().Step(t.Context(), step.Digest) })
 		},
 		"AStepIsKeptAndEndsOnce": func(t *testing.T, w *world) {
@@ -261,7 +261,7 @@ func factorSealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 	}
 	reseal := func(t *testing.T, w *world, a operators.Account) bool {
 		t.Helper()
-		return do(t, w, func(tx ports.Tx) (bool, error) { return tx.Factors().ResealTOTP(t.Context(), a.ID) })
+		return do(t, w, func(tx ports.Tx) (bool, error) { return tx.Factors().ReencryptTOTP(t.Context(), a.ID) })
 	}
 	closed := func(t *testing.T, w *world, a operators.Account) {
 		t.Helper()
@@ -297,7 +297,7 @@ func factorSealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 				other := w.in(s)
 				closed(t, other, ada)
 				refused(t, other, factors.ErrSealed, func(tx ports.Tx) error {
-					_, err := tx.Factors().ResealTOTP(t.Context(), ada.ID)
+					_, err := tx.Factors().ReencryptTOTP(t.Context(), ada.ID)
 					return err
 				})
 			}

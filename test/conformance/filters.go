@@ -110,7 +110,7 @@ func filters(o tenant) []filter {
 	return []filter{
 		{"locked", func(q *users.Query) { q.Locked = true }, face.locked},
 		{"role", func(q *users.Query) { q.Role = users.RoleOperator }, face.operator},
-		{"unreached", func(q *users.Query) { q.Unreached = true }, face.unreached},
+		{"unreached", func(q *users.Query) { q.WithoutAddress = true }, face.unreached},
 		{"group", func(q *users.Query) { q.Group = o.staff.ID }, face.staff},
 		{"application", func(q *users.Query) { q.Application = int64(o.web.ID) }, face.registered},
 		{"list", func(q *users.Query) { q.List = int64(o.news.ID) }, face.listed},
@@ -270,8 +270,8 @@ func filterCases() cases {
 			require.NoError(t, err)
 			w.indexAll(t)
 			for name, q := range map[string]users.Query{
-				"metadata": {Metadata: metadata.Condition{Path: "k", Text: "v"}}, "unreached": {Unreached: true}, "group": {Group: w.mine.staff.ID, Unreached: true},
-				"text": {Text: "many", Unreached: true},
+				"metadata": {Metadata: metadata.Condition{Path: "k", Text: "v"}}, "unreached": {WithoutAddress: true}, "group": {Group: w.mine.staff.ID, WithoutAddress: true},
+				"text": {Text: "many", WithoutAddress: true},
 			} {
 				q.Limit = 50
 				first := look(t, w, func(tx ports.Tx) (users.Found, error) { return tx.Users().Search(t.Context(), w.mine.org.ID, q) })

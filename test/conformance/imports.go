@@ -39,7 +39,7 @@ func (w *world) jobByID(t *testing.T, o tenant, id imports.ID) imports.Job {
 func (w *world) waitingJob(t *testing.T, now time.Time) (id imports.ID) {
 	t.Helper()
 	err := w.View(t.Context(), func(tx ports.Tx) error {
-		j, err := tx.Imports().Waiting(t.Context(), now)
+		j, err := tx.Imports().Next(t.Context(), now)
 		id = j.ID
 		return err
 	})
@@ -257,12 +257,12 @@ func importCases() cases {
 		"OnlyTheOwnerHoldsOn": func(t *testing.T, w *world) {
 			j := w.savedJob(t, w.job(t, w.mine, imports.Running).Claim("me", noon, time.Minute))
 			until := noon.Add(time.Hour)
-			act(t, w, func(tx ports.Tx) error { return tx.Imports().Hold(t.Context(), j.ID, "me", until) })
+			act(t, w, func(tx ports.Tx) error { return tx.Imports().ExtendLease(t.Context(), j.ID, "me", until) })
 			held := w.jobByID(t, w.mine, j.ID)
 			assert.Equal(t, until, held.Until)
 			assert.Equal(t, j.Version, held.Version)
-			refused(t, w, imports.ErrTaken, func(tx ports.Tx) error { return tx.Imports().Hold(t.Context(), j.ID, "you", until) })
-			refused(t, w, imports.ErrTaken, func(tx ports.Tx) error { return tx.Imports().Hold(t.Context(), j.ID+1, "me", until) })
+			refused(t, w, imports.ErrTaken, func(tx ports.Tx) error { return tx.Imports().ExtendLease(t.Context(), j.ID, "you", until) })
+			refused(t, w, imports.ErrTaken, func(tx ports.Tx) error { return tx.Imports().ExtendLease(t.Context(), j.ID+1, "me", until) })
 		},
 		"WhatNobodyHasTouchedIsFound": func(t *testing.T, w *world) {
 			idle := func(s imports.State, since time.Time, limit int) []imports.ID {

@@ -24,9 +24,11 @@ func (w *world) removePieces(t *testing.T, id imports.ID, limit int) int {
 	return do(t, w, func(tx ports.Tx) (int, error) { return tx.Imports().RemovePieces(t.Context(), id, limit) })
 }
 
-func (w *world) rejectedRows(t *testing.T, id imports.ID, after, limit int) []imports.Kept {
+func (w *world) rejectedRows(t *testing.T, id imports.ID, after, limit int) []imports.RejectedRow {
 	t.Helper()
-	return look(t, w, func(tx ports.Tx) ([]imports.Kept, error) { return tx.Imports().Rejected(t.Context(), id, after, limit) })
+	return look(t, w, func(tx ports.Tx) ([]imports.RejectedRow, error) {
+		return tx.Imports().Rejected(t.Context(), id, after, limit)
+	})
 }
 
 func importFileCases() cases {
@@ -36,7 +38,7 @@ func importFileCases() cases {
 	}
 	leftover := func(t *testing.T, w *world) []imports.ID {
 		t.Helper()
-		return jobIDs(look(t, w, func(tx ports.Tx) ([]imports.Job, error) { return tx.Imports().Leftover(t.Context(), 10) }))
+		return jobIDs(look(t, w, func(tx ports.Tx) ([]imports.Job, error) { return tx.Imports().WithLeftoverFile(t.Context(), 10) }))
 	}
 	return cases{
 		"PiecesAreKeptByteByByte": func(t *testing.T, w *world) {
@@ -67,12 +69,12 @@ func importFileCases() cases {
 		"MappingsAreRememberedByColumnsWithinTheirOrganization": func(t *testing.T, w *world) {
 			remember := func(o tenant, m imports.Mapping, at int) {
 				act(t, w, func(tx ports.Tx) error {
-					return tx.Imports().Remember(t.Context(), o.org.ID, m, noon.Add(time.Duration(at)*time.Second))
+					return tx.Imports().SaveMapping(t.Context(), o.org.ID, m, noon.Add(time.Duration(at)*time.Second))
 				})
 			}
 			remembered := func(o tenant, m imports.Mapping) func(ports.Tx) (imports.Mapping, error) {
 				return func(tx ports.Tx) (imports.Mapping, error) {
-					return tx.Imports().Remembered(t.Context(), o.org.ID, m.Digest())
+					return tx.Imports().Mapping(t.Context(), o.org.ID, m.Digest())
 				}
 			}
 			one := imports.Mapping{{Name: "\"Ä\"", Field: imports.Email}, {Name: "x", Field: imports.Metadata, Key: "<k>"}}
@@ -134,19 +136,19 @@ func importFileCases() cases {
 		},
 		"RejectedRowsAreKeptByLine": func(t *testing.T, w *world) {
 			j, other := w.job(t, w.mine, imports.Running), w.job(t, w.theirs, imports.Running)
-			var want []imports.Kept
+			var want []imports.RejectedRow
 			for n := range 1_200 {
-				want = append(want, imports.Kept{Line: n*3 + 2, Reason: "email: \"é\"\t", Cells: strings.Repeat("'", n%4) + "=1;\n\""})
+				want = append(want, imports.RejectedRow{Line: n*3 + 2, Reason: "email: \"é\"\t", Cells: strings.Repeat("'", n%4) + "=1;\n\""})
 			}
 			for _, to := range []imports.Job{j, other} {
-				act(t, w, func(tx ports.Tx) error { return tx.Imports().Keep(t.Context(), to.ID, want[700:]) })
-				act(t, w, func(tx ports.Tx) error { return tx.Imports().Keep(t.Context(), to.ID, want[:700]) })
-				act(t, w, func(tx ports.Tx) error { return tx.Imports().Keep(t.Context(), to.ID, nil) })
+				act(t, w, func(tx ports.Tx) error { return tx.Imports().SaveRejected(t.Context(), to.ID, want[700:]) })
+				act(t, w, func(tx ports.Tx) error { return tx.Imports().SaveRejected(t.Context(), to.ID, want[:700]) })
+				act(t, w, func(tx ports.Tx) error { return tx.Imports().SaveRejected(t.Context(), to.ID, nil) })
 			}
 			assert.Equal(t, want, w.rejectedRows(t, j.ID, 0, 10_000))
 			assert.Equal(t, want[:2], w.rejectedRows(t, j.ID, 0, 2))
 			assert.Equal(t, want[2:4], w.rejectedRows(t, j.ID, want[1].Line, 2))
-			act(t, w, func(tx ports.Tx) error { return tx.Imports().Forget(t.Context(), j.ID) })
+			act(t, w, func(tx ports.Tx) error { return tx.Imports().ForgetRejected(t.Context(), j.ID) })
 			assert.Empty(t, w.rejectedRows(t, j.ID, 0, 10))
 			assert.Equal(t, want, w.rejectedRows(t, other.ID, 0, 10_000))
 		},
@@ -155,7 +157,7 @@ func importFileCases() cases {
 			theirs := w.job(t, w.theirs, imports.Running)
 			for _, to := range []imports.Job{j, other} {
 				act(t, w, func(tx ports.Tx) error {
-					return tx.Imports().Keep(t.Context(), to.ID, []imports.Kept{{Line: 2}, {Line: 3}, {Line: 4}})
+					return tx.Imports().SaveRejected(t.Context(), to.ID, []imports.RejectedRow{{Line: 2}, {Line: 3}, {Line: 4}})
 				})
 			}
 			second := w.job(t, w.mine, imports.Running)
@@ -164,8 +166,8 @@ func importFileCases() cases {
 			}
 			require.NoError(t, correct(second.ID, 2, 4))
 			taken := imports.Correction{By: second.ID, State: imports.Running}
-			assert.Equal(t, []imports.Kept{{Line: 2, Corrected: taken}, {Line: 3}, {Line: 4, Corrected: taken}}, w.rejectedRows(t, j.ID, 0, 10))
-			assert.Equal(t, []imports.Kept{{Line: 2}, {Line: 3}, {Line: 4}}, w.rejectedRows(t, other.ID, 0, 10))
+			assert.Equal(t, []imports.RejectedRow{{Line: 2, Corrected: taken}, {Line: 3}, {Line: 4, Corrected: taken}}, w.rejectedRows(t, j.ID, 0, 10))
+			assert.Equal(t, []imports.RejectedRow{{Line: 2}, {Line: 3}, {Line: 4}}, w.rejectedRows(t, other.ID, 0, 10))
 
 			third := w.job(t, w.mine, imports.Running)
 			require.ErrorIs(t, correct(third.ID, 3, 4), imports.ErrCorrected)
@@ -173,7 +175,7 @@ func importFileCases() cases {
 			assert.Equal(t, imports.Correction{}, w.rejectedRows(t, j.ID, 2, 1)[0].Corrected, "nothing is kept of what was refused")
 
 			w.savedJob(t, second.Fail("", noon))
-			assert.False(t, w.rejectedRows(t, j.ID, 0, 1)[0].Corrected.Holds())
+			assert.False(t, w.rejectedRows(t, j.ID, 0, 1)[0].Corrected.InEffect())
 			require.NoError(t, correct(third.ID, 2, 3, 4), "whose import has failed is open again")
 			act(t, w, func(tx ports.Tx) error { return tx.Imports().Remove(t.Context(), third.ID) })
 			assert.Equal(t, imports.Correction{By: third.ID}, w.rejectedRows(t, j.ID, 0, 1)[0].Corrected)
@@ -183,7 +185,9 @@ func importFileCases() cases {
 		"AJobGoesWithAllThatBelongsToIt": func(t *testing.T, w *world) {
 			j := w.job(t, w.mine, imports.Uploading)
 			w.addPiece(t, j.ID, 0, []byte("x"))
-			act(t, w, func(tx ports.Tx) error { return tx.Imports().Keep(t.Context(), j.ID, []imports.Kept{{Line: 2}}) })
+			act(t, w, func(tx ports.Tx) error {
+				return tx.Imports().SaveRejected(t.Context(), j.ID, []imports.RejectedRow{{Line: 2}})
+			})
 			for range 2 {
 				act(t, w, func(tx ports.Tx) error { return tx.Imports().Remove(t.Context(), j.ID) })
 			}

@@ -20,7 +20,7 @@ func (w *world) keepCreations(t *testing.T, id imports.ID, started time.Time, cs
 	t.Helper()
 	act(t, w, func(tx ports.Tx) error {
 		for _, c := range cs {
-			if err := tx.Imports().KeepCreations(t.Context(), id, started, c); err != nil {
+			if err := tx.Imports().SaveCreations(t.Context(), id, started, c); err != nil {
 				return err
 			}
 		}
@@ -77,7 +77,9 @@ func importUndoCases() cases {
 				w.keepCreations(t, j.ID, noon, one, imports.Creations{Number: 1, People: one.People})
 			}
 			settled := func(before time.Time, limit int) []imports.ID {
-				return jobIDs(look(t, w, func(tx ports.Tx) ([]imports.Job, error) { return tx.Imports().Settled(t.Context(), before, limit) }))
+				return jobIDs(look(t, w, func(tx ports.Tx) ([]imports.Job, error) {
+					return tx.Imports().WithExpiredCreations(t.Context(), before, limit)
+				}))
 			}
 			assert.Empty(t, settled(noon, 9))
 			assert.Equal(t, []imports.ID{first.ID, second.ID}, settled(noon.Add(time.Microsecond), 9))

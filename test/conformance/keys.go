@@ -201,7 +201,7 @@ func keyCases() cases {
 		"UseIsNotedAndNeverGoesBack": func(t *testing.T, w *world) {
 			a, b, c := w.issue(t, access.Key{Name: "a"}), w.issue(t, access.Key{Name: "b"}), w.issue(t, access.Key{Name: "c"})
 			used := func(moments map[access.ID]time.Time) {
-				act(t, w, func(tx ports.Tx) error { return tx.Keys().Used(t.Context(), moments) })
+				act(t, w, func(tx ports.Tx) error { return tx.Keys().RecordUse(t.Context(), moments) })
 			}
 			elsewhere := time.FixedZone("elsewhere", -9*3600)
 			used(map[access.ID]time.Time{a.ID: noon, b.ID: noon.In(elsewhere)})
@@ -221,7 +221,7 @@ func keyCases() cases {
 			a, b := w.issue(t, access.Key{Name: "a"}), w.issue(t, access.Key{Name: "b"})
 			for _, err := range together(8, func(i int) error {
 				return w.Update(t.Context(), func(tx ports.Tx) error {
-					return tx.Keys().Used(t.Context(), map[access.ID]time.Time{a.ID: noon.Add(time.Duration(i) * time.Minute), b.ID: noon.Add(time.Duration(8-i) * time.Minute)})
+					return tx.Keys().RecordUse(t.Context(), map[access.ID]time.Time{a.ID: noon.Add(time.Duration(i) * time.Minute), b.ID: noon.Add(time.Duration(8-i) * time.Minute)})
 				})
 			}) {
 				require.NoError(t, err)

@@ -24,15 +24,17 @@ func (w *world) account(t *testing.T, a operators.Account) operators.Account {
 }
 
 // held is an account with its places.
-func (w *world) held(t *testing.T, id operators.AccountID) operators.Holding {
+func (w *world) held(t *testing.T, id operators.AccountID) operators.AccountAccess {
 	t.Helper()
-	return look(t, w, func(tx ports.Tx) (operators.Holding, error) { return tx.Operators().Account(t.Context(), id) })
+	return look(t, w, func(tx ports.Tx) (operators.AccountAccess, error) { return tx.Operators().Account(t.Context(), id) })
 }
 
 // accountsOf are the accounts of a user.
-func (w *world) accountsOf(t *testing.T, username string) []operators.Holding {
+func (w *world) accountsOf(t *testing.T, username string) []operators.AccountAccess {
 	t.Helper()
-	return look(t, w, func(tx ports.Tx) ([]operators.Holding, error) { return tx.Operators().Accounts(t.Context(), username) })
+	return look(t, w, func(tx ports.Tx) ([]operators.AccountAccess, error) {
+		return tx.Operators().Accounts(t.Context(), username)
+	})
 }
 
 // accepts has a member accept with an account.
@@ -56,7 +58,7 @@ func (w *world) begin(t *testing.T, a operators.Account, at time.Time) operators
 }
 
 // session is a session as it is stored, and whether it is.
-func (w *world) session(t *testing.T, d operators.Digest) (found operators.Session, a operators.Holding, there bool) {
+func (w *world) session(t *testing.T, d operators.Digest) (found operators.Session, a operators.AccountAccess, there bool) {
 	t.Helper()
 	there = w.finds(t, operators.ErrNoSession, func(tx ports.Tx) (err error) {
 		found, a, err = tx.Operators().Session(t.Context(), d)
@@ -73,7 +75,7 @@ func operatorCases() cases {
 			kept := w.account(t, a)
 			a.ID = kept.ID
 			assert.Equal(t, a, kept)
-			assert.Equal(t, []operators.Holding{{Account: a}}, w.accountsOf(t, "ADA@Example.org"), "without regard to case")
+			assert.Equal(t, []operators.AccountAccess{{Account: a}}, w.accountsOf(t, "ADA@Example.org"), "without regard to case")
 			a = operators.Account{ID: a.ID, User: ada, Changed: noon.Add(time.Hour)}
 			assert.Equal(t, a, w.account(t, a), "every part of it, zero values too")
 			refused(t, w, operators.ErrNotFound, func(tx ports.Tx) error {
@@ -87,27 +89,27 @@ func operatorCases() cases {
 			assert.Empty(t, w.acceptance(t, w.mine.ada))
 			w.accepts(t, w.mine.ada, first, noon)
 			w.accepts(t, w.theirs.ada, second, noon.Add(time.Minute))
-			mine, theirs := operators.Place{Organization: w.mine.org, Role: users.RoleMember}, operators.Place{Organization: w.theirs.org, Role: users.RoleMember}
-			assert.Equal(t, []operators.Holding{{Account: first, Places: []operators.Place{mine}}, {Account: second, Places: []operators.Place{theirs}}},
+			mine, theirs := operators.OrganizationAccess{Organization: w.mine.org, Role: users.RoleMember}, operators.OrganizationAccess{Organization: w.theirs.org, Role: users.RoleMember}
+			assert.Equal(t, []operators.AccountAccess{{Account: first, Organizations: []operators.OrganizationAccess{mine}}, {Account: second, Organizations: []operators.OrganizationAccess{theirs}}},
 				w.accountsOf(t, "ada@example.org"))
 			assert.Equal(t, operators.Acceptance{Account: second.ID, At: noon.Add(time.Minute)}, w.acceptance(t, w.theirs.ada))
 
 			w.accepts(t, w.mine.ada, second, noon.Add(time.Hour))
-			assert.Empty(t, w.held(t, first.ID).Places, "one account opens an organization, the last")
-			assert.Equal(t, []operators.Place{mine, theirs}, w.held(t, second.ID).Places, "by the organizations' ids")
-			act(t, w, func(tx ports.Tx) error { return tx.Operators().Drop(t.Context(), second.ID) })
+			assert.Empty(t, w.held(t, first.ID).Organizations, "one account opens an organization, the last")
+			assert.Equal(t, []operators.OrganizationAccess{mine, theirs}, w.held(t, second.ID).Organizations, "by the organizations' ids")
+			act(t, w, func(tx ports.Tx) error { return tx.Operators().DeleteAccount(t.Context(), second.ID) })
 			assert.Empty(t, w.acceptance(t, w.mine.ada))
-			assert.Equal(t, []operators.Holding{{Account: first}}, w.accountsOf(t, "ada@example.org"))
+			assert.Equal(t, []operators.AccountAccess{{Account: first}}, w.accountsOf(t, "ada@example.org"))
 			w.accepts(t, w.mine.ada, first, noon)
 			w.remove(t, w.mine.ada)
-			assert.Empty(t, w.held(t, first.ID).Places, "it ends with the membership")
+			assert.Empty(t, w.held(t, first.ID).Organizations, "it ends with the membership")
 		},
 		"AppointmentsAreOfOneOrganizationByID": func(t *testing.T, w *world) {
-			list := func(tx ports.Tx, after users.MemberID, limit int) ([]operators.Appointment, error) {
-				return tx.Operators().Appointments(t.Context(), w.mine.org.ID, after, limit)
+			list := func(tx ports.Tx, after users.MemberID, limit int) ([]operators.GrantedRole, error) {
+				return tx.Operators().GrantedRoles(t.Context(), w.mine.org.ID, after, limit)
 			}
-			all := func() []operators.Appointment {
-				return look(t, w, func(tx ports.Tx) ([]operators.Appointment, error) { return everything(tx, list) })
+			all := func() []operators.GrantedRole {
+				return look(t, w, func(tx ports.Tx) ([]operators.GrantedRole, error) { return everything(tx, list) })
 			}
 			assert.Empty(t, all())
 			mine, theirs := w.mine.ada, w.theirs.ada
@@ -115,18 +117,18 @@ func operatorCases() cases {
 			require.NoError(t, w.Update(t.Context(), func(tx ports.Tx) error {
 				return errors.Join(tx.Users().SetRole(t.Context(), mine), tx.Users().SetRole(t.Context(), theirs))
 			}))
-			want := operators.Appointment{Member: mine.ID, Username: mine.User.Username, Role: users.RoleViewer}
-			assert.Equal(t, []operators.Appointment{want}, all())
+			want := operators.GrantedRole{Member: mine.ID, Username: mine.User.Username, Role: users.RoleViewer}
+			assert.Equal(t, []operators.GrantedRole{want}, all())
 			account := w.account(t, operators.Account{User: mine.User, Hash: "h", Changed: noon})
 			w.accepts(t, mine, account, noon)
 			w.accepts(t, theirs, account, noon)
-			want.Accepted, want.Ways.Password = noon, true
-			assert.Equal(t, []operators.Appointment{want}, all())
+			want.Accepted, want.Methods.Password = noon, true
+			assert.Equal(t, []operators.GrantedRole{want}, all())
 			visited := func(org orgs.ID, at time.Time) {
-				act(t, w, func(tx ports.Tx) error { return tx.Operators().Visited(t.Context(), account.ID, org, at) })
+				act(t, w, func(tx ports.Tx) error { return tx.Operators().RecordVisit(t.Context(), account.ID, org, at) })
 			}
 			visited(w.theirs.org.ID, noon.Add(time.Hour))
-			assert.Equal(t, []operators.Appointment{want}, all(), "it was elsewhere")
+			assert.Equal(t, []operators.GrantedRole{want}, all(), "it was elsewhere")
 			visited(w.mine.org.ID, noon.Add(time.Minute))
 			visited(w.mine.org.ID, noon)
 			want.Seen = noon.Add(time.Minute)
@@ -134,11 +136,11 @@ func operatorCases() cases {
 				return errors.Join(tx.Factors().SaveTOTP(t.Context(), factors.TOTP{Account: account.ID, Secret: factors.NewSecret(), Created: noon}),
 					tx.SignOn().SaveLink(t.Context(), signon.Link{Account: account.ID, Subject: signon.Subject{Issuer: "i", ID: "s"}, Linked: noon}))
 			})
-			want.Ways.Codes, want.Ways.SignOn = true, true
-			assert.Equal(t, []operators.Appointment{want}, all())
-			places := w.held(t, account.ID).Places
+			want.Methods.Codes, want.Methods.SignOn = true, true
+			assert.Equal(t, []operators.GrantedRole{want}, all())
+			places := w.held(t, account.ID).Organizations
 			assert.Equal(t, []time.Time{noon.Add(time.Minute), noon.Add(time.Hour)}, []time.Time{places[0].Seen, places[1].Seen})
-			paged(t, w, func(a operators.Appointment) users.MemberID { return a.Member }, all(), list)
+			paged(t, w, func(a operators.GrantedRole) users.MemberID { return a.Member }, all(), list)
 			w.accepts(t, mine, account, noon)
 			assert.Equal(t, want.Seen, all()[0].Seen, "accepting again changes nothing")
 			w.accepts(t, mine, w.account(t, operators.Account{User: w.mine.bob.User, Hash: "h", Changed: noon}), noon)
@@ -178,7 +180,7 @@ func operatorCases() cases {
 			first, theirs, bob := invite(w.mine.ada, true, noon), invite(w.theirs.ada, false, noon.Add(time.Hour)), invite(w.mine.bob, false, noon.Add(time.Hour))
 			found, there := find(first)
 			assert.True(t, there)
-			assert.Equal(t, operators.Invited{Invitation: first, User: w.mine.ada.User, Place: operators.Place{Organization: w.mine.org, Role: users.RoleMember}}, found)
+			assert.Equal(t, operators.Invited{Invitation: first, User: w.mine.ada.User, Access: operators.OrganizationAccess{Organization: w.mine.org, Role: users.RoleMember}}, found)
 			second := invite(w.mine.ada, false, noon)
 			_, there = find(first)
 			assert.False(t, there, "a later one takes the place of an earlier one")
@@ -212,7 +214,7 @@ func operatorCases() cases {
 			for _, name := range []string{"bob@example.org", "nobody", ""} {
 				assert.Empty(t, w.accountsOf(t, name))
 			}
-			missing(t, w, operators.ErrNotFound, func(tx ports.Tx) (operators.Holding, error) { return tx.Operators().Account(t.Context(), 1<<40) })
+			missing(t, w, operators.ErrNotFound, func(tx ports.Tx) (operators.AccountAccess, error) { return tx.Operators().Account(t.Context(), 1<<40) })
 			refused(t, w, users.ErrNotFound, func(tx ports.Tx) error {
 				_, err := tx.Operators().Save(t.Context(), operators.Account{User: users.User{ID: 1 << 40}, Hash: "h", Changed: noon})
 				return err
@@ -235,7 +237,7 @@ func operatorCases() cases {
 				}
 				return tx.Users().SetLocked(t.Context(), promoted)
 			})
-			assert.Equal(t, []operators.Place{{Organization: w.mine.org, Role: users.RoleOperator, Locked: true}}, w.held(t, a.ID).Places)
+			assert.Equal(t, []operators.OrganizationAccess{{Organization: w.mine.org, Role: users.RoleOperator, Locked: true}}, w.held(t, a.ID).Organizations)
 		},
 		"DevicesAreKnownOfTheAccountsThatWereSignedInTo": func(t *testing.T, w *world) {
 			ada := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Changed: noon})
@@ -287,9 +289,9 @@ func operatorCases() cases {
 			count(2, operators.Attempts{Failures: 1, Until: noon}, noon)
 			act(t, w, func(tx ports.Tx) error { return tx.Operators().ForgetAttempts(t.Context(), operators.Digest{2}) })
 			assert.Zero(t, counted(2))
-			count(3, operators.Attempts{Failures: 1, Until: noon.Add(time.Minute)}, g.Forget().Add(-1*time.Microsecond))
+			count(3, operators.Attempts{Failures: 1, Until: noon.Add(time.Minute)}, g.Expires().Add(-1*time.Microsecond))
 			assert.Equal(t, g, counted(1))
-			count(3, operators.Attempts{Failures: 1, Until: noon.Add(time.Minute)}, g.Forget())
+			count(3, operators.Attempts{Failures: 1, Until: noon.Add(time.Minute)}, g.Expires())
 			assert.Zero(t, counted(1), "what counts no more is deleted by and by")
 			assert.NotZero(t, counted(3))
 		},
@@ -334,7 +336,7 @@ func operatorCases() cases {
 			found, of, there := w.session(t, s.Digest)
 			require.True(t, there)
 			assert.Equal(t, s, found)
-			assert.Equal(t, operators.Holding{Account: a}, of)
+			assert.Equal(t, operators.AccountAccess{Account: a}, of)
 			_, _, there = w.session(t, operators.Digest{1})
 			assert.False(t, there)
 		},

@@ -130,9 +130,9 @@ func orgCases() cases {
 				mine.RequiresFactor = on
 				assert.Equal(t, mine, look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().BySlug(t.Context(), "acme") }))
 				assert.Equal(t, w.theirs.org, look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().ByID(t.Context(), w.theirs.org.ID) }))
-				held := look(t, w, func(tx ports.Tx) (operators.Holding, error) { return tx.Operators().Account(t.Context(), ada.ID) })
-				require.Len(t, held.Places, 1)
-				assert.Equal(t, mine, held.Places[0].Organization)
+				held := look(t, w, func(tx ports.Tx) (operators.AccountAccess, error) { return tx.Operators().Account(t.Context(), ada.ID) })
+				require.Len(t, held.Organizations, 1)
+				assert.Equal(t, mine, held.Organizations[0].Organization)
 			}
 			refused(t, w, orgs.ErrNotFound, func(tx ports.Tx) error { return tx.Orgs().RequireFactor(t.Context(), 1<<40, true) })
 		},

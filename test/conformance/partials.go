@@ -123,7 +123,7 @@ func partialCases() cases {
 			assert.Equal(t, events.Partials{footer}, used(w.mine.org.ID, "footer"))
 			assert.Empty(t, used(w.theirs.org.ID, "shell"))
 			around := func(p events.Partial) []string {
-				return look(t, w, func(tx ports.Tx) ([]string, error) { return tx.Events().PartialsAround(t.Context(), p) })
+				return look(t, w, func(tx ports.Tx) ([]string, error) { return tx.Events().PartialsIncluding(t.Context(), p) })
 			}
 			assert.Equal(t, []string{"shell"}, around(footer))
 			assert.Empty(t, around(shell))

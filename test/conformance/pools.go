@@ -80,15 +80,15 @@ func poolCases() cases {
 		"OneThatFailsOrIsSlowGetsLess": func(t *testing.T, w *world) {
 			all := w.pooled(t, 50, 50)
 			for range 200 {
-				w.Queue().Answered(all[0].ID, false, 5*time.Second)
-				w.Queue().Answered(all[1].ID, false, 50*time.Millisecond)
+				w.Queue().RecordAnswer(all[0].ID, false, 5*time.Second)
+				w.Queue().RecordAnswer(all[1].ID, false, 50*time.Millisecond)
 			}
 			counts := w.through(t, w.waiting(t, 1_000))
 			assert.Less(t, counts["Mail"], 200, "it is slow")
 			assert.Positive(t, counts["Mail"])
 			for range 2_000 {
-				w.Queue().Answered(all[0].ID, false, 50*time.Millisecond)
-				w.Queue().Answered(all[1].ID, true, time.Second)
+				w.Queue().RecordAnswer(all[0].ID, false, 50*time.Millisecond)
+				w.Queue().RecordAnswer(all[1].ID, true, time.Second)
 			}
 			assert.Less(t, w.through(t, w.waiting(t, 1_000))["Mail B"], 200, "it fails")
 		},
@@ -99,7 +99,7 @@ func poolCases() cases {
 			ranges := channels.Ranges(members, 0, time.Now())
 			o := w.waiting(t, 200)
 			for _, d := range w.made(t, o) {
-				assert.Equal(t, channels.Chosen(ranges, channels.Draw(int64(d.Assignment), int64(o.ID))), d.ChannelID)
+				assert.Equal(t, channels.Pick(ranges, channels.Hash(int64(d.Assignment), int64(o.ID))), d.ChannelID)
 			}
 		},
 		"SmallOnesGoByWeight": func(t *testing.T, w *world) {
@@ -132,7 +132,7 @@ func poolCases() cases {
 			of := channels.Quota{PerMonth: 1}
 			for _, c := range w.pooled(t, 80, 20) {
 				for range 2 {
-					_, err := w.Queue().Allow(t.Context(), c.ID, of, 1, channels.Allowance{})
+					_, err := w.Queue().TakeQuota(t.Context(), c.ID, of, 1, channels.Allowance{})
 					require.NoError(t, err)
 				}
 			}
@@ -205,9 +205,9 @@ func poolCases() cases {
 			held := w.claim(t, all[0], "w", 4, lease)
 			now := time.Now()
 			w.record(t, "w",
-				deliveries.Outcome{ID: held[0].ID, State: deliveries.Retrying, Attempts: 1, Next: now, Unsure: true, Error: "no answer"},
+				deliveries.Outcome{ID: held[0].ID, State: deliveries.Retrying, Attempts: 1, Next: now, MaybeAccepted: true, Error: "no answer"},
 				deliveries.Outcome{ID: held[1].ID, State: deliveries.Retrying, Attempts: 1, Next: now.Add(time.Hour), Error: "451"},
-				deliveries.Outcome{ID: held[2].ID, State: deliveries.Retrying, Attempts: 1, Next: now.Add(-2 * deliveries.DoubtFor), Unsure: true})
+				deliveries.Outcome{ID: held[2].ID, State: deliveries.Retrying, Attempts: 1, Next: now.Add(-2 * deliveries.MaybeAcceptedFor), MaybeAccepted: true})
 			w.down(t, all[0], time.Minute)
 			assert.Equal(t, 2, w.divert(t, w.mine.org.ID, all[0], 1_000), "the one that was never tried, and the one in doubt for long")
 			assert.Equal(t, "Mail", w.delivery(t, o, held[0].ID).Channel)
@@ -218,7 +218,7 @@ func poolCases() cases {
 			assert.Zero(t, w.record(t, "w", deliveries.Outcome{ID: held[3].ID, State: deliveries.Sent, Attempts: 1}), "it is still theirs")
 			again := w.claim(t, all[0], "w", 10, lease)
 			require.Len(t, again, 1)
-			assert.True(t, again[0].Unsure)
+			assert.True(t, again[0].MaybeAccepted)
 		},
 		"AnOutcomeNamesWhoTakesOver": func(t *testing.T, w *world) {
 			w.pooled(t, 100)

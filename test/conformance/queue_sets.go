@@ -34,8 +34,8 @@ func setCases() cases {
 				return o
 			}
 			refusal := errors.New("refused")
-			done := do(t, w, func(tx ports.Tx) ([]deliveries.Triggered, error) {
-				return tx.Deliveries().Trigger(t.Context(), []deliveries.Triggering{
+			done := do(t, w, func(tx ports.Tx) ([]deliveries.TriggerResult, error) {
+				return tx.Deliveries().Trigger(t.Context(), []deliveries.TriggerRequest{
 					{Occurrence: of(0)},
 					{Occurrence: of(1), Request: request(k, "seen", "body"), Refusal: refusal},
 					{Occurrence: of(2), Request: request(k, "seen, but not so", "body")},

@@ -16,7 +16,7 @@ func quotaCases() cases {
 	of := channels.Quota{PerMonth: 100}
 	allow := func(t *testing.T, w *world, c channels.Channel, want int, back channels.Allowance) channels.Allowance {
 		t.Helper()
-		allowed, err := w.Queue().Allow(t.Context(), c.ID, of, want, back)
+		allowed, err := w.Queue().TakeQuota(t.Context(), c.ID, of, want, back)
 		require.NoError(t, err)
 		return allowed
 	}
@@ -40,7 +40,7 @@ func quotaCases() cases {
 				go func() {
 					sum := 0
 					for range 4 {
-						allowed, err := w.Queue().Allow(t.Context(), w.mine.mail.ID, of, 7, channels.Allowance{})
+						allowed, err := w.Queue().TakeQuota(t.Context(), w.mine.mail.ID, of, 7, channels.Allowance{})
 						assert.NoError(t, err)
 						sum += allowed.Left
 					}

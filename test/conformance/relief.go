@@ -17,7 +17,7 @@ import (
 // much it took.
 func (w *world) relieve(t *testing.T, org orgs.ID, from, to channels.Channel, room, keep int) (n int) {
 	t.Helper()
-	gifts, err := w.Queue().Relieve(t.Context(), org, from.ID, []channels.Offer{{To: to.ID, Room: room}}, keep, lease)
+	gifts, err := w.Queue().Offload(t.Context(), org, from.ID, []channels.Offer{{To: to.ID, Capacity: room}}, keep, lease)
 	require.NoError(t, err)
 	for _, g := range gifts {
 		assert.Equal(t, to.ID, g.To)
@@ -39,7 +39,7 @@ func reliefCases() cases {
 			assert.Less(t, taken[29].ID, kept[0].ID, "they were the first, and keep their order")
 			for _, j := range taken {
 				assert.Empty(t, j.Gates.Closed())
-				assert.Equal(t, deliveries.Choice{Why: channels.AtItsLimit, AssignedTo: "Mail", InsteadOf: "Mail"}, w.delivery(t, o, j.ID).Choice)
+				assert.Equal(t, deliveries.Choice{Why: channels.LimitReached, AssignedTo: "Mail", InsteadOf: "Mail"}, w.delivery(t, o, j.ID).Choice)
 			}
 		},
 		"NoMoreThanItShallGive": func(t *testing.T, w *world) {
@@ -75,16 +75,16 @@ func reliefCases() cases {
 				w.record(t, "w", deliveries.Outcome{ID: j.ID, State: deliveries.Retrying, Attempts: 1, Next: time.Now(), To: all[1].ID, Why: channels.NotWorking})
 			}
 			require.Len(t, w.claim(t, all[1], "v", 100, lease), 10)
-			rooms, now := channels.Rooms{}, time.Now()
+			rooms, now := channels.Capacities{}, time.Now()
 			members, err := w.Queue().Pool(t.Context(), w.mine.org.ID, all[0].ID)
 			require.NoError(t, err)
 			var held []deliveries.Job
 			give := func() (n int) {
 				for range 8 {
 					offers := rooms.Offers(members, all[0].ID, now)
-					gifts, err := w.Queue().Relieve(t.Context(), w.mine.org.ID, all[0].ID, offers, 0, lease)
+					gifts, err := w.Queue().Offload(t.Context(), w.mine.org.ID, all[0].ID, offers, 0, lease)
 					require.NoError(t, err)
-					rooms.Given(offers, gifts, now)
+					rooms.Record(offers, gifts, now)
 					for _, g := range gifts {
 						n += g.Count
 					}
@@ -164,7 +164,7 @@ func reliefCases() cases {
 				owner := string(rune('a' + i))
 				for n := range 40 {
 					if i%2 == 0 {
-						_, err := w.Queue().Relieve(t.Context(), w.mine.org.ID, all[0].ID, []channels.Offer{{To: all[1].ID, Room: 10 * (n + 1)}}, 0, lease)
+						_, err := w.Queue().Offload(t.Context(), w.mine.org.ID, all[0].ID, []channels.Offer{{To: all[1].ID, Capacity: 10 * (n + 1)}}, 0, lease)
 						assert.NoError(t, err)
 					}
 					jobs, err := w.Queue().Claim(t.Context(), all[(i+1)%2].ID, owner, 10, lease)

@@ -61,7 +61,7 @@ func (w *world) stale(t *testing.T) []channels.Stale {
 
 func (w *world) reseal(t *testing.T, c channels.Channel) bool {
 	t.Helper()
-	return do(t, w, func(tx ports.Tx) (bool, error) { return tx.Channels().Reseal(t.Context(), c.Organization, c.ID) })
+	return do(t, w, func(tx ports.Tx) (bool, error) { return tx.Channels().Reencrypt(t.Context(), c.Organization, c.ID) })
 }
 
 func (w *world) discard(t *testing.T, c channels.Channel) bool {
@@ -150,7 +150,7 @@ func sealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 			key := foreign.stale(t)[0].Key
 			assert.Contains(t, foreign.sealed(t, w.mine.mail), key, "the key is named")
 			refused(t, foreign, channels.ErrSealed, func(tx ports.Tx) error {
-				_, err := tx.Channels().Reseal(t.Context(), w.mine.org.ID, w.mine.mail.ID)
+				_, err := tx.Channels().Reencrypt(t.Context(), w.mine.org.ID, w.mine.mail.ID)
 				return err
 			})
 			sameChannel(t, w.mine.mail, w.channel(t, 0, "Mail"))
@@ -185,7 +185,7 @@ func sealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 				"Save":  func(tx ports.Tx) error { return tx.Channels().Save(t.Context(), w.mine.mail) },
 				"Stale": func(tx ports.Tx) error { _, err := tx.Channels().Stale(t.Context(), 0, 10); return err },
 				"Reseal": func(tx ports.Tx) error {
-					_, err := tx.Channels().Reseal(t.Context(), w.mine.org.ID, w.mine.mail.ID)
+					_, err := tx.Channels().Reencrypt(t.Context(), w.mine.org.ID, w.mine.mail.ID)
 					return err
 				},
 				"Discard": func(tx ports.Tx) error {
@@ -204,7 +204,7 @@ func sealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 		"AnotherOrganizationsIsNeitherResealedNorDiscarded": func(t *testing.T, v Vault, w *world) {
 			for _, method := range []func(tx ports.Tx, org orgs.ID, id channels.ID) (bool, error){
 				func(tx ports.Tx, org orgs.ID, id channels.ID) (bool, error) {
-					return tx.Channels().Reseal(t.Context(), org, id)
+					return tx.Channels().Reencrypt(t.Context(), org, id)
 				},
 				func(tx ports.Tx, org orgs.ID, id channels.ID) (bool, error) {
 					return tx.Channels().Discard(t.Context(), org, id)
@@ -223,7 +223,7 @@ func sealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 				for _, err := range together(4, func(n int) error {
 					return v.New.Update(t.Context(), func(tx ports.Tx) error {
 						if n%2 == 0 {
-							_, err := tx.Channels().Reseal(t.Context(), c.Organization, c.ID)
+							_, err := tx.Channels().Reencrypt(t.Context(), c.Organization, c.ID)
 							return err
 						}
 						found, err := tx.Channels().Find(t.Context(), c.Organization, 0, c.Name)

@@ -140,7 +140,7 @@ func selectionCases() cases {
 			w.subscribe(t, w.mine.shipped, w.mine.adaByText, false)
 			all := w.subscriptionsOf(t, w.mine.org.ID, w.mine.ada.ID, 10)
 			require.Len(t, all, 2)
-			assert.Equal(t, subscriptions.Reach{Subscription: subscriptions.Subscription{ID: all[0].Subscription.ID, Notification: w.mine.shipped.ID, Assignment: w.mine.adaByMail.ID, Active: true},
+			assert.Equal(t, subscriptions.MemberSubscription{Subscription: subscriptions.Subscription{ID: all[0].Subscription.ID, Notification: w.mine.shipped.ID, Assignment: w.mine.adaByMail.ID, Active: true},
 				Notification: w.mine.shipped, Application: w.mine.web, Assignment: w.mine.adaByMail}, all[0])
 			assert.Equal(t, w.mine.adaByText, all[1].Assignment)
 			assert.False(t, all[1].Subscription.Active)
@@ -149,8 +149,8 @@ func selectionCases() cases {
 			assert.Empty(t, w.subscriptionsOf(t, w.theirs.org.ID, w.mine.ada.ID, 10))
 		},
 		"OptOutsOfAMember": func(t *testing.T, w *world) {
-			of := func(org orgs.ID, m users.MemberID, limit int) []deliveries.Silence {
-				return look(t, w, func(tx ports.Tx) ([]deliveries.Silence, error) {
+			of := func(org orgs.ID, m users.MemberID, limit int) []deliveries.ListedOptOut {
+				return look(t, w, func(tx ports.Tx) ([]deliveries.ListedOptOut, error) {
 					return tx.Deliveries().OptOuts(t.Context(), org, m, limit)
 				})
 			}
@@ -161,7 +161,7 @@ func selectionCases() cases {
 			all := of(w.mine.org.ID, w.mine.ada.ID, 10)
 			require.Len(t, all, 2)
 			assert.False(t, all[0].Since.IsZero())
-			assert.Equal(t, deliveries.Silence{OptOut: deliveries.OptOut{Member: w.mine.ada.ID, AddressKey: w.mine.adaMail.Key(), Notification: w.mine.shipped.ID},
+			assert.Equal(t, deliveries.ListedOptOut{OptOut: deliveries.OptOut{Member: w.mine.ada.ID, AddressKey: w.mine.adaMail.Key(), Notification: w.mine.shipped.ID},
 				Notification: w.mine.shipped, Application: w.mine.web, Since: all[0].Since}, all[0])
 			assert.Equal(t, other.ID, all[1].Notification.ID)
 			assert.Equal(t, all[:1], of(w.mine.org.ID, w.mine.ada.ID, 1))
@@ -198,7 +198,7 @@ func selectionCases() cases {
 
 			for i, d := range all {
 				older, newer := mine, mine
-				older.From, newer.From, newer.Newer = d.Place(), d.Place(), true
+				older.From, newer.From, newer.Newer = d.Cursor(), d.Cursor(), true
 				assert.Equal(t, newestFirst[i+1:], recentIDs(to(older)), "behind it")
 				backwards := slices.Clone(newestFirst[:i+1])
 				slices.Reverse(backwards)
@@ -228,9 +228,9 @@ func recentIDs(all []deliveries.Recent) []deliveries.ID {
 }
 
 // subscriptionsOf are those of a member.
-func (w *world) subscriptionsOf(t *testing.T, org orgs.ID, m users.MemberID, limit int) []subscriptions.Reach {
+func (w *world) subscriptionsOf(t *testing.T, org orgs.ID, m users.MemberID, limit int) []subscriptions.MemberSubscription {
 	t.Helper()
-	return look(t, w, func(tx ports.Tx) ([]subscriptions.Reach, error) {
+	return look(t, w, func(tx ports.Tx) ([]subscriptions.MemberSubscription, error) {
 		return tx.Subscriptions().OfMember(t.Context(), org, m, limit)
 	})
 }

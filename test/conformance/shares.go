@@ -13,15 +13,15 @@ import (
 func shareCases() cases {
 	share := func(t *testing.T, w *world, c channels.Channel, owner string, lease time.Duration) channels.Share {
 		t.Helper()
-		part, err := w.Queue().Share(t.Context(), c.ID, owner, lease, channels.Places{})
+		part, err := w.Queue().HoldShare(t.Context(), c.ID, owner, lease, channels.Concurrency{})
 		require.NoError(t, err)
 		return part
 	}
 	places := func(t *testing.T, w *world, c channels.Channel, owner string, all, held int) int {
 		t.Helper()
-		part, err := w.Queue().Share(t.Context(), c.ID, owner, lease, channels.Places{All: all, Held: held})
+		part, err := w.Queue().HoldShare(t.Context(), c.ID, owner, lease, channels.Concurrency{Limit: all, Held: held})
 		require.NoError(t, err)
-		return part.Places
+		return part.Concurrency
 	}
 	return cases{
 		"OneAloneHasAllAtOnce": func(t *testing.T, w *world) {
@@ -42,8 +42,8 @@ func shareCases() cases {
 		"APartThatIsGivenBackIsTheOthersAtOnce": func(t *testing.T, w *world) {
 			share(t, w, w.mine.mail, "a", lease)
 			share(t, w, w.mine.mail, "b", lease)
-			require.NoError(t, w.Queue().Unshare(t.Context(), w.mine.mail.ID, "a"))
-			require.NoError(t, w.Queue().Unshare(t.Context(), w.mine.mail.ID, "nobody"))
+			require.NoError(t, w.Queue().ReleaseShare(t.Context(), w.mine.mail.ID, "a"))
+			require.NoError(t, w.Queue().ReleaseShare(t.Context(), w.mine.mail.ID, "nobody"))
 			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.mail, "b", lease))
 		},
 		"ALeaseEnds": func(t *testing.T, w *world) {
@@ -64,7 +64,7 @@ func shareCases() cases {
 			assert.Equal(t, 8, places(t, w, w.mine.mail, "a", 16, 8))
 			assert.Equal(t, 8, places(t, w, w.mine.mail, "b", 16, 5))
 			assert.Equal(t, 16, places(t, w, w.mine.text, "b", 16, 0), "of each channel")
-			require.NoError(t, w.Queue().Unshare(t.Context(), w.mine.mail.ID, "a"))
+			require.NoError(t, w.Queue().ReleaseShare(t.Context(), w.mine.mail.ID, "a"))
 			assert.Equal(t, 16, places(t, w, w.mine.mail, "b", 16, 8))
 		},
 		"WhereThereAreFewerPlacesWhoCameFirstHasThem": func(t *testing.T, w *world) {
@@ -74,10 +74,10 @@ func shareCases() cases {
 			assert.Equal(t, 1, places(t, w, w.mine.mail, "c", 2, 1))
 			assert.Equal(t, 1, places(t, w, w.mine.mail, "b", 2, 0))
 			assert.Zero(t, places(t, w, w.mine.mail, "a", 2, 0), "it came last")
-			part, err := w.Queue().Share(t.Context(), w.mine.mail.ID, "c", lease, channels.Places{All: 2, Held: 1})
+			part, err := w.Queue().HoldShare(t.Context(), w.mine.mail.ID, "c", lease, channels.Concurrency{Limit: 2, Held: 1})
 			require.NoError(t, err)
-			assert.Equal(t, channels.Share{Holders: 2, Begun: true, Places: 1}, part, "two share the rate")
-			require.NoError(t, w.Queue().Unshare(t.Context(), w.mine.mail.ID, "c"))
+			assert.Equal(t, channels.Share{Holders: 2, Begun: true, Concurrency: 1}, part, "two share the rate")
+			require.NoError(t, w.Queue().ReleaseShare(t.Context(), w.mine.mail.ID, "c"))
 			assert.Equal(t, 1, places(t, w, w.mine.mail, "a", 2, 0))
 		},
 		"TheyComeAtTheSameTime": func(t *testing.T, w *world) {
@@ -85,7 +85,7 @@ func shareCases() cases {
 			parts := make(chan channels.Share, n)
 			for i := range n {
 				go func() {
-					part, err := w.Queue().Share(t.Context(), w.mine.mail.ID, string(rune('a'+i)), lease, channels.Places{})
+					part, err := w.Queue().HoldShare(t.Context(), w.mine.mail.ID, string(rune('a'+i)), lease, channels.Concurrency{})
 					assert.NoError(t, err)
 					parts <- part
 				}()

@@ -35,7 +35,7 @@ func (w *world) came(t *testing.T, l signon.Link, session string) signon.Session
 		if err := tx.Operators().Begin(t.Context(), begun); err != nil {
 			return err
 		}
-		return tx.SignOn().Began(t.Context(), s)
+		return tx.SignOn().SaveSession(t.Context(), s)
 	})
 	return s
 }
@@ -74,14 +74,14 @@ func signonCases() cases {
 			ada, bob := w.signs(t, w.mine.ada), w.signs(t, w.mine.bob)
 			l, other := w.links(t, ada, "1"), w.links(t, bob, "2")
 			l.Used = noon.Add(time.Hour)
-			act(t, w, func(tx ports.Tx) error { return tx.SignOn().Used(t.Context(), l.Subject, l.Used) })
+			act(t, w, func(tx ports.Tx) error { return tx.SignOn().RecordUse(t.Context(), l.Subject, l.Used) })
 			assert.Equal(t, l, w.opens(t, l.Subject))
 			act(t, w, func(tx ports.Tx) error { return tx.SignOn().Unlink(t.Context(), ada.ID) })
 			assert.False(t, w.held(t, ada.ID).Linked)
 			refused(t, w, signon.ErrNotFound, func(tx ports.Tx) error { return tx.SignOn().Unlink(t.Context(), ada.ID) })
-			refused(t, w, signon.ErrNotFound, func(tx ports.Tx) error { return tx.SignOn().Used(t.Context(), l.Subject, noon) })
+			refused(t, w, signon.ErrNotFound, func(tx ports.Tx) error { return tx.SignOn().RecordUse(t.Context(), l.Subject, noon) })
 			assert.Equal(t, other, w.opens(t, other.Subject))
-			act(t, w, func(tx ports.Tx) error { return tx.Operators().Drop(t.Context(), bob.ID) })
+			act(t, w, func(tx ports.Tx) error { return tx.Operators().DeleteAccount(t.Context(), bob.ID) })
 			missing(t, w, signon.ErrNotFound, func(tx ports.Tx) (signon.Link, error) { return tx.SignOn().Of(t.Context(), bob.ID) })
 		},
 		"ALogoutConcernsTheSessionsThatItNames": func(t *testing.T, w *world) {
@@ -94,7 +94,7 @@ func signonCases() cases {
 			assert.Empty(t, w.concerned(t, signon.Logout{Issuer: "https://other.example", Subject: "1"}))
 			assert.Empty(t, w.concerned(t, signon.Logout{Issuer: issuer, Subject: "3"}))
 			second.Provider = "s9"
-			act(t, w, func(tx ports.Tx) error { return tx.SignOn().Began(t.Context(), second) })
+			act(t, w, func(tx ports.Tx) error { return tx.SignOn().SaveSession(t.Context(), second) })
 			assert.Equal(t, []signon.Session{second}, w.concerned(t, signon.Logout{Issuer: issuer, Session: "s9"}))
 			act(t, w, func(tx ports.Tx) error { return tx.Operators().End(t.Context(), second.Digest) })
 			assert.Empty(t, w.concerned(t, signon.Logout{Issuer: issuer, Session: "s9"}))
@@ -116,7 +116,7 @@ func signonCases() cases {
 		"ALogoutTokenCountsOnceHoweverManyBringIt": func(t *testing.T, w *world) {
 			l := signon.Logout{Issuer: issuer, Token: "t", Expires: noon.Add(time.Minute)}
 			taken := together(10, func(int) bool {
-				return w.Update(t.Context(), func(tx ports.Tx) error { return tx.SignOn().Take(t.Context(), l, noon) }) == nil
+				return w.Update(t.Context(), func(tx ports.Tx) error { return tx.SignOn().UseToken(t.Context(), l, noon) }) == nil
 			})
 			count := 0
 			for _, mine := range taken {
@@ -125,11 +125,11 @@ func signonCases() cases {
 				}
 			}
 			assert.Equal(t, 1, count)
-			refused(t, w, signon.ErrReplayed, func(tx ports.Tx) error { return tx.SignOn().Take(t.Context(), l, noon.Add(time.Minute-1)) })
+			refused(t, w, signon.ErrReplayed, func(tx ports.Tx) error { return tx.SignOn().UseToken(t.Context(), l, noon.Add(time.Minute-1)) })
 			other := l
 			other.Issuer = "https://other.example"
-			act(t, w, func(tx ports.Tx) error { return tx.SignOn().Take(t.Context(), other, noon) })
-			act(t, w, func(tx ports.Tx) error { return tx.SignOn().Take(t.Context(), l, noon.Add(time.Minute)) })
+			act(t, w, func(tx ports.Tx) error { return tx.SignOn().UseToken(t.Context(), other, noon) })
+			act(t, w, func(tx ports.Tx) error { return tx.SignOn().UseToken(t.Context(), l, noon.Add(time.Minute)) })
 		},
 	}
 }

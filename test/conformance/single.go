@@ -53,7 +53,7 @@ func saveMembership(ctx context.Context, tx ports.Tx, a applications.Application
 
 // triggerOne stores one occurrence.
 func triggerOne(ctx context.Context, tx ports.Tx, o events.Occurrence) (events.Occurrence, error) {
-	done, err := tx.Deliveries().Trigger(ctx, []deliveries.Triggering{{Occurrence: o}})
+	done, err := tx.Deliveries().Trigger(ctx, []deliveries.TriggerRequest{{Occurrence: o}})
 	if err != nil {
 		return events.Occurrence{}, err
 	}

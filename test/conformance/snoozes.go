@@ -32,7 +32,9 @@ func snoozeCases() cases {
 			assert.ElementsMatch(t, []statistics.Snooze{mine, theirs}, snoozes(w.mine.org.ID, w.theirs.org.ID))
 			assert.Empty(t, snoozes())
 			for _, was := range []bool{true, false} {
-				assert.Equal(t, was, do(t, w, func(tx ports.Tx) (bool, error) { return tx.Statistics().Wake(t.Context(), w.mine.org.ID, mine.Problem) }))
+				assert.Equal(t, was, do(t, w, func(tx ports.Tx) (bool, error) {
+					return tx.Statistics().EndSnooze(t.Context(), w.mine.org.ID, mine.Problem)
+				}))
 			}
 			assert.Empty(t, snoozes(w.mine.org.ID))
 			for i := range statistics.MaxSnoozes + 2 {

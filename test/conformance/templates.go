@@ -52,7 +52,7 @@ func templateCases() cases {
 					whole := look(t, w, func(tx ports.Tx) (events.Version, error) {
 						return tx.Events().Version(t.Context(), w.mine.web, id, 3-i)
 					})
-					assert.True(t, whole.Says(saved[2-i]))
+					assert.True(t, whole.SameContent(saved[2-i]))
 					assert.Equal(t, by, whole.By)
 					assert.Equal(t, listed[i].Saved, whole.Saved)
 				}

@@ -178,7 +178,7 @@ func wordCases() cases {
 			find := func(text string, limit int) []events.OccurrenceID {
 				found := []events.OccurrenceID{}
 				for _, o := range look(t, w, func(tx ports.Tx) ([]events.Occurrence, error) {
-					return tx.Deliveries().Correlated(t.Context(), w.mine.org.ID, text, limit)
+					return tx.Deliveries().ByCorrelation(t.Context(), w.mine.org.ID, text, limit)
 				}) {
 					found = append(found, o.ID)
 				}

@@ -32,16 +32,16 @@ type managedRole struct {
 
 // entering is what boss@example.org may do in acme who signs in with bossPassword; nothing when
 // they cannot.
-func (w *world) entering() operators.Need {
+func (w *world) entering() operators.AccessLevel {
 	w.Helper()
 	a, err := w.other.Console.Operators.SignIn(w.Context(), audit.Actor{Via: audit.Console}, operators.Origin{}, "boss@example.org", bossPassword)
 	if errors.Is(err, operators.ErrCredentials) {
-		return operators.Anybody
+		return operators.Everyone
 	}
 	require.NoError(w, err)
 	v, err := w.other.Console.Operators.Resume(w.Context(), a.Session)
 	require.NoError(w, err)
-	return v.Right("acme")
+	return v.Level("acme")
 }
 
 func TestManagedRoles(t *testing.T) {
@@ -57,7 +57,7 @@ func TestManagedRoles(t *testing.T) {
 		w.unchanged(func() { m.put(path, object{"role": "operator"}).is(http.StatusOK) })
 		w.audited("member.role", "acme/u/boss@example.org")
 		assert.Equal(w, []managedRole{want}, read[[]managedRole](m.get(rolesPath).is(http.StatusOK)))
-		assert.Equal(w, operators.Anybody, w.entering(), "nobody has accepted it")
+		assert.Equal(w, operators.Everyone, w.entering(), "nobody has accepted it")
 
 		invited := read[struct{ Link, Expires string }](m.post(path+"invite/", nil).is(http.StatusCreated))
 		w.audited("member.invite", "acme/u/boss@example.org")

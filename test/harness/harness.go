@@ -43,7 +43,7 @@ type Parts struct {
 
 	SystemMail app.SystemMailSettings // zero: the installation has no system channel
 
-	Facts func(context.Context) app.Facts // of the page about the system
+	Facts func(context.Context) app.InstanceInfo // of the page about the system
 }
 
 // UseCases are all use cases, once each, as those who call them get them.

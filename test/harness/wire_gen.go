@@ -44,7 +44,7 @@ func Assemble(p Parts) UseCases {
 	authentication := app.NewAuthentication(store, clock)
 	keys := app.NewKeys(store, clock, authentication, defaults)
 	administration := app.NewAdministration(store, clock)
-	profiles := app.NewProfiles(store, clock)
+	members := app.NewMembers(store, clock)
 	retries := app.NewRetries(store, clock)
 	audit := app.NewAudit(store)
 	useCases := httpapi.UseCases{
@@ -65,7 +65,7 @@ func Assemble(p Parts) UseCases {
 		Groups:          groups,
 		Keys:            keys,
 		Administration:  administration,
-		Profiles:        profiles,
+		Profiles:        members,
 		Retries:         retries,
 		Audit:           audit,
 	}
@@ -86,7 +86,7 @@ func Assemble(p Parts) UseCases {
 		SingleSignOn:   singleSignOn,
 		Administration: administration,
 		SystemMail:     systemMail,
-		Profiles:       profiles,
+		Profiles:       members,
 		Groups:         groups,
 		Lists:          lists,
 		Orgs:           orgs,
@@ -110,7 +110,7 @@ func Assemble(p Parts) UseCases {
 	}
 	imports := importer.NewImports(store, defaults)
 	deletions := app.NewDeletions(store)
-	sealing := app.NewSealing(store)
+	reencryption := app.NewReencryption(store)
 	installation := newInstallation(p, occurrences, stateCache)
 	services := cli.Services{
 		Provisioning:   provisioning,
@@ -119,7 +119,7 @@ func Assemble(p Parts) UseCases {
 		Deletions:      deletions,
 		Retries:        retries,
 		Occurrences:    occurrences,
-		Sealing:        sealing,
+		Sealing:        reencryption,
 		Mailbox:        mailbox,
 		ChannelTests:   channelTests,
 		Administration: administration,

@@ -22,9 +22,9 @@ func explained() (all []string) {
 	for _, cause := range deliveries.Causes() {
 		waits = append(waits, deliveries.Waiting{For: cause})
 		switch cause {
-		case deliveries.ForMoment, deliveries.ForAttempt, deliveries.ForQuota:
+		case deliveries.ForSchedule, deliveries.ForAttempt, deliveries.ForQuota:
 			waits = append(waits, deliveries.Waiting{For: cause, Until: at})
-		case deliveries.ForLimit, deliveries.ForTurn, deliveries.ForAnswer: // Nobody knows until when.
+		case deliveries.ForLimit, deliveries.ForWorker, deliveries.ForAnswer: // Nobody knows until when.
 		case deliveries.ForChannel:
 			for _, failed := range []string{"", "451 no"} {
 				waits = append(waits, deliveries.Waiting{For: cause, Since: at, Error: failed}, deliveries.Waiting{For: cause, Since: at, Error: failed, Until: at})
@@ -35,7 +35,7 @@ func explained() (all []string) {
 	ready.Notification.Active = true
 	tell := func(d deliveries.Delivery) {
 		d.Address, d.Channel, d.LastError = "ada", "mail", "451 no"
-		fate, _ := ready.Fate([]deliveries.Delivery{d})
+		fate, _ := ready.Outcome([]deliveries.Delivery{d})
 		all = append(all, fate, deliveries.Summary(events.Occurrence{}, nil, []deliveries.Delivery{d}))
 	}
 	for _, w := range waits {
@@ -44,7 +44,7 @@ func explained() (all []string) {
 			tell(deliveries.Delivery{State: deliveries.Pending, Attempts: attempts, Waiting: w})
 		}
 	}
-	for why := channels.OnlyOne; why <= channels.OutOfUse; why++ {
+	for why := channels.Assigned; why <= channels.Deactivated; why++ {
 		for _, instead := range []string{"", "spare"} {
 			tell(deliveries.Delivery{State: deliveries.Sent, Choice: deliveries.Choice{Why: why, InsteadOf: instead}})
 		}

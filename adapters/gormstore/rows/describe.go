@@ -64,7 +64,7 @@ func (r *Rows) describeColumns(ctx context.Context, query string) (err error) {
 		if err := found.Scan(&table, &column, &kind, &place, &numbered); err != nil {
 			return err
 		}
-		if r.Leaves(table) {
+		if r.Excludes(table) {
 			continue
 		}
 		if n := len(r.tables); n == 0 || r.tables[n-1].Name != table {

@@ -64,9 +64,9 @@ func (r *Rows) On(conn Conn) *Rows {
 // Tables returns the tables, each after those that it refers to.
 func (r *Rows) Tables() []ports.Table { return r.tables }
 
-// Leaves reports whether a table stays where it is. One whose name begins with a line is a tool's,
-// such as Litestream's.
-func (r *Rows) Leaves(table string) bool {
+// Excludes reports whether a table stays where it is. One whose name begins with a line is a
+// tool's, such as Litestream's.
+func (r *Rows) Excludes(table string) bool {
 	return strings.HasPrefix(table, "_") || slices.Contains(uncopiedTables, table)
 }
 

@@ -59,8 +59,8 @@ func (w *walker) value(depth int) any {
 		if w.broken != nil {
 			return nil
 		}
-		if !metadata.Holds(n) {
-			w.complain("%s", metadata.NoDouble)
+		if !metadata.FitsDouble(n) {
+			w.complain("%s", metadata.TooLargeForDouble)
 		}
 		return n
 	case jsontext.KindTrue, jsontext.KindFalse:

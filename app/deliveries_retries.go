@@ -1,0 +1,119 @@
+package app
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/ports"
+)
+
+// Retries sends failed deliveries again, for operators of an organization.
+type Retries struct {
+	store ports.Store
+	clock ports.Clock
+}
+
+// NewRetries returns the use case of retrying.
+func NewRetries(store ports.Store, clock ports.Clock) *Retries {
+	return &Retries{store: store, clock: clock}
+}
+
+// Failed makes the failed deliveries of an occurrence of the path's application due again and
+// returns how many; without a path, of any application: that is for the operator of the
+// installation. events.ErrOccurrenceNotFound, events.ErrCancelled, events.ErrExpired.
+func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID) (int, error) {
+	return ports.Update(ctx, r.store, func(tx ports.Tx) (requeued int, err error) {
+		occurred, place, err := locate(ctx, tx, at, id)
+		if err != nil {
+			return requeued, err
+		}
+		if err := r.open(occurred); err != nil {
+			return requeued, err
+		}
+		if requeued, err = tx.Deliveries().Requeue(ctx, occurred); err != nil || requeued == 0 {
+			return requeued, err
+		}
+		return requeued, tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
+			Object: place.Object("occurrences", strconv.FormatInt(int64(id), 10)), After: audit.State{"retried": requeued}})
+	})
+}
+
+// WithCause makes the failed deliveries of an occurrence of the application that have one cause due
+// again, and returns how many; events.ErrOccurrenceNotFound, events.ErrCancelled,
+// events.ErrExpired.
+func (r *Retries) WithCause(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID, cause deliveries.FailureCause) (int, error) {
+	return ports.Update(ctx, r.store, func(tx ports.Tx) (requeued int, err error) {
+		_, occurred, err := occurrence(ctx, tx, at, id)
+		if err != nil {
+			return requeued, err
+		}
+		if err := r.open(occurred); err != nil {
+			return requeued, err
+		}
+		failed, err := tx.Deliveries().List(ctx, occurred, deliveries.Failed, 0, FailuresRead)
+		if err != nil {
+			return requeued, err
+		}
+		var same []deliveries.ID
+		for _, d := range failed {
+			if deliveries.FailureCauseOf(d) == cause {
+				same = append(same, d.ID)
+			}
+		}
+		if requeued, err = tx.Deliveries().RequeueByIDs(ctx, occurred, same); err != nil || requeued == 0 {
+			return requeued, err
+		}
+		return requeued, tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
+			Object: at.Object("occurrences", strconv.FormatInt(int64(id), 10)), After: audit.State{"retried": requeued, "cause": cause.Words}})
+	})
+}
+
+// One makes a failed delivery of an occurrence of the application due again and reports whether it
+// had failed; events.ErrOccurrenceNotFound, deliveries.ErrNotFound, events.ErrCancelled,
+// events.ErrExpired.
+func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.OccurrenceID, delivery deliveries.ID) (bool, error) {
+	return ports.Update(ctx, r.store, func(tx ports.Tx) (requeued bool, err error) {
+		_, occurred, err := occurrence(ctx, tx, at, id)
+		if err != nil {
+			return requeued, err
+		}
+		d, err := tx.Deliveries().Delivery(ctx, occurred, delivery)
+		if err != nil {
+			return requeued, err
+		}
+		if err := r.open(occurred); err != nil {
+			return requeued, err
+		}
+		n, err := tx.Deliveries().RequeueByIDs(ctx, occurred, []deliveries.ID{delivery})
+		if requeued = n > 0; err != nil || !requeued {
+			return requeued, err
+		}
+		return requeued, tx.Audit().Record(ctx, audit.Entry{Organization: occurred.Organization, Actor: by, At: r.clock.Now(), Action: audit.DeliveriesRetried,
+			Object: at.Object("occurrences", strconv.FormatInt(int64(id), 10), "d", strconv.FormatInt(int64(delivery), 10)),
+			After:  audit.State{"retried": 1, "address": d.Address}})
+	})
+}
+
+// open refuses a retry that would be skipped.
+func (r *Retries) open(o events.Occurrence) error {
+	switch {
+	case !o.Cancelled.IsZero():
+		return events.ErrCancelled
+	case o.Expired(r.clock.Now()):
+		return events.ErrExpired
+	}
+	return nil
+}
+
+// locate finds an occurrence of the path's application, or without a path in any application.
+func locate(ctx context.Context, tx ports.Tx, at Path, id events.OccurrenceID) (events.Occurrence, Path, error) {
+	if at == (Path{}) {
+		found, scope, err := tx.Deliveries().Locate(ctx, id)
+		return found, Path(scope), err
+	}
+	_, found, err := occurrence(ctx, tx, at, id)
+	return found, at, err
+}

@@ -1,0 +1,133 @@
+package channels
+
+import (
+	"math"
+	"time"
+)
+
+// How much a member takes over at once from one that is at its limit.
+const (
+	initialCapacity  = 32
+	maxCapacity      = 2_000
+	capacityLifetime = 10 * time.Second // so long after the last gift it starts again
+)
+
+// Capacities are how much members of a pool may hold at once of what they took over. A room is
+// small at first. It doubles when it was full and half of that is gone by the next gift: a member
+// that does not answer gets no more than one room. The zero value is ready.
+type Capacities map[ID]capacity
+
+type capacity struct {
+	size int
+	full bool // after the last gift
+	used time.Time
+}
+
+// Offer is how much a member may take over, if it is idle.
+type Offer struct {
+	To       ID
+	Capacity int // how much of it the member may hold
+	Grown    int // Capacity, if half of it is free by now
+	Held     int // how much it holds, from the store
+	share    float64
+}
+
+// Limit returns how much of what it took over the member may hold.
+func (o Offer) Limit() int {
+	if o.grows() {
+		return max(o.Capacity, o.Grown)
+	}
+	return o.Capacity
+}
+
+func (o Offer) grows() bool { return 2*o.Held <= o.Capacity }
+
+// free returns how much the member may take over now.
+func (o Offer) free() int { return max(0, o.Limit()-o.Held) }
+
+// Transfer is how much a member takes over, and how much it held before.
+type Transfer struct {
+	To    ID
+	Count int
+	Held  int
+}
+
+// CanTakeOver reports whether a member may take over from one that is at its limit: it works, has
+// answered since its last trial, and has a weight.
+func (m Member) CanTakeOver(now time.Time) bool {
+	return m.Active && m.Weight > 0 && !m.Resting(now) && !now.Before(m.Until.Add(TrialFor))
+}
+
+// Offers returns what the other members of a pool may take over from a member. One with less than
+// its full weight, because it returns or is worse than others, has accordingly less room.
+func (r Capacities) Offers(members []Member, from ID, now time.Time) []Offer {
+	var offers []Offer
+	parts := qualityFactors(members, now)
+	for i, m := range members {
+		if m.ID == from || !m.CanTakeOver(now) {
+			continue
+		}
+		share := m.share(now) * parts[i]
+		scaled := func(size int) int { return max(1, int(float64(size)*share/float64(m.Weight))) }
+		had := r.of(m.ID, now)
+		offers = append(offers, Offer{To: m.ID, share: share, Capacity: scaled(had.size), Grown: scaled(had.grown())})
+	}
+	return offers
+}
+
+func (r Capacities) of(member ID, now time.Time) capacity {
+	if had, known := r[member]; known && now.Sub(had.used) < capacityLifetime {
+		return had
+	}
+	return capacity{size: initialCapacity}
+}
+
+// grown returns the size of the room when half of its content is gone.
+func (r capacity) grown() int {
+	if !r.full {
+		return r.size
+	}
+	return min(2*r.size, maxCapacity)
+}
+
+// Record records what members took over of their offers.
+func (r Capacities) Record(offers []Offer, gifts []Transfer, now time.Time) {
+	for _, g := range gifts {
+		for _, o := range offers {
+			if o.To != g.To {
+				continue
+			}
+			o.Held = g.Held
+			had := r.of(g.To, now)
+			if o.grows() {
+				had.size = had.grown()
+			}
+			r[g.To] = capacity{had.size, g.Count >= o.free(), now}
+		}
+	}
+}
+
+// Transfers divides what waits for a member at its limit, except what it keeps, among the idle
+// ones: each gets as much as it has room for, and if there is not enough for all, by their weights.
+func Transfers(offers []Offer, waiting, keep int) []Transfer {
+	left, shares := waiting-keep, 0.0
+	for _, o := range offers {
+		shares += o.share
+	}
+	var gifts []Transfer
+	open := 0 // room of the members after it
+	for _, o := range offers {
+		open += o.free()
+	}
+	for _, o := range offers {
+		open -= o.free()
+		part := int(math.Ceil(float64(left) * o.share / shares))
+		shares -= o.share
+		// What the members after it have no room for is its own, too.
+		if n := min(o.free(), left, max(part, left-open)); n > 0 {
+			gifts = append(gifts, Transfer{o.To, n, o.Held})
+			left -= n
+		}
+	}
+	return gifts
+}

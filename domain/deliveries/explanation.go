@@ -1,0 +1,118 @@
+package deliveries
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
+)
+
+// Verdict returns in plain words what happens to a candidate, and whether it is delivered to.
+func (c Candidate) Verdict() (words string, delivered bool) {
+	switch {
+	case !c.Notification.Active:
+		return "the notification is inactive", false
+	case !c.OnList && c.Subscribed && !c.SubscriptionActive:
+		return "the subscription is inactive, and the address is not on the distribution list", false
+	case !c.OnList && !c.Subscribed:
+		return "the address is neither on the distribution list nor subscribed", false
+	case !c.ChosenByOptions:
+		return "the options of the occurrence leave it out", false
+	}
+	if reason := c.Gates.Closed(); reason != "" {
+		return string(reason), false
+	}
+	if c.CoveredBut != "" {
+		return "the notification was to reach this address through another assignment, which was skipped: " + string(c.CoveredBut), false
+	}
+	if c.Covered {
+		return "the notification reaches this address through another assignment", false
+	}
+	return "nothing is blocking it", true
+}
+
+// Outcome returns the verdict, with the state of the delivery to the candidate.
+func (c Candidate) Outcome(made []Delivery) (words string, delivered bool) {
+	words, delivered = c.Verdict()
+	for _, d := range made {
+		if d.Notification != c.Notification.ID || d.Assignment != c.Assignment.ID {
+			continue
+		}
+		switch {
+		case d.State == Sent:
+			return "it was sent" + d.by(), delivered
+		case d.State == Failed:
+			return "it failed: " + d.LastError, delivered
+		case d.State.Open() && delivered:
+			return "it waits for " + d.Waiting.String(), delivered
+		}
+	}
+	return words, delivered
+}
+
+// Summary returns in one sentence why a member did or did not get an occurrence: the state of the
+// deliveries that were made, of several the one that came furthest; else the gates that are closed
+// now.
+func Summary(o events.Occurrence, candidates []Candidate, made []Delivery) string {
+	if len(made) > 0 {
+		return slices.MaxFunc(made, func(a, b Delivery) int { return cmp.Compare(a.State.rank(), b.State.rank()) }).sentence()
+	}
+	if !o.Cancelled.IsZero() {
+		return "No delivery was made: the occurrence was cancelled."
+	}
+	if len(candidates) == 0 {
+		return "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."
+	}
+	reason, _ := candidates[0].Verdict()
+	for _, c := range candidates {
+		if _, delivered := c.Verdict(); !delivered {
+			continue
+		}
+		if o.Scheduled {
+			return fmt.Sprintf("The occurrence is scheduled for %s; nothing stands in the way now.", o.Options.SendAt.UTC().Format(time.RFC3339))
+		}
+		if o.Expanded.IsZero() {
+			return "The recipients are still being found; nothing stands in the way."
+		}
+		return "No delivery was made, although nothing stands in the way now: that was different when the event was triggered."
+	}
+	return fmt.Sprintf("No delivery was made: %s.", reason)
+}
+
+// rank orders states by how well they answer whether a message arrived.
+func (s State) rank() int {
+	return slices.Index([]State{Skipped, Failed, Pending, Sending, Retrying, Sent}, s)
+}
+
+// by returns which channel took a delivery and why, if there was a choice; empty: there was none.
+func (d Delivery) by() string {
+	if d.Choice.Why == channels.Assigned {
+		return ""
+	}
+	return fmt.Sprintf(" by %s, %s", d.Channel, d.Choice)
+}
+
+// sentence returns the state of a delivery in words.
+func (d Delivery) sentence() string {
+	switch d.State {
+	case Sent:
+		return fmt.Sprintf("The message was sent to %s%s.", d.Address, cmp.Or(d.by(), " by "+d.Channel))
+	case Failed:
+		return fmt.Sprintf("The message to %s by %s failed: %s.", d.Address, d.Channel, d.LastError)
+	case Skipped:
+		return fmt.Sprintf("The message to %s by %s was skipped: %s.", d.Address, d.Channel, d.Reason)
+	default:
+		said := fmt.Sprintf("The message to %s by %s waits for %s", d.Address, d.Channel, d.Waiting)
+		switch d.Attempts {
+		case 0:
+		case 1:
+			said += "; 1 attempt so far: " + d.LastError
+		default:
+			said += fmt.Sprintf("; %d attempts so far, the last: %s", d.Attempts, d.LastError)
+		}
+		return said + "."
+	}
+}

@@ -1,0 +1,97 @@
+package deliveries
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
+)
+
+// The number of places in each round on a channel that are reserved for a class of lower priority.
+const (
+	roundLength = 16
+	normalShare = 2
+	bulkShare   = 1
+)
+
+// RoundRobin is the state of the round robin on a channel, as one instance knows it. The zero value
+// is the start.
+type RoundRobin struct {
+	Claimed  uint64                             // places given out
+	Projects map[events.Priority]orgs.ProjectID // for each class, the last project that had its turn
+}
+
+// Reserved returns how many of the next n places are reserved for a class of lower priority. Of
+// each sixteen places two are reserved for normal and one for bulk.
+func (t RoundRobin) Reserved(p events.Priority, n int) int {
+	share := map[events.Priority]uint64{events.Normal: normalShare, events.Bulk: bulkShare}[p]
+	return int((t.Claimed+uint64(n))*share/roundLength - t.Claimed*share/roundLength)
+}
+
+// Retries returns how many of n places go to deliveries that were tried before, if others wait for
+// their first attempt, too: every second one.
+func (t RoundRobin) Retries(n int) int { return (n + int(t.Claimed%2)) / 2 }
+
+// Order returns the projects that wait in a class, given in ascending order, in the order of their
+// turns.
+func (t RoundRobin) Order(p events.Priority, waiting []orgs.ProjectID) []orgs.ProjectID {
+	first, found := slices.BinarySearch(waiting, t.Projects[p])
+	if found {
+		first++
+	}
+	return slices.Concat(waiting[first:], waiting[:first])
+}
+
+// Next returns the turn after n places of a class were divided among the waiting projects, in the
+// order of their turns. Projects that got one more than others are last the next time.
+func (t RoundRobin) Next(p events.Priority, order []orgs.ProjectID, n int) RoundRobin {
+	next := RoundRobin{Claimed: t.Claimed, Projects: map[events.Priority]orgs.ProjectID{}}
+	maps.Copy(next.Projects, t.Projects)
+	if more := n % max(1, len(order)); more > 0 {
+		next.Projects[p] = order[more-1]
+	}
+	return next
+}
+
+// Lane is a kind of occurrences with recipients that are still to be found.
+type Lane struct {
+	Large    bool // it names more than a few recipients, or none
+	Priority events.Priority
+}
+
+// lanesRound are the first classes in a round of expansions of one size.
+var lanesRound = []events.Priority{events.Urgent, events.Urgent, events.Normal, events.Urgent, events.Urgent, events.Urgent, events.Bulk, events.Urgent}
+
+// Lanes returns every lane, in the order of the nth expansion: small ones and large ones take
+// turns. Of eight expansions of each size six begin with urgent, and one each with normal and with
+// bulk.
+func Lanes(n uint64) []Lane {
+	first := lanesRound[n/2%uint64(len(lanesRound))]
+	classes := slices.DeleteFunc(events.Priorities(), func(p events.Priority) bool { return p == first })
+	classes = slices.Insert(classes, 0, first)
+	var lanes []Lane
+	for _, large := range []bool{n%2 == 1, n%2 == 0} {
+		for _, p := range classes {
+			lanes = append(lanes, Lane{large, p})
+		}
+	}
+	return lanes
+}
+
+// SmallNames is the largest number of recipients that a small occurrence names: it is expanded in
+// one step, together with others.
+const SmallNames = 1_000
+
+// The recipients of a trigger are counted if it names at most CountedNames of them, or if it names
+// none and its event has at most CountedEntries entries of lists and subscriptions.
+const (
+	CountedNames   = 200
+	CountedEntries = 100
+)
+
+// LaneFor returns the lane of an occurrence.
+func LaneFor(o events.Occurrence) Lane {
+	n := len(o.Options.LimitTo)
+	return Lane{Large: n == 0 || n > SmallNames, Priority: o.Priority}
+}
