@@ -112,7 +112,6 @@ type Console struct {
 	invitationMails *throttle.Throttle[string]       // mailed invitations of an organization
 	memberMails     *throttle.Throttle[users.MemberID]
 	cursors         cursors
-	tongues         []tongue       // that are offered, English first
 	sheets          *sheets.Opener // of imported files
 	assets          assets
 	echo            *echo.Echo
@@ -123,8 +122,7 @@ var _ http.Handler = (*Console)(nil)
 // New returns the console over these use cases. It fails when an embedded page is broken or the
 // base URL is invalid.
 func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console, error) {
-	spoken, err := tongues()
-	if err != nil {
+	if _, err := offeredLanguages[0](); err != nil {
 		return nil, err
 	}
 	files, err := loadAssets()
@@ -142,7 +140,7 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 	outside := web.NewOutside(o.BaseURL, o.TrustedProxies)
 	c := &Console{
 		use: use, observer: web.NewObserver(clock, log, outside, o.Answered).Traced(o.Tracer), clock: clock, options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, outside: outside,
-		cursors: sealed, tongues: spoken, sheets: sheets.NewOpener(), assets: files, echo: echo.New(),
+		cursors: sealed, sheets: sheets.NewOpener(), assets: files, echo: echo.New(),
 		origin:          http.NewCrossOriginProtection(),
 		signOnVisits:    throttle.NewBurst[netip.Prefix](signOnRate, signOnBurst, maxThrottledClients, clock.Now),
 		attempts:        throttle.NewBurst[netip.Prefix](1/signInInterval.Seconds(), signInBurst, maxThrottledClients, clock.Now),

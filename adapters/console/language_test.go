@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/tocsin/tocsin/adapters/console"
+	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/users"
 )
@@ -30,6 +31,15 @@ func TestPagesAreInTheLanguageThatIsAskedFor(t *testing.T) {
 	b.post("/console/account/language/", "language", "tlh").is(t, http.StatusBadRequest)
 	b.header = http.Header{"Accept-Language": {"ja"}}
 	assert.Contains(t, b.get("/console/account/").body, `<html lang="en">`)
+}
+
+func TestEveryLanguageLoads(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t).nobody()
+	for _, tag := range words.Offered {
+		b.header = http.Header{"Accept-Language": {tag.String()}}
+		assert.Contains(t, b.get("/console/sign-in/").is(t, http.StatusOK).body, `<html lang="`+tag.String()+`">`)
+	}
 }
 
 // TestALanguageFollowsTheAccount checks that an account's language holds in each of its browsers,

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -30,30 +29,6 @@ var pages embed.FS
 // for each page its content and what it adds to the head. They are one set, so that shared pieces
 // are in memory once.
 type views struct{ all *template.Template }
-
-// tongue is a language of the console, with its pages.
-type tongue struct {
-	*words.Language
-
-	views views
-}
-
-// tongues are the languages on offer, English first. They are loaded once, because they are part of
-// the program.
-var tongues = sync.OnceValues(func() (all []tongue, err error) {
-	for _, tag := range words.Offered {
-		l, err := words.Load(tag)
-		if err != nil {
-			return nil, err
-		}
-		v, err := loadViews(l)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, tongue{l, v})
-	}
-	return all, nil
-})
 
 // The definitions that each page may have under the same name.
 const (
@@ -241,7 +216,7 @@ func messageOf(text string) words.Message { return words.Message(sentence(text))
 // fragment answers with a piece of a page only, for a script that inserts it.
 func (c call) fragment(piece string, what any) error {
 	var b bytes.Buffer
-	if err := c.tongue().views.all.ExecuteTemplate(&b, piece, view{call: c, Page: what}); err != nil {
+	if err := c.language().views.all.ExecuteTemplate(&b, piece, view{call: c, Page: what}); err != nil {
 		return fmt.Errorf("piece %s: %w", piece, err)
 	}
 	return c.respond(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
@@ -252,29 +227,9 @@ func (c call) render(status int, name string, title, page any) error {
 	return c.write(status, name, view{call: c, Title: title, Page: page})
 }
 
-// tongue returns the language of the page.
-func (c call) tongue() tongue {
-	return c.console.tongues[words.Choose(c.Request().Header.Get("Accept-Language"), c.chosenLanguage())]
-}
-
-// chosenLanguage returns the language of the visitor's account, before signing in the one chosen
-// last in this browser; empty: its Accept-Language decides.
-func (c call) chosenLanguage() string {
-	if c.visitor.User.ID != 0 {
-		return c.visitor.Language
-	}
-	return c.sent(languageCookie)
-}
-
-// said returns words, or a name, in the page's language.
-func (c call) said(v any) string { return fmt.Sprint(c.tongue().Translate(v)) }
-
-// languageCookie holds the language chosen last in the browser, for the pages before signing in.
-const languageCookie = "tocsin_language"
-
 func (c call) write(status int, name string, v view) error {
 	var b bytes.Buffer
-	if err := c.tongue().views.page(&b, name, v); err != nil {
+	if err := c.language().views.page(&b, name, v); err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
 	}
 	if status < http.StatusBadRequest {
