@@ -90,6 +90,25 @@ func rowsOf[R any](q *gorm.DB) ([]R, error) {
 	return rows, err
 }
 
+// scanned returns every row that a query selects, each read by scan: for pages of thousands, where
+// GORM takes as long for its reflection as the database for the rows. room is how many to expect.
+func scanned[D any](q *gorm.DB, room int, scan func(*sql.Rows) (D, error)) (ds []D, err error) {
+	rows, err := q.Rows()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	ds = make([]D, 0, room)
+	for rows.Next() {
+		d, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		ds = append(ds, d)
+	}
+	return ds, rows.Err()
+}
+
 func mapped[R, D any](rows []R, toDomain func(R) D) []D {
 	ds := make([]D, len(rows))
 	for i, row := range rows {

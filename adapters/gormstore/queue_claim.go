@@ -148,8 +148,8 @@ func (t tx) fitClaim(ctx context.Context, found []dueDelivery) (first []dueDeliv
 
 // jobs returns claimed deliveries of a channel by id with their current data, including the
 // channels that their addresses are assigned to, and whether this one is active.
-func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, ids []deliveries.ID) (jobs []deliveries.Job, err error) {
-	rows, err := t.db(ctx).Raw(`WITH `+waysCTE("SELECT id, name, pool, project_id, protocol, (SELECT taking.active FROM channels taking WHERE taking.id = @channel ) AS active, 0 AS phase FROM channels WHERE id @named ",
+func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, ids []deliveries.ID) ([]deliveries.Job, error) {
+	return scanned(t.db(ctx).Raw(`WITH `+waysCTE("SELECT id, name, pool, project_id, protocol, (SELECT taking.active FROM channels taking WHERE taking.id = @channel ) AS active, 0 AS phase FROM channels WHERE id @named ",
 		"n.id IN (SELECT notification_id FROM deliveries WHERE id @ids )", "TRUE")+`
 		SELECT d.id, d.occurrence_id, d.notification_id, d.priority, oc.event_id, w.template_id, d.address, d.attempts, d.created_at, d.unsure,
 			oc.expires_at, oc.cancelled_at IS NOT NULL AS cancelled, COALESCE(oc.expires_at <= @now , FALSE) AS expired,
@@ -159,20 +159,7 @@ func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, 
 		LEFT JOIN assignments s ON s.id = d.assignment_id
 		LEFT JOIN members m ON m.id = d.member_id`+gateJoins("m.id", "d.address_key")+`
 		WHERE d.id @ids AND oc.id = d.occurrence_id ORDER BY d.id`, map[string]any{"ids": among(t.dialect, ids), "channel": channel,
-		"named": among(t.dialect, named), "now": t.clock()}).Rows()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	jobs = make([]deliveries.Job, 0, len(ids))
-	for rows.Next() {
-		j, err := scanJob(rows)
-		if err != nil {
-			return nil, err
-		}
-		jobs = append(jobs, j)
-	}
-	return jobs, rows.Err()
+		"named": among(t.dialect, named), "now": t.clock()}), len(ids), scanJob)
 }
 
 // fewJobs is how many jobs a claim reads the occurrences of. They are sent at once; more wait for

@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"database/sql"
 
 	"gorm.io/gorm/clause"
 
@@ -22,6 +23,11 @@ type recipientRow struct {
 }
 
 func (r recipientRow) recipient() lists.Recipient { return lists.Recipient(r) }
+
+func scanRecipient(rows *sql.Rows) (r lists.Recipient, err error) {
+	err = rows.Scan(&r.ID, &r.Address, &r.Username, &r.Channel, &r.Active)
+	return r, err
+}
 
 // recipientQuery selects a recipientRow; what follows says which assignment.
 const recipientQuery = `SELECT s.id, a.value AS address, m.username, c.name AS channel, s.active
@@ -45,7 +51,7 @@ func (r listRepo) Recipients(
 	if r.dialect == onPostgres {
 		query = "SELECT r.* FROM (?) AS entry CROSS JOIN LATERAL (" + recipientQuery + "= entry.assignment_id OFFSET 0) AS r ORDER BY r.id"
 	}
-	return all(r.db(ctx).Raw(query, entries), recipientRow.recipient)
+	return scanned(r.db(ctx).Raw(query, entries), limit, scanRecipient)
 }
 
 func (r listRepo) Add(ctx context.Context, l lists.List, as []channels.AssignmentID) ([]channels.AssignmentID, error) {

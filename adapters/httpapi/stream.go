@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"net/http"
 	"net/url"
@@ -87,7 +88,7 @@ func (l listing[T]) send(c call) error {
 	case asked.limit > 0:
 		return l.sendPage(c, &out, asked)
 	case c.Request().Method == http.MethodHead:
-		if _, err := l.fetch(c, asked.after, 1); err != nil {
+		if _, err := l.fetch(c.Request().Context(), c, asked.after, 1); err != nil {
 			return err
 		}
 		return c.NoContent(http.StatusOK)
@@ -97,18 +98,14 @@ func (l listing[T]) send(c call) error {
 }
 
 func (l listing[T]) sendAll(c call, out *array, after int64) error {
-	for {
-		s, err := l.fetch(c, after, l.size)
+	for entries, err := range l.batches(c, after) {
 		if err != nil {
 			return err
 		}
-		for _, e := range s.entries {
+		for _, e := range entries {
 			if err := out.add(l.row(e)); err != nil {
 				return err
 			}
-		}
-		if after = s.next; !s.more {
-			return out.finish(c)
 		}
 		if err := c.extend(); err != nil {
 			return err
@@ -119,6 +116,51 @@ func (l listing[T]) sendAll(c call, out *array, after int64) error {
 			}
 			if err := http.NewResponseController(c.Response()).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 				return undelivered(err)
+			}
+		}
+	}
+	return out.finish(c)
+}
+
+// batches returns the batches of a list after an id. It fetches the next one while the caller
+// handles one.
+func (l listing[T]) batches(c call, after int64) iter.Seq2[[]T, error] {
+	type result struct {
+		batch[T]
+
+		err      error
+		panicked any
+	}
+	return func(yield func([]T, error) bool) {
+		ctx, cancel := context.WithCancel(c.Request().Context())
+		results := make(chan result)
+		go func() {
+			defer close(results)
+			for more := true; more; {
+				var r result
+				func() {
+					defer func() { r.panicked = recover() }() // The caller panics instead, and is recovered.
+					r.batch, r.err = l.fetch(ctx, c, after, l.size)
+				}()
+				after, more = r.next, r.more
+				select {
+				case results <- r:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		defer func() {
+			cancel()
+			for range results { //nolint:revive // The request must not end before what it fetches.
+			}
+		}()
+		for r := range results {
+			if r.panicked != nil {
+				panic(r.panicked)
+			}
+			if !yield(r.entries, r.err) {
+				return
 			}
 		}
 	}
@@ -136,7 +178,7 @@ func (l listing[T]) sendPage(c call, out *array, asked paged) error {
 		case l.keep == nil:
 			want = min(l.size, left+1) // One more shows whether there is a next page.
 		}
-		s, err := l.fetch(c, after, want)
+		s, err := l.fetch(c.Request().Context(), c, after, want)
 		if err != nil {
 			return err
 		}
@@ -164,8 +206,8 @@ func (l listing[T]) sendPage(c call, out *array, asked paged) error {
 }
 
 // fetch gets one batch, within the time limit of a call of a use case.
-func (l listing[T]) fetch(c call, after int64, limit int) (s batch[T], err error) {
-	ctx, cancel := c.limited()
+func (l listing[T]) fetch(ctx context.Context, c call, after int64, limit int) (s batch[T], err error) {
+	ctx, cancel := c.limited(ctx)
 	defer cancel()
 	p := app.Page{After: after, Limit: limit}
 	if l.batch != nil {
@@ -181,12 +223,12 @@ func (l listing[T]) fetch(c call, after int64, limit int) (s batch[T], err error
 	return s, nil
 }
 
-// limited returns the context of the request with the time limit of a call of a use case.
-func (c call) limited() (context.Context, context.CancelFunc) {
+// limited returns a context with the time limit of a call of a use case.
+func (c call) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if timeout := c.api.options.CallTimeout; timeout > 0 {
-		return context.WithTimeout(c.Request().Context(), timeout)
+		return context.WithTimeout(ctx, timeout)
 	}
-	return c.Request().Context(), func() {}
+	return ctx, func() {}
 }
 
 // maxTotal is how far the entries of a list are counted.
@@ -214,13 +256,13 @@ func (l listing[T]) total(c call) error {
 
 func (l listing[T]) counted(c call) (n int, more bool, err error) {
 	if l.count != nil {
-		ctx, cancel := c.limited()
+		ctx, cancel := c.limited(c.Request().Context())
 		defer cancel()
 		return l.count(ctx, maxTotal)
 	}
 	s := batch[T]{more: true}
 	for range maxTotal / l.size {
-		if s, err = l.fetch(c, s.next, l.size); err != nil || !s.more {
+		if s, err = l.fetch(c.Request().Context(), c, s.next, l.size); err != nil || !s.more {
 			return n + len(s.entries), false, err
 		}
 		n += len(s.entries)

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -166,6 +168,39 @@ func TestAFailureInTheMiddleCutsTheConnection(t *testing.T) {
 	assert.Equal(t, "the disk is gone", logged[0]["error"])
 	assert.Equal(t, answer.Header.Get("X-Request-ID"), logged[0]["id"])
 	assert.Len(t, f.log.lines(t, "request"), 1)
+}
+
+// TestAPanicWhileAListIsRead checks that reading ahead leaves the panic to what recovers a request.
+func TestAPanicWhileAListIsRead(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.store.reader = func(int64, int) ([]lists.Recipient, error) { panic("a mistake") }
+	assert.Equal(t, http.StatusInternalServerError, f.do(request{path: membersPath}).Code)
+	assert.Len(t, f.log.lines(t, "request"), 1)
+}
+
+// TestAListWithoutReader checks that nothing is read any more when the client has gone.
+func TestAListWithoutReader(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	all := recipients(1_000_000, 0, nil)
+	read, ended := 0, make(chan struct{})
+	f.store.reader = func(after int64, limit int) ([]lists.Recipient, error) {
+		read++
+		return all(after, limit)
+	}
+	server := httptest.NewUnstartedServer(f)
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateClosed {
+			close(ended)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	answer := fetch(t, server, http.MethodGet, membersPath)
+	require.NoError(t, answer.Body.Close())
+	<-ended
+	assert.Less(t, read, 500)
 }
 
 func TestAListIsSentWhileItIsRead(t *testing.T) {
