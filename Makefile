@@ -20,7 +20,7 @@ TOOLS := .bin
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help acme alerts build chart clients image interop litestream release run lint migrations vulncheck verify generate test test-short fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
+.PHONY: help acme alerts build chart clients image interop litestream release run lint migrations vulncheck verify generate test test-all fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,18 +69,21 @@ generate: ## regenerate what is generated
 # others everything that they do takes several times as long. A program with the race detector waits a
 # second before it ends, so that what still runs could be caught; hundreds of programs are started here.
 GO_TEST := $(GO) test -race -vet=off -ldflags=-w -timeout 40m -json
-WHOLE := ./test/chaos ./test/browser ./test/bench
+GO_TEST_BESIDE := $(GO_TEST) -p $$(($$(getconf _NPROCESSORS_ONLN) + 1))
+WHOLE := chaos|browser|bench
+# Suites go through the whole contract, every promise of the store, or every route for another tenant.
+SUITES := contract|conformance|walls
 
-test: export GOGC := 300
-test: export GORACE := atexit_sleep_ms=0
-test: test-tools test-browser ## test everything, with the race detector, on SQLite and on a real PostgreSQL
-	$(TOOLS)/withpostgres sh -c 'rest=$$($(GO) list ./... | grep -vE "/test/(chaos|browser|bench)\$$") || exit; \
-		$(GO_TEST) -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $$rest; $(GO_TEST) -p 1 $(WHOLE)' | $(TOOLS)/tally -want sqlite,postgres
+test test-all: export GOGC := 300
+test test-all: export GORACE := atexit_sleep_ms=0
+test: test-tools ## test every package but the suites and whole programs: in minutes, on SQLite and on a real PostgreSQL
+	$(TOOLS)/withpostgres sh -c 'packages=$$($(GO) list ./... | grep -vE "/test/($(WHOLE)|$(SUITES))\$$") || exit; \
+		$(GO_TEST_BESIDE) $$packages' | $(TOOLS)/tally -want sqlite,postgres
 
-# For the time between two thoughts: no race detector, no PostgreSQL, no whole programs, no browser.
-test-short: export GOGC := 300
-test-short: ## test on SQLite what is quick
-	$(GO) test -short -vet=off -ldflags='-s -w' ./...
+test-all: test-tools test-browser ## test everything, with the suites, whole programs and the browser
+	$(TOOLS)/withpostgres sh -c 'packages=$$($(GO) list ./... | grep -vE "/test/($(WHOLE))\$$") || exit; \
+		whole=$$($(GO) list ./test/... | grep -E "/test/($(WHOLE))\$$"); \
+		$(GO_TEST_BESIDE) $$packages; $(GO_TEST) -p 1 $$whole' | $(TOOLS)/tally -want sqlite,postgres
 
 fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 	@grep -rsoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' adapters app configs domain ports test wiring | \

@@ -119,9 +119,6 @@ func TestVerifySaysWhatIsWrong(t *testing.T) {
 }
 
 func TestMaintenance(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program")
-	}
 	t.Parallel()
 	onBoth(t, func(t *testing.T, i *installation) {
 		url, received := hooks(t)

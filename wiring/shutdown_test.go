@@ -116,9 +116,6 @@ func TestSIGTERMEndsAProcessWhoseDatabaseFellSilent(t *testing.T) {
 // TestLameDuck checks that after SIGTERM no request is refused until shutdown_delay has passed,
 // although the instance reports that it is not ready.
 func TestLameDuck(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the program")
-	}
 	t.Parallel()
 	i := newInstallation(t)
 	i.environ = append(i.environ, "TOCSIN_SHUTDOWN_DELAY=2s")

@@ -297,9 +297,6 @@ func expected(route, who, how string, need operators.AccessLevel) verdict {
 // TestAccessRules goes through the table of routes, for every role and for every way to have signed
 // in.
 func TestAccessRules(t *testing.T) {
-	if testing.Short() {
-		t.Skip("every route for every role")
-	}
 	t.Parallel()
 	for how, browserOf := range map[string]func(s *scene) func(who string) *browser{
 		"JustNow": func(s *scene) func(string) *browser {

@@ -43,9 +43,6 @@ func (s *scene) requireFactors() {
 
 // TestWhoHasNoSecondFactorIsLedToSetOneUp goes through the table of routes, for everybody who may.
 func TestWhoHasNoSecondFactorIsLedToSetOneUp(t *testing.T) {
-	if testing.Short() {
-		t.Skip("every route")
-	}
 	t.Parallel()
 	s := newScene(t)
 	s.requireFactors()

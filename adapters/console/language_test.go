@@ -94,9 +94,6 @@ func TestSizesAreWrittenInTheLanguageOfThePage(t *testing.T) {
 
 // TestEveryPageIsThereInGerman: what can go wrong when a page is written does so in no language.
 func TestEveryPageIsThereInGerman(t *testing.T) {
-	if testing.Short() {
-		t.Skip("every page")
-	}
 	t.Parallel()
 	s := newScene(t)
 	b := s.as(s.accounts["root"])

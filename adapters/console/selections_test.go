@@ -284,9 +284,6 @@ func TestUsersPagesShowTextOnly(t *testing.T) {
 }
 
 func TestUsersAreExported(t *testing.T) {
-	if testing.Short() {
-		t.Skip("thousands of users")
-	}
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleOperator))

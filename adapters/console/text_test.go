@@ -14,9 +14,6 @@ import (
 // TestWhatNoTextCanHoldIsNoFaultOfOurs asks every route with bytes that no text can hold: one of
 // the databases refuses every statement that has them.
 func TestWhatNoTextCanHoldIsNoFaultOfOurs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("every form")
-	}
 	t.Parallel()
 	const bytes = "a\x00\xff"
 	onEach(t, func(f *fixture) {

@@ -45,9 +45,6 @@ func (d *counting) counts(n int) {
 
 // TestWorkersOfOneDatabaseShareTheConcurrency has two workers send, a third one come and one stop.
 func TestWorkersOfOneDatabaseShareTheConcurrency(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for workers")
-	}
 	t.Parallel()
 	for _, name := range []string{"sqlite", "postgres"} {
 		t.Run(name, func(t *testing.T) {

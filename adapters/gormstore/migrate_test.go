@@ -167,9 +167,6 @@ func migrating(t *testing.T, url string) (s *gormstore.Store, p *goose.Provider,
 // TestEveryEarlierSchemaIsBroughtUpToDate starts from each version there was, and also goes all the
 // way back.
 func TestEveryEarlierSchemaIsBroughtUpToDate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("thousands of migrations")
-	}
 	t.Parallel()
 	onDisk(t, func(t *testing.T, url string) {
 		s, p, dialect := migrating(t, url)

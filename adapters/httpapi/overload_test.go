@@ -63,9 +63,6 @@ func TestACallThatWouldWaitTooLongIsRefused(t *testing.T) {
 
 // TestSlowBodies has more clients than calls in progress begin a body and stop in the middle.
 func TestSlowBodies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for slow clients")
-	}
 	t.Parallel()
 	f := newFixture(t, queueing)
 	server := httptest.NewUnstartedServer(f)

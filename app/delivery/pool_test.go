@@ -122,9 +122,6 @@ func (t *taken) by(c channels.ID) int {
 }
 
 func TestAnotherMemberOfThePoolTakesOver(t *testing.T) {
-	if testing.Short() {
-		t.Skip("sends tens of thousands of messages")
-	}
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(20_000, nil)

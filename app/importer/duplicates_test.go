@@ -142,9 +142,6 @@ func (*scale) Rejected(*imports.RowError) {}
 // TestImportMemoryDoesNotGrowWithTheFile runs alone, because it reads the heap of the whole
 // program.
 func TestImportMemoryDoesNotGrowWithTheFile(t *testing.T) { //nolint:paralleltest // For the reason given.
-	if testing.Short() {
-		t.Skip("a large file")
-	}
 	weigh := func(rows int) uint64 {
 		var s scale
 		open := func() (io.ReadCloser, error) { return io.NopCloser(&flood{rows: rows}), nil }

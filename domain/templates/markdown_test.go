@@ -131,9 +131,6 @@ func elements(tb testing.TB, document string) []string {
 // TestValuesAreNoMarkdown holds: whatever a value says, the HTML has the elements that the template
 // has with a value that is a word.
 func TestValuesAreNoMarkdown(t *testing.T) {
-	if testing.Short() {
-		t.Skip("renders thousands of templates")
-	}
 	t.Parallel()
 	for _, source := range places {
 		tame := elements(t, markdownOf(t, source, map[string]any{"a": "word", "b": "word", "list": []any{"word", "word"}}).HTML)

@@ -39,9 +39,6 @@ ALTER TABLE members DROP COLUMN nickname;
 // driver's, and a detail of a member beside the tree: what they touch is what the recipes list, the
 // program builds, shows the setting, sends by the driver, imports the detail and shows it.
 func TestRecipes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds copies of the tree")
-	}
 	t.Parallel()
 	driver, err := os.ReadFile("testdata/recipes/pager.go.txt")
 	require.NoError(t, err)

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"flag"
 	"os"
 	"os/signal"
 	"strings"
@@ -33,10 +32,6 @@ func TestMain(m *testing.M) {
 		status := program.Run(ctx, os.Args[1:])
 		stop()
 		os.Exit(status)
-	}
-	flag.Parse()
-	if testing.Short() {
-		return
 	}
 	// What the tests start is the program, unless another variable makes it something else.
 	if err := os.Setenv(beTocsin, "yes"); err != nil {

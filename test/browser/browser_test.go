@@ -10,7 +10,6 @@ package browser_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"os"
 	"os/exec"
 	"sync"
@@ -28,10 +27,6 @@ const chromiumVariable = "TOCSIN_TEST_CHROMIUM"
 var tabs = make(chan struct{}, 3)
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if testing.Short() {
-		return
-	}
 	status := m.Run()
 	if b, err := chromium(); err == nil {
 		b.stop()
@@ -83,7 +78,7 @@ func program() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("no browser: install Chromium (`make test` does where it can), or name it in " + chromiumVariable)
+	return "", errors.New("no browser: install Chromium (`make test-all` does where it can), or name it in " + chromiumVariable)
 }
 
 // TestABrowserIsThere says once and clearly what is wrong when none is.

@@ -57,9 +57,6 @@ func TestMain(m *testing.M) {
 		os.Exit(status)
 	}
 	flag.Parse()
-	if testing.Short() {
-		return
-	}
 	// They wait as much as they work: for leases to end, above all.
 	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.NumCPU())); err != nil {
 		panic(err)

@@ -42,9 +42,6 @@ func TestConformance(t *testing.T) {
 	})
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
-		if testing.Short() {
-			t.Skip("units of work meet on disk, too")
-		}
 		conformance.Run(t, conformance.Backend{
 			Empty: func(t *testing.T) ports.Store {
 				return open(t, gormstore.Config{URL: "sqlite::memory:", AutoMigrate: true, Keys: keys})
@@ -79,9 +76,6 @@ func TestConformance(t *testing.T) {
 	// deliveries are in several partitions.
 	t.Run("copied", func(t *testing.T) {
 		t.Parallel()
-		if testing.Short() {
-			t.Skip("copies to PostgreSQL, and from it")
-		}
 		some := []string{"Users", "Lists", "Keys", "Expansion", "Claims", "Search"}
 		empty := func(t *testing.T) ports.Store {
 			return open(t, gormstore.Config{URL: "sqlite::memory:", AutoMigrate: true, Keys: keys})

@@ -169,9 +169,6 @@ func TestAccessRules(t *testing.T) {
 	// The whole table: every scope with every grant at every route, and keys that lack a single
 	// grant.
 	t.Run("HoldForEveryScopeAndGrant", both(func(w *world) {
-		if testing.Short() {
-			w.Skip("tens of thousands of requests")
-		}
 		w.http = &http.Client{Transport: inProcess{w.api}}
 		for _, s := range scopes {
 			for _, g := range access.Grants() {

@@ -14,9 +14,6 @@ import (
 // TestPatchProperties compares sequences of PATCHes with a model of the modes that is written for
 // shortness alone.
 func TestPatchProperties(t *testing.T) {
-	if testing.Short() {
-		t.Skip("random sequences")
-	}
 	t.Parallel()
 	t.Run("SequencesEndWhereTheModelEnds", both(func(w *world) {
 		rapid.Check(w, func(r *rapid.T) {

@@ -97,9 +97,6 @@ func repeatableRoutes() (all []httpapi.Route) {
 }
 
 func TestRepetitions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("every POST, several times")
-	}
 	t.Parallel()
 
 	t.Run("OfEveryPostAreAnsweredAndNotCarriedOut", both(func(w *world) {

@@ -18,7 +18,6 @@ const Tables = `SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname =
 // stays until the run ends.
 func Lend(tb testing.TB, template string, migrate func(dsn string) error) string {
 	tb.Helper()
-	leftOut(tb)
 	ctx, cancel := context.WithTimeout(tb.Context(), patience)
 	defer cancel()
 	dsn, giveBack, err := Borrow(ctx, template, migrate)

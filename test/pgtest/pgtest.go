@@ -64,7 +64,6 @@ func Copy(tb testing.TB, original string) string {
 
 func database(tb testing.TB, provide func(context.Context, *Run) (string, error)) string {
 	tb.Helper()
-	leftOut(tb)
 	run, err := current()
 	if err != nil {
 		tb.Fatalf("no PostgreSQL for this test: %v", err)
@@ -84,14 +83,6 @@ func database(tb testing.TB, provide func(context.Context, *Run) (string, error)
 		}
 	})
 	return run.dsn(name)
-}
-
-// leftOut skips a test with -short.
-func leftOut(tb testing.TB) {
-	tb.Helper()
-	if testing.Short() {
-		tb.Skip("-short leaves out what needs PostgreSQL")
-	}
 }
 
 // current is the run this test binary belongs to. It is the one thing that the tests of a binary

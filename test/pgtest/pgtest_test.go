@@ -3,7 +3,6 @@ package pgtest_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -19,14 +18,6 @@ import (
 
 	"github.com/tocsin/tocsin/test/pgtest"
 )
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if testing.Short() {
-		return
-	}
-	os.Exit(m.Run())
-}
 
 func TestNew(t *testing.T) {
 	t.Parallel()

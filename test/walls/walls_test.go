@@ -23,9 +23,6 @@ const checks = "6"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if testing.Short() {
-		return
-	}
 	settings := map[string]string{"rapid.checks": checks, "rapid.nofailfile": "true"}
 	flag.Visit(func(f *flag.Flag) { delete(settings, f.Name) })
 	for name, value := range settings {

@@ -3,7 +3,6 @@ package pgserver_test
 import (
 	"bufio"
 	"context"
-	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -23,12 +22,7 @@ import (
 const holder = "TOCSIN_TEST_HOLD_POSTGRES"
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	switch {
-	case os.Getenv(holder) != "":
-	case testing.Short():
-		return
-	default:
+	if os.Getenv(holder) == "" {
 		os.Exit(m.Run())
 	}
 	server, err := pgserver.Start(context.Background(), pgserver.Options{})

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"flag"
 	"os"
 	"os/exec"
 	"strings"
@@ -25,10 +24,6 @@ const itself = "TOCSIN_TEST_BE_WITHPOSTGRES"
 func TestMain(m *testing.M) {
 	if os.Getenv(itself) != "" {
 		main()
-	}
-	flag.Parse()
-	if testing.Short() {
-		return
 	}
 	os.Exit(m.Run())
 }
