@@ -22,13 +22,13 @@ func (a *Administration) Roles(ctx context.Context, at Path, p Page) ([]operator
 // operators.ErrRoleNotFound.
 func (a *Administration) Role(ctx context.Context, at Path, username string) (operators.GrantedRole, error) {
 	return ports.View(ctx, a.store, func(tx ports.Tx) (operators.GrantedRole, error) {
-		return appointment(ctx, tx, at, username)
+		return grantedRole(ctx, tx, at, username)
 	})
 }
 
-// appointed finds a member who has a role in the console; users.ErrNotFound,
+// memberWithRole finds a member who has a role in the console; users.ErrNotFound,
 // operators.ErrRoleNotFound.
-func appointed(ctx context.Context, tx ports.Tx, at Path, username string) (users.Member, error) {
+func memberWithRole(ctx context.Context, tx ports.Tx, at Path, username string) (users.Member, error) {
 	m, err := memberByUsername(ctx, tx, at, username)
 	if err == nil && !(operators.OrganizationAccess{Role: m.Role}).HasRole() {
 		err = operators.ErrRoleNotFound
@@ -36,8 +36,8 @@ func appointed(ctx context.Context, tx ports.Tx, at Path, username string) (user
 	return m, err
 }
 
-func appointment(ctx context.Context, tx ports.Tx, at Path, username string) (operators.GrantedRole, error) {
-	m, err := appointed(ctx, tx, at, username)
+func grantedRole(ctx context.Context, tx ports.Tx, at Path, username string) (operators.GrantedRole, error) {
+	m, err := memberWithRole(ctx, tx, at, username)
 	if err != nil {
 		return operators.GrantedRole{}, err
 	}
@@ -58,7 +58,7 @@ func (a *Administration) GrantByName(
 		if err := a.grant(ctx, tx, by, at, m, role); err != nil {
 			return operators.GrantedRole{}, err
 		}
-		return appointment(ctx, tx, at, username)
+		return grantedRole(ctx, tx, at, username)
 	})
 }
 
@@ -66,7 +66,7 @@ func (a *Administration) GrantByName(
 // operators.ErrRoleNotFound, operators.ErrHigherRole.
 func (a *Administration) RevokeByName(ctx context.Context, by operators.Editor, at Path, username string) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := appointed(ctx, tx, at, username)
+		m, err := memberWithRole(ctx, tx, at, username)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (a *Administration) InviteByName(
 	ctx context.Context, by operators.Editor, at Path, username string, reset bool,
 ) (token string, expires time.Time, err error) {
 	err = a.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := appointed(ctx, tx, at, username)
+		m, err := memberWithRole(ctx, tx, at, username)
 		if err != nil {
 			return err
 		}

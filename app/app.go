@@ -10,8 +10,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Path names a place in the tenancy by the slugs of a URL; levels that a use case does not need are
-// empty.
+// Path names an organization, project or application by the slugs of a URL; levels that a use case
+// does not need are empty.
 type Path struct {
 	Organization string
 	Project      string

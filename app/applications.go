@@ -16,21 +16,21 @@ import (
 
 // Applications shows applications and manages who is registered with them (contract 4.3 and 4.4).
 type Applications struct {
-	store       ports.Store
-	limits      *quotas.Defaults
-	registering *batch.Batcher[Path, registering]
+	store         ports.Store
+	limits        *quotas.Defaults
+	registrations *batch.Batcher[Path, registerCall]
 }
 
 // NewApplications returns the use cases on applications. limits are for organizations without
 // limits of their own.
 func NewApplications(store ports.Store, limits *quotas.Defaults) *Applications {
 	a := &Applications{store: store, limits: limits}
-	a.registering = batch.New(a.register, (*registering).username)
+	a.registrations = batch.New(a.register, (*registerCall).username)
 	return a
 }
 
 // Batched returns how many units of work Register has run, for how many calls.
-func (a *Applications) Batched() (units, calls int64) { return a.registering.Served() }
+func (a *Applications) Batched() (units, calls int64) { return a.registrations.Served() }
 
 // List returns the project's applications; orgs.ErrNotFound, orgs.ErrProjectNotFound.
 func (a *Applications) List(ctx context.Context, at Path, p Page) ([]applications.Application, error) {

@@ -114,8 +114,8 @@ func revisedApplication(ctx context.Context, tx ports.Tx, at Path) (applications
 	return application(ctx, tx, at)
 }
 
-// MembershipReport is a member and what an application records about them. Registered is false if
-// that is only a lock, or nothing.
+// MembershipReport is a member with the member's membership of an application. Registered is false
+// if the member is not registered; then only a lock may be recorded.
 type MembershipReport struct {
 	Application applications.Application
 	Member      users.Member

@@ -73,27 +73,27 @@ func textsOf(ctx context.Context, tx ports.Tx, org orgs.Organization, e audit.En
 	if err != nil && !gone {
 		return AuditedTexts{}, err
 	}
-	if gone || !found.tells(e) {
+	if gone || !found.matches(e) {
 		return AuditedTexts{Version: version}, nil
 	}
 	found.Version, found.Kept = version, true
 	return found, nil
 }
 
-// tells reports whether an entry with these checksums is about these texts.
-func (t AuditedTexts) tells(e audit.Entry) bool {
+// matches reports whether an entry with these checksums is about these texts.
+func (t AuditedTexts) matches(e audit.Entry) bool {
 	all := bodyState(t.After)
 	before, after := audit.Changed(bodyState(t.Before), all)
 	for field := range all {
-		if said(e.Before, field) != said(before, field) || said(e.After, field) != said(after, field) {
+		if textField(e.Before, field) != textField(before, field) || textField(e.After, field) != textField(after, field) {
 			return false
 		}
 	}
 	return true
 }
 
-// said returns a text of a state; empty: none.
-func said(s audit.State, field string) string {
+// textField returns a text of a state; empty: none.
+func textField(s audit.State, field string) string {
 	text, _ := s[field].(string) // The field may be missing.
 	return text
 }

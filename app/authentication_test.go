@@ -31,7 +31,7 @@ func keyElsewhere(t *testing.T, store ports.Store, clock ports.Clock) (*app.Keys
 // if the clock is set back by an hour.
 func TestAClockThatRunsBackwardsKeepsNoKeyAlive(t *testing.T) {
 	t.Parallel()
-	store := opened(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
+	store := visibleSettings(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
 	clock := mocks.NewClock(gomock.NewController(t))
 	now := frozen{}.Now()
 	gomock.InOrder(
@@ -52,7 +52,7 @@ func TestAClockThatRunsBackwardsKeepsNoKeyAlive(t *testing.T) {
 // it is committed, although the key was read again before.
 func TestAKeyThatIsRevokedOnceStopsWithItsUnit(t *testing.T) {
 	t.Parallel()
-	store := opened(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
+	store := visibleSettings(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
 	authentication := app.NewAuthentication(store, frozen{})
 	keys := app.NewKeys(store, frozen{}, authentication, nil)
 	key, text, err := keys.Create(t.Context(), audit.Actor{}, "sync", access.Scope{}, []string{"system:ping"}, 0)

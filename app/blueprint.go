@@ -106,7 +106,7 @@ type BlueprintTemplate struct {
 // check reports every mistake that shows without reading the store.
 func (b Blueprint) check(channel ChannelCheck) error {
 	c := blueprintCheck{channel: channel}
-	seen := once{}
+	seen := nameSet{}
 	for i, o := range b.Organizations {
 		place := index("", "organizations", i)
 		c.slugAndName(place, o.Slug, o.Name)
@@ -123,20 +123,20 @@ func (b Blueprint) check(channel ChannelCheck) error {
 			_, err := orgs.ParseSearchable(place+".searchable_metadata", *o.Searchable)
 			c.faults.Add("", err)
 		}
-		groups := once{}
+		groups := nameSet{}
 		for n, g := range o.Groups {
 			_, err := names.Label("", g)
 			c.faults.Add(index(place, "groups", n), err)
 			c.unique(groups, index(place, "groups", n), names.Fold(g))
 		}
 		c.channels(place, o.Channels)
-		partials := once{}
+		partials := nameSet{}
 		for n, p := range o.Partials {
 			_, err := events.NewPartial(p.Name, p.Description, p.Text, p.HTML)
 			c.faults.Add(index(place, "partials", n), err)
 			c.unique(partials, index(place, "partials", n)+".name", p.Name)
 		}
-		projects := once{}
+		projects := nameSet{}
 		for n, p := range o.Projects {
 			c.unique(projects, index(place, "projects", n)+".slug", p.Slug)
 			c.project(index(place, "projects", n), p)
@@ -200,15 +200,15 @@ func (b Blueprint) size() int {
 	return n
 }
 
-// once detects duplicate names in one place of a blueprint.
-type once map[string]bool
+// nameSet detects duplicate names in one list of a blueprint.
+type nameSet map[string]bool
 
 type blueprintCheck struct {
 	channel ChannelCheck
 	faults  fault.Fields
 }
 
-func (c *blueprintCheck) unique(seen once, place, name string) {
+func (c *blueprintCheck) unique(seen nameSet, place, name string) {
 	if seen[name] {
 		c.faults.Addf(place, "appears twice")
 	}
@@ -225,14 +225,14 @@ func (c *blueprintCheck) slugAndName(place, slug, name string) {
 func (c *blueprintCheck) project(place string, p BlueprintProject) {
 	c.slugAndName(place, p.Slug, p.Name)
 	c.channels(place, p.Channels)
-	seen := once{}
+	seen := nameSet{}
 	for i, l := range p.Lists {
 		place := index(place, "lists", i)
 		_, err := lists.New(l.Name)
 		c.faults.Add(place, err)
 		c.unique(seen, place+".name", names.Fold(l.Name))
 	}
-	seen = once{}
+	seen = nameSet{}
 	for i, a := range p.Applications {
 		place := index(place, "applications", i)
 		_, err := applications.New(a.Slug, a.Name)
@@ -243,7 +243,7 @@ func (c *blueprintCheck) project(place string, p BlueprintProject) {
 }
 
 func (c *blueprintCheck) channels(place string, all []BlueprintChannel) {
-	seen := once{}
+	seen := nameSet{}
 	for i, b := range all {
 		place := index(place, "channels", i)
 		channel, err := channels.New(b.Name, b.Protocol, b.Driver)
@@ -258,7 +258,7 @@ func (c *blueprintCheck) channels(place string, all []BlueprintChannel) {
 }
 
 func (c *blueprintCheck) events(place string, all []BlueprintEvent) {
-	seen := once{}
+	seen := nameSet{}
 	for i, e := range all {
 		place := index(place, "events", i)
 		_, err := events.New(e.Slug, e.Name, e.Description)
@@ -266,16 +266,16 @@ func (c *blueprintCheck) events(place string, all []BlueprintEvent) {
 		c.unique(seen, place+".slug", e.Slug)
 		_, err = e.schema("")
 		c.faults.Add(place, err)
-		limited := once{}
+		limited := nameSet{}
 		for n, name := range e.Channels {
 			c.unique(limited, index(place, "channels", n), names.Fold(name))
 		}
-		pools := once{}
+		pools := nameSet{}
 		for n, name := range e.Pools {
 			c.unique(pools, index(place, "pools", n), name)
 		}
 		c.templates(place, e.Templates)
-		notifications := once{}
+		notifications := nameSet{}
 		for n, w := range e.Notifications {
 			place := index(place, "notifications", n)
 			_, err := subscriptions.NewNotification(w.Name)
@@ -287,7 +287,7 @@ func (c *blueprintCheck) events(place string, all []BlueprintEvent) {
 }
 
 func (c *blueprintCheck) templates(place string, all []BlueprintTemplate) {
-	seen := once{}
+	seen := nameSet{}
 	for i, t := range all {
 		place := index(place, "templates", i)
 		_, err := events.NewTemplate(0, templates.Source{Subject: t.Subject, Text: t.Text, HTML: t.HTML, Markdown: t.Markdown})

@@ -77,7 +77,7 @@ func TestTheStateIsReadAgainBeforeItIsTooOld(t *testing.T) {
 
 func TestAKeyIsReadAgainBeforeItIsTooOld(t *testing.T) {
 	t.Parallel()
-	store := opened(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
+	store := visibleSettings(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
 	clock := clocks.At(frozen{}.Now())
 	keys, text := keyElsewhere(t, store, clock)
 	held := &heldStore{Store: store}
@@ -105,7 +105,7 @@ func TestAKeyIsReadAgainBeforeItIsTooOld(t *testing.T) {
 // was read again.
 func TestAKeyThatIsRevokedElsewhereStopsSooner(t *testing.T) {
 	t.Parallel()
-	store := opened(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
+	store := visibleSettings(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
 	clock := clocks.At(frozen{}.Now())
 	keys, text := keyElsewhere(t, store, clock)
 	authentication := app.NewAuthentication(store, clock)

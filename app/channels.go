@@ -64,7 +64,7 @@ func (s *Channels) Drivers() []deliveries.Driver { return slices.Clone(s.drivers
 // Driver returns a driver by name; a fault about `driver`.
 func (s *Channels) Driver(name string) (deliveries.Driver, error) { return s.drivers.Find(name) }
 
-// List returns the channels of the place; orgs.ErrNotFound, orgs.ErrProjectNotFound.
+// List returns the channels of the path; orgs.ErrNotFound, orgs.ErrProjectNotFound.
 func (s *Channels) List(ctx context.Context, at Path, p Page) ([]ListedChannel, error) {
 	return ports.View(ctx, s.store, func(tx ports.Tx) (listed []ListedChannel, err error) {
 		org, project, err := owner(ctx, tx, at)
@@ -136,7 +136,7 @@ func (s *Channels) backlogs(ctx context.Context, tx ports.Tx, org orgs.ID, ids [
 	return all, err
 }
 
-// Show returns a channel of the place; orgs.ErrNotFound, orgs.ErrProjectNotFound,
+// Show returns a channel of the path; orgs.ErrNotFound, orgs.ErrProjectNotFound,
 // channels.ErrNotFound.
 func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (ChannelReport, error) {
 	return ports.View(ctx, s.store, func(tx ports.Tx) (report ChannelReport, err error) {
@@ -154,8 +154,8 @@ func (s *Channels) Show(ctx context.Context, at Path, id channels.ID) (ChannelRe
 		if driver, err := s.drivers.Find(c.Driver); err == nil { // A channel whose driver is missing can be shown, too.
 			report.Described = append(slices.Clone(driver.Settings()), channels.CommonSettings()...)
 		}
-		report.Typed, report.Kept = typed(report.Described, c.Settings)
-		report.Open = opened(report.Described, c.Settings)
+		report.Typed, report.Kept = settingTexts(report.Described, c.Settings)
+		report.Open = visibleSettings(report.Described, c.Settings)
 		report.Limits = c.Settings.Limits()
 		c.Settings = nil
 		if report.Members, err = tx.Channels().Members(ctx, org, id); err != nil {

@@ -38,8 +38,8 @@ func (f ChannelForm) keeps(secret string) bool {
 	return f.Settings[secret] == ""
 }
 
-// changed returns the old settings with the changes applied.
-func (f ChannelForm) changed(described []channels.Setting, was channels.Settings) (channels.Settings, fault.Fields) {
+// applyChanges returns the old settings with the changes applied.
+func (f ChannelForm) applyChanges(described []channels.Setting, was channels.Settings) (channels.Settings, fault.Fields) {
 	var faults fault.Fields
 	is := maps.Clone(was)
 	if is == nil {
@@ -58,9 +58,9 @@ func (f ChannelForm) changed(described []channels.Setting, was channels.Settings
 	return is, faults
 }
 
-// typed returns settings as texts, and the names of the secrets that are set. Secret values are not
-// in it.
-func typed(described []channels.Setting, settings channels.Settings) (texts map[string]string, kept []string) {
+// settingTexts returns settings as texts, and the names of the secrets that are set. Secret values
+// are not in it.
+func settingTexts(described []channels.Setting, settings channels.Settings) (texts map[string]string, kept []string) {
 	texts = map[string]string{}
 	for _, s := range described {
 		v, set := settings[s.Name]
@@ -75,8 +75,8 @@ func typed(described []channels.Setting, settings channels.Settings) (texts map[
 	return texts, kept
 }
 
-// opened returns the settings that may be shown.
-func opened(described []channels.Setting, settings channels.Settings) channels.Settings {
+// visibleSettings returns the settings that may be shown.
+func visibleSettings(described []channels.Setting, settings channels.Settings) channels.Settings {
 	shown := channels.Settings{}
 	for _, s := range described {
 		if v, set := settings[s.Name]; set && v != nil && !s.Secret {
@@ -113,11 +113,11 @@ func text(v any) string {
 
 // settings reads the form; was are the old settings.
 func (f ChannelForm) settings(described []channels.Setting, was channels.Settings) (channels.Settings, error) {
-	is, faults := f.typed(described, was)
+	is, faults := f.fromTexts(described, was)
 	if f.Changes != nil {
-		is, faults = f.changed(described, was)
+		is, faults = f.applyChanges(described, was)
 	}
-	if moved := f.moved(described, was, is); moved != "" {
+	if moved := f.changedDestination(described, was, is); moved != "" {
 		for _, s := range described {
 			if s.Secret && f.keeps(s.Name) && is[s.Name] != nil {
 				faults.Addf("settings."+s.Name, "has to be given again, because %s has changed, which decides who is told", moved)
@@ -127,8 +127,8 @@ func (f ChannelForm) settings(described []channels.Setting, was channels.Setting
 	return is, faults.Err()
 }
 
-// typed reads the settings from the texts.
-func (f ChannelForm) typed(described []channels.Setting, was channels.Settings) (channels.Settings, fault.Fields) {
+// fromTexts reads the settings from the texts.
+func (f ChannelForm) fromTexts(described []channels.Setting, was channels.Settings) (channels.Settings, fault.Fields) {
 	var faults fault.Fields
 	is := channels.Settings{}
 	for _, s := range described {
@@ -149,8 +149,8 @@ func (f ChannelForm) typed(described []channels.Setting, was channels.Settings) 
 	return is, faults
 }
 
-// moved names a changed setting that decides where secrets are sent; empty: none.
-func (f ChannelForm) moved(described []channels.Setting, was, is channels.Settings) string {
+// changedDestination names a changed setting that decides where secrets are sent; empty: none.
+func (f ChannelForm) changedDestination(described []channels.Setting, was, is channels.Settings) string {
 	for _, s := range described {
 		if s.ResetsSecrets && text(was[s.Name]) != text(is[s.Name]) {
 			return s.Name

@@ -58,7 +58,7 @@ func (s *SentMessages) Show(ctx context.Context, at Path, id events.OccurrenceID
 		if m.Delivery, err = tx.Deliveries().Delivery(ctx, m.Occurrence, delivery); err != nil {
 			return err
 		}
-		if err := waits(ctx, tx, a.Organization, s.clock.Now(), []*deliveries.Delivery{&m.Delivery}); err != nil {
+		if err := setWaiting(ctx, tx, a.Organization, s.clock.Now(), []*deliveries.Delivery{&m.Delivery}); err != nil {
 			return err
 		}
 		if job, err = tx.Deliveries().Job(ctx, m.Occurrence, delivery); err != nil {
@@ -107,7 +107,7 @@ func (m *SentMessage) findTemplate(ctx context.Context, tx ports.Tx, a applicati
 	}
 	l.Template.Version, l.Template.Subject = then.Version, m.Template.Subject
 	l.Template.Text, l.Template.HTML, l.Template.Markdown = m.Template.Text, m.Template.HTML, m.Template.Markdown
-	m.Partials, err = partialsThen(ctx, tx, a.Organization, l.Template, m.Delivery.Finished)
+	m.Partials, err = partialsAt(ctx, tx, a.Organization, l.Template, m.Delivery.Finished)
 	l.Partials = m.Partials.All
 	return err
 }

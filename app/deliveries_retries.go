@@ -30,7 +30,7 @@ func (r *Retries) Failed(ctx context.Context, by audit.Actor, at Path, id events
 		if err != nil {
 			return requeued, err
 		}
-		if err := r.open(occurred); err != nil {
+		if err := r.checkRetryable(occurred); err != nil {
 			return requeued, err
 		}
 		if requeued, err = tx.Deliveries().Requeue(ctx, occurred); err != nil || requeued == 0 {
@@ -50,7 +50,7 @@ func (r *Retries) WithCause(ctx context.Context, by audit.Actor, at Path, id eve
 		if err != nil {
 			return requeued, err
 		}
-		if err := r.open(occurred); err != nil {
+		if err := r.checkRetryable(occurred); err != nil {
 			return requeued, err
 		}
 		failed, err := tx.Deliveries().List(ctx, occurred, deliveries.Failed, 0, FailuresRead)
@@ -84,7 +84,7 @@ func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.Oc
 		if err != nil {
 			return requeued, err
 		}
-		if err := r.open(occurred); err != nil {
+		if err := r.checkRetryable(occurred); err != nil {
 			return requeued, err
 		}
 		n, err := tx.Deliveries().RequeueByIDs(ctx, occurred, []deliveries.ID{delivery})
@@ -97,8 +97,8 @@ func (r *Retries) One(ctx context.Context, by audit.Actor, at Path, id events.Oc
 	})
 }
 
-// open refuses a retry that would be skipped.
-func (r *Retries) open(o events.Occurrence) error {
+// checkRetryable refuses a retry that would be skipped.
+func (r *Retries) checkRetryable(o events.Occurrence) error {
 	switch {
 	case !o.Cancelled.IsZero():
 		return events.ErrCancelled

@@ -37,7 +37,7 @@ func (o *Occurrences) Trace(ctx context.Context, id deliveries.ID) (DeliveryTrac
 		if len(next) == 1 && next[0].ID == t.Occurrence.Event {
 			t.Event = next[0].Slug
 		}
-		err = waits(ctx, tx, a.Organization, o.clock.Now(), []*deliveries.Delivery{&t.Delivery})
+		err = setWaiting(ctx, tx, a.Organization, o.clock.Now(), []*deliveries.Delivery{&t.Delivery})
 		return t, err
 	})
 }

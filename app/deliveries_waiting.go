@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// waits adds to each open delivery what it waits for.
-func waits(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time, ds []*deliveries.Delivery) error {
+// setWaiting adds to each open delivery what it waits for.
+func setWaiting(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time, ds []*deliveries.Delivery) error {
 	var ids []channels.ID
 	for _, d := range ds {
 		if d.State.Open() && !slices.Contains(ids, d.ChannelID) {
@@ -33,8 +33,8 @@ func waits(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time, ds []*d
 	return nil
 }
 
-// each returns pointers to the deliveries of a list.
-func each(ds []deliveries.Delivery) []*deliveries.Delivery {
+// pointers returns pointers to the deliveries of a list.
+func pointers(ds []deliveries.Delivery) []*deliveries.Delivery {
 	all := make([]*deliveries.Delivery, len(ds))
 	for i := range ds {
 		all[i] = &ds[i]
@@ -42,30 +42,30 @@ func each(ds []deliveries.Delivery) []*deliveries.Delivery {
 	return all
 }
 
-// ChannelWait is what open deliveries of an occurrence wait for on a channel.
+// ChannelWait is why open deliveries of an occurrence wait on a channel.
 type ChannelWait struct {
 	deliveries.Waiting
 
 	Channel string // by name; empty: the occurrence itself waits
 	// Ahead is how many messages go before the next one there, deliveries.MaxAheadCounted for that
-	// many or more. Nil: none of them waits for its turn.
+	// many or more. Nil: no message waits for its turn.
 	Ahead *int
 
 	channel channels.ID
 }
 
-// stops reports whether nothing is sent until something else has changed, so that the rate so far
+// blocks reports whether nothing is sent until something else has changed, so that the rate so far
 // does not predict the end.
-func (h ChannelWait) stops() bool {
+func (h ChannelWait) blocks() bool {
 	return h.For == deliveries.ForQuota || h.For == deliveries.ForChannel
 }
 
-// holdsRead is how many deliveries in each state are read to find out what an occurrence waits for.
-const holdsRead = 100
+// waitsRead is how many deliveries in each state are read to find out what an occurrence waits for.
+const waitsRead = 100
 
-// holdsOf returns what deliveries wait for, each cause of each channel once: with the earliest time
+// waitsOf returns what deliveries wait for, each cause of each channel once: with the earliest time
 // at which it ends.
-func holdsOf(ds []deliveries.Delivery) (holds []ChannelWait) {
+func waitsOf(ds []deliveries.Delivery) (holds []ChannelWait) {
 	for _, d := range ds {
 		if d.Waiting.For == "" {
 			continue

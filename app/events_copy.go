@@ -60,7 +60,7 @@ func (s *Events) CopyTargets(ctx context.Context, at Path, slug string) (e event
 }
 
 // Copy makes a copy of an event with its templates and notifications, in any application of the
-// organization, and returns it with its place. The copy is inactive. It uses the channels, pools
+// organization, and returns it with its path. The copy is inactive. It uses the channels, pools
 // and lists with the same names there: a missing channel or pool is a fault about `application`,
 // and a notification whose list is missing has none and is inactive. Faults about the form,
 // events.ErrNotFound, *quotas.Exceeded.
@@ -79,11 +79,11 @@ func (s *Events) Copy(ctx context.Context, by audit.Actor, at Path, slug string,
 			return err
 		}
 		log := &deferredLog{Tx: tx, Repository: tx.Audit()}
-		c := copying{ctx: ctx, tx: log, by: by, limits: s.limits}
+		c := eventCopier{ctx: ctx, tx: log, by: by, limits: s.limits}
 		if to, err = c.target(at, from.Organization, f.Application); err != nil {
 			return err
 		}
-		if err := c.look(from); err != nil {
+		if err := c.load(from); err != nil {
 			return err
 		}
 		copied := e
@@ -96,26 +96,26 @@ func (s *Events) Copy(ctx context.Context, by audit.Actor, at Path, slug string,
 	return made, to, err
 }
 
-// copying is the copy of one event under way.
-type copying struct {
-	ctx    context.Context //nolint:containedctx // It lives exactly as long as the unit of work.
-	tx     ports.Tx
-	by     audit.Actor
-	limits *quotas.Defaults
-	app    applications.Application // where the copy goes
-	here   map[channels.ID]carrier  // the channels that the event may use
-	there  map[carrier]channels.ID  // the channels that its copy may use
-	lists  []lists.List             // that its copy may use
-	pools  []events.Pool            // that its copy may name
+// eventCopier is the copy of one event under way.
+type eventCopier struct {
+	ctx         context.Context //nolint:containedctx // It lives exactly as long as the unit of work.
+	tx          ports.Tx
+	by          audit.Actor
+	limits      *quotas.Defaults
+	app         applications.Application   // where the copy goes
+	source      map[channels.ID]channelKey // the channels that the event may use
+	destination map[channelKey]channels.ID // the channels that its copy may use
+	lists       []lists.List               // that its copy may use
+	pools       []events.Pool              // that its copy may name
 }
 
-// carrier is what a channel has in common with its counterpart.
-type carrier struct {
+// channelKey is what a channel has in common with its counterpart.
+type channelKey struct {
 	name     string
 	protocol channels.Protocol
 }
 
-func (c *copying) target(at Path, org orgs.ID, id applications.ID) (to Path, err error) {
+func (c *eventCopier) target(at Path, org orgs.ID, id applications.ID) (to Path, err error) {
 	found, err := c.tx.Applications().OfOrganization(c.ctx, org, id-1, 1)
 	if err != nil {
 		return to, err
@@ -128,8 +128,8 @@ func (c *copying) target(at Path, org orgs.ID, id applications.ID) (to Path, err
 	return Path{Organization: at.Organization, Project: project.Slug, Application: c.app.Slug}, err
 }
 
-// look finds what the event and its copy may use.
-func (c *copying) look(from applications.Application) error {
+// load finds what the event and its copy may use.
+func (c *eventCopier) load(from applications.Application) error {
 	here, err := usableChannels(c.ctx, c.tx, from.Organization, from.Project)
 	if err != nil {
 		return err
@@ -138,31 +138,31 @@ func (c *copying) look(from applications.Application) error {
 	if err != nil {
 		return err
 	}
-	c.here, c.there = map[channels.ID]carrier{}, map[carrier]channels.ID{}
+	c.source, c.destination = map[channels.ID]channelKey{}, map[channelKey]channels.ID{}
 	for _, ch := range here {
-		c.here[ch.ID] = carrier{ch.Name, ch.Protocol}
+		c.source[ch.ID] = channelKey{ch.Name, ch.Protocol}
 	}
 	c.pools = events.Pools(there)
 	if c.lists, err = usableLists(c.ctx, c.tx, c.app, 0); err != nil {
 		return err
 	}
 	for _, ch := range slices.Backward(there) { // The project's come first and take precedence.
-		c.there[carrier{ch.Name, ch.Protocol}] = ch.ID
+		c.destination[channelKey{ch.Name, ch.Protocol}] = ch.ID
 	}
 	return nil
 }
 
 // channel returns the channel of the copy with the name and the protocol of this one.
-func (c *copying) channel(id channels.ID) (channels.ID, error) {
-	is := c.here[id]
-	found, ok := c.there[is]
+func (c *eventCopier) channel(id channels.ID) (channels.ID, error) {
+	is := c.source[id]
+	found, ok := c.destination[is]
 	if !ok {
 		return 0, fault.Field("application", "has no channel %s for %s, which the event uses", is.name, is.protocol)
 	}
 	return found, nil
 }
 
-func (c *copying) event(from applications.Application, e events.Event, to Path, copied events.Event) (made events.Event, err error) {
+func (c *eventCopier) event(from applications.Application, e events.Event, to Path, copied events.Event) (made events.Event, err error) {
 	texts, err := c.tx.Events().Templates(c.ctx, e)
 	if err != nil {
 		return made, err
@@ -201,7 +201,7 @@ func (c *copying) event(from applications.Application, e events.Event, to Path, 
 	return made, nil
 }
 
-func (c *copying) notification(to Path, e events.Event, from applications.Application, n subscriptions.Notification) error {
+func (c *eventCopier) notification(to Path, e events.Event, from applications.Application, n subscriptions.Notification) error {
 	texts, err := c.tx.Subscriptions().Templates(c.ctx, n)
 	if err != nil {
 		return err
@@ -223,7 +223,7 @@ func (c *copying) notification(to Path, e events.Event, from applications.Applic
 
 // list returns the list of the copy's project that has the name of this one and serves the
 // application; none if there is no such list.
-func (c *copying) list(from applications.Application, id lists.ID) (lists.List, error) {
+func (c *eventCopier) list(from applications.Application, id lists.ID) (lists.List, error) {
 	had, err := c.tx.Lists().ByID(c.ctx, from.Organization, from.Project, id)
 	if err != nil {
 		return had, err
@@ -235,9 +235,9 @@ func (c *copying) list(from applications.Application, id lists.ID) (lists.List, 
 }
 
 // templates copies the templates of an event, or of its notification n if that is set.
-func (c *copying) templates(to Path, e events.Event, n subscriptions.Notification, all []events.Template) error {
+func (c *eventCopier) templates(to Path, e events.Event, n subscriptions.Notification, all []events.Template) error {
 	for _, t := range all {
-		name := c.here[t.Channel].name
+		name := c.source[t.Channel].name
 		id, err := c.channel(t.Channel)
 		if err != nil {
 			return err

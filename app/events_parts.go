@@ -19,8 +19,8 @@ type EventParts struct {
 	Usable        []channels.Channel           // that the event may be limited to, the project's first
 }
 
-// stages reads the stages of an event whose templates are known.
-func stages(ctx context.Context, tx ports.Tx, a applications.Application, e events.Event, own []events.Template) (s EventParts, err error) {
+// eventParts reads the stages of an event whose templates are known.
+func eventParts(ctx context.Context, tx ports.Tx, a applications.Application, e events.Event, own []events.Template) (s EventParts, err error) {
 	s.Templates = own
 	if s.Notifications, err = tx.Subscriptions().OfEvent(ctx, e, 0, MaxNotifications); err != nil {
 		return s, err
@@ -60,7 +60,7 @@ func eventOf(ctx context.Context, tx ports.Tx, at Path, slug string) (r EventRep
 	if err != nil {
 		return r, err
 	}
-	r.EventParts, err = stages(ctx, tx, r.Application, r.Event, own)
+	r.EventParts, err = eventParts(ctx, tx, r.Application, r.Event, own)
 	return r, err
 }
 

@@ -113,20 +113,20 @@ func (f *Factors) ConfirmApp(ctx context.Context, by audit.Actor, v operators.Pr
 		if err := tx.Factors().SaveTOTP(ctx, app); err != nil {
 			return nil, err
 		}
-		return f.added(ctx, tx, by, v, session, audit.State{"factor": appWord}, operators.ByPasswordAndCode)
+		return f.added(ctx, tx, by, v, session, audit.State{"factor": appFactor}, operators.ByPasswordAndCode)
 	})
 }
 
 // added does what follows every new factor. It returns recovery codes for an account that has none.
 func (f *Factors) added(
-	ctx context.Context, tx ports.Tx, by audit.Actor, v operators.Principal, session string, what audit.State, m operators.Method,
+	ctx context.Context, tx ports.Tx, by audit.Actor, v operators.Principal, session string, trigger audit.State, m operators.Method,
 ) (codes []string, err error) {
 	digest, err := operators.ParseToken(session)
 	if err != nil {
 		return nil, err
 	}
 	now := f.clock.Now()
-	s, account, err := valid(ctx, tx, digest, now)
+	s, account, err := validSession(ctx, tx, digest, now)
 	if err != nil {
 		return nil, err
 	}
@@ -151,8 +151,8 @@ func (f *Factors) added(
 			return nil, err
 		}
 	}
-	what["sessions_ended"] = ended
-	return codes, recordHolder(ctx, tx, by, now, audit.FactorAdded, []operators.AccountAccess{account}, what)
+	trigger["sessions_ended"] = ended
+	return codes, recordHolder(ctx, tx, by, now, audit.FactorAdded, []operators.AccountAccess{account}, trigger)
 }
 
 // recovery replaces the recovery codes of an account.
@@ -186,13 +186,13 @@ func (f *Factors) RemoveApp(ctx context.Context, by audit.Actor, v operators.Pri
 		if err := tx.Factors().RemoveTOTP(ctx, v.Account); err != nil {
 			return err
 		}
-		return f.removed(ctx, tx, by, account, audit.State{"factor": appWord})
+		return f.removed(ctx, tx, by, account, audit.State{"factor": appFactor})
 	})
 }
 
 // removed does what follows the removal of a factor: recovery codes do not outlive the last one.
 // factors.ErrRequired.
-func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess, what audit.State) error {
+func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess, trigger audit.State) error {
 	held, err := tx.Factors().Enabled(ctx, account.ID)
 	if err != nil {
 		return err
@@ -201,14 +201,14 @@ func (f *Factors) removed(ctx context.Context, tx ports.Tx, by audit.Actor, acco
 		return factors.ErrOnlyKey
 	}
 	if !held.Any() {
-		if err := f.keep(account); err != nil {
+		if err := f.checkRequired(account); err != nil {
 			return err
 		}
 		if err := tx.Factors().SetRecoveryCodes(ctx, account.ID, nil); err != nil {
 			return err
 		}
 	}
-	return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRemoved, []operators.AccountAccess{account}, what)
+	return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRemoved, []operators.AccountAccess{account}, trigger)
 }
 
 // change runs do with the signed-in user's account locked.
@@ -242,7 +242,7 @@ func (f *Factors) step(ctx context.Context, tx ports.Tx, p factors.Purpose, toke
 // operators.ErrNotFound for a user who cannot sign in. It returns how many accounts had any.
 func (f *Factors) Reset(ctx context.Context, by audit.Actor, username string) (int, error) {
 	return ports.Update(ctx, f.store, func(tx ports.Tx) (reset int, err error) {
-		of, err := decideAccounts(ctx, tx, username)
+		of, err := lockAccounts(ctx, tx, username)
 		if err != nil {
 			return reset, err
 		}
@@ -276,13 +276,13 @@ func resetFactors(ctx context.Context, tx ports.Tx, by audit.Actor, account oper
 	return true, recordHolder(ctx, tx, by, now, audit.FactorsReset, []operators.AccountAccess{account}, audit.State{"sessions_ended": ended})
 }
 
-// everywhere replaces the network of an attempt: a caller who guesses codes knows the password, so
+// anyNetwork replaces the network of an attempt: a caller who guesses codes knows the password, so
 // their networks do not count separately.
-const everywhere = "everywhere"
+const anyNetwork = "everywhere"
 
 // codeAttempt returns an attempt at the second factor of an account.
 func codeAttempt(by audit.Actor, from operators.Origin, account operators.AccountAccess) attempt {
 	by.Name = account.User.Username
-	return attempt{by: by, username: fmt.Sprintf("second factor of account %d", account.ID), of: []operators.AccountAccess{account},
-		from: operators.Origin{Network: everywhere, Device: from.Device}}
+	return attempt{by: by, username: fmt.Sprintf("second factor of account %d", account.ID), accounts: []operators.AccountAccess{account},
+		from: operators.Origin{Network: anyNetwork, Device: from.Device}}
 }

@@ -32,8 +32,9 @@ func (f *Factors) Require(ctx context.Context, by audit.Actor, at Path, on bool)
 	})
 }
 
-// SetupRequired reports whether a rule stops the signed-in user: a second factor is required, and
-// they have none. slug is the organization of the rule. An unknown one requires nothing.
+// SetupRequired reports whether a rule stops the signed-in user, because a second factor is
+// required and they have none. slug is the organization of the rule. An unknown one requires
+// nothing.
 func (f *Factors) SetupRequired(ctx context.Context, v operators.Principal, r operators.FactorRule, slug string) (owed bool, err error) {
 	switch r {
 	case operators.NoFactor:
@@ -111,9 +112,9 @@ func (f *Factors) RequiringSetupNames(ctx context.Context, v operators.Principal
 	return names, err
 }
 
-// keep refuses to remove the last factor of an account while one is required of its holder;
-// factors.ErrRequired.
-func (f *Factors) keep(account operators.AccountAccess) error {
+// checkRequired refuses to remove the last factor of an account while one is required of its
+// holder; factors.ErrRequired.
+func (f *Factors) checkRequired(account operators.AccountAccess) error {
 	by := ""
 	if f.required && account.Administrator {
 		by = thisInstallation.Name

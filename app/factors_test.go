@@ -276,7 +276,7 @@ func TestTheCommandLineResetsFactors(t *testing.T) {
 func TestAuthenticatorAppsAreEncryptedAgain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tocsin.db")
-	before, both, after := opened(t, path, seal.NewRing(keyA)), opened(t, path, seal.NewRing(keyB, keyA)), opened(t, path, seal.NewRing(keyB))
+	before, both, after := visibleSettings(t, path, seal.NewRing(keyA)), visibleSettings(t, path, seal.NewRing(keyB, keyA)), visibleSettings(t, path, seal.NewRing(keyB))
 	f := factors.TOTP{Secret: factors.NewSecret(), Created: frozen{}.Now()}
 	require.NoError(t, before.Update(t.Context(), func(tx ports.Tx) error {
 		found, _, err := tx.Users().Ensure(t.Context(), []users.User{{Username: "ada"}})

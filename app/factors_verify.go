@@ -10,13 +10,13 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// PendingSignIn is what a user has to show after the right password.
+// PendingSignIn is a sign-in that waits for a second factor.
 type PendingSignIn struct {
 	Username string
 	factors.Enabled
 }
 
-// PendingSignIn returns what a step that SignIn began requires; factors.ErrStep.
+// PendingSignIn returns the sign-in of a step that SignIn began; factors.ErrStep.
 func (f *Factors) PendingSignIn(ctx context.Context, step string) (PendingSignIn, error) {
 	return ports.View(ctx, f.store, func(tx ports.Tx) (a PendingSignIn, err error) {
 		s, err := f.step(ctx, tx, factors.SecondFactor, step)
@@ -25,7 +25,7 @@ func (f *Factors) PendingSignIn(ctx context.Context, step string) (PendingSignIn
 		}
 		account, err := tx.Operators().Account(ctx, s.Account)
 		if err != nil {
-			return a, orStep(err)
+			return a, stepError(err)
 		}
 		a.Username = account.User.Username
 		a.Enabled, err = tx.Factors().Enabled(ctx, s.Account)
@@ -44,7 +44,7 @@ func (f *Factors) VerifyCode(ctx context.Context, by audit.Actor, from operators
 			return err
 		}
 		account, err = tx.Operators().Account(ctx, s.Account)
-		return orStep(err)
+		return stepError(err)
 	})
 	if err != nil {
 		return SignInResult{}, err
@@ -58,7 +58,7 @@ func (f *Factors) VerifyCode(ctx context.Context, by audit.Actor, from operators
 		if first, err := tx.Factors().End(ctx, s.Digest); err != nil || !first {
 			return errors.Join(err, factors.ErrStep)
 		}
-		a, err = f.operators.admit(ctx, tx, by, account, from, operators.ByPasswordAndCode)
+		a, err = f.operators.startSession(ctx, tx, by, account, from, operators.ByPasswordAndCode)
 		return err
 	})
 	return a, err
@@ -70,10 +70,10 @@ func (o *Operators) tryCode(
 	ctx context.Context, by audit.Actor, from operators.Origin, of operators.AccountAccess, code string, do func(tx ports.Tx, account operators.AccountAccess) error,
 ) error {
 	g := codeAttempt(by, from, of)
-	if err := o.store.View(ctx, func(tx ports.Tx) error { return g.look(ctx, tx, o.clock.Now()) }); err != nil {
+	if err := o.store.View(ctx, func(tx ports.Tx) error { return g.load(ctx, tx, o.clock.Now()) }); err != nil {
 		return err
 	}
-	if err := o.count(ctx, g); err != nil {
+	if err := o.countAttempt(ctx, g); err != nil {
 		return err
 	}
 	right := false
@@ -84,13 +84,13 @@ func (o *Operators) tryCode(
 		}
 		account, err := tx.Operators().Account(ctx, of.ID)
 		if err != nil {
-			return orStep(err)
+			return stepError(err)
 		}
 		if right, err = o.takeCode(ctx, tx, g.by, account, code); err != nil {
 			return err
 		}
 		if !right {
-			return o.wrong(ctx, tx, g, audit.FactorFailed)
+			return o.recordFailure(ctx, tx, g, audit.FactorFailed)
 		}
 		if err := tx.Operators().ForgetAttempts(ctx, g.key); err != nil {
 			return err
@@ -134,8 +134,8 @@ func (o *Operators) takeCode(ctx context.Context, tx ports.Tx, by audit.Actor, a
 	return true, tx.Factors().UseTOTP(ctx, app)
 }
 
-// orStep turns the error of a missing account into that of an ended step.
-func orStep(err error) error {
+// stepError turns the error of a missing account into that of an ended step.
+func stepError(err error) error {
 	if errors.Is(err, operators.ErrNotFound) {
 		return factors.ErrStep
 	}

@@ -49,7 +49,7 @@ type guardedQueue struct {
 // Expand writes the deliveries of further recipients, unless the installation is read-only.
 func (q guardedQueue) Expand(ctx context.Context, limit int) (deliveries.Expansion, error) {
 	if err := q.state.writable(ctx); err != nil {
-		return deliveries.Expansion{}, quiet(err, deliveries.ErrNothingToDo)
+		return deliveries.Expansion{}, hideReadOnly(err, deliveries.ErrNothingToDo)
 	}
 	return q.Queue.Expand(ctx, limit)
 }
@@ -57,7 +57,7 @@ func (q guardedQueue) Expand(ctx context.Context, limit int) (deliveries.Expansi
 // Schedule does the scheduled work that is due, unless the installation is read-only.
 func (q guardedQueue) Schedule(ctx context.Context, limit int) (int, error) {
 	if err := q.state.writable(ctx); err != nil {
-		return 0, quiet(err, nil)
+		return 0, hideReadOnly(err, nil)
 	}
 	return q.Queue.Schedule(ctx, limit)
 }
@@ -65,7 +65,7 @@ func (q guardedQueue) Schedule(ctx context.Context, limit int) (int, error) {
 // Purge deletes some old rows, unless the installation is read-only.
 func (q guardedQueue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (int, error) {
 	if err := q.state.writable(ctx); err != nil {
-		return 0, quiet(err, nil)
+		return 0, hideReadOnly(err, nil)
 	}
 	return q.Queue.Purge(ctx, old, limit)
 }
@@ -86,8 +86,8 @@ func (q guardedQueue) Claim(ctx context.Context, channel channels.ID, owner stri
 	return q.Queue.Claim(ctx, channel, owner, limit, lease)
 }
 
-// quiet replaces an error by instead if the installation is read-only.
-func quiet(err, instead error) error {
+// hideReadOnly replaces an error by instead if the installation is read-only.
+func hideReadOnly(err, instead error) error {
 	if errors.Is(err, installation.ErrReadOnly) {
 		return instead
 	}

@@ -60,7 +60,7 @@ func (o *Operators) Accept(ctx context.Context, by audit.Actor, token string, p 
 		return err
 	}
 	return o.store.Update(ctx, func(tx ports.Tx) error {
-		i, err := o.decide(ctx, tx, token)
+		i, err := o.lockInvitation(ctx, tx, token)
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (o *Operators) Join(ctx context.Context, by audit.Actor, token string, v op
 		}
 	}
 	return o.store.Update(ctx, func(tx ports.Tx) error {
-		i, err := o.decide(ctx, tx, token)
+		i, err := o.lockInvitation(ctx, tx, token)
 		if err != nil {
 			return err
 		}
@@ -201,8 +201,8 @@ func (o *Operators) invitation(ctx context.Context, tx ports.Tx, token string) (
 	return i, err
 }
 
-// decide is invitation for a caller that decides about the user.
-func (o *Operators) decide(ctx context.Context, tx ports.Tx, token string) (operators.Invited, error) {
+// lockInvitation is invitation for a caller that decides about the user.
+func (o *Operators) lockInvitation(ctx context.Context, tx ports.Tx, token string) (operators.Invited, error) {
 	i, err := o.invitation(ctx, tx, token)
 	if err != nil {
 		return i, err

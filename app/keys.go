@@ -38,7 +38,7 @@ func (k *Keys) Create(
 	}
 	text, key.Digest = access.Generate()
 	err = k.store.Update(ctx, func(tx ports.Tx) error {
-		if _, err := k.held(ctx, tx, by, key); err != nil {
+		if _, err := k.checkRights(ctx, tx, by, key); err != nil {
 			return err
 		}
 		stored, err := tx.Keys().Create(ctx, key)
@@ -115,8 +115,8 @@ func (r KeyReport) Revocable() bool { return r.State != access.Revoked }
 // Rotatable reports whether a new key can replace this one.
 func (r KeyReport) Rotatable() bool { return r.State == access.Active }
 
-// maxNamesakes is how many keys of one name are read to see whether the name is unique.
-const maxNamesakes = 20
+// maxSameName is how many keys of one name are read to see whether the name is unique.
+const maxSameName = 20
 
 // keyNamed finds the newest key of a name that is not revoked: within the scope, or without one
 // among all keys if only one scope has it.
@@ -124,7 +124,7 @@ func keyNamed(ctx context.Context, tx ports.Tx, name string, in *access.Scope) (
 	if in != nil {
 		return tx.Keys().ByName(ctx, *in, name)
 	}
-	found, err := tx.Keys().Named(ctx, name, maxNamesakes)
+	found, err := tx.Keys().Named(ctx, name, maxSameName)
 	if err != nil {
 		return access.Key{}, err
 	}
@@ -153,7 +153,7 @@ func (k *Keys) Revoke(ctx context.Context, by audit.Actor, name string, in *acce
 // Revoke; a revoked key stays as it is. access.ErrKeyNotFound.
 func (k *Keys) RevokeByID(ctx context.Context, by audit.Actor, at Path, id access.ID) error {
 	err := k.store.Update(ctx, func(tx ports.Tx) error {
-		if _, err := k.held(ctx, tx, by); err != nil {
+		if _, err := k.checkRights(ctx, tx, by); err != nil {
 			return err
 		}
 		key, err := keyByID(ctx, tx, at, id)
@@ -200,7 +200,7 @@ func (k *Keys) rotate(ctx context.Context, by audit.Actor, overlap time.Duration
 		if err != nil {
 			return err
 		}
-		ends, err := k.held(ctx, tx, by, was)
+		ends, err := k.checkRights(ctx, tx, by, was)
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func (k *Keys) Change(ctx context.Context, by audit.Actor, at Path, id access.ID
 		if is, err = was.Changed(change, now); err != nil {
 			return err
 		}
-		if _, err := k.held(ctx, tx, by, was, is); err != nil {
+		if _, err := k.checkRights(ctx, tx, by, was, is); err != nil {
 			return err
 		}
 		before, after := audit.Changed(keyState(was), keyState(is))
@@ -81,10 +81,10 @@ func ScopeFault(err error) error {
 	return err
 }
 
-// held demands that a key which manages keys has all rights of those keys, and returns when it
-// ends; zero: never. The key is read in the unit of work, so that a key which was just revoked or
-// changed counts as such. Users are not checked.
-func (k *Keys) held(ctx context.Context, tx ports.Tx, by audit.Actor, managed ...access.Key) (ends time.Time, err error) {
+// checkRights demands that a key which manages keys has all rights of those keys, and returns when
+// it ends; zero: never. The key is read in the unit of work, so that a key which was just revoked
+// or changed counts as such. Users are not checked.
+func (k *Keys) checkRights(ctx context.Context, tx ports.Tx, by audit.Actor, managed ...access.Key) (ends time.Time, err error) {
 	if by.Key == 0 {
 		return time.Time{}, nil
 	}

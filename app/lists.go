@@ -107,10 +107,10 @@ func (l *Lists) Add(ctx context.Context, by audit.Actor, at Path, id lists.ID, e
 		if err != nil {
 			return added, err
 		}
-		if err := wanted.refuseUnknown(holders); err != nil {
+		if err := wanted.checkKnown(holders); err != nil {
 			return added, err
 		}
-		assignments, made, err := reach(ctx, tx, list, holders)
+		assignments, made, err := assignmentsFor(ctx, tx, list, holders)
 		if err != nil {
 			return added, err
 		}
@@ -157,7 +157,7 @@ func distinctEmails(emails []string) (recipients, error) {
 
 func element(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
-func (r recipients) refuseUnknown(holders []users.Address) error {
+func (r recipients) checkKnown(holders []users.Address) error {
 	known := make(map[string]bool, len(holders))
 	for _, h := range holders {
 		known[h.Key()] = true
@@ -171,10 +171,10 @@ func (r recipients) refuseUnknown(holders []users.Address) error {
 	return faults.Err()
 }
 
-// reach returns the assignments by which a list reaches e-mail addresses: those to EMAIL channels
-// of the list's project, if there are none those of the organization, and if there are none at all
-// a new one to the preferred EMAIL channel. The new ones are also returned separately.
-func reach(ctx context.Context, tx ports.Tx, list lists.List, holders []users.Address) (found, made []channels.Assignment, err error) {
+// assignmentsFor returns the assignments by which a list reaches e-mail addresses: those to EMAIL
+// channels of the list's project, if there are none those of the organization, and if there are
+// none at all a new one to the preferred EMAIL channel. The new ones are also returned separately.
+func assignmentsFor(ctx context.Context, tx ports.Tx, list lists.List, holders []users.Address) (found, made []channels.Assignment, err error) {
 	ids := make([]users.AddressID, len(holders))
 	for i, h := range holders {
 		ids[i] = h.ID

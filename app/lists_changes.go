@@ -60,7 +60,7 @@ func saveList(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, was, is
 	if err != nil {
 		return err
 	}
-	if err := usableWhenPinned(ctx, tx, is); err != nil {
+	if err := checkPin(ctx, tx, is); err != nil {
 		return err
 	}
 	if err := tx.Lists().Save(ctx, is); err != nil {
@@ -80,9 +80,9 @@ func pinnedTo(ctx context.Context, tx ports.Tx, l lists.List) (string, error) {
 	return a.Slug, err
 }
 
-// usableWhenPinned refuses a pin that would take the list from notifications that use it (decisions
+// checkPin refuses a pin that would take the list from notifications that use it (decisions
 // 5).
-func usableWhenPinned(ctx context.Context, tx ports.Tx, l lists.List) error {
+func checkPin(ctx context.Context, tx ports.Tx, l lists.List) error {
 	if l.Application == 0 {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (l *Lists) AddMembers(ctx context.Context, by audit.Actor, at Path, id list
 		if err != nil {
 			return done, err
 		}
-		assignments, made, err := reach(ctx, tx, list, held)
+		assignments, made, err := assignmentsFor(ctx, tx, list, held)
 		if err != nil {
 			return done, err
 		}

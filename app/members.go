@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Members is what operators see of members and change about them: the only place where locks
+// Members is the use cases of operators on members: only they change locks
 // change (contract 3).
 type Members struct {
 	store ports.Store
@@ -61,15 +61,15 @@ func (p *Members) Search(ctx context.Context, at Path, q users.Query) (users.Fou
 
 // How far members are counted: all of an organization, and those that match a query.
 const (
-	MaxTotal = 50_000
-	maxMeant = 1_000
+	MaxTotal   = 50_000
+	maxMatches = 1_000
 )
 
 // Total counts the organization's members that match a query, up to MaxTotal, or up to a thousand
 // if the query does not match all; orgs.ErrNotFound.
 func (p *Members) Total(ctx context.Context, at Path, q users.Query) (users.Total, error) {
 	q = q.Trimmed()
-	limit := maxMeant
+	limit := maxMatches
 	if q.IsZero() {
 		limit = MaxTotal
 	}

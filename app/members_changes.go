@@ -22,7 +22,7 @@ import (
 func (p *Members) Create(
 	ctx context.Context, by operators.Editor, at Path, e users.Enrollment, group orgs.GroupID,
 ) (users.Enrolled, error) {
-	c := creating{Enrollment: e, by: by.Actor}
+	c := createCall{Enrollment: e, by: by.Actor}
 	err := p.store.Update(ctx, func(tx ports.Tx) error {
 		done, err := Enroll(ctx, tx, at.Organization, users.Batch{Enrollments: []users.Enrollment{e}, Group: group})
 		if err != nil {

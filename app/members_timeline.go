@@ -29,13 +29,13 @@ const (
 	Registrations TimelineKind = "registrations" // with applications: opt-outs, locks, notifications on and off
 )
 
-// TimelineCursor is a place on a timeline, behind these two. Zero is the newest end.
+// TimelineCursor is a position on a timeline, after these two. Zero is the newest end.
 type TimelineCursor struct {
 	Message deliveries.MemberCursor
 	Entry   audit.Cursor
 }
 
-// IsZero reports whether the place is the newest end.
+// IsZero reports whether the cursor is the newest end.
 func (p TimelineCursor) IsZero() bool { return p.Message.IsZero() && p.Entry.IsZero() }
 
 // TimelineQuery asks for a page of a timeline.
@@ -46,7 +46,7 @@ type TimelineQuery struct {
 	Limit int
 }
 
-// TimelineEntry is an event on a timeline: a message, or a change.
+// TimelineEntry is an entry of a timeline: a message or a change.
 type TimelineEntry struct {
 	At      time.Time
 	Message *deliveries.Recent
@@ -92,7 +92,7 @@ func (p *Members) Timeline(ctx context.Context, by operators.Editor, at Path, id
 			}
 			withhold(&found.Entries[i], by)
 		}
-		return found, waits(ctx, tx, m.Organization, p.clock.Now(), open)
+		return found, setWaiting(ctx, tx, m.Organization, p.clock.Now(), open)
 	})
 }
 
@@ -147,7 +147,7 @@ type timelineReader struct {
 	objects []string
 }
 
-// read returns messages and changes beginning at a place, of each kind at most limit. If a kind
+// read returns messages and changes beginning at a cursor, of each kind at most limit. If a kind
 // begins at its newest end, nothing is newer.
 func (r timelineReader) read(ctx context.Context, from TimelineCursor, newer bool, limit int) (messages, changes []TimelineEntry, err error) {
 	if r.kind != Changes && r.kind != Registrations && (!newer || !from.Message.IsZero()) {
@@ -172,7 +172,7 @@ func (r timelineReader) read(ctx context.Context, from TimelineCursor, newer boo
 	return messages, changes, nil
 }
 
-// page reads the page that begins at a place.
+// page reads the page that begins at a cursor.
 func (r timelineReader) page(ctx context.Context, from TimelineCursor, limit int) (Timeline, error) {
 	found := Timeline{From: from, Next: from}
 	messages, changes, err := r.read(ctx, from, false, limit+1)
@@ -192,8 +192,8 @@ func (r timelineReader) page(ctx context.Context, from TimelineCursor, limit int
 	return found, nil
 }
 
-// before returns where the page begins that ends at a place. It reads what is newer than the place,
-// the oldest first.
+// before returns where the page begins that ends at a cursor. It reads what is newer than the
+// cursor, the oldest first.
 func (r timelineReader) before(ctx context.Context, from TimelineCursor, limit int) (begin TimelineCursor, err error) {
 	messages, changes, err := r.read(ctx, from, true, limit+1)
 	if err != nil {
@@ -215,9 +215,9 @@ func (r timelineReader) before(ctx context.Context, from TimelineCursor, limit i
 	return begin, nil
 }
 
-// openActions are the actions whose entries contain nothing that only readers of the audit log may
-// see.
-var openActions = []audit.Action{audit.OptOutSet, audit.MemberLocked, audit.MembershipLocked, audit.NotificationsEnabled, audit.RoleSet}
+// unrestrictedActions are the actions whose entries contain nothing that only readers of the audit
+// log may see.
+var unrestrictedActions = []audit.Action{audit.OptOutSet, audit.MemberLocked, audit.MembershipLocked, audit.NotificationsEnabled, audit.RoleSet}
 
 // withhold removes from a change what only readers of the audit log may see.
 func withhold(m *TimelineEntry, by operators.Editor) {
@@ -225,7 +225,7 @@ func withhold(m *TimelineEntry, by operators.Editor) {
 		return
 	}
 	m.Change.Actor.Address = ""
-	if slices.Contains(openActions, m.Change.Action) {
+	if slices.Contains(unrestrictedActions, m.Change.Action) {
 		return
 	}
 	names := map[string]bool{}

@@ -45,7 +45,7 @@ func (s *Events) ShowNotification(ctx context.Context, at Path, event string, id
 		if err != nil {
 			return r, err
 		}
-		if r.Stages, err = stages(ctx, tx, r.Application, r.Event, inherited); err != nil {
+		if r.Stages, err = eventParts(ctx, tx, r.Application, r.Event, inherited); err != nil {
 			return r, err
 		}
 		r.Lists, err = usableLists(ctx, tx, r.Application, r.Notification.List)

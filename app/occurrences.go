@@ -117,18 +117,18 @@ func (o *Occurrences) Show(ctx context.Context, at Path, id events.OccurrenceID)
 			return r, err
 		}
 		r.State = stateOf(found, r.Counts)
-		if r.Waits, err = o.holds(ctx, tx, r); err != nil {
+		if r.Waits, err = o.waits(ctx, tx, r); err != nil {
 			return r, err
 		}
-		if r.State == Delivering && !slices.ContainsFunc(r.Waits, ChannelWait.stops) {
+		if r.State == Delivering && !slices.ContainsFunc(r.Waits, ChannelWait.blocks) {
 			r.Expected = deliveries.ExpectedEnd(found, r.Counts, o.clock.Now())
 		}
 		return r, nil
 	})
 }
 
-// holds returns what an occurrence waits for.
-func (o *Occurrences) holds(ctx context.Context, tx ports.Tx, r OccurrenceReport) ([]ChannelWait, error) {
+// waits returns what an occurrence waits for.
+func (o *Occurrences) waits(ctx context.Context, tx ports.Tx, r OccurrenceReport) ([]ChannelWait, error) {
 	if r.State == Scheduled {
 		return []ChannelWait{{Waiting: deliveries.Waiting{For: deliveries.ForSchedule, Until: r.Occurrence.Options.SendAt}}}, nil
 	}
@@ -137,16 +137,16 @@ func (o *Occurrences) holds(ctx context.Context, tx ports.Tx, r OccurrenceReport
 		if !s.Open() || r.Counts[s] == 0 {
 			continue
 		}
-		some, err := tx.Deliveries().List(ctx, r.Occurrence, s, 0, holdsRead)
+		some, err := tx.Deliveries().List(ctx, r.Occurrence, s, 0, waitsRead)
 		if err != nil {
 			return nil, err
 		}
 		open = append(open, some...)
 	}
-	if err := waits(ctx, tx, r.Occurrence.Organization, o.clock.Now(), each(open)); err != nil {
+	if err := setWaiting(ctx, tx, r.Occurrence.Organization, o.clock.Now(), pointers(open)); err != nil {
 		return nil, err
 	}
-	holds := holdsOf(open)
+	holds := waitsOf(open)
 	for i := range holds {
 		h := &holds[i]
 		if h.For != deliveries.ForWorker && h.For != deliveries.ForLimit {
@@ -190,7 +190,7 @@ func (o *Occurrences) Deliveries(ctx context.Context, at Path, id events.Occurre
 		if found, err = tx.Deliveries().List(ctx, occurred, in, deliveries.ID(p.After), p.Limit); err != nil {
 			return found, err
 		}
-		return found, waits(ctx, tx, occurred.Organization, o.clock.Now(), each(found))
+		return found, setWaiting(ctx, tx, occurred.Organization, o.clock.Now(), pointers(found))
 	})
 }
 
@@ -218,7 +218,7 @@ func (o *Occurrences) ByAddress(
 		if found, next, err = tx.Deliveries().ByAddress(ctx, occurred, prefix, after, limit); err != nil {
 			return err
 		}
-		return waits(ctx, tx, occurred.Organization, o.clock.Now(), each(found))
+		return setWaiting(ctx, tx, occurred.Organization, o.clock.Now(), pointers(found))
 	})
 	return found, next, err
 }
@@ -248,7 +248,7 @@ func (o *Occurrences) Explain(ctx context.Context, at Path, id events.Occurrence
 		if e.Deliveries, err = tx.Deliveries().OfMember(ctx, occurred, m.ID); err != nil {
 			return e, err
 		}
-		err = waits(ctx, tx, app.Organization, o.clock.Now(), each(e.Deliveries))
+		err = setWaiting(ctx, tx, app.Organization, o.clock.Now(), pointers(e.Deliveries))
 		e.Summary = deliveries.Summary(occurred, e.Candidates, e.Deliveries)
 		return e, err
 	})

@@ -39,7 +39,7 @@ func (o *Occurrences) Select(ctx context.Context, at Path, q deliveries.Selectio
 		}
 		q := q
 		if person != "" {
-			if err := found.called(ctx, tx, app, person); err != nil || found.Person == nil {
+			if err := found.findMembers(ctx, tx, app, person); err != nil || found.Person == nil {
 				return found, err
 			}
 			q.Member = found.Person.ID
@@ -54,8 +54,8 @@ func (o *Occurrences) Select(ctx context.Context, at Path, q deliveries.Selectio
 	})
 }
 
-// called finds the members that match a text.
-func (p *OccurrencePage) called(ctx context.Context, tx ports.Tx, a applications.Application, person string) error {
+// findMembers finds the members that match a text.
+func (p *OccurrencePage) findMembers(ctx context.Context, tx ports.Tx, a applications.Application, person string) error {
 	m, err := tx.Users().ByUsername(ctx, a.Organization, person)
 	if err == nil {
 		p.Person = &m

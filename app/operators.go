@@ -24,15 +24,15 @@ type Operators struct {
 	hashing chan struct{}
 }
 
-// noteTimeout is how long a page waits for the record that a user was seen.
-const noteTimeout = time.Second
+// seenTimeout is how long a page waits for the record that a user was seen.
+const seenTimeout = time.Second
 
 // NewOperators returns the use cases on users of the console.
 func NewOperators(store ports.Store, clock ports.Clock, p operators.Policy) *Operators {
 	return &Operators{store: store, clock: clock, policy: p, hashing: make(chan struct{}, maxHashing)}
 }
 
-// SignInResult is what a browser gets after a sign-in: the token of the session, and the one that
+// SignInResult is what a browser gets after a sign-in: the token of the session, and the token that
 // identifies the browser from then on.
 type SignInResult struct {
 	Session string
@@ -49,26 +49,26 @@ func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.O
 	g := attempt{username: username, from: from}
 	err = o.store.View(ctx, func(tx ports.Tx) (err error) {
 		if o.policy.AllowsPasswordOf(username) { // Other users are refused like unknown ones, after the same work.
-			if g.of, err = tx.Operators().Accounts(ctx, username); err != nil {
+			if g.accounts, err = tx.Operators().Accounts(ctx, username); err != nil {
 				return err
 			}
 		}
-		return g.look(ctx, tx, o.clock.Now())
+		return g.load(ctx, tx, o.clock.Now())
 	})
 	if err != nil {
 		return SignInResult{}, err
 	}
 	by.Name = username
-	if len(g.of) > 0 {
-		by.Name = g.of[0].User.Username
+	if len(g.accounts) > 0 {
+		by.Name = g.accounts[0].User.Username
 	}
 	g.by = by
-	matched, err := o.try(ctx, g, password)
+	matched, err := o.checkPassword(ctx, g, password)
 	if err != nil {
 		return SignInResult{}, err
 	}
 	return ports.Update(ctx, o.store, func(tx ports.Tx) (SignInResult, error) {
-		account, err := g.proved(ctx, tx, matched)
+		account, err := g.succeed(ctx, tx, matched)
 		if err != nil {
 			return SignInResult{}, err
 		}
@@ -77,22 +77,23 @@ func (o *Operators) SignIn(ctx context.Context, by audit.Actor, from operators.O
 			return SignInResult{}, err
 		}
 		if held.Any() {
-			return o.ask(ctx, tx, account)
+			return o.beginSecondFactor(ctx, tx, account)
 		}
-		return o.admit(ctx, tx, by, account, from, operators.ByPassword)
+		return o.startSession(ctx, tx, by, account, from, operators.ByPassword)
 	})
 }
 
-// ask begins the step in which a user who has given the right password shows a second factor.
-func (o *Operators) ask(ctx context.Context, tx ports.Tx, account operators.AccountAccess) (SignInResult, error) {
+// beginSecondFactor begins the step in which a user who has given the right password shows a second
+// factor.
+func (o *Operators) beginSecondFactor(ctx context.Context, tx ports.Tx, account operators.AccountAccess) (SignInResult, error) {
 	now := o.clock.Now()
 	step, token := factors.NewStep(factors.SecondFactor, account.ID, nil, now)
 	return SignInResult{Step: token}, errors.Join(tx.Factors().Sweep(ctx, now), tx.Factors().Begin(ctx, step))
 }
 
-// admit begins a session of a user who has been authenticated. Every way of signing in ends here:
-// the browser is known for the account from now on, and the audit log records the sign-in.
-func (o *Operators) admit(
+// startSession begins a session of a user who has been authenticated. Every way of signing in ends
+// here: the browser is known for the account from now on, and the audit log records the sign-in.
+func (o *Operators) startSession(
 	ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess, from operators.Origin, method operators.Method,
 ) (a SignInResult, err error) {
 	now := o.clock.Now()
@@ -103,7 +104,7 @@ func (o *Operators) admit(
 		return SignInResult{}, err
 	}
 	a.Device = from.Device
-	digest, of, err := device(ctx, tx, from, now)
+	digest, of, err := knownDevice(ctx, tx, from, now)
 	if err != nil {
 		return SignInResult{}, err
 	}
@@ -142,7 +143,7 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Princ
 	var s operators.Session
 	err = o.store.View(ctx, func(tx ports.Tx) error {
 		var account operators.AccountAccess
-		if s, account, err = valid(ctx, tx, digest, now); err != nil {
+		if s, account, err = validSession(ctx, tx, digest, now); err != nil {
 			return err
 		}
 		if !o.policy.Allows(account.Account, s.Method) {
@@ -153,7 +154,7 @@ func (o *Operators) Resume(ctx context.Context, token string) (v operators.Princ
 		return nil
 	})
 	if err == nil && s.Stale(now) {
-		err = o.note(ctx, func(ctx context.Context, tx ports.Tx) error { return tx.Operators().Touch(ctx, digest, now) })
+		err = o.recordSeen(ctx, func(ctx context.Context, tx ports.Tx) error { return tx.Operators().Touch(ctx, digest, now) })
 	}
 	if err != nil {
 		return operators.Principal{}, err
@@ -169,15 +170,15 @@ func (o *Operators) RecordVisit(ctx context.Context, v operators.Principal, slug
 	if i < 0 || now.Before(v.Organizations[i].Seen.Add(operators.VisitResolution)) {
 		return nil
 	}
-	return o.note(ctx, func(ctx context.Context, tx ports.Tx) error {
+	return o.recordSeen(ctx, func(ctx context.Context, tx ports.Tx) error {
 		return tx.Operators().RecordVisit(ctx, v.Account, v.Organizations[i].Organization.ID, now)
 	})
 }
 
-// note records that a user was seen. After a failure the next page tries again: pages are needed
-// most while the database is in trouble.
-func (o *Operators) note(ctx context.Context, write func(ctx context.Context, tx ports.Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+// recordSeen records that a user was seen. After a failure the next page tries again: pages are
+// needed most while the database is in trouble.
+func (o *Operators) recordSeen(ctx context.Context, write func(ctx context.Context, tx ports.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, seenTimeout)
 	defer cancel()
 	err := o.store.Update(ctx, func(tx ports.Tx) error { return write(ctx, tx) })
 	if errors.Is(err, ports.ErrUnavailable) || errors.Is(err, installation.ErrReadOnly) {
@@ -186,8 +187,8 @@ func (o *Operators) note(ctx context.Context, write func(ctx context.Context, tx
 	return err
 }
 
-// valid finds a valid session, with its account; operators.ErrNoSession.
-func valid(ctx context.Context, tx ports.Tx, d operators.Digest, now time.Time) (operators.Session, operators.AccountAccess, error) {
+// validSession finds a valid session, with its account; operators.ErrNoSession.
+func validSession(ctx context.Context, tx ports.Tx, d operators.Digest, now time.Time) (operators.Session, operators.AccountAccess, error) {
 	s, account, err := tx.Operators().Session(ctx, d)
 	if err == nil && !s.Valid(now) {
 		err = operators.ErrNoSession
@@ -236,8 +237,8 @@ func accountsOf(ctx context.Context, tx ports.Tx, username string) ([]operators.
 	return of, err
 }
 
-// decideAccounts is accountsOf for a unit of work that changes how they are opened.
-func decideAccounts(ctx context.Context, tx ports.Tx, username string) ([]operators.AccountAccess, error) {
+// lockAccounts is accountsOf for a unit of work that changes how they are opened.
+func lockAccounts(ctx context.Context, tx ports.Tx, username string) ([]operators.AccountAccess, error) {
 	of, err := accountsOf(ctx, tx, username)
 	if err != nil {
 		return nil, err

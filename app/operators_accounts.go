@@ -12,58 +12,58 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// proof shows that the holder of a session knows its account's password.
-type proof struct {
+// reauthentication shows that the holder of a session knows its account's password.
+type reauthentication struct {
 	attempt attempt
 	session operators.Digest
 	matched operators.AccountAccess
 }
 
-// prove checks that the holder of a session knows its account's password. Wrong passwords count as
-// at sign-in. operators.ErrPassword about `current`, operators.TooManyError,
+// checkCurrentPassword checks that the holder of a session knows its account's password. Wrong
+// passwords count as at sign-in. operators.ErrPassword about `current`, operators.TooManyError,
 // operators.ErrNoSession.
-func (o *Operators) prove(ctx context.Context, by audit.Actor, from operators.Origin, token, current string) (p proof, err error) {
+func (o *Operators) checkCurrentPassword(ctx context.Context, by audit.Actor, from operators.Origin, token, current string) (p reauthentication, err error) {
 	if p.session, err = operators.ParseToken(token); err != nil {
-		return proof{}, err
+		return reauthentication{}, err
 	}
 	p.attempt = attempt{by: by, from: from}
 	err = o.store.View(ctx, func(tx ports.Tx) error {
-		_, account, err := valid(ctx, tx, p.session, o.clock.Now())
+		_, account, err := validSession(ctx, tx, p.session, o.clock.Now())
 		if err != nil {
 			return err
 		}
-		p.attempt.of, p.attempt.username = []operators.AccountAccess{account}, account.User.Username
-		return p.attempt.look(ctx, tx, o.clock.Now())
+		p.attempt.accounts, p.attempt.username = []operators.AccountAccess{account}, account.User.Username
+		return p.attempt.load(ctx, tx, o.clock.Now())
 	})
 	if err != nil {
-		return proof{}, err
+		return reauthentication{}, err
 	}
-	p.matched, err = o.try(ctx, p.attempt, current)
-	return p, aboutCurrent(err)
+	p.matched, err = o.checkPassword(ctx, p.attempt, current)
+	return p, currentPasswordError(err)
 }
 
-// use runs do, if the proof is still valid.
-func (o *Operators) use(ctx context.Context, p proof, do func(tx ports.Tx, s operators.Session, account operators.AccountAccess) error) error {
+// withReauthentication runs do, if the proof is still valid.
+func (o *Operators) withReauthentication(ctx context.Context, p reauthentication, do func(tx ports.Tx, s operators.Session, account operators.AccountAccess) error) error {
 	return o.store.Update(ctx, func(tx ports.Tx) error {
-		return p.useIn(ctx, tx, o.clock.Now(), func(s operators.Session, account operators.AccountAccess) error { return do(tx, s, account) })
+		return p.run(ctx, tx, o.clock.Now(), func(s operators.Session, account operators.AccountAccess) error { return do(tx, s, account) })
 	})
 }
 
-// useIn is use within a unit of work.
-func (p proof) useIn(ctx context.Context, tx ports.Tx, now time.Time, do func(s operators.Session, account operators.AccountAccess) error) error {
-	s, _, err := valid(ctx, tx, p.session, now)
+// run is use within a unit of work.
+func (p reauthentication) run(ctx context.Context, tx ports.Tx, now time.Time, do func(s operators.Session, account operators.AccountAccess) error) error {
+	s, _, err := validSession(ctx, tx, p.session, now)
 	if err != nil {
 		return err
 	}
-	account, err := p.attempt.proved(ctx, tx, p.matched)
+	account, err := p.attempt.succeed(ctx, tx, p.matched)
 	if err != nil {
-		return aboutCurrent(err)
+		return currentPasswordError(err)
 	}
 	return do(s, account)
 }
 
-// aboutCurrent turns a wrong password into a fault of the field for the current password.
-func aboutCurrent(err error) error {
+// currentPasswordError turns a wrong password into a fault of the field for the current password.
+func currentPasswordError(err error) error {
 	if errors.Is(err, operators.ErrCredentials) {
 		return operators.ErrPassword.On("current")
 	}
@@ -74,7 +74,7 @@ func aboutCurrent(err error) error {
 // the password, and by a code where the account has a second factor. operators.ErrPassword about
 // `current`, factors.ErrCode about `code`, operators.TooManyError, operators.ErrNoSession.
 func (o *Operators) Reauthenticate(ctx context.Context, by audit.Actor, from operators.Origin, token, current, code string) error {
-	p, err := o.prove(ctx, by, from, token, current)
+	p, err := o.checkCurrentPassword(ctx, by, from, token, current)
 	if err != nil {
 		return err
 	}
@@ -87,19 +87,19 @@ func (o *Operators) Reauthenticate(ctx context.Context, by audit.Actor, from ope
 		return err
 	}
 	if !held.Any() {
-		return o.use(ctx, p, func(tx ports.Tx, s operators.Session, account operators.AccountAccess) error {
-			return o.again(ctx, tx, by, s, account, operators.ByPassword)
+		return o.withReauthentication(ctx, p, func(tx ports.Tx, s operators.Session, account operators.AccountAccess) error {
+			return o.recordReauthentication(ctx, tx, by, s, account, operators.ByPassword)
 		})
 	}
 	return o.tryCode(ctx, by, from, p.matched, code, func(tx ports.Tx, _ operators.AccountAccess) error {
-		return p.useIn(ctx, tx, o.clock.Now(), func(s operators.Session, account operators.AccountAccess) error {
-			return o.again(ctx, tx, by, s, account, operators.ByPasswordAndCode)
+		return p.run(ctx, tx, o.clock.Now(), func(s operators.Session, account operators.AccountAccess) error {
+			return o.recordReauthentication(ctx, tx, by, s, account, operators.ByPasswordAndCode)
 		})
 	})
 }
 
-// again records that the holder of a session has confirmed their identity.
-func (o *Operators) again(ctx context.Context, tx ports.Tx, by audit.Actor, s operators.Session, account operators.AccountAccess, m operators.Method) error {
+// recordReauthentication records that the holder of a session has confirmed their identity.
+func (o *Operators) recordReauthentication(ctx context.Context, tx ports.Tx, by audit.Actor, s operators.Session, account operators.AccountAccess, m operators.Method) error {
 	now := o.clock.Now()
 	if err := tx.Operators().Authenticated(ctx, s.Digest, m, now); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (o *Operators) again(ctx context.Context, tx ports.Tx, by audit.Actor, s op
 // its password. operators.ErrPassword about `current`, operators.TooManyError,
 // operators.ErrNoSession.
 func (o *Operators) ChangePassword(ctx context.Context, by audit.Actor, from operators.Origin, token, current string, next operators.Password) error {
-	p, err := o.prove(ctx, by, from, token, current)
+	p, err := o.checkCurrentPassword(ctx, by, from, token, current)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (o *Operators) ChangePassword(ctx context.Context, by audit.Actor, from ope
 	if err != nil {
 		return err
 	}
-	return o.use(ctx, p, func(tx ports.Tx, s operators.Session, account operators.AccountAccess) error {
+	return o.withReauthentication(ctx, p, func(tx ports.Tx, s operators.Session, account operators.AccountAccess) error {
 		now := o.clock.Now()
 		if _, err := tx.Operators().Save(ctx, account.WithPassword(hash, now)); err != nil {
 			return err

@@ -16,15 +16,15 @@ type attempt struct {
 	by       audit.Actor
 	username string // as typed
 	from     operators.Origin
-	of       []operators.AccountAccess // accounts that the password may open; none for a username without accounts
+	accounts []operators.AccountAccess // accounts that the password may open; none for a username without accounts
 
 	key   operators.Digest          // the key of its counter
 	known []operators.AccountAccess // accounts that were used on the same device before
 }
 
-// device returns the digest of the caller's device, and the accounts that were used on it. An
+// knownDevice returns the digest of the caller's device, and the accounts that were used on it. An
 // invalid device has no accounts.
-func device(ctx context.Context, tx ports.Tx, from operators.Origin, now time.Time) (operators.Digest, []operators.AccountID, error) {
+func knownDevice(ctx context.Context, tx ports.Tx, from operators.Origin, now time.Time) (operators.Digest, []operators.AccountID, error) {
 	digest, err := operators.ParseToken(from.Device)
 	if err != nil {
 		return operators.Digest{}, nil, nil //nolint:nilerr // A client without a valid token is on an unknown device.
@@ -33,18 +33,18 @@ func device(ctx context.Context, tx ports.Tx, from operators.Origin, now time.Ti
 	return digest, of, err
 }
 
-// look finds the counter of the attempt.
-func (a *attempt) look(ctx context.Context, tx ports.Tx, now time.Time) error {
-	digest, of, err := device(ctx, tx, a.from, now)
-	a.known = slices.DeleteFunc(slices.Clone(a.of), func(h operators.AccountAccess) bool { return !slices.Contains(of, h.ID) })
+// load finds the counter of the attempt.
+func (a *attempt) load(ctx context.Context, tx ports.Tx, now time.Time) error {
+	digest, of, err := knownDevice(ctx, tx, a.from, now)
+	a.known = slices.DeleteFunc(slices.Clone(a.accounts), func(h operators.AccountAccess) bool { return !slices.Contains(of, h.ID) })
 	a.key = a.from.AttemptKey(a.username, digest, len(a.known) > 0)
 	return err
 }
 
-// try returns the account that the password opens. The attempt is counted before the password is
-// checked, and stays counted until proved takes it back. operators.ErrCredentials,
+// checkPassword returns the account that the password opens. The attempt is counted before the
+// password is checked, and stays counted until proved takes it back. operators.ErrCredentials,
 // operators.TooManyError.
-func (o *Operators) try(ctx context.Context, a attempt, password string) (matched operators.AccountAccess, err error) {
+func (o *Operators) checkPassword(ctx context.Context, a attempt, password string) (matched operators.AccountAccess, err error) {
 	// Attempts that arrive faster than they can be hashed wait here, and so do not fill the table
 	// of attempts either.
 	select {
@@ -53,22 +53,22 @@ func (o *Operators) try(ctx context.Context, a attempt, password string) (matche
 	case <-ctx.Done():
 		return operators.AccountAccess{}, ctx.Err()
 	}
-	if err := o.count(ctx, a); err != nil {
+	if err := o.countAttempt(ctx, a); err != nil {
 		return operators.AccountAccess{}, err
 	}
-	i := operators.Match(password, operators.Hashes(a.of)...)
+	i := operators.Match(password, operators.Hashes(a.accounts)...)
 	if i >= 0 {
-		return a.of[i], nil
+		return a.accounts[i], nil
 	}
-	err = o.store.Update(ctx, func(tx ports.Tx) error { return o.wrong(ctx, tx, a, audit.SignInFailed) })
+	err = o.store.Update(ctx, func(tx ports.Tx) error { return o.recordFailure(ctx, tx, a, audit.SignInFailed) })
 	if err == nil {
 		err = operators.ErrCredentials
 	}
 	return operators.AccountAccess{}, err
 }
 
-// wrong records that an attempt failed.
-func (o *Operators) wrong(ctx context.Context, tx ports.Tx, a attempt, action audit.Action) error {
+// recordFailure records that an attempt failed.
+func (o *Operators) recordFailure(ctx context.Context, tx ports.Tx, a attempt, action audit.Action) error {
 	now := o.clock.Now()
 	attempts, err := tx.Operators().Attempts(ctx, a.key)
 	if err != nil {
@@ -80,9 +80,9 @@ func (o *Operators) wrong(ctx context.Context, tx ports.Tx, a attempt, action au
 	return a.record(ctx, tx, now, action)
 }
 
-// count counts the attempt, unless it comes too early: operators.TooManyError. Of several early
-// ones in a row the first is recorded.
-func (o *Operators) count(ctx context.Context, a attempt) error {
+// countAttempt counts the attempt, unless it comes too early: operators.TooManyError. Of several
+// early ones in a row the first is recorded.
+func (o *Operators) countAttempt(ctx context.Context, a attempt) error {
 	wait, err := ports.Update(ctx, o.store, func(tx ports.Tx) (wait time.Duration, err error) {
 		now := o.clock.Now()
 		before, err := tx.Operators().Attempts(ctx, a.key)
@@ -105,9 +105,9 @@ func (o *Operators) count(ctx context.Context, a attempt) error {
 	return err
 }
 
-// proved returns the account of the attempt in its current state, and clears the failed attempts
+// succeed returns the account of the attempt in its current state, and clears the failed attempts
 // before it; operators.ErrCredentials when the password was changed meanwhile.
-func (a attempt) proved(ctx context.Context, tx ports.Tx, matched operators.AccountAccess) (operators.AccountAccess, error) {
+func (a attempt) succeed(ctx context.Context, tx ports.Tx, matched operators.AccountAccess) (operators.AccountAccess, error) {
 	account, err := tx.Operators().Account(ctx, matched.ID)
 	if errors.Is(err, operators.ErrNotFound) || (err == nil && account.Hash != matched.Hash) {
 		return operators.AccountAccess{}, operators.ErrCredentials
@@ -123,7 +123,7 @@ func (a attempt) proved(ctx context.Context, tx ports.Tx, matched operators.Acco
 func (a attempt) record(ctx context.Context, tx ports.Tx, now time.Time, action audit.Action) error {
 	concerned := a.known
 	if len(concerned) == 0 {
-		concerned = a.of
+		concerned = a.accounts
 	}
 	return recordHolder(ctx, tx, a.by, now, action, concerned, nil)
 }
@@ -131,7 +131,7 @@ func (a attempt) record(ctx context.Context, tx ports.Tx, now time.Time, action 
 // KnowsBrowser reports whether any user has signed in from a device before.
 func (o *Operators) KnowsBrowser(ctx context.Context, from operators.Origin) (bool, error) {
 	return ports.View(ctx, o.store, func(tx ports.Tx) (known bool, err error) {
-		_, of, err := device(ctx, tx, from, o.clock.Now())
+		_, of, err := knownDevice(ctx, tx, from, o.clock.Now())
 		known = len(of) > 0
 		return known, err
 	})
@@ -141,10 +141,10 @@ func (o *Operators) KnowsBrowser(ctx context.Context, from operators.Origin) (bo
 func (o *Operators) KnowsDevice(ctx context.Context, from operators.Origin, username string) (bool, error) {
 	return ports.View(ctx, o.store, func(tx ports.Tx) (known bool, err error) {
 		a := attempt{username: username, from: from}
-		if a.of, err = tx.Operators().Accounts(ctx, username); err != nil {
+		if a.accounts, err = tx.Operators().Accounts(ctx, username); err != nil {
 			return known, err
 		}
-		err = a.look(ctx, tx, o.clock.Now())
+		err = a.load(ctx, tx, o.clock.Now())
 		return len(a.known) > 0, err
 	})
 }

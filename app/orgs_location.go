@@ -12,8 +12,9 @@ import (
 // maxSearched is how many organizations SearchOrganizations searches.
 const maxSearched = 20_000
 
-// Location is a place in an organization, with the first projects of the organization and the first
-// applications of the project. A project or an application that does not exist is the zero value.
+// Location is a position in an organization, with the first projects of the organization and the
+// first applications of the project. A project or an application that does not exist is the zero
+// value.
 type Location struct {
 	Organization orgs.Organization
 	Project      orgs.Project
@@ -97,7 +98,7 @@ func (o *Orgs) SearchOrganizations(ctx context.Context, text string, limit int) 
 			if err != nil {
 				return found, err
 			}
-			found = append(found, matching(some, limit-len(found), text, func(o orgs.Organization) string { return o.Name + " " + o.Slug })...)
+			found = append(found, matchingNames(some, limit-len(found), text, func(o orgs.Organization) string { return o.Name + " " + o.Slug })...)
 			if len(some) < maxNamed {
 				return found, nil
 			}

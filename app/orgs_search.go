@@ -46,21 +46,21 @@ func (o *Orgs) Search(ctx context.Context, at Path, text string, limit int) (Sea
 		found.Occurrences, errs[2] = tx.Deliveries().ByCorrelation(ctx, org.ID, text, limit+1)
 		var es []events.Event
 		es, errs[3] = tx.Events().OfOrganization(ctx, org.ID, maxNamed)
-		found.Events = matching(es, limit, text, func(e events.Event) string { return e.Name + " " + e.Slug })
+		found.Events = matchingNames(es, limit, text, func(e events.Event) string { return e.Name + " " + e.Slug })
 		var ls []lists.List
 		ls, errs[4] = tx.Lists().OfOrganization(ctx, org.ID, 0, maxNamed)
-		found.Lists = matching(ls, limit, text, func(l lists.List) string { return l.Name })
+		found.Lists = matchingNames(ls, limit, text, func(l lists.List) string { return l.Name })
 		var cs []channels.Channel
 		cs, errs[5] = tx.Channels().OfOrganization(ctx, org.ID, 0, maxNamed)
-		found.Channels = matching(cs, limit, text, func(c channels.Channel) string { return c.Name })
+		found.Channels = matchingNames(cs, limit, text, func(c channels.Channel) string { return c.Name })
 		as, err := tx.Applications().OfOrganization(ctx, org.ID, 0, maxNamed)
-		found.Applications = matching(as, limit, text, func(a applications.Application) string { return a.Name + " " + a.Slug })
+		found.Applications = matchingNames(as, limit, text, func(a applications.Application) string { return a.Name + " " + a.Slug })
 		found.ApplicationsByID = make(map[applications.ID]applications.Application, len(as))
 		for _, a := range as {
 			found.ApplicationsByID[a.ID] = a
 		}
 		found.ProjectsByID, errs[6] = projectsOf(ctx, tx, org.ID)
-		found.Projects = matching(slices.SortedFunc(maps.Values(found.ProjectsByID), func(a, b orgs.Project) int { return cmp.Compare(a.ID, b.ID) }), limit, text,
+		found.Projects = matchingNames(slices.SortedFunc(maps.Values(found.ProjectsByID), func(a, b orgs.Project) int { return cmp.Compare(a.ID, b.ID) }), limit, text,
 			func(p orgs.Project) string { return p.Name + " " + p.Slug })
 		elsewhere := func(a applications.ID) bool { _, known := found.ApplicationsByID[a]; return !known }
 		found.Events = slices.DeleteFunc(found.Events, func(e events.Event) bool { return elsewhere(e.Application) })
@@ -69,9 +69,9 @@ func (o *Orgs) Search(ctx context.Context, at Path, text string, limit int) (Sea
 	})
 }
 
-// matching returns the first objects whose names contain the words of a text, and one more than the
-// limit if there are more.
-func matching[T any](all []T, limit int, text string, name func(T) string) (found []T) {
+// matchingNames returns the first objects whose names contain the words of a text, and one more
+// than the limit if there are more.
+func matchingNames[T any](all []T, limit int, text string, name func(T) string) (found []T) {
 	for _, one := range all {
 		if len(found) <= limit && users.MatchesText(name(one), text) {
 			found = append(found, one)

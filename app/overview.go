@@ -50,8 +50,8 @@ type Attention struct {
 	Keys     []access.Key          // of the latest 100, those without a replacement that end within two weeks; only from Overview
 }
 
-// ending returns the API keys of an organization that end soon and have no replacement.
-func ending(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time) ([]access.Key, error) {
+// expiringKeys returns the API keys of an organization that end soon and have no replacement.
+func expiringKeys(ctx context.Context, tx ports.Tx, org orgs.ID, now time.Time) ([]access.Key, error) {
 	found, err := tx.Keys().Latest(ctx, org, 0, keysRead)
 	return slices.DeleteFunc(found, func(k access.Key) bool {
 		return !k.Valid(now) || !k.Replaced.IsZero() || k.Expires.IsZero() || k.Expires.After(now.Add(keysWithin))
@@ -82,15 +82,15 @@ func (o *Overviews) Overview(ctx context.Context, at Path) (Overview, error) {
 			return shown, err
 		}
 		shown.Attention = *found[org.ID]
-		if shown.Attention.Keys, err = ending(ctx, tx, org.ID, now); err != nil {
+		if shown.Attention.Keys, err = expiringKeys(ctx, tx, org.ID, now); err != nil {
 			return shown, err
 		}
-		if shown.Onboarding, err = beginning(ctx, tx, org); err != nil {
+		if shown.Onboarding, err = onboarding(ctx, tx, org); err != nil {
 			return shown, err
 		}
 		kept, err := tx.Statistics().Hours(ctx, org.ID, day.Add(-overviewDays*24*time.Hour), hour)
-		shown.Hours = every(time.Hour, hour, overviewHours, kept)
-		shown.Days = every(24*time.Hour, day, overviewDays, kept)
+		shown.Hours = buckets(time.Hour, hour, overviewHours, kept)
+		shown.Days = buckets(24*time.Hour, day, overviewDays, kept)
 		return shown, err
 	})
 }
@@ -152,8 +152,8 @@ func (o *Overviews) attention(ctx context.Context, tx ports.Tx, in []orgs.ID) (m
 	return found, nil
 }
 
-// every sums up hours into n steps that end at end, including those without traffic.
-func every(step time.Duration, end time.Time, n int, hours []statistics.Hour) []statistics.Hour {
+// buckets sums up hours into n steps that end at end, including those without traffic.
+func buckets(step time.Duration, end time.Time, n int, hours []statistics.Hour) []statistics.Hour {
 	begin := end.Add(-time.Duration(n) * step)
 	steps := make([]statistics.Hour, n)
 	for i := range steps {

@@ -29,13 +29,13 @@ type Onboarding struct {
 	Within  Path             // the application of the event; without an event the first application, or the first project
 }
 
-// beginning returns an organization's progress; nil once a message was sent.
-func beginning(ctx context.Context, tx ports.Tx, org orgs.Organization) (*Onboarding, error) {
+// onboarding returns an organization's progress; nil once a message was sent.
+func onboarding(ctx context.Context, tx ports.Tx, org orgs.Organization) (*Onboarding, error) {
 	if sent, err := tx.Statistics().Sent(ctx, org.ID); err != nil || sent {
 		return nil, err
 	}
 	b := &Onboarding{Of: Path{Organization: org.Slug}, Within: Path{Organization: org.Slug}}
-	for _, look := range []func(context.Context, ports.Tx, orgs.ID) error{b.lookForChannel, b.lookForTest, b.lookForPeople, b.lookForEvent} {
+	for _, look := range []func(context.Context, ports.Tx, orgs.ID) error{b.findChannel, b.findTest, b.findMembers, b.findEvent} {
 		if err := look(ctx, tx, org.ID); err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func beginning(ctx context.Context, tx ports.Tx, org orgs.Organization) (*Onboar
 	return b, nil
 }
 
-func (b *Onboarding) lookForChannel(ctx context.Context, tx ports.Tx, org orgs.ID) error {
+func (b *Onboarding) findChannel(ctx context.Context, tx ports.Tx, org orgs.ID) error {
 	found, err := tx.Channels().OfOrganization(ctx, org, 0, 1)
 	if err != nil || len(found) == 0 {
 		return err
@@ -57,19 +57,19 @@ func (b *Onboarding) lookForChannel(ctx context.Context, tx ports.Tx, org orgs.I
 	return err
 }
 
-func (b *Onboarding) lookForTest(ctx context.Context, tx ports.Tx, org orgs.ID) error {
+func (b *Onboarding) findTest(ctx context.Context, tx ports.Tx, org orgs.ID) error {
 	found, err := tx.Audit().Search(ctx, audit.Query{Organization: org, Action: audit.ChannelTested, Limit: testsRead})
 	b.Tested = slices.ContainsFunc(found.Entries, func(e audit.Entry) bool { return e.After["accepted"] == true })
 	return err
 }
 
-func (b *Onboarding) lookForPeople(ctx context.Context, tx ports.Tx, org orgs.ID) error {
+func (b *Onboarding) findMembers(ctx context.Context, tx ports.Tx, org orgs.ID) error {
 	found, err := tx.Users().List(ctx, org, 0, membersRead)
 	b.People = len(found) == membersRead || slices.ContainsFunc(found, func(m users.Member) bool { return m.Role == users.RoleMember })
 	return err
 }
 
-func (b *Onboarding) lookForEvent(ctx context.Context, tx ports.Tx, org orgs.ID) error {
+func (b *Onboarding) findEvent(ctx context.Context, tx ports.Tx, org orgs.ID) error {
 	found, err := tx.Events().OfOrganization(ctx, org, 1)
 	if err != nil {
 		return err

@@ -141,8 +141,8 @@ type PastPartials struct {
 	Guessed []string // names of those whose version of that time was deleted: the oldest one left is used
 }
 
-// partialsThen returns the partials that a template uses in their versions at a time.
-func partialsThen(ctx context.Context, tx ports.Tx, org orgs.ID, t events.Template, at time.Time) (then PastPartials, err error) {
+// partialsAt returns the partials that a template uses in their versions at a time.
+func partialsAt(ctx context.Context, tx ports.Tx, org orgs.ID, t events.Template, at time.Time) (then PastPartials, err error) {
 	names, err := t.Uses()
 	if err != nil || len(names) == 0 {
 		return then, err

@@ -61,22 +61,22 @@ type partialChange struct {
 	restored int // version; 0: none
 }
 
-// none reports whether the partial says what is wanted already.
-func (c partialChange) none() bool { return c.was.Version > 0 && c.was.SameContent(c.is) }
+// unchanged reports whether the partial says what is wanted already.
+func (c partialChange) unchanged() bool { return c.was.Version > 0 && c.was.SameContent(c.is) }
 
-// checkedAhead is how often a change of a partial is checked before its unit of work.
-const checkedAhead = 3
+// checkAttempts is how often a change of a partial is checked before its unit of work.
+const checkAttempts = 3
 
 // errRevised says that an organization was revised while a change was checked.
 var errRevised = errors.New("the organization was revised meanwhile")
 
-// changePartial makes a change of a partial. Checking everything that uses it may take long, and no
-// other unit of work shall wait for that: it happens on a view, and the unit begins with asking
-// whether the organization is still the same. One that never is, is checked within the unit.
+// changePartial changes a partial. Checking all its uses may take long, so it happens in a View,
+// while no other unit of work waits. The Update then checks that the organization has not been
+// revised meanwhile. After several failures everything is checked within the Update.
 func (s *Templates) changePartial(ctx context.Context, by audit.Actor, plan func(ports.Tx) (partialChange, error)) (saved events.Partial, err error) {
-	for range checkedAhead {
+	for range checkAttempts {
 		checked, err := ports.View(ctx, s.store, plan)
-		if err != nil || checked.none() {
+		if err != nil || checked.unchanged() {
 			return checked.was, err
 		}
 		saved, err := ports.Update(ctx, s.store, func(tx ports.Tx) (events.Partial, error) {
@@ -97,7 +97,7 @@ func (s *Templates) changePartial(ctx context.Context, by audit.Actor, plan func
 	}
 	return ports.Update(ctx, s.store, func(tx ports.Tx) (events.Partial, error) {
 		checked, err := plan(tx)
-		if err != nil || checked.none() {
+		if err != nil || checked.unchanged() {
 			return checked.was, err
 		}
 		if err := tx.Orgs().Revise(ctx, checked.org.ID); err != nil {
@@ -135,7 +135,7 @@ func planPartial(ctx context.Context, tx ports.Tx, organization string, wanted e
 	if isNew {
 		return c, nil
 	}
-	return c, nothingBreaks(ctx, tx, wanted, all, is)
+	return c, checkUses(ctx, tx, wanted, all, is)
 }
 
 // storePartial stores a partial as it shall be, and records it; was has no version where there is
@@ -165,9 +165,9 @@ const (
 	maxBroken     = 5 // that are named
 )
 
-// nothingBreaks refuses a change of a partial when something that uses it could be rendered with
+// checkUses refuses a change of a partial when something that uses it could be rendered with
 // the partials as they were, and cannot be with the partials as they shall be.
-func nothingBreaks(ctx context.Context, tx ports.Tx, p events.Partial, was, is events.Partials) error {
+func checkUses(ctx context.Context, tx ports.Tx, p events.Partial, was, is events.Partials) error {
 	var broken []string
 	before, after := was.Bodies(), is.Bodies()
 	for _, other := range is {

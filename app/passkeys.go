@@ -11,7 +11,7 @@ import (
 )
 
 // PasskeyChallenge is the request to a browser's authenticator, in JSON, and the token of the step
-// that waits for its answer.
+// that waits for the answer.
 type PasskeyChallenge struct {
 	Options []byte
 	Step    string
@@ -117,7 +117,7 @@ func (f *Factors) ConfirmPasskey(ctx context.Context, by audit.Actor, v operator
 		if _, err := tx.Factors().AddPasskey(ctx, p); err != nil {
 			return err
 		}
-		codes, err = f.added(ctx, tx, by, v, session, audit.State{"factor": passkeyWord, "name": name}, operators.ByPasswordAndPasskey)
+		codes, err = f.added(ctx, tx, by, v, session, audit.State{"factor": passkeyFactor, "name": name}, operators.ByPasswordAndPasskey)
 		return err
 	})
 	return codes, err
@@ -125,8 +125,8 @@ func (f *Factors) ConfirmPasskey(ctx context.Context, by audit.Actor, v operator
 
 // The names of factors in the audit log.
 const (
-	appWord     = "authenticator app"
-	passkeyWord = "passkey"
+	appFactor     = "authenticator app"
+	passkeyFactor = "passkey"
 )
 
 // RenamePasskey changes the name of a passkey of the signed-in user's account; factors.ErrNotFound.
@@ -143,7 +143,7 @@ func (f *Factors) RenamePasskey(ctx context.Context, by audit.Actor, v operators
 		if err := tx.Factors().RenamePasskey(ctx, v.Account, id, name); err != nil {
 			return err
 		}
-		return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRenamed, []operators.AccountAccess{account}, audit.State{"factor": passkeyWord, "was": p.Name, "name": name})
+		return recordHolder(ctx, tx, by, f.clock.Now(), audit.FactorRenamed, []operators.AccountAccess{account}, audit.State{"factor": passkeyFactor, "was": p.Name, "name": name})
 	})
 }
 
@@ -157,7 +157,7 @@ func (f *Factors) RemovePasskey(ctx context.Context, by audit.Actor, v operators
 		if err := tx.Factors().RemovePasskey(ctx, v.Account, id); err != nil {
 			return err
 		}
-		return f.removed(ctx, tx, by, account, audit.State{"factor": passkeyWord, "name": p.Name})
+		return f.removed(ctx, tx, by, account, audit.State{"factor": passkeyFactor, "name": p.Name})
 	})
 }
 

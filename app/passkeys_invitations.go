@@ -56,7 +56,7 @@ func (f *Factors) AcceptByPasskey(ctx context.Context, by audit.Actor, from oper
 		return SignInResult{}, err
 	}
 	err = f.store.Update(ctx, func(tx ports.Tx) error {
-		if _, err := f.operators.decide(ctx, tx, token); err != nil {
+		if _, err := f.operators.lockInvitation(ctx, tx, token); err != nil {
 			return err
 		}
 		i, account, err := f.invited(ctx, tx, token)
@@ -83,7 +83,7 @@ func (f *Factors) AcceptByPasskey(ctx context.Context, by audit.Actor, from oper
 		if err != nil {
 			return err
 		}
-		a, err = f.operators.admit(ctx, tx, by, held, from, operators.ByPasskey)
+		a, err = f.operators.startSession(ctx, tx, by, held, from, operators.ByPasskey)
 		return err
 	})
 	return a, err
@@ -112,5 +112,5 @@ func (f *Factors) join(ctx context.Context, tx ports.Tx, by audit.Actor, i opera
 	held, err := tx.Operators().Account(ctx, p.Account)
 	return held, errors.Join(err, tx.Operators().ForgetDevices(ctx, p.Account, operators.Digest{}),
 		recordHolder(ctx, tx, by, p.Created, audit.FactorAdded, []operators.AccountAccess{held},
-			audit.State{"factor": passkeyWord, "name": p.Name, "invited_to": i.Access.Organization.Slug}))
+			audit.State{"factor": passkeyFactor, "name": p.Name, "invited_to": i.Access.Organization.Slug}))
 }

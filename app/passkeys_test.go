@@ -187,11 +187,11 @@ func TestThePasskeyOfAnotherAccountIsRefused(t *testing.T) {
 	err = d.factors.Reauthenticate(t.Context(), d.by, ada, again.Step, ofEve.Answer(t, again.Options))
 	require.ErrorIs(t, err, factors.ErrStep)
 
-	begun, err := d.factors.BeginPasskey(t.Context(), d.visitor(eve))
+	release, err := d.factors.BeginPasskey(t.Context(), d.visitor(eve))
 	require.NoError(t, err)
-	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, d.visitor(ada), ada, begun.Step, "", key().Create(t, begun.Options))
+	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, d.visitor(ada), ada, release.Step, "", key().Create(t, release.Options))
 	require.ErrorIs(t, err, factors.ErrStep)
-	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, d.visitor(eve), eve, begun.Step, "", ofAda.Create(t, begun.Options))
+	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, d.visitor(eve), eve, release.Step, "", ofAda.Create(t, release.Options))
 	require.ErrorIs(t, err, factors.ErrExists, "a passkey belongs to one account")
 
 	id := d.held(ada)[0].ID

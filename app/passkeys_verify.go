@@ -54,8 +54,8 @@ func (f *Factors) requestPasskey(ctx context.Context, tx ports.Tx, a operators.A
 
 // SignIn begins a session with a passkey and nothing else; factors.ErrStep, factors.ErrPasskey.
 func (f *Factors) SignIn(ctx context.Context, by audit.Actor, from operators.Origin, step string, answer []byte) (a SignInResult, err error) {
-	err = f.take(ctx, by, factors.SignIn, step, answer, func(tx ports.Tx, by audit.Actor, account operators.AccountAccess) error {
-		a, err = f.operators.admit(ctx, tx, by, account, from, operators.ByPasskey)
+	err = f.withAssertion(ctx, by, factors.SignIn, step, answer, func(tx ports.Tx, by audit.Actor, account operators.AccountAccess) error {
+		a, err = f.operators.startSession(ctx, tx, by, account, from, operators.ByPasskey)
 		return err
 	})
 	return a, err
@@ -65,7 +65,7 @@ func (f *Factors) SignIn(ctx context.Context, by audit.Actor, from operators.Ori
 // passkeys. step is from the password, asked from BeginSecondFactor. factors.ErrStep,
 // factors.ErrPasskey.
 func (f *Factors) VerifyPasskey(ctx context.Context, by audit.Actor, from operators.Origin, step, asked string, answer []byte) (a SignInResult, err error) {
-	err = f.take(ctx, by, factors.VerifyPasskey, asked, answer, func(tx ports.Tx, by audit.Actor, account operators.AccountAccess) error {
+	err = f.withAssertion(ctx, by, factors.VerifyPasskey, asked, answer, func(tx ports.Tx, by audit.Actor, account operators.AccountAccess) error {
 		s, err := f.step(ctx, tx, factors.SecondFactor, step)
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func (f *Factors) VerifyPasskey(ctx context.Context, by audit.Actor, from operat
 		if first, err := tx.Factors().End(ctx, s.Digest); err != nil || !first {
 			return errors.Join(err, factors.ErrStep)
 		}
-		a, err = f.operators.admit(ctx, tx, by, account, from, operators.ByPasswordAndPasskey)
+		a, err = f.operators.startSession(ctx, tx, by, account, from, operators.ByPasswordAndPasskey)
 		return err
 	})
 	return a, err
@@ -89,21 +89,21 @@ func (f *Factors) Reauthenticate(ctx context.Context, by audit.Actor, session, a
 	if err != nil {
 		return err
 	}
-	return f.take(ctx, by, factors.VerifyPasskey, asked, answer, func(tx ports.Tx, by audit.Actor, account operators.AccountAccess) error {
-		s, _, err := valid(ctx, tx, digest, f.clock.Now())
+	return f.withAssertion(ctx, by, factors.VerifyPasskey, asked, answer, func(tx ports.Tx, by audit.Actor, account operators.AccountAccess) error {
+		s, _, err := validSession(ctx, tx, digest, f.clock.Now())
 		if err != nil {
 			return err
 		}
 		if s.Account != account.ID {
 			return factors.ErrStep
 		}
-		return f.operators.again(ctx, tx, by, s, account, operators.ByPasskey)
+		return f.operators.recordReauthentication(ctx, tx, by, s, account, operators.ByPasskey)
 	})
 }
 
-// take checks the answer of a passkey and then runs a function. A step takes one answer, right or
-// wrong. factors.ErrStep, factors.ErrPasskey.
-func (f *Factors) take(
+// withAssertion checks the answer of a passkey and then runs a function. A step takes one answer,
+// right or wrong. factors.ErrStep, factors.ErrPasskey.
+func (f *Factors) withAssertion(
 	ctx context.Context, by audit.Actor, p factors.Purpose, step string, answer []byte, do func(tx ports.Tx, by audit.Actor, account operators.AccountAccess) error,
 ) error {
 	if f.authenticators == nil {
@@ -117,7 +117,7 @@ func (f *Factors) take(
 		if first, err := tx.Factors().End(ctx, s.Digest); err != nil || !first {
 			return nil, errors.Join(err, factors.ErrStep)
 		}
-		account, err := f.check(ctx, tx, by, s, answer)
+		account, err := f.verifyAssertion(ctx, tx, by, s, answer)
 		if errors.Is(err, factors.ErrPasskey) {
 			return err, nil // Records of the attempt stay.
 		}
@@ -133,9 +133,10 @@ func (f *Factors) take(
 	return err
 }
 
-// check returns the account of the passkey that answered a step; factors.ErrPasskey. Concurrent
-// answers of one passkey run one after the other, so each sees the counter of the one before.
-func (f *Factors) check(ctx context.Context, tx ports.Tx, by audit.Actor, s factors.Step, answer []byte) (account operators.AccountAccess, err error) {
+// verifyAssertion returns the account of the passkey that answered a step; factors.ErrPasskey.
+// Concurrent answers of one passkey run one after the other, so each sees the counter of the one
+// before.
+func (f *Factors) verifyAssertion(ctx context.Context, tx ports.Tx, by audit.Actor, s factors.Step, answer []byte) (account operators.AccountAccess, err error) {
 	now := f.clock.Now()
 	shown, err := f.authenticators.FinishAssertion(s.Data, answer, func(credential []byte) (o factors.Owner, err error) {
 		p, err := tx.Factors().Passkey(ctx, credential)
@@ -160,7 +161,7 @@ func (f *Factors) check(ctx context.Context, tx ports.Tx, by audit.Actor, s fact
 	case errors.Is(err, factors.ErrPasskey) && account.ID == 0: // It belongs to no account, so it is not recorded.
 		return operators.AccountAccess{}, err
 	case errors.Is(err, factors.ErrPasskey):
-		if err := recordHolder(ctx, tx, by, now, audit.FactorFailed, []operators.AccountAccess{account}, audit.State{"factor": passkeyWord}); err != nil {
+		if err := recordHolder(ctx, tx, by, now, audit.FactorFailed, []operators.AccountAccess{account}, audit.State{"factor": passkeyFactor}); err != nil {
 			return operators.AccountAccess{}, err
 		}
 		return operators.AccountAccess{}, err
@@ -179,7 +180,7 @@ func (f *Factors) check(ctx context.Context, tx ports.Tx, by audit.Actor, s fact
 				return operators.AccountAccess{}, err
 			}
 		}
-		if err := recordHolder(ctx, tx, by, now, action, []operators.AccountAccess{account}, audit.State{"factor": passkeyWord, "name": shown.Name}); err != nil {
+		if err := recordHolder(ctx, tx, by, now, action, []operators.AccountAccess{account}, audit.State{"factor": passkeyFactor, "name": shown.Name}); err != nil {
 			return operators.AccountAccess{}, err
 		}
 		return operators.AccountAccess{}, factors.ErrPasskey

@@ -19,7 +19,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// PreviewOptions is the recipient and the data for which a draft is rendered.
+// PreviewOptions are the recipient and the data for which a draft is rendered.
 type PreviewOptions struct {
 	User    string // username or e-mail of a member; empty: an invented recipient
 	Example string // of a context: a JSON object; empty: an empty one
@@ -33,11 +33,11 @@ type Preview struct {
 	MissingVariables []string           // the variables without a value, each with its place
 }
 
-// Preview renders a draft as delivery would: by the same composer, with the same variables. Faults
+// Preview renders a draft like delivery does: by the same composer, with the same variables. Faults
 // about `subject`, `text`, `html`, `markdown`, `user` and `example`, and the errors of Show.
 func (s *Templates) Preview(ctx context.Context, at Path, of TemplateName, d Draft, with PreviewOptions) (Preview, error) {
 	var r TemplateReport
-	var p persona
+	var p previewRecipient
 	if err := s.store.View(ctx, func(tx ports.Tx) (err error) {
 		if r, err = templateOf(ctx, tx, at, of); err != nil {
 			return err
@@ -45,13 +45,13 @@ func (s *Templates) Preview(ctx context.Context, at Path, of TemplateName, d Dra
 		if r.Partials, err = d.partials(ctx, tx, r); err != nil {
 			return err
 		}
-		p, err = personaOf(ctx, tx, r.Channel, with.User)
+		p, err = findPreviewRecipient(ctx, tx, r.Channel, with.User)
 		return err
 	}); err != nil {
 		return Preview{}, err
 	}
-	m, blanks, err := s.rehearse(r, d, with.Example, p)
-	return Preview{Message: m, Username: p.username, SampleAddress: p.madeUp, MissingVariables: blanks}, err
+	m, blanks, err := s.renderDraft(r, d, with.Example, p)
+	return Preview{Message: m, Username: p.username, SampleAddress: p.sample, MissingVariables: blanks}, err
 }
 
 // partials returns those of the organization, if the draft can be parsed and uses any.
@@ -63,8 +63,8 @@ func (d Draft) partials(ctx context.Context, tx ports.Tx, r TemplateReport) (eve
 	return partialsFor(ctx, tx, r.Organization.ID, text)
 }
 
-// rehearse renders a draft for a recipient, and returns the variables without a value.
-func (s *Templates) rehearse(r TemplateReport, d Draft, example string, p persona) (m deliveries.Message, blanks []string, err error) {
+// renderDraft renders a draft for a recipient, and returns the variables without a value.
+func (s *Templates) renderDraft(r TemplateReport, d Draft, example string, p previewRecipient) (m deliveries.Message, blanks []string, err error) {
 	var faults fault.Fields
 	text, err := d.template(r.Channel.ID)
 	faults.Add("", err)
@@ -81,18 +81,18 @@ func (s *Templates) rehearse(r TemplateReport, d Draft, example string, p person
 	}
 	job := deliveries.Job{Event: r.Event.ID, Notification: r.Notification.ID, Address: p.address, Recipient: p.recipient}
 	if m, err = s.composer.Compose(in, job); err != nil {
-		return m, nil, inPart(err)
+		return m, nil, partError(err)
 	}
 	m.Unsubscribe = ""
 	return m, s.composer.MissingVariables(in, job), nil
 }
 
-// PreviewPartial renders the draft of a partial alone, with the others that it includes: as in a
-// mail about an event that is made up, its blocks as they are while no template fills them. The
-// faults are those of Preview about `text`, `html`, `user` and `example`; orgs.ErrNotFound.
+// PreviewPartial renders the draft of a partial alone, with the partials that it includes: for an
+// e-mail about a sample event, with the default content of its blocks. The faults are those of
+// Preview about `text`, `html`, `user` and `example`; orgs.ErrNotFound.
 func (s *Templates) PreviewPartial(ctx context.Context, organization string, d Draft, with PreviewOptions) (Preview, error) {
-	r := samplePlace()
-	var p persona
+	r := sampleReport()
+	var p previewRecipient
 	if err := s.store.View(ctx, func(tx ports.Tx) (err error) {
 		if r.Organization, err = tx.Orgs().BySlug(ctx, organization); err != nil {
 			return err
@@ -101,24 +101,24 @@ func (s *Templates) PreviewPartial(ctx context.Context, organization string, d D
 		if r.Partials, err = d.partials(ctx, tx, r); err != nil {
 			return err
 		}
-		p, err = personaOf(ctx, tx, r.Channel, with.User)
+		p, err = findPreviewRecipient(ctx, tx, r.Channel, with.User)
 		return err
 	}); err != nil {
 		return Preview{}, err
 	}
-	m, blanks, err := s.rehearse(r, d, with.Example, p)
-	return Preview{Message: m, Username: p.username, SampleAddress: p.madeUp, MissingVariables: blanks}, err
+	m, blanks, err := s.renderDraft(r, d, with.Example, p)
+	return Preview{Message: m, Username: p.username, SampleAddress: p.sample, MissingVariables: blanks}, err
 }
 
-// samplePlace is where a partial is shown that belongs to no event.
-func samplePlace() TemplateReport {
+// sampleReport is where a partial is shown that belongs to no event.
+func sampleReport() TemplateReport {
 	const slug, name = "example", "Example"
 	return TemplateReport{Project: orgs.Project{Slug: slug, Name: name}, Application: applications.Application{Slug: slug, Name: name},
 		Event: events.Event{Slug: slug, Name: name}, Channel: channels.Channel{Name: slug, Protocol: channels.EMAIL}}
 }
 
-// inPart assigns an error to the part of the template that cannot be rendered.
-func inPart(err error) error {
+// partError assigns an error to the part of the template that cannot be rendered.
+func partError(err error) error {
 	for _, known := range []error{templates.ErrTooLarge, templates.ErrTooMuch, templates.ErrTooLong, templates.ErrNotPlain} {
 		if errors.Is(err, known) {
 			part, rest, _ := strings.Cut(err.Error(), ", ")
@@ -128,50 +128,50 @@ func inPart(err error) error {
 	return err
 }
 
-// persona is the recipient for whom a draft is rendered.
-type persona struct {
+// previewRecipient is the recipient for whom a draft is rendered.
+type previewRecipient struct {
 	recipient deliveries.Recipient
 	username  string
 	address   string
-	madeUp    bool // the address
+	sample    bool // the address
 }
 
-// samples are invented addresses for recipients who have none that a channel reaches.
-var samples = map[users.AddressType]string{
+// sampleAddresses are invented addresses for recipients who have none that a channel reaches.
+var sampleAddresses = map[users.AddressType]string{
 	users.Email: "ada@example.org", users.Phone: "+15005550006", users.URL: "https://example.org/in", users.Generic: "C0123456789",
 }
 
-// invented is the recipient when no member is chosen.
-var invented = deliveries.Recipient{Username: "ada@example.org",
+// sampleRecipient is the recipient when no member is chosen.
+var sampleRecipient = deliveries.Recipient{Username: "ada@example.org",
 	Details: users.Details{Email: "ada@example.org", FirstName: "Ada", LastName: "Example"}}
 
-// maxConsidered is how many addresses and assignments of a member are read.
-const maxConsidered = 200
+// maxRecipientRows is how many addresses and assignments of a member are read.
+const maxRecipientRows = 200
 
-// personaOf finds a member with the address that the channel would reach: one that is assigned to
-// it, else one of the right type.
-func personaOf(ctx context.Context, tx ports.Tx, c channels.Channel, user string) (persona, error) {
-	sample := samples[c.Protocol.Type()]
+// findPreviewRecipient finds a member with the address that the channel would reach: one that is
+// assigned to it, else one of the right type.
+func findPreviewRecipient(ctx context.Context, tx ports.Tx, c channels.Channel, user string) (previewRecipient, error) {
+	sample := sampleAddresses[c.Protocol.Type()]
 	if strings.TrimSpace(user) == "" {
-		return persona{recipient: invented, address: sample, madeUp: true}, nil
+		return previewRecipient{recipient: sampleRecipient, address: sample, sample: true}, nil
 	}
 	m, err := memberOf(ctx, tx, c.Organization, strings.TrimSpace(user))
 	if errors.Is(err, users.ErrNotFound) {
-		return persona{}, fault.Field("user", "is not a member of the organization")
+		return previewRecipient{}, fault.Field("user", "is not a member of the organization")
 	}
 	if errors.Is(err, users.ErrAmbiguous) {
-		return persona{}, fault.Field("user", "%s", err.Error())
+		return previewRecipient{}, fault.Field("user", "%s", err.Error())
 	}
 	if err != nil {
-		return persona{}, err
+		return previewRecipient{}, err
 	}
 	fields, err := m.CustomFields.Encode()
 	if err != nil {
-		return persona{}, err
+		return previewRecipient{}, err
 	}
-	p := persona{username: m.User.Username, recipient: deliveries.Recipient{Member: int64(m.ID), Username: m.User.Username,
+	p := previewRecipient{username: m.User.Username, recipient: deliveries.Recipient{Member: int64(m.ID), Username: m.User.Username,
 		Details: m.Details, Fields: fields}}
-	assigned, err := tx.Assignments().OfMember(ctx, c.Organization, m.ID, maxConsidered)
+	assigned, err := tx.Assignments().OfMember(ctx, c.Organization, m.ID, maxRecipientRows)
 	if err != nil {
 		return p, err
 	}
@@ -179,7 +179,7 @@ func personaOf(ctx context.Context, tx ports.Tx, c channels.Channel, user string
 		p.address = assigned[i].Value
 		return p, nil
 	}
-	held, err := tx.Addresses().List(ctx, c.Organization, m.ID, 0, maxConsidered)
+	held, err := tx.Addresses().List(ctx, c.Organization, m.ID, 0, maxRecipientRows)
 	if err != nil {
 		return p, err
 	}
@@ -187,7 +187,7 @@ func personaOf(ctx context.Context, tx ports.Tx, c channels.Channel, user string
 		p.address = held[i].Value
 		return p, nil
 	}
-	p.address, p.madeUp = sample, true
+	p.address, p.sample = sample, true
 	return p, nil
 }
 
@@ -196,7 +196,7 @@ func personaOf(ctx context.Context, tx ports.Tx, c channels.Channel, user string
 // faults of Preview, one about `to`, and the driver's faults in the settings.
 func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of TemplateName, d Draft, with PreviewOptions, to string) (TestResult, error) {
 	var r TemplateReport
-	var p persona
+	var p previewRecipient
 	var c channels.Channel
 	if err := s.store.View(ctx, func(tx ports.Tx) (err error) {
 		if r, err = templateOf(ctx, tx, at, of); err != nil {
@@ -208,7 +208,7 @@ func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of Templa
 		if r.Partials, err = d.partials(ctx, tx, r); err != nil {
 			return err
 		}
-		p, err = personaOf(ctx, tx, r.Channel, with.User)
+		p, err = findPreviewRecipient(ctx, tx, r.Channel, with.User)
 		return err
 	}); err != nil {
 		return TestResult{}, err
@@ -220,14 +220,14 @@ func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of Templa
 			return TestResult{}, err
 		}
 		p.address = address
-	case p.madeUp:
+	case p.sample:
 		return TestResult{}, fault.Field("to", "is required unless a user is chosen who has an address of the type %s", c.Protocol.Type())
 	}
-	m, _, err := s.rehearse(r, d, with.Example, p)
+	m, _, err := s.renderDraft(r, d, with.Example, p)
 	if err != nil {
 		return TestResult{}, err
 	}
-	done, err := dispatchTest(ctx, s.drivers, s.timeout, c, marked(m))
+	done, err := dispatchTest(ctx, s.drivers, s.timeout, c, markTest(m))
 	if err != nil {
 		return done, err
 	}
@@ -236,8 +236,8 @@ func (s *Templates) Test(ctx context.Context, by audit.Actor, at Path, of Templa
 	})
 }
 
-// marked marks a message, so that its reader sees that it is a test.
-func marked(m deliveries.Message) deliveries.Message {
+// markTest marks a message, so that its reader sees that it is a test.
+func markTest(m deliveries.Message) deliveries.Message {
 	const mark = "[Test] "
 	m.ID = "test-" + strings.ToLower(rand.Text())
 	if m.Subject == "" {

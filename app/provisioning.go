@@ -75,9 +75,9 @@ func (p *Provisioning) ApplyTo(ctx context.Context, by audit.Actor, at Path, b B
 		if err != nil || !dryRun {
 			return err
 		}
-		begun, err := p.quotas.DryRun(ctx, tx, org.ID)
+		release, err := p.quotas.DryRun(ctx, tx, org.ID)
 		if err == nil {
-			done = begun
+			done = release
 		}
 		return err
 	})
@@ -99,11 +99,11 @@ func (p *Provisioning) apply(ctx context.Context, by operators.Editor, b Bluepri
 	}
 	done, err := ports.Update(ctx, p.store, func(tx ports.Tx) (done []Applied, err error) {
 		log := &deferredLog{Tx: tx, Repository: tx.Audit()}
-		a := applying{ctx: ctx, tx: log, by: by.Actor, trusted: by.OfInstallation(), limits: p.limits, exists: exists}
+		a := applier{ctx: ctx, tx: log, by: by.Actor, trusted: by.OfInstallation(), limits: p.limits, exists: exists}
 		if err := a.organizations(b); err != nil {
 			return done, err
 		}
-		for _, c := range a.left {
+		for _, c := range a.leftPools {
 			if err := tx.Channels().PoolKept(ctx, c); err != nil {
 				return done, err
 			}
@@ -128,8 +128,8 @@ func (p *Provisioning) apply(ctx context.Context, by operators.Editor, b Bluepri
 	return done, nil
 }
 
-// applying is the application of one blueprint in one unit of work.
-type applying struct {
+// applier is the application of one blueprint in one unit of work.
+type applier struct {
 	ctx  context.Context //nolint:containedctx // It lives exactly as long as the unit of work.
 	tx   ports.Tx
 	by   audit.Actor
@@ -141,11 +141,11 @@ type applying struct {
 	// exists is set when the organizations must exist already.
 	exists bool
 
-	// left are the channels that left a pool, as they were before.
-	left []channels.Channel
+	// leftPools are the channels that left a pool, as they were before.
+	leftPools []channels.Channel
 }
 
-func (a *applying) note(kind, path string, id int64, action Action) {
+func (a *applier) note(kind, path string, id int64, action Action) {
 	a.done = append(a.done, Applied{Kind: kind, Path: path, ID: id, Action: action})
 }
 
@@ -168,7 +168,7 @@ func index(place, member string, i int) string {
 	return fmt.Sprintf("%s%s[%d]", place, member, i)
 }
 
-func (a *applying) organizations(b Blueprint) error {
+func (a *applier) organizations(b Blueprint) error {
 	for i, want := range b.Organizations {
 		place := index("", "organizations", i)
 		org, action, err := a.organization(want)
@@ -229,7 +229,7 @@ func (a *applying) organizations(b Blueprint) error {
 	return nil
 }
 
-func (a *applying) organization(want BlueprintOrganization) (orgs.Organization, Action, error) {
+func (a *applier) organization(want BlueprintOrganization) (orgs.Organization, Action, error) {
 	was, err := a.tx.Orgs().BySlug(a.ctx, want.Slug)
 	switch {
 	case errors.Is(err, orgs.ErrNotFound) && !a.exists:
@@ -248,7 +248,7 @@ func (a *applying) organization(want BlueprintOrganization) (orgs.Organization, 
 	return is, action, err
 }
 
-func (a *applying) project(place string, org orgs.Organization, want BlueprintProject) error {
+func (a *applier) project(place string, org orgs.Organization, want BlueprintProject) error {
 	where := Path{Organization: org.Slug, Project: want.Slug}
 	project, err := project(a.ctx, a.tx, where)
 	action := Unchanged
@@ -289,7 +289,7 @@ func (a *applying) project(place string, org orgs.Organization, want BlueprintPr
 	return nil
 }
 
-func (a *applying) application(place string, org orgs.Organization, project orgs.Project, want BlueprintApplication) (applications.Application, error) {
+func (a *applier) application(place string, org orgs.Organization, project orgs.Project, want BlueprintApplication) (applications.Application, error) {
 	where := Path{Organization: org.Slug, Project: project.Slug, Application: want.Slug}
 	app, err := application(a.ctx, a.tx, where)
 	action := Unchanged

@@ -16,7 +16,7 @@ import (
 
 // channels applies the channels of an organization (project 0) or of a project. Channels that lose
 // the preference go first, so that a blueprint may move it in any order.
-func (a *applying) channels(place string, where Path, org orgs.ID, project orgs.ProjectID, wanted []BlueprintChannel) error {
+func (a *applier) channels(place string, where Path, org orgs.ID, project orgs.ProjectID, wanted []BlueprintChannel) error {
 	demoted := map[channels.ID]channels.Channel{} // as they were
 	for i, want := range wanted {
 		was, exists, err := a.ownChannel(org, project, want.Name)
@@ -43,7 +43,7 @@ func (a *applying) channels(place string, where Path, org orgs.ID, project orgs.
 
 // channel creates or updates a channel; demoted are those that lost the preference, as they were
 // before.
-func (a *applying) channel(
+func (a *applier) channel(
 	where Path, org orgs.ID, project orgs.ProjectID, want BlueprintChannel, demoted map[channels.ID]channels.Channel,
 ) (is channels.Channel, action Action, err error) {
 	was, exists, err := a.ownChannel(org, project, want.Name)
@@ -70,13 +70,14 @@ func (a *applying) channel(
 		return is, "", fault.Field("protocol", "cannot be changed: the channel carries %s and addresses are assigned to it", was.Protocol)
 	}
 	if was.Pool != is.Pool {
-		a.left = append(a.left, was) // An event that names the pool may follow.
+		a.leftPools = append(a.leftPools, was) // An event that names the pool may follow.
 	}
 	return is, Updated, saveChannel(a.ctx, a.tx, a.by, where, was, is)
 }
 
-// ownChannel finds a channel of the place itself, not of the organization around a project.
-func (a *applying) ownChannel(org orgs.ID, project orgs.ProjectID, name string) (channels.Channel, bool, error) {
+// ownChannel finds a channel of the organization or project itself, not of the project's
+// organization.
+func (a *applier) ownChannel(org orgs.ID, project orgs.ProjectID, name string) (channels.Channel, bool, error) {
 	c, err := a.tx.Channels().Find(a.ctx, org, project, name)
 	if errors.Is(err, channels.ErrNotFound) || (err == nil && c.Project != project) {
 		return channels.Channel{}, false, nil
@@ -84,7 +85,7 @@ func (a *applying) ownChannel(org orgs.ID, project orgs.ProjectID, name string) 
 	return c, err == nil, err
 }
 
-func (a *applying) list(place string, org orgs.Organization, project orgs.Project, want BlueprintList) error {
+func (a *applier) list(place string, org orgs.Organization, project orgs.Project, want BlueprintList) error {
 	var pinned applications.ID
 	if want.Application != "" {
 		app, err := a.tx.Applications().BySlug(a.ctx, org.Slug, project.Slug, want.Application)
@@ -114,7 +115,7 @@ func (a *applying) list(place string, org orgs.Organization, project orgs.Projec
 	return nil
 }
 
-func (a *applying) events(place string, where Path, app applications.Application, wanted []BlueprintEvent) error {
+func (a *applier) events(place string, where Path, app applications.Application, wanted []BlueprintEvent) error {
 	for i, want := range wanted {
 		place := index(place, "events", i)
 		e, action, err := a.event(where, app, want)
@@ -139,7 +140,7 @@ func (a *applying) events(place string, where Path, app applications.Application
 	return nil
 }
 
-func (a *applying) event(where Path, app applications.Application, want BlueprintEvent) (events.Event, Action, error) {
+func (a *applier) event(where Path, app applications.Application, want BlueprintEvent) (events.Event, Action, error) {
 	var limited []events.Channel
 	for i, name := range want.Channels {
 		c, err := a.tx.Channels().Find(a.ctx, app.Organization, app.Project, name)
@@ -188,7 +189,7 @@ func (a *applying) event(where Path, app applications.Application, want Blueprin
 }
 
 // pools finds the pools that an event is to be limited to; had are its present ones.
-func (a *applying) pools(app applications.Application, had []events.Pool, named []string) ([]events.Pool, error) {
+func (a *applier) pools(app applications.Application, had []events.Pool, named []string) ([]events.Pool, error) {
 	if len(named) == 0 {
 		return nil, nil
 	}
@@ -199,7 +200,7 @@ func (a *applying) pools(app applications.Application, had []events.Pool, named 
 	return events.PoolsNamed(events.Pools(usable), had, named)
 }
 
-func (a *applying) notification(
+func (a *applier) notification(
 	place, path string, where Path, app applications.Application, e events.Event, want BlueprintNotification,
 ) error {
 	var list lists.ID
@@ -242,7 +243,7 @@ func (a *applying) notification(
 }
 
 // templates applies the templates of an event, or of its notification n if that is set.
-func (a *applying) templates(
+func (a *applier) templates(
 	place, path string, where Path, app applications.Application, e events.Event, n subscriptions.Notification, stored []events.Template, wanted []BlueprintTemplate,
 ) error {
 	for i, want := range wanted {

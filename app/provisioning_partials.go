@@ -10,11 +10,11 @@ import (
 
 // partials applies the partials of an organization. It returns a check to run when all templates
 // are applied: a partial and its templates may change together, but no other template may break.
-func (a *applying) partials(place string, org orgs.Organization, wanted []BlueprintPartial) (check func() error, err error) {
+func (a *applier) partials(place string, org orgs.Organization, wanted []BlueprintPartial) (check func() error, err error) {
 	if len(wanted) == 0 {
 		return func() error { return nil }, nil
 	}
-	p := partialsApplying{applying: a, org: org, wanted: wanted, at: func(i int) string { return index(place, "partials", i) }, seen: map[string]bool{}}
+	p := partialsApplier{applier: a, org: org, wanted: wanted, at: func(i int) string { return index(place, "partials", i) }, seen: map[string]bool{}}
 	if p.was, err = a.tx.Events().Partials(a.ctx, org.ID); err != nil {
 		return nil, err
 	}
@@ -44,9 +44,9 @@ func (a *applying) partials(place string, org orgs.Organization, wanted []Bluepr
 	return p.check, nil
 }
 
-// partialsApplying are the partials of one organization that are being applied.
-type partialsApplying struct {
-	*applying
+// partialsApplier are the partials of one organization that are being applied.
+type partialsApplier struct {
+	*applier
 
 	org    orgs.Organization
 	wanted []BlueprintPartial
@@ -57,7 +57,7 @@ type partialsApplying struct {
 }
 
 // apply stores one of the described partials, after those that it includes.
-func (p *partialsApplying) apply(i int) error {
+func (p *partialsApplier) apply(i int) error {
 	want, err := p.is.Named(p.wanted[i].Name)
 	if err != nil || p.seen[want.Name] {
 		return err
@@ -92,7 +92,7 @@ func (p *partialsApplying) apply(i int) error {
 }
 
 // check refuses partials that break templates outside the blueprint.
-func (p *partialsApplying) check() error {
+func (p *partialsApplier) check() error {
 	for i, want := range p.wanted {
 		had, err := p.was.Named(want.Name)
 		if err != nil {
@@ -105,7 +105,7 @@ func (p *partialsApplying) check() error {
 		if had.SameContent(is) {
 			continue
 		}
-		if err := nothingBreaks(p.ctx, p.tx, is, p.was, p.is); err != nil {
+		if err := checkUses(p.ctx, p.tx, is, p.was, p.is); err != nil {
 			return at(p.at(i), err)
 		}
 	}

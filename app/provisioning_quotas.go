@@ -10,7 +10,7 @@ import (
 
 // quotas sets an organization's own quotas to exactly these and reports whether they changed. nil
 // leaves them unchanged.
-func (a *applying) quotas(org orgs.Organization, want quotas.Limits) (changed bool, err error) {
+func (a *applier) quotas(org orgs.Organization, want quotas.Limits) (changed bool, err error) {
 	if want == nil {
 		return false, nil
 	}
@@ -26,7 +26,7 @@ func (a *applying) quotas(org orgs.Organization, want quotas.Limits) (changed bo
 
 // region sets the region of phone numbers without country code and reports whether it changed. nil
 // leaves it unchanged.
-func (a *applying) region(org orgs.Organization, want *string) (changed bool, err error) {
+func (a *applier) region(org orgs.Organization, want *string) (changed bool, err error) {
 	if want == nil {
 		return false, nil
 	}
@@ -39,7 +39,7 @@ func (a *applying) region(org orgs.Organization, want *string) (changed bool, er
 
 // searchable sets the paths of metadata that the search covers and reports whether they changed.
 // nil leaves them unchanged.
-func (a *applying) searchable(org orgs.Organization, want *[]string) (changed bool, err error) {
+func (a *applier) searchable(org orgs.Organization, want *[]string) (changed bool, err error) {
 	if want == nil {
 		return false, nil
 	}
@@ -52,7 +52,7 @@ func (a *applying) searchable(org orgs.Organization, want *[]string) (changed bo
 
 // factor sets whether an organization requires a second factor, and reports whether that changed.
 // nil leaves it unchanged.
-func (a *applying) factor(org orgs.Organization, want *bool) (changed bool, err error) {
+func (a *applier) factor(org orgs.Organization, want *bool) (changed bool, err error) {
 	if want == nil || org.RequiresFactor == *want {
 		return false, nil
 	}

@@ -14,14 +14,14 @@ import (
 const (
 	// quotaPeriod is how long an instance trusts its copy of an organization's limits and use.
 	quotaPeriod = 10 * time.Second
-	// roomForAllowances is how many organizations an instance remembers.
-	roomForAllowances = 10_000
+	// maxAllowances is how many organizations an instance remembers.
+	maxAllowances = 10_000
 	// dryRunShare is the part of a processor's time that an organization's dry runs may take in the
 	// long run, dryRunBurst what they may take at once. Beyond that, answers wait, at most
-	// longestPause.
-	dryRunShare  = 0.25
-	dryRunBurst  = time.Second
-	longestPause = time.Second
+	// maxPause.
+	dryRunShare = 0.25
+	dryRunBurst = time.Second
+	maxPause    = time.Second
 	// retrySoon and retryLater are when a retry makes sense: when a call may have ended, and when
 	// an operator may have made room.
 	retrySoon  = time.Second
@@ -51,7 +51,7 @@ type allowance struct {
 }
 
 // NewQuotas returns the quotas, with limits for organizations without limits of their own.
-// retention is how long occurrences are kept; 0: for ever.
+// retention is how long occurrences are kept; 0: forever.
 func NewQuotas(clock ports.Clock, limits *quotas.Defaults, retention time.Duration) *Quotas {
 	return &Quotas{clock: clock, limits: limits, retention: retention, organizations: map[orgs.ID]*allowance{}}
 }
@@ -98,7 +98,7 @@ func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done fun
 		q.mu.Lock()
 		wait := a.time.Worked(begin, q.clock.Now())
 		q.mu.Unlock()
-		pace.Pause(ctx, min(wait, longestPause), nil)
+		pace.Pause(ctx, min(wait, maxPause), nil)
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		a.dryRuns--
@@ -164,7 +164,7 @@ func (q *Quotas) allowance(ctx context.Context, tx ports.Tx, org orgs.ID) (*allo
 // forgetIdle makes room for another organization. It drops all organizations without a dry run
 // under way; they are read again.
 func (q *Quotas) forgetIdle() {
-	if len(q.organizations) < roomForAllowances {
+	if len(q.organizations) < maxAllowances {
 		return
 	}
 	for org, a := range q.organizations {

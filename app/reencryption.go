@@ -43,10 +43,10 @@ type Unreadable struct {
 const stalePage = 100
 
 // Reencrypt encrypts all stored values under the current key that are not yet. Each value is a unit
-// of work of its own, so that it runs beside other work and may be interrupted and repeated. A
-// value that cannot be decrypted is left alone, or removed with discard, for lost keys: the channel
-// then has no settings, the account no authenticator app. After an error the result covers what was
-// done before. channels.ErrSealed or factors.ErrSealed when there is no key.
+// of work of its own, so that other work can run at the same time and may be interrupted and
+// repeated. A value that cannot be decrypted is left alone, or removed with discard, for lost keys:
+// the channel then has no settings, the account no authenticator app. After an error the result
+// covers what was done before. channels.ErrSealed or factors.ErrSealed when there is no key.
 func (s *Reencryption) Reencrypt(ctx context.Context, by audit.Actor, discard bool) (ReencryptionResult, error) {
 	var done ReencryptionResult
 	err := s.channels(ctx, by, discard, &done)
@@ -105,19 +105,19 @@ func (s *Reencryption) apps(ctx context.Context, by audit.Actor, discard bool, d
 }
 
 // reencrypt encrypts one value, or removes it if it cannot be decrypted and discard is set.
-func (s *Reencryption) reencrypt(what EncryptedValue, reseal, remove func() (bool, error), discard bool, done *ReencryptionResult) error {
+func (s *Reencryption) reencrypt(trigger EncryptedValue, reseal, remove func() (bool, error), discard bool, done *ReencryptionResult) error {
 	changed, err := reseal()
 	sealed := errors.Is(err, channels.ErrSealed) || errors.Is(err, factors.ErrSealed)
 	switch {
 	case errors.Is(err, channels.ErrNotFound), errors.Is(err, factors.ErrNotFound):
 		return nil // Deleted a moment ago.
 	case sealed && !discard:
-		done.Unreadable = append(done.Unreadable, Unreadable{EncryptedValue: what, Err: err})
+		done.Unreadable = append(done.Unreadable, Unreadable{EncryptedValue: trigger, Err: err})
 		return nil
 	case sealed:
 		changed, err = remove()
 		if err == nil && changed {
-			done.Discarded = append(done.Discarded, what)
+			done.Discarded = append(done.Discarded, trigger)
 		}
 		return err
 	case err == nil && changed:

@@ -25,8 +25,8 @@ var (
 	keyB = [seal.KeySize]byte{2}
 )
 
-// opened returns a store on a database under these keys.
-func opened(t *testing.T, path string, keys seal.Ring) ports.Store {
+// visibleSettings returns a store on a database under these keys.
+func visibleSettings(t *testing.T, path string, keys seal.Ring) ports.Store {
 	t.Helper()
 	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite:" + path, AutoMigrate: true, Clock: frozen{}, Keys: keys})
 	require.NoError(t, err)
@@ -62,32 +62,32 @@ func TestReencrypt(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "tocsin.db")
 		blueprint := manyChannels(130) // more than a page, in each
-		apply(t, opened(t, path, before), blueprint)
-		rotating := opened(t, path, both)
+		apply(t, visibleSettings(t, path, before), blueprint)
+		rotating := visibleSettings(t, path, both)
 		assert.Equal(t, app.ReencryptionResult{Encrypted: 260}, reencrypt(t, rotating, false))
 		assert.Equal(t, app.ReencryptionResult{}, reencrypt(t, rotating, false))
-		assert.Empty(t, changed(apply(t, opened(t, path, after), blueprint)), "nothing needs the old key any more, and nothing has changed")
+		assert.Empty(t, changed(apply(t, visibleSettings(t, path, after), blueprint)), "nothing needs the old key any more, and nothing has changed")
 	})
 	t.Run("ApplyingTheSameAgainSealsNothingAnew", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "tocsin.db")
-		apply(t, opened(t, path, before), manyChannels(1))
-		rotating := opened(t, path, both)
+		apply(t, visibleSettings(t, path, before), manyChannels(1))
+		rotating := visibleSettings(t, path, both)
 		assert.Empty(t, changed(apply(t, rotating, manyChannels(1))))
 		assert.Equal(t, app.ReencryptionResult{Encrypted: 2}, reencrypt(t, rotating, false), "that is for re-encrypt to do")
 	})
 	t.Run("GoesOnAfterWhatCannotBeOpened", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "tocsin.db")
-		apply(t, opened(t, path, before), manyChannels(2))
+		apply(t, visibleSettings(t, path, before), manyChannels(2))
 		other := manyChannels(3)
 		other.Organizations[0].Slug, other.Organizations[1].Slug = "beta", "gamma"
-		apply(t, opened(t, path, seal.NewRing([seal.KeySize]byte{3})), other)
+		apply(t, visibleSettings(t, path, seal.NewRing([seal.KeySize]byte{3})), other)
 		late := manyChannels(1)
 		late.Organizations[0].Slug, late.Organizations[1].Slug = "late", "later"
-		apply(t, opened(t, path, before), late)
+		apply(t, visibleSettings(t, path, before), late)
 
-		rotating := opened(t, path, both)
+		rotating := visibleSettings(t, path, both)
 		for range 2 {
 			done := reencrypt(t, rotating, false)
 			require.Len(t, done.Unreadable, 6)
@@ -96,7 +96,7 @@ func TestReencrypt(t *testing.T) {
 			require.ErrorIs(t, done.Unreadable[0].Err, channels.ErrSealed)
 			assert.ErrorContains(t, done.Unreadable[0].Err, done.Unreadable[0].Key)
 		}
-		assert.Empty(t, changed(apply(t, opened(t, path, after), late)))
+		assert.Empty(t, changed(apply(t, visibleSettings(t, path, after), late)))
 
 		done := reencrypt(t, rotating, true)
 		assert.Len(t, done.Discarded, 6)
@@ -108,18 +108,18 @@ func TestReencrypt(t *testing.T) {
 	t.Run("WithoutAKeyNothingIsDone", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "tocsin.db")
-		apply(t, opened(t, path, before), manyChannels(1))
+		apply(t, visibleSettings(t, path, before), manyChannels(1))
 		for _, discard := range []bool{false, true} {
-			_, err := app.NewReencryption(opened(t, path, seal.Ring{})).Reencrypt(t.Context(), audit.Actor{}, discard)
+			_, err := app.NewReencryption(visibleSettings(t, path, seal.Ring{})).Reencrypt(t.Context(), audit.Actor{}, discard)
 			require.ErrorIs(t, err, channels.ErrSealed)
 		}
-		assert.Empty(t, changed(apply(t, opened(t, path, before), manyChannels(1))))
+		assert.Empty(t, changed(apply(t, visibleSettings(t, path, before), manyChannels(1))))
 	})
 	t.Run("TellsWhatWasDoneBeforeItFailed", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "tocsin.db")
-		apply(t, opened(t, path, before), manyChannels(2))
-		store, full := opened(t, path, both), errors.New("the disk is full")
+		apply(t, visibleSettings(t, path, before), manyChannels(2))
+		store, full := visibleSettings(t, path, both), errors.New("the disk is full")
 		fails := mocks.NewStore(gomock.NewController(t))
 		fails.EXPECT().View(gomock.Any(), gomock.Any()).DoAndReturn(store.View).AnyTimes()
 		gomock.InOrder(
@@ -134,8 +134,8 @@ func TestReencrypt(t *testing.T) {
 	t.Run("PassesOverWhatIsDeletedMeanwhile", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "tocsin.db")
-		apply(t, opened(t, path, before), manyChannels(2))
-		store := opened(t, path, both)
+		apply(t, visibleSettings(t, path, before), manyChannels(2))
+		store := visibleSettings(t, path, both)
 		meddled := mocks.NewStore(gomock.NewController(t))
 		meddled.EXPECT().View(gomock.Any(), gomock.Any()).DoAndReturn(store.View).AnyTimes()
 		meddled.EXPECT().Update(gomock.Any(), gomock.Any()).DoAndReturn(store.Update)

@@ -66,42 +66,42 @@ func (a *Applications) RegisterByHand(ctx context.Context, by operators.Editor, 
 }
 
 func (a *Applications) registerAs(ctx context.Context, by operators.Editor, at Path, r Registration) (Registered, error) {
-	c := &registering{Registration: r, by: by, wanted: distinct(r.Addresses)}
-	if err := a.registering.Do(ctx, at, c); err != nil {
+	c := &registerCall{Registration: r, by: by, wanted: distinctAddresses(r.Addresses)}
+	if err := a.registrations.Do(ctx, at, c); err != nil {
 		return Registered{}, err
 	}
 	return c.done, c.refused
 }
 
-// registering is a call of Register under way.
-type registering struct {
+// registerCall is a call of Register under way.
+type registerCall struct {
 	Registration
 	by      operators.Editor
 	wanted  []RegisteredAddress
 	done    Registered
-	news    registrationNews
+	changes registrationChanges
 	refused error // nothing is stored for this call
 }
 
 // username returns the form by which two calls are about the same user.
-func (c *registering) username() string { return names.Fold(c.User.Username) }
+func (c *registerCall) username() string { return names.Fold(c.User.Username) }
 
 // register runs several calls for one application, about different users, in one unit of work.
-func (a *Applications) register(ctx context.Context, at Path, calls []*registering) error {
+func (a *Applications) register(ctx context.Context, at Path, calls []*registerCall) error {
 	return a.store.Update(ctx, func(tx ports.Tx) error {
 		app, err := application(ctx, tx, at)
 		if err != nil {
 			return err
 		}
 		for _, c := range calls {
-			c.done, c.news, c.refused = Registered{}, registrationNews{}, nil
+			c.done, c.changes, c.refused = Registered{}, registrationChanges{}, nil
 		}
-		s := registrations{tx: tx, at: at, app: app}
+		s := registerBatch{tx: tx, at: at, app: app}
 		if err := s.findLists(ctx, calls); err != nil {
 			return err
 		}
-		refused := func(c *registering) bool { return c.refused != nil }
-		for _, step := range []func(context.Context, []*registering) error{s.addMembers, s.join, s.addAddresses, s.assign, s.list, s.record} {
+		refused := func(c *registerCall) bool { return c.refused != nil }
+		for _, step := range []func(context.Context, []*registerCall) error{s.addMembers, s.join, s.addAddresses, s.assign, s.list, s.record} {
 			if err := step(ctx, slices.DeleteFunc(slices.Clone(calls), refused)); err != nil {
 				return err
 			}
@@ -110,9 +110,9 @@ func (a *Applications) register(ctx context.Context, at Path, calls []*registeri
 	})
 }
 
-// distinct keeps each address value once, in order; it asks for a preferred channel if any of its
-// duplicates does.
-func distinct(sent []RegisteredAddress) []RegisteredAddress {
+// distinctAddresses keeps each address value once, in order; it asks for a preferred channel if any
+// of its duplicates does.
+func distinctAddresses(sent []RegisteredAddress) []RegisteredAddress {
 	var kept []RegisteredAddress
 	at := map[string]int{}
 	for _, s := range sent {
@@ -127,15 +127,15 @@ func distinct(sent []RegisteredAddress) []RegisteredAddress {
 	return kept
 }
 
-// registrations are the steps of a registration, each for all calls of a set.
-type registrations struct {
+// registerBatch are the steps of a registration, each for all calls of a set.
+type registerBatch struct {
 	tx  ports.Tx
 	at  Path
 	app applications.Application
 }
 
 // findLists finds the named lists and refuses the calls that name one they may not use.
-func (s registrations) findLists(ctx context.Context, calls []*registering) error {
+func (s registerBatch) findLists(ctx context.Context, calls []*registerCall) error {
 	found := map[string]*lists.List{}
 	for _, c := range calls {
 		if c.List == "" {
@@ -174,7 +174,7 @@ func usableList(ctx context.Context, tx ports.Tx, app applications.Application, 
 
 // addMembers makes all users members of the organization, and refuses the calls about existing
 // members who may not be changed.
-func (s registrations) addMembers(ctx context.Context, calls []*registering) error {
+func (s registerBatch) addMembers(ctx context.Context, calls []*registerCall) error {
 	wanted := make([]users.User, len(calls))
 	for i, c := range calls {
 		wanted[i] = c.User
@@ -192,14 +192,14 @@ func (s registrations) addMembers(ctx context.Context, calls []*registering) err
 		return err
 	}
 	for i, c := range calls {
-		c.done.Member, c.done.Created, c.news.enrolled = ms[i], created[i], enrolled[i]
+		c.done.Member, c.done.Created, c.changes.enrolled = ms[i], created[i], enrolled[i]
 		c.refused = c.by.MayChange(ms[i])
 	}
 	return nil
 }
 
 // join makes all users members of the application.
-func (s registrations) join(ctx context.Context, calls []*registering) error {
+func (s registerBatch) join(ctx context.Context, calls []*registerCall) error {
 	members := make([]users.MemberID, len(calls))
 	for i, c := range calls {
 		members[i] = c.done.Member.ID
@@ -216,16 +216,16 @@ func (s registrations) join(ctx context.Context, calls []*registering) error {
 		}
 		if !existed[i] || is.Active != were[i].Active || !is.CustomFields.Equal(were[i].CustomFields) {
 			changed = append(changed, is)
-			c.news.joined, c.news.membership = !existed[i], true
+			c.changes.joined, c.changes.membership = !existed[i], true
 		}
-		c.news.was = were[i]
+		c.changes.was = were[i]
 		c.done.Membership = is
 	}
 	return s.tx.Applications().SaveMemberships(ctx, s.app, changed)
 }
 
 // addAddresses gives all users the addresses that were sent.
-func (s registrations) addAddresses(ctx context.Context, calls []*registering) error {
+func (s registerBatch) addAddresses(ctx context.Context, calls []*registerCall) error {
 	var values []users.Address
 	for _, c := range calls {
 		for _, w := range c.wanted {
@@ -241,7 +241,7 @@ func (s registrations) addAddresses(ctx context.Context, calls []*registering) e
 		n := len(c.wanted)
 		for i, a := range stored[:n] {
 			if created[i] {
-				c.news.addresses = append(c.news.addresses, a.Value)
+				c.changes.addresses = append(c.changes.addresses, a.Value)
 			}
 		}
 		c.done.Addresses, stored, created = stored[:n:n], stored[n:], created[n:]
@@ -250,9 +250,9 @@ func (s registrations) addAddresses(ctx context.Context, calls []*registering) e
 }
 
 // assign assigns the addresses that ask for it to preferred channels.
-func (s registrations) assign(ctx context.Context, calls []*registering) error {
+func (s registerBatch) assign(ctx context.Context, calls []*registerCall) error {
 	asks := func(w RegisteredAddress) bool { return w.ToPreferred }
-	if !slices.ContainsFunc(calls, func(c *registering) bool { return slices.ContainsFunc(c.wanted, asks) }) {
+	if !slices.ContainsFunc(calls, func(c *registerCall) bool { return slices.ContainsFunc(c.wanted, asks) }) {
 		return nil
 	}
 	preferred, err := s.tx.Channels().Preferred(ctx, s.app.Organization, s.app.Project)
@@ -281,15 +281,15 @@ func (s registrations) assign(ctx context.Context, calls []*registering) error {
 		return err
 	}
 	for n, c := range calls {
-		c.news.assigned = newlyAssigned(stored[:counts[n]], created)
+		c.changes.assigned = newlyAssigned(stored[:counts[n]], created)
 		c.done.Assignments, stored, created = stored[:counts[n]:counts[n]], stored[counts[n]:], created[counts[n]:]
 	}
 	return nil
 }
 
 // list adds the assignments to the named lists.
-func (s registrations) list(ctx context.Context, calls []*registering) error {
-	wanted := map[lists.List][]*registering{}
+func (s registerBatch) list(ctx context.Context, calls []*registerCall) error {
+	wanted := map[lists.List][]*registerCall{}
 	for _, c := range calls {
 		if c.done.List != nil && len(c.done.Assignments) > 0 {
 			wanted[*c.done.List] = append(wanted[*c.done.List], c)

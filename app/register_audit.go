@@ -7,8 +7,8 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 )
 
-// registrationNews is what a call of Register has changed.
-type registrationNews struct {
+// registrationChanges is what a call of Register has changed.
+type registrationChanges struct {
 	enrolled   bool // the member is new in the organization
 	joined     bool // the membership of the application is new
 	membership bool // whether the membership changed at all
@@ -18,7 +18,7 @@ type registrationNews struct {
 }
 
 // record records the calls that have changed something in the audit log.
-func (s registrations) record(ctx context.Context, calls []*registering) error {
+func (s registerBatch) record(ctx context.Context, calls []*registerCall) error {
 	var entries []audit.Entry
 	for _, c := range calls {
 		before, after := c.states()
@@ -32,22 +32,22 @@ func (s registrations) record(ctx context.Context, calls []*registering) error {
 }
 
 // states returns the entry of a call in the audit log: what differs, and nothing if nothing does.
-func (c *registering) states() (before, after audit.State) {
+func (c *registerCall) states() (before, after audit.State) {
 	after = audit.State{}
 	switch {
-	case c.news.joined:
+	case c.changes.joined:
 		after = membershipState(c.done.Membership)
-	case c.news.membership:
-		before, after = audit.Changed(membershipState(c.news.was), membershipState(c.done.Membership))
+	case c.changes.membership:
+		before, after = audit.Changed(membershipState(c.changes.was), membershipState(c.done.Membership))
 	}
-	if c.news.enrolled {
+	if c.changes.enrolled {
 		after["enrolled"], after["email"] = true, c.done.Member.Email
 	}
-	if len(c.news.addresses) > 0 {
-		after["addresses"] = c.news.addresses
+	if len(c.changes.addresses) > 0 {
+		after["addresses"] = c.changes.addresses
 	}
-	if len(c.news.assigned) > 0 {
-		after["assigned"] = c.news.assigned
+	if len(c.changes.assigned) > 0 {
+		after["assigned"] = c.changes.assigned
 	}
 	if c.done.RecipientsAdded > 0 {
 		after["list"], after["recipients_added"] = c.done.List.Name, c.done.RecipientsAdded

@@ -26,7 +26,7 @@ func NewRequests(store ports.Store, clock ports.Clock) *Requests {
 func (r *Requests) Once(
 	ctx context.Context, request *requests.Request, call func(context.Context) (requests.Answer, error),
 ) (answer requests.Answer, repeated bool, err error) {
-	var after afterwards
+	var after callbacks
 	defer after.run()
 	ctx = context.WithValue(ctx, afterKey{}, &after)
 	err = r.store.Update(ctx, func(tx ports.Tx) error {
@@ -44,14 +44,14 @@ func (r *Requests) Once(
 	return answer, repeated, err
 }
 
-// afterwards are functions to call when a unit of work of Once is over, whether it succeeded or
+// callbacks are functions to call when a unit of work of Once is over, whether it succeeded or
 // not.
-type afterwards []func()
+type callbacks []func()
 
 // afterKey is the context key of afterwards.
 type afterKey struct{}
 
-func (a *afterwards) run() {
+func (a *callbacks) run() {
 	for _, fn := range *a {
 		fn()
 	}
@@ -60,7 +60,7 @@ func (a *afterwards) run() {
 // afterUnit calls fn when the unit of work of a context is over: at once, if a use case has ended
 // its own.
 func afterUnit(ctx context.Context, fn func()) {
-	if after, within := ctx.Value(afterKey{}).(*afterwards); within {
+	if after, within := ctx.Value(afterKey{}).(*callbacks); within {
 		*after = append(*after, fn)
 		return
 	}

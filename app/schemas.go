@@ -10,8 +10,8 @@ import (
 	"github.com/tocsin/tocsin/domain/schemas"
 )
 
-// roomForSchemas is about how many bytes of compiled schemas are cached.
-const roomForSchemas = 16 << 20
+// maxSchemaBytes is about how many bytes of compiled schemas are cached.
+const maxSchemaBytes = 16 << 20
 
 // schemaCache caches compiled schemas. It may be used concurrently.
 type schemaCache struct {
@@ -34,27 +34,27 @@ func (c *schemaCache) get(text string) (*schemas.Schema, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.size += s.Size(); c.size > roomForSchemas || c.known == nil {
+	if c.size += s.Size(); c.size > maxSchemaBytes || c.known == nil {
 		c.known, c.size = map[string]*schemas.Schema{}, s.Size()
 	}
 	c.known[text] = s
 	return s, nil
 }
 
-// contextFit is the result of checking the contexts of several calls against a schema.
-type contextFit struct {
+// contextCheck is the result of checking the contexts of several calls against a schema.
+type contextCheck struct {
 	schema string // empty: none
 	faults []error
 }
 
 // fault refuses a call, with all errors of its context and its options; nil if there are none.
-func (f contextFit) fault(call int, unknown events.Unknown, untimely error) error {
+func (f contextCheck) fault(call int, unknown events.Unknown, optionFaults error) error {
 	var faults fault.Fields
 	if f.schema != "" {
 		faults.Add("", f.faults[call])
 	}
 	faults.Add("", unknown.Fault())
-	faults.Add("", untimely)
+	faults.Add("", optionFaults)
 	return faults.Err()
 }
 
@@ -63,17 +63,18 @@ type uncheckedContext string
 
 func (uncheckedContext) Error() string { return "the context is not checked yet" }
 
-// fitting runs a unit of work and, if it asks for that, runs it again after checking the contexts
-// against a schema. The check may take a while, during which no lock on the database may be held.
-func (t *Triggers) fitting(whats []Trigger, run func(contextFit) error) error {
-	var fit contextFit
+// withCheckedContexts runs a unit of work and, if it asks for that, runs it again after checking
+// the contexts against a schema. The check may take a while, during which no lock on the database
+// may be held.
+func (t *Triggers) withCheckedContexts(triggers []Trigger, run func(contextCheck) error) error {
+	var check contextCheck
 	for {
-		err := run(fit)
+		err := run(check)
 		schema, is := errors.AsType[uncheckedContext](err)
 		if !is {
 			return err
 		}
-		fit = contextFit{schema: string(schema), faults: make([]error, len(whats))}
+		check = contextCheck{schema: string(schema), faults: make([]error, len(triggers))}
 		if schema == "" { // It was removed in the meantime.
 			continue
 		}
@@ -81,8 +82,8 @@ func (t *Triggers) fitting(whats []Trigger, run func(contextFit) error) error {
 		if err != nil {
 			return fmt.Errorf("the schema of an event cannot be read: %s", err.Error())
 		}
-		for i, what := range whats {
-			fit.faults[i] = events.CheckContext(s, what.Context)
+		for i, trigger := range triggers {
+			check.faults[i] = events.CheckContext(s, trigger.Context)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (s *SingleSignOn) Options() SignInOptions {
 	return SignInOptions{SingleSignOn: s.settings.Label, Only: s.operators.policy.SingleSignOnOnly}
 }
 
-// PendingForm is a form that waits for its sender to sign in again at the provider.
+// PendingForm is a form that waits until its sender has signed in again at the provider.
 type PendingForm struct {
 	Path   string // where it goes
 	Sealed string
@@ -70,8 +70,8 @@ func (s *SingleSignOn) SavePendingForm(ctx context.Context, v operators.Principa
 	})
 }
 
-// journey is what is stored while a user is at the provider.
-type journey struct {
+// authorization is stored while a user signs in at the provider.
+type authorization struct {
 	State    string    `json:"state"`
 	Return   string    `json:"return"`
 	Next     string    `json:"next"`
@@ -80,11 +80,12 @@ type journey struct {
 	Provider []byte    `json:"provider"`
 }
 
-func (j journey) wish() signon.AuthRequest {
+func (j authorization) request() signon.AuthRequest {
 	return signon.AuthRequest{RedirectURI: j.Return, State: j.State, Reauthenticate: j.Draft != ""}
 }
 
-// SignOnRedirect is the address at which a browser signs in, and what it keeps until it is back.
+// SignOnRedirect is the provider's address for a browser, and the step that the browser keeps until
+// it returns.
 type SignOnRedirect struct {
 	Address string
 	Step    string
@@ -103,8 +104,8 @@ func (s *SingleSignOn) Begin(ctx context.Context, v operators.Principal, back, n
 			return SignOnRedirect{}, err
 		}
 	}
-	j := journey{State: operators.NewToken(), Return: back, Next: next, Sent: now, Draft: draft}
-	if d.Address, j.Provider, err = s.provider.Begin(ctx, j.wish()); err != nil {
+	j := authorization{State: operators.NewToken(), Return: back, Next: next, Sent: now, Draft: draft}
+	if d.Address, j.Provider, err = s.provider.Begin(ctx, j.request()); err != nil {
 		return SignOnRedirect{}, err
 	}
 	kept, err := json.Marshal(j)
@@ -137,7 +138,7 @@ func (s *SingleSignOn) draft(ctx context.Context, of operators.AccountID, token 
 	})
 }
 
-// SignOnCallback is what a browser brings back.
+// SignOnCallback is the request of a browser that returns from the provider.
 type SignOnCallback struct {
 	Step    string // that it kept
 	Session string // the token of its session, if any
@@ -147,7 +148,7 @@ type SignOnCallback struct {
 	Refused string // the provider's reason for a refusal; empty: none
 }
 
-// SignOnResult is the result for a user who is back.
+// SignOnResult is the result of a sign-in at the provider.
 type SignOnResult struct {
 	SignInResult              // of a user who signs in
 	Next         string       // the page that they wanted
@@ -161,7 +162,7 @@ func (s *SingleSignOn) Finish(ctx context.Context, by audit.Actor, from operator
 	if s.provider == nil {
 		return SignOnResult{}, signon.ErrOff
 	}
-	j, err := s.back(ctx, r)
+	j, err := s.takeStep(ctx, r)
 	if errors.Is(err, factors.ErrStep) {
 		return SignOnResult{}, signon.ErrBrowser
 	}
@@ -175,25 +176,25 @@ func (s *SingleSignOn) Finish(ctx context.Context, by audit.Actor, from operator
 	case r.Refused != "" || r.Code == "":
 		err = signon.ErrRefused
 	default:
-		i, err = s.provider.Finish(ctx, j.wish(), j.Provider, r.Code, r.Issuer)
+		i, err = s.provider.Finish(ctx, j.request(), j.Provider, r.Code, r.Issuer)
 	}
 	a.Next = j.Next
 	if err == nil && j.Draft != "" {
-		a.Draft, err = s.again(ctx, by, r, j, i)
+		a.Draft, err = s.reauthenticate(ctx, by, r, j, i)
 	} else if err == nil {
-		a.SignInResult, err = s.enter(ctx, by, from, i)
+		a.SignInResult, err = s.signIn(ctx, by, from, i)
 	}
 	return a, s.refuse(ctx, by, i, err)
 }
 
-// back ends the step of a browser, which happens once, and returns what was stored;
+// takeStep ends the step of a browser, which happens once, and returns what was stored;
 // factors.ErrStep.
-func (s *SingleSignOn) back(ctx context.Context, r SignOnCallback) (j journey, err error) {
+func (s *SingleSignOn) takeStep(ctx context.Context, r SignOnCallback) (j authorization, err error) {
 	digest, err := operators.ParseToken(r.Step)
 	if err != nil {
-		return journey{}, factors.ErrStep
+		return authorization{}, factors.ErrStep
 	}
-	return ports.Update(ctx, s.store, func(tx ports.Tx) (j journey, err error) {
+	return ports.Update(ctx, s.store, func(tx ports.Tx) (j authorization, err error) {
 		step, err := tx.Factors().Step(ctx, digest)
 		if err != nil {
 			return j, err
@@ -232,16 +233,16 @@ func (s *SingleSignOn) refuse(ctx context.Context, by audit.Actor, i signon.Iden
 	return why
 }
 
-// again records that the holder of a session has confirmed their identity at the provider, and
-// returns the form that waits for that.
-func (s *SingleSignOn) again(ctx context.Context, by audit.Actor, r SignOnCallback, j journey, i signon.Identity) (*PendingForm, error) {
+// reauthenticate records that the holder of a session has confirmed their identity at the provider,
+// and returns the form that waits for that.
+func (s *SingleSignOn) reauthenticate(ctx context.Context, by audit.Actor, r SignOnCallback, j authorization, i signon.Identity) (*PendingForm, error) {
 	digest, err := operators.ParseToken(r.Session)
 	if err != nil {
 		return nil, err
 	}
 	var of operators.AccountID
 	err = s.store.Update(ctx, func(tx ports.Tx) error {
-		session, account, err := valid(ctx, tx, digest, s.clock.Now())
+		session, account, err := validSession(ctx, tx, digest, s.clock.Now())
 		if err != nil {
 			return err
 		}
@@ -260,7 +261,7 @@ func (s *SingleSignOn) again(ctx context.Context, by audit.Actor, r SignOnCallba
 			return err
 		}
 		by.Name = account.User.Username
-		return s.operators.again(ctx, tx, by, session, account, operators.BySingleSignOn)
+		return s.operators.recordReauthentication(ctx, tx, by, session, account, operators.BySingleSignOn)
 	})
 	if err != nil {
 		return nil, err

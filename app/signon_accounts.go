@@ -13,9 +13,9 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// enter begins a session of the account that an identity opens. The mapping's roles are set even if
-// none is left and the user is not let in.
-func (s *SingleSignOn) enter(ctx context.Context, by audit.Actor, from operators.Origin, i signon.Identity) (a SignInResult, err error) {
+// signIn begins a session of the account that an identity opens. The mapping's roles are set even
+// if none is left and the user is not let in.
+func (s *SingleSignOn) signIn(ctx context.Context, by audit.Actor, from operators.Origin, i signon.Identity) (a SignInResult, err error) {
 	var refused error
 	err = s.store.Update(ctx, func(tx ports.Tx) error {
 		refused = nil
@@ -23,7 +23,7 @@ func (s *SingleSignOn) enter(ctx context.Context, by audit.Actor, from operators
 		if err != nil {
 			return err
 		}
-		if err := s.apply(ctx, tx, by, account, i); err != nil {
+		if err := s.applyRoles(ctx, tx, by, account, i); err != nil {
 			return err
 		}
 		if account, err = tx.Operators().Account(ctx, account.ID); err != nil {
@@ -35,7 +35,7 @@ func (s *SingleSignOn) enter(ctx context.Context, by audit.Actor, from operators
 			return err
 		}
 		now := s.clock.Now()
-		if a, err = s.operators.admit(ctx, tx, by, account, from, operators.BySingleSignOn); err != nil {
+		if a, err = s.operators.startSession(ctx, tx, by, account, from, operators.BySingleSignOn); err != nil {
 			return err
 		}
 		digest, err := operators.ParseToken(a.Session)
@@ -78,14 +78,14 @@ func (s *SingleSignOn) account(ctx context.Context, tx ports.Tx, by *audit.Actor
 	if s.operators.policy.IsBreakGlassUsername(u.Username) {
 		return operators.AccountAccess{}, signon.ErrReserved
 	}
-	if len(s.settings.Mapping) > 0 && !s.gives(i) { // No account for an identity without any role.
+	if len(s.settings.Mapping) > 0 && !s.grantsRole(i) { // No account for an identity without any role.
 		return operators.AccountAccess{}, signon.ErrNoRole
 	}
 	return s.create(ctx, tx, *by, u, i)
 }
 
-// gives reports whether the groups of an identity give it any role.
-func (s *SingleSignOn) gives(i signon.Identity) bool {
+// grantsRole reports whether the groups of an identity give it any role.
+func (s *SingleSignOn) grantsRole(i signon.Identity) bool {
 	if is, _ := s.settings.Mapping.Administrator(i.Groups); is {
 		return true
 	}
@@ -122,9 +122,9 @@ func (s *SingleSignOn) create(ctx context.Context, tx ports.Tx, by audit.Actor, 
 	return operators.AccountAccess{Account: account}, err
 }
 
-// apply sets the roles of an account to those of its identity's groups, in the organizations of the
-// mapping and in no other.
-func (s *SingleSignOn) apply(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess, i signon.Identity) error {
+// applyRoles sets the roles of an account to those of its identity's groups, in the organizations
+// of the mapping and in no other.
+func (s *SingleSignOn) applyRoles(ctx context.Context, tx ports.Tx, by audit.Actor, account operators.AccountAccess, i signon.Identity) error {
 	if is, decides := s.settings.Mapping.Administrator(i.Groups); decides && is != account.Administrator {
 		before := account.Administrator
 		account.Administrator = is
@@ -143,7 +143,7 @@ func (s *SingleSignOn) apply(ctx context.Context, tx ports.Tx, by audit.Actor, a
 			continue
 		}
 		if err == nil {
-			err = s.applyIn(ctx, tx, by, org, account, i)
+			err = s.applyRoleIn(ctx, tx, by, org, account, i)
 		}
 		if err != nil {
 			return err
@@ -152,9 +152,9 @@ func (s *SingleSignOn) apply(ctx context.Context, tx ports.Tx, by audit.Actor, a
 	return nil
 }
 
-// applyIn is apply for one organization. A role that another account of the user has accepted stays
-// if the groups give none: it did not come from the provider.
-func (s *SingleSignOn) applyIn(
+// applyRoleIn is apply for one organization. A role that another account of the user has accepted
+// stays if the groups give none: it did not come from the provider.
+func (s *SingleSignOn) applyRoleIn(
 	ctx context.Context, tx ports.Tx, by audit.Actor, org orgs.Organization, account operators.AccountAccess, i signon.Identity,
 ) error {
 	role := s.settings.Mapping.Role(org.Slug, i.Groups)

@@ -60,7 +60,7 @@ func (s *SingleSignOn) Link(ctx context.Context, by audit.Actor, username string
 		return signon.ErrReserved
 	}
 	return s.store.Update(ctx, func(tx ports.Tx) error {
-		account, err := s.own(ctx, tx, username)
+		account, err := s.installationAccount(ctx, tx, username)
 		if err != nil {
 			return err
 		}
@@ -76,8 +76,8 @@ func (s *SingleSignOn) Link(ctx context.Context, by audit.Actor, username string
 	})
 }
 
-// own finds the account that the installation created for a user.
-func (s *SingleSignOn) own(ctx context.Context, tx ports.Tx, username string) (own operators.AccountAccess, err error) {
+// installationAccount finds the account that the installation created for a user.
+func (s *SingleSignOn) installationAccount(ctx context.Context, tx ports.Tx, username string) (own operators.AccountAccess, err error) {
 	of, err := accountsOf(ctx, tx, username)
 	if err != nil {
 		return own, err
@@ -103,7 +103,7 @@ func (s *SingleSignOn) own(ctx context.Context, tx ports.Tx, username string) (o
 // operators.ErrNotFound, signon.ErrNotFound.
 func (s *SingleSignOn) Unlink(ctx context.Context, by audit.Actor, username string) (bool, error) {
 	return ports.Update(ctx, s.store, func(tx ports.Tx) (dropped bool, err error) {
-		of, err := decideAccounts(ctx, tx, username)
+		of, err := lockAccounts(ctx, tx, username)
 		if err != nil {
 			return dropped, err
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// InstanceInfo are what an instance knows about itself and its database.
+// InstanceInfo describes an instance and its database.
 type InstanceInfo struct {
 	Version    string // of the program
 	Runtime    string // the version of Go that built it

@@ -18,16 +18,16 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// maxMailing is how long the installation tries to hand over one of its messages, while a request
+// mailTimeout is how long the installation tries to hand over one of its messages, while a request
 // waits for the answer.
-const maxMailing = 10 * time.Second
+const mailTimeout = 10 * time.Second
 
 // SystemMailSettings name the channel through which the installation itself sends messages. Without
 // a channel it sends none.
 type SystemMailSettings struct {
 	Through ChannelName
 	Drivers delivery.Drivers // none that keeps messages where an organization can read them
-	Timeout time.Duration    // of an attempt, at most maxMailing
+	Timeout time.Duration    // of an attempt, at most mailTimeout
 	Log     *slog.Logger     // receives why a message was not handed over; nil: discarded
 }
 
@@ -40,7 +40,7 @@ type SystemMail struct {
 
 // NewSystemMail returns the use case.
 func NewSystemMail(store ports.Store, clock ports.Clock, s SystemMailSettings) *SystemMail {
-	s.Timeout = min(s.Timeout, maxMailing)
+	s.Timeout = min(s.Timeout, mailTimeout)
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
@@ -96,10 +96,10 @@ func (s *SystemMail) Invite(
 	if wrong == nil {
 		wrong = s.send(ctx, c, deliveries.Message{ID: "system-" + strings.ToLower(rand.Text()), To: m.Email, Subject: subject, Text: text})
 	}
-	done = mailing(wrong)
+	done = mailResult(wrong)
 	if wrong != nil {
 		s.settings.Log.Warn("an invitation was not mailed", "channel", s.settings.Through.Organization+"/"+s.settings.Through.Channel,
-			"error", deliveries.NewMask("***", secret).Hide(detailed(wrong)))
+			"error", deliveries.NewMask("***", secret).Hide(errorDetails(wrong)))
 	}
 	return done, m.Email, s.store.Update(ctx, func(tx ports.Tx) error {
 		return tx.Audit().Record(ctx, audit.Entry{Organization: m.Organization, Actor: by.Actor, At: s.clock.Now(), Action: audit.MemberMailed,
@@ -119,8 +119,8 @@ func (s *SystemMail) send(ctx context.Context, c channels.Channel, m deliveries.
 	return err
 }
 
-// mailing returns the outcome of a message by its error.
-func mailing(wrong error) MailResult {
+// mailResult returns the outcome of a message by its error.
+func mailResult(wrong error) MailResult {
 	f, answered := errors.AsType[*deliveries.Failure](wrong)
 	switch {
 	case wrong == nil:
@@ -131,8 +131,8 @@ func mailing(wrong error) MailResult {
 	return ChannelFailed
 }
 
-// detailed returns all details of an error.
-func detailed(wrong error) string {
+// errorDetails returns all details of an error.
+func errorDetails(wrong error) string {
 	if f, is := errors.AsType[*deliveries.Failure](wrong); is {
 		return f.Detailed()
 	}

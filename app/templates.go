@@ -55,7 +55,7 @@ type TemplateReport struct {
 	Channel      channels.Channel           // without settings
 	Template     events.Template            // Version 0: none yet
 	Partials     events.Partials            // of the organization, if a rendered draft uses any
-	Inherited    events.Template            // of the event, used while the notification has none of its own; Version 0: none
+	Inherited    events.Template            // of the event; the notification uses it until it has its own; Version 0: none
 }
 
 // Show returns a template; events.ErrNotFound, subscriptions.ErrNotificationNotFound,
@@ -70,7 +70,7 @@ func (s *Templates) Show(ctx context.Context, at Path, of TemplateName) (Templat
 func shownTemplate(ctx context.Context, tx ports.Tx, at Path, of TemplateName) (TemplateReport, error) {
 	r, err := templateOf(ctx, tx, at, of)
 	if err == nil {
-		r.Stages, err = stages(ctx, tx, r.Application, r.Event, r.Stages.Templates)
+		r.Stages, err = eventParts(ctx, tx, r.Application, r.Event, r.Stages.Templates)
 	}
 	return r, err
 }

@@ -19,24 +19,24 @@ import (
 // forecastSamples is how many messages a dry run renders.
 const forecastSamples = 5
 
-// countedTogether is the largest number of concurrent triggers whose recipients are counted: with
-// more, speed matters more.
-const countedTogether = 4
+// maxCountedTriggers is the largest number of concurrent triggers whose recipients are counted:
+// with more, speed matters more.
+const maxCountedTriggers = 4
 
 // Triggers is the use case of announcing events (decisions 6).
 type Triggers struct {
-	store      ports.Store
-	composer   delivery.Composer
-	clock      ports.Clock
-	quotas     *Quotas
-	triggering *batch.Batcher[eventPath, triggering]
-	schemas    schemaCache
+	store    ports.Store
+	composer delivery.Composer
+	clock    ports.Clock
+	quotas   *Quotas
+	triggers *batch.Batcher[eventPath, triggerCall]
+	schemas  schemaCache
 }
 
 // NewTriggers returns the use cases of triggering.
 func NewTriggers(store ports.Store, composer delivery.Composer, clock ports.Clock, quotas *Quotas) *Triggers {
 	t := &Triggers{store: store, composer: composer, clock: clock, quotas: quotas}
-	t.triggering = batch.New(t.trigger, (*triggering).request)
+	t.triggers = batch.New(t.trigger, (*triggerCall).request)
 	return t
 }
 
@@ -74,10 +74,10 @@ func (t Trigger) priority(e events.Event) events.Priority {
 // ErrApplicationInactive, requests.ErrReused, *quotas.Exceeded, and a fault that names all
 // violations of the event's schema and all unknown channels and people in the options.
 func (t *Triggers) Trigger(
-	ctx context.Context, by audit.Actor, at Path, event string, what Trigger,
+	ctx context.Context, by audit.Actor, at Path, event string, trigger Trigger,
 ) (stored events.Occurrence, repeated bool, err error) {
-	c := &triggering{Trigger: what, by: by}
-	if err := t.triggering.Do(ctx, eventPath{at, event}, c); err != nil {
+	c := &triggerCall{Trigger: trigger, by: by}
+	if err := t.triggers.Do(ctx, eventPath{at, event}, c); err != nil {
 		return events.Occurrence{}, false, err
 	}
 	return c.done.Occurrence, c.done.Repeated, c.done.Err
@@ -89,15 +89,15 @@ type eventPath struct {
 	event string
 }
 
-// triggering is a call of Trigger under way.
-type triggering struct {
+// triggerCall is a call of Trigger under way.
+type triggerCall struct {
 	Trigger
 	by   audit.Actor
 	done deliveries.TriggerResult
 }
 
 // request identifies a repeatable call; empty when it is not.
-func (c *triggering) request() string {
+func (c *triggerCall) request() string {
 	if c.Request == nil {
 		return ""
 	}
@@ -105,18 +105,18 @@ func (c *triggering) request() string {
 }
 
 // trigger records the occurrences of several calls, no two of which have the same request.
-func (t *Triggers) trigger(ctx context.Context, at eventPath, calls []*triggering) error {
+func (t *Triggers) trigger(ctx context.Context, at eventPath, calls []*triggerCall) error {
 	var done []deliveries.TriggerResult
-	whats := make([]Trigger, len(calls))
+	triggers := make([]Trigger, len(calls))
 	for i, c := range calls {
-		whats[i] = c.Trigger
+		triggers[i] = c.Trigger
 	}
-	update := func(tx ports.Tx, fit contextFit) error {
-		ts, err := t.occurrences(ctx, tx, at, whats, fit, live)
+	update := func(tx ports.Tx, check contextCheck) error {
+		ts, err := t.occurrences(ctx, tx, at, triggers, check, activeOnly)
 		if err != nil {
 			return err
 		}
-		if len(calls) <= countedTogether {
+		if len(calls) <= maxCountedTriggers {
 			if err := tx.Deliveries().CountRecipients(ctx, ts); err != nil {
 				return err
 			}
@@ -133,8 +133,8 @@ func (t *Triggers) trigger(ctx context.Context, at eventPath, calls []*triggerin
 		}
 		return tx.Audit().Record(ctx, entries...)
 	}
-	err := t.fitting(whats, func(fit contextFit) error {
-		return t.store.Update(ctx, func(tx ports.Tx) error { return update(tx, fit) })
+	err := t.withCheckedContexts(triggers, func(check contextCheck) error {
+		return t.store.Update(ctx, func(tx ports.Tx) error { return update(tx, check) })
 	})
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func occurrenceState(o events.Occurrence) audit.State {
 
 // occurrences returns what would be stored for each call, or its refusal.
 func (t *Triggers) occurrences(
-	ctx context.Context, tx ports.Tx, at eventPath, whats []Trigger, fit contextFit, of liveness,
+	ctx context.Context, tx ports.Tx, at eventPath, triggers []Trigger, check contextCheck, of eventFilter,
 ) ([]deliveries.TriggerRequest, error) {
 	app, err := application(ctx, tx, at.Path)
 	if err != nil {
@@ -185,37 +185,37 @@ func (t *Triggers) occurrences(
 	if err != nil {
 		return nil, err
 	}
-	if e.Schema != fit.schema {
+	if e.Schema != check.schema {
 		return nil, uncheckedContext(e.Schema)
 	}
 	now := t.clock.Now()
-	untimely := make([]error, len(whats))
-	ts, os := make([]deliveries.TriggerRequest, len(whats)), make([]events.Occurrence, len(whats))
-	for i, what := range whats {
-		what.Options, untimely[i] = what.Options.Resolve(now)
+	optionFaults := make([]error, len(triggers))
+	ts, os := make([]deliveries.TriggerRequest, len(triggers)), make([]events.Occurrence, len(triggers))
+	for i, trigger := range triggers {
+		trigger.Options, optionFaults[i] = trigger.Options.Resolve(now)
 		os[i] = events.Occurrence{Organization: app.Organization, Project: app.Project, Application: app.ID, Event: e.ID,
-			Context: what.Context, Options: what.Options, Priority: what.priority(e), CorrelationID: what.CorrelationID, RequestID: what.RequestID, Traceparent: what.Traceparent, Created: now}
-		ts[i] = deliveries.TriggerRequest{Occurrence: os[i], Request: what.Request}
+			Context: trigger.Context, Options: trigger.Options, Priority: trigger.priority(e), CorrelationID: trigger.CorrelationID, RequestID: trigger.RequestID, Traceparent: trigger.Traceparent, Created: now}
+		ts[i] = deliveries.TriggerRequest{Occurrence: os[i], Request: trigger.Request}
 	}
 	unknown, err := tx.Deliveries().Unknown(ctx, os)
 	if err != nil {
 		return nil, err
 	}
 	stored := 0 // bytes of contexts by the calls before
-	for i, what := range whats {
-		if what.IgnoreUnknown {
+	for i, trigger := range triggers {
+		if trigger.IgnoreUnknown {
 			unknown[i].People = nil
 		}
 		switch {
 		case !app.Active:
 			ts[i].Refusal = events.ErrApplicationInactive
-		case !e.Active && of == live:
+		case !e.Active && of == activeOnly:
 			ts[i].Refusal = events.ErrInactive
 		default:
 			if ts[i].Refusal, err = t.quotas.Context(ctx, tx, app.Organization, len(os[i].Context), stored); err != nil {
 				return nil, err
 			}
-			ts[i].Refusal = cmp.Or(ts[i].Refusal, fit.fault(i, unknown[i], untimely[i]))
+			ts[i].Refusal = cmp.Or(ts[i].Refusal, check.fault(i, unknown[i], optionFaults[i]))
 		}
 		if ts[i].Refusal == nil {
 			stored += len(os[i].Context)
@@ -242,45 +242,45 @@ type ForecastMessage struct {
 
 // DryRun returns what Trigger would do and writes nothing. Without mayRead it only counts: the
 // forecast contains no message and no name.
-func (t *Triggers) DryRun(ctx context.Context, at Path, event string, what Trigger, mayRead bool) (Forecast, error) {
+func (t *Triggers) DryRun(ctx context.Context, at Path, event string, trigger Trigger, mayRead bool) (Forecast, error) {
 	samples := 0
 	if mayRead {
 		samples = forecastSamples
 	}
-	return t.dryRun(ctx, at, event, what, live, samples)
+	return t.dryRun(ctx, at, event, trigger, activeOnly, samples)
 }
 
 // Try returns what Trigger would do once the event is active, and writes nothing.
-func (t *Triggers) Try(ctx context.Context, at Path, event string, what Trigger) (Forecast, error) {
-	return t.dryRun(ctx, at, event, what, drafts, forecastSamples)
+func (t *Triggers) Try(ctx context.Context, at Path, event string, trigger Trigger) (Forecast, error) {
+	return t.dryRun(ctx, at, event, trigger, includeInactive, forecastSamples)
 }
 
-// liveness says which events a use case accepts.
-type liveness bool
+// eventFilter says which events a use case accepts.
+type eventFilter bool
 
 const (
-	live   liveness = false // active ones
-	drafts liveness = true  // inactive ones as well
+	activeOnly      eventFilter = false // active ones
+	includeInactive eventFilter = true  // inactive ones as well
 )
 
-func (t *Triggers) dryRun(ctx context.Context, at Path, event string, what Trigger, of liveness, samples int) (f Forecast, err error) {
-	whats := []Trigger{what}
-	err = t.fitting(whats, func(fit contextFit) error {
+func (t *Triggers) dryRun(ctx context.Context, at Path, event string, trigger Trigger, of eventFilter, samples int) (f Forecast, err error) {
+	triggers := []Trigger{trigger}
+	err = t.withCheckedContexts(triggers, func(check contextCheck) error {
 		done := func(context.Context) {}
 		defer func() { done(ctx) }() // after the View: a pause holds no connection
 		return t.store.View(ctx, func(tx ports.Tx) error {
-			ts, err := t.occurrences(ctx, tx, eventPath{at, event}, whats, fit, of)
+			ts, err := t.occurrences(ctx, tx, eventPath{at, event}, triggers, check, of)
 			if err != nil {
 				return err
 			}
 			if ts[0].Refusal != nil {
 				return ts[0].Refusal
 			}
-			begun, err := t.quotas.DryRun(ctx, tx, ts[0].Occurrence.Organization)
+			release, err := t.quotas.DryRun(ctx, tx, ts[0].Occurrence.Organization)
 			if err != nil {
 				return err
 			}
-			done = begun
+			done = release
 			f, err = t.forecast(ctx, tx, ts[0].Occurrence, samples)
 			return err
 		})

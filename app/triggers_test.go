@@ -48,7 +48,7 @@ func TestTriggersThatComeTogetherAreCountedUpToFour(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			const calls = 10
-			store := gatedStore{opened(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.NewRing(keyA)), make(chan struct{}, calls), make(chan struct{})}
+			store := gatedStore{visibleSettings(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.NewRing(keyA)), make(chan struct{}, calls), make(chan struct{})}
 			apply(t, store.Store, shop())
 			triggers := app.NewTriggers(store, nil, frozen{}, app.NewQuotas(frozen{}, nil, 0))
 			recipients := make(chan *int, calls)

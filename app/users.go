@@ -15,25 +15,25 @@ import (
 
 // Users is the user API (contract 4.1, decisions 4).
 type Users struct {
-	store    ports.Store
-	creating *batch.Batcher[string, creating]
+	store     ports.Store
+	creations *batch.Batcher[string, createCall]
 }
 
 // NewUsers returns the use cases on the members of an organization.
 func NewUsers(store ports.Store) *Users {
 	u := &Users{store: store}
-	u.creating = batch.New(u.create, (*creating).Key)
+	u.creations = batch.New(u.create, (*createCall).Key)
 	return u
 }
 
 // Batched returns how many units of work Create has run, for how many calls.
-func (u *Users) Batched() (units, calls int64) { return u.creating.Served() }
+func (u *Users) Batched() (units, calls int64) { return u.creations.Served() }
 
 // Create makes a person a member of the organization, and creates the user if there is none;
 // repeating it changes nothing. Concurrent calls are stored together. orgs.ErrNotFound.
 func (u *Users) Create(ctx context.Context, by audit.Actor, at Path, e users.Enrollment) (users.Enrolled, error) {
-	c := &creating{Enrollment: e, by: by}
-	if err := u.creating.Do(ctx, at.Organization, c); err != nil {
+	c := &createCall{Enrollment: e, by: by}
+	if err := u.creations.Do(ctx, at.Organization, c); err != nil {
 		return users.Enrolled{}, err
 	}
 	return c.done, c.done.Err
@@ -42,9 +42,9 @@ func (u *Users) Create(ctx context.Context, by audit.Actor, at Path, e users.Enr
 // CreateAll is Create for several people, in one unit of work, and returns their results in their
 // order. A person who is named again counts once. orgs.ErrNotFound.
 func (u *Users) CreateAll(ctx context.Context, by audit.Actor, at Path, all []users.Enrollment) ([]users.Enrolled, error) {
-	calls := make([]*creating, len(all))
+	calls := make([]*createCall, len(all))
 	for i, e := range all {
-		calls[i] = &creating{Enrollment: e, by: by}
+		calls[i] = &createCall{Enrollment: e, by: by}
 	}
 	if err := u.create(ctx, at.Organization, calls); err != nil {
 		return nil, err
@@ -56,15 +56,15 @@ func (u *Users) CreateAll(ctx context.Context, by audit.Actor, at Path, all []us
 	return done, nil
 }
 
-// creating is a call of Create under way.
-type creating struct {
+// createCall is a call of Create under way.
+type createCall struct {
 	users.Enrollment
 	by   audit.Actor
 	done users.Enrolled
 }
 
 // entry returns the audit entry of a call that has changed something.
-func (c *creating) entry(org string, e users.Enrolled) (audit.Entry, bool) {
+func (c *createCall) entry(org string, e users.Enrolled) (audit.Entry, bool) {
 	entry := audit.Entry{Organization: e.Member.Organization, Actor: c.by, Object: memberPath(Path{Organization: org}, e.Member)}
 	switch {
 	case e.Err != nil:
@@ -78,7 +78,7 @@ func (c *creating) entry(org string, e users.Enrolled) (audit.Entry, bool) {
 }
 
 // create enrolls the people of several calls.
-func (u *Users) create(ctx context.Context, org string, calls []*creating) error {
+func (u *Users) create(ctx context.Context, org string, calls []*createCall) error {
 	b := users.Batch{Enrollments: make([]users.Enrollment, len(calls))}
 	for i, c := range calls {
 		b.Enrollments[i] = c.Enrollment
@@ -145,7 +145,7 @@ func (u *Users) Find(ctx context.Context, at Path, f MemberFilter, p Page) (user
 const searchBatches = 20
 
 // TopMatches returns at most limit members of an organization that match a filter with a text:
-// those who have the whole words first, then by name. When the text matches few among very many it
+// members with the whole words first, then by name. When the text matches few among very many it
 // may miss some. orgs.ErrNotFound.
 func (u *Users) TopMatches(ctx context.Context, at Path, f MemberFilter, limit int) ([]users.Member, error) {
 	return ports.View(ctx, u.store, func(tx ports.Tx) (ms []users.Member, err error) {

@@ -70,9 +70,9 @@ type Config struct {
 	RetryFor    time.Duration
 	SendTimeout time.Duration
 	Lease       time.Duration // of claimed work
-	Retention   time.Duration // 0: for ever
+	Retention   time.Duration // 0: forever
 
-	AuditRetention time.Duration // 0: for ever
+	AuditRetention time.Duration // 0: forever
 
 	ImportMaxBytes int64 // of a file
 	OutboundAllow  Destinations

@@ -60,13 +60,13 @@ func (d *document) take(all []string, key, value *yaml.Node) {
 	switch {
 	case key.Kind != yaml.ScalarNode || !nameShape.MatchString(name):
 		// Such a key is probably a value in the wrong place, so it is not repeated.
-		d.blame("?", key.Line, "is no setting")
+		d.addMistake("?", key.Line, "is no setting")
 		return
 	case !slices.Contains(all, name):
-		d.blame(name, key.Line, "is no setting"+suggest(name, all))
+		d.addMistake(name, key.Line, "is no setting"+suggest(name, all))
 		return
 	case d.lines[name] > 0:
-		d.blame(name, key.Line, "is given twice in this file")
+		d.addMistake(name, key.Line, "is given twice in this file")
 		return
 	}
 	d.lines[name] = key.Line
@@ -82,13 +82,13 @@ func (d *document) take(all []string, key, value *yaml.Node) {
 		}
 		d.texts[name] = strings.Join(parts, ",")
 	case list:
-		d.blame(name, value.Line, "must be plain values, or a sequence of them")
+		d.addMistake(name, value.Line, "must be plain values, or a sequence of them")
 	default:
-		d.blame(name, value.Line, "must be one plain value")
+		d.addMistake(name, value.Line, "must be one plain value")
 	}
 }
 
-func (d *document) blame(name string, line int, message string) {
+func (d *document) addMistake(name string, line int, message string) {
 	d.mistakes = append(d.mistakes, fileMistake{name: name, line: line, message: message})
 }
 

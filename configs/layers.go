@@ -64,7 +64,7 @@ func (r row) find(layers []layer) (text, origin string, err error) {
 func secretFile(path string) (string, error) {
 	data, err := readFile(path)
 	if err != nil {
-		return "", fmt.Errorf("the file that it names cannot be read: %w", bare(err))
+		return "", fmt.Errorf("the file that it names cannot be read: %w", withoutPath(err))
 	}
 	text := strings.TrimSpace(string(data))
 	if text == "" {
@@ -139,7 +139,7 @@ func fileLayer(path, givenBy string, found *Error) layer {
 			d, err = decode(data)
 		}
 		if err != nil {
-			found.add(configFlag, givenBy, fmt.Sprintf("%s: %v", path, bare(err)))
+			found.add(configFlag, givenBy, fmt.Sprintf("%s: %v", path, withoutPath(err)))
 		}
 	}
 	origin := func(line int) string { return fmt.Sprintf("file %s:%d", path, line) }
@@ -189,8 +189,8 @@ func readFile(path string) ([]byte, error) {
 	return data, err
 }
 
-// bare removes the path from a file system error.
-func bare(err error) error {
+// withoutPath removes the path from a file system error.
+func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
 	}

@@ -31,10 +31,10 @@ func (c Config) Reload(next Config) (now Config, changed, restart []Change) {
 
 // String describes the change.
 func (c Change) String() string {
-	return c.Name + ": " + orNothing(c.Before) + " -> " + orNothing(c.After)
+	return c.Name + ": " + orEmpty(c.Before) + " -> " + orEmpty(c.After)
 }
 
-func orNothing(text string) string {
+func orEmpty(text string) string {
 	if text == "" {
 		return "(empty)"
 	}

@@ -118,7 +118,7 @@ func makeKeyFile(path string) (key SecretKey, made string, err error) {
 		return SecretKey{}, "", err
 	}
 	key = newSecretKey()
-	draft, err := writeDraft(dir, filepath.Base(path), hex.EncodeToString(key.Bytes())+"\n")
+	draft, err := writeTemp(dir, filepath.Base(path), hex.EncodeToString(key.Bytes())+"\n")
 	if err != nil {
 		return SecretKey{}, "", err
 	}
@@ -135,8 +135,8 @@ func makeKeyFile(path string) (key SecretKey, made string, err error) {
 	return key, path, nil
 }
 
-// writeDraft writes a file that only its owner can read, and syncs it to disk.
-func writeDraft(dir, base, content string) (path string, err error) {
+// writeTemp writes a file that only its owner can read, and syncs it to disk.
+func writeTemp(dir, base, content string) (path string, err error) {
 	f, err := os.CreateTemp(dir, base+".*.tmp")
 	if err != nil {
 		return "", err

@@ -62,8 +62,8 @@ func longDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// keeping parses how long something is kept; 0 means for ever.
-func keeping(text string) (time.Duration, error) {
+// retention parses how long something is kept; 0 means forever.
+func retention(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || (d != 0 && d < 24*time.Hour) || d > 10*year { // An Idempotency-Key holds for 24 hours.
 		return 0, errors.New("must be 0 (for ever) or a duration from 24h to 87600h, for example 2160h")

@@ -1,5 +1,5 @@
 // Package ports combines the domain's ports: the store, and the clock. It states what every backend
-// must guarantee (test/conformance proves it) and knows none of them.
+// must guarantee (test/conformance proves it) and does not know the backends.
 package ports
 
 import (

@@ -34,7 +34,8 @@ type Table struct {
 }
 
 // Tables are the contents of a database, table by table, within one unit of work. Records of
-// instances, and the state of the installation, are left out: they belong to one place and moment.
+// instances, and the state of the installation, are left out: they belong to one installation and
+// moment.
 type Tables interface {
 	// Tables returns the tables, each after those that it refers to.
 	Tables() []Table

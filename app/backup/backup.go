@@ -119,12 +119,12 @@ type complete struct {
 // Summary is the content of a copy.
 type Summary struct {
 	Taken   time.Time
-	Tables  []Counted
+	Tables  []TableSummary
 	Resumed bool // the copy was continued after an interruption
 }
 
-// Counted is a table with the number of its rows and their sum.
-type Counted struct {
+// TableSummary is a table with the number of its rows and their sum.
+type TableSummary struct {
 	Table string
 	Rows  int64
 	Sum   string
@@ -184,16 +184,16 @@ func Write(ctx context.Context, from ports.CopyStore, program string, taken time
 	return done, write(to, complete{true, len(done.Tables), done.Rows()})
 }
 
-func writeTable(ctx context.Context, from ports.Tables, t ports.Table, to Lines) (Counted, error) {
+func writeTable(ctx context.Context, from ports.Tables, t ports.Table, to Lines) (TableSummary, error) {
 	b := begin{Table: t.Name, Columns: t.Columns, Numbered: t.Numbered}
 	var err error
 	if t.Numbered {
 		if b.Last, err = from.Last(ctx, t); err != nil {
-			return Counted{}, err
+			return TableSummary{}, err
 		}
 	}
 	if err := write(to, b); err != nil {
-		return Counted{}, err
+		return TableSummary{}, err
 	}
 	var s sum
 	err = each(ctx, from, t, nil, func(rows [][]any) error {
@@ -210,9 +210,9 @@ func writeTable(ctx context.Context, from ports.Tables, t ports.Table, to Lines)
 		return nil
 	})
 	if err != nil {
-		return Counted{}, err
+		return TableSummary{}, err
 	}
-	return Counted{t.Name, s.rows, s.String()}, write(to, end{t.Name, s.rows, s.String()})
+	return TableSummary{t.Name, s.rows, s.String()}, write(to, end{t.Name, s.rows, s.String()})
 }
 
 // each passes the rows of a table to do, a page at a time, beginning after a key; nil: with the
@@ -301,7 +301,7 @@ var used = map[string]int{"organizations": 1, "users": 0, "accounts": 0, "api_ke
 // program's.
 func Unused(ctx context.Context, store ports.CopyStore) (unused bool, err error) {
 	err = store.ReadTables(ctx, func(tables ports.Tables, _ ports.Tx) error {
-		err := untouched(ctx, tables)
+		err := checkUnused(ctx, tables)
 		unused = err == nil
 		if errors.Is(err, ErrNotEmpty) {
 			return nil
@@ -314,7 +314,7 @@ func Unused(ctx context.Context, store ports.CopyStore) (unused bool, err error)
 // empty removes the rows of a new installation. It returns ErrNotEmpty when the database has been
 // used.
 func empty(ctx context.Context, tables ports.Tables) error {
-	if err := untouched(ctx, tables); err != nil {
+	if err := checkUnused(ctx, tables); err != nil {
 		return err
 	}
 	return clearAll(ctx, tables)
@@ -330,11 +330,11 @@ func clearAll(ctx context.Context, tables ports.Tables) error {
 	return nil
 }
 
-// untouched returns ErrNotEmpty when a database has been used.
-func untouched(ctx context.Context, tables ports.Tables) error {
+// checkUnused returns ErrNotEmpty when a database has been used.
+func checkUnused(ctx context.Context, tables ports.Tables) error {
 	for _, t := range tables.Tables() {
-		most, tells := used[t.Name]
-		if !tells {
+		most, limited := used[t.Name]
+		if !limited {
 			continue
 		}
 		more, err := tables.Exceeds(ctx, t, most)
@@ -350,7 +350,7 @@ func untouched(ctx context.Context, tables ports.Tables) error {
 
 // readTables inserts the rows of a copy. It skips tables that are left out: an earlier release
 // copies tables that it does not know, because its installation was newer before.
-func readTables(ctx context.Context, to ports.Tables, from Source) (all []Counted, err error) {
+func readTables(ctx context.Context, to ports.Tables, from Source) (all []TableSummary, err error) {
 	var total int64
 	var tables int
 	for {

@@ -44,7 +44,7 @@ func Copy(ctx context.Context, from, to ports.CopyStore, o Options) (done Summar
 	if err := sameSchema(ctx, from, to); err != nil && !errors.Is(err, errIncomplete) {
 		return done, err
 	}
-	c := &copying{to: to, options: o, last: map[string]int64{}, done: Summary{Taken: o.Now}}
+	c := &databaseCopy{to: to, options: o, last: map[string]int64{}, done: Summary{Taken: o.Now}}
 	err = from.ReadTables(ctx, func(source ports.Tables, tx ports.Tx) error {
 		since, err := unchangedSince(ctx, source, tx, o.Now)
 		if err == nil {
@@ -82,8 +82,8 @@ func sameSchema(ctx context.Context, from, to ports.CopyStore) error {
 	return nil
 }
 
-// copying is a copy under way.
-type copying struct {
+// databaseCopy is a copy under way.
+type databaseCopy struct {
 	to      ports.CopyStore
 	options Options
 	mark    ports.Mark       // as stored in the destination
@@ -93,7 +93,7 @@ type copying struct {
 
 // begin empties the destination and marks it, or reads the progress of an interrupted copy. It
 // returns ErrNotEmpty when the destination has been used, and ErrChanged.
-func (c *copying) begin(ctx context.Context, since time.Time) error {
+func (c *databaseCopy) begin(ctx context.Context, since time.Time) error {
 	return c.to.WriteTables(ctx, func(target ports.Tables, tx ports.Tx) (err error) {
 		if c.mark, err = target.Mark(ctx); err != nil {
 			return err
@@ -121,13 +121,13 @@ func (c *copying) begin(ctx context.Context, since time.Time) error {
 }
 
 // fill copies the rows that the destination lacks, and sums up all rows of the source.
-func (c *copying) fill(ctx context.Context, source ports.Tables) error {
+func (c *databaseCopy) fill(ctx context.Context, source ports.Tables) error {
 	at := slices.IndexFunc(source.Tables(), func(t ports.Table) bool { return t.Name == c.mark.Table })
 	for i, t := range source.Tables() {
 		var read sum
 		var after []any
 		if i <= at { // Another run has copied at least some of its rows.
-			if err := each(ctx, source, t, nil, read.take); err != nil {
+			if err := each(ctx, source, t, nil, read.addRows); err != nil {
 				return err
 			}
 		}
@@ -153,7 +153,7 @@ func (c *copying) fill(ctx context.Context, source ports.Tables) error {
 			}
 			c.last[t.Name] = last
 		}
-		c.done.Tables = append(c.done.Tables, Counted{t.Name, read.rows, read.String()})
+		c.done.Tables = append(c.done.Tables, TableSummary{t.Name, read.rows, read.String()})
 	}
 	return nil
 }
@@ -165,14 +165,14 @@ type page struct {
 }
 
 // table copies the rows of a table after a key. It reads ahead while it writes.
-func (c *copying) table(ctx context.Context, source ports.Tables, t ports.Table, after []any) (sum, error) {
+func (c *databaseCopy) table(ctx context.Context, source ports.Tables, t ports.Table, after []any) (sum, error) {
 	ctx, stop := context.WithCancel(ctx)
 	pages := make(chan page, 1)
 	var read sum
 	go func() {
 		defer close(pages)
 		err := each(ctx, source, t, after, func(rows [][]any) error {
-			err := read.take(rows)
+			err := read.addRows(rows)
 			if err == nil {
 				err = send(ctx, pages, page{rows: rows})
 			}
@@ -203,7 +203,7 @@ func (c *copying) table(ctx context.Context, source ports.Tables, t ports.Table,
 }
 
 // write adds rows to a table of the destination, and stores the progress in the same unit of work.
-func (c *copying) write(ctx context.Context, t ports.Table, rows [][]any) error {
+func (c *databaseCopy) write(ctx context.Context, t ports.Table, rows [][]any) error {
 	last := rows[len(rows)-1]
 	key := make([]any, len(t.Key))
 	for i, k := range t.Key {
@@ -228,17 +228,17 @@ func (c *copying) write(ctx context.Context, t ports.Table, rows [][]any) error 
 
 // complete compares the destination with what was read from the source, and opens the destination,
 // held, when both are the same.
-func (c *copying) complete(ctx context.Context, from ports.CopyStore) error {
+func (c *databaseCopy) complete(ctx context.Context, from ports.CopyStore) error {
 	return c.to.WriteTables(ctx, func(target ports.Tables, tx ports.Tx) error {
 		if err := target.EndMark(ctx, c.mark); err != nil { // This also locks out other writers.
 			return err
 		}
 		for i, t := range target.Tables() {
 			var written sum
-			if err := each(ctx, target, t, nil, written.take); err != nil {
+			if err := each(ctx, target, t, nil, written.addRows); err != nil {
 				return err
 			}
-			if read := c.done.Tables[i]; read != (Counted{t.Name, written.rows, written.String()}) {
+			if read := c.done.Tables[i]; read != (TableSummary{t.Name, written.rows, written.String()}) {
 				return fmt.Errorf("%s: %d rows were read and %d are there, or their sums differ; begin again with --restart", t.Name, read.Rows, written.rows)
 			}
 			if !t.Numbered {
@@ -248,7 +248,7 @@ func (c *copying) complete(ctx context.Context, from ports.CopyStore) error {
 				return err
 			}
 		}
-		if err := stayed(ctx, from, c.mark.Since); err != nil {
+		if err := checkStillReadOnly(ctx, from, c.mark.Since); err != nil {
 			return err
 		}
 		if err := tx.Installation().SetState(ctx, installation.State{}); err != nil {
@@ -258,9 +258,9 @@ func (c *copying) complete(ctx context.Context, from ports.CopyStore) error {
 	})
 }
 
-// stayed returns nil when the source has been read-only since a moment without a break; ErrInUse.
-// The copied snapshot cannot show that.
-func stayed(ctx context.Context, from ports.CopyStore, since time.Time) error {
+// checkStillReadOnly returns nil when the source has been read-only since a moment without a break;
+// ErrInUse. The copied snapshot cannot show that.
+func checkStillReadOnly(ctx context.Context, from ports.CopyStore, since time.Time) error {
 	return from.ReadTables(ctx, func(_ ports.Tables, tx ports.Tx) error {
 		state, err := tx.Installation().State(ctx)
 		if err == nil && !state.ReadOnly.Equal(since) {
@@ -298,8 +298,8 @@ func send(ctx context.Context, to chan<- page, p page) error {
 	}
 }
 
-// take adds rows.
-func (s *sum) take(rows [][]any) error {
+// addRows adds rows.
+func (s *sum) addRows(rows [][]any) error {
 	for _, row := range rows {
 		line, err := encode(row)
 		if err != nil {

@@ -201,7 +201,7 @@ func TestAPageIsBoundByRowsAndByBytes(t *testing.T) {
 		assert.Equal(t, backup.PageSize, rows, name)
 		assert.Greater(t, bytes, backup.PageBytes/2, name)
 		assert.LessOrEqual(t, bytes, backup.PageBytes, name)
-		entries := done.Tables[slices.IndexFunc(done.Tables, func(c backup.Counted) bool { return c.Table == "audit_entries" })]
+		entries := done.Tables[slices.IndexFunc(done.Tables, func(c backup.TableSummary) bool { return c.Table == "audit_entries" })]
 		assert.Equal(t, entries.Rows+1, content(t, to)["audit_entries"].Rows, name)
 	}
 }

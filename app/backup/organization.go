@@ -24,11 +24,11 @@ var (
 )
 
 const (
-	// apart is the distance between new row numbers of the destination and of the source once the
-	// organization is copied, so that new rows of either can still be copied to the other.
-	apart = 1_000_000_000_000
-	// listed is the largest number of taken usernames that an error lists.
-	listed = 20
+	// numberGap is the distance between new row numbers of the destination and of the source once
+	// the organization is copied, so that new rows of either can still be copied to the other.
+	numberGap = 1_000_000_000_000
+	// maxListed is the largest number of taken usernames that an error lists.
+	maxListed = 20
 )
 
 // errStateChanged says that the destination was released or made read-only meanwhile.
@@ -80,7 +80,7 @@ func CopyOrganization(ctx context.Context, from, to ports.CopyStore, slug string
 			return err
 		}
 		done.Tables = m.tables
-		if err := stayed(ctx, from, m.since); err != nil {
+		if err := checkStillReadOnly(ctx, from, m.since); err != nil {
 			return err
 		}
 		if dry {
@@ -117,7 +117,7 @@ func CountOrganization(ctx context.Context, from ports.CopyStore, slug string, o
 		return m.read(ctx, source, tx, slug, o)
 	})
 	if err == nil {
-		err = stayed(ctx, from, m.since)
+		err = checkStillReadOnly(ctx, from, m.since)
 	}
 	return Summary{Taken: o.Now, Tables: m.tables}, err
 }
@@ -153,7 +153,7 @@ func holdUnused(ctx context.Context, from, to ports.CopyStore, slug string, now 
 
 // unused returns ErrNotHeld when a destination has been used and is not held.
 func unused(ctx context.Context, target ports.Tables) error {
-	err := untouched(ctx, target)
+	err := checkUnused(ctx, target)
 	if errors.Is(err, ErrNotEmpty) {
 		return ErrNotHeld.With("the destination %s", ErrNotHeld.Error())
 	}
@@ -189,7 +189,7 @@ type organizationCopy struct {
 	dry          bool
 	organization int64
 	since        time.Time // when the source became read-only
-	tables       []Counted
+	tables       []TableSummary
 	taken        []string // usernames that other users have in the destination
 }
 
@@ -201,10 +201,10 @@ func (c *organizationCopy) fill(ctx context.Context, source ports.Tables, tx por
 	there := c.to.OrganizationByID(c.organization)
 	for i, t := range there.Tables() {
 		var written sum
-		if err := each(ctx, there, t, nil, written.take); err != nil {
+		if err := each(ctx, there, t, nil, written.addRows); err != nil {
 			return err
 		}
-		if read := c.tables[i]; read != (Counted{t.Name, written.rows, written.String()}) {
+		if read := c.tables[i]; read != (TableSummary{t.Name, written.rows, written.String()}) {
 			return fmt.Errorf("%s: %d rows were read and %d are there, or their sums differ; nothing was copied", t.Name, read.Rows, written.rows)
 		}
 	}
@@ -225,11 +225,11 @@ func (c *organizationCopy) read(ctx context.Context, source ports.Tables, tx por
 	for _, t := range part.Tables() {
 		var read sum
 		err := each(ctx, part, t, nil, func(rows [][]any) error {
-			return errors.Join(read.take(rows), c.add(ctx, t, rows))
+			return errors.Join(read.addRows(rows), c.add(ctx, t, rows))
 		})
 		if err == nil && len(c.taken) > 0 {
 			err = ErrTaken.With("the destination knows other people by the name or the number of %d, such as %s; nothing was copied",
-				len(c.taken), strings.Join(c.taken[:min(len(c.taken), listed)], ", "))
+				len(c.taken), strings.Join(c.taken[:min(len(c.taken), maxListed)], ", "))
 		}
 		if err == nil && t.Numbered && !c.dry {
 			err = c.skipNumbers(ctx, source, t)
@@ -237,7 +237,7 @@ func (c *organizationCopy) read(ctx context.Context, source ports.Tables, tx por
 		if err != nil {
 			return err
 		}
-		c.tables = append(c.tables, Counted{t.Name, read.rows, read.String()})
+		c.tables = append(c.tables, TableSummary{t.Name, read.rows, read.String()})
 	}
 	return nil
 }
@@ -249,10 +249,10 @@ func (c *organizationCopy) skipNumbers(ctx context.Context, source ports.Tables,
 		return err
 	}
 	ours, err := c.to.Last(ctx, t)
-	if err != nil || ours > theirs+apart/2 {
+	if err != nil || ours > theirs+numberGap/2 {
 		return err
 	}
-	return c.to.SetLast(ctx, t, max(ours, theirs)+apart)
+	return c.to.SetLast(ctx, t, max(ours, theirs)+numberGap)
 }
 
 // add adds rows to a table; ErrTaken, ErrImports.
@@ -281,7 +281,7 @@ func (c *organizationCopy) add(ctx context.Context, t ports.Table, rows [][]any)
 
 // checkOver returns ErrImports when an instance runs one of these imports, or would.
 func checkOver(t ports.Table, rows [][]any) error {
-	id, state := place(t, "id"), place(t, "state")
+	id, state := columnIndex(t, "id"), columnIndex(t, "state")
 	for _, row := range rows {
 		if is := imports.State(fmt.Sprint(row[state])); is.Working() {
 			return ErrImports.With("the import %v of the organization is under way (%s), and would go on at both sides: `tocsin maintenance off`, wait for its end or "+
@@ -293,7 +293,7 @@ func checkOver(t ports.Table, rows [][]any) error {
 
 // checkFree returns ErrTaken when other rows of the destination have these values in a column.
 func (c *organizationCopy) checkFree(ctx context.Context, t ports.Table, column string, rows [][]any) error {
-	at := place(t, column)
+	at := columnIndex(t, column)
 	found, err := c.to.Find(ctx, t, column, values(rows, at))
 	if err == nil && len(found) > 0 {
 		err = ErrTaken.With("the destination has %s whose %s another one has that would be copied, such as %v; nothing was copied", t.Name, column, found[0][at])
@@ -304,7 +304,7 @@ func (c *organizationCopy) checkFree(ctx context.Context, t ports.Table, column 
 // unknownUsers returns the users that the destination does not have. A user that it has must be the
 // same, including the number: the same name alone may belong to another person.
 func (c *organizationCopy) unknownUsers(ctx context.Context, t ports.Table, rows [][]any) (unknown [][]any, err error) {
-	id, name := place(t, "id"), place(t, "username_fold")
+	id, name := columnIndex(t, "id"), columnIndex(t, "username_fold")
 	same, err := c.to.Find(ctx, t, "id", values(rows, id))
 	if err != nil {
 		return nil, err
@@ -333,7 +333,7 @@ func (c *organizationCopy) unknownUsers(ctx context.Context, t ports.Table, rows
 		switch {
 		case known[string(line)]:
 		case ids[row[id]] || names[row[name]]:
-			c.taken = append(c.taken, fmt.Sprint(row[place(t, "username")]))
+			c.taken = append(c.taken, fmt.Sprint(row[columnIndex(t, "username")]))
 		default:
 			unknown = append(unknown, row)
 		}
@@ -346,12 +346,12 @@ func (c *organizationCopy) index(ctx context.Context) error {
 	all := c.to.Tables()
 	t := all[slices.IndexFunc(all, func(t ports.Table) bool { return t.Name == "member_words_builds" })]
 	row := make([]any, len(t.Columns))
-	row[place(t, "organization_id")], row[place(t, "position")] = c.organization, int64(0)
+	row[columnIndex(t, "organization_id")], row[columnIndex(t, "position")] = c.organization, int64(0)
 	return c.to.Insert(ctx, t, [][]any{row})
 }
 
-// place returns the position of a column in the rows of a table.
-func place(t ports.Table, column string) int {
+// columnIndex returns the position of a column in the rows of a table.
+func columnIndex(t ports.Table, column string) int {
 	return slices.IndexFunc(t.Columns, func(c ports.Column) bool { return c.Name == column })
 }
 

@@ -80,11 +80,11 @@ func (c cut) WriteTables(ctx context.Context, fn func(ports.Tables, ports.Tx) er
 }
 
 // content returns the tables of an installation with their sums.
-func content(t *testing.T, s ports.CopyStore) map[string]backup.Counted {
+func content(t *testing.T, s ports.CopyStore) map[string]backup.TableSummary {
 	t.Helper()
 	done, err := backup.Write(t.Context(), s, "1.2.3", noon, &text{})
 	require.NoError(t, err)
-	all := map[string]backup.Counted{}
+	all := map[string]backup.TableSummary{}
 	for _, c := range done.Tables {
 		all[c.Table] = c
 	}

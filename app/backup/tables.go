@@ -14,13 +14,13 @@ import (
 
 // readTable inserts the rows of a table, and checks that none is missing. The rows of a table that
 // is left out are only checked.
-func readTable(ctx context.Context, to ports.Tables, b begin, from Source) (Counted, error) {
+func readTable(ctx context.Context, to ports.Tables, b begin, from Source) (TableSummary, error) {
 	if to.Excludes(b.Table) {
 		return rowsOf(b.Table, from, func([]byte) error { return nil })
 	}
 	n := slices.IndexFunc(to.Tables(), func(t ports.Table) bool { return t.Name == b.Table })
 	if n < 0 || !slices.Equal(to.Tables()[n].Columns, b.Columns) {
-		return Counted{}, ErrSchema.With("the copy has other columns of %s than the database", b.Table)
+		return TableSummary{}, ErrSchema.With("the copy has other columns of %s than the database", b.Table)
 	}
 	t := to.Tables()[n]
 	p := pager{do: func(rows [][]any) error {
@@ -40,34 +40,34 @@ func readTable(ctx context.Context, to ports.Tables, b begin, from Source) (Coun
 		err = p.flush()
 	}
 	if err != nil {
-		return Counted{}, err
+		return TableSummary{}, err
 	}
 	if t.Numbered {
 		if err := to.SetLast(ctx, t, b.Last); err != nil {
-			return Counted{}, err
+			return TableSummary{}, err
 		}
 	}
 	return counted, nil
 }
 
 // rowsOf passes the rows of a table to do, and checks that none is missing.
-func rowsOf(table string, from Source, do func(line []byte) error) (Counted, error) {
+func rowsOf(table string, from Source, do func(line []byte) error) (TableSummary, error) {
 	var s sum
 	for {
 		line, err := from.ReadLine()
 		if err != nil {
-			return Counted{}, damaged(err)
+			return TableSummary{}, damaged(err)
 		}
 		if bytes.HasPrefix(line, []byte("{")) {
 			var e end
 			if err := json.Unmarshal(line, &e); err != nil || e.End != table || e.Rows != s.rows || e.Sum != s.String() {
-				return Counted{}, ErrDamaged.With("the table %s of the copy is damaged or incomplete; nothing was restored", table)
+				return TableSummary{}, ErrDamaged.With("the table %s of the copy is damaged or incomplete; nothing was restored", table)
 			}
-			return Counted{table, s.rows, s.String()}, nil
+			return TableSummary{table, s.rows, s.String()}, nil
 		}
 		s.add(line)
 		if err := do(line); err != nil {
-			return Counted{}, err
+			return TableSummary{}, err
 		}
 	}
 }

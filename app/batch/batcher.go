@@ -143,9 +143,9 @@ func (b *Batcher[K, C]) attempt(key K, batch []*entry[C]) (err error) {
 	}()
 	b.units.Add(1)
 	b.calls.Add(int64(len(batch)))
-	ctx, release := joint(batch)
+	ctx, release := mergeContexts(batch)
 	defer release()
-	ctx, span := spanned(ctx, batch)
+	ctx, span := beginSpan(ctx, batch)
 	defer func() { span.End(err != nil) }()
 	calls := make([]*C, len(batch))
 	for i, e := range batch {
@@ -154,9 +154,9 @@ func (b *Batcher[K, C]) attempt(key K, batch []*entry[C]) (err error) {
 	return b.serve(ctx, key, calls)
 }
 
-// spanned begins the span of a batch: a child of the first call that is traced, linked to the
+// beginSpan begins the span of a batch: a child of the first call that is traced, linked to the
 // others.
-func spanned[C any](ctx context.Context, batch []*entry[C]) (context.Context, ports.Span) {
+func beginSpan[C any](ctx context.Context, batch []*entry[C]) (context.Context, ports.Span) {
 	var first ports.Span
 	start := ports.SpanStart{Name: "batch"}
 	for _, e := range batch {
@@ -176,8 +176,8 @@ func spanned[C any](ctx context.Context, batch []*entry[C]) (context.Context, po
 	return ctx, span
 }
 
-// joint returns a context that ends when the contexts of all callers have ended.
-func joint[C any](batch []*entry[C]) (context.Context, context.CancelFunc) {
+// mergeContexts returns a context that ends when the contexts of all callers have ended.
+func mergeContexts[C any](batch []*entry[C]) (context.Context, context.CancelFunc) {
 	if len(batch) == 1 {
 		return batch[0].ctx, func() {}
 	}

@@ -19,52 +19,52 @@ import (
 )
 
 // start begins an attempt at a delivery. It waits until the channel's limits and the organization's
-// share of places allow one. A delivery that needs no attempt, or may have none now, is finished or
+// share of slots allow one. A delivery that needs no attempt, or may have none now, is finished or
 // parked instead.
 func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, attempts *sync.WaitGroup) {
 	if reason := cmp.Or(j.Gates.Closed(), s.worker.ended(j)); reason != "" {
-		held.finish(s.closed(j, reason), nil)
+		held.finish(s.gateClosed(j, reason), nil)
 		return
 	}
 	for ctx.Err() == nil { // Deliveries not begun when the worker stops stay held and are released at the end.
 		now := s.worker.clock.Now()
 		if s.worker.set.Paused() {
-			held.finish(untried(j, now.Add(max(s.resting(), s.worker.set.Poll))), nil)
+			held.finish(postponedUntried(j, now.Add(max(s.resting(), s.worker.set.Poll))), nil)
 			return
 		}
 		if s.resting() > 0 {
-			held.finish(s.passedOn(j, untried(j, now.Add(s.putOff())), s.restsBecause()), nil)
+			held.finish(s.handOver(j, postponedUntried(j, now.Add(s.restDelay())), s.restReason()), nil)
 			return
 		}
 		switch verdict, until := s.targets.offer(s.target(j), j, now); verdict {
-		case isParked:
+		case parked:
 			return
-		case isPutOff:
-			held.finish(untried(j, until), nil)
+		case postponed:
+			held.finish(postponedUntried(j, until), nil)
 			return
 		case mustWait:
 			if s.limits.Shared && s.targets.full(now) {
-				s.noteHeldUp(now)
+				s.noteThrottled(now)
 			}
-			if _, worth := s.awaitPlaces(ctx); !worth {
-				held.finish(untried(j, now), nil)
+			if _, worth := s.awaitShare(ctx); !worth {
+				held.finish(postponedUntried(j, now), nil)
 				return
 			}
 			pace.Pause(ctx, targetStalled/4, s.targets.changed)
 			continue
-		case mayStart:
+		case admitted:
 		}
-		if s.takePlace(ctx) {
+		if s.acquireSlot(ctx) {
 			attempts.Go(func() { s.attempt(ctx, held, j) })
 		}
 		return
 	}
 }
 
-// takePlace waits until the rate limit and the organization's share allow an attempt. It reports
+// acquireSlot waits until the rate limit and the organization's share allow an attempt. It reports
 // false when ctx ends first.
-func (s *sender) takePlace(ctx context.Context) bool {
-	return s.takeSlot(ctx) && s.worker.attempts.acquire(ctx, s.at)
+func (s *sender) acquireSlot(ctx context.Context) bool {
+	return s.waitForRate(ctx) && s.worker.attempts.acquire(ctx, s.ref)
 }
 
 // attempt tries to send a delivery, and then the deliveries that were parked meanwhile.
@@ -74,67 +74,67 @@ func (s *sender) attempt(ctx context.Context, held *claims, j deliveries.Job) {
 		answer := s.send(ctx, held, j)
 		next, more, off, until := s.targets.end(s.target(j), answer, s.worker.clock.Now())
 		for _, o := range off {
-			held.finish(untried(o, until), nil)
+			held.finish(postponedUntried(o, until), nil)
 		}
-		if !more || !s.takePlace(ctx) {
+		if !more || !s.acquireSlot(ctx) {
 			return
 		}
 		j = next
 	}
 }
 
-// send makes one attempt at a delivery and records its outcome. The caller holds a place, which
+// send makes one attempt at a delivery and records its outcome. The caller holds a slot, which
 // goes to the recorder.
-func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answer {
+func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) targetResult {
 	in, err := s.cache.get(ctx, j)
 	switch {
 	case errors.Is(err, deliveries.ErrNotFound):
-		held.finish(skipped(j, deliveries.NoTemplate), &s.at)
-		return notAsked
+		held.finish(skipped(j, deliveries.NoTemplate), &s.ref)
+		return noAttempt
 	case err != nil && ctx.Err() != nil:
-		s.worker.attempts.release(s.at)
-		return notAsked
+		s.worker.attempts.release(s.ref)
+		return noAttempt
 	case err != nil:
 		s.worker.log.Error("a message could not be put together", "delivery", int64(j.ID), "error", err)
-		held.finish(untried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), &s.at)
-		return notAsked
+		held.finish(postponedUntried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), &s.ref)
+		return noAttempt
 	}
 	if reason := s.worker.ended(j); reason != "" {
-		held.finish(skipped(j, reason), &s.at)
-		return notAsked
+		held.finish(skipped(j, reason), &s.ref)
+		return noAttempt
 	}
 	if s.worker.set.Paused() {
-		held.finish(untried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), &s.at)
-		return notAsked
+		held.finish(postponedUntried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), &s.ref)
+		return noAttempt
 	}
 	message, err := s.compose(in, j)
 	if err != nil {
 		out := deliveries.Outcome{ID: j.ID, State: deliveries.Failed, Attempts: j.Attempts, Error: shortened("the template cannot be rendered: " + err.Error())}
 		s.logFailed(in.Occurrence, j, message, out)
-		held.finish(out, &s.at)
-		return notAsked
+		held.finish(out, &s.ref)
+		return noAttempt
 	}
 	if ctx.Err() != nil {
-		s.worker.attempts.release(s.at)
-		return notAsked
+		s.worker.attempts.release(s.ref)
+		return noAttempt
 	}
 	// The store was down or slow for so long that another worker may have the delivery or the
-	// place.
+	// slot.
 	if !held.holds(j.ID) || s.targets.tooMany(s.worker.clock.Now()) {
-		s.worker.attempts.release(s.at)
-		held.finish(untried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), nil) // If no other worker has it, it does not wait for the end of the lease.
-		return notAsked
+		s.worker.attempts.release(s.ref)
+		held.finish(postponedUntried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), nil) // If no other worker has it, it does not wait for the end of the lease.
+		return noAttempt
 	}
 	taken, more, err := s.takeQuota(ctx)
 	if !more {
-		back := untried(j, s.worker.clock.Now().Add(s.worker.set.Poll))
+		back := postponedUntried(j, s.worker.clock.Now().Add(s.worker.set.Poll))
 		if err == nil {
-			back = s.passedOn(j, back, channels.LimitReached)
+			back = s.handOver(j, back, channels.LimitReached)
 		} else {
-			s.worker.log.Error("the quota of a channel could not be read", "channel", int64(s.at.channel), "error", err)
+			s.worker.log.Error("the quota of a channel could not be read", "channel", int64(s.ref.channel), "error", err)
 		}
-		held.finish(back, &s.at)
-		return notAsked
+		held.finish(back, &s.ref)
+		return noAttempt
 	}
 	s.started.Add(1)
 	began := s.worker.clock.Now()
@@ -143,24 +143,24 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) answe
 		message.Traceparent = own
 	}
 	if s.target(j) == "" { // Else the server is the recipient's.
-		attempting = deliveries.WatchCertificates(attempting, func(ends time.Time) { s.worker.certificates.saw(s.at.channel, ends, s.worker.clock.Now()) })
+		attempting = deliveries.WatchCertificates(attempting, func(ends time.Time) { s.worker.certificates.record(s.ref.channel, ends, s.worker.clock.Now()) })
 	}
 	err = s.dispatch(attempting, message)
 	s.refundQuota(taken, err)
 	if s.pool.size() > 1 {
-		s.worker.queue.RecordAnswer(s.at.channel, err != nil && deliveries.FailureOf(err).Channel, s.worker.clock.Now().Sub(began))
+		s.worker.queue.RecordAnswer(s.ref.channel, err != nil && deliveries.FailureOf(err).Channel, s.worker.clock.Now().Sub(began))
 	}
 	out := s.outcome(j, err)
 	span.Text("tocsin.delivery.state", string(out.State))
 	span.End(err != nil)
 	s.meter(j, out, began)
 	s.logFailed(in.Occurrence, j, message, out)
-	held.finish(out, &s.at)
+	held.finish(out, &s.ref)
 	s.reportHealth(ctx)
 	if err != nil && deliveries.FailureOf(err).Target {
-		return unanswered
+		return notResponding
 	}
-	return answered
+	return responded
 }
 
 // beginSpan begins the span of an attempt, a child of the request that triggered it and linked to
@@ -171,7 +171,7 @@ func (s *sender) beginSpan(ctx context.Context, held *claims, o events.Occurrenc
 	if span.Recorded() {
 		span.Number("tocsin.delivery", int64(j.ID))
 		span.Number("tocsin.occurrence", int64(o.ID))
-		span.Number("tocsin.channel", int64(s.at.channel))
+		span.Number("tocsin.channel", int64(s.ref.channel))
 		span.Number("tocsin.delivery.attempts", int64(j.Attempts)+1)
 	}
 	return attempting, span
@@ -207,7 +207,7 @@ var errAbandoned = deliveries.Unreachable("the attempt did not end in time").Wit
 
 // dispatch hands a message to the provider. An attempt that has begun is not cut short when the
 // worker stops. An attempt whose driver ignores its deadline is abandoned, so that it does not hold
-// its place for ever.
+// its slot forever.
 func (s *sender) dispatch(ctx context.Context, m deliveries.Message) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.worker.set.SendTimeout)
 	answer := make(chan error, 1)
@@ -232,12 +232,12 @@ func (s *sender) outcome(j deliveries.Job, err error) deliveries.Outcome {
 	now := s.worker.clock.Now()
 	out := deliveries.Outcome{ID: j.ID, Attempts: j.Attempts + 1}
 	if err == nil {
-		s.judge(j, nil, now)
+		s.updateBreaker(j, nil, now)
 		out.State = deliveries.Sent
 		return out
 	}
 	failure := deliveries.FailureOf(err)
-	s.judge(j, failure, now)
+	s.updateBreaker(j, failure, now)
 	out.State, out.Error = deliveries.Failed, shortened(failure.Error())
 	if !failure.Temporary {
 		return out
@@ -245,28 +245,28 @@ func (s *sender) outcome(j deliveries.Job, err error) deliveries.Outcome {
 	next, more := s.worker.set.Retry.Next(out.Attempts, j.Created, now, failure.RetryAfter, rand.Float64()) //nolint:gosec // Jitter is no secret.
 	if more {
 		out.State, out.Next = deliveries.Retrying, next
-		out = s.failedOver(j, out, failure)
+		out = s.failOver(j, out, failure)
 	}
 	return out
 }
 
-// closed is the outcome of a delivery that a gate stops. If only its channel is inactive, another
-// channel of the pool takes it, or it waits until one is back. A delivery that the inactive
+// gateClosed is the outcome of a delivery that a gate stops. If only its channel is inactive,
+// another channel of the pool takes it, or it waits until one is back. A delivery that the inactive
 // channel's provider may already have goes later, as after a failure of the channel.
-func (s *sender) closed(j deliveries.Job, reason deliveries.Reason) deliveries.Outcome {
+func (s *sender) gateClosed(j deliveries.Job, reason deliveries.Reason) deliveries.Outcome {
 	if reason != deliveries.ChannelInactive {
 		return skipped(j, reason)
 	}
 	now := s.worker.clock.Now()
-	o := untried(j, now)
-	if o.To = s.pool.other(s.at.channel, j.ID, now); o.To != 0 {
+	o := postponedUntried(j, now)
+	if o.To = s.pool.other(s.ref.channel, j.ID, now); o.To != 0 {
 		o.Why = channels.Deactivated
 		if j.MaybeAccepted {
 			o.Next = now.Add(deliveries.MaybeAcceptedFor)
 		}
 		return o
 	}
-	wait, some := s.pool.rests(s.at.channel, now)
+	wait, some := s.pool.nextReturn(s.ref.channel, now)
 	if !some {
 		return skipped(j, reason)
 	}
@@ -274,8 +274,9 @@ func (s *sender) closed(j deliveries.Job, reason deliveries.Reason) deliveries.O
 	return o
 }
 
-// judge updates the breaker. A failure that is not the channel's shows that the channel works.
-func (s *sender) judge(j deliveries.Job, f *deliveries.Failure, now time.Time) {
+// updateBreaker updates the breaker. A failure that is not the channel's shows that the channel
+// works.
+func (s *sender) updateBreaker(j deliveries.Job, f *deliveries.Failure, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.breaker
@@ -283,16 +284,16 @@ func (s *sender) judge(j deliveries.Job, f *deliveries.Failure, now time.Time) {
 	if f != nil && f.Channel {
 		s.breaker.failed(now)
 		if f.RetryAfter > 0 {
-			s.breaker.asked(now, f.RetryAfter)
+			s.breaker.requestPause(now, f.RetryAfter)
 		}
 		s.failure = withoutAddress(j, shortened(f.Error()))
 		return
 	}
-	s.breaker.passed()
+	s.breaker.succeeded()
 }
 
-// untried returns a delivery unchanged, due at next.
-func untried(j deliveries.Job, next time.Time) deliveries.Outcome {
+// postponedUntried returns a delivery unchanged, due at next.
+func postponedUntried(j deliveries.Job, next time.Time) deliveries.Outcome {
 	out := deliveries.Outcome{ID: j.ID, State: deliveries.Pending, Attempts: j.Attempts, Next: next}
 	if j.Attempts > 0 {
 		out.State = deliveries.Retrying

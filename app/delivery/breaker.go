@@ -4,10 +4,10 @@ import "time"
 
 // Limits of a breaker.
 const (
-	breakerFailures = 5 // failures of the channel in a row that open it
-	breakerFirst    = 5 * time.Second
-	breakerLongest  = time.Minute
-	breakerAsked    = time.Hour // the longest pause that a provider may ask for
+	breakerFailures   = 5 // failures of the channel in a row that open it
+	breakerFirst      = 5 * time.Second
+	breakerMax        = time.Minute
+	maxRequestedPause = time.Hour // the longest pause that a provider may ask for
 )
 
 // breaker stops a channel whose attempts keep failing. Failures of single recipients do not count.
@@ -33,8 +33,8 @@ func (b *breaker) open(now time.Time) time.Time {
 // works again.
 func (b *breaker) onTrial() bool { return b.pause > 0 }
 
-// passed records that the channel works.
-func (b *breaker) passed() { *b = breaker{} }
+// succeeded records that the channel works.
+func (b *breaker) succeeded() { *b = breaker{} }
 
 // failed records a failure of the channel.
 func (b *breaker) failed(now time.Time) {
@@ -45,15 +45,15 @@ func (b *breaker) failed(now time.Time) {
 	if b.failures < breakerFailures && !b.onTrial() || now.Before(b.until) {
 		return
 	}
-	b.pause = min(max(2*b.pause, breakerFirst), breakerLongest)
+	b.pause = min(max(2*b.pause, breakerFirst), breakerMax)
 	b.until = now.Add(b.pause)
 }
 
-// asked records that the provider asked for a pause.
-func (b *breaker) asked(now time.Time, pause time.Duration) {
+// requestPause records that the provider asked for a pause.
+func (b *breaker) requestPause(now time.Time, pause time.Duration) {
 	b.pause = max(b.pause, breakerFirst)
 	b.forAll = true
-	if until := now.Add(min(pause, breakerAsked)); until.After(b.until) {
+	if until := now.Add(min(pause, maxRequestedPause)); until.After(b.until) {
 		b.until = until
 	}
 }

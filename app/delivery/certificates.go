@@ -18,8 +18,8 @@ const (
 
 // certificates are the certificates of providers' servers. It is safe for concurrent use.
 type certificates struct {
-	mu  sync.Mutex
-	all map[channels.ID]certificate
+	mu        sync.Mutex
+	byChannel map[channels.ID]certificate
 }
 
 // certificate is the one of a channel that expires first, of those seen lately.
@@ -27,18 +27,18 @@ type certificate struct {
 	ends, seen time.Time
 }
 
-// saw records the certificate of a server of a channel.
-func (c *certificates) saw(channel channels.ID, ends, now time.Time) {
+// record records the certificate of a server of a channel.
+func (c *certificates) record(channel channels.ID, ends, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	had, known := c.all[channel]
+	had, known := c.byChannel[channel]
 	if known && had.ends.Before(ends) && now.Sub(had.seen) < certificateShown {
 		return
 	}
 	if !known {
-		maps.DeleteFunc(c.all, func(_ channels.ID, old certificate) bool { return now.Sub(old.seen) >= certificateKept })
+		maps.DeleteFunc(c.byChannel, func(_ channels.ID, old certificate) bool { return now.Sub(old.seen) >= certificateKept })
 	}
-	c.all[channel] = certificate{ends, now}
+	c.byChannel[channel] = certificate{ends, now}
 }
 
 // Certificates returns when the certificate of each channel's provider expires; of several servers
@@ -47,7 +47,7 @@ func (w *Worker) Certificates() map[channels.ID]time.Time {
 	w.certificates.mu.Lock()
 	defer w.certificates.mu.Unlock()
 	now, ends := w.clock.Now(), map[channels.ID]time.Time{}
-	for id, c := range w.certificates.all {
+	for id, c := range w.certificates.byChannel {
 		if now.Sub(c.seen) < certificateKept {
 			ends[id] = c.ends
 		}

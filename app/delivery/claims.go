@@ -59,19 +59,19 @@ func (c *claims) claim(ctx context.Context, channel channels.ID, limit int) ([]d
 		span.Release("")
 	}
 	span.End(err != nil)
-	fresh, done := c.sort(claimed, known, until, span.Traceparent())
+	fresh, done := c.classify(claimed, known, until, span.Traceparent())
 	unrecorded := c.worker.records.unrecorded()
 	for _, j := range done {
 		if !unrecorded[j.ID] {
-			c.worker.records.record(untried(j, c.worker.clock.Now()), nil)
+			c.worker.records.record(postponedUntried(j, c.worker.clock.Now()), nil)
 		}
 	}
 	return fresh, err
 }
 
-// sort adds deliveries that were unknown before the claim to the claims, and returns them as fresh.
-// Done are those that were known before and are no longer held.
-func (c *claims) sort(claimed []deliveries.Job, known map[deliveries.ID]bool, until time.Time, trace string) (fresh, done []deliveries.Job) {
+// classify adds deliveries that were unknown before the claim to the claims, and returns them as
+// fresh. Done are those that were known before and are no longer held.
+func (c *claims) classify(claimed []deliveries.Job, known map[deliveries.ID]bool, until time.Time, trace string) (fresh, done []deliveries.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	fresh = make([]deliveries.Job, 0, len(claimed))
@@ -152,9 +152,9 @@ func (c *claims) trace(id deliveries.ID) string {
 	return c.jobs[id].trace
 }
 
-// finish records the outcome of a delivery, with the place of its attempt if there was one, and
+// finish records the outcome of a delivery, with the slot of its attempt if there was one, and
 // drops it.
-func (c *claims) finish(o deliveries.Outcome, at *place) {
+func (c *claims) finish(o deliveries.Outcome, at *channelRef) {
 	c.mu.Lock()
 	c.worker.records.expect(o.ID) // So it is known at every moment.
 	c.drop(o.ID)
@@ -176,13 +176,13 @@ func (c *claims) release() {
 	defer c.mu.Unlock()
 	now := c.worker.clock.Now()
 	for _, j := range c.jobs {
-		c.worker.records.record(untried(j.Job, now), nil)
+		c.worker.records.record(postponedUntried(j.Job, now), nil)
 	}
 	clear(c.jobs)
 }
 
-// keep renews the leases until the returned function is called.
-func (c *claims) keep(ctx context.Context) (stop func()) {
+// keepLeases renews the leases until the returned function is called.
+func (c *claims) keepLeases(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // Held deliveries stay held when the worker stops.
 	var renewing sync.WaitGroup
 	renewing.Go(func() {

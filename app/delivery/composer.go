@@ -17,8 +17,8 @@ import (
 
 // How much a composer caches. A decoded context takes up to thirty times the memory of its text.
 const (
-	keptTemplates = 1_000
-	keptContexts  = 2 << 20 // bytes of text
+	maxTemplates    = 1_000
+	maxContextBytes = 2 << 20 // bytes of text
 )
 
 // TemplateComposer makes messages from templates (decisions 6). It caches parsed templates and
@@ -103,7 +103,7 @@ func (c *TemplateComposer) template(t events.Template, with events.Partials) (*t
 	if err != nil {
 		return nil, err
 	}
-	if len(c.parsed) >= keptTemplates {
+	if len(c.parsed) >= maxTemplates {
 		clear(c.parsed)
 	}
 	c.parsed[key] = parsed
@@ -154,7 +154,7 @@ func (c *TemplateComposer) context(o events.Occurrence) (map[string]any, error) 
 	if err != nil {
 		return nil, err
 	}
-	if c.text+len(o.Context) > keptContexts {
+	if c.text+len(o.Context) > maxContextBytes {
 		clear(c.contexts)
 		c.text = 0
 	}

@@ -9,17 +9,17 @@ import (
 )
 
 // Places are the places of a worker.
-type Places struct{ p *places }
+type Places struct{ p *slotPool }
 
-func NewPlaces(total int) Places { return Places{newPlaces(total)} }
+func NewPlaces(total int) Places { return Places{newSlotPool(total)} }
 
 func (p Places) Acquire(ctx context.Context, org orgs.ID, c channels.ID) bool {
-	return p.p.acquire(ctx, place{org, c})
+	return p.p.acquire(ctx, channelRef{org, c})
 }
 
-func (p Places) Release(org orgs.ID, c channels.ID) { p.p.release(place{org, c}) }
+func (p Places) Release(org orgs.ID, c channels.ID) { p.p.release(channelRef{org, c}) }
 
 // SawCertificate notes a certificate as an attempt does.
 func (w *Worker) SawCertificate(c channels.ID, ends time.Time) {
-	w.certificates.saw(c, ends, w.clock.Now())
+	w.certificates.record(c, ends, w.clock.Now())
 }

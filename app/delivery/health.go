@@ -19,7 +19,7 @@ const (
 type health struct {
 	mu       sync.Mutex // lets one report at a time into the store
 	reported report
-	silent   time.Time // no report before this moment
+	retryAt  time.Time // no report before this moment
 }
 
 // report is the state of a channel as reported to the store.
@@ -47,21 +47,21 @@ func (s *sender) reportHealth(ctx context.Context) {
 	s.mu.Unlock()
 	current := report{works: b.failures == 0, until: b.until}
 	now := s.worker.clock.Now()
-	if current == h.reported || now.Before(h.silent) || b.failures > 0 && b.until.IsZero() { // A few failures are no outage yet.
+	if current == h.reported || now.Before(h.retryAt) || b.failures > 0 && b.until.IsZero() { // A few failures are no outage yet.
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
 	var err error
 	if current.works {
-		err = s.worker.queue.ClearOutage(ctx, s.at.channel, s.worker.set.Instance)
+		err = s.worker.queue.ClearOutage(ctx, s.ref.channel, s.worker.set.Instance)
 	} else {
-		err = s.worker.queue.ReportOutage(ctx, channels.Outage{Channel: s.at.channel, Instance: s.worker.set.Instance,
+		err = s.worker.queue.ReportOutage(ctx, channels.Outage{Channel: s.ref.channel, Instance: s.worker.set.Instance,
 			Since: b.since, Last: b.last, Until: b.until, ForAll: b.forAll, Error: failure})
 	}
 	if err != nil {
-		h.silent = now.Add(reportPause)
-		s.worker.log.Warn("the health of a channel could not be recorded", "channel", int64(s.at.channel), "error", err)
+		h.retryAt = now.Add(reportPause)
+		s.worker.log.Warn("the health of a channel could not be recorded", "channel", int64(s.ref.channel), "error", err)
 		return
 	}
 	h.reported = current

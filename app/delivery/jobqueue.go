@@ -10,9 +10,9 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// line is the queue of deliveries that a sender has claimed and not begun: by priority class, and
-// within a class in the order of their claims.
-type line struct {
+// jobQueue is the queue of deliveries that a sender has claimed and not begun: by priority class,
+// and within a class in the order of their claims.
+type jobQueue struct {
 	mu      sync.Mutex
 	jobs    []deliveries.Job
 	closed  bool
@@ -20,10 +20,12 @@ type line struct {
 	removed chan struct{} // receives when a job was taken
 }
 
-func newLine() *line { return &line{added: make(chan struct{}, 1), removed: make(chan struct{}, 1)} }
+func newJobQueue() *jobQueue {
+	return &jobQueue{added: make(chan struct{}, 1), removed: make(chan struct{}, 1)}
+}
 
 // add appends jobs, each to its class.
-func (l *line) add(jobs []deliveries.Job) {
+func (l *jobQueue) add(jobs []deliveries.Job) {
 	l.mu.Lock()
 	l.jobs = append(l.jobs, jobs...)
 	slices.SortStableFunc(l.jobs, func(a, b deliveries.Job) int { return cmp.Compare(a.Priority, b.Priority) })
@@ -32,7 +34,7 @@ func (l *line) add(jobs []deliveries.Job) {
 }
 
 // close ends the line: no job is added after it.
-func (l *line) close() {
+func (l *jobQueue) close() {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
@@ -41,7 +43,7 @@ func (l *line) close() {
 
 // take returns the first job and waits for one if there is none. It reports false when the line is
 // closed and empty.
-func (l *line) take() (deliveries.Job, bool) {
+func (l *jobQueue) take() (deliveries.Job, bool) {
 	for {
 		l.mu.Lock()
 		if len(l.jobs) > 0 {
@@ -60,7 +62,7 @@ func (l *line) take() (deliveries.Job, bool) {
 	}
 }
 
-func (l *line) length() int {
+func (l *jobQueue) length() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.jobs)
@@ -68,7 +70,7 @@ func (l *line) length() int {
 
 // waitFor waits until at most most jobs are left, or until something urgent is due and the line is
 // not much longer. It reports whether the urgent job ended the wait.
-func (l *line) waitFor(ctx context.Context, most int, urgent <-chan struct{}) (hurry bool) {
+func (l *jobQueue) waitFor(ctx context.Context, most int, urgent <-chan struct{}) (hurry bool) {
 	for l.length() > most {
 		select {
 		case <-ctx.Done():
@@ -87,15 +89,15 @@ func (l *line) waitFor(ctx context.Context, most int, urgent <-chan struct{}) (h
 // them.
 const claimAhead = 100 * time.Millisecond
 
-// tempo is how many attempts a sender begins in a second.
-type tempo struct {
+// attemptRate is how many attempts a sender begins in a second.
+type attemptRate struct {
 	since     time.Time
 	begun     int
 	perSecond float64 // 0: not known yet
 }
 
 // measure records at each claim how many attempts have begun since the last one.
-func (t *tempo) measure(now time.Time, begun int) {
+func (t *attemptRate) measure(now time.Time, begun int) {
 	t.begun += begun
 	took := now.Sub(t.since)
 	switch {
@@ -112,7 +114,7 @@ func (t *tempo) measure(now time.Time, begun int) {
 
 // ahead returns how many attempts begin within claimAhead, but at most most. It returns most while
 // the tempo is unknown.
-func (t *tempo) ahead(least, most int) int {
+func (t *attemptRate) ahead(least, most int) int {
 	if t.perSecond == 0 {
 		return most
 	}

@@ -9,21 +9,21 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// Limits of relief.
+// Limits of offloading.
 const (
-	reliefLook = 250 * time.Millisecond // after a gift, until the next check
-	reliefRest = 2 * time.Second        // the longest pause between two checks
-	reliefHold = time.Second            // what a member of a pool keeps leaves within this time
-	reliefHeld = 2 * shareInterval      // a message that waits for a limit records it this often, at least
+	offloadInterval    = 250 * time.Millisecond // after a transfer, until the next check
+	offloadMaxInterval = 2 * time.Second        // the longest pause between two checks
+	keepFor            = time.Second            // a member of a pool keeps what it can send within this time
+	throttledFor       = 2 * shareInterval      // a message that waits for a limit records it this often, at least
 )
 
-// relieve lets idle members of the pool take over deliveries that wait while the channel is at its
+// offload lets idle members of the pool take over deliveries that wait while the channel is at its
 // limit, until ctx ends.
-func (s *sender) relieve(ctx context.Context) {
+func (s *sender) offload(ctx context.Context) {
 	if s.limits.PerSecond <= 0 && !s.limits.Shared {
 		return
 	}
-	wait, said := reliefLook, false
+	wait, said := offloadInterval, false
 	began, looked := s.started.Load(), s.worker.clock.Now()
 	for {
 		pace.Pause(ctx, wait, nil)
@@ -32,67 +32,67 @@ func (s *sender) relieve(ctx context.Context) {
 		}
 		now := s.worker.clock.Now()
 		begun := s.started.Load()
-		perSecond := float64(begun-began) / max(now.Sub(looked), reliefLook).Seconds()
+		perSecond := float64(begun-began) / max(now.Sub(looked), offloadInterval).Seconds()
 		began, looked = begun, now
-		gifts, err := s.give(ctx, perSecond, now)
+		transfers, err := s.offloadOnce(ctx, perSecond, now)
 		if err != nil && ctx.Err() == nil {
-			s.worker.log.Warn("deliveries of a channel at its limit could not be given to others of its pool", "channel", int64(s.at.channel), "error", err)
+			s.worker.log.Warn("deliveries of a channel at its limit could not be given to others of its pool", "channel", int64(s.ref.channel), "error", err)
 		}
-		if len(gifts) == 0 {
-			wait = min(2*wait, reliefRest)
+		if len(transfers) == 0 {
+			wait = min(2*wait, offloadMaxInterval)
 			continue
 		}
-		wait = reliefLook
+		wait = offloadInterval
 		if !said {
 			said = true
-			s.worker.log.Info("deliveries were given to others of the pool", "channel", int64(s.at.channel), "because", channels.LimitReached.String())
+			s.worker.log.Info("deliveries were given to others of the pool", "channel", int64(s.ref.channel), "because", channels.LimitReached.String())
 		}
 		notify(s.worker.claim)
 	}
 }
 
-// give offers waiting deliveries to the other members, except those that the channel itself sends
-// within reliefHold, on all instances together. perSecond is how many attempts this instance
+// offloadOnce offers waiting deliveries to the other members, except those that the channel itself
+// sends within keepFor, on all instances together. perSecond is how many attempts this instance
 // begins. It returns what the members took.
-func (s *sender) give(ctx context.Context, perSecond float64, now time.Time) ([]channels.Transfer, error) {
-	held := time.Unix(0, s.heldUp.Load())
-	keep, has := s.keeps(perSecond, now)
-	if !has || now.Sub(held) > reliefHeld || s.resting() > 0 || s.worker.set.Paused() {
+func (s *sender) offloadOnce(ctx context.Context, perSecond float64, now time.Time) ([]channels.Transfer, error) {
+	held := time.Unix(0, s.throttled.Load())
+	keep, has := s.keepCount(perSecond, now)
+	if !has || now.Sub(held) > throttledFor || s.resting() > 0 || s.worker.set.Paused() {
 		return nil, nil
 	}
-	offers := s.pool.offers(s.rooms, s.at.channel, now)
-	if len(offers) == 0 || !s.worker.claiming.acquire(ctx, s.at) {
+	offers := s.pool.offers(s.capacities, s.ref.channel, now)
+	if len(offers) == 0 || !s.worker.claiming.acquire(ctx, s.ref) {
 		return nil, nil
 	}
-	defer s.worker.claiming.release(s.at)
+	defer s.worker.claiming.release(s.ref)
 	asking, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
-	gifts, err := s.worker.queue.Offload(asking, s.at.organization, s.at.channel, offers, keep, s.worker.set.Lease)
-	s.rooms.Record(offers, gifts, now)
-	return gifts, err
+	transfers, err := s.worker.queue.Offload(asking, s.ref.organization, s.ref.channel, offers, keep, s.worker.set.Lease)
+	s.capacities.Record(offers, transfers, now)
+	return transfers, err
 }
 
-// keeps returns how many messages the channel keeps because its limits let them go soon, counted
-// over all instances. It reports whether this instance has a part of the limits. An instance
-// without one does not know the rate and leaves giving to the others.
-func (s *sender) keeps(perSecond float64, now time.Time) (n int, has bool) {
-	rate := math.Ceil(s.limits.PerSecond * reliefHold.Seconds())
+// keepCount returns how many messages the channel keeps because its limits let them go soon,
+// counted over all instances. It reports whether this instance has a part of the limits. An
+// instance without one does not know the rate and leaves the offloading to the others.
+func (s *sender) keepCount(perSecond float64, now time.Time) (n int, has bool) {
+	rate := math.Ceil(s.limits.PerSecond * keepFor.Seconds())
 	if rate > 0 && s.share.perSecond(now) <= 0 {
 		return 0, false
 	}
 	if !s.limits.Shared {
 		return int(rate), true
 	}
-	if s.targets.places(now) == 0 {
+	if s.targets.limitAt(now) == 0 {
 		return 0, false
 	}
 	all := float64(s.limits.Concurrency)
-	keep := max(all, math.Ceil(perSecond*reliefHold.Seconds()*all/float64(s.targets.held(now))))
+	keep := max(all, math.Ceil(perSecond*keepFor.Seconds()*all/float64(s.targets.claimedAt(now))))
 	if rate > 0 {
 		keep = min(keep, rate)
 	}
 	return int(keep), true
 }
 
-// noteHeldUp records that a message waits for a limit of the channel.
-func (s *sender) noteHeldUp(now time.Time) { s.heldUp.Store(now.UnixNano()) }
+// noteThrottled records that a message waits for a limit of the channel.
+func (s *sender) noteThrottled(now time.Time) { s.throttled.Store(now.UnixNano()) }

@@ -11,9 +11,9 @@ import (
 
 // Limits of diverting.
 const (
-	divertPage  = 2_000
-	divertPause = time.Second // between two checks for new deliveries
-	divertLook  = time.Minute // the longest wait between two checks of deliveries that no member can take
+	divertPage    = 2_000
+	divertPause   = time.Second // between two checks for new deliveries
+	divertMaxWait = time.Minute // the longest wait between two checks of deliveries that no member can take
 )
 
 // pool is the pool of a sender's channel, as the sender last read it.
@@ -22,7 +22,7 @@ type pool struct {
 	members []channels.Member
 }
 
-func (p *pool) know(members []channels.Member) {
+func (p *pool) set(members []channels.Member) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.members = members
@@ -35,12 +35,12 @@ func (p *pool) other(than channels.ID, id deliveries.ID, now time.Time) channels
 	return channels.Pick(channels.Ranges(p.members, than, now), channels.Hash(int64(id), int64(id)))
 }
 
-// rests returns how soon another active member may be back. It reports false when no other member
-// is active.
-func (p *pool) rests(than channels.ID, now time.Time) (wait time.Duration, some bool) {
+// nextReturn returns how soon another active member may be back. It reports false when no other
+// member is active.
+func (p *pool) nextReturn(than channels.ID, now time.Time) (wait time.Duration, some bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	wait = divertLook
+	wait = divertMaxWait
 	for _, m := range p.members {
 		if m.ID != than && m.Active {
 			wait, some = min(wait, max(m.Until.Sub(now), m.UsedUp.Sub(now))), true
@@ -49,7 +49,7 @@ func (p *pool) rests(than channels.ID, now time.Time) (wait time.Duration, some 
 	return max(wait, divertPause), some
 }
 
-// offers returns what the other members may take over, within their room.
+// offers returns what the other members may take over, within their capacity.
 func (p *pool) offers(rooms channels.Capacities, from channels.ID, now time.Time) []channels.Offer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,36 +66,36 @@ func (p *pool) size() int {
 // loadPool reads the members of the pool and their health.
 func (s *sender) loadPool(ctx context.Context) error {
 	if s.config.Pool == "" && !s.gone {
-		s.pool.know(nil)
+		s.pool.set(nil)
 		return nil
 	}
-	members, err := s.worker.queue.Pool(ctx, s.at.organization, s.at.channel)
+	members, err := s.worker.queue.Pool(ctx, s.ref.organization, s.ref.channel)
 	if err == nil {
-		s.pool.know(members)
+		s.pool.set(members)
 	}
 	return err
 }
 
-// passedOn is the outcome of a delivery that was not tried and that another member of the pool
+// handOver is the outcome of a delivery that was not tried and that another member of the pool
 // takes over at once. It stays where no other member works, and where its provider may already have
 // it.
-func (s *sender) passedOn(j deliveries.Job, o deliveries.Outcome, why channels.PoolReason) deliveries.Outcome {
+func (s *sender) handOver(j deliveries.Job, o deliveries.Outcome, why channels.PoolReason) deliveries.Outcome {
 	now := s.worker.clock.Now()
-	if to := s.pool.other(s.at.channel, j.ID, now); to != 0 && !j.MaybeAccepted {
+	if to := s.pool.other(s.ref.channel, j.ID, now); to != 0 && !j.MaybeAccepted {
 		o.To, o.Why, o.Next = to, why, now
 	}
 	return o
 }
 
-// failedOver is the outcome of a failed attempt. If the channel failed, another member of the pool
+// failOver is the outcome of a failed attempt. If the channel failed, another member of the pool
 // takes the delivery over: each member gets it once at once, and after that with the pauses of
 // retries. A provider that may already have it gets a second attempt first.
-func (s *sender) failedOver(j deliveries.Job, o deliveries.Outcome, f *deliveries.Failure) deliveries.Outcome {
+func (s *sender) failOver(j deliveries.Job, o deliveries.Outcome, f *deliveries.Failure) deliveries.Outcome {
 	if !f.Channel {
 		return o
 	}
 	now := s.worker.clock.Now()
-	to := s.pool.other(s.at.channel, j.ID, now)
+	to := s.pool.other(s.ref.channel, j.ID, now)
 	if o.MaybeAccepted = f.MaybeAccepted && (!j.MaybeAccepted || to == 0); o.MaybeAccepted || to == 0 {
 		return o
 	}
@@ -114,7 +114,7 @@ func (s *sender) divert(ctx context.Context) {
 	if s.config.Pool == "" && !s.gone {
 		return
 	}
-	why := s.restsBecause()
+	why := s.restReason()
 	if !s.config.Active {
 		why = channels.Deactivated
 	}
@@ -122,17 +122,17 @@ func (s *sender) divert(ctx context.Context) {
 		if !s.takeTurn(ctx) {
 			return
 		}
-		moved, err := s.worker.queue.Divert(ctx, s.at.organization, s.at.channel, why, divertPage)
-		s.worker.claiming.release(s.at)
+		moved, err := s.worker.queue.Divert(ctx, s.ref.organization, s.ref.channel, why, divertPage)
+		s.worker.claiming.release(s.ref)
 		if err != nil {
 			if ctx.Err() == nil {
-				s.worker.log.Warn("the deliveries of a channel could not be given to others of its pool", "channel", int64(s.at.channel), "error", err)
+				s.worker.log.Warn("the deliveries of a channel could not be given to others of its pool", "channel", int64(s.ref.channel), "error", err)
 			}
 			return
 		}
 		if moved > 0 {
 			notify(s.worker.claim)
-			s.worker.log.Info("deliveries were given to others of the pool", "channel", int64(s.at.channel), "count", moved, "because", why.String())
+			s.worker.log.Info("deliveries were given to others of the pool", "channel", int64(s.ref.channel), "count", moved, "because", why.String())
 		}
 		if moved < divertPage {
 			return
@@ -140,17 +140,17 @@ func (s *sender) divert(ctx context.Context) {
 	}
 }
 
-// patience returns how long the sender of a channel that rests waits before it checks again.
-func (s *sender) patience() time.Duration {
+// recheckInterval returns how long the sender of a channel that rests waits before it checks again.
+func (s *sender) recheckInterval() time.Duration {
 	if s.config.Pool != "" {
 		return divertPause
 	}
 	return refreshInterval
 }
 
-// try waits for an attempt that shows whether the channel works. New deliveries go to other members
-// meanwhile.
-func (s *sender) try(ctx context.Context, attempt *sync.WaitGroup) {
+// awaitTrial waits for an attempt that shows whether the channel works. New deliveries go to other
+// members meanwhile.
+func (s *sender) awaitTrial(ctx context.Context, attempt *sync.WaitGroup) {
 	over := make(chan struct{})
 	go func() {
 		attempt.Wait()

@@ -9,16 +9,16 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// quotaLook is how often the store is asked whether an exhausted quota has something left again,
+// quotaRecheck is how often the store is asked whether an exhausted quota has something left again,
 // returned by another instance.
-const quotaLook = time.Minute
+const quotaRecheck = time.Minute
 
 // quota is what a sender may send of its channel's quota. It takes portions from the store, so that
 // an attempt costs no statement of its own.
 type quota struct {
-	mu   sync.Mutex // One attempt asks, and the others wait for the answer.
-	has  channels.Allowance
-	look time.Time // nothing was left, or the store failed: it is asked again then
+	mu        sync.Mutex // One attempt asks, and the others wait for the answer.
+	allowance channels.Allowance
+	retryAt   time.Time // nothing was left, or the store failed: it is asked again then
 
 	failed   error // why the store failed; nil: it answered
 	failures int   // in a row
@@ -40,11 +40,11 @@ func (s *sender) takeQuota(ctx context.Context) (taken time.Time, more bool, err
 	}
 	s.quota.mu.Lock()
 	defer s.quota.mu.Unlock()
-	if err := s.refill(ctx); err != nil || s.quota.has.Left == 0 {
+	if err := s.refill(ctx); err != nil || s.quota.allowance.Left == 0 {
 		return taken, false, err
 	}
-	s.quota.has.Left--
-	return s.quota.has.Taken, true, nil
+	s.quota.allowance.Left--
+	return s.quota.allowance.Taken, true, nil
 }
 
 // refundQuota returns an attempt that never reached the provider, because the channel failed.
@@ -58,13 +58,13 @@ func (s *sender) refundQuota(taken time.Time, err error) {
 	q := &s.quota
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.has.OfDay(taken) {
+	if !q.allowance.OfDay(taken) {
 		return
 	}
-	if q.has.Left == 0 { // Others may wait for it.
-		q.has.Until = time.Time{}
+	if q.allowance.Left == 0 { // Others may wait for it.
+		q.allowance.Until = time.Time{}
 	}
-	q.has.Left++
+	q.allowance.Left++
 }
 
 // refill takes another portion when none is left or when the day of the last one is over. When the
@@ -72,33 +72,33 @@ func (s *sender) refundQuota(taken time.Time, err error) {
 // between such calls double. The caller holds the quota's lock.
 func (s *sender) refill(ctx context.Context) error {
 	q, now := &s.quota, s.worker.clock.Now()
-	over := !s.worker.storeNow().Before(q.has.Until)
-	if s.limits.Quota.None() || !over && (q.has.Left > 0 || now.Before(q.look)) {
+	over := !s.worker.storeNow().Before(q.allowance.Until)
+	if s.limits.Quota.None() || !over && (q.allowance.Left > 0 || now.Before(q.retryAt)) {
 		return nil
 	}
-	if q.failed != nil && now.Before(q.look) {
+	if q.failed != nil && now.Before(q.retryAt) {
 		return q.failed
 	}
 	// The portion is kept even when the worker stops meanwhile: the rest is returned at the end.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	has, err := s.worker.queue.TakeQuota(ctx, s.at.channel, s.limits.Quota, s.limits.Quota.Portion(), q.has)
+	has, err := s.worker.queue.TakeQuota(ctx, s.ref.channel, s.limits.Quota, s.limits.Quota.Portion(), q.allowance)
 	if err != nil {
-		q.has, q.failed, q.look = channels.Allowance{}, err, now.Add(min(time.Second<<min(q.failures, 6), quotaLook))
+		q.allowance, q.failed, q.retryAt = channels.Allowance{}, err, now.Add(min(time.Second<<min(q.failures, 6), quotaRecheck))
 		q.failures++
 		return err
 	}
-	q.has, q.look, q.failed, q.failures = has, time.Time{}, nil, 0
+	q.allowance, q.retryAt, q.failed, q.failures = has, time.Time{}, nil, 0
 	var usedUp time.Time
 	if has.Left == 0 {
-		q.look, usedUp = now.Add(quotaLook), now.Add(has.Until.Sub(s.worker.storeNow()))
+		q.retryAt, usedUp = now.Add(quotaRecheck), now.Add(has.Until.Sub(s.worker.storeNow()))
 	}
 	s.mu.Lock()
 	was := s.usedUp
 	s.usedUp = usedUp
 	s.mu.Unlock()
 	if was.IsZero() && !usedUp.IsZero() {
-		s.worker.log.Warn("a channel rests, because its quota is used up", "organization", int64(s.at.organization), "channel", int64(s.at.channel),
+		s.worker.log.Warn("a channel rests, because its quota is used up", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel),
 			"until", has.Until.UTC())
 	}
 	return nil
@@ -110,7 +110,7 @@ func (s *sender) renewQuota(ctx context.Context) {
 		s.returnQuota(ctx)
 	}
 	s.quota.mu.Lock()
-	s.quota.has.Until = time.Time{}
+	s.quota.allowance.Until = time.Time{}
 	s.quota.mu.Unlock()
 	s.mu.Lock()
 	s.usedUp = time.Time{}
@@ -122,13 +122,13 @@ func (s *sender) renewQuota(ctx context.Context) {
 func (s *sender) returnQuota(ctx context.Context) {
 	s.quota.mu.Lock()
 	defer s.quota.mu.Unlock()
-	if s.quota.has.Taken.IsZero() {
+	if s.quota.allowance.Taken.IsZero() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	if _, err := s.worker.queue.TakeQuota(ctx, s.at.channel, channels.Quota{}, 0, s.quota.has); err != nil {
-		s.worker.log.Warn("what is left of a channel's quota could not be given back", "channel", int64(s.at.channel), "error", err)
+	if _, err := s.worker.queue.TakeQuota(ctx, s.ref.channel, channels.Quota{}, 0, s.quota.allowance); err != nil {
+		s.worker.log.Warn("what is left of a channel's quota could not be given back", "channel", int64(s.ref.channel), "error", err)
 	}
-	s.quota.has = channels.Allowance{}
+	s.quota.allowance = channels.Allowance{}
 }

@@ -17,25 +17,25 @@ import (
 
 // Limits of recording.
 const (
-	recordPage    = 500                    // outcomes in one unit of work
-	recordPause   = 250 * time.Millisecond // after a failure of the store
-	recordReport  = 10 * time.Second       // between two log lines about a store that stays down
-	storePatience = 30 * time.Second       // with one call of the store
+	recordPage       = 500                    // outcomes in one unit of work
+	recordRetryPause = 250 * time.Millisecond // after a failure of the store
+	recordReport     = 10 * time.Second       // between two log lines about a store that stays down
+	storePatience    = 30 * time.Second       // with one call of the store
 )
 
 // recorder records outcomes in sets: while one set is written, the next one gathers. A message may
-// only be handed to a provider with a place, which the recorder frees once the outcome is stored.
-// So the places bound how many messages a crash can repeat.
+// only be handed to a provider with a slot, which the recorder frees once the outcome is stored.
+// So the slots bound how many messages a crash can repeat.
 type recorder struct {
 	queue    deliveries.Queue
 	owner    string
 	clock    ports.Clock
 	log      *slog.Logger
 	reopened func() // called when a delivery is due again, now or later
-	attempts *places
+	attempts *slotPool
 	watchdog *watchdog.Watchdog
 	meter    Meter
-	turns    *watchdog.Loop // of run
+	loop     *watchdog.Loop // of run
 	outcomes chan pendingOutcome
 	grace    time.Duration // after the worker stopped
 	giveUp   atomic.Pointer[time.Time]
@@ -49,18 +49,18 @@ type recorder struct {
 // pendingOutcome is an outcome on its way into the store.
 type pendingOutcome struct {
 	deliveries.Outcome
-	place *place // held until it is stored; nil: none
+	slot *channelRef // held until it is stored; nil: none
 }
 
-func newRecorder(q deliveries.Queue, set Settings, attempts *places, clock ports.Clock, log *slog.Logger, reopened func()) *recorder {
+func newRecorder(q deliveries.Queue, set Settings, attempts *slotPool, clock ports.Clock, log *slog.Logger, reopened func()) *recorder {
 	return &recorder{queue: q, owner: set.Owner, grace: set.SendTimeout + set.Grace, clock: clock, log: log, reopened: reopened, attempts: attempts, watchdog: set.Watchdog, meter: set.Meter,
 		outcomes: make(chan pendingOutcome, recordPage), expected: map[deliveries.ID]bool{}}
 }
 
-// record accepts an outcome, with the place of its attempt if there was one.
-func (r *recorder) record(o deliveries.Outcome, at *place) {
+// record accepts an outcome, with the slot of its attempt if there was one.
+func (r *recorder) record(o deliveries.Outcome, at *channelRef) {
 	r.expect(o.ID)
-	r.outcomes <- pendingOutcome{Outcome: o, place: at}
+	r.outcomes <- pendingOutcome{Outcome: o, slot: at}
 }
 
 // expect announces that an outcome will be recorded.
@@ -77,8 +77,8 @@ func (r *recorder) unrecorded() map[deliveries.ID]bool {
 	return maps.Clone(r.expected)
 }
 
-// settled removes outcomes that were stored or lost from the expected ones.
-func (r *recorder) settled(page []deliveries.Outcome) {
+// settle removes outcomes that were stored or lost from the expected ones.
+func (r *recorder) settle(page []deliveries.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range page {
@@ -97,14 +97,14 @@ func (r *recorder) run(ctx context.Context) {
 		r.giveUp.Store(&giveUp)
 	})
 	defer stop()
-	r.turns = r.watchdog.Watch("record")
-	defer r.turns.End()
-	r.turns.Idle()
-	page, held := make([]deliveries.Outcome, 0, recordPage), make([]place, 0, recordPage)
+	r.loop = r.watchdog.Watch("record")
+	defer r.loop.End()
+	r.loop.Idle()
+	page, held := make([]deliveries.Outcome, 0, recordPage), make([]channelRef, 0, recordPage)
 	add := func(o pendingOutcome) {
 		page = append(page, o.Outcome)
-		if o.place != nil {
-			held = append(held, *o.place)
+		if o.slot != nil {
+			held = append(held, *o.slot)
 		}
 	}
 	for first := range r.outcomes {
@@ -125,14 +125,14 @@ func (r *recorder) run(ctx context.Context) {
 		if !r.store(ctx, page) {
 			r.lost += len(held)
 		}
-		r.settled(page)
+		r.settle(page)
 		for _, at := range held {
 			r.attempts.release(at)
 		}
 		if slices.ContainsFunc(page, func(o deliveries.Outcome) bool { return o.State.Open() }) {
 			r.reopened()
 		}
-		r.turns.Idle()
+		r.loop.Idle()
 	}
 	if r.lost > 0 {
 		r.log.Error("outcomes could not be recorded, their messages will be sent again", "count", r.lost)
@@ -143,7 +143,7 @@ func (r *recorder) run(ctx context.Context) {
 // sent twice. It reports whether the set is recorded.
 func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) bool {
 	for !r.over() {
-		r.turns.Tick()
+		r.loop.Tick()
 		lost, err := r.attempt(ctx, page)
 		if err == nil {
 			r.meter.Recorded(page, lost)
@@ -156,7 +156,7 @@ func (r *recorder) store(ctx context.Context, page []deliveries.Outcome) bool {
 			r.reported = now
 			r.log.Error("outcomes cannot be recorded at the moment", "count", len(page), "error", err)
 		}
-		pace.Pause(context.WithoutCancel(ctx), recordPause, nil)
+		pace.Pause(context.WithoutCancel(ctx), recordRetryPause, nil)
 	}
 	return false
 }

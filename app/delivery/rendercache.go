@@ -113,14 +113,14 @@ func (c *renderCache) get(ctx context.Context, j deliveries.Job) (deliveries.Ren
 	return in, nil
 }
 
-// fewInputs is how many inputs are read again before they are needed.
-const fewInputs = 4
+// maxRenewedInputs is how many inputs are read again before they are needed.
+const maxRenewedInputs = 4
 
 // shared returns the inputs that are cached if they are few.
 func (c *renderCache) shared() map[inputKey]deliveries.RenderInput {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.inputs) > fewInputs {
+	if len(c.inputs) > maxRenewedInputs {
 		return nil
 	}
 	return maps.Clone(c.inputs)

@@ -81,7 +81,7 @@ func TestRenderCache(t *testing.T) {
 		_, err = c.get(t.Context(), of(2)[0])
 		require.NoError(t, err)
 		assert.Equal(t, 2, l.inputs, "they are known")
-		for template := range events.TemplateID(fewInputs + 1) {
+		for template := range events.TemplateID(maxRenewedInputs + 1) {
 			_, err = c.get(t.Context(), deliveries.Job{Occurrence: 1, Event: 1, Notification: 2, Template: template})
 			require.NoError(t, err)
 		}

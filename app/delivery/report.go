@@ -16,9 +16,9 @@ const (
 
 // sampler lets the first few events pass in each window of time.
 type sampler struct {
-	begun  time.Time
-	passed int
-	held   int
+	begun      time.Time
+	passed     int
+	suppressed int
 }
 
 // pass reports whether the event may pass, and how many were held back since the last one that did.
@@ -27,11 +27,11 @@ func (s *sampler) pass(now time.Time) (pass bool, held int) {
 		s.begun, s.passed = now, 0
 	}
 	if s.passed >= failuresLogged {
-		s.held++
+		s.suppressed++
 		return false, 0
 	}
 	s.passed++
-	held, s.held = s.held, 0
+	held, s.suppressed = s.suppressed, 0
 	return true, held
 }
 
@@ -47,7 +47,7 @@ func (s *sender) logFailed(of events.Occurrence, j deliveries.Job, m deliveries.
 	if !pass {
 		return
 	}
-	attributes := []any{"organization", int64(s.at.organization), "channel", int64(s.at.channel), "occurrence", int64(j.Occurrence),
+	attributes := []any{"organization", int64(s.ref.organization), "channel", int64(s.ref.channel), "occurrence", int64(j.Occurrence),
 		"delivery", int64(j.ID), "attempts", o.Attempts, "error", withoutAddress(j, o.Error)}
 	for _, known := range [][2]string{{"message", m.ID}, {"request", of.RequestID}, {"traceparent", of.Traceparent}} {
 		if known[1] != "" {
@@ -60,13 +60,13 @@ func (s *sender) logFailed(of events.Occurrence, j deliveries.Job, m deliveries.
 	s.worker.log.Warn("a delivery has failed", attributes...)
 }
 
-// logUnlogged logs how many failed deliveries were not logged, when the sender ends.
-func (s *sender) logUnlogged() {
+// logSuppressed logs how many failed deliveries were not logged, when the sender ends.
+func (s *sender) logSuppressed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failures.held > 0 {
-		s.worker.log.Warn("further deliveries of a channel have failed", "organization", int64(s.at.organization), "channel", int64(s.at.channel),
-			"count", s.failures.held)
+	if s.failures.suppressed > 0 {
+		s.worker.log.Warn("further deliveries of a channel have failed", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel),
+			"count", s.failures.suppressed)
 	}
 }
 
@@ -75,10 +75,10 @@ func (s *sender) logUnlogged() {
 func (s *sender) logRest(before breaker) {
 	switch now := s.breaker; {
 	case !before.onTrial() && now.onTrial():
-		s.worker.log.Warn("a channel rests, because its provider is away", "organization", int64(s.at.organization), "channel", int64(s.at.channel),
+		s.worker.log.Warn("a channel rests, because its provider is away", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel),
 			"failures", now.failures, "until", now.until.UTC(), "error", s.failure)
 	case before.onTrial() && !now.onTrial():
-		s.worker.log.Info("a channel works again", "organization", int64(s.at.organization), "channel", int64(s.at.channel), "rested_since", before.since.UTC())
+		s.worker.log.Info("a channel works again", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel), "rested_since", before.since.UTC())
 	}
 }
 

@@ -9,22 +9,23 @@ import (
 // resting returns how long the channel still rests: the breaker is open, the provider asked another
 // instance for a pause, or the quota is used up. It returns 0 when the channel may send.
 func (s *sender) resting() time.Duration {
-	provider, quota := s.rests()
+	provider, quota := s.restTimes()
 	return max(provider, quota)
 }
 
-// putOff returns how soon a delivery is due again that is given back because the channel rests. One
-// that waits for the quota alone is due soon: the quota may be raised, and another instance may
-// have some of it left.
-func (s *sender) putOff() time.Duration {
-	if provider, _ := s.rests(); provider > 0 {
-		return min(provider, divertLook)
+// restDelay returns the delay of a delivery that is given back because the channel rests. A
+// delivery that waits for the quota alone is due soon: the quota may be raised, and another
+// instance may return a part of it.
+func (s *sender) restDelay() time.Duration {
+	if provider, _ := s.restTimes(); provider > 0 {
+		return min(provider, divertMaxWait)
 	}
 	return s.worker.set.Poll
 }
 
-// rests returns how long the channel still rests because of its provider, and because of its quota.
-func (s *sender) rests() (provider, quota time.Duration) {
+// restTimes returns how long the channel still rests because of its provider, and because of its
+// quota.
+func (s *sender) restTimes() (provider, quota time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.worker.clock.Now()
@@ -38,8 +39,8 @@ func (s *sender) onTrial() bool {
 	return s.breaker.onTrial()
 }
 
-// restsBecause returns why other members take the deliveries of a channel that rests.
-func (s *sender) restsBecause() channels.PoolReason {
+// restReason returns why other members take the deliveries of a channel that rests.
+func (s *sender) restReason() channels.PoolReason {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now := s.worker.clock.Now(); s.breaker.forAll || now.Before(s.paused) || now.Before(s.usedUp) {

@@ -11,15 +11,15 @@ import (
 
 // Limits of scheduled work.
 const (
-	schedulePage  = 2_000 // rows in one unit of work
-	cancelledMost = 1_000 // cancelled occurrences that a worker remembers
+	schedulePage = 2_000 // rows in one unit of work
+	maxCancelled = 1_000 // cancelled occurrences that a worker remembers
 )
 
 // scheduleLoop begins scheduled occurrences, ends those that were cancelled or have expired, and
 // remembers the cancelled ones.
-func (w *Worker) scheduleLoop(ctx context.Context, turns *watchdog.Loop) {
+func (w *Worker) scheduleLoop(ctx context.Context, loop *watchdog.Loop) {
 	for ctx.Err() == nil {
-		turns.Tick()
+		loop.Tick()
 		n, err := w.schedule(ctx)
 		if err != nil && ctx.Err() == nil {
 			w.log.Error("what is scheduled could not be looked after", "error", err)
@@ -28,7 +28,7 @@ func (w *Worker) scheduleLoop(ctx context.Context, turns *watchdog.Loop) {
 			notify(w.expand)
 			continue
 		}
-		turns.Rest(w.set.Poll)
+		loop.Rest(w.set.Poll)
 		pace.Pause(ctx, w.set.Poll, nil)
 	}
 }
@@ -38,7 +38,7 @@ func (w *Worker) schedule(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	ids, err := w.queue.Cancelled(ctx, cancelledMost)
+	ids, err := w.queue.Cancelled(ctx, maxCancelled)
 	if err != nil {
 		return 0, err
 	}

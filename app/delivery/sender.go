@@ -20,9 +20,9 @@ const (
 	refreshInterval = 2 * time.Second // how long a channel's settings and the render cache are trusted
 	renewInterval   = time.Second     // a sender that rests reads them again when they are as old
 	claimFactor     = 8               // deliveries claimed at once, per concurrent attempt
-	claimLeast      = 64
-	claimMost       = 512
-	claimHurry      = 16 // deliveries claimed at once when something urgent is due
+	claimMin        = 64
+	claimMax        = 512
+	claimUrgent     = 16 // deliveries claimed at once when something urgent is due
 	claimFew        = 4  // if a claim finds no more, nothing else is due
 )
 
@@ -31,13 +31,13 @@ const (
 // does not hold up another one.
 type sender struct {
 	worker   *Worker
-	at       place // the channel, and its organization
+	ref      channelRef // the channel, and its organization
 	notified chan struct{}
 	urgent   chan struct{} // receives when something urgent is due
 	cache    *renderCache
 
 	// Only the goroutine of run touches these.
-	turns      *watchdog.Loop
+	loop       *watchdog.Loop
 	checked    time.Time // when config was read
 	config     channels.Channel
 	sealed     string // why config has no settings: they cannot be decrypted
@@ -47,42 +47,42 @@ type sender struct {
 	dispatcher deliveries.Dispatcher
 	protocol   channels.Protocol
 	targets    *targets
-	tempo      tempo
+	rate       attemptRate
 	pool       pool
 	share      share
 	quota      quota
 
-	begun   atomic.Int64        // attempts since the last measure of tempo
-	started atomic.Int64        // attempts since the start
-	heldUp  atomic.Int64        // when a message last waited for a limit of the channel, in Unix nanoseconds
-	rooms   channels.Capacities // of the other members of the pool; only relieve uses them
+	begun      atomic.Int64        // attempts since the last measure of tempo
+	started    atomic.Int64        // attempts since the start
+	throttled  atomic.Int64        // when a message last waited for a limit of the channel, in Unix nanoseconds
+	capacities channels.Capacities // of the other members of the pool; only relieve uses them
 
-	mu      sync.Mutex // guards what follows
-	breaker breaker
-	paused  time.Time // the provider asked for a pause until then, on any instance
-	usedUp  time.Time // nothing is left of the channel's quota until then
-	failure string    // the latest failure of the channel, without the recipient's address
-	slot    time.Time // when the rate limit lets the next message go
+	mu       sync.Mutex // guards what follows
+	breaker  breaker
+	paused   time.Time // the provider asked for a pause until then, on any instance
+	usedUp   time.Time // nothing is left of the channel's quota until then
+	failure  string    // the latest failure of the channel, without the recipient's address
+	nextSlot time.Time // when the rate limit lets the next message go
 	// failures samples the failures that are logged.
 	failures sampler
 
 	health health
 }
 
-func newSender(w *Worker, at place) *sender {
-	return &sender{worker: w, at: at, notified: make(chan struct{}, 1), urgent: make(chan struct{}, 1), cache: newRenderCache(w.queue), rooms: channels.Capacities{},
+func newSender(w *Worker, at channelRef) *sender {
+	return &sender{worker: w, ref: at, notified: make(chan struct{}, 1), urgent: make(chan struct{}, 1), cache: newRenderCache(w.queue), capacities: channels.Capacities{},
 		share: share{changed: make(chan struct{}, 1)}}
 }
 
 func (s *sender) run(ctx context.Context) {
 	defer s.closeDispatcher()
-	defer s.logUnlogged()
+	defer s.logSuppressed()
 	defer s.returnQuota(ctx)
 	// A stalled sender holds claims, so no other one may replace it before it has ended.
-	s.turns = s.worker.set.Watchdog.Watch(fmt.Sprintf("sending by channel %d", s.at.channel))
-	defer s.turns.End()
+	s.loop = s.worker.set.Watchdog.Watch(fmt.Sprintf("sending by channel %d", s.ref.channel))
+	defer s.loop.End()
 	for {
-		s.turns.Idle()
+		s.loop.Idle()
 		idle := time.NewTimer(senderIdle)
 		select {
 		case <-ctx.Done():
@@ -91,10 +91,10 @@ func (s *sender) run(ctx context.Context) {
 		case <-s.notified:
 			idle.Stop()
 			claimed, err := s.work(ctx)
-			s.turns.Idle()
+			s.loop.Idle()
 			switch {
 			case err != nil && ctx.Err() == nil:
-				s.worker.log.Error("a channel could not be worked on", "channel", int64(s.at.channel), "error", err)
+				s.worker.log.Error("a channel could not be worked on", "channel", int64(s.ref.channel), "error", err)
 				pace.Pause(ctx, s.worker.set.Poll, nil)
 			case claimed:
 				// There may be more: the claim passes over rows that another worker has locked.
@@ -120,11 +120,11 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 		s.reopen(ctx)
 	}
 	held := newClaims(s.worker)
-	stopRenewing := held.keep(ctx)
+	stopRenewing := held.keepLeases(ctx)
 	defer held.release()
 	defer stopRenewing()
 	defer s.releaseShare(ctx)
-	jobs := newLine()
+	jobs := newJobQueue()
 	var starting, attempts sync.WaitGroup
 	starting.Go(func() {
 		for j, more := jobs.take(); more; j, more = jobs.take() {
@@ -134,14 +134,14 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 	})
 	giving, stopGiving := context.WithCancel(ctx)
 	defer stopGiving()
-	attempts.Go(func() { s.relieve(giving) })
+	attempts.Go(func() { s.offload(giving) })
 	claimed, err = s.feed(ctx, held, jobs)
 	jobs.close()
 	stopGiving()
-	s.turns.Idle() // Attempts have limits of their own.
+	s.loop.Idle() // Attempts have limits of their own.
 	starting.Wait()
 	for _, j := range s.targets.drop() {
-		held.finish(untried(j, s.worker.clock.Now()), nil)
+		held.finish(postponedUntried(j, s.worker.clock.Now()), nil)
 	}
 	attempts.Wait()
 	return claimed, err
@@ -149,9 +149,9 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 
 // feed claims deliveries and hands them out until nothing is left, or until the channel's settings
 // have changed.
-func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bool, err error) {
+func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claimed bool, err error) {
 	for hurry := false; ctx.Err() == nil; {
-		s.turns.Tick()
+		s.loop.Tick()
 		if s.worker.clock.Now().Sub(s.checked) > refreshInterval {
 			changed, err := s.reload(ctx)
 			if err != nil {
@@ -172,13 +172,13 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 			if len(held.ids()) == 0 {
 				s.releaseShare(ctx) // Another instance may reach the provider.
 			}
-			pace.Pause(ctx, min(rest, s.patience()), nil)
+			pace.Pause(ctx, min(rest, s.recheckInterval()), nil)
 			continue
 		}
 		if !s.config.Active {
 			s.divert(ctx)
 		}
-		if has, worth := s.awaitPlaces(ctx); !has {
+		if has, worth := s.awaitShare(ctx); !has {
 			if !worth && len(held.ids()) == 0 {
 				return claimed, nil
 			}
@@ -194,7 +194,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 		case trial:
 			size = 1
 		case hurry:
-			size = min(size, claimHurry)
+			size = min(size, claimUrgent)
 		}
 		found, err := s.claim(ctx, held, size)
 		if err != nil {
@@ -208,9 +208,9 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 			s.holdShare(ctx)
 		}
 		if err := s.cache.prefetch(ctx, found); err != nil && ctx.Err() == nil {
-			s.worker.log.Warn("occurrences could not be read ahead", "channel", int64(s.at.channel), "error", err)
+			s.worker.log.Warn("occurrences could not be read ahead", "channel", int64(s.ref.channel), "error", err)
 		}
-		s.turns.Idle() // The channel's limits decide how soon these begin.
+		s.loop.Idle() // The channel's limits decide how soon these begin.
 		if !trial {
 			jobs.add(found)
 			if n := len(found); n > 0 && n <= claimFew && n < size {
@@ -226,7 +226,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *line) (claimed bo
 			// Nothing else is claimed before this attempt has shown whether the channel works.
 			var attempt sync.WaitGroup
 			s.start(ctx, held, j, &attempt)
-			s.try(ctx, &attempt)
+			s.awaitTrial(ctx, &attempt)
 		}
 	}
 	return claimed, nil
@@ -237,17 +237,17 @@ func (s *sender) claim(ctx context.Context, held *claims, size int) ([]deliverie
 	if !s.takeTurn(ctx) {
 		return nil, nil
 	}
-	defer s.worker.claiming.release(s.at)
-	s.tempo.measure(s.worker.clock.Now(), int(s.begun.Swap(0)))
-	return held.claim(ctx, s.at.channel, size)
+	defer s.worker.claiming.release(s.ref)
+	s.rate.measure(s.worker.clock.Now(), int(s.begun.Swap(0)))
+	return held.claim(ctx, s.ref.channel, size)
 }
 
 // takeTurn waits until it is the organization's turn to read from the queue. It reports false when
 // ctx ends first.
 func (s *sender) takeTurn(ctx context.Context) bool {
-	s.turns.Idle() // Waiting for others is no stall.
-	defer s.turns.Tick()
-	return s.worker.claiming.acquire(ctx, s.at)
+	s.loop.Idle() // Waiting for others is no stall.
+	defer s.loop.Tick()
+	return s.worker.claiming.acquire(ctx, s.ref)
 }
 
 // claimSize returns how many deliveries are claimed at once: enough to keep the attempts busy, and
@@ -255,14 +255,14 @@ func (s *sender) takeTurn(ctx context.Context) bool {
 func (s *sender) claimSize() int {
 	concurrency := s.limits.Concurrency
 	if s.limits.Shared {
-		concurrency = s.targets.held(s.worker.clock.Now())
+		concurrency = s.targets.claimedAt(s.worker.clock.Now())
 	}
-	most := min(max(claimFactor*concurrency, claimLeast), claimMost)
-	size := s.tempo.ahead(min(most, max(2*concurrency, claimHurry)), most)
+	most := min(max(claimFactor*concurrency, claimMin), claimMax)
+	size := s.rate.ahead(min(most, max(2*concurrency, claimUrgent)), most)
 	if rate := s.rateLimit(s.worker.clock.Now()); rate > 0 {
 		ahead := s.worker.set.Lease / 4
 		if s.pool.size() > 1 { // Other members may take deliveries that are not held.
-			ahead = min(ahead, reliefHold)
+			ahead = min(ahead, keepFor)
 		}
 		size = min(size, max(1, int(rate*ahead.Seconds())))
 	}
@@ -277,7 +277,7 @@ func (s *sender) rateLimit(now time.Time) float64 {
 // room returns how many deliveries may be claimed now. A rate limit bounds all held deliveries that
 // have not begun, not only the size of a claim: the gates are checked at the claim, and a message
 // that waits long afterwards would leave although a gate has closed meanwhile. An attempt under way
-// takes no room: it lasts as long as its provider likes. Room is refilled by halves.
+// does not count: its duration depends on the provider. At most half is claimed again at a time.
 func (s *sender) room(held *claims) int {
 	size := s.claimSize()
 	if s.limits.PerSecond <= 0 {

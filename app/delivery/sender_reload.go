@@ -19,17 +19,17 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 	if !s.takeTurn(ctx) {
 		return false, ctx.Err()
 	}
-	c, err := s.worker.queue.Channel(ctx, s.at.channel)
-	s.worker.claiming.release(s.at)
+	c, err := s.worker.queue.Channel(ctx, s.ref.channel)
+	s.worker.claiming.release(s.ref)
 	var sealed string
 	gone := errors.Is(err, channels.ErrNotFound)
 	switch {
 	case gone:
 		// The channel has no assignment left, so the gates are closed for its deliveries.
 		// Deliveries taken over from other members of the pool go back to them.
-		c = channels.Channel{ID: s.at.channel}
+		c = channels.Channel{ID: s.ref.channel}
 	case errors.Is(err, channels.ErrSealed):
-		c, sealed = channels.Channel{ID: s.at.channel}, err.Error()
+		c, sealed = channels.Channel{ID: s.ref.channel}, err.Error()
 	case err != nil:
 		return false, err
 	}
@@ -59,7 +59,7 @@ func (s *sender) renew(ctx context.Context) {
 		err = s.cache.renew(ctx, shared)
 	}
 	if err != nil && ctx.Err() == nil {
-		s.worker.log.Debug("a channel could not be read ahead", "channel", int64(s.at.channel), "error", err)
+		s.worker.log.Debug("a channel could not be read ahead", "channel", int64(s.ref.channel), "error", err)
 	}
 }
 
@@ -84,7 +84,7 @@ func (s *sender) reopen(ctx context.Context) {
 
 func (s *sender) open() (deliveries.Dispatcher, error) {
 	if s.sealed != "" {
-		s.worker.log.Error("a channel cannot be used", "channel", int64(s.at.channel), "error", s.sealed)
+		s.worker.log.Error("a channel cannot be used", "channel", int64(s.ref.channel), "error", s.sealed)
 		return nil, errors.New(s.sealed)
 	}
 	return s.worker.drivers.Open(s.config)
@@ -95,7 +95,7 @@ func (s *sender) closeDispatcher() {
 		return
 	}
 	if err := s.dispatcher.Close(); err != nil {
-		s.worker.log.Warn("connections were not closed", "channel", int64(s.at.channel), "error", err)
+		s.worker.log.Warn("connections were not closed", "channel", int64(s.ref.channel), "error", err)
 	}
 	s.dispatcher = nil
 }

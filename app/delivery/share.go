@@ -26,7 +26,7 @@ type share struct {
 	mu    sync.Mutex
 	rate  float64   // messages a second; 0: none yet
 	until time.Time // the end of the lease
-	lacks time.Time // since when it has no place; zero: it has one
+	lacks time.Time // since when it may run no attempt; zero: it has one
 	stop  func()    // nil: it is not held
 }
 
@@ -79,22 +79,22 @@ func (s *sender) renewShare(ctx context.Context, limit float64) {
 	asked := s.worker.clock.Now() // The store's lease ends no earlier.
 	var places channels.Concurrency
 	if s.limits.Shared {
-		places = channels.Concurrency{Limit: s.limits.Concurrency, Held: s.targets.held(asked)}
+		places = channels.Concurrency{Limit: s.limits.Concurrency, Held: s.targets.claimedAt(asked)}
 	}
-	part, err := s.worker.queue.HoldShare(asking, s.at.channel, s.worker.set.Owner, shareLease, places)
+	part, err := s.worker.queue.HoldShare(asking, s.ref.channel, s.worker.set.Owner, shareLease, places)
 	switch {
 	case err == nil:
 		if s.limits.Shared {
-			s.givePlaces(part.Concurrency, asked)
+			s.setConcurrency(part.Concurrency, asked)
 		}
 		s.share.set(part.Of(limit), asked.Add(shareLease))
 	case ctx.Err() == nil:
-		s.worker.log.Warn("the share of a channel's limit could not be renewed", "channel", int64(s.at.channel), "error", err)
+		s.worker.log.Warn("the share of a channel's limit could not be renewed", "channel", int64(s.ref.channel), "error", err)
 	}
 }
 
-// givePlaces gives the sender n of the places that instances share.
-func (s *sender) givePlaces(n int, asked time.Time) {
+// setConcurrency sets how many concurrent attempts the sender may have.
+func (s *sender) setConcurrency(n int, asked time.Time) {
 	s.targets.allow(n, asked.Add(shareLease))
 	s.share.mu.Lock()
 	defer s.share.mu.Unlock()
@@ -106,10 +106,10 @@ func (s *sender) givePlaces(n int, asked time.Time) {
 	}
 }
 
-// awaitPlaces holds a part of the places, if instances share them. It reports whether the sender
-// has some, and whether it is worth waiting for them: where there are fewer places than instances,
-// the last one gets none.
-func (s *sender) awaitPlaces(ctx context.Context) (has, worth bool) {
+// awaitShare holds a part of the concurrent attempts, if instances share them. It reports whether
+// the sender has some, and whether it is worth waiting for them: if there are fewer attempts than
+// instances, the last one gets none.
+func (s *sender) awaitShare(ctx context.Context) (has, worth bool) {
 	if !s.limits.Shared {
 		return true, true
 	}
@@ -139,14 +139,14 @@ func (s *sender) releaseShare(ctx context.Context) {
 	}
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
-	if err := s.worker.queue.ReleaseShare(leaving, s.at.channel, s.worker.set.Owner); err != nil {
-		s.worker.log.Warn("the share of a channel's limit could not be given back", "channel", int64(s.at.channel), "error", err)
+	if err := s.worker.queue.ReleaseShare(leaving, s.ref.channel, s.worker.set.Owner); err != nil {
+		s.worker.log.Warn("the share of a channel's limit could not be given back", "channel", int64(s.ref.channel), "error", err)
 	}
 }
 
-// takeSlot waits until the channel's rate limit lets a message go. It reports false when ctx ends
-// first.
-func (s *sender) takeSlot(ctx context.Context) bool {
+// waitForRate waits until the channel's rate limit lets a message go. It reports false when ctx
+// ends first.
+func (s *sender) waitForRate(ctx context.Context) bool {
 	if s.limits.PerSecond <= 0 {
 		return true
 	}
@@ -154,22 +154,22 @@ func (s *sender) takeSlot(ctx context.Context) bool {
 		now := s.worker.clock.Now()
 		rate := s.share.perSecond(now)
 		if rate <= 0 {
-			s.noteHeldUp(now)
+			s.noteThrottled(now)
 			pace.Pause(ctx, shareInterval, s.share.changed)
 			continue
 		}
 		s.mu.Lock()
-		if late := now.Add(-slotCatchUp); s.slot.Before(late) {
-			s.slot = late
+		if late := now.Add(-slotCatchUp); s.nextSlot.Before(late) {
+			s.nextSlot = late
 		}
-		wait := s.slot.Sub(now)
+		wait := s.nextSlot.Sub(now)
 		if wait <= 0 {
-			s.slot = s.slot.Add(time.Duration(float64(time.Second) / rate))
+			s.nextSlot = s.nextSlot.Add(time.Duration(float64(time.Second) / rate))
 			s.mu.Unlock()
 			return true
 		}
 		s.mu.Unlock()
-		s.noteHeldUp(now)
+		s.noteThrottled(now)
 		// Another message may take the slot, and new instances may need a part.
 		pace.Pause(ctx, min(wait, shareInterval), nil)
 	}

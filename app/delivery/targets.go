@@ -9,13 +9,13 @@ import (
 
 // Limits of the targets of a channel.
 const (
-	targetShare   = 3               // a target may have so many times the free attempts under way
-	targetParked  = 16              // deliveries that wait for one target
-	targetStalled = 2 * time.Second // without an answer for so long, a target's deliveries make way for others
-	targetPause   = 5 * time.Second // until a delivery to a stalled target is due again
-	targetGroup   = 500             // postponed deliveries that are due in the same second
-	targetLongest = time.Hour       // the longest that a delivery is postponed
-	targetsKept   = 1_000           // failing targets without attempts that are remembered
+	targetShare    = 3               // a target may have so many times the free attempts under way
+	targetParked   = 16              // deliveries that wait for one target
+	targetStalled  = 2 * time.Second // without an answer for so long, a target's deliveries make way for others
+	targetPause    = 5 * time.Second // until a delivery to a stalled target is due again
+	targetGroup    = 500             // postponed deliveries that are due in the same second
+	targetMaxDelay = time.Hour       // the longest that a delivery is postponed
+	targetsKept    = 1_000           // failing targets without attempts that are remembered
 )
 
 // targets hands out the attempts of a sender. On channels whose messages go to a host of their
@@ -37,31 +37,31 @@ type targets struct {
 
 // target is a host to which messages go.
 type target struct {
-	running  int
-	parked   []deliveries.Job
-	answered time.Time // when an attempt ended last, or when the first running one began
-	putOff   time.Time // the time until which the latest deliveries are postponed
-	group    int       // how many of them have that time
-	breaker  breaker
+	running        int
+	parked         []deliveries.Job
+	answered       time.Time // when an attempt ended last, or when the first running one began
+	postponedUntil time.Time // the time until which the latest deliveries are postponed
+	group          int       // how many of them have that time
+	breaker        breaker
 }
 
-// verdict is the decision about a delivery.
-type verdict int
+// admission is the decision about a delivery.
+type admission int
 
 const (
-	mayStart verdict = iota // an attempt may begin
-	isParked                // it waits for the end of another attempt
-	isPutOff                // it is to be given back
-	mustWait                // ask again when something has changed
+	admitted  admission = iota // an attempt may begin
+	parked                     // it waits for the end of another attempt
+	postponed                  // it is to be given back
+	mustWait                   // ask again when something has changed
 )
 
-// answer is what an attempt showed about its target.
-type answer int
+// targetResult is what an attempt showed about its target.
+type targetResult int
 
 const (
-	notAsked   answer = iota // nothing: there was no attempt
-	answered                 // the target responds, whatever its answer
-	unanswered               // the target does not respond
+	noAttempt     targetResult = iota // nothing: there was no attempt
+	responded                         // the target responds, whatever its answer
+	notResponding                     // the target does not respond
 )
 
 func newTargets(limit int) *targets {
@@ -76,22 +76,22 @@ func (t *targets) allow(limit int, until time.Time) {
 	notify(t.changed)
 }
 
-// held returns how many attempts are running or may run, whichever is more.
-func (t *targets) held(now time.Time) int {
+// claimedAt returns how many attempts are running or may run, whichever is more.
+func (t *targets) claimedAt(now time.Time) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return max(t.running, t.most(now))
+	return max(t.running, t.current(now))
 }
 
-// places returns how many attempts may run.
-func (t *targets) places(now time.Time) int {
+// limitAt returns how many attempts may run.
+func (t *targets) limitAt(now time.Time) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.most(now)
+	return t.current(now)
 }
 
-// most returns how many attempts may run. The caller holds the lock.
-func (t *targets) most(now time.Time) int {
+// current returns how many attempts may run. The caller holds the lock.
+func (t *targets) current(now time.Time) int {
 	if !t.until.IsZero() && !now.Before(t.until) {
 		return 0
 	}
@@ -103,26 +103,26 @@ func (t *targets) most(now time.Time) int {
 func (t *targets) tooMany(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.running > t.most(now)
+	return t.running > t.current(now)
 }
 
 // full reports whether as many attempts are running as may.
 func (t *targets) full(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.running >= t.most(now)
+	return t.running >= t.current(now)
 }
 
 // offer decides about a delivery. The returned time is the end of its postponement.
-func (t *targets) offer(name string, j deliveries.Job, now time.Time) (verdict, time.Time) {
+func (t *targets) offer(name string, j deliveries.Job, now time.Time) (admission, time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.running >= t.most(now) {
+	if t.running >= t.current(now) {
 		return mustWait, time.Time{}
 	}
 	if name == "" {
 		t.running++
-		return mayStart, time.Time{}
+		return admitted, time.Time{}
 	}
 	g := t.known[name]
 	if g == nil {
@@ -130,27 +130,27 @@ func (t *targets) offer(name string, j deliveries.Job, now time.Time) (verdict, 
 		t.known[name] = g
 	}
 	if rest := g.breaker.open(now); !rest.IsZero() {
-		return isPutOff, g.delay(rest)
+		return postponed, g.delay(rest)
 	}
 	if t.admits(g, now) {
 		t.begin(g, now)
-		return mayStart, time.Time{}
+		return admitted, time.Time{}
 	}
 	switch {
 	case g.breaker.onTrial():
-		return isPutOff, g.delay(now.Add(g.breaker.pause))
+		return postponed, g.delay(now.Add(g.breaker.pause))
 	case len(g.parked) < targetParked:
 		g.parked = append(g.parked, j)
-		return isParked, time.Time{}
+		return parked, time.Time{}
 	case now.Sub(g.answered) > targetStalled:
-		return isPutOff, g.delay(now.Add(targetPause))
+		return postponed, g.delay(now.Add(targetPause))
 	}
 	return mustWait, time.Time{}
 }
 
 // end ends an attempt and returns a parked delivery to continue with, if there is one. Off are
 // parked deliveries that are postponed until until.
-func (t *targets) end(name string, a answer, now time.Time) (next deliveries.Job, more bool, off []deliveries.Job, until time.Time) {
+func (t *targets) end(name string, a targetResult, now time.Time) (next deliveries.Job, more bool, off []deliveries.Job, until time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer notify(t.changed)
@@ -159,16 +159,16 @@ func (t *targets) end(name string, a answer, now time.Time) (next deliveries.Job
 		g.running--
 		g.answered = now
 		switch a {
-		case answered:
-			g.breaker.passed()
-		case unanswered:
+		case responded:
+			g.breaker.succeeded()
+		case notResponding:
 			g.breaker.failed(now)
-		case notAsked:
+		case noAttempt:
 		}
 		if until = g.breaker.open(now); !until.IsZero() {
 			off, g.parked = g.parked, nil
 		}
-		t.tidy(name, g, now)
+		t.prune(name, g, now)
 	}
 	var best *target
 	for _, g := range t.known {
@@ -209,7 +209,7 @@ func (t *targets) admits(g *target, now time.Time) bool {
 	if g.breaker.onTrial() && g.running > 0 {
 		return false
 	}
-	return g.running < targetShare*(t.most(now)-t.running)
+	return g.running < targetShare*(t.current(now)-t.running)
 }
 
 func (t *targets) begin(g *target, now time.Time) {
@@ -224,19 +224,19 @@ func (t *targets) begin(g *target, now time.Time) {
 // so that not all of them are due at the same moment.
 func (g *target) delay(earliest time.Time) time.Time {
 	switch {
-	case g.putOff.Before(earliest):
-		g.putOff, g.group = earliest, 0
-	case g.group >= targetGroup && g.putOff.Before(earliest.Add(targetLongest)):
-		g.putOff, g.group = g.putOff.Add(time.Second), 0
+	case g.postponedUntil.Before(earliest):
+		g.postponedUntil, g.group = earliest, 0
+	case g.group >= targetGroup && g.postponedUntil.Before(earliest.Add(targetMaxDelay)):
+		g.postponedUntil, g.group = g.postponedUntil.Add(time.Second), 0
 	}
 	g.group++
-	return g.putOff
+	return g.postponedUntil
 }
 
-// tidy forgets the target if it has no state worth keeping, and some others when there are too
+// prune forgets the target if it has no state worth keeping, and some others when there are too
 // many.
-func (t *targets) tidy(name string, g *target, now time.Time) {
-	if g.running == 0 && len(g.parked) == 0 && g.breaker.failures == 0 && g.putOff.Before(now) {
+func (t *targets) prune(name string, g *target, now time.Time) {
+	if g.running == 0 && len(g.parked) == 0 && g.breaker.failures == 0 && g.postponedUntil.Before(now) {
 		delete(t.known, name)
 	}
 	for name, g := range t.known {

@@ -26,13 +26,13 @@ type Settings struct {
 	Instance    string           // its name for operators
 	Version     string           // of the program
 	Retry       deliveries.Retry // of failed attempts
-	Retention   time.Duration    // how long occurrences, deliveries and messages in the mailbox are kept; 0: for ever
+	Retention   time.Duration    // how long occurrences, deliveries and messages in the mailbox are kept; 0: forever
 	Lease       time.Duration    // how long a claimed delivery belongs to a worker that does not renew it
 	SendTimeout time.Duration    // of one attempt
 	// Grace is how long a stopping worker tries to record the outcomes of its last attempts while
 	// the store is down.
 	Grace time.Duration
-	// AuditRetention is how long entries of the audit log are kept; 0: for ever.
+	// AuditRetention is how long entries of the audit log are kept; 0: forever.
 	AuditRetention time.Duration
 	// Unrecorded bounds how many messages may have been handed to providers without a recorded
 	// outcome: so many may be sent twice when the process dies, two fifths of them of one
@@ -53,20 +53,20 @@ type Settings struct {
 // Limits of the pages of an expansion. Other writers wait while a page is written, so it is as
 // large as can be written in expansionTime.
 const (
-	expansionPage  = 10_000 // at most
-	expansionLeast = 1_000
-	expansionTime  = 75 * time.Millisecond
+	expansionPage = 10_000 // at most
+	expansionMin  = 1_000
+	expansionTime = 75 * time.Millisecond
 )
 
 // nextPage returns the size of the next page, after a page of size recipients whose written
 // deliveries took some time. It grows by no more than half and shrinks by no more than a quarter,
 // because other work slows single pages.
 func nextPage(size, written int, took time.Duration) int {
-	if written < expansionLeast/2 || took <= 0 {
+	if written < expansionMin/2 || took <= 0 {
 		return size // A small page says nothing about large ones.
 	}
 	fits := int(float64(written) * float64(expansionTime) / float64(took))
-	return min(max(fits, size*3/4, expansionLeast), size*3/2, expansionPage)
+	return min(max(fits, size*3/4, expansionMin), size*3/2, expansionPage)
 }
 
 // Looking for due deliveries takes at most dueShare of a processor's time in the long run, and
@@ -104,8 +104,8 @@ type Worker struct {
 	set      Settings
 
 	records  *recorder
-	attempts *places // for attempts, until their outcomes are recorded
-	claiming *places // for reading and claiming from the queue
+	attempts *slotPool // for attempts, until their outcomes are recorded
+	claiming *slotPool // for reading and claiming from the queue
 
 	expand chan struct{} // notifies expandLoop
 	claim  chan struct{} // notifies sendLoop
@@ -136,7 +136,7 @@ func NewWorker(queue deliveries.Queue, drivers Drivers, composer Composer, clock
 		set.Paused = func() bool { return false }
 	}
 	w := &Worker{queue: queue, drivers: drivers, composer: composer, clock: clock, log: log, set: set,
-		certificates: certificates{all: map[channels.ID]certificate{}}, attempts: newPlaces(set.Unrecorded), claiming: newPlaces(claimsAtOnce),
+		certificates: certificates{byChannel: map[channels.ID]certificate{}}, attempts: newSlotPool(set.Unrecorded), claiming: newSlotPool(claimsAtOnce),
 		expand: make(chan struct{}, 1), claim: make(chan struct{}, 1), senders: map[channels.ID]*sender{}}
 	w.records = newRecorder(queue, set, w.attempts, clock, log, func() { notify(w.claim) })
 	return w
@@ -150,9 +150,9 @@ func (w *Worker) Run(ctx context.Context) {
 	recording.Go(func() { w.records.run(ctx) })
 	for name, loop := range map[string]func(context.Context, *watchdog.Loop){
 		"purge": w.purgeLoop, "notify": w.notifyLoop, "heartbeat": w.heartbeatLoop, "schedule": w.scheduleLoop,
-		// A sender outlives the loop that has started it.
-		"expand": func(turning context.Context, turns *watchdog.Loop) { w.expandLoop(turning, ctx, turns) },
-		"send":   func(turning context.Context, turns *watchdog.Loop) { w.sendLoop(turning, ctx, turns) },
+		// A sender may run longer than the loop that started it.
+		"expand": func(loopCtx context.Context, loop *watchdog.Loop) { w.expandLoop(loopCtx, ctx, loop) },
+		"send":   func(loopCtx context.Context, loop *watchdog.Loop) { w.sendLoop(loopCtx, ctx, loop) },
 	} {
 		loops.Go(func() { w.set.Watchdog.Run(ctx, name, loop) })
 	}
@@ -166,10 +166,10 @@ func (w *Worker) Run(ctx context.Context) {
 func (w *Worker) Unrecorded() int { return w.attempts.taken() }
 
 // heartbeatLoop records that the worker runs, until ctx ends, and then that it has left.
-func (w *Worker) heartbeatLoop(ctx context.Context, turns *watchdog.Loop) {
+func (w *Worker) heartbeatLoop(ctx context.Context, loop *watchdog.Loop) {
 	p := deliveries.Presence{Owner: w.set.Owner, Instance: w.set.Instance, Version: w.set.Version, Started: w.clock.Now()}
 	for ctx.Err() == nil {
-		turns.Tick()
+		loop.Tick()
 		skew, err := w.queue.Heartbeat(ctx, p)
 		switch {
 		case err != nil && ctx.Err() == nil:
@@ -178,7 +178,7 @@ func (w *Worker) heartbeatLoop(ctx context.Context, turns *watchdog.Loop) {
 			p.Skew = w.reportSkew(p.Skew, skew)
 			w.skew.Store(int64(skew))
 		}
-		turns.Rest(deliveries.PresenceInterval)
+		loop.Rest(deliveries.PresenceInterval)
 		pace.Pause(ctx, deliveries.PresenceInterval, nil)
 	}
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
@@ -203,10 +203,10 @@ func (w *Worker) reportSkew(was, is time.Duration) time.Duration {
 
 // notifyLoop passes notifications of new work on to the other loops: what is to be sent is looked
 // for once something has been expanded, because until then there may be nothing.
-func (w *Worker) notifyLoop(ctx context.Context, turns *watchdog.Loop) {
+func (w *Worker) notifyLoop(ctx context.Context, loop *watchdog.Loop) {
 	added := w.queue.NewWork()
 	for {
-		turns.Idle()
+		loop.Idle()
 		select {
 		case <-ctx.Done():
 			return
@@ -219,13 +219,13 @@ func (w *Worker) notifyLoop(ctx context.Context, turns *watchdog.Loop) {
 
 // expandLoop expands what is triggered, until ctx ends. It notifies the senders itself, which work
 // until working ends, where it is known whom the work is for.
-func (w *Worker) expandLoop(ctx, working context.Context, turns *watchdog.Loop) {
-	for size := expansionLeast; ctx.Err() == nil; {
-		turns.Tick()
+func (w *Worker) expandLoop(ctx, senderCtx context.Context, loop *watchdog.Loop) {
+	for size := expansionMin; ctx.Err() == nil; {
+		loop.Tick()
 		began := w.clock.Now()
 		done, err := w.expandPage(ctx, size)
 		for _, d := range done.Due {
-			w.notifySender(working, d)
+			w.notifySender(senderCtx, d)
 		}
 		// What was added is, most likely, what this expansion has told the senders.
 		if added := w.added.Swap(false); len(done.Due) == 0 && (added || done.Deliveries > 0) {
@@ -239,7 +239,7 @@ func (w *Worker) expandLoop(ctx, working context.Context, turns *watchdog.Loop) 
 		case !errors.Is(err, deliveries.ErrNothingToDo) && ctx.Err() == nil:
 			w.log.Error("an occurrence could not be expanded", "error", err)
 		}
-		turns.Rest(w.set.Poll)
+		loop.Rest(w.set.Poll)
 		pace.Pause(ctx, w.set.Poll, w.expand)
 	}
 }
@@ -257,17 +257,17 @@ func (w *Worker) expandPage(ctx context.Context, size int) (deliveries.Expansion
 	return done, err
 }
 
-func (w *Worker) purgeLoop(ctx context.Context, turns *watchdog.Loop) {
+func (w *Worker) purgeLoop(ctx context.Context, loop *watchdog.Loop) {
 	for ctx.Err() == nil {
-		if err := w.purge(ctx, turns); err != nil && ctx.Err() == nil {
+		if err := w.purge(ctx, loop); err != nil && ctx.Err() == nil {
 			w.log.Error("old rows could not be removed", "error", err)
 		}
-		turns.Rest(purgeInterval)
+		loop.Rest(purgeInterval)
 		pace.Pause(ctx, purgeInterval, nil)
 	}
 }
 
-func (w *Worker) purge(ctx context.Context, turns *watchdog.Loop) error {
+func (w *Worker) purge(ctx context.Context, loop *watchdog.Loop) error {
 	now := w.clock.Now()
 	before := func(retention time.Duration) time.Time {
 		if retention == 0 {
@@ -277,7 +277,7 @@ func (w *Worker) purge(ctx context.Context, turns *watchdog.Loop) error {
 	}
 	old := deliveries.Expiry{Requests: before(requests.Lifetime), Entries: before(w.set.AuditRetention), Occurrences: before(w.set.Retention)}
 	for {
-		turns.Tick()
+		loop.Tick()
 		gone, err := w.queue.Purge(ctx, old, purgePage)
 		if err != nil || gone == 0 {
 			return err
@@ -285,12 +285,12 @@ func (w *Worker) purge(ctx context.Context, turns *watchdog.Loop) error {
 	}
 }
 
-// sendLoop keeps a sender running for every channel that has something due, until ctx ends. The
+// sendLoop keeps a sender running forevery channel that has something due, until ctx ends. The
 // senders work until working ends.
-func (w *Worker) sendLoop(ctx, working context.Context, turns *watchdog.Loop) {
+func (w *Worker) sendLoop(ctx, senderCtx context.Context, loop *watchdog.Loop) {
 	share := pace.NewShare(dueShare, dueBurst)
 	for ctx.Err() == nil {
-		turns.Tick()
+		loop.Tick()
 		wait, began := w.set.Poll, w.clock.Now()
 		due, err := w.queue.Due(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -302,10 +302,10 @@ func (w *Worker) sendLoop(ctx, working context.Context, turns *watchdog.Loop) {
 				wait = min(wait, in)
 				continue
 			}
-			w.notifySender(working, d)
+			w.notifySender(senderCtx, d)
 		}
 		rest := share.Worked(began, now)
-		turns.Rest(rest + wait)
+		loop.Rest(rest + wait)
 		pace.Pause(ctx, rest, nil)
 		pace.Pause(ctx, wait-rest, w.claim)
 	}
@@ -318,7 +318,7 @@ func (w *Worker) notifySender(ctx context.Context, d deliveries.Due) {
 	defer w.mu.Unlock()
 	s, running := w.senders[d.Channel]
 	if !running {
-		s = newSender(w, place{d.Organization, d.Channel})
+		s = newSender(w, channelRef{d.Organization, d.Channel})
 		w.senders[d.Channel] = s
 		w.running.Go(func() { s.run(ctx) })
 	}
@@ -336,7 +336,7 @@ func (w *Worker) retire(s *sender) bool {
 	if len(s.notified) > 0 {
 		return false
 	}
-	delete(w.senders, s.at.channel)
+	delete(w.senders, s.ref.channel)
 	return true
 }
 

@@ -19,13 +19,13 @@ import (
 // any number of machines, cause no more work.
 const Lifetime = time.Second
 
-// patience is how long a probe may take. Clients do not wait longer either.
-const patience = 2 * time.Second
+// probeTimeout is how long a probe may take. Clients do not wait longer either.
+const probeTimeout = 2 * time.Second
 
 // Errors of an instance.
 var (
 	errDraining = fault.New(fault.Unavailable, "the instance is shutting down")
-	errSlow     = fault.New(fault.Unavailable, fmt.Sprintf("there was no answer within %s", patience))
+	errSlow     = fault.New(fault.Unavailable, fmt.Sprintf("there was no answer within %s", probeTimeout))
 )
 
 // Probe is a check that can be run.
@@ -156,7 +156,7 @@ func (a *answers) complete() bool {
 // ask runs all probes at once. A probe that does not answer in time counts as failed, and is not
 // run again until it answers.
 func (a *answers) ask(ctx context.Context, probes []*probe) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	results := make([]chan error, len(probes))
 	for i, p := range probes {

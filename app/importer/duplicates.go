@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// scanned is the result of a duplicate scan of a file, before its first row is written.
-type scanned struct {
+// scanResult is the result of a duplicate scan of a file, before its first row is written.
+type scanResult struct {
 	header    imports.Header
 	rows      int
 	duplicate rowSet
@@ -26,18 +26,18 @@ const keysPerPass = 1 << 20
 // scan reads a whole file: it checks that the file is text with an email column, counts its rows,
 // and finds those that repeat the e-mail of an earlier good row. It holds about perPass keys at a
 // time.
-func scan(ctx context.Context, open func() (io.ReadCloser, error), perPass int) (scanned, error) {
-	var s scanned
+func scan(ctx context.Context, open func() (io.ReadCloser, error), perPass int) (scanResult, error) {
+	var s scanResult
 	var keys rowKeys
 	header, err := eachRow(open, func(n int, _ imports.Row, e users.Enrollment, wrong *imports.RowError) error {
 		s.rows = n + 1
 		if wrong == nil && keys.Len() <= perPass { // One key more than a pass may hold shows that there are too many.
 			keys.add(newRowKey(e.Key(), n))
 		}
-		return endedAt(ctx, n)
+		return checkContext(ctx, n)
 	})
 	if err != nil {
-		return scanned{}, err
+		return scanResult{}, err
 	}
 	s.header = header
 	if keys.Len() <= perPass {
@@ -53,18 +53,18 @@ func scan(ctx context.Context, open func() (io.ReadCloser, error), perPass int) 
 					keys.add(key)
 				}
 			}
-			return endedAt(ctx, n)
+			return checkContext(ctx, n)
 		})
 		if err != nil {
-			return scanned{}, err
+			return scanResult{}, err
 		}
 		s.duplicate.addRepeated(&keys)
 	}
 	return s, nil
 }
 
-// endedAt returns why ctx ended. It checks only at some rows.
-func endedAt(ctx context.Context, row int) error {
+// checkContext returns why ctx ended. It checks only at some rows.
+func checkContext(ctx context.Context, row int) error {
 	if row%chunkRows == 0 && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -17,24 +17,24 @@ func (i *Imports) WithKeysPerPass(n int) *Imports {
 func (i *Importer) WorkOnce(ctx context.Context) bool {
 	job, org, err := i.claim(ctx)
 	if err == nil {
-		i.watched(func(turns *watchdog.Loop) { i.work(ctx, job, org, turns) })
+		i.watched(func(loop *watchdog.Loop) { i.work(ctx, job, org, loop) })
 	}
 	return err == nil
 }
 
 // SweepOnce runs one sweep.
 func (i *Importer) SweepOnce(ctx context.Context) (err error) {
-	i.watched(func(turns *watchdog.Loop) { err = i.sweep(ctx, turns) })
+	i.watched(func(loop *watchdog.Loop) { err = i.sweep(ctx, loop) })
 	return err
 }
 
-func (i *Importer) watched(once func(turns *watchdog.Loop)) {
-	turns := i.set.Watchdog.Watch("once")
-	defer turns.End()
-	once(turns)
+func (i *Importer) watched(once func(loop *watchdog.Loop)) {
+	loop := i.set.Watchdog.Watch("once")
+	defer loop.End()
+	once(loop)
 }
 
 const (
 	PieceSize = pieceSize
-	Turn      = turn
+	Turn      = turnLength
 )

@@ -13,9 +13,9 @@ import (
 const (
 	// pieceSize is the size of a piece of a file, and all that is in memory of the file at a time.
 	pieceSize = 256 << 10
-	// clearAtOnce is how many pieces are removed in one unit of work, so that others can write in
+	// clearPage is how many pieces are removed in one unit of work, so that others can write in
 	// between.
-	clearAtOnce = 40
+	clearPage = 40
 	// discardTimeout bounds how long the removal of a broken upload may take; the sweep removes the
 	// rest.
 	discardTimeout = 10 * time.Second
@@ -101,10 +101,10 @@ func (f files) clear(ctx context.Context, id imports.ID) error {
 	for {
 		var gone int
 		err := f.store.Update(ctx, func(tx ports.Tx) (err error) {
-			gone, err = tx.Imports().RemovePieces(ctx, id, clearAtOnce)
+			gone, err = tx.Imports().RemovePieces(ctx, id, clearPage)
 			return err
 		})
-		if err != nil || gone < clearAtOnce {
+		if err != nil || gone < clearPage {
 			return err
 		}
 	}

@@ -28,7 +28,7 @@ type Settings struct {
 	Lease     time.Duration // how long a job belongs to an owner that does not renew it
 	Poll      time.Duration // how often the store is asked for jobs
 	Sweep     time.Duration // how often the sweep runs
-	Retention time.Duration // how long finished imports are kept; 0: for ever
+	Retention time.Duration // how long finished imports are kept; 0: forever
 	// Watchdog watches the importer's loops. Nil: the importer has its own.
 	Watchdog *watchdog.Watchdog
 	// Tracer records spans of the importer. Nil: no tracer.
@@ -39,9 +39,9 @@ const (
 	// slots is how many jobs an importer runs at once, so that a large one does not keep the next
 	// organization waiting.
 	slots = 2
-	// turn is how long a job runs while another organization waits. Then that organization is next:
-	// the job continues later with the next row, after another scan of its file.
-	turn = 30 * time.Second
+	// turnLength is how long a job runs while another organization waits. Then that organization is
+	// next: the job continues later with the next row, after another scan of its file.
+	turnLength = 30 * time.Second
 	// failurePause is how long a job waits after a failure that is not its own.
 	failurePause = 10 * time.Second
 )
@@ -89,18 +89,18 @@ func (i *Importer) Run(ctx context.Context) {
 	busy.Wait()
 }
 
-func (i *Importer) workLoop(ctx context.Context, turns *watchdog.Loop) {
+func (i *Importer) workLoop(ctx context.Context, loop *watchdog.Loop) {
 	for ctx.Err() == nil {
-		turns.Tick()
+		loop.Tick()
 		job, org, err := i.claim(ctx)
 		switch {
 		case err == nil:
-			i.work(ctx, job, org, turns)
+			i.work(ctx, job, org, loop)
 			continue
 		case !errors.Is(err, imports.ErrNothingToDo) && !errors.Is(err, imports.ErrTaken) && !errors.Is(err, installation.ErrReadOnly) && ctx.Err() == nil:
 			i.log.Error("no import could be taken on", "error", err)
 		}
-		turns.Rest(i.set.Poll)
+		loop.Rest(i.set.Poll)
 		pace.Pause(ctx, i.set.Poll, nil)
 	}
 }
@@ -131,18 +131,18 @@ func (i *Importer) claim(ctx context.Context) (job imports.Job, org orgs.Organiz
 }
 
 // work runs the rest of a job, or as much as fits into its turn.
-func (i *Importer) work(ctx context.Context, job imports.Job, org orgs.Organization, turns *watchdog.Loop) {
+func (i *Importer) work(ctx context.Context, job imports.Job, org orgs.Organization, loop *watchdog.Loop) {
 	i.running.Add(1)
 	defer i.running.Add(-1)
 	working, stop := context.WithCancelCause(ctx)
 	var holding sync.WaitGroup
-	holding.Go(func() { i.hold(working, job, stop) })
+	holding.Go(func() { i.renewLease(working, job, stop) })
 	_, span := i.set.Tracer.Begin(ctx, ports.SpanStart{Name: "import"})
 	span.Number("tocsin.import", int64(job.ID))
 	span.Text("tocsin.import.state", string(job.State))
-	run := jobRun{Importer: i, job: job, org: org, turns: turns, began: i.clock.Now(), trace: span.Traceparent()}
+	run := jobRun{Importer: i, job: job, org: org, loop: loop, began: i.clock.Now(), trace: span.Traceparent()}
 	err := run.do(working)
-	span.End(err != nil && !errors.Is(err, errOthersTurn))
+	span.End(err != nil && !errors.Is(err, errYield))
 	if cause := context.Cause(working); err != nil && errors.Is(cause, imports.ErrTaken) {
 		err = cause
 	}
@@ -153,9 +153,9 @@ func (i *Importer) work(ctx context.Context, job imports.Job, org orgs.Organizat
 	}
 }
 
-// hold renews the lease of a job until ctx ends. It calls stop when another importer has taken the
-// job.
-func (i *Importer) hold(ctx context.Context, job imports.Job, stop context.CancelCauseFunc) {
+// renewLease renews the lease of a job until ctx ends. It calls stop when another importer has
+// taken the job.
+func (i *Importer) renewLease(ctx context.Context, job imports.Job, stop context.CancelCauseFunc) {
 	for {
 		pace.Pause(ctx, i.set.Lease/4, nil)
 		if ctx.Err() != nil {
@@ -181,7 +181,7 @@ func (i *Importer) giveBack(ctx context.Context, run jobRun, err error, stopped 
 	case errors.Is(err, imports.ErrTaken):
 		i.log.Info("an import was cancelled or taken over", "import", job.ID)
 		return
-	case stopped, errors.Is(err, errOthersTurn):
+	case stopped, errors.Is(err, errYield):
 		job = job.Release(now)
 	case kind == fault.Internal || kind == fault.Unavailable:
 		i.log.Error("an import could not go on", "import", job.ID, "error", err)

@@ -22,23 +22,23 @@ type jobRun struct {
 	job    imports.Job // as stored
 	org    orgs.Organization
 	header imports.Header
-	turns  *watchdog.Loop
+	loop   *watchdog.Loop
 	began  time.Time // when this organization's turn began
 	trace  string    // the traceparent of the work on the job
 }
 
-// errOthersTurn ends the work on a job because another organization has waited long enough.
-var errOthersTurn = errors.New("it is another organization's turn")
+// errYield ends the work on a job because another organization has waited long enough.
+var errYield = errors.New("it is another organization's turn")
 
-// turning is a file that reports to the watchdog with each piece that is read.
-type turning struct {
+// watchedFile is a file that reports to the watchdog with each piece that is read.
+type watchedFile struct {
 	io.ReadCloser
-	turns *watchdog.Loop
+	loop *watchdog.Loop
 }
 
 // Read reads the next piece.
-func (t turning) Read(b []byte) (int, error) {
-	t.turns.Tick()
+func (t watchedFile) Read(b []byte) (int, error) {
+	t.loop.Tick()
 	return t.ReadCloser.Read(b)
 }
 
@@ -50,14 +50,14 @@ func (r *jobRun) do(ctx context.Context) error {
 	read := r.files.open(ctx, r.job.ID)
 	open := func() (io.ReadCloser, error) {
 		file, err := read()
-		return turning{file, r.turns}, err
+		return watchedFile{file, r.loop}, err
 	}
 	seen, err := scan(ctx, open, r.keysPerPass)
 	if err != nil {
 		return err
 	}
 	r.header = seen.header
-	if err := r.move(ctx, r.job.Scan(seen.rows, r.clock.Now()), nil); err != nil {
+	if err := r.save(ctx, r.job.Scan(seen.rows, r.clock.Now()), nil); err != nil {
 		return err
 	}
 	// One chunk at a time, because the progress of a job is one number, and so that others can
@@ -66,7 +66,7 @@ func (r *jobRun) do(ctx context.Context) error {
 	if err := p.do(ctx); err != nil {
 		return err
 	}
-	return r.move(ctx, r.job.Finish(r.clock.Now()), func(tx ports.Tx, saved imports.Job) error {
+	return r.save(ctx, r.job.Finish(r.clock.Now()), func(tx ports.Tx, saved imports.Job) error {
 		if saved.State != imports.Done {
 			return nil
 		}
@@ -74,8 +74,8 @@ func (r *jobRun) do(ctx context.Context) error {
 	})
 }
 
-// move stores the next state of the job, and what belongs to it, in a unit of its own.
-func (r *jobRun) move(ctx context.Context, job imports.Job, also func(tx ports.Tx, saved imports.Job) error) error {
+// save stores the next state of the job, and what belongs to it, in a unit of its own.
+func (r *jobRun) save(ctx context.Context, job imports.Job, also func(tx ports.Tx, saved imports.Job) error) error {
 	var saved imports.Job
 	err := r.store.Update(ctx, func(tx ports.Tx) (err error) {
 		if saved, err = tx.Imports().Save(ctx, job); err != nil || also == nil {
@@ -92,8 +92,8 @@ func (r *jobRun) move(ctx context.Context, job imports.Job, also func(tx ports.T
 // writeInTurn writes a chunk, and then yields to another organization if one waits and the job has
 // had its turn.
 func (r *jobRun) writeInTurn(ctx context.Context, c chunk) (outcome, error) {
-	chunked, end := r.beginChunk(ctx, c.size())
-	o, err := r.write(chunked, c)
+	chunkCtx, end := r.beginChunk(ctx, c.size())
+	o, err := r.write(chunkCtx, c)
 	end(err)
 	if err != nil || r.job.Done == r.job.Rows {
 		return o, err
@@ -110,10 +110,10 @@ func (r *jobRun) beginChunk(ctx context.Context, size int) (chunk context.Contex
 	return chunk, func(err error) { span.End(err != nil) }
 }
 
-// checkTurn returns errOthersTurn if another organization waits and the job has had its turn.
+// checkTurn returns errYield if another organization waits and the job has had its turn.
 func (r *jobRun) checkTurn(ctx context.Context) error {
 	now := r.clock.Now()
-	if now.Sub(r.began) < turn {
+	if now.Sub(r.began) < turnLength {
 		return nil
 	}
 	err := r.store.View(ctx, func(tx ports.Tx) error {
@@ -122,7 +122,7 @@ func (r *jobRun) checkTurn(ctx context.Context) error {
 	})
 	switch {
 	case err == nil:
-		return errOthersTurn
+		return errYield
 	case errors.Is(err, imports.ErrNothingToDo):
 		r.began = now
 		return nil
@@ -137,7 +137,7 @@ func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 	if c.size() == 0 {
 		return outcome{}, nil
 	}
-	r.turns.Tick()
+	r.loop.Tick()
 	var saved imports.Job
 	count := func(tx ports.Tx, done []users.Enrolled) (err error) {
 		o = c.outcome(done, false)
@@ -163,7 +163,7 @@ func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 				return err
 			}
 			made := imports.Creations{Number: r.job.Done, People: imports.Created(plan.Writes, r.job.Group.ID)}
-			if err := identify(ctx, tx, r.org.ID, made.People); err != nil {
+			if err := recordAddresses(ctx, tx, r.org.ID, made.People); err != nil {
 				return err
 			}
 			if err := tx.Imports().SaveCreations(ctx, r.job.ID, r.job.Started, made); err != nil {
@@ -179,8 +179,8 @@ func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 	return o, err
 }
 
-// identify records the addresses of members that existed before and got one.
-func identify(ctx context.Context, tx ports.Tx, org orgs.ID, people []imports.Creation) error {
+// recordAddresses records the addresses of members that existed before and got one.
+func recordAddresses(ctx context.Context, tx ports.Tx, org orgs.ID, people []imports.Creation) error {
 	var ids []users.MemberID
 	got := map[users.MemberID]*imports.Creation{}
 	for n, c := range people {

@@ -59,10 +59,10 @@ func (j *Jobs) Upload(ctx context.Context, by audit.Actor, at app.Path, u Upload
 	}
 	done, err := j.receive(ctx, at, job, u)
 	if err != nil {
-		unhurried, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
+		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
 		defer cancel()
 		// The sweep removes what cannot be removed now.
-		return imports.Job{}, errors.Join(err, j.files.discard(unhurried, job.ID))
+		return imports.Job{}, errors.Join(err, j.files.discard(cleanup, job.ID))
 	}
 	return done, nil
 }

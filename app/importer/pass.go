@@ -89,20 +89,20 @@ func (p filePass) do(ctx context.Context) error {
 	return cmp.Or(failed, ended)
 }
 
-// written is a chunk that is being written.
-type written struct {
+// pendingChunk is a chunk that is being written.
+type pendingChunk struct {
 	outcome outcome
 	end     chan error
 }
 
 // writeAll writes chunks concurrently and returns them in the order of the file. No two of them are
 // about one user, because duplicates were removed from the whole file.
-func (p filePass) writeAll(ctx context.Context, chunks <-chan chunk) <-chan *written {
-	begun := make(chan *written, p.writers-1) // the receiver holds one more
+func (p filePass) writeAll(ctx context.Context, chunks <-chan chunk) <-chan *pendingChunk {
+	begun := make(chan *pendingChunk, p.writers-1) // the receiver holds one more
 	go func() {
 		defer close(begun)
 		for c := range chunks {
-			w := &written{end: make(chan error, 1)}
+			w := &pendingChunk{end: make(chan error, 1)}
 			begun <- w
 			if ctx.Err() != nil { // Chunks that were read ahead are dropped.
 				w.end <- context.Cause(ctx)
@@ -132,7 +132,7 @@ func (p filePass) read(ctx context.Context, chunks chan<- chunk) error {
 	_, err := eachRow(p.open, func(n int, row imports.Row, e users.Enrollment, wrong *imports.RowError) error {
 		switch {
 		case n < p.from:
-			return endedAt(ctx, n)
+			return checkContext(ctx, n)
 		case wrong != nil:
 			c.rejected = append(c.rejected, wrong)
 		case p.duplicate.has(n):

@@ -19,13 +19,13 @@ const (
 )
 
 // sweepLoop removes what is no longer needed, until ctx ends.
-func (i *Importer) sweepLoop(ctx context.Context, turns *watchdog.Loop) {
+func (i *Importer) sweepLoop(ctx context.Context, loop *watchdog.Loop) {
 	for ctx.Err() == nil {
-		turns.Tick()
-		if err := i.sweep(ctx, turns); err != nil && !errors.Is(err, imports.ErrTaken) && ctx.Err() == nil {
+		loop.Tick()
+		if err := i.sweep(ctx, loop); err != nil && !errors.Is(err, imports.ErrTaken) && ctx.Err() == nil {
 			i.log.Error("the files of old imports could not be removed", "error", err)
 		}
-		turns.Rest(i.set.Sweep)
+		loop.Rest(i.set.Sweep)
 		pace.Pause(ctx, i.set.Sweep, nil)
 	}
 }
@@ -33,7 +33,7 @@ func (i *Importer) sweepLoop(ctx context.Context, turns *watchdog.Loop) {
 // sweep removes the files of finished imports, broken uploads that their server could not remove,
 // files whose import was never started, records of creations that can no longer be undone, and
 // imports that are too old.
-func (i *Importer) sweep(ctx context.Context, turns *watchdog.Loop) error {
+func (i *Importer) sweep(ctx context.Context, loop *watchdog.Loop) error {
 	now := i.clock.Now()
 	for _, part := range []struct {
 		find func(tx ports.Tx) ([]imports.Job, error)
@@ -80,7 +80,7 @@ func (i *Importer) sweep(ctx context.Context, turns *watchdog.Loop) error {
 			return err
 		}
 		for _, job := range found {
-			turns.Tick()
+			loop.Tick()
 			if err := part.end(job); err != nil {
 				return err
 			}
@@ -101,9 +101,9 @@ func (i *Importer) forgetCreations(ctx context.Context, job imports.Job) error {
 			if err != nil {
 				return 0, err
 			}
-			return tx.Imports().ForgetCreations(ctx, job.ID, clearAtOnce)
+			return tx.Imports().ForgetCreations(ctx, job.ID, clearPage)
 		})
-		if err != nil || gone < clearAtOnce {
+		if err != nil || gone < clearPage {
 			return err
 		}
 	}

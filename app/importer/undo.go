@@ -23,7 +23,7 @@ const undoPlanned = 25
 func (j *Jobs) PlanUndo(ctx context.Context, by operators.Editor, at app.Path, id imports.ID) (job imports.Job, plan imports.Undo, err error) {
 	err = j.store.View(ctx, func(tx ports.Tx) error {
 		var people int
-		if job, people, err = j.toUndo(ctx, tx, at, id); err != nil {
+		if job, people, err = j.undoable(ctx, tx, at, id); err != nil {
 			return err
 		}
 		plan = imports.Undo{People: people}
@@ -46,27 +46,27 @@ func (j *Jobs) PlanUndo(ctx context.Context, by operators.Editor, at app.Path, i
 	return job, plan, err
 }
 
-// toUndo returns an import that can be undone now, and how many users it created something for. The
-// import is returned with every error but imports.ErrNotFound: imports.ErrNotUndoable,
+// undoable returns an import that can be undone now, and how many users it created something for.
+// The import is returned with every error but imports.ErrNotFound: imports.ErrNotUndoable,
 // imports.ErrTooOld, imports.ErrFollowed. An import that created nothing can be undone, because it
 // may have confirmed what earlier ones created, and those can be undone only after it.
-func (j *Jobs) toUndo(ctx context.Context, tx ports.Tx, at app.Path, id imports.ID) (job imports.Job, people int, err error) {
+func (j *Jobs) undoable(ctx context.Context, tx ports.Tx, at app.Path, id imports.ID) (job imports.Job, people int, err error) {
 	if job, err = jobOf(ctx, tx, at, id); err != nil {
 		return job, 0, err
 	}
 	if err := job.Undoable(j.clock.Now()); err != nil {
 		return job, 0, err
 	}
-	if err := followed(ctx, tx, job); err != nil {
+	if err := checkFollower(ctx, tx, job); err != nil {
 		return job, 0, err
 	}
 	people, err = tx.Imports().CountCreations(ctx, id)
 	return job, people, err
 }
 
-// followed returns imports.ErrFollowed if a later import relies on this one: rows that the later
-// one found already in place left no record.
-func followed(ctx context.Context, tx ports.Tx, job imports.Job) error {
+// checkFollower returns imports.ErrFollowed if a later import relies on this one: rows that the
+// later one found already in place left no record.
+func checkFollower(ctx context.Context, tx ports.Tx, job imports.Job) error {
 	by, err := tx.Imports().Follower(ctx, job)
 	switch {
 	case errors.Is(err, imports.ErrNotFound):
@@ -82,7 +82,7 @@ func followed(ctx context.Context, tx ports.Tx, job imports.Job) error {
 // imports.ErrFollowed.
 func (j *Jobs) Undo(ctx context.Context, by audit.Actor, at app.Path, id imports.ID) error {
 	return j.store.Update(ctx, func(tx ports.Tx) error {
-		job, people, err := j.toUndo(ctx, tx, at, id)
+		job, people, err := j.undoable(ctx, tx, at, id)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (j *Jobs) Undo(ctx context.Context, by audit.Actor, at app.Path, id imports
 // chunk.
 func (r *jobRun) undo(ctx context.Context) error {
 	for {
-		r.turns.Tick()
+		r.loop.Tick()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -119,7 +119,7 @@ func (r *jobRun) undo(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.move(ctx, r.job.Finish(r.clock.Now()), func(tx ports.Tx, saved imports.Job) error {
+	return r.save(ctx, r.job.Finish(r.clock.Now()), func(tx ports.Tx, saved imports.Job) error {
 		return record(ctx, tx, audit.ImportUndoEnded, r.org.Slug, saved, undoState(saved))
 	})
 }
@@ -130,7 +130,7 @@ func (r *jobRun) undoChunk(ctx context.Context) error {
 		if err != nil {
 			return imports.Job{}, err
 		}
-		if err := followed(ctx, tx, r.job); err != nil { // An import may have come in between.
+		if err := checkFollower(ctx, tx, r.job); err != nil { // An import may have come in between.
 			return imports.Job{}, err
 		}
 		created, err := tx.Imports().Creations(ctx, r.job.ID, 0)

@@ -16,8 +16,8 @@ import (
 // How many members a unit of work indexes, alone and while members are being added. On SQLite, with
 // its single writer, others wait meanwhile.
 const (
-	atOnce      = 100
-	addedAtOnce = 10
+	batchSize      = 100
+	addedBatchSize = 10
 )
 
 // Indexing takes a part of a processor's time in the long run, and a burst at once: less while
@@ -28,8 +28,8 @@ const (
 	burst      = time.Second
 	addedPart  = 0.05
 	addedBurst = 50 * time.Millisecond
-	// quiet is the time without added members after which indexing speeds up.
-	quiet = time.Second
+	// quietPeriod is the time without added members after which indexing speeds up.
+	quietPeriod = time.Second
 )
 
 // Indexer works in the background. Any number of them may share a store: if two index the same
@@ -51,17 +51,17 @@ func New(store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.W
 // Run works until ctx ends.
 func (i *Indexer) Run(ctx context.Context) { i.watchdog.Run(ctx, "index", i.loop) }
 
-func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
+func (i *Indexer) loop(ctx context.Context, loop *watchdog.Loop) {
 	share, shareBeside := pace.NewShare(part, burst), pace.NewShare(addedPart, addedBurst)
 	var latest int64
 	var last orgs.ID // the organization served last; others come first
 	var added time.Time
 	for ctx.Err() == nil {
-		turns.Tick()
+		loop.Tick()
 		began := i.clock.Now()
-		pacing, most := &share, atOnce
-		if began.Sub(added) < quiet {
-			pacing, most = &shareBeside, addedAtOnce
+		pacing, most := &share, batchSize
+		if began.Sub(added) < quietPeriod {
+			pacing, most = &shareBeside, addedBatchSize
 		}
 		n, now, err := i.index(ctx, &last, most)
 		if err != nil && ctx.Err() == nil {
@@ -74,7 +74,7 @@ func (i *Indexer) loop(ctx context.Context, turns *watchdog.Loop) {
 			pace.Pause(ctx, pacing.Worked(began, i.clock.Now()), nil)
 			continue
 		}
-		turns.Rest(i.poll)
+		loop.Rest(i.poll)
 		pace.Pause(ctx, i.poll, nil)
 	}
 }

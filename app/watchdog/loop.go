@@ -5,76 +5,76 @@ import (
 	"time"
 )
 
-// post watches a loop across all its runs.
-type post struct {
-	dog  *Watchdog
-	name string
+// monitor watches a loop across all its runs.
+type monitor struct {
+	watchdog *Watchdog
+	name     string
 
 	mu       sync.Mutex
-	present  *Loop
+	current  *Loop
 	patience time.Duration
-	turned   time.Time
+	ticked   time.Time
 	stalled  bool
 	restarts int
 }
 
 // Loop is how one run of a loop reports its turns. Reports of a run that was given up do not count.
 type Loop struct {
-	post    *post
+	monitor *monitor
 	stalled chan struct{} // closed when the run stalls
 
 	// guarded by post.mu
-	turns int
+	ticks int
 	timer *time.Timer
 }
 
 // begin begins a run of the loop: the first one, or one that replaces a stalled run.
-func (p *post) begin() *Loop {
+func (p *monitor) begin() *Loop {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := &Loop{post: p, stalled: make(chan struct{})}
-	switch before := p.present; {
+	l := &Loop{monitor: p, stalled: make(chan struct{})}
+	switch before := p.current; {
 	case before == nil:
-	case before.turns > 1:
+	case before.ticks > 1:
 		p.restarts, p.patience = p.restarts+1, Patience
 	default:
-		p.restarts, p.patience = p.restarts+1, min(2*p.patience, patienceMost)
+		p.restarts, p.patience = p.restarts+1, min(2*p.patience, maxPatience)
 	}
-	p.present = l
-	l.expect(p.patience, l.doubt)
+	p.current = l
+	l.expect(p.patience, l.suspect)
 	return l
 }
 
 // Tick reports that a turn begins, and that the one before has ended.
-func (l *Loop) Tick() { l.turn(l.post.dog.clock.Now(), 0, true) }
+func (l *Loop) Tick() { l.report(l.monitor.watchdog.clock.Now(), 0, true) }
 
 // Rest reports that a turn has ended, and that the next one begins after pause.
-func (l *Loop) Rest(pause time.Duration) { l.turn(l.post.dog.clock.Now(), pause, true) }
+func (l *Loop) Rest(pause time.Duration) { l.report(l.monitor.watchdog.clock.Now(), pause, true) }
 
 // Idle reports that a turn has ended, and that the next one begins when there is work.
-func (l *Loop) Idle() { l.turn(l.post.dog.clock.Now(), 0, false) }
+func (l *Loop) Idle() { l.report(l.monitor.watchdog.clock.Now(), 0, false) }
 
 // End reports that the loop has ended. Only a loop that the watchdog does not run calls it.
-func (l *Loop) End() { l.post.dog.forget(l.post) }
+func (l *Loop) End() { l.monitor.watchdog.forget(l.monitor) }
 
-func (l *Loop) turn(now time.Time, pause time.Duration, expected bool) {
-	p := l.post
+func (l *Loop) report(now time.Time, pause time.Duration, expected bool) {
+	p := l.monitor
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.present != l {
+	if p.current != l {
 		return
 	}
 	// A replacement run has to end a turn: the stalled one could begin one, too.
-	if l.turns++; p.stalled && (p.restarts == 0 || l.turns > 1) {
+	if l.ticks++; p.stalled && (p.restarts == 0 || l.ticks > 1) {
 		p.stalled = false
-		p.dog.log.Info("a background loop turns again", "loop", p.name)
+		p.watchdog.log.Info("a background loop turns again", "loop", p.name)
 	}
 	if !p.stalled {
-		p.turned = now
+		p.ticked = now
 	}
 	l.timer.Stop()
 	if expected {
-		l.expect(pause+p.patience, l.doubt)
+		l.expect(pause+p.patience, l.suspect)
 	}
 }
 
@@ -84,9 +84,9 @@ func (l *Loop) expect(limit time.Duration, otherwise func()) {
 	armed := make(chan struct{})
 	timer = time.AfterFunc(limit, func() {
 		<-armed
-		l.post.mu.Lock()
-		defer l.post.mu.Unlock()
-		if l.timer == timer && l.post.present == l {
+		l.monitor.mu.Lock()
+		defer l.monitor.mu.Unlock()
+		if l.timer == timer && l.monitor.current == l {
 			otherwise()
 		}
 	})
@@ -94,14 +94,14 @@ func (l *Loop) expect(limit time.Duration, otherwise func()) {
 	close(armed)
 }
 
-// doubt gives a loop that seems to stall time to prove that it does not.
-func (l *Loop) doubt() { l.expect(confirmation, l.accuse) }
+// suspect gives a loop that seems to stall time to prove that it does not.
+func (l *Loop) suspect() { l.expect(confirmation, l.markStalled) }
 
-// accuse records that the loop has stalled.
-func (l *Loop) accuse() {
-	p := l.post
+// markStalled records that the loop has stalled.
+func (l *Loop) markStalled() {
+	p := l.monitor
 	p.stalled = true
-	p.dog.log.Error("a background loop stands still", "loop", p.name, "since", p.turned.UTC(), "started_anew", p.restarts)
+	p.watchdog.log.Error("a background loop stands still", "loop", p.name, "since", p.ticked.UTC(), "started_anew", p.restarts)
 	select {
 	case <-l.stalled: // It has stalled before.
 	default:
@@ -109,15 +109,15 @@ func (l *Loop) accuse() {
 	}
 }
 
-func (p *post) end() {
+func (p *monitor) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.present.timer.Stop()
-	p.present = nil
+	p.current.timer.Stop()
+	p.current = nil
 }
 
-func (p *post) state() State {
+func (p *monitor) state() State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return State{Name: p.name, Ticked: p.turned, Stalled: p.stalled, Restarts: p.restarts}
+	return State{Name: p.name, Ticked: p.ticked, Stalled: p.stalled, Restarts: p.restarts}
 }

@@ -25,11 +25,11 @@ const (
 	// confirmation is how long a loop that seems to stall has to prove that it does not: after a
 	// pause of the process all of its loops seem to stall.
 	confirmation = 10 * time.Second
-	// leaving is how long a loop that was given up has to end. After that it is abandoned.
-	leaving = 5 * time.Second
-	// patienceMost bounds the patience with a restarted loop that did not turn. The patience
+	// stopTimeout is how long a loop that was given up has to end. After that it is abandoned.
+	stopTimeout = 5 * time.Second
+	// maxPatience bounds the patience with a restarted loop that did not turn. The patience
 	// doubles each time, so that a long turn can end, and few goroutines are abandoned.
-	patienceMost = 16 * Patience
+	maxPatience = 16 * Patience
 )
 
 // Watchdog watches loops. It is safe for concurrent use.
@@ -37,8 +37,8 @@ type Watchdog struct {
 	clock ports.Clock
 	log   *slog.Logger
 
-	mu    sync.Mutex
-	posts map[*post]bool
+	mu       sync.Mutex
+	monitors map[*monitor]bool
 }
 
 // State is the state of a loop.
@@ -51,11 +51,11 @@ type State struct {
 
 // New returns a watchdog without loops.
 func New(clock ports.Clock, log *slog.Logger) *Watchdog {
-	return &Watchdog{clock: clock, log: log, posts: map[*post]bool{}}
+	return &Watchdog{clock: clock, log: log, monitors: map[*monitor]bool{}}
 }
 
 // Run runs a loop until ctx ends, and restarts it when it stalls: its context ends, and a run that
-// ignores that is abandoned. So a loop must tolerate a second run beside it. It reports its turns
+// ignores that is abandoned. So a loop must tolerate a second, concurrent run. It reports its turns
 // with the Loop that it gets.
 func (w *Watchdog) Run(ctx context.Context, name string, loop func(ctx context.Context, turns *Loop)) {
 	p := w.watch(name)
@@ -75,7 +75,7 @@ func (w *Watchdog) Run(ctx context.Context, name string, loop func(ctx context.C
 		case <-l.stalled:
 		}
 		stop()
-		wait(ended, leaving)
+		wait(ended, stopTimeout)
 		if ctx.Err() != nil {
 			return
 		}
@@ -94,27 +94,27 @@ func wait(ended <-chan struct{}, limit time.Duration) {
 // Watch watches a loop that cannot be restarted, until its End.
 func (w *Watchdog) Watch(name string) *Loop { return w.watch(name).begin() }
 
-func (w *Watchdog) watch(name string) *post {
-	p := &post{dog: w, name: name, turned: w.clock.Now(), patience: Patience}
+func (w *Watchdog) watch(name string) *monitor {
+	p := &monitor{watchdog: w, name: name, ticked: w.clock.Now(), patience: Patience}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.posts[p] = true
+	w.monitors[p] = true
 	return p
 }
 
-func (w *Watchdog) forget(p *post) {
+func (w *Watchdog) forget(p *monitor) {
 	p.end()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.posts, p)
+	delete(w.monitors, p)
 }
 
 // Loops returns the states of the loops, by name.
 func (w *Watchdog) Loops() []State {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all := make([]State, 0, len(w.posts))
-	for p := range w.posts {
+	all := make([]State, 0, len(w.monitors))
+	for p := range w.monitors {
 		all = append(all, p.state())
 	}
 	slices.SortFunc(all, func(a, b State) int { return cmp.Or(cmp.Compare(a.Name, b.Name), a.Ticked.Compare(b.Ticked)) })
@@ -127,8 +127,8 @@ func (w *Watchdog) CheckStalled() error { return w.stalled(0) }
 // CheckAlive returns an error if a loop has stalled for so long that only a restart helps.
 func (w *Watchdog) CheckAlive() error { return w.stalled(StallLimit) }
 
-// namesMost is how many loops an error names.
-const namesMost = 3
+// maxNames is how many loops an error names.
+const maxNames = 3
 
 // stalled returns an error when loops have stalled and have not turned for at least limit.
 func (w *Watchdog) stalled(limit time.Duration) error {
@@ -142,8 +142,8 @@ func (w *Watchdog) stalled(limit time.Duration) error {
 	if len(names) == 0 {
 		return nil
 	}
-	text := strings.Join(names[:min(len(names), namesMost)], ", ")
-	if more := len(names) - namesMost; more > 0 {
+	text := strings.Join(names[:min(len(names), maxNames)], ", ")
+	if more := len(names) - maxNames; more > 0 {
 		text += fmt.Sprintf(" and %d others", more)
 	}
 	return fault.New(fault.Unavailable, "work stands still: "+text)

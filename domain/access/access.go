@@ -109,8 +109,8 @@ func ParseGrants(field string, words []string) ([]Grant, error) {
 	return granted, faults.Err()
 }
 
-// Scope is a place in the tenancy by its slugs: the reach of a key, or the target of a route. An
-// empty level is not named.
+// Scope names an organization, project or application by slugs: the reach of a key, or the target
+// of a route. An empty level is not named.
 type Scope struct {
 	Organization string
 	Project      string

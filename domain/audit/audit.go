@@ -60,6 +60,6 @@ type Repository interface {
 	// Entry returns one entry of an organization, or of the installation (0); ErrNotFound.
 	Entry(ctx context.Context, org orgs.ID, id ID) (Entry, error)
 	// About returns the entries about members that match a query, the newest first; those newer
-	// than a place in the opposite order.
+	// than a cursor in the opposite order.
 	About(ctx context.Context, q About) ([]Entry, error)
 }

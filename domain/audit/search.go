@@ -55,7 +55,7 @@ func (q Query) State() State {
 	return s
 }
 
-// Cursor is a place between entries, in the order of their time.
+// Cursor is a position between entries, in the order of their time.
 type Cursor struct {
 	At time.Time
 	ID ID
@@ -87,7 +87,7 @@ func ParseCursor(text string) Cursor {
 // later ones.
 const maxMoment = 253_402_300_799_999_999
 
-// Cursor returns the place of the entry among those of its organization.
+// Cursor returns the position of the entry among those of its organization.
 func (e Entry) Cursor() Cursor { return Cursor{At: e.At, ID: e.ID} }
 
 // Found is a batch of the matches of a query, the newest first. It may contain fewer entries than

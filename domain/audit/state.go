@@ -27,7 +27,7 @@ func Changed(before, after State) (was, is State) {
 			b, a := before[key], after[key]
 			within, alike := b.(map[string]any)
 			if inAfter, too := a.(map[string]any); alike && too {
-				b, a = both(within, inAfter)
+				b, a = changedMembers(within, inAfter)
 			}
 			if !reflect.DeepEqual(b, a) {
 				was[key], is[key] = b, a
@@ -37,7 +37,7 @@ func Changed(before, after State) (was, is State) {
 	return was, is
 }
 
-func both(before, after map[string]any) (was, is any) {
+func changedMembers(before, after map[string]any) (was, is any) {
 	b, a := Changed(before, after)
 	return map[string]any(b), map[string]any(a)
 }

@@ -62,7 +62,7 @@ func ParseProtocol(field, s string) (Protocol, error) {
 // Type returns the type of address that the protocol reaches.
 func (p Protocol) Type() users.AddressType { return accepts[p] }
 
-// HasHTML reports whether the protocol's messages have HTML beside their text.
+// HasHTML reports whether the protocol's messages have HTML in addition to their text.
 func (p Protocol) HasHTML() bool { return p == EMAIL || p == WEBHOOK }
 
 // Accepts reports whether the protocol can reach addresses of this type.

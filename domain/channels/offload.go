@@ -9,21 +9,21 @@ import (
 const (
 	initialCapacity  = 32
 	maxCapacity      = 2_000
-	capacityLifetime = 10 * time.Second // so long after the last gift it starts again
+	capacityLifetime = 10 * time.Second // after this time without a transfer it starts again
 )
 
-// Capacities are how much members of a pool may hold at once of what they took over. A room is
-// small at first. It doubles when it was full and half of that is gone by the next gift: a member
-// that does not answer gets no more than one room. The zero value is ready.
+// Capacities are how much members of a pool may hold at once of what they took over. A capacity is
+// small at first. It doubles when it was full and half of that is gone by the next transfer: a
+// member that does not answer gets no more than one capacity. The zero value is ready.
 type Capacities map[ID]capacity
 
 type capacity struct {
 	size int
-	full bool // after the last gift
+	full bool // after the last transfer
 	used time.Time
 }
 
-// Offer is how much a member may take over, if it is idle.
+// Offer is how much an idle member may take over.
 type Offer struct {
 	To       ID
 	Capacity int // how much of it the member may hold
@@ -58,8 +58,8 @@ func (m Member) CanTakeOver(now time.Time) bool {
 	return m.Active && m.Weight > 0 && !m.Resting(now) && !now.Before(m.Until.Add(TrialFor))
 }
 
-// Offers returns what the other members of a pool may take over from a member. One with less than
-// its full weight, because it returns or is worse than others, has accordingly less room.
+// Offers returns how much the other members of a pool may take over from a member. A member with
+// less than its full weight has proportionally less capacity.
 func (r Capacities) Offers(members []Member, from ID, now time.Time) []Offer {
 	var offers []Offer
 	parts := qualityFactors(members, now)
@@ -82,7 +82,7 @@ func (r Capacities) of(member ID, now time.Time) capacity {
 	return capacity{size: initialCapacity}
 }
 
-// grown returns the size of the room when half of its content is gone.
+// grown returns the size when half of its content is gone.
 func (r capacity) grown() int {
 	if !r.full {
 		return r.size
@@ -91,8 +91,8 @@ func (r capacity) grown() int {
 }
 
 // Record records what members took over of their offers.
-func (r Capacities) Record(offers []Offer, gifts []Transfer, now time.Time) {
-	for _, g := range gifts {
+func (r Capacities) Record(offers []Offer, transfers []Transfer, now time.Time) {
+	for _, g := range transfers {
 		for _, o := range offers {
 			if o.To != g.To {
 				continue
@@ -107,15 +107,15 @@ func (r Capacities) Record(offers []Offer, gifts []Transfer, now time.Time) {
 	}
 }
 
-// Transfers divides what waits for a member at its limit, except what it keeps, among the idle
-// ones: each gets as much as it has room for, and if there is not enough for all, by their weights.
+// Transfers divides the waiting deliveries of a member at its limit, except those that it keeps,
+// among the idle members: each gets up to its capacity, or by weight if there are too few.
 func Transfers(offers []Offer, waiting, keep int) []Transfer {
 	left, shares := waiting-keep, 0.0
 	for _, o := range offers {
 		shares += o.share
 	}
-	var gifts []Transfer
-	open := 0 // room of the members after it
+	var transfers []Transfer
+	open := 0 // capacity of the members after it
 	for _, o := range offers {
 		open += o.free()
 	}
@@ -123,11 +123,11 @@ func Transfers(offers []Offer, waiting, keep int) []Transfer {
 		open -= o.free()
 		part := int(math.Ceil(float64(left) * o.share / shares))
 		shares -= o.share
-		// What the members after it have no room for is its own, too.
+		// What the members after it have no capacity for is its own, too.
 		if n := min(o.free(), left, max(part, left-open)); n > 0 {
-			gifts = append(gifts, Transfer{o.To, n, o.Held})
+			transfers = append(transfers, Transfer{o.To, n, o.Held})
 			left -= n
 		}
 	}
-	return gifts
+	return transfers
 }

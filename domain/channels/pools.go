@@ -187,7 +187,7 @@ func Ranges(members []Member, without ID, now time.Time) []Range {
 	return ranges
 }
 
-// Pick returns the member that takes a number; 0: none.
+// Pick returns the member whose range contains a number; 0: none.
 func Pick(ranges []Range, number int64) ID {
 	for _, r := range ranges {
 		if r.From <= number && number < r.End {

@@ -61,8 +61,8 @@ func (q Quality) responseTime() float64 {
 	return 0
 }
 
-// factor returns the part of its weight that a member keeps, beside one that answers in quickest
-// seconds (0: unknown).
+// factor returns the part of its weight that a member keeps, compared with one that answers in
+// quickest seconds (0: unknown).
 func (q Quality) factor(quickest float64) float64 {
 	if q.Attempts == 0 {
 		return 1

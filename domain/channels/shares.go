@@ -4,13 +4,13 @@ package channels
 // the same time have equal parts.
 type Share struct {
 	Holders int // how many instances share, including this one
-	// Begun is whether all others know this one, and so have made room for it.
+	// Begun is whether all others know this one, and so have reduced their own parts.
 	Begun bool
 	// Concurrency is how many concurrent attempts the instance may have, if they are shared.
 	Concurrency int
 }
 
-// Concurrency are what an instance asks for if the concurrent attempts are shared.
+// Concurrency is what an instance asks for if instances share the concurrent attempts.
 type Concurrency struct {
 	Limit int // how many all instances may have; 0: they are not shared
 	Held  int // how many the instance has, or may have by its last share
@@ -24,7 +24,7 @@ type Holder struct {
 }
 
 // Share returns the part of one instance among all. Attempts that do not divide evenly go to the
-// first ones, and no instance gets one that another may still use. If there are fewer places than
+// first ones, and no instance gets one that another may still use. If there are fewer attempts than
 // instances, the last ones get none, and no part of a rate either.
 func (p Concurrency) Share(of string, all []Holder) Share {
 	share := Share{Holders: len(all), Begun: true}

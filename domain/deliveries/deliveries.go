@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// ErrNotFound answers for a delivery that does not exist.
+// ErrNotFound says that a delivery does not exist.
 var ErrNotFound = fault.New(fault.NotFound, "the delivery does not exist")
 
 // ID identifies a delivery. It is positive; 0 means "not stored yet".

@@ -43,7 +43,7 @@ func (c Candidate) Outcome(made []Delivery) (words string, delivered bool) {
 		}
 		switch {
 		case d.State == Sent:
-			return "it was sent" + d.by(), delivered
+			return "it was sent" + d.via(), delivered
 		case d.State == Failed:
 			return "it failed: " + d.LastError, delivered
 		case d.State.Open() && delivered:
@@ -87,8 +87,8 @@ func (s State) rank() int {
 	return slices.Index([]State{Skipped, Failed, Pending, Sending, Retrying, Sent}, s)
 }
 
-// by returns which channel took a delivery and why, if there was a choice; empty: there was none.
-func (d Delivery) by() string {
+// via returns which channel took a delivery and why, if there was a choice; empty: there was none.
+func (d Delivery) via() string {
 	if d.Choice.Why == channels.Assigned {
 		return ""
 	}
@@ -99,7 +99,7 @@ func (d Delivery) by() string {
 func (d Delivery) sentence() string {
 	switch d.State {
 	case Sent:
-		return fmt.Sprintf("The message was sent to %s%s.", d.Address, cmp.Or(d.by(), " by "+d.Channel))
+		return fmt.Sprintf("The message was sent to %s%s.", d.Address, cmp.Or(d.via(), " by "+d.Channel))
 	case Failed:
 		return fmt.Sprintf("The message to %s by %s failed: %s.", d.Address, d.Channel, d.LastError)
 	case Skipped:

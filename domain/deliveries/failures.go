@@ -25,9 +25,9 @@ type FailureGroup struct {
 	Example string // the text of the first of them
 }
 
-// ofOne matches the words of a failure that are about a single message: long ones with a digit,
-// such as ids and times.
-var ofOne = regexp.MustCompile(`\S*\d\S*`)
+// variableWord matches the words of a failure that are about a single message: long ones with a
+// digit, such as ids and times.
+var variableWord = regexp.MustCompile(`\S*\d\S*`)
 
 // shortWord is the largest length of a word with a digit that is a status or a code.
 const shortWord = 5
@@ -38,7 +38,7 @@ func FailureCauseOf(d Delivery) FailureCause {
 	if d.Address != "" {
 		words = strings.ReplaceAll(words, d.Address, "…")
 	}
-	words = ofOne.ReplaceAllStringFunc(words, func(word string) string {
+	words = variableWord.ReplaceAllStringFunc(words, func(word string) string {
 		if len(strings.TrimRight(word, ".,:;")) <= shortWord {
 			return word
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// The number of places in each round on a channel that are reserved for a class of lower priority.
+// The number of slots in each round on a channel that are reserved for a class of lower priority.
 const (
 	roundLength = 16
 	normalShare = 2
@@ -18,18 +18,18 @@ const (
 // RoundRobin is the state of the round robin on a channel, as one instance knows it. The zero value
 // is the start.
 type RoundRobin struct {
-	Claimed  uint64                             // places given out
+	Claimed  uint64                             // deliveries claimed
 	Projects map[events.Priority]orgs.ProjectID // for each class, the last project that had its turn
 }
 
-// Reserved returns how many of the next n places are reserved for a class of lower priority. Of
-// each sixteen places two are reserved for normal and one for bulk.
+// Reserved returns how many of the next n slots are reserved for a class of lower priority. Of
+// each sixteen slots two are reserved for normal and one for bulk.
 func (t RoundRobin) Reserved(p events.Priority, n int) int {
 	share := map[events.Priority]uint64{events.Normal: normalShare, events.Bulk: bulkShare}[p]
 	return int((t.Claimed+uint64(n))*share/roundLength - t.Claimed*share/roundLength)
 }
 
-// Retries returns how many of n places go to deliveries that were tried before, if others wait for
+// Retries returns how many of n slots go to deliveries that were tried before, if others wait for
 // their first attempt, too: every second one.
 func (t RoundRobin) Retries(n int) int { return (n + int(t.Claimed%2)) / 2 }
 
@@ -43,7 +43,7 @@ func (t RoundRobin) Order(p events.Priority, waiting []orgs.ProjectID) []orgs.Pr
 	return slices.Concat(waiting[first:], waiting[:first])
 }
 
-// Next returns the turn after n places of a class were divided among the waiting projects, in the
+// Next returns the turn after n slots of a class were divided among the waiting projects, in the
 // order of their turns. Projects that got one more than others are last the next time.
 func (t RoundRobin) Next(p events.Priority, order []orgs.ProjectID, n int) RoundRobin {
 	next := RoundRobin{Claimed: t.Claimed, Projects: map[events.Priority]orgs.ProjectID{}}
@@ -60,14 +60,14 @@ type Lane struct {
 	Priority events.Priority
 }
 
-// lanesRound are the first classes in a round of expansions of one size.
-var lanesRound = []events.Priority{events.Urgent, events.Urgent, events.Normal, events.Urgent, events.Urgent, events.Urgent, events.Bulk, events.Urgent}
+// laneOrder are the first classes in a round of expansions of one size.
+var laneOrder = []events.Priority{events.Urgent, events.Urgent, events.Normal, events.Urgent, events.Urgent, events.Urgent, events.Bulk, events.Urgent}
 
 // Lanes returns every lane, in the order of the nth expansion: small ones and large ones take
 // turns. Of eight expansions of each size six begin with urgent, and one each with normal and with
 // bulk.
 func Lanes(n uint64) []Lane {
-	first := lanesRound[n/2%uint64(len(lanesRound))]
+	first := laneOrder[n/2%uint64(len(laneOrder))]
 	classes := slices.DeleteFunc(events.Priorities(), func(p events.Priority) bool { return p == first })
 	classes = slices.Insert(classes, 0, first)
 	var lanes []Lane

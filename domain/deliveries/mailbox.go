@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// ErrMessageNotFound answers for a message that is not in the mailbox, or no longer.
+// ErrMessageNotFound says that a message is not in the mailbox.
 var ErrMessageNotFound = fault.New(fault.NotFound, "the message is not in the mailbox")
 
 // MailboxID identifies a message in the mailbox. It is positive, and a later message has a greater

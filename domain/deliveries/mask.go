@@ -20,12 +20,12 @@ type Mask struct {
 
 // Lengths, in characters, that decide how a secret is searched.
 const (
-	shortestSecret = 4 // shorter ones occur in every other word
-	longerThanWord = 8 // a secret of only letters or only digits may be part of a word unless it is this long
+	minSecret   = 4 // shorter ones occur in every other word
+	minEmbedded = 8 // a secret of only letters or only digits may be part of a word unless it is this long
 )
 
-// simple matches a word or a number.
-var simple = regexp.MustCompile(`^(\p{L}+|\p{N}+)$`)
+// plainWord matches a word or a number.
+var plainWord = regexp.MustCompile(`^(\p{L}+|\p{N}+)$`)
 
 // NewMask returns a mask that replaces secrets, and their usual encodings, by a sign.
 func NewMask(sign string, secrets ...string) Mask {
@@ -33,12 +33,12 @@ func NewMask(sign string, secrets ...string) Mask {
 	var anywhere []string
 	for _, s := range secrets {
 		length := utf8.RuneCountInString(s)
-		if length < shortestSecret {
+		if length < minSecret {
 			continue
 		}
 		switch {
-		case ordinary[strings.ToLower(s)]:
-		case length < longerThanWord && simple.MatchString(s):
+		case commonWords[strings.ToLower(s)]:
+		case length < minEmbedded && plainWord.MatchString(s):
 			m.words = append(m.words, s)
 		default:
 			anywhere = append(anywhere, s)
@@ -78,8 +78,8 @@ func (m Mask) Hide(text string) string {
 	})
 }
 
-// ordinary are the usual words in answers of providers.
-var ordinary = func() map[string]bool {
+// commonWords are the usual words in answers of providers.
+var commonWords = func() map[string]bool {
 	words := map[string]bool{}
 	for w := range strings.FieldsSeq(`
 		about above accept accepted access account action active address again alert alerts alias allowed already another answer anonymous api

@@ -12,9 +12,9 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// Queue is the work in the background. The rows of occurrences and deliveries are its truth. Every
-// method is a unit of work of its own, works on sets, and may be called by any number of workers on
-// any number of machines at once.
+// Queue gives access to the background work, which is stored in the rows of occurrences and
+// deliveries. Every method is a unit of work of its own, works on sets, and may be called by any
+// number of workers on any number of machines at once.
 type Queue interface {
 	// Expand writes the deliveries of at most limit further recipients of an occurrence and stores
 	// its progress, in one unit of work. Large occurrences and those that name a few recipients
@@ -54,7 +54,7 @@ type Queue interface {
 	// and chooses members by it.
 	RecordAnswer(id channels.ID, fault bool, took time.Duration)
 	// HoldShare gives owner a part of the limits of a channel for a lease, from now on, and returns
-	// it. An instance has none at first until the others have renewed theirs. Shared places are
+	// it. An instance has none at first until the others have renewed theirs. Shared attempts are
 	// never more than all, together with those that others may still use. Leases are set and
 	// compared by one clock for all instances.
 	HoldShare(ctx context.Context, id channels.ID, owner string, lease time.Duration, places channels.Concurrency) (channels.Share, error)
@@ -74,8 +74,8 @@ type Queue interface {
 	// organization to the offered members of its pool that are idle, and returns how many each got:
 	// at most its offer. The next ones to be claimed go, and keep deliveries stay. A member with
 	// due deliveries is not idle. What a member took over before and a worker holds, by claims of
-	// at most lease, takes room. A delivery that was tried before stays, and so does one that a
-	// worker holds. While one instance gives to a member, others give it nothing.
+	// at most lease, counts towards its capacity. A delivery that was tried before stays, and so
+	// does one that a worker holds. While one instance offloads to a member, others do not.
 	Offload(ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration) ([]channels.Transfer, error)
 	// ReportOutage records that a channel does not work on an instance, and replaces that
 	// instance's earlier report. The outage of a deleted channel is ignored, and so are

@@ -114,7 +114,7 @@ type Unsubscription struct {
 	Username       string       // of the recipient
 }
 
-// Cursor is a place in a listing by address: after the delivery with this key and id. The zero
+// Cursor is a position in a listing by address: after the delivery with this key and id. The zero
 // Cursor is the beginning.
 type Cursor struct {
 	Key string
@@ -174,7 +174,7 @@ type Repository interface {
 	// limit after the given one.
 	Skipped(ctx context.Context, o events.Occurrence, why Reason, after ID, limit int) ([]Delivery, error)
 	// ByAddress returns the occurrence's deliveries to addresses that begin with a prefix, e-mails
-	// without regard to case, at most limit behind a place, and the place of the last: by the form
+	// without regard to case, at most limit after a cursor, and the cursor of the last: by the form
 	// under which addresses are compared, then by id.
 	ByAddress(ctx context.Context, o events.Occurrence, prefix string, after Cursor, limit int) ([]Delivery, Cursor, error)
 	// Delivery finds a delivery of the occurrence; ErrNotFound.
@@ -207,7 +207,7 @@ type Repository interface {
 	OfMember(ctx context.Context, o events.Occurrence, m users.MemberID) ([]Delivery, error)
 
 	// ToMember returns the deliveries of a query, those of the newest occurrences first; deliveries
-	// newer than a place come in the opposite order.
+	// newer than a cursor come in the opposite order.
 	ToMember(ctx context.Context, q MemberQuery) ([]Recent, error)
 	// OptOuts returns what a member of the organization has opted out of, by notification and
 	// address, at most limit.

@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// MemberQuery selects deliveries to a member of an organization in the order of their places.
+// MemberQuery selects deliveries to a member of an organization in the order of their cursors.
 type MemberQuery struct {
 	Organization orgs.ID
 	Member       users.MemberID
@@ -27,7 +27,7 @@ type MemberCursor struct {
 	ID         ID
 }
 
-// IsZero reports whether the place belongs to no delivery.
+// IsZero reports whether the cursor belongs to no delivery.
 func (p MemberCursor) IsZero() bool { return p == MemberCursor{} }
 
 // Recent is a delivery with all that it belongs to.

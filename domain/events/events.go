@@ -47,7 +47,7 @@ type Event struct {
 	Name         string
 	Description  string
 	Active       bool
-	Example      string    // of a context, for those who write templates: JSON text; empty: none
+	Example      string    // of a context, for authors of templates: JSON text; empty: none
 	Schema       string    // of contexts: the text of a JSON Schema; empty: none
 	Priority     Priority  // of its occurrences, unless their triggers say another one
 	Channels     []Channel // by name
@@ -111,7 +111,7 @@ type Repository interface {
 	Delete(ctx context.Context, e Event) error
 	// Templates returns the event's own templates.
 	Templates(ctx context.Context, e Event) ([]Template, error)
-	// SaveTemplate stores the event's template for one channel, in place of the one there was, and
+	// SaveTemplate stores the event's template for one channel, and replaces the earlier one, and
 	// returns it with its id and the number of the version that it is. The latest MaxVersions
 	// versions are kept, each with who saved it.
 	SaveTemplate(ctx context.Context, e Event, t Template, by string) (Template, error)

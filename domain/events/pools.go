@@ -35,10 +35,9 @@ func Pools(of []channels.Channel) []Pool {
 // MaxPools is how many pools an event names at most.
 const MaxPools = 100
 
-// PoolsNamed finds the pools of these names among those that an event may use. A name of none is a
-// fault, and so is one of pools of several protocols, unless the event had one of them already: it
-// keeps that one. It keeps one that no channel is in any more, too, unless there is another of that
-// name.
+// PoolsNamed finds the pools of these names among those that an event may use. An unknown name is a
+// fault, and so is a name of pools of several protocols. Pools that the event has already stay: had
+// decides between several protocols, and keeps a pool that no channel is a member of any more.
 func PoolsNamed(usable, had []Pool, named []string) ([]Pool, error) {
 	if len(named) > MaxPools {
 		return nil, fault.Field("pools", "has more than %d names", MaxPools)

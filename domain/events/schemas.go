@@ -35,7 +35,7 @@ func ParseSchema(field, text, example string) (string, error) {
 	return text, faults.Err()
 }
 
-// CheckContext refuses a context that does not fit a schema, with all that is wrong with it.
+// CheckContext refuses a context that does not fit a schema; the error names all mistakes.
 func CheckContext(s *schemas.Schema, c Context) error {
 	var faults fault.Fields
 	for _, m := range s.Check(c) {
@@ -44,8 +44,8 @@ func CheckContext(s *schemas.Schema, c Context) error {
 	return faults.Err()
 }
 
-// Variables is what the templates of an event may speak of, whose contexts fit this schema; an
-// empty text is none.
+// Variables returns the shape of the data for the templates of an event with this schema of
+// contexts; an empty schema allows any context.
 func Variables(schema string) (*templates.Shape, error) {
 	context := &templates.Shape{Open: true}
 	if schema != "" {
@@ -73,8 +73,8 @@ func Variables(schema string) (*templates.Shape, error) {
 	}), nil
 }
 
-// Tags returns what shows the variables of the event's templates, as one types it: those that its
-// schema names or, without a schema, its example has.
+// Tags returns the Mustache tags of the event's variables: of those in its schema or, without a
+// schema, in its example.
 func (e Event) Tags() ([]string, error) {
 	known, err := Variables(e.Schema)
 	if err != nil {
@@ -90,9 +90,9 @@ func (e Event) Tags() ([]string, error) {
 	return known.Tags(), nil
 }
 
-// CheckTemplate refuses a template of the event that the protocol of its channel cannot have, or
-// that speaks of what no message of the event can have, naming part, line and variable. The
-// partials are those of its organization.
+// CheckTemplate refuses a template of the event that the protocol of its channel does not support,
+// or that uses unknown variables; the error names part, line and variable. The partials are those
+// of its organization.
 func (e Event) CheckTemplate(t Template, of channels.Protocol, with Partials) error {
 	if err := t.CheckChannel(of); err != nil {
 		return err

@@ -29,7 +29,7 @@ var (
 // MaxPasskeys is how many passkeys an account may have.
 const MaxPasskeys = 20
 
-// Enabled is which factors an account has.
+// Enabled is the set of factors that an account has.
 type Enabled struct {
 	TOTP     bool
 	Passkeys int
@@ -41,13 +41,13 @@ func (h Enabled) Any() bool { return h.TOTP || h.Passkeys > 0 }
 
 // Repository keeps the factors of accounts, and what was begun and waits for an answer.
 type Repository interface {
-	// Enabled returns which factors an account has.
+	// Enabled returns the factors of an account.
 	Enabled(ctx context.Context, a operators.AccountID) (Enabled, error)
 
 	// TOTP returns an account's authenticator app; ErrNotFound, ErrSealed.
 	TOTP(ctx context.Context, a operators.AccountID) (TOTP, error)
-	// SaveTOTP stores an account's authenticator app in the place of the one that there was. The
-	// secret is stored encrypted.
+	// SaveTOTP stores an account's authenticator app and replaces the earlier one. The secret is
+	// stored encrypted.
 	SaveTOTP(ctx context.Context, t TOTP) error
 	// UseTOTP records that a code was used; ErrNotFound.
 	UseTOTP(ctx context.Context, t TOTP) error
@@ -60,8 +60,8 @@ type Repository interface {
 	// that was needed; ErrNotFound, ErrSealed.
 	ReencryptTOTP(ctx context.Context, a operators.AccountID) (bool, error)
 
-	// SetRecoveryCodes stores the digests of an account's recovery codes in the place of those that
-	// there were.
+	// SetRecoveryCodes stores the digests of an account's recovery codes and replaces the earlier
+	// ones.
 	SetRecoveryCodes(ctx context.Context, a operators.AccountID, ds []operators.Digest) error
 	// UseRecoveryCode deletes a recovery code; ErrNotFound when the account has no such code.
 	UseRecoveryCode(ctx context.Context, a operators.AccountID, d operators.Digest) error

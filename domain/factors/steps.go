@@ -23,7 +23,8 @@ const (
 	PendingForm   Purpose = "draft"    // a form that waits until its sender has shown the provider who they are
 )
 
-// Step is something that was begun with a browser and waits for its answer. It takes place once.
+// Step is a pending step of a user in a browser, such as a second factor, that waits for an answer.
+// It can be finished once.
 type Step struct {
 	Digest  operators.Digest // of the token that the browser keeps
 	Purpose Purpose

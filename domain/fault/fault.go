@@ -1,6 +1,5 @@
-// Package fault is the vocabulary of failure: what kind of mistake happened and which fields
-// it concerns. It knows nothing of HTTP, SQL or the terminal; each adapter maps a Kind to its own
-// kind of answer, in one place.
+// Package fault defines the errors of the domain: their kind, and the fields that they concern. It
+// knows no HTTP, SQL or terminal; each adapter maps a Kind to its own kind of answer, in one place.
 package fault
 
 import (
@@ -10,8 +9,8 @@ import (
 	"strings"
 )
 
-// Kind says who can do something about a failure, and what. The zero value is Internal, so that an
-// unclassified fault is never shown as the caller's mistake.
+// Kind is the class of a failure, which decides the answer to the caller. The zero value is
+// Internal, so that an unclassified fault is never shown as the caller's mistake.
 type Kind uint8
 
 // The kinds. Every sentinel of the domain carries one of them.

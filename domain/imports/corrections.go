@@ -54,7 +54,7 @@ func (h Header) Correctable(rows []RejectedRow) (Correctable, error) {
 			m.Columns = append(m.Columns, c)
 			places = append(places, place)
 		}
-		if !h.columns[i].tells() {
+		if !h.columns[i].describesRejection() {
 			place++
 		}
 	}
@@ -81,9 +81,9 @@ func (h Header) Correctable(rows []RejectedRow) (Correctable, error) {
 	return m, nil
 }
 
-// cells are the cells of a kept row at these places; none when one is too long, or when the row has
-// more than the file has columns: the others could not be shown. A row that could not be split is
-// in the first.
+// cells returns the cells of a rejected row in these columns; none when one is too long, or when
+// the row has more than the file has columns: the others could not be shown. A row that could not
+// be split is in the first.
 func (h Header) cells(k RejectedRow, places []int, columns int) []string {
 	kept, ok := splitQuoted(k.Cells, string(h.delimiter))
 	if k.Cells == "" || !ok || len(kept) > columns {
@@ -97,7 +97,7 @@ func (h Header) cells(k RejectedRow, places []int, columns int) []string {
 		if place >= len(kept) {
 			continue
 		}
-		cells[i] = unmarked(kept[place])
+		cells[i] = unescapeFormula(kept[place])
 		if utf8.RuneCountInString(cells[i]) > MaxCorrectedCell {
 			return nil
 		}

@@ -14,7 +14,7 @@ import (
 // customPrefix marks the columns that become metadata (contract 1.1).
 const customPrefix = "custom__"
 
-// Header is what the first row of a file says of its columns.
+// Header is the parsed first row of a file.
 type Header struct {
 	delimiter rune
 	text      string
@@ -99,13 +99,13 @@ func ParseHeader(text string) (Header, error) {
 	if best.columns == nil {
 		return Header{}, ErrNoEmail
 	}
-	best.understand()
+	best.applyUsualNames()
 	seen := map[column]bool{}
 	for i, c := range best.columns {
 		switch {
 		case c.means == "" && c.key == "":
 			best.ignored = append(best.ignored, fmt.Sprintf("column %d, which has no name", i+1))
-		case c.means == "" && !seen[c] && !c.tells():
+		case c.means == "" && !seen[c] && !c.describesRejection():
 			best.ignored = append(best.ignored, strings.TrimPrefix(c.key, leftOut))
 		case c.means != "" && seen[c]:
 			return Header{}, fault.New(fault.Invalid, "the header names the column "+c.means+c.key+" twice")
@@ -121,8 +121,8 @@ func isEmailColumn(cell string) bool {
 	return meaning(name).means == emailColumn || usual(name) == emailColumn
 }
 
-// understand gives columns with usual names the meanings that no column has yet.
-func (h *Header) understand() {
+// applyUsualNames gives columns with usual names the meanings that no column has yet.
+func (h *Header) applyUsualNames() {
 	for _, means := range users.DetailNames() {
 		if slices.ContainsFunc(h.columns, func(c column) bool { return c.means == means }) {
 			continue
@@ -170,7 +170,7 @@ func (h Header) Enrollment(cells []string) (users.Enrollment, error) {
 // cell is what stands in a column of a row.
 func (h Header) cell(cells []string, column int) string {
 	if h.listsRejects {
-		return unmarked(cells[column])
+		return unescapeFormula(cells[column])
 	}
 	return cells[column]
 }

@@ -104,7 +104,7 @@ type Job struct {
 	Version  int64     // counts the changes
 }
 
-// Pace is since when, and from which row on, a job has run without a pause.
+// Pace is the start of the current run of a job: the time, and the row.
 type Pace struct {
 	Since time.Time
 	From  int
@@ -226,7 +226,7 @@ func (j Job) Expire(now time.Time) Job {
 func (j Job) Fail(reason string, now time.Time) Job {
 	j = j.Release(now)
 	if j.State == Undoing {
-		return j.leaveUndo(reason)
+		return j.stopUndo(reason)
 	}
 	j.State, j.Reason, j.Ended = Failed, reason, now
 	return j
@@ -249,7 +249,7 @@ func (j Job) Cancel(now time.Time) (Job, error) {
 	}
 	j = j.Release(now)
 	if j.State == Undoing {
-		return j.leaveUndo("somebody cancelled that"), nil
+		return j.stopUndo("somebody cancelled that"), nil
 	}
 	j.State, j.Ended = Cancelled, now
 	return j, nil

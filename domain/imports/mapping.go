@@ -52,10 +52,10 @@ type Meaning struct {
 
 // DescribesRejection reports whether it is a column that a list of rejected rows adds. It is always
 // ignored.
-func (m Meaning) DescribesRejection() bool { return column{key: m.Name}.tells() }
+func (m Meaning) DescribesRejection() bool { return column{key: m.Name}.describesRejection() }
 
-// Mapping is what the columns of a file become, in their order. A file is mapped by giving its
-// columns the names that say so: its readers then need not know mappings.
+// Mapping is the meanings of a file's columns, in their order. To apply it, the header row is
+// rewritten, so that readers of the file need not know it.
 type Mapping []Meaning
 
 // Check returns what is wrong with a mapping, by `field-N` and `key-N` of the Nth column from 0 on;
@@ -138,8 +138,8 @@ func (m Mapping) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// As returns the mapping of these columns in which those of the same name become the same as in
-// another one, and the rest is left out.
+// As returns the mapping of these columns with the meanings of another mapping: columns of the same
+// name get the same meaning, and others are ignored.
 func (m Mapping) As(other Mapping) Mapping {
 	left := slices.Clone(other)
 	as := make(Mapping, len(m))
@@ -154,8 +154,8 @@ func (m Mapping) As(other Mapping) Mapping {
 	return as
 }
 
-// With returns the mapping with one column changed; what other columns would become of the same is
-// left out. What is one of users.DetailNames, custom__KEY or ignore. ErrMapping.
+// With returns the mapping with another meaning of one column. Other columns with this meaning are
+// ignored from then on. what is one of users.DetailNames, custom__KEY or ignore. ErrMapping.
 func (m Mapping) With(name, what string) (Mapping, error) {
 	at := slices.IndexFunc(m, func(c Meaning) bool { return strings.EqualFold(c.Name, strings.TrimSpace(name)) })
 	if at < 0 {
@@ -233,20 +233,20 @@ func (h Header) Map(begin []byte, m Mapping) ([]byte, Header, error) {
 		return nil, Header{}, ErrMapping.With("the columns are not those of the file")
 	}
 	mapped, err := ParseHeader(m.header(h.delimiter))
-	if err != nil || mapped.delimiter != h.delimiter || !mapped.says(m) {
+	if err != nil || mapped.delimiter != h.delimiter || !mapped.matches(m) {
 		return nil, Header{}, ErrMapping.With("the names of the columns cannot be told apart")
 	}
 	return slices.Concat(begin[:at], []byte(mapped.text), begin[at+len(h.text):]), mapped, nil
 }
 
-// says reports whether the header has the same meanings as a mapping.
-func (h Header) says(m Mapping) bool {
+// matches reports whether the header has the same meanings as a mapping.
+func (h Header) matches(m Mapping) bool {
 	return slices.EqualFunc(h.Mapping(), m, func(a, b Meaning) bool { return a.Field == b.Field && (a.Field != Metadata || a.Key == b.Key) })
 }
 
-// MapFile returns a file with other columns: change gets what they become without it, and returns
-// what they become. Closing it closes the file. ErrMapping, what is wrong with the header, or what
-// change says.
+// MapFile returns a file with changed columns: change gets the mapping that was guessed and returns
+// the mapping to use. Closing it closes the file. ErrMapping, the errors of the header, or those of
+// change.
 func MapFile(file io.ReadCloser, change func(Mapping) (Mapping, error)) (io.ReadCloser, error) {
 	begin := make([]byte, tableBegin)
 	n, err := io.ReadFull(file, begin)
@@ -266,7 +266,7 @@ func MapFile(file io.ReadCloser, change func(Mapping) (Mapping, error)) (io.Read
 		return nil, err
 	}
 	if begin, _, err = r.header.Map(begin, m); err != nil {
-		return nil, ErrMapping.With("%s", plainly(err))
+		return nil, ErrMapping.With("%s", messages(err))
 	}
 	return struct {
 		io.Reader
@@ -274,8 +274,8 @@ func MapFile(file io.ReadCloser, change func(Mapping) (Mapping, error)) (io.Read
 	}{io.MultiReader(bytes.NewReader(begin), file), file}, nil
 }
 
-// plainly returns what is wrong with a mapping without the names of fields.
-func plainly(err error) string {
+// messages returns what is wrong with a mapping without the names of fields.
+func messages(err error) string {
 	known, is := errors.AsType[*fault.Error](err)
 	if !is || len(known.Fields()) == 0 {
 		return err.Error()

@@ -87,7 +87,7 @@ func (h Header) Columns() []Column {
 			shown.Key = c.key
 		case c.means != "":
 			shown.Name, shown.Means = cmp.Or(c.key, c.means), c.means
-		case c.tells():
+		case c.describesRejection():
 		case c.key == "":
 			shown.Warning = "has no name and is ignored"
 		case strings.EqualFold(c.key, customPrefix):

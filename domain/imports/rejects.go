@@ -12,29 +12,29 @@ const (
 	ReasonColumn = "import_reason"
 )
 
-// alive are the first characters by which spreadsheet programs recognize a formula.
-const alive = "=+-@\t\r\n"
+// formulaStarts are the first characters by which spreadsheet programs recognize a formula.
+const formulaStarts = "=+-@\t\r\n"
 
 // IsFormula reports whether spreadsheet programs take a cell for a formula, and run it.
-func IsFormula(cell string) bool { return cell != "" && strings.IndexByte(alive, cell[0]) >= 0 }
+func IsFormula(cell string) bool { return cell != "" && strings.IndexByte(formulaStarts, cell[0]) >= 0 }
 
-// mark before such a cell makes it text. Programs keep it when the table is saved, so an import
-// removes it again.
-const mark = "'"
+// formulaMark before such a cell makes it text. Programs keep it when the table is saved, so an
+// import removes it again.
+const formulaMark = "'"
 
-// marked returns a cell that no program takes for a formula. Cells that look marked already are
-// marked again, so that unmarked undoes it for every cell.
-func marked(cell string) string {
-	if IsFormula(strings.TrimLeft(cell, mark)) {
-		return mark + cell
+// escapeFormula returns a cell that no program takes for a formula. Cells that look marked already
+// are marked again, so that unmarked undoes it for every cell.
+func escapeFormula(cell string) string {
+	if IsFormula(strings.TrimLeft(cell, formulaMark)) {
+		return formulaMark + cell
 	}
 	return cell
 }
 
-// unmarked returns the cell from which marked was made.
-func unmarked(cell string) string {
-	if rest := strings.TrimLeft(cell, mark); len(rest) < len(cell) && IsFormula(rest) {
-		return cell[len(mark):]
+// unescapeFormula returns the cell from which marked was made.
+func unescapeFormula(cell string) string {
+	if rest := strings.TrimLeft(cell, formulaMark); len(rest) < len(cell) && IsFormula(rest) {
+		return cell[len(formulaMark):]
 	}
 	return cell
 }
@@ -68,23 +68,25 @@ func (h Header) Safe(text string) string {
 	}
 	cells, ok := splitQuoted(text, string(h.delimiter))
 	if !ok {
-		return h.join([]string{marked(text)})
+		return h.join([]string{escapeFormula(text)})
 	}
 	kept := make([]string, 0, len(cells))
 	for i, cell := range cells {
-		if i < len(h.columns) && h.columns[i].tells() {
+		if i < len(h.columns) && h.columns[i].describesRejection() {
 			continue
 		}
 		if h.listsRejects {
-			cell = unmarked(cell)
+			cell = unescapeFormula(cell)
 		}
-		kept = append(kept, marked(cell))
+		kept = append(kept, escapeFormula(cell))
 	}
 	return h.join(kept)
 }
 
-// reports whether the column is one of those before a rejected row.
-func (c column) tells() bool { return c.means == "" && (c.key == LineColumn || c.key == ReasonColumn) }
+// describesRejection reports whether the column is one that a list of rejected rows adds.
+func (c column) describesRejection() bool {
+	return c.means == "" && (c.key == LineColumn || c.key == ReasonColumn)
+}
 
 func (h Header) join(cells []string) string {
 	for i, cell := range cells {

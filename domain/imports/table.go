@@ -19,8 +19,8 @@ const (
 	maxSample   = 80
 )
 
-// usualFacts are the names by which other programs call what Tocsin keeps as metadata.
-var usualFacts = func() map[string]bool {
+// usualMetadata are the names by which other programs call what Tocsin keeps as metadata.
+var usualMetadata = func() map[string]bool {
 	all := map[string]bool{}
 	for name := range strings.FieldsSeq(`abteilung department dept team bereich kostenstelle costcenter costcentre position jobtitle funktion
 		standort location office büro ort stadt city land country firma company unternehmen sprache language
@@ -73,7 +73,7 @@ func anyHeader(text string) (Header, error) {
 			best = newHeader(text, d, cells)
 		}
 	}
-	if best.understand(); best.Mapping() == nil || len(best.columns) == 0 || slices.ContainsFunc(best.names, likeEmail) {
+	if best.applyUsualNames(); best.Mapping() == nil || len(best.columns) == 0 || slices.ContainsFunc(best.names, likeEmail) {
 		return Header{}, ErrNoEmail // A row with an e-mail is data: the file has no header.
 	}
 	return best, nil
@@ -91,7 +91,7 @@ func (t Table) Guess() Mapping {
 	}
 	for i, c := range m {
 		taken := slices.ContainsFunc(m, func(o Meaning) bool { return o.Field == Metadata && o.Key == c.Name })
-		if c.Field == LeftOut && usualFacts[plain(c.Name)] && !taken {
+		if c.Field == LeftOut && usualMetadata[plain(c.Name)] && !taken {
 			m[i].Field, m[i].Key = Metadata, c.Name
 		}
 	}

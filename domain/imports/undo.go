@@ -87,8 +87,8 @@ func digest(m users.Member) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// Created returns what a chunk created that was written with these writes, of an import with a
-// group (0: none). Who was missing in the Default group stays there: everybody is.
+// Created returns what a chunk created, by its writes, for an import with a group (0: none). It
+// ignores the Default group, to which every member belongs.
 func Created(w users.Writes, group orgs.GroupID) []Creation {
 	created := make([]Creation, 0, len(w.Members))
 	fresh := make(map[*users.Member]bool, len(w.Members))
@@ -148,8 +148,8 @@ func (p CurrentState) Removal(created []Creation) Removal {
 	for _, a := range p.Addresses {
 		addresses[a.Member] = append(addresses[a.Member], a)
 	}
-	used := setOf(p.Used)
-	assigned := setOf(p.Assigned)
+	used := newSet(p.Used)
+	assigned := newSet(p.Assigned)
 	groups := make([]string, len(p.Groups))
 	for i, g := range p.Groups {
 		groups[i] = g.Name
@@ -167,7 +167,7 @@ func (p CurrentState) Removal(created []Creation) Removal {
 			r.Undo.Gone++
 		case c.Digest == "":
 			p.restore(&r, c, m, addresses[m.ID], assigned)
-		case digest(m) != c.Digest || !slices.Equal(slices.Sorted(slices.Values(m.Groups)), groups) || !asEnrolled(m, addresses[m.ID]):
+		case digest(m) != c.Digest || !slices.Equal(slices.Sorted(slices.Values(m.Groups)), groups) || !hasOnlyImportedAddress(m, addresses[m.ID]):
 			r.Undo.Changed++
 		case used[m.ID]:
 			r.Undo.Used++
@@ -211,13 +211,14 @@ func (p CurrentState) restore(r *Removal, c Creation, m users.Member, has []user
 	}
 }
 
-// asEnrolled reports whether a member has the address that an import gives, and no other.
-func asEnrolled(m users.Member, has []users.Address) bool {
+// hasOnlyImportedAddress reports whether a member has the address that an import gives, and no
+// other.
+func hasOnlyImportedAddress(m users.Member, has []users.Address) bool {
 	given := users.NewEmailAddress(m.User.Username)
 	return len(has) == 1 && has[0].Value == given.Value && has[0].Name == given.Name
 }
 
-func setOf[T comparable](all []T) map[T]bool {
+func newSet[T comparable](all []T) map[T]bool {
 	set := make(map[T]bool, len(all))
 	for _, one := range all {
 		set[one] = true
@@ -258,8 +259,8 @@ func (j Job) Editor() audit.Actor {
 	return j.By
 }
 
-// leaveUndo ends an undo before it is complete.
-func (j Job) leaveUndo(reason string) Job {
+// stopUndo ends an undo before it is complete.
+func (j Job) stopUndo(reason string) Job {
 	j.State, j.Reason = j.Undo.Of, "the import was not undone completely: "+reason
 	return j
 }

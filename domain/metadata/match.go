@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Condition is what a search asks of metadata: a value at a path that reads as a text. The zero
-// Condition asks nothing.
+// Condition selects metadata by a value at a path. The zero Condition selects all.
 type Condition struct {
 	// Path names a member, or with dots one within an object: `address.city`. A dot may be part of
 	// a name as well.
@@ -27,8 +26,8 @@ func (c Condition) Matches(m Map) bool {
 	return c.IsZero() || c.matchesBelow(map[string]any(m), c.Path)
 }
 
-// matchesBelow takes as long as there are members, however long the path is: that is anybody's to
-// choose.
+// matchesBelow takes time proportional to the number of members, whatever the length of the path,
+// because callers choose the path.
 func (c Condition) matchesBelow(object map[string]any, path string) bool {
 	for name, v := range object {
 		rest, begins := strings.CutPrefix(path, name)
@@ -57,8 +56,7 @@ func (c Condition) matchesValue(v any) bool {
 	return textOf(v) == c.Text
 }
 
-// Texts are how the values at a path read that say something: texts and numbers, and those of an
-// array.
+// Texts returns the texts and numbers at a path, including elements of arrays, as text.
 func (m Map) Texts(path string) []string { return textsBelow(map[string]any(m), path) }
 
 func textsBelow(object map[string]any, path string) (all []string) {
@@ -87,7 +85,7 @@ func textsBelow(object map[string]any, path string) (all []string) {
 	return all
 }
 
-// textOf is how a value reads; empty for objects and arrays, which do not.
+// textOf returns a scalar as text; empty for objects and arrays.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -102,9 +100,8 @@ func textOf(v any) string {
 	return ""
 }
 
-// Substrings are pieces of text that [Map.Encode] writes for every metadata of which the condition
-// holds, and which it may also write for others: who looks through many texts need not read those
-// without all of them.
+// Substrings returns texts that [Map.Encode] writes for all metadata that matches the condition. It
+// may write them for other metadata, too. A search can skip every text without all of them.
 func (c Condition) Substrings() []string {
 	if c.IsZero() {
 		return nil

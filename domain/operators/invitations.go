@@ -35,7 +35,7 @@ type Invitation struct {
 	Expires      time.Time
 }
 
-// Invited is an invitation with its user, and the place that it opens.
+// Invited is an invitation with its user, and the organization that it gives access to.
 type Invited struct {
 	Invitation
 
@@ -90,7 +90,7 @@ func (i Invited) Origin() orgs.ID {
 }
 
 // NeedsNewPassword reports whether a signed-in user must choose another password before their
-// account opens the place: another organization set it, whose operators may know it.
+// account opens the organization: another organization set it, whose operators may know it.
 func (i Invited) NeedsNewPassword(a Account) bool {
 	return a.Hash != "" && a.Organization != 0 && a.Organization != i.Access.Organization.ID
 }

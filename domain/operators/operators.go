@@ -33,10 +33,9 @@ var (
 type AccountID int64
 
 // Account is one way for a user to sign in, with the roles that were accepted with it. A user may
-// have several accounts, which know nothing of each other: an organization that hands out a link to
-// set a password decides about an account that opens that organization alone. So what one
-// organization does about a username never opens, hinders or shows what another one has given to
-// the same username.
+// have several accounts, which are independent: an organization that hands out a link to set a
+// password controls only an account that opens that organization alone. So an organization can
+// neither open, block nor see what another one has given to the same username.
 type Account struct {
 	ID            AccountID
 	User          users.User // only the identity: id and username
@@ -76,7 +75,7 @@ func (a Account) WithLanguage(tag string) (Account, error) {
 	return a, nil
 }
 
-// AccountAccess is an account with the places that it opens.
+// AccountAccess is an account with the organizations that it opens.
 type AccountAccess struct {
 	Account
 
@@ -96,9 +95,9 @@ func (h AccountAccess) opens(org orgs.ID) (this, other bool) {
 	return this, other
 }
 
-// DefaultAccount returns the account that is meant when no organization is named: the one that
-// makes its holder administrator of the installation, else the only one. ErrNotFound,
-// ErrSeveralPasswords, ErrNoPassword.
+// DefaultAccount returns the account to use when no organization is named: the one that makes its
+// holder administrator of the installation, else the only one. ErrNotFound, ErrSeveralPasswords,
+// ErrNoPassword.
 func DefaultAccount(of []AccountAccess) (Account, error) {
 	all := len(of)
 	of = slices.DeleteFunc(slices.Clone(of), func(h AccountAccess) bool { return h.SingleSignOnOnly() })
@@ -154,10 +153,10 @@ type Repository interface {
 
 // AccountRepository keeps accounts and which organizations they open.
 type AccountRepository interface {
-	// Account finds an account with its places; ErrNotFound.
+	// Account finds an account with its organizations; ErrNotFound.
 	Account(ctx context.Context, id AccountID) (AccountAccess, error)
 	// Accounts returns the accounts of the user with this username, without regard to case, with
-	// their places, by id. An unknown user has none.
+	// their organizations, by id. An unknown user has none.
 	Accounts(ctx context.Context, username string) ([]AccountAccess, error)
 	// Save stores everything of an account but its identity, which must exist, and returns its id;
 	// an account without an id is created. users.ErrNotFound, ErrNotFound.
@@ -176,9 +175,9 @@ type AccountRepository interface {
 	// GrantedRoles returns those members of an organization who have a role there, by id: at most
 	// limit after the given one.
 	GrantedRoles(ctx context.Context, org orgs.ID, after users.MemberID, limit int) ([]GrantedRole, error)
-	// LockUser locks the decisions about who can sign in as a user, or what for, in all
-	// organizations: of two units of work that decide about one user at the same time, the later
-	// sees what the earlier wrote. users.ErrNotFound.
+	// LockUser locks a user for decisions about who can sign in as the user, and what for, in all
+	// organizations: of two units of work that decide about one user, the later sees what the
+	// earlier wrote. users.ErrNotFound.
 	LockUser(ctx context.Context, u users.ID) error
 }
 
@@ -195,8 +194,7 @@ type GrantedRole struct {
 	Methods SignInMethods
 }
 
-// SignInMethods are how a user can sign in to an account: whether there is one of a kind, but not
-// which, how many or since when.
+// SignInMethods are the kinds of methods by which a user can sign in to an account.
 type SignInMethods struct {
 	Password, Codes, Passkey, SignOn bool
 }

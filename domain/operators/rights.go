@@ -42,7 +42,7 @@ func (n AccessLevel) Factor() FactorRule {
 	return OrganizationFactor
 }
 
-// rights are the rights of each role in its organization. A member has none.
+// rights are the access levels of each role in its organization. A member has none.
 var rights = map[users.Role]AccessLevel{users.RoleViewer: Viewer, users.RoleOperator: Operator, users.RoleAdministrator: Administrator}
 
 // Outranks reports whether one role has more rights than another.
@@ -60,7 +60,7 @@ type OrganizationAccess struct {
 // HasRole reports whether the holder has a role there, locked or not.
 func (p OrganizationAccess) HasRole() bool { return rights[p.Role] >= Viewer }
 
-// level returns the rights of its holder in the place.
+// level returns the access level of its holder in the organization.
 func (p OrganizationAccess) level() AccessLevel {
 	if p.Locked {
 		return SignedIn
@@ -75,7 +75,7 @@ type Principal struct {
 	Administrator bool                 // of the installation
 	Passwordless  bool                 // only passkeys or the provider open their account
 	Language      string               // that they chose for the pages; empty: the browser decides
-	Organizations []OrganizationAccess // that the account opens; an administrator of the installation has every place
+	Organizations []OrganizationAccess // that the account opens; an administrator of the installation has all of them
 	Authenticated time.Time            // when they last confirmed their identity
 	Method        Method               // how
 }
@@ -135,7 +135,8 @@ func (p Principal) Visible() []OrganizationAccess {
 	return slices.DeleteFunc(slices.Clone(p.Organizations), func(at OrganizationAccess) bool { return at.level() < Viewer })
 }
 
-// Organization returns the organization with this slug, if it is one of the principal's places.
+// Organization returns the organization with this slug, if it is one of the principal's
+// organizations.
 func (p Principal) Organization(slug string) (orgs.Organization, bool) {
 	for _, at := range p.Organizations {
 		if at.Organization.Slug == slug {

@@ -40,8 +40,8 @@ type Origin struct {
 }
 
 // AttemptKey returns the key of the counter of attempts: a username, without regard to case and
-// whether it exists or not, and the place that they come from. A device that has signed in to the
-// account before is a place of its own, so attackers can lock out neither it nor another network.
+// whether it exists or not, and the origin of the attempts. A device that has signed in to the
+// account before is an origin of its own, so attackers can lock out neither it nor another network.
 func (o Origin) AttemptKey(username string, device Digest, known bool) Digest {
 	place := "network " + o.Network
 	if known {
@@ -51,7 +51,7 @@ func (o Origin) AttemptKey(username string, device Digest, known bool) Digest {
 	return sha256.Sum256(append(name[:], place...))
 }
 
-// Attempts are the failed attempts to sign in, in a row, for one username from one place. The zero
+// Attempts are consecutive failed attempts to sign in, for one username from one origin. The zero
 // value is none.
 type Attempts struct {
 	Failures int

@@ -1,5 +1,5 @@
-// Package orgs is the frame of an installation: organizations, their projects and their groups. It
-// knows how they are named and found, and nothing of what they contain.
+// Package orgs is about organizations, their projects and their groups: how they are named and
+// found. It knows nothing of their contents.
 package orgs
 
 import (
@@ -51,7 +51,7 @@ type Organization struct {
 	Name           string
 	RequiresFactor bool     // of everyone with a role there: a second factor
 	Region         string   // of phone numbers without country code, such as DE; empty: they are refused
-	Searchable     []string // paths of metadata that members are found by, beside ExternalID
+	Searchable     []string // paths of metadata that members are found by, in addition to ExternalID
 }
 
 // New checks an operator's input for an organization.
@@ -179,12 +179,12 @@ type Repository interface {
 	SetSearchable(ctx context.Context, id ID, paths []string) error
 	// RequireFactor stores whether the organization requires a second factor; ErrNotFound.
 	RequireFactor(ctx context.Context, id ID, on bool) error
-	// Revise announces a change to what the organization is made of (projects, channels, lists,
-	// applications, events): of two units of work that revise one organization at the same time,
-	// the later sees what the earlier wrote.
+	// Revise announces a change of the organization's structure (projects, channels, lists,
+	// applications, events). It serializes the units of work that revise one organization: the
+	// later one sees what the earlier one wrote.
 	Revise(ctx context.Context, id ID) error
-	// Revision counts the calls of Revise: what the organization is made of is the same while it
-	// is; ErrNotFound.
+	// Revision returns the number of calls of Revise: while it stays, the structure is unchanged.
+	// ErrNotFound.
 	Revision(ctx context.Context, id ID) (int64, error)
 
 	// Project finds a project by the slugs of a path; ErrNotFound or ErrProjectNotFound.

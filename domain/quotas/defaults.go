@@ -2,8 +2,8 @@ package quotas
 
 import "sync/atomic"
 
-// Defaults are the limits of organizations that have none of their own. They may be replaced while
-// they are in use. The zero value has no limit, and nil is it.
+// Defaults are the limits of organizations without limits of their own. They may be replaced while
+// they are in use. A nil or zero Defaults has no limits.
 type Defaults struct{ limits atomic.Pointer[Limits] }
 
 // NewDefaults returns these limits.
@@ -13,10 +13,10 @@ func NewDefaults(l Limits) *Defaults {
 	return d
 }
 
-// Replace puts other limits in the place of those before. They count from the next question on.
+// Replace replaces the limits. The next check uses them.
 func (d *Defaults) Replace(l Limits) { d.limits.Store(&l) }
 
-// With returns the limits of an organization, with those that own gives in the place of the
+// With returns the limits of an organization, with those that own gives instead of the
 // defaults.
 func (d *Defaults) With(own Limits) Limits {
 	if d == nil {

@@ -51,7 +51,7 @@ func Names() []Name {
 // Limits are the limits of quotas. A quota that is missing, or 0, has no limit.
 type Limits map[Name]float64
 
-// With returns l with the limits that own gives in the place of l's.
+// With returns l with the limits that own gives instead of l's.
 func (l Limits) With(own Limits) Limits {
 	if len(own) == 0 {
 		return l

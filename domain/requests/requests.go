@@ -1,5 +1,5 @@
-// Package requests is about calls that may be sent again: what makes two of them the same, and what
-// became of the first one. It knows nothing of what they ask for.
+// Package requests is about repeatable calls: how to recognize a repetition, and the answer to the
+// first call. It does not know what the calls do.
 package requests
 
 import (
@@ -28,7 +28,7 @@ type Request struct {
 	Digest         [32]byte // of all that the request means
 }
 
-// Answer is what a request was answered.
+// Answer is the answer to a request.
 type Answer struct {
 	Status int
 	Body   []byte
@@ -37,9 +37,9 @@ type Answer struct {
 // Repository remembers requests and their answers. Those of triggers it shares with
 // deliveries.Repository.
 type Repository interface {
-	// Begin claims a request, so that of equal parallel ones the others wait for its unit of work.
-	// It returns the answer, and true, when the request was answered within Lifetime; ErrReused
-	// when it was used for something else.
+	// Begin claims a request: concurrent requests that are equal wait for its unit of work. It
+	// returns the answer, and true, when the request was answered within Lifetime; ErrReused when
+	// the key was used for something else.
 	Begin(ctx context.Context, r Request, now time.Time) (Answer, bool, error)
 	// Finish remembers the answer to a request that the same unit of work has begun.
 	Finish(ctx context.Context, r Request, a Answer) error

@@ -59,7 +59,7 @@ func Parse(text string) (*Schema, error) {
 	if !isObject {
 		return nil, refused("must be a JSON Schema, which is an object")
 	}
-	w := weighing{root: root, known: map[string]int{}}
+	w := weigher{root: root, known: map[string]int{}}
 	weight, err := w.weigh(nil, root)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func Parse(text string) (*Schema, error) {
 		return nil, refused("has more than %d parts, each counted as often as a $ref leads to it", MaxWeight)
 	}
 	c := jsonschema.NewCompiler()
-	c.UseLoader(nothing{})
+	c.UseLoader(noLoader{})
 	c.AssertFormat()
 	if err := c.AddResource(location, root); err != nil {
 		return nil, refused("%s", shortened(err.Error()))
@@ -171,16 +171,17 @@ func checkable(n json.Number) bool {
 	return err == nil && -maxExponent <= exponent && exponent <= maxExponent
 }
 
-// weighing counts the parts of a schema. Everything that could be a part counts as one.
-type weighing struct {
+// weigher counts the parts of a schema. Everything that could be a part counts as one.
+type weigher struct {
 	root  map[string]any
 	known map[string]int // by JSON Pointer; 0: at work
 }
 
-// foreign are keywords that lead out of a schema, or in circles, in ways that are not counted here.
-var foreign = []string{"$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"}
+// unsupported are keywords that lead out of a schema, or in circles, in ways that are not counted
+// here.
+var unsupported = []string{"$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"}
 
-func (w weighing) weigh(at []string, v any) (weight int, err error) {
+func (w weigher) weigh(at []string, v any) (weight int, err error) {
 	if len(at) > MaxDepth {
 		return 0, refused("is nested deeper than %d levels", MaxDepth)
 	}
@@ -235,18 +236,18 @@ func (w weighing) weigh(at []string, v any) (weight int, err error) {
 	return weight, nil
 }
 
-func (weighing) allowed(at []string, name string, v any) error {
+func (weigher) allowed(at []string, name string, v any) error {
 	_, isText := v.(string)
 	_, isBool := v.(bool)
 	switch {
-	case slices.Contains(foreign, name) && (isText || isBool), name == "$id" && isText && len(at) > 0:
+	case slices.Contains(unsupported, name) && (isText || isBool), name == "$id" && isText && len(at) > 0:
 		return refused("holds %s, which is not allowed; use $ref with a JSON Pointer, as in \"#/$defs/line\"", name)
 	}
 	return nil
 }
 
 // resolve finds what a $ref leads to.
-func (w weighing) resolve(ref string) (steps []string, target any, err error) {
+func (w weigher) resolve(ref string) (steps []string, target any, err error) {
 	wrong := refused("has a $ref to %s, where nothing is; it must be a JSON Pointer into the schema, as in \"#/$defs/line\"", shortened(strconv.Quote(ref)))
 	rest, inside := strings.CutPrefix(ref, "#")
 	decoded, bad := url.PathUnescape(rest)
@@ -284,11 +285,11 @@ func pointer(steps []string) string {
 	return b.String()
 }
 
-// nothing is a loader of other schemas that has none.
-type nothing struct{}
+// noLoader is a loader of other schemas that refuses all.
+type noLoader struct{}
 
 // Load refuses.
-func (nothing) Load(url string) (any, error) {
+func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is not available: a schema stands alone", url)
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/templates"
 )
 
-// Shape returns what the schema knows of its data, for those who speak of them. An object has the
+// Shape returns what the schema says about its data. An object has the
 // members that the schema describes anywhere; it has others only where `additionalProperties` says
 // so, or names follow a pattern.
 func (s *Schema) Shape() *templates.Shape {
@@ -54,7 +54,7 @@ func shapeOf(s *jsonschema.Schema) (shape *templates.Shape, known bool) {
 	return shape, known
 }
 
-// of is what is known of a schema's data, nil when that is nothing.
+// of returns the shape of a schema's data; nil: unknown.
 func of(s *jsonschema.Schema) *templates.Shape {
 	if shape, known := shapeOf(s); known {
 		return shape
@@ -65,7 +65,7 @@ func of(s *jsonschema.Schema) *templates.Shape {
 	return nil
 }
 
-// parts are the schemas that speak of the same value.
+// parts returns the schemas that apply to the same value.
 func parts(s *jsonschema.Schema) []*jsonschema.Schema {
 	all := slices.Concat(s.AllOf, s.AnyOf, s.OneOf)
 	for _, one := range s.DependentSchemas {
@@ -79,7 +79,7 @@ func parts(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.DeleteFunc(append(all, s.Ref, s.If, s.Then, s.Else), func(one *jsonschema.Schema) bool { return one == nil })
 }
 
-// itemsOf is what is known of the items of a list, where the schema says something of all of them.
+// itemsOf returns the shape of the items of a list, if the schema describes all of them.
 func itemsOf(s *jsonschema.Schema) (shape *templates.Shape, is bool) {
 	if one, single := s.Items.(*jsonschema.Schema); single {
 		return of(one), true
@@ -90,7 +90,7 @@ func itemsOf(s *jsonschema.Schema) (shape *templates.Shape, is bool) {
 	return nil, s.Items != nil || s.Items2020 != nil || len(s.PrefixItems) > 0
 }
 
-// merged is what two schemas of one value know together.
+// merged combines the shapes of two schemas that apply to one value.
 func merged(a, b *templates.Shape) *templates.Shape {
 	for name, member := range b.Members {
 		join(a.Members, name, member)

@@ -2,7 +2,7 @@ package signon
 
 import "context"
 
-// AuthRequest is why a user is sent to the provider.
+// AuthRequest is a request to sign in at the provider.
 type AuthRequest struct {
 	RedirectURI    string // our address to which the provider sends them back
 	State          string // comes back unchanged

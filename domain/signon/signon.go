@@ -108,7 +108,7 @@ type Repository interface {
 	Link(ctx context.Context, s Subject) (Link, error)
 	// Of returns the identity that opens an account; ErrNotFound.
 	Of(ctx context.Context, a operators.AccountID) (Link, error)
-	// SaveLink stores that an identity opens an account, in the place of the identity that opened
+	// SaveLink stores that an identity opens an account, and replaces the identity that opened
 	// it before; ErrLinked when it opens another account.
 	SaveLink(ctx context.Context, l Link) error
 	// Unlink deletes the link of an account; ErrNotFound.
@@ -116,7 +116,7 @@ type Repository interface {
 	// RecordUse notes when an identity last signed in.
 	RecordUse(ctx context.Context, s Subject, at time.Time) error
 
-	// SaveSession stores where a session came from, in the place of what was stored for it before.
+	// SaveSession stores where a session came from, and replaces what was stored for it before.
 	SaveSession(ctx context.Context, s Session) error
 	// Sessions returns the sessions that a logout concerns, at most limit.
 	Sessions(ctx context.Context, l Logout, limit int) ([]Session, error)

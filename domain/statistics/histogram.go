@@ -8,7 +8,7 @@ import (
 // Buckets is how many groups of durations a Histogram has.
 const Buckets = 16
 
-// bounds are where a group ends and the next one begins. What is stored refers to them by place:
+// bounds are where a group ends and the next one begins. Stored data refers to them by index:
 // they never change.
 func bounds() [Buckets - 1]time.Duration {
 	return [...]time.Duration{50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second,
@@ -26,7 +26,7 @@ func Bucket(d time.Duration) int {
 	return i
 }
 
-// Histogram is how many durations are in each of a few fixed groups.
+// Histogram counts durations by group.
 type Histogram [Buckets]int
 
 // Count is how many durations there are.
@@ -37,7 +37,7 @@ func (h Histogram) Count() (n int) {
 	return n
 }
 
-// Plus is the sum of two.
+// Plus returns the sum of both.
 func (h Histogram) Plus(other Histogram) Histogram {
 	for i, c := range other {
 		h[i] += c
@@ -45,9 +45,9 @@ func (h Histogram) Plus(other Histogram) Histogram {
 	return h
 }
 
-// Quantile is the duration that the part q of all does not exceed, q in (0, 1], taken as evenly
-// spread within its group; 0 when there is none. The last group has no end: the result is its
-// beginning.
+// Quantile returns the duration that the fraction q of all durations does not exceed; q is in (0,
+// 1]. It interpolates within a group. 0: there are no durations. The last group has no upper bound:
+// for it the result is the lower bound.
 func (h Histogram) Quantile(q float64) time.Duration {
 	if h.Count() == 0 {
 		return 0

@@ -28,7 +28,7 @@ type Hour struct {
 // Sent is how many deliveries were sent.
 func (h Hour) Sent() int { return h.HandOff.Count() }
 
-// Plus is the sum of two hours, or of longer times, with the start of the first.
+// Plus returns the sum of two periods, with the start of the first.
 func (h Hour) Plus(other Hour) Hour {
 	h.Occurrences += other.Occurrences
 	h.Failed += other.Failed
@@ -56,7 +56,7 @@ type Backlog struct {
 	Project      string           // by slug; empty: the channel is the organization's
 	Oldest       time.Time        // when the first was due
 	Waiting      int              // how many are due, as far as they were counted
-	Classes      []Class          // what is due of each priority, the one that goes first at the beginning; none of 0
+	Classes      []Class          // what is due of each priority, the one that goes first at the beginning; without empty ones
 	Error        string           // the last error of the first; empty: none
 	State        deliveries.State // of the first
 }
@@ -110,29 +110,27 @@ type Failures struct {
 
 // Repository returns the numbers. The writers of deliveries update them, in the same units of work.
 type Repository interface {
-	// Hours returns what happened in the organization in the hours from the one that a moment is in
-	// to the one before which another one is, by time. Hours in which nothing happened are left
-	// out.
+	// Hours returns the statistics of the organization's hours from the one of from to the last one
+	// that begins before until, by time. Hours without traffic are left out.
 	Hours(ctx context.Context, org orgs.ID, from, until time.Time) ([]Hour, error)
 	// Sent reports whether a message of the organization was ever sent, as far as numbers are kept.
 	Sent(ctx context.Context, org orgs.ID) (bool, error)
-	// Contexts returns how many bytes the contexts of the organization's occurrences have that were
-	// triggered on the day of a moment or later; of the zero moment all, as far as numbers are
-	// kept. An occurrence counts once its recipients are being found. One that is scheduled counts
-	// at once, and as if it were triggered when it is to be sent.
+	// Contexts returns the size in bytes of the contexts of the organization's occurrences that
+	// were triggered on the day of since or later; since zero: all that are counted. An occurrence
+	// counts once its expansion has begun. A scheduled one counts at once, on the day for which it
+	// is scheduled.
 	Contexts(ctx context.Context, org orgs.ID, since time.Time) (int64, error)
 	// Backlogs returns the channels of these organizations with deliveries that were due before a
-	// moment, and how many are, counted up to most for each channel and priority. It looks at the
-	// first of each line of a channel and then at no more than it counts.
+	// time, and how many there are, counted up to most for each channel and priority. It reads no
+	// more rows than it counts.
 	Backlogs(ctx context.Context, in []orgs.ID, before time.Time, most int) ([]Backlog, error)
-	// BacklogsOf is Backlogs of these channels of the organization, or of any of its projects,
-	// alone.
+	// BacklogsOf is Backlogs of these channels of the organization, or of any of its projects.
 	BacklogsOf(ctx context.Context, org orgs.ID, ids []channels.ID, before time.Time, most int) ([]Backlog, error)
-	// ChannelHours returns what went through these channels of the organization, or of any of its
-	// projects, in the hours from the one that a moment is in, by time. Hours in which nothing did
-	// are left out.
+	// ChannelHours returns the statistics of these channels of the organization, or of any of its
+	// projects, from the hour of from on, by time. Hours without traffic are left out.
 	ChannelHours(ctx context.Context, org orgs.ID, ids []channels.ID, from time.Time) (map[channels.ID][]ChannelHour, error)
-	// Queue returns what waits at a moment in all organizations, each number counted up to most.
+	// Queue returns the waiting work of all organizations at a time, each number counted up to
+	// most.
 	Queue(ctx context.Context, now time.Time, most int) (Queue, error)
 	// Workers returns the workers that have sent a heartbeat and have not left, by owner; at most
 	// 100.
@@ -144,7 +142,7 @@ type Repository interface {
 	// Snoozes returns the snoozes of these organizations, at most MaxSnoozes of each, those that
 	// have ended included.
 	Snoozes(ctx context.Context, in []orgs.ID) ([]Snooze, error)
-	// Snooze keeps a snooze in the place of the one that its problem has, and the MaxSnoozes latest
+	// Snooze keeps a snooze and replaces the one that its problem has, and the MaxSnoozes latest
 	// of its organization.
 	Snooze(ctx context.Context, s Snooze) error
 	// EndSnooze ends the snooze of a problem and reports whether there was one.

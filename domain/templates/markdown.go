@@ -84,7 +84,7 @@ func (r *renderer) markdown(p part) (string, error) {
 	return html, err
 }
 
-// read turns the Markdown that was written into HTML, which may take so much room.
+// read turns the Markdown that was written into HTML, which may take up to room bytes.
 func (r *renderer) read(room int) (string, error) {
 	source := []byte(r.out.String())
 	found := &linked{values: r.values, room: MaxOutput}
@@ -140,7 +140,7 @@ func (r *renderer) unmark(html string) *failure {
 	}
 }
 
-// valueOf is what a mark stands for, or the rune itself where it is none of ours.
+// valueOf is what a mark stands for, or the rune itself where it is not one of these.
 func valueOf(values []marked, mark rune, itself string) marked {
 	if n := int(mark - firstMark); n >= 0 && n < len(values) {
 		return values[n]
@@ -181,7 +181,7 @@ func (links) Transform(document *ast.Document, source text.Reader, with commonma
 		}
 		return ast.WalkContinue, nil
 	})
-	for _, n := range replaced { // An address that is its own text has no place for another one.
+	for _, n := range replaced { // An autolink shows its address as text, so it is replaced by a link.
 		label := n.Label(source.Source())
 		if bytes.IndexByte(label, markByte) < 0 {
 			continue
@@ -230,7 +230,7 @@ func (l *linked) address(written, title []byte) []byte {
 	return filled
 }
 
-// escapeAddress writes what is meant to the letter such that Markdown reads it so in an address.
+// escapeAddress escapes a literal text for an address in Markdown.
 func escapeAddress(s string) string { return addressEscapes.Replace(s) }
 
 var addressEscapes = strings.NewReplacer("&", "&amp;", `\`, `\\`)

@@ -60,13 +60,13 @@ type bodyKey struct {
 	syntax syntax
 }
 
-// scope is where nodes are written, and what fills the blocks there.
+// scope is the partial or template to which nodes belong, and what fills its blocks.
 type scope struct {
 	partial string   // empty: the template
 	stack   []string // the partials around
 	syntax  syntax
 	fills   *fills
-	met     map[string]bool // the blocks that there are
+	blocks  map[string]bool // the blocks that there are
 }
 
 // fills are what a template, or a partial, puts into the blocks of its layout.
@@ -76,7 +76,8 @@ type fills struct {
 	before *fills // what fills the writer itself, which comes first
 }
 
-// of returns what fills a block and where that was written, which is nil where nothing fills it.
+// of returns the nodes that fill a block, and the scope in which they are written; a nil scope:
+// nothing fills the block.
 func (f *fills) of(name string) (nodes []node, writer *scope) {
 	if f == nil {
 		return nil, nil
@@ -92,7 +93,7 @@ func (f *fills) of(name string) (nodes []node, writer *scope) {
 
 // top puts the partials into the nodes of a template, or of the partial of this name.
 func (e *expander) top(name string, nodes []node, written syntax) ([]node, error) {
-	s := &scope{syntax: written, met: map[string]bool{}}
+	s := &scope{syntax: written, blocks: map[string]bool{}}
 	if name != "" {
 		s.stack = []string{name}
 	}
@@ -164,11 +165,11 @@ func (e *expander) layout(all []node, n node, s *scope, depth int) ([]node, erro
 		return nil, err
 	}
 	for _, b := range n.inner {
-		if !inner.met[b.text] {
-			return nil, n.mistake("partial %s has no block %s%s", quoted(n.text), quoted(b.text), meant(b.text, inner.met))
+		if !inner.blocks[b.text] {
+			return nil, n.mistake("partial %s has no block %s%s", quoted(n.text), quoted(b.text), meant(b.text, inner.blocks))
 		}
 	}
-	maps.Copy(s.met, inner.met)
+	maps.Copy(s.blocks, inner.blocks)
 	return all, nil
 }
 
@@ -177,7 +178,7 @@ const oneLine = "one line"
 
 // block appends what fills a block, or its own nodes.
 func (e *expander) block(all []node, n node, s *scope, depth int) ([]node, error) {
-	s.met[n.text] = true
+	s.blocks[n.text] = true
 	within, writer := s.fills.of(n.text)
 	if writer == nil {
 		within, writer = n.inner, s
@@ -208,7 +209,7 @@ func (e *expander) open(n node, s *scope, filled *fills) (*scope, error) {
 	if len(stack) > MaxInclusion {
 		return nil, n.mistake("partials include each other deeper than %d: %s", MaxInclusion, strings.Join(stack, " → "))
 	}
-	inner := &scope{partial: n.text, stack: stack, syntax: s.syntax, fills: filled, met: map[string]bool{}}
+	inner := &scope{partial: n.text, stack: stack, syntax: s.syntax, fills: filled, blocks: map[string]bool{}}
 	if s.syntax == inMarkdown {
 		inner.syntax = inHTML
 	}
@@ -251,7 +252,8 @@ func (e *expander) body(n node, s *scope) ([]node, error) {
 	return nodes, nil
 }
 
-// meant ends a sentence about an unknown name with the one that was probably meant.
+// meant returns the end of a sentence about an unknown name: the known name that was probably
+// meant.
 func meant[V any](name string, known map[string]V) string {
 	if nearest, ok := names.Nearest(name, slices.Sorted(maps.Keys(known))); ok {
 		return ", did you mean " + quoted(nearest) + "?"

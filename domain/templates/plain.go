@@ -14,13 +14,13 @@ import (
 // The tokenizer is a library's, the layout is ours: k3a/html2text 1.3.0 writes cells and divisions
 // into one word, inbucket/html2text 1.0.0 takes four times as long.
 func plain(document string, room int) string {
-	p := plainer{tokens: html.NewTokenizer(strings.NewReader(document))}
+	p := textWriter{tokens: html.NewTokenizer(strings.NewReader(document))}
 	for p.out.Len() <= room {
 		switch p.tokens.Next() {
 		case html.ErrorToken: // The end: a string cannot fail to be read.
 			return strings.TrimSpace(p.out.String())
 		case html.TextToken:
-			if p.unseen == "" {
+			if p.skipped == "" {
 				p.text(string(p.tokens.Text()))
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -34,17 +34,17 @@ func plain(document string, room int) string {
 	return ""
 }
 
-// plainer writes the text of one document.
-type plainer struct {
-	tokens *html.Tokenizer
-	out    strings.Builder
-	breaks int    // line breaks before the next text
-	space  bool   // there is one before the next text
-	unseen string // the element that is being skipped
-	kept   int    // elements around whose spaces and lines count
-	lists  []int  // the lists around: the number of the next item, or 0 for dashes
-	link   string // the address of the link around
-	named  int    // where the link's text begins
+// textWriter writes the text of one document.
+type textWriter struct {
+	tokens  *html.Tokenizer
+	out     strings.Builder
+	breaks  int    // line breaks before the next text
+	space   bool   // there is one before the next text
+	skipped string // the element that is being skipped
+	kept    int    // elements around whose spaces and lines count
+	lists   []int  // the lists around: the number of the next item, or 0 for dashes
+	link    string // the address of the link around
+	named   int    // where the link's text begins
 }
 
 // maxLists is how many levels of nested lists are distinguished.
@@ -62,17 +62,17 @@ func gap(tag string) int {
 	return 0
 }
 
-func (p *plainer) begin() {
+func (p *textWriter) begin() {
 	name, attributes := p.tokens.TagName()
 	tag := string(name)
-	if p.unseen != "" {
+	if p.skipped != "" {
 		return
 	}
 	before := p.breaks
 	p.breaks = max(p.breaks, gap(tag))
 	switch tag {
 	case "script", "style", "title":
-		p.unseen = tag
+		p.skipped = tag
 	case "br":
 		p.breaks++
 	case "td", "th":
@@ -95,10 +95,10 @@ func (p *plainer) begin() {
 	}
 }
 
-func (p *plainer) end(tag string) {
-	if p.unseen != "" {
-		if tag == p.unseen {
-			p.unseen = ""
+func (p *textWriter) end(tag string) {
+	if p.skipped != "" {
+		if tag == p.skipped {
+			p.skipped = ""
 		}
 		return
 	}
@@ -118,20 +118,20 @@ func (p *plainer) end(tag string) {
 }
 
 // nested keeps a list within an item to its lines: no blank ones stand around it.
-func (p *plainer) nested(before int) {
+func (p *textWriter) nested(before int) {
 	if len(p.lists) > 0 {
 		p.breaks = max(before, 1)
 	}
 }
 
-func (p *plainer) open(number, before int) {
+func (p *textWriter) open(number, before int) {
 	p.nested(before)
 	if len(p.lists) < maxLists {
 		p.lists = append(p.lists, number)
 	}
 }
 
-func (p *plainer) item() {
+func (p *textWriter) item() {
 	mark := "-"
 	if n := len(p.lists) - 1; n >= 0 {
 		mark = strings.Repeat("  ", n) + mark
@@ -145,7 +145,7 @@ func (p *plainer) item() {
 }
 
 // endLink writes the address of a link, unless its text shows it or it is no external link.
-func (p *plainer) endLink() {
+func (p *textWriter) endLink() {
 	link := p.link
 	p.link = ""
 	shown := strings.TrimSpace(p.out.String()[min(p.named, p.out.Len()):])
@@ -166,7 +166,7 @@ func (p *plainer) endLink() {
 	}
 }
 
-func (p *plainer) attribute(name string, more bool) string {
+func (p *textWriter) attribute(name string, more bool) string {
 	for more {
 		var key, value []byte
 		if key, value, more = p.tokens.TagAttr(); string(key) == name {
@@ -177,7 +177,7 @@ func (p *plainer) attribute(name string, more bool) string {
 }
 
 // text writes a text, its spaces and lines as one space each, unless they count.
-func (p *plainer) text(s string) {
+func (p *textWriter) text(s string) {
 	if p.kept > 0 {
 		if s != "" {
 			p.write(strings.Trim(s, "\n"))
@@ -199,7 +199,7 @@ func (p *plainer) text(s string) {
 }
 
 // write writes a text after the line breaks or the space that stand before it.
-func (p *plainer) write(s string) {
+func (p *textWriter) write(s string) {
 	switch {
 	case p.out.Len() == 0:
 	case p.breaks > 0:

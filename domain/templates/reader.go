@@ -34,7 +34,7 @@ func blockParsers() []util.PrioritizedValue {
 	return parsers
 }
 
-// shallow opens no block that would be in too many others.
+// shallow limits the nesting of blocks.
 type shallow struct{ commonmark.BlockParser }
 
 // Open implements [commonmark.BlockParser].

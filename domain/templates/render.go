@@ -105,7 +105,7 @@ func (r *renderer) document(n *node) *failure {
 	return r.write(n, html)
 }
 
-// inline is the text of a paragraph that stands alone.
+// inline removes the tags of a paragraph that stands alone.
 func inline(html string) string {
 	if text, alone := strings.CutPrefix(html, "<p>"); alone && strings.Count(html, "<p>") == 1 {
 		if text, alone = strings.CutSuffix(text, "</p>\n"); alone {
@@ -234,7 +234,7 @@ func (r *renderer) write(n *node, s string) *failure {
 	return nil
 }
 
-// writeEscaped writes text such that it is text in HTML, within an element as well as within a
+// writeEscaped escapes text for HTML, within an element as well as within a
 // quoted attribute.
 func (r *renderer) writeEscaped(n *node, s string) *failure {
 	for {

@@ -9,8 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// Shape is what is known of a value of the data before there are any. Nil is a value of which
-// nothing is known.
+// Shape describes the possible values of template data. Nil allows any value.
 type Shape struct {
 	Members map[string]*Shape
 	Open    bool   // there may be other members
@@ -18,10 +17,10 @@ type Shape struct {
 	Item    *Shape // of the list
 }
 
-// Scalar is the shape of a text, a number or a truth value.
+// Scalar returns the shape of a text, a number or a boolean.
 func Scalar() *Shape { return &Shape{} }
 
-// Object is the shape of an object that has these members alone.
+// Object returns the shape of an object with exactly these members.
 func Object(members map[string]*Shape) *Shape { return &Shape{Members: members} }
 
 // has reports whether there may be a member of this name, and what is known of it.
@@ -33,7 +32,7 @@ func (s *Shape) has(name string) (member *Shape, ok bool) {
 	return member, ok || s.Open
 }
 
-// spoken is what a section of this value speaks of.
+// spoken returns the shape of the context in a section of this value.
 func (s *Shape) spoken() *Shape {
 	switch {
 	case s == nil || !s.List:
@@ -57,7 +56,7 @@ const (
 func (t *Template) Check(data *Shape) error {
 	var faults fault.Fields
 	for _, p := range t.parts() {
-		c := checking{frames: []*Shape{data}, told: map[string]bool{}}
+		c := checker{frames: []*Shape{data}, reported: map[string]bool{}}
 		c.nodes(p.nodes)
 		for _, m := range c.mistakes {
 			faults.Add(p.name, m)
@@ -66,22 +65,22 @@ func (t *Template) Check(data *Shape) error {
 	return faults.Err()
 }
 
-// checking holds one part against the shape of its data.
-type checking struct {
+// checker checks the variables of one part against the shape of its data.
+type checker struct {
 	frames   []*Shape // the data, then what each section around a node speaks of
-	told     map[string]bool
+	reported map[string]bool
 	mistakes []error
 }
 
-func (c *checking) nodes(nodes []node) {
+func (c *checker) nodes(nodes []node) {
 	for i := range nodes {
 		n := &nodes[i]
 		if n.kind == literal {
 			continue
 		}
 		v, known := c.find(n.path)
-		if name := strings.Join(n.path, "."); !known && !c.told[name] && len(c.mistakes) < maxMistakes {
-			c.told[name] = true
+		if name := strings.Join(n.path, "."); !known && !c.reported[name] && len(c.mistakes) < maxMistakes {
+			c.reported[name] = true
 			c.mistakes = append(c.mistakes, n.mistake("there is no variable %s%s", quoted(name), c.suggest(n.path)))
 		}
 		if n.kind == section {
@@ -95,7 +94,7 @@ func (c *checking) nodes(nodes []node) {
 }
 
 // find looks a name up as the renderer does. known is false when there cannot be such a variable.
-func (c *checking) find(path []string) (found *Shape, known bool) {
+func (c *checker) find(path []string) (found *Shape, known bool) {
 	top := len(c.frames) - 1
 	if len(path) == 0 {
 		return c.frames[top], true
@@ -114,7 +113,7 @@ func (c *checking) find(path []string) (found *Shape, known bool) {
 
 // suggest ends a sentence about an unknown variable with the one that was probably meant: the only
 // one with the same last part, else a similar one.
-func (c *checking) suggest(path []string) string {
+func (c *checker) suggest(path []string) string {
 	var paths, same []string
 	for _, f := range slices.Backward(c.frames) {
 		paths = f.paths("", 1, paths)

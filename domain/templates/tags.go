@@ -12,7 +12,7 @@ const (
 	maxItemTags = 10 // of the items of one list
 )
 
-// ShapeOf is the shape of a value as JSON decodes to.
+// ShapeOf returns the shape of a decoded JSON value.
 func ShapeOf(v any) *Shape {
 	switch v := v.(type) {
 	case nil:
@@ -82,7 +82,7 @@ func (s *Shape) names(before string, depth int, found []string) []string {
 
 func (s *Shape) isScalar() bool { return len(s.Members) == 0 && !s.Open && !s.List }
 
-// item is what shows an item of a list.
+// item returns the tags that show an item of a list.
 func (s *Shape) item() string {
 	all := s.tags("", maxDepth, nil)
 	if len(all) == 0 {

@@ -146,9 +146,9 @@ func (t *Template) Render(data map[string]any) (m Message, err error) {
 // maxBlanks is how many blanks are reported.
 const maxBlanks = 20
 
-// MissingVariables names the variables that data has no value for and a message shows nothing for,
-// each once by its part and first line. Sections are not among them: to have none is what an
-// inverted section asks for. It returns at most 20.
+// MissingVariables returns the variables that have no value in data, each once with its part and
+// first line, at most 20. It does not report sections, because an inverted section may need a
+// missing value.
 func (t *Template) MissingVariables(data map[string]any) []string {
 	var found []string
 	for _, p := range t.parts() {

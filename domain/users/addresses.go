@@ -41,7 +41,7 @@ const (
 	Generic AddressType = "generic"
 )
 
-// Address is a place where a member can be reached. Its value is unique per member.
+// Address is one way to reach a member. Its value is unique per member.
 type Address struct {
 	ID     AddressID
 	Member MemberID

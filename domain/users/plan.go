@@ -172,14 +172,14 @@ func (p *Plan) decide(one *planned) {
 		m = one.byEmail
 	}
 	if m.Member != nil {
-		p.change(one, p.mine(m.Member), m.Holds)
+		p.change(one, p.copyOf(m.Member), m.Holds)
 		return
 	}
 	p.add(one, m.User)
 }
 
-// mine returns the plan's copy of a member, whom several keys may mean.
-func (p *Plan) mine(m *Member) *Member {
+// copyOf returns the plan's copy of a member, whom several keys may mean.
+func (p *Plan) copyOf(m *Member) *Member {
 	if p.known[m.ID] == nil {
 		c := *m
 		c.Groups = slices.Clone(m.Groups)

@@ -83,11 +83,11 @@ type Order string
 // The orders.
 const (
 	ByID    Order = "id"
-	ByWord  Order = "word"  // that begins with a term: those who have the term itself first; with the same word by name
+	ByWord  Order = "word"  // that begins with a term: members with the exact term first, then by name
 	ByEntry Order = "entry" // of the list
 )
 
-// Cursor is a place in the matches of a query. It may be that of a member who is no match, so
+// Cursor is a position in the matches of a query. It may be that of a member who is no match, so
 // callers must not see it.
 type Cursor struct {
 	Order Order

@@ -33,8 +33,7 @@ type (
 )
 
 // User is an identity, global to the installation. A username never changes and is unique without
-// regard to case. A member's username is spelled as its organization spelled it: how another one
-// did shows nowhere.
+// regard to case. Each organization sees a username in its own spelling.
 type User struct {
 	ID       ID
 	Username string
@@ -208,10 +207,10 @@ type Repository interface {
 	SetLocked(ctx context.Context, ms ...Member) error
 	// SetRole stores the member's role.
 	SetRole(ctx context.Context, m Member) error
-	// Link adds members to a group and returns those who were not in it, by id; users who are no
+	// Link adds members to a group and returns the ones that were new, by id; users who are no
 	// members of the group's organization are skipped.
 	Link(ctx context.Context, g orgs.Group, ms []MemberID) ([]MemberID, error)
-	// Unlink removes members from a group and returns those who were in it, by id.
+	// Unlink removes members from a group and returns the ones that it removed, by id.
 	Unlink(ctx context.Context, g orgs.Group, ms []MemberID) ([]MemberID, error)
 	// Used returns those of these members, by id, on whom something depends: an address is assigned
 	// to a channel, an application has registered or blocked them, they opted out, can sign in or

@@ -21,10 +21,10 @@ const (
 	maxName  = 24  // characters of a name that put members with the same word in order
 )
 
-// PrefixEnd sorts after every continuation of a word.
+// PrefixEnd, appended to a prefix, sorts after every word with the prefix.
 const PrefixEnd = "\U0010FFFF"
 
-// ParseText checks what is searched for.
+// ParseText checks the text of a search.
 func ParseText(field, s string) (string, error) {
 	s = strings.TrimSpace(s)
 	switch {
@@ -38,16 +38,16 @@ func ParseText(field, s string) (string, error) {
 	return s, nil
 }
 
-// Terms are the words of what is searched for, as Words spells them, each once: people are found
-// who have words that begin with all of them. A phone number that is written in groups is one word.
-// A text without letters and digits has none.
+// Terms returns the words of a search text, each once, folded like Words. A member matches when
+// each term begins one of the member's words. A phone number in groups of digits is one term. A
+// text without letters and digits has none.
 func Terms(text string) []string {
-	if number, is := dialed(text); is {
+	if number, is := phoneDigits(text); is {
 		return []string{number}
 	}
 	var all []string
 	for part := range strings.FieldsFuncSeq(fold(text), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
-		term := cut(strings.TrimLeftFunc(part, func(r rune) bool { return !isLetter(r) }), maxWord)
+		term := prefix(strings.TrimLeftFunc(part, func(r rune) bool { return !isLetter(r) }), maxWord)
 		if term != "" && !slices.Contains(all, term) && len(all) < maxTerms {
 			all = append(all, term)
 		}
@@ -55,10 +55,9 @@ func Terms(text string) []string {
 	return all
 }
 
-// MatchesText reports whether a name has words that begin with all the terms of a text, as people
-// are found.
+// MatchesText reports whether each term of a text begins a word of a name.
 func MatchesText(name, text string) bool {
-	terms, words := Terms(text), collected{seen: map[string]bool{}}
+	terms, words := Terms(text), wordSet{seen: map[string]bool{}}
 	words.add(name)
 	for _, term := range terms {
 		if !slices.ContainsFunc(words.words, func(w string) bool { return strings.HasPrefix(w, term) }) {
@@ -68,9 +67,8 @@ func MatchesText(name, text string) bool {
 	return len(terms) > 0
 }
 
-// dialed reads a phone number that is written as people dial it: in groups, with or without its
-// country code.
-func dialed(text string) (string, bool) {
+// phoneDigits parses a phone number that is written in groups, with or without its country code.
+func phoneDigits(text string) (string, bool) {
 	text = strings.TrimSpace(text)
 	if text == "" || !strings.ContainsRune("+0(", rune(text[0])) {
 		return "", false
@@ -105,7 +103,7 @@ func dialed(text string) (string, bool) {
 // words has those first who have a word as it is searched for, and puts those with the same word in
 // the order of their names.
 func Words(m Member, addresses, searchable []string) []string {
-	found := collected{seen: map[string]bool{}}
+	found := wordSet{seen: map[string]bool{}}
 	for _, s := range []string{m.FirstName, m.LastName, m.User.Username, m.Email} {
 		found.add(s)
 	}
@@ -118,7 +116,7 @@ func Words(m Member, addresses, searchable []string) []string {
 			found.add(s)
 		}
 	}
-	name := " " + cut(strings.TrimSpace(fold(m.LastName+" "+m.FirstName)), maxName)
+	name := " " + prefix(strings.TrimSpace(fold(m.LastName+" "+m.FirstName)), maxName)
 	words := make([]string, len(found.words))
 	for i, w := range found.words {
 		words[i] = w + name
@@ -127,22 +125,22 @@ func Words(m Member, addresses, searchable []string) []string {
 	return words
 }
 
-// collected are words, each once.
-type collected struct {
+// wordSet are words, each once.
+type wordSet struct {
 	words []string
 	seen  map[string]bool
 }
 
-func (c *collected) word(w string) {
-	if w = cut(w, maxWord); w != "" && !c.seen[w] && len(c.words) < maxWords {
+func (c *wordSet) word(w string) {
+	if w = prefix(w, maxWord); w != "" && !c.seen[w] && len(c.words) < maxWords {
 		c.seen[w] = true
 		c.words = append(c.words, w)
 	}
 }
 
 // add adds the words of a text. The last part of a domain is left out: it identifies no member.
-func (c *collected) add(text string) {
-	for part := range strings.FieldsSeq(fold(cut(text, MaxText))) {
+func (c *wordSet) add(text string) {
+	for part := range strings.FieldsSeq(fold(prefix(text, MaxText))) {
 		domain := strings.LastIndexByte(part, '@')
 		before := rune(0)
 		for i, r := range part {
@@ -156,7 +154,7 @@ func (c *collected) add(text string) {
 }
 
 // addPhone adds the ways in which a number is dialed within its country.
-func (c *collected) addPhone(value string) {
+func (c *wordSet) addPhone(value string) {
 	if !strings.HasPrefix(value, "+") {
 		return
 	}
@@ -228,8 +226,8 @@ func unmarked(s string) string {
 	return norm.NFC.String(kept)
 }
 
-// cut is the beginning of a text, at most so many characters.
-func cut(s string, most int) string {
+// prefix is the beginning of a text, at most so many characters.
+func prefix(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
