@@ -27,9 +27,9 @@ func keyElsewhere(t *testing.T, store ports.Store, clock ports.Clock) (*app.Keys
 	return keys, text
 }
 
-// TestAClockThatRunsBackwardsKeepsNoKeyAlive checks that a cached key is trusted for seconds, even
+// TestKeyCacheClockBackwards checks that a cached key is trusted for seconds, even
 // if the clock is set back by an hour.
-func TestAClockThatRunsBackwardsKeepsNoKeyAlive(t *testing.T) {
+func TestKeyCacheClockBackwards(t *testing.T) {
 	t.Parallel()
 	store := visibleSettings(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
 	clock := mocks.NewClock(gomock.NewController(t))
@@ -48,9 +48,9 @@ func TestAClockThatRunsBackwardsKeepsNoKeyAlive(t *testing.T) {
 	require.ErrorIs(t, err, access.ErrUnauthenticated)
 }
 
-// TestAKeyThatIsRevokedOnceStopsWithItsUnit checks that a repeatable revocation counts as soon as
+// TestRevokeWithinUnit checks that a repeatable revocation counts as soon as
 // it is committed, although the key was read again before.
-func TestAKeyThatIsRevokedOnceStopsWithItsUnit(t *testing.T) {
+func TestRevokeWithinUnit(t *testing.T) {
 	t.Parallel()
 	store := visibleSettings(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
 	authentication := app.NewAuthentication(store, frozen{})

@@ -37,7 +37,7 @@ func (s *heldStore) View(ctx context.Context, fn func(ports.Tx) error) error {
 	return err
 }
 
-func TestTheStateIsReadAgainBeforeItIsTooOld(t *testing.T) {
+func TestStateRenewal(t *testing.T) {
 	t.Parallel()
 	clock := clocks.At(frozen{}.Now())
 	store := emptyInstallation(t)
@@ -75,7 +75,7 @@ func TestTheStateIsReadAgainBeforeItIsTooOld(t *testing.T) {
 	require.Error(t, ask().Writable())
 }
 
-func TestAKeyIsReadAgainBeforeItIsTooOld(t *testing.T) {
+func TestKeyRenewal(t *testing.T) {
 	t.Parallel()
 	store := visibleSettings(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
 	clock := clocks.At(frozen{}.Now())
@@ -101,9 +101,9 @@ func TestAKeyIsReadAgainBeforeItIsTooOld(t *testing.T) {
 	require.ErrorIs(t, ask(), access.ErrUnauthenticated)
 }
 
-// TestAKeyThatIsRevokedElsewhereStopsSooner checks that a key in use is known to be revoked once it
+// TestRevokedElsewhere checks that a key in use is known to be revoked once it
 // was read again.
-func TestAKeyThatIsRevokedElsewhereStopsSooner(t *testing.T) {
+func TestRevokedElsewhere(t *testing.T) {
 	t.Parallel()
 	store := visibleSettings(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
 	clock := clocks.At(frozen{}.Now())

@@ -46,7 +46,7 @@ func (d *door) owes(session, slug string) bool {
 	return owed
 }
 
-func TestAnOrganizationRequiresASecondFactor(t *testing.T) {
+func TestOrganizationRequiresFactor(t *testing.T) {
 	d := newDoor(t)
 	d.account("eve")
 	d.organizationOfEve("acme")
@@ -77,7 +77,7 @@ func TestAnOrganizationRequiresASecondFactor(t *testing.T) {
 	require.ErrorIs(t, d.factors.Require(t.Context(), d.by, app.Path{Organization: "nowhere"}, true), orgs.ErrNotFound)
 }
 
-func TestTheLastFactorStaysWhileOneIsRequired(t *testing.T) {
+func TestRemoveRequiredFactor(t *testing.T) {
 	d := newDoor(t)
 	d.account("eve")
 	d.organizationOfEve("acme")
@@ -97,7 +97,7 @@ func TestTheLastFactorStaysWhileOneIsRequired(t *testing.T) {
 	assert.True(t, d.owes(d.signInAs("eve").Session, "acme"))
 }
 
-func TestTheInstallationRequiresASecondFactorOfItsAdministrators(t *testing.T) {
+func TestInstallationRequiresFactor(t *testing.T) {
 	d := newDoor(t)
 	d.factors = app.NewFactors(d.operators, authenticators(t), true)
 	d.account("eve")
@@ -122,7 +122,7 @@ func TestTheInstallationRequiresASecondFactorOfItsAdministrators(t *testing.T) {
 	require.ErrorIs(t, d.factors.RemoveApp(t.Context(), d.by, d.visitor(ada)), factors.ErrRequired)
 }
 
-func TestAnOrganizationRequiresASecondFactorOfItsOperators(t *testing.T) {
+func TestOrganizationRequiresFactorOfOperators(t *testing.T) {
 	d := newDoor(t)
 	d.account("eve")
 	d.organizationOfEve("acme")

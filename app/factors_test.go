@@ -112,7 +112,7 @@ func (d *door) actions() (all []audit.Action) {
 	return all
 }
 
-func TestASecondFactorIsAskedForAfterThePassword(t *testing.T) {
+func TestSecondFactorSignIn(t *testing.T) {
 	d := newDoor(t)
 	first := d.signIn()
 	elsewhere := d.signIn()
@@ -164,7 +164,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func TestACodeSignsInOnceAmongConcurrentAttempts(t *testing.T) {
+func TestConcurrentCodes(t *testing.T) {
 	d := newDoor(t)
 	secret, _ := d.app(d.signIn().Session)
 	code := d.code(secret)
@@ -181,7 +181,7 @@ func TestACodeSignsInOnceAmongConcurrentAttempts(t *testing.T) {
 	assert.NotEqual(t, in[0], in[1])
 }
 
-func TestWrongCodesAreSlowedDownWhereverTheyComeFrom(t *testing.T) {
+func TestWrongCodesDelay(t *testing.T) {
 	d := newDoor(t)
 	secret, _ := d.app(d.signIn().Session)
 	for i := range operators.FreeAttempts {
@@ -197,7 +197,7 @@ func TestWrongCodesAreSlowedDownWhereverTheyComeFrom(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAStepTakesTenMinutes(t *testing.T) {
+func TestStepExpiry(t *testing.T) {
 	d := newDoor(t)
 	secret, _ := d.app(d.signIn().Session)
 	step := d.signIn().Step
@@ -210,7 +210,7 @@ func TestAStepTakesTenMinutes(t *testing.T) {
 	}
 }
 
-func TestSettingUpAnAppTakesACodeOfIt(t *testing.T) {
+func TestConfirmApp(t *testing.T) {
 	d := newDoor(t)
 	session := d.signIn().Session
 	v := d.visitor(session)
@@ -234,7 +234,7 @@ func TestSettingUpAnAppTakesACodeOfIt(t *testing.T) {
 	require.ErrorIs(t, err, factors.ErrExists)
 }
 
-func TestRemovingTheLastFactorRemovesTheRecoveryCodes(t *testing.T) {
+func TestRemoveLastFactor(t *testing.T) {
 	d := newDoor(t)
 	session := d.signIn().Session
 	_, codes := d.app(session)

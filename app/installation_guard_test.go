@@ -95,7 +95,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-func TestStateIsNotOlderThanASecond(t *testing.T) {
+func TestStateLifetime(t *testing.T) {
 	t.Parallel()
 	clock := clocks.At(frozen{}.Now())
 	store := emptyInstallation(t)

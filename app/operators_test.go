@@ -16,9 +16,9 @@ import (
 	"github.com/tocsin/tocsin/test/mocks"
 )
 
-// TestPagesAreServedWhileNothingCanBeWritten checks that pages are served while the store takes no
+// TestReadOnlyDatabase checks that pages are served while the store takes no
 // writes: the record that the user was seen is written later.
-func TestPagesAreServedWhileNothingCanBeWritten(t *testing.T) {
+func TestReadOnlyDatabase(t *testing.T) {
 	broken := errors.New("a mistake in a statement")
 	for name, c := range map[string]struct{ fails, want error }{
 		"TheDiskIsFull":               {ports.ErrFull, nil},

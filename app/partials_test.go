@@ -54,9 +54,9 @@ func (r watchedEvents) PartialTemplates(ctx context.Context, p events.Partial, a
 	return r.Repository.PartialTemplates(ctx, p, after, limit)
 }
 
-// TestPartialsAreCheckedAheadOfTheirUnitOfWork: parsing all templates that use a partial keeps no
+// TestPartialCheckBeforeUnit: parsing all templates that use a partial keeps no
 // other unit of work waiting, and a template that is saved meanwhile counts all the same.
-func TestPartialsAreCheckedAheadOfTheirUnitOfWork(t *testing.T) {
+func TestPartialCheckBeforeUnit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		meanwhile string // what the template becomes after a view; empty: nothing

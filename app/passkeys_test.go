@@ -78,7 +78,7 @@ func (d *door) signInAs(username string) app.SignInResult {
 	return a
 }
 
-func TestAPasskeySignsInWithoutAPassword(t *testing.T) {
+func TestPasskeySignIn(t *testing.T) {
 	d := newDoor(t)
 	first, elsewhere := d.signIn(), d.signIn()
 	k := key()
@@ -127,7 +127,7 @@ func TestAPasskeyIsASecondFactor(t *testing.T) {
 	require.ErrorIs(t, err, factors.ErrStep, "a step takes place once")
 }
 
-func TestAnAnswerIsTakenOnce(t *testing.T) {
+func TestPasskeyAnswerOnce(t *testing.T) {
 	d := newDoor(t)
 	k := key()
 	_, err := d.passkey(d.signIn().Session, "", k)
@@ -166,7 +166,7 @@ func TestAnAnswerIsTakenOnce(t *testing.T) {
 	require.ErrorIs(t, err, factors.ErrStep, "it took too long")
 }
 
-func TestThePasskeyOfAnotherAccountIsRefused(t *testing.T) {
+func TestPasskeyOfOtherAccount(t *testing.T) {
 	d := newDoor(t)
 	d.account("eve")
 	ofAda, ofEve := key(), key()
@@ -242,7 +242,7 @@ func TestARemovedPasskeyIsRefused(t *testing.T) {
 	assert.Empty(t, d.signIn().Step, "the password alone is enough again")
 }
 
-func TestAPasskeyThatMayHaveBeenCopiedIsBlocked(t *testing.T) {
+func TestClonedPasskey(t *testing.T) {
 	d := newDoor(t)
 	k := key()
 	session := d.signIn().Session
@@ -261,7 +261,7 @@ func TestAPasskeyThatMayHaveBeenCopiedIsBlocked(t *testing.T) {
 	assert.NotEmpty(t, d.signIn().Step, "a second factor is asked for all the same")
 }
 
-func TestAnAccountHasSoManyPasskeys(t *testing.T) {
+func TestMaxPasskeys(t *testing.T) {
 	d := newDoor(t)
 	session := d.signIn().Session
 	v := d.visitor(session)
@@ -277,7 +277,7 @@ func TestAnAccountHasSoManyPasskeys(t *testing.T) {
 	require.ErrorIs(t, err, factors.ErrTooMany)
 }
 
-func TestWithoutASiteThereAreNoPasskeys(t *testing.T) {
+func TestPasskeysOff(t *testing.T) {
 	d := newDoor(t)
 	v := d.visitor(d.signIn().Session)
 	none := app.NewFactors(d.operators, nil, false)

@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/test/clocks"
 )
 
-func TestDryRunsOfAnOrganizationShareTime(t *testing.T) {
+func TestDryRunShare(t *testing.T) {
 	t.Parallel()
 	store, clock := emptyInstallation(t), clocks.At(frozen{}.Now())
 	q := app.NewQuotas(clock, nil, 0)

@@ -142,7 +142,7 @@ func (h *hall) opens(word string) []string {
 
 const acmes = "a password of acme's people"
 
-func TestGroupsGiveRolesInTheOrganizationsOfTheMapping(t *testing.T) {
+func TestSignOnRoles(t *testing.T) {
 	h := newHall(t, mapping, operators.Policy{})
 	roles, administrator := h.roles("1", "grace", "staff", "other")
 	assert.Equal(t, map[string]users.Role{"acme": users.RoleViewer}, roles)
@@ -176,7 +176,7 @@ func TestGroupsGiveRolesInTheOrganizationsOfTheMapping(t *testing.T) {
 	assert.Contains(t, h.actions(), audit.SignInRefused)
 }
 
-func TestOrganizationsOutsideTheMappingStayAsTheyAre(t *testing.T) {
+func TestSignOnUnmappedOrganization(t *testing.T) {
 	h := newHall(t, mapping, operators.Policy{})
 	h.joins("globex", "a password of globex's", users.RoleOperator)
 	roles, _ := h.roles("1", "grace", "staff")
@@ -185,7 +185,7 @@ func TestOrganizationsOutsideTheMappingStayAsTheyAre(t *testing.T) {
 	assert.Equal(t, users.RoleOperator, h.member("globex").Role)
 }
 
-func TestAnOrganizationSetsNoPasswordOfASingleSignOnAccount(t *testing.T) {
+func TestInvitationToSingleSignOnAccount(t *testing.T) {
 	h := newHall(t, mapping, operators.Policy{})
 	roles, _ := h.roles("1", "grace", "boss", "it")
 	require.Len(t, roles, 1)
@@ -206,7 +206,7 @@ func TestAnOrganizationSetsNoPasswordOfASingleSignOnAccount(t *testing.T) {
 	require.ErrorIs(t, h.admin.SetPassword(t.Context(), h.by, app.Path{}, "grace", p), operators.ErrNoPassword)
 }
 
-func TestRolesThatAnOrganizationGaveAreLeftWhereTheGroupsGiveNone(t *testing.T) {
+func TestSignOnKeepsRolesOfOrganization(t *testing.T) {
 	h := newHall(t, mapping, operators.Policy{})
 	h.joins("acme", acmes, users.RoleOperator)
 	roles, administrator := h.roles("1", "grace", "it")
@@ -216,7 +216,7 @@ func TestRolesThatAnOrganizationGaveAreLeftWhereTheGroupsGiveNone(t *testing.T) 
 	assert.Equal(t, []string{"acme"}, h.opens(acmes))
 }
 
-func TestASingleSignOnAccountCanAcceptWhatAnotherOrganizationGives(t *testing.T) {
+func TestSingleSignOnAccountAcceptsInvitation(t *testing.T) {
 	h := newHall(t, mapping, operators.Policy{})
 	a, err := h.comes("1", "grace", "staff")
 	require.NoError(t, err)
@@ -232,7 +232,7 @@ func TestASingleSignOnAccountCanAcceptWhatAnotherOrganizationGives(t *testing.T)
 	assert.Equal(t, map[string]users.Role{"globex": users.RoleOperator}, roles, "only what the mapping names is removed")
 }
 
-func TestAnIdentityIsKnownByItsSubject(t *testing.T) {
+func TestSignOnSubject(t *testing.T) {
 	h := newHall(t, mapping, operators.Policy{})
 	_, err := h.comes("1", "grace", "staff")
 	require.NoError(t, err)
@@ -283,7 +283,7 @@ func TestLinkingAnAccount(t *testing.T) {
 	assert.False(t, dropped)
 }
 
-func TestWithoutAMappingTheProviderGivesNothing(t *testing.T) {
+func TestSignOnWithoutMapping(t *testing.T) {
 	h := newHall(t, nil, operators.Policy{})
 	roles, administrator := h.roles("1", "grace", "staff")
 	assert.Empty(t, roles)
@@ -309,7 +309,7 @@ func TestTheEmergencyAccount(t *testing.T) {
 	assert.True(t, h.isIn(a.Session))
 }
 
-func TestALogoutOfTheProviderEndsItsSessionsAndNoOthers(t *testing.T) {
+func TestBackChannelLogout(t *testing.T) {
 	h := newHall(t, mapping, operators.Policy{})
 	require.NoError(t, h.signOn.Link(t.Context(), h.by, "ada", signon.Subject{ID: "1"}))
 	local := h.signIn().Session
@@ -326,7 +326,7 @@ func TestALogoutOfTheProviderEndsItsSessionsAndNoOthers(t *testing.T) {
 	assert.Equal(t, audit.SignedOutByProvider, h.actions()[0])
 }
 
-func TestSingleSignOnIsAsRecentAsTheProviderSays(t *testing.T) {
+func TestSignOnAuthenticationTime(t *testing.T) {
 	h := newHall(t, nil, operators.Policy{})
 	for ago, recent := range map[time.Duration]bool{0: true, operators.Recent - time.Second: true, operators.Recent: false, -time.Hour: true} {
 		h.says.Identity = signon.Identity{Subject: signon.Subject{Issuer: "i", ID: "1"}, Username: "grace", Authenticated: h.clock.Now().Add(-ago)}
@@ -343,7 +343,7 @@ func TestSingleSignOnIsAsRecentAsTheProviderSays(t *testing.T) {
 	assert.Equal(t, operators.BySingleSignOn, v.Method)
 }
 
-func TestAnUnreachableProviderIsNoRefusal(t *testing.T) {
+func TestSignOnProviderUnavailable(t *testing.T) {
 	h := newHall(t, mapping, operators.Policy{})
 	before := len(h.actions())
 	d, err := h.signOn.Begin(t.Context(), operators.Principal{}, "back", "next", "")
@@ -354,7 +354,7 @@ func TestAnUnreachableProviderIsNoRefusal(t *testing.T) {
 	assert.Len(t, h.actions(), before)
 }
 
-func TestAPasskeyDoesNotOutliveTheProvider(t *testing.T) {
+func TestPasskeyOfSingleSignOnAccount(t *testing.T) {
 	h := newHall(t, mapping, operators.Policy{})
 	h.factors = app.NewFactors(h.operators, authenticators(t), false)
 	a, err := h.comes("1", "grace", "staff")

@@ -40,9 +40,9 @@ func (c waitingContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// TestTriggersThatComeTogetherAreCountedUpToFour checks that the recipients of four triggers of one
+// TestTriggerCountsRecipients checks that the recipients of four triggers of one
 // unit of work are counted, and those of five are not.
-func TestTriggersThatComeTogetherAreCountedUpToFour(t *testing.T) {
+func TestTriggerCountsRecipients(t *testing.T) {
 	t.Parallel()
 	for n, counted := range map[int]bool{4: true, 5: false} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

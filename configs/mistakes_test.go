@@ -121,7 +121,7 @@ func TestLoadMistakes(t *testing.T) {
 	})
 }
 
-func TestEnvironmentOfOthersIsNoMistake(t *testing.T) {
+func TestForeignEnvironment(t *testing.T) {
 	t.Parallel()
 	load(t, "TOCSIN_TEST_POSTGRES=postgres://x", "TOCSIN_TEST_ANYTHING=",
 		"TOCSIN_SERVICE_HOST=10.0.0.1", "TOCSIN_SERVICE_PORT=80", "TOCSIN_SERVICE_PORT_HTTP=80", "TOCSIN_PORT=tcp://10.0.0.1:80",

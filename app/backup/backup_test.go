@@ -74,7 +74,7 @@ func restore(ctx context.Context, s ports.CopyStore, c *text) error {
 	return err
 }
 
-func TestWhatIsRestoredIsHeld(t *testing.T) {
+func TestRestoreHolds(t *testing.T) {
 	t.Parallel()
 	s := memory(t)
 	require.NoError(t, restore(t.Context(), s, &text{lines: taken(t)}))
@@ -93,7 +93,7 @@ func TestWhatIsRestoredIsHeld(t *testing.T) {
 	require.ErrorIs(t, restore(t.Context(), s, &text{lines: taken(t)}), backup.ErrNotEmpty)
 }
 
-func TestADamagedCopyIsNotRestored(t *testing.T) {
+func TestRestoreDamaged(t *testing.T) {
 	t.Parallel()
 	whole := taken(t)
 	at := func(part string) int {
@@ -157,7 +157,7 @@ func withCopies(whole []string, rows int) []string {
 	return lines
 }
 
-func TestTablesThatStayAreSkippedInACopy(t *testing.T) {
+func TestCopyExcludedTables(t *testing.T) {
 	t.Parallel()
 	whole := taken(t)
 	plain, with := memory(t), memory(t)
@@ -170,7 +170,7 @@ func TestTablesThatStayAreSkippedInACopy(t *testing.T) {
 	require.NoError(t, with.Ready(t.Context()))
 }
 
-func TestACopyOfAnotherSchemaSaysWhoRestoresIt(t *testing.T) {
+func TestRestoreOtherSchema(t *testing.T) {
 	t.Parallel()
 	whole := taken(t)
 	with := func(schema string) *text {

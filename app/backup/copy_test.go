@@ -37,7 +37,7 @@ func readOnly(t *testing.T, since time.Time) interface {
 	return s
 }
 
-func TestWhatIsInUseIsNotCopied(t *testing.T) {
+func TestCopySourceInUse(t *testing.T) {
 	t.Parallel()
 	to := memory(t)
 	for _, since := range []time.Time{{}, noon.Add(time.Hour), noon.Add(time.Hour - backup.Settled + time.Millisecond)} {
@@ -107,7 +107,7 @@ func (t tampered) Insert(ctx context.Context, table ports.Table, rows [][]any) e
 	return t.rows.Insert(ctx, table, rows)
 }
 
-func TestACopyThatFailsCanBeBegunAgain(t *testing.T) {
+func TestRestartCopy(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the cable was pulled")
 	for name, c := range map[string]struct {
@@ -174,7 +174,7 @@ func (p paged) Insert(ctx context.Context, t ports.Table, some [][]any) error {
 	return p.rows.Insert(ctx, t, some)
 }
 
-func TestAPageIsBoundByRowsAndByBytes(t *testing.T) {
+func TestPageLimits(t *testing.T) {
 	t.Parallel()
 	s := peopled(t, memory(t))
 	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
@@ -218,7 +218,7 @@ func (c switching) ReadTables(ctx context.Context, fn func(ports.Tables, ports.T
 	return errors.Join(err, c.store.Update(ctx, func(tx ports.Tx) error { return tx.Installation().SetState(ctx, c.after) }))
 }
 
-func TestASourceThatTookChangesMeanwhileIsNotCopied(t *testing.T) {
+func TestCopyChangedSource(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]installation.State{
 		"ItTakesChanges":       {},
@@ -271,9 +271,9 @@ func (t endingTables) EndMark(ctx context.Context, m ports.Mark) error {
 	return t.tables.EndMark(ctx, m)
 }
 
-// TestTheSourceIsLeftAloneWhileTheCopyIsCompared checks that no snapshot stays open meanwhile: a
+// TestCompareWithoutSource checks that no snapshot stays open meanwhile: a
 // server may end a transaction in which nothing happens, and comparing takes long.
-func TestTheSourceIsLeftAloneWhileTheCopyIsCompared(t *testing.T) {
+func TestCompareWithoutSource(t *testing.T) {
 	t.Parallel()
 	var open atomic.Int32
 	compared := false

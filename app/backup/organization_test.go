@@ -153,9 +153,9 @@ func TestAReadOnlyDestinationTakesNothing(t *testing.T) {
 	}
 }
 
-// TestAStateSetDuringACopyIsKept changes the state of a destination while the source is
+// TestStateSetDuringCopy changes the state of a destination while the source is
 // read. On SQLite that waits until the copy has ended.
-func TestAStateSetDuringACopyIsKept(t *testing.T) {
+func TestStateSetDuringCopy(t *testing.T) {
 	t.Parallel()
 	from, into := peopled(t, memory(t)), onPostgres(t)
 	held := installation.State{Held: noon}
@@ -191,7 +191,7 @@ func (c telling) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx)
 	return c.CopyStore.ReadTables(ctx, fn)
 }
 
-func TestPeopleOfTheSameNameAreRefused(t *testing.T) {
+func TestCopyOrganizationTakenUsernames(t *testing.T) {
 	t.Parallel()
 	from, into := peopled(t, memory(t)), memory(t)
 	state(t, from, installation.State{Held: noon, ReadOnly: noon})
@@ -207,7 +207,7 @@ func TestPeopleOfTheSameNameAreRefused(t *testing.T) {
 	assert.Equal(t, before, content(t, into))
 }
 
-func TestAnOrganizationWhoseImportIsUnderWayIsNotCopied(t *testing.T) {
+func TestCopyOrganizationWithRunningImport(t *testing.T) {
 	t.Parallel()
 	from, into := peopled(t, memory(t)), memory(t)
 	state(t, into, installation.State{Held: noon})

@@ -91,7 +91,7 @@ func content(t *testing.T, s ports.CopyStore) map[string]backup.TableSummary {
 	return all
 }
 
-func TestACopyGoesOnWhereItWasInterrupted(t *testing.T) {
+func TestResumeCopy(t *testing.T) {
 	t.Parallel()
 	for name, to := range map[string][2]func(*testing.T) *gormstore.Store{
 		"FromSQLiteToPostgres": {memory, onPostgres}, "FromPostgresToSQLite": {onPostgres, memory},
@@ -153,7 +153,7 @@ func half(t *testing.T, from ports.CopyStore, into *gormstore.Store) *gormstore.
 	return into
 }
 
-func TestAnIncompleteCopyCannotBeUsed(t *testing.T) {
+func TestIncompleteCopy(t *testing.T) {
 	t.Parallel()
 	from := peopled(t, memory(t))
 	for name, into := range map[string]*gormstore.Store{"sqlite": memory(t), "postgres": onPostgres(t)} {
@@ -176,7 +176,7 @@ func TestAnIncompleteCopyCannotBeUsed(t *testing.T) {
 	}
 }
 
-func TestACopyDoesNotGoOnWithAnotherSource(t *testing.T) {
+func TestResumeWithOtherSource(t *testing.T) {
 	t.Parallel()
 	from, into := peopled(t, memory(t)), memory(t)
 	half(t, from, into)

@@ -127,7 +127,7 @@ func TestBatchesAreBounded(t *testing.T) {
 	})
 }
 
-func TestASubjectIsInABatchOnce(t *testing.T) {
+func TestSubjectOncePerBatch(t *testing.T) {
 	inBubble(t, func(t *testing.T, d *fixture) {
 		for _, subject := range []string{"ada", "bob", "ada", "eve", "ada"} {
 			d.send(t.Context(), "acme", subject)
@@ -148,7 +148,7 @@ func TestCallsWithoutASubjectShareABatch(t *testing.T) {
 	})
 }
 
-func TestABatchThatFailsIsServedOneByOne(t *testing.T) {
+func TestBatchFailure(t *testing.T) {
 	for name, fail := range map[string]func() error{
 		"WithAnError": func() error { return errWanted },
 		"WithAPanic":  func() error { panic("wanted") },
@@ -171,7 +171,7 @@ func TestABatchThatFailsIsServedOneByOne(t *testing.T) {
 	}
 }
 
-func TestABatchIsNotRetriedWhileTheStoreIsUnavailable(t *testing.T) {
+func TestBatchStoreUnavailable(t *testing.T) {
 	inBubble(t, func(t *testing.T, d *fixture) {
 		d.work = func(context.Context, []string) error { return fmt.Errorf("%w: gone", ports.ErrUnavailable) }
 		one, other := d.send(t.Context(), "acme", "one"), d.send(t.Context(), "acme", "other")
@@ -182,7 +182,7 @@ func TestABatchIsNotRetriedWhileTheStoreIsUnavailable(t *testing.T) {
 	})
 }
 
-func TestACallerWhoGivesUpIsNotServed(t *testing.T) {
+func TestCancelledWaitingCall(t *testing.T) {
 	inBubble(t, func(t *testing.T, d *fixture) {
 		ctx, cancel := context.WithCancel(t.Context())
 		gone := d.send(ctx, "acme", "gone")
@@ -195,7 +195,7 @@ func TestACallerWhoGivesUpIsNotServed(t *testing.T) {
 	})
 }
 
-func TestABatchIsCancelledWhenAllItsCallersAre(t *testing.T) {
+func TestBatchCancelled(t *testing.T) {
 	inBubble(t, func(t *testing.T, d *fixture) {
 		batches, proceed := make(chan context.Context), make(chan struct{})
 		d.work = func(ctx context.Context, _ []string) error {
@@ -222,7 +222,7 @@ func TestABatchIsCancelledWhenAllItsCallersAre(t *testing.T) {
 // unit is an empty unit of work.
 type unit struct{ ports.Tx }
 
-func TestACallWithinAUnitIsServedAtOnceAndAlone(t *testing.T) {
+func TestCallWithinUnit(t *testing.T) {
 	inBubble(t, func(t *testing.T, d *fixture) {
 		waiting := d.send(t.Context(), "acme", "ada")
 		d.work = func(ctx context.Context, _ []string) error {

@@ -22,7 +22,7 @@ func (q *fakeQueue) reportedOutages() []channels.Outage {
 	return append([]channels.Outage(nil), q.outages...)
 }
 
-func TestWorkerReportsWhichChannelsDoNotWork(t *testing.T) {
+func TestWorkerReportsOutages(t *testing.T) {
 	t.Parallel()
 	well := channels.Outage{Channel: 1, Instance: "host:1"}
 
@@ -88,9 +88,9 @@ func TestWorkerReportsWhichChannelsDoNotWork(t *testing.T) {
 	})
 }
 
-// TestStoredFailuresHaveNoDetailsForOperators checks that details for operators of the installation
+// TestFailureDetailNotStored checks that details for operators of the installation
 // are neither stored with a delivery nor reported about the channel.
-func TestStoredFailuresHaveNoDetailsForOperators(t *testing.T) {
+func TestFailureDetailNotStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(20, channels.Settings{channels.SettingConcurrency: 1})
@@ -117,9 +117,9 @@ func TestStoredFailuresHaveNoDetailsForOperators(t *testing.T) {
 	})
 }
 
-// TestAChangeOfReachTakesEffect checks that the dispatcher of an unrestricted channel is closed
+// TestChangedUnrestricted checks that the dispatcher of an unrestricted channel is closed
 // when the channel becomes restricted.
-func TestAChangeOfReachTakesEffect(t *testing.T) {
+func TestChangedUnrestricted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1, nil)

@@ -64,9 +64,9 @@ func between(n int, limits, others channels.Settings) (q *fakeQueue, second chan
 	return q, second
 }
 
-// TestOthersTakeOverWhatWaitsForALimit has 2,000 messages of a pool, half of them for a member that
+// TestOffloadTransfers has 2,000 messages of a pool, half of them for a member that
 // may send 20 a second: alone it would take 50 seconds.
-func TestOthersTakeOverWhatWaitsForALimit(t *testing.T) {
+func TestOffloadTransfers(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]channels.Settings{
 		"Rate":        {channels.SettingRatePerSecond: 20},
@@ -94,9 +94,9 @@ func TestOthersTakeOverWhatWaitsForALimit(t *testing.T) {
 	}
 }
 
-// TestTheRateIsKeptWithASlowProvider has members of a pool with a rate limit and a slow provider:
+// TestRateWithSlowProvider has members of a pool with a rate limit and a slow provider:
 // attempts under way do not use up the room for claims.
-func TestTheRateIsKeptWithASlowProvider(t *testing.T) {
+func TestRateWithSlowProvider(t *testing.T) {
 	t.Parallel()
 	for rate, least := range map[int]int{20: 560, 1: 28} {
 		t.Run(strconv.Itoa(rate), func(t *testing.T) {
@@ -126,9 +126,9 @@ func TestTheRateIsKeptWithASlowProvider(t *testing.T) {
 	}
 }
 
-// TestAMemberKeepsWhatAllInstancesSend has several instances send through a member at its limit.
+// TestKeepCount has several instances send through a member at its limit.
 // Each keeps what all of them send: none gives away more because it has only a part of the limit.
-func TestAMemberKeepsWhatAllInstancesSend(t *testing.T) {
+func TestKeepCount(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		limits channels.Settings
@@ -168,7 +168,7 @@ func TestAMemberKeepsWhatAllInstancesSend(t *testing.T) {
 	}
 }
 
-func TestDeliveriesThatAreNotTakenOver(t *testing.T) {
+func TestNotTakenOver(t *testing.T) {
 	t.Parallel()
 	rate := channels.Settings{channels.SettingRatePerSecond: 20}
 	for name, change := range map[string]func(q *fakeQueue, second channels.ID){
@@ -211,9 +211,9 @@ func TestDeliveriesThatAreNotTakenOver(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsForAMemberThatIsGoneGoesToOthers has deliveries wait for a channel that was deleted
+// TestDivertFromDeletedMember has deliveries wait for a channel that was deleted
 // after they were assigned to it.
-func TestWhatWaitsForAMemberThatIsGoneGoesToOthers(t *testing.T) {
+func TestDivertFromDeletedMember(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(50, nil)

@@ -121,7 +121,7 @@ func (t *taken) by(c channels.ID) int {
 	return len(t.all[c])
 }
 
-func TestAnotherMemberOfThePoolTakesOver(t *testing.T) {
+func TestFailover(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(20_000, nil)
@@ -161,7 +161,7 @@ func TestAnotherMemberOfThePoolTakesOver(t *testing.T) {
 	})
 }
 
-func TestWhichMemberOfAPoolARetryGoesTo(t *testing.T) {
+func TestRetryMember(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answers []error // of the first provider
@@ -198,7 +198,7 @@ func TestWhichMemberOfAPoolARetryGoesTo(t *testing.T) {
 	}
 }
 
-func TestOthersTakeOverFromAMemberThatIsAtItsLimit(t *testing.T) {
+func TestOffloadAtLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(200, channels.Settings{channels.SettingConcurrency: 1})
@@ -227,7 +227,7 @@ func TestOthersTakeOverFromAMemberThatIsAtItsLimit(t *testing.T) {
 	})
 }
 
-func TestWhatWaitsForAnInactiveMemberGoesToOthers(t *testing.T) {
+func TestDivertFromInactiveMember(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(2_500, nil)
@@ -250,7 +250,7 @@ func TestWhatWaitsForAnInactiveMemberGoesToOthers(t *testing.T) {
 	})
 }
 
-func TestWhatWaitsForAnInactiveMemberWaitsForOthersThatRest(t *testing.T) {
+func TestDivertWaitsForRestingMembers(t *testing.T) {
 	t.Parallel()
 	for name, rest := range map[string]time.Duration{"Shortly": 30 * time.Second, "Long": time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -280,7 +280,7 @@ func TestWhatWaitsForAnInactiveMemberWaitsForOthersThatRest(t *testing.T) {
 	}
 }
 
-func TestWhatAnInactiveMemberMayHaveTakenGoesToOthersLater(t *testing.T) {
+func TestDivertMaybeAcceptedLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(5, nil)
@@ -300,7 +300,7 @@ func TestWhatAnInactiveMemberMayHaveTakenGoesToOthersLater(t *testing.T) {
 	})
 }
 
-func TestDeliveriesAreSkippedWhereAllMembersAreInactive(t *testing.T) {
+func TestAllMembersInactive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(5, nil)
@@ -316,7 +316,7 @@ func TestDeliveriesAreSkippedWhereAllMembersAreInactive(t *testing.T) {
 	})
 }
 
-func TestWhatWaitsStaysWhereNoMemberWorks(t *testing.T) {
+func TestNoMemberWorks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(100, nil)
@@ -344,7 +344,7 @@ func TestWhatWaitsStaysWhereNoMemberWorks(t *testing.T) {
 	})
 }
 
-func TestATrialThatHangsHoldsUpNothingElse(t *testing.T) {
+func TestHangingTrial(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(50, nil)

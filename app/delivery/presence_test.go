@@ -19,7 +19,7 @@ import (
 	"github.com/tocsin/tocsin/test/clocks"
 )
 
-func TestAWorkerIsSeenWhileItWorks(t *testing.T) {
+func TestWorkerHeartbeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(0, nil)
@@ -37,7 +37,7 @@ func TestAWorkerIsSeenWhileItWorks(t *testing.T) {
 	})
 }
 
-func TestAWorkerRemovesWhatIsOld(t *testing.T) {
+func TestWorkerPurge(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ messages, entries time.Duration }{
 		"AfterItsTime": {90 * 24 * time.Hour, 400 * 24 * time.Hour}, "OrNever": {},
@@ -66,9 +66,9 @@ func TestAWorkerRemovesWhatIsOld(t *testing.T) {
 	}
 }
 
-// TestAWorkerSaysWhenItsClockIsWrong logs once when the clock becomes wrong, and once when it is
+// TestWorkerSkew logs once when the clock becomes wrong, and once when it is
 // right again.
-func TestAWorkerSaysWhenItsClockIsWrong(t *testing.T) {
+func TestWorkerSkew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(0, nil)

@@ -43,7 +43,7 @@ func TestPoolAttemptsAreReported(t *testing.T) {
 	})
 }
 
-func TestAttemptsOutsideAPoolAreNotReported(t *testing.T) {
+func TestRecordAnswerOnlyInPools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(20, nil)

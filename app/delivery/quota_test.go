@@ -95,7 +95,7 @@ func TestInstancesShareTheQuota(t *testing.T) {
 	}
 }
 
-func TestAnotherMemberTakesWhatIsAboveTheQuota(t *testing.T) {
+func TestQuotaDiverts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1_000, channels.Settings{channels.SettingQuotaPerDay: 300})
@@ -160,9 +160,9 @@ func TestAQuota(t *testing.T) {
 	})
 }
 
-// TestWhatWaitedForAQuotaIsTriedAgain has a message wait for the next day longer than the retry
+// TestRetryAfterQuota has a message wait for the next day longer than the retry
 // window, and then fail temporarily.
-func TestWhatWaitedForAQuotaIsTriedAgain(t *testing.T) {
+func TestRetryAfterQuota(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		let(23*time.Hour + 30*time.Minute)
@@ -186,7 +186,7 @@ func TestWhatWaitedForAQuotaIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestUnsentMessagesDoNotUseTheQuota(t *testing.T) {
+func TestQuotaRefund(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(20, channels.Settings{channels.SettingQuotaPerDay: 5})
@@ -212,8 +212,8 @@ func TestUnsentMessagesDoNotUseTheQuota(t *testing.T) {
 	})
 }
 
-// TestAQuotaWhoseAnswersAreLost has the store take portions whose answers are lost.
-func TestAQuotaWhoseAnswersAreLost(t *testing.T) {
+// TestQuotaLostAnswers has the store take portions whose answers are lost.
+func TestQuotaLostAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(2_000, channels.Settings{channels.SettingQuotaPerDay: 1_000})
@@ -239,8 +239,8 @@ func TestAQuotaWhoseAnswersAreLost(t *testing.T) {
 	})
 }
 
-// TestAQuotaThatIsGivenBackWithoutAnAnswer checks that the quota is returned once.
-func TestAQuotaThatIsGivenBackWithoutAnAnswer(t *testing.T) {
+// TestReturnQuotaWithoutAnswer checks that the quota is returned once.
+func TestReturnQuotaWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1, channels.Settings{channels.SettingQuotaPerMonth: 1_000})
@@ -266,7 +266,7 @@ func TestAQuotaThatIsGivenBackWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-func TestAQuotaThatIsGoneIsNotUsedUpAnyMore(t *testing.T) {
+func TestRemovedQuota(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(20, channels.Settings{channels.SettingQuotaPerDay: 10})

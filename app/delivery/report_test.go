@@ -27,9 +27,9 @@ func lines(log []map[string]any, message string) (found []map[string]any) {
 	return found
 }
 
-// TestDeliveriesThatFailForGoodAreLogged with who they belong to, without addresses, and only some
+// TestFailedDeliveriesLogged with who they belong to, without addresses, and only some
 // of many.
-func TestDeliveriesThatFailForGoodAreLogged(t *testing.T) {
+func TestFailedDeliveriesLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(0, nil)
@@ -69,8 +69,8 @@ func TestDeliveriesThatFailForGoodAreLogged(t *testing.T) {
 	})
 }
 
-// TestWhatIsTriedAgainIsNotLogged checks that a delivery which may still be sent is not logged.
-func TestWhatIsTriedAgainIsNotLogged(t *testing.T) {
+// TestRetryNotLogged checks that a delivery which may still be sent is not logged.
+func TestRetryNotLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return deliveries.Postponed("451 greylisted") }}
@@ -79,8 +79,8 @@ func TestWhatIsTriedAgainIsNotLogged(t *testing.T) {
 	})
 }
 
-// TestAChannelThatRestsIsLogged once when it begins to and once when it works again.
-func TestAChannelThatRestsIsLogged(t *testing.T) {
+// TestRestLogged once when it begins to and once when it works again.
+func TestRestLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var away atomic.Bool
@@ -129,7 +129,7 @@ func (m *meter) Recorded(all []deliveries.Outcome, _ int) {
 
 func (m *meter) Expanded(deliveries.Expansion) {}
 
-func TestAWorkerReportsToItsMeter(t *testing.T) {
+func TestWorkerMeter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := &meter{recorded: map[deliveries.State]int{}}

@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-func TestWorkerTriesADeadChannelWithOneMessageAtATime(t *testing.T) {
+func TestWorkerTrialOfFailingChannel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1_000, nil)
@@ -41,7 +41,7 @@ func TestWorkerTriesADeadChannelWithOneMessageAtATime(t *testing.T) {
 	})
 }
 
-func TestWorkerASlowMessageHoldsUpNoOther(t *testing.T) {
+func TestWorkerSlowMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1, nil)
@@ -62,7 +62,7 @@ func TestWorkerASlowMessageHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-func TestWhatIsUrgentDoesNotWaitBehindWhatWasClaimedBefore(t *testing.T) {
+func TestUrgentOvertakesClaimed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(200, channels.Settings{"concurrency": 2})
@@ -86,7 +86,7 @@ func TestWhatIsUrgentDoesNotWaitBehindWhatWasClaimedBefore(t *testing.T) {
 	})
 }
 
-func TestASlowChannelClaimsNoMoreThanItsConnectionsNeed(t *testing.T) {
+func TestClaimSizeOfSlowChannel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1_000, nil)
@@ -102,9 +102,9 @@ func TestASlowChannelClaimsNoMoreThanItsConnectionsNeed(t *testing.T) {
 	})
 }
 
-// TestWorkerDropsWhatOthersMayHaveTaken has a store that is down for longer than a lease:
+// TestWorkerLostLease has a store that is down for longer than a lease:
 // deliveries that were claimed before are not sent.
-func TestWorkerDropsWhatOthersMayHaveTaken(t *testing.T) {
+func TestWorkerLostLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(100, channels.Settings{channels.SettingConcurrency: 1})
@@ -135,7 +135,7 @@ func TestWorkerDropsWhatOthersMayHaveTaken(t *testing.T) {
 	})
 }
 
-func TestWorkerResumesWhatNobodyElseTook(t *testing.T) {
+func TestWorkerResumesClaims(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(100, channels.Settings{channels.SettingConcurrency: 1})
@@ -157,9 +157,9 @@ func TestWorkerResumesWhatNobodyElseTook(t *testing.T) {
 	})
 }
 
-// TestWorkerDoesNotSendAgainWhatIsNotRecordedYet has a store that takes claims but no outcomes for
+// TestWorkerUnrecordedOutcome has a store that takes claims but no outcomes for
 // longer than a lease.
-func TestWorkerDoesNotSendAgainWhatIsNotRecordedYet(t *testing.T) {
+func TestWorkerUnrecordedOutcome(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(20, nil)
@@ -180,9 +180,9 @@ func TestWorkerDoesNotSendAgainWhatIsNotRecordedYet(t *testing.T) {
 	})
 }
 
-// TestWorkerChecksTheGatesOfARateLimitedChannelLate has a backlog of minutes: a gate that closes
+// TestWorkerGatesWithRateLimit has a backlog of minutes: a gate that closes
 // meanwhile stops all but what leaves within a quarter of the lease.
-func TestWorkerChecksTheGatesOfARateLimitedChannelLate(t *testing.T) {
+func TestWorkerGatesWithRateLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(300, channels.Settings{"rate_per_second": 0.25})
@@ -203,7 +203,7 @@ func TestWorkerChecksTheGatesOfARateLimitedChannelLate(t *testing.T) {
 	})
 }
 
-func TestWorkerStopsInTimeWhileTheStoreIsAway(t *testing.T) {
+func TestWorkerStopWithoutStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(5_000, channels.Settings{channels.SettingConcurrency: 256})
@@ -218,7 +218,7 @@ func TestWorkerStopsInTimeWhileTheStoreIsAway(t *testing.T) {
 	})
 }
 
-func TestWorkerGivesBackWhatItIsClaimingWhenItIsStopped(t *testing.T) {
+func TestWorkerStopDuringClaim(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(100, nil)
@@ -229,9 +229,9 @@ func TestWorkerGivesBackWhatItIsClaimingWhenItIsStopped(t *testing.T) {
 	})
 }
 
-// TestWorkerGivesBackWhatMayNotBeSent pauses an installation while a slow channel has claimed more
+// TestWorkerPaused pauses an installation while a slow channel has claimed more
 // than it has begun.
-func TestWorkerGivesBackWhatMayNotBeSent(t *testing.T) {
+func TestWorkerPaused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(100, channels.Settings{channels.SettingConcurrency: 2})
@@ -261,7 +261,7 @@ func TestWorkerGivesBackWhatMayNotBeSent(t *testing.T) {
 	})
 }
 
-func TestWorkerSkipsWhatAChannelThatIsGoneLeft(t *testing.T) {
+func TestWorkerDeletedChannel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(3, nil)
@@ -276,7 +276,7 @@ func TestWorkerSkipsWhatAChannelThatIsGoneLeft(t *testing.T) {
 	})
 }
 
-func TestWorkerARetryIsNotLate(t *testing.T) {
+func TestWorkerRetryOnTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1, nil)
@@ -296,7 +296,7 @@ func TestWorkerARetryIsNotLate(t *testing.T) {
 	})
 }
 
-func TestWorkerAFixedChannelIsTriedAtOnce(t *testing.T) {
+func TestWorkerRepairedChannel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(100, channels.Settings{"host": "wrong"})
@@ -321,9 +321,9 @@ func TestWorkerAFixedChannelIsTriedAtOnce(t *testing.T) {
 	})
 }
 
-// TestWorkerAChannelWhoseSettingsCannotBeOpenedWaits has a wrong secret_key: deliveries wait for
+// TestWorkerUndecryptableSettings has a wrong secret_key: deliveries wait for
 // the right one.
-func TestWorkerAChannelWhoseSettingsCannotBeOpenedWaits(t *testing.T) {
+func TestWorkerUndecryptableSettings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(100, channels.Settings{"host": "localhost"})
@@ -365,7 +365,7 @@ func (panickyComposer) Compose(deliveries.RenderInput, deliveries.Job) (deliveri
 	panic("index out of range")
 }
 
-func TestWorkerAComposerThatPanicsFailsTheDelivery(t *testing.T) {
+func TestWorkerComposerPanic(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(2, nil)
@@ -376,7 +376,7 @@ func TestWorkerAComposerThatPanicsFailsTheDelivery(t *testing.T) {
 	})
 }
 
-func TestWorkerHeedsTemplatesThatChangeWhileItRuns(t *testing.T) {
+func TestWorkerChangedTemplate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1_000, channels.Settings{channels.SettingRatePerSecond: 10})
@@ -439,7 +439,7 @@ func TestWorkerReadsItsChannelBesideSending(t *testing.T) {
 	})
 }
 
-func TestWorkerKeepsNoBytesThatAreNoText(t *testing.T) {
+func TestWorkerInvalidUTF8(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1, nil)
@@ -449,7 +449,7 @@ func TestWorkerKeepsNoBytesThatAreNoText(t *testing.T) {
 	})
 }
 
-func TestWorkerGivesBackWhatItDoesNotHoldLongEnough(t *testing.T) {
+func TestWorkerShortLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(64, channels.Settings{channels.SettingConcurrency: 1})

@@ -164,7 +164,7 @@ func TestInstancesShareTheRateLimit(t *testing.T) {
 	})
 }
 
-func TestAProviderThatAsksForAPauseGetsItFromAllInstances(t *testing.T) {
+func TestRequestedPauseOnAllInstances(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(200, channels.Settings{channels.SettingConcurrency: 2})

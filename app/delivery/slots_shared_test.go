@@ -119,7 +119,7 @@ func TestDefaultConcurrencyIsNotShared(t *testing.T) {
 	})
 }
 
-func TestTheSharedConcurrencyChangesMeanwhile(t *testing.T) {
+func TestChangedSharedConcurrency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(7_000, channels.Settings{channels.SettingConcurrency: 16})
@@ -141,9 +141,9 @@ func TestTheSharedConcurrencyChangesMeanwhile(t *testing.T) {
 	})
 }
 
-// TestAnInstanceThatCannotReachTheProviderKeepsNoPlace has the provider refuse one of two
+// TestShareOfUnreachableProvider has the provider refuse one of two
 // instances.
-func TestAnInstanceThatCannotReachTheProviderKeepsNoPlace(t *testing.T) {
+func TestShareOfUnreachableProvider(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(3_000, channels.Settings{channels.SettingConcurrency: 16})
@@ -163,7 +163,7 @@ func TestAnInstanceThatCannotReachTheProviderKeepsNoPlace(t *testing.T) {
 	})
 }
 
-func TestFewerPlacesThanInstancesLeaveNothingOfTheRate(t *testing.T) {
+func TestShareWithoutConcurrency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(3_000, channels.Settings{channels.SettingConcurrency: 1, channels.SettingRatePerSecond: 50})
@@ -194,9 +194,9 @@ func (q *unrecording) Record(ctx context.Context, owner string, outcomes []deliv
 	return q.Queue.Record(ctx, owner, outcomes)
 }
 
-// TestAttemptsDoNotBeginAfterThePlacesEnd cuts an instance off for so long that it must record
+// TestShareLeaseEnd cuts an instance off for so long that it must record
 // before it sends more, while others get its places.
-func TestAttemptsDoNotBeginAfterThePlacesEnd(t *testing.T) {
+func TestShareLeaseEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(7_000, channels.Settings{channels.SettingConcurrency: 8})
@@ -219,9 +219,9 @@ func TestAttemptsDoNotBeginAfterThePlacesEnd(t *testing.T) {
 	})
 }
 
-// TestAnInstanceClaimsAheadForItsOwnPlaces has three instances with 4 places each and a slow
+// TestClaimSizeWithSharedConcurrency has three instances with 4 places each and a slow
 // provider.
-func TestAnInstanceClaimsAheadForItsOwnPlaces(t *testing.T) {
+func TestClaimSizeWithSharedConcurrency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1_500, channels.Settings{channels.SettingConcurrency: 12})

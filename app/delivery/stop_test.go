@@ -42,9 +42,9 @@ func logged(t *testing.T, q *fakeQueue, d fakeDriver, set delivery.Settings, the
 	return took, lines
 }
 
-// TestWorkerEndsInTimeWhateverHangs has a store that is down from the moment when messages leave:
+// TestWorkerStopDeadline has a store that is down from the moment when messages leave:
 // their number is logged, once.
-func TestWorkerEndsInTimeWhateverHangs(t *testing.T) {
+func TestWorkerStopDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(5_000, channels.Settings{channels.SettingConcurrency: 256})
@@ -73,7 +73,7 @@ func TestWorkerEndsInTimeWhateverHangs(t *testing.T) {
 	})
 }
 
-func TestWorkerLeavesAttemptsBehindThatDoNotEnd(t *testing.T) {
+func TestWorkerAbandonsAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1, nil)

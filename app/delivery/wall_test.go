@@ -17,10 +17,10 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// TestWorkerOneOrganizationsHangingProvidersDoNotDelayAnother has organizations that share an
+// TestWorkerHangingProviders has organizations that share an
 // installation and do not trust each other: whatever hangs at one of them, a message of another one
 // leaves at once.
-func TestWorkerOneOrganizationsHangingProvidersDoNotDelayAnother(t *testing.T) {
+func TestWorkerHangingProviders(t *testing.T) {
 	t.Parallel()
 	const hang = 29 * time.Second
 	for name, c := range map[string]struct {
@@ -78,12 +78,12 @@ func TestWorkerOneOrganizationsHangingProvidersDoNotDelayAnother(t *testing.T) {
 	}
 }
 
-// TestWorkerOneOrganizationHasABoundedNumberOfAttempts bounds what a crash can repeat, and
+// TestWorkerAttemptsPerOrganization bounds what a crash can repeat, and
 // goroutines and connections: an organization has at most 200 attempts under way, whatever the
 // settings of its channels.
 //
 //nolint:paralleltest // It counts goroutines.
-func TestWorkerOneOrganizationHasABoundedNumberOfAttempts(t *testing.T) {
+func TestWorkerAttemptsPerOrganization(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(0, nil)
 		for range 20 {
@@ -110,8 +110,8 @@ func TestWorkerOneOrganizationHasABoundedNumberOfAttempts(t *testing.T) {
 	})
 }
 
-// TestWorkerManySendersOfOneOrganizationDoNotHoldUpAClaim has a slow store.
-func TestWorkerManySendersOfOneOrganizationDoNotHoldUpAClaim(t *testing.T) {
+// TestWorkerClaimFairness has a slow store.
+func TestWorkerClaimFairness(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(0, nil)
@@ -142,9 +142,9 @@ func TestWorkerManySendersOfOneOrganizationDoNotHoldUpAClaim(t *testing.T) {
 	})
 }
 
-// TestWorkerAHangingHostDoesNotHoldUpOthersOfItsChannel uses webhooks, whose messages go to hosts
+// TestWorkerHangingHost uses webhooks, whose messages go to hosts
 // of the recipients.
-func TestWorkerAHangingHostDoesNotHoldUpOthersOfItsChannel(t *testing.T) {
+func TestWorkerHangingHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(0, nil)
@@ -186,9 +186,9 @@ func TestWorkerAHangingHostDoesNotHoldUpOthersOfItsChannel(t *testing.T) {
 	})
 }
 
-// TestWorkerASlowHostGetsAllThatItTakes has the common case of one receiver: its messages are
+// TestWorkerSlowHost has the common case of one receiver: its messages are
 // neither postponed nor claimed again and again.
-func TestWorkerASlowHostGetsAllThatItTakes(t *testing.T) {
+func TestWorkerSlowHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(0, nil)

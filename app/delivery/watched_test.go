@@ -63,9 +63,9 @@ func (h *hanging) Record(ctx context.Context, owner string, all []deliveries.Out
 	return h.fakeQueue.Record(ctx, owner, all)
 }
 
-// TestAWorkerWhoseLoopHangs checks that each loop that has not turned for a minute is noticed, and
+// TestWorkerLoopHangs checks that each loop that has not turned for a minute is noticed, and
 // restarted where that is safe.
-func TestAWorkerWhoseLoopHangs(t *testing.T) {
+func TestWorkerLoopHangs(t *testing.T) {
 	t.Parallel()
 	for name, anew := range map[string]bool{"send": true, "expand": true, "purge": true, "heartbeat": true, "sending by channel 1": false, "record": false} {
 		t.Run(name, func(t *testing.T) {
@@ -101,9 +101,9 @@ func TestAWorkerWhoseLoopHangs(t *testing.T) {
 	}
 }
 
-// TestAWorkerThatWaitsIsNotStalled has long waits that are legitimate: for a slow
+// TestWaitingWorkerNotStalled has long waits that are legitimate: for a slow
 // provider, a rate limit, a channel that rests, and a store that is down.
-func TestAWorkerThatWaitsIsNotStalled(t *testing.T) {
+func TestWaitingWorkerNotStalled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		settings channels.Settings

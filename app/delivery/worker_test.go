@@ -73,9 +73,9 @@ func TestWorkerSendsWhatItExpanded(t *testing.T) {
 	})
 }
 
-// TestWorkerLooksForWorkOnceItHasExpanded is about news, which may be of an occurrence or of a
+// TestWorkerNotifiesAfterExpansion is about news, which may be of an occurrence or of a
 // delivery.
-func TestWorkerLooksForWorkOnceItHasExpanded(t *testing.T) {
+func TestWorkerNotifiesAfterExpansion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(0, nil)
@@ -123,7 +123,7 @@ func TestWorkerOutcomes(t *testing.T) {
 	}
 }
 
-func TestWorkerTriesAgainUntilItSucceeds(t *testing.T) {
+func TestWorkerRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1, nil)
@@ -138,7 +138,7 @@ func TestWorkerTriesAgainUntilItSucceeds(t *testing.T) {
 	})
 }
 
-func TestWorkerSkipsWhatAGateClosed(t *testing.T) {
+func TestWorkerClosedGate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(2, nil)
@@ -151,9 +151,9 @@ func TestWorkerSkipsWhatAGateClosed(t *testing.T) {
 	})
 }
 
-// TestWorkerAsksAgainBeforeAnAttempt has deliveries wait for their turn while a user cancels the
+// TestWorkerRechecksBeforeAttempt has deliveries wait for their turn while a user cancels the
 // occurrence, or it expires.
-func TestWorkerAsksAgainBeforeAnAttempt(t *testing.T) {
+func TestWorkerRechecksBeforeAttempt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		end  func(q *fakeQueue)
@@ -197,7 +197,7 @@ func TestWorkerAsksAgainBeforeAnAttempt(t *testing.T) {
 	}
 }
 
-func TestWorkerARenderErrorFailsTheDeliveryWithoutAnAttempt(t *testing.T) {
+func TestWorkerRenderError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1, nil)
@@ -209,7 +209,7 @@ func TestWorkerARenderErrorFailsTheDeliveryWithoutAnAttempt(t *testing.T) {
 	})
 }
 
-func TestWorkerSurvivesADriverThatPanics(t *testing.T) {
+func TestWorkerDriverPanic(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1, nil)
@@ -220,7 +220,7 @@ func TestWorkerSurvivesADriverThatPanics(t *testing.T) {
 	})
 }
 
-func TestWorkerKeepsToTheRateOfAChannel(t *testing.T) {
+func TestWorkerRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(100, channels.Settings{channels.SettingRatePerSecond: 2})
@@ -231,7 +231,7 @@ func TestWorkerKeepsToTheRateOfAChannel(t *testing.T) {
 	})
 }
 
-func TestWorkerKeepsToTheConcurrencyOfAChannel(t *testing.T) {
+func TestWorkerConcurrency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(100, channels.Settings{channels.SettingConcurrency: 3})
@@ -248,7 +248,7 @@ func TestWorkerKeepsToTheConcurrencyOfAChannel(t *testing.T) {
 	})
 }
 
-func TestWorkerABreakerKeepsADeadChannelQuiet(t *testing.T) {
+func TestWorkerBreaker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1_000, nil)
@@ -272,7 +272,7 @@ func TestWorkerABreakerKeepsADeadChannelQuiet(t *testing.T) {
 	})
 }
 
-func TestWorkerAnswersAboutOneRecipientDoNotOpenTheBreaker(t *testing.T) {
+func TestWorkerRecipientFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1_000, nil)
@@ -312,7 +312,7 @@ func TestWorkerRenewsTheLeaseOfWhatItHolds(t *testing.T) {
 	})
 }
 
-func TestWorkerHandsOutNoMoreThanMayBeUnrecorded(t *testing.T) {
+func TestWorkerUnrecordedLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1_000, channels.Settings{channels.SettingConcurrency: 64})
@@ -335,7 +335,7 @@ func TestWorkerHandsOutNoMoreThanMayBeUnrecorded(t *testing.T) {
 	})
 }
 
-func TestWorkerHeedsSettingsThatChangeWhileItRuns(t *testing.T) {
+func TestWorkerChangedSettings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(600, channels.Settings{channels.SettingConcurrency: 1, "host": "old"})
@@ -357,7 +357,7 @@ func TestWorkerHeedsSettingsThatChangeWhileItRuns(t *testing.T) {
 	})
 }
 
-func TestWorkerAChannelThatCannotBeUsedWaitsForItsOperator(t *testing.T) {
+func TestWorkerUnusableChannel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1, nil)

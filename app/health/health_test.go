@@ -80,7 +80,7 @@ func TestAnswersAreShared(t *testing.T) {
 	})
 }
 
-func TestAProbeThatHangsIsNotAskedAgain(t *testing.T) {
+func TestHangingProbe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
@@ -101,7 +101,7 @@ func TestAProbeThatHangsIsNotAskedAgain(t *testing.T) {
 	})
 }
 
-func TestACancelledCallDoesNotAffectOthers(t *testing.T) {
+func TestCancelledCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := health.New(clocks.Wall{}, health.Lifetime, health.Probe{Ask: well}, health.Probe{Name: "slow", Ask: func(ctx context.Context) error {

@@ -35,9 +35,9 @@ func (c *collector) Enroll(_ context.Context, w users.Writes) error {
 	return nil
 }
 
-// TestDuplicateScanFindsTheFirstOfEachEmail checks that, in any number of passes over the file, the
+// TestDuplicateScan checks that, in any number of passes over the file, the
 // first good row with an e-mail is imported and the others are duplicates, without regard to case.
-func TestDuplicateScanFindsTheFirstOfEachEmail(t *testing.T) {
+func TestDuplicateScan(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		row := rapid.SampledFrom([]string{"a@x.org", "A@X.org", "b@x.org", "c@x.org", "É@x.org", "e\u0301@x.org", "d@x.org", "bad", `stray"`, ""})
@@ -69,7 +69,7 @@ func TestDuplicateScanFindsTheFirstOfEachEmail(t *testing.T) {
 	})
 }
 
-func TestDuplicateScanAtTheBorderOfAPass(t *testing.T) {
+func TestDuplicateScanPassLimit(t *testing.T) {
 	t.Parallel()
 	const perPass = 1_000
 	for _, rows := range []int{perPass - 1, perPass, perPass + 1, 2 * perPass, 2*perPass + 1, 7 * perPass} {
@@ -139,9 +139,9 @@ func (s *scale) Progress(imports.Report) {
 
 func (*scale) Rejected(*imports.RowError) {}
 
-// TestImportMemoryDoesNotGrowWithTheFile runs alone, because it reads the heap of the whole
+// TestImportMemory runs alone, because it reads the heap of the whole
 // program.
-func TestImportMemoryDoesNotGrowWithTheFile(t *testing.T) { //nolint:paralleltest // For the reason given.
+func TestImportMemory(t *testing.T) { //nolint:paralleltest // For the reason given.
 	weigh := func(rows int) uint64 {
 		var s scale
 		open := func() (io.ReadCloser, error) { return io.NopCloser(&flood{rows: rows}), nil }

@@ -312,7 +312,7 @@ func mixed(rows int) string {
 	return b.String()
 }
 
-func TestImportDryRunCountsWhatARealRunDoes(t *testing.T) {
+func TestImportDryRunCounts(t *testing.T) {
 	t.Parallel()
 	store := installation(t)
 	runImport(t, store, importer.Import{Organization: "acme"}, mixed(700))
@@ -373,7 +373,7 @@ func (h *hurdle) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	return h.Store.Update(ctx, fn)
 }
 
-func TestImportThatIsInterruptedMayBeRepeated(t *testing.T) {
+func TestImportInterrupted(t *testing.T) {
 	t.Parallel()
 	file := mixed(5_500)
 	whole := installation(t)
@@ -466,7 +466,7 @@ func (r reversed) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	return err
 }
 
-func TestImportReportsInTheOrderOfTheFile(t *testing.T) {
+func TestImportReportOrder(t *testing.T) {
 	t.Parallel()
 	want, wantDiary := runImport(t, installation(t), importer.Import{}, mixed(4_500))
 	store := installation(t)

@@ -61,7 +61,7 @@ func TestColumnsAreMapped(t *testing.T) {
 	assert.Contains(t, b.recorded(acme)[2], "import.map acme/imports/1 map[columns:[Kontakt → email Bau → metadata under site]]")
 }
 
-func TestAMappingIsRememberedForItsOrganization(t *testing.T) {
+func TestSavedMapping(t *testing.T) {
 	t.Parallel()
 	b := newBureau(t, 1<<20)
 	job := b.uploaded(acme, contacts)
@@ -73,9 +73,9 @@ func TestAMappingIsRememberedForItsOrganization(t *testing.T) {
 	assert.Equal(t, "mail → email", b.mapped(acme, "bau,mail\n"), "these are other columns")
 }
 
-// TestAFileThatCannotBeMappedIsTakenAsItIs has a file whose header is behind the first piece, the
+// TestUnmappableFile has a file whose header is behind the first piece, the
 // only one that is mapped.
-func TestAFileThatCannotBeMappedIsTakenAsItIs(t *testing.T) {
+func TestUnmappableFile(t *testing.T) {
 	t.Parallel()
 	b := newBureau(t, 1<<20)
 	late := strings.Repeat("\n", importer.PieceSize+1)

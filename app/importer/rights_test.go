@@ -65,8 +65,8 @@ func (b *bureau) run(uploader, starter audit.Actor, file string) imports.Job {
 	return b.show(acme, job.ID)
 }
 
-// TestAnImportChangesNobodyAbove has administrators in the file of an operator.
-func TestAnImportChangesNobodyAbove(t *testing.T) {
+// TestImportHigherRole has administrators in the file of an operator.
+func TestImportHigherRole(t *testing.T) {
 	t.Parallel()
 	file := strings.Replace(mixed(4_500), "\n", "\nboss@example.org,,pro\nsame@example.org,,pro\nolga@example.org,,pro\n", 1)
 	pro := metadata.Map{"n": "pro"}
@@ -129,8 +129,8 @@ func TestAnImportChangesNobodyAbove(t *testing.T) {
 	})
 }
 
-// TestAnImportEndsWithTheRole has users who lose the right to import while their import runs.
-func TestAnImportEndsWithTheRole(t *testing.T) {
+// TestImportRevokedRole has users who lose the right to import while their import runs.
+func TestImportRevokedRole(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(b *bureau){
 		"TakenAway": func(b *bureau) { b.operator("olga@example.org", users.RoleViewer, false) },

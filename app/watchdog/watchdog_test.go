@@ -67,7 +67,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-func TestALoopThatTurnsIsLeftAlone(t *testing.T) {
+func TestTickingLoop(t *testing.T) {
 	t.Parallel()
 	for name, turn := range map[string]func(ctx context.Context, turns *watchdog.Loop){
 		"Often":    func(ctx context.Context, turns *watchdog.Loop) { turns.Tick(); pause(ctx, 20*time.Second) },
@@ -145,8 +145,8 @@ func TestAStalledLoopIsRestarted(t *testing.T) {
 	}
 }
 
-// TestALoopThatNeverTurnsNeedsARestart has a loop stall in each of its runs.
-func TestALoopThatNeverTurnsNeedsARestart(t *testing.T) {
+// TestCheckAlive has a loop stall in each of its runs.
+func TestCheckAlive(t *testing.T) {
 	t.Parallel()
 	watched(t, func(t *testing.T, ctx context.Context, s *scene) {
 		var begun atomic.Int32
@@ -171,8 +171,8 @@ func TestALoopThatNeverTurnsNeedsARestart(t *testing.T) {
 	})
 }
 
-// TestALoopThatCannotBeRestartedIsWatched has a loop that only reports its state.
-func TestALoopThatCannotBeRestartedIsWatched(t *testing.T) {
+// TestWatch has a loop that only reports its state.
+func TestWatch(t *testing.T) {
 	t.Parallel()
 	watched(t, func(t *testing.T, _ context.Context, s *scene) {
 		turns := s.dog.Watch("sender")

@@ -76,9 +76,9 @@ func TestRelief(t *testing.T) {
 	})
 }
 
-// TestAMemberWithoutAnswersTakesOverOneAtATime looks again and again at members of which one
+// TestOffloadToHangingMember looks again and again at members of which one
 // finishes what it takes over, and one does not.
-func TestAMemberWithoutAnswersTakesOverOneAtATime(t *testing.T) {
+func TestOffloadToHangingMember(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		finishes    bool

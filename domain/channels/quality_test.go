@@ -29,9 +29,9 @@ func answering(began time.Time, attempts, nth int, took time.Duration) (q channe
 	return q
 }
 
-// TestEquallyGoodMembersKeepTheirWeights lets a few attempts fail, and answers differ as they do
+// TestEqualQuality lets a few attempts fail, and answers differ as they do
 // from one provider to another.
-func TestEquallyGoodMembersKeepTheirWeights(t *testing.T) {
+func TestEqualQuality(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		began, total := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), 0
@@ -52,9 +52,9 @@ func TestEquallyGoodMembersKeepTheirWeights(t *testing.T) {
 	})
 }
 
-// TestAMemberThatIsWorseGetsLess has one fail or be slow: it gets less, never nothing, and more
+// TestQualityFactor has one fail or be slow: it gets less, never nothing, and more
 // from minute to minute when it is over.
-func TestAMemberThatIsWorseGetsLess(t *testing.T) {
+func TestQualityFactor(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

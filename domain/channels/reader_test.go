@@ -103,7 +103,7 @@ func TestReadSettings(t *testing.T) {
 	})
 }
 
-func TestADriverReadsWhatItDescribesOnly(t *testing.T) {
+func TestReaderUndescribedSetting(t *testing.T) {
 	t.Parallel()
 	r := channels.Channel{Driver: "pigeon", Protocol: channels.SMS}.ReadSettings(described("host", "port"), channels.SMS)
 	assert.Empty(t, r.Line("host"))

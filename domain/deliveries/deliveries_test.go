@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-func TestStatesAreOpenUntilSomethingFinalHappened(t *testing.T) {
+func TestStateOpen(t *testing.T) {
 	t.Parallel()
 	open := map[deliveries.State]bool{deliveries.Pending: true, deliveries.Sending: true, deliveries.Retrying: true}
 	require.Len(t, deliveries.States(), 6)
@@ -58,7 +58,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-func TestGatesWithoutAMembershipItsFlagsDoNotMatter(t *testing.T) {
+func TestGatesWithoutMembership(t *testing.T) {
 	t.Parallel()
 	g := passing()
 	g.HasMembership, g.MembershipActive, g.MembershipEnabled, g.MembershipLocked = false, false, false, true

@@ -8,7 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-func TestFailuresAreGroupedByTheirCause(t *testing.T) {
+func TestFailuresByCause(t *testing.T) {
 	t.Parallel()
 	failed := func(channel int64, address, words string) deliveries.Delivery {
 		d := deliveries.Delivery{Address: address, LastError: words, Channel: "mail"}

@@ -20,7 +20,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // rfc is the secret of the test vectors of RFC 6238.
 var rfc = factors.Secret(base32.StdEncoding.EncodeToString([]byte("12345678901234567890")))
 
-func TestCodesAreThoseOfTheStandard(t *testing.T) {
+func TestTOTPVectors(t *testing.T) {
 	t.Parallel()
 	for at, code := range map[int64]string{59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037", 20000000000: "353130"} {
 		_, right := factors.TOTP{Secret: rfc}.Verify(code, time.Unix(at, 0))
@@ -28,7 +28,7 @@ func TestCodesAreThoseOfTheStandard(t *testing.T) {
 	}
 }
 
-func TestACodeHoldsForItsPeriodAndTheOnesBesideIt(t *testing.T) {
+func TestTOTPSkew(t *testing.T) {
 	t.Parallel()
 	const period = 37037036 // of 1111111109
 	for shift, want := range map[int64]bool{-2: false, -1: true, 0: true, 1: true, 2: false} {
@@ -44,7 +44,7 @@ func TestACodeHoldsForItsPeriodAndTheOnesBesideIt(t *testing.T) {
 	}
 }
 
-func TestACodeIsAcceptedOnceAndNoOlderOneAfterIt(t *testing.T) {
+func TestTOTPReplay(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1111111111, 0)
 	after, right := factors.TOTP{Secret: rfc}.Verify("050471", at)
@@ -111,7 +111,7 @@ func TestRecoveryCodes(t *testing.T) {
 	}
 }
 
-func TestWhatCountsAsASecondFactor(t *testing.T) {
+func TestEnabledAny(t *testing.T) {
 	t.Parallel()
 	assert.False(t, factors.Enabled{Recovery: 10}.Any())
 	assert.True(t, factors.Enabled{TOTP: true}.Any())

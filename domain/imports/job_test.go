@@ -106,7 +106,7 @@ func TestJobCountsItsRowsAndItsPace(t *testing.T) {
 	assert.Zero(t, j.Room())
 }
 
-func TestJobFailsAfterTooManyFailuresInARow(t *testing.T) {
+func TestJobMaxFailures(t *testing.T) {
 	t.Parallel()
 	j := jobIn(imports.Running)
 	for n := range imports.MaxFailures - 1 {
@@ -120,7 +120,7 @@ func TestJobFailsAfterTooManyFailuresInARow(t *testing.T) {
 	assert.NotEmpty(t, j.Reason)
 }
 
-func TestJobKeepsTheLastPieceOfAFilesName(t *testing.T) {
+func TestJobFileName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"people.csv": "people.csv", `C:\Users\ada\people.csv`: "people.csv", "/home/ada/people.csv": "people.csv", "": "unnamed", "C:/": "unnamed", "a\x00\r\nb\u202ecsv.exe": "abcsv.exe",

@@ -70,7 +70,7 @@ func TestMappingSaysWhatIsWrong(t *testing.T) {
 	require.NoError(t, append(key(strings.Repeat("é", 100)), imports.Meaning{Name: "b"}, imports.Meaning{Name: "c"}).Check())
 }
 
-func TestAMappedFileNeedsNoMappingToBeRead(t *testing.T) {
+func TestMappedFile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		header  string
@@ -121,7 +121,7 @@ func TestMapRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "one column must be the e-mail")
 }
 
-func TestMappingsAreKnownByTheNamesOfTheColumns(t *testing.T) {
+func TestMappingDigest(t *testing.T) {
 	t.Parallel()
 	m := imports.Mapping{mail, {Name: "a", Field: imports.FirstName}, {Name: "a", Field: imports.Metadata, Key: "k"}, {Name: "b"}}
 	other := imports.Mapping{{Name: "B"}, {Name: "A"}, {Name: "Mail"}, {Name: "a"}}

@@ -12,10 +12,10 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// TestRejectsAreTextAndComeBackAsTheyWere holds that no program for tables finds a formula in a
+// TestRejectedRowsRoundTrip holds that no program for tables finds a formula in a
 // list of rejected rows, however its cells are separated, and that every row that could be split is
 // imported from it as from the file itself.
-func TestRejectsAreTextAndComeBackAsTheyWere(t *testing.T) {
+func TestRejectedRowsRoundTrip(t *testing.T) {
 	t.Parallel()
 	cell := rapid.OneOf(rapid.StringOfN(rapid.RuneFrom([]rune("='+-@\t\r\n\",;a ")), 0, 6, -1), rapid.SampledFrom([]string{"'=1", "''=1", "'", "=1", "'a", "+49301", `"=1`}))
 	rapid.Check(t, func(t *rapid.T) {
@@ -58,7 +58,7 @@ func TestRejectsAreTextAndComeBackAsTheyWere(t *testing.T) {
 	})
 }
 
-func TestRejectsOfRowsThatCannotBeSplitAreOneCell(t *testing.T) {
+func TestRejectedRowUnsplit(t *testing.T) {
 	t.Parallel()
 	h, err := imports.ParseHeader("email;=note;custom__a")
 	require.NoError(t, err)
@@ -72,7 +72,7 @@ func TestRejectsOfRowsThatCannotBeSplitAreOneCell(t *testing.T) {
 	assert.Equal(t, `7;"a ""b"""`, row(""), "too long to be kept")
 }
 
-func TestOnlyListsOfRejectedRowsLoseTheirMarks(t *testing.T) {
+func TestFormulaMarks(t *testing.T) {
 	t.Parallel()
 	field := func(header, row string) any {
 		h, err := imports.ParseHeader(header)

@@ -92,7 +92,7 @@ func TestReaderNext(t *testing.T) {
 	}
 }
 
-func TestReaderRefusesWhatIsNoText(t *testing.T) {
+func TestReaderNotText(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, says string }{
 		"InvalidUTF8":       {"email\na\n\xff\nb\n", "the file is not UTF-8 text (line 3)"},
@@ -111,7 +111,7 @@ func TestReaderRefusesWhatIsNoText(t *testing.T) {
 	}
 }
 
-func TestReaderPassesOnFaultsOfTheFile(t *testing.T) {
+func TestReaderFileError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the disk is gone")
 	file := func(text string) io.Reader { return io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)) }

@@ -88,7 +88,7 @@ func TestParse(t *testing.T) {
 			t.Parallel()
 			_, err := metadata.Parse([]byte(c.text))
 			require.Error(t, err)
-			said, _, _ := strings.Cut(err.Error(), ": line ") // where it is, TestParseSaysWhereAMistakeIs asks
+			said, _, _ := strings.Cut(err.Error(), ": line ") // where it is, TestParsePosition asks
 			require.Equal(t, c.want, said)
 			assert.Equal(t, fault.Invalid, fault.KindOf(err))
 		})
@@ -213,7 +213,7 @@ func TestEqual(t *testing.T) {
 }
 
 // Not parallel: it counts allocations.
-func TestCheckSpendsNothingOnWhatIsRight(t *testing.T) {
+func TestCheckAllocations(t *testing.T) {
 	elements := make([]any, 10_000)
 	for i := range elements {
 		elements[i] = json.Number("0")
@@ -223,7 +223,7 @@ func TestCheckSpendsNothingOnWhatIsRight(t *testing.T) {
 	assert.Less(t, allocations, 1_000.0, "a path was built for every element")
 }
 
-func TestParseSaysWhereAMistakeIs(t *testing.T) {
+func TestParsePosition(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                                   "must be a JSON object",

@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-func TestEditorsCannotChangeMembersWithAHigherRole(t *testing.T) {
+func TestEditorHigherRole(t *testing.T) {
 	t.Parallel()
 	roles := []users.Role{users.RoleMember, users.RoleViewer, users.RoleOperator, users.RoleAdministrator}
 	for right, changeable := range map[operators.AccessLevel]int{

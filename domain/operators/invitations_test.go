@@ -61,7 +61,7 @@ func TestTheAccountOfAnInvitation(t *testing.T) {
 	}
 }
 
-func TestWhoMustChooseAnotherPassword(t *testing.T) {
+func TestNeedsNewPassword(t *testing.T) {
 	t.Parallel()
 	i := operators.Invited{Access: operators.OrganizationAccess{Organization: orgs.Organization{ID: acme}}}
 	for name, c := range map[string]struct {
@@ -80,7 +80,7 @@ func TestWhoMustChooseAnotherPassword(t *testing.T) {
 	}
 }
 
-func TestAnInvitationHoldsForADayAndForARole(t *testing.T) {
+func TestInvitationValid(t *testing.T) {
 	t.Parallel()
 	i, token := operators.NewInvitation(users.Member{ID: 3}, true, noon)
 	d, err := operators.ParseToken(token)

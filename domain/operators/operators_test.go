@@ -76,9 +76,9 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestTheHashOfNoAccountTakesTheSameWork runs alone, because it looks at the memory of the whole
+// TestHashTimeWithoutAccount runs alone, because it looks at the memory of the whole
 // program, which is what the work consists of.
-func TestTheHashOfNoAccountTakesTheSameWork(t *testing.T) { //nolint:paralleltest // For the reason given.
+func TestHashTimeWithoutAccount(t *testing.T) { //nolint:paralleltest // For the reason given.
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	assert.False(t, operators.Hash("").Matches("wrong"))
@@ -174,7 +174,7 @@ func TestRecent(t *testing.T) {
 	assert.False(t, operators.Principal{Authenticated: noon}.Recent(noon))
 }
 
-func TestWhichRequirementOfASecondFactorApplies(t *testing.T) {
+func TestFactorRule(t *testing.T) {
 	t.Parallel()
 	for need, rule := range map[operators.AccessLevel]operators.FactorRule{
 		operators.Everyone: operators.NoFactor, operators.SignedIn: operators.NoFactor,

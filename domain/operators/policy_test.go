@@ -33,7 +33,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-func TestAPasswordForAnAccountOfSingleSignOn(t *testing.T) {
+func TestPasswordOfSingleSignOnAccount(t *testing.T) {
 	t.Parallel()
 	alone := operators.AccountAccess{Account: operators.Account{ID: 1, Linked: true}, Organizations: []operators.OrganizationAccess{{}}}
 	_, err := operators.DefaultAccount([]operators.AccountAccess{alone})

@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
-func TestAnOrganizationsOwnLimitsComeFirst(t *testing.T) {
+func TestOwnLimits(t *testing.T) {
 	t.Parallel()
 	all := quotas.Limits{quotas.Requests: 5, quotas.OrganizationRequests: 10}
 	assert.Equal(t, quotas.Limits{quotas.Requests: 0, quotas.OrganizationRequests: 10}, all.With(quotas.Limits{quotas.Requests: 0}))
@@ -20,7 +20,7 @@ func TestAnOrganizationsOwnLimitsComeFirst(t *testing.T) {
 	assert.Equal(t, quotas.Limits{quotas.Requests: 5, quotas.OrganizationRequests: 10}, all, "the installation's stay as they are")
 }
 
-func TestLimitsThatNoneCanHave(t *testing.T) {
+func TestInvalidLimits(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []float64{-1, math.NaN(), math.Inf(1), 1 << 51} {
 		assert.ErrorContains(t, quotas.Limits{quotas.Requests: limit}.Check("quotas"), "quotas.rate_limit: must be 0, which is no limit")

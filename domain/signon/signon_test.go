@@ -44,7 +44,7 @@ func TestRecentFor(t *testing.T) {
 	assert.False(t, signon.Identity{}.RecentFor(noon))
 }
 
-func TestTheDigestOfALogoutTokenIsThatOfItsProviderAndName(t *testing.T) {
+func TestLogoutTokenDigest(t *testing.T) {
 	t.Parallel()
 	one := signon.Logout{Issuer: "i", Token: "t", Subject: "s"}
 	assert.Equal(t, one.Digest(), signon.Logout{Issuer: "i", Token: "t", Session: "other"}.Digest())

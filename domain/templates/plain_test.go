@@ -45,9 +45,9 @@ func TestTextOfHTML(t *testing.T) {
 	}
 }
 
-// TestATextOfATemplateIsKept checks that the text of a template is never replaced, and that a
+// TestAuditedTexts checks that the text of a template is never replaced, and that a
 // template without HTML has none to make one from.
-func TestATextOfATemplateIsKept(t *testing.T) {
+func TestAuditedTexts(t *testing.T) {
 	t.Parallel()
 	for _, template := range [][2]string{{"as it is", "<p>else</p>"}, {"{{none}}", "<p>else</p>"}, {"", ""}} {
 		parsed, err := templates.Parse(templates.Source{Text: template[0], HTML: template[1]})
@@ -58,8 +58,8 @@ func TestATextOfATemplateIsKept(t *testing.T) {
 	}
 }
 
-// TestTextThatDoesNotFit holds: HTML that may be sent is sent, if need be without its text.
-func TestTextThatDoesNotFit(t *testing.T) {
+// TestPlainTextLimit holds: HTML that may be sent is sent, if need be without its text.
+func TestPlainTextLimit(t *testing.T) {
 	t.Parallel()
 	parsed, err := templates.Parse(templates.Source{HTML: "<p>" + strings.Repeat("x", 200<<10) + "</p>{{#items}}" + strings.Repeat("y", 200<<10) + "{{/items}}"})
 	require.NoError(t, err)

@@ -17,10 +17,10 @@ import (
 // net/mail takes it, no name server does. An address literal, "[…", has no labels.
 var hyphenAtAnEnd = regexp.MustCompile(`@(-|[^@\[][^@]*\.-|[^@\[][^@]*-\.|[^@\[][^@]*-$)[^@]*$`)
 
-// TestPlainAddressesNeedNoParser holds that the short cut for plain addresses changes no answer: an
+// TestDotAtomAddresses holds that the short cut for plain addresses changes no answer: an
 // e-mail address is what the parser of net/mail reads as one address without a name and would write
 // the same way again, in a domain that can exist.
-func TestPlainAddressesNeedNoParser(t *testing.T) {
+func TestDotAtomAddresses(t *testing.T) {
 	t.Parallel()
 	byParser := func(s string) bool {
 		s = strings.TrimSpace(s)

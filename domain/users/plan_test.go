@@ -56,7 +56,7 @@ func TestPlanOfANewUser(t *testing.T) {
 	assert.Equal(t, users.ID(8), done[0].Member.User.ID)
 }
 
-func TestPlanOfAnIdentityOfAnotherOrganization(t *testing.T) {
+func TestPlanExistingIdentity(t *testing.T) {
 	t.Parallel()
 	p := users.NewPlan(1, acmeGroups, users.Batch{Enrollments: enrollments("Ada@example.org")}, []users.Match{{Key: "ada@example.org", User: 5}})
 	assert.Empty(t, p.Writes.Identities)

@@ -97,8 +97,8 @@ func TestParseText(t *testing.T) {
 	}
 }
 
-// TestTermsHoldForEveryBeginning is about people who see what they search for while they type.
-func TestTermsHoldForEveryBeginning(t *testing.T) {
+// TestTermsPrefixes is about people who see what they search for while they type.
+func TestTermsPrefixes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringOfN(rapid.RuneFrom([]rune("aeouüßéÉœ-.@'x1太か")), 1, 12, -1).Draw(t, "name")
