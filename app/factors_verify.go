@@ -78,7 +78,7 @@ func (o *Operators) tryCode(
 	}
 	right := false
 	err := o.store.Update(ctx, func(tx ports.Tx) error {
-		// Of two requests with the same code at the same time, only one succeeds.
+		// Only one of two concurrent requests with the same code succeeds.
 		if err := tx.Operators().LockUser(ctx, of.User.ID); err != nil {
 			return err
 		}

@@ -115,9 +115,9 @@ const (
 	schedulePage = 2_000
 )
 
-// Release makes the installation send again. First it cancels what has waited longer than
-// olderThan; 0: nothing. A dry run only counts what waits. What was cancelled is skipped before the
-// first message leaves. installation.ErrReadOnly.
+// Release makes the installation send again. First it cancels occurrences that have waited longer
+// than olderThan; 0: none. It skips their messages before the first message leaves. A dry run only
+// counts what waits. installation.ErrReadOnly.
 func (i *Installation) Release(ctx context.Context, by audit.Actor, olderThan time.Duration, dryRun bool) (r Release, err error) {
 	if r.State, err = i.State(ctx); err != nil {
 		return r, err

@@ -16,8 +16,8 @@ const (
 	// stateLifetime is how long the state of the installation is cached. A change is in effect
 	// on all instances after that.
 	stateLifetime = time.Second
-	// stateRenewal is the age from which a use of the cache has it read again meanwhile, so that
-	// of many calls none waits for it.
+	// stateRenewal is the age from which a use renews the cache in the background, so that no
+	// call waits for it.
 	stateRenewal = stateLifetime / 2
 	// statePatience is how long a read of the state may take.
 	statePatience = 5 * time.Second

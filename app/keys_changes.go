@@ -49,7 +49,7 @@ func (k *Keys) Change(ctx context.Context, by audit.Actor, at Path, id access.ID
 		if len(after) == 0 {
 			return nil
 		}
-		if err := tx.Orgs().Revise(ctx, org); err != nil { // So that of two keys that get one name at the same time the later one is refused.
+		if err := tx.Orgs().Revise(ctx, org); err != nil { // It serializes units, so that a second key of the same name is refused.
 			return err
 		}
 		switch err := tx.Keys().Save(ctx, is); {

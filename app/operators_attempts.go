@@ -80,8 +80,8 @@ func (o *Operators) recordFailure(ctx context.Context, tx ports.Tx, a attempt, a
 	return a.record(ctx, tx, now, action)
 }
 
-// countAttempt counts the attempt, unless it comes too early: operators.TooManyError. Of several
-// early ones in a row the first is recorded.
+// countAttempt counts the attempt, unless it comes too early: operators.TooManyError. It records
+// only the first of several early attempts in a row.
 func (o *Operators) countAttempt(ctx context.Context, a attempt) error {
 	wait, err := ports.Update(ctx, o.store, func(tx ports.Tx) (wait time.Duration, err error) {
 		now := o.clock.Now()

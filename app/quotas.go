@@ -105,9 +105,9 @@ func (q *Quotas) DryRun(ctx context.Context, tx ports.Tx, org orgs.ID) (done fun
 	}, nil
 }
 
-// WithinQuota refuses what a unit of work has just created when its organization now has more of
-// that than a quota allows: *quotas.Exceeded. Of two concurrent units the later one also counts
-// what the earlier one created.
+// WithinQuota refuses an object that a unit of work has just created, when its organization now has
+// more of its kind than a quota allows: *quotas.Exceeded. It serializes concurrent units, so the
+// later one counts the objects of the earlier one.
 func WithinQuota(ctx context.Context, tx ports.Tx, all *quotas.Defaults, org orgs.ID, n quotas.Name) error {
 	own, err := tx.Orgs().Quotas(ctx, org)
 	if err != nil {

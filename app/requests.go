@@ -19,10 +19,10 @@ func NewRequests(store ports.Store, clock ports.Clock) *Requests {
 	return &Requests{store: store, clock: clock}
 }
 
-// Once runs a call and returns its answer. What use cases do under the call's context belongs to
-// one unit of work with the request and its answer, and is kept when the call returns nil. A
-// request that was answered before gets the same answer, and the call does not run; nil is a call
-// that is not repeatable. The call may run more than once. requests.ErrReused.
+// Once runs a call and returns its answer. Use cases that run under the call's context belong to
+// one unit of work with the request and its answer, which is kept when the call returns nil. A
+// request that was answered before gets the same answer, and the call does not run; a nil request
+// is a call that is not repeatable. The call may run more than once. requests.ErrReused.
 func (r *Requests) Once(
 	ctx context.Context, request *requests.Request, call func(context.Context) (requests.Answer, error),
 ) (answer requests.Answer, repeated bool, err error) {

@@ -120,7 +120,7 @@ func scopes(text string) ([]string, error) {
 	return all, nil
 }
 
-// What follows the last equals sign of a rule is the group's role.
+// givenRole matches the part of a rule after its last equals sign: the group's role.
 var givenRole = regexp.MustCompile(`^([a-z0-9][a-z0-9-]*):(viewer|operator|administrator)$`)
 
 func ssoRoles(text string) ([]SSORole, error) {

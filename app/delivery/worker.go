@@ -227,7 +227,7 @@ func (w *Worker) expandLoop(ctx, senderCtx context.Context, loop *watchdog.Loop)
 		for _, d := range done.Due {
 			w.notifySender(senderCtx, d)
 		}
-		// What was added is, most likely, what this expansion has told the senders.
+		// The senders have probably been notified of the added work by this expansion.
 		if added := w.added.Swap(false); len(done.Due) == 0 && (added || done.Deliveries > 0) {
 			notify(w.claim)
 		}

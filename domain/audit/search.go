@@ -91,8 +91,8 @@ const maxMoment = 253_402_300_799_999_999
 func (e Entry) Cursor() Cursor { return Cursor{At: e.At, ID: e.ID} }
 
 // Found is a batch of the matches of a query, the newest first. It may contain fewer entries than
-// the limit, or none, although there are more: a search for few among very many pauses before it
-// has found them.
+// the limit, or none, although there are more: a search for few matches among many entries pauses
+// before it has found them.
 type Found struct {
 	Entries []Entry
 	Next    Cursor // where the next batch begins

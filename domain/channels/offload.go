@@ -123,7 +123,7 @@ func Transfers(offers []Offer, waiting, keep int) []Transfer {
 		open -= o.free()
 		part := int(math.Ceil(float64(left) * o.share / shares))
 		shares -= o.share
-		// What the members after it have no capacity for is its own, too.
+		// It also gets what exceeds the capacity of the members after it.
 		if n := min(o.free(), left, max(part, left-open)); n > 0 {
 			transfers = append(transfers, Transfer{o.To, n, o.Held})
 			left -= n

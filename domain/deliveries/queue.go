@@ -71,11 +71,12 @@ type Queue interface {
 	// the provider may have accepted. Nothing is moved when no other member works.
 	Divert(ctx context.Context, org orgs.ID, from channels.ID, why channels.PoolReason, limit int) (int, error)
 	// Offload moves deliveries that wait for their first attempt through a channel of the
-	// organization to the offered members of its pool that are idle, and returns how many each got:
-	// at most its offer. The next ones to be claimed go, and keep deliveries stay. A member with
-	// due deliveries is not idle. What a member took over before and a worker holds, by claims of
-	// at most lease, counts towards its capacity. A delivery that was tried before stays, and so
-	// does one that a worker holds. While one instance offloads to a member, others do not.
+	// organization to idle members of its pool, at most as many as were offered, and returns how
+	// many each member got. It moves the deliveries that would be claimed next, and leaves keep of
+	// them. A member with due deliveries is not idle. Deliveries that a member took over before,
+	// and that a worker holds by claims of at most lease, count towards its capacity. Deliveries
+	// that were tried before, or that a worker holds, stay. While one instance offloads to a
+	// member, others do not.
 	Offload(ctx context.Context, org orgs.ID, from channels.ID, offers []channels.Offer, keep int, lease time.Duration) ([]channels.Transfer, error)
 	// ReportOutage records that a channel does not work on an instance, and replaces that
 	// instance's earlier report. The outage of a deleted channel is ignored, and so are

@@ -26,8 +26,8 @@ func Causes() []Cause {
 	return []Cause{ForSchedule, ForChannel, ForAttempt, ForLimit, ForQuota, ForWorker, ForAnswer}
 }
 
-// Waiting is what an open delivery waits for. It contains only what everyone with waiting messages
-// may know about the channel, and nothing about other messages. The zero Waiting is of a finished
+// Waiting is why an open delivery waits. It contains only what everyone with waiting messages may
+// know about the channel, and nothing about other messages. The zero Waiting belongs to a finished
 // delivery.
 type Waiting struct {
 	For   Cause

@@ -45,8 +45,8 @@ type Options struct {
 // may expire.
 const MaxAhead = 366 * 24 * time.Hour
 
-// NewOptions checks the options of a trigger; nil means that one is not given. What is repeated
-// counts once. An empty list is refused: a caller that computed one and meant "nobody" must not
+// NewOptions checks the options of a trigger; nil means that an option is not given. Duplicates
+// count once. It refuses an empty list: a caller that computed one and meant "nobody" must not
 // reach everybody.
 func NewOptions(limitTo, channels []string) (Options, error) {
 	var faults fault.Fields

@@ -84,7 +84,7 @@ type Repository interface {
 	// RemoveAll deletes every factor and every recovery code of an account.
 	RemoveAll(ctx context.Context, a operators.AccountID) error
 
-	// Begin stores a step. What it holds is stored encrypted.
+	// Begin stores a step. Its data is stored encrypted.
 	Begin(ctx context.Context, s Step) error
 	// Step finds a step, expired or not; ErrStep.
 	Step(ctx context.Context, d operators.Digest) (Step, error)

@@ -82,8 +82,8 @@ func (l *lines) read() line {
 	return line{number: l.number, text: string(text)}
 }
 
-// readText returns the next line with its end. Of one that is too long only the beginning is kept.
-// The text may share the reader's buffer.
+// readText returns the next line with its end. It keeps only the beginning of a line that is too
+// long. The text may share the reader's buffer.
 func (l *lines) readText() (text []byte, tooLong bool, err error) {
 	text, err = l.in.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {

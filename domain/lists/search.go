@@ -11,9 +11,9 @@ type Query struct {
 	Limit int // how many people are found at most
 }
 
-// Found is a batch of the matches of a query: every entry of each member. There may be fewer
-// members than the limit, or none, although there are more: a search for few among very many pauses
-// before it has found them.
+// Found is a batch of the matches of a query: every entry of each member. It may contain fewer
+// members than the limit, or none, although there are more: a search for few matches among many
+// members pauses before it has found them.
 type Found struct {
 	Recipients []Recipient
 	Next       users.Cursor // where the next batch begins

@@ -67,8 +67,8 @@ func merged(stored, sent map[string]any) map[string]any {
 	return result
 }
 
-// without deletes the members of sent from stored. Where both sides hold an object and the sent one
-// is not empty it recurses, and an object that this empties goes too.
+// without deletes the members of sent from stored. If both have an object under a name, and the
+// sent one is not empty, it recurses, and deletes the object if it becomes empty.
 func without(stored, sent map[string]any) map[string]any {
 	result := Map(stored).Clone()
 	for k, v := range sent {

@@ -59,7 +59,7 @@ func required(field, s string, limit int) (string, error) {
 func checked(field, s string, limit int) (string, error) {
 	s = strings.TrimSpace(s)
 	if len(s) <= limit && isPrintableASCII(s) {
-		return s, nil // Nothing below can object; imports ask this of millions of cells.
+		return s, nil // It passes all checks below; imports call this for millions of cells.
 	}
 	if !utf8.ValidString(s) {
 		return "", fault.Field(field, "is not valid UTF-8")

@@ -50,8 +50,8 @@ type Account struct {
 }
 
 // SingleSignOnOnly reports whether the account has no password because its holder signs in with
-// single sign-on. It never gets one: a password would still open the account after the provider has
-// closed it.
+// single sign-on. Such an account never gets one: a password would still open it after the provider
+// has closed it.
 func (a Account) SingleSignOnOnly() bool { return a.Linked && a.Hash == "" }
 
 // WithPassword returns the account with another password.

@@ -34,7 +34,7 @@ type Answer struct {
 	Body   []byte
 }
 
-// Repository remembers requests and their answers. Those of triggers it shares with
+// Repository stores requests and their answers. It shares the requests of triggers with
 // deliveries.Repository.
 type Repository interface {
 	// Begin claims a request: concurrent requests that are equal wait for its unit of work. It

@@ -193,7 +193,7 @@ func (links) Transform(document *ast.Document, source text.Reader, with commonma
 		}
 		link.Destination = found.address([]byte(address), nil)
 		shown := ast.NewString(label)
-		shown.SetRaw(true) // What looks like an entity is none.
+		shown.SetRaw(true) // The text contains no entities.
 		link.AppendChild(link, shown)
 		n.Parent().ReplaceChild(n.Parent(), n, link)
 	}

@@ -207,7 +207,8 @@ func (p *parser) close(line int, name string) error {
 	return nil
 }
 
-// blocksOf returns the blocks that are filled in a layout. Nothing else stands there but blanks.
+// blocksOf returns the blocks that are filled in a layout. It refuses other content, except white
+// space.
 func blocksOf(layout opened) ([]node, error) {
 	var blocks []node
 	seen := map[string]bool{}

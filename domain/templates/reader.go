@@ -10,8 +10,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// maxBlocks is how many lists, items and quotes may be in each other; what would open a deeper one
-// is text. What reads Markdown keeps a record of each open block for each blank line.
+// maxBlocks limits the nesting of lists, items and quotes; markup of a deeper one is text. The
+// Markdown parser keeps a record of each open block for each blank line.
 const maxBlocks = 20
 
 // reader reads CommonMark without extensions: a table would get as many cells as its rows and its

@@ -37,7 +37,7 @@ const (
 	MaxMarkdown = 32 << 10
 )
 
-// What may go wrong when a template is rendered. Errors of Render say more, and are one of these.
+// Errors of rendering. Render returns one of them with details.
 var (
 	ErrTooLarge  = fault.New(fault.TooLarge, "the message is larger than 1 MiB")
 	ErrTooMuch   = fault.New(fault.TooLarge, "the Markdown is larger than 32 KiB")

@@ -112,12 +112,10 @@ type planned struct {
 	err                        error
 }
 
-// NewPlan plans what becomes of a batch. groups are those that everybody belongs to afterwards;
-// found is whom the keys of the batch match in the organization.
-//
-// An enrollment means the identity whose username it is. When there is none it means the member
-// whose e-mail it is, the one with the lowest id of several. When there is none either, the
-// identity is new. Of several enrollments with one key only the first counts.
+// NewPlan plans the changes of a batch. groups are the groups of all members afterwards; found are
+// the matches of the keys of the batch in the organization. An enrollment refers to the identity
+// with this username, else to the member with this e-mail, the one with the lowest id of several,
+// else to a new identity. If several enrollments have one key, only the first counts.
 func NewPlan(org orgs.ID, groups []orgs.Group, b Batch, found []Match) *Plan {
 	p := &Plan{Writes: Writes{Organization: org}, batch: b, groups: groups,
 		known: map[MemberID]*Member{}, merged: map[MemberID]bool{}}

@@ -100,7 +100,8 @@ type Cursor struct {
 func (c Cursor) IsZero() bool { return c == Cursor{} }
 
 // Found is a batch of the matches of a query. It may contain fewer members than the limit, or none,
-// although there are more: a search for few among very many pauses before it has found them.
+// although there are more: a search for few matches among many members pauses before it has found
+// them.
 type Found struct {
 	Members []Member
 	Added   map[MemberID]time.Time // when each of them became a member

@@ -99,7 +99,7 @@ func phoneDigits(text string) (string, bool) {
 // what is inside it. Scripts that are written without spaces have no words: there every character
 // begins one.
 //
-// Behind each word, after a space, stands the beginning of the member's name. So an index over
+// Each word is followed by a space and the beginning of the member's name. So an index over
 // words has those first who have a word as it is searched for, and puts those with the same word in
 // the order of their names.
 func Words(m Member, addresses, searchable []string) []string {
