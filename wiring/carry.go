@@ -111,7 +111,7 @@ func (r root) restore(ctx context.Context, flags *pflag.FlagSet, file string, by
 }
 
 // copy fills one database with everything from another one.
-func (r root) copy(ctx context.Context, flags *pflag.FlagSet, what cli.Copying) (done backup.Summary, err error) {
+func (r root) copy(ctx context.Context, flags *pflag.FlagSet, what cli.CopyOptions) (done backup.Summary, err error) {
 	c, err := configs.Load(flags, r.environ)
 	if err != nil {
 		return done, err

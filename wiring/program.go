@@ -91,7 +91,7 @@ func (r root) listen(flags *pflag.FlagSet) (cli.Endpoint, error) {
 	return cli.Endpoint{Network: network, Address: address, Encrypted: c.Encryption.On()}, err
 }
 
-func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Serving) error {
+func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.ServeOptions) error {
 	self := newInstance(r, flags)
 	collectSeldom()
 	c, log, key, err := r.prepare(ctx, flags)

@@ -187,7 +187,7 @@ func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, s
 		WriteTimeout:     c.WriteTimeout,
 		SecurityContact:  c.SecurityContact,
 		SecurityPolicy:   c.SecurityPolicy,
-		Answered:         counted.Answered,
+		OnResponse:       counted.Answered,
 		Tracer:           tracer,
 	})
 }
@@ -226,7 +226,7 @@ func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, c
 		TrustedProxies: c.TrustedProxies,
 		CallTimeout:    c.RequestTimeout,
 		WriteTimeout:   c.WriteTimeout,
-		Answered:       counted.Answered,
+		OnResponse:     counted.Answered,
 		Tracer:         tracer,
 	})
 }

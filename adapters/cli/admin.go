@@ -36,15 +36,15 @@ func (p Program) adminCreate() *cobra.Command {
 			"  openssl rand -base64 18 | tee password | tocsin admin create --username ada --password-stdin",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			// What needs no database and no password is checked first.
+			// Check first what needs no database and no password.
 			if _, err := users.NewUser(username); err != nil {
 				return usagef("%s", err.Error())
 			}
-			password, err := p.password(stdin)
+			password, err := p.readPassword(stdin)
 			if err != nil {
 				return err
 			}
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				err := s.Administration.Create(c.Context(), caller(), username, password)
 				if errors.Is(err, operators.ErrExists) {
 					return fmt.Errorf("%w: tocsin admin password sets another password", err)
@@ -78,11 +78,11 @@ func (p Program) adminPassword() *cobra.Command {
 			if strings.TrimSpace(username) == "" {
 				return usagef("--username is missing, see %s --help", c.CommandPath())
 			}
-			password, err := p.password(stdin)
+			password, err := p.readPassword(stdin)
 			if err != nil {
 				return err
 			}
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				err := s.Administration.SetPassword(c.Context(), caller(), app.Path{Organization: org}, strings.TrimSpace(username), password)
 				if errors.Is(err, operators.ErrNoPassword) {
 					return fmt.Errorf("%w: tocsin admin create adds an account with a password", err)
@@ -120,7 +120,7 @@ func (p Program) adminRole() *cobra.Command {
 			if org == "" || strings.TrimSpace(username) == "" {
 				return usagef("--username and --org are required, see %s --help", c.CommandPath())
 			}
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				name := strings.TrimSpace(username)
 				counts, err := s.Administration.SetRole(c.Context(), caller(), app.Path{Organization: org}, name, parsed)
 				if err != nil {
@@ -146,7 +146,7 @@ func passwordFlag(c *cobra.Command, stdin *bool) {
 	c.Flags().BoolVar(stdin, "password-stdin", false, "Read the password from the first line of standard input")
 }
 
-// caller returns the user who runs a command, and the machine, as far as the system knows.
+// caller returns the operating system user and the host name as the actor.
 func caller() audit.Actor {
 	a := audit.Actor{Via: audit.CommandLine}
 	if u, err := user.Current(); err == nil {
@@ -158,8 +158,8 @@ func caller() audit.Actor {
 	return a
 }
 
-// password reads a password from standard input, or prompts for it on a terminal.
-func (p Program) password(stdin bool) (operators.Password, error) {
+// readPassword reads a password from standard input, or prompts for it on a terminal.
+func (p Program) readPassword(stdin bool) (operators.Password, error) {
 	if stdin {
 		line, err := bufio.NewReader(io.LimitReader(p.In, 16<<10)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -171,7 +171,7 @@ func (p Program) password(stdin bool) (operators.Password, error) {
 	if !ok || !term.IsTerminal(int(terminal.Fd())) {
 		return operators.Password{}, usagef("there is no terminal to ask for the password: pipe it in and add --password-stdin")
 	}
-	first, err := p.ask(terminal, "Password: ")
+	first, err := p.prompt(terminal, "Password: ")
 	if err != nil {
 		return operators.Password{}, err
 	}
@@ -179,7 +179,7 @@ func (p Program) password(stdin bool) (operators.Password, error) {
 	if err != nil {
 		return operators.Password{}, err
 	}
-	again, err := p.ask(terminal, "Once more: ")
+	again, err := p.prompt(terminal, "Once more: ")
 	if err != nil {
 		return operators.Password{}, err
 	}
@@ -189,8 +189,8 @@ func (p Program) password(stdin bool) (operators.Password, error) {
 	return chosen, nil
 }
 
-// ask prompts for a line without echoing it.
-func (p Program) ask(terminal *os.File, prompt string) (string, error) {
+// prompt prompts for a line without echoing it.
+func (p Program) prompt(terminal *os.File, prompt string) (string, error) {
 	_, _ = fmt.Fprint(p.Err, prompt)
 	text, err := term.ReadPassword(int(terminal.Fd()))
 	_, _ = fmt.Fprintln(p.Err)

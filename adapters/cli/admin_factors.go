@@ -21,7 +21,7 @@ func (p Program) adminResetFactors() *cobra.Command {
 			if username == "" {
 				return usagef("--username is missing, see %s --help", c.CommandPath())
 			}
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				reset, err := s.Factors.Reset(c.Context(), caller(), username)
 				if err != nil {
 					return err

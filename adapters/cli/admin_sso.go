@@ -16,8 +16,8 @@ func (p Program) adminSSO() *cobra.Command {
 	return c
 }
 
-// named adds the required flag for the user of a command.
-func named(c *cobra.Command, run func(c *cobra.Command, username string) error) *cobra.Command {
+// usernameCommand adds the required flag --username to a command.
+func usernameCommand(c *cobra.Command, run func(c *cobra.Command, username string) error) *cobra.Command {
 	var username string
 	c.Args = noArguments
 	c.Flags().StringVar(&username, "username", "", "User whose account it is (required)")
@@ -32,7 +32,7 @@ func named(c *cobra.Command, run func(c *cobra.Command, username string) error) 
 
 func (p Program) adminSSOLink() *cobra.Command {
 	var to signon.Subject
-	c := named(&cobra.Command{
+	c := usernameCommand(&cobra.Command{
 		Use:   "link --username NAME --subject SUBJECT",
 		Short: "Link an identity of the provider to a user's account",
 		Long: "Link an identity of the provider to the account that the installation created for a user, replacing the identity linked before.\n" +
@@ -44,7 +44,7 @@ func (p Program) adminSSOLink() *cobra.Command {
 		if to.ID == "" {
 			return usagef("--subject is missing, see %s --help", c.CommandPath())
 		}
-		return p.with(c, func(s Services) error {
+		return p.withServices(c, func(s Services) error {
 			if err := s.SingleSignOn.Link(c.Context(), caller(), username, to); err != nil {
 				return err
 			}
@@ -58,14 +58,14 @@ func (p Program) adminSSOLink() *cobra.Command {
 }
 
 func (p Program) adminSSOUnlink() *cobra.Command {
-	return named(&cobra.Command{
+	return usernameCommand(&cobra.Command{
 		Use:   "unlink --username NAME",
 		Short: "Unlink a user's account from the provider",
 		Long: "Unlink a user's account from the provider, and end the sessions from there. An account without a password is deleted. A user\n" +
 			"who is still in a group with a role at the provider gets an account again at the next sign-in.",
 		Example: "  tocsin admin sso unlink --username ada",
 	}, func(c *cobra.Command, username string) error {
-		return p.with(c, func(s Services) error {
+		return p.withServices(c, func(s Services) error {
 			dropped, err := s.SingleSignOn.Unlink(c.Context(), caller(), username)
 			if err != nil {
 				return err
@@ -81,27 +81,27 @@ func (p Program) adminSSOUnlink() *cobra.Command {
 }
 
 func (p Program) adminSSOShow() *cobra.Command {
-	return named(&cobra.Command{
+	return usernameCommand(&cobra.Command{
 		Use:     "show --username NAME",
 		Short:   "Show how a user can sign in to their accounts",
 		Example: "  tocsin admin sso show --username ada",
 	}, func(c *cobra.Command, username string) error {
-		return p.with(c, func(s Services) error {
+		return p.withServices(c, func(s Services) error {
 			all, err := s.SingleSignOn.LinksOf(c.Context(), username)
 			if err != nil {
 				return err
 			}
 			t := newTable(p.Out, "OPENS", "PASSWORD", "SUBJECT", "ISSUER", "LINKED", "LAST USED")
 			for _, a := range all {
-				t.row(linkedRow(a)...)
+				t.row(accountRow(a)...)
 			}
 			return t.flush()
 		})
 	})
 }
 
-// linkedRow returns the table row of an account.
-func linkedRow(a app.LinkedAccount) []string {
+// accountRow returns the table row of an account.
+func accountRow(a app.LinkedAccount) []string {
 	var opens []string
 	if a.Administrator {
 		opens = append(opens, "installation")
@@ -113,5 +113,5 @@ func linkedRow(a app.LinkedAccount) []string {
 	if a.Hash == "" {
 		password = "no"
 	}
-	return []string{orDash(strings.Join(opens, ", ")), password, orDash(oneLine(a.Link.ID)), orDash(oneLine(a.Link.Issuer)), moment(a.Link.Linked, "-"), moment(a.Link.Used, "never")}
+	return []string{orDash(strings.Join(opens, ", ")), password, orDash(oneLine(a.Link.ID)), orDash(oneLine(a.Link.Issuer)), formatTime(a.Link.Linked, "-"), formatTime(a.Link.Used, "never")}
 }

@@ -49,18 +49,18 @@ func (p Program) apply() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				done, err := s.Provisioning.Apply(c.Context(), operators.Editor{Actor: caller(), Level: operators.Installation}, file.Blueprint, dryRun)
 				if err != nil {
 					return file.Locate(err)
 				}
-				return p.printApplied(done, dryRun, output.word)
+				return p.printApplied(done, dryRun, output.value)
 			})
 		},
 	}
 	c.Flags().StringVarP(&path, "file", "f", "", "File to apply, - for standard input (required)")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "Only say what would be done")
-	output = outputFlag(c.Flags(), "table", inJSON)
+	output = outputFlag(c.Flags(), "table", formatJSON)
 	return c
 }
 
@@ -86,7 +86,7 @@ func (p Program) readBlueprint(ctx context.Context, path string) (blueprint.File
 	return blueprint.Parse(name, <-read, p.Environ)
 }
 
-// appliedJSON is the outcome for one object as -o json prints it.
+// appliedJSON is the result for one object in the output of -o json.
 type appliedJSON struct {
 	Kind   string     `json:"kind"`
 	Path   string     `json:"path"`
@@ -100,7 +100,7 @@ func (p Program) printApplied(done []app.Applied, dryRun bool, output string) er
 		count[a.Action]++
 	}
 	var err error
-	if output == inJSON {
+	if output == formatJSON {
 		list := make([]appliedJSON, len(done))
 		for i, a := range done {
 			list[i] = appliedJSON(a)

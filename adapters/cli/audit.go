@@ -15,7 +15,7 @@ import (
 // The number of entries to list.
 const (
 	defaultEntries = 50
-	mostEntries    = 10_000
+	maxEntries     = 10_000
 )
 
 func (p Program) audit() *cobra.Command {
@@ -29,7 +29,7 @@ func (p Program) audit() *cobra.Command {
 	return c
 }
 
-// auditFlags are the flags that select entries.
+// auditFlags are the flags of the commands that select audit entries.
 type auditFlags struct {
 	at       app.Path
 	q        audit.Query
@@ -87,10 +87,10 @@ func (p Program) auditList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if limit < 1 || limit > mostEntries {
-				return usagef("--limit must be from 1 to %d, see %s --help", mostEntries, c.CommandPath())
+			if limit < 1 || limit > maxEntries {
+				return usagef("--limit must be from 1 to %d, see %s --help", maxEntries, c.CommandPath())
 			}
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				var all []audit.Entry
 				for more := true; more && len(all) < limit; {
 					q.Limit = limit - len(all)
@@ -100,13 +100,13 @@ func (p Program) auditList() *cobra.Command {
 					}
 					all, q.After, more = append(all, found.Entries...), found.Next, found.More
 				}
-				return p.printEntries(all, output.word)
+				return p.printEntries(all, output.value)
 			})
 		},
 	}
 	f = newAuditFlags(c)
 	c.Flags().IntVar(&limit, "limit", defaultEntries, "How many entries at most")
-	output = outputFlag(c.Flags(), "table", inJSON)
+	output = outputFlag(c.Flags(), "table", formatJSON)
 	return c
 }
 
@@ -124,7 +124,7 @@ func (p Program) auditExport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				out := bufio.NewWriter(p.Out)
 				lines := json.NewEncoder(out)
 				lines.SetEscapeHTML(false)
@@ -147,7 +147,7 @@ func (p Program) auditExport() *cobra.Command {
 	return c
 }
 
-// entryJSON is an entry as it is printed in JSON.
+// entryJSON is an entry in JSON output.
 type entryJSON struct {
 	ID      int64       `json:"id"`
 	At      time.Time   `json:"at"`
@@ -167,7 +167,7 @@ func newEntryJSON(e audit.Entry) entryJSON {
 }
 
 func (p Program) printEntries(all []audit.Entry, output string) error {
-	if output == inJSON {
+	if output == formatJSON {
 		list := make([]entryJSON, len(all))
 		for i, e := range all {
 			list[i] = newEntryJSON(e)
@@ -184,14 +184,14 @@ func (p Program) printEntries(all []audit.Entry, output string) error {
 		if err != nil {
 			return err
 		}
-		t.row(moment(e.At, "-"), orDash(oneLine(e.Actor.Name)), string(e.Actor.Via), orDash(oneLine(e.Actor.Address)), string(e.Action),
+		t.row(formatTime(e.At, "-"), orDash(oneLine(e.Actor.Name)), string(e.Actor.Via), orDash(oneLine(e.Actor.Address)), string(e.Action),
 			oneLine(e.Object), before, after)
 	}
 	return t.flush()
 }
 
-// widest is how much of a state a table shows, in characters.
-const widest = 80
+// maxStateWidth is the maximum width of a state in a table, in characters.
+const maxStateWidth = 80
 
 // stateLine returns a state for one cell of a table, truncated if it is long.
 func stateLine(s audit.State) (string, error) {
@@ -203,8 +203,8 @@ func stateLine(s audit.State) (string, error) {
 		return "", fmt.Errorf("state of an entry: %w", err)
 	}
 	line := []rune(oneLine(text))
-	if len(line) > widest {
-		line = append(line[:widest-1], '…')
+	if len(line) > maxStateWidth {
+		line = append(line[:maxStateWidth-1], '…')
 	}
 	return string(line), nil
 }

@@ -17,7 +17,7 @@ type auditLine struct {
 	Before, After                       audit.State
 }
 
-func TestAuditTellsOfEveryCommandThatChangesSomething(t *testing.T) {
+func TestAuditList(t *testing.T) {
 	t.Parallel()
 	d := newShop(t)
 	require.Zero(t, d.run(t, "key", "create", "--name", "sync", "--org", "acme", "--grant", "user:read"), d.err.String())

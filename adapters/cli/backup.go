@@ -60,7 +60,7 @@ func (p Program) restore() *cobra.Command {
 			if err := p.printSummary(done); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.Out, "restored as it was at %s; the installation is held until `tocsin release`\n", moment(done.Taken, "-"))
+			_, err = fmt.Fprintf(p.Out, "restored as it was at %s; the installation is held until `tocsin release`\n", formatTime(done.Taken, "-"))
 			return err
 		},
 	}
@@ -89,13 +89,13 @@ func (p Program) verify() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var wrong error
+			var result error
 			for _, f := range found {
-				said := "well   "
+				status := "well   "
 				if len(f.Wrong) > 0 {
-					said, wrong = "WRONG  ", errReported
+					status, result = "WRONG  ", errReported
 				}
-				if _, err := fmt.Fprintln(p.Out, said+f.Check); err != nil {
+				if _, err := fmt.Fprintln(p.Out, status+f.Check); err != nil {
 					return err
 				}
 				for _, w := range f.Wrong {
@@ -104,7 +104,7 @@ func (p Program) verify() *cobra.Command {
 					}
 				}
 			}
-			return wrong
+			return result
 		},
 	}
 }

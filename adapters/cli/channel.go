@@ -38,12 +38,12 @@ func (p Program) channelTest() *cobra.Command {
 				return usagef("--to %s", strings.TrimPrefix(err.Error(), "value: "))
 			}
 			at.Channel = args[0]
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				done, err := s.ChannelTests.Send(c.Context(), caller(), at, to)
 				if err != nil {
 					return whichOrganization(err)
 				}
-				return p.tell(done)
+				return p.printTest(done)
 			})
 		},
 	}
@@ -54,8 +54,8 @@ func (p Program) channelTest() *cobra.Command {
 	return c
 }
 
-// tell prints the outcome of a test.
-func (p Program) tell(done app.TestResult) error {
+// printTest prints the result of a test message.
+func (p Program) printTest(done app.TestResult) error {
 	c := done.Channel
 	if !c.Active {
 		fmt.Fprintf(p.Err, "the channel %q is inactive: it is tested, but nothing else is sent through it\n", c.Name)
@@ -67,7 +67,7 @@ func (p Program) tell(done app.TestResult) error {
 	return err
 }
 
-// verdict says in plain words what a failure means.
+// verdict explains a failure.
 func verdict(channel, to string, f *deliveries.Failure) string {
 	switch {
 	case f.Channel:

@@ -59,7 +59,7 @@ func newCounter(t *testing.T) *desk {
 	return d
 }
 
-func TestChannelTestSendsOneMessage(t *testing.T) {
+func TestChannelTest(t *testing.T) {
 	t.Parallel()
 	d := newCounter(t)
 	assert.Equal(t, "accepted: the provider behind the channel \"Post\" (fake) took the message to ada@example.org\n",
@@ -81,7 +81,7 @@ func TestChannelTestSendsOneMessage(t *testing.T) {
 	assert.Equal(t, 4, d.provider.closed)
 }
 
-func TestChannelTestSaysWhatHappened(t *testing.T) {
+func TestChannelTestOutput(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		provider provider
@@ -130,7 +130,7 @@ func TestChannelTestRefuses(t *testing.T) {
 	assert.Empty(t, d.provider.messages)
 }
 
-func TestChannelTestThatIsInterruptedSaysNothingOfTheChannel(t *testing.T) {
+func TestChannelTestInterrupted(t *testing.T) {
 	t.Parallel()
 	d := newCounter(t)
 	d.provider.hangs = true

@@ -7,7 +7,7 @@ import (
 )
 
 func (p Program) copy() *cobra.Command {
-	var what Copying
+	var what CopyOptions
 	c := &cobra.Command{
 		Use:   "copy",
 		Short: "Copy everything to another database",

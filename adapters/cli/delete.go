@@ -35,7 +35,7 @@ func (p Program) deleteOne(kind app.Deletable, example string) *cobra.Command {
 			if err := kind.CheckPath(args[0]); err != nil {
 				return usagef("%s", err.Error())
 			}
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				if err := s.Deletions.Delete(c.Context(), caller(), kind, args[0]); err != nil {
 					return err
 				}

@@ -28,7 +28,7 @@ func (p Program) deliveriesRetry() *cobra.Command {
 			if occurrence <= 0 {
 				return usagef("--occurrence is missing or no id, see %s --help", c.CommandPath())
 			}
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				requeued, err := s.Retries.Failed(c.Context(), caller(), app.Path{}, events.OccurrenceID(occurrence))
 				if err != nil {
 					return err

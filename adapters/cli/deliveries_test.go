@@ -71,7 +71,7 @@ func TestServeAndWorker(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	var began []string
-	d.Serve = func(_ context.Context, _ *pflag.FlagSet, serving cli.Serving) error {
+	d.Serve = func(_ context.Context, _ *pflag.FlagSet, serving cli.ServeOptions) error {
 		began = append(began, fmt.Sprint("serve ", serving.Send, serving.Hold))
 		return nil
 	}

@@ -68,7 +68,7 @@ func (p Program) importUsers() *cobra.Command {
 	flags.StringArrayVar(&f.columns, "map", nil, "What a column becomes, COLUMN=FIELD; FIELD is email, first_name, last_name, custom__KEY or ignore; repeatable")
 	flags.BoolVar(&f.what.DryRun, "dry-run", false, "Only say what would be done")
 	flags.StringVar(&f.errors, "errors", "", "File for the rejected rows, with line and reason, to be corrected and imported again")
-	f.output = outputFlag(flags, "text", inJSON)
+	f.output = outputFlag(flags, "text", formatJSON)
 	return c
 }
 
@@ -78,7 +78,7 @@ func (p Program) runImport(c *cobra.Command, path string, f importFlags) error {
 		return err
 	}
 	defer source.close()
-	rejected, err := openRejects(f.errors, source.file)
+	rejected, err := openRejectedFile(f.errors, source.file)
 	if err != nil {
 		return err
 	}
@@ -86,31 +86,31 @@ func (p Program) runImport(c *cobra.Command, path string, f importFlags) error {
 	opener := sheets.NewOpener()
 	f.what.Name = path
 	if len(f.columns) > 0 {
-		f.what.Map = f.mapped
+		f.what.Map = f.applyColumns
 	}
 	f.what.Open = func() (io.ReadCloser, error) { return opener.Open(c.Context(), "", source.open(), f.encoding) }
-	return p.with(c, func(s Services) error {
+	return p.withServices(c, func(s Services) error {
 		watch := newImportWatch(p.Err, rejected)
 		report, err := s.Imports.Run(c.Context(), caller(), f.what, watch)
 		watch.end()
-		if !watch.begun {
+		if !watch.started {
 			return err
 		}
-		// Whatever ended the import, its result is printed.
+		// Print the result even if the import failed.
 		err = errors.Join(err, rejected.keep(), p.printReport(report, watch, f))
 		switch {
 		case err == nil && report.Rejected > 0:
 			return errRejected
 		case err != nil && c.Context().Err() != nil && isInterruption(err):
-			p.complain(fmt.Sprintf("interrupted after %d of %d rows; import the file again for the rest", report.Rows(), watch.rows))
+			p.printError(fmt.Sprintf("interrupted after %d of %d rows; import the file again for the rest", report.Rows(), watch.rows))
 			return errReported
 		}
 		return err
 	})
 }
 
-// mapped applies the columns given on the command line to a mapping.
-func (f importFlags) mapped(m imports.Mapping) (_ imports.Mapping, err error) {
+// applyColumns applies the flags --map to a mapping.
+func (f importFlags) applyColumns(m imports.Mapping) (_ imports.Mapping, err error) {
 	for _, column := range f.columns {
 		at := strings.LastIndex(column, "=") // A name may contain one.
 		if m, err = m.With(column[:at], column[at+1:]); err != nil {
@@ -120,7 +120,7 @@ func (f importFlags) mapped(m imports.Mapping) (_ imports.Mapping, err error) {
 	return m, nil
 }
 
-// reportJSON is the report as -o json prints it.
+// reportJSON is the report in the output of -o json.
 type reportJSON struct {
 	Organization string `json:"organization"`
 	DryRun       bool   `json:"dry_run"`
@@ -134,7 +134,7 @@ type reportJSON struct {
 }
 
 func (p Program) printReport(r imports.Report, w *importWatch, f importFlags) error {
-	if f.output.word == inJSON {
+	if f.output.value == formatJSON {
 		return printJSON(p.Out, reportJSON{Organization: w.organization, DryRun: f.what.DryRun, Rows: w.rows, Created: r.Created,
 			Enrolled: r.Enrolled, Updated: r.Updated, Unchanged: r.Unchanged, Duplicates: r.Duplicates, Rejected: r.Rejected})
 	}

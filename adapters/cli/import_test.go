@@ -273,7 +273,7 @@ import_line,import_reason,email,custom__phone,custom__note
 	})
 }
 
-func TestImportReadsWhatCanBeReadOnlyOnce(t *testing.T) { //nolint:paralleltest // It sets TMPDIR.
+func TestImportFromPipe(t *testing.T) { //nolint:paralleltest // It sets TMPDIR.
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
 	d := newShop(t)
@@ -305,7 +305,7 @@ func (h *hurdle) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	return h.Store.Update(ctx, fn)
 }
 
-func TestImportThatIsInterruptedTellsWhatWasDone(t *testing.T) {
+func TestImportInterrupted(t *testing.T) {
 	t.Parallel()
 	d := newShop(t)
 	ctx, stop := context.WithCancel(t.Context())

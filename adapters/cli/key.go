@@ -37,11 +37,11 @@ func (p Program) keyCreate() *cobra.Command {
 			"  TOKEN=$(tocsin key create --name ci --grant full_access --expires 1h)",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			// What needs no database is checked before it is opened.
+			// Check first what needs no database.
 			if _, err := access.NewKey(name, scope, grants, time.Now(), time.Duration(life)); err != nil {
 				return usagef("%s", err.Error())
 			}
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				k, text, err := s.Keys.Create(c.Context(), caller(), name, scope, grants, time.Duration(life), access.AtMostNormal(notUrgent))
 				if err != nil {
 					return err
@@ -50,7 +50,7 @@ func (p Program) keyCreate() *cobra.Command {
 					return fmt.Errorf("the key %q exists now but could not be printed, revoke it: %w", k.Name, err)
 				}
 				_, _ = fmt.Fprintf(p.Err, "created key %q: reaches %s, may %s, expires %s\n",
-					k.Name, k.Scope, strings.Join(words(k.Grants), ", "), moment(k.Expires, "never"))
+					k.Name, k.Scope, strings.Join(grantStrings(k.Grants), ", "), formatTime(k.Expires, "never"))
 				return nil
 			})
 		},
@@ -67,9 +67,9 @@ func (p Program) keyCreate() *cobra.Command {
 	return c
 }
 
-func grantNames() []string { return words(access.Grants()) }
+func grantNames() []string { return grantStrings(access.Grants()) }
 
-func words(grants []access.Grant) []string {
+func grantStrings(grants []access.Grant) []string {
 	all := make([]string, len(grants))
 	for i, g := range grants {
 		all[i] = string(g)
@@ -77,7 +77,7 @@ func words(grants []access.Grant) []string {
 	return all
 }
 
-// lifetime is a flag for a duration, also in days. 0 means no limit and cannot be entered.
+// lifetime is a flag value for a duration, also in days. 0 means no limit and cannot be set.
 type lifetime time.Duration
 
 var _ pflag.Value = (*lifetime)(nil)
@@ -105,8 +105,8 @@ func (l *lifetime) Set(text string) error {
 	return nil
 }
 
-// listPage is how many keys are fetched at a time.
-const listPage = 1_000
+// keyPageSize is how many keys are fetched at a time.
+const keyPageSize = 1_000
 
 func (p Program) keyList() *cobra.Command {
 	var output *format
@@ -117,28 +117,28 @@ func (p Program) keyList() *cobra.Command {
 		Example: "  tocsin key list\n  tocsin key list -o json",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				var all []app.KeyReport
 				for after := int64(0); ; {
-					page, err := s.Keys.List(c.Context(), app.Path{}, app.Page{After: after, Limit: listPage})
+					page, err := s.Keys.List(c.Context(), app.Path{}, app.Page{After: after, Limit: keyPageSize})
 					if err != nil {
 						return err
 					}
 					all = append(all, page...)
-					if len(page) < listPage {
+					if len(page) < keyPageSize {
 						break
 					}
 					after = int64(page[len(page)-1].ID)
 				}
-				return p.printKeys(all, output.word)
+				return p.printKeys(all, output.value)
 			})
 		},
 	}
-	output = outputFlag(c.Flags(), "table", inJSON)
+	output = outputFlag(c.Flags(), "table", formatJSON)
 	return c
 }
 
-// keyJSON is a key as -o json prints it.
+// keyJSON is a key in the output of -o json.
 type keyJSON struct {
 	ID       int64      `json:"id"`
 	Name     string     `json:"name"`
@@ -154,24 +154,24 @@ type keyJSON struct {
 }
 
 func (p Program) printKeys(all []app.KeyReport, output string) error {
-	if output == inJSON {
+	if output == formatJSON {
 		list := make([]keyJSON, len(all))
 		for i, k := range all {
-			list[i] = keyJSON{ID: int64(k.ID), Name: k.Name, Scope: k.Scope.String(), Grants: words(k.Grants),
-				Created: optional(k.Created), Expires: optional(k.Expires), Replaced: optional(k.Replaced), Revoked: optional(k.Revoked), LastUsed: optional(k.LastUsed),
+			list[i] = keyJSON{ID: int64(k.ID), Name: k.Name, Scope: k.Scope.String(), Grants: grantStrings(k.Grants),
+				Created: timeOrNil(k.Created), Expires: timeOrNil(k.Expires), Replaced: timeOrNil(k.Replaced), Revoked: timeOrNil(k.Revoked), LastUsed: timeOrNil(k.LastUsed),
 				AtMostNormal: k.AtMostNormal}
 		}
 		return printJSON(p.Out, list)
 	}
 	t := newTable(p.Out, "NAME", "SCOPE", "GRANTS", "CREATED", "EXPIRES", "LAST USED", "REVOKED")
 	for _, k := range all {
-		t.row(k.Name, k.Scope.String(), strings.Join(words(k.Grants), ","), moment(k.Created, "-"), moment(k.Expires, "never"),
-			moment(k.LastUsed, "never"), moment(k.Revoked, "-"))
+		t.row(k.Name, k.Scope.String(), strings.Join(grantStrings(k.Grants), ","), formatTime(k.Created, "-"), formatTime(k.Expires, "never"),
+			formatTime(k.LastUsed, "never"), formatTime(k.Revoked, "-"))
 	}
 	return t.flush()
 }
 
-func optional(t time.Time) *time.Time {
+func timeOrNil(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -191,11 +191,11 @@ func (p Program) keyRevoke() *cobra.Command {
 	}
 	scope := scopeFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		in, err := scope.chosen()
+		in, err := scope.scope()
 		if err != nil {
 			return err
 		}
-		return p.with(c, func(s Services) error {
+		return p.withServices(c, func(s Services) error {
 			k, err := s.Keys.Revoke(c.Context(), caller(), args[0], in)
 			if err != nil {
 				return err

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// usualOverlap is how long a replaced key stays valid by default.
-const usualOverlap = 24 * time.Hour
+// defaultOverlap is how long a replaced key stays valid by default.
+const defaultOverlap = 24 * time.Hour
 
 func (p Program) keyRotate() *cobra.Command {
-	overlap := lifetime(usualOverlap)
+	overlap := lifetime(defaultOverlap)
 	c := &cobra.Command{
 		Use:   "rotate NAME",
 		Short: "Replace an API key with a new one and print it",
@@ -24,11 +24,11 @@ func (p Program) keyRotate() *cobra.Command {
 	}
 	scope := scopeFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		in, err := scope.chosen()
+		in, err := scope.scope()
 		if err != nil {
 			return err
 		}
-		return p.with(c, func(s Services) error {
+		return p.withServices(c, func(s Services) error {
 			r, err := s.Keys.Rotate(c.Context(), caller(), args[0], in, time.Duration(overlap))
 			if err != nil {
 				return err
@@ -37,7 +37,7 @@ func (p Program) keyRotate() *cobra.Command {
 				return fmt.Errorf("the key %q exists now but could not be printed, rotate it again: %w", r.Key.Name, err)
 			}
 			_, _ = fmt.Fprintf(p.Err, "rotated key %q of %s: expires %s; the one before it goes on until %s\n",
-				r.Key.Name, r.Key.Scope, moment(r.Key.Expires, "never"), moment(r.Old.Expires, "never"))
+				r.Key.Name, r.Key.Scope, formatTime(r.Key.Expires, "never"), formatTime(r.Old.Expires, "never"))
 			return nil
 		})
 	}

@@ -24,8 +24,8 @@ func scopeFlags(c *cobra.Command) *keyScope {
 	return &s
 }
 
-// chosen returns the scope that the flags name; nil when they name none.
-func (s *keyScope) chosen() (*access.Scope, error) {
+// scope returns the scope that the flags name; nil when they name none.
+func (s *keyScope) scope() (*access.Scope, error) {
 	if err := s.Check(); err != nil {
 		return nil, usagef("%s", err.Error())
 	}

@@ -74,7 +74,7 @@ func TestKeyRotate(t *testing.T) {
 	assert.Equal(t, 2, d.run(t, "key", "rotate", "web", "--overlap", "0s"))
 }
 
-func TestKeysOfOneName(t *testing.T) {
+func TestKeyScopes(t *testing.T) {
 	t.Parallel()
 	d := newShop(t)
 	scopes := map[string][]string{"installation": {"--installation"}, "acme": {"--org", "acme"}, "acme/shop": {"--org", "acme", "--project", "shop"},
@@ -122,7 +122,7 @@ func TestKeyFails(t *testing.T) {
 	}
 }
 
-func TestKeyListShowsEveryKey(t *testing.T) {
+func TestKeyList(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	assert.Equal(t, "[]\n", d.done(t, "key", "list", "-o", "json"))

@@ -22,7 +22,7 @@ import (
 // The number of messages to list.
 const (
 	defaultMessages = 20
-	mostMessages    = 1_000
+	maxMessages     = 1_000
 )
 
 func (p Program) mailbox() *cobra.Command {
@@ -36,7 +36,7 @@ func (p Program) mailbox() *cobra.Command {
 		Long: "List the newest messages that channels with the driver `mailbox` keep for inspection instead of sending them.\n" +
 			"`tocsin mailbox show ID` prints one of them, `tocsin mailbox clear` deletes all.",
 		Example:     "  tocsin mailbox\n  tocsin mailbox --org acme --channel mail --to ada@example.com --limit 5\n  tocsin mailbox -o json",
-		Annotations: map[string]string{runsAlone: "yes"},
+		Annotations: map[string]string{runnable: "yes"},
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(c, args)
@@ -47,18 +47,18 @@ func (p Program) mailbox() *cobra.Command {
 			if err := checkChannelFlags(c, of); err != nil {
 				return err
 			}
-			if limit < 1 || limit > mostMessages {
-				return usagef("--limit must be from 1 to %d, see %s --help", mostMessages, c.CommandPath())
+			if limit < 1 || limit > maxMessages {
+				return usagef("--limit must be from 1 to %d, see %s --help", maxMessages, c.CommandPath())
 			}
 			if _, err := users.NewAddress(to, ""); to != "" && err != nil {
 				return usagef("--to %s", strings.TrimPrefix(err.Error(), "value: "))
 			}
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				found, err := s.Mailbox.List(c.Context(), of, to, limit)
 				if err != nil {
 					return whichOrganization(err)
 				}
-				return p.printKept(found, output.word)
+				return p.printMessages(found, output.value)
 			})
 		},
 	}
@@ -66,7 +66,7 @@ func (p Program) mailbox() *cobra.Command {
 	channelFlags(f, &of)
 	f.StringVar(&to, "to", "", "Only messages to this address")
 	f.IntVar(&limit, "limit", defaultMessages, "How many messages at most")
-	output = outputFlag(f, "table", inJSON)
+	output = outputFlag(f, "table", formatJSON)
 	c.AddCommand(p.mailboxShow(), p.mailboxClear())
 	return c
 }
@@ -89,7 +89,7 @@ func checkChannelFlags(c *cobra.Command, of app.ChannelName) error {
 	return nil
 }
 
-// whichOrganization adds to an error that an organization must be named.
+// whichOrganization turns orgs.ErrSeveral into a usage error.
 func whichOrganization(err error) error {
 	if errors.Is(err, orgs.ErrSeveral) {
 		return usagef("there are several organizations, name one with --org")
@@ -97,8 +97,8 @@ func whichOrganization(err error) error {
 	return err
 }
 
-// keptJSON is a message as -o json prints it. Listings leave out text and html.
-type keptJSON struct {
+// messageJSON is a message in the output of -o json. Lists omit text and html.
+type messageJSON struct {
 	ID          int64             `json:"id"`
 	Created     time.Time         `json:"created"`
 	Channel     string            `json:"channel"`
@@ -112,22 +112,22 @@ type keptJSON struct {
 	HTML        *string           `json:"html,omitempty"`
 }
 
-func newKeptJSON(k deliveries.MailboxMessage) keptJSON {
-	return keptJSON{ID: int64(k.ID), Created: k.Created.UTC(), Channel: k.Channel, Protocol: string(k.Protocol), To: k.Message.To,
+func newMessageJSON(k deliveries.MailboxMessage) messageJSON {
+	return messageJSON{ID: int64(k.ID), Created: k.Created.UTC(), Channel: k.Channel, Protocol: string(k.Protocol), To: k.Message.To,
 		Subject: k.Message.Subject, MessageID: k.Message.ID, Unsubscribe: k.Message.Unsubscribe, Facts: k.Message.Facts}
 }
 
-func (p Program) printKept(found []deliveries.MailboxMessage, output string) error {
-	if output == inJSON {
-		list := make([]keptJSON, len(found))
+func (p Program) printMessages(found []deliveries.MailboxMessage, output string) error {
+	if output == formatJSON {
+		list := make([]messageJSON, len(found))
 		for i, k := range found {
-			list[i] = newKeptJSON(k)
+			list[i] = newMessageJSON(k)
 		}
 		return printJSON(p.Out, list)
 	}
 	t := newTable(p.Out, "ID", "KEPT", "CHANNEL", "TO", "SUBJECT")
 	for _, k := range found {
-		t.row(strconv.FormatInt(int64(k.ID), 10), moment(k.Created, "-"), oneLine(k.Channel), oneLine(k.Message.To), orDash(oneLine(k.Message.Subject)))
+		t.row(strconv.FormatInt(int64(k.ID), 10), formatTime(k.Created, "-"), oneLine(k.Channel), oneLine(k.Message.To), orDash(oneLine(k.Message.Subject)))
 	}
 	return t.flush()
 }
@@ -148,17 +148,17 @@ func (p Program) mailboxShow() *cobra.Command {
 			if err != nil || id <= 0 {
 				return usagef("ID must be a number as `tocsin mailbox` prints it")
 			}
-			if html && output.word == inJSON {
+			if html && output.value == formatJSON {
 				return usagef("--html and -o json exclude each other, see %s --help", c.CommandPath())
 			}
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				k, err := s.Mailbox.Show(c.Context(), organization, deliveries.MailboxID(id))
 				if err != nil {
 					return whichOrganization(err)
 				}
 				switch {
-				case output.word == inJSON:
-					shown := newKeptJSON(k)
+				case output.value == formatJSON:
+					shown := newMessageJSON(k)
 					shown.Text, shown.HTML = &k.Message.Text, &k.Message.HTML
 					return printJSON(p.Out, shown)
 				case !html:
@@ -166,7 +166,7 @@ func (p Program) mailboxShow() *cobra.Command {
 				case k.Message.HTML == "":
 					return fmt.Errorf("message %d has no HTML", id)
 				}
-				_, err = fmt.Fprintln(p.Out, strings.TrimSuffix(hypertext(k.Message.HTML), "\n"))
+				_, err = fmt.Fprintln(p.Out, strings.TrimSuffix(escapeHTML(k.Message.HTML), "\n"))
 				return err
 			})
 		},
@@ -174,11 +174,11 @@ func (p Program) mailboxShow() *cobra.Command {
 	f := c.Flags()
 	organizationFlag(f, &organization)
 	f.BoolVar(&html, "html", false, "Print the HTML and nothing else")
-	output = outputFlag(f, "text", inJSON)
+	output = outputFlag(f, "text", formatJSON)
 	return c
 }
 
-// printMessage prints what is known of a message in lines, then its text.
+// printMessage prints the headers of a message, one per line, and then its text.
 func (p Program) printMessage(k deliveries.MailboxMessage) error {
 	m := k.Message
 	w := tabwriter.NewWriter(p.Out, 0, 0, 1, ' ', 0)
@@ -188,7 +188,7 @@ func (p Program) printMessage(k deliveries.MailboxMessage) error {
 		}
 	}
 	line("id", strconv.FormatInt(int64(k.ID), 10))
-	line("kept", moment(k.Created, ""))
+	line("kept", formatTime(k.Created, ""))
 	line("channel", fmt.Sprintf("%s (%s)", k.Channel, k.Protocol))
 	line("to", m.To)
 	line("subject", m.Subject)
@@ -203,7 +203,7 @@ func (p Program) printMessage(k deliveries.MailboxMessage) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(p.Out, "\n%s\n", strings.TrimSuffix(manyLines(m.Text), "\n"))
+	_, err := fmt.Fprintf(p.Out, "\n%s\n", strings.TrimSuffix(multiLine(m.Text), "\n"))
 	return err
 }
 
@@ -219,7 +219,7 @@ func (p Program) mailboxClear() *cobra.Command {
 			if err := checkChannelFlags(c, of); err != nil {
 				return err
 			}
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				gone, err := s.Mailbox.Clear(c.Context(), caller(), of)
 				if err != nil {
 					return whichOrganization(err)

@@ -139,10 +139,10 @@ func TestMailboxRefuses(t *testing.T) {
 	assert.Equal(t, "deleted 1 messages\n", d.done(t, "mailbox", "clear", "--org", "acme"))
 }
 
-// TestMessagesDoNothingToTheTerminal checks text from others: an escape sequence, a Latin 1 control
+// TestTerminalEscapes checks text from others: an escape sequence, a Latin 1 control
 // character that starts one, a carriage return that overwrites the line, and characters that change
 // the direction of writing.
-func TestMessagesDoNothingToTheTerminal(t *testing.T) {
+func TestTerminalEscapes(t *testing.T) {
 	t.Parallel()
 	const evil, line = "a\x1b[2Jb\u009b2Jc\rd\u202ee\x7f\x00", `a\u001b[2Jb\u009b2Jc\u000dd\u202ee\u007f\u0000`
 	d := newPost(t)

@@ -22,7 +22,7 @@ func (p Program) maintenance() *cobra.Command {
 		Example: "  tocsin maintenance on --message \"We move to another database, until 14:00 UTC.\"",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				if _, err := s.Installation.SetMaintenance(c.Context(), caller(), true, message); err != nil {
 					return err
 				}
@@ -37,7 +37,7 @@ func (p Program) maintenance() *cobra.Command {
 		Example: "  tocsin maintenance off",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				if _, err := s.Installation.SetMaintenance(c.Context(), caller(), false, ""); err != nil {
 					return err
 				}
@@ -51,7 +51,7 @@ func (p Program) maintenance() *cobra.Command {
 		Example: "  tocsin maintenance status",
 		Args:    noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.with(c, func(s Services) error { return p.printMaintenance(c, s) })
+			return p.withServices(c, func(s Services) error { return p.printMaintenance(c, s) })
 		},
 	}
 	c.AddCommand(on, off, status)
@@ -64,8 +64,8 @@ func (p Program) printMaintenance(c *cobra.Command, s Services) error {
 		return err
 	}
 	t := newTable(p.Out, "STATE", "SINCE")
-	t.row("read-only", moment(state.ReadOnly, "no"))
-	t.row("held", moment(state.Held, "no"))
+	t.row("read-only", formatTime(state.ReadOnly, "no"))
+	t.row("held", formatTime(state.Held, "no"))
 	if err := t.flush(); err != nil || state.Notice == "" {
 		return err
 	}

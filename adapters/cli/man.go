@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// man is hidden, and stays because packages call it.
+// man is a hidden command for packagers.
 func (p Program) man() *cobra.Command {
 	return &cobra.Command{
 		Use:     "man FOLDER",
@@ -19,7 +19,7 @@ func (p Program) man() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			root := c.Root()
 			root.DisableAutoGenTag = true
-			// The same program writes the same pages, so they have no date.
+			// The pages have no date, so that builds are reproducible.
 			header := &doc.GenManHeader{Section: "1", Source: "tocsin " + p.Version, Manual: "Tocsin", Date: &time.Time{}}
 			return doc.GenManTree(root, header, args[0])
 		},

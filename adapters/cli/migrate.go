@@ -49,7 +49,7 @@ func (p Program) migrate() *cobra.Command {
 			}
 			t := newTable(p.Out, "MIGRATION", "APPLIED")
 			for _, m := range all {
-				t.row(m.Name, moment(m.Applied, "pending"))
+				t.row(m.Name, formatTime(m.Applied, "pending"))
 			}
 			return t.flush()
 		},
@@ -96,5 +96,5 @@ func (p Program) printPlan(steps []PlannedStep) error {
 	return t.flush()
 }
 
-// planWidth is how much of a statement is printed, in characters.
+// planWidth is the maximum width of a printed statement, in characters.
 const planWidth = 80

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestMigratePlanSaysWhatBlocks(t *testing.T) {
+func TestMigratePlan(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	require.Zero(t, d.Run(t.Context(), []string{"migrate", "plan"}), d.err.String())

@@ -34,16 +34,15 @@ func orDash(s string) string {
 	return s
 }
 
-// moment formats a time for printing, or returns a word for none.
-func moment(t time.Time, none string) string {
+// formatTime formats a time; for the zero time it returns none.
+func formatTime(t time.Time, none string) string {
 	if t.IsZero() {
 		return none
 	}
 	return t.UTC().Format(time.RFC3339)
 }
 
-// printJSON prints a value. The encoder leaves some characters unescaped that a terminal acts on;
-// in JSON they occur only in strings, where they can be escaped.
+// printJSON prints a value as JSON. It escapes control characters that the encoder does not.
 func printJSON(out io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -52,34 +51,34 @@ func printJSON(out io.Writer, v any) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	_, err := io.WriteString(out, manyLines(b.String()))
+	_, err := io.WriteString(out, multiLine(b.String()))
 	return err
 }
 
-// format is a flag that takes one of a few words.
+// format is a flag with a few allowed values.
 type format struct {
-	word string
-	of   []string
+	value   string
+	allowed []string
 }
 
 var _ pflag.Value = (*format)(nil)
 
-const inJSON = "json"
+const formatJSON = "json"
 
 // outputFlag registers -o; the first word is the default.
 func outputFlag(flags *pflag.FlagSet, words ...string) *format {
-	f := &format{word: words[0], of: words}
+	f := &format{value: words[0], allowed: words}
 	flags.VarP(f, "output", "o", "Form of the output: "+strings.Join(words, " or "))
 	return f
 }
 
-func (f *format) String() string { return f.word }
+func (f *format) String() string { return f.value }
 func (f *format) Type() string   { return "format" }
 
 func (f *format) Set(word string) error {
-	if !slices.Contains(f.of, word) {
-		return fmt.Errorf("must be %s", strings.Join(f.of, " or "))
+	if !slices.Contains(f.allowed, word) {
+		return fmt.Errorf("must be %s", strings.Join(f.allowed, " or "))
 	}
-	f.word = word
+	f.value = word
 	return nil
 }

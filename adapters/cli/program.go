@@ -1,6 +1,6 @@
 // Package cli is the command line of Tocsin: it parses arguments, calls use cases and prints their
-// results. It knows no database, no HTTP server and no configuration file; the composition root
-// passes it functions for those.
+// results. The composition root passes it functions for the database, the server and the
+// configuration.
 package cli
 
 import (
@@ -49,9 +49,9 @@ type Program struct {
 	Check func(*pflag.FlagSet) error
 	// Listen returns where the server listens.
 	Listen func(*pflag.FlagSet) (Endpoint, error)
-	// Serve answers requests, and works as serving says, until ctx ends; then it finishes the
-	// requests in progress. It returns nil when that went well.
-	Serve func(ctx context.Context, flags *pflag.FlagSet, serving Serving) error
+	// Serve serves requests until ctx ends, and then finishes the requests in progress. It returns
+	// nil if the shutdown succeeded.
+	Serve func(ctx context.Context, flags *pflag.FlagSet, serving ServeOptions) error
 	// Work sends messages until ctx ends, then finishes the attempts in progress.
 	Work func(context.Context, *pflag.FlagSet) error
 	// Open opens the database and returns the use cases on it, and a function that closes it.
@@ -60,14 +60,14 @@ type Program struct {
 	Migrate func(context.Context, *pflag.FlagSet) ([]Migration, error)
 	// MigrationPlan returns what Migrate would do, statement by statement, and changes nothing.
 	MigrationPlan func(context.Context, *pflag.FlagSet) ([]PlannedStep, error)
-	// Backup writes a copy of the database to a file, with or without the secret key beside it, and
-	// returns what it contains and where the key is.
+	// Backup writes a copy of the database to a file, and the secret key to another if withKey is
+	// set. It returns a summary and the path of the key.
 	Backup func(ctx context.Context, flags *pflag.FlagSet, file string, withKey bool) (done backup.Summary, keyFile string, err error)
 	// Restore fills an empty database with a copy, and holds the installation.
 	Restore func(ctx context.Context, flags *pflag.FlagSet, file string, by audit.Actor) (backup.Summary, error)
 	// Copy fills an empty database with everything from a read-only one, or adds one organization
 	// of it to another one, and holds the copy.
-	Copy func(ctx context.Context, flags *pflag.FlagSet, what Copying) (backup.Summary, error)
+	Copy func(ctx context.Context, flags *pflag.FlagSet, what CopyOptions) (backup.Summary, error)
 	// Verify checks the database and returns what is wrong.
 	Verify func(context.Context, *pflag.FlagSet) ([]ports.Finding, error)
 	// Migrations returns every migration that the program or the database knows, in order, and
@@ -75,8 +75,8 @@ type Program struct {
 	Migrations func(context.Context, *pflag.FlagSet) ([]Migration, error)
 }
 
-// Copying says what to copy, and how.
-type Copying struct {
+// CopyOptions are the options of Program.Copy.
+type CopyOptions struct {
 	From, To string // databases; an empty From: the configured one
 	Restart  bool   // start over instead of resuming an interrupted copy
 	By       audit.Actor
@@ -85,8 +85,8 @@ type Copying struct {
 	DryRun       bool   // of one organization: only count, and look for conflicts
 }
 
-// Serving says how a server works.
-type Serving struct {
+// ServeOptions are the options of Program.Serve.
+type ServeOptions struct {
 	Send bool        // it sends messages; otherwise another process has to
 	Hold bool        // hold the installation first
 	By   audit.Actor // the user who starts it
@@ -111,7 +111,7 @@ type Services struct {
 	Installation   *app.Installation
 }
 
-// Setting is one setting as it is in force, without secrets.
+// Setting is a setting in effect, with secrets masked.
 type Setting struct {
 	Name   string
 	Value  string
@@ -132,7 +132,7 @@ type PlannedStep struct {
 	Lock      string
 	Work      string
 	Rows      int64 // of the table, estimated; negative: unknown
-	Blocks    bool  // other statements would wait for a noticeable time
+	Blocks    bool  // it blocks other statements for a noticeable time
 }
 
 // Run executes one command line, args without the program's name, and returns the exit status: 0
@@ -155,13 +155,13 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	case errors.Is(err, errReported):
 		return statusFailed
 	case ctx.Err() != nil && isInterruption(err):
-		p.complain("interrupted")
+		p.printError("interrupted")
 		return statusFailed
 	case !started || errors.As(err, &usage): // A command that did not start has a mistake in its arguments.
-		p.complain(err.Error())
+		p.printError(err.Error())
 		return statusUsage
 	}
-	p.complain(err.Error())
+	p.printError(err.Error())
 	return statusFailed
 }
 
@@ -169,9 +169,9 @@ func isInterruption(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// complain prints an error in the form of all errors. Each line that is not indented, by spaces or
-// a tab, is printed as an error of its own.
-func (p Program) complain(message string) {
+// printError prints an error with the prefix "tocsin: ". Each line that is not indented is a
+// separate error.
+func (p Program) printError(message string) {
 	for l := range strings.SplitSeq(strings.ReplaceAll(message, "\t", "  "), "\n") {
 		if !strings.HasPrefix(l, " ") {
 			l = "tocsin: " + l
@@ -180,13 +180,13 @@ func (p Program) complain(message string) {
 	}
 }
 
-// Errors that only choose the exit status: the message is already printed.
+// Errors that only select the exit status. Their message has been printed.
 var (
 	errRejected = errors.New("some rows were rejected")
 	errReported = errors.New("failed")
 )
 
-// usageError is a mistake in the command line that is found only when the command runs.
+// usageError is an error in the arguments that a command finds when it runs.
 type usageError struct{ message string }
 
 func (e *usageError) Error() string { return e.message }
@@ -211,10 +211,10 @@ func (p Program) root() *cobra.Command {
 	root.SetErr(p.Err)
 	root.SetVersionTemplate("tocsin {{.Version}}\n")
 	root.SetHelpCommand(p.help())
-	// Commands with subcommands cannot be called alone, with few exceptions. They are runnable only
-	// to say so.
+	// Most commands with subcommands cannot be called alone. They are runnable only to print an
+	// error.
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}",
-		`{{if or (not .HasAvailableSubCommands) (eq (index .Annotations "`+runsAlone+`") "yes")}}`, 1))
+		`{{if or (not .HasAvailableSubCommands) (eq (index .Annotations "`+runnable+`") "yes")}}`, 1))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%s, see %s --help", err.Error(), c.CommandPath())
 	})
@@ -225,11 +225,11 @@ func (p Program) root() *cobra.Command {
 	return root
 }
 
-// runsAlone is the annotation of commands with subcommands that can also be called alone.
-const runsAlone = "alone"
+// runnable is the annotation of commands with subcommands that can be called alone.
+const runnable = "alone"
 
-// prepare makes the commands of a tree record that they were started, and makes those with
-// subcommands refuse to be called alone.
+// prepare makes all commands of a tree set started when they run, and makes commands with
+// subcommands refuse to run alone.
 func prepare(c *cobra.Command, started *bool) {
 	if c.HasSubCommands() && !c.Runnable() {
 		c.Args, c.RunE = unknownCommand, missingCommand
@@ -262,7 +262,7 @@ func missingCommand(c *cobra.Command, _ []string) error {
 	return usagef("which command?")
 }
 
-// oneArgument is for commands with one argument, named name; noArguments is for those without.
+// oneArgument validates exactly one argument; name is its name in errors.
 func oneArgument(name string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch len(args) {
@@ -298,8 +298,8 @@ func (p Program) help() *cobra.Command {
 	}
 }
 
-// with opens the database for one call.
-func (p Program) with(c *cobra.Command, call func(Services) error) error {
+// withServices opens the database, calls a function with the use cases, and closes it.
+func (p Program) withServices(c *cobra.Command, call func(Services) error) error {
 	services, closeAll, err := p.Open(c.Context(), c.Flags())
 	if err != nil {
 		return err

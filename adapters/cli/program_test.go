@@ -64,7 +64,7 @@ func newDesk(t *testing.T) *desk {
 		Settings:    func(*pflag.FlagSet) ([]cli.Setting, error) { return nil, nil },
 		Check:       func(*pflag.FlagSet) error { return nil },
 		Listen:      nowhere,
-		Serve:       func(context.Context, *pflag.FlagSet, cli.Serving) error { return nil },
+		Serve:       func(context.Context, *pflag.FlagSet, cli.ServeOptions) error { return nil },
 		Work:        func(context.Context, *pflag.FlagSet) error { return nil },
 		Migrate:     func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
 		Migrations:  func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) { return nil, nil },
@@ -78,7 +78,7 @@ func newDesk(t *testing.T) *desk {
 		Restore: func(context.Context, *pflag.FlagSet, string, audit.Actor) (backup.Summary, error) {
 			return backup.Summary{}, nil
 		},
-		Copy: func(context.Context, *pflag.FlagSet, cli.Copying) (backup.Summary, error) {
+		Copy: func(context.Context, *pflag.FlagSet, cli.CopyOptions) (backup.Summary, error) {
 			return backup.Summary{}, nil
 		},
 		Verify: func(context.Context, *pflag.FlagSet) ([]ports.Finding, error) { return nil, nil },
@@ -136,7 +136,7 @@ func (d *desk) store(t *testing.T) ports.Store {
 	return store
 }
 
-func TestWrongUsageIs2(t *testing.T) {
+func TestUsageErrors(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 201)
 	for name, c := range map[string]struct {
@@ -185,7 +185,7 @@ func TestWrongUsageIs2(t *testing.T) {
 	}
 }
 
-func TestEveryCommandIsExplained(t *testing.T) {
+func TestHelp(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	var walk func(c *cobra.Command)
@@ -289,24 +289,24 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	var listen string
-	d.Serve = func(ctx context.Context, f *pflag.FlagSet, _ cli.Serving) error {
+	d.Serve = func(ctx context.Context, f *pflag.FlagSet, _ cli.ServeOptions) error {
 		listen = f.Lookup("listen").Value.String()
 		return ctx.Err()
 	}
 	d.done(t, "serve", "--listen", ":8080")
 	assert.Equal(t, ":8080", listen)
 
-	d.Serve = func(context.Context, *pflag.FlagSet, cli.Serving) error { return errors.New("the port is taken") }
+	d.Serve = func(context.Context, *pflag.FlagSet, cli.ServeOptions) error { return errors.New("the port is taken") }
 	assert.Equal(t, 1, d.run(t, "serve"))
 	assert.Equal(t, "tocsin: the port is taken\n", d.err.String())
 
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	d.Serve = func(context.Context, *pflag.FlagSet, cli.Serving) error { return nil }
+	d.Serve = func(context.Context, *pflag.FlagSet, cli.ServeOptions) error { return nil }
 	assert.Zero(t, d.Run(ctx, []string{"serve"}), "a server that was asked to stop and did is done")
 }
 
-func TestInterruptionIs1(t *testing.T) {
+func TestInterruption(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.In, _ = io.Pipe() // Nothing is ever written to it.
@@ -321,7 +321,7 @@ func TestInterruptionIs1(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatCannotBeOpenedIs1(t *testing.T) {
+func TestUnavailableDatabase(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"key", "list"}, {"key", "create", "--name", "x", "--grant", "user:read"}, {"delete", "list", "a/b/c"}} {
 		d := newDesk(t)
@@ -332,12 +332,12 @@ func TestADatabaseThatCannotBeOpenedIs1(t *testing.T) {
 	}
 }
 
-// TestWhatALineBelongsToIsIndented checks an error of several lines, such as a driver returns that
+// TestErrorIndent checks an error of several lines, such as a driver returns that
 // tried several servers.
-func TestWhatALineBelongsToIsIndented(t *testing.T) {
+func TestErrorIndent(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	d.Serve = func(context.Context, *pflag.FlagSet, cli.Serving) error {
+	d.Serve = func(context.Context, *pflag.FlagSet, cli.ServeOptions) error {
 		return errors.New("failed to connect:\n\tdb1: refused\n\tdb2: refused")
 	}
 	assert.Equal(t, 1, d.run(t, "serve"))

@@ -10,22 +10,22 @@ import (
 	"golang.org/x/term"
 )
 
-// sayEvery is how often progress is printed without a terminal.
-const sayEvery = 5 * time.Second
+// progressInterval is how often progress is printed without a terminal.
+const progressInterval = 5 * time.Second
 
-// progress shows the progress of a long command: a bar on a terminal, elsewhere a line now and
-// then.
+// progress shows the progress of a long command: a bar on a terminal, else a line every few
+// seconds.
 type progress struct {
-	out     io.Writer
-	total   int
-	now     func() time.Time
-	started time.Time
-	said    time.Time
-	bar     *progressbar.ProgressBar // nil where there is no terminal
+	out         io.Writer
+	total       int
+	now         func() time.Time
+	started     time.Time
+	lastPrinted time.Time
+	bar         *progressbar.ProgressBar // nil where there is no terminal
 }
 
 func newProgress(out io.Writer, total int, terminal bool, now func() time.Time) *progress {
-	p := &progress{out: out, total: total, now: now, started: now(), said: now()}
+	p := &progress{out: out, total: total, now: now, started: now(), lastPrinted: now()}
 	if terminal && total > 0 {
 		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(out), progressbar.OptionSetItsString("rows"),
 			progressbar.OptionShowIts(), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true),
@@ -36,23 +36,23 @@ func newProgress(out io.Writer, total int, terminal bool, now func() time.Time) 
 	return p
 }
 
-// at shows how many are done. Output errors do not stop the command.
+// at shows how many rows are done. It ignores output errors.
 func (p *progress) at(done int) {
 	if p.bar != nil {
 		_ = p.bar.Set(done)
 		return
 	}
 	now := p.now()
-	if now.Sub(p.said) < sayEvery || done == 0 {
+	if now.Sub(p.lastPrinted) < progressInterval || done == 0 {
 		return
 	}
-	p.said = now
+	p.lastPrinted = now
 	rate := float64(done) / now.Sub(p.started).Seconds()
 	left := time.Duration(float64(p.total-done) / rate * float64(time.Second)).Round(time.Second)
 	_, _ = fmt.Fprintf(p.out, "%d of %d rows (%d%%), %.0f rows/s, %s left\n", done, p.total, 100*done/p.total, rate, left)
 }
 
-// end leaves the bar's line.
+// end ends the line of the bar.
 func (p *progress) end() {
 	if p.bar != nil {
 		_ = p.bar.Exit()

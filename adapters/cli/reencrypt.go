@@ -26,10 +26,10 @@ func (p Program) reencrypt() *cobra.Command {
 			"  tocsin re-encrypt -o json",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				done, err := s.Sealing.Reencrypt(c.Context(), caller(), discard)
-				// Whatever ended the command, its result is printed.
-				err = errors.Join(err, p.printReencrypted(done, output.word))
+				// Print the result even if the command failed.
+				err = errors.Join(err, p.printReencrypted(done, output.value))
 				if err == nil && len(done.Unreadable) > 0 {
 					return errReported
 				}
@@ -38,19 +38,19 @@ func (p Program) reencrypt() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&discard, "discard-unreadable", false, "Remove secrets that cannot be decrypted")
-	output = outputFlag(c.Flags(), "text", inJSON)
+	output = outputFlag(c.Flags(), "text", formatJSON)
 	return c
 }
 
-// reencryptedJSON is the result as -o json prints it.
+// reencryptedJSON is the result in the output of -o json.
 type reencryptedJSON struct {
-	Encrypted  int         `json:"encrypted"`
-	Discarded  []staleJSON `json:"discarded"`
-	Unreadable []staleJSON `json:"unreadable"`
+	Encrypted  int              `json:"encrypted"`
+	Discarded  []unreadableJSON `json:"discarded"`
+	Unreadable []unreadableJSON `json:"unreadable"`
 }
 
-// staleJSON is an object that could not be decrypted.
-type staleJSON struct {
+// unreadableJSON is an object that could not be decrypted.
+type unreadableJSON struct {
 	ID    int64  `json:"id"`
 	Path  string `json:"path"`
 	Key   string `json:"key"` // the id of the key; empty if there is none
@@ -58,16 +58,16 @@ type staleJSON struct {
 }
 
 func (p Program) printReencrypted(done app.ReencryptionResult, output string) error {
-	list := reencryptedJSON{Encrypted: done.Encrypted, Discarded: []staleJSON{}, Unreadable: []staleJSON{}}
+	list := reencryptedJSON{Encrypted: done.Encrypted, Discarded: []unreadableJSON{}, Unreadable: []unreadableJSON{}}
 	for _, c := range done.Discarded {
 		_, _ = fmt.Fprintf(p.Err, "discarded the settings of %s, which were encrypted under the key %q\n", c.Path, c.Key)
-		list.Discarded = append(list.Discarded, staleJSON{ID: c.ID, Path: c.Path, Key: c.Key})
+		list.Discarded = append(list.Discarded, unreadableJSON{ID: c.ID, Path: c.Path, Key: c.Key})
 	}
 	for _, c := range done.Unreadable {
-		p.complain(c.Path + ": " + c.Err.Error())
-		list.Unreadable = append(list.Unreadable, staleJSON{ID: c.ID, Path: c.Path, Key: c.Key, Error: c.Err.Error()})
+		p.printError(c.Path + ": " + c.Err.Error())
+		list.Unreadable = append(list.Unreadable, unreadableJSON{ID: c.ID, Path: c.Path, Key: c.Key, Error: c.Err.Error()})
 	}
-	if output == inJSON {
+	if output == formatJSON {
 		return printJSON(p.Out, list)
 	}
 	_, err := fmt.Fprintf(p.Out, "encrypted   %d\ndiscarded   %d\nunreadable  %d\n", list.Encrypted, len(list.Discarded), len(list.Unreadable))

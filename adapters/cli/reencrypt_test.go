@@ -95,8 +95,8 @@ func TestReencrypt(t *testing.T) {
 	})
 }
 
-// TestNoSecretIsPrintedOrStored searches everything that apply prints, on success and on failure.
-func TestNoSecretIsPrintedOrStored(t *testing.T) {
+// TestReencryptLeaksNoSecret searches everything that apply prints, on success and on failure.
+func TestReencryptLeaksNoSecret(t *testing.T) {
 	t.Parallel()
 	d, path := newSecretShop(t)
 	check := func() {

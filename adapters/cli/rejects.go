@@ -10,9 +10,10 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// rejects is the file of rejected rows: two columns with the line and the reason, then the row
-// (imports.Header.Safe). It is complete or does not exist. A nil *rejects writes nothing.
-type rejects struct {
+// rejectedFile writes rejected rows to a CSV file: the line, the reason and the row
+// (imports.Header.Safe). The file appears only when it is complete. A nil *rejectedFile writes
+// nothing.
+type rejectedFile struct {
 	path string
 	file *os.File
 	temp bool // file must be renamed to path
@@ -22,11 +23,11 @@ type rejects struct {
 	header imports.Header
 }
 
-// openRejects prepares the file before the import starts, so that an unwritable path is reported in
-// time. An empty path means no file.
-func openRejects(path string, source *os.File) (*rejects, error) {
+// openRejectedFile opens the file before the import starts, so that an unwritable path is reported
+// early. It returns nil for an empty path.
+func openRejectedFile(path string, source *os.File) (*rejectedFile, error) {
 	if path == "" {
-		return nil, nil //nolint:nilnil // A nil *rejects is ready for use.
+		return nil, nil //nolint:nilnil // A nil *rejectedFile is valid.
 	}
 	if path == stdin {
 		return nil, usagef("--errors needs the name of a file")
@@ -46,7 +47,7 @@ func openRejects(path string, source *os.File) (*rejects, error) {
 			return nil, usagef("--errors names a directory")
 		}
 	}
-	r := &rejects{path: path}
+	r := &rejectedFile{path: path}
 	if err == nil && !info.Mode().IsRegular() { // Such as /dev/stderr.
 		r.file, err = os.OpenFile(path, os.O_WRONLY, 0)
 	} else {
@@ -60,7 +61,7 @@ func openRejects(path string, source *os.File) (*rejects, error) {
 	return r, nil
 }
 
-func (r *rejects) begin(h imports.Header) {
+func (r *rejectedFile) begin(h imports.Header) {
 	if r == nil {
 		return
 	}
@@ -68,22 +69,22 @@ func (r *rejects) begin(h imports.Header) {
 	r.write(h.RejectsHeader())
 }
 
-func (r *rejects) add(e *imports.RowError) {
+func (r *rejectedFile) add(e *imports.RowError) {
 	if r == nil {
 		return
 	}
 	r.write(r.header.RejectsRow(r.header.Keep(e)))
 }
 
-func (r *rejects) write(line string) {
+func (r *rejectedFile) write(line string) {
 	_, err := r.out.WriteString(line + "\n")
 	if r.err == nil {
 		r.err = err
 	}
 }
 
-// keep moves the complete file to its path.
-func (r *rejects) keep() error {
+// keep closes the complete file and moves it to its path.
+func (r *rejectedFile) keep() error {
 	if r == nil {
 		return nil
 	}
@@ -103,8 +104,8 @@ func (r *rejects) keep() error {
 	return nil
 }
 
-// discard removes a file that was not kept.
-func (r *rejects) discard() {
+// discard removes the file unless keep was called.
+func (r *rejectedFile) discard() {
 	if r == nil {
 		return
 	}

@@ -28,12 +28,12 @@ func (p Program) release() *cobra.Command {
 			if older < 0 || c.Flags().Changed("cancel-older-than") && older == 0 {
 				return usagef("--cancel-older-than is a time such as 24h, see %s --help", c.CommandPath())
 			}
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				found, err := s.Installation.Release(c.Context(), caller(), older, dryRun)
 				if err != nil {
 					return err
 				}
-				if output.word == inJSON {
+				if output.value == formatJSON {
 					return printJSON(p.Out, releaseOf(found, dryRun))
 				}
 				return p.printRelease(found, older, dryRun)
@@ -42,7 +42,7 @@ func (p Program) release() *cobra.Command {
 	}
 	c.Flags().DurationVar(&older, "cancel-older-than", 0, "Cancel occurrences that have waited for longer, such as 24h")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "Change nothing, only print what waits and what would be cancelled")
-	output = outputFlag(c.Flags(), "table", inJSON)
+	output = outputFlag(c.Flags(), "table", formatJSON)
 	return c
 }
 
@@ -63,7 +63,7 @@ func (p Program) printRelease(r app.Release, older time.Duration, dryRun bool) e
 		released = "the installation was not held"
 	}
 	if dryRun {
-		cancelled, released = "would be cancelled", "nothing was changed; the installation is held since "+moment(r.State.Held, "")
+		cancelled, released = "would be cancelled", "nothing was changed; the installation is held since "+formatTime(r.State.Held, "")
 		if r.State.Held.IsZero() {
 			released = "nothing was changed; the installation is not held"
 		}
@@ -80,23 +80,23 @@ func (p Program) printRelease(r app.Release, older time.Duration, dryRun bool) e
 // ageGroup names a group of app.Ages.
 func ageGroup(n int) string {
 	if n+1 == len(app.Ages) {
-		return age(app.Ages[n]) + " or more"
+		return formatAge(app.Ages[n]) + " or more"
 	}
 	if n == 0 {
-		return "less than " + age(app.Ages[1])
+		return "less than " + formatAge(app.Ages[1])
 	}
-	return age(app.Ages[n]) + " to " + age(app.Ages[n+1])
+	return formatAge(app.Ages[n]) + " to " + formatAge(app.Ages[n+1])
 }
 
-// age is a duration of whole hours or days.
-func age(d time.Duration) string {
+// formatAge formats a duration in whole hours or days.
+func formatAge(d time.Duration) string {
 	if days := d / (24 * time.Hour); days > 0 {
 		return fmt.Sprintf("%d d", days)
 	}
 	return fmt.Sprintf("%d h", d/time.Hour)
 }
 
-// releaseJSON is the result of a release as -o json prints it.
+// releaseJSON is the result of a release in the output of -o json.
 type releaseJSON struct {
 	HeldSince *time.Time    `json:"held_since"` // null: it was not held
 	DryRun    bool          `json:"dry_run"`

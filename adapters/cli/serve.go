@@ -26,7 +26,7 @@ func (p Program) serve() *cobra.Command {
 			"  TOCSIN_DATABASE_URL=postgres://tocsin@localhost/tocsin TOCSIN_SECRET_KEY_FILE=/run/secrets/key tocsin serve",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.Serve(c.Context(), c.Flags(), Serving{Send: !noWorker, Hold: hold, By: caller()})
+			return p.Serve(c.Context(), c.Flags(), ServeOptions{Send: !noWorker, Hold: hold, By: caller()})
 		},
 	}
 	p.ServerFlags(c.Flags())
@@ -87,7 +87,7 @@ type Endpoint struct {
 	Encrypted bool   // by TLS
 }
 
-// readyURL returns the URL for checking a server on the same machine.
+// readyURL returns the URL of the readiness check of a server on this machine.
 func readyURL(e Endpoint) (string, error) {
 	if e.Network == "unix" {
 		return "http://localhost/readyz", nil
@@ -118,8 +118,8 @@ func checkReady(ctx context.Context, ready string, e Endpoint) error {
 	if err != nil {
 		return err
 	}
-	// Unlike the default transport it uses no proxy. The certificate is for another name than this
-	// machine's, and nothing secret is sent.
+	// It uses no proxy. It does not verify the certificate, which is for another host name, because
+	// nothing secret is sent.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // As said above.
 	if e.Network == "unix" {
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {

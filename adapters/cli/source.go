@@ -7,17 +7,17 @@ import (
 	"os"
 )
 
-// importSource is a file that can be read from the start more than once. It stays the same file
-// when another one replaces it under its name.
+// importSource is an open file that can be read several times. Replacing the file at its path does
+// not affect it.
 type importSource struct {
 	file *os.File
 	size int64
 	temp bool // it must be removed
 }
 
-// openImport opens a file to import. Input that can be read only once, such as standard input, is
-// copied to a temporary file, which only its owner can read and which is removed when the program
-// ends, also after a crash where the system allows that.
+// openImport opens a file to import. It copies input that can be read only once, such as standard
+// input, to a temporary file with mode 0600. The file is removed at the end, or at once where the
+// system allows that.
 func (p Program) openImport(ctx context.Context, path string) (importSource, error) {
 	if path == stdin {
 		return spool(ctx, p.In)
@@ -61,8 +61,8 @@ func spool(ctx context.Context, in io.Reader) (importSource, error) {
 	return s, nil
 }
 
-// interruptible runs a function that may block on input for ever. It returns early when ctx ends,
-// and abandons the function.
+// interruptible runs a function that may block on input. If ctx ends, it returns early and leaves
+// the function running.
 func interruptible(ctx context.Context, run func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- run() }()

@@ -26,23 +26,23 @@ func (p Program) trace() *cobra.Command {
 			if err != nil || id <= 0 {
 				return usagef("%q is no id of a delivery, see %s --help", args[0], c.CommandPath())
 			}
-			return p.with(c, func(s Services) error {
+			return p.withServices(c, func(s Services) error {
 				found, err := s.Occurrences.Trace(c.Context(), deliveries.ID(id))
 				if err != nil {
 					return err
 				}
-				if output.word == inJSON {
+				if output.value == formatJSON {
 					return printJSON(p.Out, traceOf(found))
 				}
 				return p.printTrace(traceOf(found))
 			})
 		},
 	}
-	output = outputFlag(c.Flags(), "table", inJSON)
+	output = outputFlag(c.Flags(), "table", formatJSON)
 	return c
 }
 
-// deliveryTrace is a trace as it is printed. Times are in UTC.
+// deliveryTrace is the output of a trace. Times are in UTC.
 type deliveryTrace struct {
 	Delivery     int64  `json:"delivery"`
 	State        string `json:"state"`
@@ -79,14 +79,14 @@ func traceOf(t app.DeliveryTrace) deliveryTrace {
 		Delivery: int64(d.ID), State: string(d.State), Reason: string(d.Reason),
 		Organization: t.Place.Organization, Project: t.Place.Project, Application: t.Place.Application, Event: t.Event,
 		Occurrence: int64(o.ID), Correlation: o.CorrelationID, Request: o.RequestID, Traceparent: o.Traceparent, Priority: o.Priority.String(),
-		Triggered: moment(o.Created, ""), SendAt: moment(o.Options.SendAt, ""), ExpiresAt: moment(o.Options.ExpiresAt, ""), Cancelled: moment(o.Cancelled, ""),
-		Recipient: d.Username, Address: d.Address, Channel: d.Channel, Protocol: string(d.Protocol), Created: moment(d.Created, ""),
-		Attempts: d.Attempts, LastError: d.LastError, WaitsFor: string(d.Waiting.For), NextAttempt: moment(d.Next, ""),
-		ChannelError: d.Waiting.Error, Finished: moment(d.Finished, ""),
+		Triggered: formatTime(o.Created, ""), SendAt: formatTime(o.Options.SendAt, ""), ExpiresAt: formatTime(o.Options.ExpiresAt, ""), Cancelled: formatTime(o.Cancelled, ""),
+		Recipient: d.Username, Address: d.Address, Channel: d.Channel, Protocol: string(d.Protocol), Created: formatTime(d.Created, ""),
+		Attempts: d.Attempts, LastError: d.LastError, WaitsFor: string(d.Waiting.For), NextAttempt: formatTime(d.Next, ""),
+		ChannelError: d.Waiting.Error, Finished: formatTime(d.Finished, ""),
 	}
 }
 
-// printTrace prints a trace, in the order of events.
+// printTrace prints a trace in chronological order.
 func (p Program) printTrace(t deliveryTrace) error {
 	out := newTable(p.Out, "DELIVERY", strconv.FormatInt(t.Delivery, 10))
 	for _, line := range [][2]string{

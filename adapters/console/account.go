@@ -26,7 +26,7 @@ type accountView struct {
 
 type sessionView struct {
 	operators.Session
-	ID      string // does not reveal its token
+	ID      string // the digest of its token, in hex
 	Current bool   // the session of this request
 }
 
@@ -81,7 +81,7 @@ func (c call) newPassword() (operators.Password, error) {
 	return p, faults.Err()
 }
 
-// languages returns the choices of a language, each named in itself.
+// languages returns the options of the language field. Each language has its own name for itself.
 func languages() []option {
 	all := []option{{"", words.Of("The browser's language")}}
 	for i, tag := range words.Offered {
@@ -90,8 +90,8 @@ func languages() []option {
 	return all
 }
 
-// chooseLanguage stores the language with the account, for its pages in every browser, and in this
-// browser, for the pages before signing in.
+// chooseLanguage stores the language in the account, and in a cookie for the pages before signing
+// in.
 func (c call) chooseLanguage() error {
 	chosen := c.FormValue("language")
 	if !slices.ContainsFunc(languages(), func(o option) bool { return o.Value == chosen }) {

@@ -62,7 +62,7 @@ func TestAccountPasswordIsRefused(t *testing.T) {
 	}
 }
 
-func TestGuessingOnesOwnPasswordIsSlow(t *testing.T) {
+func TestOwnPasswordIsThrottled(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleViewer))
@@ -79,7 +79,7 @@ func TestGuessingOnesOwnPasswordIsSlow(t *testing.T) {
 
 var sessionOf = regexp.MustCompile(`name="session" value="([0-9a-f]{64})"`)
 
-func TestSessionsAreEndedOneByOne(t *testing.T) {
+func TestEndSession(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		ada, eve := f.operator("ada", users.RoleViewer), f.operator("eve", users.RoleViewer)

@@ -16,24 +16,24 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// alert is a card about a problem that needs attention, with everything that has the same cause.
+// alert is a card about a problem that needs attention. Failures with the same cause share a card.
 type alert struct {
 	State   words.Message // a style of the piece `state`
-	Name    string        // its subject: a channel, an event, a file, a key
-	Text    words.Phrase  // what about it
+	Name    string        // of the channel, event, file or key
+	Text    words.Phrase  // the problem
 	Since   time.Time     // zero: only the text
-	Age     words.Phrase  // how long ago that was
+	Age     words.Phrase  // the time since then
 	Impact  words.Phrase  // the consequence; empty: none
-	Reason  string        // text from elsewhere; empty: nothing more is known
+	Reason  string        // an error message, not translated; empty: unknown
 	Actions []link
 
-	Problem     string             // its id for as long as it lasts
-	StateDetail string             // further state; it is unchanged while this is the same
+	Problem     string             // its id; it stays the same while the problem lasts
+	StateDetail string             // more state for the fingerprint
 	Snoozed     *statistics.Snooze // nil: not snoozed
 	SnoozePath  string             // target of the form that snoozes it; empty: the visitor may not
 }
 
-// alerts returns what needs attention, the most urgent first.
+// alerts returns the problems of an organization, the most urgent first.
 func (c call) alerts(org string, a app.Attention) []alert {
 	all := append(c.channelAlerts(org, a), c.failureAlerts(org, a)...)
 	if c.visitor.May(org, operators.Operator) {
@@ -45,8 +45,8 @@ func (c call) alerts(org string, a app.Attention) []alert {
 	return c.applySnoozes(org, all, a)
 }
 
-// channelAlerts returns the channels that do not work, with their backlog, and then those that
-// are behind although they work.
+// channelAlerts returns alerts for channels that do not work, then for working channels with a late
+// backlog.
 func (c call) channelAlerts(org string, a app.Attention) (all []alert) {
 	now, reported := c.console.clock.Now(), map[channels.ID]bool{}
 	for _, o := range a.Outages {
@@ -87,8 +87,8 @@ func (c call) channelActions(org, project string, id channels.ID) []link {
 	return actions
 }
 
-// failureAlerts returns a card for each event with failed deliveries. Deliveries may have failed
-// before the period that was read, too.
+// failureAlerts returns an alert for each event with failed deliveries. It sees only the period
+// that was read.
 func (c call) failureAlerts(org string, a app.Attention) (all []alert) {
 	type cause struct{ project, application, event string }
 	var causes []cause

@@ -19,13 +19,13 @@ const assetsPath = Prefix + "assets/"
 //go:embed assets/*.css assets/*.js assets/*.svg assets/vendor/*.js
 var assetFiles embed.FS
 
-// assets are the style sheets, scripts and pictures by file name.
+// assets maps file names to style sheets, scripts and images.
 type assets map[string]asset
 
 type asset struct {
 	*static.File
 
-	version string // of the content: changed content gets a new one
+	version string // a part of the checksum of the content
 }
 
 func loadAssets() (assets, error) {

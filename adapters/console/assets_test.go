@@ -51,7 +51,7 @@ func TestAssets(t *testing.T) {
 	})
 }
 
-func TestOurStylesAndScriptsStaySmall(t *testing.T) {
+func TestAssetSizes(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"css", "js"} {
 		files, err := filepath.Glob("assets/*." + kind)
@@ -67,9 +67,9 @@ func TestOurStylesAndScriptsStaySmall(t *testing.T) {
 	}
 }
 
-// TestVendoredAssetsAreWhatTheirTableSays keeps the table of versions true, and the files as they
+// TestVendoredAssets keeps the table of versions true, and the files as they
 // were published.
-func TestVendoredAssetsAreWhatTheirTableSays(t *testing.T) {
+func TestVendoredAssets(t *testing.T) {
 	t.Parallel()
 	table, err := os.ReadFile("assets/vendor/README.md")
 	require.NoError(t, err)

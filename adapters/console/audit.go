@@ -17,10 +17,10 @@ import (
 
 const pageAudit = 50
 
-// auditFilters are the fields of the search form.
+// auditFilters are the names of the fields in the search form.
 var auditFilters = []string{"q", "actor", "via", "action", "object", "from", "to"}
 
-// auditView is a batch of the audit log.
+// auditView is one page of the audit log.
 type auditView struct {
 	Form    form
 	Fields  []string // of the form
@@ -34,18 +34,18 @@ type auditView struct {
 	Export   string // the path of the download
 }
 
-// auditEntry is an entry with the page of its object.
+// auditEntry is an entry of the log with the path of its object's page.
 type auditEntry struct {
 	audit.Entry
 
 	Text    any    // what was done
-	Path    string // empty: there is none, or no longer
+	Path    string // of the object's page; empty: there is none
 	Changes []difference
 	Version int    // of the template or partial that it made; 0: none
 	Here    string // the path of the entry's own page
 }
 
-// auditEntry is an entry in words.
+// auditEntry returns an entry for display.
 func (c call) auditEntry(e audit.Entry) auditEntry {
 	return auditEntry{Entry: e, Text: actionText(e), Path: c.objectPath(e), Changes: differencesOf(e), Version: app.VersionOf(e), Here: c.below("audit", e.ID)}
 }
@@ -144,7 +144,7 @@ func auditQuery(values url.Values) (audit.Query, fault.Fields) {
 	return q, faults
 }
 
-// auditColumns is the first row of an exported sheet.
+// auditColumns is the header row of an export as CSV.
 var auditColumns = []string{"id", "at", "actor", "key", "via", "address", "action", "object", "before", "after"}
 
 // auditLine is an entry as an exported line of JSON.
@@ -190,7 +190,7 @@ func (c call) exportAudit() error {
 	return file.finish()
 }
 
-// csvExport returns a function that writes entries as rows of a sheet, after a row of column names.
+// csvExport returns a function that writes entries as rows of CSV, after a header row.
 func csvExport(out csvWriter) func([]audit.Entry) error {
 	started := false
 	return func(es []audit.Entry) error {
@@ -219,7 +219,7 @@ func csvExport(out csvWriter) func([]audit.Entry) error {
 	}
 }
 
-// stateText returns a state as a cell, empty for none.
+// stateText returns a state for a cell; empty if there is none.
 func stateText(s audit.State) (string, error) {
 	if len(s) == 0 {
 		return "", nil

@@ -47,7 +47,7 @@ func (f *fixture) entryOf(action audit.Action) audit.Entry {
 	return found.Entries[0]
 }
 
-func TestAuditIsFiltered(t *testing.T) {
+func TestAuditFilter(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		may := time.Date(2026, time.May, 1, 0, 0, 0, 0, time.UTC)
@@ -90,7 +90,7 @@ func TestAuditIsFiltered(t *testing.T) {
 	})
 }
 
-func TestAuditIsInWords(t *testing.T) {
+func TestAuditTexts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const sum = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -118,7 +118,7 @@ func TestAuditIsInWords(t *testing.T) {
 	}
 }
 
-func TestAuditIsPagedWithItsFilter(t *testing.T) {
+func TestAuditPaging(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var es []audit.Entry
@@ -194,7 +194,7 @@ func TestAuditExport(t *testing.T) {
 	})
 }
 
-func TestObjectsOfTheAuditLogAreLinks(t *testing.T) {
+func TestAuditLinksObjects(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("eva", users.RoleAdministrator))
@@ -220,9 +220,9 @@ func TestObjectsOfTheAuditLogAreLinks(t *testing.T) {
 	assert.NotContains(t, b.get("/console/o/acme/audit/?q=event.delete").body, "/e/gone/", "what was deleted has no page")
 }
 
-// TestAnEntryShowsTheTextsThatItChanged: of templates and partials, line by line, from the versions
+// TestAuditEntryShowsChangedTexts: of templates and partials, line by line, from the versions
 // that are kept, and only if they are those of the entry.
-func TestAnEntryShowsTheTextsThatItChanged(t *testing.T) {
+func TestAuditEntryShowsChangedTexts(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -288,7 +288,7 @@ func TestAnEntryShowsTheTextsThatItChanged(t *testing.T) {
 	})
 }
 
-func TestAnEntryOfTheAuditLogIsItsOrganizations(t *testing.T) {
+func TestAuditEntryOfAnotherOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))

@@ -12,17 +12,17 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// difference is a value that an entry of the audit log tells of, in words.
+// difference is a change of one value in an audit entry, translated for display.
 type difference struct {
 	Field         words.Field
-	Before, After any              // data, or words; nil: there was none
-	Lines         []templates.Line // of a text of several lines: how it changed
+	Before, After any              // data or a translatable text; nil: no value
+	Lines         []templates.Line // the line diff of a multi-line text
 }
 
-// differencesOf are what an entry tells of, in words.
+// differencesOf returns the differences of an entry for display.
 func differencesOf(e audit.Entry) []difference { return describeDifferences(e.Differences()) }
 
-// describeDifferences leaves out what was empty and stayed so.
+// describeDifferences translates differences for display. It omits values that were and are empty.
 func describeDifferences(all []audit.Difference) (result []difference) {
 	for _, d := range all {
 		if d.Before == "" && d.After == "" {
@@ -37,7 +37,7 @@ func describeDifferences(all []audit.Difference) (result []difference) {
 	return result
 }
 
-// actionText say what was done: of a switch, whether it went on or off.
+// actionText names the action of an entry. For a switch it says whether it was turned on or off.
 func actionText(e audit.Entry) any {
 	f, ok := switchTexts[e.Action]
 	switch {
@@ -49,7 +49,7 @@ func actionText(e audit.Entry) any {
 	return f.off
 }
 
-// valueText is a value in words where it is no data; nil for none.
+// valueText translates a value unless it is data; nil for an empty value.
 func valueText(d audit.Difference, value string) any {
 	switch {
 	case value == "":
@@ -69,13 +69,13 @@ func valueText(d audit.Difference, value string) any {
 	}
 	var size int
 	var sum string
-	if n, err := fmt.Sscanf(value, "%d bytes, SHA-256 %64s", &size, &sum); err == nil && n == 2 && len(sum) == 64 { // Of a body that the log does not hold.
+	if n, err := fmt.Sscanf(value, "%d bytes, SHA-256 %64s", &size, &sum); err == nil && n == 2 && len(sum) == 64 { // The log stores only the size and checksum of a body.
 		return words.Of("%s (%s)", words.Of("%d bytes", size), sum[:8])
 	}
 	return value
 }
 
-// grants are the names of grants in words.
+// grants translates a comma-separated list of grants.
 func grants(names string) any {
 	var text words.Phrase
 	for name := range strings.SplitSeq(names, ", ") {
@@ -88,7 +88,7 @@ func grants(names string) any {
 	return text
 }
 
-// grantChoices are all grants in words, with the names that the API knows.
+// grantChoices returns an option for each grant: its translation and its name in the API.
 func grantChoices() []option {
 	all := options(access.Grants()...)
 	for i, g := range access.Grants() {

@@ -13,8 +13,8 @@ type channelCard struct {
 	app.ListedChannel
 
 	Provider  words.Phrase
-	State     string       // a style of the piece `state`
-	StateText words.Phrase // the state
+	State     string       // a CSS class of the template "state"
+	StateText words.Phrase // the state as text
 	Outage    channels.Outage
 	Sent      int // within the hours shown
 	Failed    int
@@ -30,8 +30,8 @@ type channelsView struct {
 	Next    channels.ID // 0: no more
 }
 
-// newChannelCard returns the card of a channel. If several instances do not work on it, it shows
-// the one that has failed for longest.
+// newChannelCard returns the card of a channel. If several instances report an outage, the card
+// shows the longest one.
 func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
 	card := channelCard{ListedChannel: ch, Provider: providerOf(ch.Driver), State: "active", StateText: words.Of("working")}
 	for i, o := range ch.Outages {
@@ -59,7 +59,8 @@ func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
 	return card
 }
 
-// draw draws the sparkline: the deliveries that ended, and behind them those that failed.
+// draw adds the bars of the sparkline: all finished deliveries, and in front of them the failed
+// ones.
 func (v *channelCard) draw() {
 	most := 0
 	for _, h := range v.Hours {
@@ -73,7 +74,8 @@ func (v *channelCard) draw() {
 	}
 }
 
-// providerOf describes what a driver sends through; the driver's name if there is no description.
+// providerOf describes the provider of a driver; without a description it returns the driver's
+// name.
 func providerOf(driver string) words.Phrase {
 	if d, known := driverTexts[driver]; known {
 		return d.provider

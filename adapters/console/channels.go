@@ -38,7 +38,8 @@ type driverChoice struct {
 	About words.Phrase
 }
 
-// driverTexts describe drivers: text beside their name, and text instead of it.
+// driverTexts has for each driver a description to show beside its name, and one to show instead of
+// it.
 var driverTexts = map[string]struct{ description, provider words.Phrase }{
 	"smtp":     {words.Of("e-mail through a mail server"), words.Of("E-mail through a mail server")},
 	"twilio":   {words.Of("SMS through Twilio"), words.Of("SMS through Twilio")},
@@ -51,7 +52,7 @@ func newDriverChoice(d deliveries.Driver) driverChoice {
 	return driverChoice{d.Name(), driverTexts[d.Name()].description}
 }
 
-// newChannelView is the choice of a driver, followed by the form of a channel with it.
+// newChannelView is the form of a new channel: first the choice of a driver, then its settings.
 type newChannelView struct {
 	Here      string // the path of the list
 	Drivers   []driverChoice
@@ -80,7 +81,7 @@ func (c call) showNewChannel() error {
 	return c.newChannelPage(driver, newForm("active", "true", "unrestricted", "true", "weight", strconv.Itoa(channels.DefaultWeight), "test_to", own))
 }
 
-// ownAddress is the visitor's address that a protocol reaches; empty where none is known.
+// ownAddress returns the visitor's address for a protocol; empty if there is none.
 func (c call) ownAddress(p channels.Protocol) (string, error) {
 	return c.console.use.ChannelTests.AddressOf(c.ctx, c.at(), p, c.visitor.User)
 }
@@ -122,14 +123,14 @@ type channelView struct {
 	Test     form
 	Deletion form
 	Tested   *testView
-	Saved    bool // the tested settings were saved before
-	Created  bool // and was not there before
+	Saved    bool // the settings were saved before the test
+	Created  bool // the channel was created before the test
 }
 
 // Provider describes what the channel sends through.
 func (v channelView) Provider() words.Phrase { return providerOf(v.Driver) }
 
-// Card is how the channel is doing.
+// Card returns the card with the state of the channel.
 func (v channelView) Card() channelCard { return newChannelCard(v.ListedChannel, v.Now) }
 
 // Fields returns the fields of the settings.
@@ -137,7 +138,7 @@ func (v channelView) Fields() settingsView {
 	return settingsView{Form: v.Form, Settings: v.Described, Stored: v.Kept}
 }
 
-// Value returns a setting for visitors who may not change it.
+// Value returns a setting for visitors with read access.
 func (v channelView) Value(s channels.Setting) any {
 	switch {
 	case slices.Contains(v.Kept, s.Name):
@@ -158,7 +159,7 @@ func (c call) showChannel() error {
 	return c.channelPage(id, func(*channelView) {})
 }
 
-// channelPage shows a channel, as adjust leaves it.
+// channelPage renders a channel; adjust may change the view first.
 func (c call) channelPage(id channels.ID, adjust func(v *channelView)) (err error) {
 	v := channelView{Here: c.below("channels", id), List: c.below("channels"), Now: c.console.clock.Now()}
 	if v.ChannelReport, err = c.console.use.Channels.Show(c.ctx, c.at(), id); err != nil {
@@ -192,13 +193,13 @@ func (c call) saveChannel() error {
 	return c.answerForm(err, func(f form) error { return c.channelPage(id, func(v *channelView) { v.Form = f }) }, c.below("channels", id), "saved")
 }
 
-// wantsTest reports whether the form of a channel asks to test what it has saved.
+// wantsTest reports whether the form of a channel asks for a test after saving.
 func (c call) wantsTest() bool { return c.FormValue("then") == "test" }
 
 // testAfterSaving tests a channel that was just saved or created.
 func (c call) testAfterSaving(id channels.ID, created bool) error {
 	return c.sendTest(id, "test_to", func(v *channelView, f form, done *testView) {
-		v.Form.values.Set("test_to", f.Value("test_to")) // The rest is as saved.
+		v.Form.values.Set("test_to", f.Value("test_to")) // The other values are the saved ones.
 		f.values = v.Form.values
 		v.Form, v.Tested, v.Saved, v.Created = f.renameField("to", "test_to"), done, true, created
 	})
@@ -212,10 +213,10 @@ func (c call) testChannel() error {
 	return c.sendTest(id, "to", func(v *channelView, f form, done *testView) { v.Test, v.Tested = f, done })
 }
 
-// sendTest sends a test to the address in a field of the form, and shows the channel with the
-// result beside the button, where show puts it.
+// sendTest sends a test to the address in a form field. It renders the channel; show puts the
+// result into the view.
 func (c call) sendTest(id channels.ID, field string, show func(v *channelView, f form, done *testView)) error {
-	// A provider may take longer than a page; the use case has its own bound.
+	// A provider may take longer than a page; the use case has its own timeout.
 	done, err := c.console.use.ChannelTests.SendThrough(c.Request().Context(), c.actor(), c.at(), id, c.FormValue(field))
 	if f, correctable := c.refused(err); correctable {
 		return c.channelPage(id, func(v *channelView) { show(v, f, nil) })
@@ -235,8 +236,8 @@ func (c call) deleteChannel() error {
 	return c.answerForm(err, func(f form) error { return c.channelPage(id, func(v *channelView) { v.Deletion = f }) }, c.below("channels"), "deleted-channel")
 }
 
-// channelForm parses the form of a channel. It removes typed secrets, so that a page which shows
-// the form again does not contain them.
+// channelForm parses the form of a channel. It removes secrets from the form, so that they are not
+// shown again with it.
 func (c call) channelForm() app.ChannelForm {
 	sent := c.fields()
 	f := app.ChannelForm{Name: c.FormValue("name"), Protocol: c.FormValue("protocol"), Driver: c.FormValue("driver"), Preferred: c.FormValue("preferred") == "true",
@@ -249,7 +250,7 @@ func (c call) channelForm() app.ChannelForm {
 	}
 	for _, d := range c.console.use.Channels.Drivers() {
 		for _, name := range channels.Secrets(d.Settings()) {
-			sent.Del(settingField(name)) // For all drivers: one's plain field may be another's secret.
+			sent.Del(settingField(name)) // Of all drivers: a setting may be plain for one driver and secret for another.
 		}
 	}
 	return f

@@ -27,7 +27,7 @@ func created(b *browser, place string, fields ...string) string {
 	return regexp.MustCompile(`^[^?]*`).FindString(got.Header.Get("Location"))
 }
 
-func TestChannelsAreMadeFromWhatTheirDriverSays(t *testing.T) {
+func TestCreateChannel(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -67,7 +67,7 @@ func TestChannelsAreMadeFromWhatTheirDriverSays(t *testing.T) {
 	})
 }
 
-func TestSecretsOfChannelsAreWrittenOnly(t *testing.T) {
+func TestChannelSecretsAreNeverShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -106,7 +106,7 @@ func TestSecretsOfChannelsAreWrittenOnly(t *testing.T) {
 	assert.Contains(t, b.post(path, "settings.host", "h", "settings.port", "70000", "settings.tls", "maybe", "settings.concurrency", "1000").is(t, http.StatusBadRequest).said(), "must be one of on, off")
 }
 
-func TestWhatIsWrongWithANewChannelStandsBesideItsField(t *testing.T) {
+func TestChannelFormErrors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -154,7 +154,7 @@ func TestChannelsOfAProject(t *testing.T) {
 	})
 }
 
-func TestAChannelThatIsUsedIsNotDeleted(t *testing.T) {
+func TestChannelInUseIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -164,7 +164,7 @@ func TestAChannelThatIsUsedIsNotDeleted(t *testing.T) {
 	assert.Empty(t, f.entries("acme"))
 }
 
-func TestTheTestOfAChannelSaysWhatBecameOfIt(t *testing.T) {
+func TestChannelTestResult(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -188,7 +188,7 @@ func TestTheTestOfAChannelSaysWhatBecameOfIt(t *testing.T) {
 	assert.Contains(t, b.get(path).body, `action="`+path+`test/#test"`, "the browser shows the answer, not the top of the page")
 }
 
-func TestCardsDrawTheLastDay(t *testing.T) {
+func TestChannelCards(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -275,7 +275,7 @@ func TestCreateAndTest(t *testing.T) {
 	})
 }
 
-func TestAChannelShowsWhereItFails(t *testing.T) {
+func TestChannelShowsOutages(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		mail := f.channel(app.Path{Organization: "acme"}, "mail")
@@ -305,9 +305,9 @@ func TestAChannelShowsWhereItFails(t *testing.T) {
 	})
 }
 
-// TestReachOfChannels: an organization's administrators neither see nor set what lets a channel
-// reach everything, and do not see the answers of a private service.
-func TestReachOfChannels(t *testing.T) {
+// TestUnrestrictedChannels: an organization's administrators neither see nor set what lets a
+// channel reach everything, and do not see the answers of a private service.
+func TestUnrestrictedChannels(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		root, ada := f.as(f.account("root", true)), f.as(f.operator("ada", users.RoleAdministrator))

@@ -10,13 +10,13 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// chartView shows a span of time as rows of bars over the same steps.
+// chartView is a set of bar charts over the same time steps.
 type chartView struct {
 	Spans []link
 	Steps []chartStep
 
 	Deliveries []barChart // how many were sent or failed permanently, and the share that failed
-	Times      []barChart // how many occurrences there were, and how long messages took
+	Times      []barChart // the number of occurrences, and the latency of messages
 }
 
 // chartStep is an hour or a day.
@@ -27,21 +27,21 @@ type chartStep struct {
 	Median, P95 time.Duration // the median and 95th percentile of the time to hand off a message
 }
 
-// barChart is a row of bars in a field of 100 by 100.
+// barChart is a bar chart in an SVG view box of 100 by 100.
 type barChart struct {
 	Small   bool
 	Series  []series
 	Columns []column
 }
 
-// series is the bar of each step. The first series is drawn behind the others.
+// series is one data series of a chart. The first series is drawn behind the others.
 type series struct {
 	Class string // of the bars and of the legend
 	Text  words.Phrase
 	value func(chartStep) float64
 }
 
-// column is a step of a picture.
+// column holds the bars of one time step.
 type column struct {
 	Title    words.Phrase
 	Path     string
@@ -49,16 +49,16 @@ type column struct {
 	Bars     []bar
 }
 
-// bar is a bar of a column.
+// bar is one bar of a column.
 type bar struct{ Class, Y, Height string }
 
-// spans are the spans of a chart, with their names.
+// spans are the time spans that a chart can show.
 var spans = []struct {
 	name string
 	text words.Phrase
 }{{"24h", words.Of("24 hours")}, {"7d", words.Of("7 days")}, {"30d", words.Of("30 days")}}
 
-// chart draws the requested span; by default 24 hours.
+// chart returns the charts of the requested span, by default 24 hours.
 func (c call) chart(o app.Overview) (v chartView) {
 	span, hours, layout := c.QueryParam("span"), o.Days, "2006-01-02"
 	switch span {
@@ -95,7 +95,7 @@ func (c call) chart(o app.Overview) (v chartView) {
 	return v
 }
 
-// newBarChart draws series over the steps. most is the value of the highest bar.
+// newBarChart returns a chart of the series. most is the value of the highest bar.
 func newBarChart(steps []chartStep, most float64, title func(chartStep) words.Phrase, all ...series) barChart {
 	p := barChart{Series: all}
 	for i, s := range steps {
@@ -109,14 +109,14 @@ func newBarChart(steps []chartStep, most float64, title func(chartStep) words.Ph
 	return p
 }
 
-// newColumn returns one of n columns of a picture, without bars.
+// newColumn returns column i of n, without bars.
 func newColumn(i, n int) column {
 	wide := 100 / float64(n)
 	return column{X: formatSVG(float64(i) * wide), Width: formatSVG(wide * 0.8)}
 }
 
-// addBar adds a bar if n is not zero. most is the value of the highest bar; no bar is lower than
-// least, so that few among very many are visible.
+// addBar adds a bar if n is not zero. most is the value of the highest bar. A bar is at least least
+// high, so that small values stay visible.
 func (c *column) addBar(class string, n, most, least float64) {
 	if n > 0 {
 		high := max(least, 100*n/most)
@@ -124,10 +124,10 @@ func (c *column) addBar(class string, n, most, least float64) {
 	}
 }
 
-// ended returns how many deliveries were sent or failed; skipped ones were not tried.
+// ended returns how many deliveries were sent or failed. Skipped ones were not tried.
 func (s chartStep) ended() float64 { return float64(s.Sent() + s.Failed) }
 
-// failed returns the share of those that failed.
+// failed returns the share of ended deliveries that failed.
 func (s chartStep) failed() float64 {
 	if s.Failed == 0 {
 		return 0
@@ -135,7 +135,7 @@ func (s chartStep) failed() float64 {
 	return float64(s.Failed) / s.ended()
 }
 
-// outcomeText describes the outcomes of deliveries.
+// outcomeText describes how many deliveries were sent, failed and skipped.
 func (s chartStep) outcomeText() words.Phrase {
 	text := words.Of("%d sent, %d failed, %d skipped", s.Sent(), s.Failed, s.Skipped)
 	if s.Rate != "" {
@@ -144,7 +144,7 @@ func (s chartStep) outcomeText() words.Phrase {
 	return text
 }
 
-// latencyText describes the occurrences, and how long messages took.
+// latencyText describes the number of occurrences and the latency of messages.
 func (s chartStep) latencyText() words.Phrase {
 	text := words.Of("%d occurrences", s.Occurrences)
 	if s.Sent() > 0 {
@@ -153,8 +153,7 @@ func (s chartStep) latencyText() words.Phrase {
 	return text
 }
 
-// messagesOf returns the path of the messages of a step's day, in the application that the menu
-// links.
+// messagesOf returns the path of the messages on the day of a step, in the application of the menu.
 func (c call) messagesOf(h statistics.Hour) string {
 	p := c.loadFrame().location
 	if p.Application.ID == 0 {

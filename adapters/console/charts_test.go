@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-func TestChartOfDeliveries(t *testing.T) {
+func TestDeliveryChart(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		const home = "/console/o/acme/"
@@ -92,9 +92,9 @@ func chartColours(t *testing.T) map[string]map[string][3]float64 {
 	return schemes
 }
 
-// TestChartsHaveContrast holds the colours of charts to 3:1 against what is behind them (WCAG 2.2,
+// TestChartContrast holds the colours of charts to 3:1 against what is behind them (WCAG 2.2,
 // 1.4.11), in both schemes.
-func TestChartsHaveContrast(t *testing.T) {
+func TestChartContrast(t *testing.T) {
 	t.Parallel()
 	for scheme, colours := range chartColours(t) {
 		for _, series := range chartSeries {
@@ -104,10 +104,10 @@ func TestChartsHaveContrast(t *testing.T) {
 	}
 }
 
-// TestChartsHoldUnderDeuteranopia holds any two colours of charts apart for those who do not see
+// TestChartColoursForDeuteranopia holds any two colours of charts apart for those who do not see
 // green: by the simulation of Machado, Oliveira and Fernandes (2009) they differ by 20 in CIELAB
 // at least.
-func TestChartsHoldUnderDeuteranopia(t *testing.T) {
+func TestChartColoursForDeuteranopia(t *testing.T) {
 	t.Parallel()
 	for scheme, colours := range chartColours(t) {
 		for i, one := range chartSeries {

@@ -25,7 +25,7 @@ const (
 	factorField  = "second_factor"
 )
 
-// confirmView is the page that asks a visitor to sign in again before the form is processed.
+// confirmView is the page on which a visitor signs in again before a form is processed.
 type confirmView struct {
 	Path    string // target of the original form
 	Draft   string
@@ -39,14 +39,12 @@ type confirmView struct {
 	Done   bool
 }
 
-// confirm makes a visitor who has not signed in recently do so again before a form is processed. It
-// answers with a page that asks for the password and the second factor, if there is one, or for a
-// passkey instead of both. The page carries the form along; when the answer is right, the original
-// form is processed at its own path. answered says whether the request was answered with that page;
-// otherwise processing continues.
+// confirm requires a recent sign-in before a form is processed. Without one it answers with a page
+// that asks for the password and the second factor, or for a passkey. The page contains the
+// original form, encrypted; after the confirmation that form is processed. answered reports whether
+// this page was sent; otherwise the caller continues.
 //
-// A form that already contains the current password, as that for changing it does, needs no page if
-// there is no second factor.
+// A form that already contains the current password needs no page if the user has no second factor.
 func (c *call) confirm() (answered bool, err error) {
 	draft, err := c.originalForm()
 	if err != nil {
@@ -103,7 +101,7 @@ func (c *call) confirm() (answered bool, err error) {
 	return c.resumeForm(draft, current)
 }
 
-// resumeForm continues with the original form of a visitor who has just signed in again.
+// resumeForm continues with the original form after the visitor signed in again.
 func (c *call) resumeForm(draft url.Values, current string) (answered bool, err error) {
 	c.visitor.Authenticated = c.console.clock.Now()
 	c.replaceForm(draft, current)
@@ -114,8 +112,7 @@ func (c call) confirmPage(status int, v confirmView) error {
 	return c.render(status, "confirm", words.Of("Sign in again"), v)
 }
 
-// originalForm returns the original form: the one carried by the page that asks for the password,
-// else the form itself.
+// originalForm returns the encrypted form of the confirmation page, or else the request's own form.
 func (c call) originalForm() (url.Values, error) {
 	sealed := c.FormValue(draftField)
 	if sealed == "" {
@@ -142,8 +139,7 @@ func (c call) originalForm() (url.Values, error) {
 	return url.ParseQuery(string(plain))
 }
 
-// replaceForm replaces the request's form with a draft. The password stays, for a form with such a
-// field.
+// replaceForm replaces the request's form with a draft. It keeps the current password.
 func (c call) replaceForm(draft url.Values, current string) {
 	if current != "" {
 		draft.Set(currentField, current)
@@ -151,8 +147,8 @@ func (c call) replaceForm(draft url.Values, current string) {
 	c.Request().PostForm = draft //nolint:forbidigo // It is the field of a request, not the function.
 }
 
-// sealDraft encrypts a draft, which contains secrets typed by users, so that no page shows them and
-// no client changes the draft or its target.
+// sealDraft encrypts and authenticates a draft, because it may contain secrets, and binds it to its
+// path.
 func (c call) sealDraft(draft url.Values) (string, error) {
 	sealer, err := c.sealer()
 	if err != nil {
@@ -172,5 +168,5 @@ func (c call) sealer() (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// draftPath returns the path that a draft is for.
+// draftPath returns the path to which a draft is bound.
 func (c call) draftPath() []byte { return []byte(c.Request().URL.EscapedPath()) }

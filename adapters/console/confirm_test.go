@@ -170,7 +170,7 @@ func (b *browser) confirm(path string, page answer, word string) answer {
 	return b.post(path, "draft", found[1], "current", word)
 }
 
-func TestEveryRouteSaysWhetherItTakesARecentSignIn(t *testing.T) {
+func TestRecentSignInRules(t *testing.T) {
 	t.Parallel()
 	known := 0
 	for _, r := range console.Routes() {
@@ -186,9 +186,9 @@ func TestEveryRouteSaysWhetherItTakesARecentSignIn(t *testing.T) {
 	assert.Len(t, recent, known, "there are no others")
 }
 
-// TestWhoHasNotSignedInRecentlyIsAskedAndNothingIsDone goes through the table of routes, for
+// TestOldSignInIsConfirmed goes through the table of routes, for
 // everybody who may.
-func TestWhoHasNotSignedInRecentlyIsAskedAndNothingIsDone(t *testing.T) {
+func TestOldSignInIsConfirmed(t *testing.T) {
 	t.Parallel()
 	for _, r := range console.Routes() {
 		if !r.Recent {
@@ -218,7 +218,7 @@ func TestWhoHasNotSignedInRecentlyIsAskedAndNothingIsDone(t *testing.T) {
 	}
 }
 
-func TestSigningInAgainGoesOnWhereOneWas(t *testing.T) {
+func TestConfirmContinuesTheForm(t *testing.T) {
 	t.Parallel()
 	const keys = "/console/o/acme/keys/"
 
@@ -314,7 +314,7 @@ func TestSigningInAgainGoesOnWhereOneWas(t *testing.T) {
 	})
 }
 
-func TestAcceptingWithAnAccountTakesARecentSignIn(t *testing.T) {
+func TestAcceptInvitationNeedsRecentSignIn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada := f.operator("ada", users.RoleViewer)
@@ -327,9 +327,9 @@ func TestAcceptingWithAnAccountTakesARecentSignIn(t *testing.T) {
 	f.signedInAs("ada", password).sees("acme", "globex")
 }
 
-// TestALargeDraftIsCarriedAlong holds that a form that is as large as forms may be is not too large
+// TestConfirmLargeForm holds that a form that is as large as forms may be is not too large
 // once it is sealed.
-func TestALargeDraftIsCarriedAlong(t *testing.T) {
+func TestConfirmLargeForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.stale(f.operator("eva", users.RoleAdministrator))

@@ -81,15 +81,14 @@ type Options struct {
 	// WriteTimeout is how long a browser may take to read one chunk of a download before it is
 	// disconnected. 0: no bound.
 	WriteTimeout time.Duration
-	// Answered counts responses. Nil: they are not counted.
-	Answered web.Answered
+	// OnResponse counts responses. Nil: they are not counted.
+	OnResponse web.ResponseObserver
 	// Tracer traces requests. Nil: they are not traced.
 	Tracer ports.Tracer
 }
 
-// A network may try so many passwords at once, for any usernames, and then one every so many
-// seconds. A browser that has signed in before is not limited by that. domain/operators limits the
-// wrong passwords of one username.
+// The rate limit of password attempts from one network, for any username. Browsers that have signed
+// in before are exempt. domain/operators limits wrong passwords of one username.
 const (
 	signInBurst         = 5
 	signInInterval      = 6 * time.Second
@@ -104,11 +103,11 @@ type Console struct {
 	options         Options
 	root            string // the path of the base URL, without a slash at its end
 	proxies         web.Proxies
-	outside         web.Outside
+	transport       web.Transport
 	origin          *http.CrossOriginProtection
 	attempts        *throttle.Throttle[netip.Prefix] // to sign in
 	passkeyRequests *throttle.Throttle[netip.Prefix] // for passkeys before signing in
-	signOnVisits    *throttle.Throttle[netip.Prefix] // to the provider of single sign-on, and from it
+	signOnVisits    *throttle.Throttle[netip.Prefix] // redirects to the provider of single sign-on and back
 	invitationMails *throttle.Throttle[string]       // mailed invitations of an organization
 	memberMails     *throttle.Throttle[users.MemberID]
 	cursors         cursors
@@ -137,9 +136,9 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 	if err != nil {
 		return nil, err
 	}
-	outside := web.NewOutside(o.BaseURL, o.TrustedProxies)
+	transport := web.NewTransport(o.BaseURL, o.TrustedProxies)
 	c := &Console{
-		use: use, observer: web.NewObserver(clock, log, outside, o.Answered).Traced(o.Tracer), clock: clock, options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, outside: outside,
+		use: use, observer: web.NewObserver(clock, log, transport, o.OnResponse).Traced(o.Tracer), clock: clock, options: o, root: base.EscapedPath(), proxies: o.TrustedProxies, transport: transport,
 		cursors: sealed, sheets: sheets.NewOpener(), assets: files, echo: echo.New(),
 		origin:          http.NewCrossOriginProtection(),
 		signOnVisits:    throttle.NewBurst[netip.Prefix](signOnRate, signOnBurst, maxThrottledClients, clock.Now),
@@ -153,7 +152,7 @@ func New(use UseCases, clock ports.Clock, log *slog.Logger, o Options) (*Console
 			return nil, err
 		}
 	}
-	c.echo.Use(c.observer.Around(c.fail), c.secureHeaders, web.RefuseOptions)
+	c.echo.Use(c.observer.Middleware(c.fail), c.secureHeaders, web.RefuseOptions)
 	for _, r := range Routes() {
 		c.echo.Add(r.Method, r.pattern(), c.handler(r))
 		if r.Method == http.MethodGet {
@@ -179,14 +178,13 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// sandboxPolicy is the policy for content from others, such as the HTML of a message: it may have
-// any style, but runs no script, loads nothing, sends no form, and has an opaque origin. Only our
-// pages may show it in a frame.
+// sandboxPolicy is the policy for untrusted HTML, such as that of a message. It allows inline
+// styles, but no scripts, no requests and no forms, and gives the document an opaque origin. Only
+// pages of the console may frame it.
 const sandboxPolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
 
-// secureHeaders sets the security headers of our pages. Its Referrer-Policy is milder than the
-// API's: with "no-referrer" browsers send `Origin: null` with forms, which hides where a form came
-// from.
+// secureHeaders sets the security headers of all pages. The Referrer-Policy is not "no-referrer" as
+// in the API, because browsers would then send `Origin: null` with forms.
 func (c *Console) secureHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		h := e.Response().Header()
@@ -200,24 +198,23 @@ func (c *Console) secureHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// call is one request on its way through a handler.
+// call is the context of one request.
 type call struct {
 	echo.Context
 	console *Console
 	ctx     context.Context // for use cases: ends with the request or at the deadline of the call
 	visitor operators.Principal
-	token   string // of the session, else of the visit
+	token   string // of the session, or of the visit before signing in
 	state   installation.State
 	file    *upload // of the form; nil: it has none
 	frame   *frame  // the frame of the page; nil: the visitor may not see it
 }
 
-// callKey is the key of a call whose user is known, for the page of an error.
+// callKey is the context key of an authenticated call, for error pages.
 const callKey = "tocsin.console.call"
 
-// handler wraps a route's handler in the checks of the table: who the user is, whether the form is
-// ours, whether the user may, whether a required second factor is there, and whether the sign-in is
-// recent enough.
+// handler wraps a route's handler with the checks of the route table: authentication, form token,
+// authorization, required second factor and recent sign-in.
 func (c *Console) handler(r Route) echo.HandlerFunc {
 	return func(e echo.Context) error {
 		web.Route(e, r.Path, false)
@@ -282,7 +279,7 @@ func (c call) actor() audit.Actor {
 
 func (c call) address() string { return c.console.proxies.Address(c.Request()) }
 
-// client returns the network that limits apply to.
+// client returns the network of the client, for rate limits.
 func (c call) client() netip.Prefix { return c.console.proxies.Client(c.Request()) }
 
 // editor returns the actor with their rights over members of the path's organization.

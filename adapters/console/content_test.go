@@ -207,7 +207,7 @@ func contentExamples() map[string]example {
 	return all
 }
 
-func TestContentsOfAnotherOrganizationAreNotFound(t *testing.T) {
+func TestContentsOfAnotherOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	params := f.contents()
@@ -257,9 +257,9 @@ func (f *fixture) actions(n int) (told []string) {
 	return told
 }
 
-// TestWhateverPeopleWriteOfContentsIsTextOnly arms every text of channels, events, notifications,
+// TestContentsAreEscaped arms every text of channels, events, notifications,
 // templates and messages.
-func TestWhateverPeopleWriteOfContentsIsTextOnly(t *testing.T) {
+func TestContentsAreEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.account(weapon, true)

@@ -7,12 +7,12 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// csvWriter writes CSV for spreadsheet programs.
+// csvWriter writes CSV that is safe for spreadsheet programs.
 type csvWriter struct{ out *csv.Writer }
 
 func newCSVWriter(out io.Writer) csvWriter { return csvWriter{csv.NewWriter(out)} }
 
-// row writes one row of harmless cells.
+// row writes one row. It escapes formulas.
 func (s csvWriter) row(cells ...string) error {
 	safe := make([]string, len(cells))
 	for i, c := range cells {
@@ -21,14 +21,13 @@ func (s csvWriter) row(cells ...string) error {
 	return s.out.Write(safe)
 }
 
-// flush passes on what was written so far.
+// flush writes buffered rows.
 func (s csvWriter) flush() error {
 	s.out.Flush()
 	return s.out.Error()
 }
 
-// escapeFormula returns a cell that is only text: spreadsheets run a cell that begins like a formula,
-// unless it begins with an apostrophe.
+// escapeFormula puts an apostrophe before a cell that a spreadsheet would run as a formula.
 func escapeFormula(cell string) string {
 	if imports.IsFormula(cell) {
 		return "'" + cell

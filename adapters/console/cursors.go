@@ -11,8 +11,8 @@ import (
 	"encoding/json"
 )
 
-// cursors seals the positions where searches continue. A search for few among many may stop at a
-// member that it does not show; the link to the next page must not reveal them.
+// cursors encrypts the positions in links to next pages. A search may stop at a member that it does
+// not show, and the link must not reveal that member.
 type cursors struct {
 	aead    cipher.AEAD
 	nonceOf []byte // the key of the nonces

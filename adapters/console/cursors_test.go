@@ -24,7 +24,7 @@ func (a answer) next(f *fixture) url.Values {
 	return to.Query()
 }
 
-func TestLinksToTheNextPageNameNobody(t *testing.T) {
+func TestCursorsRevealNoMember(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("olga", users.RoleOperator))

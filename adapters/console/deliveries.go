@@ -32,7 +32,7 @@ func (c call) showDelivery() error {
 	return c.render(http.StatusOK, "delivery", words.Of("Delivery to %s", m.Delivery.Address), v)
 }
 
-// showDeliveryHTML answers with the HTML of a message only, for the frame on its page.
+// showDeliveryHTML serves only the HTML of a message, for the frame on its page.
 func (c call) showDeliveryHTML() error {
 	m, err := c.sentMessage()
 	if err != nil {

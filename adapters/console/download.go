@@ -16,9 +16,8 @@ import (
 // flushAt is the size at which a chunk of a download is sent, in bytes.
 const flushAt = 64 << 10
 
-// download is a file that is sent to the browser in chunks. It may take longer than a page, as long
-// as the browser keeps reading. Nothing is sent before the first chunk, so that errors until then
-// can still be answered.
+// download sends a file in chunks. It has no total timeout, only one for each chunk. Nothing is
+// sent before the first chunk, so that earlier errors get an error page.
 type download struct {
 	call      call
 	mediaType string // media type
@@ -38,7 +37,7 @@ func (d *download) Write(p []byte) (int, error) {
 	return n, d.flush()
 }
 
-// finish sends the rest.
+// finish sends the rest of the file.
 func (d *download) finish() error { return d.flush() }
 
 func (d *download) flush() error {

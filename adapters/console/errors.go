@@ -37,7 +37,7 @@ func (c *Console) fail(e echo.Context, err error) {
 	}
 }
 
-// describe returns what a visitor may know about an error.
+// describe returns the status, title and text of the page for an error. It hides internal errors.
 func (c *Console) describe(e echo.Context, err error) (status int, title words.Phrase, text any) {
 	var routing *echo.HTTPError
 	var tooLarge *http.MaxBytesError

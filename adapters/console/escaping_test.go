@@ -127,7 +127,7 @@ func (f *fixture) armed() (users.Member, events.OccurrenceID) {
 	return m, id
 }
 
-func TestWhateverPeopleWriteIsTextOnly(t *testing.T) {
+func TestInputIsEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	m, id := f.armed()
@@ -170,9 +170,9 @@ func TestWhateverPeopleWriteIsTextOnly(t *testing.T) {
 	assert.Contains(t, failed.body, "alert(1)")
 }
 
-// TestWhatProvidersAndInstancesSayIsTextOnly puts markup into text that no user types: errors of
+// TestProviderErrorsAreEscaped puts markup into text that no user types: errors of
 // channels and deliveries, names of instances, addresses of sessions.
-func TestWhatProvidersAndInstancesSayIsTextOnly(t *testing.T) {
+func TestProviderErrorsAreEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.person("acme", "ada", users.RoleMember, false)

@@ -74,7 +74,7 @@ func (c call) eventsPage(f form) error {
 	return c.render(statusOf(f), "events", words.Of("Events"), v)
 }
 
-// createEvent creates a draft; everything else is entered on its page.
+// createEvent creates a draft. Its other values are entered on its page.
 func (c call) createEvent() error {
 	made, err := c.console.use.Events.Create(c.ctx, c.actor(), c.at(),
 		app.EventForm{Slug: c.FormValue("slug"), Name: c.FormValue("name"), Description: c.FormValue("description"), Example: c.FormValue("example")})
@@ -125,7 +125,7 @@ func channelTemplates(here string, usable []channels.Channel, own, inherited []e
 
 func (c call) showEvent() error { return c.eventPage(func(*eventView) {}) }
 
-// eventPage shows the event of the path, changed by adjust.
+// eventPage renders the event of the path; adjust may change the view first.
 func (c call) eventPage(adjust func(v *eventView)) error {
 	slug := web.Param(c, "evt")
 	v := eventView{Here: c.below("e", slug)}
@@ -147,7 +147,7 @@ func (c call) saveEvent() error {
 	}, func(f form) error { return c.eventPage(func(v *eventView) { v.Form = f }) }, "saved")
 }
 
-// patchEvent changes a part of an event, and continues to the form's tab. See settle.
+// patchEvent changes a part of an event and redirects to the form's tab. See answerForm.
 func (c call) patchEvent(change func(*app.EventForm), redisplay func(form) error, done string, tab ...any) error {
 	slug := web.Param(c, "evt")
 	_, err := c.console.use.Events.Patch(c.ctx, c.actor(), c.at(), slug, change)

@@ -36,7 +36,7 @@ func copyBeside(b *browser, to string) answer {
 	return b.post(to, "application", id, "slug", "copy", "name", "Copy")
 }
 
-func TestAnEventIsCopied(t *testing.T) {
+func TestCopyEvent(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		t := f.T
@@ -86,7 +86,7 @@ func TestAnEventIsCopied(t *testing.T) {
 	})
 }
 
-func TestAnEventThatCannotBeCopied(t *testing.T) {
+func TestCopyEventRefuses(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	own := app.BlueprintChannel{Name: "own", Protocol: "EMAIL", Driver: "smtp", Active: true, Weight: 100, Pool: "post", Settings: map[string]any{"host": "mail.example"}}

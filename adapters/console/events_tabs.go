@@ -20,7 +20,7 @@ const (
 	liveTab     = "live"
 )
 
-// tab is a tab of an event's page, with its state in a word.
+// tab is a tab of an event's page, with a short text about its state.
 type tab struct {
 	link
 
@@ -67,8 +67,7 @@ func (c call) tabs(a applications.Application, e events.Event, s app.EventParts,
 	return all
 }
 
-// eventProblems returns what keeps an event from reaching recipients, or from using one of its
-// channels.
+// eventProblems returns why an event cannot reach recipients, or cannot use one of its channels.
 func eventProblems(a applications.Application, e events.Event, s app.EventParts) (all []words.Phrase) {
 	if !a.Active {
 		all = append(all, words.Of("The application is inactive."))

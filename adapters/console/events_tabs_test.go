@@ -26,7 +26,7 @@ func (a answer) tabs(t *testing.T) string {
 	return a.said()
 }
 
-func TestTheTabsOfAnEventSayHowFarItIs(t *testing.T) {
+func TestEventTabs(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -57,7 +57,7 @@ func TestTheTabsOfAnEventSayHowFarItIs(t *testing.T) {
 	})
 }
 
-func TestAnEventLacksATemplateForAChannelThatItNames(t *testing.T) {
+func TestEventWithoutTemplateForItsChannel(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -68,7 +68,7 @@ func TestAnEventLacksATemplateForAChannelThatItNames(t *testing.T) {
 	assert.Contains(t, b.get(ofEvent+"tick/live/").said(), "It has no template for the channel second.")
 }
 
-func TestAStoredTemplateIsTestedFromTheTab(t *testing.T) {
+func TestEventTestTab(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.person("acme", "eve", users.RoleMember, false)

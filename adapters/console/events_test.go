@@ -50,7 +50,7 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-func TestAnEventMayNameAPool(t *testing.T) {
+func TestEventPools(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -71,7 +71,7 @@ func TestAnEventMayNameAPool(t *testing.T) {
 	assert.Contains(t, b.get(ofEvent).said(), "Order order every channel inactive")
 }
 
-func TestAnEventKeepsAPoolThatLostItsLastMember(t *testing.T) {
+func TestEventKeepsEmptyPool(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -98,7 +98,7 @@ func TestAnEventKeepsAPoolThatLostItsLastMember(t *testing.T) {
 	assert.NotContains(t, b.get(ofEvent+"order/channels/").said(), "post (EMAIL)")
 }
 
-func TestWhatIsWrongWithAnEventStandsBesideItsField(t *testing.T) {
+func TestEventFormErrors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -131,7 +131,7 @@ func TestWhatIsWrongWithAnEventStandsBesideItsField(t *testing.T) {
 	assert.Empty(t, f.entries("acme"))
 }
 
-func TestASchemaOfContextsIsKeptAndHeldAgainstTriggersByHand(t *testing.T) {
+func TestContextSchema(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))

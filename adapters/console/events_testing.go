@@ -28,8 +28,8 @@ func (c call) showEventTest() error {
 	})
 }
 
-// eventTestPage shows the template for a channel, 0 for the first that has one, as adjust leaves
-// the page, and the message that a recipient would get.
+// eventTestPage renders the template for a channel and its preview; adjust may change the view
+// first. With channel 0 it takes the first template.
 func (c call) eventTestPage(id channels.ID, adjust func(v *eventTestView) error) error {
 	slug := web.Param(c, "evt")
 	v := eventTestView{Here: c.below("e", slug, testTab)}
@@ -57,7 +57,7 @@ func (c call) eventTestPage(id channels.ID, adjust func(v *eventTestView) error)
 	return c.render(statusOf(v.Form), "event-test", words.Of("%s: test", r.Event.Name), v)
 }
 
-// previewTest shows the message that a recipient would get.
+// previewTest adds the preview of the message to the view.
 func (c call) previewTest(v *eventTestView, e events.Event, adjust func(v *eventTestView) error) error {
 	if err := adjust(v); err != nil {
 		return err

@@ -29,7 +29,7 @@ type stepView struct {
 	Wait words.Phrase // how long to wait after too many wrong codes; empty: no wait
 }
 
-// redirectToStep continues to the second factor, and from there to a page.
+// redirectToStep redirects to the page for the second factor, which then continues to next.
 func (c call) redirectToStep(step, next string) error {
 	k := c.cookie(stepCookie, step) //nolint:gosec // Secure is set wherever the browser reaches us by https.
 	k.MaxAge = int(factors.StepLife.Seconds())
@@ -41,7 +41,7 @@ func (c call) showStep() error {
 	return c.stepPage(http.StatusOK, stepView{Next: c.nextPath(c.QueryParam("next"))})
 }
 
-// stepPage asks for the second factor. Without a recent password the sign-in starts again.
+// stepPage asks for the second factor. If the step has expired, the sign-in starts again.
 func (c call) stepPage(status int, v stepView) (err error) {
 	v.PendingSignIn, err = c.console.use.Factors.PendingSignIn(c.ctx, c.sent(stepCookie))
 	if errors.Is(err, factors.ErrStep) {
@@ -156,7 +156,8 @@ func (c call) appPage(status int, v appView) (err error) {
 	return c.render(status, "factor-app", words.Of("Set up an authenticator app"), v)
 }
 
-// confirmApp shows the recovery codes to a user who sets up the first factor, only once.
+// confirmApp adds the authenticator app. After the first factor it shows the recovery codes, only
+// once.
 func (c call) confirmApp() error {
 	step := c.FormValue("step")
 	codes, err := c.console.use.Factors.ConfirmApp(c.ctx, c.actor(), c.visitor, c.token, step, c.FormValue("code"))

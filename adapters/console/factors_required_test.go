@@ -15,9 +15,9 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// TestEveryRouteSaysWhoseSecondFactorItTakes: routes below an organization need its second factor,
+// TestSecondFactorRules: routes below an organization need its second factor,
 // those of the installation the installation's, and those to set one up need none.
-func TestEveryRouteSaysWhoseSecondFactorItTakes(t *testing.T) {
+func TestSecondFactorRules(t *testing.T) {
 	t.Parallel()
 	for _, r := range console.Routes() {
 		want := operators.InstallationFactor
@@ -41,8 +41,8 @@ func (s *scene) requireFactors() {
 	require.NoError(s, s.use.Factors.Require(s.Context(), audit.Actor{Via: audit.CommandLine}, app.Path{Organization: "acme"}, true))
 }
 
-// TestWhoHasNoSecondFactorIsLedToSetOneUp goes through the table of routes, for everybody who may.
-func TestWhoHasNoSecondFactorIsLedToSetOneUp(t *testing.T) {
+// TestMissingSecondFactorRedirects goes through the table of routes, for everybody who may.
+func TestMissingSecondFactorRedirects(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	s.requireFactors()
@@ -62,9 +62,9 @@ func TestWhoHasNoSecondFactorIsLedToSetOneUp(t *testing.T) {
 	}
 }
 
-// TestTheTopBarShowsNothingBeforeTheSecondFactor holds that pages which stay open do not name what
+// TestTopBarBeforeSecondFactor holds that pages which stay open do not name what
 // the others hide.
-func TestTheTopBarShowsNothingBeforeTheSecondFactor(t *testing.T) {
+func TestTopBarBeforeSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	shown := s.as(s.accounts["root"]).get("/console/account/").is(t, http.StatusOK).said()
@@ -73,7 +73,7 @@ func TestTheTopBarShowsNothingBeforeTheSecondFactor(t *testing.T) {
 	assert.NotContains(t, s.as(s.accounts["root"]).get("/console/account/").is(t, http.StatusOK).said(), "Company")
 }
 
-func TestRequiringASecondFactor(t *testing.T) {
+func TestRequireSecondFactor(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		const acme = "/console/o/acme/"

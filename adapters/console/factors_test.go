@@ -66,7 +66,7 @@ func withApp(b *browser, to string) answer {
 	return b.post(to)
 }
 
-func TestSigningInWithASecondFactor(t *testing.T) {
+func TestSignInWithSecondFactor(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		secret, codes := f.as(f.operator("ada", users.RoleViewer)).setUpApp()
@@ -99,7 +99,7 @@ func TestSigningInWithASecondFactor(t *testing.T) {
 	})
 }
 
-func TestWrongSecondFactorsAreSlowedDownAndRecorded(t *testing.T) {
+func TestWrongSecondFactorsAreThrottled(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	secret, _ := f.as(f.operator("ada", users.RoleViewer)).setUpApp()
@@ -116,7 +116,7 @@ func TestWrongSecondFactorsAreSlowedDownAndRecorded(t *testing.T) {
 	assert.Equal(t, audit.FactorFailed, f.entries("acme")[1].Action)
 }
 
-func TestSettingUpAnAuthenticatorApp(t *testing.T) {
+func TestSetUpAuthenticatorApp(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleViewer))
@@ -151,7 +151,7 @@ func TestSettingUpAnAuthenticatorApp(t *testing.T) {
 	}
 }
 
-func TestAnInvitationRemovesALostSecondFactor(t *testing.T) {
+func TestInvitationResetsSecondFactor(t *testing.T) {
 	t.Parallel()
 	for _, reset := range []bool{false, true} {
 		f := newFixture(t)
@@ -174,7 +174,7 @@ func TestAnInvitationRemovesALostSecondFactor(t *testing.T) {
 	}
 }
 
-func TestSigningInAgainAsksForTheSecondFactor(t *testing.T) {
+func TestConfirmWithSecondFactor(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		const keys = "/console/o/acme/keys/"
@@ -202,7 +202,7 @@ func TestSigningInAgainAsksForTheSecondFactor(t *testing.T) {
 	})
 }
 
-func TestChangingThePasswordLateTakesTheSecondFactor(t *testing.T) {
+func TestPasswordChangeNeedsSecondFactor(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("eva", users.RoleAdministrator))

@@ -15,8 +15,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestWhatIsAskedForStaysChosenHoweverManyThereAre asks for what is beyond the choices of a page.
-func TestWhatIsAskedForStaysChosenHoweverManyThereAre(t *testing.T) {
+// TestFilterChoicesIncludeTheSelected asks for what is beyond the choices of a page.
+func TestFilterChoicesIncludeTheSelected(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		const people, first = "/console/o/acme/u/", "Only the first 200 groups, lists and applications are shown."

@@ -6,15 +6,15 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// step is one step of an organization to its first message.
+// step is one step towards an organization's first message.
 type step struct {
 	Text, About words.Phrase
 	Path        string // of its page; empty: the visitor may not open it
 	Done        bool
 }
 
-// steps returns the steps to the first message, in the recommended order. The last one is never
-// done: once it is, the list is not shown.
+// steps returns the steps towards the first message in the recommended order. The last one is never
+// done, because the list is hidden once a message was sent.
 func (c call) steps(b app.Onboarding) []step {
 	org := b.Within.Organization
 	channel := step{Text: words.Of("Add a channel"), About: words.Of("The provider that messages go through: SMTP, SMS, a webhook, or a mailbox to try it out."),

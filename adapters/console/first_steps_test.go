@@ -22,7 +22,7 @@ func stepLinks(page answer) (links []string) {
 	return links
 }
 
-func TestHomeLeadsToTheFirstMessage(t *testing.T) {
+func TestFirstSteps(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		root := f.as(f.account("root", true))
@@ -66,7 +66,7 @@ func TestHomeLeadsToTheFirstMessage(t *testing.T) {
 	})
 }
 
-func TestHomeOfAnOrganizationThatSendsHasNoFirstSteps(t *testing.T) {
+func TestNoFirstStepsAfterTheFirstMessage(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		const home = "/console/o/acme/"

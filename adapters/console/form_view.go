@@ -12,9 +12,9 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
-// form is a form for a page: the values of the fields, and the faults of each. The zero value is an
-// empty form. The pieces `input`, `textarea`, `select`, `checkbox` and `faults` of
-// pages/pieces.gohtml show it.
+// form holds the values and faults of a form for rendering. The zero value is an empty form. The
+// templates `input`, `textarea`, `select`, `checkbox` and `faults` of pages/pieces.gohtml render
+// it.
 type form struct {
 	values url.Values
 	faults fault.Fields
@@ -24,14 +24,13 @@ type form struct {
 	limited bool
 }
 
-// newForm returns a form with these values, in pairs of name and value.
+// newForm returns a form with values, given as pairs of name and value.
 func newForm(texts ...string) form { return form{values: pairs(texts)} }
 
 // asSent returns the form as it was sent.
 func (c call) asSent() form { return form{values: c.fields()} }
 
-// refused returns the sent form with its faults. ok is false when err is not about an input that
-// the sender could correct.
+// refused returns the sent form with the faults of err. ok is false if err is not an input error.
 func (c call) refused(err error) (f form, ok bool) {
 	known, isFault := errors.AsType[*fault.Error](err)
 	_, exceeded := errors.AsType[*quotas.Exceeded](err)
@@ -47,9 +46,8 @@ func (c call) refused(err error) (f form, ok bool) {
 	return f, true
 }
 
-// answerForm answers a form. On success it redirects to a page, which says what was done; an error that
-// the sender can correct is shown by again beside the sent form; any other err is returned. See
-// done.
+// answerForm responds to a form. On success it redirects to path with a notice (see done). On an
+// input error it calls redisplay with the form and its faults. It returns any other error.
 func (c call) answerForm(err error, redisplay func(form) error, path, done string, query ...string) error {
 	if f, correctable := c.refused(err); correctable {
 		return redisplay(f)
@@ -60,7 +58,7 @@ func (c call) answerForm(err error, redisplay func(form) error, path, done strin
 	return c.done(path, done, query...)
 }
 
-// statusOf returns the status of a page with these forms: whether one of them has a fault.
+// statusOf returns the HTTP status of a page with these forms: 200 unless one of them has a fault.
 func statusOf(forms ...form) int {
 	if slices.ContainsFunc(forms, func(f form) bool { return f.limited }) {
 		return web.Status(fault.Limited)
@@ -71,7 +69,7 @@ func statusOf(forms ...form) int {
 	return http.StatusOK
 }
 
-// renameField returns the form for a page whose name of a field differs from the fault's.
+// renameField returns the form with faults of the field from moved to the field to.
 func (f form) renameField(from, to string) form {
 	faults := slices.Clone(f.faults)
 	for i, e := range faults {
@@ -126,10 +124,10 @@ func isWithin(path, name string) bool {
 // option is a choice of a select, or of check boxes.
 type option struct {
 	Value string
-	Text  any // words, or the name of a thing
+	Text  any // a translatable text, or a name
 }
 
-// options returns choices whose texts are their values.
+// options returns options whose texts are their values.
 func options[T ~string](values ...T) []option {
 	all := make([]option, len(values))
 	for i, v := range values {

@@ -21,7 +21,7 @@ func count(n int) string {
 	return digits
 }
 
-// atLeast formats a number, and says whether there may be more.
+// atLeast formats a number, or "n or more".
 func atLeast(n int, more bool) words.Phrase {
 	if more {
 		return words.Of("%d or more", n)
@@ -29,7 +29,7 @@ func atLeast(n int, more bool) words.Phrase {
 	return words.Of("%d", n)
 }
 
-// formatDuration formats a duration with the digits that matter.
+// formatDuration formats a duration with one or two units.
 func formatDuration(d time.Duration) words.Phrase {
 	switch {
 	case d == 0:
@@ -45,7 +45,7 @@ func formatDuration(d time.Duration) words.Phrase {
 	}
 }
 
-// formatAge formats how long a state has lasted, rounded as in speech.
+// formatAge formats how long a state has lasted, in one unit.
 func formatAge(d time.Duration) words.Phrase {
 	switch {
 	case d < time.Minute:
@@ -59,7 +59,7 @@ func formatAge(d time.Duration) words.Phrase {
 	}
 }
 
-// formatSize formats a size.
+// formatSize formats a size in bytes.
 func formatSize(n int64) words.Phrase {
 	size := float64(n) / 1024
 	switch {
@@ -76,7 +76,7 @@ func formatSize(n int64) words.Phrase {
 	}
 }
 
-// sentence turns a fault's message into a sentence.
+// sentence turns an error message into a sentence.
 func sentence(message string) string {
 	if message == "" || message[0] < 'a' || message[0] > 'z' {
 		return message

@@ -40,7 +40,7 @@ func (r Route) largestForm() int64 {
 	return maxForm
 }
 
-// tokenField is the field of every form that proves that it was made here for this browser.
+// tokenField is the hidden field with the CSRF token.
 const tokenField = "form_token"
 
 var (
@@ -49,8 +49,7 @@ var (
 	errNotText     = fault.New(fault.Invalid, "the form holds a character that cannot be stored; go back and remove it")
 )
 
-// formToken returns the required value of tokenField: bound to the session, or to the visit, so
-// that tokens of other browsers are invalid.
+// formToken returns the CSRF token of the session, or of the visit before signing in.
 func (c call) formToken() string {
 	if c.token == "" {
 		return ""
@@ -60,8 +59,8 @@ func (c call) formToken() string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// checkForm refuses forms from other sites, and forms that no page of ours made for this browser.
-// It reads the form, up to limit bytes; of one with a file, only what precedes the file.
+// checkForm refuses cross-site forms and forms without a valid token. It reads the form, up to
+// limit bytes; of an upload only the fields before the file.
 func (c *call) checkForm(limit int64) error {
 	r := c.Request()
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -104,7 +103,7 @@ func (c *call) readForm(limit int64) (err error) {
 	return nil
 }
 
-// isText reports whether a form contains only text, as all forms of browsers do.
+// isText reports whether all names and values of a form are valid text.
 func isText(form url.Values) bool {
 	invalid := func(s string) bool { return sanitize(s) != s }
 	for name, texts := range form {
@@ -130,10 +129,10 @@ func (c call) values(name string) []string { return c.fields()[name] }
 // selectedID returns the id selected in a field of the form, 0 for none.
 func (c call) selectedID(name string) int64 { return parseID(c.FormValue(name)) }
 
-// number returns a query parameter that is an id or a count; anything else counts as 0, the start.
+// number returns a query parameter that is an id or a count; 0 if it is invalid.
 func (c call) number(name string) int64 { return parseID(c.QueryParam(name)) }
 
-// parseID parses an id; anything else is 0, which no object has.
+// parseID parses an id; it returns 0 for an invalid one.
 func parseID(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 {
@@ -142,13 +141,13 @@ func parseID(s string) int64 {
 	return n
 }
 
-// formatID returns an id as text, as forms need it.
+// formatID formats an id for a form or a path.
 func formatID[T ~int64](id T) string { return strconv.FormatInt(int64(id), 10) }
 
-// QueryParam returns a query parameter, made readable.
+// QueryParam returns a sanitized query parameter.
 func (c call) QueryParam(name string) string { return sanitize(c.Context.QueryParam(name)) }
 
-// query returns the whole query, made readable.
+// query returns the sanitized query parameters.
 func (c call) query() url.Values { return sanitizeValues(c.QueryParams()) }
 
 func sanitizeValues(query url.Values) url.Values {
@@ -161,12 +160,12 @@ func sanitizeValues(query url.Values) url.Values {
 	return all
 }
 
-// sanitize removes the characters that no text can contain, and that no database accepts.
+// sanitize removes invalid UTF-8 and NUL characters, which databases do not accept.
 func sanitize(sent string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(sent, ""), "\x00", "")
 }
 
-// parseSwitch parses a switch of a form: only `true` or `false`.
+// parseSwitch parses a form field that must be `true` or `false`.
 func (c call) parseSwitch(name string) (bool, error) {
 	switch c.FormValue(name) {
 	case "true":

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-func TestFormsOfOthersAreRefused(t *testing.T) {
+func TestCrossSiteForms(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	m := f.person("acme", "eve", users.RoleMember, false)

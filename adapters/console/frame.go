@@ -10,22 +10,22 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// maxPickerLinks is how many places each list of the top bar shows; a search finds the others.
+// maxPickerLinks is how many entries each picker of the top bar shows; a search finds the others.
 const maxPickerLinks = 20
 
 // placeCookie holds the last project and application that the visitor opened in an organization, as
 // `acme/shop/web`, so that the menu links them from pages of the whole organization.
 const placeCookie = "tocsin_place"
 
-// frame is the content around a page, read once.
+// frame is the data for the layout around a page. It is loaded once per request.
 type frame struct {
 	loaded        bool
-	location      app.Location        // of the zero organization: the page is in none
-	organizations []orgs.Organization // the first that the visitor may open; one more than pickable if there are more
+	location      app.Location        // zero: the page belongs to no organization
+	organizations []orgs.Organization // that the visitor may open; at most one more than maxPickerLinks
 }
 
-// loadFrame reads the frame of the page. Parts that cannot be read are omitted: the page is still
-// useful.
+// loadFrame loads the frame of the page. It omits parts that cannot be read, so that the page still
+// works.
 func (c call) loadFrame() frame {
 	f := c.frame
 	if f == nil {
@@ -61,7 +61,7 @@ func (c call) loadFrame() frame {
 	return *f
 }
 
-// lastPlace returns the place last shown, from the browser's cookie.
+// lastPlace returns the project and application last shown, from a cookie.
 func (c call) lastPlace() (p app.Path) {
 	parts := strings.Split(c.sent(placeCookie), "/")
 	for i, level := range []*string{&p.Organization, &p.Project, &p.Application} {
@@ -72,7 +72,7 @@ func (c call) lastPlace() (p app.Path) {
 	return p
 }
 
-// saveLastPlace stores the place that the page shows in the browser.
+// saveLastPlace stores the project and application of the page in a cookie.
 func (c call) saveLastPlace(place app.Location) {
 	if place.Project.ID == 0 {
 		return
@@ -83,17 +83,18 @@ func (c call) saveLastPlace(place app.Location) {
 	}
 }
 
-// picker is a list of the top bar: the current place, and the alternatives.
+// picker is a drop-down list of the top bar: the current organization, project or application, and
+// the others.
 type picker struct {
 	Kind       words.Phrase
-	Name       string // empty if the page is in none
+	Name       string // of the current one; empty: none
 	Links      []link
 	Search     string // the path of a search for more of them; empty: these are all
 	SearchKind string // the kind to search for; empty: all
 	All        link   // the page of all
 }
 
-// Pickers returns the lists of the top bar, the widest place first.
+// Pickers returns the pickers of the top bar: organization, project, application.
 func (v view) Pickers() (all []picker) {
 	f := v.call.loadFrame()
 	if f.organizations == nil {
@@ -128,7 +129,7 @@ func (v view) Pickers() (all []picker) {
 	return append(all, applications.limit(v.SearchPath()))
 }
 
-// limit limits the places to those shown, with a search if there are more.
+// limit truncates the links, and adds the path of a search if there are more.
 func (p picker) limit(search string) picker {
 	if len(p.Links) > maxPickerLinks {
 		p.Links, p.Search = p.Links[:maxPickerLinks], search
@@ -136,15 +137,15 @@ func (p picker) limit(search string) picker {
 	return p
 }
 
-// pickerLink is a link of a picker.
+// pickerLink returns a link of a picker.
 func (v view) pickerLink(text string, current bool, segments ...any) link {
 	l := v.linkTo(text, segments...)
 	l.Current = current
 	return l
 }
 
-// pageOfApplication returns the page below the application, if all applications have it, so that
-// switching applications keeps the page.
+// pageOfApplication returns the current page below the application, if every application has it.
+// Links to other applications then keep the page.
 func (v view) pageOfApplication() string {
 	here := strings.TrimPrefix(v.call.Request().URL.Path, Prefix)
 	parts := strings.Split(strings.Trim(here, "/"), "/") // o, acme, p, shop, a, web, e

@@ -18,7 +18,7 @@ const (
 	columnKey   = "key-"
 )
 
-// mappedColumn is a column of an imported file with its meaning.
+// mappedColumn is a column of an imported file and the field that it is mapped to.
 type mappedColumn struct {
 	imports.Meaning
 	Label      any    // for screen readers
@@ -26,7 +26,7 @@ type mappedColumn struct {
 	Samples    []string
 }
 
-// fieldChoices are the meanings that a column can have.
+// fieldChoices are the fields that a column can be mapped to.
 var fieldChoices = []option{
 	{Value: string(imports.LeftOut), Text: words.Of("leave out")},
 	{Value: string(imports.Email), Text: words.Of("e-mail: identifies the user, and is an address")},
@@ -35,7 +35,7 @@ var fieldChoices = []option{
 	{Value: string(imports.Metadata), Text: words.Of("metadata, under the key beside it")},
 }
 
-// Text describe the meaning of the column.
+// Text describes the field that the column is mapped to.
 func (c mappedColumn) Text() any {
 	if c.Meaning.Field == imports.LeftOut {
 		return words.Of("left out")
@@ -44,8 +44,8 @@ func (c mappedColumn) Text() any {
 	return fieldChoices[i].Text
 }
 
-// addColumns adds the columns, their meaning and samples to the view. It fills the form unless that
-// was refused.
+// addColumns adds the columns, their mapping and samples to the view. It fills the form unless the
+// form shows faults.
 func (v *importView) addColumns(p imports.Preview) {
 	values := url.Values{}
 	for i, m := range v.Mapping() {
@@ -62,7 +62,7 @@ func (v *importView) addColumns(p imports.Preview) {
 	}
 }
 
-// Choices returns the meanings that a column can have.
+// Choices returns the fields that a column can be mapped to.
 func (importView) Choices() []option { return fieldChoices }
 
 // Fields returns the fields of the column form.
@@ -74,7 +74,7 @@ func (v importView) Fields() []string {
 	return all
 }
 
-// mapImport has a file checked again with other meanings of its columns.
+// mapImport changes the mapping of the columns and starts another check of the file.
 func (c call) mapImport() error {
 	id, err := web.ID[imports.ID](c, "import")
 	if err != nil {

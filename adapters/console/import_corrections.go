@@ -15,13 +15,12 @@ type correctionView struct {
 	After int // the line before the first row
 }
 
-// Cell returns the field of a cell.
+// Cell returns the name of the form field of a cell.
 func (correctionView) Cell(line, column int) string {
 	return "c" + strconv.Itoa(line) + "-" + strconv.Itoa(column)
 }
 
-// Heading returns the name of a column: the console's word for a field of users, the key for
-// metadata.
+// Heading returns the label of a column: that of a user field, or the key of metadata.
 func (correctionView) Heading(column imports.Meaning) any {
 	if column.Key != "" {
 		return column.Key
@@ -29,7 +28,7 @@ func (correctionView) Heading(column imports.Meaning) any {
 	return labelOf(string(column.Field))
 }
 
-// Value returns the value of a field: as sent, else as rejected.
+// Value returns the sent value of a field, or else the rejected one.
 func (v correctionView) Value(field, rejected string) string {
 	if v.Form.values == nil {
 		return rejected
@@ -40,8 +39,7 @@ func (v correctionView) Value(field, rejected string) string {
 // MaxLength returns the maximum length of a cell.
 func (correctionView) MaxLength() int { return imports.MaxCorrectedCell }
 
-// correction adds the rejected rows for correction. Nothing is added for a file whose rows cannot
-// be corrected.
+// correction adds the form with the rejected rows to the view, unless they cannot be corrected.
 func (c call) correction(v *importView, after int, refused form) error {
 	if !v.State.Over() || v.Started.IsZero() || v.Kept == 0 {
 		return nil
@@ -57,7 +55,7 @@ func (c call) correction(v *importView, after int, refused form) error {
 	return nil
 }
 
-// correctImport has the corrected rows checked as a separate file.
+// correctImport imports the corrected rows as a separate file.
 func (c call) correctImport() error {
 	id, err := web.ID[imports.ID](c, "import")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestAnImportIsUndone: the page counts first, what was changed since stays, and both pages say so.
-func TestAnImportIsUndone(t *testing.T) {
+// TestUndoImport: the page counts first, what was changed since stays, and both pages say so.
+func TestUndoImport(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleOperator))
@@ -81,7 +81,7 @@ func TestAnImportIsUndone(t *testing.T) {
 	})
 }
 
-func TestAnImportIsNotUndoneAfterAWeek(t *testing.T) {
+func TestUndoImportAfterAWeek(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada := f.operator("ada", users.RoleOperator)

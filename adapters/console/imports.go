@@ -53,8 +53,8 @@ func (c call) importsPage(status int, f form) error {
 	return c.render(status, "imports", words.Of("Import members"), v)
 }
 
-// uploadImport receives a file as a stream. Its faults are shown beside the form, once the browser
-// has sent everything.
+// uploadImport receives a file as a stream. It reads a refused file to the end, because browsers
+// show the response only then.
 func (c call) uploadImport() error {
 	if c.file == nil || c.file.name() == "" {
 		return c.refuseImport(http.StatusBadRequest, fileField, "choose a file")
@@ -81,7 +81,7 @@ func (c call) uploadImport() error {
 	return err
 }
 
-// receiveImport converts a file to CSV in UTF-8 and has it checked.
+// receiveImport converts a file to CSV in UTF-8 and starts its check.
 func (c call) receiveImport(file io.Reader) (job imports.Job, err error) {
 	ctx := c.Request().Context() // Not c.ctx: a large file takes longer.
 	table, err := c.console.sheets.Open(ctx, c.at().Organization, file, c.FormValue("encoding"))
@@ -122,7 +122,7 @@ type importView struct {
 	Undoable    bool
 }
 
-// stateTexts are the names of the states.
+// stateTexts describe the states of an import.
 var stateTexts = map[imports.State]words.Phrase{
 	imports.Checking: words.Of("is being checked"), imports.Checked: words.Of("is ready to start"), imports.Running: words.Of("is running"),
 	imports.Done: words.Of("is done"), imports.Cancelled: words.Of("was cancelled"), imports.Failed: words.Of("failed"),
@@ -140,7 +140,7 @@ func newImportView(job imports.Job) importView {
 	return v
 }
 
-// NotStored returns how many rejected rows are only counted.
+// NotStored returns how many rejected rows were counted but not stored.
 func (v importView) NotStored() int {
 	if v.Result == nil {
 		return 0
@@ -159,7 +159,7 @@ func (c call) showImport() error {
 	return c.importPage(id, func(v *importView) error { return c.correction(v, int(c.number("after")), form{}) })
 }
 
-// importPage shows an import; also adds to the view.
+// importPage renders an import; also may change the view first.
 func (c call) importPage(id imports.ID, also func(v *importView) error) error {
 	job, rejected, err := c.console.use.ImportJobs.Show(c.ctx, c.at(), id, pageRejected)
 	if err != nil {
@@ -177,7 +177,7 @@ func (c call) importPage(id imports.ID, also func(v *importView) error) error {
 		case err == nil:
 			v.Preview = &p
 			v.addColumns(p)
-		case fault.KindOf(err) != fault.Invalid: // Otherwise it has just ended, or the check will report the fault.
+		case fault.KindOf(err) != fault.Invalid: // Otherwise the job has just ended, or its check will report the fault.
 			return err
 		}
 	}

@@ -137,8 +137,8 @@ func (e *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestPartsWithLongHeadersAreNotRead: a client that has not signed in may send a form, too.
-func TestPartsWithLongHeadersAreNotRead(t *testing.T) {
+// TestLongPartHeaders: a client that has not signed in may send a form, too.
+func TestLongPartHeaders(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, path := range []string{"/console/sign-in/", "/console/o/acme/imports/"} {
@@ -245,9 +245,9 @@ func TestImportMembers(t *testing.T) {
 	})
 }
 
-// TestColumnsAreMappedByHand: what a column becomes is corrected on the page of the checked file,
+// TestMapImportColumns: what a column becomes is corrected on the page of the checked file,
 // and remembered for the next one of the organization.
-func TestColumnsAreMappedByHand(t *testing.T) {
+func TestMapImportColumns(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleOperator))
@@ -282,9 +282,9 @@ func TestColumnsAreMappedByHand(t *testing.T) {
 	})
 }
 
-// TestRejectedRowsAreCorrectedInThePage: the rows that were changed become an import of their own,
+// TestCorrectRejectedRows: the rows that were changed become an import of their own,
 // with the group and the columns of the first one.
-func TestRejectedRowsAreCorrectedInThePage(t *testing.T) {
+func TestCorrectRejectedRows(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.update(func(tx ports.Tx) error {
@@ -332,7 +332,7 @@ func TestRejectedRowsAreCorrectedInThePage(t *testing.T) {
 	})
 }
 
-func TestImportIsCancelled(t *testing.T) {
+func TestCancelImport(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleOperator))
@@ -351,7 +351,7 @@ func TestImportIsCancelled(t *testing.T) {
 	}
 }
 
-func TestUploadsThatAreRefused(t *testing.T) {
+func TestRefusedUploads(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleOperator))
@@ -416,7 +416,7 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func TestNothingOfAFileIsReadForStrangers(t *testing.T) {
+func TestUploadIsAuthorizedFirst(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	file := strings.Repeat("email\n", 1<<20)
@@ -438,7 +438,7 @@ func TestNothingOfAFileIsReadForStrangers(t *testing.T) {
 	}
 }
 
-func TestImportsOfAnotherOrganizationAreNotFound(t *testing.T) {
+func TestImportsOfAnotherOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.checked("people.csv", "email\na@example.org\n").ID
@@ -455,7 +455,7 @@ func TestImportsOfAnotherOrganizationAreNotFound(t *testing.T) {
 	b.get(importPath(id)).is(t, http.StatusOK)
 }
 
-func TestImportsAreListedInPages(t *testing.T) {
+func TestImportPaging(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleOperator))
@@ -477,7 +477,7 @@ func TestImportsAreListedInPages(t *testing.T) {
 	assert.Contains(t, page.body, importPath(first))
 }
 
-func TestImportOfOtherEncodingsAndWorkbooks(t *testing.T) {
+func TestImportFormats(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.account("root", true))

@@ -11,8 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// An organization may mail so many invitations at once, and then one every so many seconds; and
-// only a few to one member.
+// The rate limits of invitation mails: of an organization, and to one member.
 const (
 	mailBurst          = 30
 	mailInterval       = time.Minute
@@ -28,7 +27,7 @@ type invitationView struct {
 	Expires time.Time
 }
 
-// invite creates an invitation and mails its link, or shows it only once.
+// invite creates an invitation. It mails the link, or shows it once.
 func (c call) invite() error {
 	id, err := c.member()
 	if err != nil {
@@ -47,7 +46,7 @@ func (c call) invite() error {
 	return c.accessPage(http.StatusOK, made)
 }
 
-// mailInvitation mails an invitation. If that fails, the link is shown instead.
+// mailInvitation mails an invitation. If that fails, the page shows the link.
 func (c call) mailInvitation(id users.MemberID, token string, made *invitationView) error {
 	if c.console.invitationMails.Take(c.at().Organization) > 0 || c.console.memberMails.Take(id) > 0 {
 		made.Failed = words.Of("too many invitations were mailed in the last minutes")

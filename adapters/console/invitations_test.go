@@ -38,7 +38,7 @@ func (f *fixture) mailing() {
 
 var mailedLink = regexp.MustCompile(`http://notify\.example(/console/welcome/[0-9a-f]{64}/)`)
 
-func TestInvitationsAreMailed(t *testing.T) {
+func TestMailInvitation(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.mailing()
@@ -84,8 +84,8 @@ func TestInvitationsAreMailed(t *testing.T) {
 	})
 }
 
-// TestTheMailIsInTheLanguageOfWhoInvites: that of the invited user is unknown.
-func TestTheMailIsInTheLanguageOfWhoInvites(t *testing.T) {
+// TestInvitationLanguage: that of the invited user is unknown.
+func TestInvitationLanguage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.mailing()
@@ -97,7 +97,7 @@ func TestTheMailIsInTheLanguageOfWhoInvites(t *testing.T) {
 	assert.Contains(t, f.post.messages()[0].Text, "eva lädt Sie zu Company ein.")
 }
 
-func TestWhatCouldNotBeMailedIsALink(t *testing.T) {
+func TestMailFailureShowsLink(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		before func(f *fixture)
@@ -138,7 +138,7 @@ func TestWhatCouldNotBeMailedIsALink(t *testing.T) {
 	}
 }
 
-func TestWithoutAChannelOrAnAddressThereIsALink(t *testing.T) {
+func TestInvitationWithoutMail(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	m := f.person("acme", "ada", users.RoleViewer, false)
@@ -155,8 +155,8 @@ func TestWithoutAChannelOrAnAddressThereIsALink(t *testing.T) {
 	assert.Empty(t, f.post.messages())
 }
 
-// TestInvitationsAreMailedNowAndThen: invitations cannot fill a mailbox.
-func TestInvitationsAreMailedNowAndThen(t *testing.T) {
+// TestInvitationMailsAreLimited: invitations cannot fill a mailbox.
+func TestInvitationMailsAreLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.mailing()
@@ -173,7 +173,7 @@ func TestInvitationsAreMailedNowAndThen(t *testing.T) {
 	assert.Contains(t, eva.post(memberPath(other)+"access/invite/", "mail", "true").said(), "Mailed to bob@example.org")
 }
 
-func TestAnInvitationIsAcceptedByAPasskey(t *testing.T) {
+func TestAcceptInvitationWithPasskey(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		m := f.person("acme", "ada", users.RoleViewer, false)
@@ -208,9 +208,9 @@ func TestAnInvitationIsAcceptedByAPasskey(t *testing.T) {
 	})
 }
 
-// TestAPasskeyOfALinkTakesNoFactorAway: the creator of a link could use it, and a passkey opens an
+// TestInvitationPasskeyKeepsFactors: the creator of a link could use it, and a passkey opens an
 // account without its other factors.
-func TestAPasskeyOfALinkTakesNoFactorAway(t *testing.T) {
+func TestInvitationPasskeyKeepsFactors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	admin := f.as(f.operator("eva", users.RoleAdministrator))
@@ -231,8 +231,8 @@ func TestAPasskeyOfALinkTakesNoFactorAway(t *testing.T) {
 	stranger.post("/console/sign-in/passkey/", "passkey", stranger.show(second, "/console/sign-in/passkey/ask/")).is(t, http.StatusSeeOther)
 }
 
-// TestAPasskeyReplacesThePassword: what was forgotten opens nothing any more, nor do sessions.
-func TestAPasskeyReplacesThePassword(t *testing.T) {
+// TestPasskeyReplacesPassword: what was forgotten opens nothing any more, nor do sessions.
+func TestPasskeyReplacesPassword(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	admin := f.as(f.operator("eva", users.RoleAdministrator))
@@ -245,8 +245,8 @@ func TestAPasskeyReplacesThePassword(t *testing.T) {
 	f.nobody().signIn("ada", newPassword).is(t, http.StatusUnauthorized)
 }
 
-// TestAPasskeyOfOneLinkIsNotForAnother: an answer belongs to the account that was asked.
-func TestAPasskeyOfOneLinkIsNotForAnother(t *testing.T) {
+// TestPasskeyIsBoundToItsLink: an answer belongs to the account that was asked.
+func TestPasskeyIsBoundToItsLink(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(o *console.Options) { o.BodyLimit = 1 << 20 })
 	admin := f.as(f.operator("eva", users.RoleAdministrator))

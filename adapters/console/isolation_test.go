@@ -128,7 +128,7 @@ func (f *fixture) latest() string {
 	return fmt.Sprintf("%s %s %s %v %v", all[0].Actor.Name, all[0].Action, all[0].Object, all[0].Before, all[0].After)
 }
 
-func TestWhatPeopleWriteInPlacesIsTextOnly(t *testing.T) {
+func TestTenancyIsEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.armed()
@@ -168,7 +168,7 @@ func (b *browser) clean(t *testing.T, got answer, shown int, what string) {
 	assert.GreaterOrEqual(t, strings.Count(body, "alert(1)"), shown, "%s shows what people wrote: %s", what, got.said())
 }
 
-func TestPlacesOfAnotherOrganizationAreNotFound(t *testing.T) {
+func TestTenancyOfAnotherOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.person("acme", "ada", users.RoleMember, false)

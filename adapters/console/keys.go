@@ -15,8 +15,7 @@ import (
 
 const pageKeys = 50
 
-// The choices of a key's lifetime, and of how long a replaced key stays valid, by the values of the
-// forms.
+// The options for the lifetime of a key, and for how long a replaced key stays valid.
 var (
 	lifetimes = []option{{"", words.Of("forever")}, {"24h", words.Of("a day")}, {"720h", words.Of("30 days")}, {"2160h", words.Of("90 days")}, {"8760h", words.Of("a year")}}
 	overlaps  = []option{{"1h", words.Of("an hour")}, {"24h", words.Of("a day")}, {"168h", words.Of("a week")}}
@@ -45,8 +44,8 @@ func (keysView) RotationForm() form { return newForm("overlap", "24h") }
 
 func (c call) showKeys() error { return c.keysPage(func(*keysView) {}) }
 
-// keysPage shows a page of the keys of the path's organization, or of all if the path names none,
-// changed by adjust.
+// keysPage renders the keys of the path's organization, or of the installation; adjust may change
+// the view first.
 func (c call) keysPage(adjust func(v *keysView)) error {
 	found, err := c.console.use.Keys.Latest(c.ctx, c.at(), access.ID(c.number("before")), pageKeys+1)
 	if err != nil {
@@ -65,8 +64,8 @@ type shownKeyView struct {
 	Old  access.Key // the key that it replaces; zero: none
 }
 
-// createKey answers with the key itself, which must not appear in a URL or cookie and is not
-// stored. Sending the form again creates no second key, because the name is taken then.
+// createKey responds with the key itself, which is not stored and must not be part of a URL or
+// cookie. Sending the form again creates no second key, because the name is taken.
 func (c call) createKey() error {
 	scope := access.Scope{Organization: c.at().Organization, Project: c.FormValue("project"), Application: c.FormValue("application")}
 	if scope.Organization == "" {
@@ -87,7 +86,7 @@ func (c call) createKey() error {
 	return c.render(http.StatusOK, "key", words.Of("New API key"), shown)
 }
 
-// selectedDuration returns the duration selected in a field of the form; 0 for the choice without a value.
+// selectedDuration returns the duration selected in a form field; 0 for the option without a value.
 func (c call) selectedDuration(field string, choices []option) (time.Duration, error) {
 	sent := c.FormValue(field)
 	if !slices.ContainsFunc(choices, func(o option) bool { return o.Value == sent }) {
@@ -96,7 +95,7 @@ func (c call) selectedDuration(field string, choices []option) (time.Duration, e
 	return time.ParseDuration(cmp.Or(sent, "0"))
 }
 
-// rotateKey answers with the new key itself, like createKey. Sending the form again creates no
+// rotateKey responds with the new key itself, like createKey. Sending the form again creates no
 // third key: a replaced key is not replaced again.
 func (c call) rotateKey() error {
 	id, err := web.ID[access.ID](c, "key")

@@ -21,7 +21,7 @@ import (
 
 var shownKey = regexp.MustCompile(`<code class="secret" id="secret">(tcs_[0-9a-f]{64})</code>`)
 
-func TestKeysAreShownOnce(t *testing.T) {
+func TestKeyIsShownOnce(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("eve", users.RoleAdministrator))
@@ -64,7 +64,7 @@ func TestKeysAreShownOnce(t *testing.T) {
 	})
 }
 
-func TestKeysAreRotatedAndRevoked(t *testing.T) {
+func TestRotateAndRevokeKey(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("eve", users.RoleAdministrator))
@@ -107,7 +107,7 @@ func TestKeysAreRotatedAndRevoked(t *testing.T) {
 	})
 }
 
-func TestKeysOfAWiderScopeAreOutOfReach(t *testing.T) {
+func TestKeysOfWiderScope(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b, root := f.as(f.operator("eve", users.RoleAdministrator)), f.as(f.account("root", true))

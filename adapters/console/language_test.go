@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-func TestPagesAreInTheLanguageThatIsAskedFor(t *testing.T) {
+func TestLanguageNegotiation(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -42,9 +42,9 @@ func TestEveryLanguageLoads(t *testing.T) {
 	}
 }
 
-// TestALanguageFollowsTheAccount checks that an account's language holds in each of its browsers,
+// TestAccountLanguage checks that an account's language holds in each of its browsers,
 // in no other account's, and that the pages before signing in take the browser's last choice.
-func TestALanguageFollowsTheAccount(t *testing.T) {
+func TestAccountLanguage(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		ada, eve := f.operator("ada", users.RoleAdministrator), f.operator("eve", users.RoleAdministrator)
@@ -75,7 +75,7 @@ func TestALanguageFollowsTheAccount(t *testing.T) {
 	})
 }
 
-func TestRolesToFilterByAreInTheLanguageOfThePage(t *testing.T) {
+func TestTranslatedRoles(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.account("root", true))
@@ -83,7 +83,7 @@ func TestRolesToFilterByAreInTheLanguageOfThePage(t *testing.T) {
 	assert.Contains(t, b.get(atAcme+"u/?role=viewer").is(t, http.StatusOK).body, `<option value="viewer" selected>Betrachter</option>`)
 }
 
-func TestSizesAreWrittenInTheLanguageOfThePage(t *testing.T) {
+func TestTranslatedSizes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.account("root", true))
@@ -92,8 +92,8 @@ func TestSizesAreWrittenInTheLanguageOfThePage(t *testing.T) {
 	assert.Regexp(t, `Datenbank SQLite .*, \d+,\d [KM]iB`, b.get("/console/system/").said())
 }
 
-// TestEveryPageIsThereInGerman: what can go wrong when a page is written does so in no language.
-func TestEveryPageIsThereInGerman(t *testing.T) {
+// TestPagesInGerman: what can go wrong when a page is written does so in no language.
+func TestPagesInGerman(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	b := s.as(s.accounts["root"])

@@ -14,9 +14,9 @@ type language struct {
 	views views
 }
 
-// offeredLanguages load the languages of words.Offered, each when it is first needed: most installations
-// need one, and the pages of one take some megabytes. They are part of the program, so all consoles
-// of a process share them.
+// offeredLanguages load the languages of words.Offered, each when it is first needed: most
+// installations need one, and the pages of one take some megabytes. They are part of the program,
+// so all consoles of a process share them.
 var offeredLanguages = func() (all []func() (language, error)) {
 	for _, tag := range words.Offered {
 		all = append(all, sync.OnceValues(func() (language, error) {

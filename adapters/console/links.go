@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 )
 
-// path returns a path of the console as browsers see it, below the path of the base URL.
+// path prefixes a path of the console with the path of the base URL.
 func (c call) path(p string) string { return c.console.root + p }
 
 // link returns the path of a page by its segments.
@@ -23,11 +23,11 @@ func (c call) link(segments ...any) string {
 	return c.path(Prefix) + web.Join(texts...)
 }
 
-// below returns the path of a page below the innermost place that the current path names: its
-// application, project, organization or the installation.
+// below returns the path of a page below the application, project or organization of the current
+// path, or below the installation.
 func (c call) below(segments ...any) string { return c.linkAt(c.at(), segments...) }
 
-// linkAt returns the path of a page below a place.
+// linkAt returns the path of a page below an organization, project or application.
 func (c call) linkAt(at app.Path, segments ...any) string {
 	var place []any
 	for _, level := range [][2]string{{"o", at.Organization}, {"p", at.Project}, {"a", at.Application}} {
@@ -38,7 +38,7 @@ func (c call) linkAt(at app.Path, segments ...any) string {
 	return c.link(slices.Concat(place, segments)...)
 }
 
-// redirect redirects the browser. After a form it requests the new page with GET.
+// redirect redirects the browser with status 303, so that it requests the page with GET.
 func (c call) redirect(path string) error {
 	if err := c.Redirect(http.StatusSeeOther, path); err != nil {
 		return fmt.Errorf("%w: %w", web.ErrUndelivered, err)
@@ -46,16 +46,16 @@ func (c call) redirect(path string) error {
 	return nil
 }
 
-// done redirects to a page that says what was done, by a word for view.Notice. Other query
-// parameters come in pairs.
+// done redirects to a page with a notice: word selects it in view.Notice. query holds further
+// parameters in pairs of name and value.
 func (c call) done(path, word string, query ...string) error {
 	return c.redirect(path + "?" + pairs(append(query, "done", word)).Encode())
 }
 
-// switchIDPattern is the form of an id of a switch.
+// switchIDPattern matches the id of a switch on a page.
 var switchIDPattern = regexp.MustCompile(`^switch-[a-z]+(-\d+)?$`)
 
-// switched redirects to the place of the switch on its page, which offers to undo the change.
+// switched redirects to the changed switch on its page, which offers to undo the change.
 func (c call) switched(path string, query ...string) error {
 	id := c.FormValue("switch")
 	if !switchIDPattern.MatchString(id) {
@@ -64,12 +64,12 @@ func (c call) switched(path string, query ...string) error {
 	return c.redirect(path + "?" + pairs(append(query, "done", "moved", "switch", id)).Encode() + "#" + id)
 }
 
-// Switched reports whether the page follows a form that changed this switch.
+// Switched reports whether this switch has just been changed.
 func (v view) Switched(id string) bool {
 	return v.call.QueryParam("done") == "moved" && v.call.QueryParam("switch") == id
 }
 
-// pairs returns values from pairs of name and value.
+// pairs returns query values from pairs of name and value.
 func pairs(texts []string) url.Values {
 	values := url.Values{}
 	for pair := range slices.Chunk(texts, 2) {

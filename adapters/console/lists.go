@@ -110,7 +110,7 @@ type listView struct {
 
 func (c call) showList() error { return c.listPage(func(*listView) {}) }
 
-// listPage shows the list of the path, changed by adjust.
+// listPage renders the list of the path; adjust may change the view first.
 func (c call) listPage(adjust func(v *listView)) error {
 	id, err := web.ID[lists.ID](c, "list")
 	if err != nil {
@@ -143,7 +143,7 @@ func (c call) listPage(adjust func(v *listView)) error {
 	return c.render(statusOf(v.Settings, v.Emails, v.Failed), "list", v.List.Name, v)
 }
 
-// listFailed shows the list with the fault of a one-button form.
+// listFailed renders the list with the fault of a form without fields.
 func (c call) listFailed(f form) error { return c.listPage(func(v *listView) { v.Failed = f }) }
 
 func (c call) changeList() error {

@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-func TestListsAreMadeAndChanged(t *testing.T) {
+func TestLists(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("olga", users.RoleOperator))
@@ -66,7 +66,7 @@ func (f *fixture) application(org string) string {
 	return strconv.FormatInt(int64(a.ID), 10)
 }
 
-func TestAListThatIsUsed(t *testing.T) {
+func TestListInUse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("eve", users.RoleAdministrator))

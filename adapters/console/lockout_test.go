@@ -29,7 +29,7 @@ func (f *fixture) stranger(address string) *browser {
 	return b
 }
 
-func TestGuessingIsSlowButLocksNobodyElseOut(t *testing.T) {
+func TestSignInThrottle(t *testing.T) {
 	t.Parallel()
 
 	t.Run("TheRightPasswordHasToWaitWhereWrongOnesCameFrom", func(t *testing.T) {
@@ -151,8 +151,8 @@ func TestGuessingIsSlowButLocksNobodyElseOut(t *testing.T) {
 	})
 }
 
-// TestRefusalsAreLoggedForFail2ban applies the filter that is delivered to lines that are logged.
-func TestRefusalsAreLoggedForFail2ban(t *testing.T) {
+// TestFail2banLog applies the filter that is delivered to lines that are logged.
+func TestFail2banLog(t *testing.T) {
 	t.Parallel()
 	filter, err := os.ReadFile("../../deploy/fail2ban/tocsin.conf")
 	require.NoError(t, err)
@@ -191,9 +191,9 @@ func TestRefusalsAreLoggedForFail2ban(t *testing.T) {
 	}
 }
 
-// TestWhoHearsOfSigningIn is about the entries in the audit logs of two organizations about a user
+// TestSignInAudit is about the entries in the audit logs of two organizations about a user
 // of both.
-func TestWhoHearsOfSigningIn(t *testing.T) {
+func TestSignInAudit(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.person("acme", "ada", users.RoleViewer, false)

@@ -55,7 +55,7 @@ func (c call) showMailbox() error {
 
 func (c call) clearMailbox() error {
 	id := channels.ID(c.selectedID("channel"))
-	if id == 0 && c.FormValue("channel") != "" { // Only the empty choice means every channel.
+	if id == 0 && c.FormValue("channel") != "" { // Only an empty value means every channel.
 		return errForm
 	}
 	if _, err := c.console.use.Mailbox.ClearChannel(c.ctx, c.actor(), c.at(), id); err != nil {
@@ -71,8 +71,8 @@ type messageView struct {
 	Here string // the path of the page
 }
 
-// Source returns everything of the message except its unsubscribe link, which is for the recipient
-// only.
+// Source returns all data of the message except the unsubscribe link, which only the recipient may
+// use.
 func (v messageView) Source() map[string]any {
 	m := v.Message
 	return map[string]any{"id": m.ID, "to": m.To, "subject": m.Subject, "text": m.Text, "html": m.HTML, "facts": m.Facts}
@@ -90,7 +90,7 @@ func (c call) showMessage() error {
 	return c.render(http.StatusOK, "message", title, messageView{m, c.below("mailbox", m.ID)})
 }
 
-// showMessageHTML serves the document in the frame of a message.
+// showMessageHTML serves the HTML of a message for its frame.
 func (c call) showMessageHTML() error {
 	m, err := c.message()
 	if err != nil {

@@ -73,7 +73,7 @@ func TestMailbox(t *testing.T) {
 	})
 }
 
-func TestAMessageIsShownAsItsRecipientWouldSeeIt(t *testing.T) {
+func TestMailboxMessage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	mail := f.channel(app.Path{Organization: "acme"}, "mail")

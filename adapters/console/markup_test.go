@@ -35,9 +35,9 @@ var (
 	scripts = regexp.MustCompile(`<[a-z]+ [^>]*data-(?:check-all|copy)=[^>]*>`)
 )
 
-// TestEnterPressesNoneOfSeveralButtons: in a field or a tick box it presses the first button of the
+// TestDefaultButton: in a field or a tick box it presses the first button of the
 // form, which may be the one of a row.
-func TestEnterPressesNoneOfSeveralButtons(t *testing.T) {
+func TestDefaultButton(t *testing.T) {
 	t.Parallel()
 	met := 0
 	for path, page := range newScene(t).pages(t) {
@@ -59,7 +59,7 @@ func TestEnterPressesNoneOfSeveralButtons(t *testing.T) {
 	assert.GreaterOrEqual(t, met, 4, "users, recipients, and two templates")
 }
 
-func TestWhatDoesNothingWithoutAScriptIsHidden(t *testing.T) {
+func TestScriptOnlyElementsAreHidden(t *testing.T) {
 	t.Parallel()
 	met := 0
 	for path, page := range newScene(t).pages(t) {

@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// accessView is a member's role in the console, and whether they can sign in.
+// accessView is the role of a member in the console, and how they sign in.
 type accessView struct {
 	app.Access
 	Member     users.Member
@@ -53,8 +53,8 @@ func (c call) setRole() error {
 	return c.done(c.memberPath("access"), "saved")
 }
 
-// publicURL returns the address of this installation: the configured one, else the one that the
-// browser used.
+// publicURL returns the base URL of this installation: the configured one, or else that of the
+// request.
 func (c call) publicURL() string {
 	if c.console.options.BaseURL != "" {
 		return strings.TrimRight(c.console.options.BaseURL, "/")

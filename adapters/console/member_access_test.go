@@ -89,9 +89,9 @@ func TestInvitation(t *testing.T) {
 	})
 }
 
-// TestTheLinkSignsIn: a user who sets a password by a link is signed in, at the inviting
+// TestInvitationSignsIn: a user who sets a password by a link is signed in, at the inviting
 // organization.
-func TestTheLinkSignsIn(t *testing.T) {
+func TestInvitationSignsIn(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		m := f.person("acme", "ada", users.RoleViewer, false)
@@ -106,9 +106,9 @@ func TestTheLinkSignsIn(t *testing.T) {
 	})
 }
 
-// TestTeamTellsOfThisOrganizationAlone: activity in another organization neither shows when a user
+// TestTeam: activity in another organization neither shows when a user
 // was seen, nor changes the page.
-func TestTeamTellsOfThisOrganizationAlone(t *testing.T) {
+func TestTeam(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		eva := f.as(f.operator("eva", users.RoleAdministrator))
@@ -133,7 +133,7 @@ func TestTeamTellsOfThisOrganizationAlone(t *testing.T) {
 	})
 }
 
-func TestInvitationsEnd(t *testing.T) {
+func TestInvitationExpiry(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(f *fixture, m users.Member){
 		"AfterADay": func(f *fixture, _ users.Member) { f.clock.Advance(operators.InvitationLife) },

@@ -85,8 +85,7 @@ func (c call) assignAddress() error {
 	return c.answerForm(err, c.addressPage, c.addressPath(address), "saved")
 }
 
-// setAssignment sets the two switches of an assignment; each form sends both, one of them
-// unchanged.
+// setAssignment sets both switches of an assignment. Each form sends both values.
 func (c call) setAssignment() error {
 	member, assignment, err := c.assignmentOfMember()
 	if err != nil {

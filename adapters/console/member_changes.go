@@ -30,7 +30,7 @@ func (c call) memberSaved() error { return c.done(c.memberPath(), "saved") }
 
 func (c call) memberSwitched() error { return c.switched(c.memberPath()) }
 
-// setSwitch sets a switch of the path's member as in the form, and redirects.
+// setSwitch sets a switch of the path's member to the value in the form, and then calls next.
 func (c call) setSwitch(set func(ctx context.Context, by operators.Editor, at app.Path, id users.MemberID, on bool) error, next func() error) error {
 	id, err := c.member()
 	if err != nil {
@@ -50,7 +50,7 @@ func (c call) setSwitch(set func(ctx context.Context, by operators.Editor, at ap
 type newMemberView struct {
 	Form   form
 	Groups []orgs.Group
-	Limit  int // of the groups
+	Limit  int // of the number of groups shown
 }
 
 func (c call) showNewMember() error {
@@ -86,11 +86,11 @@ func (c call) createMember() error {
 type memberFormView struct {
 	app.MemberReport
 	Form    form
-	Changed bool // another user has changed the edited values meanwhile
+	Changed bool // another user has changed the values since the form was loaded
 }
 
-// memberForm shows a form about the path's member to visitors who may change them, changed by
-// adjust.
+// memberForm renders a form about the path's member for visitors who may change them; adjust may
+// change the view first.
 func (c call) memberForm(page string, adjust func(v *memberFormView) error) error {
 	p, err := c.profile()
 	if err != nil {
@@ -106,7 +106,7 @@ func (c call) memberForm(page string, adjust func(v *memberFormView) error) erro
 	return c.render(statusOf(v.Form), page, p.Member.User.Username, v)
 }
 
-// answerMemberForm settles a form about the path's member.
+// answerMemberForm responds to a form about the path's member, like answerForm.
 func (c call) answerMemberForm(err error, page string) error {
 	redisplay := func(f form) error {
 		return c.memberForm(page, func(v *memberFormView) error {

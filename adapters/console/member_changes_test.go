@@ -36,7 +36,7 @@ func (f *fixture) profile(m users.Member) app.MemberReport {
 	return p
 }
 
-func TestANewUser(t *testing.T) {
+func TestCreateMember(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleOperator))
@@ -74,7 +74,7 @@ func TestANewUser(t *testing.T) {
 	})
 }
 
-func TestNamesAndEmailOfAUser(t *testing.T) {
+func TestMemberDetails(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleOperator))
@@ -104,7 +104,7 @@ func TestNamesAndEmailOfAUser(t *testing.T) {
 
 var hiddenDigest = regexp.MustCompile(`name="shown" value="([0-9a-f]*)"`)
 
-func TestMetadataOfAUser(t *testing.T) {
+func TestMemberMetadata(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleOperator))
@@ -147,7 +147,7 @@ func TestMetadataOfAUser(t *testing.T) {
 	})
 }
 
-func TestRemovingAUser(t *testing.T) {
+func TestRemoveMember(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleOperator))
@@ -168,7 +168,7 @@ func TestRemovingAUser(t *testing.T) {
 	})
 }
 
-func TestAddressesOfAUser(t *testing.T) {
+func TestMemberAddresses(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleOperator))
@@ -222,7 +222,7 @@ func TestAddressesOfAUser(t *testing.T) {
 	})
 }
 
-func TestWhatAUserGot(t *testing.T) {
+func TestMemberMessages(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		ada := f.person("acme", "ada", users.RoleMember, false)

@@ -10,10 +10,10 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// memberColumns are the columns that an import reads, and further ones.
+// memberColumns are the columns of an export: those that an import reads, and more.
 var memberColumns = slices.Concat([]string{"username"}, users.DetailNames(), []string{"role", "locked", "groups", "custom_fields"})
 
-// exportMembers sends all members found by the query of the form's page.
+// exportMembers sends all members that match the filter of the page.
 func (c call) exportMembers() error {
 	filter, err := url.ParseQuery(c.FormValue("back"))
 	if err != nil {

@@ -18,42 +18,42 @@ import (
 
 const pageMembers = 50
 
-// membersView is a batch of the members of an organization.
+// membersView is a page of the members of an organization.
 type membersView struct {
 	app.FilterChoices
 	Limit    int  // of the choices of each kind
 	Filter   form // the query
-	Filtered bool // by more than the beginning of a name
+	Filtered bool // by more than the search text
 	Query    string
 	Members  []users.Member
 	Added    map[users.MemberID]time.Time
 	Total    users.Total
 	Columns  []heading // sortable columns
-	Previous string    // the path of the batch before; empty: this is the first
-	Start    string    // the path of the first batch, if that is not Previous; else empty
-	Next     string    // the path of the next batch; empty: no more
-	First    bool      // the first batch
+	Previous string    // the path of the previous page; empty: this is the first
+	Start    string    // the path of the first page; empty: it is this one or the previous one
+	Next     string    // the path of the next page; empty: no more
+	First    bool      // the first page
 }
 
-// Roles returns those that a member can have.
+// Roles returns the roles that a member can have.
 func (membersView) Roles() []users.Role {
 	return []users.Role{users.RoleMember, users.RoleViewer, users.RoleOperator, users.RoleAdministrator}
 }
 
-// heading is the head of a sortable column.
+// heading is the heading of a sortable column.
 type heading struct {
 	link
 
 	Sorted string // ascending or descending; empty: not by this column
 }
 
-// membersCursor is the start of a batch of members, and of the batches before it.
+// membersCursor is the position of a page of members, and the positions of the pages before it.
 type membersCursor struct {
 	At    users.Cursor
 	Trail []users.Cursor
 }
 
-// maxTrail is how many batches the visitor can go back; beyond them only to the first.
+// maxTrail is how many pages the visitor can go back.
 const maxTrail = 20
 
 func (c call) showMembers() error {
@@ -94,7 +94,7 @@ func (c call) showMembers() error {
 	return c.render(http.StatusOK, "members", words.Of("People"), v)
 }
 
-// membersAt returns the path of the batch of a search that starts at a place.
+// membersAt returns the path of a page of members.
 func (c call) membersAt(filter url.Values, at membersCursor) string {
 	filter = maps.Clone(filter)
 	if !at.At.IsZero() {
@@ -103,7 +103,8 @@ func (c call) membersAt(filter url.Values, at membersCursor) string {
 	return c.membersPath() + "?" + filter.Encode()
 }
 
-// sortColumns returns the heads of the sortable columns. The current one reverses its order.
+// sortColumns returns the headings of the sortable columns. The link of the current one reverses
+// the order.
 func (c call) sortColumns(filter url.Values, by users.Sort) []heading {
 	var all []heading
 	for _, k := range []struct {
@@ -146,12 +147,12 @@ func memberQuery(filter url.Values) users.Query {
 	}.Trimmed()
 }
 
-// memberView is one member with everything recorded about them.
+// memberView is one member with all data about them.
 type memberView struct {
 	app.MemberReport
-	InGroups, OtherGroups []orgs.Group                       // groups beyond the organization's first ones have no id
-	Channels              map[users.AddressID][]words.Phrase // the assignments of each, in words
-	AddressTexts          map[string]string                  // addresses by their keys
+	InGroups, OtherGroups []orgs.Group                       // groups beyond Limit have no id
+	Channels              map[users.AddressID][]words.Phrase // the channels of each address
+	AddressTexts          map[string]string                  // addresses by key
 	MayChange             bool                               // the visitor may change this member
 	Limit                 int
 	Timeline              timelineView
@@ -171,7 +172,7 @@ func (c call) showMember() error {
 		v.InGroups = append(v.InGroups, g)
 	}
 	v.OtherGroups = slices.DeleteFunc(slices.Clone(p.Groups), func(g orgs.Group) bool { return slices.Contains(p.Member.Groups, g.Name) })
-	for _, o := range p.OptOuts { // Of a removed address only the key is known.
+	for _, o := range p.OptOuts { // The text of a removed address is unknown.
 		v.AddressTexts[o.AddressKey] = o.AddressKey
 	}
 	for _, a := range p.Addresses {
@@ -210,8 +211,8 @@ func (c call) profile() (app.MemberReport, error) {
 	return c.console.use.Profiles.Show(c.ctx, c.at(), id)
 }
 
-// mayChange reports whether the page should offer to change a member. The use cases make the
-// decision.
+// mayChange reports whether the page offers to change a member. The use cases check the right
+// again.
 func (c call) mayChange(m users.Member) bool {
 	return view{call: c}.MayOperate() && c.editor().MayChange(m) == nil
 }

@@ -13,20 +13,20 @@ import (
 type link struct {
 	Text    any // words, or the name of a place
 	Path    string
-	Current bool // the current page is this one, or below it
+	Current bool // the current page is this one or below it
 }
 
-// entry is a line of the menu, with its pages.
+// entry is an entry of the menu, with its subpages.
 type entry struct {
 	link
 
-	Open       bool // its pages are shown, because the current page is one of them
+	Open       bool // the subpages are shown, because the current page is one of them
 	Pages      []link
-	otherPaths []string // paths of other pages that belong here
+	otherPaths []string // of other pages that belong to this entry
 }
 
-// Navigation returns the menu of a page: the parts of its organization, or else of the
-// installation, that the visitor may see.
+// Navigation returns the menu of a page: that of its organization, or else of the installation. It
+// has only pages that the visitor may see.
 func (v view) Navigation() []entry {
 	if v.User() == "" {
 		return nil
@@ -58,7 +58,7 @@ func (v view) installationPages() []link {
 func (v view) organizationMenu(p app.Location) []entry {
 	org, prj := []any{"o", p.Organization.Slug}, []any{"o", p.Organization.Slug, "p", p.Project.Slug}
 	application := slices.Concat(prj, []any{"a", p.Application.Slug})
-	// Without an object for a page, the menu links the page that creates one.
+	// If there is no project or application yet, the menu links to the page that creates one.
 	messages, events, lists := v.linkIn(words.Of("Messages"), application), v.linkIn(words.Of("Events"), application, "e"), v.linkIn(words.Of("Lists"), prj, "d")
 	switch {
 	case p.Project.ID == 0:
@@ -99,8 +99,7 @@ func (v view) settingsPages(p app.Location) []link {
 	return append(all, v.installationPages()...)
 }
 
-// Breadcrumbs returns the places above the page, the widest first, by their names; on a place's own page,
-// those around it.
+// Breadcrumbs returns links to the organization, project and application above the page.
 func (v view) Breadcrumbs() []link {
 	at, p := v.call.at(), v.call.loadFrame().location
 	var all []link
@@ -120,7 +119,7 @@ func (v view) Breadcrumbs() []link {
 	return all
 }
 
-// linkIn returns the link to a page of a place.
+// linkIn returns a link to a page below a path.
 func (v view) linkIn(text any, place []any, page ...any) link {
 	return v.linkTo(text, slices.Concat(place, page)...)
 }
@@ -129,7 +128,7 @@ func (v view) linkTo(text any, segments ...any) link {
 	return link{Text: text, Path: v.call.link(segments...)}
 }
 
-// markCurrent marks the link nearest to a path, which is its longest prefix, and opens its entry.
+// markCurrent marks the link that is the longest prefix of a path, and opens its entry.
 func markCurrent(all []entry, path string) {
 	var nearest *link
 	var within *entry

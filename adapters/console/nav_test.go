@@ -117,7 +117,7 @@ func TestPickers(t *testing.T) {
 	})
 }
 
-func TestAScriptWhoseSessionIsOverIsSentToSignIn(t *testing.T) {
+func TestFragmentWithoutSession(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t).nobody()
 	b.header.Set("HX-Request", "true")

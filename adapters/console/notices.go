@@ -2,7 +2,7 @@ package console
 
 import "github.com/tocsin/tocsin/adapters/console/words"
 
-// Notice describes the action that led to this page.
+// Notice returns the message about the action that redirected to this page.
 func (v view) Notice() words.Phrase {
 	switch v.call.QueryParam("done") {
 	case "saved":
@@ -114,5 +114,5 @@ func (v view) Notice() words.Phrase {
 	return nil
 }
 
-// noticeCount returns the number in a notice.
+// noticeCount returns the number for a notice.
 func (v view) noticeCount() int { return int(v.call.number("count")) }

@@ -82,7 +82,7 @@ func (c call) createNotification() error {
 
 func (c call) showNotification() error { return c.notificationPage(func(*notificationView) {}) }
 
-// notificationPage shows the notification of the path, changed by adjust.
+// notificationPage renders the notification of the path; adjust may change the view first.
 func (c call) notificationPage(adjust func(v *notificationView)) error {
 	event := web.Param(c, "evt")
 	id, err := web.ID[subscriptions.NotificationID](c, "notification")

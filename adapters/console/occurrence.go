@@ -20,12 +20,12 @@ type occurrenceView struct {
 	progressView
 
 	Event        string
-	StateFilter  deliveries.State  // the filters; at most one is set
-	ReasonFilter deliveries.Reason // why they were skipped
-	Address      string            // the beginning of their address
+	StateFilter  deliveries.State  // at most one of these filters is set
+	ReasonFilter deliveries.Reason // the reason of skipped deliveries
+	Address      string            // the beginning of the address
 	Reasons      []deliveries.Reason
 	Failed       int
-	Causes       []deliveries.FailureGroup // of failures, among the first app.FailuresRead
+	Causes       []deliveries.FailureGroup // of the first app.FailuresRead failures
 	MayRetry     bool                      // the visitor may retry what failed
 	Deliveries   []deliveries.Delivery
 	Next         string // the path of the next page; empty: no more
@@ -40,10 +40,10 @@ type progressView struct {
 
 	Path     string // of its page
 	States   []stateCount
-	Total    int // deliveries, as far as they are known
-	Finished int // of them
+	Total    int // deliveries created so far
+	Finished int // deliveries that are final
 	Shares   []share
-	Rate     words.Phrase // how fast deliveries have ended so far; empty: unknown
+	Rate     words.Phrase // of finished deliveries; empty: unknown
 }
 
 type stateCount struct {
@@ -67,8 +67,7 @@ func (p progressView) Live() bool {
 // InProgress reports whether deliveries are being created or sent.
 func (p progressView) InProgress() bool { return p.Live() && p.State != app.Scheduled }
 
-// OpenHolds returns what deliveries wait for. The state of a scheduled occurrence says that
-// already.
+// OpenHolds returns why deliveries wait; none for a scheduled occurrence, whose state says it.
 func (p progressView) OpenHolds() []app.ChannelWait {
 	if p.State == app.Scheduled {
 		return nil
@@ -112,8 +111,8 @@ func (c call) showOccurrence() error {
 	return c.render(http.StatusOK, "occurrence", words.Of("Occurrence %s", formatID(id)), v)
 }
 
-// showProgress answers with the part of the page about the progress. At the end the whole page must
-// be requested, because the rest of it has changed as well.
+// showProgress responds with the fragment about the progress. When the occurrence has ended, it
+// makes the browser reload the page.
 func (c call) showProgress() error {
 	id, err := web.ID[events.OccurrenceID](c, "id")
 	if err != nil {
@@ -147,7 +146,7 @@ func (c call) progress(id events.OccurrenceID) (v progressView, err error) {
 	return v, err
 }
 
-// rate says how many deliveries ended per second or per minute.
+// rate returns the number of finished deliveries per second or per minute.
 func rate(over int, in time.Duration) words.Phrase {
 	switch seconds := in.Seconds(); {
 	case over == 0 || seconds <= 0:
@@ -159,7 +158,7 @@ func rate(over int, in time.Duration) words.Phrase {
 	}
 }
 
-// findDeliveries finds a page of deliveries by the filter that is set.
+// findDeliveries adds the page of deliveries that match the filter.
 func (c call) findDeliveries(id events.OccurrenceID, v *occurrenceView) (err error) {
 	use, page := c.console.use.Occurrences, app.Page{After: c.number("after"), Limit: pageDeliveries + 1}
 	filter := url.Values{}
@@ -194,7 +193,7 @@ func (c call) nextPagePath(id events.OccurrenceID, filter url.Values, last deliv
 	return c.below("occurrences", id) + "?" + filter.Encode()
 }
 
-// mayRetry reports whether the visitor may retry what failed of an occurrence.
+// mayRetry reports whether failed deliveries of an occurrence can be retried.
 func (c call) mayRetry(o events.Occurrence) bool {
 	return o.Cancelled.IsZero() && !o.Expired(c.console.clock.Now())
 }

@@ -53,7 +53,7 @@ func occurrencePath(id events.OccurrenceID) string {
 	return fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/", id)
 }
 
-func TestTheProgressOfAnOccurrence(t *testing.T) {
+func TestOccurrenceProgress(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.person("acme", "ada", users.RoleMember, false)
@@ -76,7 +76,7 @@ func TestTheProgressOfAnOccurrence(t *testing.T) {
 	})
 }
 
-func TestTheRecipientsOfAnOccurrence(t *testing.T) {
+func TestOccurrenceDeliveries(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		for i := range 103 {
@@ -104,7 +104,7 @@ func TestTheRecipientsOfAnOccurrence(t *testing.T) {
 	})
 }
 
-func TestFailuresAreSentAgainByTheirReason(t *testing.T) {
+func TestRetryByCause(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		for _, name := range []string{"ada", "gone1", "gone2"} {
@@ -141,7 +141,7 @@ func TestFailuresAreSentAgainByTheirReason(t *testing.T) {
 	})
 }
 
-func TestADelivery(t *testing.T) {
+func TestDelivery(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.person("acme", "ada", users.RoleMember, false)
@@ -194,7 +194,7 @@ func TestADelivery(t *testing.T) {
 	})
 }
 
-func TestADeliveryHasTheBodyOfThen(t *testing.T) {
+func TestDeliveryShowsTheSentBody(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		was, is events.Template
@@ -223,7 +223,7 @@ func TestADeliveryHasTheBodyOfThen(t *testing.T) {
 	}
 }
 
-func TestAMessageWithoutATemplateIsNotShown(t *testing.T) {
+func TestDeliveryWithoutTemplate(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.person("acme", "ada", users.RoleMember, false)

@@ -32,13 +32,13 @@ type occurrencesView struct {
 	Occurrences []listedOccurrence
 	Choices     []events.Event
 	Events      map[events.ID]string // by name
-	Member      *users.Member        // the member to filter by; nil: all
+	Member      *users.Member        // the member of the filter; nil: all
 	Members     []users.Member       // members with the requested name
 	Newer       string               // the path of the page before; empty: this is the first
 	Older       string               // of the next one; empty: this is the last
 }
 
-// MemberPath returns the path of the page about one of the members with the requested name.
+// MemberPath returns the query for the page that is filtered by a member.
 func (v occurrencesView) MemberPath(m users.Member) string {
 	filter := maps.Clone(v.Filter.values)
 	filter.Set("person", m.User.Username)
@@ -94,7 +94,7 @@ func (c call) showOccurrences() error {
 	return c.render(http.StatusOK, "occurrences", words.Of("Messages"), v)
 }
 
-// adjacentPages returns the paths of the pages before and after one.
+// adjacentPages returns the queries for the pages of newer and older occurrences.
 func (c call) adjacentPages(filter url.Values, q deliveries.Selection, found app.OccurrencePage) (newer, older string) {
 	to := func(name string, id events.OccurrenceID) string {
 		there := maps.Clone(filter)
@@ -103,7 +103,7 @@ func (c call) adjacentPages(filter url.Values, q deliveries.Selection, found app
 		there.Set(name, strconv.FormatInt(int64(id), 10))
 		return "?" + there.Encode()
 	}
-	// If a page is empty, its neighbours start at its own end.
+	// The pages next to an empty page start at its end.
 	newest, oldest := q.Before-1, found.Last
 	if q.After != 0 {
 		newest, oldest = found.Last, q.After+1
@@ -123,10 +123,10 @@ func (c call) adjacentPages(filter url.Values, q deliveries.Selection, found app
 	return newer, older
 }
 
-// lastYear is the last year whose days SQLite orders correctly.
+// lastYear is the last year that SQLite orders correctly: it compares dates as text.
 const lastYear = 9998
 
-// parseDay parses a day of a filter; empty: the zero time.
+// parseDay parses the day of a filter; the zero time if it is empty.
 func parseDay(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -152,7 +152,7 @@ func (c call) eventNames() (map[events.ID]string, error) {
 	return namesOf(found), err
 }
 
-// explanationView says why a user did or did not get an occurrence.
+// explanationView explains why a user received an occurrence or not.
 type explanationView struct {
 	ID   events.OccurrenceID
 	User string
@@ -160,12 +160,11 @@ type explanationView struct {
 	Explained []explainedCandidate
 }
 
-// explainedCandidate is one way in which a notification could reach a user, with the verdict in
-// words.
+// explainedCandidate is one candidate for a delivery, with the verdict as text.
 type explainedCandidate struct {
 	deliveries.Candidate
 	Verdict  string
-	Delivery *deliveries.Delivery // of this way; nil: none was
+	Delivery *deliveries.Delivery // of this candidate; nil: none was created
 }
 
 func (c call) explain() error {

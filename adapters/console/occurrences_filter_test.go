@@ -35,7 +35,7 @@ func (a answer) occurrences() (ids []string, prev, next string) {
 	return ids, prev, next
 }
 
-func TestMessagesAreFiltered(t *testing.T) {
+func TestOccurrenceFilter(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		t := f.T

@@ -15,7 +15,7 @@ import (
 
 const pageTeam = 100
 
-// settingsPageView is the settings pages of an organization, and its quotas.
+// settingsPageView is the overview of an organization's settings pages and quotas.
 type settingsPageView struct {
 	Pages  []settingsLink
 	Quotas []quotaView
@@ -27,7 +27,7 @@ type settingsLink struct {
 	About words.Phrase
 }
 
-// quotaView is a quota in words.
+// quotaView is a quota for display.
 type quotaView struct {
 	What  words.Phrase
 	Used  string
@@ -97,7 +97,7 @@ func (c call) showTeam() error {
 	return c.render(http.StatusOK, "team", words.Of("Team"), v)
 }
 
-// signInMethods lists the ways in which a user can sign in; empty: none yet.
+// signInMethods lists how a user can sign in; empty: they cannot yet.
 func signInMethods(l *words.Language, w operators.SignInMethods) string {
 	var all []string
 	for _, way := range []struct {

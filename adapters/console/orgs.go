@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// How many objects a page lists.
+// How many rows a page has.
 const (
 	pageOrgs     = 100
 	pageProjects = 100
@@ -23,7 +23,7 @@ type homeView struct {
 	Organizations []homeOrganization
 	HasAlerts     bool    // one of them needs attention
 	Next          orgs.ID // 0: no more
-	Text          string  // words to search for in their names; empty: all
+	Text          string  // the search text; empty: all
 	More          bool    // there are more matches
 }
 
@@ -32,7 +32,7 @@ type homeOrganization struct {
 	Slug, Name string
 	Role       any
 	Alerts     []alert
-	Closed     bool // it requires a second factor first
+	Closed     bool // the visitor must set up a second factor first
 }
 
 func (c call) showHome() error {
@@ -103,8 +103,7 @@ func (c call) visible() (v homeView, err error) {
 	return v, nil
 }
 
-// organizations returns the installation's organizations after one of them, or the first whose
-// names contain the words of a text.
+// organizations returns the organizations after an id, or the first that match a search text.
 func (c call) organizations(after orgs.ID, text string) ([]orgs.Organization, error) {
 	if text != "" {
 		return c.console.use.Orgs.SearchOrganizations(c.ctx, text, pageOrgs)

@@ -2,11 +2,11 @@ package console
 
 // overviewView is the state of an organization's notifications.
 type overviewView struct {
-	Steps  []step // to the first message; none: it was sent
+	Steps  []step // towards the first message; none: one was sent
 	Alerts []alert
 	Chart  chartView
-	First  bool // shown: only on the first page of the organization's projects
-	Quiet  bool // nothing happened in all that time
+	First  bool // show the overview: only on the first page of projects
+	Quiet  bool // there is no activity in the whole period
 }
 
 func (c call) overview(org string) (overviewView, error) {

@@ -107,8 +107,8 @@ func (f *fixture) imported(file string, change func(j *imports.Job)) {
 	})
 }
 
-// TestOverviewLooksBehindTheFirstTen is about what ten others stand before.
-func TestOverviewLooksBehindTheFirstTen(t *testing.T) {
+// TestOverviewBeyondTenFailures is about what ten others stand before.
+func TestOverviewBeyondTenFailures(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		mail := f.channel(app.Path{Organization: "acme"}, "mail")
@@ -136,9 +136,9 @@ func TestOverviewLooksBehindTheFirstTen(t *testing.T) {
 	})
 }
 
-// TestOverviewOfMoreFailuresThanItReadsSaysThatThereMayBeMore is about the latest occurrences being
+// TestOverviewFailureLimit is about the latest occurrences being
 // all that a card knows of its event.
-func TestOverviewOfMoreFailuresThanItReadsSaysThatThereMayBeMore(t *testing.T) {
+func TestOverviewFailureLimit(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.person("acme", "ada", users.RoleMember, false)

@@ -28,7 +28,7 @@ func (a answer) said() string {
 	return strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(a.body, " "))), " ")
 }
 
-func TestEveryAnswerIsHardened(t *testing.T) {
+func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.account("root", true))
@@ -209,7 +209,7 @@ func TestOccurrences(t *testing.T) {
 	})
 }
 
-func TestAStoreThatIsAwayIsAPageToo(t *testing.T) {
+func TestUnavailableStore(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(o *console.Options) { o.CallTimeout = 1 })
 	b := f.nobody()

@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// newPartialSegment is the word of the paths on which a partial that is not there yet is previewed.
+// newPartialSegment is the path segment for previews of a partial that is not saved yet.
 const newPartialSegment = "new-partial"
 
 // partialsView is the partials of an organization.
@@ -19,8 +19,8 @@ type partialsView struct {
 	Here     string // the path of the page
 	Partials []events.ListedPartial
 	Form     form
-	Preview  *previewView // of what is typed; nil: nothing is yet
-	Draft    previewView  // the paths of the preview
+	Preview  *previewView // of the draft; nil: there is none
+	Draft    previewView  // the paths for previews
 }
 
 func (c call) showPartials() error { return c.partialsPage(form{}, nil) }
@@ -48,7 +48,7 @@ func (c call) partialForm(name string) app.PartialForm {
 
 func (c call) createPartial() error {
 	made, err := c.console.use.Templates.SavePartial(c.ctx, c.actor(), c.at().Organization, c.partialForm(c.FormValue("name")), 0)
-	if errors.Is(err, events.ErrOutdated) { // It should be new, but exists already.
+	if errors.Is(err, events.ErrOutdated) { // A partial with this name exists.
 		err = events.ErrPartialNameTaken.On("name")
 	}
 	redisplay := func(f form) error {
@@ -61,19 +61,18 @@ func (c call) createPartial() error {
 	return c.answerForm(err, redisplay, c.partialPath(made.Name), "created-partial")
 }
 
-// previewNewPartial shows a new partial as a recipient would see it: a whole page or, for a script,
-// the preview alone.
+// previewNewPartial previews a new partial: as a page or, for a script, as a fragment.
 func (c call) previewNewPartial() error {
 	return c.answerPreview(c.newPartialPath(), func(f form, p previewView) error { return c.partialsPage(f, &p) })
 }
 
-// showNewPartialHTML is the document in the frame: the HTML of what is typed. See foreignPolicy.
+// showNewPartialHTML serves the HTML of the draft for its frame. See sandboxPolicy.
 func (c call) showNewPartialHTML() error {
 	d, with := c.draft()
 	return c.answerPreviewHTML(c.console.use.Templates.PreviewPartial(c.ctx, c.at().Organization, d, with))
 }
 
-// partialView is one partial with its uses.
+// partialView is one partial, with the templates and partials that use it.
 type partialView struct {
 	app.PartialReport
 
@@ -97,7 +96,7 @@ func (c call) showPartial() error {
 	return c.partialPage(http.StatusOK, func(*partialView) error { return nil })
 }
 
-// partialPage shows the partial of the path, changed by adjust.
+// partialPage renders the partial of the path; adjust may change the view first.
 func (c call) partialPage(status int, adjust func(v *partialView) error) error {
 	org := c.at().Organization
 	r, err := c.console.use.Templates.Partial(c.ctx, org, web.Param(c, "partial"))
@@ -122,8 +121,8 @@ func (c call) partialPage(status int, adjust func(v *partialView) error) error {
 	return c.render(status, "partial", words.Of("Partial %s", p.Name), v)
 }
 
-// partialPreview returns a draft of a partial as a recipient would see it, or why it cannot be
-// rendered. The draft is posted below the path of its editor.
+// partialPreview renders a draft of a partial for a recipient. A view with faults says why it
+// cannot be rendered. The draft is posted below the path of its editor.
 func (c call) partialPreview(editor string, d app.Draft, with app.PreviewOptions) (previewView, error) {
 	p := newPreview(editor)
 	var err error
@@ -134,8 +133,7 @@ func (c call) partialPreview(editor string, d app.Draft, with app.PreviewOptions
 	return p, err
 }
 
-// previewPartial shows the typed draft as a recipient would see it: a whole page or, for a script,
-// the preview alone.
+// previewPartial previews a draft: as a page or, for a script, as a fragment.
 func (c call) previewPartial() error {
 	stored, err := c.console.use.Templates.ShowPartial(c.ctx, c.at().Organization, web.Param(c, "partial"))
 	if err != nil {
@@ -149,8 +147,8 @@ func (c call) previewPartial() error {
 	})
 }
 
-// answerPreview answers with the preview of what is typed in an editor: for a script alone, else on
-// the editor's page, whose form has the faults of the preview.
+// answerPreview responds with the preview of a draft: for a script as a fragment, else on the page
+// of its editor with the faults in the form.
 func (c call) answerPreview(editor string, page func(f form, p previewView) error) error {
 	p, err := c.draftPreview(editor)
 	if err != nil {
@@ -164,14 +162,14 @@ func (c call) answerPreview(editor string, page func(f form, p previewView) erro
 	return page(f, p)
 }
 
-// draftPreview is the preview of what is typed in an editor.
+// draftPreview returns the preview of the draft in the form.
 func (c call) draftPreview(editor string) (previewView, error) {
 	d, with := c.draft()
 	return c.partialPreview(editor, d, with)
 }
 
-// showPartialHTML writes the document in the frame: the HTML of the typed draft or, for a GET, of
-// the stored partial. It is untrusted: see foreignPolicy.
+// showPartialHTML serves the HTML for the frame: that of the draft or, for GET, of the stored
+// partial. It is untrusted: see sandboxPolicy.
 func (c call) showPartialHTML() error {
 	stored, err := c.console.use.Templates.ShowPartial(c.ctx, c.at().Organization, web.Param(c, "partial"))
 	if err != nil {
@@ -184,15 +182,15 @@ func (c call) showPartialHTML() error {
 	return c.answerPreviewHTML(c.console.use.Templates.PreviewPartial(c.ctx, c.at().Organization, d, with))
 }
 
-// keepDraft keeps what was typed, with its preview.
+// keepDraft puts the sent form and its preview into the view.
 func (c call) keepDraft(v *partialView, f form) (err error) {
 	v.Form = f
 	v.Preview, err = c.draftPreview(v.Here)
 	return err
 }
 
-// existingBase returns the version on which a form about a partial is based; never 0, which would
-// create a removed partial again.
+// existingBase returns the version on which a form is based. It never returns 0, which would
+// recreate a deleted partial.
 func (c call) existingBase() int {
 	if base := c.base(); base > 0 {
 		return base
@@ -212,8 +210,8 @@ func (c call) savePartial() error {
 	return c.answerForm(err, redisplay, c.partialPath(f.Name), "saved")
 }
 
-// partialConflict shows a partial as sent beside the version that another user saved meanwhile.
-// Sending it again saves it on top of that.
+// partialConflict shows the sent partial beside the version that another user saved meanwhile.
+// Sending the form again overwrites that version.
 func (c call) partialConflict(f app.PartialForm) error {
 	return c.partialPage(http.StatusConflict, func(v *partialView) error {
 		_, versions, err := c.console.use.Templates.PartialVersions(c.ctx, c.at().Organization, v.Partial.Name)

@@ -51,7 +51,7 @@ func TestPartials(t *testing.T) {
 	})
 }
 
-func TestWhatIsWrongWithAPartialKeepsWhatWasTyped(t *testing.T) {
+func TestPartialFormErrors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -82,7 +82,7 @@ func TestWhatIsWrongWithAPartialKeepsWhatWasTyped(t *testing.T) {
 	assert.Len(t, f.entries("acme"), 1, "nothing of it was stored")
 }
 
-func TestAPartialInUse(t *testing.T) {
+func TestPartialInUse(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -109,9 +109,9 @@ func TestAPartialInUse(t *testing.T) {
 	})
 }
 
-// TestAPartialIsPreviewedAlone: with a sample recipient or a member, with what it includes, its
+// TestPreviewPartial: with a sample recipient or a member, with what it includes, its
 // blocks as they are, and nothing is stored.
-func TestAPartialIsPreviewedAlone(t *testing.T) {
+func TestPreviewPartial(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -145,9 +145,9 @@ func TestAPartialIsPreviewedAlone(t *testing.T) {
 	})
 }
 
-// TestANewPartialIsPreviewed checks that what is typed for a partial that is not there yet is shown
+// TestPreviewNewPartial checks that what is typed for a partial that is not there yet is shown
 // as somebody would get it, kept, and not stored.
-func TestANewPartialIsPreviewed(t *testing.T) {
+func TestPreviewNewPartial(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -181,7 +181,7 @@ func TestANewPartialIsPreviewed(t *testing.T) {
 	})
 }
 
-func TestNobodysPartialIsLost(t *testing.T) {
+func TestPartialConflict(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ada, bob := f.as(f.operator("ada", users.RoleAdministrator)), f.as(f.operator("bob", users.RoleAdministrator))
@@ -197,7 +197,7 @@ func TestNobodysPartialIsLost(t *testing.T) {
 	ada.post(ofPartial+"footer/", "text", "of ada", "base", "2").is(t, http.StatusSeeOther)
 }
 
-func TestWhoMayChangePartials(t *testing.T) {
+func TestPartialRights(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	root, viewer := f.as(f.account("root", true)), f.as(f.operator("vera", users.RoleViewer))
@@ -225,7 +225,7 @@ func TestWhoMayChangePartials(t *testing.T) {
 	assert.Equal(t, []any{"footer", "<of acme>", 1}, []any{kept[0].Name, kept[0].Text, kept[0].Version})
 }
 
-func TestADeliveryHasThePartialsOfThen(t *testing.T) {
+func TestDeliveryShowsTheSentPartials(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.person("acme", "ada", users.RoleMember, false)

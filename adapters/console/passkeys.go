@@ -24,14 +24,14 @@ const (
 	signInPasskeyPath = signInPath + "passkey/"
 )
 
-// passkeyCookie holds the token of the step in which the browser asks for a passkey.
+// passkeyCookie holds the token of the passkey ceremony in progress.
 const passkeyCookie = "tocsin_passkey"
 
-// passkeyField is the field with the authenticator's answer.
+// passkeyField is the form field with the authenticator's response.
 const passkeyField = "passkey"
 
-// A network may request passkeys before signing in so many times at once, and then once every so
-// many seconds. Each request is a row in the database for ten minutes.
+// The rate limit of passkey requests from one network before signing in. Each request is a row in
+// the database for ten minutes.
 const (
 	passkeyBurst    = 30
 	passkeyInterval = 2 * time.Second
@@ -40,8 +40,8 @@ const (
 // Site returns the origin of the passkeys, empty if there are none.
 func (v view) Site() string { return v.call.console.use.Factors.PasskeyOrigin() }
 
-// requestPasskey answers a script with the request for the browser's authenticators, and binds the
-// answer to this browser.
+// requestPasskey responds to a script with the options for the browser's authenticators, and binds
+// the ceremony to this browser.
 func (c call) requestPasskey(a app.PasskeyChallenge, err error) error {
 	if errors.Is(err, factors.ErrStep) {
 		return c.redirect(c.signInPathFor(c.path(Prefix)))
@@ -55,8 +55,8 @@ func (c call) requestPasskey(a app.PasskeyChallenge, err error) error {
 	return c.respond(http.StatusOK, echo.MIMEApplicationJSON, a.Options)
 }
 
-// throttlePasskey counts a passkey request before signing in. Browsers that have signed in before
-// are not limited.
+// throttlePasskey limits passkey requests before signing in. Browsers that have signed in before
+// are exempt.
 func (c call) throttlePasskey() error {
 	left := c.console.passkeyRequests.Take(c.client())
 	if left == 0 {
@@ -70,7 +70,7 @@ func (c call) throttlePasskey() error {
 	return web.TooMany("too many attempts", left)
 }
 
-// requestAnyPasskey requests a passkey of any user. It takes no username, and so reveals none.
+// requestAnyPasskey requests a passkey of any user. It takes no username, so it reveals none.
 func (c call) requestAnyPasskey() error {
 	if err := c.throttlePasskey(); err != nil {
 		return err
@@ -98,10 +98,10 @@ func (c call) signInByPasskey() error {
 	return c.startSession(admitted, v.Next)
 }
 
-// restartSignIn redirects to the page where the visitor starts again.
+// restartSignIn redirects to the page where the sign-in starts.
 func (c call) restartSignIn(path, next string) error { return c.done(path, "late", "next", next) }
 
-// passkeyAnswer returns the authenticator's answer.
+// passkeyAnswer returns the authenticator's response.
 func (c call) passkeyAnswer() []byte { return []byte(c.FormValue(passkeyField)) }
 
 // requestPasskeyStep requests a passkey after the right password.
@@ -139,7 +139,8 @@ func (c call) requestOwnPasskey() error {
 	return c.requestPasskey(c.console.use.Factors.BeginReauthentication(c.ctx, c.visitor))
 }
 
-// signInAgainByPasskey checks the passkey of a user who signs in again, and returns its fault.
+// signInAgainByPasskey checks the passkey of a user who signs in again. It returns a form with the
+// fault, if there is one.
 func (c call) signInAgainByPasskey() (f form, err error) {
 	err = c.console.use.Factors.Reauthenticate(c.ctx, c.actor(), c.token, c.sent(passkeyCookie), c.passkeyAnswer())
 	if errors.Is(err, factors.ErrStep) {
@@ -155,7 +156,7 @@ func (c call) signInAgainByPasskey() (f form, err error) {
 // passkeyView is a new passkey to be created by the browser.
 type passkeyView struct {
 	Options, Step string
-	To, Back      string // where it is sent, and the way back without it
+	To, Back      string // where the form is sent, and where "Cancel" leads
 	Form          form
 }
 
@@ -172,7 +173,7 @@ func (c call) beginPasskey() error {
 		passkeyView{Options: string(a.Options), Step: a.Step, To: c.link("account", "second-factor", "passkeys", "confirm"), Back: c.link("account", "second-factor")})
 }
 
-// confirmPasskey shows the recovery codes to a user who sets up the first factor, only once.
+// confirmPasskey adds the passkey. After the first factor it shows the recovery codes, only once.
 func (c call) confirmPasskey() error {
 	return c.factorAdded(c.console.use.Factors.ConfirmPasskey(c.ctx, c.actor(), c.visitor, c.token, c.FormValue("step"), c.FormValue("name"), c.passkeyAnswer()))
 }

@@ -79,7 +79,7 @@ func (b *browser) show(k *passkeys.Authenticator, ask string) string {
 	return string(k.Answer(b.f, []byte(filter.body)))
 }
 
-func TestSigningInWithAPasskey(t *testing.T) {
+func TestSignInWithPasskey(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		k := key()
@@ -132,9 +132,9 @@ func TestWrongPasskeys(t *testing.T) {
 	assert.Contains(t, got.Header.Get("Location"), "/console/sign-in/")
 }
 
-// TestStrangersLearnNothingOfPasskeys: whether a username has an account or a passkey shows in
+// TestPasskeysRevealNothing: whether a username has an account or a passkey shows in
 // nothing that a stranger sees.
-func TestStrangersLearnNothingOfPasskeys(t *testing.T) {
+func TestPasskeysRevealNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.operator("bob", users.RoleViewer)
@@ -153,7 +153,7 @@ func TestStrangersLearnNothingOfPasskeys(t *testing.T) {
 	assert.Equal(t, seen[0], seen[2])
 }
 
-func TestAskingForPasskeysIsSlowedDown(t *testing.T) {
+func TestPasskeyRequestsAreThrottled(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	known := f.nobody()
@@ -170,7 +170,7 @@ func TestAskingForPasskeysIsSlowedDown(t *testing.T) {
 	b.post("/console/sign-in/passkey/ask/").is(t, http.StatusOK)
 }
 
-func TestSigningInAgainWithAPasskey(t *testing.T) {
+func TestConfirmWithPasskey(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		const keys = "/console/o/acme/keys/"
@@ -197,7 +197,7 @@ func TestSigningInAgainWithAPasskey(t *testing.T) {
 	})
 }
 
-func TestLookingAfterPasskeys(t *testing.T) {
+func TestManagePasskeys(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	k := key()
@@ -224,7 +224,7 @@ func TestLookingAfterPasskeys(t *testing.T) {
 	assert.Contains(t, page.said(), "The passkey was not accepted")
 }
 
-func TestWithoutASecureAddressThereAreNoPasskeys(t *testing.T) {
+func TestPasskeysNeedHTTPS(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.parts.Authenticators = nil

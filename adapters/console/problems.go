@@ -6,10 +6,10 @@ import (
 	"github.com/tocsin/tocsin/adapters/console/words"
 )
 
-// problem is a fault of a form, as shown in the summary above it.
+// problem is one entry in the error summary above a form.
 type problem struct {
 	Field   string // the id of its field; empty: none that the form shows
-	Label   any    // the field's label, else its name; empty: the whole form
+	Label   any    // of the field, else its name; nil: the whole form
 	Message any
 }
 
@@ -46,8 +46,8 @@ func capitalize(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// Problems returns all faults of the form, in the order of the fields that it shows; those of no
-// shown field come last.
+// Problems returns all faults of the form in the order of the shown fields. Faults of other fields
+// come last.
 func (f form) Problems(shown []string) []problem {
 	var all []problem
 	if f.Failed != "" {

@@ -19,8 +19,8 @@ type organizationQueue struct {
 	Oldest time.Time
 }
 
-// queueByOrganization adds up the backlog by organization. The one whose first message has waited
-// longest comes first.
+// queueByOrganization sums the backlog by organization, the organization with the oldest message
+// first.
 func queueByOrganization(backlogs []statistics.Backlog) (all []organizationQueue) {
 	of := map[string][]statistics.Backlog{}
 	for _, b := range backlogs {

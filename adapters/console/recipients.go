@@ -19,13 +19,13 @@ const (
 	pageFoundMembers = 10
 )
 
-// recipientsView is a batch of the recipients of a list.
+// recipientsView is a page of the recipients of a list.
 type recipientsView struct {
 	Text       string
 	Recipients []lists.Recipient
-	Next       string // the path of the next batch; empty: no more
-	First      bool   // the first batch
-	Back       string // the query that leads back to this batch
+	Next       string // the path of the next page; empty: no more
+	First      bool   // the first page
+	Back       string // the query of this page
 }
 
 // recipientsQuery parses the query of a list's page for recipients.
@@ -35,7 +35,7 @@ func (c call) recipientsQuery(id lists.ID) lists.Query {
 	return q
 }
 
-// recipientsAfter returns the query for the recipients after a cursor, in pairs of name and value.
+// recipientsAfter returns the query for the page after a cursor, as pairs of name and value.
 func (c call) recipientsAfter(id lists.ID, text string, after users.Cursor) []string {
 	if after.IsZero() {
 		return []string{"q", text}
@@ -69,11 +69,11 @@ func (c call) listRecipients(id lists.ID) (recipientsView, error) {
 	return v, nil
 }
 
-// memberSearchView is a search for members to add to something.
+// memberSearchView is a search for members, to add them to a list or to subscribe them.
 type memberSearchView struct {
 	Prefix   string
 	Members  []app.Reachable
-	Next     string // the path of the next batch; empty: no more
+	Next     string // the path of the next page; empty: no more
 	Searched bool
 }
 
@@ -96,7 +96,7 @@ func (c call) searchMembers(page string) (memberSearchView, error) {
 	return v, nil
 }
 
-// addEmails adds e-mail addresses, separated by lines, commas, semicolons or spaces.
+// addEmails adds e-mail addresses, separated by line breaks, commas, semicolons or spaces.
 func (c call) addEmails() error {
 	id, err := web.ID[lists.ID](c, "list")
 	if err != nil {
@@ -110,8 +110,8 @@ func (c call) addEmails() error {
 	}, c.below("d", id), "added", "count", strconv.Itoa(len(added)))
 }
 
-// faultsOfElements returns the faults of the elements of a list in one field, identified by the
-// words that were sent.
+// faultsOfElements merges the faults of list elements into one field. Each message names the sent
+// value.
 func faultsOfElements(field string, values []string, faults fault.Fields) fault.Fields {
 	var messages []string
 	for _, e := range faults {
@@ -132,8 +132,8 @@ func faultsOfElements(field string, values []string, faults fault.Fields) fault.
 	return fault.Fields{{Name: field, Messages: messages}}
 }
 
-// addMember adds what a button of the search for people represents: a member's e-mail addresses, or
-// one assignment.
+// addMember adds a found member's e-mail addresses or one of their assignments, depending on the
+// button.
 func (c call) addMember() error {
 	id, err := web.ID[lists.ID](c, "list")
 	if err != nil {
@@ -157,8 +157,7 @@ func (c call) addMember() error {
 	return c.answerForm(err, c.listFailed, c.below("d", id), "added", "count", strconv.Itoa(count), "people", c.FormValue("people"))
 }
 
-// removeRecipients removes the ticked recipients, or the one whose button was pressed, and returns
-// to their page.
+// removeRecipients removes the selected recipients, or the one whose button was pressed.
 func (c call) removeRecipients() error {
 	id, err := web.ID[lists.ID](c, "list")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-func TestRecipientsAreAddedFoundAndRemoved(t *testing.T) {
+func TestRecipients(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("olga", users.RoleOperator))
@@ -89,7 +89,7 @@ func (b *browser) removal(page string) string {
 	return html.UnescapeString(found[1])
 }
 
-func TestRecipientsAreAddedFromUsers(t *testing.T) {
+func TestAddMembersToList(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("olga", users.RoleOperator))
@@ -128,7 +128,7 @@ func TestRecipientsAreAddedFromUsers(t *testing.T) {
 	})
 }
 
-func TestAddingToAListTellsOfNewAssignments(t *testing.T) {
+func TestAddEmailsToList(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("olga", users.RoleOperator))

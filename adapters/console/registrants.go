@@ -13,17 +13,17 @@ import (
 
 const pageRegistrants = 50
 
-// registrantsView is a batch of the users registered with an application.
+// registrantsView is a page of the members registered with an application.
 type registrantsView struct {
 	Prefix      string
 	Registrants []app.MembershipReport
-	Next        string // the path of the next batch; empty: no more
-	First       bool   // the first batch
+	Next        string // the path of the next page; empty: no more
+	First       bool   // the first page
 	New         form
-	Back        string // the query that leads back to this batch
+	Back        string // the query of this page
 }
 
-// MayChange reports whether the page should offer to change a member.
+// MayChange reports whether the page offers to change a member.
 func (v view) MayChange(m users.Member) bool { return v.call.mayChange(m) }
 
 // registrantsAfter returns the query for the page after a cursor.
@@ -58,7 +58,7 @@ func (c call) registrantsPage(f form) error {
 	return c.render(statusOf(f), "registrants", words.Of("%s: members", application.Name), v)
 }
 
-// register registers a user manually, as the application itself would.
+// register registers a user, as the API does for an application.
 func (c call) register() error {
 	wanted, err := c.registration()
 	if err == nil {
@@ -111,15 +111,15 @@ func (c call) setRegistrantNotifications() error {
 	return c.setSwitch(c.console.use.Profiles.SetNotifications, c.toSwitchedRegistrant)
 }
 
-// toRegistrants returns to the form's position in the list of members.
+// toRegistrants redirects to the page of members on which the form was.
 func (c call) toRegistrants() error {
 	return c.done(c.below("m"), "saved", c.registrantsQuery()...)
 }
 
 func (c call) toSwitchedRegistrant() error { return c.switched(c.below("m"), c.registrantsQuery()...) }
 
-// registrantsQuery returns the query for the form's position in the list of members, in pairs
-// of name and value.
+// registrantsQuery returns the query for the page of members on which the form was, as pairs of
+// name and value.
 func (c call) registrantsQuery() []string {
 	var after users.Cursor
 	c.console.cursors.open(c.below("m"), c.QueryParam("after"), &after)

@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-func TestApplicationsAreMadeAndChanged(t *testing.T) {
+func TestApplications(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("eve", users.RoleAdministrator))
@@ -37,7 +37,7 @@ func TestApplicationsAreMadeAndChanged(t *testing.T) {
 	b.get(desk+"settings/").is(t, http.StatusNotFound)
 }
 
-func TestMembersOfAnApplication(t *testing.T) {
+func TestRegistrants(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("olga", users.RoleOperator))

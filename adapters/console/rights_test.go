@@ -31,7 +31,7 @@ var allowed = map[operators.AccessLevel]map[string]bool{
 // insiders see of acme that it exists, whatever else they may not do there.
 var insiders = map[string]bool{"administrator": true, "operator": true, "viewer": true}
 
-func TestEveryRouteAsksForItsNeed(t *testing.T) {
+func TestRouteRights(t *testing.T) {
 	t.Parallel()
 	everybody := slices.Sorted(maps.Keys(allowed[operators.Everyone]))
 	routes := console.Routes()
@@ -103,7 +103,7 @@ func TestEveryRouteAsksForItsNeed(t *testing.T) {
 	}
 }
 
-func TestWhatBelongsToAnotherOrganizationIsNotFound(t *testing.T) {
+func TestObjectsOfAnotherOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.person("acme", "ada", users.RoleMember, false)

@@ -9,18 +9,18 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// Route is a row of the table: a path, and what it requires of the visitor. {org} in the path is
-// the organization of the requirement.
+// Route is a row of the route table: a path and its requirements. {org} in the path is the
+// organization for which the visitor needs the right.
 type Route struct {
 	Method string
 	Path   string
 	Needs  operators.AccessLevel
-	Recent bool                 // requires a recent sign-in, or asks for one: it changes credentials or rights
-	Factor operators.FactorRule // whose requirement of a second factor applies: by default that of its need
-	// Machine says that only the provider of single sign-on sends this, not a browser. It is bound
-	// to no page of ours and authenticates itself.
+	Recent bool                 // requires a recent sign-in, because it changes credentials or rights
+	Factor operators.FactorRule // which second factor requirement applies; by default that of Needs
+	// Machine marks a request of the single sign-on provider, not of a browser. It has no form
+	// token and authenticates itself.
 	Machine bool
-	// Moved says that a page was here before: it redirects to the tab that has it now.
+	// Moved marks a former path that redirects to its new page.
 	Moved  bool
 	handle func(call) error
 }
@@ -33,21 +33,22 @@ func post(path string, needs operators.AccessLevel, handle func(call) error) Rou
 	return Route{Method: http.MethodPost, Path: path, Needs: needs, Factor: needs.Factor(), handle: handle}
 }
 
-// guarded is post for changes of keys, channel secrets, roles, passwords and other users' factors.
+// guarded is post with a recent sign-in. It is for changes of keys, channel secrets, roles,
+// passwords and second factors.
 func guarded(path string, needs operators.AccessLevel, handle func(call) error) Route {
 	r := post(path, needs, handle)
 	r.Recent = true
 	return r
 }
 
-// moved is the former path of a tab of an event's page.
+// moved returns the route of a former path, which redirects to a tab of the event's page.
 func moved(path string, needs operators.AccessLevel, tab string) Route {
 	r := get(path, needs, func(c call) error { return c.redirect(c.below("e", web.Param(c, "evt"), tab)) })
 	r.Moved = true
 	return r
 }
 
-// The prefixes of other paths.
+// The prefixes of paths.
 const (
 	organizationPath = Prefix + "o/{org}/"
 	projectPath      = organizationPath + "p/{prj}/"
@@ -211,8 +212,8 @@ func importRoutes() []Route {
 	}
 }
 
-// channelRoutes returns the routes for the channels of an organization or of a project, which the
-// parameter names.
+// channelRoutes returns the routes for the channels of an organization or a project. param is the
+// path parameter of a channel.
 func channelRoutes(place, param string) []Route {
 	channels := place + "channels/"
 	channel := channels + param + "/"
@@ -334,8 +335,8 @@ func eventRoutes() []Route {
 	}
 }
 
-// partialRoutes returns the routes for partials. A new one is previewed beside the partials' path,
-// below which every word may be a name.
+// partialRoutes returns the routes for partials. Previews of a new one have a separate path,
+// because every segment below partials/ may be a name.
 func partialRoutes() []Route {
 	const (
 		partials = organizationPath + "partials/"
@@ -360,8 +361,8 @@ func partialRoutes() []Route {
 	}
 }
 
-// templateRoutes returns the routes for the templates of an event or of a notification. A preview
-// of a draft changes nothing, and so requires no more than viewing the template.
+// templateRoutes returns the routes for the templates of an event or a notification. A preview
+// changes nothing, so viewers may use it.
 func templateRoutes(owner string) []Route {
 	template := owner + "t/{channel}/"
 	version := template + "versions/{version}/"
@@ -379,8 +380,8 @@ func templateRoutes(owner string) []Route {
 	}
 }
 
-// pattern returns the path in the router's notation. It always ends in a slash, like every
-// canonical path.
+// pattern returns the path in Echo's notation. It always ends with a slash, like every canonical
+// path.
 func (r Route) pattern() string {
 	p := strings.NewReplacer("{", ":", "}", "").Replace(r.Path)
 	if !strings.HasSuffix(p, "/") {

@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// How many results of each kind a search page shows: at first, and for one requested kind.
+// How many results a search page shows of each kind, and if only one kind is requested.
 const (
 	searchFirst = 10
 	searchAll   = 200
@@ -25,15 +25,15 @@ const (
 type hit struct {
 	Text   any // words, or the name of a thing
 	Path   string
-	Detail string // distinguishes it from others with its name
+	Detail string // distinguishes results with the same text
 }
 
-// hitGroup are the search results of one kind.
+// hitGroup is the search results of one kind.
 type hitGroup struct {
 	Kind  string
 	Title words.Phrase
 	Hits  []hit
-	All   string // the path of all of this kind; empty: these are all
+	All   string // the path of all results of this kind; empty: these are all
 }
 
 // searchView is the search results by kind.
@@ -59,7 +59,7 @@ func (c call) showSearch() error {
 	return c.render(http.StatusOK, "search", words.Of("Search"), v)
 }
 
-// search fills the view with results of all kinds, or of one.
+// search adds the results of one kind, or of all, to the view.
 func (c call) search(v *searchView, kind string) error {
 	limit := searchFirst
 	if kind != "" {
@@ -173,8 +173,8 @@ func (c call) pageHits(text string) (found []hit) {
 	return found
 }
 
-// Indexing says how many members of the page's organization are searchable by words. On an error it
-// is omitted: the page is still useful.
+// Indexing returns the progress of the search index of the page's organization; the zero value on
+// an error.
 func (v view) Indexing() users.Indexing {
 	found, err := v.call.console.use.Profiles.Indexing(v.call.ctx, v.call.at())
 	if err != nil {

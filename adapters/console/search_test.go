@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-func TestSearchFindsEverything(t *testing.T) {
+func TestSearch(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	b := s.as(s.accounts["administrator"])
@@ -36,7 +36,7 @@ func TestSearchFindsEverything(t *testing.T) {
 	assert.NotContains(t, s.as(s.accounts["alien"]).get("/console/account/").body, `role="search"`)
 }
 
-func TestSearchShowsTheFirstOfMany(t *testing.T) {
+func TestSearchLimit(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("eve", users.RoleAdministrator))
@@ -52,7 +52,7 @@ func TestSearchShowsTheFirstOfMany(t *testing.T) {
 	assert.NotContains(t, all.body, `id="found-people"`)
 }
 
-func TestPagesSayThatPeopleAreBeingIndexed(t *testing.T) {
+func TestIndexingNotice(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("eve", users.RoleAdministrator))

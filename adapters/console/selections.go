@@ -14,13 +14,13 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// selectionView is members selected for removal.
+// selectionView is the confirmation page for the removal of members.
 type selectionView struct {
 	Members []users.Member
 	Back    string // the query of the page where they were selected
 }
 
-// changeSelection applies the pressed button's action to the selected members.
+// changeSelection applies the action of the pressed button to the selected members.
 func (c call) changeSelection() error {
 	ids, err := c.selection()
 	if err != nil {
@@ -95,7 +95,7 @@ func (c call) selection() ([]users.MemberID, error) {
 	return ids, nil
 }
 
-// toSelection returns to the page where the members were selected.
+// toSelection redirects to the page on which the members were selected.
 func (c call) toSelection(done string, n int) error {
 	q, err := url.ParseQuery(c.FormValue("back"))
 	if err != nil {

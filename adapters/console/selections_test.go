@@ -35,7 +35,7 @@ func (b *browser) choose(path, action string, ms []users.Member, fields ...strin
 	return b.do(http.MethodPost, "/console/o/acme/u/selection/"+path, form)
 }
 
-func TestASelectionIsChangedAtOnce(t *testing.T) {
+func TestChangeSelection(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleOperator))
@@ -94,7 +94,7 @@ func TestASelectionIsChangedAtOnce(t *testing.T) {
 	})
 }
 
-func TestASelectionIsPutOnAList(t *testing.T) {
+func TestAddSelectionToList(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		by := f.operator("ada", users.RoleOperator)
@@ -114,9 +114,9 @@ func TestASelectionIsPutOnAList(t *testing.T) {
 	})
 }
 
-// TestAdministratorsAreChangedByAdministratorsOnly tries every way in which an operator could
+// TestAdministratorsAreProtected tries every way in which an operator could
 // change an administrator.
-func TestAdministratorsAreChangedByAdministratorsOnly(t *testing.T) {
+func TestAdministratorsAreProtected(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	boss, eve := f.person("acme", "boss", users.RoleAdministrator, false), f.person("acme", "eve", users.RoleMember, false)
@@ -173,7 +173,7 @@ func TestAdministratorsAreChangedByAdministratorsOnly(t *testing.T) {
 	}
 }
 
-func TestFiltersOfUsers(t *testing.T) {
+func TestMemberFilters(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleViewer))
@@ -212,8 +212,8 @@ func TestFiltersOfUsers(t *testing.T) {
 	})
 }
 
-// TestUsersPagesShowTextOnly puts the weapon where only the pages of users show it.
-func TestUsersPagesShowTextOnly(t *testing.T) {
+// TestMembersAreEscaped puts the weapon where only the pages of users show it.
+func TestMembersAreEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	m, _ := f.armed()
@@ -283,7 +283,7 @@ func TestUsersPagesShowTextOnly(t *testing.T) {
 	check("selection by nonsense", b.choose("", weapon, []users.Member{m}).is(t, http.StatusBadRequest), 0)
 }
 
-func TestUsersAreExported(t *testing.T) {
+func TestExportMembers(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleOperator))

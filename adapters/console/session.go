@@ -20,16 +20,16 @@ import (
 
 const signInPath = Prefix + "sign-in/"
 
-// The cookies: of a session; of a visit before signing in, which only binds the sign-in form to a
-// browser; and of a device, which identifies a browser that has signed in before.
+// The cookies of a session, of a visit before signing in, and of a device. The visit only binds the
+// sign-in form to a browser. The device identifies a browser that has signed in before.
 const (
 	sessionCookie = "tocsin_session"
 	visitCookie   = "tocsin_visit"
 	deviceCookie  = "tocsin_device"
 )
 
-// secure reports whether the browser uses https, as far as is known.
-func (c call) secure() bool { return c.console.outside.Secure(c.Request()) }
+// secure reports whether the browser uses https, as far as known.
+func (c call) secure() bool { return c.console.transport.Secure(c.Request()) }
 
 // cookie returns a cookie that scripts cannot read and other sites cannot send with a form. With
 // https it has the prefix __Host-, so that browsers accept it only from this host. An empty value
@@ -45,7 +45,7 @@ func (c call) cookie(name, value string) *http.Cookie {
 	return k
 }
 
-// sent returns the value of a cookie from the browser, empty when there is none.
+// sent returns the value of a cookie; empty if there is none.
 func (c call) sent(name string) string {
 	k, err := c.Request().Cookie(c.cookie(name, "").Name)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c call) sent(name string) string {
 	return k.Value
 }
 
-// authenticate finds the user of the request. A visitor who is not signed in is no error.
+// authenticate sets the user of the request, if the visitor is signed in.
 func (c *call) authenticate() error {
 	c.token = c.sent(sessionCookie)
 	if c.token == "" {
@@ -73,8 +73,7 @@ func (c *call) authenticate() error {
 	return err
 }
 
-// redirectToSignIn redirects a visitor who must sign in first to the form, which then continues to
-// a requested page.
+// redirectToSignIn redirects to the sign-in form, which then continues to the requested page.
 func (c call) redirectToSignIn() error {
 	to := c.path(signInPath)
 	if c.Request().Method == http.MethodGet {
@@ -83,7 +82,7 @@ func (c call) redirectToSignIn() error {
 	return c.redirectPage(to)
 }
 
-// redirectPage redirects to another page than the requested one.
+// redirectPage redirects the whole page, even if a script requested only a fragment.
 func (c call) redirectPage(to string) error {
 	if c.Request().Header.Get("HX-Request") != "" { // A script requested a part of a page: replace the whole page.
 		c.Response().Header().Set("HX-Redirect", to)
@@ -97,8 +96,8 @@ func (c call) signInPathFor(page string) string {
 	return c.path(signInPath) + "?" + url.Values{"next": {page}}.Encode()
 }
 
-// nextPath returns where to go after signing in: a page of the console named by the form, else the
-// home page. It never leads out of the console.
+// nextPath returns the page to show after signing in: the wanted one if it is a page of the
+// console, else the home page.
 func (c call) nextPath(wanted string) string {
 	home := c.path(Prefix)
 	u, err := url.Parse(wanted)
@@ -116,7 +115,7 @@ type signInView struct {
 	Failed         words.Message // the fault of the passkey
 	Wait           words.Phrase  // how long to wait; empty: no wait
 	Ways           app.SignInOptions
-	LeftProvider   bool // the visitor has just ended a session from the provider
+	LeftProvider   bool // the visitor has just signed out of a session that began at the provider
 }
 
 func (c call) showSignIn() error {
@@ -127,10 +126,10 @@ func (c call) showSignIn() error {
 	return c.askToSignIn(http.StatusOK, signInView{Next: next, LeftProvider: c.QueryParam("left") != ""})
 }
 
-// ensureVisit binds the forms of a page before signing in to this browser.
+// ensureVisit sets the visit cookie, which binds forms before signing in to this browser.
 func (c *call) ensureVisit() {
 	if _, err := operators.ParseToken(c.token); err != nil {
-		c.token = operators.NewToken() // As strong as a session's, but not stored.
+		c.token = operators.NewToken() // It has the strength of a session token, but is not stored.
 		c.SetCookie(c.cookie(visitCookie, c.token))
 	}
 }
@@ -147,9 +146,8 @@ func (c call) origin() operators.Origin {
 	return operators.Origin{Network: c.client().String(), Device: c.sent(deviceCookie)}
 }
 
-// throttlePassword takes one of the password attempts of the client's network, and returns how long
-// to wait if none is left. A browser in which this user has signed in before is not limited by
-// others in its network.
+// throttlePassword counts a password attempt of the client's network. It returns how long to wait
+// if there were too many. A browser in which this user has signed in before is exempt.
 func (c call) throttlePassword(username string) (wait words.Phrase, err error) {
 	left := c.console.attempts.Take(c.client())
 	if left == 0 {
@@ -162,14 +160,14 @@ func (c call) throttlePassword(username string) (wait words.Phrase, err error) {
 	return c.throttled(operators.TooManyError{Wait: left}), nil
 }
 
-// throttled logs that a password attempt came too early, and returns how long to wait, in words.
+// throttled logs a refused attempt, and returns how long to wait as text.
 func (c call) throttled(t operators.TooManyError) words.Phrase {
 	c.Response().Header().Set(echo.HeaderRetryAfter, web.RetryAfter(web.TooMany("", t.Wait)))
 	c.console.observer.LogRefusal(c, c.address(), "too many attempts")
 	return formatWait(t.Wait)
 }
 
-// formatWait describes a time to wait.
+// formatWait formats a time to wait.
 func formatWait(d time.Duration) words.Phrase {
 	if seconds := max(1, int(math.Ceil(d.Seconds()))); seconds < 120 {
 		return words.Of("%d seconds", seconds)
@@ -177,7 +175,8 @@ func formatWait(d time.Duration) words.Phrase {
 	return words.Of("%d minutes", int(math.Ceil(d.Minutes())))
 }
 
-// signIn starts a session with a new token, whatever cookie came with the form.
+// signIn starts a session with a new token. It ignores the session cookie, against session
+// fixation.
 func (c call) signIn() error {
 	v := signInView{Next: c.nextPath(c.FormValue("next")), Username: c.FormValue("username")}
 	username := strings.TrimSpace(v.Username)
@@ -208,9 +207,9 @@ func (c call) signIn() error {
 	return c.startSession(admitted, v.Next)
 }
 
-// startSession sets the browser's cookies for a new session, and redirects to a page.
+// startSession sets the cookies of a new session and redirects to a page.
 func (c call) startSession(a app.SignInResult, next string) error {
-	if c.visitor.User.ID != 0 { // Otherwise the replaced session would continue, and the user could not end it.
+	if c.visitor.User.ID != 0 { // Otherwise the old session would stay valid.
 		if err := c.console.use.Operators.SignOut(c.ctx, c.actor(), c.token); err != nil {
 			return err
 		}
@@ -223,8 +222,8 @@ func (c call) startSession(a app.SignInResult, next string) error {
 	return c.redirect(next)
 }
 
-// signOut ends all sessions of the user on all devices: this is what users expect. A single session
-// is ended on the account page.
+// signOut ends all sessions of the user on all devices, as users expect. The account page ends
+// single sessions.
 func (c call) signOut() error {
 	if err := c.console.use.Operators.SignOutEverywhere(c.ctx, c.actor(), c.visitor); err != nil {
 		return err
@@ -232,8 +231,8 @@ func (c call) signOut() error {
 	return c.signedOut()
 }
 
-// signedOut deletes the console's cookies in the browser, one by one: clearing all would also
-// delete those of other services of the same domain.
+// signedOut deletes the console's cookies one by one, because Clear-Site-Data would also delete
+// those of other services on the domain.
 func (c call) signedOut() error {
 	c.SetCookie(c.cookie(sessionCookie, ""))
 	c.SetCookie(c.cookie(placeCookie, ""))

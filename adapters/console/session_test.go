@@ -219,7 +219,7 @@ func TestCookies(t *testing.T) {
 	}
 }
 
-func TestNothingLeadsOutOfTheConsole(t *testing.T) {
+func TestNoOpenRedirect(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.operator("ada", users.RoleViewer)
@@ -253,7 +253,7 @@ func TestNothingLeadsOutOfTheConsole(t *testing.T) {
 	}
 }
 
-func TestThePageThatWasAskedForComesAfterSigningIn(t *testing.T) {
+func TestSignInContinues(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(o *console.Options) { o.BaseURL = "http://a.example/sub" })
 	got := f.nobody().get("/console/o/acme/u/?q=a%26b").is(t, http.StatusSeeOther)

@@ -8,19 +8,19 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// settingsView is the fields of a channel's settings, from its driver's description.
+// settingsView is the form fields for a channel's settings, as its driver describes them.
 type settingsView struct {
 	Form     form
 	Settings []channels.Setting
-	Stored   []string // the secrets that are set
+	Stored   []string // the names of secrets with a stored value
 }
 
-// settingField returns the name of a setting's field, as in the faults of drivers.
+// settingField returns the name of a setting's form field, as in the faults of drivers.
 func settingField(name string) string { return "settings." + name }
 
 func settingName(field string) (name string, ok bool) { return strings.CutPrefix(field, "settings.") }
 
-// FieldNames returns the names of the fields.
+// FieldNames returns the names of all fields of the form.
 func (v settingsView) FieldNames() []string {
 	shown := []string{"name", "protocol", "preferred", "active", "pool", "weight", "test_to"}
 	for _, s := range v.Settings {
@@ -29,10 +29,10 @@ func (v settingsView) FieldNames() []string {
 	return shown
 }
 
-// Fields returns the fields to show at once, in the order of the driver.
+// Fields returns the fields that are always shown, in the order of the driver.
 func (v settingsView) Fields() []settingView { return v.fields(false) }
 
-// Defaulted returns the fields that may be ignored: their default is in use.
+// Defaulted returns the fields with a default in use, which the page collapses.
 func (v settingsView) Defaulted() []settingView { return v.fields(true) }
 
 func (v settingsView) fields(folded bool) []settingView {
@@ -51,7 +51,7 @@ type settingView struct {
 	channels.Setting
 
 	Form form
-	Set  bool // a secret that there is
+	Set  bool // a secret with a stored value
 }
 
 func (v settingView) usesDefault() bool {
@@ -70,7 +70,7 @@ func (v settingView) Field() string { return settingField(v.Name) }
 // Mandatory reports whether a value is required.
 func (v settingView) Mandatory() bool { return v.Required && !v.Set }
 
-// Multiline reports whether the field has several lines.
+// Multiline reports whether the field is a text area.
 func (v settingView) Multiline() bool {
 	return v.Kind == channels.Text || v.Kind == channels.Lines || v.Kind == channels.List
 }
@@ -93,7 +93,7 @@ func (v settingView) Hint() words.Phrase {
 	return hint
 }
 
-// Options returns the choices of a field that has some.
+// Options returns the options of a field with fixed values.
 func (v settingView) Options() []option {
 	all := []option{{"", words.Of("Default")}}
 	for _, word := range v.Words {

@@ -7,18 +7,17 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// share is a segment of a bar with the outcomes of deliveries.
+// share is a segment of the bar of delivery outcomes.
 type share struct {
 	Kind     words.Message // also a class of the style sheet
 	Count    int
 	X, Width string // in percent of the bar
 }
 
-// minShare is the minimum width of a segment, in percent, so that few among very many are
-// visible.
+// minShare is the minimum width of a segment in percent, so that small counts stay visible.
 const minShare = 1.5
 
-// sharesOf divides deliveries into sent, waiting, failed and skipped ones, without empty kinds.
+// sharesOf returns the shares of sent, waiting, failed and skipped deliveries, without empty ones.
 func sharesOf(counts map[deliveries.State]int) []share {
 	all := []share{
 		{Kind: "sent", Count: counts[deliveries.Sent]},

@@ -19,17 +19,17 @@ import (
 
 const signOnPath = signInPath + "sso/"
 
-// signOnCookie holds the token of the step while a browser is at the provider.
+// signOnCookie holds the token of the step while the user is at the provider.
 const signOnCookie = "tocsin_sso"
 
-// From one network so many browsers may go to the provider or come back at once, and then so many
-// each second: each costs a row.
+// The rate limit of redirects to the provider and back, for one network. Each is a row in the
+// database.
 const (
 	signOnBurst = 60
 	signOnRate  = 2
 )
 
-// throttleSignOn counts a visit, and refuses those that come too fast.
+// throttleSignOn limits redirects to the provider and back.
 func (c call) throttleSignOn() error {
 	if wait := c.console.signOnVisits.Take(c.client()); wait > 0 {
 		return web.TooMany("too many sign-ins come from your network", max(wait, time.Second))
@@ -37,8 +37,8 @@ func (c call) throttleSignOn() error {
 	return nil
 }
 
-// beginSignOn sends a browser to the provider. It is a link, not a form: our policy does not allow
-// forms to other hosts.
+// beginSignOn redirects to the provider. It is a GET, because form-action of the policy forbids
+// redirects of forms to other hosts.
 func (c call) beginSignOn() error {
 	if err := c.throttleSignOn(); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (c call) beginSignOn() error {
 	return c.redirect(d.Address)
 }
 
-// finishSignOn starts the session of a user who returns from the provider.
+// finishSignOn handles the callback from the provider and starts a session.
 func (c call) finishSignOn() error {
 	if err := c.throttleSignOn(); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c call) finishSignOn() error {
 	arrived, err := c.console.use.SingleSignOn.Finish(c.ctx, by, c.origin(), app.SignOnCallback{Step: c.sent(signOnCookie), Session: c.token,
 		State: c.QueryParam("state"), Code: c.QueryParam("code"), Issuer: c.QueryParam("iss"), Refused: c.QueryParam("error")})
 	switch {
-	case errors.Is(err, operators.ErrNoSession): // It ended while the user was at the provider.
+	case errors.Is(err, operators.ErrNoSession): // The session ended while the user was at the provider.
 		return c.redirect(c.signInPathFor(c.nextPath(arrived.Next)))
 	case fault.KindOf(err) == fault.Forbidden:
 		return c.signOnRefused(err, arrived.Next)
@@ -83,7 +83,7 @@ func (c call) finishSignOn() error {
 	return c.startSession(arrived.SignInResult, c.nextPath(arrived.Next))
 }
 
-// signOnRefusedView says why a user was refused, and how to go on.
+// signOnRefusedView says why a user was refused, and what they can do.
 type signOnRefusedView struct {
 	Text         words.Message
 	AccountTaken bool
@@ -91,7 +91,7 @@ type signOnRefusedView struct {
 	SignOutPath  string
 }
 
-// signOnRefused tells a user from the provider why they were refused.
+// signOnRefused renders the page for a user whom the provider knows and the console refuses.
 func (c call) signOnRefused(why error, next string) error {
 	c.console.observer.LogRefusal(c, c.address(), "single sign-on: "+why.Error())
 	known, _ := errors.AsType[*fault.Error](why)
@@ -99,7 +99,7 @@ func (c call) signOnRefused(why error, next string) error {
 	return c.render(web.Status(fault.Forbidden), "sso-refused", words.Of("You are not signed in"), v)
 }
 
-// signOutAtProvider redirects a signed-out user to the provider to end their session there.
+// signOutAtProvider redirects a signed-out user to the provider, to end their session there too.
 func (c call) signOutAtProvider() error {
 	if err := c.throttleSignOn(); err != nil {
 		return err
@@ -133,8 +133,8 @@ func (c call) logOutByProvider() error {
 	return c.NoContent(http.StatusOK)
 }
 
-// confirmAtProvider answers a user without a recent sign-in with a page that leads to the provider.
-// The form that they sent is kept here meanwhile.
+// confirmAtProvider asks a user without a recent sign-in to sign in again at the provider. It
+// stores the sent form meanwhile.
 func (c call) confirmAtProvider(v confirmView) error {
 	token, err := c.console.use.SingleSignOn.SavePendingForm(c.ctx, c.visitor, app.PendingForm{Path: v.Path, Sealed: v.Draft})
 	if err != nil {

@@ -78,7 +78,7 @@ func (b *browser) signOn(p *idp.Provider, from string) answer {
 	return b.get(p.Visit(gone.Header.Get("Location")).RequestURI())
 }
 
-func TestSigningInWithSingleSignOn(t *testing.T) {
+func TestSingleSignOn(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		p := f.provided(operators.Policy{}, staff)
@@ -149,7 +149,7 @@ func TestSigningInWithSingleSignOn(t *testing.T) {
 	})
 }
 
-func TestAnAnswerOfTheProviderIsForTheBrowserThatAskedAndOnce(t *testing.T) {
+func TestSingleSignOnCallbackIsBound(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	p := f.provided(operators.Policy{})
@@ -182,7 +182,7 @@ func TestAnAnswerOfTheProviderIsForTheBrowserThatAskedAndOnce(t *testing.T) {
 	assert.Contains(t, f.log.String(), "sign-in refused")
 }
 
-func TestSingleSignOnLeadsNowhereElse(t *testing.T) {
+func TestSingleSignOnNoOpenRedirect(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	p := f.provided(operators.Policy{})
@@ -197,7 +197,7 @@ func TestSingleSignOnLeadsNowhereElse(t *testing.T) {
 	assert.Contains(t, b.get("/console/sign-in/sso/?draft="+operators.NewToken()).is(t, http.StatusForbidden).said(), "please begin again")
 }
 
-func TestAProviderThatIsAwayHasAClearPage(t *testing.T) {
+func TestUnavailableProvider(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	p := f.provided(operators.Policy{})
@@ -212,7 +212,7 @@ func TestAProviderThatIsAwayHasAClearPage(t *testing.T) {
 	f.nobody().signIn(f.operator("eva", users.RoleViewer).User.Username, password).is(t, http.StatusSeeOther)
 }
 
-func TestWithoutAProviderThereIsNoSingleSignOn(t *testing.T) {
+func TestNoProvider(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.nobody()
@@ -244,7 +244,7 @@ func TestOnlySingleSignOn(t *testing.T) {
 	f.nobody().signOn(p, "/console/sign-in/sso/").is(t, http.StatusSeeOther)
 }
 
-func TestWhoIsNotLetInIsToldWhy(t *testing.T) {
+func TestSingleSignOnRefusal(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.account("eva", false)
@@ -264,7 +264,7 @@ func TestWhoIsNotLetInIsToldWhy(t *testing.T) {
 	}
 }
 
-func TestVisitsToTheProviderAreLimited(t *testing.T) {
+func TestSingleSignOnIsThrottled(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.signsOn(strangers{}, operators.Policy{})

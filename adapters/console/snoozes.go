@@ -12,18 +12,18 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// snoozeSpans are how long a card can be snoozed, by the form's values; 0: until it changes.
+// snoozeSpans maps form values to how long an alert is snoozed; 0: until it changes.
 var snoozeSpans = map[string]time.Duration{"1h": time.Hour, "8h": 8 * time.Hour, "change": 0}
 
-// fingerprint returns the state of a problem as shown on its card, without the parts that change by
-// themselves.
+// fingerprint returns a digest of the alert without the parts that change with time. A snooze ends
+// when it changes.
 func (p alert) fingerprint() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{string(p.State), p.Since.UTC().String(), p.Reason, p.StateDetail}, "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 
-// applySnoozes marks the cards of snoozed problems, and moves them behind the others. On the
-// organization's own pages operators can snooze the rest.
+// applySnoozes marks snoozed alerts and moves them to the end. On the pages of an organization,
+// operators get the path for snoozing.
 func (c call) applySnoozes(org string, all []alert, a app.Attention) []alert {
 	may := c.at().Organization != "" && c.visitor.May(org, operators.Operator)
 	for i := range all {
@@ -49,8 +49,7 @@ func (c call) applySnoozes(org string, all []alert, a app.Attention) []alert {
 	return all
 }
 
-// snooze snoozes a card of the home page, or ends that. It reads the problem's state again, and
-// does not snooze one that has ended.
+// snooze snoozes an alert, or ends its snooze. It does not snooze a problem that is over.
 func (c call) snooze() error {
 	problem, span := c.FormValue("problem"), c.FormValue("for")
 	home, overviews := c.below(), c.console.use.Overviews

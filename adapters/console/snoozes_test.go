@@ -22,7 +22,7 @@ func snoozable(name string) (said string) {
 	return said
 }
 
-func TestAProblemIsSnoozed(t *testing.T) {
+func TestSnooze(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		const home, snooze = "/console/o/acme/", "/console/o/acme/snooze/"
@@ -63,7 +63,7 @@ func TestAProblemIsSnoozed(t *testing.T) {
 	})
 }
 
-func TestASnoozeEndsWithAChange(t *testing.T) {
+func TestSnoozeEndsWithAChange(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.person("acme", "ada", users.RoleMember, false)

@@ -14,14 +14,14 @@ const (
 	pageOptOuts     = 50
 )
 
-// subscriptionsView is a page of the subscriptions to a notification and one of its opt-outs.
+// subscriptionsView is a page of the subscriptions to a notification, and a page of its opt-outs.
 type subscriptionsView struct {
 	Notification subscriptions.Notification
 	Subscribers  []subscriptions.Subscriber
 	After, Next  channels.AssignmentID // the start of the page, and of the next one; 0: no more
 	OptOuts      []deliveries.Unsubscriber
 	NextOptOut   string // the path of the next page; empty: no more
-	BackOptOut   string // the query that leads back to this page of them
+	BackOptOut   string // the query of this page of opt-outs
 	MemberSearch memberSearchView
 	Failed       form
 }
@@ -58,17 +58,17 @@ func (c call) subscriptionsPage(failed form) error {
 	return c.render(statusOf(failed), "subscriptions", words.Of("%s: subscriptions", v.Notification.Name), v)
 }
 
-// afterOptOut returns the start of the page of opt-outs from the query.
+// afterOptOut parses the position of the page of opt-outs from the query.
 func (c call) afterOptOut() deliveries.OptOut {
 	return deliveries.OptOut{Member: users.MemberID(c.number("after_member")), AddressKey: c.QueryParam("after_address")}
 }
 
-// optOutsQuery returns the query for a page of opt-outs, in pairs of name and value.
+// optOutsQuery returns the query for a page of opt-outs, as pairs of name and value.
 func optOutsQuery(after deliveries.OptOut) []string {
 	return []string{"after_member", formatID(after.Member), "after_address", after.AddressKey}
 }
 
-// subscribe subscribes an assignment, or makes a subscription active or inactive.
+// subscribe creates a subscription, or sets whether it is active.
 func (c call) subscribe() error {
 	id, err := web.ID[subscriptions.NotificationID](c, "notification")
 	if err != nil {

@@ -53,7 +53,7 @@ func TestSubscriptionsAndOptOuts(t *testing.T) {
 	})
 }
 
-func TestWhoeverWithdrawsAnOptOutStaysOnThePage(t *testing.T) {
+func TestWithdrawOptOutKeepsPage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("olga", users.RoleOperator))

@@ -11,11 +11,11 @@ import (
 type systemView struct {
 	app.SystemReport
 
-	Schema    string       // the newest migration that was applied
-	Pending   int          // migrations that were not
+	Schema    string       // the last applied migration
+	Pending   int          // migrations that are not applied
 	Waiting   words.Phrase // deliveries that are due, in all channels
 	Queued    []organizationQueue
-	Expanding words.Phrase // occurrences whose recipients are being found
+	Expanding words.Phrase // occurrences whose recipients are not expanded yet
 }
 
 func (c call) showSystem() error {

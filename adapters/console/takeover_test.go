@@ -54,7 +54,7 @@ func (b *browser) sees(orgs ...string) {
 	}
 }
 
-func TestAnAccountMadeBeforeItsOwnerComesOpensNothingElse(t *testing.T) {
+func TestAccountMadeInAdvance(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		const theirs, bobs, second = "a password of acme's", "the password of bob", "a second one of acme's"
@@ -88,7 +88,7 @@ func TestAnAccountMadeBeforeItsOwnerComesOpensNothingElse(t *testing.T) {
 	})
 }
 
-func TestOnePasswordForTwoOrganizationsIsKnownToNeither(t *testing.T) {
+func TestPasswordForTwoOrganizations(t *testing.T) {
 	t.Parallel()
 	const theirs, bobs = "a password of acme's", "the password of bob"
 	prepared := func(t *testing.T) (f *fixture, eva, gil, bob *browser, m, there users.Member) {
@@ -168,7 +168,7 @@ func TestOnePasswordForTwoOrganizationsIsKnownToNeither(t *testing.T) {
 	})
 }
 
-func TestWhoIsAdministratorOfTheInstallationIsNotTakenOver(t *testing.T) {
+func TestInstallationAdministratorIsNotTakenOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	root := f.as(f.account("root", true))
@@ -183,7 +183,7 @@ func TestWhoIsAdministratorOfTheInstallationIsNotTakenOver(t *testing.T) {
 	f.signedInAs("root", password).get("/console/system/").is(t, http.StatusOK)
 }
 
-func TestWhoForgotAPasswordOfSeveralOrganizationsIsHelpedByTheInstallation(t *testing.T) {
+func TestPasswordResetForSeveralOrganizations(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	m := f.person("acme", "ada", users.RoleViewer, false)
@@ -194,9 +194,9 @@ func TestWhoForgotAPasswordOfSeveralOrganizationsIsHelpedByTheInstallation(t *te
 	f.signedInAs("ada", newPassword).sees("acme", "globex")
 }
 
-// TestWhatAnOrganizationSeesOfAUserDoesNotDependOnOthers asks for every page about a user, and goes
+// TestMemberPageRevealsNoOtherOrganization asks for every page about a user, and goes
 // through an invitation, with and without another organization to which the user means a lot.
-func TestWhatAnOrganizationSeesOfAUserDoesNotDependOnOthers(t *testing.T) {
+func TestMemberPageRevealsNoOtherOrganization(t *testing.T) {
 	t.Parallel()
 	secret := regexp.MustCompile(`[0-9a-f]{64}`)
 	play := func(t *testing.T, meanwhile func(f *fixture)) (seen []string) {
@@ -260,7 +260,7 @@ func TestWhatAnOrganizationSeesOfAUserDoesNotDependOnOthers(t *testing.T) {
 	}
 }
 
-func TestRolesOfTheCommandLineCountOnceNoOrganizationKnowsThePassword(t *testing.T) {
+func TestCommandLineRoles(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	m := f.person("acme", "bob", users.RoleViewer, false)

@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/templates"
 )
 
-// templateView is a template in its editor.
+// templateView is the editor of a template.
 type templateView struct {
 	app.TemplateReport
 
@@ -26,7 +26,7 @@ type templateView struct {
 	Owner    string   // the path of the event or notification
 	Tabs     []tab    // of the event
 	Others   []link   // its templates for other channels
-	Tags     []string // that show the variables
+	Tags     []string // of the variables
 	Known    string   // the names of the variables, with spaces between them
 	Form     form
 	Preview  previewView
@@ -34,13 +34,13 @@ type templateView struct {
 	Conflict *conflictView
 }
 
-// previewView is a draft as rendered for a recipient.
+// previewView is a draft rendered for a recipient.
 type previewView struct {
 	app.Preview
 
 	Form   form   // with the faults of the draft
-	Source string // the path that the frame loads; empty: the draft is posted to it
-	Action string // the path that it is posted to
+	Source string // the path that the frame loads; empty: a script posts the draft to Action
+	Action string // the path for posting the draft to the frame
 	Live   string // the path of the preview of the draft
 }
 
@@ -48,13 +48,13 @@ func newPreview(editor string) previewView {
 	return previewView{Action: editor + "html/", Live: editor + "preview/"}
 }
 
-// conflictView is a version that another user saved meanwhile, compared with the draft.
+// conflictView compares the draft with the version that another user saved meanwhile.
 type conflictView struct {
 	By    string
 	Parts []partView
 }
 
-// partView is the difference of a template's part from another version.
+// partView is the line diff of one part of a template.
 type partView struct {
 	Name  words.Phrase
 	Lines []templates.Line
@@ -75,7 +75,7 @@ func partOf(name words.Phrase, before, after string) partView {
 	return partView{Name: name, Lines: templates.Diff(before, after), Same: before == after}
 }
 
-// templateName returns the template of the path.
+// templateName returns the name of the template in the path.
 func (c call) templateName() (of app.TemplateName, err error) {
 	of.Event = web.Param(c, "evt")
 	if of.Channel, err = web.ID[channels.ID](c, "channel"); err != nil {
@@ -103,8 +103,8 @@ func (c call) templatePathAt(at app.Path, of app.TemplateName) string {
 	return c.ownerPathAt(at, of) + web.Join("t", formatID(of.Channel))
 }
 
-// templateTabs returns the tabs around a template, and links to its siblings: the event's templates
-// for channels that have one or that the event uses, or the notification's.
+// templateTabs returns the tabs of the event, and links to the templates of the same owner for
+// other channels.
 func (c call) templateTabs(r app.TemplateReport, of app.TemplateName) ([]tab, []link) {
 	current := contentTab
 	if of.Notification != 0 {
@@ -120,13 +120,14 @@ func (c call) templateTabs(r app.TemplateReport, of app.TemplateName) ([]tab, []
 	return c.tabs(r.Application, r.Event, r.Stages, current), others
 }
 
-// draft parses the form of a template.
+// draft parses the template in the form, and for whom and with which example to render it.
 func (c call) draft() (app.Draft, app.PreviewOptions) {
 	return app.Draft{Subject: c.FormValue("subject"), Text: c.FormValue("text"), HTML: c.FormValue("html"), Markdown: c.FormValue("markdown")},
 		app.PreviewOptions{User: c.FormValue("user"), Example: c.FormValue("example")}
 }
 
-// base returns the version on which a form is based; -1, which never exists, if it names none.
+// base returns the version on which a form is based; -1, which never exists, if the field is
+// invalid.
 func (c call) base() int {
 	n, err := strconv.Atoi(c.FormValue("base"))
 	if err != nil {
@@ -157,7 +158,7 @@ func (c call) showTemplate() error {
 	})
 }
 
-// templatePage shows the editor of a template, changed by adjust.
+// templatePage renders the editor of a template; adjust may change the view first.
 func (c call) templatePage(status int, of app.TemplateName, adjust func(v *templateView) error) error {
 	v := templateView{Here: c.templatePath(of), Owner: c.ownerPath(of)}
 	v.Preview = newPreview(v.Here)
@@ -180,7 +181,7 @@ func (c call) templatePage(status int, of app.TemplateName, adjust func(v *templ
 	return c.render(status, "template", words.Of("%s by %s", v.Event.Name, v.Channel.Name), v)
 }
 
-// draftPage shows the editor with the sent form, and its preview.
+// draftPage renders the editor with the sent form and its preview.
 func (c call) draftPage(status int, of app.TemplateName, adjust func(v *templateView)) error {
 	return c.templatePage(status, of, func(v *templateView) error {
 		var err error
@@ -191,7 +192,7 @@ func (c call) draftPage(status int, of app.TemplateName, adjust func(v *template
 	})
 }
 
-// preview renders the draft for a recipient, or returns why it cannot.
+// preview renders the draft for a recipient. A view with faults says why it cannot be rendered.
 func (c call) preview(of app.TemplateName) (previewView, error) {
 	p := newPreview(c.templatePath(of))
 	d, with := c.draft()
@@ -222,8 +223,8 @@ func (c call) saveTemplate() error {
 	return c.done(c.templatePath(of), "saved")
 }
 
-// templateConflict shows a draft beside the version that another user saved meanwhile. Sending it
-// again saves it on top of that.
+// templateConflict shows a draft beside the version that another user saved meanwhile. Sending the
+// form again overwrites that version.
 func (c call) templateConflict(of app.TemplateName, d app.Draft) error {
 	_, versions, err := c.console.use.Templates.Versions(c.ctx, c.at(), of)
 	if err != nil {
@@ -238,7 +239,7 @@ func (c call) templateConflict(of app.TemplateName, d app.Draft) error {
 	})
 }
 
-// previewTemplate shows the preview of a draft: a whole page or, for a script, only the preview.
+// previewTemplate previews a draft: as a page or, for a script, as a fragment.
 func (c call) previewTemplate() error {
 	of, err := c.templateName()
 	if err != nil {
@@ -254,8 +255,8 @@ func (c call) previewTemplate() error {
 	return c.draftPage(statusOf(p.Form), of, func(v *templateView) { v.Form.faults, v.Form.Failed = p.Form.faults, p.Form.Failed })
 }
 
-// showTemplateHTML serves the document in the frame: the HTML of the draft or, with GET, of the
-// stored template. See foreignPolicy.
+// showTemplateHTML serves the HTML for the frame: that of the draft or, for GET, of the stored
+// template. See sandboxPolicy.
 func (c call) showTemplateHTML() error {
 	of, err := c.templateName()
 	if err != nil {
@@ -273,7 +274,7 @@ func (c call) showTemplateHTML() error {
 	return c.answerPreviewHTML(p, err)
 }
 
-// answerPreviewHTML answers with the HTML of a preview, or with why there is none.
+// answerPreviewHTML serves the HTML of a preview, or a document with the error.
 func (c call) answerPreviewHTML(p app.Preview, err error) error {
 	switch _, correctable := c.refused(err); {
 	case correctable:

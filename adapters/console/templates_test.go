@@ -44,7 +44,7 @@ const dangerous = `<style>@import "https://evil.example/a.css"; body { backgroun
 <a href="javascript:alert(3)" target="_top">x</a><meta http-equiv="refresh" content="0;url=https://evil.example/"><form action="/console/account/sessions/end/" method="post"><button>x</button></form>
 <base href="https://evil.example/"><iframe src="/console/"></iframe><svg onload=alert(4)></svg><link rel=stylesheet href="https://evil.example/c.css">`
 
-func TestTemplatesAreSaved(t *testing.T) {
+func TestSaveTemplate(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -73,7 +73,7 @@ func TestTemplatesAreSaved(t *testing.T) {
 	})
 }
 
-func TestNobodysWorkIsLost(t *testing.T) {
+func TestTemplateConflict(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		ada, bob := f.as(f.operator("ada", users.RoleAdministrator)), f.as(f.operator("bob", users.RoleAdministrator))
@@ -97,7 +97,7 @@ func TestNobodysWorkIsLost(t *testing.T) {
 	})
 }
 
-func TestVersionsOfTemplates(t *testing.T) {
+func TestTemplateVersions(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -119,7 +119,7 @@ func TestVersionsOfTemplates(t *testing.T) {
 	})
 }
 
-func TestMarkdownIsABody(t *testing.T) {
+func TestMarkdown(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -168,7 +168,7 @@ func TestMarkdownNeedsAChannelWithHTML(t *testing.T) {
 	b.post(path, "text", "x", "base", "0").is(t, http.StatusSeeOther)
 }
 
-func TestPreviewsAreWhatSomebodyWouldGet(t *testing.T) {
+func TestPreviewTemplate(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		eve := f.person("acme", "eve", users.RoleMember, false)
@@ -206,7 +206,7 @@ func TestPreviewsAreWhatSomebodyWouldGet(t *testing.T) {
 	})
 }
 
-func TestWhatIsWrongWithADraftStandsBesideItsField(t *testing.T) {
+func TestTemplateFormErrors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.person("globex", "mallory", users.RoleMember, false)
@@ -242,7 +242,7 @@ func TestWhatIsWrongWithADraftStandsBesideItsField(t *testing.T) {
 	assert.Empty(t, f.entries("acme"))
 }
 
-func TestTemplatesSpeakOfWhatTheirEventKnows(t *testing.T) {
+func TestTemplateVariables(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -262,7 +262,7 @@ func TestTemplatesSpeakOfWhatTheirEventKnows(t *testing.T) {
 	assert.Contains(t, tried.said(), "/order: got string, want integer")
 }
 
-func TestTemplatesAreTested(t *testing.T) {
+func TestTestTemplate(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.person("acme", "eve", users.RoleMember, false)
@@ -298,7 +298,7 @@ func TestTemplatesAreTested(t *testing.T) {
 	})
 }
 
-func TestWhatTemplatesBecomeIsAStrangerToThePage(t *testing.T) {
+func TestPreviewIsSandboxed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
@@ -330,7 +330,7 @@ func TestWhatTemplatesBecomeIsAStrangerToThePage(t *testing.T) {
 	}
 }
 
-func TestLargeTemplatesFitIntoTheirForm(t *testing.T) {
+func TestLargeTemplate(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(o *console.Options) { o.BodyLimit = 8 << 20 })
 	b := f.as(f.operator("ada", users.RoleAdministrator))

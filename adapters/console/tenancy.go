@@ -35,7 +35,8 @@ func (c call) createOrganization() error {
 	return c.answerForm(err, c.organizationsPage, c.link("o", made.Slug, "projects"), "created-organization")
 }
 
-// projectsView is the projects of an organization, with forms for its name and for another project.
+// projectsView is the projects of an organization, with the forms for its settings and for a new
+// project.
 type projectsView struct {
 	Organization orgs.Organization
 	Projects     []orgs.Project
@@ -48,7 +49,7 @@ type projectsView struct {
 
 func (c call) showProjects() error { return c.projectsPage(projectsView{}) }
 
-// projectsPage shows the projects with the sent form, if that has faults.
+// projectsPage renders the projects. It fills all forms except those with faults.
 func (c call) projectsPage(v projectsView) (err error) {
 	if v.Organization, err = c.console.use.Orgs.Show(c.ctx, c.at()); err != nil {
 		return err
@@ -93,7 +94,7 @@ func (c call) createProject() error {
 	return c.answerForm(err, func(f form) error { return c.projectsPage(projectsView{New: f}) }, c.below("p", made.Slug), "created-project")
 }
 
-// projectView is one project with the first of its parts.
+// projectView is one project with its first applications, lists and channels.
 type projectView struct {
 	Project      orgs.Project
 	Applications []applications.Application

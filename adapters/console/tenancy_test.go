@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-func TestOrganizationsAreMadeByHand(t *testing.T) {
+func TestOrganizations(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		root := f.as(f.account("root", true))
@@ -55,7 +55,7 @@ func TestSearchableMetadata(t *testing.T) {
 	})
 }
 
-func TestProjectsAreMadeAndRenamed(t *testing.T) {
+func TestProjects(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		eva := f.as(f.operator("eva", users.RoleAdministrator))

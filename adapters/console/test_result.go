@@ -5,15 +5,15 @@ import (
 	"github.com/tocsin/tocsin/app"
 )
 
-// testView is the result of a test, in words.
+// testView is the result of a test message for display.
 type testView struct {
 	Accepted bool
 	Verdict  words.Phrase
 	Answer   string // by the provider
 }
 
-// testResult describes the result of a test. The answer of a service at a private address is shown only
-// to operators of the installation.
+// testResult returns the result of a test for display. Only operators of the installation see the
+// response of a service at a private address.
 func (c call) testResult(done app.TestResult) *testView {
 	v := &testView{Accepted: done.Failure == nil}
 	switch f := done.Failure; {

@@ -11,9 +11,9 @@ import (
 	"github.com/tocsin/tocsin/adapters/console"
 )
 
-// TestWhatNoTextCanHoldIsNoFaultOfOurs asks every route with bytes that no text can hold: one of
+// TestInvalidText asks every route with bytes that no text can hold: one of
 // the databases refuses every statement that has them.
-func TestWhatNoTextCanHoldIsNoFaultOfOurs(t *testing.T) {
+func TestInvalidText(t *testing.T) {
 	t.Parallel()
 	const bytes = "a\x00\xff"
 	onEach(t, func(f *fixture) {

@@ -17,8 +17,8 @@ const pageTimeline = 25
 type timelineView struct {
 	Kinds        []link // the filters
 	Days         []timelineDay
-	Newer, Older string // paths of the adjacent pages; empty: there is none
-	Any          bool   // no filter, from the newest on
+	Newer, Older string // paths of the adjacent pages; empty: none
+	Any          bool   // the first page without a filter
 }
 
 // timelineDay is the history of one day in UTC.
@@ -31,8 +31,8 @@ type timelineDay struct {
 type timelineItem struct {
 	app.TimelineEntry
 
-	Text        words.Phrase  // of a change: what was done
-	By          words.Phrase  // of a change: who did it
+	Text        words.Phrase  // of a change: the action
+	By          words.Phrase  // of a change: the actor
 	Differences []difference  // of a change
 	Names       []words.Field // of a change whose values are withheld: the fields' names
 	Links       []link        // of a message: its application and the explanation
@@ -120,13 +120,13 @@ func (c call) timelineItem(p app.MemberReport, m app.TimelineEntry) timelineItem
 		item.Names = append(item.Names, words.Field(name))
 	}
 	item.Differences = differencesOf(*m.Change)
-	if slices.Contains(actionsWithValue, m.Change.Action) { // The text says the rest.
+	if slices.Contains(actionsWithValue, m.Change.Action) { // The text says the other values.
 		item.Differences = slices.DeleteFunc(item.Differences, func(d difference) bool { return d.Field != "notification" && d.Field != "address" })
 	}
 	return item
 }
 
-// changedBy says who changed something, and how.
+// changedBy describes the actor of a change.
 func changedBy(a audit.Actor) words.Phrase {
 	switch {
 	case a.Via == audit.Link:
@@ -139,11 +139,11 @@ func changedBy(a audit.Actor) words.Phrase {
 	return words.Of("by %s, %s", a.Name, a.Via)
 }
 
-// actionsWithValue are the actions whose text contains the flag.
+// actionsWithValue are the actions whose text says the new value.
 var actionsWithValue = []audit.Action{audit.OptOutSet, audit.MemberLocked, audit.MembershipLocked, audit.NotificationsEnabled}
 
-// switchTexts are the names of actions that set a switch, on and off, by the name of the flag in
-// the entry.
+// switchTexts describe actions that turn a switch on or off. field is the name of the switch in the
+// entry.
 var switchTexts = map[audit.Action]struct {
 	field   string
 	on, off words.Phrase
@@ -154,7 +154,7 @@ var switchTexts = map[audit.Action]struct {
 	audit.NotificationsEnabled: {"enable_notifications", words.Of("Notifications enabled"), words.Of("Notifications disabled")},
 }
 
-// changeTexts are the names of other actions on a member.
+// changeTexts describe the other actions on a member.
 var changeTexts = map[audit.Action]words.Phrase{
 	audit.MemberCreated: words.Of("Added to the organization"), audit.MemberUpdated: words.Of("Details changed"), audit.MemberRemoved: words.Of("Removed from the organization"),
 	audit.RoleSet: words.Of("Role changed"), audit.MemberInvited: words.Of("Invited"), audit.MemberMailed: words.Of("Invitation mailed"), audit.MemberAccepted: words.Of("Accepted the role"),
@@ -163,7 +163,7 @@ var changeTexts = map[audit.Action]words.Phrase{
 	audit.Registered: words.Of("Registered"), audit.Unregistered: words.Of("Unregistered"), audit.RecipientsRemoved: words.Of("Taken off lists"),
 }
 
-// changeText describes a change, and its application.
+// changeText describes a change and its application.
 func changeText(e audit.Entry) words.Phrase {
 	text, known := changeTexts[e.Action]
 	if !known {

@@ -41,7 +41,7 @@ func timelineOf(a answer) (moments []string, newer, older string) {
 	return moments, newer, older
 }
 
-func TestAPersonOpensOnATimeline(t *testing.T) {
+func TestTimeline(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		ada := f.person("acme", "ada", users.RoleMember, false)
@@ -102,7 +102,7 @@ func TestAPersonOpensOnATimeline(t *testing.T) {
 	})
 }
 
-func TestATimelineIsReadPageByPage(t *testing.T) {
+func TestTimelinePaging(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		ada := f.person("acme", "ada", users.RoleMember, false)

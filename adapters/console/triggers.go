@@ -23,45 +23,45 @@ import (
 	"github.com/tocsin/tocsin/domain/requests"
 )
 
-// dryRunValidity is how long a checked trigger may be sent after its dry run, whose result becomes
-// outdated with time.
+// dryRunValidity is how long a trigger may be sent after its dry run.
 const dryRunValidity = time.Hour
 
-// confirmAbove is the number of people above which the number must be typed to send.
+// confirmAbove is the number of recipients above which the visitor must type the number to send.
 const confirmAbove = 100
 
-// errNotChecked refuses to send a trigger that was not checked in this form.
+// errNotChecked refuses a trigger without a valid dry run.
 var errNotChecked = fault.New(fault.Invalid, "this is not what was checked, or that was too long ago; check it once more")
 
-// triggerView is the tab that says whether an event is live, and where it is triggered manually.
+// triggerView is the tab "Live" of an event: its state, and the form that triggers it.
 type triggerView struct {
 	app.Triggerable
 
 	Here     string // the path of the event
 	Tabs     []tab
-	Problems []words.Phrase // what keeps it from reaching recipients
-	State    form           // of making it live, or a draft
+	Problems []words.Phrase // why the event cannot reach recipients
+	State    form           // of the form that makes it live or a draft
 	Form     form
-	DryRun   *dryRunView // nil: nothing yet
+	DryRun   *dryRunView // nil: there was none
 }
 
-// Choices are the channels that a trigger may be limited to.
+// Choices returns the channels that a trigger may be limited to.
 func (v triggerView) Choices() []option { return options(v.Channels...) }
 
-// Priorities are the choices of a priority.
+// Priorities returns the options of the priority.
 func (v triggerView) Priorities() []option {
 	return append([]option{{"", words.Of("%s, as the event", v.Event.Priority)}}, priorities()...)
 }
 
-// dryRunView is the result of a dry run, with the trigger to confirm.
+// dryRunView is the result of a dry run, with the form that sends the trigger.
 type dryRunView struct {
 	app.Forecast
 	Trigger checkedTrigger
 	Samples []dryRunMessage
-	Form    form // of what is typed to send
+	Form    form // with the typed number of recipients
 }
 
-// Warnings returns what to know before sending: who gets nothing, and what the messages lack.
+// Warnings returns problems to know before sending: no recipients, rendering errors, undefined
+// variables.
 func (v dryRunView) Warnings() []words.Phrase {
 	var all []words.Phrase
 	if v.People == 0 {
@@ -79,7 +79,7 @@ func (v dryRunView) Warnings() []words.Phrase {
 	return slices.CompactFunc(all, func(a, b words.Phrase) bool { return a.String() == b.String() })
 }
 
-// MustConfirm reports whether the number of people must be typed to send.
+// MustConfirm reports whether the visitor must type the number of recipients.
 func (v dryRunView) MustConfirm() bool { return v.People > confirmAbove }
 
 // Delivered returns the recipients who get a message.
@@ -92,7 +92,7 @@ func (v dryRunView) groups(leftOut bool) []deliveries.Group {
 	return slices.DeleteFunc(slices.Clone(v.Groups), func(g deliveries.Group) bool { return (g.Reason != "") != leftOut })
 }
 
-// dryRunMessage is a message of a dry run, with a proof that we made its HTML.
+// dryRunMessage is a sample message of a dry run, with the MAC of its HTML.
 type dryRunMessage struct {
 	app.ForecastMessage
 
@@ -100,18 +100,18 @@ type dryRunMessage struct {
 	Seal  string // of its HTML
 }
 
-// checkedTrigger is a checked trigger, to be sent unchanged and once: Word identifies the form,
-// Seal proves that we made it for this session.
+// checkedTrigger is a trigger after its dry run. It can be sent unchanged and once: ID is the
+// idempotency key, and Seal is a MAC bound to the session.
 type checkedTrigger struct {
 	Context  string
 	LimitTo  []string
 	Channels []string
 	Priority string // empty: the event's
-	SendAt   string // as it was entered; empty: at once
-	// ExpiresAt is as it was entered; empty: never.
+	SendAt   string // as entered; empty: at once
+	// ExpiresAt is as entered; empty: never.
 	ExpiresAt string
 	CID       string
-	People    string // how many the try found
+	People    string // the number of recipients of the dry run
 	ID        string
 	At        string // in seconds
 	Seal      string
@@ -119,7 +119,7 @@ type checkedTrigger struct {
 
 func (c call) showLive() error { return c.livePage(form{}) }
 
-// livePage is the tab with the event's example for triggering it.
+// livePage renders the tab with the event's example in the form.
 func (c call) livePage(state form) error {
 	found, err := c.console.use.Triggers.Show(c.ctx, c.at(), web.Param(c, "evt"))
 	if err != nil {
@@ -128,7 +128,7 @@ func (c call) livePage(state form) error {
 	return c.renderTrigger(found, triggerView{State: state, Form: newForm("context", cmp.Or(found.Event.Example, "{\n}"))})
 }
 
-// setEventLive makes an event active or a draft, and changes nothing else.
+// setEventLive makes an event live or a draft.
 func (c call) setEventLive() error {
 	on, err := c.parseSwitch("on")
 	if err != nil {
@@ -160,10 +160,10 @@ func (c call) renderTrigger(t app.Triggerable, v triggerView) error {
 	return c.render(statusOf(forms...), "event-live", words.Of("%s: live", t.Event.Name), v)
 }
 
-// showDryRun shows the result of triggering, without doing it.
+// showDryRun renders the result of a dry run.
 func (c call) showDryRun() error { return c.dryRunPage(form{}) }
 
-// dryRunPage is tryTrigger with the fault of the typed number.
+// dryRunPage is showDryRun with the fault of the number field.
 func (c call) dryRunPage(numberFault form) error {
 	a, what, err := c.triggerForm()
 	result := dryRunView{Form: numberFault}
@@ -186,7 +186,8 @@ func (c call) dryRunPage(numberFault form) error {
 	return c.triggerPage(c.asSent(), &result)
 }
 
-// sendTrigger sends a checked trigger. Sending the same form again leads to the same occurrence.
+// sendTrigger triggers the event after a dry run. Sending the same form again returns the same
+// occurrence.
 func (c call) sendTrigger() error {
 	a, what, err := c.triggerForm()
 	if err == nil {
@@ -210,8 +211,8 @@ func (c call) sendTrigger() error {
 	return c.redirect(c.below("occurrences", o.ID))
 }
 
-// showDryRunHTML serves the document in a frame of a check: the HTML of a message as the check made
-// it. See foreignPolicy.
+// showDryRunHTML serves the HTML of a sample message for its frame, if its MAC is valid. See
+// sandboxPolicy.
 func (c call) showDryRunHTML() error {
 	document := c.FormValue("html")
 	if !hmac.Equal([]byte(c.FormValue("seal")), []byte(c.sealHTML(document))) {
@@ -220,7 +221,8 @@ func (c call) showDryRunHTML() error {
 	return c.respondSandboxed(document)
 }
 
-// countConfirmed reports whether the typed number is the number of people; few people need none.
+// countConfirmed reports whether the typed number is the number of recipients. Small numbers need
+// no confirmation.
 func countConfirmed(people, typed string) bool {
 	n, err := strconv.Atoi(people)
 	if err == nil && n <= confirmAbove {
@@ -229,7 +231,7 @@ func countConfirmed(people, typed string) bool {
 	return err == nil && strings.NewReplacer(",", "", " ", "").Replace(typed) == people
 }
 
-// triggerForm parses the trigger from the form.
+// triggerForm parses the form of a trigger.
 func (c call) triggerForm() (a checkedTrigger, what app.Trigger, err error) {
 	var faults fault.Fields
 	a.Context, a.LimitTo, a.Channels = strings.TrimSpace(c.FormValue("context")), lines(c.FormValue("options.limit_to")), c.values("options.channels")
@@ -257,7 +259,7 @@ func (c call) triggerForm() (a checkedTrigger, what app.Trigger, err error) {
 	return a, what, faults.Err()
 }
 
-// parseTime parses a field with a time in UTC, as browsers write it, and returns it with its text.
+// parseTime parses a form field with a time in UTC, and also returns its text.
 func (c call) parseTime(field string, faults *fault.Fields) (time.Time, string) {
 	text := strings.TrimSpace(c.FormValue(field))
 	if text == "" {
@@ -284,7 +286,7 @@ func lines(text string) []string {
 	return all
 }
 
-// checkedRequest returns the request by which an attempt is sent once, or errNotTried.
+// checkedRequest returns the idempotent request of a checked trigger, or errNotChecked.
 func (c call) checkedRequest(a checkedTrigger) (*requests.Request, error) {
 	at, err := strconv.ParseInt(a.At, 10, 64)
 	age := c.console.clock.Now().Sub(time.Unix(at, 0))
@@ -298,23 +300,23 @@ func (c call) checkedRequest(a checkedTrigger) (*requests.Request, error) {
 	return &requests.Request{IdempotencyKey: a.ID, Digest: [sha256.Size]byte(seal)}, nil
 }
 
-// seal returns the seal of an attempt with the event of the path, bound to the session.
+// seal returns a MAC of a trigger and its event, bound to the session.
 func (c call) seal(a checkedTrigger) string {
 	at := c.at()
 	return c.sealTexts([]string{"trigger", at.Organization, at.Project, at.Application, web.Param(c, "evt"), a.Context, a.Priority, a.SendAt, a.ExpiresAt, a.CID,
 		a.People, a.ID, a.At}, a.LimitTo, a.Channels)
 }
 
-// sealHTML returns the seal of a message's HTML, bound to the session. Forms turn all line endings
-// into CR LF.
+// sealHTML returns a MAC of a message's HTML, bound to the session. It normalizes line endings,
+// because forms turn them into CR LF.
 func (c call) sealHTML(document string) string {
 	return c.sealTexts([]string{"html", strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(document)})
 }
 
-// sealTexts returns a seal of groups of texts, bound to the session.
+// sealTexts returns a MAC of groups of texts, bound to the session.
 func (c call) sealTexts(groups ...[]string) string {
 	mac := hmac.New(sha256.New, []byte(c.token))
-	for _, texts := range groups { // Each is preceded by its length, so that groups cannot be shifted.
+	for _, texts := range groups { // Length prefixes make the encoding unambiguous.
 		_, _ = fmt.Fprintf(mac, "%d ", len(texts)) // Writing to a hash never fails.
 		for _, t := range texts {
 			_, _ = fmt.Fprintf(mac, "%d %s", len(t), t)

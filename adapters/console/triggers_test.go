@@ -39,7 +39,7 @@ func tryAndSend(b *browser, to string) answer {
 	return b.do(http.MethodPost, to, form)
 }
 
-func TestAnEventIsTriggeredByHand(t *testing.T) {
+func TestTrigger(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("eve", users.RoleAdministrator))
@@ -93,7 +93,7 @@ func TestAnEventIsTriggeredByHand(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeTriggered(t *testing.T) {
+func TestTriggerRefuses(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("eve", users.RoleAdministrator))
@@ -119,7 +119,7 @@ func TestWhatCannotBeTriggered(t *testing.T) {
 	assert.Contains(t, other.do(http.MethodPost, to+"send/", form).is(t, http.StatusBadRequest).said(), "This is not what was checked", "it was somebody else who tried")
 }
 
-func TestADraftIsCheckedAndMadeLive(t *testing.T) {
+func TestMakeEventLive(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		t := f.T
@@ -159,7 +159,7 @@ var (
 	blamePattern = regexp.MustCompile(` aria-(?:invalid|describedby|errormessage)="[^"]*"`)
 )
 
-func TestADraftThatCannotBeMadeLiveKeepsItsForm(t *testing.T) {
+func TestMakeEventLiveRefuses(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("eve", users.RoleAdministrator))
@@ -201,7 +201,7 @@ func (f *fixture) rendersTick() {
 				HTML: "<p>{{ context.name }}{{# context.gift }} and {{ context.card }}{{/ context.gift }}"}}}}}}}}})
 }
 
-func TestACheckListsWhatToKnowBeforeSending(t *testing.T) {
+func TestDryRunWarnings(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("eve", users.RoleAdministrator))
@@ -251,7 +251,7 @@ func checkAndShow(b *browser, to string) answer {
 	return b.do(http.MethodPost, to, form)
 }
 
-func TestACheckRendersTheHTMLOfItsMessages(t *testing.T) {
+func TestDryRunHTML(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("eve", users.RoleAdministrator))
@@ -277,7 +277,7 @@ func TestACheckRendersTheHTMLOfItsMessages(t *testing.T) {
 	assert.Contains(t, other.do(http.MethodPost, to+"html/", foreign).is(t, http.StatusBadRequest).said(), "This is not what was checked")
 }
 
-func TestManyPeopleAreSentToWithTheirNumberTyped(t *testing.T) {
+func TestTriggerConfirmsManyRecipients(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("eve", users.RoleAdministrator))

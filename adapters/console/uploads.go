@@ -15,28 +15,28 @@ import (
 const (
 	// fileField is the form field with a file. It comes last: anything after it is not read.
 	fileField = "file"
-	// fieldOverhead is what a field counts besides its text, to limit the number of fields.
+	// fieldOverhead is the size that each field counts besides its text. It limits the number of
+	// fields.
 	fieldOverhead = 256
-	// maxPartHeaders is the limit for the headers of the parts up to the file, besides the fields'
-	// texts, in bytes.
+	// maxPartHeaders is the size limit of all part headers up to the file, in bytes.
 	maxPartHeaders = 16 << 10
-	// chunkTimeout is how long the next piece of a file may take. The whole file has no limit.
+	// chunkTimeout is how long the next chunk of a file may take. The whole file has no timeout.
 	chunkTimeout = time.Minute
-	// maxDrained is how much of a refused file is still read, because browsers show a response only
-	// after sending everything.
+	// maxDrained is how much of a refused file is read, in bytes. Browsers show a response only
+	// after they have sent everything.
 	maxDrained = 1 << 30
 )
 
-// upload is the file of a form. It is streamed and never held in memory.
+// upload is the file of a form, as a stream.
 type upload struct {
 	*multipart.Part
 }
 
-// name returns the browser's name for the file, empty when none was chosen.
+// name returns the file name from the browser; empty if no file was chosen.
 func (u *upload) name() string { return u.FileName() }
 
-// limitedBody is the body of a form. Until the file is reached and the fence removed, only a limited
-// part of it can be read, because the multipart reader holds the headers of parts in memory.
+// limitedBody limits the bytes of a form before its file, because the multipart reader buffers part
+// headers in memory.
 type limitedBody struct {
 	io.ReadCloser
 	left, limit int64
@@ -55,8 +55,7 @@ func (f *limitedBody) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// readUpload reads the fields of a form up to its file, so that the form can be checked before any
-// of the file is read.
+// readUpload reads the fields of a form before its file, so that the form can be checked first.
 func readUpload(r *http.Request, limit int64) (url.Values, *upload, error) {
 	body := &limitedBody{ReadCloser: r.Body, left: limit + maxPartHeaders, limit: limit}
 	r.Body = body
@@ -88,7 +87,7 @@ func readUpload(r *http.Request, limit int64) (url.Values, *upload, error) {
 	}
 }
 
-// fileReader returns a reader of the form's file: as long as data arrives, the request may continue.
+// fileReader returns a reader of the form's file that extends the deadlines with each read.
 func (c call) fileReader() io.Reader {
 	return deadlineReader{file: c.file, connection: http.NewResponseController(c.Response())}
 }
@@ -111,7 +110,7 @@ func (a deadlineReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// drain reads the rest of a refused file.
+// drain reads and discards the rest of a refused file.
 func drain(file io.Reader) {
-	_, _ = io.CopyN(io.Discard, file, maxDrained) // A client that does not send it will not read the response either.
+	_, _ = io.CopyN(io.Discard, file, maxDrained) // The client is gone if this fails.
 }

@@ -50,11 +50,11 @@ type versionView struct {
 	Tabs   []tab      // of the event; a partial has none
 	Editor string     // the path of the template or the partial
 	Base   int        // the current version
-	Parts  []partView // from this version to the current one
+	Parts  []partView // the diff from this version to the current one
 	Texts  []versionText
 }
 
-// versionText is a part of a version.
+// versionText is the full text of one part of a version.
 type versionText struct {
 	Name words.Phrase
 	Text string

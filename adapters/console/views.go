@@ -25,18 +25,17 @@ import (
 //go:embed pages/*.gohtml
 var pages embed.FS
 
-// views are the templates of all pages in one language: the frame, the pieces that pages share, and
-// for each page its content and what it adds to the head. They are one set, so that shared pieces
-// are in memory once.
+// views is the set of templates of all pages in one language: the layout, shared templates, and for
+// each page its content and head.
 type views struct{ all *template.Template }
 
-// The definitions that each page may have under the same name.
+// The templates that each page defines under the same name.
 const (
 	contentPart = "content"
 	headPart    = "head"
 )
 
-// pagePart returns the name of a page's own definition in the set.
+// pagePart returns the name of a page's template in the set.
 func pagePart(page, part string) string { return page + "/" + part }
 
 // loadViews loads the pages in a language.
@@ -55,7 +54,7 @@ func loadViews(l *words.Language) (views, error) {
 	return views{all}, nil
 }
 
-// addPage adds the definitions of a file to the set.
+// addPage adds the templates of a file to the set.
 func addPage(all *template.Template, file string, l *words.Language, of template.FuncMap) error {
 	source, err := pages.ReadFile(file)
 	if err != nil {
@@ -84,7 +83,7 @@ func addPage(all *template.Template, file string, l *words.Language, of template
 	return nil
 }
 
-// page writes a page: its parts first, and then the frame around them.
+// page renders a page: its parts first, then the layout around them.
 func (v views) page(b *bytes.Buffer, name string, of view) error {
 	var head, content bytes.Buffer
 	if v.all.Lookup(pagePart(name, headPart)) != nil {
@@ -99,7 +98,7 @@ func (v views) page(b *bytes.Buffer, name string, of view) error {
 	return v.all.ExecuteTemplate(b, "frame.gohtml", of)
 }
 
-// functions are the template functions for texts.
+// functions returns the template functions for a language.
 func functions(l *words.Language) template.FuncMap {
 	return template.FuncMap{
 		"lang":          l.Tag.String,
@@ -116,7 +115,7 @@ func functions(l *words.Language) template.FuncMap {
 		"signInMethods": func(w operators.SignInMethods) string { return signInMethods(l, w) },
 		"size":          formatSize,
 		"rfc":           func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"dict": func(pairs ...any) map[string]any { // The arguments of a piece of a page.
+		"dict": func(pairs ...any) map[string]any { // The arguments of a shared template.
 			d := make(map[string]any, len(pairs)/2)
 			for i := 0; i+1 < len(pairs); i += 2 {
 				d[fmt.Sprint(pairs[i])] = pairs[i+1]
@@ -134,21 +133,21 @@ func functions(l *words.Language) template.FuncMap {
 	}
 }
 
-// view is the data of the frame, and of the page in it. Its methods are for the pages.
+// view is the data of the layout and of the page in it. Its methods are for templates.
 type view struct {
 	call  call
-	Title any // words, or the name of a thing
+	Title any // a translatable text, or a name
 	Page  any
-	// The page of an error has this instead of a session.
+	// RequestID is set on error pages.
 	RequestID string
-	// What the page adds to the frame.
+	// Head and Content are the rendered parts of the page.
 	Head, Content template.HTML
 }
 
 // Link returns the path of a page by its segments.
 func (v view) Link(segments ...any) string { return v.call.link(segments...) }
 
-// Token returns the name and the value of the field that every form must have.
+// Token returns the name and value of the hidden field with the CSRF token.
 func (v view) Token() (field struct{ Name, Value string }) {
 	field.Name, field.Value = tokenField, v.call.formToken()
 	return field
@@ -157,7 +156,7 @@ func (v view) Token() (field struct{ Name, Value string }) {
 // User returns the signed-in user, empty if there is none.
 func (v view) User() string { return v.call.visitor.User.Username }
 
-// Place returns the names of the places in the page's path, the innermost first.
+// Place returns the names of the application, project and organization of the page.
 func (v view) Place() (names []string) {
 	at, p := v.call.at(), v.call.loadFrame().location
 	for _, level := range [][2]string{{at.Application, p.Application.Name}, {at.Project, p.Project.Name}, {at.Organization, p.Organization.Name}} {
@@ -193,8 +192,8 @@ func (v view) MayAdminister() bool { return v.call.visitor.May(v.Org(), operator
 // MayManageInstallation reports whether the visitor is an administrator of the installation.
 func (v view) MayManageInstallation() bool { return v.call.visitor.May("", operators.Installation) }
 
-// HeldSince tells the installation's administrators since when nothing is sent; it is the zero time
-// for all others, and if the installation is not held.
+// HeldSince returns since when the installation is held; the zero time if it is not, or if the
+// visitor is no administrator of the installation.
 func (v view) HeldSince() (since time.Time) {
 	if v.MayManageInstallation() {
 		since = v.call.state.Held
@@ -202,7 +201,7 @@ func (v view) HeldSince() (since time.Time) {
 	return since
 }
 
-// ReadOnly says why nothing can be changed; empty when changes are possible.
+// ReadOnly returns why nothing can be changed; empty if changes are possible.
 func (v view) ReadOnly() words.Message {
 	if err := v.call.state.Writable(); err != nil {
 		return messageOf(err.Error())
@@ -210,10 +209,10 @@ func (v view) ReadOnly() words.Message {
 	return ""
 }
 
-// messageOf returns a use case's message as a sentence.
+// messageOf returns an error message of a use case as a sentence.
 func messageOf(text string) words.Message { return words.Message(sentence(text)) }
 
-// fragment answers with a piece of a page only, for a script that inserts it.
+// fragment responds with one shared template, for a script that inserts it into the page.
 func (c call) fragment(piece string, what any) error {
 	var b bytes.Buffer
 	if err := c.language().views.all.ExecuteTemplate(&b, piece, view{call: c, Page: what}); err != nil {
@@ -222,7 +221,7 @@ func (c call) fragment(piece string, what any) error {
 	return c.respond(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
 }
 
-// render answers with a page.
+// render responds with a page.
 func (c call) render(status int, name string, title, page any) error {
 	return c.write(status, name, view{call: c, Title: title, Page: page})
 }
@@ -238,7 +237,7 @@ func (c call) write(status int, name string, v view) error {
 	return c.respond(status, echo.MIMETextHTMLCharsetUTF8, b.Bytes())
 }
 
-// respond writes a response of known length.
+// respond writes a complete response.
 func (c call) respond(status int, contentType string, body []byte) error {
 	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
 	if err := c.Blob(status, contentType, body); err != nil {
@@ -247,8 +246,7 @@ func (c call) respond(status int, contentType string, body []byte) error {
 	return nil
 }
 
-// respondSandboxed answers with a document from others, such as the HTML of a message, for a
-// sandboxed frame of a page.
+// respondSandboxed responds with untrusted HTML, such as that of a message, for a sandboxed frame.
 func (c call) respondSandboxed(document string) error {
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentSecurityPolicy, sandboxPolicy)

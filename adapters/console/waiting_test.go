@@ -47,7 +47,7 @@ func (f *fixture) schedule() {
 	}
 }
 
-func TestWhatWaitsSaysForWhatAndIsNotGreen(t *testing.T) {
+func TestWaitingDeliveries(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.person("acme", "ada", users.RoleMember, false)
@@ -95,9 +95,9 @@ func TestWhatWaitsSaysForWhatAndIsNotGreen(t *testing.T) {
 	})
 }
 
-// TestNoEndIsExpectedOfAChannelThatDoesNotWork checks that the rate so far is no promise about
+// TestNoExpectedEndDuringOutage checks that the rate so far is no promise about
 // messages that wait for their channel to work again.
-func TestNoEndIsExpectedOfAChannelThatDoesNotWork(t *testing.T) {
+func TestNoExpectedEndDuringOutage(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		for _, name := range []string{"ada", "eva"} {
@@ -125,7 +125,7 @@ func TestNoEndIsExpectedOfAChannelThatDoesNotWork(t *testing.T) {
 	})
 }
 
-func TestAChannelShowsItsQuota(t *testing.T) {
+func TestChannelQuota(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.person("acme", "ada", users.RoleMember, false)
@@ -156,7 +156,7 @@ func TestAChannelShowsItsQuota(t *testing.T) {
 	})
 }
 
-func TestAnOccurrenceIsScheduledByHandAndCancelled(t *testing.T) {
+func TestScheduleAndCancelOccurrence(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.person("acme", "ada", users.RoleMember, false)
@@ -210,7 +210,7 @@ func TestAnOccurrenceIsScheduledByHandAndCancelled(t *testing.T) {
 	})
 }
 
-func TestWhatIsOverIsNotCancelledAndWhatWasCancelledIsNotSentAgain(t *testing.T) {
+func TestCancelAndRetryAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.person("acme", "ada", users.RoleMember, false)

@@ -18,7 +18,7 @@ type welcomeView struct {
 	Path string
 	Form form
 	Wait words.Phrase // how long to wait; empty: no wait
-	Next string       // where to return after signing in first
+	Next string       // the path of the sign-in form that returns to this page
 }
 
 func (c call) showWelcome() error { return c.welcomePage(http.StatusOK, welcomeView{}) }
@@ -73,8 +73,8 @@ func (c call) acceptWelcome() error {
 	}, c.path(signInPath), done)
 }
 
-// signInInvited signs in a user who has just set a password with a link. If that does not work
-// directly, they use the sign-in form.
+// signInInvited signs in a user who has just set a password with an invitation. If that fails, it
+// redirects to the sign-in form.
 func (c call) signInInvited(by audit.Actor, w app.InvitationReport) error {
 	next := c.link("o", w.Organization.Slug)
 	a, err := c.console.use.Operators.SignIn(c.ctx, by, c.origin(), w.User.Username, c.FormValue("password"))
@@ -109,7 +109,7 @@ func (c call) beginWelcomePasskey() error {
 		passkeyView{Options: string(a.Options), Step: a.Step, To: here + "passkey/confirm/", Back: here})
 }
 
-// confirmWelcomePasskey signs in a user who has just created a passkey with a link.
+// confirmWelcomePasskey signs in a user who has just created a passkey with an invitation.
 func (c call) confirmWelcomePasskey() error {
 	if err := c.throttlePasskey(); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (c call) confirmWelcomePasskey() error {
 	return c.startSession(admitted, c.link("o", w.Organization.Slug))
 }
 
-// join accepts with the account of the signed-in user, whose sessions end.
+// join accepts an invitation with the account of the signed-in user and ends their sessions.
 func (c call) join(by audit.Actor, token string, w app.InvitationReport) error {
 	var next *operators.Password
 	if w.NewPassword {

@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// address is an address in answers (contract 2.2).
+// address is an address in responses (contract 2.2).
 type address struct {
 	ID    users.AddressID   `json:"id"`
 	Value string            `json:"value"`
@@ -19,11 +19,11 @@ type address struct {
 
 func (a *API) listAddresses(c call) error {
 	f := c.filters()
-	value, name := f.like("value"), f.like("name")
-	kind := among(f, "type", users.Email, users.Phone, users.URL, users.Generic)
+	value, name := f.equalFold("value"), f.equalFold("name")
+	kind := oneOf(f, "type", users.Email, users.Phone, users.URL, users.Generic)
 	return listing[users.Address]{
 		filters: f,
-		keep: func(found users.Address) bool {
+		match: func(found users.Address) bool {
 			return value(found.Value) && name(found.Name) && (kind == "" || found.Type == kind)
 		},
 		page: func(ctx context.Context, p app.Page) ([]users.Address, error) {

@@ -57,7 +57,7 @@ type UseCases struct {
 // Options are the settings of the API.
 type Options struct {
 	// BaseURL is the public address of the installation, such as https://tocsin.example.org, for
-	// the URLs in answers. Empty: they are built from each request.
+	// the URLs in responses. Empty: they are built from each request.
 	BaseURL string
 	// BodyLimit is the size of the largest request body, in bytes.
 	BodyLimit int64
@@ -71,11 +71,11 @@ type Options struct {
 	// CORSOrigins are the origins whose pages may use the API, such as https://app.example.org.
 	// Empty: none.
 	CORSOrigins []string
-	// CallTimeout bounds one call of a use case, which then answers 503. A long list takes many
-	// calls. 0: no bound.
+	// CallTimeout is the timeout of one call of a use case; beyond it the response is 503. A long
+	// list takes many calls. 0: no timeout.
 	CallTimeout time.Duration
-	// QueueTimeout is how long a call may wait for its turn when there are too many at once. 0: no
-	// call waits, all start at once.
+	// QueueTimeout is how long a call may wait if there are too many concurrent calls. 0: calls are
+	// not limited.
 	QueueTimeout time.Duration
 	// WriteTimeout is how long a client may take to read one chunk of a list before it is
 	// disconnected. 0: no bound.
@@ -88,8 +88,8 @@ type Options struct {
 	// RefusalDelay is how long a request over its rate limit waits for the refusal, so that
 	// retrying at once gains nothing.
 	RefusalDelay time.Duration
-	// Answered counts responses. Nil: they are not counted.
-	Answered web.Answered
+	// OnResponse counts responses. Nil: they are not counted.
+	OnResponse web.ResponseObserver
 	// Tracer traces requests. Nil: they are not traced.
 	Tracer ports.Tracer
 }
@@ -97,20 +97,20 @@ type Options struct {
 // API serves everything below /api/, /healthz and /readyz, and the page of unsubscribe links. It is
 // safe for concurrent use.
 type API struct {
-	use      UseCases
-	guard    *guard
-	gate     *admission.Gate // of calls with a key; nil: all are let in
-	bodies   *room
-	shows    map[string]Route // GET of a path
-	health   *health.Health
-	observer web.Observer
-	clock    ports.Clock
-	options  Options
-	manual   *manual
-	errors   *reference.Errors
-	page     *page
-	echo     *echo.Echo
-	handler  http.Handler // echo, with what surrounds it
+	use        UseCases
+	guard      *guard
+	gate       *admission.Gate // limits calls with a key; nil: no limit
+	bodyMemory *memoryBudget
+	readable   map[string]Route // the GET routes by path
+	health     *health.Health
+	observer   web.Observer
+	clock      ports.Clock
+	options    Options
+	docs       *docPages
+	errors     *reference.Errors
+	page       *page
+	echo       *echo.Echo
+	handler    http.Handler // echo with compression
 }
 
 var _ http.Handler = (*API)(nil)
@@ -132,19 +132,19 @@ func New(use UseCases, auth access.Authenticator, state *health.Health, clock po
 	}
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
 	a := &API{
-		use: use, health: state, clock: clock, observer: web.NewObserver(clock, log, web.NewOutside(o.BaseURL, o.TrustedProxies), o.Answered).Traced(o.Tracer, healthPath, readyPath), options: o, manual: doc, errors: errorPages, page: html, echo: echo.New(),
-		guard: newGuard(auth, o, clock), shows: readers(routes()), bodies: newRoom(o.BodyLimit),
+		use: use, health: state, clock: clock, observer: web.NewObserver(clock, log, web.NewTransport(o.BaseURL, o.TrustedProxies), o.OnResponse).Traced(o.Tracer, healthPath, readyPath), options: o, docs: doc, errors: errorPages, page: html, echo: echo.New(),
+		guard: newGuard(auth, o, clock), readable: readableRoutes(routes()), bodyMemory: newMemoryBudget(o.BodyLimit),
 	}
 	if o.QueueTimeout > 0 {
-		a.gate = admission.New(clock, callsAtOnce, o.QueueTimeout)
+		a.gate = admission.New(clock, maxConcurrentCalls, o.QueueTimeout)
 	}
-	a.echo.Use(a.observer.Around(a.fail), cors(o.CORSOrigins), a.countStrays, web.RefuseOptions)
+	a.echo.Use(a.observer.Middleware(a.fail), cors(o.CORSOrigins), a.countUnrouted, web.RefuseOptions)
 	for _, r := range append(routes(), documentation()...) {
-		a.add(r, a.serving(r))
+		a.add(r, a.wrap(r))
 	}
-	a.add(securityText(), a.serving(securityText()))
+	a.add(securityText(), a.wrap(securityText()))
 	for _, r := range pages() {
-		a.add(r, a.forPeople(a.serving(r)))
+		a.add(r, a.asHTML(a.wrap(r)))
 	}
 	if a.handler, err = compressed(a.echo); err != nil {
 		return nil, err
@@ -164,14 +164,14 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.handler.ServeHTTP(w, web.Canonical(r))
 }
 
-// serving wraps a route's handler in the checks that the route table asks for.
-func (a *API) serving(r Route) echo.HandlerFunc {
-	return a.holdingRefusals(func(c echo.Context) error {
-		web.Route(c, r.Path, r.Path == healthPath || r.Path == readyPath) // Probes come every few seconds.
-		ctx, cancel := a.limited(c)
+// wrap wraps a route's handler with the checks of the route table.
+func (a *API) wrap(r Route) echo.HandlerFunc {
+	return a.delayRefusals(func(c echo.Context) error {
+		web.Route(c, r.Path, r.Path == healthPath || r.Path == readyPath) // Probes are frequent.
+		ctx, cancel := a.withTimeout(c)
 		defer cancel()
-		in := call{Context: c, api: a, ctx: ctx, shown: a.shows[r.Path].handle != nil, bodies: new(int64)}
-		defer a.bodies.give(in.bodies)
+		in := call{Context: c, api: a, ctx: ctx, hasETag: a.readable[r.Path].handle != nil, reserved: new(int64)}
+		defer a.bodyMemory.release(in.reserved)
 		if r.Grant != "" {
 			leave, err := in.enter()
 			if err != nil {
@@ -184,13 +184,13 @@ func (a *API) serving(r Route) echo.HandlerFunc {
 			}
 			in.key = key
 		}
-		// Go drops a query parameter that it cannot parse, and a list would then return more than
-		// was asked for.
+		// net/url drops parameters that it cannot parse, and a list would return more than
+		// requested.
 		if _, err := url.ParseQuery(c.Request().URL.RawQuery); err != nil {
 			return fault.Field("query", "cannot be read: a semicolon is written %%3B, and a percent sign %%25")
 		}
 		if r.open() {
-			if err := bindOpen(c); err != nil {
+			if err := bindOpenParameter(c); err != nil {
 				return err
 			}
 		}
@@ -198,13 +198,13 @@ func (a *API) serving(r Route) echo.HandlerFunc {
 	})
 }
 
-// countStrays counts requests that match no route against the rate of their key, so that every
-// response to a key carries its rate limits.
-func (a *API) countStrays(next echo.HandlerFunc) echo.HandlerFunc {
-	counted := a.holdingRefusals(func(c echo.Context) error {
-		ctx, cancel := a.limited(c)
+// countUnrouted counts requests without a route against the rate limit of their key, so that every
+// response to a key has the rate limit headers.
+func (a *API) countUnrouted(next echo.HandlerFunc) echo.HandlerFunc {
+	counted := a.delayRefusals(func(c echo.Context) error {
+		ctx, cancel := a.withTimeout(c)
 		defer cancel()
-		return a.guard.stray(ctx, c)
+		return a.guard.countUnrouted(ctx, c)
 	})
 	return func(c echo.Context) error {
 		err := next(c)
@@ -218,17 +218,17 @@ func (a *API) countStrays(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// limited returns a context with the deadline of a call.
-func (a *API) limited(c echo.Context) (context.Context, context.CancelFunc) {
+// withTimeout returns a context with the deadline of a call.
+func (a *API) withTimeout(c echo.Context) (context.Context, context.CancelFunc) {
 	if a.options.CallTimeout > 0 {
 		return context.WithTimeout(c.Request().Context(), a.options.CallTimeout)
 	}
 	return c.Request().Context(), func() {}
 }
 
-// holdingRefusals delays the response to a request over its quota. The connection is busy until
-// then, so a client that retries at once costs next to nothing.
-func (a *API) holdingRefusals(next echo.HandlerFunc) echo.HandlerFunc {
+// delayRefusals delays the response to a request over its quota, so that a client that retries at
+// once is slowed down.
+func (a *API) delayRefusals(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		err := next(c)
 		if a.options.RefusalDelay > 0 && fault.KindOf(err) == fault.Limited {

@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/applications"
 )
 
-// application is an application in answers (contract 2.5, decisions 5).
+// application is an application in responses (contract 2.5, decisions 5).
 type application struct {
 	ID     applications.ID `json:"id"`
 	Name   string          `json:"name"`
@@ -20,10 +20,10 @@ type application struct {
 
 func (a *API) listApplications(c call) error {
 	f := c.filters()
-	slug, name, active := f.like("slug"), f.like("name"), f.active()
+	slug, name, active := f.equalFold("slug"), f.equalFold("name"), f.active()
 	return listing[applications.Application]{
 		filters: f,
-		keep: func(found applications.Application) bool {
+		match: func(found applications.Application) bool {
 			return slug(found.Slug) && name(found.Name) && active(found.Active)
 		},
 		page: func(ctx context.Context, p app.Page) ([]applications.Application, error) {
@@ -67,7 +67,7 @@ func (a *API) patchApplication(c call) error {
 		return err
 	}
 	body.Only("name", "active")
-	name, active := optional(body, "name", body.String), optional(body, "active", truthOf(body))
+	name, active := optional(body, "name", body.String), optional(body, "active", boolReader(body))
 	if err := body.Err(); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (a *API) patchApplication(c call) error {
 }
 
 func (a *API) deleteApplication(c call) error {
-	return c.deletes(a.use.Applications.Delete(c.ctx, c.actor(), c.at()))
+	return c.answerDeleted(a.use.Applications.Delete(c.ctx, c.actor(), c.at()))
 }
 
 func (a *API) unregister(c call) error {

@@ -38,12 +38,11 @@ func showAuditEntry(e audit.Entry) auditEntry {
 	return shown
 }
 
-// listAudit lists the newest entries first, unlike the other lists: those are the ones readers
-// need.
+// listAudit lists entries, the newest first, unlike the other lists.
 func (a *API) listAudit(c call) error {
 	f := c.filters()
-	wanted := audit.Query{Actor: f.text("actor"), Via: among(f, "via", audit.Console, audit.CommandLine, audit.API, audit.Link),
-		Action: audit.Action(f.text("action_begins")), Object: f.text("object_begins"), From: f.moment("created_after"), Until: f.moment("created_before")}
+	wanted := audit.Query{Actor: f.text("actor"), Via: oneOf(f, "via", audit.Console, audit.CommandLine, audit.API, audit.Link),
+		Action: audit.Action(f.text("action_begins")), Object: f.text("object_begins"), From: f.timestamp("created_after"), Until: f.timestamp("created_before")}
 	return listing[audit.Entry]{
 		filters: f,
 		batch: func(ctx context.Context, p app.Page) (batch[audit.Entry], error) {
@@ -54,6 +53,6 @@ func (a *API) listAudit(c call) error {
 		},
 		id:   func(e audit.Entry) int64 { return int64(e.ID) },
 		row:  func(e audit.Entry) any { return showAuditEntry(e) },
-		size: usersAtOnce,
+		size: userBatchSize,
 	}.send(c)
 }

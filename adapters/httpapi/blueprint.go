@@ -36,11 +36,11 @@ type change struct {
 // applyBlueprint is `tocsin apply` for the path's organization.
 func (a *API) applyBlueprint(c call) error {
 	var faults fault.Fields
-	onlyParameters(c.QueryParams(), &faults, "dry_run") // A misspelt dry_run must not apply anything.
+	onlyParameters(c.QueryParams(), &faults, "dry_run") // With a misspelt dry_run nothing must be applied.
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	dryRun, err := c.truth("dry_run")
+	dryRun, err := c.boolParameter("dry_run")
 	if err != nil {
 		return err
 	}
@@ -54,10 +54,10 @@ func (a *API) applyBlueprint(c call) error {
 	if !utf8.Valid(text) {
 		return fault.Field(jsonbody.Body, "is not valid UTF-8")
 	}
-	// Clients must not read the service's environment, so there are no variables here.
+	// Clients must not read the environment of the service, so there are no variables.
 	file, err := blueprint.Parse("the body", text, nil)
 	if err != nil {
-		return mistaken(err)
+		return blueprintFault(err)
 	}
 	done, err := a.use.Provisioning.ApplyTo(c.ctx, c.actor(), c.at(), file.Blueprint, dryRun)
 	if err != nil {
@@ -78,8 +78,8 @@ func (a *API) applyBlueprint(c call) error {
 	return c.answer(http.StatusOK, answer)
 }
 
-// mistaken turns the mistakes in a blueprint's text into a fault.
-func mistaken(err error) error {
+// blueprintFault turns parse errors of a blueprint into a fault.
+func blueprintFault(err error) error {
 	all, ok := errors.AsType[blueprint.Mistakes](err)
 	if !ok {
 		return err
@@ -101,10 +101,10 @@ func mistaken(err error) error {
 	return faults.Err()
 }
 
-// maxMistakes is how many mistakes of a blueprint are reported.
+// maxMistakes is the maximum number of reported parse errors.
 const maxMistakes = 50
 
-// isYAML accepts JSON and the media types used for YAML.
+// isYAML reports whether a content type is JSON or one of those used for YAML.
 func isYAML(contentType string) bool {
 	media, parameters, err := mime.ParseMediaType(contentType)
 	charset, named := parameters["charset"]
@@ -115,8 +115,8 @@ func isYAML(contentType string) bool {
 	return isJSON(contentType)
 }
 
-// truth reads a boolean query parameter; absent means false.
-func (c call) truth(name string) (bool, error) {
+// boolParameter reads a boolean query parameter; absent means false.
+func (c call) boolParameter(name string) (bool, error) {
 	switch c.QueryParam(name) {
 	case "true":
 		return true, nil

@@ -48,7 +48,7 @@ func TestContentType(t *testing.T) {
 	}
 }
 
-func TestEncodedBodiesAre415(t *testing.T) {
+func TestEncodedBody(t *testing.T) {
 	t.Parallel()
 	r := request{method: http.MethodPost, path: usersPath, body: `{"email":"anna@example.org"}`}
 	r.header = map[string]string{"Content-Encoding": "gzip"}
@@ -91,7 +91,7 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-func TestMissingBodyIs400(t *testing.T) {
+func TestMissingBody(t *testing.T) {
 	t.Parallel()
 	for _, r := range httpapi.Routes() {
 		without := strings.Contains(r.Path, "{username}/") && !strings.Contains(r.Path, "address") || strings.HasSuffix(r.Path, "/cancel/") || strings.HasSuffix(r.Path, "/retry/") || strings.HasSuffix(r.Path, "/restore/") ||
@@ -105,7 +105,7 @@ func TestMissingBodyIs400(t *testing.T) {
 	}
 }
 
-func TestUnsubscribeTakesTheAssignmentFromBodyOrQuery(t *testing.T) {
+func TestUnsubscribeBodyOrQuery(t *testing.T) {
 	t.Parallel()
 	const path = "/api/o/acme/p/shop/a/web/n/1/subscribe/"
 	for name, c := range map[string]struct {
@@ -134,7 +134,7 @@ func TestUnsubscribeTakesTheAssignmentFromBodyOrQuery(t *testing.T) {
 	}
 }
 
-func TestEveryMistakeOfABodyIsToldAtOnce(t *testing.T) {
+func TestAllBodyErrorsAreReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		method, path, body string
@@ -203,7 +203,7 @@ func TestEveryMistakeOfABodyIsToldAtOnce(t *testing.T) {
 	}
 }
 
-func TestOptionalMembersMayBeNullOrEmpty(t *testing.T) {
+func TestOptionalMembers(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{
 		`{"email":"anna@example.org"}`,
@@ -220,7 +220,7 @@ func TestOptionalMembersMayBeNullOrEmpty(t *testing.T) {
 	}
 }
 
-func TestNumbersInMetadataComeBackAsTheyWereSent(t *testing.T) {
+func TestMetadataNumbersAreUnchanged(t *testing.T) {
 	t.Parallel()
 	const fields = `{"big":123456789012345678901234567890,"exact":1.10,"exponent":1E+2,"text":"<&>\u2028"}`
 	w := newFixture(t).do(request{method: http.MethodPost, path: usersPath, body: `{"email":"anna@example.org","custom_fields":` + fields + `}`})
@@ -232,7 +232,7 @@ func TestNumbersInMetadataComeBackAsTheyWereSent(t *testing.T) {
 	assert.Equal(t, fields, string(answer.CustomFields))
 }
 
-func TestAByteOrderMarkIsPassedOver(t *testing.T) {
+func TestByteOrderMark(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t).do(request{method: http.MethodPost, path: usersPath, body: "\ufeff" + `{"email":"anna@example.org"}`})
 	assert.Equal(t, http.StatusCreated, w.Code)
@@ -247,7 +247,7 @@ func TestAnswerOfCreateUser(t *testing.T) {
 		"custom_fields":{},"groups":["Default"],"locked":false,"is_active":true,"created":true}`, w.Body.String())
 }
 
-func TestABodyThatBreaksOffIs400(t *testing.T) {
+func TestIncompleteBody(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	built := request{method: http.MethodPost, path: usersPath, body: "{}"}.build()

@@ -6,22 +6,22 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// maxBulk is how many users one call takes.
+// maxBulk is the maximum number of users in one call.
 const maxBulk = 1_000
 
-// bulk is the answer of a call for many users, in the order of the request.
+// bulk is the response to a call for many users, in the order of the request.
 type bulk struct {
 	Results []bulkResult `json:"results"`
 }
 
-// bulkResult is the outcome for one user: either the user or the problem.
+// bulkResult is the result for one user: the user or a problem.
 type bulkResult struct {
 	Status  int           `json:"status"`
 	User    *enrolledUser `json:"user,omitempty"`
 	Problem *problem      `json:"problem,omitempty"`
 }
 
-// createUsers does what createUser does, for each user of the body, in one unit of work.
+// createUsers is createUser for each user in the body, in one unit of work.
 func (a *API) createUsers(c call) error {
 	body, err := c.object()
 	if err != nil {

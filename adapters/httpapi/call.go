@@ -28,19 +28,19 @@ var (
 	errEncoding  = fault.New(fault.Unsupported, "a body must be sent without Content-Encoding")
 )
 
-// call is one request on its way through a handler.
+// call is the context of one request.
 type call struct {
 	echo.Context
 	api *API
 	ctx context.Context // for use cases: ends with the request or at the deadline of the call
 	key access.Key
 
-	place  *admission.Place // among the calls in progress; nil: there is no limit
-	bodies *int64           // memory of api.bodies that its body takes
+	place    *admission.Place // among the calls in progress; nil: there is no limit
+	reserved *int64           // memory reserved in api.bodyMemory for the body
 
-	shown bool             // GET of the path has an ETag
-	text  *[]byte          // the body, if it was read already; nil: it was not
-	held  *requests.Answer // takes the response instead of the client; nil: the client gets it
+	hasETag  bool             // GET of the path has an ETag
+	rawBody  *[]byte          // the body, if it was read already; nil: it was not
+	captured *requests.Answer // receives the response instead of the client; nil: the client receives it
 }
 
 // at returns the place in the tenancy that the path names.
@@ -53,17 +53,16 @@ func (c call) actor() audit.Actor {
 	return audit.Actor{Name: c.key.Name, Key: c.key.ID, Address: c.address(), Via: audit.API}
 }
 
-// editor returns the actor as an operator. A key has no role, and so changes no user who has one.
+// editor returns the actor without a right, so that it cannot change members with a role.
 func (c call) editor() operators.Editor { return operators.Editor{Actor: c.actor()} }
 
-// manager returns the actor as an operator who may change an organization, with no more rights than
-// its administrators.
+// manager returns the actor with the right of an organization's administrator.
 func (c call) manager() operators.Editor {
 	return operators.Editor{Actor: c.actor(), Level: operators.Administrator}
 }
 
-// deletes answers a call that deletes one object.
-func (c call) deletes(err error) error {
+// answerDeleted responds to a call that deletes one object.
+func (c call) answerDeleted(err error) error {
 	if err != nil {
 		return err
 	}
@@ -72,13 +71,13 @@ func (c call) deletes(err error) error {
 
 func (c call) address() string { return c.api.guard.proxies.Address(c.Request()) }
 
-// body reads the body and returns nil when there is none. It refuses bodies that are too large or
-// not JSON by their headers.
+// body reads the body; nil if there is none. It refuses a body that is too large, or not JSON by
+// its headers.
 func (c call) body() ([]byte, error) {
 	return c.bodyOf(isJSON, errMediaType)
 }
 
-// bodyOf is body for content types other than JSON too; refusal is the error for all others.
+// bodyOf is body for other content types; refusal is the error for those that are not accepted.
 func (c call) bodyOf(accepts func(contentType string) bool, refusal *fault.Error) ([]byte, error) {
 	text, err := c.read(c.api.options.BodyLimit)
 	if err != nil || len(text) == 0 {
@@ -92,15 +91,15 @@ func (c call) bodyOf(accepts func(contentType string) bool, refusal *fault.Error
 		if sent == "" {
 			return nil, refusal
 		}
-		return nil, refusal.With("%s; it was sent as %q", refusal, shortened(sent))
+		return nil, refusal.With("%s; it was sent as %q", refusal, truncate(sent))
 	}
 	return text, nil
 }
 
 // read reads a body of any type with at most limit bytes.
 func (c call) read(limit int64) ([]byte, error) {
-	if c.text != nil {
-		return *c.text, nil
+	if c.rawBody != nil {
+		return *c.rawBody, nil
 	}
 	r := c.Request()
 	if r.ContentLength > limit {
@@ -126,15 +125,15 @@ func (c call) object() (*jsonbody.Object, error) {
 	return jsonbody.ParseObject(text)
 }
 
-// isJSON accepts application/json alone. The `+json` types carry meanings of their own, such as
-// merge-patch's, that this API does not have.
+// isJSON reports whether a content type is application/json. The `+json` types have other
+// semantics, such as merge-patch.
 func isJSON(contentType string) bool {
 	media, parameters, err := mime.ParseMediaType(contentType)
 	charset, named := parameters["charset"]
 	return err == nil && media == "application/json" && (!named || strings.EqualFold(charset, "utf-8"))
 }
 
-// answer writes v as the complete response.
+// answer sends v as JSON.
 func (c call) answer(status int, v any) error {
 	b := buffers.Get().(*bytes.Buffer)
 	defer release(b)
@@ -145,8 +144,8 @@ func (c call) answer(status int, v any) error {
 	return c.respond(status, b.Bytes())
 }
 
-// whole writes a response of known length.
-func (c call) whole(status int, contentType string, body []byte) error {
+// writeBody sends a complete response.
+func (c call) writeBody(status int, contentType string, body []byte) error {
 	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
 	if err := c.Blob(status, contentType, body); err != nil {
 		return undelivered(err)
@@ -161,8 +160,7 @@ func (c call) url(segments ...string) string { return c.base() + "/" + web.Join(
 
 func (c call) base() string { return c.api.base(c.Request()) }
 
-// base returns the address of this installation: the configured one, else the one that the client
-// used.
+// base returns the base URL of this installation: the configured one, or else that of the request.
 func (a *API) base(r *http.Request) string {
 	if a.options.BaseURL != "" {
 		return a.options.BaseURL

@@ -23,7 +23,7 @@ type channel struct {
 	Weight    int               `json:"weight"`
 }
 
-// channelDetails is a channel for its managers. It says of secrets only whether they are set.
+// channelDetails is a channel with its settings. Secrets is only the names of secrets that are set.
 type channelDetails struct {
 	channel
 	Unrestricted bool           `json:"unrestricted"`
@@ -34,20 +34,20 @@ type channelDetails struct {
 	Outages []outage `json:"outages"`
 }
 
-// outage is the report of an instance about a channel that it does not work on.
+// outage is an instance's report that a channel does not work.
 type outage struct {
 	Since  string `json:"since"`
 	Reason string `json:"reason"`
 }
 
-// listChannels lists an organization's or a project's channels, depending on what the path names.
+// listChannels lists the channels of the organization or project in the path.
 func (a *API) listChannels(c call) error {
 	f := c.filters()
-	name, active := f.like("name"), f.active()
-	protocol := among(f, "protocol", channels.Protocols()...)
+	name, active := f.equalFold("name"), f.active()
+	protocol := oneOf(f, "protocol", channels.Protocols()...)
 	return listing[channels.Channel]{
 		filters: f,
-		keep: func(ch channels.Channel) bool {
+		match: func(ch channels.Channel) bool {
 			return name(ch.Name) && active(ch.Active) && (protocol == "" || ch.Protocol == protocol)
 		},
 		page: func(ctx context.Context, p app.Page) ([]channels.Channel, error) {
@@ -82,7 +82,7 @@ func (a *API) createChannel(c call) error {
 
 // bindChannel reads the fields of a channel that may be changed.
 func bindChannel(body *jsonbody.Object) func(*app.ChannelForm) {
-	preferred, active := optional(body, "preferred", truthOf(body)), optional(body, "active", truthOf(body))
+	preferred, active := optional(body, "preferred", boolReader(body)), optional(body, "active", boolReader(body))
 	pool, weight := optional(body, "pool", body.Verbatim), optional(body, "weight", body.RequiredInteger)
 	settings, _ := body.Map("settings")
 	return func(f *app.ChannelForm) {
@@ -147,14 +147,14 @@ func (a *API) deleteChannel(c call) error {
 	if err != nil {
 		return err
 	}
-	return c.deletes(a.use.Channels.Delete(c.ctx, c.actor(), c.at(), id))
+	return c.answerDeleted(a.use.Channels.Delete(c.ctx, c.actor(), c.at(), id))
 }
 
 // channelTest is the outcome of a test message.
 type channelTest struct {
 	To       string `json:"to"`
 	Accepted bool   `json:"accepted"`
-	// Reason says why it was not accepted, and Temporary whether another attempt may be.
+	// Reason is why it was not accepted, and Temporary is whether another attempt may succeed.
 	Reason    string `json:"reason"`
 	Temporary bool   `json:"temporary"`
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// compressFrom is the size of the smallest response that is compressed, in bytes. A smaller one
+// minCompressed is the size of the smallest response that is compressed, in bytes. A smaller one
 // fits a packet or two as it is.
-const compressFrom = 1 << 10
+const minCompressed = 1 << 10
 
-// compressed returns the handler with its responses below /api/ compressed with zstd or gzip, for
-// clients that ask for it. Responses still stream. The pages for people are not compressed: another
-// site can make a browser send requests to them.
+// compressed returns the handler with zstd or gzip compression of responses below /api/. Responses
+// still stream. The HTML pages are not compressed, because other sites can make browsers request
+// them (BREACH).
 func compressed(handler http.Handler) (http.Handler, error) {
-	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(compressFrom), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.ZstdCompressionLevel(int(zstd.SpeedFastest)))
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(minCompressed), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.ZstdCompressionLevel(int(zstd.SpeedFastest)))
 	if err != nil {
 		return nil, fmt.Errorf("setting up compression: %w", err)
 	}

@@ -43,7 +43,7 @@ func script(f *fixture) string {
 	return regexp.MustCompile(`/api/docs/assets/elements[^"]*\.js`).FindString(f.do(request{path: "/api/docs/"}).Body.String())
 }
 
-func TestAnswersAreCompressed(t *testing.T) {
+func TestCompression(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.store.reader = recipients(2_000, 0, nil)
@@ -96,7 +96,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 	}
 }
 
-func TestACompressedListIsSentWhileItIsRead(t *testing.T) {
+func TestCompressedListStreams(t *testing.T) {
 	t.Parallel()
 	for _, coding := range []string{"gzip", "zstd"} {
 		t.Run(coding, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestACompressedListIsSentWhileItIsRead(t *testing.T) {
 	}
 }
 
-func TestAFailureInTheMiddleCutsACompressedList(t *testing.T) {
+func TestCompressedListFailure(t *testing.T) {
 	t.Parallel()
 	for _, coding := range []string{"gzip", "zstd"} {
 		f := newFixture(t)

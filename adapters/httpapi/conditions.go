@@ -15,10 +15,10 @@ const (
 	headerIfNoneMatch = web.HeaderIfNoneMatch
 )
 
-// errNoTag refuses a condition on a path without an ETag, which would otherwise be ignored.
+// errNoTag refuses a condition on a path without an ETag.
 var errNoTag = fault.New(fault.Invalid, "cannot be met: GET of this path shows no single thing that has an ETag")
 
-// condition is what a changing request requires of the current state.
+// condition is the precondition of a request that changes something.
 type condition struct {
 	match, noneMatch []string // ETags; `*` is any; nil: not sent
 }
@@ -43,9 +43,9 @@ func conditionOf(h http.Header) (*condition, error) {
 	return &c, faults.Err()
 }
 
-// fails returns the header whose condition is not met, empty when all are met. An empty current
-// ETag means that the object does not exist.
-func (c *condition) fails(current string) string {
+// failedHeader returns the header whose condition fails; empty if all hold. An empty current ETag
+// means that the object does not exist.
+func (c *condition) failedHeader(current string) string {
 	among := func(tags []string) bool { return current != "" && (tags[0] == "*" || slices.Contains(tags, current)) }
 	switch {
 	case c.match != nil && !among(c.match):

@@ -12,16 +12,15 @@ import (
 // corsAge is how long a browser may cache the response to a preflight, in seconds.
 const corsAge = 600
 
-// Headers that scripts of other origins may send and read.
+// The headers that scripts of other origins may send and read.
 var (
-	corsSent = []string{echo.HeaderAuthorization, echo.HeaderContentType, headerIdempotencyKey, "If-Match", "If-None-Match", echo.HeaderXRequestID}
-	corsRead = []string{echo.HeaderXRequestID, headerRateLimit, headerRateLimitPolicy, echo.HeaderRetryAfter, headerReplayed, "Link", headerTotal, headerAtLeast, "ETag", echo.HeaderAllow,
+	corsRequestHeaders  = []string{echo.HeaderAuthorization, echo.HeaderContentType, headerIdempotencyKey, "If-Match", "If-None-Match", echo.HeaderXRequestID}
+	corsResponseHeaders = []string{echo.HeaderXRequestID, headerRateLimit, headerRateLimitPolicy, echo.HeaderRetryAfter, headerReplayed, "Link", headerTotal, headerAtLeast, "ETag", echo.HeaderAllow,
 		echo.HeaderWWWAuthenticate}
 )
 
-// cors lets scripts in pages of these origins, and of no others, use the API. They need a key like
-// every client: cookies are neither used nor requested. A preflight needs no key. Without origins
-// nothing changes.
+// cors allows scripts from these origins to use the API. They need a key like every client; cookies
+// are not used. A preflight needs no key. Without origins it does nothing.
 func cors(origins []string) echo.MiddlewareFunc {
 	if len(origins) == 0 {
 		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }
@@ -33,8 +32,8 @@ func cors(origins []string) echo.MiddlewareFunc {
 			return !strings.HasPrefix(r.URL.Path, "/api/") || r.Method == http.MethodOptions && !preflight
 		},
 		AllowOriginFunc: func(origin string) (bool, error) { return slices.Contains(origins, origin), nil },
-		AllowHeaders:    corsSent,
-		ExposeHeaders:   corsRead,
+		AllowHeaders:    corsRequestHeaders,
+		ExposeHeaders:   corsResponseHeaders,
 		MaxAge:          corsAge,
 	})
 }

@@ -20,11 +20,11 @@ const (
 	stylePath    = docsPath + "reference.css"
 	assetsPath   = docsPath + "assets/"
 	startPath    = docsPath + "start/"
-	errorsPath   = docsPath + "errors/" // the type of each problem leads below it
+	errorsPath   = docsPath + "errors/" // the prefix of problem types
 )
 
-// documentation is the pages about the API and the assets that they load. They are for people, and
-// the OpenAPI document leaves them out.
+// documentation returns the routes of the documentation pages and their assets. The OpenAPI
+// document does not contain them.
 func documentation() []Route {
 	return []Route{
 		{http.MethodGet, startPath, "", (*API).showStart},
@@ -35,21 +35,20 @@ func documentation() []Route {
 	}
 }
 
-// document is the OpenAPI document as it is written, in YAML: openapi.yaml describes what the
-// contract requires, and the folder openapi has a file for each further noun and the fragments that
-// they share.
+// document is the source of the OpenAPI document in YAML. openapi.yaml describes what the contract
+// requires; the folder openapi has a file for each further resource, and shared fragments.
 //
 //go:embed openapi.yaml openapi/*.yaml
 var document embed.FS
 
-// manual is the document and the pages about it, ready to serve.
-type manual struct {
+// docPages is the OpenAPI document and the documentation pages, ready to serve.
+type docPages struct {
 	json, html, start, style *static.File
 	assets                   map[string]*static.File
 }
 
-// loadReference reads the document once per process: it is embedded and never changes.
-var loadReference = sync.OnceValues(func() (*manual, error) {
+// loadReference reads the embedded document once per process.
+var loadReference = sync.OnceValues(func() (*docPages, error) {
 	const main, fragments = "openapi.yaml", "openapi/fragments.yaml"
 	names, err := fs.Glob(document, "openapi/*.yaml")
 	if err != nil {
@@ -75,7 +74,7 @@ var loadReference = sync.OnceValues(func() (*manual, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &manual{
+	m := &docPages{
 		json: static.New(echo.MIMEApplicationJSON, r.JSON()), html: static.New(echo.MIMETextHTMLCharsetUTF8, r.HTML()),
 		start: static.New(echo.MIMETextHTMLCharsetUTF8, r.Start()), style: static.New("text/css; charset=utf-8", r.CSS()),
 		assets: map[string]*static.File{},
@@ -88,25 +87,25 @@ var loadReference = sync.OnceValues(func() (*manual, error) {
 
 func (a *API) showDocument(c call) error {
 	c.cacheable()
-	return a.manual.json.Serve(c)
+	return a.docs.json.Serve(c)
 }
 
-// showReference serves the page that renders the document, under its own policy.
+// showReference serves the page that renders the document, with its own Content-Security-Policy.
 func (a *API) showReference(c call) error {
 	c.cacheable()
 	c.Response().Header().Set(echo.HeaderContentSecurityPolicy, reference.Policy)
-	return a.manual.html.Serve(c)
+	return a.docs.html.Serve(c)
 }
 
 func (a *API) showStart(c call) error {
 	c.plainDocument()
-	return a.manual.start.Serve(c)
+	return a.docs.start.Serve(c)
 }
 
-// document serves another page of the documentation, which loads only its style sheet.
+// document serves a documentation page that loads only its style sheet.
 func (c call) document(html []byte) error {
 	c.plainDocument()
-	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, html)
+	return c.writeBody(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, html)
 }
 
 func (c call) plainDocument() {
@@ -117,13 +116,13 @@ func (c call) plainDocument() {
 
 func (a *API) showStyle(c call) error {
 	c.cacheable()
-	return a.manual.style.Serve(c)
+	return a.docs.style.Serve(c)
 }
 
-// showAsset serves an asset of the reference page. Browsers cache it for ever: changed content gets
-// a new name.
+// showAsset serves an asset of the reference page. Browsers may cache it for ever, because changed
+// content has another name.
 func (a *API) showAsset(c call) error {
-	found, ok := a.manual.assets[web.Param(c, "asset")]
+	found, ok := a.docs.assets[web.Param(c, "asset")]
 	if !ok {
 		return web.ErrNoSuchPath
 	}
@@ -131,6 +130,5 @@ func (a *API) showAsset(c call) error {
 	return found.Serve(c)
 }
 
-// cacheable lets browsers cache a public response for a short while: it changes with the next
-// version.
+// cacheable lets browsers cache a public response for five minutes.
 func (c call) cacheable() { c.Response().Header().Set(echo.HeaderCacheControl, "public, max-age=300") }

@@ -35,7 +35,7 @@ func load(t *testing.T) *openapi3.T {
 	return doc
 }
 
-func TestTheDocumentIsValidOpenAPI31(t *testing.T) {
+func TestDocumentIsValid(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
 	assert.Equal(t, "3.1.0", doc.OpenAPI)
@@ -43,7 +43,7 @@ func TestTheDocumentIsValidOpenAPI31(t *testing.T) {
 	assert.NotContains(t, doc.Extensions, "x-fragments")
 }
 
-func TestTheDocumentAndTheRouteTableAgree(t *testing.T) {
+func TestDocumentMatchesRoutes(t *testing.T) {
 	t.Parallel()
 	var documented, served []string
 	for path, item := range load(t).Paths.Map() {
@@ -77,7 +77,7 @@ func grant(t *testing.T, operation *openapi3.Operation) string {
 	return grants[0]
 }
 
-func TestEveryOperationDocumentsItsErrors(t *testing.T) {
+func TestDocumentedErrors(t *testing.T) {
 	t.Parallel()
 	for path, item := range load(t).Paths.Map() {
 		for method, operation := range item.Operations() {
@@ -104,9 +104,9 @@ func TestEveryOperationDocumentsItsErrors(t *testing.T) {
 	}
 }
 
-// TestGeneratorsCanReadTheDocument checks what docs/compatibility.md promises about the document;
+// TestDocumentForGenerators checks what docs/compatibility.md promises about the document;
 // make interop runs the generators.
-func TestGeneratorsCanReadTheDocument(t *testing.T) {
+func TestDocumentForGenerators(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
 	kinds := map[string][]string{}
@@ -162,10 +162,10 @@ func TestGeneratorsCanReadTheDocument(t *testing.T) {
 	}
 }
 
-// TestLinksLeadToOperations checks the links of responses: each names an operation and all of its
+// TestDocumentLinks checks the links of responses: each names an operation and all of its
 // path parameters, by an expression that reads an existing parameter of the request or member of
 // the response.
-func TestLinksLeadToOperations(t *testing.T) {
+func TestDocumentLinks(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
 	inPath := map[string][]string{}
@@ -212,7 +212,7 @@ func TestLinksLeadToOperations(t *testing.T) {
 	}
 }
 
-func TestAnswersAreDescribedCompletely(t *testing.T) {
+func TestResponseSchemas(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
 	partial := []string{"CustomFields", "Enrollment", "Registration", "Trigger",
@@ -229,9 +229,9 @@ func TestAnswersAreDescribedCompletely(t *testing.T) {
 	}
 }
 
-// TestExchangesFollowTheDocument checks the responses that need no database against the document;
+// TestDocumentExamples checks the responses that need no database against the document;
 // test/contract does the same for all others.
-func TestExchangesFollowTheDocument(t *testing.T) {
+func TestDocumentExamples(t *testing.T) {
 	t.Parallel()
 	doc := load(t)
 	router, err := gorillamux.NewRouter(doc)
@@ -277,9 +277,9 @@ func TestExchangesFollowTheDocument(t *testing.T) {
 	}
 }
 
-// TestPagesLoadFromHereOnly checks that everything the documentation pages load or link to is
+// TestPagesAreSelfContained checks that everything the documentation pages load or link to is
 // served here, without a key.
-func TestPagesLoadFromHereOnly(t *testing.T) {
+func TestPagesAreSelfContained(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for path, policy := range map[string]string{"/api/docs/": reference.Policy, "/api/docs/start/": "default-src 'none'; style-src 'self'; "} {
@@ -307,7 +307,7 @@ func TestPagesLoadFromHereOnly(t *testing.T) {
 	}
 }
 
-func TestAssetsAreCompressedAndKept(t *testing.T) {
+func TestAssets(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	page := f.do(request{path: "/api/docs/", key: "-"}).Body.String()

@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// keepAtMost is the capacity of the largest buffer that is kept for reuse, in bytes.
-const keepAtMost = 1 << 20
+// maxPooledBuffer is the capacity of the largest buffer that is kept for reuse, in bytes.
+const maxPooledBuffer = 1 << 20
 
-// buffers are reused, so that a response need not grow its own.
+// buffers is a pool of buffers for responses.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func release(b *bytes.Buffer) {
-	if b.Cap() <= keepAtMost {
+	if b.Cap() <= maxPooledBuffer {
 		b.Reset()
 		buffers.Put(b)
 	}
 }
 
-// appender is a row of a list so long that its speed matters: it writes its own JSON.
+// appender is a row of a long list. It encodes itself, which is faster than reflection.
 type appender interface {
 	appendJSON(b []byte) []byte
 }

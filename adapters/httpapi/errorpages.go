@@ -10,11 +10,11 @@ import (
 // page returns the path of the page about an error.
 func (p Problem) page() string { return errorsPath + p.Code + "/" }
 
-// loadErrors prepares the pages once per process.
+// loadErrors parses the pages about errors once per process.
 var loadErrors = sync.OnceValues(func() (*reference.Errors, error) {
-	all := make([]reference.Mistake, len(problems))
+	all := make([]reference.Problem, len(problems))
 	for i, p := range problems {
-		all[i] = reference.Mistake{Code: p.Code, Status: p.Status, Title: p.Title, Meaning: p.Meaning, Remedy: p.Remedy}
+		all[i] = reference.Problem{Code: p.Code, Status: p.Status, Title: p.Title, Meaning: p.Meaning, Remedy: p.Remedy}
 	}
 	return reference.NewErrors(all, errorsPath, docsPath, stylePath)
 })

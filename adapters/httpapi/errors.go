@@ -20,7 +20,7 @@ import (
 
 const problemType = "application/problem+json"
 
-// ownMethod is the method that Echo adds to those of a path.
+// ownMethod is the method that Echo adds to the Allow header.
 const ownMethod = "OPTIONS, "
 
 // problem is an RFC 9457 document.
@@ -37,18 +37,17 @@ type problem struct {
 	Checks    []check             `json:"checks,omitempty"`
 }
 
-// fail answers an error that a handler or a middleware returned before the response began.
-// Unclassified errors, and those that kept the service from answering, are logged once with the
-// request id and never shown.
+// fail responds to an error of a handler or a middleware. Internal errors and timeouts are logged
+// with the request id, and their text is not shown.
 func (a *API) fail(c echo.Context, err error) {
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		err = quotas.Refuse(quotas.Body, float64(tooLarge.Limit), 0)
 	}
 	if routing, ok := errors.AsType[*echo.HTTPError](err); ok && routing.Code == http.StatusNotFound {
-		err = lost(c.Request().URL.RawPath)
+		err = pathNotFound(c.Request().URL.RawPath)
 	}
 	p := a.problem(c, err)
-	p.Checks, _ = c.Get(withChecks).([]check)
+	p.Checks, _ = c.Get(checksKey).([]check)
 	header := c.Response().Header()
 	switch p.Status {
 	case http.StatusMethodNotAllowed:
@@ -60,20 +59,20 @@ func (a *API) fail(c echo.Context, err error) {
 	}
 	contentType := problemType
 	text, encodeErr := json.Marshal(p)
-	if people, _ := c.Get(onPage).(bool); people {
+	if people, _ := c.Get(htmlKey).(bool); people {
 		contentType = echo.MIMETextHTMLCharsetUTF8
 		text, encodeErr = a.page.failure(p.Status, p.RequestID)
 	}
 	if encodeErr != nil {
 		text = nil // Cannot happen: strings and numbers only.
 	}
-	header.Set(echo.HeaderContentType, contentType) // A list may have set its own already, which Echo would keep.
+	header.Set(echo.HeaderContentType, contentType) // A list may have set another one.
 	if err := c.Blob(p.Status, contentType, text); err != nil {
 		a.observer.LogUndelivered(c, err)
 	}
 }
 
-// problem describes an error.
+// problem returns the problem document of an error.
 func (a *API) problem(c echo.Context, err error) problem {
 	status, detail, fields := a.explain(c, err)
 	known := problemOf(status, err)
@@ -87,20 +86,20 @@ func (a *API) problem(c echo.Context, err error) problem {
 	return p
 }
 
-// explain returns what a client may know about an error.
+// explain returns the status, detail and fields of an error that a client may see.
 func (a *API) explain(c echo.Context, err error) (status int, detail string, fields map[string][]string) {
 	var routing *echo.HTTPError
 	var known *fault.Error
 	switch {
 	case errors.As(err, &routing) && routing.Code == http.StatusMethodNotAllowed:
 		allowed := strings.TrimPrefix(c.Response().Header().Get(echo.HeaderAllow), ownMethod)
-		return routing.Code, fmt.Sprintf("this path does not have the method %q; it has %s", shortened(c.Request().Method), allowed), nil
+		return routing.Code, fmt.Sprintf("this path does not have the method %q; it has %s", truncate(c.Request().Method), allowed), nil
 	case fault.KindOf(err) != fault.Internal && errors.As(err, &known):
 		detail, fields = known.Error(), nil
 		if known.Kind() == fault.Invalid {
 			detail, fields = invalid(known)
 		}
-		if known.Kind() == fault.Unavailable && !errors.Is(err, admission.ErrOverloaded) { // There may be very many of those.
+		if known.Kind() == fault.Unavailable && !errors.Is(err, admission.ErrOverloaded) { // Overload would flood the log.
 			a.observer.LogFailure(c, slog.LevelWarn, err)
 		}
 		return web.Status(known.Kind()), detail, fields
@@ -112,10 +111,11 @@ func (a *API) explain(c echo.Context, err error) (status int, detail string, fie
 	return web.Status(fault.Internal), "the service failed; its log tells more under this request id", nil
 }
 
-// maxDetail is how many messages `detail` repeats; `errors` holds all of them.
+// maxDetail is the maximum number of messages in `detail`; `errors` has all.
 const maxDetail = 3
 
-// invalid explains invalid input; a mistake that belongs to no field belongs to the body.
+// invalid returns the detail and fields of invalid input. Messages without a field belong to the
+// body.
 func invalid(e *fault.Error) (detail string, fields map[string][]string) {
 	if len(e.Fields()) == 0 {
 		return e.Error(), map[string][]string{jsonbody.Body: {e.Error()}}

@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-func TestKindsBecomeStatuses(t *testing.T) {
+func TestStatusOfKind(t *testing.T) {
 	t.Parallel()
 	for kind, status := range map[fault.Kind]int{
 		fault.Invalid:         400,
@@ -55,7 +55,7 @@ func TestKindsBecomeStatuses(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyClassifiedIs500AndNotShown(t *testing.T) {
+func TestUnclassifiedErrorIs500(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.store.err = errors.New("pq: duplicate key (/home/build/secret.go)")
@@ -67,7 +67,7 @@ func TestWhatNobodyClassifiedIs500AndNotShown(t *testing.T) {
 	assert.Len(t, f.log.lines(t, "request failed"), 1)
 }
 
-func TestAPanicIs500AndNotShown(t *testing.T) {
+func TestPanicIs500(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t) // Its store has no applications: reading them panics.
 	w := f.do(request{path: "/api/o/acme/p/shop/a/web/"})
@@ -82,7 +82,7 @@ func TestAPanicIs500AndNotShown(t *testing.T) {
 	assert.EqualValues(t, 500, f.log.lines(t, "request")[0]["status"])
 }
 
-func TestACallThatTakesTooLongIs503(t *testing.T) {
+func TestTimeoutIs503(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{context.DeadlineExceeded, fmt.Errorf("querying: %w", context.Canceled), ports.ErrUnavailable} {
 		f := newFixture(t)
@@ -96,7 +96,7 @@ func TestACallThatTakesTooLongIs503(t *testing.T) {
 	}
 }
 
-func TestManyMistakesAreCountedInDetailAndListedInErrors(t *testing.T) {
+func TestManyErrors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	w := f.do(request{method: http.MethodPost, path: "/api/o/acme/p/shop/d/1/add/", body: `["` + strings.Repeat(`x","`, 9_999) + `x"]`})

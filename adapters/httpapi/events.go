@@ -16,14 +16,14 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// event is an event in answers (decisions 6).
+// event is an event in responses (decisions 6).
 type event struct {
 	ID          events.ID `json:"id"`
 	Name        string    `json:"name"`
 	Slug        string    `json:"slug"`
 	Description string    `json:"description"`
 	Active      bool      `json:"active"`
-	// Locked is always false: nothing locks an event. Clients of the contract's system read it.
+	// Locked is always false. It exists for clients of the contract's system.
 	Locked   bool     `json:"locked"`
 	Channels []string `json:"channels"`
 	Pools    []string `json:"pools"`
@@ -35,10 +35,10 @@ type event struct {
 
 func (a *API) listEvents(c call) error {
 	f := c.filters()
-	slug, name, active := f.like("slug"), f.like("name"), f.active()
+	slug, name, active := f.equalFold("slug"), f.equalFold("name"), f.active()
 	return listing[events.Event]{
 		filters: f,
-		keep:    func(e events.Event) bool { return slug(e.Slug) && name(e.Name) && active(e.Active) },
+		match:   func(e events.Event) bool { return slug(e.Slug) && name(e.Name) && active(e.Active) },
 		page: func(ctx context.Context, p app.Page) ([]events.Event, error) {
 			return a.use.Applications.Events(ctx, c.at(), p)
 		},
@@ -60,7 +60,7 @@ func showEvent(e events.Event) event {
 		Schema: storedJSON(e.Schema), Example: storedJSON(e.Example)}
 }
 
-// storedJSON returns stored JSON unchanged, null when there is none.
+// storedJSON returns stored JSON unchanged, or null if there is none.
 func storedJSON(text string) json.RawMessage {
 	if text == "" {
 		return json.RawMessage("null")
@@ -113,14 +113,14 @@ func (a *API) patchEvent(c call) error {
 }
 
 func (a *API) deleteEvent(c call) error {
-	return c.deletes(a.use.Events.Delete(c.ctx, c.actor(), c.at(), web.Param(c, "evt")))
+	return c.answerDeleted(a.use.Events.Delete(c.ctx, c.actor(), c.at(), web.Param(c, "evt")))
 }
 
-// bindEvent reads the fields of an event that may be changed. Channels are given by name, and
-// looked up in the project first.
+// bindEvent reads the changeable fields of an event. It looks channels up by name, in the project
+// first.
 func (a *API) bindEvent(c call, body *jsonbody.Object) (func(*app.EventForm), error) {
 	name, description, priority := optional(body, "name", body.String), optional(body, "description", body.String), optional(body, "priority", body.String)
-	active := optional(body, "active", truthOf(body))
+	active := optional(body, "active", boolReader(body))
 	schema, example := objectText(body, "context_schema"), objectText(body, "example")
 	named, pools := optional(body, "channels", body.Strings), optional(body, "pools", body.Strings)
 	if err := body.Err(); err != nil {
@@ -155,7 +155,7 @@ func (a *API) bindEvent(c call, body *jsonbody.Object) (func(*app.EventForm), er
 	}, body.Err()
 }
 
-// objectText reads a member that may be any object, as JSON text; null means none.
+// objectText reads an object member as JSON text; empty for null, nil if it is absent.
 func objectText(body *jsonbody.Object, name string) *string {
 	if !body.Has(name) {
 		return nil

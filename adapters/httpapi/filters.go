@@ -18,8 +18,8 @@ import (
 // maxFilter is the length of the longest filter value, in characters: that of the longest address.
 const maxFilter = 2_048
 
-// filters are the parameters of a list besides those of paging, each at most once. A list shows the
-// entries that pass all of them.
+// filters are the parameters of a list besides those of paging. Each may occur once. Entries must
+// match all of them.
 type filters struct {
 	query  url.Values
 	names  []string
@@ -28,7 +28,7 @@ type filters struct {
 
 func (c call) filters() *filters { return &filters{query: c.QueryParams()} }
 
-// text returns the value of a filter, empty if it was not sent.
+// text returns the value of a filter; empty if it was not sent.
 func (f *filters) text(name string) string {
 	f.names = append(f.names, name)
 	values := f.query[name]
@@ -49,8 +49,8 @@ func (f *filters) text(name string) string {
 	return ""
 }
 
-// search returns the text to search for, empty if none was sent. Results come in one piece, best
-// first.
+// search returns the search text; empty if none was sent. Search results have one page, the best
+// matches first.
 func (f *filters) search() string {
 	text, err := users.ParseText("q", f.text("q"))
 	if err != nil {
@@ -62,13 +62,13 @@ func (f *filters) search() string {
 	return text
 }
 
-// like returns the condition that a text equals the value of a filter, ignoring case.
-func (f *filters) like(name string) func(string) bool {
+// equalFold returns a predicate that matches texts equal to the filter, ignoring case.
+func (f *filters) equalFold(name string) func(string) bool {
 	fold := names.Fold(f.text(name))
 	return func(s string) bool { return fold == "" || names.Fold(s) == fold }
 }
 
-// active returns the condition that something is active or inactive, as its filter requires.
+// active returns a predicate for the filter `active`.
 func (f *filters) active() func(bool) bool {
 	wanted := f.boolean("active")
 	return func(is bool) bool { return wanted == nil || is == *wanted }
@@ -88,8 +88,8 @@ func (f *filters) boolean(name string) *bool {
 	return nil
 }
 
-// moment returns a point in time; the zero time if the filter was not sent.
-func (f *filters) moment(name string) time.Time {
+// timestamp returns the time of a filter; the zero time if it was not sent.
+func (f *filters) timestamp(name string) time.Time {
 	text := f.text(name)
 	if text == "" {
 		return time.Time{}
@@ -104,8 +104,8 @@ func (f *filters) moment(name string) time.Time {
 	return at
 }
 
-// number returns the condition that an id equals the value of a filter.
-func (f *filters) number(name string) func(int64) bool {
+// idEquals returns a predicate that matches ids equal to the filter.
+func (f *filters) idEquals(name string) func(int64) bool {
 	text := f.text(name)
 	wanted, err := strconv.ParseInt(text, 10, 64)
 	if text != "" && (err != nil || wanted < 1) {
@@ -114,8 +114,8 @@ func (f *filters) number(name string) func(int64) bool {
 	return func(id int64) bool { return text == "" || id == wanted }
 }
 
-// among returns the value of a filter, which must be one of values; empty if it was not sent.
-func among[T ~string](f *filters, name string, values ...T) T {
+// oneOf returns the value of a filter, which must be one of values; empty if it was not sent.
+func oneOf[T ~string](f *filters, name string, values ...T) T {
 	wanted := T(f.text(name))
 	if wanted != "" && !slices.Contains(values, wanted) {
 		f.faults.Addf(name, "must be one of %s", fault.List(values))
@@ -123,17 +123,17 @@ func among[T ~string](f *filters, name string, values ...T) T {
 	return wanted
 }
 
-// digest returns a short name for the filters that were sent; empty if none were.
+// digest returns a short digest of the filters that were sent; empty if none were.
 func (f *filters) digest() string {
-	asked := url.Values{}
+	sent := url.Values{}
 	for _, name := range f.names {
 		if f.query.Has(name) {
-			asked[name] = f.query[name]
+			sent[name] = f.query[name]
 		}
 	}
-	if len(asked) == 0 {
+	if len(sent) == 0 {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(asked.Encode()))
+	sum := sha256.Sum256([]byte(sent.Encode()))
 	return base64.RawURLEncoding.EncodeToString(sum[:6])
 }

@@ -21,8 +21,8 @@ type group struct {
 	Name string       `json:"name"`
 }
 
-// moved is how many members a call added to a group or removed from it.
-type moved struct {
+// groupChange is the number of members that a call added to a group or removed from it.
+type groupChange struct {
 	Changed int `json:"changed"`
 }
 
@@ -30,10 +30,10 @@ func showGroup(g orgs.Group) group { return group{g.ID, g.Name} }
 
 func (a *API) listGroups(c call) error {
 	f := c.filters()
-	name := f.like("name")
+	name := f.equalFold("name")
 	return listing[orgs.Group]{
 		filters: f,
-		keep:    func(g orgs.Group) bool { return name(g.Name) },
+		match:   func(g orgs.Group) bool { return name(g.Name) },
 		page:    func(ctx context.Context, p app.Page) ([]orgs.Group, error) { return a.use.Groups.List(ctx, c.at(), p) },
 		id:      func(g orgs.Group) int64 { return int64(g.ID) },
 		row:     func(g orgs.Group) any { return showGroup(g) },
@@ -86,7 +86,7 @@ func (a *API) deleteGroup(c call) error {
 	if err != nil {
 		return err
 	}
-	return c.deletes(a.use.Groups.Delete(c.ctx, c.actor(), c.at(), id))
+	return c.answerDeleted(a.use.Groups.Delete(c.ctx, c.actor(), c.at(), id))
 }
 
 func (a *API) linkMembers(c call) error   { return c.regroup(a.use.Groups.Link) }
@@ -119,5 +119,5 @@ func (c call) regroup(move func(context.Context, operators.Editor, app.Path, org
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, moved{n})
+	return c.answer(http.StatusOK, groupChange{n})
 }

@@ -18,39 +18,40 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// How many keys, organizations, client addresses and links are remembered for their limits.
+// The maximum number of keys, organizations, client addresses and links that rate limits remember.
 const (
-	roomForKeys          = 10_000
-	roomForOrganizations = 10_000
-	roomForAddresses     = 10_000
-	roomForLinks         = 10_000
+	maxKeys          = 10_000
+	maxOrganizations = 10_000
+	maxAddresses     = 10_000
+	maxLinks         = 10_000
 )
 
-// linkLimit is how often per second one unsubscribe link may be used.
+// linkLimit is the rate limit of one unsubscribe link, per second.
 const linkLimit = 10
 
-// guard admits requests: 401, 429, then 403, from the route and the Authorization header alone.
+// guard authenticates, rate limits and authorizes requests, in this order, by the Authorization
+// header and the route.
 type guard struct {
-	auth     access.Authenticator
-	proxies  web.Proxies
-	quotas   *quotas.Defaults
-	requests *throttle.Throttle[access.Digest] // of keys that were valid at their last request
-	together *throttle.Throttle[string]        // requests of all keys of an organization, by its slug
-	bodies   *throttle.Throttle[string]        // bytes of bodies of all keys of an organization, by its slug
-	most     float64                           // failed authentications a second of a client address
-	failures *throttle.Throttle[netip.Prefix]
-	links    *throttle.Throttle[[sha256.Size]byte] // by the digests of their tokens
+	auth                 access.Authenticator
+	proxies              web.Proxies
+	quotas               *quotas.Defaults
+	requests             *throttle.Throttle[access.Digest] // by key, of valid keys
+	organizationRequests *throttle.Throttle[string]        // by organization slug
+	organizationBytes    *throttle.Throttle[string]        // by organization slug
+	failureLimit         float64                           // failed authentications per second and client address
+	failures             *throttle.Throttle[netip.Prefix]
+	links                *throttle.Throttle[[sha256.Size]byte] // by the digests of their tokens
 }
 
 func newGuard(auth access.Authenticator, o Options, clock ports.Clock) *guard {
 	return &guard{
 		auth: auth, proxies: o.TrustedProxies, quotas: o.Quotas,
-		requests: throttle.New[access.Digest](0, roomForKeys, clock.Now),
-		together: throttle.New[string](0, roomForOrganizations, clock.Now),
-		bodies:   throttle.New[string](0, roomForOrganizations, clock.Now),
-		most:     o.AuthFailureLimit,
-		failures: throttle.New[netip.Prefix](o.AuthFailureLimit, roomForAddresses, clock.Now),
-		links:    throttle.New[[sha256.Size]byte](linkLimit, roomForLinks, clock.Now),
+		requests:             throttle.New[access.Digest](0, maxKeys, clock.Now),
+		organizationRequests: throttle.New[string](0, maxOrganizations, clock.Now),
+		organizationBytes:    throttle.New[string](0, maxOrganizations, clock.Now),
+		failureLimit:         o.AuthFailureLimit,
+		failures:             throttle.New[netip.Prefix](o.AuthFailureLimit, maxAddresses, clock.Now),
+		links:                throttle.New[[sha256.Size]byte](linkLimit, maxLinks, clock.Now),
 	}
 }
 
@@ -66,18 +67,18 @@ func (g *guard) admit(ctx context.Context, c echo.Context, grant access.Grant) (
 	web.Caller(c, "key", key.Name)
 	target := access.Scope{Organization: web.Param(c, "org"), Project: web.Param(c, "prj"), Application: web.Param(c, "app")}
 	if c.Path() == organizationsPath && key.Scope != (access.Scope{}) {
-		return key, access.ErrOutOfScope // Every key covers a path that names no organization.
+		return key, access.ErrOutOfScope // Authorize would allow every key, because the path names no organization.
 	}
 	err = key.Authorize(target, grant)
 	if level := key.Scope.Mismatch(target); level != "" && errors.Is(err, access.ErrOutOfScope) {
-		err = access.ErrOutOfScope.On(level) // The key's scope and the path decide, whether it exists or not.
+		err = access.ErrOutOfScope.On(level) // The response must not reveal whether the object exists.
 	}
 	return key, err
 }
 
-// stray counts a request that matches no route against its key, and returns the refusal if there
-// are too many. Without a valid key it refuses nothing: there is nothing to gain.
-func (g *guard) stray(ctx context.Context, c echo.Context) error {
+// countUnrouted counts a request without a route against the rate limit of its key. It returns an
+// error only if the limit is exceeded.
+func (g *guard) countUnrouted(ctx context.Context, c echo.Context) error {
 	key, digest, err := g.authenticate(ctx, c)
 	if err == nil {
 		web.Caller(c, "key", key.Name)
@@ -89,9 +90,9 @@ func (g *guard) stray(ctx context.Context, c echo.Context) error {
 	return nil
 }
 
-// authenticate finds the key of a request. A client address with too many failed authentications is
-// refused before any lookup, except for keys that were valid before: behind a proxy many clients
-// share an address.
+// authenticate returns the key of a request. It refuses a client address with too many failed
+// authentications before any lookup, except for keys that were valid before, because many clients
+// may share an address.
 func (g *guard) authenticate(ctx context.Context, c echo.Context) (key access.Key, digest access.Digest, err error) {
 	r, header := c.Request(), c.Response().Header()
 	client := g.proxies.Client(r)
@@ -99,23 +100,23 @@ func (g *guard) authenticate(ctx context.Context, c echo.Context) (key access.Ke
 	digest, err = access.ParseToken(token)
 	if err != nil || !g.requests.Knows(digest) {
 		if wait := g.failures.Wait(client); wait > 0 {
-			addRate(header, quotas.AuthFailures, perRequest, g.most, 0)
-			return key, digest, quotas.Refuse(quotas.AuthFailures, g.most, wait)
+			addRate(header, quotas.AuthFailures, perRequest, g.failureLimit, 0)
+			return key, digest, quotas.Refuse(quotas.AuthFailures, g.failureLimit, wait)
 		}
 	}
 	key, err = g.auth.Authenticate(ctx, token)
 	if fault.KindOf(err) == fault.Unauthenticated {
-		left, wait := g.failures.TakeAt(client, g.most)
-		addRate(header, quotas.AuthFailures, perRequest, g.most, left)
+		left, wait := g.failures.TakeAt(client, g.failureLimit)
+		addRate(header, quotas.AuthFailures, perRequest, g.failureLimit, left)
 		if wait > 0 {
-			return key, digest, quotas.Refuse(quotas.AuthFailures, g.most, wait)
+			return key, digest, quotas.Refuse(quotas.AuthFailures, g.failureLimit, wait)
 		}
 	}
 	return key, digest, err
 }
 
-// count counts a request against its key and the key's organization, and reports the rest in the
-// header. It counts the requests of this instance only.
+// count counts a request against the limits of its key and organization, and sets the rate limit
+// headers. Limits are per instance.
 func (g *guard) count(key access.Key, digest access.Digest, header http.Header) error {
 	limits := g.quotas.With(key.Quotas)
 	limit := limits[quotas.Requests]
@@ -124,7 +125,7 @@ func (g *guard) count(key access.Key, digest access.Digest, header http.Header) 
 	refusal := quotas.Requests
 	if org := key.Scope.Organization; org != "" && wait == 0 {
 		limit = limits[quotas.OrganizationRequests]
-		left, wait = g.together.TakeAt(org, limit)
+		left, wait = g.organizationRequests.TakeAt(org, limit)
 		addRate(header, quotas.OrganizationRequests, perRequest, limit, left)
 		refusal = quotas.OrganizationRequests
 	}
@@ -134,14 +135,14 @@ func (g *guard) count(key access.Key, digest access.Digest, header http.Header) 
 	return nil
 }
 
-// countBody counts the bytes of a body against the key's organization, and reports the rest in the
-// header.
+// countBody counts the bytes of a body against the limit of the key's organization, and sets the
+// rate limit headers.
 func (g *guard) countBody(key access.Key, size int, header http.Header) error {
 	org, limit := key.Scope.Organization, g.quotas.With(key.Quotas)[quotas.Bodies]
 	if org == "" || size == 0 {
 		return nil
 	}
-	left, wait := g.bodies.TakeN(org, limit, size)
+	left, wait := g.organizationBytes.TakeN(org, limit, size)
 	addRate(header, quotas.Bodies, perByte, limit, left)
 	if wait > 0 {
 		return quotas.Refuse(quotas.Bodies, limit, wait)

@@ -54,7 +54,7 @@ func FuzzParseAuthorization(f *testing.F) {
 	})
 }
 
-func TestWithoutAValidKeyEveryRouteIs401(t *testing.T) {
+func TestRoutesRequireAKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, r := range httpapi.Routes() {
@@ -113,7 +113,7 @@ func TestOrderOfChecks(t *testing.T) {
 	}
 }
 
-func TestEveryRouteAsksForItsOwnGrant(t *testing.T) {
+func TestRoutesRequireTheirGrant(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, r := range httpapi.Routes() {
@@ -127,7 +127,7 @@ func TestEveryRouteAsksForItsOwnGrant(t *testing.T) {
 	assert.Zero(t, f.store.used())
 }
 
-func TestAuthenticatorThatCannotAnswerIs503(t *testing.T) {
+func TestUnavailableAuthenticator(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.auth.err = fault.New(fault.Unavailable, "the database is not available")
@@ -237,7 +237,7 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-func TestFailedAuthenticationsAreLimitedPerAddress(t *testing.T) {
+func TestAuthFailureLimit(t *testing.T) {
 	t.Parallel()
 	attempt := func(remote string) request {
 		return request{path: "/api/system/ping/", key: "nobody", remote: remote}

@@ -15,11 +15,11 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// usualOverlap is how long a replaced key stays valid by default, in seconds; longestOverlap is the
+// defaultOverlap is how long a replaced key stays valid by default, in seconds; maxOverlap is the
 // maximum.
 const (
-	usualOverlap   = int64(24 * time.Hour / time.Second)
-	longestOverlap = 365 * usualOverlap
+	defaultOverlap = int64(24 * time.Hour / time.Second)
+	maxOverlap     = 365 * defaultOverlap
 )
 
 var errOverlap = fault.New(fault.Invalid, "must be a number of seconds from 1 to 31536000, a year")
@@ -40,7 +40,7 @@ type apiKey struct {
 	LastUsed     *string        `json:"last_used"`
 }
 
-// issuedKey is a key with its text, which is shown only once.
+// issuedKey is a new key with its secret token.
 type issuedKey struct {
 	apiKey
 	Token    string     `json:"token"`
@@ -49,32 +49,32 @@ type issuedKey struct {
 
 func showKey(r app.KeyReport) apiKey {
 	return apiKey{
-		ID: r.ID, Name: r.Name, Project: given(r.Scope.Project), Application: given(r.Scope.Application), Grants: r.Grants, AtMostNormal: r.AtMostNormal,
-		State: r.State, Created: momentText(r.Created), Expires: momentOrNull(r.Expires), Replaced: momentOrNull(r.Replaced), Revoked: momentOrNull(r.Revoked),
-		LastUsed: momentOrNull(r.LastUsed),
+		ID: r.ID, Name: r.Name, Project: textOrNull(r.Scope.Project), Application: textOrNull(r.Scope.Application), Grants: r.Grants, AtMostNormal: r.AtMostNormal,
+		State: r.State, Created: formatTime(r.Created), Expires: formatTimeOrNull(r.Expires), Replaced: formatTimeOrNull(r.Replaced), Revoked: formatTimeOrNull(r.Revoked),
+		LastUsed: formatTimeOrNull(r.LastUsed),
 	}
 }
 
-// given returns a pointer to a text, nil when it is empty.
-func given(text string) *string {
+// textOrNull returns a pointer to a text; nil if it is empty.
+func textOrNull(text string) *string {
 	if text == "" {
 		return nil
 	}
 	return &text
 }
 
-func momentText(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// momentOrNull returns the text of a moment, nil when there is none.
-func momentOrNull(t time.Time) *string {
+// formatTimeOrNull formats a time; nil for the zero time.
+func formatTimeOrNull(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	return new(momentText(t))
+	return new(formatTime(t))
 }
 
-// bindEnd reads when a key expires; nil: nothing was sent, the zero time: never.
-func bindEnd(body *jsonbody.Object) *time.Time {
+// bindExpiry reads when a key expires: nil if nothing was sent, the zero time for never.
+func bindExpiry(body *jsonbody.Object) *time.Time {
 	if !body.Has("expires") {
 		return nil
 	}
@@ -99,10 +99,10 @@ func bindGrants(body *jsonbody.Object) []string {
 
 func (a *API) listKeys(c call) error {
 	f := c.filters()
-	name, state := f.like("name"), among(f, "state", access.Active, access.Replaced, access.Expired, access.Revoked)
+	name, state := f.equalFold("name"), oneOf(f, "state", access.Active, access.Replaced, access.Expired, access.Revoked)
 	return listing[app.KeyReport]{
 		filters: f,
-		keep:    func(r app.KeyReport) bool { return name(r.Name) && (state == "" || r.State == state) },
+		match:   func(r app.KeyReport) bool { return name(r.Name) && (state == "" || r.State == state) },
 		page:    func(ctx context.Context, p app.Page) ([]app.KeyReport, error) { return a.use.Keys.List(ctx, c.at(), p) },
 		id:      func(r app.KeyReport) int64 { return int64(r.ID) },
 		row:     func(r app.KeyReport) any { return showKey(r) },
@@ -118,7 +118,7 @@ func (a *API) createKey(c call) error {
 	scope := access.Scope{Organization: c.at().Organization, Project: body.String("project"), Application: body.String("application")}
 	name, grants := body.String("name"), bindGrants(body)
 	limits := []access.Limit{access.AtMostNormal(body.Bool("at_most_normal", false))}
-	if end := bindEnd(body); end != nil {
+	if end := bindExpiry(body); end != nil {
 		limits = append(limits, access.Until(*end))
 	}
 	_, err = access.NewKey(name, scope, []string{string(access.UserRead)}, c.api.clock.Now(), 0, limits...) // The grants were checked above.
@@ -127,7 +127,7 @@ func (a *API) createKey(c call) error {
 		return err
 	}
 	made, text, err := a.use.Keys.Create(c.ctx, c.actor(), name, scope, grants, 0, limits...)
-	if errors.Is(err, orgs.ErrNotFound) { // It is in the path, not in the body.
+	if errors.Is(err, orgs.ErrNotFound) { // The organization is in the path, not in the body.
 		return err
 	}
 	if err != nil {
@@ -136,7 +136,7 @@ func (a *API) createKey(c call) error {
 	return c.answerIssued(made, text, nil)
 }
 
-// answerIssued answers with a new key and its text.
+// answerIssued responds with a new key and its token.
 func (c call) answerIssued(k access.Key, text string, replaces *access.ID) error {
 	return c.answer(http.StatusCreated, issuedKey{apiKey: showKey(app.KeyReport{Key: k, State: access.Active}), Token: text, Replaces: replaces})
 }
@@ -163,7 +163,7 @@ func (a *API) patchKey(c call) error {
 		return err
 	}
 	body.Only("name", "grants", "at_most_normal", "expires")
-	change := access.Change{Name: optional(body, "name", body.String), AtMostNormal: optional(body, "at_most_normal", truthOf(body)), Expires: bindEnd(body)}
+	change := access.Change{Name: optional(body, "name", body.String), AtMostNormal: optional(body, "at_most_normal", boolReader(body)), Expires: bindExpiry(body)}
 	if body.Has("grants") && !body.Null("grants") {
 		change.Grants = new(bindGrants(body))
 	}
@@ -182,7 +182,7 @@ func (a *API) rotateKey(c call) error {
 	if err != nil {
 		return err
 	}
-	overlap := usualOverlap
+	overlap := defaultOverlap
 	text, err := c.body()
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (a *API) rotateKey(c call) error {
 		if sent, has := body.Integer("overlap"); has {
 			overlap = sent
 		}
-		if overlap < 1 || overlap > longestOverlap {
+		if overlap < 1 || overlap > maxOverlap {
 			body.Check(errOverlap.On("overlap"))
 		}
 		if err := body.Err(); err != nil {

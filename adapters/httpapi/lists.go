@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/lists"
 )
 
-// distributionList is a list in answers (contract 2.3).
+// distributionList is a list in responses (contract 2.3).
 type distributionList struct {
 	ID          lists.ID         `json:"id"`
 	Name        string           `json:"name"`
@@ -24,21 +24,21 @@ type distributionList struct {
 // recipient is a member of a list (contract 2.4).
 type recipient lists.Recipient
 
-// added is the answer of add.
+// added is the response of add.
 type added struct {
 	Added []string `json:"added"`
 }
 
-// recipientsAtOnce is how many members of a list are fetched at once: there may be very many, and
-// they are small.
-const recipientsAtOnce = 2_000
+// recipientBatchSize is how many recipients are fetched at once. Lists may be long, and recipients
+// are small.
+const recipientBatchSize = 2_000
 
 func (a *API) listLists(c call) error {
 	f := c.filters()
-	name, pinned := f.like("name"), f.number("application")
+	name, pinned := f.equalFold("name"), f.idEquals("application")
 	return listing[lists.List]{
 		filters: f,
-		keep:    func(l lists.List) bool { return name(l.Name) && pinned(int64(l.Application)) },
+		match:   func(l lists.List) bool { return name(l.Name) && pinned(int64(l.Application)) },
 		page:    func(ctx context.Context, p app.Page) ([]lists.List, error) { return a.use.Lists.List(ctx, c.at(), p) },
 		id:      func(l lists.List) int64 { return int64(l.ID) },
 		row:     func(l lists.List) any { return c.showList(l) },
@@ -63,7 +63,7 @@ func (a *API) createList(c call) error {
 	return c.answer(http.StatusCreated, c.showList(l))
 }
 
-// pinnedTo reads the application that a list is pinned to; 0 when none was sent.
+// pinnedTo reads the application that a list is pinned to; 0 if none was sent.
 func pinnedTo(body *jsonbody.Object) applications.ID {
 	id, given := body.Integer("application")
 	if given && id <= 0 {
@@ -134,10 +134,10 @@ func (a *API) deleteList(c call) error {
 	if err != nil {
 		return err
 	}
-	return c.deletes(a.use.Lists.Delete(c.ctx, c.actor(), c.at(), list))
+	return c.answerDeleted(a.use.Lists.Delete(c.ctx, c.actor(), c.at(), list))
 }
 
-// removed is the answer of remove.
+// removed is the response of remove.
 type removed struct {
 	Removed []string `json:"removed"`
 }
@@ -173,10 +173,10 @@ func (a *API) listRecipients(c call) error {
 		return err
 	}
 	f := c.filters()
-	user, address, channel, active := f.like("user"), f.like("address"), f.like("channel"), f.active()
+	user, address, channel, active := f.equalFold("user"), f.equalFold("address"), f.equalFold("channel"), f.active()
 	return listing[lists.Recipient]{
 		filters: f,
-		keep: func(r lists.Recipient) bool {
+		match: func(r lists.Recipient) bool {
 			return user(r.Username) && address(r.Address) && channel(r.Channel) && active(r.Active)
 		},
 		page: func(ctx context.Context, p app.Page) ([]lists.Recipient, error) {
@@ -184,7 +184,7 @@ func (a *API) listRecipients(c call) error {
 		},
 		id:   func(r lists.Recipient) int64 { return int64(r.ID) },
 		row:  func(r lists.Recipient) any { return recipient(r) },
-		size: recipientsAtOnce,
+		size: recipientBatchSize,
 	}.send(c)
 }
 

@@ -10,14 +10,14 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// member says whether a user is locked in an organization.
+// member is a member of an organization and whether they are locked.
 type member struct {
 	ID       users.MemberID `json:"id"`
 	Username string         `json:"username"`
 	Locked   bool           `json:"locked"`
 }
 
-// applicationMember is a member of the organization with the state recorded by an application.
+// applicationMember is a member of the organization with their membership in an application.
 type applicationMember struct {
 	ID         users.MemberID `json:"id"`
 	Username   string         `json:"username"`
@@ -26,8 +26,8 @@ type applicationMember struct {
 	membership
 }
 
-// showApplicationMember shows the e-mail address of registered members only: of the others the
-// application, and its key, knows only the username that it sent.
+// showApplicationMember omits the e-mail address of members who are not registered with the
+// application, because its key must not read it.
 func showApplicationMember(r app.MembershipReport) applicationMember {
 	shown := applicationMember{ID: r.Member.ID, Username: r.Member.User.Username, Registered: r.Registered, membership: showMembership(r.Membership)}
 	if r.Registered {
@@ -53,7 +53,7 @@ func (a *API) patchMember(c call) error {
 		return err
 	}
 	body.Only("locked")
-	locked := optional(body, "locked", truthOf(body))
+	locked := optional(body, "locked", boolReader(body))
 	if err := body.Err(); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (a *API) listMemberships(c call) error {
 	f := c.filters()
 	wanted := users.Query{Username: f.text("username"), Email: f.text("email")}
 	active, locked, enabled := f.boolean("active"), f.boolean("locked"), f.boolean("enable_notifications")
-	kept := func(wanted *bool, is bool) bool { return wanted == nil || *wanted == is }
+	matches := func(wanted *bool, is bool) bool { return wanted == nil || *wanted == is }
 	return listing[app.MembershipReport]{
 		filters: f,
 		batch: func(ctx context.Context, p app.Page) (batch[app.MembershipReport], error) {
@@ -73,12 +73,12 @@ func (a *API) listMemberships(c call) error {
 			found, err := a.use.Applications.Members(ctx, c.at(), q)
 			return batch[app.MembershipReport]{slices.DeleteFunc(found.Memberships, func(r app.MembershipReport) bool {
 				m := r.Membership
-				return !kept(active, m.Active) || !kept(locked, m.Locked) || !kept(enabled, m.EnableNotifications)
+				return !matches(active, m.Active) || !matches(locked, m.Locked) || !matches(enabled, m.EnableNotifications)
 			}), found.Next.ID, found.More}, err
 		},
 		id:   func(r app.MembershipReport) int64 { return int64(r.Member.ID) },
 		row:  func(r app.MembershipReport) any { return showApplicationMember(r) },
-		size: usersAtOnce,
+		size: userBatchSize,
 	}.send(c)
 }
 
@@ -99,7 +99,7 @@ func (a *API) patchMembership(c call) error {
 		return err
 	}
 	body.Only("locked", "enable_notifications")
-	change := app.MembershipChange{Locked: optional(body, "locked", truthOf(body)), Notifications: optional(body, "enable_notifications", truthOf(body))}
+	change := app.MembershipChange{Locked: optional(body, "locked", boolReader(body)), Notifications: optional(body, "enable_notifications", boolReader(body))}
 	if err := body.Err(); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// notification is a notification in answers (decisions 6).
+// notification is a notification in responses (decisions 6).
 type notification struct {
 	ID     subscriptions.NotificationID `json:"id"`
 	Name   string                       `json:"name"`
@@ -24,10 +24,10 @@ type notification struct {
 
 func (a *API) listNotifications(c call) error {
 	f := c.filters()
-	name, event, list, active := f.like("name"), f.number("event"), f.number("distribution_list"), f.active()
+	name, event, list, active := f.equalFold("name"), f.idEquals("event"), f.idEquals("distribution_list"), f.active()
 	return listing[subscriptions.Notification]{
 		filters: f,
-		keep: func(n subscriptions.Notification) bool {
+		match: func(n subscriptions.Notification) bool {
 			return name(n.Name) && event(int64(n.Event)) && list(int64(n.List)) && active(n.Active)
 		},
 		page: func(ctx context.Context, p app.Page) ([]subscriptions.Notification, error) {
@@ -101,13 +101,13 @@ func (a *API) deleteNotification(c call) error {
 	if err != nil {
 		return err
 	}
-	return c.deletes(a.use.Events.DeleteNotification(c.ctx, c.actor(), c.at(), web.Param(c, "evt"), id))
+	return c.answerDeleted(a.use.Events.DeleteNotification(c.ctx, c.actor(), c.at(), web.Param(c, "evt"), id))
 }
 
-// bindNotification reads the fields of a notification that may be changed. A null list means none.
+// bindNotification reads the changeable fields of a notification. A null list means none.
 func bindNotification(body *jsonbody.Object) (func(*app.NotificationForm), error) {
 	body.Only("name", "distribution_list", "active")
-	name, active := optional(body, "name", body.String), optional(body, "active", truthOf(body))
+	name, active := optional(body, "name", body.String), optional(body, "active", boolReader(body))
 	list, given := body.Integer("distribution_list")
 	if given && list <= 0 {
 		body.Check(fault.Field("distribution_list", "%s", lists.ErrNotFound.Error())) // To the use case 0 would mean none.

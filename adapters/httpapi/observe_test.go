@@ -50,7 +50,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-func TestTheLogLineTellsTheRouteAndNoAddress(t *testing.T) {
+func TestLogLine(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	w := f.do(request{
@@ -69,7 +69,7 @@ func TestTheLogLineTellsTheRouteAndNoAddress(t *testing.T) {
 	assert.NotContains(t, f.log.String(), "192.0.2.1", "the client's address")
 }
 
-func TestTheLogLineOfOtherRequests(t *testing.T) {
+func TestLogLineOfOtherRequests(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		request request
@@ -96,7 +96,7 @@ func TestTheLogLineOfOtherRequests(t *testing.T) {
 	}
 }
 
-func TestSecurityHeadersAreOnEveryAnswer(t *testing.T) {
+func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/healthz", "/nothing", "/api/system/ping/", "/api/docs/", "/api/openapi.json"} {
 		w := newFixture(t).do(request{path: path})
@@ -161,7 +161,7 @@ func TestHealthAndReadiness(t *testing.T) {
 	assert.Zero(t, f.auth.calls())
 }
 
-func TestPingTellsTheNameOfTheKey(t *testing.T) {
+func TestPing(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t).do(request{path: "/api/system/ping/", key: otherKey})
 	require.Equal(t, http.StatusOK, w.Code)

@@ -30,7 +30,7 @@ type listedOccurrence struct {
 	Deliveries    string                   `json:"deliveries"`
 }
 
-// occurrence is an occurrence in answers.
+// occurrence is an occurrence in responses.
 type occurrence struct {
 	listedOccurrence
 	Waiting     []hold     `json:"waiting"`
@@ -55,7 +55,7 @@ type hold struct {
 	Ahead *int `json:"ahead"`
 }
 
-// delivery is a delivery in answers.
+// delivery is a delivery in responses.
 type delivery struct {
 	ID           deliveries.ID                `json:"id"`
 	Notification subscriptions.NotificationID `json:"notification"`
@@ -82,15 +82,15 @@ type choice struct {
 	InsteadOf  string `json:"instead_of"`
 }
 
-// explanation is the answer of explain.
+// explanation is the response of explain.
 type explanation struct {
-	Summary    string         `json:"summary"`
-	Candidates []explainedWay `json:"candidates"`
-	Deliveries []delivery     `json:"deliveries"`
+	Summary    string               `json:"summary"`
+	Candidates []explainedCandidate `json:"candidates"`
+	Deliveries []delivery           `json:"deliveries"`
 }
 
-// explainedWay is one assignment by which a notification could reach the user.
-type explainedWay struct {
+// explainedCandidate is one assignment by which a notification could reach the user.
+type explainedCandidate struct {
 	Notification string        `json:"notification"`
 	Address      string        `json:"address"`
 	Channel      string        `json:"channel"`
@@ -119,18 +119,18 @@ func (a *API) showOccurrence(c call) error {
 	for i, h := range r.Waits {
 		holds[i] = hold{h.Channel, showWaiting(h.Waiting), h.Ahead}
 	}
-	return c.answer(http.StatusOK, occurrence{listedOccurrence: c.listed(r), Waiting: holds, ExpectedEnd: orNull(r.Expected),
+	return c.answer(http.StatusOK, occurrence{listedOccurrence: c.listed(r), Waiting: holds, ExpectedEnd: timeOrNull(r.Expected),
 		RequestID: r.Occurrence.RequestID, Traceparent: r.Occurrence.Traceparent})
 }
 
 func (a *API) listOccurrences(c call) error {
 	f := c.filters()
-	event, correlation := f.number("event"), f.text("correlation_id")
-	state, priority := among(f, "state", app.OccurrenceStates()...), priorityFilter(f)
-	from, before := f.moment("created_after"), f.moment("created_before")
+	event, correlation := f.idEquals("event"), f.text("correlation_id")
+	state, priority := oneOf(f, "state", app.OccurrenceStates()...), priorityFilter(f)
+	from, before := f.timestamp("created_after"), f.timestamp("created_before")
 	return listing[app.OccurrenceReport]{
 		filters: f,
-		keep: func(r app.OccurrenceReport) bool {
+		match: func(r app.OccurrenceReport) bool {
 			o := r.Occurrence
 			return event(int64(o.Event)) && (correlation == "" || o.CorrelationID == correlation) && (state == "" || r.State == state) &&
 				priority(o.Priority) && !o.Created.Before(from) && (before.IsZero() || o.Created.Before(before))
@@ -143,17 +143,17 @@ func (a *API) listOccurrences(c call) error {
 	}.send(c)
 }
 
-// priorityFilter returns the condition that something has the requested priority.
+// priorityFilter returns a predicate for the filter `priority`.
 func priorityFilter(f *filters) func(events.Priority) bool {
 	var known []string
 	for _, p := range events.Priorities() {
 		known = append(known, p.String())
 	}
-	wanted := among(f, "priority", known...)
+	wanted := oneOf(f, "priority", known...)
 	return func(p events.Priority) bool { return wanted == "" || p.String() == wanted }
 }
 
-// listed returns what every answer shows of an occurrence of the path's application.
+// listed returns the part of an occurrence that all responses have.
 func (c call) listed(r app.OccurrenceReport) listedOccurrence {
 	counts := make(map[deliveries.State]int, len(deliveries.States()))
 	for _, s := range deliveries.States() {
@@ -161,13 +161,13 @@ func (c call) listed(r app.OccurrenceReport) listedOccurrence {
 	}
 	o, at := r.Occurrence, c.at()
 	return listedOccurrence{ID: o.ID, Event: o.Event, State: r.State, Priority: o.Priority.String(), Created: o.Created,
-		SendAt: orNull(o.Options.SendAt), ExpiresAt: orNull(o.Options.ExpiresAt), Cancelled: orNull(o.Cancelled),
+		SendAt: timeOrNull(o.Options.SendAt), ExpiresAt: timeOrNull(o.Options.ExpiresAt), Cancelled: timeOrNull(o.Cancelled),
 		CorrelationID: o.CorrelationID, Counts: counts,
 		Deliveries: c.url("api", "o", at.Organization, "p", at.Project, "a", at.Application, "occurrences",
 			strconv.FormatInt(int64(o.ID), 10), "deliveries")}
 }
 
-// cancelled is the answer of cancel.
+// cancelled is the response of cancel.
 type cancelled struct {
 	Occurrence events.OccurrenceID `json:"occurrence"`
 	Cancelled  *time.Time          `json:"cancelled"`
@@ -182,10 +182,10 @@ func (a *API) cancelOccurrence(c call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, cancelled{o, orNull(at)})
+	return c.answer(http.StatusOK, cancelled{o, timeOrNull(at)})
 }
 
-// retried is the answer of retry.
+// retried is the response of retry.
 type retried struct {
 	Occurrence events.OccurrenceID `json:"occurrence"`
 	Retried    int                 `json:"retried"`
@@ -209,11 +209,11 @@ func (a *API) listDeliveries(c call) error {
 		return err
 	}
 	f := c.filters()
-	in := among(f, "state", deliveries.States()...)
-	user, address, channel := f.like("user"), f.like("address"), f.like("channel")
+	in := oneOf(f, "state", deliveries.States()...)
+	user, address, channel := f.equalFold("user"), f.equalFold("address"), f.equalFold("channel")
 	return listing[deliveries.Delivery]{
 		filters: f,
-		keep:    func(d deliveries.Delivery) bool { return user(d.Username) && address(d.Address) && channel(d.Channel) },
+		match:   func(d deliveries.Delivery) bool { return user(d.Username) && address(d.Address) && channel(d.Channel) },
 		page: func(ctx context.Context, p app.Page) ([]deliveries.Delivery, error) {
 			return a.use.Occurrences.Deliveries(ctx, c.at(), o, in, p)
 		},
@@ -239,9 +239,9 @@ func (a *API) explainOccurrence(c call) error {
 }
 
 func showExplanation(e app.Explanation) explanation {
-	shown := explanation{Summary: e.Summary, Candidates: []explainedWay{}, Deliveries: []delivery{}}
+	shown := explanation{Summary: e.Summary, Candidates: []explainedCandidate{}, Deliveries: []delivery{}}
 	for _, w := range e.Candidates {
-		way := explainedWay{Notification: w.Notification.Name, Address: w.Assignment.Value, Channel: w.Assignment.Name,
+		way := explainedCandidate{Notification: w.Notification.Name, Address: w.Assignment.Value, Channel: w.Assignment.Name,
 			OnList: w.OnList, Subscribed: w.Subscribed && w.SubscriptionActive}
 		way.Verdict, way.Delivered = w.Outcome(e.Deliveries)
 		for _, g := range w.Gates.All() {
@@ -263,16 +263,16 @@ func showDelivery(d deliveries.Delivery) delivery {
 		w := showWaiting(d.Waiting)
 		shown.Waiting, shown.Next = &w, w.Until
 	}
-	shown.Finished = orNull(d.Finished)
+	shown.Finished = timeOrNull(d.Finished)
 	return shown
 }
 
 func showWaiting(w deliveries.Waiting) waiting {
-	return waiting{For: w.For, Text: w.String(), Since: orNull(w.Since), Until: orNull(w.Until), Error: w.Error}
+	return waiting{For: w.For, Text: w.String(), Since: timeOrNull(w.Since), Until: timeOrNull(w.Until), Error: w.Error}
 }
 
-// orNull returns a pointer to a moment, nil when it is zero.
-func orNull(t time.Time) *time.Time {
+// timeOrNull returns a pointer to a time; nil for the zero time.
+func timeOrNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}

@@ -46,10 +46,10 @@ func (c call) showOrganization(o orgs.Organization) organization {
 
 func (a *API) listOrganizations(c call) error {
 	f := c.filters()
-	slug, name := f.like("slug"), f.like("name")
+	slug, name := f.equalFold("slug"), f.equalFold("name")
 	return listing[orgs.Organization]{
 		filters: f,
-		keep:    func(o orgs.Organization) bool { return slug(o.Slug) && name(o.Name) },
+		match:   func(o orgs.Organization) bool { return slug(o.Slug) && name(o.Name) },
 		page:    a.use.Orgs.List,
 		id:      func(o orgs.Organization) int64 { return int64(o.ID) },
 		row:     func(o orgs.Organization) any { return c.showOrganization(o) },
@@ -119,7 +119,7 @@ func (c call) slugAndName() (slug, name string, err error) {
 	return body.String("slug"), body.String("name"), body.Err()
 }
 
-// name reads a body with a name only; nil: it stays.
+// name reads a body with only a name; nil if it has none.
 func (c call) name() (*string, error) {
 	body, err := c.object()
 	if err != nil {
@@ -131,10 +131,10 @@ func (c call) name() (*string, error) {
 
 func (a *API) listProjects(c call) error {
 	f := c.filters()
-	slug, name := f.like("slug"), f.like("name")
+	slug, name := f.equalFold("slug"), f.equalFold("name")
 	return listing[orgs.Project]{
 		filters: f,
-		keep:    func(p orgs.Project) bool { return slug(p.Slug) && name(p.Name) },
+		match:   func(p orgs.Project) bool { return slug(p.Slug) && name(p.Name) },
 		page: func(ctx context.Context, p app.Page) ([]orgs.Project, error) {
 			return a.use.Orgs.Projects(ctx, c.at(), p)
 		},

@@ -17,24 +17,22 @@ import (
 )
 
 const (
-	// callsAtOnce is how many calls are in progress at once: enough for large batches, and few
-	// enough to finish soon.
-	callsAtOnce = 256
-	// bodyMoment is how long a body may take to arrive before the call gives up its place
-	// meanwhile.
-	bodyMoment = 50 * time.Millisecond
-	// bodyFree is the memory that every body may take without counting, in bytes.
-	bodyFree = 16 << 10
-	// bodiesTogether is the memory that all bodies may take beyond that, in bytes, unless two of
-	// the largest bodies need more.
-	bodiesTogether = 64 << 20
+	// maxConcurrentCalls is the maximum number of concurrent calls.
+	maxConcurrentCalls = 256
+	// bodyGrace is how long a body may take before the call leaves its place while it reads.
+	bodyGrace = 50 * time.Millisecond
+	// uncountedBody is the size up to which the memory of a body is not counted, in bytes.
+	uncountedBody = 16 << 10
+	// totalBodyMemory is the memory budget of all bodies, in bytes, unless two of the largest
+	// bodies need more.
+	totalBodyMemory = 64 << 20
 )
 
-// errSlowBody ends a call whose client does not send the announced body.
+// errSlowBody is the fault of a body that does not arrive in time.
 var errSlowBody = fault.New(fault.TooSlow, "the body did not come in time")
 
-// enter waits until a call may start. It keeps its place until the response begins, because a
-// client may read as slowly as it likes.
+// enter waits until a call may start. The call keeps its place until the response begins, so that a
+// slow reader does not hold it.
 func (c *call) enter() (leave func(), err error) {
 	if c.api.gate == nil {
 		return func() {}, nil
@@ -48,9 +46,9 @@ func (c *call) enter() (leave func(), err error) {
 	return place.Leave, nil
 }
 
-// receive reads a body with at most limit bytes. A slow client has no place meanwhile.
+// receive reads a body of at most limit bytes. A slow body does not hold a place.
 func (c call) receive(limit int64) ([]byte, error) {
-	again := c.standAside()
+	again := c.leaveWhileReading()
 	r := c.Request()
 	text, err := c.readUpTo(http.MaxBytesReader(c.Response().Writer, r.Body, limit), r.ContentLength, limit)
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
@@ -66,14 +64,14 @@ func (c call) receive(limit int64) ([]byte, error) {
 	return nil, fault.Field(jsonbody.Body, "could not be read to its end")
 }
 
-// standAside gives up the place of a call if its body takes longer than bodyMoment. The function
-// that it returns waits for a place again.
-func (c call) standAside() (again func() error) {
+// leaveWhileReading leaves the place of a call if its body takes longer than bodyGrace. again waits
+// for a place again.
+func (c call) leaveWhileReading() (again func() error) {
 	if c.place == nil {
 		return func() error { return nil }
 	}
 	left := make(chan struct{})
-	timer := time.AfterFunc(bodyMoment, func() {
+	timer := time.AfterFunc(bodyGrace, func() {
 		c.place.Leave()
 		close(left)
 	})
@@ -86,18 +84,18 @@ func (c call) standAside() (again func() error) {
 	}
 }
 
-// readUpTo reads a body to its end. The memory grows with the bytes received, whatever was
-// announced.
+// readUpTo reads a body to its end. Memory grows with the received bytes, not with the announced
+// length.
 func (c call) readUpTo(body io.Reader, announced, limit int64) ([]byte, error) {
 	size := int64(512)
 	if announced > 0 {
-		size = min(announced+1, bodyFree) // One more byte detects the end.
+		size = min(announced+1, uncountedBody) // One more byte detects the end.
 	}
 	text := make([]byte, 0, size)
 	for {
 		if len(text) == cap(text) {
 			grown := min(2*int64(cap(text)), limit+1)
-			if !c.api.bodies.take(c.bodies, grown-max(int64(cap(text)), bodyFree)) {
+			if !c.api.bodyMemory.reserve(c.reserved, grown-max(int64(cap(text)), uncountedBody)) {
 				return nil, admission.ErrOverloaded
 			}
 			text = append(make([]byte, 0, grown), text...)
@@ -113,17 +111,17 @@ func (c call) readUpTo(body io.Reader, announced, limit int64) ([]byte, error) {
 	}
 }
 
-// room is the memory that all bodies may take together.
-type room struct{ left atomic.Int64 }
+// memoryBudget limits the memory of all bodies together.
+type memoryBudget struct{ left atomic.Int64 }
 
-func newRoom(bodyLimit int64) *room {
-	r := &room{}
-	r.left.Store(max(bodiesTogether, 2*bodyLimit))
+func newMemoryBudget(bodyLimit int64) *memoryBudget {
+	r := &memoryBudget{}
+	r.left.Store(max(totalBodyMemory, 2*bodyLimit))
 	return r
 }
 
-// take reserves bytes and adds them to by, and reports whether they were free.
-func (r *room) take(by *int64, bytes int64) bool {
+// reserve reserves bytes and adds them to by. It reports whether there was enough memory left.
+func (r *memoryBudget) reserve(by *int64, bytes int64) bool {
 	if bytes <= 0 {
 		return true
 	}
@@ -135,5 +133,5 @@ func (r *room) take(by *int64, bytes int64) bool {
 	return true
 }
 
-// give releases everything that was reserved in by.
-func (r *room) give(by *int64) { r.left.Add(*by) }
+// release releases the bytes in by.
+func (r *memoryBudget) release(by *int64) { r.left.Add(*by) }

@@ -29,9 +29,9 @@ const (
 
 func queueing(o *httpapi.Options) { o.QueueTimeout = soon }
 
-// TestACallThatWouldWaitTooLongIsRefused makes as many calls as may be in progress wait for the
+// TestOverload makes as many calls as may be in progress wait for the
 // store.
-func TestACallThatWouldWaitTooLongIsRefused(t *testing.T) {
+func TestOverload(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, queueing)
 	stuck, goOn := make(chan struct{}, places), make(chan struct{})
@@ -95,8 +95,8 @@ func TestSlowBodies(t *testing.T) {
 	assert.Zero(t, f.store.used(), "nothing was done")
 }
 
-// TestABodyThatIsSlowerThanTheCall checks that a slow body ends at the call's deadline.
-func TestABodyThatIsSlowerThanTheCall(t *testing.T) {
+// TestSlowBodyTimeout checks that a slow body ends at the call's deadline.
+func TestSlowBodyTimeout(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(o *httpapi.Options) { o.CallTimeout = time.Nanosecond })
 	w := f.do(request{method: http.MethodPost, path: "/api/v1/user/acme/", body: `{}`})
@@ -125,9 +125,9 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestLargeBodiesHaveRoomForSoMany checks the memory bound of bodies that arrive slowly. Small ones
+// TestBodyMemoryLimit checks the memory bound of bodies that arrive slowly. Small ones
 // are always accepted.
-func TestLargeBodiesHaveRoomForSoMany(t *testing.T) {
+func TestBodyMemoryLimit(t *testing.T) {
 	t.Parallel()
 	const most = 1 << 20
 	f := newFixture(t)

@@ -18,20 +18,20 @@ var pageTemplate string
 //go:embed page.css
 var pageStyle template.CSS
 
-// page is the HTML page for people. It is self-contained: no script, and nothing to load.
+// page is the HTML page of unsubscribe links. It is self-contained and has no script.
 type page struct {
 	template *template.Template
 	policy   string // of its Content-Security-Policy header
 }
 
-// pageView is what a page shows.
+// pageView is the data of a page.
 type pageView struct {
 	Title, Text string
 	About       *aboutLink // nil: nothing
 	RequestID   string
 }
 
-// aboutLink is the subject of an unsubscribe link.
+// aboutLink describes what an unsubscribe link is about.
 type aboutLink struct {
 	Notification, Application, Organization, Address string
 	Out                                              bool
@@ -56,13 +56,13 @@ func (p *page) render(v pageView) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// onPage marks requests that are answered with the page, errors included.
-const onPage = "page"
+// htmlKey is the context key of requests that get HTML responses, also for errors.
+const htmlKey = "page"
 
-// forPeople makes the responses of a handler fit for browsers, errors included.
-func (a *API) forPeople(next echo.HandlerFunc) echo.HandlerFunc {
+// asHTML sets the headers of an HTML page, and makes errors HTML too.
+func (a *API) asHTML(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		c.Set(onPage, true)
+		c.Set(htmlKey, true)
 		header := c.Response().Header()
 		header.Set(echo.HeaderContentSecurityPolicy, a.page.policy)
 		header.Set("X-Robots-Tag", "noindex, nofollow")

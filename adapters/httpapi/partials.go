@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/requests"
 )
 
-// partial is a piece of templates that an organization shares.
+// partial is a template fragment that the templates of an organization can include.
 type partial struct {
 	Name        string `json:"name"`
 	Version     int    `json:"version"`
@@ -88,7 +88,7 @@ func (a *API) putPartial(c call) error {
 }
 
 func (a *API) deletePartial(c call) error {
-	return c.deletes(a.use.Templates.DeletePartial(c.ctx, c.actor(), c.at().Organization, web.Param(c, "name"), app.AnyVersion))
+	return c.answerDeleted(a.use.Templates.DeletePartial(c.ctx, c.actor(), c.at().Organization, web.Param(c, "name"), app.AnyVersion))
 }
 
 // listPartialVersions lists the versions that are kept, the newest first, without their bodies.

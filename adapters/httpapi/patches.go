@@ -5,8 +5,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// optional reads a member of a change, nil when it is absent or null: the value then stays as it
-// is.
+// optional reads an optional member; nil if it is absent or null, so that the value is not changed.
 func optional[T any](body *jsonbody.Object, name string, read func(name string) T) *T {
 	if !body.Has(name) || body.Null(name) {
 		return nil
@@ -14,19 +13,19 @@ func optional[T any](body *jsonbody.Object, name string, read func(name string) 
 	return new(read(name))
 }
 
-// truthOf returns a reader for boolean members.
-func truthOf(body *jsonbody.Object) func(name string) bool {
+// boolReader returns a reader for boolean members.
+func boolReader(body *jsonbody.Object) func(name string) bool {
 	return func(name string) bool { return body.Bool(name, false) }
 }
 
-// set assigns a value that was sent.
+// set assigns a value if one was sent.
 func set[T any](to *T, sent *T) {
 	if sent != nil {
 		*to = *sent
 	}
 }
 
-// ids reads a member that is an array of 1 to most ids.
+// ids reads a member that must be an array of 1 to most ids.
 func ids[T ~int64](body *jsonbody.Object, name string, most int) []T {
 	sent := body.Integers(name)
 	if body.Err() == nil && (len(sent) == 0 || len(sent) > most) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPathSegmentsAreDecodedExactlyOnce(t *testing.T) {
+func TestPathDecoding(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ path, username string }{
 		"Plain":             {"/api/v1/user/acme/anna/", "anna"},
@@ -47,7 +47,7 @@ func TestPathSegmentsAreDecodedExactlyOnce(t *testing.T) {
 	}
 }
 
-func TestPathsThatNameNothingAre404(t *testing.T) {
+func TestUnknownPaths(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{
 		"Root":              "/",
@@ -81,7 +81,7 @@ func TestPathsThatNameNothingAre404(t *testing.T) {
 	}
 }
 
-func TestOtherMethodsAre405WithAllow(t *testing.T) {
+func TestMethodNotAllowed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ method, path, allow string }{
 		"Put":              {http.MethodPut, "/api/v1/user/acme/", "GET, HEAD, POST"},
@@ -108,7 +108,7 @@ func TestOtherMethodsAre405WithAllow(t *testing.T) {
 	})
 }
 
-func TestHeadAnswersLikeGetWithoutABody(t *testing.T) {
+func TestHead(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	server := newServer(t, f)

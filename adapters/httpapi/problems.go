@@ -13,28 +13,28 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
-// Problem is one row of the table of all errors of the API. Its code never changes and never gets
-// another meaning.
+// Problem is a row of the table of the API's errors. The code and its meaning are stable.
 type Problem struct {
 	Code    string
 	Status  int
 	Title   string
 	Meaning string // why this error is returned
-	Remedy  string // what the reader can do
+	Remedy  string // what the user of the API can do
 
 	// param is the part at fault, and parts are the path or query parameters at fault, if the
 	// request has one of them. Fields named by the error itself come first.
-	param  string
-	parts  []string
-	Faults []error       // with this code
-	Quotas []quotas.Name // with this code when they are exceeded
-	Rest   bool          // it is for all errors of its status without their own code
+	param   string
+	parts   []string
+	Faults  []error       // with this code
+	Quotas  []quotas.Name // with this code when they are exceeded
+	Default bool          // it is for errors of its status that no other row has
 }
 
 // ProblemTable returns the table of all errors of the API, by status.
 func ProblemTable() []Problem { return slices.Clone(problems) }
 
-// problemOf finds the row for an error with a status. Of several mistakes the first one counts.
+// problemOf returns the row for an error with a status. If the error has several fields, it uses
+// the first one.
 func problemOf(status int, err error) Problem {
 	var rest Problem
 	exceeded, _ := errors.AsType[*quotas.Exceeded](err)
@@ -48,14 +48,14 @@ func problemOf(status int, err error) Problem {
 			return errors.Is(err, known) || first.Cause != nil && errors.Is(first.Cause, known)
 		}):
 			return p
-		case p.Rest:
+		case p.Default:
 			rest = p
 		}
 	}
 	return rest
 }
 
-// firstMistake returns the first field that an error names; the zero value when it names none.
+// firstMistake returns the first field of an error; the zero value if it has none.
 func firstMistake(err error) fault.FieldErrors {
 	if known, ok := errors.AsType[*fault.Error](err); ok && len(known.Fields()) > 0 {
 		return known.Fields()[0]
@@ -63,8 +63,8 @@ func firstMistake(err error) fault.FieldErrors {
 	return fault.FieldErrors{}
 }
 
-// where returns the member, header, query parameter or path parameter at fault; nil when there is
-// no single one.
+// where returns the member, header, query parameter or path parameter at fault; nil if there is
+// none.
 func (p Problem) where(c echo.Context, err error) *string {
 	if known, ok := errors.AsType[*fault.Error](err); ok && (len(known.Fields()) > 0 || known.Kind() == fault.Invalid) {
 		return new(cmp.Or(firstMistake(err).Name, jsonbody.Body))

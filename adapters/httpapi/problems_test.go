@@ -45,7 +45,7 @@ func TestProblemTable(t *testing.T) {
 			assert.Regexp(t, "^[A-Z`].*[.]$", text, p.Code)
 			assert.Zero(t, strings.Count(text, "`")%2, p.Code)
 		}
-		if p.Rest {
+		if p.Default {
 			rests[p.Status]++
 		}
 	}
@@ -92,7 +92,7 @@ func TestEveryCodeIsAnswered(t *testing.T) {
 			}
 			if other := others[row.Code]; other != nil {
 				said = append(said, other(t))
-			} else if row.Rest {
+			} else if row.Default {
 				said = append(said, failing(t, fault.New(kinds[row.Status], "of a kind")))
 			}
 			require.NotEmpty(t, said, "nothing is answered with this code")
@@ -200,7 +200,7 @@ func errorVariables(file *ast.File) (names []string) {
 	return names
 }
 
-func TestProblemsSayWhatIsWrongAndWhere(t *testing.T) {
+func TestProblemDetails(t *testing.T) {
 	t.Parallel()
 	const trigger = "/api/o/acme/p/shop/a/web/e/order/trigger/"
 	for name, c := range map[string]struct {
@@ -249,7 +249,7 @@ func TestProblemsSayWhatIsWrongAndWhere(t *testing.T) {
 	}
 }
 
-func TestAPathThatLeadsNowhereSaysWhereItLeavesTheAPI(t *testing.T) {
+func TestUnknownPathDetail(t *testing.T) {
 	t.Parallel()
 	for sent, want := range map[string]string{
 		"/api/o/acme/p/shop/lists/":                 `there is nothing at this path: /api/o/{org}/p/{prj}/ goes on with a, c, d, not with "lists"`,
@@ -272,7 +272,7 @@ func TestAPathThatLeadsNowhereSaysWhereItLeavesTheAPI(t *testing.T) {
 	}
 }
 
-func TestProblemsSayWhatWouldBeRight(t *testing.T) {
+func TestProblemSuggestions(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]request{
 		`this path does not have the method "PUT"; it has DELETE, GET, HEAD, PATCH`:                                           {method: http.MethodPut, path: "/api/o/acme/u/anna/"},
@@ -293,7 +293,7 @@ func TestProblemsSayWhatWouldBeRight(t *testing.T) {
 	}
 }
 
-func TestPagesAboutErrors(t *testing.T) {
+func TestErrorPages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	index := f.do(request{path: "/api/docs/errors/", key: "-"})

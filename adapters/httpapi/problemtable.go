@@ -28,7 +28,7 @@ import (
 // document lists its codes. Rows are ordered by status; the first row of a status is for its other
 // errors.
 var problems = []Problem{
-	{Code: "invalid_request", Status: http.StatusBadRequest, Rest: true, Title: "A value is wrong",
+	{Code: "invalid_request", Status: http.StatusBadRequest, Default: true, Title: "A value is wrong",
 		Meaning: "A member of the body, a header or a query parameter is missing, or has a value that is not valid.",
 		Remedy:  "Read `errors`: it names every wrong value and the reason. `param` is the first of them. Correct them all and send the request again."},
 	{Code: "invalid_json", Status: http.StatusBadRequest, Faults: []error{jsonbody.ErrNotJSON}, Title: "The body is not JSON",
@@ -97,11 +97,11 @@ var problems = []Problem{
 		Meaning: "The data received is not an HTTP/1.1 request: a header is malformed, or `Host` is missing or duplicated. The connection is closed.",
 		Remedy:  "Use an HTTP library instead of writing requests by hand; check the proxies between it and the service."},
 
-	{Code: "unauthenticated", Status: http.StatusUnauthorized, Rest: true, param: echo.HeaderAuthorization, Title: "A valid API key is required",
+	{Code: "unauthenticated", Status: http.StatusUnauthorized, Default: true, param: echo.HeaderAuthorization, Title: "A valid API key is required",
 		Meaning: "The request carries no key, or one that is malformed, unknown, expired or revoked. The service does not say which.",
 		Remedy:  "Send the header `Authorization: Key <API_KEY>`, once, with the word `Key` and not `Bearer`. A key has 68 characters and begins with `tcs_`: check that none is missing, and that it has no quotes or line breaks. Administrators issue keys in the console, or with `tocsin key create`."},
 
-	{Code: "forbidden", Status: http.StatusForbidden, Rest: true, Title: "This is not allowed",
+	{Code: "forbidden", Status: http.StatusForbidden, Default: true, Title: "This is not allowed",
 		Meaning: "The key is valid, but the request is not allowed.", Remedy: "Read `detail`. Sending the request again does not help."},
 	{Code: "out_of_scope", Status: http.StatusForbidden, Faults: []error{access.ErrOutOfScope}, Title: "The key does not reach this",
 		Meaning: "The key is limited to an organization, a project or an application, and the path names another one, or a level above it. The answer is the same whether the other one exists or not.",
@@ -115,7 +115,7 @@ var problems = []Problem{
 		Meaning: "A user with a role in the console of the organization can be changed and removed only there or on the command line, not with a key.",
 		Remedy:  "Leave this user out, or let an administrator change them in the console."},
 
-	{Code: "not_found", Status: http.StatusNotFound, Rest: true, Title: "It does not exist",
+	{Code: "not_found", Status: http.StatusNotFound, Default: true, Title: "It does not exist",
 		Meaning: "The object that the request names does not exist.", Remedy: "Read `detail`, and check the spelling."},
 	{Code: "path_not_found", Status: http.StatusNotFound, Faults: []error{web.ErrNoSuchPath}, Title: "There is nothing at this path",
 		Meaning: "No call of the API has this path, or an id in it is not a positive whole number. `param` is the first part of the path that does not match.",
@@ -158,14 +158,14 @@ var problems = []Problem{
 	{Code: "partial_not_found", Status: http.StatusNotFound, Faults: []error{events.ErrPartialNotFound, events.ErrPartialVersionNotFound}, parts: []string{"name"}, Title: "The partial does not exist",
 		Meaning: "The organization has no partial of this name, or no such version of it.", Remedy: "Store the partial first, or choose a version from its list."},
 
-	{Code: "method_not_allowed", Status: http.StatusMethodNotAllowed, Rest: true, Title: "The path does not have this method",
+	{Code: "method_not_allowed", Status: http.StatusMethodNotAllowed, Default: true, Title: "The path does not have this method",
 		Meaning: "The path exists, but not with this method.", Remedy: "The header `Allow` names the methods of the path. A client that follows a redirect may have turned POST into GET: check the address that it requests."},
 
-	{Code: "request_timeout", Status: http.StatusRequestTimeout, Rest: true, Title: "The body arrived too slowly",
+	{Code: "request_timeout", Status: http.StatusRequestTimeout, Default: true, Title: "The body arrived too slowly",
 		Meaning: "The body of the request did not arrive completely in time. Nothing was done. The connection is closed.",
 		Remedy:  "Send the whole body at once. If the connection is slow, send less in one request."},
 
-	{Code: "conflict", Status: http.StatusConflict, Rest: true, Title: "Several objects match",
+	{Code: "conflict", Status: http.StatusConflict, Default: true, Title: "Several objects match",
 		Meaning: "The request names an object by a value that several objects have.", Remedy: "Name it by a value that only one has; `detail` lists the choices."},
 	{Code: "user_ambiguous", Status: http.StatusConflict, Faults: []error{users.ErrAmbiguous}, parts: []string{"username", "user"}, Title: "Several members have this e-mail",
 		Meaning: "The user is named by an e-mail address that several members have.", Remedy: "Name the user by the username; `detail` lists the usernames."},
@@ -174,27 +174,27 @@ var problems = []Problem{
 		Meaning: "A request with this `Idempotency-Key` was carried out before. Its answer contained a secret, which is not stored; nothing was done again.",
 		Remedy:  "If the answer was lost: find the key by its name in the list of keys and rotate it, or request another link, with a new `Idempotency-Key`."},
 
-	{Code: "precondition_failed", Status: http.StatusPreconditionFailed, Rest: true, param: headerIfMatch, Title: "The object has changed",
+	{Code: "precondition_failed", Status: http.StatusPreconditionFailed, Default: true, param: headerIfMatch, Title: "The object has changed",
 		Meaning: "The request has `If-Match` or `If-None-Match`, or the `version` of a template, and the object no longer matches: it was changed or removed meanwhile. Nothing was changed.",
 		Remedy:  "Read the object again, decide whether the change is still right, and send it with the new `ETag` or `version`."},
 
-	{Code: "too_large", Status: http.StatusRequestEntityTooLarge, Rest: true, Title: "The request is too large",
+	{Code: "too_large", Status: http.StatusRequestEntityTooLarge, Default: true, Title: "The request is too large",
 		Meaning: "The request is larger than allowed.", Remedy: "Send less; `detail` says how much is allowed."},
 	{Code: "body_too_large", Status: http.StatusRequestEntityTooLarge, Quotas: []quotas.Name{quotas.Body}, param: jsonbody.Body, Title: "The body is too large",
 		Meaning: "The body has more bytes than the installation accepts in one request.", Remedy: "Send several smaller requests, such as several parts of a list of addresses."},
 	{Code: "context_too_large", Status: http.StatusRequestEntityTooLarge, Quotas: []quotas.Name{quotas.ContextSize}, param: "context", Title: "The context is too large",
 		Meaning: "The context of the trigger has more bytes than the organization may use for one occurrence.", Remedy: "Send the values that the templates use, and links to the rest."},
 
-	{Code: "unsupported_media_type", Status: http.StatusUnsupportedMediaType, Rest: true, param: echo.HeaderContentType, Title: "The body is not sent as JSON",
+	{Code: "unsupported_media_type", Status: http.StatusUnsupportedMediaType, Default: true, param: echo.HeaderContentType, Title: "The body is not sent as JSON",
 		Meaning: "A body must have the type `application/json`, in UTF-8. Forms, XML and the `+json` types are not accepted.", Remedy: "Send the header `Content-Type: application/json`."},
 	{Code: "unsupported_encoding", Status: http.StatusUnsupportedMediaType, Faults: []error{errEncoding}, param: echo.HeaderContentEncoding, Title: "The body is compressed",
 		Meaning: "Compressed request bodies are not accepted.", Remedy: "Send the JSON without `Content-Encoding`. Answers can be compressed: send `Accept-Encoding`."},
 
-	{Code: "idempotency_key_reused", Status: http.StatusUnprocessableEntity, Rest: true, param: headerIdempotencyKey, Title: "The Idempotency-Key belongs to another request",
+	{Code: "idempotency_key_reused", Status: http.StatusUnprocessableEntity, Default: true, param: headerIdempotencyKey, Title: "The Idempotency-Key belongs to another request",
 		Meaning: "A request with this `Idempotency-Key` was made before with this API key, and it was a different request.",
 		Remedy:  "Make a new key for each new request, such as a random UUID; send the same key again only with the same request."},
 
-	{Code: "quota_exceeded", Status: http.StatusTooManyRequests, Rest: true, Title: "A quota is used up",
+	{Code: "quota_exceeded", Status: http.StatusTooManyRequests, Default: true, Title: "A quota is used up",
 		Meaning: "The organization has reached a limit; `quota` names its setting.",
 		Remedy:  "Remove what is not needed, or wait until pending work has ended. The operator of the installation can raise the quota."},
 	{Code: "rate_limited", Status: http.StatusTooManyRequests, Quotas: []quotas.Name{quotas.Requests, quotas.OrganizationRequests, quotas.Bodies}, Title: "Too many requests",
@@ -204,16 +204,16 @@ var problems = []Problem{
 		Meaning: "Too many requests without a valid key came from this address, so the key of this request was not checked.",
 		Remedy:  "Wait for as many seconds as `Retry-After` says, and look for the client that uses an old or mistyped key."},
 
-	{Code: "header_too_large", Status: http.StatusRequestHeaderFieldsTooLarge, Rest: true, Title: "The headers are too large",
+	{Code: "header_too_large", Status: http.StatusRequestHeaderFieldsTooLarge, Default: true, Title: "The headers are too large",
 		Meaning: "The headers of the request have more than 64 KiB together. The connection is closed.", Remedy: "Look for cookies or tracing headers that a proxy or a browser adds."},
 
-	{Code: "internal_error", Status: http.StatusInternalServerError, Rest: true, Title: "The service failed",
+	{Code: "internal_error", Status: http.StatusInternalServerError, Default: true, Title: "The service failed",
 		Meaning: "An error occurred in the service. Its log has the details, under `request_id`.", Remedy: "Report the `request_id` to the operator of the installation. A trigger with an `Idempotency-Key` can be sent again without risk."},
 
-	{Code: "unsupported_transfer_encoding", Status: http.StatusNotImplemented, Rest: true, Title: "The transfer encoding is not supported",
+	{Code: "unsupported_transfer_encoding", Status: http.StatusNotImplemented, Default: true, Title: "The transfer encoding is not supported",
 		Meaning: "`Transfer-Encoding` may be `chunked`, and nothing else. The connection is closed.", Remedy: "Send `Content-Length`, or `Transfer-Encoding: chunked`."},
 
-	{Code: "unavailable", Status: http.StatusServiceUnavailable, Rest: true, Title: "The service cannot answer now",
+	{Code: "unavailable", Status: http.StatusServiceUnavailable, Default: true, Title: "The service cannot answer now",
 		Meaning: "A service that it depends on, such as its database, is temporarily unavailable.",
 		Remedy:  "Send the request again after as many seconds as `Retry-After` says, with growing pauses. Send triggers with an `Idempotency-Key`, so that nothing is sent twice."},
 	{Code: "maintenance", Status: http.StatusServiceUnavailable, Faults: []error{installation.ErrReadOnly}, Title: "The service is read-only for maintenance",
@@ -229,6 +229,6 @@ var problems = []Problem{
 	{Code: "not_alive", Status: http.StatusServiceUnavailable, Faults: []error{errNotAlive}, Title: "The instance hangs",
 		Meaning: "`/healthz` answers this when work inside the instance has stopped.", Remedy: "Restart the instance."},
 
-	{Code: "unsupported_http_version", Status: http.StatusHTTPVersionNotSupported, Rest: true, Title: "The HTTP version is not supported",
+	{Code: "unsupported_http_version", Status: http.StatusHTTPVersionNotSupported, Default: true, Title: "The HTTP version is not supported",
 		Meaning: "The service speaks HTTP/1.1. The connection is closed.", Remedy: "Use HTTP/1.1, or put a proxy for newer versions in front of the service."},
 }

@@ -14,7 +14,7 @@ const (
 	headerRateLimitPolicy = "RateLimit-Policy"
 )
 
-// unit is the unit of a rate, as in the parameter qu.
+// unit is the unit of a rate: the parameter qu of the header.
 type unit string
 
 const (
@@ -22,8 +22,8 @@ const (
 	perByte    unit = `;qu="content-bytes"` // bytes of bodies
 )
 
-// addRate adds a rate that its request counts against to a response: perSecond, with left
-// remaining. 0 means no limit, and adds nothing.
+// addRate adds a rate limit to the headers of a response: the limit per second, and how many are
+// left. It adds nothing for 0, no limit.
 func addRate(header http.Header, n quotas.Name, of unit, perSecond float64, left int) {
 	if perSecond <= 0 {
 		return
@@ -32,12 +32,12 @@ func addRate(header http.Header, n quotas.Name, of unit, perSecond float64, left
 	if perSecond < 1 { // Headers take whole numbers only.
 		amount, seconds = 1, math.Ceil(1/perSecond)
 	}
-	extend(header, headerRateLimitPolicy, fmt.Sprintf("%q;q=%.0f%s;w=%.0f", string(n), amount, of, seconds))
-	extend(header, headerRateLimit, fmt.Sprintf("%q;r=%d;t=%.0f", string(n), left, seconds))
+	appendHeader(header, headerRateLimitPolicy, fmt.Sprintf("%q;q=%.0f%s;w=%.0f", string(n), amount, of, seconds))
+	appendHeader(header, headerRateLimit, fmt.Sprintf("%q;r=%d;t=%.0f", string(n), left, seconds))
 }
 
-// extend adds an entry to a list header.
-func extend(header http.Header, name, entry string) {
+// appendHeader adds an entry to a list header.
+func appendHeader(header http.Header, name, entry string) {
 	if before := header.Get(name); before != "" {
 		entry = before + ", " + entry
 	}

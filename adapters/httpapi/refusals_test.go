@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
-func TestARefusalOfARateIsHeld(t *testing.T) {
+func TestRefusalDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, func(o *httpapi.Options) {

@@ -10,7 +10,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// registered is the answer of register (contract 4.4, decisions 5).
+// registered is the response of register (contract 4.4, decisions 5).
 type registered struct {
 	User        registeredUser      `json:"user"`
 	Created     bool                `json:"created"`

@@ -23,22 +23,22 @@ type role struct {
 	Locked   bool       `json:"locked"`
 }
 
-// invitation is a link for accepting a role; it is shown only once.
+// invitation is a link for accepting a role.
 type invitation struct {
 	Link    string `json:"link"`
 	Expires string `json:"expires"`
 }
 
 func showRole(a operators.GrantedRole) role {
-	return role{Username: a.Username, Role: a.Role, Accepted: momentOrNull(a.Accepted), Locked: a.Locked}
+	return role{Username: a.Username, Role: a.Role, Accepted: formatTimeOrNull(a.Accepted), Locked: a.Locked}
 }
 
 func (a *API) listRoles(c call) error {
 	f := c.filters()
-	username, held := f.like("username"), among(f, "role", users.RoleViewer, users.RoleOperator, users.RoleAdministrator)
+	username, held := f.equalFold("username"), oneOf(f, "role", users.RoleViewer, users.RoleOperator, users.RoleAdministrator)
 	return listing[operators.GrantedRole]{
 		filters: f,
-		keep:    func(r operators.GrantedRole) bool { return username(r.Username) && (held == "" || r.Role == held) },
+		match:   func(r operators.GrantedRole) bool { return username(r.Username) && (held == "" || r.Role == held) },
 		page: func(ctx context.Context, p app.Page) ([]operators.GrantedRole, error) {
 			return a.use.Administration.Roles(ctx, c.at(), p)
 		},
@@ -68,15 +68,15 @@ func (a *API) putRole(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	is, err := a.use.Administration.GrantByName(c.ctx, c.manager(), c.at(), web.Param(c, "username"), wanted)
+	appointed, err := a.use.Administration.GrantByName(c.ctx, c.manager(), c.at(), web.Param(c, "username"), wanted)
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, showRole(is))
+	return c.answer(http.StatusOK, showRole(appointed))
 }
 
 func (a *API) deleteRole(c call) error {
-	return c.deletes(a.use.Administration.RevokeByName(c.ctx, c.manager(), c.at(), web.Param(c, "username")))
+	return c.answerDeleted(a.use.Administration.RevokeByName(c.ctx, c.manager(), c.at(), web.Param(c, "username")))
 }
 
 func (a *API) inviteByRole(c call) error {
@@ -100,5 +100,5 @@ func (a *API) inviteByRole(c call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusCreated, invitation{Link: c.base() + operators.WelcomePath + token + "/", Expires: momentText(expires)})
+	return c.answer(http.StatusCreated, invitation{Link: c.base() + operators.WelcomePath + token + "/", Expires: formatTime(expires)})
 }

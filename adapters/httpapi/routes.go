@@ -12,9 +12,9 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// Route is a row of the table: the contract's "method and path" and "permission". The levels {org},
-// {prj} and {app} in the path are the scope that the key must cover. An empty grant means that the
-// route needs no key.
+// Route is a row of the route table: the contract's "method and path" and "permission". {org},
+// {prj} and {app} in the path are the scope that the key must cover. A route with an empty grant
+// needs no key.
 type Route struct {
 	Method string
 	Path   string
@@ -25,7 +25,7 @@ type Route struct {
 // Routes returns the table of all routes of the API.
 func Routes() []Route { return routes() }
 
-// routes is the whole API. A path is also served without its trailing slash.
+// routes returns the route table. Paths are also served without the trailing slash.
 func routes() []Route {
 	const (
 		get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
@@ -124,8 +124,8 @@ func routes() []Route {
 	)
 }
 
-// organizationsPath is about the installation. It names no organization, but no key that is limited
-// to one may use it.
+// organizationsPath is the collection of organizations. Keys that are limited to an organization
+// may not use it.
 const organizationsPath = "/api/o/"
 
 // channelRoutes returns the routes for the channels of an organization or of a project.
@@ -202,9 +202,8 @@ func userRoutes(users string) []Route {
 	}
 }
 
-// pages are for people with a browser and without a key, because a link that we signed identifies
-// its user. They are not part of the API: they answer with HTML, errors too, and the OpenAPI
-// document leaves them out.
+// pages returns the routes of HTML pages. They need no key, because a signed link identifies the
+// user. They are not in the OpenAPI document.
 func pages() []Route {
 	const unsubscribe = deliveries.UnsubscribePath + "{token}/"
 	return []Route{
@@ -213,14 +212,14 @@ func pages() []Route {
 	}
 }
 
-// open reports whether the last parameter of the path may contain slashes. Clients of the
-// contract's system do not encode those of a username, and nothing else can follow it here.
+// open reports whether the last path parameter, a username, may contain slashes. Clients of the
+// contract's system do not encode them.
 func (r Route) open() bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.Path, "/{username}/")
 }
 
-// bindOpen sets the last parameter to what the router matched.
-func bindOpen(c echo.Context) error {
+// bindOpenParameter sets the last parameter to the rest of the path.
+func bindOpenParameter(c echo.Context) error {
 	values := c.ParamValues()
 	last := len(values) - 1
 	values[last] = strings.TrimSuffix(values[last], "/")
@@ -234,8 +233,8 @@ func bindOpen(c echo.Context) error {
 	return nil
 }
 
-// pattern returns the path in the router's notation. It always ends in a slash, like every
-// canonical path.
+// pattern returns the path in Echo's notation. It always ends with a slash, like every canonical
+// path.
 func (r Route) pattern() string {
 	if r.open() {
 		r.Path = strings.TrimSuffix(r.Path, "{username}/") + "*"

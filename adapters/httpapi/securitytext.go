@@ -11,20 +11,17 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 )
 
-// securityTextPath is the path of security.txt. Like the pages for people it is not part of the
-// API.
+// securityTextPath is the path of security.txt. Like the HTML pages it is not part of the API.
 const securityTextPath = "/.well-known/security.txt"
 
-// securityTextLife is how long security.txt is valid; after that it must be fetched again. RFC 9116
-// recommends less than a year.
+// securityTextLife is the validity of security.txt. RFC 9116 recommends less than a year.
 const securityTextLife = 180 * 24 * time.Hour
 
 func securityText() Route {
 	return Route{http.MethodGet, securityTextPath, "", (*API).showSecurityText}
 }
 
-// showSecurityText says how to report a vulnerability of this installation (RFC 9116), if that is
-// configured.
+// showSecurityText serves security.txt (RFC 9116), if a contact is configured.
 func (a *API) showSecurityText(c call) error {
 	if len(a.options.SecurityContact) == 0 {
 		return web.ErrNoSuchPath
@@ -41,5 +38,5 @@ func (a *API) showSecurityText(c call) error {
 		fmt.Fprintf(&b, "Policy: %s\n", a.options.SecurityPolicy)
 	}
 	c.cacheable()
-	return c.whole(http.StatusOK, echo.MIMETextPlainCharsetUTF8, []byte(b.String()))
+	return c.writeBody(http.StatusOK, echo.MIMETextPlainCharsetUTF8, []byte(b.String()))
 }

@@ -17,15 +17,15 @@ type Timeouts struct {
 	Idle       time.Duration // to send the next request on the same connection
 }
 
-// maxHeaderBytes is far above what a request of this API needs and far below what would do harm.
+// maxHeaderBytes is the maximum size of request headers.
 const maxHeaderBytes = 64 << 10
 
-// NewServer returns an HTTP server that no client can keep busy for ever. It serves listeners of
-// [Problems], with or without TLS (see [EncryptedProtocols]).
+// NewServer returns an HTTP server with timeouts. It serves listeners of [Problems], with or
+// without TLS (see [EncryptedProtocols]).
 func NewServer(handler http.Handler, t Timeouts, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           encryption(handler),
-		ConnContext:       connected,
+		Handler:           setTLS(handler),
+		ConnContext:       storeTLS,
 		ReadHeaderTimeout: t.ReadHeader,
 		ReadTimeout:       t.Read,
 		WriteTimeout:      t.Write,
@@ -38,9 +38,9 @@ func NewServer(handler http.Handler, t Timeouts, log *slog.Logger) *http.Server 
 // connectionKey is the key of a request's TLS connection in its context.
 type connectionKey struct{}
 
-// connected stores a TLS connection in the context. net/http does not see it behind that of
-// [Problems].
-func connected(ctx context.Context, c net.Conn) context.Context {
+// storeTLS stores a TLS connection in the context, because net/http does not see it behind the
+// connection of [Problems].
+func storeTLS(ctx context.Context, c net.Conn) context.Context {
 	if p, ok := c.(problemConn); ok {
 		if encrypted, ok := p.Conn.(*tls.Conn); ok {
 			return context.WithValue(ctx, connectionKey{}, encrypted)
@@ -49,8 +49,8 @@ func connected(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// encryption sets the TLS state of a request.
-func encryption(next http.Handler) http.Handler {
+// setTLS sets the TLS state of a request.
+func setTLS(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connectionKey{}).(*tls.Conn); ok {
 			r.TLS = new(c.ConnectionState())
@@ -59,8 +59,8 @@ func encryption(next http.Handler) http.Handler {
 	})
 }
 
-// EncryptedProtocols are the protocols of a server on TLS listeners. To net/http these are not TLS
-// connections, because those of [Problems] hide that.
+// EncryptedProtocols returns the protocols of a server on TLS listeners. net/http does not see TLS
+// behind the connections of [Problems], so HTTP/2 must be enabled as unencrypted.
 func EncryptedProtocols() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)

@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 )
 
-func TestServerHasTheTimeoutsItWasGiven(t *testing.T) {
+func TestServerTimeouts(t *testing.T) {
 	t.Parallel()
 	server := httpapi.NewServer(http.NotFoundHandler(), httpapi.Timeouts{ReadHeader: 1, Read: 2, Write: 3, Idle: 4}, slog.New(slog.DiscardHandler))
 	assert.EqualValues(t, 1, server.ReadHeaderTimeout)
@@ -29,7 +29,7 @@ func TestServerHasTheTimeoutsItWasGiven(t *testing.T) {
 }
 
 // A list may take longer than the server's write timeout, which has always passed here.
-func TestAListOutlivesTheWriteTimeout(t *testing.T) {
+func TestListExtendsWriteTimeout(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		perStretch time.Duration
@@ -61,7 +61,7 @@ func TestAListOutlivesTheWriteTimeout(t *testing.T) {
 }
 
 // Requests that net/http refuses itself are answered like all others.
-func TestRequestsThatCannotBeReadAreProblems(t *testing.T) {
+func TestUnreadableRequests(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	server := httptest.NewUnstartedServer(f)

@@ -16,26 +16,26 @@ import (
 )
 
 const (
-	maxLimit = 1_000    // the largest ?limit=
-	pageSize = 1_000    // how many entries of a list are usually fetched at once
-	flushAt  = 64 << 10 // a list is sent in chunks of at least this many bytes
+	maxLimit  = 1_000    // the largest ?limit=
+	batchSize = 1_000    // the default number of entries fetched at once
+	flushAt   = 64 << 10 // the minimum size of a sent chunk, in bytes
 )
 
-// listing is how a list is fetched and shown.
+// listing defines how a list is fetched and encoded.
 type listing[T any] struct {
 	filters *filters     // parameters besides those of paging; nil: none
-	keep    func(T) bool // whether an entry of page passes the filters; nil: all do
-	// page returns entries by ascending id, like every list of the application.
+	match   func(T) bool // whether an entry matches the filters; nil: all do
+	// page returns entries by ascending id.
 	page func(context.Context, app.Page) ([]T, error)
-	// batch is page for lists that the store filters.
+	// batch replaces page for lists that the store filters.
 	batch func(context.Context, app.Page) (batch[T], error)
-	// count counts the entries that pass the filters up to a limit, and reports whether there may
-	// be more; nil: the entries are read for that.
+	// count counts the matching entries up to a limit, and reports whether there may be more; nil:
+	// count the fetched entries.
 	count func(ctx context.Context, limit int) (n int, more bool, err error)
 	id    func(T) int64
-	// row returns what is shown of an entry: a struct with JSON tags, or an appender.
+	// row returns the JSON value of an entry: a struct with JSON tags, or an appender.
 	row func(T) any
-	// size is how many entries to fetch at once; 0: pageSize.
+	// size is how many entries to fetch at once; 0: batchSize.
 	size int
 	once bool // whether the first batch is the whole list
 }
@@ -43,37 +43,36 @@ type listing[T any] struct {
 // batch is a part of a list.
 type batch[T any] struct {
 	entries []T
-	next    int64 // where to continue: there is no further match up to this id
+	next    int64 // the id to continue after
 	more    bool  // whether there may be more
 }
 
-// maxBatches is how many batches are read for one page. If few entries among very many pass the
-// filters, a page may end before it is full.
+// maxBatches is the maximum number of batches for one page. If few entries match, a page may end
+// before it is full.
 const maxBatches = 20
 
-// send writes a JSON array. Without ?limit= the list is fetched page by page and sent as it
-// arrives, so that memory does not grow with it. Nothing is sent before the first page has been
-// fetched, so that a list which does not exist is a 404; a later failure is returned in the middle
-// of the response, which closes the connection.
+// send sends the list as a JSON array. Without ?limit= it streams batch by batch, so that memory is
+// bounded. It sends nothing before the first batch, so that an early error gets an error response.
+// A later error aborts the response and closes the connection.
 func (l listing[T]) send(c call) error {
 	if l.filters == nil {
 		l.filters = c.filters()
 	}
-	asked, err := paging(c.QueryParams(), l.filters)
+	params, err := parsePaging(c.QueryParams(), l.filters)
 	if err != nil {
 		return err
 	}
-	if c.held != nil { // The whole response is needed for its ETag.
+	if c.captured != nil { // The whole response is needed for its ETag.
 		return errNoTag
 	}
 	if l.filters.digest() == "" {
-		l.keep = nil
+		l.match = nil
 	}
 	if l.size == 0 {
-		l.size = pageSize
+		l.size = batchSize
 	}
-	if asked.total {
-		if err := l.total(c); err != nil {
+	if params.total {
+		if err := l.sendTotal(c); err != nil {
 			return err
 		}
 	}
@@ -81,15 +80,15 @@ func (l listing[T]) send(c call) error {
 	out := array{Buffer: buffers.Get().(*bytes.Buffer)}
 	defer release(out.Buffer)
 	switch {
-	case asked.limit > 0:
-		return l.sendPage(c, &out, asked)
+	case params.limit > 0:
+		return l.sendPage(c, &out, params)
 	case c.Request().Method == http.MethodHead:
-		if _, err := l.fetch(c.Request().Context(), c, asked.after, 1); err != nil {
+		if _, err := l.fetch(c.Request().Context(), c, params.after, 1); err != nil {
 			return err
 		}
 		return c.NoContent(http.StatusOK)
 	default:
-		return l.sendAll(c, &out, asked.after)
+		return l.sendAll(c, &out, params.after)
 	}
 }
 
@@ -103,7 +102,7 @@ func (l listing[T]) sendAll(c call, out *array, after int64) error {
 				return err
 			}
 		}
-		if err := c.extend(); err != nil {
+		if err := c.extendDeadline(); err != nil {
 			return err
 		}
 		if out.Len() >= flushAt {
@@ -162,16 +161,15 @@ func (l listing[T]) batches(c call, after int64) iter.Seq2[[]T, error] {
 	}
 }
 
-// sendPage writes at most limit entries, in one piece: the header with the link to the next page
-// comes first.
-func (l listing[T]) sendPage(c call, out *array, asked paged) error {
-	after, left := asked.after, asked.limit
+// sendPage sends at most limit entries. It buffers them, because the Link header comes first.
+func (l listing[T]) sendPage(c call, out *array, params pageParameters) error {
+	after, left := params.after, params.limit
 	for read := 1; ; read++ {
 		want := l.size
 		switch {
 		case l.once:
 			want = min(l.size, left)
-		case l.keep == nil:
+		case l.match == nil:
 			want = min(l.size, left+1) // One more shows whether there is a next page.
 		}
 		s, err := l.fetch(c.Request().Context(), c, after, want)
@@ -180,7 +178,7 @@ func (l listing[T]) sendPage(c call, out *array, asked paged) error {
 		}
 		for _, e := range s.entries {
 			if left == 0 {
-				c.linkNext(after, asked.limit, l.filters)
+				c.linkNext(after, params.limit, l.filters)
 				return out.finish(c)
 			}
 			if err := out.add(l.row(e)); err != nil {
@@ -190,20 +188,20 @@ func (l listing[T]) sendPage(c call, out *array, asked paged) error {
 			left--
 		}
 		if after = s.next; s.more && read == maxBatches {
-			c.linkNext(after, asked.limit, l.filters)
+			c.linkNext(after, params.limit, l.filters)
 		}
 		if !s.more || read == maxBatches {
 			return out.finish(c)
 		}
-		if err := c.extend(); err != nil {
+		if err := c.extendDeadline(); err != nil {
 			return err
 		}
 	}
 }
 
-// fetch gets one batch, within the time limit of a call of a use case.
+// fetch returns one batch. It has the timeout of one call.
 func (l listing[T]) fetch(ctx context.Context, c call, after int64, limit int) (s batch[T], err error) {
-	ctx, cancel := c.limited(ctx)
+	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	p := app.Page{After: after, Limit: limit}
 	if l.batch != nil {
@@ -213,32 +211,32 @@ func (l listing[T]) fetch(ctx context.Context, c call, after int64, limit int) (
 		return s, err
 	}
 	s.next, s.more = l.id(s.entries[len(s.entries)-1]), len(s.entries) == limit
-	if l.keep != nil {
-		s.entries = slices.DeleteFunc(s.entries, func(e T) bool { return !l.keep(e) })
+	if l.match != nil {
+		s.entries = slices.DeleteFunc(s.entries, func(e T) bool { return !l.match(e) })
 	}
 	return s, nil
 }
 
-// limited returns a context with the time limit of a call of a use case.
-func (c call) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeout returns a context with the timeout of one call.
+func (c call) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if timeout := c.api.options.CallTimeout; timeout > 0 {
 		return context.WithTimeout(ctx, timeout)
 	}
 	return ctx, func() {}
 }
 
-// maxTotal is how far the entries of a list are counted.
+// maxTotal is up to which number entries are counted.
 const maxTotal = 10_000
 
-// Headers with the number of all entries that pass the filters.
+// The headers with the total number of matching entries.
 const (
 	headerTotal   = "X-Total-Count"
 	headerAtLeast = "X-Total-At-Least" // instead, where there may be more
 )
 
-// total sets the header with the number of entries on all pages together.
-func (l listing[T]) total(c call) error {
-	n, more, err := l.counted(c)
+// sendTotal sets the header with the number of entries on all pages together.
+func (l listing[T]) sendTotal(c call) error {
+	n, more, err := l.countEntries(c)
 	if err != nil {
 		return err
 	}
@@ -250,9 +248,9 @@ func (l listing[T]) total(c call) error {
 	return nil
 }
 
-func (l listing[T]) counted(c call) (n int, more bool, err error) {
+func (l listing[T]) countEntries(c call) (n int, more bool, err error) {
 	if l.count != nil {
-		ctx, cancel := c.limited(c.Request().Context())
+		ctx, cancel := c.withTimeout(c.Request().Context())
 		defer cancel()
 		return l.count(ctx, maxTotal)
 	}
@@ -266,24 +264,24 @@ func (l listing[T]) counted(c call) (n int, more bool, err error) {
 	return n, true, nil
 }
 
-// array is a JSON array that is being written.
+// array writes a JSON array.
 type array struct {
 	*bytes.Buffer
-	begun bool
+	started bool
 }
 
 func (a *array) add(row any) error {
-	if a.begun {
+	if a.started {
 		a.WriteString(",\n")
 	} else {
 		a.WriteByte('[')
-		a.begun = true
+		a.started = true
 	}
 	return encode(a.Buffer, row)
 }
 
 func (a *array) finish(c call) error {
-	if !a.begun {
+	if !a.started {
 		a.WriteByte('[')
 	}
 	a.WriteString("]\n")
@@ -295,7 +293,7 @@ func (a *array) finish(c call) error {
 
 // flush sends the bytes written so far.
 func (a *array) flush(c call) error {
-	if err := c.extend(); err != nil {
+	if err := c.extendDeadline(); err != nil {
 		return err
 	}
 	if _, err := c.Response().Write(a.Bytes()); err != nil {
@@ -305,9 +303,9 @@ func (a *array) flush(c call) error {
 	return nil
 }
 
-// extend gives a list more time. The server's limits are for ordinary responses; a list may take
-// longer, as long as the client keeps reading.
-func (c call) extend() error {
+// extendDeadline extends the deadlines of the connection, because a list may take longer than other
+// responses while the client keeps reading.
+func (c call) extendDeadline() error {
 	if timeout := c.api.options.WriteTimeout; timeout > 0 {
 		connection := http.NewResponseController(c.Response())
 		err := errors.Join(connection.SetReadDeadline(time.Time{}), connection.SetWriteDeadline(time.Now().Add(timeout)))

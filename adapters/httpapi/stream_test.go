@@ -51,7 +51,7 @@ type member struct {
 	Active  bool   `json:"active"`
 }
 
-func TestAListComesWholeWithoutLimit(t *testing.T) {
+func TestListWithoutLimit(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 1_999, 2_000, 2_001, 10_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestAListComesWholeWithoutLimit(t *testing.T) {
 	}
 }
 
-func TestAListStartsAfterAnID(t *testing.T) {
+func TestListAfterID(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.store.reader = recipients(10, 0, nil)
@@ -87,7 +87,7 @@ func TestAListStartsAfterAnID(t *testing.T) {
 	assert.Equal(t, member{ID: 20, Address: "user20@example.org", User: "user", Channel: "mail", Active: true}, got[1])
 }
 
-func TestPagesAreLinked(t *testing.T) {
+func TestNextLink(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ members, limit, pages int }{{0, 10, 1}, {1, 1, 1}, {2, 1, 2}, {10, 5, 2}, {11, 5, 3}, {2_500, 1_000, 3}} {
 		t.Run(fmt.Sprintf("%d/%d", c.members, c.limit), func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestPagesAreLinked(t *testing.T) {
 	}
 }
 
-func TestLinksUseTheCanonicalPathAndTheBaseURL(t *testing.T) {
+func TestNextLinkURL(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(o *httpapi.Options) { o.BaseURL = "https://tocsin.example.org/sub/" })
 	f.store.members = func(after users.MemberID, limit int) []users.Member {
@@ -141,7 +141,7 @@ func TestPagingParameters(t *testing.T) {
 	assert.Len(t, problemOf(t, w).Errors, 2, "all mistakes at once")
 }
 
-func TestAFailureBeforeTheFirstPageIsAProblem(t *testing.T) {
+func TestListFailureBeforeTheFirstPage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.store.err = fault.New(fault.NotFound, "the distribution list does not exist")
@@ -150,7 +150,7 @@ func TestAFailureBeforeTheFirstPageIsAProblem(t *testing.T) {
 	problemOf(t, w)
 }
 
-func TestAFailureInTheMiddleCutsTheConnection(t *testing.T) {
+func TestListFailureClosesTheConnection(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.store.reader = recipients(20_000, 20_000, nil)
@@ -170,8 +170,8 @@ func TestAFailureInTheMiddleCutsTheConnection(t *testing.T) {
 	assert.Len(t, f.log.lines(t, "request"), 1)
 }
 
-// TestAPanicWhileAListIsRead checks that reading ahead leaves the panic to what recovers a request.
-func TestAPanicWhileAListIsRead(t *testing.T) {
+// TestListPanic checks that reading ahead leaves the panic to what recovers a request.
+func TestListPanic(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.store.reader = func(int64, int) ([]lists.Recipient, error) { panic("a mistake") }
@@ -179,8 +179,8 @@ func TestAPanicWhileAListIsRead(t *testing.T) {
 	assert.Len(t, f.log.lines(t, "request"), 1)
 }
 
-// TestAListWithoutReader checks that nothing is read any more when the client has gone.
-func TestAListWithoutReader(t *testing.T) {
+// TestListDisconnect checks that nothing is read any more when the client has gone.
+func TestListDisconnect(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	all := recipients(1_000_000, 0, nil)
@@ -203,7 +203,7 @@ func TestAListWithoutReader(t *testing.T) {
 	assert.Less(t, read, 500)
 }
 
-func TestAListIsSentWhileItIsRead(t *testing.T) {
+func TestListStreams(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	all := recipients(100_000, 0, nil)
@@ -226,7 +226,7 @@ func TestAListIsSentWhileItIsRead(t *testing.T) {
 	assert.True(t, strings.HasSuffix(string(rest), "]\n"))
 }
 
-func TestHeadOfAListAsksForOneEntry(t *testing.T) {
+func TestHeadOfAList(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	largest := 0
@@ -237,7 +237,7 @@ func TestHeadOfAListAsksForOneEntry(t *testing.T) {
 	assert.Equal(t, 1, largest)
 }
 
-func TestRowsOfMembersAreJSON(t *testing.T) {
+func TestRecipientJSON(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	odd := []string{`"`, `\`, "\t", "<ä>&", "\u2028", "\x7f", "😀", "\xff", ""}
@@ -292,7 +292,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestTotalsAreCountedToALimit(t *testing.T) {
+func TestTotal(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int][2]string{0: {"0", ""}, 2_000: {"2000", ""}, 9_999: {"9999", ""}, 10_000: {"", "10000"}, 30_000: {"", "10000"}} {
 		f := newFixture(t)
@@ -306,7 +306,7 @@ func TestTotalsAreCountedToALimit(t *testing.T) {
 	}
 }
 
-func TestAPageEndsBeforeItHasReadTooMuch(t *testing.T) {
+func TestPageBatchLimit(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const many = 95_000 // 20 batches of 2,000 are 40,000

@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// subscription is the answer of subscribe and unsubscribe (contract 4.5).
+// subscription is the response of subscribe and unsubscribe (contract 4.5).
 type subscription struct {
 	ID subscriptions.ID `json:"subscription"`
 }
@@ -42,7 +42,7 @@ func (a *API) unsubscribe(c call) error {
 	if err != nil {
 		return err
 	}
-	assignment, err := c.unsubscribed()
+	assignment, err := c.assignmentToUnsubscribe()
 	if err != nil {
 		return err
 	}
@@ -53,9 +53,8 @@ func (a *API) unsubscribe(c call) error {
 	return c.answer(http.StatusOK, subscription{s.ID})
 }
 
-// unsubscribed returns the assignment in the body of DELETE, or in the query string when there is
-// no body.
-func (c call) unsubscribed() (channels.AssignmentID, error) {
+// assignmentToUnsubscribe returns the assignment in the body, or in the query if there is no body.
+func (c call) assignmentToUnsubscribe() (channels.AssignmentID, error) {
 	text, err := c.body()
 	if err != nil {
 		return 0, err

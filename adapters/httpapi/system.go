@@ -38,8 +38,7 @@ type check struct {
 
 func (a *API) ping(c call) error { return c.answer(http.StatusOK, pong{c.key.Name}) }
 
-// liveness fails only when a restart would help, because that is what follows: never when the
-// database is unavailable.
+// liveness fails only if a restart would help, so not if the database is unavailable.
 func (a *API) liveness(c call) error {
 	if err := a.health.Alive(c.ctx); err != nil {
 		return fmt.Errorf("%w: %w", errNotAlive, err)
@@ -47,22 +46,22 @@ func (a *API) liveness(c call) error {
 	return c.answer(http.StatusOK, status{Status: "ok"})
 }
 
-// readiness runs its checks each time. With `?verbose` it says which checks failed and why, in our
-// own words; the database's own message goes to the log.
+// readiness runs the checks. With `?verbose` it reports the result of each, without internal error
+// messages.
 func (a *API) readiness(c call) error {
 	report := a.health.Report(c.ctx)
 	var checks []check
 	if c.QueryParams().Has("verbose") {
-		checks = described(report)
+		checks = checksOf(report)
 	}
 	if err := health.Verdict(report); err != nil {
-		c.Set(withChecks, checks)
+		c.Set(checksKey, checks)
 		return fmt.Errorf("%w: %w", errNotReady, err)
 	}
 	return c.answer(http.StatusOK, status{Status: "ok", Checks: checks})
 }
 
-func described(report []health.Check) []check {
+func checksOf(report []health.Check) []check {
 	checks := make([]check, len(report))
 	for i, found := range report {
 		checks[i] = check{Name: found.Name, Status: "ok", Reason: found.Reason()}
@@ -73,6 +72,6 @@ func described(report []health.Check) []check {
 	return checks
 }
 
-// withChecks is the key of the failed checks of an instance that is not ready, for its problem
+// checksKey is the key of the failed checks of an instance that is not ready, for its problem
 // document.
-const withChecks = "tocsin.checks"
+const checksKey = "tocsin.checks"

@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// messageTemplate is the text of a message on one channel.
+// messageTemplate is the template of a message for one channel.
 type messageTemplate struct {
 	Channel channels.ID `json:"channel"`
 	Version int         `json:"version"`
@@ -25,7 +25,7 @@ type messageTemplate struct {
 	Markdown string `json:"markdown"`
 }
 
-// templateVersion is a template as it was saved.
+// templateVersion is a saved version of a template.
 type templateVersion struct {
 	Version int `json:"version"`
 	// By is the user who saved it, and Saved is when; both are empty for templates saved before
@@ -56,7 +56,7 @@ func showVersion(v events.Version) templateVersion {
 	return shown
 }
 
-// templateOwner returns the event of the path, or its notification.
+// templateOwner returns the event or notification in the path.
 func (c call) templateOwner() (of app.TemplateName, err error) {
 	of.Event = web.Param(c, "evt")
 	if web.Param(c, "notification_pk") != "" {
@@ -74,7 +74,7 @@ func (c call) templateName() (app.TemplateName, error) {
 	return of, err
 }
 
-// templateVersion returns the template of the path and one of its version numbers.
+// templateVersion returns the template and the version number in the path.
 func (c call) templateVersion() (of app.TemplateName, version int, err error) {
 	if of, err = c.templateName(); err != nil {
 		return of, 0, err
@@ -164,10 +164,10 @@ func (a *API) deleteTemplate(c call) error {
 	if err != nil {
 		return err
 	}
-	return c.deletes(a.use.Templates.Delete(c.ctx, c.actor(), c.at(), of, app.AnyVersion))
+	return c.answerDeleted(a.use.Templates.Delete(c.ctx, c.actor(), c.at(), of, app.AnyVersion))
 }
 
-// listVersions lists the versions that are kept, the newest first, without their texts.
+// listVersions lists the stored versions, the newest first, without their texts.
 func (a *API) listVersions(c call) error {
 	of, err := c.templateName()
 	if err == nil {

@@ -10,24 +10,24 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// triggerOptions are the options of a trigger as they were sent.
+// triggerOptions are the parsed options of a trigger.
 type triggerOptions struct {
 	limitTo, channels []string
 	sendAt, expiresAt time.Time
 	priority          *events.Priority
 	dryRun            bool
 	ignoreUnknown     bool
-	filtered          bool // limitTo was sent as recipient_filter.usernames
+	usedFilter        bool // limitTo was sent as recipient_filter.usernames
 }
 
-// fieldLimitTo and fieldUsernames are two names for one option.
+// fieldLimitTo and fieldUsernames are alternative names of one option.
 const (
 	fieldLimitTo   = "options.limit_to"
 	fieldFilter    = "options.recipient_filter"
 	fieldUsernames = fieldFilter + ".usernames"
 )
 
-// bindOptions reads the options of a trigger. Unknown ones are mistakes.
+// bindOptions reads the options of a trigger. It refuses unknown ones.
 func bindOptions(sent map[string]any, faults *fault.Fields) (o triggerOptions) {
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		field, value := "options."+name, sent[name]
@@ -37,9 +37,9 @@ func bindOptions(sent map[string]any, faults *fault.Fields) (o triggerOptions) {
 		case "channels":
 			o.channels = bindStrings(field, value, faults)
 		case "send_at":
-			o.sendAt = bindMoment(field, value, faults)
+			o.sendAt = bindTime(field, value, faults)
 		case "expires_at":
-			o.expiresAt = bindMoment(field, value, faults)
+			o.expiresAt = bindTime(field, value, faults)
 		case "dry_run":
 			o.dryRun = bindBool(field, value, faults)
 		case "ignore_unknown":
@@ -55,8 +55,9 @@ func bindOptions(sent map[string]any, faults *fault.Fields) (o triggerOptions) {
 	return o
 }
 
-// bindFilter reads another form of limit_to, sent by clients of the contract's system.
-func (o *triggerOptions) bindFilter(value any, beside bool, faults *fault.Fields) {
+// bindFilter reads recipient_filter, which clients of the contract's system send instead of
+// limit_to.
+func (o *triggerOptions) bindFilter(value any, hasLimitTo bool, faults *fault.Fields) {
 	filter, isObject := value.(map[string]any)
 	switch {
 	case value == nil:
@@ -64,7 +65,7 @@ func (o *triggerOptions) bindFilter(value any, beside bool, faults *fault.Fields
 	case !isObject:
 		faults.Addf(fieldFilter, "must be an object")
 		return
-	case beside:
+	case hasLimitTo:
 		faults.Addf(fieldFilter, "says what limit_to says; send one of them")
 		return
 	case filter["usernames"] == nil:
@@ -75,14 +76,14 @@ func (o *triggerOptions) bindFilter(value any, beside bool, faults *fault.Fields
 			faults.Addf(fieldFilter+"."+name, "there is no such filter")
 		}
 	}
-	o.filtered = true
+	o.usedFilter = true
 	o.limitTo = bindStrings(fieldUsernames, filter["usernames"], faults)
 }
 
-// renamed makes an error name limit_to as the caller did.
-func (o triggerOptions) renamed(err error) error {
+// renameField makes an error name the field that the client sent.
+func (o triggerOptions) renameField(err error) error {
 	known, ok := errors.AsType[*fault.Error](err)
-	if !o.filtered || !ok || len(known.Fields()) == 0 {
+	if !o.usedFilter || !ok || len(known.Fields()) == 0 {
 		return err
 	}
 	var faults fault.Fields
@@ -117,13 +118,13 @@ func bindBool(field string, value any, faults *fault.Fields) bool {
 	return on
 }
 
-// bindMoment returns the zero time for null, the empty string, and anything that is not a time.
-func bindMoment(field string, value any, faults *fault.Fields) time.Time {
-	word, isString := value.(string)
-	if value == nil || isString && word == "" {
+// bindTime returns the zero time for null, the empty string, and anything that is not a time.
+func bindTime(field string, value any, faults *fault.Fields) time.Time {
+	text, isString := value.(string)
+	if value == nil || isString && text == "" {
 		return time.Time{}
 	}
-	t, err := events.ParseTime(field, word) // A value that is not a string is read as the empty one, which is not a time.
+	t, err := events.ParseTime(field, text) // A value that is not a string is read as the empty one, which is not a time.
 	faults.Add(field, err)
 	return t
 }
@@ -137,14 +138,14 @@ func bindStrings(field string, value any, faults *fault.Fields) []string {
 		}
 		return nil
 	}
-	words := make([]string, 0, len(entries))
+	strings := make([]string, 0, len(entries))
 	for _, e := range entries {
-		word, isString := e.(string)
+		s, isString := e.(string)
 		if !isString {
 			faults.Addf(field, "must be an array of strings")
 			return nil
 		}
-		words = append(words, word)
+		strings = append(strings, s)
 	}
-	return words
+	return strings
 }

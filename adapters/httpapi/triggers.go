@@ -14,14 +14,14 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// triggered is the answer of trigger.
+// triggered is the response of trigger.
 type triggered struct {
 	Occurrence events.OccurrenceID `json:"occurrence"`
-	// Recipients is absent if they were not counted.
+	// Recipients is absent if they are not counted.
 	Recipients *int `json:"recipients,omitempty"`
 }
 
-// forecast is the answer of a dry run.
+// forecast is the response of a dry run.
 type forecast struct {
 	Recipients []forecastGroup   `json:"recipients"`
 	LeftOut    []forecastGroup   `json:"left_out"`
@@ -63,13 +63,13 @@ func (a *API) trigger(c call) error {
 	if options.dryRun {
 		f, err := a.use.Triggers.DryRun(c.ctx, c.at(), event, what, c.key.Granted(access.DeliveryRead))
 		if err != nil {
-			return options.renamed(err)
+			return options.renameField(err)
 		}
 		return c.answer(http.StatusOK, showForecast(f))
 	}
 	o, repeated, err := a.use.Triggers.Trigger(c.ctx, c.actor(), c.at(), event, what)
 	if err != nil {
-		return options.renamed(err)
+		return options.renameField(err)
 	}
 	if repeated {
 		c.Response().Header().Set(headerReplayed, "true")
@@ -91,7 +91,7 @@ func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger,
 	options = bindOptions(sentOptions, &faults)
 	what.Options, err = events.NewOptions(options.limitTo, options.channels)
 	what.Options.SendAt, what.Options.ExpiresAt = options.sendAt, options.expiresAt
-	faults.Add("", options.renamed(err))
+	faults.Add("", options.renameField(err))
 	what.IgnoreUnknown = options.ignoreUnknown
 	what.Priority, what.AtMostNormal = options.priority, c.key.AtMostNormal
 	if what.AtMostNormal && what.Priority != nil && *what.Priority == events.Urgent {
@@ -101,7 +101,7 @@ func (c call) bindTrigger(body *jsonbody.Object, text []byte) (what app.Trigger,
 	what.CorrelationID, err = names.OptionalLabel("cid", c.QueryParam("cid"))
 	faults.Add("cid", err)
 	what.RequestID, what.Traceparent = web.RequestID(c), web.Traceparent(c)
-	if c.asksOnce() {
+	if c.hasIdempotencyKey() {
 		what.Request, err = c.request(text)
 		faults.Add("", err)
 	}

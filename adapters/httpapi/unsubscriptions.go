@@ -18,11 +18,10 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// maxForm is the size of the largest form that the page accepts, in bytes. Its own and those of
-// mail providers are tiny.
+// maxForm is the maximum size of a form, in bytes.
 const maxForm = 16 << 10
 
-// showUnsubscription shows the page behind an unsubscribe link. It changes nothing, because mail
+// showUnsubscription shows the page of an unsubscribe link. It changes nothing, because mail
 // scanners follow links.
 func (a *API) showUnsubscription(c call) error {
 	token, err := a.openLink(c)
@@ -37,9 +36,9 @@ func (a *API) showUnsubscription(c call) error {
 	return c.showLink(title, text, found, err)
 }
 
-// setUnsubscription unsubscribes for every form: that of the page, or that of a mail provider with
-// `List-Unsubscribe=One-Click` (RFC 8058), which follows no redirect and keeps no cookie. Only
-// `action=undo` does the opposite.
+// setUnsubscription unsubscribes for any form: that of the page, or that of a mail provider with
+// `List-Unsubscribe=One-Click` (RFC 8058), which follows no redirect. `action=undo` subscribes
+// again.
 func (a *API) setUnsubscription(c call) error {
 	token, err := a.openLink(c)
 	if err != nil {
@@ -58,9 +57,8 @@ func (a *API) setUnsubscription(c call) error {
 	return c.showLink(title, text, found, err)
 }
 
-// openLink returns the token of the path. The use of one link is limited, since each time costs the
-// database something; mail providers, who use many links from few addresses, are not limited. A
-// token that we did not sign costs only the response.
+// openLink returns the token in the path. It limits the rate per link, not per client address,
+// because mail providers use many links from few addresses.
 func (a *API) openLink(c call) (string, error) {
 	token := web.Param(c, "token")
 	if wait := a.guard.links.Take(sha256.Sum256([]byte(token))); wait > 0 {
@@ -69,12 +67,12 @@ func (a *API) openLink(c call) (string, error) {
 	return token, nil
 }
 
-// showLink answers with the subject of a link.
+// showLink responds with the page about a link.
 func (c call) showLink(title, text string, found deliveries.Unsubscription, err error) error {
 	shown := pageView{Title: title, Text: text, About: &aboutLink{Notification: found.Notification, Application: found.Application,
 		Organization: found.Organization, Address: masked(found.AddressKey), Out: found.Out}}
 	switch {
-	case errors.Is(err, deliveries.ErrLinkOutdated): // The user gets no more messages, as requested.
+	case errors.Is(err, deliveries.ErrLinkOutdated): // The recipient gets no more of these messages, as requested.
 		shown = pageView{Title: "There is nothing to unsubscribe from", Text: "These messages, or your membership of the organization that sent them, do not exist any more."}
 	case err != nil:
 		return err
@@ -83,11 +81,10 @@ func (c call) showLink(title, text string, found deliveries.Unsubscription, err 
 	if err != nil {
 		return err
 	}
-	return c.whole(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, html)
+	return c.writeBody(http.StatusOK, echo.MIMETextHTMLCharsetUTF8, html)
 }
 
-// formValue returns a field of a form in either of the two encodings of forms, "" when it is
-// missing.
+// formValue returns a field of a URL-encoded or multipart form; "" if it is missing.
 func formValue(contentType string, form []byte, name string) string {
 	media, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -96,7 +93,7 @@ func formValue(contentType string, form []byte, name string) string {
 	var fields map[string][]string
 	switch media {
 	case echo.MIMEApplicationForm:
-		fields, _ = url.ParseQuery(string(form)) // Fields that can be parsed count.
+		fields, _ = url.ParseQuery(string(form)) // It returns the fields that it could parse.
 	case echo.MIMEMultipartForm:
 		parts, err := multipart.NewReader(bytes.NewReader(form), parameters["boundary"]).ReadForm(maxForm)
 		if err != nil {
@@ -107,8 +104,7 @@ func formValue(contentType string, form []byte, name string) string {
 	return url.Values(fields).Get(name)
 }
 
-// masked keeps enough of an e-mail address for its owner to recognize it: link scanners publish
-// pages.
+// masked hides most of an address, because link scanners may publish the page.
 func masked(address string) string {
 	_, first := utf8.DecodeRuneInString(address)
 	at := strings.LastIndexByte(address, '@')

@@ -65,7 +65,7 @@ func pageOf(t testing.TB, w *httptest.ResponseRecorder, status int) string {
 	return page
 }
 
-func TestThePageBehindAnUnsubscribeLink(t *testing.T) {
+func TestUnsubscribePage(t *testing.T) {
 	t.Parallel()
 
 	t.Run("GetAndHeadChangeNothing", func(t *testing.T) {
@@ -225,7 +225,7 @@ func TestThePageBehindAnUnsubscribeLink(t *testing.T) {
 	})
 }
 
-func TestFaultsOfAnUnsubscribeLinkArePages(t *testing.T) {
+func TestUnsubscribePageErrors(t *testing.T) {
 	t.Parallel()
 
 	t.Run("OfALinkThatIsNotOursIs404", func(t *testing.T) {

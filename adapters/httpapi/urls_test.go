@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 )
 
-func TestURLsInAnswersAreAbsolute(t *testing.T) {
+func TestAbsoluteURLs(t *testing.T) {
 	t.Parallel()
 	proxy := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} // Where test requests come from.
 	for name, c := range map[string]struct {

@@ -11,14 +11,14 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// details are what an organization records about who a member is, in answers.
+// details are the name and e-mail address of a member in responses.
 type details struct {
 	Email     string `json:"email"`
 	FirstName string `json:"first_name"`
 	LastName  string `json:"last_name"`
 }
 
-// user is a member of the organization in answers (decisions 4).
+// user is a member of the organization in responses (decisions 4).
 type user struct {
 	ID       users.MemberID `json:"id"`
 	Username string         `json:"username"`
@@ -30,7 +30,7 @@ type user struct {
 	Active bool `json:"is_active"`
 }
 
-// enrolledUser is the answer of POST.
+// enrolledUser is the response of POST.
 type enrolledUser struct {
 	user
 	Created bool `json:"created"`
@@ -41,8 +41,9 @@ type deleted struct {
 	Deleted int `json:"deleted"`
 }
 
-// usersAtOnce bounds the memory of listing users, each with up to 64 KiB of metadata.
-const usersAtOnce = 250
+// userBatchSize is how many users are fetched at once. It bounds memory: a user may have 64 KiB of
+// metadata.
+const userBatchSize = 250
 
 func (a *API) listUsers(c call) error {
 	f := c.filters()
@@ -70,7 +71,7 @@ func (a *API) listUsers(c call) error {
 		},
 		id:   func(m users.Member) int64 { return int64(m.ID) },
 		row:  func(m users.Member) any { return showMember(m) },
-		size: usersAtOnce,
+		size: userBatchSize,
 		once: wanted.Text != "",
 	}.send(c)
 }
@@ -85,7 +86,7 @@ func memberFilter(f *filters) (wanted app.MemberFilter) {
 	if active := f.boolean("is_active"); active != nil {
 		wanted.Active, wanted.Locked = *active, !*active
 	}
-	wanted.From, wanted.Before = f.moment("created_after"), f.moment("created_before")
+	wanted.From, wanted.Before = f.timestamp("created_after"), f.timestamp("created_before")
 	return wanted
 }
 

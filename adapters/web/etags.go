@@ -20,8 +20,8 @@ func ETag(body []byte) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
 }
 
-// Unchanged reports whether the client has the current version. Weak tags suffice for that.
-func Unchanged(h http.Header, tag string) bool {
+// NotModified reports whether the client has the current version. Weak tags suffice for that.
+func NotModified(h http.Header, tag string) bool {
 	tags, ok := ParseTags(h.Values(HeaderIfNoneMatch))
 	return ok && slices.ContainsFunc(tags, func(t string) bool { return t == "*" || strings.TrimPrefix(t, "W/") == tag })
 }

@@ -16,48 +16,48 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Keys of the request's context for the values of its log line.
+// The context keys for the values of the log line.
 const (
-	routeName  = "route"
-	callerName = "caller"
-	quietName  = "quiet"
+	routeKey  = "route"
+	callerKey = "caller"
+	quietKey  = "quiet"
 )
 
-// Route records the route of a request, as the route table writes it. A quiet one is logged at a
-// lower level.
+// Route records the route of a request as in the route table. Quiet routes are logged at a lower
+// level.
 func Route(c echo.Context, path string, quiet bool) {
-	c.Set(routeName, path)
-	c.Set(quietName, quiet)
+	c.Set(routeKey, path)
+	c.Set(quietKey, quiet)
 }
 
-// Caller records on whose behalf a request came: kind is the attribute's name in the log line.
-func Caller(c echo.Context, kind, name string) { c.Set(callerName, slog.String(kind, name)) }
+// Caller records who sent a request. kind is the name of the attribute in the log line.
+func Caller(c echo.Context, kind, name string) { c.Set(callerKey, slog.String(kind, name)) }
 
 // ErrUndelivered means that the client did not receive the whole response.
 var ErrUndelivered = errors.New("the client did not take the answer")
 
-// Answered is called for every response: with the method, one of HTTP's or `other`, and the route
-// as the route table writes it, or `unknown`.
-type Answered func(method, route string, status int, took time.Duration)
+// ResponseObserver is called for every response: with the method, one of HTTP's or `other`, and the
+// route as the route table writes it, or `unknown`.
+type ResponseObserver func(method, route string, status int, duration time.Duration)
 
 // Observer observes requests: it gives them ids, recovers from panics, and logs, counts and traces
 // them.
 type Observer struct {
-	answered Answered
-	clock    ports.Clock
-	log      *slog.Logger
-	outside  Outside
-	tracer   ports.Tracer
-	untraced []string
+	onResponse ResponseObserver
+	clock      ports.Clock
+	log        *slog.Logger
+	transport  Transport
+	tracer     ports.Tracer
+	untraced   []string
 }
 
 // NewObserver returns an observer that writes to a log, calls answered for every response (nil:
 // nothing is called), and traces nothing.
-func NewObserver(clock ports.Clock, log *slog.Logger, outside Outside, answered Answered) Observer {
+func NewObserver(clock ports.Clock, log *slog.Logger, outside Transport, answered ResponseObserver) Observer {
 	if answered == nil {
 		answered = func(string, string, int, time.Duration) {}
 	}
-	return Observer{clock: clock, log: log, outside: outside, answered: answered, tracer: ports.Untraced{}}
+	return Observer{clock: clock, log: log, transport: outside, onResponse: answered, tracer: ports.Untraced{}}
 }
 
 // Traced returns the observer with tracing of requests, except those of some paths. A nil tracer
@@ -69,10 +69,10 @@ func (o Observer) Traced(tracer ports.Tracer, but ...string) Observer {
 	return o
 }
 
-// Around is the outermost middleware: it gives the request its id, sets the headers of every
-// response, recovers from panics, has fail answer errors, and logs one line. The line contains the
-// route and never the path, which holds usernames and e-mail addresses.
-func (o Observer) Around(fail func(echo.Context, error)) echo.MiddlewareFunc {
+// Middleware returns the outermost middleware. It sets the request id and the common headers,
+// recovers from panics, calls fail for errors, and logs one line. The line contains the route and
+// never the path, which may contain usernames and e-mail addresses.
+func (o Observer) Middleware(fail func(echo.Context, error)) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			start := o.clock.Now()
@@ -82,21 +82,21 @@ func (o Observer) Around(fail func(echo.Context, error)) echo.MiddlewareFunc {
 			header.Set(echo.HeaderReferrerPolicy, "no-referrer")
 			header.Set(echo.HeaderContentSecurityPolicy, "default-src 'none'; frame-ancestors 'none'")
 			header.Set(echo.HeaderCacheControl, "no-store")
-			if o.outside.Secure(c.Request()) {
+			if o.transport.Secure(c.Request()) {
 				header.Set(echo.HeaderStrictTransportSecurity, transportSecurity)
 			}
 
 			span := o.begin(c)
-			err := attempt(c, next)
-			cut := err != nil && c.Response().Committed
-			if err != nil && !cut {
+			err := recoverPanic(c, next)
+			aborted := err != nil && c.Response().Committed
+			if err != nil && !aborted {
 				fail(c, err)
 			}
 			o.logRequest(c, o.clock.Now().Sub(start))
-			end(c, span, cut)
-			if cut {
-				o.logCut(c, err)
-				panic(http.ErrAbortHandler) // Half a response must not look complete: the server closes the connection.
+			end(c, span, aborted)
+			if aborted {
+				o.logAborted(c, err)
+				panic(http.ErrAbortHandler) // The server closes the connection, so that the client notices the incomplete response.
 			}
 			return nil
 		}
@@ -108,30 +108,30 @@ func (o Observer) begin(c echo.Context) ports.Span {
 	if slices.Contains(o.untraced, c.Request().URL.Path) {
 		return ports.SpanOf(c.Request().Context()) // An empty one.
 	}
-	ctx, span := o.tracer.Begin(c.Request().Context(), ports.SpanStart{Name: known(c.Request().Method), Kind: ports.SpanServer, Parent: caller(c)})
+	ctx, span := o.tracer.Begin(c.Request().Context(), ports.SpanStart{Name: methodName(c.Request().Method), Kind: ports.SpanServer, Parent: callerTraceparent(c)})
 	if span.Traceparent() != "" {
 		c.SetRequest(c.Request().WithContext(ctx))
 	}
 	return span
 }
 
-// end ends the span. Like the log, it has the route and never the path.
-func end(c echo.Context, span ports.Span, cut bool) {
+// end ends the span. Like the log line, it has the route and never the path.
+func end(c echo.Context, span ports.Span, aborted bool) {
 	if !span.Recorded() {
 		return
 	}
-	method, route, status := known(c.Request().Method), routeOf(c), c.Response().Status
+	method, route, status := methodName(c.Request().Method), routeOf(c), c.Response().Status
 	span.Name(method + " " + route)
 	span.Text("http.request.method", method)
 	span.Text("http.route", route)
 	span.Number("http.response.status_code", int64(status))
 	span.Text("tocsin.request", RequestID(c))
-	span.End(cut || status >= http.StatusInternalServerError)
+	span.End(aborted || status >= http.StatusInternalServerError)
 }
 
 // routeOf returns the route of a request.
 func routeOf(c echo.Context) string {
-	if route, _ := c.Get(routeName).(string); route != "" {
+	if route, _ := c.Get(routeKey).(string); route != "" {
 		return route
 	}
 	return "unknown"
@@ -140,8 +140,8 @@ func routeOf(c echo.Context) string {
 // RequestID returns the id of a request, as in its response and its log lines.
 func RequestID(c echo.Context) string { return c.Response().Header().Get(echo.HeaderXRequestID) }
 
-// LogFailure logs for the operator what the caller is not told. Requests whose client disconnected
-// are not logged.
+// LogFailure logs an error that the response does not show. If the client has disconnected, it logs
+// at level debug.
 func (o Observer) LogFailure(c echo.Context, level slog.Level, err error) {
 	if c.Request().Context().Err() != nil {
 		level = slog.LevelDebug
@@ -150,7 +150,7 @@ func (o Observer) LogFailure(c echo.Context, level slog.Level, err error) {
 }
 
 // LogRefusal logs that a client was refused, with its address, for fail2ban and similar tools
-// (deploy/fail2ban). What the client sent stays out of the log.
+// (deploy/fail2ban). It logs nothing that the client sent.
 func (o Observer) LogRefusal(c echo.Context, client, reason string) {
 	o.log.LogAttrs(c.Request().Context(), slog.LevelWarn, "sign-in refused", slog.String("client", client), slog.String("reason", reason),
 		slog.String("id", RequestID(c)))
@@ -162,8 +162,8 @@ func (o Observer) LogUndelivered(c echo.Context, err error) {
 		slog.String("id", RequestID(c)), slog.String("error", err.Error()))
 }
 
-// attempt turns a panic into an error.
-func attempt(c echo.Context, next echo.HandlerFunc) (err error) {
+// recoverPanic calls next and turns a panic into an error.
+func recoverPanic(c echo.Context, next echo.HandlerFunc) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -172,33 +172,34 @@ func attempt(c echo.Context, next echo.HandlerFunc) (err error) {
 	return next(c)
 }
 
-func (o Observer) logRequest(c echo.Context, took time.Duration) {
+func (o Observer) logRequest(c echo.Context, duration time.Duration) {
 	level := slog.LevelInfo
 	route := routeOf(c)
-	if quiet, _ := c.Get(quietName).(bool); quiet {
+	if quiet, _ := c.Get(quietKey).(bool); quiet {
 		level = slog.LevelDebug
 	}
-	method := known(c.Request().Method)
-	o.answered(method, route, c.Response().Status, took)
+	method := methodName(c.Request().Method)
+	o.onResponse(method, route, c.Response().Status, duration)
 	attributes := []slog.Attr{
 		slog.String("id", RequestID(c)),
 		slog.String("method", method),
 		slog.String("route", route),
 		slog.Int("status", c.Response().Status),
-		slog.Duration("duration", took),
+		slog.Duration("duration", duration),
 		slog.Int64("bytes", c.Response().Size),
 	}
 	if trace, _, _, ok := ports.ParseTraceparent(Traceparent(c)); ok {
 		attributes = append(attributes, slog.String("trace", trace))
 	}
-	if caller, ok := c.Get(callerName).(slog.Attr); ok {
+	if caller, ok := c.Get(callerKey).(slog.Attr); ok {
 		attributes = append(attributes, caller)
 	}
 	o.log.LogAttrs(c.Request().Context(), level, "request", attributes...)
 }
 
-// logCut logs why a response ends early. A client that disconnected is not our fault.
-func (o Observer) logCut(c echo.Context, err error) {
+// logAborted logs why a response is incomplete. If the client has disconnected, it logs at level
+// debug.
+func (o Observer) logAborted(c echo.Context, err error) {
 	level := slog.LevelError
 	if errors.Is(err, ErrUndelivered) || c.Request().Context().Err() != nil {
 		level = slog.LevelDebug
@@ -206,8 +207,9 @@ func (o Observer) logCut(c echo.Context, err error) {
 	o.log.LogAttrs(c.Request().Context(), level, "answer cut off", slog.String("id", RequestID(c)), slog.String("error", err.Error()))
 }
 
-// known returns the method if it is one of HTTP's, else `other`; a caller may send any word.
-func known(method string) string {
+// methodName returns a standard method unchanged, and `other` for any other, so that clients cannot
+// invent labels.
+func methodName(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
 		return method
@@ -218,7 +220,7 @@ func known(method string) string {
 // maxRequestID is the longest request id that a caller may choose.
 const maxRequestID = 128
 
-// requestID returns the caller's own id if it is valid, else a new one.
+// requestID returns the id from the client if it is valid, else a new one.
 func requestID(sent string) string {
 	const sane = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/+="
 	if sent == "" || len(sent) > maxRequestID || strings.Trim(sent, sane) != "" {

@@ -15,17 +15,16 @@ import (
 // ErrNoSuchPath is the fault of a path without a route.
 var ErrNoSuchPath = fault.New(fault.NotFound, "there is nothing at this path")
 
-// Nowhere replaces a path that cannot name anything. No route has it.
-const Nowhere = "//"
+// InvalidPath replaces an invalid path. No route matches it.
+const InvalidPath = "//"
 
-// Canonical rewrites the request's path to the one form used for looking up routes: each segment
-// decoded once and encoded again the same way, with a slash at the end. Echo routes by RawPath,
-// which the server sets only for some spellings; here it is always set, so that a parameter is
-// always encoded exactly once.
+// Canonical rewrites the path of a request to the canonical form for routing: each segment decoded
+// and encoded once, with a slash at the end. Echo routes by RawPath, which the server sets only for
+// some encodings. Canonical always sets it, so that parameters are always encoded exactly once.
 func Canonical(r *http.Request) *http.Request {
 	path, ok := canonical(r.URL.EscapedPath())
 	if !ok {
-		path = Nowhere
+		path = InvalidPath
 	}
 	u := *r.URL
 	u.RawPath = path
@@ -34,8 +33,7 @@ func Canonical(r *http.Request) *http.Request {
 	return r
 }
 
-// canonical returns false for a path that cannot name anything: it has an empty segment, or text
-// that no name can contain.
+// canonical returns false for an invalid path: one with an empty segment, invalid UTF-8 or NUL.
 func canonical(escaped string) (path string, ok bool) {
 	escaped = strings.TrimSuffix(strings.TrimPrefix(escaped, "/"), "/")
 	if escaped == "" {
@@ -65,7 +63,7 @@ func Join(segments ...string) string {
 	return b.String()
 }
 
-// RefuseOptions makes OPTIONS like any other unsupported method; Echo would answer 204.
+// RefuseOptions answers OPTIONS with 405 like any other unsupported method. Echo would answer 204.
 func RefuseOptions(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if c.Request().Method == http.MethodOptions && c.Get(echo.ContextKeyHeaderAllow) != nil {

@@ -6,17 +6,17 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Traceparent returns the parent span for the work that a request starts: the request's span, or
-// the caller's if requests are not traced. Empty: there is none.
+// Traceparent returns the parent span for work that a request starts: the span of the request, or
+// that of the caller if requests are not traced; empty if there is none.
 func Traceparent(c echo.Context) string {
 	if own := ports.SpanOf(c.Request().Context()).Traceparent(); own != "" {
 		return own
 	}
-	return caller(c)
+	return callerTraceparent(c)
 }
 
-// caller returns the caller's traceparent header; empty when it is absent or invalid.
-func caller(c echo.Context) string {
+// callerTraceparent returns the caller's traceparent header; empty when it is absent or invalid.
+func callerTraceparent(c echo.Context) string {
 	all := c.Request().Header.Values("Traceparent")
 	if len(all) != 1 {
 		return ""

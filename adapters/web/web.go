@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
-// statuses maps kinds of fault to statuses. It is the only place that does.
+// statuses maps kinds of fault to HTTP statuses.
 var statuses = map[fault.Kind]int{
 	fault.Internal:        http.StatusInternalServerError,
 	fault.Invalid:         http.StatusBadRequest,
@@ -38,7 +38,7 @@ func Status(k fault.Kind) int { return statuses[k] }
 // retryUnavailable is how long a caller should wait when the time is unknown.
 const retryUnavailable = time.Second
 
-// limited is a fault that says how long to wait.
+// limited is a fault with the time to wait.
 type limited struct {
 	fault *fault.Error
 	wait  time.Duration

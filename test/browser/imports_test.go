@@ -69,7 +69,7 @@ func TestAMixedFileIsImportedMendedAndImportedAgain(t *testing.T) {
 	})
 }
 
-func TestRejectedRowsAreCorrectedInThePage(t *testing.T) {
+func TestCorrectRejectedRows(t *testing.T) {
 	t.Parallel()
 	each(t, func(w *world, p *tab) {
 		p.open("/console/o/acme/imports/")
@@ -103,7 +103,7 @@ func TestRejectedRowsAreCorrectedInThePage(t *testing.T) {
 	})
 }
 
-func TestAnImportIsUndone(t *testing.T) {
+func TestUndoImport(t *testing.T) {
 	t.Parallel()
 	each(t, func(w *world, p *tab) {
 		p.open("/console/o/acme/imports/")

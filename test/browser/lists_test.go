@@ -78,7 +78,7 @@ func TestAListIsPinnedRenamedAndDeleted(t *testing.T) {
 	p.sees("List deleted.", "Customers of the shop")
 }
 
-func TestAnEventIsTriggeredByHand(t *testing.T) {
+func TestTrigger(t *testing.T) {
 	t.Parallel()
 	each(t, func(w *world, p *tab) {
 		w.populate(greeted)

@@ -104,7 +104,7 @@ func (t *tab) addPasskey(name string) {
 	t.sees(name)
 }
 
-func TestSigningInWithAPasskey(t *testing.T) {
+func TestSignInWithPasskey(t *testing.T) {
 	t.Parallel()
 	w := newSite(t)
 	p := w.signedIn()
@@ -137,7 +137,7 @@ func TestSigningInWithAPasskey(t *testing.T) {
 	p.sees("Your account: " + root)
 }
 
-func TestSigningInAgainWithAPasskey(t *testing.T) {
+func TestConfirmWithPasskey(t *testing.T) {
 	t.Parallel()
 	w := newSite(t)
 	p := w.signedIn()
@@ -216,7 +216,7 @@ func TestPasskeysWorkAtTheirAddressOnly(t *testing.T) {
 	p.sees("Your account: " + root)
 }
 
-func TestWhoHasNoSecondFactorIsLedToSetOneUp(t *testing.T) {
+func TestMissingSecondFactorRedirects(t *testing.T) {
 	t.Parallel()
 	w := newSite(t)
 	p := w.signedIn()

@@ -1,8 +1,8 @@
-// What pages do more comfortably with a script than without one. Nothing here is needed.
+// Progressive enhancement. All pages work without this script.
 "use strict";
 
-// A box with data-check-all="NAME" ticks all boxes of that name in its form, and shows whether all of them are ticked. Without a script it
-// would do nothing, so pages hide it.
+// A check box with data-check-all="NAME" selects all check boxes of that name in its form, and shows whether all are selected. Pages hide it
+// because it does nothing without a script.
 document.querySelectorAll("input[data-check-all]").forEach((box) => { box.hidden = false; });
 document.addEventListener("change", (event) => {
   const box = event.target;
@@ -18,8 +18,8 @@ document.addEventListener("change", (event) => {
   form.querySelectorAll("[data-selected]").forEach((told) => { told.textContent = ticked ? told.dataset.saySome.replace("#", ticked) : told.dataset.sayNone; });
 });
 
-// A form is sent once, however often its button is clicked; coming back to the page makes it work again. A form that only asks may be
-// sent as often as anybody likes, and so may one with data-again, which leads to a file: the page stays.
+// A POST form is submitted only once, until the page is shown again. Forms with data-again, such as downloads, may be submitted
+// repeatedly, because the page stays.
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post" || event.submitter?.formMethod === "dialog" || event.submitter?.formTarget || form.target || "again" in form.dataset) return;
@@ -33,8 +33,8 @@ window.addEventListener("pageshow", () => {
   document.querySelectorAll("form[data-sent]").forEach((form) => { delete form.dataset.sent; });
 });
 
-// A form with data-toggle moves a switch: what it is in is replaced by how the next page has it, and nothing jumps. Whatever goes wrong, the form is
-// sent as without a script.
+// A form with data-toggle is submitted in the background. Its surrounding element is replaced with that of the response, so that the page does
+// not scroll. On an error the form is submitted normally.
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!("toggle" in form.dataset) || "plain" in form.dataset) return;
@@ -57,8 +57,8 @@ document.addEventListener("submit", (event) => {
   }, plainly);
 });
 
-// A button with data-copy="ID" copies the text of that element. Pages hide it: without a script, or on a page that came over plain HTTP and so
-// has no clipboard, it would do nothing.
+// A button with data-copy="ID" copies the text of that element. Pages hide it because it does nothing without a script, or without https, where
+// there is no clipboard.
 if (navigator.clipboard) {
   document.querySelectorAll("button[data-copy]").forEach((button) => {
     button.hidden = false;
@@ -70,7 +70,7 @@ if (navigator.clipboard) {
   });
 }
 
-// Every fragment that htmx asks for carries the form token, which the server asks of whatever changes something.
+// htmx requests other than GET get the form token, because the server requires it.
 document.addEventListener("htmx:configRequest", (event) => {
   const token = document.querySelector("input[name=form_token]");
   if (token && event.detail.verb !== "get" && !event.detail.parameters.form_token) {
@@ -78,7 +78,7 @@ document.addEventListener("htmx:configRequest", (event) => {
   }
 });
 
-// "/" and Ctrl K lead to the search of everything, and arrows from there through what is found. Enter follows a link anyway.
+// "/" and Ctrl K focus the search field. The arrow keys move from there through the results.
 document.addEventListener("keydown", (event) => {
   const find = document.getElementById("find");
   if (!find) return;
@@ -97,8 +97,8 @@ document.addEventListener("keydown", (event) => {
   stops[Math.max(0, Math.min(stops.length - 1, at + (event.key === "ArrowDown" ? 1 : -1)))].focus();
 });
 
-// What is far down a page is near by keys. Alt with an arrow leads to the next or previous part of the page, or button of a form; in a table, a list of things or a group of
-// boxes, arrows, Page Down, Page Up, Home and End lead from row to row.
+// Keyboard navigation. Alt with an arrow key moves to the next or previous section, form or button. In a table, a list or a group of check boxes,
+// the arrow keys, Page Down, Page Up, Home and End move from row to row.
 const stopsIn = (root) => [...root.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")]
   .filter((e) => !e.disabled && e.type !== "hidden" && !(e.type === "radio" && !e.checked) && e.tabIndex >= 0 && e.checkVisibility());
 const partStarts = () => [...new Set([...document.querySelectorAll("main :is(section, form, nav, table, details, fieldset, form button)")]
@@ -126,7 +126,7 @@ document.addEventListener("keydown", (event) => {
   to.focus();
 });
 
-// The lists of the top bar close with Escape and with a click elsewhere, and so does the drawer of the menu.
+// Escape and a click elsewhere close the pickers of the top bar. Escape also closes the menu drawer.
 const closePickers = (but) => document.querySelectorAll(".picker[open]").forEach((p) => {
   if (p === but) return;
   p.open = false;
@@ -139,7 +139,7 @@ document.addEventListener("keydown", (event) => {
   if (location.hash === "#menu") location.hash = "#content";
 });
 
-// Moments stand in UTC; here they are shown in the viewer's zone, and in UTC and from now on hover.
+// Times are in UTC in the HTML. They are shown in the local time zone, with UTC and the relative time in the title.
 const localize = (root) => root.querySelectorAll("time[datetime]:not([title])").forEach((time) => {
   const at = new Date(time.dateTime), two = (n) => String(n).padStart(2, "0");
   const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(at).find((p) => p.type === "timeZoneName").value;

@@ -1,12 +1,12 @@
-// What somebody has typed is not lost: leaving the page warns, and coming back to it brings it back. Secrets are never kept. The browser forgets
-// all of it with the tab, and when one signs out.
+// Drafts of forms. Leaving a page with unsaved input shows a warning, and going back restores the input. Secrets are not stored. The browser
+// deletes drafts when the tab is closed and at sign-out.
 "use strict";
 
 {
   const store = window.sessionStorage;
   const typed = "input:not([type=hidden], [type=password], [type=file], [type=submit]), textarea:not([data-secret]), select";
   const isText = "textarea, input:is([type=text], [type=email], [type=tel], [type=url], [type=number], [type=datetime-local])";
-  // Sent along, these tell the server what the text was begun with, so that it sees what others have saved meanwhile.
+  // These tell the server on which version the input is based, so that it detects conflicts.
   const bases = "input[type=hidden]:is([name=base], [name=shown])";
   const forms = [...document.querySelectorAll("form[method=post]:not([data-passkey])")].filter((f) => f.querySelector(isText));
   const key = (form) => `draft ${form.getAttribute("action").split("#")[0]}`;
@@ -22,7 +22,7 @@
   const keep = (form) => {
     try {
       store.setItem(key(form), JSON.stringify(fields(form).map((e) => [e.name, value(e)])));
-    } catch { /* Full, or not allowed: then the warning alone is left. */ }
+    } catch { /* The storage is full or not allowed. The warning still works. */ }
   };
   const restore = (form) => {
     const draft = JSON.parse(store.getItem(key(form)) ?? "null");
@@ -33,7 +33,7 @@
   };
 
   const mistaken = [...document.querySelectorAll("[data-faults]")];
-  // A form that was refused shows what was sent, and that is not saved either.
+  // A form with faults shows the sent input, which is not saved yet.
   const isRefused = (form) => mistaken.some((m) => form.contains(m) || m.nextElementSibling === form);
 
   let isSent = false;
@@ -44,12 +44,12 @@
   });
   window.addEventListener("pageshow", () => { isSent = false; });
   window.addEventListener("beforeunload", (event) => {
-    if (isSent || navigator.userActivation?.hasBeenActive === false) return; // Browsers ask only people.
+    if (isSent || navigator.userActivation?.hasBeenActive === false) return; // Browsers show the warning only after user interaction.
     if (forms.some((form) => form.isConnected && (isChanged(form) || isRefused(form)))) event.preventDefault();
   });
 
-  document.addEventListener("DOMContentLoaded", () => { // By then htmx listens.
-    if (window.location.hash) mistaken[0]?.focus(); // Else autofocus does.
+  document.addEventListener("DOMContentLoaded", () => { // htmx is initialized by then.
+    if (window.location.hash) mistaken[0]?.focus(); // Otherwise autofocus does it.
     const sent = store.getItem("sent");
     const isSaved = new URLSearchParams(window.location.search).has("done");
     const cameBack = window.performance.getEntriesByType("navigation")[0]?.type === "back_forward";

@@ -1,7 +1,7 @@
-// The editor of templates. Nothing here is needed: buttons and typing do the same.
+// Progressive enhancement of the template editor.
 "use strict";
 
-// Frames that show HTML of messages: what they show is posted to them as soon as they are there.
+// Posts the HTML of messages to their frames as soon as they are in the page.
 const show = () => document.querySelectorAll("button[data-show]").forEach((button) => {
   if (button.form) button.form.requestSubmit(button);
 });
@@ -10,7 +10,7 @@ document.addEventListener("htmx:afterSettle", (event) => {
 });
 document.addEventListener("DOMContentLoaded", show);
 
-// A variable that is clicked is written where one was typing last.
+// A click on a variable inserts it into the field that had the focus last.
 let typing = null;
 document.addEventListener("focusin", (event) => {
   if (event.target.matches("#subject, #text, #html, #markdown")) typing = event.target;

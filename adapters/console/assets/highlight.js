@@ -1,9 +1,9 @@
-// Colours in the editor: a layer behind each field shows its text with tags of templates, HTML and Markdown marked, and variables that the event does
-// not know underlined. The field stays what it is, with its own undo, selection and text for screen readers. Nothing here is needed.
+// Syntax highlighting in the editor. A layer behind each field shows its text with highlighted tags of templates, HTML and Markdown, and with unknown
+// variables underlined. The field itself stays a plain textarea, so undo, selection and screen readers work.
 "use strict";
 
 {
-  const longest = 64 << 10; // characters; a longer text stays plain
+  const longest = 64 << 10; // in characters; longer texts are not highlighted
   const known = new Set([...document.querySelectorAll("[data-known]")].flatMap((e) => e.dataset.known.split(" ")));
   const roots = new Set([...known].map((name) => name.split(".")[0]));
   const tag = String.raw`(?<tag>\{\{\{[^{}]*\}\}\}|\{\{[^{}]*\}\})`;
@@ -13,16 +13,16 @@
     text: new RegExp(tag, "g"),
   };
 
-  // A name is known, or lies within one of which only the beginning is.
+  // A name is known, or is below a known name with a wildcard.
   const isKnown = (name) => known.has(name) || name.split(".").some((_, i, parts) => known.has(`${parts.slice(0, i + 1).join(".")}.*`));
-  // Within a section a name may be a member of what it speaks of, unless it begins as a variable of the message does.
+  // In a section a name may be a member of the section's value, unless its first part is a known variable.
   const kindOf = (text, open) => {
     const [, sign, name] = /^\{\{\{?\s*([#^/&!>=]?)\s*([^{}\s]*)/.exec(text);
     if (sign === "!") return "note";
     if (sign === "#" || sign === "^") open.push(name);
     if (sign === "/") open.pop();
-    const told = known.size > 0 && name && name !== "." && (roots.has(name.split(".")[0]) || open.length === 0);
-    return told && sign !== "/" && !isKnown(name) ? "tag unknown" : "tag";
+    const checked = known.size > 0 && name && name !== "." && (roots.has(name.split(".")[0]) || open.length === 0);
+    return checked && sign !== "/" && !isKnown(name) ? "tag unknown" : "tag";
   };
   const paint = (field, layer, rule) => {
     layer.hidden = field.value.length > longest;
@@ -43,19 +43,19 @@
 
   document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("#text, #html, #markdown").forEach((field) => {
     const layer = document.createElement("pre");
-    const around = document.createElement("div");
-    around.className = "layers";
+    const wrapper = document.createElement("div");
+    wrapper.className = "layers";
     layer.className = "layer";
     layer.setAttribute("aria-hidden", "true");
-    field.replaceWith(around);
-    around.append(layer, field);
-    let asked = 0;
-    const again = () => {
-      cancelAnimationFrame(asked);
-      asked = requestAnimationFrame(() => paint(field, layer, rules[field.id]));
+    field.replaceWith(wrapper);
+    wrapper.append(layer, field);
+    let frame = 0;
+    const repaint = () => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() => paint(field, layer, rules[field.id]));
     };
-    field.form.addEventListener("input", again); // A draft that comes back is an event of the form.
-    window.addEventListener("pageshow", again);
+    field.form.addEventListener("input", repaint); // A restored draft fires this event on the form.
+    window.addEventListener("pageshow", repaint);
     field.addEventListener("scroll", () => { layer.scrollTop = field.scrollTop; });
     paint(field, layer, rules[field.id]);
   }));

@@ -1,23 +1,23 @@
-// Passkeys: a form with data-passkey sends what the browser's authenticators answer. Pages hide its button: without a script, or at another
-// address than the one that the passkeys are for, it would do nothing.
+// Passkeys. A form with data-passkey sends the response of the browser's authenticators. Pages hide its button because it does nothing without a
+// script, or on another origin than that of the passkeys.
 "use strict";
 
 (() => {
-  // What the browser is asked in the background, so that it offers passkeys where a username is typed.
+  // Aborts the conditional request, with which the browser offers passkeys in the username field.
   let offered = null;
 
-  // ask is what the server wants to know of the browser's authenticators; nothing where the page has to be another one.
-  // told is what there is to say, in the language of the page.
-  const told = (form) => form.querySelector("[role=alert]").dataset;
+  // texts returns the translated messages of the page.
+  const texts = (form) => form.querySelector("[role=alert]").dataset;
 
+  // ask requests the options for the browser's authenticators. It returns null if the server redirects.
   const ask = async (form) => {
     const response = await fetch(form.dataset.ask, { method: "POST", body: new URLSearchParams({ form_token: form.elements.form_token.value }) });
     if (response.redirected) {
       location.assign(response.url);
       return null;
     }
-    if (response.status === 429) throw new Error(told(form).sayMany);
-    if (!response.ok) throw new Error(told(form).sayReload);
+    if (response.status === 429) throw new Error(texts(form).sayMany);
+    if (!response.ok) throw new Error(texts(form).sayReload);
     return PublicKeyCredential.parseRequestOptionsFromJSON(await response.json());
   };
 
@@ -26,23 +26,23 @@
     form.submit();
   };
 
-  const say = (form, text) => {
+  const showMessage = (form, text) => {
     const place = form.querySelector("[role=alert]");
     place.textContent = text;
     place.hidden = !text;
   };
 
-  // why says in words why there is no answer. Browsers tell little, so that no page learns which passkeys there are.
+  // why returns the message for an error. Browsers hide details, so that pages do not learn which passkeys exist.
   const why = (form, error) => {
     switch (error.name) {
-      case "InvalidStateError": return told(form).sayHas;
-      case "NotAllowedError": return told(form).sayNone;
+      case "InvalidStateError": return texts(form).sayHas;
+      case "NotAllowedError": return texts(form).sayNone;
       default: return error.message;
     }
   };
 
   const act = async (form) => {
-    say(form, "");
+    showMessage(form, "");
     offered?.abort();
     if (form.dataset.options) {
       const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(JSON.parse(form.dataset.options));
@@ -63,11 +63,11 @@
   document.querySelectorAll("form[data-passkey]").forEach((form) => {
     const button = form.querySelector("button");
     if (!window.PublicKeyCredential?.parseRequestOptionsFromJSON) {
-      say(form, told(form).sayCannot);
+      showMessage(form, texts(form).sayCannot);
       return;
     }
     if (location.origin !== form.dataset.site) {
-      say(form, told(form).sayWhere.replace("#", form.dataset.site));
+      showMessage(form, texts(form).sayWhere.replace("#", form.dataset.site));
       return;
     }
     button.hidden = false;
@@ -76,11 +76,11 @@
       event.stopPropagation();
       button.disabled = true;
       act(form).catch((error) => {
-        say(form, why(form, error));
+        showMessage(form, why(form, error));
         button.disabled = false;
       });
     });
-    if ("offer" in form.dataset) offer(form).catch(() => {}); // Whoever wants a passkey has the button, too.
+    if ("offer" in form.dataset) offer(form).catch(() => {}); // The button still works.
   });
   window.addEventListener("pageshow", () => {
     document.querySelectorAll("form[data-passkey] button").forEach((button) => { button.disabled = false; });

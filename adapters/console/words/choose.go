@@ -2,18 +2,17 @@ package words
 
 import "golang.org/x/text/language"
 
-// Offered are the languages that people can choose, English first: one is offered when its
-// catalogue has every word.
+// Offered are the languages that users can choose, English first. Their catalogues are complete.
 var Offered = []language.Tag{language.English, language.German}
 
-// Names are the names of the languages in Offered, each in its own language.
+// Names are the names of the languages in Offered, each in the language itself.
 var Names = []string{"English", "Deutsch"}
 
-// Choose returns the index in Offered of the best language: the user's choice, else one that the
-// browser accepts, else English.
+// Choose returns the index in Offered of the user's choice, else of a language that the browser
+// accepts, else of English.
 func Choose(accepted, chosen string) int {
 	matcher := language.NewMatcher(Offered)
-	tags, _, err := language.ParseAcceptLanguage(accepted) // No browser sends a header that fails.
+	tags, _, err := language.ParseAcceptLanguage(accepted) // Browsers send valid headers.
 	if err != nil {
 		tags = nil
 	}

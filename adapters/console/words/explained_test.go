@@ -71,8 +71,8 @@ func matches(key, said string) bool {
 	return regexp.MustCompile("(?s)^" + strings.Join(parts, ".*") + "$").MatchString(said)
 }
 
-// TestWhatIsSaidOfDeliveriesIsKnown ties the words of explain, and of what waits, to the catalogue.
-func TestWhatIsSaidOfDeliveriesIsKnown(t *testing.T) {
+// TestDeliveryTextsAreTranslated ties the words of explain, and of what waits, to the catalogue.
+func TestDeliveryTextsAreTranslated(t *testing.T) {
 	t.Parallel()
 	all := slices.Compact(slices.Sorted(slices.Values(explained())))
 	for _, tag := range others {

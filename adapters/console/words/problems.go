@@ -9,21 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// Message is what a use case or a driver said.
+// Message is a message of a use case or a driver, in English.
 type Message string
 
-// Label is what a form calls a field: words of a page, or the name of a setting.
+// Label is the label of a form field, in English.
 type Label string
 
-// Setting is the name of a setting of a channel; as words it is what people call it.
+// Setting is the name of a channel setting. It is translated to a label.
 type Setting string
 
-// Field is the name of a value of which the audit log tells, with the names of what it is within
-// before it: custom_fields.plan.
+// Field is the path of a changed value in the audit log, such as custom_fields.plan.
 type Field string
 
-// FieldName says what a value is called: the catalogue has the name before the first dot, and what is
-// behind it is data.
+// FieldName translates a field. The catalogue has the part before the first dot; the rest is data.
 func (l *Language) FieldName(f Field) string {
 	name, rest, within := strings.Cut(string(f), ".")
 	said, known := l.Fields[name]
@@ -36,10 +34,10 @@ func (l *Language) FieldName(f Field) string {
 	return said
 }
 
-// acronyms are the parts of names of settings that are written in capitals.
+// acronyms are the parts of setting names that are written in capitals.
 var acronyms = map[string]string{"ca": "CA", "helo": "HELO", "id": "ID", "sid": "SID", "tls": "TLS", "url": "URL"}
 
-// String is the name in English, made of its parts.
+// String returns the English label, made from the parts of the name.
 func (s Setting) String() string {
 	parts := strings.Split(string(s), "_")
 	for i, part := range parts {
@@ -51,16 +49,16 @@ func (s Setting) String() string {
 	return strings.ToUpper(said[:1]) + said[1:]
 }
 
-// pattern is what a use case says with values in it.
+// pattern matches messages with values in them.
 type pattern struct {
 	english     *regexp.Regexp
 	translation string
-	literals    int // how many characters are no value
+	literals    int // the number of characters outside values
 }
 
 var verb = regexp.MustCompile(`%(?:\[(\d)\])?[a-zA-Z]|%%`)
 
-// compilePatterns returns the patterns of problems, the ones that say most first.
+// compilePatterns returns the patterns of problems, the most specific ones first.
 func compilePatterns(problems map[string]string) (all []pattern) {
 	for key, other := range problems {
 		if !verb.MatchString(key) {
@@ -86,24 +84,25 @@ func compilePatterns(problems map[string]string) (all []pattern) {
 	return all
 }
 
-// TranslateProblem says what a use case said: it speaks English, and what it says is found by its words,
-// with the values in it. What is not known, such as the answer of a provider, stays as it is.
+// TranslateProblem translates a message of a use case. It finds messages by their English text and
+// keeps the values in them. Unknown text, such as the response of a provider, is returned
+// unchanged.
 func (l *Language) TranslateProblem(said string) string {
 	if other, known := l.lookupProblem(said); known {
 		return other
 	}
-	if field, rest, is := strings.Cut(said, ": "); is && !strings.Contains(field, " ") { // What is wrong with a field.
+	if field, rest, is := strings.Cut(said, ": "); is && !strings.Contains(field, " ") { // A message about a field.
 		if other, known := l.lookupProblem(rest); known {
 			return field + ": " + other
 		}
 	}
-	if parts := strings.Split(said, "; "); len(parts) > 1 { // Several of them.
+	if parts := strings.Split(said, "; "); len(parts) > 1 { // Several messages.
 		for i, part := range parts {
 			parts[i] = l.TranslateProblem(part)
 		}
 		return strings.Join(parts, "; ")
 	}
-	// As a sentence it begins with a capital and has an end.
+	// A sentence begins with a capital letter and ends with a period.
 	first, size := utf8.DecodeRuneInString(said)
 	if inner, whole := strings.CutSuffix(said, "."); whole && unicode.IsUpper(first) {
 		if other, known := l.lookupProblem(string(unicode.ToLower(first)) + inner[size:]); known {

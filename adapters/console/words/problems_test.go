@@ -105,7 +105,7 @@ func constants(t *testing.T) map[string]bool {
 	return all
 }
 
-func TestEveryProblemIsSaidInEveryLanguage(t *testing.T) {
+func TestProblemsAreTranslated(t *testing.T) {
 	t.Parallel()
 	said := constants(t)
 	for _, tag := range others {
@@ -126,7 +126,7 @@ func TestEveryProblemIsSaidInEveryLanguage(t *testing.T) {
 	}
 }
 
-func TestProblem(t *testing.T) {
+func TestTranslateProblem(t *testing.T) {
 	t.Parallel()
 	l := load(t, others[0])
 	for said, want := range map[string]string{
@@ -142,7 +142,7 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-func TestSettingsHaveNames(t *testing.T) {
+func TestSettingsAreTranslated(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "Account SID", words.English().Translate(words.Setting("account_sid")))
 	assert.Equal(t, "Rate je Sekunde", load(t, others[0]).Translate(words.Setting("rate_per_second")))

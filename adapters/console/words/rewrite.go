@@ -8,17 +8,17 @@ import (
 	"unicode"
 )
 
-// rewriter puts the words of a language in the place of the English ones of a template's source.
+// rewriter translates the English text in the source of a template.
 type rewriter struct {
 	lookup     func(key string) (Entry, bool)
-	onSentence func(key string) // of a sentence
-	onPhrase   func(key string) // given to t
+	onSentence func(key string) // is called for each sentence
+	onPhrase   func(key string) // is called for each argument of t
 	err        error
 }
 
-// Rewrite returns the source of a template with other words. A sentence that look does not know
-// stays English. What a sentence has beside words is numbered in its key: {1} for an action, <2>
-// and </2> for a tag, {if 3} for a condition.
+// Rewrite returns the source of a template with translated text. Sentences that lookup does not
+// know stay English. The key of a sentence has numbered placeholders: {1} for an action, <2> and
+// </2> for a tag, {if 3} for a condition.
 func Rewrite(source string, lookup func(key string) (Entry, bool)) (string, error) {
 	ignore := func(string) {}
 	r := rewriter{lookup: lookup, onSentence: ignore, onPhrase: ignore}
@@ -26,13 +26,13 @@ func Rewrite(source string, lookup func(key string) (Entry, bool)) (string, erro
 	return out, r.err
 }
 
-// Sentences are the keys of all sentences of a template's source, in their order.
+// Sentences returns the keys of all sentences in the source of a template, in order.
 func Sentences(source string) []string {
 	sentences, _ := keys(source)
 	return sentences
 }
 
-// Phrases are the keys that a template's source gives to t.
+// Phrases returns the keys that the source of a template passes to t.
 func Phrases(source string) []string {
 	_, phrases := keys(source)
 	return phrases
@@ -48,7 +48,7 @@ func keys(source string) (sentences, phrases []string) {
 	return sentences, phrases
 }
 
-// nodes writes nodes: sentences are those that stand between two breaks.
+// nodes rewrites nodes. A sentence is a run of nodes between two that end a sentence.
 func (r *rewriter) nodes(all []node) string {
 	var b strings.Builder
 	var run []node
@@ -60,7 +60,7 @@ func (r *rewriter) nodes(all []node) string {
 		switch {
 		case !n.endsSentence():
 			run = append(run, n)
-		case n.kind == textNode: // The lines of a text are sentences of their own.
+		case n.kind == textNode: // Each line is a separate sentence.
 			lines := strings.SplitAfter(n.raw, "\n")
 			for i, line := range lines {
 				run = append(run, node{kind: textNode, raw: line})
@@ -80,7 +80,7 @@ func (r *rewriter) nodes(all []node) string {
 	return b.String()
 }
 
-// control writes a control whose branches have sentences of their own.
+// control rewrites a control structure whose branches are separate sentences.
 func (r *rewriter) control(n node) string {
 	var b strings.Builder
 	b.WriteString(r.constants(n.raw))
@@ -94,7 +94,7 @@ func (r *rewriter) control(n node) string {
 	return b.String()
 }
 
-// single writes a node that is part of no sentence.
+// single rewrites a node that is not part of a sentence.
 func (r *rewriter) single(n node) string {
 	switch n.kind {
 	case tagNode:
@@ -112,7 +112,7 @@ func hasLetters(text string) bool {
 	if strings.Contains(text, "&") {
 		text = entity.ReplaceAllString(text, "")
 	}
-	if strings.Contains(text, `="`) || idSuffix.MatchString(text) { // Of a piece of a tag: attributes, the end of an id.
+	if strings.Contains(text, `="`) || idSuffix.MatchString(text) { // A part of a tag, such as an attribute or the end of an id.
 		return false
 	}
 	return strings.IndexFunc(text, unicode.IsLetter) >= 0
@@ -123,7 +123,7 @@ var (
 	idSuffix = regexp.MustCompile(`^-[a-z]+$`)
 )
 
-// sentence writes a run of nodes without a break.
+// sentence rewrites a run of nodes that is one sentence.
 func (r *rewriter) sentence(run []node) string {
 	words := false
 	for _, n := range run {
@@ -152,8 +152,7 @@ func (r *rewriter) sentence(run []node) string {
 	return b.String()
 }
 
-// trim takes what is no part of the sentence from both ends: blanks, silent actions, and tags
-// around all of it.
+// trim splits off white space and enclosing tags at both ends of a sentence.
 func trim(run []node) (before, inner, after []node) {
 	for len(run) > 0 {
 		f, l := run[0], run[len(run)-1]
@@ -175,7 +174,8 @@ func trim(run []node) (before, inner, after []node) {
 	return before, run, after
 }
 
-// closingIndex is where the tag ends that begins at a place of a run; -1: not in it.
+// closingIndex returns the index of the closing tag for the tag at an index; -1 if the run has
+// none.
 func closingIndex(run []node, at int) int {
 	depth := 0
 	for i := at; i < len(run); i++ {
@@ -194,7 +194,7 @@ func closingIndex(run []node, at int) int {
 	return -1
 }
 
-// opensInside reports whether the tag that the last node of a run ends begins in the run.
+// opensInside reports whether the run contains the opening tag for its last node, a closing tag.
 func opensInside(run []node) bool {
 	for i := range run[:len(run)-1] {
 		if run[i].kind == tagNode && closingIndex(run, i) == len(run)-1 {
@@ -204,13 +204,13 @@ func opensInside(run []node) bool {
 	return false
 }
 
-// keyBuilder writes the key of a sentence, and keeps what its numbers stand for.
+// keyBuilder builds the key of a sentence and records the source of each placeholder.
 type keyBuilder struct {
 	*rewriter
 
 	key     strings.Builder
 	markup  map[string]string
-	actions map[string]string // by an action's mark: what it writes, without the braces
+	actions map[string]string // the action without braces, by placeholder
 	number  int
 }
 
@@ -270,7 +270,7 @@ func (k *keyBuilder) control(n node) {
 
 var mark = regexp.MustCompile(`\{(?:[a-z]+ )?[0-9.]+\}|</?\d+>`)
 
-// translate is a sentence in the other language, with what its numbers stand for.
+// translate returns the translated sentence with the source of its placeholders.
 func (r *rewriter) translate(key string, k keyBuilder) string {
 	r.onSentence(key)
 	entry, known := r.lookup(key)
@@ -299,7 +299,7 @@ func (r *rewriter) translate(key string, k keyBuilder) string {
 	return "{{if eq (plural (" + number + ")) \"one\"}}" + fill(entry.Forms["one"]) + "{{else}}" + fill(entry.Forms["other"]) + "{{end}}"
 }
 
-// action writes an action: what it writes is said in the language, too.
+// action rewrites an action, so that its result is translated at run time.
 func (r *rewriter) action(n node) string {
 	raw := r.constants(n.raw)
 	switch n.name {
@@ -315,8 +315,8 @@ func (r *rewriter) action(n node) string {
 
 var constant = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// constants writes the constants of an action that are words: those that begin with a capital,
-// hints, labels, and the keys of t, which are looked up when they are said.
+// constants translates the string constants of an action that are text: those that begin with a
+// capital letter, hints and labels. Keys of t are looked up at run time.
 func (r *rewriter) constants(raw string) string {
 	if strings.Contains(raw, "/*") || !strings.Contains(raw, `"`) {
 		return raw
@@ -347,7 +347,7 @@ func (r *rewriter) constants(raw string) string {
 
 var textAttribute = regexp.MustCompile(`\s(aria-label|title|placeholder|alt|data-say-[a-z]+)="`)
 
-// tag writes a tag: attributes that people read are sentences.
+// tag translates the attributes of a tag that contain text.
 func (r *rewriter) tag(raw string) string {
 	if !strings.Contains(raw, `="`) {
 		return raw

@@ -2,22 +2,22 @@ package words
 
 import "strings"
 
-// nodeKind says what a node of a template's source is.
+// nodeKind is the kind of a node in the source of a template.
 type nodeKind uint8
 
 const (
 	textNode    nodeKind = iota
-	tagNode              // of HTML, with the actions in it
-	actionNode           // that writes something, or sets a variable, or is a comment
-	controlNode          // if, with, range, block or define, up to its end
+	tagNode              // an HTML tag, with the actions in it
+	actionNode           // an action that prints, assigns a variable, or is a comment
+	controlNode          // if, with, range, block or define, up to {{end}}
 )
 
-// node is a piece of a template's source.
+// node is a node of the source of a template.
 type node struct {
 	kind nodeKind
-	raw  string // of a control: the action that begins it
-	name string // the name of a tag, with / before that of an end; the first word of an action
-	// Of a control: what stands in it, and the actions `else` between.
+	raw  string // the source; of a control its first action
+	name string // of a tag, with / for a closing tag; of an action its first word
+	// branches are the contents of a control, and elses the {{else}} actions between them.
 	branches [][]node
 	elses    []string
 	endTag   string
@@ -28,10 +28,10 @@ var (
 	inlineTags   = map[string]bool{"a": true, "abbr": true, "bdi": true, "code": true, "del": true, "em": true, "ins": true, "kbd": true, "q": true, "span": true, "strong": true, "time": true}
 )
 
-// whitespace is what may stand around the words of an action.
+// whitespace is the characters between the words of an action.
 const whitespace = " \t\r\n\f"
 
-// firstWord is the first word of an action, or /* where it is a comment.
+// firstWord returns the first word of an action, or /* for a comment.
 func firstWord(action string) string {
 	inner := strings.TrimLeft(strings.TrimPrefix(action[len("{{"):], "-"), whitespace)
 	if strings.HasPrefix(inner, "/*") {
@@ -44,7 +44,7 @@ func firstWord(action string) string {
 	return inner[:end]
 }
 
-// leadingAction is the action that begins at the beginning of source.
+// leadingAction returns the action at the start of source.
 func leadingAction(source string) string {
 	var quote byte
 	for i := 2; i < len(source); i++ {
@@ -66,8 +66,8 @@ func leadingAction(source string) string {
 	return source
 }
 
-// leadingTagName is the name of the tag that begins at the beginning of source, with / before that of an
-// end; empty: none does. A regular expression would take time for all that follows.
+// leadingTagName returns the name of the tag at the start of source, with / for a closing tag;
+// empty if there is none. A regular expression would be slower.
 func leadingTagName(source string) string {
 	at := 1
 	if strings.HasPrefix(source, "</") {
@@ -85,7 +85,7 @@ func leadingTagName(source string) string {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// leadingTag is the tag that begins at the beginning of source; empty: none does.
+// leadingTag returns the tag at the start of source; empty if there is none.
 func leadingTag(source string) string {
 	if leadingTagName(source) == "" && !strings.HasPrefix(source, "<!") {
 		return ""
@@ -104,7 +104,7 @@ func leadingTag(source string) string {
 	return source
 }
 
-// tokenize takes a source apart, one node after another.
+// tokenize splits a source into a flat list of nodes.
 func tokenize(source string) (all []node) {
 	for source != "" {
 		n := node{kind: textNode}
@@ -132,14 +132,14 @@ func tokenize(source string) (all []node) {
 	return all
 }
 
-// parse makes a tree of nodes: what stands in a control is below it.
+// parse parses a source into a tree, in which controls contain their branches.
 func parse(source string) []node {
 	flat := tokenize(source)
 	all, _ := parseNodes(flat, 0)
 	return all
 }
 
-// parseNodes takes nodes up to the end of the control that they stand in, or its next else.
+// parseNodes parses nodes up to the next {{end}} or {{else}} of the enclosing control.
 func parseNodes(flat []node, at int) (all []node, next int) {
 	for at < len(flat) {
 		n := flat[at]
@@ -171,8 +171,8 @@ func parseNodes(flat []node, at int) (all []node, next int) {
 	return all, at
 }
 
-// endsSentence reports whether a node ends the sentence before it: a tag of a block, a new line, or a
-// control with one of them.
+// endsSentence reports whether a node ends a sentence: a block tag, a line break, or a control that
+// contains one.
 func (n node) endsSentence() bool {
 	switch n.kind {
 	case textNode:
@@ -193,7 +193,7 @@ func (n node) endsSentence() bool {
 	return n.printsNothing()
 }
 
-// printsNothing reports whether an action writes nothing.
+// printsNothing reports whether an action prints nothing.
 func (n node) printsNothing() bool {
 	return n.kind == actionNode && (n.name == "/*" || strings.Contains(n.raw, ":="))
 }

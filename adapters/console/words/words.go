@@ -1,6 +1,6 @@
-// Package words has the words of the console in its languages. English stands where it is used, in
-// the pages and in Go, and is the key; every other language has one catalogue, de.yaml for German.
-// en.yaml has the forms of English alone, such as singulars.
+// Package words translates the texts of the console. The English texts in pages and in Go are the
+// keys. Every other language has a catalogue, such as de.yaml for German. en.yaml has only plural
+// forms.
 package words
 
 import (
@@ -22,14 +22,14 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// Entry is what a catalogue says for a key: a text, or forms by number.
+// Entry is a translation: a text, or a text for each plural form.
 type Entry struct {
 	Text     string
 	Forms    map[string]string
-	NumberAt int // which argument decides the form; 0: the first
+	NumberAt int // the index of the argument that selects the plural form; 0: the first
 }
 
-// UnmarshalYAML reads a text, or a map of forms.
+// UnmarshalYAML reads a text, or a mapping of plural forms.
 func (e *Entry) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		return n.Decode(&e.Text)
@@ -49,7 +49,7 @@ func (e *Entry) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// Language is the words of one language. It is safe for concurrent use.
+// Language translates texts to one language. It is safe for concurrent use.
 type Language struct {
 	Tag language.Tag
 	Catalogue
@@ -58,14 +58,14 @@ type Language struct {
 	patterns []pattern
 }
 
-// Catalogue is what a language's file holds: keys are English.
+// Catalogue is the content of a language's file. Its keys are English texts.
 type Catalogue struct {
 	Pages    map[string]Entry  `yaml:"pages"`    // sentences of the pages
-	Phrases  map[string]Entry  `yaml:"phrases"`  // what Go says, with its verbs
+	Phrases  map[string]Entry  `yaml:"phrases"`  // texts in Go, with formatting verbs
 	Terms    map[string]string `yaml:"terms"`    // states, kinds and reasons of the domain
-	Settings map[string]string `yaml:"settings"` // what settings of channels are called, by their names
-	Fields   map[string]string `yaml:"fields"`   // what the audit log calls what changed, by its name there
-	Problems map[string]string `yaml:"problems"` // what use cases say is wrong, with its verbs
+	Settings map[string]string `yaml:"settings"` // labels of channel settings, by name
+	Fields   map[string]string `yaml:"fields"`   // labels of changed values, by their names in the audit log
+	Problems map[string]string `yaml:"problems"` // error messages of use cases, with formatting verbs
 }
 
 // Load reads the catalogue of a language.
@@ -93,14 +93,14 @@ func Load(tag language.Tag) (*Language, error) {
 	return l, nil
 }
 
-// Lookup returns what the catalogue says for a sentence of a page.
+// Lookup returns the translation of a sentence of a page.
 func (l *Language) Lookup(key string) (Entry, bool) {
 	e, known := l.Pages[key]
 	return e, known
 }
 
-// PluralForm is the form of words beside a number: "one" or "other". A phrase that is a number and more,
-// as "1,000 or more", is of the form other.
+// PluralForm returns the plural form for a number: "one" or "other". A phrase such as "1,000 or
+// more" has the form "other".
 func (l *Language) PluralForm(v any) string {
 	if p, is := v.(Phrase); is && len(p) == 2 && p[0] == "%d" {
 		v = p[1]
@@ -111,29 +111,28 @@ func (l *Language) PluralForm(v any) string {
 	return "other"
 }
 
-// Phrase is a sentence made in Go, not yet said in any language: its key, and what its verbs stand
-// for, which may be phrases again. The empty one says nothing. (A slice, so that pages can ask
-// whether there is one.)
+// Phrase is a translatable text: its key and the arguments of its verbs, which may be phrases. An
+// empty phrase is an empty text. It is a slice, so that templates can test whether it is empty.
 type Phrase []any
 
-// Of returns the phrase of a key.
+// Of returns a phrase.
 func Of(key string, args ...any) Phrase { return append(Phrase{key}, args...) }
 
 var english = func() *Language {
 	l, err := Load(language.English)
 	if err != nil {
-		panic(err) // The catalogue is built in, and a test reads it.
+		panic(err) // The catalogue is embedded and tested.
 	}
 	return l
 }()
 
-// English is the language that every key is written in.
+// English returns the language of the keys.
 func English() *Language { return english }
 
-// String says the phrase in English.
+// String returns the phrase in English.
 func (p Phrase) String() string { return english.TranslatePhrase(p) }
 
-// TranslatePhrase says a phrase.
+// TranslatePhrase translates a phrase.
 func (l *Language) TranslatePhrase(p Phrase) string {
 	if len(p) == 0 {
 		return ""
@@ -145,22 +144,23 @@ func (l *Language) TranslatePhrase(p Phrase) string {
 	return l.printer.Sprintf(p[0].(string), args...)
 }
 
-// FormatNumber writes a number in groups of three digits.
+// FormatNumber formats a number in groups of three digits.
 func (l *Language) FormatNumber(n int) string { return l.printer.Sprintf("%d", n) }
 
-// Day is a day of the calendar, which pages write out: Wednesday, 25 November 2026.
+// Day is a date that pages write in full: Wednesday, 25 November 2026.
 type Day time.Time
 
-// DayFormat is the form of a day in English: its weekday, number, month and year. The catalogue has
-// it among the terms.
+// DayFormat is the English format of a Day: weekday, day, month and year. The catalogue has it
+// among the terms.
 const DayFormat = "%s, %d %s %d"
 
 func (l *Language) formatDay(d time.Time) string {
 	return fmt.Sprintf(cmp.Or(l.Terms[DayFormat], DayFormat), l.Translate(d.Weekday()), d.Day(), l.Translate(d.Month()), d.Year())
 }
 
-// Translate says what a page writes: phrases, and the states and kinds of the domain and the names
-// of days and months, which are of types of their own. Everything else is data and stays as it is.
+// Translate translates a value that a page prints. It translates phrases, and values of the types
+// of the domain, the use cases and package time, such as states and months. Other values are data
+// and are returned unchanged.
 func (l *Language) Translate(v any) any {
 	switch t := v.(type) {
 	case Phrase:

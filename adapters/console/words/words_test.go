@@ -111,7 +111,7 @@ func fromGo(t *testing.T, phrases map[string]bool) {
 // valueless are the phrases that write their values alone.
 var valueless = regexp.MustCompile(`^[^\p{L}]*(?:%[sd][^\p{L}]*)*$`)
 
-func TestEveryPhraseIsSaidInEveryLanguage(t *testing.T) {
+func TestPhrasesAreTranslated(t *testing.T) {
 	t.Parallel()
 	_, phrases := spoken(t)
 	fromGo(t, phrases)
@@ -190,7 +190,7 @@ func constantsOf(t *testing.T, of map[string][]string, all map[string]bool) {
 // coded are the types whose constants are no words: English has texts for them, too.
 var coded = map[string][]string{"domain/access": {"Grant"}, "domain/audit": {"Action"}}
 
-func TestEveryTermIsSaidInEveryLanguage(t *testing.T) {
+func TestTermsAreTranslated(t *testing.T) {
 	t.Parallel()
 	codes := map[string]bool{}
 	constantsOf(t, coded, codes)
@@ -233,7 +233,7 @@ func assertSame[V any](t *testing.T, said map[string]bool, known map[string]V) {
 	assert.Empty(t, unused, "words that nobody says")
 }
 
-func TestEveryPageIsSaidInEveryLanguage(t *testing.T) {
+func TestPagesAreTranslated(t *testing.T) {
 	t.Parallel()
 	sentences, _ := spoken(t)
 	for key := range load(t, language.English).Pages {
@@ -275,7 +275,7 @@ func withForms(t *testing.T, keys map[string]bool, forms map[string]words.Entry)
 	}
 }
 
-func TestTranslationsKeepWhatIsNoWord(t *testing.T) {
+func TestTranslationsKeepMarkup(t *testing.T) {
 	t.Parallel()
 	for _, tag := range others {
 		for key, e := range load(t, tag).Pages {
@@ -297,7 +297,7 @@ func texts(e words.Entry) []string {
 	return []string{e.Forms["one"], e.Forms["other"]}
 }
 
-func TestPagesStayAsTheyAreWithoutWords(t *testing.T) {
+func TestRewriteWithoutCatalogue(t *testing.T) {
 	t.Parallel()
 	translate := regexp.MustCompile(` \| translate(\s*-?\}\})`)
 	for name, source := range sources(t) {
@@ -307,7 +307,7 @@ func TestPagesStayAsTheyAreWithoutWords(t *testing.T) {
 	}
 }
 
-func TestPagesCanBeReadInEveryLanguage(t *testing.T) {
+func TestTranslatedPagesParse(t *testing.T) {
 	t.Parallel()
 	for _, tag := range others {
 		for name, source := range sources(t) {

@@ -26,8 +26,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		got, err := jsonbody.Parse(text)
 		if err != nil {
-			require.NotEmpty(t, complaints(t, err))
-			for _, line := range complaints(t, err) {
+			require.NotEmpty(t, errorList(t, err))
+			for _, line := range errorList(t, err) {
 				assert.True(t, utf8.ValidString(line))
 			}
 			return
@@ -62,7 +62,7 @@ func FuzzObject(f *testing.F) {
 			o.Map("m")
 		}
 		if err := o.Err(); err != nil {
-			for _, line := range complaints(t, err) {
+			for _, line := range errorList(t, err) {
 				assert.True(t, utf8.ValidString(line))
 			}
 		}

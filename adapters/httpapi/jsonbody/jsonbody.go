@@ -1,6 +1,6 @@
-// Package jsonbody parses the JSON bodies of requests as strictly as decisions 2 require and
-// reports every mistake at once, each with the path of its field. It knows JSON's values and
-// limits. What a field means, such as a valid e-mail address, is up to the domain.
+// Package jsonbody parses JSON request bodies strictly (decisions 2) and reports all errors at
+// once, each with the path of its field. It checks JSON types and limits. The domain checks the
+// meaning of values, such as e-mail addresses.
 package jsonbody
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// MaxDepth is how deep objects and arrays may nest; the body itself is the first level.
+// MaxDepth is the maximum nesting of objects and arrays. The body itself is the first level.
 const MaxDepth = 32
 
-// Body is the name under which mistakes of the body as a whole are reported.
+// Body is the field name of errors about the body as a whole.
 const Body = "body"
 
 // The faults of bodies that clients can distinguish.
@@ -32,7 +32,7 @@ func Parse(text []byte) (any, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	w := newWalker(text)
 	v := w.value(1)
-	if w.done && !json.Valid(text) || !w.done && !w.ended() {
+	if w.done && !json.Valid(text) || !w.done && !w.atEnd() {
 		return nil, syntax(text)
 	}
 	return v, w.faults.err()
@@ -48,7 +48,7 @@ func ParseObject(text []byte) (*Object, error) {
 	if !ok {
 		return nil, fault.Field(Body, "must be an object, not %s", kindOf(v))
 	}
-	return &Object{members: members, faults: new(complaints)}, nil
+	return &Object{members: members, faults: new(errorList)}, nil
 }
 
 // ParseStrings is Parse for a body that must be an array of strings.
@@ -61,7 +61,7 @@ func ParseStrings(text []byte) ([]string, error) {
 	if !ok {
 		return nil, fault.Field(Body, "must be an array of strings, not %s", kindOf(v))
 	}
-	var faults complaints
+	var faults errorList
 	result := make([]string, len(items))
 	for i, item := range items {
 		s, ok := item.(string)
@@ -73,7 +73,7 @@ func ParseStrings(text []byte) ([]string, error) {
 	return result, faults.err()
 }
 
-// syntax turns an error of the standard library into one that says where the mistake is.
+// syntax returns a fault with the line and column of a syntax error.
 func syntax(text []byte) error {
 	var faults fault.Fields
 	if len(text) == 0 {
@@ -97,33 +97,33 @@ func syntax(text []byte) error {
 	return faults.Err()
 }
 
-// maxComplaints bounds the number of mistakes reported for one body.
-const maxComplaints = 50
+// maxErrors is the maximum number of errors reported for one body.
+const maxErrors = 50
 
-type complaints struct {
+type errorList struct {
 	fields fault.Fields
 	count  int
 	other  error // an error that is not about the input
 }
 
-// addf records a mistake and reports whether there is room for another.
-func (c *complaints) addf(name, format string, args ...any) bool {
+// addf adds an error and reports whether more may be added.
+func (c *errorList) addf(name, format string, args ...any) bool {
 	return c.addAs(nil, name, format, args...)
 }
 
-// addAs is addf for a mistake with a sentinel error.
-func (c *complaints) addAs(cause error, name, format string, args ...any) bool {
+// addAs is addf with a sentinel error.
+func (c *errorList) addAs(cause error, name, format string, args ...any) bool {
 	switch c.count++; {
-	case c.count < maxComplaints:
+	case c.count < maxErrors:
 		c.fields.AddAs(cause, name, format, args...)
-	case c.count == maxComplaints:
+	case c.count == maxErrors:
 		c.fields.AddAs(cause, name, format, args...)
 		c.fields.Addf(Body, "may have more mistakes than are listed here")
 	}
-	return c.count < maxComplaints
+	return c.count < maxErrors
 }
 
-func (c *complaints) err() error {
+func (c *errorList) err() error {
 	if c.other != nil {
 		return c.other
 	}

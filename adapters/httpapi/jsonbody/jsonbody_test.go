@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// complaints returns the fields of an Invalid error, one line each.
-func complaints(t *testing.T, err error) []string {
+// errorList returns the fields of an Invalid error, one line each.
+func errorList(t *testing.T, err error) []string {
 	t.Helper()
 	var e *fault.Error
 	require.ErrorAs(t, err, &e)
@@ -89,18 +89,18 @@ func TestParseRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := jsonbody.Parse([]byte(c.text))
-			assert.ElementsMatch(t, c.want, complaints(t, err))
+			assert.ElementsMatch(t, c.want, errorList(t, err))
 		})
 	}
 }
 
-func TestParseAcceptsTheDeepestNesting(t *testing.T) {
+func TestParseDeepestNesting(t *testing.T) {
 	t.Parallel()
 	_, err := jsonbody.Parse([]byte(nested(jsonbody.MaxDepth)))
 	assert.NoError(t, err)
 }
 
-func TestParseNeverAnswersMoreThanItWasTold(t *testing.T) {
+func TestParseErrorLength(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"ManyMistakes": "[" + strings.Repeat(`"\u0000",`, 100_000) + "1]",
@@ -110,7 +110,7 @@ func TestParseNeverAnswersMoreThanItWasTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := jsonbody.Parse([]byte(text))
-			said := complaints(t, err)
+			said := errorList(t, err)
 			assert.LessOrEqual(t, len(said), 51)
 			assert.Less(t, len(strings.Join(said, "")), 4_000)
 		})
@@ -124,16 +124,16 @@ func TestParseStrings(t *testing.T) {
 	assert.Equal(t, []string{"a", ""}, got)
 
 	_, err = jsonbody.ParseStrings([]byte(`["a", null, 1]`))
-	assert.Equal(t, []string{"[1]: must be a string, not null", "[2]: must be a string, not a number"}, complaints(t, err))
+	assert.Equal(t, []string{"[1]: must be a string, not null", "[2]: must be a string, not a number"}, errorList(t, err))
 
 	_, err = jsonbody.ParseStrings([]byte(`{"emails": []}`))
-	assert.Equal(t, []string{"body: must be an array of strings, not an object"}, complaints(t, err))
+	assert.Equal(t, []string{"body: must be an array of strings, not an object"}, errorList(t, err))
 
 	_, err = jsonbody.ParseStrings([]byte(`[` + strings.Repeat("1,", 100_000) + `1]`))
-	assert.Len(t, complaints(t, err), 51)
+	assert.Len(t, errorList(t, err), 51)
 }
 
-func TestObjectReadsEveryType(t *testing.T) {
+func TestObjectTypes(t *testing.T) {
 	t.Parallel()
 	o, err := jsonbody.ParseObject([]byte(`{"s":"\t x\u3000","t":true,"f":false,"i":-7,"m":{"k":1.0},"l":[{"s":"y"}],"unknown":[]}`))
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func TestObjectReadsEveryType(t *testing.T) {
 	assert.NoError(t, o.Err())
 }
 
-func TestObjectTakesNullForAbsent(t *testing.T) {
+func TestObjectNull(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{}`, `{"s":null,"b":null,"i":null,"m":null,"l":null}`} {
 		o, err := jsonbody.ParseObject([]byte(text))
@@ -165,34 +165,34 @@ func TestObjectTakesNullForAbsent(t *testing.T) {
 		require.NoError(t, o.Err())
 
 		o.RequiredInteger("i")
-		assert.Equal(t, []string{"i: is required"}, complaints(t, o.Err()))
+		assert.Equal(t, []string{"i: is required"}, errorList(t, o.Err()))
 	}
 }
 
-// TestIntegersAreNumbersWithoutAFraction checks what JSON Schema calls an integer: some languages
+// TestIntegers checks what JSON Schema calls an integer: some languages
 // write 301 as 301.0.
-func TestIntegersAreNumbersWithoutAFraction(t *testing.T) {
+func TestIntegers(t *testing.T) {
 	t.Parallel()
-	for written, want := range map[string]int64{"301": 301, "301.0": 301, "-4.00": -4, "3e2": 300, "1.5e1": 15, "-0.0": 0, "1e16": 1e16,
+	for text, want := range map[string]int64{"301": 301, "301.0": 301, "-4.00": -4, "3e2": 300, "1.5e1": 15, "-0.0": 0, "1e16": 1e16,
 		"9223372036854775807": 9223372036854775807} {
-		o, err := jsonbody.ParseObject([]byte(`{"i":` + written + `}`))
+		o, err := jsonbody.ParseObject([]byte(`{"i":` + text + `}`))
 		require.NoError(t, err)
 		value, ok := o.Integer("i")
-		require.NoError(t, o.Err(), written)
-		assert.True(t, ok, written)
-		assert.Equal(t, want, value, written)
+		require.NoError(t, o.Err(), text)
+		assert.True(t, ok, text)
+		assert.Equal(t, want, value, text)
 	}
-	for written, complaint := range map[string]string{"0.5": "i: must be an integer", "1e-1": "i: must be an integer", "3.0e-1": "i: must be an integer",
+	for text, complaint := range map[string]string{"0.5": "i: must be an integer", "1e-1": "i: must be an integer", "3.0e-1": "i: must be an integer",
 		"9223372036854775808.0": "i: does not fit a 64-bit integer", "-1e19": "i: does not fit a 64-bit integer"} {
-		o, err := jsonbody.ParseObject([]byte(`{"i":` + written + `}`))
+		o, err := jsonbody.ParseObject([]byte(`{"i":` + text + `}`))
 		require.NoError(t, err)
 		_, ok := o.Integer("i")
-		assert.False(t, ok, written)
-		assert.Equal(t, []string{complaint}, complaints(t, o.Err()), written)
+		assert.False(t, ok, text)
+		assert.Equal(t, []string{complaint}, errorList(t, o.Err()), text)
 	}
 }
 
-func TestObjectTellsEveryMistakeAtOnce(t *testing.T) {
+func TestObjectReportsAllErrors(t *testing.T) {
 	t.Parallel()
 	o, err := jsonbody.ParseObject([]byte(`{"s":1,"b":"true","i":1.5,"big":9223372036854775808,"n":"1","m":[],"l":[{"s":{}},null],"x":{}}`))
 	require.NoError(t, err)
@@ -216,7 +216,7 @@ func TestObjectTellsEveryMistakeAtOnce(t *testing.T) {
 		"l[0].s: must be a string, not an object",
 		"l[1]: must be an object, not null",
 		"x: must be an array of objects, not an object",
-	}, complaints(t, o.Err()))
+	}, errorList(t, o.Err()))
 }
 
 func TestOnlyRefusesOtherMembers(t *testing.T) {
@@ -227,18 +227,18 @@ func TestOnlyRefusesOtherMembers(t *testing.T) {
 	assert.Equal(t, []string{
 		"Context: is not a member of this object, which may have context, options",
 		"order: is not a member of this object, which may have context, options",
-	}, complaints(t, o.Err()))
+	}, errorList(t, o.Err()))
 }
 
 func TestObjectMustBeAnObject(t *testing.T) {
 	t.Parallel()
 	for text, kind := range map[string]string{`[]`: "an array", `"a"`: "a string", `1`: "a number", `true`: "a boolean", `null`: "null"} {
 		_, err := jsonbody.ParseObject([]byte(text))
-		assert.Equal(t, []string{"body: must be an object, not " + kind}, complaints(t, err))
+		assert.Equal(t, []string{"body: must be an object, not " + kind}, errorList(t, err))
 	}
 }
 
-func TestCheckAddsWhatTheDomainFound(t *testing.T) {
+func TestCheck(t *testing.T) {
 	t.Parallel()
 	o, err := jsonbody.ParseObject([]byte(`{"email":1,"items":[{}]}`))
 	require.NoError(t, err)
@@ -257,23 +257,23 @@ func TestCheckAddsWhatTheDomainFound(t *testing.T) {
 		"first_name: is longer than 200 characters",
 		"items[0].value: is required",
 		"body: is not enough",
-	}, complaints(t, o.Err()))
+	}, errorList(t, o.Err()))
 
 	other := errors.New("the database is away")
 	o.Check(other)
 	assert.Equal(t, other, o.Err())
 }
 
-func TestRowsKeepTheirMistakes(t *testing.T) {
+func TestRows(t *testing.T) {
 	t.Parallel()
 	o, err := jsonbody.ParseObject([]byte(`{"rows":[{"a":1},7,{"a":"x"}],"none":[],"many":[{},{},{}],"wrong":{}}`))
 	require.NoError(t, err)
 	rows := o.Rows("rows", 3)
 	require.Len(t, rows, 3)
 	rows[0].String("a")
-	assert.Equal(t, []string{"a: must be a string, not a number"}, complaints(t, rows[0].Err()))
+	assert.Equal(t, []string{"a: must be a string, not a number"}, errorList(t, rows[0].Err()))
 	rows[1].String("a")
-	assert.Equal(t, []string{"body: must be an object, not a number"}, complaints(t, rows[1].Err()))
+	assert.Equal(t, []string{"body: must be an object, not a number"}, errorList(t, rows[1].Err()))
 	assert.Equal(t, "x", rows[2].String("a"))
 	require.NoError(t, rows[2].Err())
 	require.NoError(t, o.Err())
@@ -283,5 +283,5 @@ func TestRowsKeepTheirMistakes(t *testing.T) {
 	o.Rows("wrong", 2)
 	o.Rows("absent", 2)
 	assert.Equal(t, []string{"none: must not be empty", "many: has 3 elements; at most 2 are allowed", "wrong: must be an array of objects, not an object",
-		"absent: is required"}, complaints(t, o.Err()))
+		"absent: is required"}, errorList(t, o.Err()))
 }

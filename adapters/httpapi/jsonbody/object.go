@@ -12,26 +12,26 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// Object is a JSON object that is read field by field. A getter records a wrong value and returns
-// the zero value; call [Object.Err] after reading everything. Members that are not read are
+// Object is a JSON object with typed getters. A getter records an error for a wrong value and
+// returns the zero value; call [Object.Err] after all getters. Members that are not read are
 // ignored, and a null member counts as absent.
 type Object struct {
 	members map[string]any
 	path    string
-	faults  *complaints
+	faults  *errorList
 }
 
-// String returns a string member without surrounding white space, "" when it is absent.
+// String returns a string member without surrounding white space; "" if it is absent.
 func (o *Object) String(name string) string {
 	v := o.members[name]
 	s, ok := v.(string)
 	if !ok && v != nil {
-		o.complain(name, "must be a string, not %s", kindOf(v))
+		o.addError(name, "must be a string, not %s", kindOf(v))
 	}
 	return strings.TrimSpace(s)
 }
 
-// Has reports whether there is a member of this name, null included.
+// Has reports whether there is a member of this name. It may be null.
 func (o *Object) Has(name string) bool {
 	_, has := o.members[name]
 	return has
@@ -65,7 +65,7 @@ func elements[T any](o *Object, name, kind string, read func(one *Object, name s
 	v := o.members[name]
 	items, ok := v.([]any)
 	if !ok && v != nil {
-		o.complain(name, "must be an array of %s, not %s", kind, kindOf(v))
+		o.addError(name, "must be an array of %s, not %s", kind, kindOf(v))
 	}
 	var all []T
 	for i, item := range items {
@@ -78,7 +78,7 @@ func elements[T any](o *Object, name, kind string, read func(one *Object, name s
 	return all
 }
 
-// Bool returns a boolean member, or the value of absent when there is none.
+// Bool returns a boolean member, or absent if there is none.
 func (o *Object) Bool(name string, absent bool) bool {
 	v := o.members[name]
 	if v == nil {
@@ -86,13 +86,13 @@ func (o *Object) Bool(name string, absent bool) bool {
 	}
 	b, ok := v.(bool)
 	if !ok {
-		o.complain(name, "must be true or false, not %s", kindOf(v))
+		o.addError(name, "must be true or false, not %s", kindOf(v))
 	}
 	return b
 }
 
-// Integer returns an integer member; ok is false when it is absent or wrong. It must fit 64 bits,
-// and may be written as 301.0 or 3e2, which JSON Schema calls integers.
+// Integer returns an integer member; ok is false if it is absent or wrong. It must fit 64 bits. It
+// may be written as 301.0 or 3e2, which are integers in JSON Schema.
 func (o *Object) Integer(name string) (value int64, ok bool) {
 	v := o.members[name]
 	if v == nil {
@@ -100,26 +100,26 @@ func (o *Object) Integer(name string) (value int64, ok bool) {
 	}
 	n, isNumber := v.(json.Number)
 	if !isNumber {
-		o.complain(name, "must be an integer, not %s", kindOf(v))
+		o.addError(name, "must be an integer, not %s", kindOf(v))
 		return 0, false
 	}
 	value, err := integer(n.String())
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		o.complain(name, "does not fit a 64-bit integer")
+		o.addError(name, "does not fit a 64-bit integer")
 	case err != nil:
-		o.complain(name, "must be an integer")
+		o.addError(name, "must be an integer")
 	}
 	return value, err == nil
 }
 
 // integer parses a JSON number without a fraction.
-func integer(written string) (int64, error) {
-	value, err := strconv.ParseInt(written, 10, 64)
+func integer(text string) (int64, error) {
+	value, err := strconv.ParseInt(text, 10, 64)
 	if !errors.Is(err, strconv.ErrSyntax) {
 		return value, err
 	}
-	number, err := strconv.ParseFloat(written, 64)
+	number, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err != nil || math.Trunc(number) != number:
 		return 0, strconv.ErrSyntax
@@ -132,24 +132,24 @@ func integer(written string) (int64, error) {
 // RequiredInteger is Integer for a required member.
 func (o *Object) RequiredInteger(name string) int64 {
 	if o.members[name] == nil {
-		o.complain(name, "is required")
+		o.addError(name, "is required")
 	}
 	value, _ := o.Integer(name)
 	return value
 }
 
-// Map returns an object member as it is; ok is false when it is absent or wrong.
+// Map returns an object member unchanged; ok is false if it is absent or wrong.
 func (o *Object) Map(name string) (value map[string]any, ok bool) {
 	v := o.members[name]
 	value, ok = v.(map[string]any)
 	if !ok && v != nil {
-		o.complain(name, "must be an object, not %s", kindOf(v))
+		o.addError(name, "must be an object, not %s", kindOf(v))
 	}
 	return value, ok
 }
 
-// Objects returns a member that is an array of objects, nil when it is absent. Mistakes in them are
-// recorded in o. Elements that are not objects are left out.
+// Objects returns a member that is an array of objects; nil if it is absent. Errors in them are
+// recorded in o. Elements that are not objects are omitted.
 func (o *Object) Objects(name string) []*Object {
 	v := o.members[name]
 	if v == nil {
@@ -157,7 +157,7 @@ func (o *Object) Objects(name string) []*Object {
 	}
 	items, ok := v.([]any)
 	if !ok {
-		o.complain(name, "must be an array of objects, not %s", kindOf(v))
+		o.addError(name, "must be an array of objects, not %s", kindOf(v))
 		return nil
 	}
 	result := make([]*Object, 0, len(items))
@@ -174,32 +174,32 @@ func (o *Object) Objects(name string) []*Object {
 }
 
 // Rows returns a member that must be an array of 1 to most elements. Unlike those of
-// [Object.Objects], each records its own mistakes, and names fields as if it were the body. An
-// element that is not an object already has a mistake.
+// [Object.Objects], each element records its own errors, with field names as if it were the body.
+// An element that is not an object has an error.
 func (o *Object) Rows(name string, most int) []*Object {
 	items, ok := o.members[name].([]any)
 	switch v := o.members[name]; {
 	case v == nil:
-		o.complain(name, "is required")
+		o.addError(name, "is required")
 	case !ok:
-		o.complain(name, "must be an array of objects, not %s", kindOf(v))
+		o.addError(name, "must be an array of objects, not %s", kindOf(v))
 	case len(items) == 0:
-		o.complain(name, "must not be empty")
+		o.addError(name, "must not be empty")
 	case len(items) > most:
-		o.complain(name, "has %d elements; at most %d are allowed", len(items), most)
+		o.addError(name, "has %d elements; at most %d are allowed", len(items), most)
 	}
 	rows := make([]*Object, min(len(items), most))
 	for i := range rows {
 		members, ok := items[i].(map[string]any)
-		rows[i] = &Object{members: members, faults: new(complaints)}
+		rows[i] = &Object{members: members, faults: new(errorList)}
 		if !ok {
-			rows[i].complain(Body, "must be an object, not %s", kindOf(items[i]))
+			rows[i].addError(Body, "must be an object, not %s", kindOf(items[i]))
 		}
 	}
 	return rows
 }
 
-// Only records a mistake for every member that is not among names, which are in the order of the
+// Only records an error for each member that is not in names. Names are in the order of the
 // documentation.
 func (o *Object) Only(names ...string) {
 	for _, name := range slices.Sorted(maps.Keys(o.members)) {
@@ -209,8 +209,8 @@ func (o *Object) Only(names ...string) {
 	}
 }
 
-// Check records the mistakes that the domain found in the values. A field that already has a
-// mistake here is not reported again: the domain saw its zero value.
+// Check records errors that the domain found in the values. It skips fields that have an error
+// already, because the domain saw their zero value.
 func (o *Object) Check(err error) {
 	if err == nil {
 		return
@@ -235,10 +235,10 @@ func (o *Object) Check(err error) {
 	}
 }
 
-// Err returns nil if there was no mistake, else a [fault.Invalid] with every mistake of the body,
-// or the error given to Check that was not about the input.
+// Err returns nil if there were no errors, else a [fault.Invalid] with all of them, or the error
+// given to Check that is not about the input.
 func (o *Object) Err() error { return o.faults.err() }
 
-func (o *Object) complain(name, format string, args ...any) {
+func (o *Object) addError(name, format string, args ...any) {
 	o.faults.addf(join(o.path, name), format, args...)
 }

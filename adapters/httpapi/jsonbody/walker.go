@@ -16,17 +16,17 @@ import (
 	"github.com/tocsin/tocsin/domain/metadata"
 )
 
-// walker builds the values of a JSON text, and records what JSON allows and this API does not.
+// walker decodes a JSON text, and records errors for valid JSON that this API does not accept.
 type walker struct {
-	text   *jsontext.Decoder
-	buffer []byte // of the last string
-	path   []step
-	faults complaints
-	done   bool  // stop: the rest need not be read
-	broken error // the syntax error
+	text      *jsontext.Decoder
+	buffer    []byte // of the last string
+	path      []step
+	faults    errorList
+	done      bool  // stop: the rest need not be read
+	syntaxErr error // the syntax error
 }
 
-// step is one level of a path: a member's name, or an element's index when name is nil.
+// step is one level of a path: a member's name, or an element's index if name is nil.
 type step struct {
 	name  *string
 	index int
@@ -40,7 +40,7 @@ func (w *walker) value(depth int) any {
 	switch kind := w.text.PeekKind(); kind {
 	case jsontext.KindBeginObject, jsontext.KindBeginArray:
 		if depth > MaxDepth {
-			w.complain("is nested deeper than %d levels", MaxDepth)
+			w.addError("is nested deeper than %d levels", MaxDepth)
 			w.done = true
 			return nil
 		}
@@ -49,18 +49,18 @@ func (w *walker) value(depth int) any {
 		}
 		return w.array(depth)
 	case jsontext.KindString:
-		s, flaw := w.string()
-		if flaw != "" {
-			w.complain("%s", flaw)
+		s, problem := w.string()
+		if problem != "" {
+			w.addError("%s", problem)
 		}
 		return s
 	case jsontext.KindNumber:
 		n := json.Number(w.raw())
-		if w.broken != nil {
+		if w.syntaxErr != nil {
 			return nil
 		}
 		if !metadata.FitsDouble(n) {
-			w.complain("%s", metadata.TooLargeForDouble)
+			w.addError("%s", metadata.TooLargeForDouble)
 		}
 		return n
 	case jsontext.KindTrue, jsontext.KindFalse:
@@ -75,13 +75,13 @@ func (w *walker) value(depth int) any {
 func (w *walker) object(depth int) any {
 	members := map[string]any{}
 	for w.token(); w.more(jsontext.KindEndObject); {
-		name, flaw := w.string()
+		name, problem := w.string()
 		w.path = append(w.path, step{name: &name})
-		if flaw != "" {
-			w.complain("has a name that %s", flaw)
+		if problem != "" {
+			w.addError("has a name that %s", problem)
 		}
-		if _, twice := members[name]; twice {
-			w.complain("is there twice")
+		if _, duplicate := members[name]; duplicate {
+			w.addError("is there twice")
 		}
 		members[name] = w.value(depth + 1)
 		w.path = w.path[:len(w.path)-1]
@@ -99,9 +99,9 @@ func (w *walker) array(depth int) any {
 	return items
 }
 
-// more reports whether there is another member or element; else it skips the closing bracket.
+// more reports whether there is another member or element. If not, it skips the closing bracket.
 func (w *walker) more(closing jsontext.Kind) bool {
-	if w.done || w.broken != nil {
+	if w.done || w.syntaxErr != nil {
 		return false
 	}
 	if kind := w.text.PeekKind(); kind != closing && kind != jsontext.KindInvalid {
@@ -111,16 +111,16 @@ func (w *walker) more(closing jsontext.Kind) bool {
 	return false
 }
 
-// ended reports whether the text was exactly one value.
-func (w *walker) ended() bool {
+// atEnd reports whether the text was exactly one value.
+func (w *walker) atEnd() bool {
 	_, err := w.text.ReadToken()
-	return w.broken == nil && errors.Is(err, io.EOF)
+	return w.syntaxErr == nil && errors.Is(err, io.EOF)
 }
 
 // token skips a bracket or a literal.
 func (w *walker) token() {
 	if _, err := w.text.ReadToken(); err != nil {
-		w.broken = cmp.Or(w.broken, err)
+		w.syntaxErr = cmp.Or(w.syntaxErr, err)
 	}
 }
 
@@ -128,31 +128,31 @@ func (w *walker) token() {
 func (w *walker) raw() []byte {
 	v, err := w.text.ReadValue()
 	if err != nil {
-		w.broken = cmp.Or(w.broken, err)
+		w.syntaxErr = cmp.Or(w.syntaxErr, err)
 	}
 	return v
 }
 
 // string reads a string and returns its flaw, if it has one.
-func (w *walker) string() (s, flaw string) {
-	written := w.raw()
-	if w.broken != nil {
+func (w *walker) string() (s, problem string) {
+	text := w.raw()
+	if w.syntaxErr != nil {
 		return "", ""
 	}
-	b, err := jsontext.AppendUnquote(w.buffer[:0], written)
+	b, err := jsontext.AppendUnquote(w.buffer[:0], text)
 	w.buffer = b
 	switch {
-	case err != nil && !utf8.Valid(written):
-		flaw = "is not valid UTF-8"
+	case err != nil && !utf8.Valid(text):
+		problem = "is not valid UTF-8"
 	case err != nil:
-		flaw = "contains half of a surrogate pair"
+		problem = "contains half of a surrogate pair"
 	case bytes.IndexByte(b, 0) >= 0:
-		flaw = "contains a NUL character"
+		problem = "contains a NUL character"
 	}
-	return string(b), flaw
+	return string(b), problem
 }
 
-func (w *walker) complain(format string, args ...any) {
+func (w *walker) addError(format string, args ...any) {
 	path := ""
 	for _, s := range w.path {
 		if s.name == nil {

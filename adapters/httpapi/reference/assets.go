@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// The files are variables, not an embed.FS, whose reader would copy two megabytes to the heap.
+// The files are variables because reading them from an embed.FS would copy two megabytes to the
+// heap.
 var (
 	//go:embed reference.js
 	ownScript []byte
@@ -19,14 +20,14 @@ var (
 	elementsStyle []byte
 )
 
-// Asset is a style sheet or a script of the page. Changed content gets a new name.
+// Asset is a style sheet or a script of the page. Its name contains a checksum of its content.
 type Asset struct {
 	Name        string
 	ContentType string
 	Body        []byte
 }
 
-// newAsset inserts a part of its checksum into the name of a file.
+// newAsset returns an asset whose name contains a part of its checksum.
 func newAsset(file string, body []byte) Asset {
 	sum, extension := sha256.Sum256(body), path.Ext(file)
 	return Asset{

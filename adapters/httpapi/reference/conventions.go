@@ -7,10 +7,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// follow adds to operations what all of their kind share: parameters and responses that they do not
-// define themselves. The kinds are `post`, every POST that takes a key; `shown`, every GET of one
-// object with its own path; and `changed`, every other operation of that path.
-func follow(root, conventions *yaml.Node) {
+// applyConventions adds common parameters and responses to operations that do not define them. The
+// conventions are `post` for every POST with a key, `shown` for every GET of a single object, and
+// `changed` for the other operations of such a path.
+func applyConventions(root, conventions *yaml.Node) {
 	paths := find(root, "paths")
 	if paths == nil || conventions == nil {
 		return
@@ -18,10 +18,10 @@ func follow(root, conventions *yaml.Node) {
 	for i := 0; i+1 < len(paths.Content); i += 2 {
 		path, item := paths.Content[i].Value, paths.Content[i+1]
 		get := find(item, "get")
-		shows := get != nil && keyed(get) && strings.Contains(path, "{") && !names(find(get, "parameters"), "Limit")
+		shows := get != nil && takesKey(get) && strings.Contains(path, "{") && !hasParameter(find(get, "parameters"), "Limit")
 		for j := 0; j+1 < len(item.Content); j += 2 {
 			method, operation := item.Content[j].Value, item.Content[j+1]
-			if !slices.Contains([]string{"get", "post", "put", "patch", "delete"}, method) || !keyed(operation) {
+			if !slices.Contains([]string{"get", "post", "put", "patch", "delete"}, method) || !takesKey(operation) {
 				continue
 			}
 			if method == "post" {
@@ -38,14 +38,14 @@ func follow(root, conventions *yaml.Node) {
 	}
 }
 
-// keyed reports whether an operation takes a key.
-func keyed(operation *yaml.Node) bool {
+// takesKey reports whether an operation takes a key.
+func takesKey(operation *yaml.Node) bool {
 	security := find(operation, "security")
 	return security != nil && len(security.Content) > 0
 }
 
-// names reports whether a list of parameters refers to a component of this name.
-func names(parameters *yaml.Node, component string) bool {
+// hasParameter reports whether a list of parameters refers to a component of this name.
+func hasParameter(parameters *yaml.Node, component string) bool {
 	return parameters != nil && slices.ContainsFunc(parameters.Content, func(p *yaml.Node) bool {
 		ref := find(p, "$ref")
 		return ref != nil && strings.HasSuffix(ref.Value, "/"+component)

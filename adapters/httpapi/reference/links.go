@@ -9,27 +9,27 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// link adds links to the responses of operations that do not define a link of that name. A response
-// that shows an object with its own path links all operations on it. A list links its first item:
-// the operation that shows it, or else all operations on it.
-func link(root *yaml.Node) error {
+// addLinks adds OpenAPI links to responses, unless they define a link of that name. The response
+// with an object links to all operations on the object. The response with a list links to the
+// operation that shows its first item, or else to all operations on it.
+func addLinks(root *yaml.Node) error {
 	paths := find(root, "paths")
 	if paths == nil {
 		return nil
 	}
 	for i := 0; i+1 < len(paths.Content); i += 2 {
 		path, item := paths.Content[i].Value, paths.Content[i+1]
-		below := things(paths, path)
+		below := findItemPath(paths, path)
 		for j := 0; j+1 < len(item.Content); j += 2 {
 			method, operation := item.Content[j].Value, item.Content[j+1]
-			thing := below
+			itemPath := below
 			if below == "" && strings.HasSuffix(path, "}/") {
-				thing = path
+				itemPath = path
 			}
-			if find(operation, "responses") == nil || thing == "" || !slices.Contains([]string{"get", "post", "put", "patch"}, method) {
+			if find(operation, "responses") == nil || itemPath == "" || !slices.Contains([]string{"get", "post", "put", "patch"}, method) {
 				continue
 			}
-			if err := linkAnswers(root, thing, operation); err != nil {
+			if err := linkResponses(root, itemPath, operation); err != nil {
 				return fmt.Errorf("%s %s: %w", method, path, err)
 			}
 		}
@@ -37,8 +37,8 @@ func link(root *yaml.Node) error {
 	return nil
 }
 
-// things returns the path of one item of a collection; empty when the path is not a collection.
-func things(paths *yaml.Node, collection string) string {
+// findItemPath returns the path of an item of a collection; empty if the path is no collection.
+func findItemPath(paths *yaml.Node, collection string) string {
 	for i := 0; i < len(paths.Content); i += 2 {
 		rest, below := strings.CutPrefix(paths.Content[i].Value, collection+"{")
 		if name, _, ok := strings.Cut(rest, "}"); below && ok {
@@ -48,9 +48,9 @@ func things(paths *yaml.Node, collection string) string {
 	return ""
 }
 
-// linkAnswers adds links to the responses of an operation that show the object at a path, or a list
-// of such objects.
-func linkAnswers(root *yaml.Node, thing string, operation *yaml.Node) error {
+// linkResponses adds links to the responses of an operation that show the object at a path, or a
+// list of such objects.
+func linkResponses(root *yaml.Node, itemPath string, operation *yaml.Node) error {
 	responses := find(operation, "responses")
 	for i := 0; i+1 < len(responses.Content); i += 2 {
 		if !strings.HasPrefix(responses.Content[i].Value, "2") {
@@ -60,7 +60,7 @@ func linkAnswers(root *yaml.Node, thing string, operation *yaml.Node) error {
 		if err != nil {
 			return err
 		}
-		shown, pointer := at(response, "content", "application/json", "schema"), "$response.body#/"
+		shown, pointer := findPath(response, "content", "application/json", "schema"), "$response.body#/"
 		if shown == nil {
 			continue
 		}
@@ -71,13 +71,13 @@ func linkAnswers(root *yaml.Node, thing string, operation *yaml.Node) error {
 		if shown, err = resolve(root, shown); err != nil {
 			return err
 		}
-		member := identity(thing, find(shown, "properties"))
+		member := identifyingMember(itemPath, find(shown, "properties"))
 		if member == "" {
 			continue
 		}
-		for _, o := range operationsOn(find(root, "paths"), thing, list != nil) {
+		for _, o := range operationsOn(find(root, "paths"), itemPath, list != nil) {
 			if id := find(o, "operationId").Value; id != find(operation, "operationId").Value {
-				addLink(response, id, thing, pointer+member)
+				addLink(response, id, itemPath, pointer+member)
 			}
 		}
 	}
@@ -86,12 +86,12 @@ func linkAnswers(root *yaml.Node, thing string, operation *yaml.Node) error {
 
 var parameter = regexp.MustCompile(`\{(\w+)\}`)
 
-// operationsOn returns the operations that need no parameters but those in the path of an object.
-// If shown is set and one of them shows the object, it returns only that one.
-func operationsOn(paths *yaml.Node, thing string, shown bool) []*yaml.Node {
+// operationsOn returns the operations on an object that need no further path parameters. If shown
+// is set and one of them is GET of the object, it returns only that one.
+func operationsOn(paths *yaml.Node, itemPath string, shown bool) []*yaml.Node {
 	var found []*yaml.Node
 	for i := 0; i+1 < len(paths.Content); i += 2 {
-		rest, below := strings.CutPrefix(paths.Content[i].Value, thing)
+		rest, below := strings.CutPrefix(paths.Content[i].Value, itemPath)
 		if !below || parameter.MatchString(rest) {
 			continue
 		}
@@ -108,10 +108,10 @@ func operationsOn(paths *yaml.Node, thing string, shown bool) []*yaml.Node {
 	return found
 }
 
-// identity returns the member of a response that is the value of the path's last parameter: the one
-// with its name, else the slug, else the id. It is empty if the response has none of them.
-func identity(thing string, properties *yaml.Node) string {
-	names := parameter.FindAllStringSubmatch(thing, -1)
+// identifyingMember returns the member of a response with the value of the last path parameter: the
+// one with the name of the parameter, else slug, else id; empty if there is none.
+func identifyingMember(itemPath string, properties *yaml.Node) string {
+	names := parameter.FindAllStringSubmatch(itemPath, -1)
 	if properties == nil {
 		return ""
 	}
@@ -124,25 +124,25 @@ func identity(thing string, properties *yaml.Node) string {
 }
 
 // addLink links an operation on the object that an expression identifies in a response.
-func addLink(response *yaml.Node, operation, thing, expression string) {
+func addLink(response *yaml.Node, operation, itemPath, expression string) {
 	links := find(response, "links")
 	if links == nil {
-		links = mapping()
-		response.Content = append(response.Content, text("links"), links)
+		links = stringMapping()
+		response.Content = append(response.Content, stringNode("links"), links)
 	}
 	if find(links, operation) != nil {
 		return
 	}
-	parameters := mapping()
-	names := parameter.FindAllStringSubmatch(thing, -1)
+	parameters := stringMapping()
+	names := parameter.FindAllStringSubmatch(itemPath, -1)
 	for i, name := range names {
 		value := "$request.path." + name[1]
 		if i == len(names)-1 {
 			value = expression
 		}
-		parameters.Content = append(parameters.Content, text(name[1]), text(value))
+		parameters.Content = append(parameters.Content, stringNode(name[1]), stringNode(value))
 	}
-	to := mapping("operationId", operation)
-	to.Content = append(to.Content, text("parameters"), parameters)
-	links.Content = append(links.Content, text(operation), to)
+	to := stringMapping("operationId", operation)
+	to.Content = append(to.Content, stringNode("parameters"), parameters)
+	links.Content = append(links.Content, stringNode(operation), to)
 }

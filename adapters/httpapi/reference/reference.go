@@ -1,6 +1,6 @@
-// Package reference turns the OpenAPI sources into what is served: the document as JSON with
-// examples in several languages, and a page for people, rendered by Stoplight Elements. It knows
-// nothing of the API that it describes.
+// Package reference builds the OpenAPI document as JSON from its YAML sources, with code samples in
+// several languages, and an HTML page that renders it with Stoplight Elements. It does not depend
+// on the API that it describes.
 package reference
 
 import (
@@ -15,12 +15,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fragments is the top-level member with what the parts of the document share. It is not served.
+// fragments is the top-level member with definitions that the parts of the document share. It is
+// removed from the document.
 const fragments = "x-fragments"
 
-// Policy is the Content-Security-Policy of the page. Scripts come from this installation only,
-// without exception. The renderer and its code editor write three style sheets into the page, which
-// never change: their checksums allow these and no others. Pictures in style sheets are data URLs.
+// Policy is the Content-Security-Policy of the page. It allows scripts only from this installation.
+// The renderer and its code editor insert three constant style sheets, which the policy allows by
+// checksum. Images in style sheets are data URLs.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'" +
 	" 'sha256-MBVp6JYxbC/wICelYC6eULCRpgi9kGezXXSaq/TS2+I='" +
 	" 'sha256-40iiqMCd92gEkTDo77tABEiJ83Vil54BR3JPvnldhrA='" +
@@ -42,7 +43,7 @@ type URLs struct {
 	Start     string // the page about sending a first message
 }
 
-// Reference is everything ready to serve.
+// Reference is the document and the pages, ready to serve.
 type Reference struct {
 	json   []byte
 	html   []byte
@@ -50,8 +51,7 @@ type Reference struct {
 	assets map[string]Asset
 }
 
-// New reads a document in several parts. Each begins with shared, the definitions that the parts
-// share.
+// New parses a document in several parts. Each may use the anchors in shared.
 func New(shared string, parts []string, urls URLs) (*Reference, error) {
 	root := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	var conventions *yaml.Node
@@ -64,13 +64,13 @@ func New(shared string, parts []string, urls URLs) (*Reference, error) {
 		if common := find(members, fragments); common != nil {
 			conventions = find(common, "conventions")
 		}
-		drop(members, fragments)
+		remove(members, fragments)
 		if err := merge(root, members); err != nil {
 			return nil, fmt.Errorf("joining the parts of the OpenAPI document: %w", err)
 		}
 	}
-	follow(root, conventions)
-	if err := link(root); err != nil {
+	applyConventions(root, conventions)
+	if err := addLinks(root); err != nil {
 		return nil, fmt.Errorf("linking the answers of the OpenAPI document: %w", err)
 	}
 	if err := addSamples(root); err != nil {
@@ -93,7 +93,7 @@ func New(shared string, parts []string, urls URLs) (*Reference, error) {
 // JSON returns the document.
 func (r *Reference) JSON() []byte { return r.json }
 
-// HTML returns the page. It needs scripts, and says where to look without them.
+// HTML returns the reference page. It needs scripts, and has a text for browsers without them.
 func (r *Reference) HTML() []byte { return r.html }
 
 // Start returns the page about sending a first message. It needs no scripts.

@@ -1,18 +1,18 @@
-// What is typed into the page is not kept: the renderer would write the reader's key to the local storage, where it
-// stays for whoever opens the browser next. It gets a storage that ends with the page.
-const kept = new Map();
+// The renderer would store the API key in the local storage, where the next user of the browser finds it. This replaces
+// the local storage with one in memory.
+const storage = new Map();
 Object.defineProperty(window, 'localStorage', {
   value: {
-    getItem: (name) => kept.get(name) ?? null,
-    setItem: (name, value) => void kept.set(name, String(value)),
-    removeItem: (name) => void kept.delete(name),
+    getItem: (name) => storage.get(name) ?? null,
+    setItem: (name, value) => void storage.set(name, String(value)),
+    removeItem: (name) => void storage.delete(name),
   },
 });
 
-// The renderer asks the document which colours to begin with.
+// The renderer reads the initial theme from the document.
 document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
 
-// A key that is pasted without the word in front of it works as well.
+// Adds the scheme to a key that was entered without it.
 const send = window.fetch;
 window.fetch = (target, options) => {
   const headers = new Headers(options?.headers);

@@ -74,7 +74,7 @@ func read(t *testing.T, text string) *reference.Reference {
 	return r
 }
 
-func TestJSONIsTheDocumentInItsOrder(t *testing.T) {
+func TestJSONOrder(t *testing.T) {
 	t.Parallel()
 	r := read(t, small)
 	var doc struct {
@@ -117,9 +117,9 @@ func TestPages(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// TestVendoredFilesAreThoseOfTheirPackages checks the files against the checksums of
+// TestVendoredFiles checks the files against the checksums of
 // vendor/README.md.
-func TestVendoredFilesAreThoseOfTheirPackages(t *testing.T) {
+func TestVendoredFiles(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("vendor/README.md")
 	require.NoError(t, err)
@@ -223,7 +223,7 @@ print(answer.status_code, answer.text)
 	assert.Equal(t, string(formatted), samples["Go"])
 }
 
-func TestBrokenDocumentsAreRefused(t *testing.T) {
+func TestBrokenDocuments(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ old, broken, said string }{
 		"Syntax":            {"openapi: 3.1.0", "openapi: [", "reading the OpenAPI document"},
@@ -245,14 +245,14 @@ func TestBrokenDocumentsAreRefused(t *testing.T) {
 	}
 }
 
-func TestTheStyleSheetLoadsNothing(t *testing.T) {
+func TestStyleSheetIsSelfContained(t *testing.T) {
 	t.Parallel()
 	r := read(t, small)
 	assert.NotContains(t, string(r.CSS()), "url(")
 	assert.NotContains(t, string(r.CSS()), "@import")
 }
 
-func TestPartsAreJoined(t *testing.T) {
+func TestJoinParts(t *testing.T) {
 	t.Parallel()
 	const shared = "x-fragments: {gone: &gone {\"404\": {description: Gone.}}}\n"
 	part := func(member string) string {

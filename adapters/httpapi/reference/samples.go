@@ -13,14 +13,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// sample is the data for an operation's example.
+// sample is the data for the code samples of an operation.
 type sample struct {
 	method, path string
 	key          bool   // whether it takes a key
 	body         string // JSON; empty: none
 }
 
-// languages are the languages of the examples.
+// languages are the languages of the code samples.
 var languages = []struct {
 	lang, label string
 	write       func(sample) string
@@ -29,8 +29,8 @@ var languages = []struct {
 // methods are the members of a path that are operations.
 var methods = []string{"get", "post", "put", "patch", "delete"}
 
-// addSamples adds an example in every language to each operation of a document, from the examples
-// of its parameters and its body (x-codeSamples).
+// addSamples adds code samples in all languages to each operation (x-codeSamples), from the
+// examples of its parameters and body.
 func addSamples(root *yaml.Node) error {
 	paths := find(root, "paths")
 	if paths == nil || paths.Kind != yaml.MappingNode {
@@ -48,20 +48,20 @@ func addSamples(root *yaml.Node) error {
 				return fmt.Errorf("%s %s: %w", method, path, err)
 			}
 			s.method = strings.ToUpper(method)
-			if s.path, err = filledIn(root, path, item, operation); err != nil {
+			if s.path, err = examplePath(root, path, item, operation); err != nil {
 				return fmt.Errorf("%s %s: %w", method, path, err)
 			}
 			samples := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 			for _, l := range languages {
-				samples.Content = append(samples.Content, mapping("lang", l.lang, "label", l.label, "source", l.write(s)))
+				samples.Content = append(samples.Content, stringMapping("lang", l.lang, "label", l.label, "source", l.write(s)))
 			}
-			operation.Content = append(operation.Content, text("x-codeSamples"), samples)
+			operation.Content = append(operation.Content, stringNode("x-codeSamples"), samples)
 		}
 	}
 	return nil
 }
 
-// newSample reads from an operation whether it takes a key, and the example of its body.
+// newSample returns the sample of an operation, without its method and path.
 func newSample(root, operation *yaml.Node) (sample, error) {
 	security := find(operation, "security")
 	if security == nil {
@@ -76,7 +76,7 @@ func newSample(root, operation *yaml.Node) (sample, error) {
 	if err != nil {
 		return s, err
 	}
-	media := at(body, "content", "application/json")
+	media := findPath(body, "content", "application/json")
 	if media == nil {
 		return s, nil
 	}
@@ -98,8 +98,8 @@ func newSample(root, operation *yaml.Node) (sample, error) {
 	return s, nil
 }
 
-// filledIn returns a path with the examples of its parameters and of its required query parameters.
-func filledIn(root *yaml.Node, path string, nodes ...*yaml.Node) (string, error) {
+// examplePath fills a path with the examples of its path parameters and required query parameters.
+func examplePath(root *yaml.Node, path string, nodes ...*yaml.Node) (string, error) {
 	query := url.Values{}
 	for _, n := range nodes {
 		parameters := find(n, "parameters")
@@ -136,15 +136,15 @@ func resolve(root, n *yaml.Node) (*yaml.Node, error) {
 	if ref == nil {
 		return n, nil
 	}
-	found := at(root, strings.Split(strings.TrimPrefix(ref.Value, "#/"), "/")...)
+	found := findPath(root, strings.Split(strings.TrimPrefix(ref.Value, "#/"), "/")...)
 	if found == nil {
 		return nil, fmt.Errorf("%s names nothing", ref.Value)
 	}
 	return found, nil
 }
 
-// at follows a path of members; nil: nothing is there.
-func at(n *yaml.Node, names ...string) *yaml.Node {
+// findPath returns the node at a path of members; nil if there is none.
+func findPath(n *yaml.Node, names ...string) *yaml.Node {
 	for _, name := range names {
 		if n == nil {
 			return nil
@@ -154,18 +154,20 @@ func at(n *yaml.Node, names ...string) *yaml.Node {
 	return n
 }
 
-func text(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s} }
+func stringNode(s string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+}
 
-// mapping returns a mapping of strings, given as names and values in turn.
-func mapping(texts ...string) *yaml.Node {
+// stringMapping returns a mapping of strings, given as names and values in turn.
+func stringMapping(texts ...string) *yaml.Node {
 	m := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, t := range texts {
-		m.Content = append(m.Content, text(t))
+		m.Content = append(m.Content, stringNode(t))
 	}
 	return m
 }
 
-// curl returns a command for a shell.
+// curl returns a shell command.
 func (s sample) curl() string {
 	words := []string{"curl"}
 	if s.method != "GET" && (s.method != "POST" || s.body == "") {

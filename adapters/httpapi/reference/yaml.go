@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// flatten replaces aliases and merge keys with their values, and keeps the order.
+// flatten replaces aliases and merge keys with their values. It keeps the order of members.
 func flatten(n *yaml.Node) *yaml.Node {
 	switch n.Kind {
 	case yaml.DocumentNode:
@@ -55,8 +55,8 @@ func find(mapping *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// merge merges the members of a mapping into another one. Members of both must be mappings, which
-// are merged too.
+// merge merges a mapping into another one. If both have a member, it must be a mapping, and is
+// merged too.
 func merge(into, from *yaml.Node) error {
 	for i := 0; i+1 < len(from.Content); i += 2 {
 		name, value := from.Content[i], from.Content[i+1]
@@ -74,7 +74,7 @@ func merge(into, from *yaml.Node) error {
 	return nil
 }
 
-func drop(mapping *yaml.Node, name string) {
+func remove(mapping *yaml.Node, name string) {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == name {
 			mapping.Content = slices.Delete(mapping.Content, i, i+2)

@@ -1,5 +1,5 @@
-// Package admission admits a limited number of requests at once, and refuses those that would wait
-// too long: late work is for callers who have gone. It does not know what the requests do.
+// Package admission limits the number of concurrent requests, and refuses those that would wait too
+// long. It knows nothing about the requests.
 package admission
 
 import (
@@ -16,40 +16,40 @@ import (
 var ErrOverloaded = fault.New(fault.Unavailable, "there are more requests than can be served; this one was not begun")
 
 const (
-	// crowded is how long there must always have been a wait before the gate counts as overloaded,
-	// and not only busy with a burst.
-	crowded = time.Second
-	// hurry is the factor by which the wait is shorter then.
-	hurry = 20
-	// mostWaiting bounds the memory of waiting requests.
-	mostWaiting = 4096
+	// overloadAfter is how long requests must have waited without a break before the gate counts as
+	// overloaded.
+	overloadAfter = time.Second
+	// overloadFactor divides the maximum wait during an overload.
+	overloadFactor = 20
+	// maxWaiting is the maximum number of waiting requests.
+	maxWaiting = 4096
 )
 
-// Gate has a number of places. Requests without a place wait for one, in the order of arrival. A
-// burst may wait for the patience of the gate. When there has been no moment without a wait for a
-// second, new requests wait for at most a twentieth of that: as in CoDel, the length of the wait
-// decides, which needs no knowledge of the service's capacity. It is safe for concurrent use.
+// Gate has a number of places. Requests without a place wait for one in order of arrival, up to a
+// maximum wait. If every request had to wait during the last second, the maximum wait of new
+// requests is a twentieth. As in CoDel, the wait is the measure of overload, so the gate need not
+// know the capacity of the service. It is safe for concurrent use.
 type Gate struct {
-	clock    ports.Clock
-	places   int
-	patience time.Duration
+	clock   ports.Clock
+	places  int
+	maxWait time.Duration
 
-	mu      sync.Mutex
-	taken   int
-	waiting *list.List // of *Place
-	calm    time.Time  // when a place was last taken without a wait
+	mu       sync.Mutex
+	used     int
+	waiting  *list.List // of *Place
+	lastFree time.Time  // when a request last got a place without waiting
 }
 
 // New returns a gate with this number of places.
-func New(clock ports.Clock, places int, patience time.Duration) *Gate {
-	return &Gate{clock: clock, places: places, patience: patience, waiting: list.New(), calm: clock.Now()}
+func New(clock ports.Clock, places int, maxWait time.Duration) *Gate {
+	return &Gate{clock: clock, places: places, maxWait: maxWait, waiting: list.New(), lastFree: clock.Now()}
 }
 
 // Place is the place of one request at a gate. It may be left and entered again. It is safe for
 // concurrent use.
 type Place struct {
 	gate    *Gate
-	held    bool          // guarded by the gate
+	held    bool          // guarded by gate.mu
 	granted chan struct{} // receives when a place is granted
 }
 
@@ -75,7 +75,7 @@ func (p *Place) leave() {
 	p.held = false
 	first := p.gate.waiting.Front()
 	if first == nil {
-		p.gate.taken--
+		p.gate.used--
 		return
 	}
 	next := p.gate.waiting.Remove(first).(*Place)
@@ -111,8 +111,8 @@ func (p *Place) Enter(ctx context.Context) error {
 	return err
 }
 
-// queue takes a free place. If there is none, it returns the caller's turn and how long to wait for
-// it.
+// queue takes a free place. If there is none, it returns the position in the queue and the maximum
+// wait.
 func (p *Place) queue() (limit time.Duration, turn *list.Element, err error) {
 	g := p.gate
 	g.mu.Lock()
@@ -121,16 +121,16 @@ func (p *Place) queue() (limit time.Duration, turn *list.Element, err error) {
 	switch {
 	case p.held:
 		return 0, nil, nil
-	case g.taken < g.places:
-		g.taken++
-		g.calm, p.held = now, true
+	case g.used < g.places:
+		g.used++
+		g.lastFree, p.held = now, true
 		return 0, nil, nil
-	case g.waiting.Len() >= mostWaiting:
+	case g.waiting.Len() >= maxWaiting:
 		return 0, nil, ErrOverloaded
 	}
-	limit = g.patience
-	if now.Sub(g.calm) > crowded {
-		limit /= hurry
+	limit = g.maxWait
+	if now.Sub(g.lastFree) > overloadAfter {
+		limit /= overloadFactor
 	}
 	return limit, g.waiting.PushBack(p), nil
 }

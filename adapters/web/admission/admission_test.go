@@ -22,7 +22,7 @@ func enter(t *testing.T, g *admission.Gate) *admission.Place {
 	return p
 }
 
-func TestABurstWaitsAndIsServedInOrder(t *testing.T) {
+func TestWaitInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := admission.New(clocks.Wall{}, 2, 5*time.Second)
@@ -49,9 +49,9 @@ func TestABurstWaitsAndIsServedInOrder(t *testing.T) {
 	})
 }
 
-// TestWhoWouldWaitTooLongIsRefused sends five times as many requests as can be served: those that
+// TestRefuseAfterTheWait sends five times as many requests as can be served: those that
 // start do so soon, and as many are served as without the others.
-func TestWhoWouldWaitTooLongIsRefused(t *testing.T) {
+func TestRefuseAfterTheWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const places, takes, patience, length = 10, 100 * time.Millisecond, 5 * time.Second, 20 * time.Second
@@ -95,7 +95,7 @@ func TestWhoWouldWaitTooLongIsRefused(t *testing.T) {
 	})
 }
 
-func TestNobodyWaitsForEverWhenNothingEnds(t *testing.T) {
+func TestNoEndlessWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := admission.New(clocks.Wall{}, 1, 5*time.Second)
@@ -117,7 +117,7 @@ func TestNobodyWaitsForEverWhenNothingEnds(t *testing.T) {
 	})
 }
 
-func TestAPlaceIsLeftOnceAndEnteredAgain(t *testing.T) {
+func TestLeaveAndEnterAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := admission.New(clocks.Wall{}, 1, time.Second)
@@ -137,7 +137,7 @@ func TestAPlaceIsLeftOnceAndEnteredAgain(t *testing.T) {
 	})
 }
 
-func TestThoseWhoWaitAreCounted(t *testing.T) {
+func TestMaxWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := admission.New(clocks.Wall{}, 1, time.Minute)

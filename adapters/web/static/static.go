@@ -1,5 +1,4 @@
-// Package static serves files that never change while the program runs. They are compressed once,
-// and not sent again while a browser caches them.
+// Package static serves embedded files. It compresses each once and supports ETags.
 package static
 
 import (
@@ -18,48 +17,48 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 )
 
-// small is the size of the largest file that is not compressed, in bytes: it fits a packet as it
-// is.
-const small = 1 << 10
+// minCompressed is the size above which files are compressed, in bytes. A smaller one fits a
+// packet.
+const minCompressed = 1 << 10
 
 // File is a file with its compressed forms.
 type File struct {
 	ContentType string
 	Body        []byte
 
-	tag    string
-	packed map[string]func() []byte // by content coding
-	tags   map[string]string        // ETags, by content coding
+	tag        string
+	compressed map[string]func() []byte // by content coding
+	tags       map[string]string        // ETags, by content coding
 }
 
-// New returns a file. It is compressed at the first request that asks for that.
+// New returns a file. It is compressed on the first request that accepts it.
 func New(contentType string, body []byte) *File {
 	sum := sha256.Sum256(body)
 	return &File{
 		ContentType: contentType, Body: body, tag: web.ETag(sum[:]),
 		tags: map[string]string{"zstd": web.ETag(append(sum[:], "zstd"...)), "gzip": web.ETag(append(sum[:], "gzip"...))},
-		packed: map[string]func() []byte{
+		compressed: map[string]func() []byte{
 			"zstd": sync.OnceValue(func() []byte { return zstdOf(body) }), "gzip": sync.OnceValue(func() []byte { return gzipOf(body) }),
 		},
 	}
 }
 
-// Serve answers a request with the file, in the coding that the client prefers, or with 304. The
-// caller sets how long it may be cached.
+// Serve responds with the file in the coding that the client prefers, or with 304. The caller sets
+// Cache-Control.
 func (f *File) Serve(c echo.Context) error {
-	h, asked := c.Response().Header(), c.Request().Header
+	h, header := c.Response().Header(), c.Request().Header
 	body, tag := f.Body, f.tag
-	if len(f.Body) > small {
+	if len(f.Body) > minCompressed {
 		if h.Get(echo.HeaderVary) == "" { // The middleware that compresses responses may have set it.
 			h.Set(echo.HeaderVary, echo.HeaderAcceptEncoding)
 		}
-		if coding := preferred(asked.Values(echo.HeaderAcceptEncoding)); coding != "" {
-			body, tag = f.packed[coding](), f.tags[coding]
+		if coding := preferredCoding(header.Values(echo.HeaderAcceptEncoding)); coding != "" {
+			body, tag = f.compressed[coding](), f.tags[coding]
 			h.Set(echo.HeaderContentEncoding, coding)
 		}
 	}
 	h.Set(web.HeaderETag, tag)
-	if web.Unchanged(asked, tag) {
+	if web.NotModified(header, tag) {
 		h.Del(echo.HeaderContentEncoding)
 		return c.NoContent(http.StatusNotModified)
 	}
@@ -70,10 +69,10 @@ func (f *File) Serve(c echo.Context) error {
 	return nil
 }
 
-// preferred returns the coding that a client prefers; empty: none that is supported. If two are
-// equal, zstd is chosen because it is smaller.
-func preferred(accept []string) (best string) {
-	most := 0.0
+// preferredCoding returns the coding that a client prefers; empty: none that is supported. If two
+// are equal, zstd is chosen because it is smaller.
+func preferredCoding(accept []string) (best string) {
+	bestQuality := 0.0
 	for one := range strings.SplitSeq(strings.Join(accept, ","), ",") {
 		coding, parameter, _ := strings.Cut(one, ";")
 		coding = strings.ToLower(strings.TrimSpace(coding))
@@ -84,8 +83,8 @@ func preferred(accept []string) (best string) {
 		if coding != "zstd" && coding != "gzip" {
 			continue
 		}
-		if quality > most || quality == most && most > 0 && coding == "zstd" {
-			best, most = coding, quality
+		if quality > bestQuality || quality == bestQuality && bestQuality > 0 && coding == "zstd" {
+			best, bestQuality = coding, quality
 		}
 	}
 	return best

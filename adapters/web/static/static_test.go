@@ -31,7 +31,7 @@ func ask(t *testing.T, f *static.File, header ...string) *httptest.ResponseRecor
 	return w
 }
 
-func TestFilesComeInTheCodingThatIsPreferred(t *testing.T) {
+func TestPreferredCoding(t *testing.T) {
 	t.Parallel()
 	body := []byte(strings.Repeat("the same again and again\n", 5_000))
 	f := static.New("text/css", body)
@@ -72,7 +72,7 @@ func TestFilesComeInTheCodingThatIsPreferred(t *testing.T) {
 	assert.Equal(t, http.StatusOK, ask(t, f, "If-None-Match", tags["gzip"]).Code, "it has another coding")
 }
 
-func TestASmallFileComesAsItIs(t *testing.T) {
+func TestSmallFileIsNotCompressed(t *testing.T) {
 	t.Parallel()
 	w := ask(t, static.New("image/svg+xml", []byte("<svg/>")), "Accept-Encoding", "gzip")
 	assert.Equal(t, "<svg/>", w.Body.String())
@@ -91,7 +91,7 @@ func (w *writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestFilesAreCompressedOnce(t *testing.T) {
+func TestCompressOnce(t *testing.T) {
 	t.Parallel()
 	f := static.New("text/javascript", []byte(strings.Repeat("let x = 17\n", 50_000)))
 	for _, coding := range []string{"gzip", "zstd"} {

@@ -11,14 +11,13 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Throttle allows every key the same number of events per second. Its memory is bounded: when it is
-// full, it forgets the keys that have been quiet the longest, which then start again. It is safe
-// for concurrent use.
+// Throttle allows each key the same number of events per second. Its memory is bounded: when it is
+// full, it forgets the least recently used keys. It is safe for concurrent use.
 type Throttle[K comparable] struct {
-	limit rate.Limit
-	burst int
-	room  int
-	now   func() time.Time
+	limit   rate.Limit
+	burst   int
+	maxKeys int
+	now     func() time.Time
 
 	mu      sync.Mutex
 	buckets map[K]*list.Element
@@ -30,23 +29,22 @@ type bucket[K comparable] struct {
 	limiter *rate.Limiter
 }
 
-// New returns a throttle of perSecond events per second and key, with room for so many keys. A key
-// that was quiet for a second may use a whole second's worth, and at least one event, at once.
-// perSecond 0 means no limit.
-func New[K comparable](perSecond float64, room int, now func() time.Time) *Throttle[K] {
-	return NewBurst[K](perSecond, max(1, int(math.Ceil(perSecond))), room, now)
+// New returns a throttle of perSecond events per second and key, for up to maxKeys keys. The burst
+// is the events of one second, and at least one. perSecond 0 means no limit.
+func New[K comparable](perSecond float64, maxKeys int, now func() time.Time) *Throttle[K] {
+	return NewBurst[K](perSecond, max(1, int(math.Ceil(perSecond))), maxKeys, now)
 }
 
-// NewBurst is New, except that a quiet key may use up to burst events at once.
-func NewBurst[K comparable](perSecond float64, burst, room int, now func() time.Time) *Throttle[K] {
+// NewBurst is New with another burst.
+func NewBurst[K comparable](perSecond float64, burst, maxKeys int, now func() time.Time) *Throttle[K] {
 	return &Throttle[K]{
-		limit: rate.Limit(perSecond), burst: burst, room: room, now: now,
+		limit: rate.Limit(perSecond), burst: burst, maxKeys: maxKeys, now: now,
 		buckets: map[K]*list.Element{}, recent: list.New(),
 	}
 }
 
-// Take counts one event of the key. It returns 0 when the event is allowed, else how long to wait;
-// an event that must wait is not counted.
+// Take counts one event of the key. It returns 0 if the event is allowed, else how long to wait. It
+// does not count an event that must wait.
 func (t *Throttle[K]) Take(key K) (wait time.Duration) {
 	if t.limit <= 0 {
 		return 0
@@ -57,8 +55,8 @@ func (t *Throttle[K]) Take(key K) (wait time.Duration) {
 	return reserve(t.bucket(key).limiter, now, 1)
 }
 
-// reserve takes n events. It returns 0 when they are allowed, else how long to wait; then it takes
-// none.
+// reserve takes n events. It returns 0 if they are allowed; otherwise it takes none and returns how
+// long to wait.
 func reserve(l *rate.Limiter, now time.Time, n int) (wait time.Duration) {
 	r := l.ReserveN(now, n)
 	if wait = r.DelayFrom(now); wait > 0 {
@@ -99,7 +97,7 @@ func (t *Throttle[K]) bucket(key K) *bucket[K] {
 		t.recent.MoveToFront(e)
 		return e.Value.(*bucket[K])
 	}
-	if t.recent.Len() >= t.room {
+	if t.recent.Len() >= t.maxKeys {
 		oldest := t.recent.Back()
 		delete(t.buckets, t.recent.Remove(oldest).(*bucket[K]).key)
 	}

@@ -18,12 +18,12 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// errUnreadable is the fault of a request that no handler gets.
+// errUnreadable is the fault of a request that net/http cannot parse.
 var errUnreadable = fault.New(fault.Invalid, "the request cannot be read")
 
-// Problems returns a listener for the server of the API with this base URL, which may be empty.
-// Requests that cannot be parsed never reach a handler: net/http answers them itself, in plain
-// text. On the connections of this listener those answers become problem documents too.
+// Problems wraps the listener of the API's server. net/http responds to unparsable requests itself,
+// in plain text; connections of this listener replace these responses with problem documents.
+// baseURL may be empty.
 func Problems(l net.Listener, baseURL string) net.Listener {
 	return problemListener{l, strings.TrimRight(baseURL, "/")}
 }
@@ -56,43 +56,41 @@ func (c problemConn) CloseWrite() error {
 	return nil
 }
 
-// Read reads what the client sends. A client that does not encrypt on a TLS listener gets an
-// answer.
+// Read reads from the connection. It responds to plain HTTP on a TLS listener.
 func (c problemConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if e, plain := errors.AsType[tls.RecordHeaderError](err); plain && e.Conn != nil && methodForm.Match(e.RecordHeader[:]) {
-		_, _ = e.Conn.Write(plainProblem(c.base, http.StatusBadRequest, ": it came by http, and this address speaks https")) // The connection ends anyway.
+	if e, plain := errors.AsType[tls.RecordHeaderError](err); plain && e.Conn != nil && methodPattern.Match(e.RecordHeader[:]) {
+		_, _ = e.Conn.Write(rawProblem(c.base, http.StatusBadRequest, ": it came by http, and this address speaks https")) // The connection is closed anyway.
 	}
 	return n, err
 }
 
-// methodForm matches the beginning of an unencrypted request.
-var methodForm = regexp.MustCompile(`^[A-Z]{3,}( /?|$)`)
+// methodPattern matches the beginning of an unencrypted request.
+var methodPattern = regexp.MustCompile(`^[A-Z]{3,}( /?|$)`)
 
-// plainHeaders are the headers of the responses that net/http writes itself, each in one write.
-// Responses of handlers have others.
-const plainHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+// netHTTPHeaders are the headers of the responses that net/http writes itself, in one write each.
+// They identify these responses.
+const netHTTPHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
-// Write sends what net/http writes.
+// Write writes to the connection, and replaces the responses that net/http writes itself.
 func (c problemConn) Write(b []byte) (int, error) {
 	if encrypted, ok := c.Conn.(*tls.Conn); ok && encrypted.ConnectionState().NegotiatedProtocol == "h2" {
 		return c.Conn.Write(b) // HTTP/2 frames: net/http writes no such responses there.
 	}
-	first, plain, found := bytes.Cut(b[:min(len(b), 1<<10)], []byte(plainHeaders))
+	first, plain, found := bytes.Cut(b[:min(len(b), 1<<10)], []byte(netHTTPHeaders))
 	status, err := strconv.Atoi(string(first[min(len("HTTP/1.1 "), len(first)):min(len("HTTP/1.1 400"), len(first))]))
 	if !found || err != nil || status < http.StatusBadRequest || bytes.Contains(first, []byte("\r\n")) {
 		return c.Conn.Write(b)
 	}
-	if _, err := c.Conn.Write(plainProblem(c.base, status, string(plain))); err != nil {
+	if _, err := c.Conn.Write(rawProblem(c.base, status, string(plain))); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
-// plainProblem is the response to a request that could not be parsed, with the reason given by
-// net/http. Without a base URL the link to the page about the error is a path, because the host is
-// unknown.
-func plainProblem(base string, status int, reason string) []byte {
+// rawProblem returns the response to an unparsable request, with the reason from net/http. Without
+// a base URL the problem type is a path, because the host is unknown.
+func rawProblem(base string, status int, reason string) []byte {
 	known := problemOf(status, errUnreadable)
 	switch _, said, more := strings.Cut(reason, ": "); {
 	case more:

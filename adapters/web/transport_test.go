@@ -36,7 +36,7 @@ func TestTransportSecurity(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := echo.New()
-			e.Use(web.NewObserver(clocks.At(time.Time{}), slog.New(slog.DiscardHandler), web.NewOutside(c.base, c.proxies), nil).Around(func(echo.Context, error) {}))
+			e.Use(web.NewObserver(clocks.At(time.Time{}), slog.New(slog.DiscardHandler), web.NewTransport(c.base, c.proxies), nil).Middleware(func(echo.Context, error) {}))
 			e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
 			r.RemoteAddr = "192.0.2.7:1"

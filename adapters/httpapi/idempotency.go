@@ -19,44 +19,42 @@ import (
 	"github.com/tocsin/tocsin/domain/requests"
 )
 
-// headerIdempotencyKey makes a POST repeatable; headerReplayed marks the response to an earlier
-// request.
+// headerIdempotencyKey makes a POST idempotent. headerReplayed marks a replayed response.
 const (
 	headerIdempotencyKey = "Idempotency-Key"
 	headerReplayed       = "Idempotency-Replayed"
 )
 
-// ownIdempotency are the POST routes that handle an Idempotency-Key themselves, and why. For all
-// others with an API key perform does that.
+// ownIdempotency returns the POST routes that handle an Idempotency-Key themselves, with the
+// reason. perform does it for the others.
 func ownIdempotency() map[string]string {
 	return map[string]string{
 		"/api/o/{org}/p/{prj}/a/{app}/e/{evt}/trigger/": "requests are kept together with the occurrences of a batch",
 	}
 }
 
-// unrepeatable are the POST routes that do their work each time, whatever the Idempotency-Key, and
-// why. They still accept one: clients send it with every POST.
-func unrepeatable() map[string]string {
+// notIdempotent returns the POST routes that ignore the Idempotency-Key, with the reason. They
+// accept one, because clients send it with every POST.
+func notIdempotent() map[string]string {
 	const test = "it waits for a provider, for which no unit of work may wait"
 	return map[string]string{"/api/o/{org}/c/{channel}/test/": test, "/api/o/{org}/p/{prj}/c/{channel}/test/": test}
 }
 
-// shownOnce are the POST routes whose responses hold a secret and so are not kept. The fact that a
-// request was carried out is kept: repeating it is refused (requests.ErrShown), and nothing is
-// created twice.
-func shownOnce() []string {
+// secretRoutes returns the POST routes whose responses contain a secret. These responses are not
+// stored; a repeated request is refused (requests.ErrShown).
+func secretRoutes() []string {
 	return []string{"/api/o/{org}/k/", "/api/o/{org}/k/{key}/rotate/", "/api/o/{org}/r/{username}/invite/"}
 }
 
-// Repeatable reports whether the responses of a route are kept for repeated requests.
+// Repeatable reports whether the responses of a route are stored for repeated requests.
 func (r Route) Repeatable() bool {
-	return r.Method == http.MethodPost && r.Grant != "" && ownIdempotency()[r.Path] == "" && unrepeatable()[r.Path] == ""
+	return r.Method == http.MethodPost && r.Grant != "" && ownIdempotency()[r.Path] == "" && notIdempotent()[r.Path] == ""
 }
 
-// perform calls the handler of a route. A request with an Idempotency-Key, or with a condition
-// (If-Match, If-None-Match), runs in one unit of work: the check of the condition, the handler with
-// all its use cases, and the response that is kept. A handler only has to write with call.answer;
-// its use cases may run more than once. A route gets both by its row in the table:
+// perform calls the handler of a route. A request with an Idempotency-Key or a condition (If-Match,
+// If-None-Match) runs in one unit of work, with the check of the condition, the handler and the
+// stored response. Its use cases may run more than once. Handlers respond with call.answer. The
+// route table decides:
 //
 //   - A POST is repeatable, unless it is one of ownIdempotency or unrepeatable.
 //   - What GET of the same path answers is the noun that a change has to match. GET gets its
@@ -69,42 +67,42 @@ func (a *API) perform(c call, r Route) error {
 	if err != nil {
 		return err
 	}
-	asks := r.Repeatable() && c.asksOnce()
-	if wanted == nil && !asks {
+	idempotent := r.Repeatable() && c.hasIdempotencyKey()
+	if wanted == nil && !idempotent {
 		return r.handle(a, c)
 	}
 	text, err := c.read(a.options.BodyLimit)
 	if err != nil {
 		return err
 	}
-	c.text = &text
+	c.rawBody = &text
 	var request *requests.Request
-	if asks {
+	if idempotent {
 		if request, err = c.request(text); err != nil {
 			return err
 		}
 	}
 	var sent requests.Answer
-	secret := slices.Contains(shownOnce(), r.Path)
+	secret := slices.Contains(secretRoutes(), r.Path)
 	answer, repeated, err := a.use.Requests.Once(c.ctx, request, func(ctx context.Context) (requests.Answer, error) {
 		in := c
-		in.ctx, in.held = ctx, new(requests.Answer)
+		in.ctx, in.captured = ctx, new(requests.Answer)
 		if wanted != nil {
-			current, err := a.current(in, r.Path)
+			current, err := a.currentETag(in, r.Path)
 			if errors.Is(err, errNoTag) {
 				return requests.Answer{}, errNoTag.On(wanted.header())
 			}
 			if err != nil {
 				return requests.Answer{}, err
 			}
-			if header := wanted.fails(current); header != "" {
+			if header := wanted.failedHeader(current); header != "" {
 				return requests.Answer{}, requests.ErrChanged.On(header)
 			}
 		}
 		if err := r.handle(a, in); err != nil {
 			return requests.Answer{}, err
 		}
-		sent = *in.held
+		sent = *in.captured
 		if secret {
 			return requests.Answer{Status: sent.Status, Body: []byte("null")}, nil
 		}
@@ -125,17 +123,20 @@ func (a *API) perform(c call, r Route) error {
 	return c.respond(answer.Status, answer.Body)
 }
 
-// asksOnce reports whether a request has an Idempotency-Key.
-func (c call) asksOnce() bool { return len(c.Request().Header.Values(headerIdempotencyKey)) > 0 }
+// hasIdempotencyKey reports whether a request has an Idempotency-Key.
+func (c call) hasIdempotencyKey() bool {
+	return len(c.Request().Header.Values(headerIdempotencyKey)) > 0
+}
 
-// request is what makes a call repeatable. Two requests are the same when method, path, query and
-// body are, whatever the body's white space and order of members. Numbers are compared as written.
+// request returns the idempotency key and digest of a call. Requests are equal if method, path,
+// query and body are. White space and the order of members in the body do not matter; numbers are
+// compared as written.
 func (c call) request(text []byte) (*requests.Request, error) {
 	sent := c.Request().Header.Values(headerIdempotencyKey)
 	if len(sent) > 1 {
 		return nil, fault.Field(headerIdempotencyKey, "is there %d times; which of them counts is not clear", len(sent))
 	}
-	word, err := names.Label(headerIdempotencyKey, sent[0])
+	key, err := names.Label(headerIdempotencyKey, sent[0])
 	if err != nil {
 		var faults fault.Fields
 		faults.Add(headerIdempotencyKey, err)
@@ -146,26 +147,26 @@ func (c call) request(text []byte) (*requests.Request, error) {
 			return nil, err
 		}
 	}
-	asked := sha256.New()
+	digest := sha256.New()
 	for _, part := range []string{c.Request().Method, strings.TrimSuffix(c.Request().URL.EscapedPath(), "/"), c.QueryParams().Encode()} {
-		asked.Write([]byte(part + "\n"))
+		digest.Write([]byte(part + "\n"))
 	}
-	asked.Write(text)
-	return &requests.Request{Key: c.key.ID, IdempotencyKey: word, Digest: [sha256.Size]byte(asked.Sum(nil))}, nil
+	digest.Write(text)
+	return &requests.Request{Key: c.key.ID, IdempotencyKey: key, Digest: [sha256.Size]byte(digest.Sum(nil))}, nil
 }
 
-// current returns the ETag that GET of a path would have within the unit of work of a call; empty
-// when the object does not exist.
-func (a *API) current(c call, path string) (string, error) {
-	r, found := a.shows[path]
+// currentETag returns the ETag of GET of a path, in the unit of work of a call; empty if the object
+// does not exist.
+func (a *API) currentETag(c call, path string) (string, error) {
+	r, found := a.readable[path]
 	if !found {
 		return "", errNoTag
 	}
-	if !c.key.Granted(r.Grant) { // Otherwise conditions would reveal what the key may not read.
+	if !c.key.Granted(r.Grant) { // Otherwise conditions would reveal data that the key may not read.
 		return "", access.ErrNotGranted.With("a condition needs the permission to read what it is about: the API key lacks %s", r.Grant)
 	}
 	var held requests.Answer
-	c.held = &held
+	c.captured = &held
 	err := r.handle(a, c)
 	if fault.KindOf(err) == fault.NotFound {
 		return "", nil
@@ -173,8 +174,8 @@ func (a *API) current(c call, path string) (string, error) {
 	return web.ETag(held.Body), err
 }
 
-// readers returns the GET routes by path, of those that take an API key.
-func readers(all []Route) map[string]Route {
+// readableRoutes returns the GET routes with an API key, by path.
+func readableRoutes(all []Route) map[string]Route {
 	found := map[string]Route{}
 	for _, r := range all {
 		if r.Method == http.MethodGet && r.Grant != "" && r.Grant != access.SystemPing {
@@ -184,21 +185,21 @@ func readers(all []Route) map[string]Route {
 	return found
 }
 
-// respond sends a complete JSON response. What is read gets its ETag, and so does a change whose
-// response is the same as that of GET.
+// respond sends a complete JSON response. It sets the ETag for GET, and for PATCH and PUT whose
+// response equals that of GET.
 func (c call) respond(status int, body []byte) error {
-	if c.held != nil {
-		*c.held = requests.Answer{Status: status, Body: append([]byte(nil), body...)}
+	if c.captured != nil {
+		*c.captured = requests.Answer{Status: status, Body: append([]byte(nil), body...)}
 		return nil
 	}
 	method := c.Request().Method
 	read := method == http.MethodGet || method == http.MethodHead
-	if status == http.StatusOK && c.shown && (read || method == http.MethodPatch || method == http.MethodPut) {
+	if status == http.StatusOK && c.hasETag && (read || method == http.MethodPatch || method == http.MethodPut) {
 		tag := web.ETag(body)
 		c.Response().Header().Set(headerETag, tag)
-		if read && web.Unchanged(c.Request().Header, tag) {
+		if read && web.NotModified(c.Request().Header, tag) {
 			return c.NoContent(http.StatusNotModified)
 		}
 	}
-	return c.whole(status, echo.MIMEApplicationJSON, body)
+	return c.writeBody(status, echo.MIMEApplicationJSON, body)
 }

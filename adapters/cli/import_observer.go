@@ -11,16 +11,16 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// maxShown is how many rejected rows are shown without a file for them.
+// maxShown is how many rejected rows are printed without --errors.
 const maxShown = 10
 
-// importWatch follows an import: it shows progress and collects the rejected rows.
+// importWatch observes an import: it shows the progress and collects rejected rows.
 type importWatch struct {
 	out      io.Writer
-	rejects  *rejects
+	rejects  *rejectedFile
 	progress *progress
 
-	begun        bool
+	started      bool
 	organization string
 	rows         int
 	rejected     int
@@ -29,13 +29,13 @@ type importWatch struct {
 
 var _ importer.Observer = (*importWatch)(nil)
 
-func newImportWatch(out io.Writer, r *rejects) *importWatch {
+func newImportWatch(out io.Writer, r *rejectedFile) *importWatch {
 	return &importWatch{out: out, rejects: r}
 }
 
-// Begin prints what is imported into which organization, and the ignored columns.
+// Begin prints the number of rows, the organization and the ignored columns.
 func (w *importWatch) Begin(h imports.Header, rows int, o orgs.Organization) {
-	w.begun, w.organization, w.rows = true, o.Slug, rows
+	w.started, w.organization, w.rows = true, o.Slug, rows
 	w.rejects.begin(h)
 	if len(h.Ignored()) > 0 {
 		_, _ = fmt.Fprintln(w.out, "tocsin: warning: these columns are ignored: "+strings.Join(h.Ignored(), ", "))
@@ -57,7 +57,7 @@ func (w *importWatch) Progress(done imports.Report) { w.progress.at(done.Rows())
 
 // end ends the progress and reports the rejected rows.
 func (w *importWatch) end() {
-	if !w.begun {
+	if !w.started {
 		return
 	}
 	w.progress.end()
