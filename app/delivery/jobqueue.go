@@ -16,7 +16,7 @@ type jobQueue struct {
 	mu      sync.Mutex
 	jobs    []deliveries.Job
 	closed  bool
-	added   chan struct{} // receives when jobs were added or the line was closed
+	added   chan struct{} // receives when jobs were added or the queue was closed
 	removed chan struct{} // receives when a job was taken
 }
 
@@ -25,67 +25,67 @@ func newJobQueue() *jobQueue {
 }
 
 // add appends jobs, each to its class.
-func (l *jobQueue) add(jobs []deliveries.Job) {
-	l.mu.Lock()
-	l.jobs = append(l.jobs, jobs...)
-	slices.SortStableFunc(l.jobs, func(a, b deliveries.Job) int { return cmp.Compare(a.Priority, b.Priority) })
-	l.mu.Unlock()
-	notify(l.added)
+func (q *jobQueue) add(jobs []deliveries.Job) {
+	q.mu.Lock()
+	q.jobs = append(q.jobs, jobs...)
+	slices.SortStableFunc(q.jobs, func(a, b deliveries.Job) int { return cmp.Compare(a.Priority, b.Priority) })
+	q.mu.Unlock()
+	notify(q.added)
 }
 
-// close ends the line: no job is added after it.
-func (l *jobQueue) close() {
-	l.mu.Lock()
-	l.closed = true
-	l.mu.Unlock()
-	notify(l.added)
+// close ends the queue: no job is added after it.
+func (q *jobQueue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	notify(q.added)
 }
 
-// take returns the first job and waits for one if there is none. It reports false when the line is
+// take returns the first job and waits for one if there is none. It reports false when the queue is
 // closed and empty.
-func (l *jobQueue) take() (deliveries.Job, bool) {
+func (q *jobQueue) take() (deliveries.Job, bool) {
 	for {
-		l.mu.Lock()
-		if len(l.jobs) > 0 {
-			first := l.jobs[0]
-			l.jobs = l.jobs[1:]
-			l.mu.Unlock()
-			notify(l.removed)
+		q.mu.Lock()
+		if len(q.jobs) > 0 {
+			first := q.jobs[0]
+			q.jobs = q.jobs[1:]
+			q.mu.Unlock()
+			notify(q.removed)
 			return first, true
 		}
-		closed := l.closed
-		l.mu.Unlock()
+		closed := q.closed
+		q.mu.Unlock()
 		if closed {
 			return deliveries.Job{}, false
 		}
-		<-l.added
+		<-q.added
 	}
 }
 
-func (l *jobQueue) length() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.jobs)
+func (q *jobQueue) length() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.jobs)
 }
 
-// waitFor waits until at most most jobs are left, or until something urgent is due and the line is
-// not much longer. It reports whether the urgent job ended the wait.
-func (l *jobQueue) waitFor(ctx context.Context, most int, urgent <-chan struct{}) (hurry bool) {
-	for l.length() > most {
+// waitUntil waits until at most most jobs are left, or until something urgent is due and the queue
+// is not much longer. It reports whether the urgent job ended the wait.
+func (q *jobQueue) waitUntil(ctx context.Context, most int, urgent <-chan struct{}) (interrupted bool) {
+	for q.length() > most {
 		select {
 		case <-ctx.Done():
 			return false
 		case <-urgent:
-			if l.length() <= 3*most {
+			if q.length() <= 3*most {
 				return true
 			}
-		case <-l.removed:
+		case <-q.removed:
 		}
 	}
 	return false
 }
 
-// claimAhead is how long one claim's deliveries should take to begin: later claims wait behind
+// claimAhead is how long the deliveries of one claim should take to begin: later claims wait for
 // them.
 const claimAhead = 100 * time.Millisecond
 
@@ -113,7 +113,7 @@ func (t *attemptRate) measure(now time.Time, begun int) {
 }
 
 // ahead returns how many attempts begin within claimAhead, but at most most. It returns most while
-// the tempo is unknown.
+// the rate is unknown.
 func (t *attemptRate) ahead(least, most int) int {
 	if t.perSecond == 0 {
 		return most

@@ -14,7 +14,7 @@ const (
 	offloadInterval    = 250 * time.Millisecond // after a transfer, until the next check
 	offloadMaxInterval = 2 * time.Second        // the longest pause between two checks
 	keepFor            = time.Second            // a member of a pool keeps what it can send within this time
-	throttledFor       = 2 * shareInterval      // a message that waits for a limit records it this often, at least
+	throttledFor       = 2 * shareInterval      // a waiting message records this at least that often
 )
 
 // offload lets idle members of the pool take over deliveries that wait while the channel is at its

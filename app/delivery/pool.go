@@ -88,7 +88,7 @@ func (s *sender) handOver(j deliveries.Job, o deliveries.Outcome, why channels.P
 }
 
 // failOver is the outcome of a failed attempt. If the channel failed, another member of the pool
-// takes the delivery over: each member gets it once at once, and after that with the pauses of
+// takes the delivery over: each member gets it once without a pause, and then with the pauses of
 // retries. A provider that may already have it gets a second attempt first.
 func (s *sender) failOver(j deliveries.Job, o deliveries.Outcome, f *deliveries.Failure) deliveries.Outcome {
 	if !f.Channel {

@@ -17,8 +17,8 @@ import (
 // Limits of a sender.
 const (
 	senderIdle      = time.Minute     // a sender without work ends, and closes its connections
-	refreshInterval = 2 * time.Second // how long a channel's settings and the render cache are trusted
-	renewInterval   = time.Second     // a sender that rests reads them again when they are as old
+	refreshInterval = 2 * time.Second // how long a channel's settings and the render cache are valid
+	renewInterval   = time.Second     // the age from which an idle sender renews them
 	claimFactor     = 8               // deliveries claimed at once, per concurrent attempt
 	claimMin        = 64
 	claimMax        = 512
@@ -52,12 +52,12 @@ type sender struct {
 	share      share
 	quota      quota
 
-	begun      atomic.Int64        // attempts since the last measure of tempo
+	begun      atomic.Int64        // attempts since the rate was last measured
 	started    atomic.Int64        // attempts since the start
 	throttled  atomic.Int64        // when a message last waited for a limit of the channel, in Unix nanoseconds
-	capacities channels.Capacities // of the other members of the pool; only relieve uses them
+	capacities channels.Capacities // of the other members of the pool; only offload uses them
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	breaker  breaker
 	paused   time.Time // the provider asked for a pause until then, on any instance
 	usedUp   time.Time // nothing is left of the channel's quota until then
@@ -150,7 +150,7 @@ func (s *sender) work(ctx context.Context) (claimed bool, err error) {
 // feed claims deliveries and hands them out until nothing is left, or until the channel's settings
 // have changed.
 func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claimed bool, err error) {
-	for hurry := false; ctx.Err() == nil; {
+	for urgent := false; ctx.Err() == nil; {
 		s.loop.Tick()
 		if s.worker.clock.Now().Sub(s.checked) > refreshInterval {
 			changed, err := s.reload(ctx)
@@ -185,7 +185,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 			pace.Pause(ctx, shareInterval, s.share.changed)
 			continue
 		}
-		size, trial := s.room(held), s.onTrial()
+		size, trial := s.claimable(held), s.onTrial()
 		if size == 0 {
 			held.waitFewer(ctx)
 			continue
@@ -193,7 +193,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 		switch {
 		case trial:
 			size = 1
-		case hurry:
+		case urgent:
 			size = min(size, claimUrgent)
 		}
 		found, err := s.claim(ctx, held, size)
@@ -219,7 +219,7 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 				}
 				continue
 			}
-			hurry = jobs.waitFor(ctx, s.claimSize(), s.urgent)
+			urgent = jobs.waitUntil(ctx, s.claimSize(), s.urgent)
 			continue
 		}
 		for _, j := range found {
@@ -274,11 +274,12 @@ func (s *sender) rateLimit(now time.Time) float64 {
 	return cmp.Or(s.share.perSecond(now), s.limits.PerSecond)
 }
 
-// room returns how many deliveries may be claimed now. A rate limit bounds all held deliveries that
-// have not begun, not only the size of a claim: the gates are checked at the claim, and a message
-// that waits long afterwards would leave although a gate has closed meanwhile. An attempt under way
-// does not count: its duration depends on the provider. At most half is claimed again at a time.
-func (s *sender) room(held *claims) int {
+// claimable returns how many deliveries may be claimed now. A rate limit bounds all held deliveries
+// that have not begun, not only the size of a claim: the gates are checked at the claim, and a
+// message that waits long afterwards would leave although a gate has closed meanwhile. An attempt
+// under way does not count: its duration depends on the provider. It is 0 until half of the
+// deliveries have begun.
+func (s *sender) claimable(held *claims) int {
 	size := s.claimSize()
 	if s.limits.PerSecond <= 0 {
 		return size

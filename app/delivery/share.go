@@ -18,8 +18,8 @@ const (
 	slotCatchUp = 10 * time.Millisecond
 )
 
-// share is the sender's part of the channel's rate limit. Its part of the concurrent attempts is in
-// targets.
+// share is the sender's part of the channel's rate limit. targets has its part of the concurrent
+// attempts.
 type share struct {
 	changed chan struct{} // receives when it may have changed
 

@@ -9,9 +9,9 @@ import (
 
 // Limits of the targets of a channel.
 const (
-	targetShare    = 3               // a target may have so many times the free attempts under way
+	targetShare    = 3               // a target may have at most this many times the free attempts
 	targetParked   = 16              // deliveries that wait for one target
-	targetStalled  = 2 * time.Second // without an answer for so long, a target's deliveries make way for others
+	targetStalled  = 2 * time.Second // after this time without an answer, deliveries of a target are postponed
 	targetPause    = 5 * time.Second // until a delivery to a stalled target is due again
 	targetGroup    = 500             // postponed deliveries that are due in the same second
 	targetMaxDelay = time.Hour       // the longest that a delivery is postponed
@@ -68,7 +68,7 @@ func newTargets(limit int) *targets {
 	return &targets{limit: limit, changed: make(chan struct{}, 1), known: map[string]*target{}}
 }
 
-// allow sets the limit, which holds until until.
+// allow sets the limit until a time.
 func (t *targets) allow(limit int, until time.Time) {
 	t.mu.Lock()
 	t.limit, t.until = limit, until
@@ -98,15 +98,15 @@ func (t *targets) current(now time.Time) int {
 	return t.limit
 }
 
-// tooMany reports whether more attempts are running than may, because the limit has changed since
-// they were admitted: those that have not begun must not begin.
+// tooMany reports whether more attempts are running than are allowed, because the limit has changed
+// since they were admitted: attempts that have not begun must not begin.
 func (t *targets) tooMany(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.running > t.current(now)
 }
 
-// full reports whether as many attempts are running as may.
+// full reports whether no further attempt is allowed.
 func (t *targets) full(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -32,8 +32,8 @@ func (s *Shape) has(name string) (member *Shape, ok bool) {
 	return member, ok || s.Open
 }
 
-// spoken returns the shape of the context in a section of this value.
-func (s *Shape) spoken() *Shape {
+// sectionShape returns the shape of the context in a section of this value.
+func (s *Shape) sectionShape() *Shape {
 	switch {
 	case s == nil || !s.List:
 		return s
@@ -84,7 +84,7 @@ func (c *checker) nodes(nodes []node) {
 			c.mistakes = append(c.mistakes, n.mistake("there is no variable %s%s", quoted(name), c.suggest(n.path)))
 		}
 		if n.kind == section {
-			c.frames = append(c.frames, v.spoken())
+			c.frames = append(c.frames, v.sectionShape())
 			c.nodes(n.inner)
 			c.frames = c.frames[:len(c.frames)-1]
 		} else {
