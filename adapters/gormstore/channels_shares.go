@@ -8,6 +8,16 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
+// shareRow is the lease of a worker on a channel, without the numbers that order leases.
+type shareRow struct {
+	ChannelID channels.ID
+	Owner     string
+	UntilAt   time.Time
+	Places    int
+}
+
+func (shareRow) TableName() string { return "channel_shares" }
+
 // HoldShare locks the row of the channel, so that each unit sees the leases that the others have
 // written.
 func (q queue) HoldShare(ctx context.Context, channel channels.ID, owner string, lease time.Duration, places channels.Concurrency) (share channels.Share, err error) {
@@ -36,7 +46,7 @@ func (q queue) HoldShare(ctx context.Context, channel channels.ID, owner string,
 		share = places.Share(owner, all)
 		had := all[slices.IndexFunc(all, func(h channels.Holder) bool { return h.Owner == owner })].Concurrency
 		if has := max(share.Concurrency, places.Held); has != had {
-			return t.db(ctx).Table("channel_shares").Where("channel_id = ? AND owner = ?", channel, owner).Update("places", has).Error
+			return t.db(ctx).Model(&shareRow{}).Where("channel_id = ? AND owner = ?", channel, owner).Update("places", has).Error
 		}
 		return nil
 	})
@@ -52,6 +62,6 @@ func (t tx) lockChannel(ctx context.Context, channel channels.ID) (there bool, e
 func (q queue) ReleaseShare(ctx context.Context, channel channels.ID, owner string) error {
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	return q.work(ctx, func(t tx) error {
-		return t.db(ctx).Exec("DELETE FROM channel_shares WHERE channel_id = ? AND owner = ?", channel, owner).Error
+		return t.db(ctx).Where("channel_id = ? AND owner = ?", channel, owner).Delete(&shareRow{}).Error
 	})
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// queuePositionRow is the position of an occurrence among the waiting deliveries of its class and project.
+// queuePositionRow is the position of an occurrence among the waiting deliveries of its class and
+// project.
 type queuePositionRow struct {
 	Place  int // 0: none of its deliveries waits
 	Length int

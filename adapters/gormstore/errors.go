@@ -114,9 +114,9 @@ func isStalePlan(err error) bool {
 	return ok && server.Code == "0A000" && server.Routine == "RevalidateCachedQuery" // Its message is in the server's language.
 }
 
-// isServerUnavailable reports by a SQLSTATE of Postgres whether waiting may help: connection exceptions
-// (08), insufficient resources such as too many connections (53), operator intervention such as a
-// shutdown (57), a system error (58).
+// isServerUnavailable reports by a SQLSTATE of Postgres whether waiting may help: connection
+// exceptions (08), insufficient resources such as too many connections (53), operator intervention
+// such as a shutdown (57), a system error (58).
 func isServerUnavailable(code string) bool {
 	for _, class := range []string{"08", "53", "57", "58"} {
 		if strings.HasPrefix(code, class) {

@@ -171,7 +171,7 @@ func (r eventRepo) setPools(ctx context.Context, e events.Event) error {
 		if slices.Contains(e.Pools, p) {
 			continue
 		}
-		err := r.db(ctx).Exec("DELETE FROM event_pools WHERE event_id = ? AND pool = ? AND protocol = ?", e.ID, p.Name, p.Protocol).Error
+		err := r.db(ctx).Table("event_pools").Where("event_id = ? AND pool = ? AND protocol = ?", e.ID, p.Name, p.Protocol).Delete(nil).Error
 		if err != nil {
 			return err
 		}

@@ -157,8 +157,8 @@ func (r keyRepo) Revoke(ctx context.Context, k access.Key, now time.Time) error 
 	if err != nil {
 		return err
 	}
-	return change(r.db(ctx), access.ErrKeyNotFound, "UPDATE api_keys AS k SET revoked_at = ? WHERE "+inKeyScope+" AND k.revoked_at IS NULL",
-		nullTime(now), names.Fold(k.Name), in.OrganizationID, in.ProjectID, in.ApplicationID)
+	return changed(r.db(ctx).Table("api_keys AS k").Where(inKeyScope+" AND k.revoked_at IS NULL", names.Fold(k.Name), in.OrganizationID, in.ProjectID, in.ApplicationID).
+		Update("revoked_at", nullTime(now)), access.ErrKeyNotFound)
 }
 
 func (r keyRepo) RecordUse(ctx context.Context, moments map[access.ID]time.Time) error {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -106,10 +109,20 @@ func (r operatorRepo) DeleteAccount(ctx context.Context, id operators.AccountID)
 	return r.db(ctx).Where("id = ?", id).Delete(&accountRow{}).Error
 }
 
+// acceptanceRow is the account that accepted a role, without the time when it was last seen.
+type acceptanceRow struct {
+	MemberID   users.MemberID
+	AccountID  operators.AccountID
+	AcceptedAt time.Time
+}
+
+func (acceptanceRow) TableName() string { return "acceptances" }
+
 func (r operatorRepo) Accept(ctx context.Context, m users.MemberID, a operators.AccountID, at time.Time) error {
-	return r.db(ctx).Exec(`INSERT INTO acceptances (member_id, account_id, accepted_at) VALUES (?, ?, ?)
-		ON CONFLICT (member_id) DO UPDATE SET account_id = excluded.account_id, accepted_at = excluded.accepted_at,
-			seen_at = CASE WHEN acceptances.account_id = excluded.account_id THEN acceptances.seen_at END`, m, a, nullTime(at)).Error
+	seen := clause.Assignments(map[string]any{"seen_at": gorm.Expr("CASE WHEN acceptances.account_id = excluded.account_id THEN acceptances.seen_at END")})
+	return r.db(ctx).Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "member_id"}},
+		DoUpdates: append(clause.AssignmentColumns([]string{"account_id", "accepted_at"}), seen...)}).
+		Create(&acceptanceRow{MemberID: m, AccountID: a, AcceptedAt: stamp(at)}).Error
 }
 
 func (r operatorRepo) RecordVisit(ctx context.Context, a operators.AccountID, org orgs.ID, at time.Time) error {
@@ -118,11 +131,7 @@ func (r operatorRepo) RecordVisit(ctx context.Context, a operators.AccountID, or
 }
 
 func (r operatorRepo) Acceptance(ctx context.Context, m users.MemberID) (operators.Acceptance, error) {
-	type acceptedRow struct {
-		AccountID  operators.AccountID
-		AcceptedAt time.Time
-	}
-	rows, err := rowsOf[acceptedRow](r.db(ctx).Raw("SELECT account_id, accepted_at FROM acceptances WHERE member_id = ?", m))
+	rows, err := rowsOf[acceptanceRow](r.db(ctx).Where("member_id = ?", m))
 	if err != nil || len(rows) == 0 {
 		return operators.Acceptance{}, err
 	}
@@ -132,7 +141,7 @@ func (r operatorRepo) Acceptance(ctx context.Context, m users.MemberID) (operato
 // LockUser locks the row of the user by an update that changes nothing, so that of two concurrent
 // units Postgres rejects one.
 func (r operatorRepo) LockUser(ctx context.Context, u users.ID) error {
-	return change(r.db(ctx), users.ErrNotFound, "UPDATE users SET username = username WHERE id = ?", u)
+	return changed(r.db(ctx).Table("users").Where("id = ?", u).Update("username", gorm.Expr("username")), users.ErrNotFound)
 }
 
 // orMissing returns missing when nothing was found.

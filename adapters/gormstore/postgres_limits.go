@@ -21,8 +21,8 @@ const (
 	// cleanUpTimeout is the timeout of each step in which pgx cleans up a connection that did not
 	// answer.
 	cleanUpTimeout = time.Second
-	// How soon the kernel gives up a dead connection: keepAlive when we wait for an answer, and
-	// unacknowledged when our data was not received.
+	// The kernel closes a dead connection after these times: keep-alives find it while we wait for
+	// an answer, tcpUserTimeout when sent data is not acknowledged.
 	keepAliveIdle     = 5 * time.Second
 	keepAliveInterval = 2 * time.Second
 	keepAliveCount    = 3

@@ -14,15 +14,15 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// errNotBegun is returned for a statement of a transaction that the server does not know. It must
-// not run by itself.
+// errNotBegun is the error of a statement whose transaction does not exist on the server. The
+// statement must not run outside of it.
 var errNotBegun = errors.New("the transaction was not begun, or has ended")
 
-// pipelineConnector makes connections of which some statements wait for the next one, and are sent with it
-// in one round trip.
+// pipelineConnector opens connections that send pending statements together with the next one, in
+// one round trip.
 type pipelineConnector struct{ driver.Connector }
 
-// Connect takes a connection.
+// Connect returns a connection.
 func (p pipelineConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	c, err := p.Connector.Connect(ctx)
 	if err != nil {
@@ -31,14 +31,14 @@ func (p pipelineConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &pipelineConn{Conn: c.(*stdlib.Conn)}, nil
 }
 
-// pendingStatements are statements of a transaction that are sent before its next one.
+// pendingStatements are statements of a transaction that wait for its next one.
 type pendingStatements struct {
 	statements pgx.Batch
-	beginCount int  // how many begin the transaction
-	begun      bool // those were sent
+	beginCount int  // how many of them begin the transaction
+	begun      bool // the statements that begin the transaction were sent
 }
 
-// pipelineConn is a connection of pipelining.
+// pipelineConn is a connection of pipelineConnector.
 type pipelineConn struct {
 	*stdlib.Conn
 
@@ -50,10 +50,10 @@ var (
 	_ driver.QueryerContext = (*pipelineConn)(nil)
 )
 
-// inTransaction reports whether the server has begun a transaction.
+// inTransaction reports whether the server is in a transaction.
 func (c *pipelineConn) inTransaction() bool { return c.Conn.Conn().PgConn().TxStatus() != 'I' }
 
-// takePending returns the statements that wait; there may be none.
+// takePending removes and returns the pending statements, if any.
 func (c *pipelineConn) takePending() (pgx.Batch, error) {
 	w := c.pending
 	switch {
@@ -67,7 +67,7 @@ func (c *pipelineConn) takePending() (pgx.Batch, error) {
 	return batch, nil
 }
 
-// flush sends the statements that wait.
+// flush sends the pending statements.
 func (c *pipelineConn) flush(ctx context.Context) error {
 	batch, err := c.takePending()
 	if err != nil || batch.Len() == 0 {
@@ -76,8 +76,8 @@ func (c *pipelineConn) flush(ctx context.Context) error {
 	return c.Conn.Conn().SendBatch(ctx, &batch).Close()
 }
 
-// send sends a statement after those that wait, and returns its results. They are nil if none
-// waits, and then nothing was sent.
+// send sends the pending statements and a further one, and returns the results of that one. If none
+// is pending it sends nothing and returns nil.
 func (c *pipelineConn) send(ctx context.Context, query string, args []driver.NamedValue) (pgx.BatchResults, error) {
 	batch, err := c.takePending()
 	if err != nil || batch.Len() == 0 {
@@ -125,7 +125,7 @@ func (c *pipelineConn) QueryContext(ctx context.Context, query string, args []dr
 	}
 	rows, _ := results.Query()
 	r := &pipelineRows{results: results, rows: rows, types: c.Conn.Conn().TypeMap()}
-	r.peeked, r.hasNext = true, rows.Next() // The columns may not be known before.
+	r.peeked, r.hasNext = true, rows.Next() // The columns are known only then.
 	if err := rows.Err(); err != nil {
 		_ = r.Close() // It returns the same error.
 		return nil, err
@@ -133,13 +133,13 @@ func (c *pipelineConn) QueryContext(ctx context.Context, query string, args []dr
 	return r, nil
 }
 
-// pipelineRows are the rows of a query that was sent with statements before it.
+// pipelineRows are the rows of a query that was sent together with pending statements.
 type pipelineRows struct {
 	results pgx.BatchResults
 	rows    pgx.Rows
 	types   *pgtype.Map
-	peeked  bool // the next row was read already
-	hasNext bool // and there is one
+	peeked  bool // the next row was already read
+	hasNext bool // whether it exists
 }
 
 // Columns returns the names of the columns.
@@ -169,7 +169,7 @@ func (r *pipelineRows) Next(to []driver.Value) error {
 	return nil
 }
 
-// value returns a value that is not NULL as other queries return it: an array is a text.
+// value decodes a value that is not NULL in the way of database/sql: an array is a text.
 func (r *pipelineRows) value(f pgconn.FieldDescription, src []byte) (driver.Value, error) {
 	t, known := r.types.TypeForOID(f.DataTypeOID)
 	if !known {
@@ -186,7 +186,7 @@ func (r *pipelineRows) value(f pgconn.FieldDescription, src []byte) (driver.Valu
 	return t.Codec.DecodeDatabaseSQLValue(r.types, f.DataTypeOID, f.Format, src)
 }
 
-// Close ends the query.
+// Close closes the query.
 func (r *pipelineRows) Close() error {
 	r.rows.Close()
 	return r.results.Close()

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// controlSocket makes the kernel give up a TCP connection when sent data is not acknowledged:
-// otherwise it would retry for a quarter of an hour.
+// controlSocket makes the kernel close a TCP connection when sent data is not acknowledged. By
+// default it retries for a quarter of an hour.
 func controlSocket(network, _ string, raw syscall.RawConn) (err error) {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

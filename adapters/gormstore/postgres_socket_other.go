@@ -4,6 +4,6 @@ package gormstore
 
 import "syscall"
 
-// controlSocket does nothing, because the kernel has no such limit. Keep-alives and the limits of
-// statements remain.
+// controlSocket does nothing, because the kernel has no such timeout. Keep-alives and the timeouts
+// of statements remain.
 func controlSocket(string, string, syscall.RawConn) error { return nil }

@@ -15,20 +15,19 @@ import (
 
 var _ deliveries.Queue = queue{}
 
-// queue is the pending work. It is stored in the tables occurrences and deliveries and nowhere
-// else.
+// queue is the queue of occurrences and deliveries. Their tables are its only storage.
 type queue struct{ store *Store }
 
-// Queue returns the pending work.
+// Queue returns the queue of the pending work.
 func (s *Store) Queue() deliveries.Queue { return queue{s} }
 
-// work runs a unit of work on sets of rows that others also work on.
+// work runs a unit of work on rows that other workers also process.
 func (q queue) work(ctx context.Context, fn func(tx) error) error {
 	return q.unit(ctx, q.store.engine.work, q.store.notifier.notify, fn)
 }
 
-// workAsync runs a unit of work that is done again when it is lost. It notifies other instances of
-// what it adds; its caller knows.
+// workAsync runs a unit of work that is repeated when it is lost. It notifies only other instances
+// of the work that it adds, because its caller knows of it.
 func (q queue) workAsync(ctx context.Context, fn func(tx) error) error {
 	return q.unit(ctx, q.store.engine.workAsync, q.store.notifier.notifyRemote, fn)
 }
@@ -103,8 +102,9 @@ func (q queue) Due(ctx context.Context) (due []deliveries.Due, err error) {
 	return due, err
 }
 
-// dueAtPositions returns what is due on channels of which claims know where they go on: there is more,
-// and to look for its beginning would take long. Classes that are not known are looked at.
+// dueAtPositions returns what is due on the channels with remembered positions. More deliveries
+// wait there, and a search from the beginning would take long. It searches only classes without a
+// position.
 func (t tx) dueAtPositions(ctx context.Context, known map[channels.ID]claimPositions) (due []deliveries.Due, err error) {
 	if len(known) == 0 {
 		return nil, nil
@@ -127,7 +127,7 @@ func (t tx) dueAtPositions(ctx context.Context, known map[channels.ID]claimPosit
 	return due, nil
 }
 
-// channelOwner is whom a channel belongs to.
+// channelOwner is a channel with its organization.
 type channelOwner struct {
 	ID             channels.ID
 	OrganizationID orgs.ID

@@ -34,7 +34,7 @@ func (q queue) Claim(
 		return t.saveCounters(ctx, c.done)
 	})
 	if err != nil {
-		c.positions = nil // Nothing was claimed, so the fronts did not move.
+		c.positions = nil // Nothing was claimed, so the positions did not move.
 	}
 	q.store.turns.setPositions(channel, c.positions)
 	if err != nil || len(c.ids) == 0 {
@@ -44,7 +44,8 @@ func (q queue) Claim(
 	if jobs != nil {
 		return jobs, nil
 	}
-	// They are ours now: on SQLite what is known of their recipients is read beside writers.
+	// They are claimed now. On SQLite their data are read outside of the write transaction, so that
+	// writers do not wait.
 	err = q.view(ctx, func(t tx) error {
 		jobs, err = t.jobsWithOccurrences(ctx, channel, c)
 		return err
@@ -55,10 +56,10 @@ func (q queue) Claim(
 // claimed is what a claim took.
 type claimed struct {
 	ids       []deliveries.ID
-	named     []channels.ID         // that their addresses are assigned to
-	next      deliveries.RoundRobin // after them
-	positions claimPositions        // where the next claim goes on
-	done      counterChanges        // of the numbers, which are to be kept
+	named     []channels.ID         // the channels that their addresses are assigned to
+	next      deliveries.RoundRobin // the turn after them
+	positions claimPositions        // where the next claim continues
+	done      counterChanges        // changes of the counters
 }
 
 // claim locks deliveries that are due.
@@ -82,7 +83,7 @@ func (t tx) claim(ctx context.Context, channel channels.ID, limit int, turn deli
 	return c, nil
 }
 
-// markClaimed marks deliveries as a worker's until the end of its lease.
+// markClaimed marks deliveries as claimed by a worker until its lease ends.
 func (t tx) markClaimed(ctx context.Context, ids []deliveries.ID, owner string, lease time.Duration) error {
 	return t.db(deferred(ctx)).Exec("UPDATE deliveries SET state = @sending , turn = NULL, owner = @owner , next_at = @until WHERE id @ids", map[string]any{
 		"sending": stateNumber(deliveries.Sending), "owner": owner, "until": t.after(lease), "ids": among(t.dialect, ids)}).Error
@@ -99,8 +100,9 @@ type dueDelivery struct {
 	next       time.Time
 }
 
-// fitClaim returns the first of the deliveries, at least one and as many as deliveries.ClaimBytes
-// allows. It reads only sizes: neither database reads the text of a large value for that.
+// fitClaim returns the first of the deliveries, at least one, whose data fit into
+// deliveries.ClaimBytes. It reads only sizes, for which neither database reads the text of a large
+// value.
 func (t tx) fitClaim(ctx context.Context, found []dueDelivery) (first []dueDelivery, err error) {
 	if len(found) == 1 {
 		return found, nil
@@ -146,8 +148,8 @@ func (t tx) fitClaim(ctx context.Context, found []dueDelivery) (first []dueDeliv
 	return found, rows.Err()
 }
 
-// jobs returns claimed deliveries of a channel by id with their current data, including the
-// channels that their addresses are assigned to, and whether this one is active.
+// jobs returns claimed deliveries of a channel by id, with their current data. The gates are those
+// of the channels that the addresses are assigned to, but the active one is the channel itself.
 func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, ids []deliveries.ID) ([]deliveries.Job, error) {
 	return scanned(t.db(ctx).Raw(`WITH `+waysCTE("SELECT id, name, pool, project_id, protocol, (SELECT taking.active FROM channels taking WHERE taking.id = @channel ) AS active, 0 AS phase FROM channels WHERE id @named ",
 		"n.id IN (SELECT notification_id FROM deliveries WHERE id @ids )", "TRUE")+`
@@ -162,11 +164,11 @@ func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, 
 		"named": among(t.dialect, named), "now": t.clock()}), len(ids), scanJob)
 }
 
-// fewJobs is how many jobs a claim reads the occurrences of. They are sent at once; more wait for
-// each other anyway, and most of them are of one occurrence, which is known.
+// fewJobs is the maximum number of jobs whose occurrences a claim reads too. With more jobs most
+// are of one occurrence, which the worker caches.
 const fewJobs = 4
 
-// jobsWithOccurrences returns what was claimed, with the occurrences if there are few.
+// jobsWithOccurrences returns the claimed jobs, with their occurrences if there are few.
 func (t tx) jobsWithOccurrences(ctx context.Context, channel channels.ID, c claimed) ([]deliveries.Job, error) {
 	jobs, err := t.jobs(ctx, channel, c.named, c.ids)
 	if err != nil || len(jobs) > fewJobs {
@@ -182,7 +184,7 @@ func (t tx) jobsWithOccurrences(ctx context.Context, channel channels.ID, c clai
 	return jobs, err
 }
 
-// scanJob scans a row of jobs by hand: there are tens of thousands each second.
+// scanJob scans a row of jobs by hand, because there are tens of thousands each second.
 func scanJob(rows *sql.Rows) (j deliveries.Job, err error) {
 	var template sql.NullInt64
 	var expires sql.NullTime

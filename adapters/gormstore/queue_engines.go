@@ -13,31 +13,30 @@ import (
 const (
 	// workChannel is the notification channel of the instances that share a Postgres database.
 	workChannel = "tocsin_work"
-	// pingInterval is how often the listening connection must prove that the server is still
-	// there.
+	// pingInterval is how often the listening connection pings the server.
 	pingInterval = 5 * time.Second
 )
 
-// work is update on SQLite, where only one unit writes at a time.
+// work is update: on SQLite only one unit writes at a time.
 func (e *sqliteEngine) work(ctx context.Context, fn func(tx) error) error { return e.update(ctx, fn) }
 
 func (e *sqliteEngine) workAsync(ctx context.Context, fn func(tx) error) error {
 	return e.update(ctx, fn)
 }
 
-// notify does nothing: a database in a file has one instance. Work added by another process, such
-// as an import, waits until the next poll.
+// notify does nothing: SQLite has one instance. Work added by another process, such as an import,
+// waits until the next poll.
 func (e *sqliteEngine) notify(context.Context) error { return nil }
 
 func (e *sqliteEngine) listen(context.Context, func()) error { return nil }
 
-// maintainPartitions does nothing: a file has no partitions.
+// maintainPartitions does nothing: SQLite has no partitions.
 func (e *sqliteEngine) maintainPartitions(context.Context, time.Time, *slog.Logger) (int64, error) {
 	return noBound, nil
 }
 
-// work runs fn at READ COMMITTED, where rows locked by another worker are skipped instead of waited
-// for, and rows that it changed are seen in their current state.
+// work runs fn at READ COMMITTED, where statements can skip rows that another worker has locked,
+// and see the current state of rows that it has changed.
 func (e *postgresEngine) work(ctx context.Context, fn func(tx) error) error {
 	return e.retried(ctx, func() error { return e.attempt(ctx, readCommitted, fn) })
 }
@@ -46,10 +45,10 @@ func (e *postgresEngine) workAsync(ctx context.Context, fn func(tx) error) error
 	return e.retried(ctx, func() error { return e.attempt(ctx, readCommittedAsync, fn) })
 }
 
-// useCustomPlans has the unit's further statements planned for their values.
+// useCustomPlans plans the following statements of the unit for their values.
 func (t tx) useCustomPlans(ctx context.Context) error { return t.setPlans(ctx, customPlans) }
 
-// useGenericPlans has the plans of the unit's further statements cached.
+// useGenericPlans caches the plans of the following statements of the unit.
 func (t tx) useGenericPlans(ctx context.Context) error { return t.setPlans(ctx, genericPlans) }
 
 func (t tx) setPlans(ctx context.Context, s setting) error {
@@ -59,8 +58,8 @@ func (t tx) setPlans(ctx context.Context, s setting) error {
 	return t.db(deferred(ctx)).Exec(setLocal(s)).Error
 }
 
-// notify does not wait for the disk: a lost notification costs only time, and the flush of its
-// commit would delay those of the work that it is about.
+// notify does not wait for the disk: a lost notification only delays work, and the flush of its
+// commit would delay other commits.
 func (e *postgresEngine) notify(ctx context.Context) error {
 	batch := &pgx.Batch{}
 	batch.Queue(setLocal(asyncCommit))
@@ -69,9 +68,9 @@ func (e *postgresEngine) notify(ctx context.Context) error {
 }
 
 // listen calls notified for every notification of another instance, and once at the start because
-// some may have been missed. It has its own connection, to take none from the pool, and returns
-// when that is lost or ctx ends. An idle connection looks like a dead one, so every few seconds it
-// must prove that the server is still there.
+// some may have been missed. It uses its own connection, not one of the pool, and returns when that
+// is lost or ctx ends. It pings the server every few seconds, because an idle connection looks like
+// a dead one.
 func (e *postgresEngine) listen(ctx context.Context, notified func()) (err error) {
 	conn, err := pgx.ConnectConfig(ctx, e.direct)
 	if err != nil {

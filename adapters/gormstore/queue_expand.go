@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// expansion is one page of the deliveries of an occurrence. It iterates over the event's active
+// expansion writes one page of the deliveries of an occurrence. It iterates over the event's active
 // notifications; for each of them first over the assignments whose channel is the project's, then
 // over those whose channel is the organization's; each time by id.
 type expansion struct {
@@ -22,17 +22,16 @@ type expansion struct {
 	occurrence occurrenceRow
 	candidates candidates
 	written    int
-	newest     deliveries.ID // of all before the page
-	ahead      int           // how many deliveries of the occurrence wait already
+	newest     deliveries.ID // the newest delivery before the page
+	ahead      int           // how many deliveries of the occurrence already wait
 	targets    []targetRow
 	duplicates *duplicateAddresses
 }
 
-// duplicateAddresses has the organizations in which an expansion met an address that had its delivery
-// already, since the program started. There are few: an address stands for two of its assignments,
-// or for two members. Everywhere else Postgres writes a page without looking for each delivery
-// first, which takes a fifth of the time. The unique index still refuses a second one, and the page
-// is written again.
+// duplicateAddresses has the organizations in which, since the program started, an expansion found
+// an address that already had its delivery. There are few: two members share an address, or an
+// address has two assignments. For all others, a page on Postgres is inserted without ON CONFLICT,
+// in a fifth of the time. If it violates the unique index, the unit is retried with ON CONFLICT.
 type duplicateAddresses struct{ organizations sync.Map }
 
 func (a *duplicateAddresses) has(o orgs.ID) bool {
@@ -40,7 +39,7 @@ func (a *duplicateAddresses) has(o orgs.ID) bool {
 	return is
 }
 
-// expansionStep is a notification and a phase of it, with the position reached.
+// expansionStep is a notification and a phase, with the position reached.
 type expansionStep struct {
 	NotificationID subscriptions.NotificationID
 	ListID         *lists.ID
@@ -48,9 +47,9 @@ type expansionStep struct {
 	after          channels.AssignmentID `gorm:"-"`
 }
 
-// expandNext writes a page of the occurrence whose turn it is: from the first lane in which one
-// waits, from the first organization after the previous one, and of that organization the one that
-// has waited longest. Postgres gives each worker another one.
+// expandNext writes a page of the next occurrence: from the first lane with a waiting one, from the
+// next organization in it, the one that has waited longest. On Postgres each worker gets another
+// occurrence.
 func expandNext(
 	ctx context.Context, t tx, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID, twice *duplicateAddresses, limit int,
 ) (deliveries.Expansion, deliveries.Lane, error) {
@@ -79,7 +78,7 @@ func (t tx) expand(ctx context.Context, row occurrenceRow, twice *duplicateAddre
 		return deliveries.Expansion{}, err
 	}
 	first := row.CursorNotification == 0
-	// Not MAX: on Postgres its plan for an empty table reads all deliveries later.
+	// Not MAX: Postgres plans it for an empty table, and that plan reads all deliveries later.
 	if err := t.db(ctx).Raw("SELECT COALESCE((SELECT id FROM deliveries WHERE id > 0 ORDER BY id DESC LIMIT 1), 0)").Scan(&e.newest).Error; err != nil {
 		return deliveries.Expansion{}, err
 	}
@@ -101,8 +100,8 @@ func (t tx) expand(ctx context.Context, row occurrenceRow, twice *duplicateAddre
 	return deliveries.Expansion{Organization: row.OrganizationID, Occurrence: row.ID, Traceparent: row.Traceparent, Deliveries: e.written, Done: done}, nil
 }
 
-// lockNextOccurrence locks the occurrence whose turn it is. If another worker holds all occurrences of a lane,
-// it is the turn of the next lane.
+// lockNextOccurrence locks the next occurrence. If other workers have locked all occurrences of a
+// lane, it takes the next lane.
 func (t tx) lockNextOccurrence(ctx context.Context, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID) (occurrenceRow, error) {
 	firsts, p := make([]string, 0, 2*len(lanes)), map[string]any{}
 	for i, l := range lanes {
@@ -113,13 +112,13 @@ func (t tx) lockNextOccurrence(ctx context.Context, lanes []deliveries.Lane, aft
 				organizations+" @after"+n+" ORDER BY large, priority, organization_id, turn_at, id LIMIT 1"+t.dialect.skipLocked()+")")
 		}
 	}
-	// Without a lock of its own the outer query would read the row as it was when the statement
-	// began, before another worker's page.
+	// Without a lock, the outer query would read the row as of the beginning of the statement,
+	// before another worker's page.
 	return one[occurrenceRow](t.db(ctx).Raw("SELECT * FROM occurrences WHERE id = COALESCE("+strings.Join(firsts, ", ")+")"+t.dialect.skipLocked(), p), deliveries.ErrNothingToDo)
 }
 
-// count updates the counters for the page. Skipped deliveries are counted in the index of states,
-// after the previous ones: there are few or none, and no other unit can change them yet.
+// count updates the counters for the page. It counts the skipped deliveries of the page in the
+// index of states: there are few, and no other unit can change them yet.
 func (e *expansion) count(ctx context.Context, first bool) error {
 	done := newCounterChanges()
 	if first {
@@ -139,7 +138,7 @@ func (e *expansion) count(ctx context.Context, first bool) error {
 	return e.saveCounters(ctx, done)
 }
 
-// page processes limit recipients and stores the position reached.
+// page writes the deliveries of limit recipients and stores the position reached.
 func (e *expansion) page(ctx context.Context, limit int) (done bool, err error) {
 	for limit > 0 {
 		s, err := e.next(ctx)
@@ -167,8 +166,8 @@ func (e *expansion) page(ctx context.Context, limit int) (done bool, err error) 
 	return false, e.saveCursor(ctx, false)
 }
 
-// next returns the step of the cursor, or the first one after it. Phases without a channel are
-// skipped.
+// next returns the step at the cursor, or the first one after it. It skips phases without a
+// channel.
 func (e *expansion) next(ctx context.Context) (expansionStep, error) {
 	p := e.candidates.parameters()
 	p["notification"], p["phase"] = e.occurrence.CursorNotification, e.occurrence.CursorPhase
@@ -180,7 +179,7 @@ func (e *expansion) next(ctx context.Context) (expansionStep, error) {
 	return s, err
 }
 
-// bounds returns the last of at most limit next recipients of a step, and their number.
+// bounds returns the number of the next recipients of a step, at most limit, and the last one.
 func (e *expansion) bounds(ctx context.Context, s expansionStep, limit int) (last channels.AssignmentID, recipients int, err error) {
 	var found struct {
 		Last       channels.AssignmentID
@@ -194,16 +193,16 @@ func (e *expansion) bounds(ctx context.Context, s expansionStep, limit int) (las
 	return found.Last, found.Recipients, err
 }
 
-// insertion is the parts of a statement that writes the judged deliveries of an occurrence.
+// insertion has the parts of a statement that inserts the deliveries of an occurrence.
 type insertion struct {
 	columns string // after the occurrence
-	values  string // of the columns, as they are selected
-	fronts  string // continues a query about ways with the turn of what goes next on each channel
-	joins   string // joins what values speak of
+	values  string // the expressions that select the columns
+	fronts  string // the CTE of the next turn on each channel, after that of ways
+	joins   string // the joins that values need
 }
 
-// insertionOf returns an insertion. If there are pools (@providers), the delivery goes to the
-// member that its draw chooses.
+// insertionOf returns an insertion. If there are pools (@providers), drawCondition chooses the
+// member of the pool.
 func insertionOf(pooled bool, occurrence string) insertion {
 	in := insertion{columns: deliveryColumns, values: deliveryValues("judged.channel_id"), fronts: nextTurns("SELECT DISTINCT channel_id FROM ways")}
 	if pooled {
@@ -227,7 +226,7 @@ func deliveryValues(channel string) string {
 }
 
 // nextTurns selects the next turn on each of these channels, in the class and the project of an
-// occurrence: new deliveries start there. If nothing waits, turns start again.
+// occurrence. New deliveries start there, or at 0 if none waits.
 func nextTurns(through string) string {
 	return `, fronts AS MATERIALIZED (SELECT through.channel_id, COALESCE((SELECT d.turn FROM deliveries d
 			WHERE d.channel_id = through.channel_id AND d.priority = @priority AND d.project_id = @project AND d.turn IS NOT NULL
@@ -238,8 +237,8 @@ func nextTurns(through string) string {
 // skipDuplicates skips addresses that already have a chosen delivery.
 const skipDuplicates = "ON CONFLICT (occurrence_id, notification_id, protocol, address_key) WHERE chosen DO NOTHING"
 
-// write writes the deliveries of a step up to an assignment. An address with a delivery gets no
-// second one: it is skipped, or the whole unit fails and is repeated.
+// write inserts the deliveries of a step up to an assignment. An address that already has a
+// delivery is skipped, or the unit fails and is retried.
 func (e *expansion) write(ctx context.Context, s expansionStep, last channels.AssignmentID) error {
 	p := e.stepParams(s)
 	p["last"], p["now"], p["occurrence"] = last, e.clock(), e.occurrence.ID
@@ -283,13 +282,13 @@ func (e *expansion) stepParams(s expansionStep) map[string]any {
 	return p
 }
 
-// saveCursor keeps the cursor.
+// saveCursor stores the cursor.
 func (e *expansion) saveCursor(ctx context.Context, done bool) error {
 	o, now := e.occurrence, e.clock()
 	var expanded any
 	if done {
 		expanded = now
 	}
-	return e.db(deferred(ctx)).Exec(`UPDATE occurrences SET turn_at = ?, cursor_notification = ?, cursor_phase = ?, cursor_assignment = ?, expanded_at = ?
-		WHERE id = ?`, now, o.CursorNotification, o.CursorPhase, o.CursorAssignment, expanded, o.ID).Error
+	return e.db(deferred(ctx)).Model(&occurrenceRow{}).Where("id = ?", o.ID).Updates(map[string]any{"turn_at": now, "cursor_notification": o.CursorNotification,
+		"cursor_phase": o.CursorPhase, "cursor_assignment": o.CursorAssignment, "expanded_at": expanded}).Error
 }

@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// setSize is the maximum number of occurrences that are expanded in one set.
+	// setSize is the maximum number of occurrences in one set.
 	setSize = 256
-	// lookAhead is how many occurrences of an organization are searched for a set.
+	// lookAhead is the maximum number of occurrences of an organization that are searched for a
+	// set.
 	lookAhead = 4 * setSize
 )
 
@@ -27,30 +28,30 @@ type smallRow struct {
 	CreatedAt    time.Time
 	SendAt       *time.Time
 	ContextBytes int
-	Pooled       bool // channels of its organization are in pools
+	Pooled       bool // its organization has pools
 }
 
 func (r smallRow) occurrence() (events.Occurrence, error) {
 	return occurrenceRow{ID: r.ID, LimitTo: r.LimitTo, Channels: r.Channels, CreatedAt: r.CreatedAt}.occurrence()
 }
 
-// namedRecipientRow is a recipient named by an occurrence, as one row of a rowSet. Username and Address are
-// two readings of the same word; Address is empty when it cannot be one.
+// namedRecipientRow is a recipient named by an occurrence, as one row of a rowSet. It has either a
+// username or an address.
 type namedRecipientRow struct {
 	Occurrence events.OccurrenceID `json:"occurrence"`
 	Username   string              `json:"username"` // folded
 	Address    string              `json:"address"`  // the key
 }
 
-// isSmall reports whether an occurrence whose expansion has not started names few recipients.
+// isSmall reports whether an occurrence names few recipients, and its expansion has not started.
 func isSmall(row occurrenceRow, o events.Occurrence, limit int) bool {
 	n := len(o.Options.LimitTo)
 	return row.CursorNotification == 0 && n > 0 && n <= min(limit, deliveries.SmallNames)
 }
 
 // expandSet expands an occurrence that names few recipients together with others of the same event
-// and channels, because the statement costs nearly the same for many as for one. It writes the same
-// deliveries as expanding one occurrence after the other.
+// and channels, because the statement takes nearly as long for one as for many. It inserts the same
+// deliveries as one expansion after the other.
 func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurrence, limit int) (deliveries.Expansion, error) {
 	c := candidatesOf(t.dialect, o)
 	rows, wanted, err := t.lockSmall(ctx, first, min(limit, deliveries.SmallNames))
@@ -84,8 +85,8 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 	return deliveries.Expansion{Organization: first.OrganizationID, Occurrence: first.ID, Traceparent: first.Traceparent, Deliveries: written, Due: due, Done: true}, nil
 }
 
-// lockSmall locks the small occurrences of a set, those that have waited longest, and returns them
-// with the recipients that they name.
+// lockSmall locks the small occurrences that have waited longest, and returns them with the
+// recipients that they name.
 func (t tx) lockSmall(ctx context.Context, first occurrenceRow, limit int) (set []smallRow, wanted []namedRecipientRow, err error) {
 	rows, err := rowsOf[smallRow](t.db(ctx).Raw(`SELECT id, limit_to, channels, created_at, send_at, octet_length(context) AS context_bytes,
 			EXISTS (SELECT 1 FROM channels WHERE organization_id = ? AND pool <> '') AS pooled
@@ -111,7 +112,7 @@ func (t tx) lockSmall(ctx context.Context, first occurrenceRow, limit int) (set 
 	return set, wanted, nil
 }
 
-// noNames is how occurrences that name no recipients are stored.
+// noNames is the stored value of an occurrence that names no recipients.
 const noNames = "[]"
 
 func namedRecipients(o events.Occurrence) []namedRecipientRow {
@@ -131,8 +132,8 @@ func namedRecipientSet(d dialect, rows []namedRecipientRow) clause.Expr {
 	return rowSet(d, rows, "occurrence bigint", "username text", "address text")
 }
 
-// namedRecipientFrom is the FROM and WHERE of a query of the candidates r named by a set of namedRecipientRow, by
-// occurrence.
+// namedRecipientFrom is the FROM and WHERE of a query of the candidates r named by a set of
+// namedRecipientRow, by occurrence.
 func namedRecipientFrom(d dialect) string {
 	reached := d.lookUpJoinedAs("wanted", []string{"wanted.occurrence", "a.id"},
 		joinedTable{"addresses a", "a.organization_id = @organization AND a.value_key = wanted.address"}) + `
@@ -146,9 +147,9 @@ func namedRecipientFrom(d dialect) string {
 				AND ` + reaches("w.list_id", "w.notification_id", "s.id")
 }
 
-// writeSet writes the deliveries of a set in the order in which expansions of one occurrence write
-// them: by notification, the project's channels before the organization's, by assignment. It
-// returns how many there are, and through which channels those go that are to be sent.
+// writeSet inserts the deliveries of a set in the order of other expansions: by notification, the
+// project's channels before the organization's, by assignment. It returns their number, and the
+// channels of those that are to be sent.
 func (t tx) writeSet(
 	ctx context.Context, c candidates, first occurrenceRow, pooled bool, wanted []namedRecipientRow, done counterChanges,
 ) (written int, due []channels.ID, err error) {

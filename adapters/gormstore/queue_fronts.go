@@ -9,12 +9,12 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// While a session holds a snapshot, such as pg_dump, Postgres cannot remove the index entries of
-// claimed deliveries: a search for the next deliveries walks past all of them. A claim that got
-// everything it asked for therefore remembers where it ended, and the next one continues there. It
-// does so only if each of the latest searches was slow, which a busy machine alone does not cause,
-// and only for so long that searching keeps a small share of the time: deliveries that came
-// meanwhile with an earlier turn are found then.
+// While a session such as pg_dump holds a snapshot, Postgres cannot remove the index entries of
+// claimed deliveries, and a search for the next deliveries reads all of them. So a claim that found
+// as many deliveries as it wanted remembers its position, and the next one continues there. It does
+// so only if several searches in a row were slow, which a busy machine alone does not cause. A
+// position is valid for a multiple of the duration of the search. Then the next search finds
+// deliveries that came with an earlier turn.
 const (
 	slowSearch     = 20 * time.Millisecond
 	slowSearches   = 8  // in a row
@@ -22,20 +22,20 @@ const (
 	maxPositionAge = 10 * time.Second
 )
 
-// claimPositions are the positions where claims of a channel continue, by class.
+// claimPositions are the positions from which claims of a channel continue, by class.
 type claimPositions map[events.Priority]claimPosition
 
-// claimPosition is the position in a class.
+// claimPosition is the position in a class of a channel.
 type claimPosition struct {
 	projects      []orgs.ProjectID
 	claimedBefore bool
 	since         time.Time                // the search
-	until         time.Time                // the next search; not after since: at once
-	turns         map[orgs.ProjectID]int64 // of what was claimed last
-	next          time.Time                // of what was claimed last of what had been claimed before
+	until         time.Time                // when the position expires; not after since: it is not remembered
+	turns         map[orgs.ProjectID]int64 // of the last delivery claimed of each project
+	next          time.Time                // next_at of the last one claimed that had been claimed before
 }
 
-// positionsAt returns the fronts found by a search at a moment, valid for a duration.
+// positionsAt returns the positions found by a search at a time, valid for a duration.
 func positionsAt(w waiting, at time.Time, kept time.Duration) claimPositions {
 	seen := claimPositions{}
 	for _, p := range events.Priorities() {
@@ -44,7 +44,8 @@ func positionsAt(w waiting, at time.Time, kept time.Duration) claimPositions {
 	return seen
 }
 
-// recordSearch records how long a search of a channel took, and returns how long its result is valid.
+// recordSearch records the duration of a search of a channel, and returns how long its result is
+// valid.
 func (t *turns) recordSearch(c channels.ID, took time.Duration) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -64,7 +65,7 @@ func (at claimPositions) has(p events.Priority) bool {
 	return at[p].claimedBefore || len(at[p].projects) > 0
 }
 
-// advance moves the fronts past the claimed deliveries.
+// advance moves the positions past the claimed deliveries.
 func (at claimPositions) advance(claimed []dueDelivery) {
 	for p, f := range at {
 		f.turns = maps.Clone(f.turns)
@@ -86,14 +87,14 @@ func (at claimPositions) advance(claimed []dueDelivery) {
 	}
 }
 
-// positionsOf returns where claims of a channel continue at a moment.
+// positionsOf returns the valid positions of a channel.
 func (t *turns) positionsOf(c channels.ID, now time.Time) claimPositions {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.positions[c].validAt(now)
 }
 
-// allPositions returns the channels of which claims know where they go on at a moment.
+// allPositions returns the valid positions of all channels.
 func (t *turns) allPositions(now time.Time) map[channels.ID]claimPositions {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,14 +107,14 @@ func (t *turns) allPositions(now time.Time) map[channels.ID]claimPositions {
 	return all
 }
 
-// validAt returns those that hold at a moment.
+// validAt returns the positions that are valid at a time.
 func (at claimPositions) validAt(now time.Time) claimPositions {
 	known := maps.Clone(at)
 	maps.DeleteFunc(known, func(_ events.Priority, f claimPosition) bool { return now.Before(f.since) || !f.until.After(now) })
 	return known
 }
 
-// setPositions stores where claims of a channel continue.
+// setPositions stores the positions of a channel.
 func (t *turns) setPositions(c channels.ID, at claimPositions) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

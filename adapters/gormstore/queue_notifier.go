@@ -7,22 +7,21 @@ import (
 	"time"
 )
 
-// The pauses before the notifier reconnects to listen to other instances.
+// The first and the longest pause before the notifier reconnects to listen.
 const (
 	listenPause    = 100 * time.Millisecond
 	maxListenPause = 5 * time.Second
 )
 
-// notifier announces possible new work: to workers of this process at once, and to other instances
-// through the database. A lost notification costs only time, because workers also poll; the rows
-// are authoritative.
+// notifier announces new work: to workers of this process at once, and to other instances through
+// the database. A lost notification only delays work, because workers also poll.
 //
-// Other instances are notified after the commit, not within the transaction: Postgres commits
-// notifying transactions one after another, each with its own flush, and triggers would queue
-// behind each other. Notifications that arrive while one is being sent are merged into one.
+// It notifies other instances after the commit, not within the transaction: Postgres serializes the
+// commits of transactions that notify, each with its own flush. Notifications that arrive while one
+// is being sent are merged into one.
 type notifier struct {
 	local  chan struct{} // received by waiting workers of this process
-	remote chan struct{} // to be passed on to other instances
+	remote chan struct{} // to be sent to other instances
 	engine engine
 	logger *slog.Logger
 
@@ -60,7 +59,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// sendNotifications passes notifications on to other instances until the notifier is closed.
+// sendNotifications sends notifications to other instances until the notifier is closed.
 func (n *notifier) sendNotifications() {
 	for range n.remote {
 		ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
@@ -71,7 +70,7 @@ func (n *notifier) sendNotifications() {
 	}
 }
 
-// listen starts receiving the notifications of other instances. Read-only commands never call it,
+// listen starts to receive the notifications of other instances. Read-only commands do not call it,
 // and need no connection for it.
 func (n *notifier) listen() {
 	n.listenOnce.Do(func() { n.listening.Go(n.receiveNotifications) })
@@ -98,7 +97,8 @@ func (n *notifier) receiveNotifications() {
 	}
 }
 
-// close sends pending notifications, and ends. notify and listen must not be called any more.
+// close sends pending notifications and stops the notifier. notify and listen must not be called
+// after it.
 func (n *notifier) close() {
 	n.end()
 	close(n.remote)

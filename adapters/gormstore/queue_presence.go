@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"gorm.io/gorm/clause"
+
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
@@ -32,10 +34,11 @@ func (q queue) Heartbeat(ctx context.Context, p deliveries.Presence) (skew time.
 		if skew, err = t.skew(ctx); err != nil {
 			return err
 		}
-		return t.db(ctx).Exec(`INSERT INTO workers (owner, instance, version, started_at, seen_at, skew_ms) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT (owner) DO UPDATE SET instance = excluded.instance, version = excluded.version, seen_at = excluded.seen_at,
-				skew_ms = excluded.skew_ms`,
-			p.Owner, storable(p.Instance), storable(p.Version), stamp(p.Started), t.clock(), skew.Milliseconds()).Error
+		// A map, because the database's clock gives the time.
+		row := map[string]any{"owner": p.Owner, "instance": storable(p.Instance), "version": storable(p.Version), "started_at": stamp(p.Started),
+			"seen_at": t.clock(), "skew_ms": skew.Milliseconds()}
+		return t.db(ctx).Model(&workerRow{}).Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "owner"}},
+			DoUpdates: clause.AssignmentColumns([]string{"instance", "version", "seen_at", "skew_ms"})}).Create(row).Error
 	})
 	return skew, err
 }
@@ -47,8 +50,8 @@ func (q queue) Leave(ctx context.Context, owner string) error {
 	})
 }
 
-// maxWorkers is how many workers are returned: more than any installation has, and fewer than a
-// broken machine could leave behind.
+// maxWorkers is the maximum number of workers that are returned: more than any installation has. A
+// worker that restarts again and again may leave more rows.
 const maxWorkers = 100
 
 func (r statisticsRepo) Workers(ctx context.Context) ([]deliveries.Presence, error) {

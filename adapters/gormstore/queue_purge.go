@@ -10,9 +10,9 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// Purge deletes the deliveries of the oldest occurrences first, and an occurrence itself when it
-// has no more deliveries. Where deliveries are kept in partitions, they go with their partition.
-// Whatever hinders that only delays it, so it does not keep other rows from being removed.
+// Purge deletes the deliveries of the oldest occurrences first, and an occurrence when it has no
+// more deliveries. On Postgres most deliveries are dropped with their partition. An error of that
+// does not stop Purge from deleting other rows.
 func (q queue) Purge(ctx context.Context, old deliveries.Expiry, limit int) (gone int, err error) {
 	below := int64(noBound)
 	if !old.Occurrences.IsZero() {
@@ -51,8 +51,8 @@ func (t tx) purgeRequests(ctx context.Context, before time.Time, limit int) (int
 }
 
 // purgeFirst deletes old rows of a table that grows with time. It examines only the first rows by
-// key: later ones have greater ids, so that no index by age is needed. Rows whose clocks differ by
-// a few seconds go with the next call.
+// id, because newer rows have greater ids; no index by age is needed. If clocks differ by a few
+// seconds, the next call deletes the rest.
 func (t tx) purgeFirst(ctx context.Context, table string, before time.Time, limit int) (int, error) {
 	return affected(t.db(ctx).Exec(`DELETE FROM `+table+` WHERE id IN (SELECT id FROM `+table+` WHERE id IN (
 			SELECT id FROM (SELECT id, created_at FROM `+table+` WHERE id > 0 ORDER BY id LIMIT ?) AS first WHERE created_at < ?
@@ -60,9 +60,9 @@ func (t tx) purgeFirst(ctx context.Context, table string, before time.Time, limi
 }
 
 // purgeOccurrences deletes at most limit rows of the oldest finished occurrences below an id, and
-// returns how many. It deletes sets with one statement each: a statement per occurrence would walk
-// past everything deleted in the same unit, each time. Below a bound it goes by id: by age it would
-// walk past everything old that goes with its partition later.
+// returns how many. It deletes sets, because a statement for each occurrence would read past all
+// rows deleted in the same unit. Below a bound it searches by id: by age it would read past all old
+// occurrences whose partition is dropped later.
 func (t tx) purgeOccurrences(ctx context.Context, before time.Time, below int64, limit int) (int, error) {
 	const age = "COALESCE(o.cancelled_at, o.send_at, o.created_at)"
 	bound, order := "", age+", o.id"

@@ -24,7 +24,7 @@ type outcomeRow struct {
 	Delay    float64           `json:"delay"` // from now on, in seconds
 	Attempts int               `json:"attempts"`
 	Unsure   bool              `json:"unsure"`
-	To       *channels.ID      `json:"taker"` // nil: it stays where it is
+	To       *channels.ID      `json:"taker"` // nil: it stays with its channel
 	Why      int               `json:"because"`
 }
 
@@ -37,9 +37,8 @@ func (t tx) newOutcomeRow(o deliveries.Outcome) outcomeRow {
 	return r
 }
 
-// Record is one statement for sent deliveries, which most are, and one for the others. A delivery
-// keeps its last error when it gets no new one, so that the reason for earlier attempts stays
-// visible.
+// Record runs one statement for sent deliveries, which are most, and one for the others. A delivery
+// without a new error keeps its last one, which explains the earlier attempts.
 func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.Outcome) (lost int, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	sent := map[int][]deliveries.ID{} // by attempts
@@ -75,9 +74,9 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 	return lost, err
 }
 
-// record stores outcomes of any kind. A worker knows a slightly older state of the pool: if the
-// channel that should take over a delivery is now deleted, inactive or in another pool, the
-// delivery stays where it is.
+// record stores outcomes of any kind. A worker has a slightly older state of the pool: if the
+// channel that shall take over a delivery is now deleted, inactive or in another pool, the delivery
+// stays with its channel.
 func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outcome, now time.Time) ([]finishedAttempt, error) {
 	if len(outcomes) == 0 {
 		return nil, nil
@@ -101,7 +100,7 @@ func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outc
 				"next timestamptz", "delay double precision", "attempts integer", "unsure boolean", "taker bigint", "because smallint")}))
 }
 
-// nextOf is when the delivery of an outcome in a row of outcomeRow is retried.
+// nextOf returns the expression for the time when a delivery is retried, from a row of outcomeRow.
 func (t tx) nextOf(row string) string {
 	if t.serverClock {
 		return "now() + make_interval(secs => " + row + ".delay)"
@@ -114,10 +113,10 @@ type finishedAttempt struct {
 	occurrence events.OccurrenceID
 	channel    channels.ID // that it used
 	state      deliveries.State
-	created    time.Time // when the delivery was written, or made due again
+	created    time.Time // when the delivery was inserted or requeued
 }
 
-// scanFinishedAttempts runs a statement that ends attempts, and scans them by hand.
+// scanFinishedAttempts runs a statement that finishes attempts, and scans them by hand.
 func scanFinishedAttempts(statement *gorm.DB) (ends []finishedAttempt, err error) {
 	rows, err := statement.Rows()
 	if err != nil {
@@ -136,9 +135,9 @@ func scanFinishedAttempts(statement *gorm.DB) (ends []finishedAttempt, err error
 	return ends, rows.Err()
 }
 
-// countFinishedAttempts updates the counters for finished attempts. The hand-off time runs from the
-// trigger of the occurrence or its scheduled start, or from when the delivery was made due again:
-// it is that when the delivery is younger than the last one written.
+// countFinishedAttempts updates the counters for finished attempts. The hand-off time starts when
+// the occurrence was triggered, or at its scheduled time, or when the delivery was requeued. A
+// requeued delivery is one that is newer than the end of the expansion.
 func (t tx) countFinishedAttempts(ctx context.Context, ends []finishedAttempt, now time.Time) error {
 	seen := map[events.OccurrenceID]occurrenceRow{}
 	for _, e := range ends {

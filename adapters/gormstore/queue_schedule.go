@@ -13,12 +13,13 @@ import (
 const (
 	// sweepSet is the maximum number of occurrences swept in one unit of work.
 	sweepSet = 256
-	// sweepPause is when an occurrence is swept again if workers hold its deliveries, or its
-	// recipients are still being expanded.
+	// sweepPause is how long after a sweep an occurrence is swept again if workers hold some of its
+	// deliveries, or its expansion has not ended.
 	sweepPause = 5 * time.Second
 )
 
-// dueScheduled and dueSweeps are the occurrences whose time has come.
+// dueScheduled and dueSweeps select the occurrences that are due, newlyCancelled the cancellations
+// that are not applied to their occurrences yet.
 const (
 	dueScheduled = "FROM occurrences WHERE scheduled AND send_at <= @now "
 	dueSweeps    = "FROM occurrences WHERE sweep_at IS NOT NULL AND sweep_at <= @now "
@@ -26,7 +27,7 @@ const (
 	newlyCancelled = "FROM cancellations WHERE NOT applied"
 )
 
-// Schedule reads before it writes: most of the time there is nothing to do.
+// Schedule first reads, because most of the time there is nothing to do.
 func (q queue) Schedule(ctx context.Context, limit int) (n int, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	var due bool
@@ -53,7 +54,7 @@ func (q queue) Schedule(ctx context.Context, limit int) (n int, err error) {
 	return n, err
 }
 
-// cancelledRow is a cancelled occurrence whose own row does not say so yet.
+// cancelledRow is an occurrence with a cancellation that is not applied to its row yet.
 type cancelledRow struct {
 	ID                 events.OccurrenceID
 	CreatedAt          time.Time
@@ -64,8 +65,8 @@ type cancelledRow struct {
 	ContextBytes       int
 }
 
-// applyCancellations marks occurrences as cancelled. It waits for those whose page of recipients is
-// being written.
+// applyCancellations marks occurrences as cancelled. It waits for the locks of those that are being
+// expanded.
 func (t tx) applyCancellations(ctx context.Context) (int, error) {
 	rows, err := rowsOf[cancelledRow](t.db(ctx).Raw(`SELECT o.id, o.created_at, o.send_at, o.scheduled, o.expanded_at, o.cursor_notification,
 			octet_length(o.context) AS context_bytes
@@ -77,7 +78,7 @@ func (t tx) applyCancellations(ctx context.Context) (int, error) {
 	ids, done, now := make([]events.OccurrenceID, len(rows)), newCounterChanges(), t.now()
 	for i, r := range rows {
 		ids[i] = r.ID
-		if r.Scheduled { // Its context was counted for the time when it would have started.
+		if r.Scheduled { // Its context was counted for its scheduled time.
 			done.addContext(r.ID, *r.SendAt, -r.ContextBytes)
 		}
 		if r.Scheduled || r.ExpandedAt == nil && r.CursorNotification == 0 && r.SendAt == nil {
@@ -93,13 +94,13 @@ func (t tx) applyCancellations(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	if n != len(rows) {
-		return 0, errConcurrentChange // Another worker was faster.
+		return 0, errConcurrentChange // Another worker has done it.
 	}
 	err = t.db(ctx).Exec("UPDATE cancellations SET applied = TRUE WHERE occurrence_id @ids", p).Error
 	return n, errors.Join(err, t.saveCounters(ctx, done))
 }
 
-// startScheduled makes occurrences whose time has come wait for their expansion.
+// startScheduled makes due scheduled occurrences wait for their expansion.
 func (t tx) startScheduled(ctx context.Context, limit int) (int, error) {
 	n, err := affected(t.db(ctx).Exec(`UPDATE occurrences SET scheduled = FALSE, turn_at = @now , expanded_at = NULL WHERE id IN (
 		SELECT id `+dueScheduled+`ORDER BY send_at, id LIMIT @limit `+t.dialect.skipLocked()+")",
@@ -110,14 +111,14 @@ func (t tx) startScheduled(ctx context.Context, limit int) (int, error) {
 	return n, err
 }
 
-// sweptRow is an occurrence whose open deliveries must be skipped.
+// sweptRow is an occurrence whose open deliveries are to be skipped.
 type sweptRow struct {
 	ID          events.OccurrenceID
 	CancelledAt *time.Time
 }
 
-// sweep skips open deliveries of cancelled or expired occurrences. Deliveries held by workers stay
-// with them: they check the same before sending.
+// sweep skips open deliveries of cancelled or expired occurrences. Deliveries held by workers stay:
+// workers check the same before they send.
 func (t tx) sweep(ctx context.Context, limit int) (int, error) {
 	rows, err := rowsOf[sweptRow](t.db(ctx).Raw("SELECT id, cancelled_at "+dueSweeps+"ORDER BY sweep_at, id LIMIT @limit "+t.dialect.skipLocked(),
 		map[string]any{"now": t.clock(), "limit": sweepSet}))
@@ -150,7 +151,7 @@ func (t tx) sweep(ctx context.Context, limit int) (int, error) {
 	return skipped + len(rows), t.finishSweep(ctx, mapped(rows, func(r sweptRow) events.OccurrenceID { return r.ID }))
 }
 
-// skipOpen ends deliveries of occurrences that wait in a state.
+// skipOpen skips the deliveries of occurrences in a state.
 func (t tx) skipOpen(
 	ctx context.Context, of []events.OccurrenceID, from deliveries.State, reason deliveries.Reason, limit int, done counterChanges,
 ) (int, error) {
@@ -167,7 +168,7 @@ func (t tx) skipOpen(
 	return len(rows), err
 }
 
-// finishSweep marks the occurrences that have no more open deliveries. The others are swept again.
+// finishSweep ends the sweep of occurrences without open deliveries. The others are swept again.
 func (t tx) finishSweep(ctx context.Context, ids []events.OccurrenceID) error {
 	return t.db(ctx).Exec(`UPDATE occurrences SET sweep_at = CASE WHEN expanded_at IS NULL
 			OR EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = occurrences.id AND d.state < @sent ) THEN @again END
@@ -185,8 +186,8 @@ func (q queue) Cancelled(ctx context.Context, limit int) (ids []events.Occurrenc
 	return ids, err
 }
 
-// countScheduled counts the contexts of scheduled occurrences at once, with the age of their start:
-// they are kept until then, and after that as long as others.
+// countScheduled counts the contexts of scheduled occurrences when they are triggered, at the day
+// of their scheduled time: the retention period starts then.
 func (t tx) countScheduled(ctx context.Context, fresh []*deliveries.TriggerResult) error {
 	done := newCounterChanges()
 	for _, f := range fresh {

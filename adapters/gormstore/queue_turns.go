@@ -16,19 +16,19 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// turns records whose turn it is, for this process: other processes have their own turns.
+// turns records the turns of this process. Other processes have their own.
 type turns struct {
 	mu            sync.Mutex
-	turns         map[channels.ID]deliveries.RoundRobin // of the deliveries waiting for each channel
+	turns         map[channels.ID]deliveries.RoundRobin // the turn of each channel
 	expansions    uint64
-	organizations map[deliveries.Lane]orgs.ID // of the occurrence expanded last
+	organizations map[deliveries.Lane]orgs.ID // the organization of the last expanded occurrence
 	shifts        map[shiftKey]shift
 	gifts         map[channels.ID]deliveries.RoundRobin // of the deliveries that others take over from a channel
-	positions     map[channels.ID]claimPositions        // where claims continue
-	slow          map[channels.ID]int                   // how many slow searches in a row
+	positions     map[channels.ID]claimPositions        // from where claims continue
+	slow          map[channels.ID]int                   // the number of slow searches in a row
 }
 
-// shiftKey is a class of a project that moves from a channel to another.
+// shiftKey is a class of a project that moves from one channel to another.
 type shiftKey struct {
 	from, to channels.ID
 	priority events.Priority
@@ -44,7 +44,7 @@ type shift struct {
 // shiftExpiry is how long an unused shift is valid: consecutive pages keep their order.
 const shiftExpiry = 10 * time.Second
 
-// shiftOf returns the shift for what moves now; without one, it stores that of otherwise.
+// shiftOf returns the stored shift of k, or calls otherwise and stores its result.
 func (t *turns) shiftOf(k shiftKey, now time.Time, otherwise func() (int64, error)) (int64, error) {
 	t.mu.Lock()
 	had, known := t.shifts[k]
@@ -96,8 +96,8 @@ func (t *turns) setTurn(c channels.ID, turn deliveries.RoundRobin) {
 	t.turns[c] = turn
 }
 
-// expansion returns the number of the next expansion, and the organization after which each lane
-// continues.
+// expansion returns the number of the next expansion, and for each lane the organization after
+// which it continues.
 func (t *turns) expansion() (n uint64, after map[deliveries.Lane]orgs.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,8 +112,8 @@ func (t *turns) expanded(in deliveries.Lane, of orgs.ID) {
 	t.organizations[in] = of
 }
 
-// classRow is a class, and in a list of waiting deliveries a project with untried ones; 0:
-// deliveries claimed before.
+// classRow is a class and a project with deliveries of it that were never claimed; project 0:
+// deliveries that were.
 type classRow struct {
 	Priority  events.Priority
 	ProjectID orgs.ProjectID
@@ -122,15 +122,15 @@ type classRow struct {
 // classes selects every class.
 const classes = "SELECT -1 AS priority UNION ALL SELECT 0 UNION ALL SELECT 1"
 
-// waiting is what is due on a channel: by class the projects with untried deliveries, and whether
-// there are deliveries claimed before.
+// waiting is what is due on a channel: by class the projects with deliveries that were never
+// claimed, and whether there are others that were.
 type waiting struct {
 	projects      map[events.Priority][]orgs.ProjectID
 	claimedBefore map[events.Priority]bool
 }
 
-// waiting jumps from project to project in the index of waiting deliveries, so that its cost does
-// not depend on their number. It reads only these classes.
+// waiting reads only the first entry of each project in the index of waiting deliveries, so that
+// its cost does not depend on their number. It reads only the given classes.
 func (t tx) waiting(ctx context.Context, channel channels.ID, of []events.Priority) (waiting, error) {
 	w := waiting{projects: map[events.Priority][]orgs.ProjectID{}, claimedBefore: map[events.Priority]bool{}}
 	if len(of) == 0 {
@@ -163,19 +163,19 @@ func (t tx) waiting(ctx context.Context, channel channels.ID, of []events.Priori
 	return w, err
 }
 
-// classesOf selects some classes.
+// classesOf selects these classes.
 func classesOf(of []events.Priority) string {
 	return "SELECT " + strings.Join(mapped(of, func(p events.Priority) string { return strconv.Itoa(int(p)) + " AS priority" }), " UNION ALL SELECT ")
 }
 
-// has reports whether something of a class is due.
+// has reports whether deliveries of a class are due.
 func (w waiting) has(p events.Priority) bool { return w.claimedBefore[p] || len(w.projects[p]) > 0 }
 
 // any reports whether anything is due.
 func (w waiting) any() bool { return len(w.projects) > 0 || len(w.claimedBefore) > 0 }
 
-// due locks due deliveries, by the rule of docs/delivery.md, and returns the turn after them, and
-// where the next claim continues.
+// due locks due deliveries, in the order of docs/delivery.md. It returns the turn after them, and
+// the positions from which the next claim continues.
 func (t tx) due(
 	ctx context.Context, channel channels.ID, limit int, turn deliveries.RoundRobin, known claimPositions, turns *turns,
 ) (found []dueDelivery, next deliveries.RoundRobin, goOn claimPositions, err error) {
@@ -191,14 +191,14 @@ func (t tx) due(
 	at := positionsAt(w, now, kept)
 	maps.Copy(at, known)
 	found, next, err = t.lockDue(ctx, channel, at, limit, turn)
-	if err == nil && len(found) == 0 && len(known) > 0 { // The remembered position is used up.
+	if err == nil && len(found) == 0 && len(known) > 0 { // Nothing is left behind the remembered positions.
 		return t.due(ctx, channel, limit, turn, nil, turns)
 	}
 	return found, next, at, err
 }
 
-// lockDue locks due deliveries of every class. It keeps in at only the classes that returned
-// everything asked for, and whose front is worth remembering.
+// lockDue locks due deliveries of every class. It leaves in at only the positions worth
+// remembering: of classes that had as many deliveries as wanted.
 func (t tx) lockDue(ctx context.Context, channel channels.ID, at claimPositions, limit int, turn deliveries.RoundRobin) ([]dueDelivery, deliveries.RoundRobin, error) {
 	now, waits := turn, maps.Clone(at)
 	found := make([]dueDelivery, 0, limit)

@@ -26,8 +26,8 @@ func (r orgRepo) SetQuotas(ctx context.Context, id orgs.ID, own quotas.Limits) e
 	return changed(r.db(ctx).Model(&organizationRow{}).Where("id = ? AND "+notSystem, id).Update("quotas", string(text)), orgs.ErrNotFound)
 }
 
-// counted are the rows limited by quotas, in the organization @org. The condition of keys keeps
-// Postgres from using the index of names, which holds the keys of all organizations.
+// counted selects the rows that quotas limit, in the organization @org. The condition of keys keeps
+// Postgres from using the index of names, which has the keys of all organizations.
 var counted = map[quotas.Name]string{
 	quotas.Channels:     "channels WHERE organization_id = @org",
 	quotas.Keys:         "api_keys WHERE organization_id = @org AND COALESCE(revoked_at, replaced_at) IS NULL",

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// The entries of lists belong to listRepo too.
+// These methods of listRepo are about the entries of lists.
 
 type recipientRow struct {
 	ID       channels.AssignmentID
@@ -29,7 +29,7 @@ func scanRecipient(rows *sql.Rows) (r lists.Recipient, err error) {
 	return r, err
 }
 
-// recipientQuery selects a recipientRow; what follows says which assignment.
+// recipientQuery selects a recipientRow; a condition on the id of the assignment follows.
 const recipientQuery = `SELECT s.id, a.value AS address, m.username, c.name AS channel, s.active
 	FROM assignments s
 	JOIN channels c ON c.id = s.channel_id
@@ -37,9 +37,9 @@ const recipientQuery = `SELECT s.id, a.value AS address, m.username, c.name AS c
 	JOIN members m ON m.id = a.member_id
 	WHERE s.id `
 
-// Recipients takes its page from the entries' primary key and then looks up each of them. Postgres
-// must be forced to do so: otherwise it reads whole tables for a page, or, before it has
-// statistics, joins and sorts the whole list for each.
+// Recipients reads a page of entries by their primary key and then looks up each recipient. The
+// LATERAL join forces Postgres to do so: otherwise it reads whole tables for a page, or joins and
+// sorts the whole list.
 func (r listRepo) Recipients(
 	ctx context.Context, l lists.List, after channels.AssignmentID, limit int,
 ) ([]lists.Recipient, error) {

@@ -14,12 +14,12 @@ type memberRecipientRow struct {
 	Member users.MemberID
 }
 
-// memberIDRow is one of the members whose entries are looked up.
+// memberIDRow is a member whose entries are looked up, as one row of a rowSet.
 type memberIDRow struct {
 	ID users.MemberID `json:"id"`
 }
 
-// entriesOfMembers is the query for the recipients of a list among members.
+// entriesOfMembers selects the recipients of a list that belong to a set of members.
 func entriesOfMembers(d dialect) string {
 	return d.lookUpJoined([]string{"m.id AS member", "e.id AS id", "a.value AS address", "m.username", "c.name AS channel", "e.active"},
 		joinedTable{"members m", "m.id = s.id"}, joinedTable{"addresses a", "a.organization_id = m.organization_id AND a.member_id = m.id"},
@@ -27,7 +27,7 @@ func entriesOfMembers(d dialect) string {
 		joinedTable{"channels c", "c.id = e.channel_id"}) + " ORDER BY id"
 }
 
-// Search reads the members on the list that match a text, and looks up their entries.
+// Search finds the members on the list that match a text, and looks up their entries.
 func (r listRepo) Search(ctx context.Context, l lists.List, q lists.Query) (found lists.Found, err error) {
 	if _, err := r.ByID(ctx, l.Organization, l.Project, l.ID); err != nil {
 		return found, err

@@ -8,7 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// registrationRow is the record of an application about a member, with the application.
+// registrationRow is the membership of a member in an application, with the application.
 type registrationRow struct {
 	ID                  applications.ID
 	OrganizationID      orgs.ID

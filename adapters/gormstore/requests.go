@@ -24,7 +24,7 @@ type requestRow struct {
 	OccurrenceID   *events.OccurrenceID
 	Status         int
 	Answer         string
-	CreatedAt      time.Time `gorm:"autoCreateTime:false"` // else GORM would keep it when an expired request is replaced
+	CreatedAt      time.Time `gorm:"autoCreateTime:false"` // otherwise GORM would not update it when an expired request is replaced
 }
 
 func (requestRow) TableName() string { return "requests" }

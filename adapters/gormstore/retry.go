@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// maxAttempts bounds the attempts at a unit of work. Conflicts are caused by others and pass.
+	// maxAttempts is the maximum number of attempts of a unit of work that conflicts with others.
 	maxAttempts = 40
-	// maxViolations bounds them after a violated constraint, which may be the unit's own fault.
+	// maxViolations is the maximum number of attempts that violate a constraint, which may be the
+	// unit's own error.
 	maxViolations = 3
 	firstPause    = 500 * time.Microsecond
 	longestPause  = 50 * time.Millisecond
@@ -24,11 +25,11 @@ const (
 // row first (40001), or the two deadlocked (40P01). A violated constraint is retried as well,
 // because another unit's commit after the unit's snapshot may have caused it: it added a row that
 // the unit did not see and added too (23505), or deleted one that the unit saw and referred to
-// (23503). On a new snapshot the unit sees the change and acts accordingly; if not, the fault is
-// its own. A unit whose statements were prepared before a migration (0A000) is retried too.
+// (23503). On a new snapshot the unit sees the change. If it fails again, the error is its own. A
+// unit whose statements were prepared before a migration (0A000) is retried too.
 //
-// A unit that has failed twice waits in the lane, so that of many units that want one row only one
-// competes with new units and each gets its turn, instead of all of them failing each other.
+// A unit that failed twice waits for the only retry slot. So, if many units want to update one row,
+// only one of them competes with new units, and each succeeds in turn.
 func (e *postgresEngine) retried(ctx context.Context, attempt func() error) error {
 	violations, inLane := 0, false
 	defer func() {
@@ -67,8 +68,7 @@ func (e *postgresEngine) retried(ctx context.Context, attempt func() error) erro
 	}
 }
 
-// pause waits a random time that grows with each attempt, so that conflicting units do not meet
-// again.
+// pause waits for a random time, whose limit grows with each attempt.
 func pause(ctx context.Context, attempt int) error {
 	limit := min(firstPause<<min(attempt-1, 10), longestPause)
 	timer := time.NewTimer(rand.N(limit)) //nolint:gosec // Not a secret.

@@ -9,15 +9,15 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// How a search reads: growing chunks, up to a limit, and not much more than maxSearched places
-// before it returns its results. There may be few matches among very many.
+// A search reads the index in growing chunks, up to about maxSearched entries. Then it returns its
+// results, because there may be few matches among very many entries.
 const (
 	searchChunk  = 1_000
 	searchGrowth = 4
 	maxSearched  = 10_000
 )
 
-// chunkSizes yields how many places a search for limit results reads at a time.
+// chunkSizes yields the sizes of the chunks that a search for limit results reads.
 func chunkSizes(limit int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		stride := min(limit+1, searchChunk)
@@ -27,7 +27,7 @@ func chunkSizes(limit int) iter.Seq[int] {
 	}
 }
 
-// search is a running query. It reads the places of one index in order and picks the members that
+// search is a running query. It reads the entries of one index in order, and keeps the members that
 // match the whole query.
 type search struct {
 	userRepo
@@ -37,17 +37,17 @@ type search struct {
 	terms []string // of the query
 }
 
-// indexEntry is a place in an index with its member.
+// indexEntry is an entry of an index with its member.
 type indexEntry struct {
 	Key      string
 	At       int64
 	MemberID users.MemberID
 }
 
-// matchRow is a member that matches the query, as far as SQL can decide.
+// matchRow is a member that matches the conditions of the query that SQL can check.
 type matchRow struct {
 	ID           users.MemberID
-	First        int64  // the place of the member's first entry, in a search by entries
+	First        int64  // the member's first list entry, in a search by list entries
 	Word         string // the member's first word, in a search by words
 	CustomFields string // if the query uses them
 }
@@ -93,13 +93,13 @@ func (r userRepo) Search(ctx context.Context, org orgs.ID, q users.Query) (users
 	return found, nil
 }
 
-// foundRow is a found member, and since when they are one.
+// foundRow is a found member with the time when it was created.
 type foundRow struct {
 	Member    memberRow `gorm:"embedded"`
 	CreatedAt time.Time
 }
 
-// since returns the place of a member in a source.
+// since returns the cursor of a member in a source.
 func (s search) since(ctx context.Context, by source) (users.Cursor, error) {
 	at := users.Cursor{Order: by.order, ID: int64(s.q.Since)}
 	if by.order != users.ByWord {
@@ -137,7 +137,8 @@ func (r userRepo) Count(ctx context.Context, org orgs.ID, q users.Query, limit i
 	return len(ids), found.More, err
 }
 
-// scan reads a source until it has found as many as the query wants, or has read as much as it may.
+// scan reads a source until it has found as many members as the query wants, or has reached the
+// limit.
 func (s search) scan(ctx context.Context, by source) (ids []users.MemberID, found users.Found, err error) {
 	found.Next = users.Cursor{Order: by.order, Term: by.term}
 	if s.q.After.Order == by.order && s.q.After.Term == by.term {
@@ -170,7 +171,7 @@ func (s search) scan(ctx context.Context, by source) (ids []users.MemberID, foun
 	return ids, found, nil
 }
 
-// match returns for each place its member if it matches the query, else 0.
+// match returns, for each entry, its member if it matches the query, else 0.
 func (s search) match(ctx context.Context, by source, places []indexEntry) ([]users.MemberID, error) {
 	if len(places) == 0 {
 		return nil, nil

@@ -22,7 +22,7 @@ func (c *conditions) query() (sql string, args []any) {
 	return "SELECT " + strings.Join(c.columns, ", ") + " FROM members m WHERE " + strings.Join(c.clauses, " AND "), append(c.columnArgs, c.args...)
 }
 
-// exists is the condition that a query for one member finds a row. OFFSET makes Postgres run it for
+// exists is the condition that a query for a member finds a row. OFFSET makes Postgres run it for
 // each member: otherwise it may reverse the join, and read a whole list for a page.
 func exists(query string) string { return "EXISTS (" + query + " LIMIT 1 OFFSET 0)" }
 
@@ -34,8 +34,8 @@ const onList = `FROM addresses a CROSS JOIN assignments s CROSS JOIN list_entrie
 // ofMember selects the words of a member m in a range.
 const ofMember = "FROM member_words w WHERE w.member_id = m.id AND w.word >= ? AND w.word < ?"
 
-// conditions are the parts of the query that the source does not cover. The member's organization
-// is hidden from the planner: the member comes by an id.
+// conditions returns the conditions of the query that the source does not cover. The planner must
+// not use an index of the organization, because the ids of the members are given.
 func (s search) conditions(by source) *conditions {
 	c := &conditions{columns: []string{"m.id"}}
 	c.add(unindexed("m.organization_id")+" = ?", s.org)

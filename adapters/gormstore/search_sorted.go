@@ -7,8 +7,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// maxSorted is how many members are sorted when they are requested. More are read in the order of
-// an index.
+// maxSorted is the maximum number of matching members that are sorted. More are read in the order
+// of an index.
 const maxSorted = 1_000
 
 // sortKey is the expression to sort members by, before their ids; empty: only by ids.
@@ -24,7 +24,7 @@ func (d dialect) sortKey(by users.Sort) string {
 	return "LOWER(m.last_name || ' ' || m.first_name)"
 }
 
-// sorted is all members in the query's order.
+// sorted returns the source of all members in the query's order.
 func (s search) sorted() source {
 	by := s.allMembers()
 	by.order = users.Order(s.q.Sort)
@@ -32,7 +32,8 @@ func (s search) sorted() source {
 	return by
 }
 
-// sortedSQL selects places of members m in order, from a cursor on: at most ?.
+// sortedSQL selects entries of members m in order, from a cursor on; its last parameter is the
+// limit.
 func (by source) sortedSQL(after users.Cursor) (sql string, args []any) {
 	beyond, order := ">", ""
 	if by.descending {
@@ -59,8 +60,8 @@ func (by source) sortedSQL(after users.Cursor) (sql string, args []any) {
 	return sql + " ORDER BY " + sorting + " LIMIT ?", args
 }
 
-// sortSmall returns the members matching a sorted query, in that order, if a small set contains them all;
-// else is is false.
+// sortSmall returns the members that match a sorted query, in order, if there are few candidates;
+// otherwise is is false.
 func (s search) sortSmall(ctx context.Context) (ids []users.MemberID, found users.Found, is bool, err error) {
 	if s.q.IsZero() {
 		return nil, found, false, nil

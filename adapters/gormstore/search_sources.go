@@ -8,23 +8,22 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// source is the index that a search reads: places in its order. That of a term contains only the
-// words of the term.
+// source is a range of an index that a search reads in order. For a term it contains only the words
+// that begin with the term.
 type source struct {
 	order  users.Order
 	term   string // of ByWord
-	at     string // the column of the place, by which the index is ordered
-	member string // the member at a place
-	set    string // FROM and WHERE, which may be continued
+	at     string // the column by which the index is ordered
+	member string // the member of an entry
+	set    string // FROM and WHERE; more conditions may follow
 	args   []any  // of set
 
 	key        string // the sort key of the query; empty: by ids
 	descending bool
 }
 
-// source chooses what to read. It compares the sizes of the sets that the query names, and of the
-// words that begin with each of its terms. If none is small enough to be read at once, the words of
-// the longest term are chosen.
+// source chooses the source with the fewest entries, among the sets that the query names and the
+// words that begin with its terms. If all are large, it chooses the words of the longest term.
 func (s search) source(ctx context.Context) (source, error) {
 	if s.q.Sort != "" {
 		return s.sorted(), nil
@@ -71,8 +70,8 @@ func (s search) source(ctx context.Context) (source, error) {
 	return best, nil
 }
 
-// sets returns the sets of members that the query names, usually smaller ones first. A list, an
-// application or a group of another organization is an empty set.
+// sets returns the sources of the sets that the query names, usually smaller ones first. A list, an
+// application or a group of another organization is empty.
 func (s search) sets() []source {
 	var all []source
 	if s.q.Username != "" {
@@ -104,23 +103,23 @@ func (s search) sets() []source {
 	return all
 }
 
-// membersByEmail selects the members of the organization with an e-mail address. An index covers
-// them, except the member whose username it is.
+// membersByEmail selects the members of the organization with an e-mail address. The index by
+// e-mail omits the member whose username is the same.
 const membersByEmail = `SELECT id FROM members WHERE organization_id = ? AND username_fold = ? AND email_fold = username_fold
 	UNION ALL SELECT id FROM members WHERE organization_id = ? AND email_fold = ? AND email_fold <> username_fold`
 
-// allMembers is all members of the organization.
+// allMembers returns the source of all members of the organization.
 func (s search) allMembers() source {
 	return source{order: users.ByID, at: "m.id", member: "m.id", set: "members m WHERE m.organization_id = ?", args: []any{s.org}}
 }
 
-// countUpTo counts the places of a source, up to a limit.
+// countUpTo counts the entries of a source, up to a limit.
 func (s search) countUpTo(ctx context.Context, of source, limit int) (n int, err error) {
 	err = s.db(ctx).Raw("SELECT COUNT(*) FROM (SELECT 1 FROM "+of.set+" LIMIT ?) AS few", append(slices.Clone(of.args), limit)...).Scan(&n).Error
 	return n, err
 }
 
-// readEntries returns the next places of a source, at most limit.
+// readEntries returns the next entries of a source, at most limit.
 func (s search) readEntries(ctx context.Context, by source, after users.Cursor, limit int) ([]indexEntry, error) {
 	if by.order == users.ByWord {
 		return rowsOf[indexEntry](s.db(ctx).Raw(searchWords, map[string]any{"org": s.org, "from": max(by.term, after.Key), "to": by.term + users.PrefixEnd,
@@ -138,7 +137,7 @@ func (by source) entriesSQL() string {
 	return "SELECT " + by.at + " AS at, " + by.member + " AS member_id FROM " + by.set + " AND " + by.at + " > ? ORDER BY " + by.at + " LIMIT ?"
 }
 
-// searchWords reads a range of the index over words in its order.
+// searchWords reads a range of the index of words in order.
 const searchWords = `SELECT word AS key, member_id AS at, member_id FROM member_words
 	WHERE organization_id = @org AND word >= @from AND word < @to AND (word > @after OR member_id > @id )
 	ORDER BY word, member_id LIMIT @limit`

@@ -7,9 +7,9 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// among is the condition that a column has one of these values, which are ONE parameter: `WHERE id
-// ?`. Postgres estimates the rows of = ANY well even for a table without statistics; for IN and a
-// set it then plans a nested loop over everything.
+// among is the condition that a column has one of these values, which are one parameter: `WHERE id
+// ?`. Postgres estimates the rows of = ANY well even without statistics; with IN it may scan the
+// table.
 func among[T ~int64 | ~string](d dialect, values []T) clause.Expr {
 	if values == nil {
 		values = []T{} // nil would be NULL, and neither IN nor NOT IN NULL is true
@@ -21,15 +21,15 @@ func among[T ~int64 | ~string](d dialect, values []T) clause.Expr {
 	return clause.Expr{SQL: "IN (SELECT value FROM json_each(?))", Vars: []any{jsonArray(values)}}
 }
 
-// unindexed is a numeric column that no index may be used for. If a set selects the rows, an index
-// on a column that all rows of an organization or a channel share seems to select fewer while
-// statistics are missing or stale, and then the planner reads all of them, for every set.
+// unindexed keeps the planner from using an index on a numeric column. It is for columns with one
+// value for all rows of an organization or a channel, in statements with a set that selects the
+// rows. With missing or stale statistics the planner would prefer the index of the column, and read
+// all these rows.
 func unindexed(column string) string { return column + " + 0" }
 
-// lookUp is a query for the rows r of a table that belong to the rows s of a set: one look-up for
-// each, by the condition. The planner cannot reorder it, whatever its estimate of the table's size:
-// Postgres does not flatten a subquery with OFFSET 0, and CROSS JOIN makes SQLite start with the
-// set.
+// lookUp is a query for the rows r of a table that belong to the rows s of a set, by one look-up
+// for each. The planner cannot reorder it: Postgres does not flatten a subquery with OFFSET 0, and
+// CROSS JOIN makes SQLite start with the set.
 func (d dialect) lookUp(set clause.Expr, columns, table, condition string, args ...any) statement {
 	args = append([]any{set}, args...)
 	if d == onPostgres {
@@ -38,18 +38,18 @@ func (d dialect) lookUp(set clause.Expr, columns, table, condition string, args 
 	return stmt("SELECT "+columns+" FROM "+table+" AS r WHERE r.id IN (SELECT r.id FROM (?) AS s CROSS JOIN "+table+" AS r ON "+condition+")", args...)
 }
 
-// joinedTable is a table with an alias and the condition that joins its rows to those before: `{"addresses
-// a", "a.id = s.id"}`.
+// joinedTable is a table with an alias, and the condition that joins it to the tables before:
+// `{"addresses a", "a.id = s.id"}`.
 type joinedTable struct{ table, condition string }
 
-// lookUpJoined is a query that joins each row s of a set table by table, and selects columns of these and
-// of s; what follows may order by their names. As with lookUp, the planner cannot reorder it.
-// Parameters are named.
+// lookUpJoined is a query that joins tables to each row s of a set, in this order, and selects
+// columns of these and of s. An ORDER BY may follow it. As with lookUp, the planner cannot reorder
+// it. Parameters are named.
 func (d dialect) lookUpJoined(columns []string, hops ...joinedTable) string {
 	return d.lookUpJoinedAs("s", columns, hops...)
 }
 
-// lookUpJoinedAs is along with another alias for the rows of the set.
+// lookUpJoinedAs is lookUpJoined with another alias for the rows of the set.
 func (d dialect) lookUpJoinedAs(name string, columns []string, hops ...joinedTable) string {
 	set := " FROM ( @set ) AS " + name
 	var way strings.Builder
@@ -66,8 +66,7 @@ func (d dialect) lookUpJoinedAs(name string, columns []string, hops ...joinedTab
 	return "SELECT " + strings.Join(columns, ", ") + set + way.String()
 }
 
-// textSet is a set of distinct texts as ONE parameter: `FROM (?) AS s`. Their column is called
-// value.
+// textSet is a set of distinct texts as one parameter: `FROM (?) AS s`. The column is called value.
 func textSet(d dialect, texts []string) clause.Expr {
 	if d == onPostgres {
 		return clause.Expr{SQL: "SELECT DISTINCT value FROM unnest(CAST(? AS TEXT[])) AS t(value)", Vars: []any{&texts}} // a pointer, as in among
@@ -75,7 +74,7 @@ func textSet(d dialect, texts []string) clause.Expr {
 	return clause.Expr{SQL: "SELECT DISTINCT value FROM json_each(?)", Vars: []any{jsonArray(texts)}}
 }
 
-// rowSet is a set of rows as ONE parameter: `FROM (?) AS s`. columns name the JSON members of a row
+// rowSet is a set of rows as one parameter: `FROM (?) AS s`. columns name the JSON members of a row
 // with their types on Postgres, as in "address_id bigint".
 func rowSet[R any](d dialect, rows []R, columns ...string) clause.Expr {
 	vars := []any{jsonArray(rows)}

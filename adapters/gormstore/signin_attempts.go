@@ -17,7 +17,7 @@ type attemptRow struct {
 
 func (attemptRow) TableName() string { return "guesses" }
 
-// forgetAtOnce is how many expired attempts are deleted with each one stored.
+// forgetAtOnce is the maximum number of expired attempts that are deleted when one is stored.
 const forgetAtOnce = 10
 
 func (r operatorRepo) Attempts(ctx context.Context, key operators.Digest) (operators.Attempts, error) {
@@ -33,7 +33,7 @@ func (r operatorRepo) SaveAttempts(ctx context.Context, key operators.Digest, a 
 	if err := upsert(r.db(ctx), &row); err != nil {
 		return err
 	}
-	// Concurrent units delete other expired attempts.
+	// Concurrent units skip the rows that this one deletes.
 	return r.db(ctx).Exec(`DELETE FROM guesses WHERE digest IN
 		(SELECT digest FROM guesses WHERE forget_at <= ? ORDER BY forget_at LIMIT ?`+r.dialect.skipLocked()+`)`, nullTime(now), forgetAtOnce).Error
 }

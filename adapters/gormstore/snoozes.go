@@ -8,14 +8,14 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// Snoozes belong to statisticsRepo too.
+// These methods of statisticsRepo are about snoozes.
 
 type snoozeRow struct {
 	OrganizationID orgs.ID `gorm:"primaryKey;autoIncrement:false"`
 	Problem        string  `gorm:"primaryKey"`
 	Seen           string
 	SnoozedBy      string
-	CreatedAt      time.Time `gorm:"autoCreateTime:false"` // else GORM would keep it when a snooze is replaced
+	CreatedAt      time.Time `gorm:"autoCreateTime:false"` // otherwise GORM would not update it when a snooze is replaced
 	UntilAt        *time.Time
 }
 

@@ -22,14 +22,14 @@ import (
 
 const (
 	inMemory = ":memory:"
-	// sqliteReaders is how many Views run at the same time.
+	// sqliteReaders is the maximum number of concurrent Views.
 	sqliteReaders = 8
-	// commonParams are the parameters of every connection. Another process (an import beside the server)
-	// may hold the write lock for a while, hence the busy timeout. The statement cache saves
-	// preparing GORM's many equal statements.
+	// commonParams are the parameters of every connection. The busy timeout is for the write lock
+	// of another process, such as an import beside the server. The statement cache spares preparing
+	// the same statements again.
 	commonParams = "_foreign_keys=on&_busy_timeout=5000&_stmt_cache_size=128"
-	// The writer has a cache of 16 MiB, each reader one of 4; larger ones were not faster, because
-	// the system caches the file as well.
+	// The writer has a cache of 16 MiB, each reader one of 4 MiB. Larger caches were not faster,
+	// because the system caches the file too.
 	writerParams = commonParams + "&_cache_size=-16384&_txlock=immediate"
 	readerParams = commonParams + "&_cache_size=-4096&mode=ro&_query_only=on"
 )
@@ -37,9 +37,9 @@ const (
 // ErrNoFile is returned for a missing SQLite file that must not be created.
 var ErrNoFile = fault.New(fault.Invalid, "there is no SQLite database at this path")
 
-// sqliteEngine stores everything in one file: one connection, owned by the writer, writes, and
-// others read concurrently, which the write-ahead log allows. A database in memory has only one
-// connection, which then does both.
+// sqliteEngine stores everything in one file. One connection, owned by the writer, writes; others
+// read concurrently, which the write-ahead log allows. A database in memory has one connection for
+// both.
 type sqliteEngine struct {
 	base      *gorm.DB
 	now       func() time.Time
@@ -73,10 +73,10 @@ func openSQLite(ctx context.Context, path string, c Config, now func() time.Time
 	return e, nil
 }
 
-// openFile creates the file, readable only by its owner, and its folder; SQLite gives the files
-// beside it the same mode.
+// openFile creates the file, readable only by its owner, and its folder. SQLite creates its other
+// files with the same mode.
 func (e *sqliteEngine) openFile(path string, mustExist bool) error {
-	path, err := filepath.Abs(path) // Later connections may have another working directory.
+	path, err := filepath.Abs(path) // The working directory may change before later connections.
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (e *sqliteEngine) openFile(path string, mustExist bool) error {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	// FULL: an acknowledged write is on disk, whatever happens to the machine.
+	// FULL: an acknowledged write is on disk.
 	source := (&url.URL{Scheme: "file", Path: path}).String() + "?"
 	e.writePool = e.openPool(source+writerParams+"&_journal_mode=WAL&_synchronous=FULL", 1)
 	e.readPool = e.openPool(source+readerParams, sqliteReaders)
@@ -109,9 +109,8 @@ func (e *sqliteEngine) openPool(source string, connections int) *sql.DB {
 	return pool
 }
 
-// connector opens connections to a file. They keep the log and its index when they close, with the
-// log empty: if the disk is full later, there is no room to create them, and without them the file
-// cannot even be read.
+// connector opens connections to a file. When they close they keep the write-ahead log, emptied,
+// and its index: without them the file cannot be read, and a full disk has no room to create them.
 type connector struct {
 	source string
 	traced bool
@@ -145,8 +144,8 @@ func gormConfig(now func() time.Time) *gorm.Config {
 	}
 }
 
-// checkJournal refuses a file system where SQLite cannot keep a write-ahead log, such as some
-// network file systems: it would silently use a mode in which readers and the writer block each
+// checkJournal returns an error if the file system does not support the write-ahead log, as some
+// network file systems. SQLite would silently use a mode in which readers and the writer block each
 // other.
 func (e *sqliteEngine) checkJournal(ctx context.Context) error {
 	var mode string
@@ -165,7 +164,7 @@ func (e *sqliteEngine) view(ctx context.Context, fn func(tx) error) error {
 		return err
 	}
 	defer conn.Close()
-	// Begin and end take no time, and the end must run even if ctx ends before it.
+	// These statements take no time, and ROLLBACK must run even if ctx has ended.
 	unhurried := context.WithoutCancel(ctx)
 	if e.readPool == e.writePool {
 		if _, err := conn.ExecContext(unhurried, "PRAGMA query_only = on"); err != nil {
@@ -198,14 +197,14 @@ func sessionOn(base *gorm.DB, conn gorm.ConnPool) *gorm.DB {
 
 func (e *sqliteEngine) close() error {
 	e.writer.stop()
-	// If the file is later restored from a copy, the old log must not be taken for the copy's.
-	// While the file is open, the log keeps its size, because overwriting it is faster.
+	// The log must be empty: SQLite would apply it to a copy that replaces the file. While the file
+	// is open, the log keeps its size, because overwriting it is faster.
 	_, err := e.writePool.ExecContext(context.Background(), "PRAGMA journal_size_limit = 0")
 	return errors.Join(err, e.closePools())
 }
 
-// closePools closes the readers first: the last connection to a file, if it may write, empties the
-// log.
+// closePools closes the readers first, because the last connection empties the log only if it may
+// write.
 func (e *sqliteEngine) closePools() error {
 	var err error
 	for _, pool := range []*sql.DB{e.readPool, e.writePool} {

@@ -57,8 +57,8 @@ func (r statisticsRepo) Sent(ctx context.Context, org orgs.ID) (sent bool, err e
 	return sent, err
 }
 
-// Contexts looks up the days one by one: the key leads to each, past all other measures. In the
-// future there is nothing else: those are contexts of scheduled occurrences.
+// Contexts looks up each day by the key, without reading other measures. From tomorrow on there are
+// only contexts of scheduled occurrences.
 func (r statisticsRepo) Contexts(ctx context.Context, org orgs.ID, since time.Time) (bytes int64, err error) {
 	now := r.now()
 	if kept := now.Add(-statistics.Retention); since.Before(kept) {
@@ -66,7 +66,7 @@ func (r statisticsRepo) Contexts(ctx context.Context, org orgs.ID, since time.Ti
 	}
 	var days []int64
 	day := dayOf(since)
-	for ; !day.After(now.Add(24 * time.Hour)); day = day.Add(24 * time.Hour) { // Other clocks may be ahead.
+	for ; !day.After(now.Add(24 * time.Hour)); day = day.Add(24 * time.Hour) { // The clocks of other instances may be ahead.
 		days = append(days, hourOf(day))
 	}
 	err = r.db(ctx).Raw(`SELECT COALESCE(SUM(amount), 0) FROM (
@@ -76,9 +76,9 @@ func (r statisticsRepo) Contexts(ctx context.Context, org orgs.ID, since time.Ti
 	return bytes, err
 }
 
-// busyChannels is the beginning of a query about the channels with open deliveries: it jumps from
-// channel to channel in the indexes of what is open, so that its cost does not depend on how much
-// that is. These channels are passed over.
+// busyChannels is the beginning of a query about the channels with open deliveries, except these.
+// It reads only the first entry of each channel in the indexes of open deliveries, so that its cost
+// does not depend on their number.
 func busyChannels(but ...channels.ID) string {
 	var gaps strings.Builder
 	low := channels.ID(0)
@@ -104,8 +104,9 @@ func busyChannels(but ...channels.ID) string {
 	)`
 }
 
-// heads continues a query about channels called busy, with the next deliveries of each, by id: for
-// each class the first due one of those claimed before, and the next untried one of each project.
+// heads continues a query with the CTE busy of channels. It selects the ids of the next deliveries
+// of each class: the first one that was claimed before, and of each project the first one that was
+// not.
 var heads = `, classes (priority) AS (` + classes + `), lines (channel_id, priority, project_id) AS (
 		SELECT busy.channel_id, class.priority, (SELECT d.project_id FROM deliveries d WHERE d.channel_id = busy.channel_id
 			AND d.priority = class.priority AND d.turn IS NOT NULL ORDER BY d.channel_id, d.priority, d.project_id, d.turn, d.id LIMIT 1)
@@ -125,8 +126,7 @@ var heads = `, classes (priority) AS (` + classes + `), lines (channel_id, prior
 		FROM busy CROSS JOIN classes class
 	)`
 
-// headDeliveries is the deliveries d of heads: each is looked up, whatever the planner's estimate of the
-// table.
+// headDeliveries joins the deliveries d of heads, by one look-up for each.
 func (d dialect) headDeliveries() string {
 	if d == onPostgres {
 		return "heads CROSS JOIN LATERAL (SELECT * FROM deliveries r WHERE r.id = heads.id OFFSET 0) AS d"
@@ -153,7 +153,7 @@ func (r statisticsRepo) Queue(ctx context.Context, now time.Time, most int) (q s
 	return q, err
 }
 
-// backlogs finds the channels called busy with deliveries that were due before a moment.
+// backlogs returns the channels of the CTE busy with deliveries that were due before a time.
 func (r statisticsRepo) backlogs(ctx context.Context, busy string, p map[string]any) ([]statistics.Backlog, error) {
 	type headRow struct {
 		OrganizationID orgs.ID
@@ -191,7 +191,7 @@ func (r statisticsRepo) backlogs(ctx context.Context, busy string, p map[string]
 	return found, r.countBacklogs(ctx, found, p)
 }
 
-// countBacklogs counts what is due in the classes of backlogs, up to @most in each.
+// countBacklogs counts the due deliveries in the classes of backlogs, up to @most in each.
 func (r statisticsRepo) countBacklogs(ctx context.Context, found []statistics.Backlog, p map[string]any) error {
 	if len(found) == 0 {
 		return nil
@@ -233,8 +233,8 @@ func (r statisticsRepo) countBacklogs(ctx context.Context, found []statistics.Ba
 	return nil
 }
 
-// maxFailuresExamined is how many occurrences of an organization with failed deliveries are examined. All
-// failures of some may have been retried since.
+// maxFailuresExamined is the maximum number of occurrences with failures of an organization that
+// are examined. The failures of some may have been retried.
 const maxFailuresExamined = 100
 
 func (r statisticsRepo) Failures(ctx context.Context, in []orgs.ID, since time.Time, limit int) ([]statistics.Failures, error) {
@@ -272,7 +272,8 @@ func (t tx) purgeHours(ctx context.Context, limit int) (int, error) {
 	return t.purgeHourly(ctx, "hourly_statistics", "organization_id, hour, measure, part", statistics.Retention, limit)
 }
 
-// purgeHourly deletes the rows of a table with this key whose hours are past their retention.
+// purgeHourly deletes the rows of a table with this key whose hours are older than the retention
+// period.
 func (t tx) purgeHourly(ctx context.Context, table, key string, kept time.Duration, limit int) (int, error) {
 	return affected(t.db(ctx).Exec("DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM "+table+" WHERE hour < ? ORDER BY hour LIMIT ?)",
 		hourOf(t.now().Add(-kept)), limit))

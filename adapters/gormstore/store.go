@@ -1,10 +1,7 @@
-// Package gormstore stores everything on SQLite or Postgres. Single rows are written through GORM.
-// Plain SQL is for sets of rows and for the hot paths of a trigger. A single row is written by
-// hand where GORM cannot say it: when values or conditions come from other tables, when the new
-// value depends on the old one, when the statement returns the row that it changed, when the
-// database's own clock gives the time, and when a row is written unchanged to lock it. The package
-// knows both databases' behaviour and keeps the promises of ports.Store on each; the rules about
-// the data belong to the domain.
+// Package gormstore stores everything on SQLite or Postgres. Single rows are inserted, updated and
+// deleted through GORM. SQL by hand is for sets of rows, and for a single row whose values or
+// conditions come from other tables. The package knows both databases' behaviour and keeps the
+// promises of ports.Store on each; the rules about the data belong to the domain.
 package gormstore
 
 import (
@@ -37,16 +34,15 @@ type Config struct {
 	// URL is `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, whose parameter `pool_max_conns`
 	// overrides MaxConnections.
 	URL string
-	// MaxConnections is the maximum of open connections to Postgres, besides the one that listens.
-	// 0: DefaultConnections.
+	// MaxConnections is the maximum number of connections to Postgres, without the one that
+	// listens. 0: DefaultConnections.
 	MaxConnections int
 	// MustExist refuses a missing SQLite file instead of creating it; ErrNoFile.
 	MustExist bool
 	// AutoMigrate brings the schema up to date. Without it, Open refuses a schema that is behind.
 	AutoMigrate bool
-	// StatementTimeout is how long Postgres may take to answer a statement about a few rows before
-	// its connection is given up; one about a large set of rows may take three times as long. 0:
-	// DefaultStatementTimeout.
+	// StatementTimeout is the timeout of a Postgres statement on a few rows. Statements on large
+	// sets of rows may take three times as long. 0: DefaultStatementTimeout.
 	StatementTimeout time.Duration
 	// NotifyURL is the database for the connection that listens for notifications of other
 	// instances, if URL is a pooler that cannot pass them on. Empty: URL.
@@ -76,35 +72,34 @@ type Store struct {
 	logger     *slog.Logger
 	traced     bool
 
-	schema atomic.Pointer[rows.Rows] // the tables, once they were read
+	schema atomic.Pointer[rows.Rows] // the tables, after they were read once
 
 	fullAt atomic.Int64 // when a write last found the disk full, in Unix nanoseconds
 
-	mu     sync.RWMutex // guards closed, and keeps new calls out once it is set
+	mu     sync.RWMutex // guards closed: no call begins after it is set
 	closed bool
 	calls  sync.WaitGroup
 }
 
-// engine is the part that differs between the two databases. Its errors are not translated yet.
+// engine is the part that differs between the two databases. Its errors are not translated.
 type engine interface {
 	view(ctx context.Context, fn func(tx) error) error
 	update(ctx context.Context, fn func(tx) error) error
-	// work is update for sets of rows that others also work on: locked rows may be skipped.
+	// work is update for sets of rows that other workers also process: it may skip locked rows.
 	work(ctx context.Context, fn func(tx) error) error
-	// workAsync is work that is done again when it is lost, as the last moments before a failure of
-	// the machine may be.
+	// workAsync is work whose commit does not wait for the disk. A crash of the machine may lose
+	// it, and then it is repeated.
 	workAsync(ctx context.Context, fn func(tx) error) error
-	// notify tells other instances that there is work. listen calls notified when another instance
-	// does so, until ctx ends; it returns nil when there can be no other instance.
+	// notify notifies other instances of new work. listen calls notified for each notification of
+	// another instance, until ctx ends; it returns nil if there are no other instances.
 	notify(ctx context.Context) error
 	listen(ctx context.Context, notified func()) error
 	applied(ctx context.Context) (history, error)
 	migrate(ctx context.Context, logger *slog.Logger) ([]*goose.MigrationResult, error)
 	estimate(ctx context.Context, plan []Planned) error
 	dialect() dialect
-	// maintainPartitions drops what is old of deliveries in one piece, where they are kept in
-	// partitions, and adds partitions. It returns the id of the occurrence below which they are
-	// removed row by row; everything: as their age says.
+	// maintainPartitions drops old partitions of deliveries and adds new ones. It returns the id of
+	// the occurrence below which Purge deletes rows; noBound: all old rows.
 	maintainPartitions(ctx context.Context, oldBefore time.Time, log *slog.Logger) (below int64, err error)
 	// tryWrite commits a write that changes nothing.
 	tryWrite(ctx context.Context) error
@@ -112,8 +107,8 @@ type engine interface {
 	close() error
 }
 
-// Open opens the database and checks that its schema is the one this program works with. It returns
-// ErrSchemaBehind, ErrSchemaNewer, ports.ErrUnavailable, or the fault of the URL.
+// Open opens the database and checks that the program works with its schema. It returns
+// ErrSchemaBehind, ErrSchemaNewer, ports.ErrUnavailable, or the error of an invalid URL.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	s, err := Connect(ctx, c)
 	if err != nil {
@@ -131,7 +126,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-// Connect opens the database whatever its schema, for the commands about the schema.
+// Connect opens the database without a check of its schema, for the commands that migrate it.
 func Connect(ctx context.Context, c Config) (*Store, error) {
 	now := func() time.Time { return stamp(c.Clock.Now()) }
 	scheme, rest, _ := strings.Cut(c.URL, ":")
@@ -169,7 +164,7 @@ func (s *Store) View(ctx context.Context, fn func(ports.Tx) error) error {
 	})
 }
 
-// Update runs fn as a unit of work, as if alone.
+// Update runs fn as a unit of work, as if no other ran.
 func (s *Store) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	if outer, within := unitOf(ctx); within {
 		return outer.within(ctx, fn)
@@ -195,7 +190,7 @@ func (s *Store) Close() error {
 	return s.engine.close()
 }
 
-// call runs one call of the port, unless the store is closed, and translates its error.
+// call runs a call of the port unless the store is closed, and translates its error.
 func (s *Store) call(run func() error) error {
 	s.mu.RLock()
 	if s.closed {
@@ -212,7 +207,7 @@ func (s *Store) call(run func() error) error {
 	return err
 }
 
-// announce is call for operations that may add work. If they do, notify is called after the commit.
+// announce is call for operations that may add work. If they do, it calls notify after the commit.
 func (s *Store) announce(notify func(), run func(added *bool) error) error {
 	return s.call(func() error {
 		var added bool

@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// subscriberRow is a subscription with its assignment's data.
+// subscriberRow is a subscription with its member, address and channel.
 type subscriberRow struct {
 	Row subscriptionRow `gorm:"embedded"`
 
@@ -27,7 +27,7 @@ func (r subscriberRow) subscriber() subscriptions.Subscriber {
 	return subscriptions.Subscriber{Subscription: r.Row.subscription(), Member: r.MemberID, Username: r.Username, Address: r.Address, Channel: r.Channel}
 }
 
-// subscriberPage selects the next subscriptions from an index in the order of assignments.
+// subscriberPage selects the next subscriptions in the order of an index by assignment.
 const subscriberPage = `SELECT id, notification_id, assignment_id, active FROM subscriptions
 	WHERE notification_id = ? AND assignment_id > ? AND EXISTS (SELECT 1 FROM notifications WHERE id = ? AND application_id = ?)
 	ORDER BY assignment_id LIMIT ?`
@@ -81,7 +81,7 @@ func (r unsubscriberRow) unsubscriber() deliveries.Unsubscriber {
 		Username: r.Username, Since: r.CreatedAt.UTC()}
 }
 
-// optOutPage selects the next opt-outs from an index in their order.
+// optOutPage selects the next opt-outs in the order of an index.
 const optOutPage = `SELECT member_id, notification_id, address_key, created_at FROM opt_outs
 	WHERE notification_id = ? AND (member_id, address_key) > (?, ?) AND EXISTS (SELECT 1 FROM notifications WHERE id = ? AND application_id = ?)
 	ORDER BY member_id, address_key LIMIT ?`

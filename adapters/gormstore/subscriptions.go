@@ -39,7 +39,7 @@ func (r notificationRow) notification() subscriptions.Notification {
 		List: orZero(r.ListID), Active: r.Active}
 }
 
-// notificationColumns selects a notificationRow from notifications n, in a row with other columns.
+// notificationColumns selects the columns of a notificationRow that is embedded in another row.
 func notificationColumns() string {
 	return prefixedColumns("notification_", "n", "id", "application_id", "event_id", "name", "list_id", "active")
 }
@@ -138,7 +138,7 @@ func (r subscriptionRepo) listUsable(ctx context.Context, n subscriptions.Notifi
 	return err
 }
 
-// Subscribe first updates an existing subscription: one statement for that, two for a new one.
+// Subscribe first updates an existing subscription: one statement if it exists, two if it is new.
 func (r subscriptionRepo) Subscribe(
 	ctx context.Context, n subscriptions.Notification, a channels.AssignmentID, active bool,
 ) (subscriptions.Subscription, bool, error) {
@@ -165,7 +165,7 @@ func (r subscriptionRepo) Find(ctx context.Context, n subscriptions.Notification
 	return row.subscription(), err
 }
 
-// reachRow is a subscription with its assignment's member and channel.
+// reachRow is a subscription with its notification, application and assignment.
 type reachRow struct {
 	ID           subscriptions.ID
 	Active       bool

@@ -14,9 +14,9 @@ import (
 	"github.com/tocsin/tocsin/domain/statistics"
 )
 
-// counterParts is how many parts a counter has for units on sets of deliveries, which choose one. A unit
-// that cannot wait for others, because it sees an earlier snapshot, writes to its own part beyond
-// these.
+// counterParts is the number of rows into which a counter is divided, so that workers seldom wait
+// for each other's locks. A unit of Update, which cannot wait because it works on a snapshot, uses
+// a random part above these.
 const counterParts = 16
 
 // measure is what an hourly statistic counts. The values are stored and never change.
@@ -27,12 +27,12 @@ const (
 	failedMeasure      measure = 1
 	skippedMeasure     measure = 2
 	contextsMeasure    measure = 3  // bytes, by the first hour of the day
-	sentMeasure        measure = 16 // and those that follow, by statistics.Bucket
+	sentMeasure        measure = 16 // and the following ones, by statistics.Bucket
 )
 
-// counterChanges are a unit's changes to the counters kept beside deliveries. They are written in the
-// unit's own transaction, so that they are always right, and at its end, so that others wait for
-// them as briefly as possible.
+// counterChanges are a unit's changes of the counters of deliveries. The unit writes them in its
+// own transaction, so that they are always exact, and at its end, so that it locks their rows as
+// briefly as possible.
 type counterChanges struct {
 	tallies map[events.OccurrenceID]map[deliveries.State]int
 	hours   map[hourKey]int
@@ -48,8 +48,8 @@ func newCounterChanges() counterChanges {
 	return counterChanges{tallies: map[events.OccurrenceID]map[deliveries.State]int{}, hours: map[hourKey]int{}}
 }
 
-// move records that n deliveries of an occurrence changed from one state to another; new deliveries
-// come from none.
+// move records that n deliveries of an occurrence changed from one state to another; from is empty
+// for new deliveries.
 func (c counterChanges) move(o events.OccurrenceID, from, to deliveries.State, n int) {
 	if from == to || n == 0 {
 		return
@@ -70,8 +70,8 @@ func (c counterChanges) count(o events.OccurrenceID, at time.Time, m measure, n 
 	}
 }
 
-// begin records that the expansion of an occurrence starts. The context of a scheduled one has been
-// counted before.
+// begin records that the expansion of an occurrence starts. The context of a scheduled one was
+// counted when it was triggered.
 func (c counterChanges) begin(o events.OccurrenceID, created time.Time, sendAt *time.Time, contextBytes int) {
 	if sendAt != nil {
 		c.count(o, *sendAt, occurrencesMeasure, 1)
@@ -81,7 +81,7 @@ func (c counterChanges) begin(o events.OccurrenceID, created time.Time, sendAt *
 	c.addContext(o, created, contextBytes)
 }
 
-// addContext records that the context of an occurrence is stored, and from when its age counts.
+// addContext adds the size of a stored context, at the day from which its retention period counts.
 func (c counterChanges) addContext(o events.OccurrenceID, since time.Time, bytes int) {
 	c.count(o, dayOf(since), contextsMeasure, bytes)
 }
@@ -125,8 +125,8 @@ type hourRow struct {
 	Amount     int                 `json:"amount"`
 }
 
-// saveCounters writes the changes: first those of occurrences, by id, then those of hours, by key, so that
-// no two units deadlock.
+// saveCounters writes the changes: first those of occurrences, by id, then those of hours, by key,
+// so that concurrent units do not deadlock.
 func (t tx) saveCounters(ctx context.Context, c counterChanges) error {
 	return errors.Join(t.saveTallies(ctx, c), t.saveHours(ctx, c))
 }

@@ -69,8 +69,8 @@ func (t tx) templatesOf(ctx context.Context, o templateOwner) ([]events.Template
 		WHERE o.id = ? AND o.application_id = ? ORDER BY t.channel_id`, o.id, o.app), templateRow.template)
 }
 
-// saveTemplate returns channels.ErrNotFound unless the owner exists and its project or organization
-// has the channel.
+// saveTemplate returns channels.ErrNotFound if the owner does not exist, or its project and
+// organization do not have the channel.
 func (t tx) saveTemplate(ctx context.Context, o templateOwner, text events.Template, by string) (events.Template, error) {
 	row, err := one[templateRow](t.db(ctx).Raw(`
 		INSERT INTO templates (`+o.column+`, channel_id, subject, text_body, html_body, markdown_body)
@@ -131,7 +131,7 @@ func (r versionRow) version() events.Version {
 		By: r.SavedBy, Saved: r.SavedAt.UTC()}
 }
 
-// versionOf holds for the versions of a template of an application of an organization.
+// versionOf selects the versions of a template of an application of an organization.
 const versionOf = `template_id = ? AND template_id IN (SELECT t.id FROM templates t LEFT JOIN notifications n ON n.id = t.notification_id
 	JOIN events e ON e.id = COALESCE(t.event_id, n.event_id) JOIN applications a ON a.id = e.application_id WHERE t.id = ? AND a.id = ? AND a.organization_id = ?)`
 

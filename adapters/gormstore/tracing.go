@@ -24,13 +24,13 @@ func (s *Store) unit(ctx context.Context, kind string, run func(context.Context)
 	ctx, span := ports.BeginSpan(ctx, ports.SpanStart{Name: "transaction"})
 	span.Text("tocsin.transaction.kind", kind)
 	err := run(ctx)
-	// A fault of the domain is no failure of the database.
+	// An error of the domain is no failure of the database.
 	span.End(err != nil && (fault.KindOf(err) == fault.Internal || fault.KindOf(err) == fault.Unavailable))
 	return err
 }
 
-// spanned returns the connection of a unit of work with spans for its statements, as children of
-// the unit's span whatever their context.
+// spanned returns the connection of a unit of work. The spans of its statements are children of the
+// unit's span.
 func spanned(ctx context.Context, conn gorm.ConnPool) gorm.ConnPool {
 	if span := ports.SpanOf(ctx); span.Recorded() {
 		return spannedConn{conn, span}
@@ -62,7 +62,7 @@ func (c spannedConn) QueryRowContext(ctx context.Context, query string, args ...
 type statementKey struct{}
 
 // beginStatement starts the span of a statement if its context is traced. The span has the text
-// with its placeholders, and no values.
+// with placeholders, without values.
 func beginStatement(ctx context.Context, system, query string) context.Context {
 	above := ports.SpanOf(ctx)
 	if !above.Recorded() {
@@ -96,7 +96,7 @@ func beginStatements(ctx context.Context, system string, b *pgx.Batch) context.C
 	return context.WithValue(ctx, batchKey{}, spans)
 }
 
-// endStatements ends them.
+// endStatements ends these spans.
 func endStatements(ctx context.Context, err error) {
 	spans, _ := ctx.Value(batchKey{}).([]ports.Span)
 	for _, span := range spans {
@@ -137,8 +137,8 @@ func (c sqliteConn) ExecContext(ctx context.Context, query string, args []driver
 	return result, err
 }
 
-// QueryContext runs a query. Its span ends with the last row, because SQLite works while rows are
-// fetched.
+// QueryContext runs a query. Its span ends with the last row, because SQLite executes the query
+// while rows are fetched.
 func (c sqliteConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if !c.traced {
 		return c.SQLiteConn.QueryContext(ctx, query, args)

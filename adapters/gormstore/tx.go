@@ -30,25 +30,25 @@ import (
 
 var _ ports.Tx = tx{}
 
-// tx is one unit of work. Its repositories (orgRepo in orgs.go, and so on) embed it and so share
-// its connection.
+// tx is one unit of work. Its repositories (orgRepo in orgs.go, and so on) embed it, and share its
+// connection.
 type tx struct {
 	session *gorm.DB // bound to the unit's connection; reached through db
 	dialect dialect
 	now     func() time.Time // UTC, in whole microseconds, which both databases store
-	// serverClock says that the database server's clock decides when deliveries are due and leases
+	// serverClock is whether the database server's clock decides when deliveries are due and leases
 	// end (see clock).
 	serverClock bool
 	keys        seal.Ring // for encrypted columns
-	counterPart int       // of the partitioned counters (see changes)
-	// uninterruptible is set if several units share a transaction, so that no context may interrupt it
-	// (see writer).
+	counterPart int       // of the counters (see counterParts)
+	// uninterruptible is set if several units share a transaction, so that no context may interrupt
+	// it (see writer).
 	uninterruptible bool
-	// added is set by operations that add background work; nil if it is not needed.
+	// added is set by operations that add background work; nil if the caller does not need it.
 	added *bool
 	// newMembers counts added members until Postgres has analyzed their table; nil on SQLite.
 	newMembers *growth
-	// qualities are the recent results of channels; nil if nothing chooses by them.
+	// qualities are the recent results of channels; nil if the unit does not choose channels.
 	qualities *qualities
 }
 
@@ -76,8 +76,8 @@ func unitOf(ctx context.Context) (tx, bool) {
 	return t, ours
 }
 
-// within runs fn as a part of the unit, which is undone when it fails. Errors stay unchanged: they
-// decide whether the unit is retried.
+// within runs fn in a savepoint of the unit, and rolls back to it if fn fails. It does not change
+// errors, because they decide whether the unit is retried.
 func (t tx) within(ctx context.Context, fn func(ports.Tx) error) error {
 	if err := t.db(ctx).Exec("SAVEPOINT part").Error; err != nil {
 		return err
@@ -94,7 +94,8 @@ func (t tx) within(ctx context.Context, fn func(ports.Tx) error) error {
 // db returns a fresh session that runs its statements under ctx.
 func (t tx) db(ctx context.Context) *gorm.DB { return t.session.WithContext(t.statementContext(ctx)) }
 
-// statementContext returns the context of a statement: ctx, unless nothing may interrupt it.
+// statementContext returns the context of a statement: ctx, without its cancellation if the unit is
+// uninterruptible.
 func (t tx) statementContext(ctx context.Context) context.Context {
 	if t.uninterruptible {
 		return context.WithoutCancel(ctx)
@@ -102,7 +103,7 @@ func (t tx) statementContext(ctx context.Context) context.Context {
 	return ctx
 }
 
-// sets runs statements about sets of rows within the unit.
+// sets returns the connection for statements on sets of rows.
 func (t tx) sets() setConn { return setConn{conn: t.session.Statement.ConnPool, dialect: t.dialect} }
 
 func (t tx) Orgs() orgs.Repository                      { return orgRepo{t} }

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// maintenancePause is how long upkeep rests after it ended. It reads much when it can do nothing.
+// maintenancePause is the pause after maintenance ended. It reads much even if there is nothing to
+// do.
 const maintenancePause = time.Minute
 
-// maintenance runs work on the database that may take long and that nobody waits for, one at a time and
-// with rests.
+// maintenance runs long background work on the database, one function at a time and with pauses.
 type maintenance struct {
 	// undroppable has the names of old partitions of deliveries that could not be dropped.
 	undroppable sync.Map
 
 	mu      sync.Mutex
-	last    time.Time          // when the last one ended; zero: none did
-	cancel  context.CancelFunc // nil: nothing runs
+	last    time.Time          // when the last function ended; zero: none has
+	cancel  context.CancelFunc // nil: no function runs
 	ended   bool
 	running sync.WaitGroup
 }
 
-// begin runs fn in a goroutine, unless another one runs or ended a moment ago.
+// begin runs fn in a goroutine, unless another one runs or has just ended.
 func (u *maintenance) begin(ctx context.Context, now func() time.Time, fn func(context.Context)) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -39,13 +39,14 @@ func (u *maintenance) begin(ctx context.Context, now func() time.Time, fn func(c
 	})
 }
 
-// paused reports whether the last one ended a moment ago. A clock that went back ends the rest.
+// paused reports whether the last function ended within maintenancePause. A clock that was set back
+// ends the pause.
 func (u *maintenance) paused(now time.Time) bool {
 	ago := now.Sub(u.last)
 	return !u.last.IsZero() && ago >= 0 && ago < maintenancePause
 }
 
-// end cancels what runs, and waits for it.
+// end cancels the running function, and waits for it.
 func (u *maintenance) end() {
 	u.mu.Lock()
 	u.ended = true

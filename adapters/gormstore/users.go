@@ -43,14 +43,14 @@ type memberRow struct {
 	GroupNames   string
 }
 
-// columns are those of a membership with where their values go, but for the groups.
+// columns returns the columns of a memberRow with their pointers, except the groups.
 func (r *memberRow) columns() []column {
 	all := []column{{"id", nullableTo(&r.ID)}, {"organization_id", nullableTo(&r.OrganizationID)}, {"user_id", nullableTo(&r.UserID)}, {"username", nullableTo(&r.Username)},
 		{"role", nullableTo(&r.Role)}, {"custom_fields", nullableTo(&r.CustomFields)}, {"locked", nullableTo(&r.Locked)}}
 	return append(all, columnsOfDetails(&r.Details)...)
 }
 
-// columnsOfDetails are the columns of members that have the names of details.
+// columnsOfDetails returns the columns of the details of a member.
 func columnsOfDetails(d *users.Details) []column {
 	return mapped(d.List(), func(d users.Detail) column { return column{d.Name, nullableTo(d.Value)} })
 }
@@ -61,7 +61,7 @@ func detailColumns(member string) string { return qualifiedColumns(member, users
 // memberNames are the names of the columns of a membership.
 var memberNames = mapped(new(memberRow).columns(), func(c column) string { return c.name })
 
-// memberColumns selects a memberRow from members under this name.
+// memberColumns selects a memberRow from members with this alias.
 func memberColumns(d dialect, member string) string {
 	return qualifiedColumns(member, memberNames) + ", " + groupNames(d, member) + " AS group_names"
 }
@@ -111,7 +111,7 @@ func (r userRepo) Ensure(ctx context.Context, us []users.User) ([]users.User, []
 	return mapped(found, userRow.user), created, err
 }
 
-// newMembers are new memberships as a set.
+// newMembers returns new members as a set.
 func newMembers(d dialect, ms []*users.Member) (columnSet, error) {
 	ids, fields, details := make([]int64, len(ms)), make([]string, len(ms)), make([][]string, len(users.DetailNames()))
 	for i, m := range ms {
@@ -133,7 +133,7 @@ func newMembers(d dialect, ms []*users.Member) (columnSet, error) {
 	return columnsOf(d, columns...), nil
 }
 
-// insertMembers inserts the rows of newMembers, which are called s.
+// insertMembers inserts the rows s of newMembers.
 func insertMembers(set columnSet, from, org, role, now string) string {
 	return "INSERT INTO members (organization_id, role, locked, created_at, " + strings.Join(set.names(), ", ") + ") SELECT " + org + ", " + role + ", FALSE, " +
 		now + ", " + qualifiedColumns("s", set.names()) + " FROM " + from + " WHERE TRUE"
@@ -183,7 +183,7 @@ func (r userRepo) ByUsername(ctx context.Context, org orgs.ID, username string) 
 }
 
 func (r userRepo) ByEmail(ctx context.Context, org orgs.ID, email string, limit int) ([]users.Member, error) {
-	if email == "" { // This is how members without an e-mail address are stored.
+	if email == "" { // Members without an e-mail address have an empty one.
 		return nil, nil
 	}
 	return decodeAll(r.members(ctx, "m.organization_id = ? AND m.email_fold = ? AND m.email_fold <> m.username_fold ORDER BY m.id LIMIT ?",

@@ -8,7 +8,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// Operations on sets of members belong to userRepo too.
+// These methods of userRepo are about sets of members.
 
 func idOf(m users.Member) users.MemberID { return m.ID }
 
@@ -40,7 +40,7 @@ func (r userRepo) Unlink(ctx context.Context, g orgs.Group, ms []users.MemberID)
 		among(r.dialect, ms), g.ID, g.Organization)
 }
 
-// memberIDs returns the members whom a statement returns, by id.
+// memberIDs returns the ids that a statement returns, sorted.
 func (r userRepo) memberIDs(ctx context.Context, sql string, args ...any) ([]users.MemberID, error) {
 	ids, err := rowsOf[users.MemberID](r.db(ctx).Raw(sql, args...))
 	slices.Sort(ids)
@@ -56,10 +56,10 @@ func (r userRepo) Used(ctx context.Context, org orgs.ID, ms []users.MemberID) ([
 		among(r.dialect, ms), org))
 }
 
-// Remove leaves the dependents of memberships to the foreign keys. It writes the identities' rows
-// first, so that if two organizations remove the same identity at once, Postgres refuses the later
-// unit, which then runs again and sees that its membership is the last; otherwise neither would see
-// the other's change, and the identity would stay for ever.
+// Remove leaves the rows that refer to members to the foreign keys. It updates the rows of the
+// users first. So, if two organizations remove the same user at once, Postgres rejects one unit; it
+// is retried and deletes the user with its last membership. Otherwise neither unit would delete the
+// user.
 func (r userRepo) Remove(ctx context.Context, ms ...users.Member) error {
 	if len(ms) == 0 {
 		return nil
@@ -85,6 +85,6 @@ func (r userRepo) Remove(ctx context.Context, ms ...users.Member) error {
 		AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.user_id = users.id)`, among(r.dialect, identities)).Error
 }
 
-// identitiesOfMembers are the identities of members, in one order, so that units that remove the same
-// ones do not deadlock.
+// identitiesOfMembers selects the users of members, sorted, so that concurrent units do not
+// deadlock.
 const identitiesOfMembers = `SELECT user_id FROM members WHERE id ? AND organization_id + 0 = ? ORDER BY user_id`

@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// maxUses is how many users of an object are named when its deletion is refused.
+// maxUses is the maximum number of uses of an object that the refusal of its deletion lists.
 const maxUses = 10
 
 // useRow is an object that refers to another: an event, a part of one, or an object with only a
@@ -22,7 +22,7 @@ type useRow struct {
 	Kind        string // empty for the event itself
 	Name        string // may be empty
 	Application string // slug
-	Event       string // slug; empty for what belongs to no event
+	Event       string // slug; empty if it belongs to no event
 }
 
 func (r useRow) String() string {
@@ -39,7 +39,7 @@ func (r useRow) String() string {
 	return strings.Join(said, " of ")
 }
 
-// checkUnused returns the refusal to delete an object that is in use, and names its users.
+// checkUnused returns the refusal to delete an object that is in use, and lists its uses.
 func (t tx) checkUnused(ctx context.Context, uses statement, refusal *fault.Error, kind, name string) error {
 	said, err := t.uses(ctx, uses)
 	if err == nil && len(said) > 0 {
@@ -106,7 +106,7 @@ func usesOfList(l lists.List, except applications.ID) statement {
 		AND n.application_id <> ? ORDER BY n.id`, l.ID, l.Project, l.Organization, except)
 }
 
-// usesOfEvent also selects occurrences, unless they reached nobody and never will.
+// usesOfEvent also selects occurrences with deliveries, and those that will be expanded.
 func usesOfEvent(e events.Event) statement {
 	return stmt(`
 		WITH e AS (SELECT e.id, e.slug, a.slug AS application FROM events e JOIN applications a ON a.id = e.application_id

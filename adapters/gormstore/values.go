@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// timeLayout is the SQLite driver's format of times: in UTC, their texts sort like the times.
-// Postgres can parse it too.
+// timeLayout is the format in which the SQLite driver stores times. In UTC the texts sort like the
+// times. Postgres can parse it too.
 const timeLayout = "2006-01-02 15:04:05.999999999-07:00"
 
-// stamp returns a time as both databases store it: in UTC and whole microseconds.
+// stamp returns a time as both databases store it: in UTC, in whole microseconds.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // timeText returns the text form of a time.
 func timeText(t time.Time) string { return stamp(t).Format(timeLayout) }
 
-// nullTime returns an optional time for storing: the zero time as NULL.
+// nullTime returns a time for an optional column: the zero time as NULL.
 func nullTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -27,7 +27,7 @@ func nullTime(t time.Time) *time.Time {
 
 func timeOf(p *time.Time) time.Time { return orZero(p).UTC() }
 
-// orNull returns an optional id for storing: 0 as NULL.
+// orNull returns an id for an optional column: 0 as NULL.
 func orNull[T ~int64](id T) *T {
 	if id == 0 {
 		return nil
@@ -42,13 +42,13 @@ func orZero[T any](p *T) (v T) {
 	return v
 }
 
-// storable turns any text into one that every database can store.
+// storable replaces the characters of a text that a database cannot store.
 func storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
-// unreadable reports an invalid stored value. The caller cannot do anything about it, so the kind
-// of err is dropped.
+// unreadable returns the error of an invalid stored value. It drops the kind of err, because the
+// caller cannot correct the value.
 func unreadable(err error, format string, args ...any) error {
 	return fmt.Errorf("stored "+format+": %s", append(args, err.Error())...)
 }

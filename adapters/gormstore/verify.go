@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// verifyPage is how many rows are read at once, and maxMistakes how many mistakes of one kind
-	// are reported.
+	// verifyPage is the maximum number of rows that are read at once, maxMistakes the maximum
+	// number of errors of one check that are reported.
 	verifyPage  = 500
 	maxMistakes = 20
 )
 
-// miscountedSQL finds occurrences whose counters differ from their deliveries. Finished deliveries are
-// deleted before the occurrence, so there may be fewer of them than were counted.
+// miscountedSQL finds occurrences whose counters differ from their deliveries. There may be fewer
+// finished deliveries than counted, because they are deleted before the occurrence.
 func miscountedSQL() string {
 	var names, counted, wrong []string
 	for _, s := range deliveries.States() {
@@ -38,9 +38,8 @@ func miscountedSQL() string {
 		strings.Join(counted, ", ") + " FROM deliveries) AS counted GROUP BY occurrence_id HAVING " + strings.Join(wrong, " OR ") + " ORDER BY occurrence_id LIMIT ?"
 }
 
-// Verify checks the database, on one snapshot: whether its schema is this program's, whether
-// references are valid, whether counters match the rows they count, and whether encrypted columns
-// can be decrypted. It reads everything.
+// Verify checks the database on one snapshot: that its schema is this program's, references are
+// valid, counters match the rows, and encrypted columns can be decrypted. It reads all rows.
 func (s *Store) Verify(ctx context.Context) (all []ports.Finding, err error) {
 	schema := ports.Finding{Check: "the schema is this program's"}
 	if err := s.Ready(ctx); err != nil {

@@ -11,13 +11,14 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// The index for finding members belongs to userRepo too. A change of one member indexes them in the
-// same unit of work; a unit that writes several only records who they are, and Index catches up.
+// These methods of userRepo maintain the search index of members. A unit that changes one member
+// also indexes it. A unit that changes several only records their ids in notes, and Index indexes
+// them later.
 
 // maxNoteSize is the maximum number of members in one note.
 const maxNoteSize = 100
 
-// wordSourceRow is the source of a member's words, and the indexed words.
+// wordSourceRow has the data from which a member's words come, and the indexed words.
 type wordSourceRow struct {
 	ID       users.MemberID
 	Username string
@@ -28,8 +29,8 @@ type wordSourceRow struct {
 	Words        string
 }
 
-// selectWordSources selects members and locks them: of two units that change the words of one member, the
-// later one sees what the earlier one wrote.
+// selectWordSources selects members and locks them, so that of two units that index the same member
+// the later one sees the words of the earlier one.
 func selectWordSources(d dialect) string {
 	array := "json_group_array(r.value)"
 	if d == onPostgres {
@@ -42,7 +43,7 @@ func selectWordSources(d dialect) string {
 		"FROM members m JOIN organizations o ON o.id = ? WHERE m.id ? AND " + unindexed("m.organization_id") + " = o.id ORDER BY m.id" + d.lockRowsOf("m")
 }
 
-// words returns the member's words as they should be, and as they are indexed.
+// words returns the wanted words of the member, and the indexed ones.
 func (r wordSourceRow) words() (wanted, indexed []string, err error) {
 	m := users.Member{ID: r.ID, User: users.User{Username: r.Username}, Details: r.Details}
 	if m.CustomFields, err = memberFields(r.ID, r.CustomFields); err != nil {
@@ -69,7 +70,7 @@ type wordRow struct {
 	member int64
 }
 
-// indexOrNote indexes the one member that a unit has written, or notes several for later.
+// indexOrNote indexes a single member that a unit has written, or stores notes of several.
 func (t tx) indexOrNote(ctx context.Context, org orgs.ID, written map[users.MemberID]bool) error {
 	ids := slices.Sorted(maps.Keys(written))
 	if len(ids) <= 1 {
@@ -119,7 +120,7 @@ func (t tx) index(ctx context.Context, org orgs.ID, ids []users.MemberID) error 
 	return t.addWords(ctx, org, missing)
 }
 
-// addWords is fastest in the order of the index.
+// addWords inserts words in the order of the index, which is fastest.
 func (t tx) addWords(ctx context.Context, org orgs.ID, rows []wordRow) error {
 	if len(rows) == 0 {
 		return nil
@@ -191,7 +192,7 @@ func (r userRepo) Index(ctx context.Context, after orgs.ID, limit int) (done int
 	return done, org, r.db(ctx).Exec("DELETE FROM member_words_notes WHERE id ? AND "+unindexed("organization_id")+" = ?", among(r.dialect, taken), org).Error
 }
 
-// nextToIndex returns the first organization after one of them that has anything to index; 0: none.
+// nextToIndex returns the next organization that has members to index; 0: none.
 func (r userRepo) nextToIndex(ctx context.Context, after orgs.ID) (next orgs.ID, err error) {
 	err = r.db(ctx).Raw(`SELECT COALESCE(MIN(n.next), 0) FROM (
 		SELECT (SELECT MIN(organization_id) FROM member_words_notes WHERE organization_id > @after ) AS next
@@ -200,7 +201,7 @@ func (r userRepo) nextToIndex(ctx context.Context, after orgs.ID) (next orgs.ID,
 	return next, err
 }
 
-// buildRow is an organization whose index is being built.
+// buildRow is the progress of building an organization's index.
 type buildRow struct {
 	OrganizationID orgs.ID `gorm:"primaryKey;autoIncrement:false"`
 	Position       users.MemberID

@@ -9,8 +9,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// fullFor is how long a disk counts as full after a write found it full. A write as small as
-// tryWrite may still find room where the next message does not.
+// fullFor is how long a disk counts as full after a write failed for that reason. The small write
+// of tryWrite may succeed when a larger one fails.
 const fullFor = 10 * time.Second
 
 // Writable returns nil when the database accepts writes; ports.ErrReadOnly, ports.ErrFull,
@@ -23,15 +23,14 @@ func (s *Store) Writable(ctx context.Context) error {
 	return err
 }
 
-// tryWrite sets an unused number in the header of the file to its own value. That writes a page, as
-// every change does.
+// tryWrite sets an unused number in the header of the file to its current value. Like every change,
+// that writes a page.
 func (e *sqliteEngine) tryWrite(ctx context.Context) error {
 	return e.update(ctx, func(t tx) error { return t.db(ctx).Exec("PRAGMA user_version = 0").Error })
 }
 
-// tryWrite commits a message to readers of the log, of whom there are none. It takes no lock and
-// needs no table, and its commit waits for the disk, and for a synchronous standby, like that of
-// any other change.
+// tryWrite writes a logical decoding message, which nobody reads. It takes no lock and needs no
+// table. Its commit waits for the disk and for a synchronous standby, like any other.
 func (e *postgresEngine) tryWrite(ctx context.Context) error {
 	for range 2 {
 		var written bool
@@ -40,7 +39,7 @@ func (e *postgresEngine) tryWrite(ctx context.Context) error {
 		if err != nil || written {
 			return err
 		}
-		e.pool.Reset() // A new connection may lead elsewhere.
+		e.pool.Reset() // A new connection may reach another server.
 	}
 	return ports.ErrReadOnly
 }

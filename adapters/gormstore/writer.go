@@ -15,28 +15,27 @@ const (
 	// maxGroup is the maximum number of units that share a transaction.
 	maxGroup = 64
 	// groupTime is how long a transaction accepts more units, so that the first one does not wait
-	// for many long ones.
+	// long.
 	groupTime = 10 * time.Millisecond
 )
 
-// writer runs units of work one after another, and saves most of their overhead: units that are
-// waiting when the writer is free share ONE transaction, each within its own savepoint, and ONE
-// commit, that is one flush to disk. No unit waits for others to join: a single unit runs alone. No
-// caller gets a result before the commit.
+// writer runs units of work one after another, with group commit: the units that wait when the
+// writer is free share one transaction, each in its own savepoint, and one flush to disk. No unit
+// waits for others to join: a single unit runs alone. No caller gets a result before the commit.
 //
-// A unit runs on its caller's goroutine, so that a panic (or the end of a test) goes where it
-// belongs, and undoes only its own savepoint. Its statements must not be interrupted: SQLite rolls
-// back the whole transaction when a writing statement is, and with it the work of all units in it.
-// So a context counts while its unit waits, and no longer once it runs.
+// A unit runs on its caller's goroutine, so that a panic (or the end of a test) reaches the caller,
+// and rolls back only its own savepoint. The context of a unit can cancel it only while it waits:
+// if a running statement is interrupted, SQLite rolls back the whole transaction, with the work of
+// all its units.
 type writer struct {
 	pool    *sql.DB // of one connection
 	queue   chan *unit
 	stopped chan struct{}
 }
 
-// unit is one caller's place in the queue.
+// unit is a unit of work in the queue.
 type unit struct {
-	turn      chan *sql.Conn // the caller's turn, on this connection
+	turn      chan *sql.Conn // the connection, when it is the caller's turn
 	abandoned chan struct{}  // closed by a caller that gives up
 	ran       chan error     // from the caller: nil, or the error of ending its savepoint
 	done      chan error     // to the caller: the result of the transaction
@@ -53,13 +52,13 @@ func startWriter(pool *sql.DB) *writer {
 	return w
 }
 
-// stop ends the writer. No caller may be waiting or come later.
+// stop ends the writer. No caller may call do now or later.
 func (w *writer) stop() {
 	close(w.queue)
 	<-w.stopped
 }
 
-// do runs one unit of work and returns when it is on disk, or undone.
+// do runs one unit of work and returns when it is committed or rolled back.
 func (w *writer) do(ctx context.Context, run func(*sql.Conn) error) error {
 	u := &unit{turn: make(chan *sql.Conn), abandoned: make(chan struct{}), ran: make(chan error, 1), done: make(chan error, 1)}
 	if err := ctx.Err(); err != nil {
@@ -85,8 +84,7 @@ func (w *writer) do(ctx context.Context, run func(*sql.Conn) error) error {
 	}
 }
 
-// run runs the caller's function within a savepoint and reports to the writer, whatever happens to
-// the function.
+// run runs fn in a savepoint and reports the result to the writer, even if fn panics.
 func (u *unit) run(conn *sql.Conn, fn func(*sql.Conn) error) (err error) {
 	const save, release, undo = "SAVEPOINT unit", "RELEASE unit", "ROLLBACK TO unit; RELEASE unit"
 	ctx := context.Background()
@@ -100,8 +98,8 @@ func (u *unit) run(conn *sql.Conn, fn func(*sql.Conn) error) (err error) {
 		if !finished || err != nil {
 			end = undo
 		}
-		// Some faults, such as a full disk, make SQLite roll back the whole transaction at once.
-		// Then there is no savepoint left to end, which is how the writer detects it.
+		// Some errors, such as a full disk, make SQLite roll back the whole transaction. Then
+		// ending the savepoint fails, and the writer knows it.
 		if _, ended := conn.ExecContext(ctx, end); ended != nil {
 			u.ran <- errors.Join(err, ended)
 			return
@@ -134,7 +132,7 @@ func (w *writer) group(first *unit) {
 		}
 		return nil
 	})
-	if err != nil { // Whatever a unit returned, its work was undone.
+	if err != nil { // The work of all units was rolled back.
 		err = fmt.Errorf("%w: the write transaction failed: %w", ports.ErrUnavailable, err)
 	}
 	if len(members) == 0 {
@@ -155,8 +153,8 @@ func (w *writer) waiting() *unit {
 	}
 }
 
-// transaction runs fn in an immediate transaction: it takes the write lock at the start, where
-// waiting is possible.
+// transaction runs fn in an immediate transaction, which takes the write lock at its beginning,
+// where it can wait.
 func (w *writer) transaction(fn func(*sql.Conn) error) error {
 	ctx := context.Background()
 	conn, err := w.pool.Conn(ctx)
@@ -176,8 +174,8 @@ func (w *writer) transaction(fn func(*sql.Conn) error) error {
 	return err
 }
 
-// rollback leaves the connection without a transaction. If that fails the pool closes it instead of
-// reusing it.
+// rollback rolls back the transaction of a connection. If that fails, the pool closes the
+// connection.
 func rollback(conn *sql.Conn) {
 	_ = conn.Raw(func(c any) error {
 		lite := c.(sqliteConn)

@@ -1,6 +1,5 @@
 // Package ddl predicts how the statements of a Postgres migration affect concurrent sessions. It
-// matches the text of a statement against the forms in our migrations, and assumes the worst for
-// others.
+// knows the forms of statements in our migrations, and assumes the worst for others.
 package ddl
 
 import (
@@ -66,10 +65,10 @@ var forms = []form{
 	{regexp.MustCompile(`(?i)^CREATE INDEX (?:IF NOT EXISTS )?\w+ ON (?:ONLY )?` + name), LockReaders, Reads, false},
 	{regexp.MustCompile(`(?i)^DROP INDEX CONCURRENTLY ()`), LockUpkeep, Moment, false},
 	{regexp.MustCompile(`(?i)^DROP INDEX ()`), LockAll, Moment, false},
-	// The table in the partition's place of MINVALUE to MAXVALUE is not read.
+	// A partition from MINVALUE to MAXVALUE is not scanned.
 	{regexp.MustCompile(alter + `ATTACH PARTITION \w+ FOR VALUES FROM \(MINVALUE\) TO \(MAXVALUE\)$`), LockUpkeep, Moment, false},
 	{regexp.MustCompile(alter + `ALTER (?:COLUMN )?\w+ DROP IDENTITY$`), LockAll, Moment, true},
-	// Since Postgres 11 a constant default is not written to the rows.
+	// Since Postgres 11 a constant default does not rewrite the table.
 	{regexp.MustCompile(alter + `ADD CONSTRAINT .* NOT VALID$`), LockReference, Moment, true},
 	{regexp.MustCompile(alter + `ADD CONSTRAINT .* USING INDEX `), LockAll, Moment, true},
 	{regexp.MustCompile(alter + `ADD (?:CONSTRAINT|CHECK|FOREIGN|UNIQUE|PRIMARY)`), LockAll, Reads, true},
@@ -116,7 +115,7 @@ func Steps(migration string) (steps []Step) {
 		if s.Lock == LockNone && s.Table != "" {
 			fresh[s.Table] = true
 		}
-		if m := renamed.FindStringSubmatch(statement); m != nil { // The table may get a successor of its name.
+		if m := renamed.FindStringSubmatch(statement); m != nil { // A new table may get its name.
 			fresh[m[2]] = true
 			s.Contracts = !strings.Contains(text, "CREATE TABLE "+m[1]+" ")
 		}

@@ -10,16 +10,18 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// ownerPath leads from the rows of a table to their organization.
+// ownerPath is how the rows of a table refer to their organization: directly, or through a parent
+// table.
 type ownerPath struct {
 	column string
 	parent string // empty: the column is the number of the organization
 	key    string // the parent's column that has the same value; empty: id
-	where  string // the rows with this way; empty: all
+	where  string // the rows with this path; empty: all
 }
 
-// ownerPaths are the tables with rows of an organization, and the ways to it; the column of a way is
-// the first of an index. No row has two ways. Every table is here, in stays or in left.
+// ownerPaths are the tables with rows of an organization, and the paths to it. The column of a path
+// is the first one of an index. No row has two paths. Every table is here, in installationTables or
+// in uncopiedTables.
 var ownerPaths = map[string][]ownerPath{
 	"organizations": {{column: "id"}},
 
@@ -39,7 +41,7 @@ var ownerPaths = map[string][]ownerPath{
 	"problem_snoozes":    {{column: "organization_id"}},
 	"projects":           {{column: "organization_id"}},
 
-	// These also have the number of their organization, but no index that starts with it.
+	// These also have an organization_id, but no index that starts with it.
 	"assignments":        {{column: "address_id", parent: "addresses"}},
 	"occurrence_tallies": {{column: "occurrence_id", parent: "occurrences"}},
 	"occurrences":        {{column: "application_id", parent: "applications"}},
@@ -69,15 +71,15 @@ var ownerPaths = map[string][]ownerPath{
 		{column: "event_id", parent: "events"},
 		{column: "notification_id", parent: "notifications"},
 	},
-	"requests": { // Those of the installation's keys stay, as the keys do.
+	"requests": { // The requests of the installation's keys are not copied, like these keys.
 		{column: "api_key_id", parent: "api_keys"},
 		{column: "occurrence_id", parent: "occurrences", where: "api_key_id = 0"},
 	},
-	"users": {{column: "id", parent: "members", key: "user_id"}}, // who may be in several
+	"users": {{column: "id", parent: "members", key: "user_id"}}, // a user may be in several organizations
 }
 
-// installationTables are the tables that belong to an installation: how users sign in, who may have roles in
-// several organizations with one account, and what is created again if it is missing.
+// installationTables are the tables that belong to the installation: how users sign in, because a
+// user may have roles in several organizations, and the search index, which is built again.
 var installationTables = []string{
 	"acceptances", "accounts", "devices", "guesses", "identities", "invitations", "logout_tokens", "passkeys", "provider_sessions",
 	"recovery_codes", "sessions", "sign_in_steps", "totp_factors",
@@ -98,7 +100,7 @@ type step struct {
 	ownerPath
 }
 
-// pathsTo returns the paths from an organization down to a table.
+// pathsTo returns the paths from an organization to a table.
 func pathsTo(table string) (all [][]step, err error) {
 	ways, known := ownerPaths[table]
 	if !known {
@@ -118,9 +120,9 @@ func pathsTo(table string) (all [][]step, err error) {
 	return all, nil
 }
 
-// statements read the rows of a table that belong to the organization, one statement for each way.
-// Each starts at the organization and joins table after table by their indexes, so that the rows of
-// others cost nothing.
+// statements returns the statements that read the rows of a table that belong to the organization,
+// one for each path. Each starts at the organization and joins the tables by their indexes, so that
+// it does not read rows of others.
 func (r *Rows) statements(t ports.Table) (all []string, err error) {
 	ways, err := pathsTo(t.Name)
 	for _, steps := range ways {
@@ -129,8 +131,7 @@ func (r *Rows) statements(t ports.Table) (all []string, err error) {
 	return all, err
 }
 
-// joined returns the tables of a descent, joined in this order whatever the planner's estimates.
-// The last one is called t.
+// joined returns the tables of a path, joined in this order. The last one has the alias t.
 func (r *Rows) joined(steps []step) string {
 	var tables, conditions []string
 	for i, s := range steps {
@@ -148,7 +149,7 @@ func (r *Rows) joined(steps []step) string {
 		if s.where != "" {
 			condition += " AND " + s.where
 		}
-		if r.postgres { // OFFSET keeps the order.
+		if r.postgres { // OFFSET prevents the planner from reordering the joins.
 			tables = append(tables, "LATERAL (SELECT * FROM "+quoted(s.table)+" WHERE "+condition+" OFFSET 0) "+name)
 		} else {
 			tables = append(tables, quoted(s.table)+" "+name)

@@ -9,10 +9,11 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// The queries of the schema: a row for each column, with its table, type, position in the primary
-// key (0: none), and whether the database numbers it; and a row for each column of each foreign
-// key. The columns are sorted by name. A table with partitions is one table, without them; its
-// numbered column stands for its primary key, which only its partitions have.
+// The queries for the schema. The first one of each database returns a row for each column, sorted
+// by name: its table, its type, its position in the primary key (0: none), and whether the database
+// assigns its values. The second one returns a row for each column of each foreign key. A
+// partitioned table is one table; its identity column replaces its primary key, which only its
+// partitions have.
 const (
 	sqliteColumns = `SELECT t.name, c.name, c.type, c.pk, c.pk = 1 AND t.sql LIKE '%AUTOINCREMENT%' AND c.type = 'INTEGER'
 		FROM sqlite_master t CROSS JOIN pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY t.name, c.name`
@@ -32,7 +33,7 @@ const (
 		WHERE k.contype = 'f' AND r.relnamespace = CAST(current_schema() AS regnamespace) ORDER BY r.relname, k.oid, u.n`
 )
 
-// kinds maps the types of columns.
+// kinds maps the types of columns to kinds.
 var kinds = map[string]ports.Kind{
 	"INTEGER": ports.KindInteger, "BIGINT": ports.KindInteger, "SMALLINT": ports.KindInteger, "TEXT": ports.KindText,
 	"BLOB": ports.KindBytes, "BYTEA": ports.KindBytes, "BOOLEAN": ports.KindBoolean,
@@ -56,7 +57,7 @@ func (r *Rows) describeColumns(ctx context.Context, query string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, found.Close()) }()
-	places := map[string]map[int]int{} // of the columns of keys, by their places in these
+	places := map[string]map[int]int{} // the columns of primary keys, by their positions in these
 	for found.Next() {
 		var table, column, kind string
 		var place int

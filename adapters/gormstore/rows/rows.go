@@ -1,5 +1,6 @@
-// Package rows reads and writes the raw rows of a database, table by table, whatever they mean. It
-// reads tables and columns from the database itself, so that no migration has to be repeated here.
+// Package rows reads and writes the raw rows of a database, table by table. It reads the tables and
+// columns from the database, so that a migration needs no change here. It does not know what the
+// rows mean.
 package rows
 
 import (
@@ -21,8 +22,8 @@ type Conn interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// uncopiedTables are the tables that are not copied: the records of goose, of instances and of the
-// installation about themselves.
+// uncopiedTables are the tables that are not copied: those of goose, and the state of instances and
+// of the installation.
 var uncopiedTables = []string{"goose_db_version", "workers", "channel_troubles", "channel_shares", "installation", "copies"}
 
 // maxParameters is the maximum number of parameters of one statement: SQLite's limit.
@@ -35,7 +36,7 @@ type Rows struct {
 	tables     []ports.Table
 	references []reference
 
-	organization int64 // whose rows they are; 0: all
+	organization int64 // the organization of the rows; 0: all
 }
 
 // reference is a foreign key.
@@ -64,13 +65,13 @@ func (r *Rows) On(conn Conn) *Rows {
 // Tables returns the tables, each after those that it refers to.
 func (r *Rows) Tables() []ports.Table { return r.tables }
 
-// Excludes reports whether a table stays where it is. One whose name begins with a line is a
-// tool's, such as Litestream's.
+// Excludes reports whether a table is not copied. A table whose name begins with an underscore
+// belongs to a tool, such as Litestream.
 func (r *Rows) Excludes(table string) bool {
 	return strings.HasPrefix(table, "_") || slices.Contains(uncopiedTables, table)
 }
 
-// order sorts tables after those that they refer to, and otherwise by name.
+// order sorts tables by name, but each after those that it refers to.
 func (r *Rows) order() error {
 	waiting := slices.SortedFunc(slices.Values(r.tables), func(a, b ports.Table) int { return strings.Compare(a.Name, b.Name) })
 	r.tables = nil
@@ -160,7 +161,7 @@ func (r *Rows) Find(ctx context.Context, t ports.Table, column string, values []
 	return all, nil
 }
 
-// selected starts a query for the rows of a table, t.
+// selected is the beginning of a query for the rows t of a table.
 func selected(t ports.Table) string { return "SELECT t." + strings.Join(columnsOf(t), ", t.") }
 
 // read runs a query for rows of a table.
@@ -227,7 +228,7 @@ func value(v any, k ports.Kind) (any, error) {
 	return nil, fmt.Errorf("a %T is no %s", v, k)
 }
 
-// Insert adds rows.
+// Insert inserts rows.
 func (r *Rows) Insert(ctx context.Context, t ports.Table, rows [][]any) error {
 	width := len(t.Columns)
 	head := "INSERT INTO " + quoted(t.Name) + " (" + strings.Join(columnsOf(t), ", ") + ") VALUES "
@@ -261,7 +262,7 @@ func (r *Rows) Clear(ctx context.Context, t ports.Table) error {
 	return err
 }
 
-// one queries one number.
+// one runs a query for one number.
 func (r *Rows) one(ctx context.Context, query string, args ...any) (n int64, err error) {
 	found, err := r.conn.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -274,7 +275,7 @@ func (r *Rows) one(ctx context.Context, query string, args ...any) (n int64, err
 	return n, errors.Join(err, found.Err())
 }
 
-// Last returns the last assigned number of a row.
+// Last returns the last assigned id of a table.
 func (r *Rows) Last(ctx context.Context, t ports.Table) (int64, error) {
 	if r.postgres {
 		return r.one(ctx, `SELECT COALESCE(pg_sequence_last_value(CAST(pg_get_serial_sequence($1, 'id') AS regclass)), 0)`, t.Name)
@@ -282,7 +283,7 @@ func (r *Rows) Last(ctx context.Context, t ports.Table) (int64, error) {
 	return r.one(ctx, "SELECT seq FROM sqlite_sequence WHERE name = ?", t.Name)
 }
 
-// SetLast stores the last assigned number.
+// SetLast stores the last assigned id of a table.
 func (r *Rows) SetLast(ctx context.Context, t ports.Table, last int64) error {
 	if r.postgres {
 		_, err := r.conn.ExecContext(ctx, "SELECT setval(CAST(pg_get_serial_sequence($1, 'id') AS regclass), GREATEST(CAST($2 AS BIGINT), 1), CAST($2 AS BIGINT) > 0)", t.Name, last)

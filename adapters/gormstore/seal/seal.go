@@ -1,6 +1,5 @@
 // Package seal encrypts stored texts under the installation's key, and decrypts them with that or
-// an earlier key. It knows AES and keys; it does not know what the texts contain, nor where they
-// are stored.
+// an earlier key. It knows AES and keys, but not what the texts contain or where they are stored.
 package seal
 
 import (
@@ -86,7 +85,7 @@ func must(err error) {
 	}
 }
 
-// Seal encrypts a text under the current key, bound to a place: it cannot be opened elsewhere.
+// Seal encrypts a text under the current key, bound to a place: Open needs the same place.
 // ErrNoKey.
 func (r Ring) Seal(text []byte, place string) (string, error) {
 	begin, err := r.Prefix()
@@ -121,8 +120,8 @@ func (r Ring) Open(sealed, place string) ([]byte, error) {
 	return text, nil
 }
 
-// Prefix is the prefix of all texts sealed under the current key, and of no others; ErrNoKey. It
-// contains no SQL wildcard.
+// Prefix returns the prefix of all texts sealed under the current key, and of no others; ErrNoKey.
+// It contains no SQL wildcard.
 func (r Ring) Prefix() (string, error) {
 	if len(r.keys) == 0 {
 		return "", ErrNoKey
@@ -130,7 +129,7 @@ func (r Ring) Prefix() (string, error) {
 	return prefix(r.keys[0].id), nil
 }
 
-// Prefixes are those of all texts that can be opened; none without a key.
+// Prefixes returns the prefixes of all texts that can be opened; none without a key.
 func (r Ring) Prefixes() []string {
 	all := make([]string, len(r.keys))
 	for i, k := range r.keys {
@@ -154,8 +153,8 @@ func (r Ring) Format(f fmt.State, _ rune) { fmt.Fprint(f, r.String()) }
 // IsSealed reports whether a text looks sealed, under any key.
 func IsSealed(text string) bool { return strings.HasPrefix(text, Scheme) }
 
-// KeyID returns the id of the key in a sealed text; empty for a text that is not sealed. It is
-// hexadecimal digits, or whatever stands in their place, of limited length.
+// KeyID returns the id of the key in a sealed text; empty for a text that is not sealed. It is at
+// most as long as a valid id.
 func KeyID(text string) string {
 	if !IsSealed(text) {
 		return ""
