@@ -10,8 +10,8 @@ import (
 	"github.com/tocsin/tocsin/app/indexer"
 )
 
-// background is a process's work besides answering requests: it sends messages, runs imports and
-// indexes users.
+// background is the background work of a process: it sends messages, runs imports and indexes
+// users.
 type background struct {
 	Worker   *delivery.Worker
 	Importer *importer.Importer
@@ -21,7 +21,7 @@ type background struct {
 	Store    *gormstore.Store
 }
 
-// run works until ctx ends, then finishes the work in progress.
+// run works until ctx ends, and then finishes the work in progress.
 func (b background) run(ctx context.Context) {
 	var busy sync.WaitGroup
 	busy.Go(func() { b.Importer.Run(ctx) })

@@ -20,8 +20,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// carrier opens the database without keys: rows are copied as they are stored.
-func (r root) carrier(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
+// openForCopy opens the database without keys, because rows are copied as they are stored.
+func (r root) openForCopy(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
 	store, err := r.connectExisting(ctx, flags)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (r root) carrier(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Sto
 	return store, nil
 }
 
-// backup writes a copy to a file.
+// backup writes a backup to a file.
 func (r root) backup(ctx context.Context, flags *pflag.FlagSet, file string, withKey bool) (done backup.Summary, keyFile string, err error) {
 	if withKey {
 		var key configs.SecretKey
@@ -40,16 +40,16 @@ func (r root) backup(ctx context.Context, flags *pflag.FlagSet, file string, wit
 			return done, "", err
 		}
 		keyFile = file + ".key"
-		if err := archive.Keep(keyFile, []byte(hex.EncodeToString(key.Bytes())+"\n")); err != nil {
+		if err := archive.WriteFile(keyFile, []byte(hex.EncodeToString(key.Bytes())+"\n")); err != nil {
 			return done, "", err
 		}
 		defer func() {
-			if err != nil { // A key without its copy is useless, and blocks the next attempt.
+			if err != nil { // A key without its backup is useless, and its file prevents the next attempt.
 				err = errors.Join(err, os.Remove(keyFile))
 			}
 		}()
 	}
-	store, err := r.carrier(ctx, flags)
+	store, err := r.openForCopy(ctx, flags)
 	if err != nil {
 		return done, keyFile, err
 	}
@@ -61,12 +61,12 @@ func (r root) backup(ctx context.Context, flags *pflag.FlagSet, file string, wit
 	return done, keyFile, err
 }
 
-// errOtherSchema means that a destination is, or was, an installation of another version.
+// errOtherSchema means that a destination has the schema of another version.
 var errOtherSchema = fault.New(fault.Invalid, "the database has the schema of another version of this program, and was not changed; a copy needs an empty database")
 
-// blank reports whether a database has no schema, or an incomplete one without data; the error may
-// be errOtherSchema.
-func blank(ctx context.Context, store *gormstore.Store) (bool, error) {
+// isEmpty reports whether a database has no schema, or an incomplete one without data;
+// errOtherSchema.
+func isEmpty(ctx context.Context, store *gormstore.Store) (bool, error) {
 	all, err := store.Status(ctx)
 	if err != nil {
 		return false, err
@@ -83,16 +83,16 @@ func blank(ctx context.Context, store *gormstore.Store) (bool, error) {
 	return unused, err
 }
 
-// makeSchema creates the schema in a database without one, or resumes an interrupted creation. It
+// createSchema creates the schema in an empty database, or resumes an interrupted creation. It
 // never upgrades an installation in use.
-func makeSchema(ctx context.Context, store *gormstore.Store) error {
-	if _, err := blank(ctx, store); err != nil {
+func createSchema(ctx context.Context, store *gormstore.Store) error {
+	if _, err := isEmpty(ctx, store); err != nil {
 		return err
 	}
 	return store.Migrate(ctx)
 }
 
-// restore creates the schema if it is missing, and fills it with a copy.
+// restore creates the schema if it is missing, and reads a backup into the database.
 func (r root) restore(ctx context.Context, flags *pflag.FlagSet, file string, by audit.Actor) (done backup.Summary, err error) {
 	from, err := archive.Open(file)
 	if err != nil {
@@ -104,13 +104,13 @@ func (r root) restore(ctx context.Context, flags *pflag.FlagSet, file string, by
 		return done, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := makeSchema(ctx, store); err != nil {
+	if err := createSchema(ctx, store); err != nil {
 		return done, err
 	}
 	return backup.Restore(ctx, store, by, systemClock{}.Now(), from)
 }
 
-// copy fills one database with everything from another one.
+// copy copies one database, or one organization of it, to another database.
 func (r root) copy(ctx context.Context, flags *pflag.FlagSet, what cli.CopyOptions) (done backup.Summary, err error) {
 	c, err := configs.Load(flags, r.environ)
 	if err != nil {
@@ -121,8 +121,8 @@ func (r root) copy(ctx context.Context, flags *pflag.FlagSet, what cli.CopyOptio
 			return done, err
 		}
 	}
-	c.NotifyDatabase = configs.Database{} // It belongs to one of the two.
-	c.StatementTimeout = commandPatience  // Each waits for the other.
+	c.NotifyDatabase = configs.Database{} // It is that of only one of the two databases.
+	c.StatementTimeout = commandTimeout   // Each database waits for the other one.
 	log := newLogger(c, r.streams.Err, r.level)
 	config := storeConfig(c, systemClock{}, log)
 	config.MustExist = true
@@ -149,7 +149,7 @@ func (r root) copy(ctx context.Context, flags *pflag.FlagSet, what cli.CopyOptio
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
 	if what.DryRun {
-		empty, err := blank(ctx, target)
+		empty, err := isEmpty(ctx, target)
 		if err != nil {
 			return done, fmt.Errorf("the destination: %w", err)
 		}
@@ -158,7 +158,7 @@ func (r root) copy(ctx context.Context, flags *pflag.FlagSet, what cli.CopyOptio
 		}
 		return backup.CopyOrganization(ctx, source, target, what.Organization, true, options)
 	}
-	if err := makeSchema(ctx, target); err != nil && !errors.Is(err, ports.ErrIncomplete) {
+	if err := createSchema(ctx, target); err != nil && !errors.Is(err, ports.ErrIncomplete) {
 		return done, fmt.Errorf("the destination: %w", err)
 	}
 	if what.Organization != "" {

@@ -21,14 +21,14 @@ func Watched(log *slog.Logger) (watched *slog.Logger, newest func() []app.Proble
 }
 
 // ErrCutOff means that a process ended before it had finished.
-var ErrCutOff = errCutOff
+var ErrCutOff = errShutdownLimit
 
 // Within bounds the end of a function, while left messages are unrecorded.
 func Within(ctx context.Context, limit time.Duration, log *slog.Logger, left int, run func() error) error {
 	u := &unrecorded{}
 	count := func() int { return left }
 	u.count.Store(&count)
-	return within(ctx, limit, log, u, run)
+	return runWithLimit(ctx, limit, log, u, run)
 }
 
 // NewDrivers returns the drivers of a configuration.

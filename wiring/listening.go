@@ -15,29 +15,29 @@ import (
 
 const (
 	certificateFiles = 10 * time.Second // how often the files of a certificate are read
-	certificateACME  = time.Hour        // how often missing certificates are requested; renewal needs no request
+	certificateACME  = time.Hour        // how often missing certificates are requested; others are renewed automatically
 	authorityTimeout = 30 * time.Second // for one response of the authority
 )
 
-// listening is a server's listeners and its certificates.
-type listening struct {
+// endpoint opens the listeners of a server and keeps its certificates up to date.
+type endpoint struct {
 	network    string
 	address    string
 	environ    []string
 	encryption configs.Encryption
 	log        *slog.Logger
 
-	mu       sync.Mutex
-	identity *listener.Identity // nil: none, or it has not been opened
-	wrong    string             // error of the certificates, when last checked
+	mu        sync.Mutex
+	identity  *listener.Identity // nil: no TLS, or not open yet
+	lastError string             // the last error of refresh
 }
 
-func newListening(c configs.Config, self instance, log *slog.Logger) *listening {
+func newEndpoint(c configs.Config, self instance, log *slog.Logger) *endpoint {
 	network, address := c.ListenOn()
-	return &listening{network: network, address: address, environ: self.environ, encryption: c.Encryption, log: log}
+	return &endpoint{network: network, address: address, environ: self.environ, encryption: c.Encryption, log: log}
 }
 
-// newIdentity returns the identity that a configuration names; nil without TLS.
+// newIdentity returns the identity of a configuration; nil without TLS.
 func newIdentity(e configs.Encryption) (*listener.Identity, error) {
 	switch {
 	case e.CertFile != "":
@@ -50,7 +50,7 @@ func newIdentity(e configs.Encryption) (*listener.Identity, error) {
 }
 
 // open opens the listeners.
-func (l *listening) open(ctx context.Context) ([]listener.Listener, error) {
+func (l *endpoint) open(ctx context.Context) ([]listener.Listener, error) {
 	identity, err := newIdentity(l.encryption)
 	if err != nil {
 		return nil, err
@@ -66,49 +66,49 @@ func (l *listening) open(ctx context.Context) ([]listener.Listener, error) {
 }
 
 // current returns the identity in use; nil when there is none.
-func (l *listening) current() *listener.Identity {
+func (l *endpoint) current() *listener.Identity {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.identity
 }
 
-// ends returns when the certificate expires; zero when there is none.
-func (l *listening) ends() time.Time {
+// certificateExpiry returns when the certificate expires; zero when there is none.
+func (l *endpoint) certificateExpiry() time.Time {
 	if i := l.current(); i != nil {
-		return i.Ends()
+		return i.Expiry()
 	}
 	return time.Time{}
 }
 
-// look updates the certificates. An error is logged once, until it changes.
-func (l *listening) look(ctx context.Context) {
+// refresh updates the certificates. It logs an error once, until it changes.
+func (l *endpoint) refresh(ctx context.Context) {
 	identity := l.current()
 	if identity == nil {
 		return
 	}
-	changed, err := identity.Look(ctx)
+	changed, err := identity.Refresh(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
 		return
 	case err == nil:
-		l.wrong = ""
-	case err.Error() == l.wrong:
-	case identity.Ends().IsZero():
-		l.wrong = err.Error()
+		l.lastError = ""
+	case err.Error() == l.lastError:
+	case identity.Expiry().IsZero():
+		l.lastError = err.Error()
 		l.log.Error("there is no certificate; clients cannot connect until there is one", "error", err)
 	default:
-		l.wrong = err.Error()
-		l.log.Error("there is no new certificate; one that is there stays in use", "error", err, "ends", identity.Ends().UTC())
+		l.lastError = err.Error()
+		l.log.Error("there is no new certificate; one that is there stays in use", "error", err, "ends", identity.Expiry().UTC())
 	}
 	if changed {
-		l.log.Info("a new certificate is in use", "ends", identity.Ends().UTC())
+		l.log.Info("a new certificate is in use", "ends", identity.Expiry().UTC())
 	}
 }
 
 // watch keeps the certificates up to date until ctx ends.
-func (l *listening) watch(ctx context.Context, turns *watchdog.Loop) {
+func (l *endpoint) watch(ctx context.Context, turns *watchdog.Loop) {
 	interval := certificateFiles
 	if len(l.encryption.ACMEHosts) > 0 {
 		interval = certificateACME
@@ -116,8 +116,8 @@ func (l *listening) watch(ctx context.Context, turns *watchdog.Loop) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
-		turns.Idle() // An authority may take minutes; the calls have deadlines.
-		l.look(ctx)
+		turns.Idle() // An authority may need minutes; the calls have timeouts.
+		l.refresh(ctx)
 		turns.Rest(interval)
 		select {
 		case <-ctx.Done():

@@ -10,8 +10,8 @@ import (
 	"github.com/tocsin/tocsin/configs"
 )
 
-// newLogger writes to out, from a level that may change: text on a terminal and JSON elsewhere,
-// unless the configuration sets the format.
+// newLogger returns a logger that writes to out: text on a terminal and JSON elsewhere, unless the
+// configuration sets the format. The level may change later.
 func newLogger(c configs.Config, out io.Writer, level *slog.LevelVar) *slog.Logger {
 	level.Set(c.LogLevel)
 	options := &slog.HandlerOptions{Level: level}

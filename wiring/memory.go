@@ -5,25 +5,25 @@ import (
 	"runtime/debug"
 )
 
-// Garbage collection of a long-running process. gcPercent lets the heap grow to three times its
-// live size, which is some twenty megabytes: more saves a few percent of the CPU time and takes a
-// quarter more memory. Beyond memoryGoal the collector runs as often as needed, with up to half of
-// the CPU: usually a quarter suffices.
+// The garbage collection of a long-running process. gcPercent lets the heap grow to three times its
+// live size, which is about 20 MB. A higher value saves a few percent of the CPU time and needs a
+// quarter more memory. Above memoryLimit the collector runs as often as needed, with up to half of
+// the CPU; usually a quarter is enough.
 const (
-	gcPercent  = 200
-	memoryGoal = 256 << 20
+	gcPercent   = 200
+	memoryLimit = 256 << 20
 )
 
-// collectSeldom applies that; the variables GOGC and GOMEMLIMIT take precedence.
-func collectSeldom() {
+// tuneGC sets these values, unless the variables GOGC and GOMEMLIMIT are set.
+func tuneGC() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryGoal)
+		debug.SetMemoryLimit(memoryLimit)
 	}
 }
 
-// releaseStart returns the memory to the system that only the start needed, such as the sources of
+// freeStartMemory returns memory to the system that only the start needed, such as the sources of
 // the console's pages.
-func releaseStart() { debug.FreeOSMemory() }
+func freeStartMemory() { debug.FreeOSMemory() }

@@ -24,7 +24,7 @@ import (
 
 func newMetrics(self instance) *metrics.Metrics { return metrics.New(self.version, runtime.Version()) }
 
-// monitor serves the metrics of an instance.
+// monitor serves the metrics of an instance over HTTP.
 type monitor struct {
 	address  string // empty: not served
 	profiles bool
@@ -33,7 +33,7 @@ type monitor struct {
 }
 
 func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, users *app.Users, applications *app.Applications, worker *delivery.Worker,
-	importer *importer.Importer, tracer *tracing.Tracer, dog *watchdog.Watchdog, state *app.StateCache, where *listening, clock ports.Clock, log *slog.Logger) (*monitor, error) {
+	importer *importer.Importer, tracer *tracing.Tracer, dog *watchdog.Watchdog, state *app.StateCache, endpoint *endpoint, clock ports.Clock, log *slog.Logger) (*monitor, error) {
 	err := m.Watch(metrics.Sources{
 		Clock: clock,
 		Loops: dog.Loops,
@@ -56,7 +56,7 @@ func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, us
 		Unstored: worker.Unrecorded,
 		Resting:  worker.Resting,
 		Skew:     worker.Skew,
-		Spans:    tracer.Figures,
+		Spans:    tracer.Counts,
 		Queue: func(ctx context.Context, most int) (q statistics.Queue, err error) {
 			err = store.View(ctx, func(tx ports.Tx) error {
 				q, err = tx.Statistics().Queue(ctx, clock.Now(), most)
@@ -69,14 +69,14 @@ func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, us
 			return d.Size, err
 		},
 		Installation:  state.State,
-		Certificate:   where.ends,
+		Certificate:   endpoint.certificateExpiry,
 		Providers:     worker.Certificates,
 		Organizations: c.MetricsOrganizations,
 	})
 	return &monitor{address: c.MetricsListen, profiles: c.MetricsProfiles, metrics: m, log: log}, err
 }
 
-// Limits of clients that read metrics. A profile takes as long as requested.
+// The timeouts of requests for metrics. A profile takes as long as the client requests.
 const (
 	metricsHeader = 5 * time.Second
 	metricsWrite  = 2 * time.Minute

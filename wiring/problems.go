@@ -11,11 +11,10 @@ import (
 	"github.com/tocsin/tocsin/app"
 )
 
-// maxProblems is how many problems are remembered.
+// maxProblems is the maximum number of problems that are remembered.
 const maxProblems = 50
 
-// problems remembers the latest logged warnings and errors, for operators without access to the
-// log.
+// problems has the latest logged warnings and errors, for operators without access to the log.
 type problems struct {
 	mu   sync.Mutex
 	last []app.Problem // the oldest first
@@ -37,12 +36,12 @@ func (p *problems) add(one app.Problem) {
 	p.last = p.last[max(0, len(p.last)-maxProblems):]
 }
 
-// watch returns a log that remembers problems and passes everything on.
+// watch returns a logger that remembers problems and passes all records to log.
 func (p *problems) watch(log *slog.Logger) *slog.Logger {
 	return slog.New(watcher{Handler: log.Handler(), problems: p})
 }
 
-// watcher is a log handler that remembers problems.
+// watcher is a log handler that remembers problems and passes all records on.
 type watcher struct {
 	slog.Handler
 
@@ -51,7 +50,7 @@ type watcher struct {
 	group    string
 }
 
-// Handle passes a record on.
+// Handle remembers a problem and passes the record on.
 func (w watcher) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
 		text := r.Message + w.known

@@ -1,5 +1,5 @@
-// Package wiring is the composition root: the only place that knows every adapter and connects them
-// to the use cases. It contains no rule of its own.
+// Package wiring is the composition root: the only package that knows every adapter and connects it
+// to the use cases. It has no rules of its own.
 package wiring
 
 import (
@@ -56,7 +56,7 @@ func NewProgram(version string, s Streams, environ []string) cli.Program {
 	}
 }
 
-// root assembles the parts of a command once its flags are known.
+// root assembles the parts of a command after its flags were parsed.
 type root struct {
 	version string
 	streams Streams
@@ -93,13 +93,13 @@ func (r root) listen(flags *pflag.FlagSet) (cli.Endpoint, error) {
 
 func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.ServeOptions) error {
 	self := newInstance(r, flags)
-	collectSeldom()
+	tuneGC()
 	c, log, key, err := r.prepare(ctx, flags)
 	if err != nil {
 		return err
 	}
 	log = self.problems.watch(log)
-	return within(ctx, longestEnd(c), log, self.unrecorded, func() error {
+	return runWithLimit(ctx, shutdownLimit(c), log, self.unrecorded, func() error {
 		s, closeAll, err := openServer(ctx, c, key, log, self)
 		if err != nil {
 			return err
@@ -113,25 +113,25 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Serve
 				return err
 			}
 		}
-		tellOfHTTPS(c, log)
+		warnWithoutHTTPS(c, log)
 		if serving.Send {
-			tellOfLinks(c, log)
+			warnWithoutLinks(c, log)
 		} else {
 			s.work = nil
 		}
-		releaseStart()
+		freeStartMemory()
 		return s.serve(ctx)
 	})
 }
 
 func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 	self := newInstance(r, flags)
-	collectSeldom()
+	tuneGC()
 	c, log, key, err := r.prepare(ctx, flags)
 	if err != nil {
 		return err
 	}
-	return within(ctx, longestEnd(c), log, self.unrecorded, func() error {
+	return runWithLimit(ctx, shutdownLimit(c), log, self.unrecorded, func() error {
 		work, closeAll, err := openWorker(ctx, c, key, log, self)
 		if err != nil {
 			return err
@@ -145,7 +145,7 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 			return err
 		}
 		defer stop()
-		tellOfLinks(c, log)
+		warnWithoutLinks(c, log)
 		work.Reloader.start(ctx)
 		log.Info("working", "database", c.Database.String())
 		work.run(ctx)
@@ -154,15 +154,15 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 	})
 }
 
-// prepare loads what work on stored data needs: the configuration, a log and the secret key, which
-// is created if it is missing and nothing needs an earlier one.
+// prepare loads the configuration, a logger and the secret key. It creates a missing key unless
+// stored data need the lost one.
 func (r root) prepare(ctx context.Context, flags *pflag.FlagSet) (configs.Config, *slog.Logger, configs.SecretKey, error) {
 	c, err := configs.Load(flags, r.environ)
 	if err != nil {
 		return configs.Config{}, nil, configs.SecretKey{}, err
 	}
 	log := newLogger(c, r.streams.Err, r.level)
-	if err := mayMakeKey(ctx, c, log); err != nil {
+	if err := checkMissingKey(ctx, c, log); err != nil {
 		return configs.Config{}, nil, configs.SecretKey{}, err
 	}
 	key, made, err := c.EnsureSecretKey()
@@ -172,12 +172,12 @@ func (r root) prepare(ctx context.Context, flags *pflag.FlagSet) (configs.Config
 	return c, log, key, err
 }
 
-// errNoKeyFile means that the key of a database was lost. A new one would open nothing.
+// errNoKeyFile means that the key of a database is lost. A new key could not decrypt its data.
 var errNoKeyFile = fault.New(fault.Invalid, "the secret key of this database is missing")
 
-// mayMakeKey returns nil when no key has to be created, or a new one locks nothing away: nothing is
-// stored encrypted, or a key of secret_key_previous opens it.
-func mayMakeKey(ctx context.Context, c configs.Config, log *slog.Logger) error {
+// checkMissingKey returns nil if the key exists, or may be created: nothing is stored encrypted, or
+// a key of secret_key_previous can decrypt it.
+func checkMissingKey(ctx context.Context, c configs.Config, log *slog.Logger) error {
 	file := c.MissingKeyFile()
 	if file == "" {
 		return nil
@@ -206,33 +206,33 @@ func mayMakeKey(ctx context.Context, c configs.Config, log *slog.Logger) error {
 		"put back the key (docs/runbooks/secret-key.md)", file)
 }
 
-// tellOfLinks warns senders that messages will lack links.
-func tellOfLinks(c configs.Config, log *slog.Logger) {
+// warnWithoutLinks logs that messages have no unsubscribe links.
+func warnWithoutLinks(c configs.Config, log *slog.Logger) {
 	if c.BaseURL == "" {
 		log.Info("messages carry no unsubscribe links, because base_url is not set")
 	}
 }
 
-// tellOfHTTPS warns when nothing says whether browsers use https.
-func tellOfHTTPS(c configs.Config, log *slog.Logger) {
+// warnWithoutHTTPS logs a warning if no setting says whether browsers use https.
+func warnWithoutHTTPS(c configs.Config, log *slog.Logger) {
 	if c.BaseURL == "" && len(c.TrustedProxies) == 0 {
 		log.Warn("cookies are sent over http, too, because nothing tells that browsers come by https: set base_url or trusted_proxies")
 	}
 }
 
-// commandPatience is how long the database may take for a command that a user waits for.
-const commandPatience = 20 * time.Minute
+// commandTimeout is the timeout of a statement of a command.
+const commandTimeout = 20 * time.Minute
 
 func (r root) open(ctx context.Context, flags *pflag.FlagSet) (cli.Services, func(), error) {
 	c, log, key, err := r.prepare(ctx, flags)
 	if err != nil {
 		return cli.Services{}, nil, err
 	}
-	c.StatementTimeout = commandPatience
+	c.StatementTimeout = commandTimeout
 	return openServices(ctx, c, key, log)
 }
 
-// migrate brings the schema up to date, whatever auto_migrate says: the user asked for it.
+// migrate brings the schema up to date, even without auto_migrate.
 func (r root) migrate(ctx context.Context, flags *pflag.FlagSet) ([]cli.Migration, error) {
 	store, err := r.connect(ctx, flags)
 	if err != nil {
@@ -283,7 +283,7 @@ func (r root) migrationPlan(ctx context.Context, flags *pflag.FlagSet) ([]cli.Pl
 	return steps, err
 }
 
-// connect opens the database whatever its schema, and creates a missing SQLite file.
+// connect opens the database without a check of its schema, and creates a missing SQLite file.
 func (r root) connect(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
 	return r.connectTo(ctx, flags, false)
 }

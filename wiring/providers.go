@@ -89,7 +89,7 @@ var UseCases = wire.NewSet(
 	wire.Struct(new(cli.Services), "*"),
 )
 
-// useCases are all use cases for callers, as configured.
+// useCases are all use cases for callers, with their settings.
 var useCases = wire.NewSet(
 	UseCases,
 	newImportJobs,
@@ -110,11 +110,10 @@ var useCases = wire.NewSet(
 	wire.Bind(new(access.Authenticator), new(*app.Authentication)),
 )
 
-// sending is the background work: it turns occurrences into messages, files into users, and makes
-// users searchable.
-var sending = wire.NewSet(watchdog.New, newMetrics, newTracer, newWorker, newImporter, newIndexer, newListening, newReloader, newMonitor, wire.Struct(new(background), "*"))
+// backgroundWork provides the worker, the importer, the indexer, and what they need.
+var backgroundWork = wire.NewSet(watchdog.New, newMetrics, newTracer, newWorker, newImporter, newIndexer, newEndpoint, newReloader, newMonitor, wire.Struct(new(background), "*"))
 
-// web is the HTTP API, the console, and the server for both.
+// web provides the HTTP API, the console, and their server.
 var web = wire.NewSet(newHealth, newSystem, newAPI, newConsole, newServer)
 
 // systemClock is the machine's clock.
@@ -159,7 +158,8 @@ func newInstallation(store *gormstore.Store, occurrences *app.Occurrences, state
 	return app.NewInstallation(store, occurrences, state, clock)
 }
 
-// storeConfig is for a store without keys, which suffices for work on the schema.
+// storeConfig returns the configuration of a store without keys, which is enough for work on the
+// schema.
 func storeConfig(c configs.Config, clock ports.Clock, log *slog.Logger) gormstore.Config {
 	url := c.Database.URL()
 	if c.Database.Dialect() == configs.SQLite {
@@ -231,8 +231,8 @@ func newConsole(c configs.Config, key configs.SecretKey, use console.UseCases, c
 	})
 }
 
-// newFactors returns the use cases for second factors. Without a public address that supports them
-// there are no passkeys.
+// newFactors returns the use cases for second factors. There are no passkeys if the public address
+// does not support them.
 func newFactors(c configs.Config, o *app.Operators) (*app.Factors, error) {
 	a, err := webauthn.New(c.BaseURL)
 	switch {
@@ -286,8 +286,8 @@ func newChannelTests(c configs.Config, store ports.Store, drivers delivery.Drive
 	return app.NewChannelTests(store, drivers, c.SendTimeout)
 }
 
-// newSystemMail returns what sends the installation's own messages. It never uses a mailbox
-// channel, where an organization's operators could read other users' sign-in links.
+// newSystemMail returns the sender of the installation's own messages. It never uses a mailbox
+// channel, where operators of an organization could read the sign-in links of other users.
 func newSystemMail(c configs.Config, store ports.Store, drivers delivery.Drivers, clock ports.Clock, log *slog.Logger) *app.SystemMail {
 	out := slices.DeleteFunc(slices.Clone(drivers), func(d deliveries.Driver) bool { return d.Name() == mailbox.Name })
 	return app.NewSystemMail(store, clock, app.SystemMailSettings{Through: app.ChannelName{Organization: c.SystemChannel.Organization, Channel: c.SystemChannel.Channel},
@@ -302,12 +302,13 @@ func newChannelCheck(drivers delivery.Drivers) app.ChannelCheck { return drivers
 
 // Fixed settings of a worker.
 const (
-	workerUnrecorded = 500 // 200 of them for one organization
+	workerUnrecorded = 500 // at most 200 of one organization
 	workerPoll       = time.Second
 )
 
 // instanceName returns the machine's name and the process id, which operators look for. A process
-// that replaces another with the same name, as in a container, also takes over its health reports.
+// that replaces another one with the same name, as in a container, also replaces its health
+// reports.
 func instanceName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -344,8 +345,8 @@ func newImportJobs(c configs.Config, store ports.Store, clock ports.Clock, limit
 	return importer.NewJobs(store, clock, c.ImportMaxBytes, limits)
 }
 
-// Fixed settings of an importer. Its lease is at most importerLease: after a crash an import should
-// resume soon.
+// The fixed settings of an importer. Its lease is at most importerLease, so that an import resumes
+// soon after a crash.
 const (
 	importerLease = 20 * time.Second
 	importerPoll  = time.Second
@@ -357,8 +358,8 @@ func newImporter(c configs.Config, store ports.Store, clock ports.Clock, log *sl
 		Lease: min(c.Lease, importerLease), Poll: importerPoll, Sweep: importerSweep, Retention: c.Retention, Watchdog: dog, Tracer: tracer})
 }
 
-// indexerPoll is how often the store is checked for users to index; it also delays indexing, so
-// that users who arrive together are indexed together.
+// indexerPoll is how often the indexer looks for users to index. It also delays indexing, so that
+// users who are added together are indexed together.
 const indexerPoll = time.Second
 
 func newIndexer(store ports.Store, clock ports.Clock, log *slog.Logger, dog *watchdog.Watchdog, tracer *tracing.Tracer) *indexer.Indexer {

@@ -12,22 +12,22 @@ import (
 
 // reloader applies changes of the configuration while the program runs.
 type reloader struct {
-	load   func() (configs.Config, error)
-	told   <-chan os.Signal
-	level  *slog.LevelVar
-	limits *quotas.Defaults
-	where  *listening
-	log    *slog.Logger
+	load     func() (configs.Config, error)
+	signals  <-chan os.Signal
+	level    *slog.LevelVar
+	limits   *quotas.Defaults
+	endpoint *endpoint
+	log      *slog.Logger
 
 	mu  sync.Mutex
 	now configs.Config
 }
 
-func newReloader(c configs.Config, self instance, limits *quotas.Defaults, where *listening, log *slog.Logger) *reloader {
-	return &reloader{load: self.load, told: self.reloads, level: self.level, limits: limits, where: where, log: log, now: c}
+func newReloader(c configs.Config, self instance, limits *quotas.Defaults, endpoint *endpoint, log *slog.Logger) *reloader {
+	return &reloader{load: self.load, signals: self.reloads, level: self.level, limits: limits, endpoint: endpoint, log: log, now: c}
 }
 
-// config returns the configuration in force.
+// config returns the current configuration.
 func (r *reloader) config() configs.Config {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -41,7 +41,7 @@ func (r *reloader) start(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 				return
-			case <-r.told:
+			case <-r.signals:
 				r.reload(ctx)
 			}
 		}
@@ -60,22 +60,22 @@ func (r *reloader) reload(ctx context.Context) {
 	r.now = now
 	r.mu.Unlock()
 	r.limits.Replace(newLimits(now))
-	// Log before raising the level, which might hide the line.
-	say := func() {
-		r.log.Info("the configuration was read again", "changed", words(changed), "needs_restart", words(restart))
+	// Log before the level is raised, which may hide the line.
+	logReload := func() {
+		r.log.Info("the configuration was read again", "changed", changeTexts(changed), "needs_restart", changeTexts(restart))
 	}
 	if now.LogLevel > r.level.Level() {
-		say()
+		logReload()
 		r.level.Set(now.LogLevel)
 	} else {
 		r.level.Set(now.LogLevel)
-		say()
+		logReload()
 	}
-	r.where.look(ctx)
+	r.endpoint.refresh(ctx)
 }
 
-// words returns the changes for the log.
-func words(all []configs.Change) []string {
+// changeTexts returns the changes as texts for the log.
+func changeTexts(all []configs.Change) []string {
 	texts := make([]string, len(all))
 	for i, c := range all {
 		texts[i] = c.String()

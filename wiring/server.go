@@ -21,22 +21,22 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// useInterval is how often the times of the keys' last use are stored.
+// useInterval is how often the last use of keys is stored.
 const useInterval = time.Minute
 
 // server is the running service.
 type server struct {
-	config  configs.Config
-	api     *httpapi.API
-	console *console.Console
-	auth    *app.Authentication
-	work    func(context.Context) // background work; nil: other processes do it
-	log     *slog.Logger
-	health  *health.Health
-	dog     *watchdog.Watchdog
-	monitor *monitor
+	config   configs.Config
+	api      *httpapi.API
+	console  *console.Console
+	auth     *app.Authentication
+	work     func(context.Context) // background work; nil: other processes do it
+	log      *slog.Logger
+	health   *health.Health
+	watchdog *watchdog.Watchdog
+	monitor  *monitor
 
-	listening    *listening
+	endpoint     *endpoint
 	reloader     *reloader
 	installation *app.Installation
 	checkKeys    func(context.Context) error
@@ -54,15 +54,15 @@ func newHealth(store *gormstore.Store, clock ports.Clock, dog *watchdog.Watchdog
 		}, Note: func() string { return state.Known().String() }})
 }
 
-func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, dog *watchdog.Watchdog, whole *app.Installation, where *listening, log *slog.Logger) *server {
-	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, dog: dog, monitor: work.Monitor, log: log, listening: where, reloader: work.Reloader, installation: whole, checkKeys: work.Store.CheckKeys}
+func newServer(c configs.Config, api *httpapi.API, pages *console.Console, auth *app.Authentication, work background, state *health.Health, dog *watchdog.Watchdog, whole *app.Installation, endpoint *endpoint, log *slog.Logger) *server {
+	return &server{config: c, api: api, console: pages, auth: auth, work: work.run, health: state, watchdog: dog, monitor: work.Monitor, log: log, endpoint: endpoint, reloader: work.Reloader, installation: whole, checkKeys: work.Store.CheckKeys}
 }
 
 // ServeHTTP answers one request: the console serves its prefix and the root path, the API
 // everything else.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.health.Draining() {
-		w.Header().Set("Connection", "close") // Sends the next request to another instance.
+		w.Header().Set("Connection", "close") // The next request may then go to another instance.
 	}
 	bare := r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 	if bare || strings.HasPrefix(r.URL.Path+"/", console.Prefix) {
@@ -73,10 +73,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve answers requests and sends messages until ctx ends. Then the instance reports that it is
-// not ready, continues for the shutdown delay, finishes the requests in progress within the
-// shutdown timeout and the messages within theirs, and returns nil.
+// not ready, continues for the shutdown delay, and finishes the requests and messages in progress
+// within the shutdown timeout.
 func (s *server) serve(ctx context.Context) error {
-	listeners, err := s.listening.open(ctx)
+	listeners, err := s.endpoint.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,21 +92,21 @@ func (s *server) serve(ctx context.Context) error {
 	}
 	ended := make(chan error, len(listeners))
 	for _, l := range listeners {
-		s.log.Info("listening", "address", l.Addr().String(), "encrypted", l.Encrypted, "handed_over", l.HandedOver, "database", s.config.Database.String())
+		s.log.Info("listening", "address", l.Addr().String(), "encrypted", l.Encrypted, "handed_over", l.Inherited, "database", s.config.Database.String())
 		go func() { ended <- web.Serve(httpapi.Problems(l.Listener, s.config.BaseURL)) }()
 	}
-	// The background work ends with the server, for whatever reason that ends.
+	// The background work ends with the server, also after an error.
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
-	var beside sync.WaitGroup
-	beside.Go(func() { s.dog.Run(working, "use of keys", s.recordUse) })
+	var tasks sync.WaitGroup
+	tasks.Go(func() { s.watchdog.Run(working, "use of keys", s.recordUse) })
 	s.reloader.start(working)
 	if s.config.Encryption.On() {
-		beside.Go(func() { s.dog.Run(working, "certificates", s.listening.watch) })
+		tasks.Go(func() { s.watchdog.Run(working, "certificates", s.endpoint.watch) })
 	}
 	if s.work != nil {
-		beside.Go(func() { s.work(working) })
+		tasks.Go(func() { s.work(working) })
 	}
-	defer beside.Wait()
+	defer tasks.Wait()
 	defer stopWorking()
 
 	select {
@@ -134,7 +134,7 @@ func (s *server) serve(ctx context.Context) error {
 	return err
 }
 
-// recordUse stores regularly when keys were last used, until ctx ends.
+// recordUse stores the last use of keys every useInterval, until ctx ends.
 func (s *server) recordUse(ctx context.Context, turns *watchdog.Loop) {
 	tick := time.NewTicker(useInterval)
 	defer tick.Stop()

@@ -11,8 +11,8 @@ import (
 	"github.com/tocsin/tocsin/configs"
 )
 
-// errCutOff means that a process ended before it had finished.
-var errCutOff = errors.New("the end was cut off")
+// errShutdownLimit means that a process ended before it had finished its work.
+var errShutdownLimit = errors.New("the end was cut off")
 
 // unrecorded counts the messages sent to providers whose outcome is not stored.
 type unrecorded struct{ count atomic.Pointer[func() int] }
@@ -24,15 +24,14 @@ func (u *unrecorded) now() int {
 	return 0
 }
 
-// longestEnd is how long a process may take from the signal to its end, whatever hangs.
-func longestEnd(c configs.Config) time.Duration {
+// shutdownLimit is the maximum time from the signal to the end of the process.
+func shutdownLimit(c configs.Config) time.Duration {
 	return c.ShutdownDelay + c.ShutdownTimeout + c.SendTimeout
 }
 
-// within runs a function until it ends, or for at most limit after ctx has ended. Anything that
-// still hangs ends with the process: a disk that does not respond, a driver that ignores its
-// deadline.
-func within(ctx context.Context, limit time.Duration, log *slog.Logger, left *unrecorded, run func() error) error {
+// runWithLimit runs a function until it ends, or until limit has passed after the end of ctx. The
+// process then ends, even if a disk does not respond or a driver ignores its deadline.
+func runWithLimit(ctx context.Context, limit time.Duration, log *slog.Logger, left *unrecorded, run func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- run() }()
 	select {
@@ -48,6 +47,6 @@ func within(ctx context.Context, limit time.Duration, log *slog.Logger, left *un
 	case <-timer.C:
 		log.Error("the end is cut off, because something hangs; messages whose outcome is not recorded will be sent again",
 			"after", limit, "unrecorded", left.now())
-		return fmt.Errorf("%w after %s", errCutOff, limit)
+		return fmt.Errorf("%w after %s", errShutdownLimit, limit)
 	}
 }

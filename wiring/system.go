@@ -32,7 +32,7 @@ type instance struct {
 	unrecorded *unrecorded // of its worker
 }
 
-// newInstance catches SIGHUP until the process ends; by default SIGHUP would end it.
+// newInstance handles SIGHUP, which by default ends the process.
 func newInstance(r root, flags *pflag.FlagSet) instance {
 	reloads := make(chan os.Signal, 1)
 	signal.Notify(reloads, syscall.SIGHUP)
@@ -44,8 +44,8 @@ func newSystem(settings *reloader, self instance, store *gormstore.Store, state 
 	return app.NewSystem(store, clock, func(ctx context.Context) app.InstanceInfo { return self.facts(ctx, settings.config(), store, state) })
 }
 
-// facts returns what is known about this instance and its database. What cannot be found out is
-// reported as a health problem.
+// facts returns the data about this instance and its database. What cannot be read is reported as a
+// failed check.
 func (i instance) facts(ctx context.Context, c configs.Config, store *gormstore.Store, state *health.Health) app.InstanceInfo {
 	f := app.InstanceInfo{Version: i.version, Runtime: fmt.Sprintf("%s, %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH), Instance: instanceName(),
 		Started: i.started, Problems: i.problems.newest()}

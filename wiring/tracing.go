@@ -9,16 +9,16 @@ import (
 	"github.com/tocsin/tocsin/configs"
 )
 
-// tracesPatience is how long a stopping instance may export spans, if shutdown_timeout leaves
-// enough time.
-const tracesPatience = 2 * time.Second
+// tracesTimeout is how long a stopping instance may export spans, if shutdown_timeout is long
+// enough.
+const tracesTimeout = 2 * time.Second
 
 func newTracer(c configs.Config, self instance, log *slog.Logger) (*tracing.Tracer, func(), error) {
 	t, err := tracing.New(tracing.Settings{Endpoint: c.Traces.Endpoint, Headers: c.Traces.Headers(), Ratio: c.Traces.Ratio,
 		Instance: instanceName(), Version: self.version}, log)
 	return t, func() {
-		// Messages have four fifths of the time; the database needs some too.
-		ctx, cancel := context.WithTimeout(context.Background(), min(tracesPatience, c.ShutdownTimeout/10))
+		// Messages use four fifths of the time, and the database needs some too.
+		ctx, cancel := context.WithTimeout(context.Background(), min(tracesTimeout, c.ShutdownTimeout/10))
 		defer cancel()
 		if err := t.Close(ctx); err != nil {
 			log.Warn("traces were not exported to their end", "error", err)

@@ -19,10 +19,10 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 
 // openWorker assembles the background work on an opened database.
 func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger, self instance) (background, func(), error) {
-	panic(wire.Build(storage, useCases, sending))
+	panic(wire.Build(storage, useCases, backgroundWork))
 }
 
 // openServer assembles the service on an opened database.
 func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger, self instance) (*server, func(), error) {
-	panic(wire.Build(storage, useCases, sending, web))
+	panic(wire.Build(storage, useCases, backgroundWork, web))
 }

@@ -102,14 +102,14 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	users := app.NewUsers(guard)
 	defaults := newDefaults(c)
 	applications := app.NewApplications(guard, defaults)
-	wiringListening := newListening(c, self, log)
-	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, tracer, watchdogWatchdog, stateCache, wiringListening, wiringSystemClock, log)
+	wiringEndpoint := newEndpoint(c, self, log)
+	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, tracer, watchdogWatchdog, stateCache, wiringEndpoint, wiringSystemClock, log)
 	if err != nil {
 		cleanup2()
 		cleanup()
 		return background{}, nil, err
 	}
-	wiringReloader := newReloader(c, self, defaults, wiringListening, log)
+	wiringReloader := newReloader(c, self, defaults, wiringEndpoint, log)
 	wiringBackground := background{
 		Worker:   worker,
 		Importer: importerImporter,
@@ -209,8 +209,8 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	systemMail := newSystemMail(c, guard, drivers, wiringSystemClock, log)
 	sentMessages := app.NewSentMessages(guard, templateComposer, wiringSystemClock)
 	overviews := app.NewOverviews(guard, wiringSystemClock)
-	wiringListening := newListening(c, self, log)
-	wiringReloader := newReloader(c, self, defaults, wiringListening, log)
+	wiringEndpoint := newEndpoint(c, self, log)
+	wiringReloader := newReloader(c, self, defaults, wiringEndpoint, log)
 	system := newSystem(wiringReloader, self, store, health, wiringSystemClock)
 	jobs := newImportJobs(c, guard, wiringSystemClock, defaults)
 	mailbox := app.NewMailbox(guard)
@@ -251,7 +251,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 	worker := newWorker(c, self, guard, stateCache, drivers, templateComposer, wiringSystemClock, log, watchdogWatchdog, metrics, tracer)
 	importerImporter := newImporter(c, guard, wiringSystemClock, log, watchdogWatchdog, tracer)
 	indexer := newIndexer(guard, wiringSystemClock, log, watchdogWatchdog, tracer)
-	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, tracer, watchdogWatchdog, stateCache, wiringListening, wiringSystemClock, log)
+	wiringMonitor, err := newMonitor(c, metrics, store, users, applications, worker, importerImporter, tracer, watchdogWatchdog, stateCache, wiringEndpoint, wiringSystemClock, log)
 	if err != nil {
 		cleanup2()
 		cleanup()
@@ -266,7 +266,7 @@ func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 		Store:    store,
 	}
 	installation := newInstallation(store, occurrences, stateCache, wiringSystemClock)
-	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, health, watchdogWatchdog, installation, wiringListening, log)
+	wiringServer := newServer(c, api, consoleConsole, authentication, wiringBackground, health, watchdogWatchdog, installation, wiringEndpoint, log)
 	return wiringServer, func() {
 		cleanup2()
 		cleanup()

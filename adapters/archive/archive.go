@@ -16,19 +16,19 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// longestLine is the size of the largest line, in bytes.
-const longestLine = 256 << 20
+// maxLine is the size of the largest line, in bytes.
+const maxLine = 256 << 20
 
 // ErrExists means that a file would be overwritten.
 var ErrExists = fault.New(fault.Invalid, "the file exists already")
 
-// draft is an unfinished file: it has another name until it is complete.
-type draft struct {
+// tempFile is an unfinished file. It has another name until it is complete.
+type tempFile struct {
 	file *os.File
 	path string
 }
 
-func newDraft(path string) (*draft, error) {
+func newTempFile(path string) (*tempFile, error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(ErrExists.With("%s exists already", path), err)
 	}
@@ -36,21 +36,21 @@ func newDraft(path string) (*draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &draft{file, path}, nil
+	return &tempFile{file, path}, nil
 }
 
-// drop removes it, unless it was published.
-func (d *draft) drop() {
+// discard removes the file under its temporary name.
+func (d *tempFile) discard() {
 	_ = d.file.Close()
 	_ = os.Remove(d.file.Name())
 }
 
-// publish gives the file its name once it is on disk.
-func (d *draft) publish() error {
+// publish writes the file to disk, and then gives it its name.
+func (d *tempFile) publish() error {
 	if err := errors.Join(d.file.Sync(), d.file.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(d.file.Name(), d.path); err != nil { // Unlike a rename it never replaces a file.
+	if err := os.Link(d.file.Name(), d.path); err != nil { // Unlike a rename, a link never replaces a file.
 		return err
 	}
 	folder, err := os.Open(filepath.Dir(d.path))
@@ -60,26 +60,26 @@ func (d *draft) publish() error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// Keep writes a small file, such as a key.
-func Keep(path string, content []byte) error {
-	d, err := newDraft(path)
+// WriteFile writes a small file, such as a key.
+func WriteFile(path string, content []byte) error {
+	d, err := newTempFile(path)
 	if err != nil {
 		return err
 	}
-	defer d.drop()
+	defer d.discard()
 	if _, err := d.file.Write(content); err != nil {
 		return err
 	}
 	return d.publish()
 }
 
-// Write writes a file with the lines that fill writes. If that fails, nothing is left of the file.
+// Write writes a file with the lines that fill writes. If fill fails, there is no file.
 func Write(path string, fill func(*Writer) error) error {
-	d, err := newDraft(path)
+	d, err := newTempFile(path)
 	if err != nil {
 		return err
 	}
-	defer d.drop()
+	defer d.discard()
 	z, err := zstd.NewWriter(d.file, zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func Open(path string) (*Reader, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	lines := bufio.NewScanner(z)
-	lines.Buffer(make([]byte, 0, 64<<10), longestLine)
+	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
 	return &Reader{file, z, lines}, nil
 }
 

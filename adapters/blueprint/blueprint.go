@@ -1,6 +1,6 @@
 // Package blueprint parses the YAML of `apply` and of the API: it turns text into a blueprint for
-// the use case, or reports all mistakes at once. It does not know what is stored, nor which names
-// and values are valid there.
+// the use case, or reports all mistakes at once. It does not know what is stored, or which names
+// and values are valid.
 package blueprint
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// Limits of a file. A blueprint of thousands of objects is far below them; they stop wrong or
+// The limits of a file. A blueprint of thousands of objects is far below them. They stop wrong or
 // malicious files.
 const (
 	MaxBytes = 16 << 20
@@ -60,7 +60,7 @@ func Parse(name string, text []byte, environ []string) (File, error) {
 		return f, Mistakes{syntax(name, err)}
 	}
 	f.root = document.Content[0]
-	d := decoding{file: name, environ: environ}
+	d := treeDecoder{file: name, environ: environ}
 	f.Blueprint = d.blueprint(f.root)
 	if len(d.mistakes) > 0 {
 		return f, d.mistakes.sorted()
@@ -72,7 +72,7 @@ func Parse(name string, text []byte, environ []string) (File, error) {
 var escape = regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\.`)
 
 // withKnownEscapes replaces the JSON escapes that the YAML parser does not know: surrogate pairs,
-// and the slash. A text that is not JSON stays as it is.
+// and the slash. It returns a text that is not JSON unchanged.
 func withKnownEscapes(text []byte) []byte {
 	if !json.Valid(bytes.TrimPrefix(text, []byte("\ufeff"))) {
 		return text
@@ -92,8 +92,8 @@ func withKnownEscapes(text []byte) []byte {
 
 var (
 	syntaxError = regexp.MustCompile(`^yaml: (?:line (\d+): )?((?s).*)$`)
-	// fromZero are the mistakes for which the YAML parser counts lines from 0.
-	fromZero = regexp.MustCompile(`^did not find expected (key|node content|'-' indicator|',' or|<)`)
+	// zeroBased matches the errors for which the YAML parser counts lines from 0.
+	zeroBased = regexp.MustCompile(`^did not find expected (key|node content|'-' indicator|',' or|<)`)
 )
 
 // syntax turns an error of the YAML parser into a mistake.
@@ -101,7 +101,7 @@ func syntax(name string, err error) Mistake {
 	m := Mistake{File: name, Message: "is not YAML: " + err.Error()}
 	if found := syntaxError.FindStringSubmatch(err.Error()); found != nil {
 		m.Line, _ = strconv.Atoi(found[1]) // No line is 0.
-		if fromZero.MatchString(found[2]) {
+		if zeroBased.MatchString(found[2]) {
 			m.Line++
 		}
 		m.Message = "is not YAML: " + found[2]
@@ -137,7 +137,7 @@ func (f File) line(path string) int {
 			return line
 		}
 		path = path[len(found[0]):]
-		at = target(at)
+		at = resolveAlias(at)
 		switch i, err := strconv.Atoi(found[1]); {
 		case at.Kind == yaml.SequenceNode && err == nil && i < len(at.Content):
 			at = at.Content[i]

@@ -38,14 +38,14 @@ const maxMistakes = 100
 type Mistakes []Mistake
 
 func (m Mistakes) Error() string {
-	said := make([]string, 0, len(m))
+	lines := make([]string, 0, len(m))
 	for _, mistake := range m[:min(len(m), maxMistakes)] {
-		said = append(said, mistake.String())
+		lines = append(lines, mistake.String())
 	}
 	if more := len(m) - maxMistakes; more > 0 {
-		said = append(said, fmt.Sprintf("and %d more mistakes", more))
+		lines = append(lines, fmt.Sprintf("and %d more mistakes", more))
 	}
-	return strings.Join(said, "\n")
+	return strings.Join(lines, "\n")
 }
 
 func (m Mistakes) sorted() Mistakes {
@@ -53,7 +53,7 @@ func (m Mistakes) sorted() Mistakes {
 	return m
 }
 
-// suggest ends a sentence about an unknown name with the known name that was probably meant.
+// suggest returns the end of a sentence about an unknown name: the known name that is most similar.
 func suggest(name string, known []string) string {
 	if meant, ok := names.Nearest(name, known); ok {
 		return fmt.Sprintf(" (did you mean %q?)", meant)

@@ -11,38 +11,37 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// decoding walks the tree of one file and records its mistakes.
-type decoding struct {
+// treeDecoder walks the tree of one file and records its mistakes.
+type treeDecoder struct {
 	file     string
 	environ  []string
 	mistakes Mistakes
 	visited  int
 }
 
-func (d *decoding) blame(n *yaml.Node, place, message string) {
-	d.mistakes = append(d.mistakes, Mistake{File: d.file, Line: n.Line, Path: place, Message: message})
+func (d *treeDecoder) addMistake(n *yaml.Node, path, message string) {
+	d.mistakes = append(d.mistakes, Mistake{File: d.file, Line: n.Line, Path: path, Message: message})
 	if len(d.mistakes) >= 10*maxMistakes {
-		d.visited = maxNodes // Nothing more is read either.
+		d.visited = maxNodes // It also stops reading.
 	}
 }
 
-// enter counts a node, follows it if it is an alias, and reports whether there is a value to read:
-// a null counts as missing. Once the limit is exceeded, which is reported once, nothing more is
-// read.
-func (d *decoding) enter(place string, n *yaml.Node) (*yaml.Node, bool) {
+// resolve counts a node, follows an alias, and reports whether there is a value: a null counts as
+// missing. When there are too many nodes, it records one mistake, and returns no more values.
+func (d *treeDecoder) resolve(path string, n *yaml.Node) (*yaml.Node, bool) {
 	d.visited++
 	if d.visited == maxNodes {
-		d.blame(n, place, "aliases or members make the file larger than is allowed")
+		d.addMistake(n, path, "aliases or members make the file larger than is allowed")
 	}
 	if d.visited >= maxNodes {
 		return n, false
 	}
-	n = target(n)
+	n = resolveAlias(n)
 	return n, n.Kind != yaml.ScalarNode || n.ShortTag() != "!!null"
 }
 
-// target resolves an alias.
-func target(n *yaml.Node) *yaml.Node {
+// resolveAlias resolves an alias.
+func resolveAlias(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
 	}
@@ -53,134 +52,134 @@ func target(n *yaml.Node) *yaml.Node {
 type field func(place string, n *yaml.Node)
 
 // object reads a mapping with these members.
-func (d *decoding) object(place string, n *yaml.Node, known map[string]field) {
-	n, given := d.enter(place, n)
+func (d *treeDecoder) object(path string, n *yaml.Node, known map[string]field) {
+	n, given := d.resolve(path, n)
 	if !given {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		d.blame(n, place, "must be a mapping with the members "+strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		d.addMistake(n, path, "must be a mapping with the members "+strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		return
 	}
-	for _, p := range d.members(place, n) {
+	for _, p := range d.members(path, n) {
 		name := p.key.Value
 		read, ok := known[name]
 		if !ok {
-			d.blame(p.key, place, "unknown member "+quoted(name)+suggest(name, slices.Sorted(maps.Keys(known))))
+			d.addMistake(p.key, path, "unknown member "+quoted(name)+suggest(name, slices.Sorted(maps.Keys(known))))
 			continue
 		}
-		read(below(place, name), p.value)
+		read(joinPath(path, name), p.value)
 	}
 }
 
-// sequence reads a sequence, each element with one.
-func sequence[T any](d *decoding, to *[]T, one func(place string, n *yaml.Node) T) field {
-	return func(place string, n *yaml.Node) {
-		n, given := d.enter(place, n)
+// sequence reads a sequence; it reads each element with one.
+func sequence[T any](d *treeDecoder, to *[]T, one func(path string, n *yaml.Node) T) field {
+	return func(path string, n *yaml.Node) {
+		n, given := d.resolve(path, n)
 		if !given {
 			return
 		}
 		if n.Kind != yaml.SequenceNode {
-			d.blame(n, place, "must be a sequence")
+			d.addMistake(n, path, "must be a sequence")
 			return
 		}
 		for i, element := range n.Content {
-			*to = append(*to, one(place+"["+strconv.Itoa(i)+"]", element))
+			*to = append(*to, one(path+"["+strconv.Itoa(i)+"]", element))
 		}
 	}
 }
 
-// word reads a text as an element of a sequence.
-func (d *decoding) word(place string, n *yaml.Node) (s string) {
-	d.text(&s)(place, n)
+// textElement reads a text as an element of a sequence.
+func (d *treeDecoder) textElement(path string, n *yaml.Node) (s string) {
+	d.text(&s)(path, n)
 	return s
 }
 
 // text reads a text without surrounding space.
-func (d *decoding) text(to *string) field {
-	return func(place string, n *yaml.Node) {
-		d.verbatim(to)(place, n)
+func (d *treeDecoder) text(to *string) field {
+	return func(path string, n *yaml.Node) {
+		d.verbatim(to)(path, n)
 		*to = strings.TrimSpace(*to)
 	}
 }
 
 // verbatim reads a text unchanged.
-func (d *decoding) verbatim(to *string) field {
-	return func(place string, n *yaml.Node) {
-		n, given := d.enter(place, n)
+func (d *treeDecoder) verbatim(to *string) field {
+	return func(path string, n *yaml.Node) {
+		n, given := d.resolve(path, n)
 		switch {
 		case !given:
 		case n.Kind != yaml.ScalarNode:
-			d.blame(n, place, "must be a text")
+			d.addMistake(n, path, "must be a text")
 		case n.ShortTag() != "!!str":
-			d.blame(n, place, "must be a text: put quotes around it")
+			d.addMistake(n, path, "must be a text: put quotes around it")
 		default:
 			*to = n.Value
 		}
 	}
 }
 
-// truth reads true or false.
-func (d *decoding) truth(to *bool) field {
-	return func(place string, n *yaml.Node) {
-		n, given := d.enter(place, n)
+// boolean reads true or false.
+func (d *treeDecoder) boolean(to *bool) field {
+	return func(path string, n *yaml.Node) {
+		n, given := d.resolve(path, n)
 		switch {
 		case !given:
 		case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool":
-			d.blame(n, place, "must be true or false")
+			d.addMistake(n, path, "must be true or false")
 		default:
 			if err := n.Decode(to); err != nil { // Another value with the tag !!bool.
-				d.blame(n, place, "must be true or false")
+				d.addMistake(n, path, "must be true or false")
 			}
 		}
 	}
 }
 
 // integer reads a whole number.
-func (d *decoding) integer(to *int) field {
-	return func(place string, n *yaml.Node) {
-		n, given := d.enter(place, n)
+func (d *treeDecoder) integer(to *int) field {
+	return func(path string, n *yaml.Node) {
+		n, given := d.resolve(path, n)
 		if given && (n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || n.Decode(to) != nil) {
-			d.blame(n, place, "must be a whole number")
+			d.addMistake(n, path, "must be a whole number")
 		}
 	}
 }
 
-// decision reads true or false; it stays nil when it is absent.
-func (d *decoding) decision(to **bool) field {
-	return func(place string, n *yaml.Node) {
-		if _, given := d.enter(place, n); given {
+// optionalBoolean reads true or false; it stays nil when it is absent.
+func (d *treeDecoder) optionalBoolean(to **bool) field {
+	return func(path string, n *yaml.Node) {
+		if _, given := d.resolve(path, n); given {
 			*to = new(bool)
-			d.truth(*to)(place, n)
+			d.boolean(*to)(path, n)
 		}
 	}
 }
 
-// optional reads a text; it stays nil when it is absent.
-func (d *decoding) optional(to **string) field {
-	return func(place string, n *yaml.Node) {
-		if _, given := d.enter(place, n); given {
+// optionalText reads a text; it stays nil when it is absent.
+func (d *treeDecoder) optionalText(to **string) field {
+	return func(path string, n *yaml.Node) {
+		if _, given := d.resolve(path, n); given {
 			*to = new(string)
-			d.text(*to)(place, n)
+			d.text(*to)(path, n)
 		}
 	}
 }
 
-// words reads a sequence of texts; it stays nil when it is absent.
-func (d *decoding) words(to **[]string) field {
-	return func(place string, n *yaml.Node) {
-		if _, given := d.enter(place, n); given {
+// optionalTexts reads a sequence of texts; it stays nil when it is absent.
+func (d *treeDecoder) optionalTexts(to **[]string) field {
+	return func(path string, n *yaml.Node) {
+		if _, given := d.resolve(path, n); given {
 			*to = new([]string)
-			sequence(d, *to, d.word)(place, n)
+			sequence(d, *to, d.textElement)(path, n)
 		}
 	}
 }
 
 // members returns the members of a mapping and records mistakes in its keys.
-func (d *decoding) members(place string, n *yaml.Node) []pair {
+func (d *treeDecoder) members(path string, n *yaml.Node) []pair {
 	pairs, wrong := members(n)
 	for _, w := range wrong {
-		d.blame(w.node, place, w.message)
+		d.addMistake(w.node, path, w.message)
 	}
 	d.visited += len(pairs)
 	return pairs
@@ -238,14 +237,14 @@ func members(n *yaml.Node) (found []pair, wrong []wrongKey) {
 }
 
 func mergeSources(n *yaml.Node) []*yaml.Node {
-	n = target(n)
+	n = resolveAlias(n)
 	if n.Kind != yaml.SequenceNode {
 		return []*yaml.Node{n}
 	}
 	seen := map[*yaml.Node]bool{}
 	var all []*yaml.Node
 	for _, element := range n.Content {
-		if element = target(element); !seen[element] {
+		if element = resolveAlias(element); !seen[element] {
 			seen[element] = true
 			all = append(all, element)
 		}
@@ -256,9 +255,9 @@ func mergeSources(n *yaml.Node) []*yaml.Node {
 // quoted quotes a name for a sentence.
 func quoted(name string) string { return fmt.Sprintf("%.50q", name) }
 
-func below(place, name string) string {
-	if place == "" {
+func joinPath(path, name string) string {
+	if path == "" {
 		return name
 	}
-	return place + "." + name
+	return path + "." + name
 }

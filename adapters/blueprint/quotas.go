@@ -7,28 +7,28 @@ import (
 )
 
 // quotas reads the quotas of an organization: a mapping of names to numbers.
-func (d *decoding) quotas(to *quotas.Limits) field {
-	return func(place string, n *yaml.Node) {
-		n, given := d.enter(place, n)
+func (d *treeDecoder) quotas(to *quotas.Limits) field {
+	return func(path string, n *yaml.Node) {
+		n, given := d.resolve(path, n)
 		if !given {
 			return
 		}
 		if n.Kind != yaml.MappingNode {
-			d.blame(n, place, "must be a mapping")
+			d.addMistake(n, path, "must be a mapping")
 			return
 		}
 		*to = quotas.Limits{}
-		for _, p := range d.members(place, n) {
-			(*to)[quotas.Name(p.key.Value)] = d.number(below(place, p.key.Value), p.value)
+		for _, p := range d.members(path, n) {
+			(*to)[quotas.Name(p.key.Value)] = d.number(joinPath(path, p.key.Value), p.value)
 		}
 	}
 }
 
 // number reads a finite number.
-func (d *decoding) number(place string, n *yaml.Node) float64 {
-	n, _ = d.enter(place, n)
+func (d *treeDecoder) number(path string, n *yaml.Node) float64 {
+	n, _ = d.resolve(path, n)
 	if tag := n.ShortTag(); n.Kind == yaml.ScalarNode && (tag == "!!int" || tag == "!!float") {
-		switch v := d.scalar(place, n).(type) {
+		switch v := d.scalar(path, n).(type) {
 		case int:
 			return float64(v)
 		case int64:
@@ -41,6 +41,6 @@ func (d *decoding) number(place string, n *yaml.Node) float64 {
 			return 0
 		}
 	}
-	d.blame(n, place, "must be a number")
+	d.addMistake(n, path, "must be a number")
 	return 0
 }

@@ -14,78 +14,78 @@ import (
 )
 
 // settings reads the settings of a channel.
-func (d *decoding) settings(to *channels.Settings) field {
-	return d.anything(func(m map[string]any) { *to = m })
+func (d *treeDecoder) settings(to *channels.Settings) field {
+	return d.anyMapping(func(m map[string]any) { *to = m })
 }
 
-// anything reads a mapping of any JSON values.
-func (d *decoding) anything(take func(map[string]any)) field {
-	return func(place string, n *yaml.Node) {
-		n, given := d.enter(place, n)
+// anyMapping reads a mapping of any JSON values.
+func (d *treeDecoder) anyMapping(take func(map[string]any)) field {
+	return func(path string, n *yaml.Node) {
+		n, given := d.resolve(path, n)
 		if !given {
 			return
 		}
 		if n.Kind != yaml.MappingNode {
-			d.blame(n, place, "must be a mapping")
+			d.addMistake(n, path, "must be a mapping")
 			return
 		}
-		take(d.mapping(place, n, 1))
+		take(d.mapping(path, n, 1))
 	}
 }
 
-func (d *decoding) mapping(place string, n *yaml.Node, depth int) map[string]any {
+func (d *treeDecoder) mapping(path string, n *yaml.Node, depth int) map[string]any {
 	m := map[string]any{}
-	for _, p := range d.members(place, n) {
-		m[p.key.Value] = d.value(below(place, p.key.Value), p.value, depth+1)
+	for _, p := range d.members(path, n) {
+		m[p.key.Value] = d.value(joinPath(path, p.key.Value), p.value, depth+1)
 	}
 	return m
 }
 
-func (d *decoding) value(place string, n *yaml.Node, depth int) any {
-	n, given := d.enter(place, n)
+func (d *treeDecoder) value(path string, n *yaml.Node, depth int) any {
+	n, given := d.resolve(path, n)
 	if !given {
 		return nil
 	}
 	if depth > maxDepth {
-		d.blame(n, place, fmt.Sprintf("is nested deeper than %d levels", maxDepth))
+		d.addMistake(n, path, fmt.Sprintf("is nested deeper than %d levels", maxDepth))
 		return nil
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
-		return d.mapping(place, n, depth)
+		return d.mapping(path, n, depth)
 	case yaml.SequenceNode:
 		all := make([]any, len(n.Content))
 		for i, element := range n.Content {
-			all[i] = d.value(place+"["+strconv.Itoa(i)+"]", element, depth+1)
+			all[i] = d.value(path+"["+strconv.Itoa(i)+"]", element, depth+1)
 		}
 		return all
 	default:
-		return d.scalar(place, n)
+		return d.scalar(path, n)
 	}
 }
 
 // scalar reads a boolean, a number or a text. YAML timestamps are read as texts.
-func (d *decoding) scalar(place string, n *yaml.Node) any {
+func (d *treeDecoder) scalar(path string, n *yaml.Node) any {
 	switch n.ShortTag() {
 	case "!!bool", "!!int", "!!float":
 		var v any
 		if err := n.Decode(&v); err != nil {
-			d.blame(n, place, "must be a truth, a number or a text")
+			d.addMistake(n, path, "must be a truth, a number or a text")
 			return nil
 		}
 		if f, isFloat := v.(float64); isFloat && (math.IsNaN(f) || math.IsInf(f, 0)) {
-			d.blame(n, place, "must be a finite number")
+			d.addMistake(n, path, "must be a finite number")
 			return nil
 		}
 		return v
 	case "!!str", "!!timestamp":
 		text, wrong := d.expand(n.Value)
 		if wrong != "" {
-			d.blame(n, place, wrong)
+			d.addMistake(n, path, wrong)
 		}
 		return text
 	}
-	d.blame(n, place, "must be a truth, a number or a text")
+	d.addMistake(n, path, "must be a truth, a number or a text")
 	return nil
 }
 
@@ -93,9 +93,9 @@ func (d *decoding) scalar(place string, n *yaml.Node) any {
 // one.
 var variable = regexp.MustCompile(`\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{`)
 
-// expand replaces the variables in a text, and says what is wrong with it. It never returns the
-// expanded text in an error, since it may be a secret.
-func (d *decoding) expand(text string) (expanded, wrong string) {
+// expand replaces the variables in a text, or returns what is wrong with it. The error never
+// contains the value of a variable, which may be a secret.
+func (d *treeDecoder) expand(text string) (expanded, wrong string) {
 	var b strings.Builder
 	rest := text
 	for {
@@ -132,8 +132,8 @@ func (d *decoding) expand(text string) (expanded, wrong string) {
 	return expanded, ""
 }
 
-// variable looks up a variable; the last of several counts, as in a process.
-func (d *decoding) variable(name string) (value string, set bool) {
+// variable looks up an environment variable; the last of several counts.
+func (d *treeDecoder) variable(name string) (value string, set bool) {
 	for _, entry := range d.environ {
 		if v, found := strings.CutPrefix(entry, name+"="); found {
 			value, set = v, true

@@ -111,8 +111,8 @@ func PlaceLookups(dialect string) map[string]string {
 
 // Rows are the structs that stand for a row of a table.
 func Rows() []any {
-	return []any{accountRow{}, addressRow{}, applicationRow{}, auditRow{}, buildRow{}, channelRow{}, deviceRow{}, eventRow{}, importRow{}, creationsRow{}, invitationRow{}, mailboxRow{}, keyRow{}, assignmentSetRow{}, listRow{}, mappingRow{}, organizationRow{},
-		projectRow{}, rejectRow{}, revisionRow{}, groupRow{}, attemptRow{}, identityRow{}, logoutTokenRow{}, notificationRow{}, occurrenceRow{}, optOutRow{}, partialRow{}, partialVersionRow{}, passkeyRow{}, pieceRow{}, providerSessionRow{}, recoveryRow{}, requestRow{}, sessionRow{}, snoozeRow{}, stateRow{}, stepRow{}, totpRow{}, usageRow{}, versionRow{}, workerRow{}}
+	return []any{acceptanceRow{}, accountRow{}, addressRow{}, applicationRow{}, auditRow{}, buildRow{}, channelRow{}, deviceRow{}, eventRow{}, importRow{}, creationsRow{}, invitationRow{}, mailboxRow{}, keyRow{}, assignmentSetRow{}, listRow{}, mappingRow{}, organizationRow{},
+		projectRow{}, rejectRow{}, revisionRow{}, groupRow{}, attemptRow{}, identityRow{}, logoutTokenRow{}, notificationRow{}, occurrenceRow{}, optOutRow{}, partialRow{}, partialVersionRow{}, passkeyRow{}, pieceRow{}, providerSessionRow{}, recoveryRow{}, requestRow{}, sessionRow{}, shareRow{}, snoozeRow{}, stateRow{}, stepRow{}, totpRow{}, usageRow{}, versionRow{}, workerRow{}}
 }
 
 // Handle is the store's database, as its own statements reach it.

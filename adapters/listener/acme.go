@@ -24,8 +24,8 @@ type ACMESettings struct {
 }
 
 // ACME returns an identity with certificates from an authority (RFC 8555), which validates the
-// server with the challenge tls-alpn-01 (RFC 8737). They are renewed when a third of their time is
-// left, and at most a month before they expire. The first Look obtains them.
+// server with the challenge tls-alpn-01 (RFC 8737). They are renewed when a third of their lifetime
+// is left, and at most a month before they expire. The first Refresh obtains them.
 func ACME(s ACMESettings) *Identity {
 	manager := &autocert.Manager{
 		Prompt:     autocert.AcceptTOS,
@@ -36,9 +36,9 @@ func ACME(s ACMESettings) *Identity {
 	}
 	a := &authority{get: manager.GetCertificate, hosts: s.Hosts, ends: map[string]time.Time{}}
 	return &Identity{
-		config: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: append(protocols(), acme.ALPNProto), GetCertificate: manager.GetCertificate},
-		look:   a.look,
-		ends:   a.first,
+		config:  &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: append(protocols(), acme.ALPNProto), GetCertificate: manager.GetCertificate},
+		refresh: a.refresh,
+		expiry:  a.firstExpiry,
 	}
 }
 
@@ -51,8 +51,8 @@ type authority struct {
 	ends map[string]time.Time
 }
 
-// look obtains the certificate of each host, for a modern client, which accepts elliptic curves.
-func (a *authority) look(ctx context.Context) (changed bool, err error) {
+// refresh obtains the certificate of each host for a client that supports elliptic curves.
+func (a *authority) refresh(ctx context.Context) (changed bool, err error) {
 	for _, host := range a.hosts {
 		if ctx.Err() != nil {
 			return changed, errors.Join(err, ctx.Err())
@@ -72,7 +72,7 @@ func (a *authority) look(ctx context.Context) (changed bool, err error) {
 	return changed, err
 }
 
-func (a *authority) first() (t time.Time) {
+func (a *authority) firstExpiry() (t time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	all := make([]time.Time, 0, len(a.ends))

@@ -18,25 +18,25 @@ import (
 type Identity struct {
 	config *tls.Config
 
-	// look updates the certificates, and reports whether one of them is new.
-	look func(context.Context) (changed bool, err error)
-	// ends returns when the first certificate expires; zero: there is none.
-	ends func() time.Time
+	// refresh updates the certificates, and reports whether one of them is new.
+	refresh func(context.Context) (changed bool, err error)
+	// expiry returns when the first certificate expires; zero: there is none.
+	expiry func() time.Time
 }
 
-// Look reads certificates again, or obtains missing ones, and reports whether one of them is new.
-// On an error the old ones stay.
-func (i *Identity) Look(ctx context.Context) (changed bool, err error) { return i.look(ctx) }
+// Refresh reads the certificates again, or obtains missing ones, and reports whether one of them is
+// new. After an error the old ones stay in use.
+func (i *Identity) Refresh(ctx context.Context) (changed bool, err error) { return i.refresh(ctx) }
 
-// Ends returns when the first certificate expires; zero while there is none.
-func (i *Identity) Ends() time.Time { return i.ends() }
+// Expiry returns when the first certificate expires; zero: there is none.
+func (i *Identity) Expiry() time.Time { return i.expiry() }
 
-// protocols are the protocols above TLS, the preferred one first.
+// protocols returns the protocols for ALPN, the preferred one first.
 func protocols() []string { return []string{"h2", "http/1.1"} }
 
 func (i *Identity) encrypt(l net.Listener) net.Listener { return tls.NewListener(l, i.config) }
 
-// maxPEM is more than any certificate chain needs, and bounds endless files.
+// maxPEM is the maximum size of a file: more than any certificate chain needs.
 const maxPEM = 1 << 20
 
 // errFiles means that a certificate cannot be used.
@@ -51,8 +51,8 @@ func Files(certificate, key string) (*Identity, error) {
 	return &Identity{
 		config: &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols(),
 			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return f.current.Load(), nil }},
-		look: func(context.Context) (bool, error) { return f.read() },
-		ends: func() time.Time { return f.current.Load().Leaf.NotAfter },
+		refresh: func(context.Context) (bool, error) { return f.read() },
+		expiry:  func() time.Time { return f.current.Load().Leaf.NotAfter },
 	}, nil
 }
 

@@ -20,22 +20,22 @@ var errInherited = errors.New("the sockets of systemd (LISTEN_FDS) cannot be use
 
 // inherited returns the sockets that systemd passes to the process with this id, if any.
 func inherited(environ []string, process int) ([]net.Listener, error) {
-	told := map[string]string{}
+	variables := map[string]string{}
 	for _, entry := range environ {
 		if name, value, _ := strings.Cut(entry, "="); name == "LISTEN_PID" || name == "LISTEN_FDS" {
-			told[name] = value
+			variables[name] = value
 		}
 	}
-	if told["LISTEN_FDS"] == "" || told["LISTEN_PID"] != strconv.Itoa(process) {
+	if variables["LISTEN_FDS"] == "" || variables["LISTEN_PID"] != strconv.Itoa(process) {
 		return nil, nil
 	}
-	count, err := strconv.Atoi(told["LISTEN_FDS"])
+	count, err := strconv.Atoi(variables["LISTEN_FDS"])
 	if err != nil || count < 1 || count > maxInherited {
 		return nil, fmt.Errorf("%w: their number is not one from 1 to %d", errInherited, maxInherited)
 	}
 	all := make([]net.Listener, 0, count)
 	for fd := firstInherited; fd < firstInherited+count; fd++ {
-		l, err := takeOver(fd)
+		l, err := listenerOf(fd)
 		if err != nil {
 			for _, open := range all {
 				err = errors.Join(err, open.Close())
@@ -47,7 +47,7 @@ func inherited(environ []string, process int) ([]net.Listener, error) {
 	return all, nil
 }
 
-func takeOver(fd int) (l net.Listener, err error) {
+func listenerOf(fd int) (l net.Listener, err error) {
 	syscall.CloseOnExec(fd)
 	file := os.NewFile(uintptr(fd), "LISTEN_FD_"+strconv.Itoa(fd))
 	if file == nil {

@@ -1,5 +1,5 @@
 // Package listener opens the sockets that clients connect to: a port, a unix socket or a socket of
-// systemd, with or without TLS. It does not know what they request.
+// systemd, with or without TLS. It does not know what clients request.
 package listener
 
 import (
@@ -27,8 +27,8 @@ type Options struct {
 type Listener struct {
 	net.Listener
 
-	Encrypted  bool
-	HandedOver bool // by systemd
+	Encrypted bool
+	Inherited bool // by systemd
 }
 
 // Open opens the sockets.
@@ -37,8 +37,8 @@ func Open(ctx context.Context, o Options) ([]Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	handedOver := len(found) > 0
-	if !handedOver {
+	passed := len(found) > 0
+	if !passed {
 		one, err := listen(ctx, o.Network, o.Address)
 		if err != nil {
 			return nil, err
@@ -47,7 +47,7 @@ func Open(ctx context.Context, o Options) ([]Listener, error) {
 	}
 	all := make([]Listener, len(found))
 	for i, l := range found {
-		all[i] = Listener{Listener: l, HandedOver: handedOver}
+		all[i] = Listener{Listener: l, Inherited: passed}
 		if o.Identity != nil && l.Addr().Network() != "unix" {
 			all[i].Listener, all[i].Encrypted = o.Identity.encrypt(l), true
 		}
@@ -69,7 +69,7 @@ func listen(ctx context.Context, network, address string) (net.Listener, error) 
 	if network != "unix" {
 		return l, err
 	}
-	if errors.Is(err, syscall.EADDRINUSE) && abandoned(ctx, address) {
+	if errors.Is(err, syscall.EADDRINUSE) && isStale(ctx, address) {
 		if err = os.Remove(address); err == nil {
 			l, err = (&net.ListenConfig{}).Listen(ctx, network, address)
 		}
@@ -83,8 +83,8 @@ func listen(ctx context.Context, network, address string) (net.Listener, error) 
 	return l, nil
 }
 
-// abandoned reports whether no process listens on a unix socket: a killed process left it behind.
-func abandoned(ctx context.Context, path string) bool {
+// isStale reports whether no process listens on a unix socket: a killed process does not remove it.
+func isStale(ctx context.Context, path string) bool {
 	at, err := os.Lstat(path)
 	if err != nil || at.Mode().Type() != os.ModeSocket {
 		return false

@@ -1,5 +1,5 @@
-// Package mailbox keeps messages for inspection instead of sending them, for development and tests.
-// It knows the store's mailbox and its limit; it does not know who reads it.
+// Package mailbox stores messages for inspection instead of sending them, for development and
+// tests. It knows the store's mailbox and its limit, but not who reads it.
 package mailbox
 
 import (
@@ -16,18 +16,17 @@ import (
 // Name is what channels call the driver.
 const Name = "mailbox"
 
-// How many messages a channel keeps.
+// The default and the maximum number of messages that a channel keeps.
 const (
 	DefaultKeep = 1_000
 	MaxKeep     = 100_000
 )
 
-// Limiting a mailbox: one message in step finds the surplus messages and deletes at most trimmed of
-// them. This spreads the cost over many messages, and a channel whose limit was lowered reaches it
-// in bounded steps.
+// One message in trimInterval deletes the surplus messages, at most maxTrimmed of them. So each
+// message costs little, also after the limit of a channel was lowered.
 const (
-	longestStep = 500
-	trimmed     = 1_000
+	maxTrimInterval = 500
+	maxTrimmed      = 1_000
 )
 
 // Driver opens dispatchers that store messages.
@@ -66,7 +65,7 @@ func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dispatcher{store: d.store, channel: c, keep: keep, step: uint64(min(max(keep/10, 1), longestStep))}, nil
+	return &dispatcher{store: d.store, channel: c, keep: keep, trimInterval: uint64(min(max(keep/10, 1), maxTrimInterval))}, nil
 }
 
 // read returns how many messages a channel keeps; the error names every mistake.
@@ -81,21 +80,21 @@ func (d *Driver) read(c channels.Channel) (keep int, err error) {
 
 // dispatcher keeps the messages of one channel.
 type dispatcher struct {
-	store    ports.Store
-	channel  channels.Channel
-	keep     int
-	step     uint64
-	messages atomic.Uint64
+	store        ports.Store
+	channel      channels.Channel
+	keep         int
+	trimInterval uint64
+	messages     atomic.Uint64
 }
 
-// Dispatch keeps a message. It returns nil when it is on disk; a repeated message does not replace
-// the first.
+// Dispatch stores a message. It returns nil when the message is on disk. A repeated message does
+// not replace the first one.
 func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
-	trim := d.messages.Add(1)%d.step == 1%d.step // From the first on, because a process may send only one.
+	trim := d.messages.Add(1)%d.trimInterval == 1%d.trimInterval // The first message trims, because a process may send only one.
 	err := d.store.Update(ctx, func(tx ports.Tx) error {
 		_, err := tx.Mailbox().Keep(ctx, d.channel.Organization, d.channel.ID, m)
 		if err == nil && trim {
-			_, err = tx.Mailbox().Trim(ctx, d.channel.Organization, d.channel.ID, d.keep, trimmed)
+			_, err = tx.Mailbox().Trim(ctx, d.channel.Organization, d.channel.ID, d.keep, maxTrimmed)
 		}
 		return err
 	})
@@ -106,7 +105,7 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 		return deliveries.Postponed("given up: %w", context.Cause(ctx))
 	}
 	failed := deliveries.Unreachable("the message could not be kept")
-	failed.Detail = err // A database's error is not for everybody.
+	failed.Detail = err // Only operators of the installation see the error of the database.
 	return failed
 }
 

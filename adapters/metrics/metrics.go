@@ -1,6 +1,6 @@
 // Package metrics counts the work of an instance and exposes it to Prometheus. It knows names,
-// labels and buckets, and nothing of how the work is done. Every label has few values: routes,
-// statuses, protocols, states, names of loops, and the ids of at most MaxChannels channels.
+// labels and buckets, but not how the work is done. Every label has few values: routes, statuses,
+// protocols, states, names of loops, and the ids of at most MaxChannels channels.
 package metrics
 
 import (
@@ -16,23 +16,23 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// prefix begins the name of each metric.
+// prefix is the prefix of all metric names.
 const prefix = "tocsin_"
 
-// Metrics are what an instance counts. It is safe for concurrent use.
+// Metrics are the metrics of an instance. It is safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
 
-	attempts   *prometheus.CounterVec
-	attempting *prometheus.HistogramVec
-	handOff    prometheus.Histogram
-	outcomes   *prometheus.CounterVec
-	lost       prometheus.Counter
-	created    prometheus.Counter
-	expanded   prometheus.Counter
+	attempts        *prometheus.CounterVec
+	attemptDuration *prometheus.HistogramVec
+	handOff         prometheus.Histogram
+	outcomes        *prometheus.CounterVec
+	lost            prometheus.Counter
+	created         prometheus.Counter
+	expanded        prometheus.Counter
 }
 
 var _ delivery.Meter = (*Metrics)(nil)
@@ -63,7 +63,7 @@ func New(version, runtime string) *Metrics {
 			[]string{"method", "route"}),
 		attempts: prometheus.NewCounterVec(counter("delivery_attempts_total", "Attempts to hand messages to providers, by what became of the delivery."),
 			[]string{"protocol", "state"}),
-		attempting: prometheus.NewHistogramVec(histogram("delivery_attempt_duration_seconds", "How long providers took.", attemptBuckets), []string{"protocol"}),
+		attemptDuration: prometheus.NewHistogramVec(histogram("delivery_attempt_duration_seconds", "How long providers took.", attemptBuckets), []string{"protocol"}),
 		handOff: prometheus.NewHistogram(histogram("delivery_handoff_delay_seconds", "How long deliveries existed before they were first handed to a provider.",
 			handOffBuckets)),
 		outcomes: prometheus.NewCounterVec(counter("delivery_outcomes_total", "Outcomes that were stored, by the state of the delivery after it."), []string{"state"}),
@@ -72,7 +72,7 @@ func New(version, runtime string) *Metrics {
 		expanded: prometheus.NewCounter(counter("occurrences_expanded_total", "Occurrences all of whose deliveries were written.")),
 	}
 	m.registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.latency, m.attempts, m.attempting, m.handOff, m.outcomes, m.lost, m.created, m.expanded)
+		m.requests, m.latency, m.attempts, m.attemptDuration, m.handOff, m.outcomes, m.lost, m.created, m.expanded)
 	return m
 }
 
@@ -90,7 +90,7 @@ func (m *Metrics) Answered(method, route string, status int, took time.Duration)
 // Attempted counts an attempt.
 func (m *Metrics) Attempted(a delivery.Attempt) {
 	m.attempts.WithLabelValues(string(a.Protocol), string(a.Became)).Inc()
-	m.attempting.WithLabelValues(string(a.Protocol)).Observe(a.Took.Seconds())
+	m.attemptDuration.WithLabelValues(string(a.Protocol)).Observe(a.Took.Seconds())
 	if a.Waited > 0 {
 		m.handOff.Observe(a.Waited.Seconds())
 	}

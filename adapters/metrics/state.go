@@ -22,18 +22,18 @@ import (
 )
 
 const (
-	// MaxChannels is how many channels have their own values: those with the largest backlogs. The
-	// others share one, `other`.
+	// MaxChannels is the maximum number of channels with their own values: those with the largest
+	// backlogs. The others share the value `other`.
 	MaxChannels = 100
-	// queueCounted is how far the waiting deliveries of a channel are counted.
-	queueCounted = 100_000
-	// lifetime is how long values from the database are cached, however often they are scraped.
-	lifetime = 10 * time.Second
-	// patience is how long the database may take to return them.
-	patience = 5 * time.Second
+	// maxCounted is the number up to which the waiting deliveries of a channel are counted.
+	maxCounted = 100_000
+	// cacheLifetime is how long values from the database are cached.
+	cacheLifetime = 10 * time.Second
+	// queryTimeout is how long the database may take to return them.
+	queryTimeout = 5 * time.Second
 )
 
-// Pool describes the connections to a database.
+// Pool is the state of a pool of connections to the database.
 type Pool struct {
 	Name   string
 	Open   int
@@ -43,7 +43,7 @@ type Pool struct {
 	Waited time.Duration
 }
 
-// Batches count how calls were gathered into units of work.
+// Batches count the units of work that served batches of calls.
 type Batches struct {
 	Of    string // what they do
 	Units int64
@@ -69,7 +69,8 @@ type Sources struct {
 	Certificate func() time.Time
 	// Providers returns when the certificates of channels' providers expire.
 	Providers func() map[channels.ID]time.Time
-	// Organizations says whether the slug of its organization is added to a channel's id.
+	// Organizations is whether the values of a channel have the slug of its organization as a
+	// label.
 	Organizations bool
 }
 
@@ -80,8 +81,8 @@ func (m *Metrics) Watch(s Sources) error { return m.registry.Register(newState(s
 type state struct {
 	Sources
 
-	turned, still, anew                   *prometheus.Desc
-	open, inUse, most, waits, waited      *prometheus.Desc
+	lastTurn, stalled, restarts           *prometheus.Desc
+	open, inUse, maxOpen, waits, waited   *prometheus.Desc
 	units, calls, running, rows           *prometheus.Desc
 	unstored, resting, skew               *prometheus.Desc
 	exported, dropped                     *prometheus.Desc
@@ -89,18 +90,18 @@ type state struct {
 	unexpanded, waiting, oldest           *prometheus.Desc
 	held, readOnly, certificate, provider *prometheus.Desc
 
-	mu    sync.Mutex
-	asked time.Time
-	known known
+	mu       sync.Mutex
+	cachedAt time.Time
+	cached   storedValues
 }
 
-// known are the values from the database.
-type known struct {
-	size      int64
-	state     installation.State
-	err       error // the database has not answered
-	queue     statistics.Queue
-	uncounted error // the backlog was not counted
+// storedValues are the values from the database.
+type storedValues struct {
+	size     int64
+	state    installation.State
+	err      error // the database did not answer
+	queue    statistics.Queue
+	queueErr error // the backlog was not counted
 }
 
 func newState(s Sources) *state {
@@ -108,15 +109,15 @@ func newState(s Sources) *state {
 		return prometheus.NewDesc(prefix+name, help, labels, nil)
 	}
 	return &state{Sources: s,
-		turned: desc("loop_last_turn_timestamp_seconds", "When a background loop turned last.", "loop"),
-		still:  desc("loops_standing_still", "How many background loops of a name have not turned for a minute.", "loop"),
-		anew:   desc("loop_restarts_total", "How often a background loop was restarted.", "loop"),
+		lastTurn: desc("loop_last_turn_timestamp_seconds", "When a background loop turned last.", "loop"),
+		stalled:  desc("loops_standing_still", "How many background loops of a name have not turned for a minute.", "loop"),
+		restarts: desc("loop_restarts_total", "How often a background loop was restarted.", "loop"),
 
-		open:   desc("database_connections_open", "Connections to the database.", "pool"),
-		inUse:  desc("database_connections_in_use", "Connections to the database that are at work.", "pool"),
-		most:   desc("database_connections_max", "How many connections to the database there may be.", "pool"),
-		waits:  desc("database_connection_waits_total", "How often somebody waited for a connection.", "pool"),
-		waited: desc("database_connection_wait_seconds_total", "How long they waited together.", "pool"),
+		open:    desc("database_connections_open", "Connections to the database.", "pool"),
+		inUse:   desc("database_connections_in_use", "Connections to the database that are at work.", "pool"),
+		maxOpen: desc("database_connections_max", "How many connections to the database there may be.", "pool"),
+		waits:   desc("database_connection_waits_total", "How often somebody waited for a connection.", "pool"),
+		waited:  desc("database_connection_wait_seconds_total", "How long they waited together.", "pool"),
 
 		running: desc("imports_running", "Imports that this instance works at."),
 		rows:    desc("import_rows_total", "Rows that imports have worked off."),
@@ -146,7 +147,7 @@ func newState(s Sources) *state {
 
 // Describe sends the descriptions of all metrics.
 func (s *state) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.turned, s.still, s.anew, s.open, s.inUse, s.most, s.waits, s.waited, s.units, s.calls, s.running, s.rows, s.unstored,
+	for _, d := range []*prometheus.Desc{s.lastTurn, s.stalled, s.restarts, s.open, s.inUse, s.maxOpen, s.waits, s.waited, s.units, s.calls, s.running, s.rows, s.unstored,
 		s.resting, s.skew, s.exported, s.dropped, s.up, s.size, s.counted, s.unexpanded, s.waiting, s.oldest, s.held, s.readOnly, s.certificate, s.provider} {
 		to <- d
 	}
@@ -161,14 +162,14 @@ func (s *state) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 	}
 	for _, l := range byName(s.Loops()) {
-		gauge(s.turned, seconds(l.Ticked), l.Name)
-		gauge(s.still, float64(l.still), l.Name)
-		counter(s.anew, float64(l.Restarts), l.Name)
+		gauge(s.lastTurn, seconds(l.Ticked), l.Name)
+		gauge(s.stalled, float64(l.stalled), l.Name)
+		counter(s.restarts, float64(l.Restarts), l.Name)
 	}
 	for _, p := range s.Pools() {
 		gauge(s.open, float64(p.Open), p.Name)
 		gauge(s.inUse, float64(p.InUse), p.Name)
-		gauge(s.most, float64(p.Max), p.Name)
+		gauge(s.maxOpen, float64(p.Max), p.Name)
 		counter(s.waits, float64(p.Waits), p.Name)
 		counter(s.waited, p.Waited.Seconds(), p.Name)
 	}
@@ -187,17 +188,17 @@ func (s *state) Collect(to chan<- prometheus.Metric) {
 	if ends := s.Certificate(); !ends.IsZero() {
 		gauge(s.certificate, seconds(ends))
 	}
-	for id, until := range first(s.Resting()) {
+	for id, until := range earliest(s.Resting()) {
 		gauge(s.resting, seconds(until), id)
 	}
-	for id, ends := range first(s.Providers()) {
+	for id, ends := range earliest(s.Providers()) {
 		gauge(s.provider, seconds(ends), id)
 	}
 	s.collectStored(gauge)
 }
 
-// first yields the MaxChannels channels whose moments come first.
-func first(of map[channels.ID]time.Time) iter.Seq2[string, time.Time] {
+// earliest yields the MaxChannels channels with the earliest times.
+func earliest(of map[channels.ID]time.Time) iter.Seq2[string, time.Time] {
 	ids := slices.SortedFunc(maps.Keys(of), func(a, b channels.ID) int { return cmp.Or(of[a].Compare(of[b]), cmp.Compare(a, b)) })
 	return func(yield func(string, time.Time) bool) {
 		for _, id := range ids[:min(len(ids), MaxChannels)] {
@@ -210,7 +211,7 @@ func first(of map[channels.ID]time.Time) iter.Seq2[string, time.Time] {
 
 // collectStored sends the values from the database.
 func (s *state) collectStored(gauge func(d *prometheus.Desc, v float64, labels ...string)) {
-	k := s.ask()
+	k := s.stored()
 	if k.err != nil {
 		gauge(s.up, 0)
 		return
@@ -219,8 +220,8 @@ func (s *state) collectStored(gauge func(d *prometheus.Desc, v float64, labels .
 	gauge(s.size, float64(k.size))
 	gauge(s.held, flag(!k.state.Held.IsZero()))
 	gauge(s.readOnly, flag(!k.state.ReadOnly.IsZero()))
-	gauge(s.counted, flag(k.uncounted == nil))
-	if k.uncounted != nil {
+	gauge(s.counted, flag(k.queueErr == nil))
+	if k.queueErr != nil {
 		return
 	}
 	gauge(s.unexpanded, float64(k.queue.Unexpanded))
@@ -236,7 +237,7 @@ func (s *state) collectStored(gauge func(d *prometheus.Desc, v float64, labels .
 		}
 		s.collectClasses(gauge, b.Classes, strconv.FormatInt(int64(b.Channel), 10), organization)
 	}
-	s.collectClasses(gauge, together(all[shown:]), "other", "")
+	s.collectClasses(gauge, sumByPriority(all[shown:]), "other", "")
 }
 
 // collectClasses sends the backlog of each priority.
@@ -247,8 +248,8 @@ func (s *state) collectClasses(gauge func(d *prometheus.Desc, v float64, labels 
 	}
 }
 
-// together adds up the backlogs of several channels by priority.
-func together(all []statistics.Backlog) (sums []statistics.Class) {
+// sumByPriority adds up the backlogs of several channels by priority.
+func sumByPriority(all []statistics.Backlog) (sums []statistics.Class) {
 	for _, p := range events.Priorities() {
 		if sum := statistics.Due(all, p); !sum.Oldest.IsZero() {
 			sums = append(sums, sum)
@@ -257,41 +258,41 @@ func together(all []statistics.Backlog) (sums []statistics.Class) {
 	return sums
 }
 
-// ask returns the values from the database, cached for a moment.
-func (s *state) ask() known {
+// stored returns the values from the database, cached for cacheLifetime.
+func (s *state) stored() storedValues {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.Clock.Now(); s.asked.IsZero() || now.Sub(s.asked) >= lifetime {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+	if now := s.Clock.Now(); s.cachedAt.IsZero() || now.Sub(s.cachedAt) >= cacheLifetime {
+		ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
 		defer cancel()
-		k := known{}
+		k := storedValues{}
 		if k.size, k.err = s.Size(ctx); k.err == nil {
 			k.state, k.err = s.Installation(ctx)
 		}
 		if k.err == nil {
-			k.queue, k.uncounted = s.count()
+			k.queue, k.queueErr = s.count()
 		}
-		s.asked, s.known = now, k
+		s.cachedAt, s.cached = now, k
 	}
-	return s.known
+	return s.cached
 }
 
-// count returns what waits, within the same patience.
+// count returns the waiting work, with the same timeout.
 func (s *state) count() (statistics.Queue, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
 	defer cancel()
-	return s.Queue(ctx, queueCounted)
+	return s.Queue(ctx, maxCounted)
 }
 
 // loop is the state of all loops with one name.
 type loop struct {
 	watchdog.State
 
-	still int
+	stalled int
 }
 
-// byName joins loops that differ only in a number, such as the senders of channels; it keeps the
-// oldest turn.
+// byName groups loops whose names differ only in a number, such as the senders of channels. Of
+// their last turns it returns the oldest.
 func byName(states []watchdog.State) []loop {
 	var all []loop
 	for _, l := range states {
@@ -306,7 +307,7 @@ func byName(states []watchdog.State) []loop {
 		}
 		all[i].Restarts += l.Restarts
 		if l.Stalled {
-			all[i].still++
+			all[i].stalled++
 		}
 	}
 	return all

@@ -36,7 +36,7 @@ func (c claims) verified() bool { return c["email_verified"] == true || c["email
 // identity returns the identity in the claims.
 func (p *Provider) identity(subject string, c claims) (signon.Identity, error) {
 	i := signon.Identity{Subject: signon.Subject{Issuer: p.settings.Issuer, ID: subject}, Username: c.text(p.settings.UsernameClaim), Session: c.text("sid")}
-	if p.settings.UsernameClaim == "email" && !c.verified() { // With an unverified address anybody could claim to be anybody.
+	if p.settings.UsernameClaim == "email" && !c.verified() { // With an unverified address users could sign in as others.
 		i.Username = ""
 	}
 	if len(i.Session) > maxSession {

@@ -14,14 +14,14 @@ import (
 	"github.com/tocsin/tocsin/domain/signon"
 )
 
-// maxAnswer is how many bytes of a response of the provider are read.
-const maxAnswer = 1 << 20
+// maxResponse is the maximum size of a response of the provider, in bytes.
+const maxResponse = 1 << 20
 
 // newClient returns a client with timeouts, a limit on responses, and no redirects.
 func newClient() *http.Client {
 	return &http.Client{
 		Timeout: callTimeout,
-		Transport: limited{&http.Transport{
+		Transport: limitedTransport{&http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			DialContext:         (&net.Dialer{Timeout: callTimeout / 2}).DialContext,
 			TLSHandshakeTimeout: callTimeout / 2,
@@ -35,21 +35,21 @@ func newClient() *http.Client {
 	}
 }
 
-// limited bounds the responses of another transport.
-type limited struct{ http.RoundTripper }
+// limitedTransport limits the size of the responses of another transport.
+type limitedTransport struct{ http.RoundTripper }
 
-// RoundTrip is that of the other transport, with a bounded body.
-func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
+// RoundTrip calls the other transport and limits the size of the body.
+func (l limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := l.RoundTripper.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
-	answer.Body = &bounded{ReadCloser: answer.Body, left: maxAnswer}
+	answer.Body = &limitedBody{ReadCloser: answer.Body, left: maxResponse}
 	return answer, nil
 }
 
-// bounded is a body that fails when it is too long.
-type bounded struct {
+// limitedBody is a body whose reader fails when it is too long.
+type limitedBody struct {
 	io.ReadCloser
 
 	left int64
@@ -58,7 +58,7 @@ type bounded struct {
 var errTooLong = errors.New("oidc: the answer of the provider is too long")
 
 // Read reads at most the rest of the limit.
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		return 0, errTooLong
 	}
@@ -67,34 +67,34 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// awayError says why the provider could not be reached. Users see signon.ErrUnavailable; the log
-// has the cause.
-type awayError struct{ cause error }
+// unavailableError is the reason why the provider could not be reached. Users see signon.ErrUnavailable;
+// the log has the cause.
+type unavailableError struct{ cause error }
 
-func away(cause error) error { return awayError{cause} }
+func unavailable(cause error) error { return unavailableError{cause} }
 
-func (e awayError) Error() string   { return "single sign-on: " + e.cause.Error() }
-func (e awayError) Unwrap() []error { return []error{signon.ErrUnavailable, e.cause} }
+func (e unavailableError) Error() string   { return "single sign-on: " + e.cause.Error() }
+func (e unavailableError) Unwrap() []error { return []error{signon.ErrUnavailable, e.cause} }
 
 // rejected is signon.ErrAnswer with the reason.
 func rejected(why string) error {
 	return signon.ErrAnswer.With("%s: %s", signon.ErrAnswer.Error(), why)
 }
 
-// exchangeFault distinguishes a provider that refuses a code from one that is unavailable.
-func exchangeFault(err error) error {
+// exchangeError distinguishes a provider that refuses a code from one that is unavailable.
+func exchangeError(err error) error {
 	if refused, is := errors.AsType[*oauth2.RetrieveError](err); is && refused.Response != nil && refused.Response.StatusCode < http.StatusInternalServerError {
 		code := refused.ErrorCode
-		if code == "" || len(code) > 40 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "" { // Anything else is not repeated.
+		if code == "" || len(code) > 40 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "" { // Only such a code is shown.
 			code = "no reason given"
 		}
 		return rejected("the provider does not take the code (" + code + ")")
 	}
-	return away(err)
+	return unavailable(err)
 }
 
-// checkFault says why a token is refused.
-func checkFault(err error) error {
+// tokenError returns the reason why a token is refused.
+func tokenError(err error) error {
 	switch {
 	case errors.Is(err, signon.ErrUnavailable), errors.Is(err, signon.ErrAnswer):
 		return err

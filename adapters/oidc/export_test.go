@@ -4,7 +4,7 @@ import "net/http"
 
 // Through makes all requests with a function.
 func (p *Provider) Through(do func(*http.Request) (*http.Response, error)) {
-	p.client.Transport = limited{tripper(do)}
+	p.client.Transport = limitedTransport{tripper(do)}
 }
 
 type tripper func(*http.Request) (*http.Response, error)

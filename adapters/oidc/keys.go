@@ -15,39 +15,40 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Keys are fetched again when they are older than keysAge, so that a withdrawn key stops counting,
-// and when a token names an unknown one; at most once per keysPause, because anybody can send us
-// tokens. While the provider is unavailable, keys stay valid up to keysLife.
+// Keys are fetched again when they are older than keysMaxAge, so that a withdrawn key becomes
+// invalid, and when a token names an unknown key. They are fetched at most once per
+// keysMinInterval, because anybody can send tokens. While the provider is unavailable, keys stay
+// valid for keysLifetime.
 const (
-	keysAge   = time.Hour
-	keysPause = 10 * time.Second
-	keysLife  = 24 * time.Hour
-	maxKeys   = 100
+	keysMaxAge      = time.Hour
+	keysMinInterval = 10 * time.Second
+	keysLifetime    = 24 * time.Hour
+	maxKeys         = 100
 )
 
 // keys are the public keys of a provider. It is safe for concurrent use.
 type keys struct {
-	client *http.Client
-	clock  ports.Clock
-	turn   chan struct{} // held while fetching
+	client   *http.Client
+	clock    ports.Clock
+	fetching chan struct{} // full while a call fetches the keys
 
 	mu      sync.Mutex
 	address string
 	known   []jose.JSONWebKey
 	read    time.Time // when known was read
-	asked   time.Time // when they were last fetched
+	fetched time.Time // when they were last requested
 }
 
 func newKeys(client *http.Client, clock ports.Clock) *keys {
-	return &keys{client: client, clock: clock, turn: make(chan struct{}, 1)}
+	return &keys{client: client, clock: clock, fetching: make(chan struct{}, 1)}
 }
 
-// at sets the URL of the keys.
-func (k *keys) at(address string) {
+// setURL sets the URL of the keys.
+func (k *keys) setURL(address string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.address != address {
-		k.address, k.known, k.read, k.asked = address, nil, time.Time{}, time.Time{}
+		k.address, k.known, k.read, k.fetched = address, nil, time.Time{}, time.Time{}
 	}
 }
 
@@ -64,18 +65,18 @@ func (k *keys) VerifySignature(ctx context.Context, token string) ([]byte, error
 	id := signed.Signatures[0].Header.KeyID
 	known, fresh := k.current()
 	if fresh {
-		if payload, right := verify(signed, id, known); right {
+		if payload, ok := verify(signed, id, known); ok {
 			return payload, nil
 		}
 	}
 	asked, err := k.refresh(ctx)
 	if err != nil {
-		if payload, right := verify(signed, id, asked); right { // The keys known so far.
+		if payload, ok := verify(signed, id, asked); ok { // The keys known so far.
 			return payload, nil
 		}
 		return nil, err
 	}
-	if payload, right := verify(signed, id, asked); right {
+	if payload, ok := verify(signed, id, asked); ok {
 		return payload, nil
 	}
 	return nil, rejected("the signature is not the provider's")
@@ -98,37 +99,37 @@ func verify(signed *jose.JSONWebSignature, id string, by []jose.JSONWebKey) ([]b
 func (k *keys) current() ([]jose.JSONWebKey, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.known, k.clock.Now().Before(k.read.Add(keysAge))
+	return k.known, k.clock.Now().Before(k.read.Add(keysMaxAge))
 }
 
-// refresh fetches the keys, unless that was done a moment ago. With an error it returns the old
-// keys, if they are still valid.
+// refresh fetches the keys, unless that was done within keysMinInterval. With an error it also
+// returns the old keys, if they are still valid.
 func (k *keys) refresh(ctx context.Context) ([]jose.JSONWebKey, error) {
 	select {
-	case k.turn <- struct{}{}:
-		defer func() { <-k.turn }()
+	case k.fetching <- struct{}{}:
+		defer func() { <-k.fetching }()
 	case <-ctx.Done():
-		return nil, away(ctx.Err())
+		return nil, unavailable(ctx.Err())
 	}
 	k.mu.Lock()
 	now := k.clock.Now()
-	address, known, early := k.address, k.known, now.Before(k.asked.Add(keysPause))
-	if !now.Before(k.read.Add(keysLife)) {
+	address, known, early := k.address, k.known, now.Before(k.fetched.Add(keysMinInterval))
+	if !now.Before(k.read.Add(keysLifetime)) {
 		known = nil
 	}
 	if !early {
-		k.asked = now
+		k.fetched = now
 	}
 	k.mu.Unlock()
 	if early {
 		if known == nil {
-			return nil, away(errors.New("its keys could not be read a moment ago"))
+			return nil, unavailable(errors.New("its keys could not be read a moment ago"))
 		}
 		return known, nil
 	}
 	found, err := k.fetch(ctx, address)
 	if err != nil {
-		return known, away(err)
+		return known, unavailable(err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -136,7 +137,7 @@ func (k *keys) refresh(ctx context.Context) ([]jose.JSONWebKey, error) {
 	return found, nil
 }
 
-// fetch fetches the keys. Those of unknown types are left out.
+// fetch fetches the keys. It omits keys of unknown types.
 func (k *keys) fetch(ctx context.Context, address string) ([]jose.JSONWebKey, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {

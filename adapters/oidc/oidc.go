@@ -1,6 +1,5 @@
-// Package oidc speaks OpenID Connect with an identity provider: it sends browsers there with the
-// authorization code flow and PKCE, checks the result, and checks logout tokens. It knows the
-// protocol; it does not know what an identity may do.
+// Package oidc is a client of OpenID Connect: it signs users in with the authorization code flow
+// and PKCE, and checks logout tokens. It knows the protocol, but not what an identity may do.
 package oidc
 
 import (
@@ -28,7 +27,7 @@ import (
 const (
 	callTimeout  = 10 * time.Second // for all calls to the provider during one request of a browser
 	discoveryAge = time.Hour        // how long the discovery document is cached
-	retryPause   = 5 * time.Second  // how long after a failure nothing is fetched
+	retryPause   = 5 * time.Second  // the pause after a failed discovery
 )
 
 // algorithms are those that sign with a private key. Signatures with a shared secret, and none, are
@@ -45,28 +44,28 @@ type Settings struct {
 	GroupsClaim   string // empty: none
 }
 
-// Provider is an identity provider. It is not contacted before the first sign-in, so that the
-// server starts without it. It is safe for concurrent use.
+// Provider is an identity provider. The first sign-in contacts it, so that the server starts
+// without it. It is safe for concurrent use.
 type Provider struct {
 	settings Settings
 	clock    ports.Clock
 	client   *http.Client
 	keys     *keys
 
-	turn   chan struct{} // held during discovery
-	mu     sync.Mutex
-	known  *discovered
-	failed time.Time
+	discovering chan struct{} // full while a call fetches the discovery document
+	mu          sync.Mutex
+	known       *discovered
+	failed      time.Time
 }
 
 // discovered is the provider's discovery document.
 type discovered struct {
 	*oidc.Provider
 
-	endSession string
-	inParams   bool // the client secret goes into the form, not a header
-	namesSelf  bool // responses always name the issuer (RFC 9207)
-	at         time.Time
+	endSession  string
+	inParams    bool // the client secret goes into the form, not a header
+	sendsIssuer bool // responses always name the issuer (RFC 9207)
+	at          time.Time
 }
 
 var _ signon.Provider = (*Provider)(nil)
@@ -74,11 +73,11 @@ var _ signon.Provider = (*Provider)(nil)
 // New returns a provider.
 func New(s Settings, clock ports.Clock) *Provider {
 	client := newClient()
-	return &Provider{settings: s, clock: clock, client: client, keys: newKeys(client, clock), turn: make(chan struct{}, 1)}
+	return &Provider{settings: s, clock: clock, client: client, keys: newKeys(client, clock), discovering: make(chan struct{}, 1)}
 }
 
-// held is what is kept until the browser returns.
-type held struct {
+// flowState is stored until the browser returns.
+type flowState struct {
 	Nonce    string `json:"nonce"`
 	Verifier string `json:"verifier"`
 }
@@ -91,7 +90,7 @@ func (p *Provider) Begin(ctx context.Context, w signon.AuthRequest) (address str
 	if err != nil {
 		return "", nil, err
 	}
-	h := held{Nonce: operators.NewToken(), Verifier: oauth2.GenerateVerifier()}
+	h := flowState{Nonce: operators.NewToken(), Verifier: oauth2.GenerateVerifier()}
 	if kept, err = json.Marshal(h); err != nil {
 		return "", nil, err
 	}
@@ -116,7 +115,7 @@ func (p *Provider) config(d *discovered, back string) *oauth2.Config {
 func (p *Provider) Finish(ctx context.Context, w signon.AuthRequest, kept []byte, code, from string) (signon.Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	var h held
+	var h flowState
 	if err := json.Unmarshal(kept, &h); err != nil {
 		return signon.Identity{}, err
 	}
@@ -124,25 +123,25 @@ func (p *Provider) Finish(ctx context.Context, w signon.AuthRequest, kept []byte
 	if err != nil {
 		return signon.Identity{}, err
 	}
-	if from != p.settings.Issuer && (from != "" || d.namesSelf) {
+	if from != p.settings.Issuer && (from != "" || d.sendsIssuer) {
 		return signon.Identity{}, rejected("the answer does not come from this provider")
 	}
 	ctx = oidc.ClientContext(ctx, p.client)
 	config := p.config(d, w.RedirectURI)
 	tokens, err := config.Exchange(ctx, code, oauth2.VerifierOption(h.Verifier))
 	if err != nil {
-		return signon.Identity{}, exchangeFault(err)
+		return signon.Identity{}, exchangeError(err)
 	}
 	raw, is := tokens.Extra("id_token").(string)
 	if !is {
 		return signon.Identity{}, rejected("there is no ID token")
 	}
 	if _, err := p.keys.VerifySignature(ctx, raw); err != nil { // The library hides why the keys could not be fetched.
-		return signon.Identity{}, checkFault(err)
+		return signon.Identity{}, tokenError(err)
 	}
 	token, err := p.verifier().Verify(ctx, raw)
 	if err != nil {
-		return signon.Identity{}, checkFault(err)
+		return signon.Identity{}, tokenError(err)
 	}
 	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(h.Nonce)) != 1 {
 		return signon.Identity{}, rejected("the nonce is another one")
@@ -167,7 +166,7 @@ func (p *Provider) Finish(ctx context.Context, w signon.AuthRequest, kept []byte
 	return p.identity(token.Subject, all)
 }
 
-// checkToken checks what the library leaves to its callers.
+// checkToken checks what the library does not check.
 func (p *Provider) checkToken(t *oidc.IDToken, all claims) error {
 	party, named := all["azp"]
 	switch {
@@ -188,7 +187,7 @@ func (p *Provider) userInfo(ctx context.Context, d *discovered, tokens oauth2.To
 	}
 	info, err := d.UserInfo(ctx, tokens)
 	if err != nil {
-		return away(err)
+		return unavailable(err)
 	}
 	more := claims{}
 	if err := info.Claims(&more); err != nil || info.Subject != subject {
@@ -210,11 +209,11 @@ func (p *Provider) Logout(ctx context.Context, raw string) (signon.Logout, error
 		return signon.Logout{}, err
 	}
 	if _, err := p.keys.VerifySignature(ctx, raw); err != nil {
-		return signon.Logout{}, checkFault(err)
+		return signon.Logout{}, tokenError(err)
 	}
 	t, err := p.verifier().VerifyLogout(ctx, raw)
 	if err != nil {
-		return signon.Logout{}, checkFault(err)
+		return signon.Logout{}, tokenError(err)
 	}
 	now := p.clock.Now()
 	switch {
@@ -237,7 +236,7 @@ func (p *Provider) EndSessionURL(ctx context.Context, back string) (string, erro
 	}
 	u, err := url.Parse(d.endSession)
 	if err != nil {
-		return "", away(err)
+		return "", unavailable(err)
 	}
 	query := u.Query()
 	query.Set("client_id", p.settings.ClientID)
@@ -246,7 +245,8 @@ func (p *Provider) EndSessionURL(ctx context.Context, back string) (string, erro
 	return u.String(), nil
 }
 
-// verifier checks tokens of the provider. Tokens that expired within the skew are still valid.
+// verifier returns the verifier of the provider's tokens. Tokens that expired within the skew are
+// still valid.
 func (p *Provider) verifier() *oidc.IDTokenVerifier {
 	names := make([]string, len(algorithms))
 	for i, a := range algorithms {
@@ -256,22 +256,22 @@ func (p *Provider) verifier() *oidc.IDTokenVerifier {
 		Now: func() time.Time { return p.clock.Now().Add(-signon.Skew) }})
 }
 
-// discover returns the discovery document. Only one call at a time fetches it; the old one is used
-// while the provider is unavailable.
+// discover returns the discovery document. Only one call at a time fetches it. While the provider
+// is unavailable, it returns the old one.
 func (p *Provider) discover(ctx context.Context) (*discovered, error) {
-	if d, err := p.remembered(); d != nil || err != nil {
+	if d, err := p.cached(); d != nil || err != nil {
 		return d, err
 	}
 	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
+	case p.discovering <- struct{}{}:
+		defer func() { <-p.discovering }()
 	case <-ctx.Done():
-		return nil, away(ctx.Err())
+		return nil, unavailable(ctx.Err())
 	}
-	if d, err := p.remembered(); d != nil || err != nil { // Another call has fetched it meanwhile.
+	if d, err := p.cached(); d != nil || err != nil { // Another call has fetched it meanwhile.
 		return d, err
 	}
-	d, err := p.ask(ctx)
+	d, err := p.fetch(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
@@ -279,15 +279,15 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 		if p.known != nil {
 			return p.known, nil
 		}
-		return nil, away(err)
+		return nil, unavailable(err)
 	}
 	p.known, p.failed = d, time.Time{}
 	return d, nil
 }
 
-// remembered returns the cached discovery document, or the error of a recent failure; neither when
-// it must be fetched.
-func (p *Provider) remembered() (*discovered, error) {
+// cached returns the cached discovery document, or the error of a recent failure; neither if it
+// must be fetched.
+func (p *Provider) cached() (*discovered, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.clock.Now()
@@ -298,13 +298,13 @@ func (p *Provider) remembered() (*discovered, error) {
 		if p.known != nil {
 			return p.known, nil
 		}
-		return nil, away(errors.New("it was away a moment ago"))
+		return nil, unavailable(errors.New("it was away a moment ago"))
 	}
 	return nil, nil //nolint:nilnil // An empty cache is not an error.
 }
 
-// ask fetches the discovery document.
-func (p *Provider) ask(ctx context.Context) (*discovered, error) {
+// fetch fetches the discovery document.
+func (p *Provider) fetch(ctx context.Context) (*discovered, error) {
 	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.settings.Issuer)
 	if err != nil {
 		return nil, err
@@ -320,22 +320,22 @@ func (p *Provider) ask(ctx context.Context) (*discovered, error) {
 	}
 	endpoint := found.Endpoint()
 	for _, address := range []string{endpoint.AuthURL, endpoint.TokenURL, more.Keys} {
-		if err := p.trusts(address); err != nil {
+		if err := p.checkURL(address); err != nil {
 			return nil, err
 		}
 	}
 	if more.EndSession != "" {
-		if err := p.trusts(more.EndSession); err != nil {
+		if err := p.checkURL(more.EndSession); err != nil {
 			return nil, err
 		}
 	}
-	p.keys.at(more.Keys)
-	return &discovered{Provider: found, endSession: more.EndSession, namesSelf: more.NamesSelf, at: p.clock.Now(),
+	p.keys.setURL(more.Keys)
+	return &discovered{Provider: found, endSession: more.EndSession, sendsIssuer: more.NamesSelf, at: p.clock.Now(),
 		inParams: len(more.Methods) > 0 && !slices.Contains(more.Methods, "client_secret_basic")}, nil
 }
 
-// trusts refuses a URL that is less protected than the issuer.
-func (p *Provider) trusts(address string) error {
+// checkURL returns an error if a URL of the provider is less protected than the issuer.
+func (p *Provider) checkURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
 		return err

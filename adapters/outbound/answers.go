@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// LongestQuote is how many characters of a service's answer a failure repeats.
-	LongestQuote = 200
-	// LongestPause is the longest pause that a service may ask for.
-	LongestPause = 24 * time.Hour
+	// MaxQuote is the maximum number of characters of a service's answer that a failure quotes.
+	MaxQuote = 200
+	// MaxRetryAfter is the longest pause that a service may request.
+	MaxRetryAfter = 24 * time.Hour
 )
 
 // Line turns a text into one line: separators and control characters become spaces.
@@ -21,27 +21,27 @@ func Line(s string) string {
 }
 
 // Quote turns a service's answer into a line that can be shown to an operator: printable
-// characters, at most LongestQuote of them.
+// characters, at most MaxQuote of them.
 func Quote(s string) string {
 	return Cut(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " "))
 }
 
-// Cut shortens a line to LongestQuote characters.
+// Cut shortens a line to MaxQuote characters.
 func Cut(s string) string {
-	if runes := []rune(s); len(runes) > LongestQuote {
-		return string(runes[:LongestQuote]) + "…"
+	if runes := []rune(s); len(runes) > MaxQuote {
+		return string(runes[:MaxQuote]) + "…"
 	}
 	return s
 }
 
-// RetryAfter parses how long a service asks us to wait: whole seconds or a date, at most
-// LongestPause. It is 0 when the header does not say.
+// RetryAfter parses a Retry-After header: whole seconds or a date, at most MaxRetryAfter. It
+// returns 0 if the header is missing or invalid.
 func RetryAfter(header string, now time.Time) time.Duration {
 	var pause time.Duration
 	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil {
-		pause = time.Duration(min(seconds, int(LongestPause/time.Second))) * time.Second
+		pause = time.Duration(min(seconds, int(MaxRetryAfter/time.Second))) * time.Second
 	} else if date, err := http.ParseTime(header); err == nil {
 		pause = date.Sub(now)
 	}
-	return min(max(pause, 0), LongestPause)
+	return min(max(pause, 0), MaxRetryAfter)
 }

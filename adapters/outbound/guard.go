@@ -1,6 +1,6 @@
-// Package outbound makes the connections of all drivers to other hosts: its guard decides what a
-// channel may reach, and its words describe errors without repeating what a private service sent.
-// It knows addresses and connections; it does not know what is sent.
+// Package outbound makes the connections of all drivers to other hosts. Its guard decides which
+// addresses a channel may connect to, and its descriptions of errors do not repeat what a private
+// service sent. It knows addresses and connections, but not what is sent.
 package outbound
 
 import (
@@ -19,7 +19,7 @@ type Reach bool
 
 // The reaches.
 const (
-	Public     Reach = false // public addresses, and what the installation allows on top
+	Public     Reach = false // public addresses, and those that the installation allows
 	Everywhere Reach = true
 )
 
@@ -47,7 +47,7 @@ func (e *ForbiddenError) Error() string {
 	return fmt.Sprintf("%s is not a public address, and outbound_allow does not name it", e.Addr)
 }
 
-// dialTimeout is how long establishing a connection may take.
+// dialTimeout is the timeout for establishing a connection.
 const dialTimeout = 10 * time.Second
 
 // New returns a guard that resolves names with resolver; nil is the system's.
@@ -91,8 +91,8 @@ func (g *Guard) allows(host string) bool {
 	return slices.Contains(g.allowed.Hosts, strings.ToLower(strings.TrimSuffix(host, ".")))
 }
 
-// control checks the address of a connection at the last moment, after name resolution: checking
-// the name earlier would protect from nothing, because it may resolve to another address later.
+// control checks the address of a connection after name resolution. A check of the name before that
+// would be useless, because the name may then resolve to another address.
 func control(check func(netip.Addr) error) func(context.Context, string, string, syscall.RawConn) error {
 	return func(_ context.Context, _, address string, _ syscall.RawConn) error {
 		target, err := netip.ParseAddrPort(address)

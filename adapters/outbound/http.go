@@ -22,9 +22,9 @@ type Options struct {
 }
 
 // Transport returns a transport whose connections have one reach. Connections of different reach
-// never share a transport, because a request could get a connection that it may not open itself. A
-// transport of reach Public uses no proxy, because the guard would check the proxy's address
-// instead of the target's.
+// never share a transport, because a request could reuse a connection that it may not open. A
+// transport of reach Public uses no proxy, because the guard would check the address of the proxy,
+// not of the target.
 func (g *Guard) Transport(reach Reach, o Options) *http.Transport {
 	t := &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -44,17 +44,18 @@ func (g *Guard) Transport(reach Reach, o Options) *http.Transport {
 	return t
 }
 
-// proxy returns the proxy of the environment. A server behind it may be anywhere.
+// proxy returns the proxy of the environment. The peer counts as private, because its address is
+// unknown.
 func proxy(r *http.Request) (*url.URL, error) {
 	u, err := http.ProxyFromEnvironment(r)
 	if p, watched := r.Context().Value(peerKey{}).(*Peer); watched && u != nil {
-		p.saw(netip.Addr{})
+		p.record(netip.Addr{})
 	}
 	return u, err
 }
 
-// NoRedirects is for [http.Client.CheckRedirect]. It returns a redirect as the response: the
-// message, with its secrets, goes only to its own target.
+// NoRedirects is for [http.Client.CheckRedirect]. It returns a redirect as the response, so that
+// the message and its secrets go only to their target.
 func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Peer is the host that answered a request: it records whether all connections of the request went
@@ -81,7 +82,7 @@ func (p *Peer) Reached() bool {
 	return p.reached
 }
 
-func (p *Peer) saw(addr netip.Addr) {
+func (p *Peer) record(addr netip.Addr) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reached = p.reached || addr.IsValid()
@@ -91,7 +92,7 @@ func (p *Peer) saw(addr netip.Addr) {
 // PeerOf returns the peer of a connection.
 func PeerOf(c net.Conn) *Peer {
 	p := &Peer{}
-	p.saw(addrOf(c))
+	p.record(addrOf(c))
 	return p
 }
 
@@ -109,16 +110,16 @@ func Watch(ctx context.Context) (context.Context, *Peer) {
 	ctx = context.WithValue(ctx, peerKey{}, p)
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
-			p.saw(addrOf(info.Conn))
+			p.record(addrOf(info.Conn))
 			if c, encrypted := info.Conn.(*tls.Conn); encrypted {
-				deliveries.ReportCertificate(ctx, Ends(c.ConnectionState()))
+				deliveries.ReportCertificate(ctx, CertificateExpiry(c.ConnectionState()))
 			}
 		},
 	}), p
 }
 
-// Ends returns when the certificate of the server of a connection expires.
-func Ends(c tls.ConnectionState) (t time.Time) {
+// CertificateExpiry returns when the certificate of the server of a connection expires.
+func CertificateExpiry(c tls.ConnectionState) (t time.Time) {
 	if len(c.PeerCertificates) > 0 {
 		t = c.PeerCertificates[0].NotAfter
 	}

@@ -12,26 +12,26 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// The words for errors of a connection. They are fixed: they never contain what a service sent, the
-// address of a name, or a name from a certificate.
+// The descriptions of connection errors. They never contain what a service sent, the address of a
+// name, or a name from a certificate.
 const (
-	Unresolved   = "the host name cannot be resolved"
-	NotAllowed   = "connecting is not allowed: the address is not public, and outbound_allow does not name it"
-	Refused      = "the connection was refused"
-	NoRoute      = "the host cannot be reached"
-	TimedOut     = "no answer in time"
-	Broken       = "the connection broke"
-	TLSFailed    = "TLS failed"
-	Distrusted   = "TLS failed: the certificate is not trusted"
-	WrongHost    = "TLS failed: the certificate is for another host"
-	Expired      = "TLS failed: the certificate is not valid at this time"
-	Unintended   = "the answer was not understood"
-	NoConnection = "no connection could be made"
+	Unresolved    = "the host name cannot be resolved"
+	NotAllowed    = "connecting is not allowed: the address is not public, and outbound_allow does not name it"
+	Refused       = "the connection was refused"
+	NoRoute       = "the host cannot be reached"
+	TimedOut      = "no answer in time"
+	Broken        = "the connection broke"
+	TLSFailed     = "TLS failed"
+	Distrusted    = "TLS failed: the certificate is not trusted"
+	WrongHost     = "TLS failed: the certificate is for another host"
+	Expired       = "TLS failed: the certificate is not valid at this time"
+	NotUnderstood = "the answer was not understood"
+	NoConnection  = "no connection could be made"
 )
 
-// Words describes an error of a connection in fixed words. reached says whether the connection was
-// established.
-func Words(err error, reached bool) string {
+// Describe returns the fixed description of a connection error. reached is whether the connection
+// was established.
+func Describe(err error, reached bool) string {
 	if _, found := errors.AsType[*ForbiddenError](err); found {
 		return NotAllowed
 	}
@@ -41,7 +41,7 @@ func Words(err error, reached bool) string {
 		}
 		return Unresolved
 	}
-	if words := aboutTLS(err); words != "" {
+	if words := describeTLS(err); words != "" {
 		return words
 	}
 	if timeout, found := errors.AsType[net.Error](err); found && timeout.Timeout() {
@@ -57,13 +57,13 @@ func Words(err error, reached bool) string {
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return Broken
 	case reached:
-		return Unintended
+		return NotUnderstood
 	}
 	return NoConnection
 }
 
-// aboutTLS says what went wrong with TLS; empty: nothing.
-func aboutTLS(err error) string {
+// describeTLS returns the description of a TLS error; empty: it is none.
+func describeTLS(err error) string {
 	if _, found := errors.AsType[x509.UnknownAuthorityError](err); found {
 		return Distrusted
 	}
@@ -88,13 +88,14 @@ func aboutTLS(err error) string {
 	return ""
 }
 
-// Tell returns the failure as it may be shown: unchanged if the service has a public address, and
-// so says the same to everybody, else in fixed words, with the rest as its detail.
-func (p *Peer) Tell(f *deliveries.Failure, words string) *deliveries.Failure {
+// Redact returns the failure as users may see it. A service with a public address gives the same
+// answer to everybody, so its failure is unchanged. Otherwise the failure has only fixed words, and
+// the rest is its detail.
+func (p *Peer) Redact(f *deliveries.Failure, words string) *deliveries.Failure {
 	if p.Public() {
 		return f
 	}
-	told := *f
-	told.Err, told.Detail = errors.New(words), f.Err
-	return &told
+	redacted := *f
+	redacted.Err, redacted.Detail = errors.New(words), f.Err
+	return &redacted
 }

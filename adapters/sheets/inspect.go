@@ -11,22 +11,22 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// Limits of an unpacked workbook, so that a small file does not fill the memory. Parsing takes many
-// times the size of the text.
+// The limits of an unpacked workbook, so that a small file does not fill the memory. Parsing needs
+// many times the size of the text.
 const (
-	sheetLimit  = 64 << 20 // bytes of a sheet
-	textsLimit  = 16 << 20 // bytes of the shared strings
-	textsMost   = 100_000  // of them
-	textLongest = imports.MaxRow
-	otherLimit  = 1 << 20 // bytes of any other part that is parsed
-	cellsMost   = 1_000   // of a row
+	maxSheetSize = 64 << 20 // bytes of a sheet
+	maxTextsSize = 16 << 20 // bytes of the shared strings
+	maxTexts     = 100_000  // of them
+	maxText      = imports.MaxRow
+	maxPartSize  = 1 << 20 // bytes of any other part that is parsed
+	maxCells     = 1_000   // of a row
 )
 
-// errTooMuch refuses a workbook that would take too much memory.
+// errTooMuch is the error of a workbook that would need too much memory.
 var errTooMuch = imports.ErrTooLarge.With("the workbook is too large to be read as one: save it as CSV")
 
-// inspect reads all parts of a workbook without keeping them, and refuses one that would take too
-// much memory.
+// inspect reads all parts of a workbook without storing them, and returns an error if the workbook
+// would need too much memory.
 func inspect(packed []byte) error {
 	files, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 	if err != nil {
@@ -36,11 +36,11 @@ func inspect(packed []byte) error {
 		name := strings.ToLower(strings.ReplaceAll(part.Name, `\`, "/"))
 		switch {
 		case strings.Contains(name, "/worksheets/") && strings.HasSuffix(name, ".xml"):
-			err = inspectPart(part, sheetLimit, (&rowCounter{}).element)
+			err = inspectPart(part, maxSheetSize, (&rowCounter{}).element)
 		case strings.HasSuffix(name, "/sharedstrings.xml"):
-			err = inspectPart(part, textsLimit, (&textCounter{}).element)
+			err = inspectPart(part, maxTextsSize, (&textCounter{}).element)
 		case strings.HasSuffix(name, ".xml"), strings.HasSuffix(name, ".rels"):
-			err = inspectPart(part, otherLimit, func(xml.Token) error { return nil })
+			err = inspectPart(part, maxPartSize, func(xml.Token) error { return nil })
 		}
 		if err != nil {
 			return err
@@ -83,7 +83,7 @@ func (r *rowCounter) element(t xml.Token) error {
 	case begins && e.Name.Local == "row":
 		r.cells = 0
 	case begins && e.Name.Local == "c":
-		if r.cells++; r.cells > cellsMost {
+		if r.cells++; r.cells > maxCells {
 			return errTooMuch
 		}
 	}
@@ -91,24 +91,24 @@ func (r *rowCounter) element(t xml.Token) error {
 }
 
 // textCounter counts the shared strings, and the bytes of each.
-type textCounter struct{ texts, long int }
+type textCounter struct{ texts, size int }
 
 func (c *textCounter) element(t xml.Token) error {
 	switch e := t.(type) {
 	case xml.StartElement:
 		if e.Name.Local == "si" {
-			c.texts, c.long = c.texts+1, 0
+			c.texts, c.size = c.texts+1, 0
 		} else {
-			c.long += elementCost // A string may have very many elements.
+			c.size += elementCost // A string may have very many elements.
 		}
 	case xml.CharData:
-		c.long += len(e)
+		c.size += len(e)
 	}
-	if c.texts > textsMost || c.long > textLongest {
+	if c.texts > maxTexts || c.size > maxText {
 		return errTooMuch
 	}
 	return nil
 }
 
-// elementCost is what an element of a string counts besides its characters.
+// elementCost is the size that an element of a string counts in addition to its characters.
 const elementCost = 32

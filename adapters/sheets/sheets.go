@@ -1,5 +1,5 @@
-// Package sheets converts files with lists of people to CSV in UTF-8, which imports read: text in
-// other encodings, and Excel workbooks.
+// Package sheets converts import files to CSV in UTF-8: text in other encodings, and Excel
+// workbooks.
 package sheets
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// peeked is how many bytes of a file are used to detect its encoding.
-const peeked = 64 << 10
+// sniffSize is the number of bytes of a file from which its encoding is detected.
+const sniffSize = 64 << 10
 
 // utf8Name is the encoding that needs no decoding.
 const utf8Name = "UTF-8"
@@ -57,23 +57,25 @@ type Table struct {
 
 // Opener opens files. It is safe for concurrent use.
 type Opener struct {
-	workbook chan struct{} // held while a workbook is in memory
+	workbook chan struct{} // full while a workbook is in memory
 
-	mu     sync.Mutex
-	coming map[string]bool // owners whose workbooks are being received
+	mu        sync.Mutex
+	receiving map[string]bool // the owners whose workbooks are being received
 }
 
 // NewOpener returns an opener that holds one workbook in memory at a time.
-func NewOpener() *Opener { return &Opener{workbook: make(chan struct{}, 1), coming: map[string]bool{}} }
+func NewOpener() *Opener {
+	return &Opener{workbook: make(chan struct{}, 1), receiving: map[string]bool{}}
+}
 
 // Open detects the format of a file and returns it as a table. encoding is the name of the text's
 // encoding; empty: it is detected. Text that is neither UTF-8 nor UTF-16 is read as Windows-1252.
-// Text is decoded while it is read. A workbook is held in memory, and others wait for it; an owner,
-// such as an organization, sends one at a time. Errors are imports.ErrNotText, imports.ErrTooLarge,
-// imports.ErrBusy, or that of the file's reader.
+// Text is decoded while it is read. A workbook is read into memory, and others wait for it. An
+// owner, such as an organization, can send one at a time. Errors are imports.ErrNotText,
+// imports.ErrTooLarge, imports.ErrBusy, or that of the file's reader.
 func (o *Opener) Open(ctx context.Context, owner string, file io.Reader, encoding string) (Table, error) {
-	text := bufio.NewReaderSize(file, peeked)
-	begin, err := text.Peek(peeked)
+	text := bufio.NewReaderSize(file, sniffSize)
+	begin, err := text.Peek(sniffSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Table{}, err
 	}
@@ -83,7 +85,7 @@ func (o *Opener) Open(ctx context.Context, owner string, file io.Reader, encodin
 	case bytes.HasPrefix(begin, []byte("\xd0\xcf\x11\xe0")):
 		return Table{}, imports.ErrNotText.With("the file is a workbook of an old Excel: save it as .xlsx or as CSV")
 	case encoding == "":
-		encoding = detected(begin, errors.Is(err, io.EOF))
+		encoding = detectEncoding(begin, errors.Is(err, io.EOF))
 	}
 	for _, e := range encodings {
 		switch {
@@ -97,9 +99,9 @@ func (o *Opener) Open(ctx context.Context, owner string, file io.Reader, encodin
 	return Table{}, imports.ErrNotText.With("the encoding %q is not known", encoding)
 }
 
-// detected returns the encoding of text that begins like this. whole says that it is the whole
-// text.
-func detected(begin []byte, whole bool) string {
+// detectEncoding returns the encoding of a text from its beginning. whole is whether that is the
+// whole text.
+func detectEncoding(begin []byte, whole bool) string {
 	switch {
 	case bytes.HasPrefix(begin, []byte("\xff\xfe")):
 		return "UTF-16LE"
@@ -123,10 +125,10 @@ func detected(begin []byte, whole bool) string {
 		}
 	}
 	// Latin text in UTF-16 has a zero at nearly every second byte, and none between.
-	switch most := len(begin) * 2 / 5; {
-	case zeros[0] == 0 && zeros[1] > most:
+	switch threshold := len(begin) * 2 / 5; {
+	case zeros[0] == 0 && zeros[1] > threshold:
 		return "UTF-16LE"
-	case zeros[1] == 0 && zeros[0] > most:
+	case zeros[1] == 0 && zeros[0] > threshold:
 		return "UTF-16BE"
 	case utf8.Valid(begin), zeros[0]+zeros[1] > 0: // With other zeros it is not text.
 		return utf8Name

@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// workbookLimit and unpackedLimit bound a workbook, as a file and unpacked.
-	workbookLimit = 16 << 20
-	unpackedLimit = 128 << 20
-	// workbookWait is how long a workbook waits for another one to be processed.
-	workbookWait = 30 * time.Second
-	// workbookTime is how long receiving a workbook may take.
-	workbookTime = 5 * time.Minute
-	// workbooksComing is how many may be received at a time.
-	workbooksComing = 8
+	// maxWorkbookSize and maxUnpackedSize are the maximum sizes of a workbook, packed and unpacked.
+	maxWorkbookSize = 16 << 20
+	maxUnpackedSize = 128 << 20
+	// queueTimeout is how long a workbook waits until others are processed.
+	queueTimeout = 30 * time.Second
+	// receiveTimeout is the timeout for receiving a workbook.
+	receiveTimeout = 5 * time.Minute
+	// maxReceiving is the maximum number of workbooks that are received at a time.
+	maxReceiving = 8
 )
 
-// openWorkbook returns the first sheet with rows. It takes its turn only when the workbook has
-// arrived completely: a slow sender blocks no other.
+// openWorkbook returns the first sheet with rows. It waits for its turn only after the whole
+// workbook was received, so that a slow sender does not block others.
 func (o *Opener) openWorkbook(ctx context.Context, owner string, file io.Reader) (Table, error) {
 	packed, err := o.receive(ctx, owner, file)
 	if err != nil {
 		return Table{}, err
 	}
-	waiting, cancel := context.WithTimeout(ctx, workbookWait)
+	waiting, cancel := context.WithTimeout(ctx, queueTimeout)
 	defer cancel()
 	select {
 	case o.workbook <- struct{}{}:
@@ -60,34 +60,34 @@ func (o *Opener) openWorkbook(ctx context.Context, owner string, file io.Reader)
 // receive reads a workbook to its end. An owner sends one at a time.
 func (o *Opener) receive(ctx context.Context, owner string, file io.Reader) ([]byte, error) {
 	o.mu.Lock()
-	if o.coming[owner] || len(o.coming) >= workbooksComing {
+	if o.receiving[owner] || len(o.receiving) >= maxReceiving {
 		o.mu.Unlock()
 		return nil, imports.ErrBusy
 	}
-	o.coming[owner] = true
+	o.receiving[owner] = true
 	o.mu.Unlock()
 	defer func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		delete(o.coming, owner)
+		delete(o.receiving, owner)
 	}()
-	limited, cancel := context.WithTimeoutCause(ctx, workbookTime, imports.ErrIncomplete)
+	limited, cancel := context.WithTimeoutCause(ctx, receiveTimeout, imports.ErrIncomplete)
 	defer cancel()
-	packed, err := io.ReadAll(io.LimitReader(during{limited, file}, workbookLimit+1))
-	if err == nil && len(packed) > workbookLimit {
-		err = imports.ErrTooLarge.With("the workbook is larger than %d MiB: save it as CSV", workbookLimit>>20)
+	packed, err := io.ReadAll(io.LimitReader(contextReader{limited, file}, maxWorkbookSize+1))
+	if err == nil && len(packed) > maxWorkbookSize {
+		err = imports.ErrTooLarge.With("the workbook is larger than %d MiB: save it as CSV", maxWorkbookSize>>20)
 	}
 	return packed, err
 }
 
-// during is a reader that ends with a context.
-type during struct {
+// contextReader is a reader that ends with a context.
+type contextReader struct {
 	ctx  context.Context //nolint:containedctx // A reader has no other place for it.
 	file io.Reader
 }
 
-// Read reads the next piece.
-func (d during) Read(b []byte) (int, error) {
+// Read reads the next bytes.
+func (d contextReader) Read(b []byte) (int, error) {
 	if d.ctx.Err() != nil {
 		return 0, context.Cause(d.ctx)
 	}
@@ -104,7 +104,7 @@ func firstSheet(packed []byte) (s *sheet, name string, err error) {
 		return nil, "", unreadable
 	}
 	// Both limits are the same: excelize writes anything beyond the second to a temporary file.
-	book, err := excelize.OpenReader(bytes.NewReader(packed), excelize.Options{UnzipSizeLimit: unpackedLimit, UnzipXMLSizeLimit: unpackedLimit})
+	book, err := excelize.OpenReader(bytes.NewReader(packed), excelize.Options{UnzipSizeLimit: maxUnpackedSize, UnzipXMLSizeLimit: maxUnpackedSize})
 	if err != nil {
 		return nil, "", unreadable
 	}
@@ -182,7 +182,7 @@ func (s *sheet) fill() error {
 	return io.EOF
 }
 
-// Close gives up the turn for the next workbook.
+// Close lets the next workbook be processed.
 func (s *sheet) Close() error {
 	defer s.closed()
 	return errors.Join(s.rows.Close(), s.book.Close())

@@ -15,12 +15,12 @@ import (
 
 // answer is a service's response.
 type answer struct {
-	status   int
-	body     []byte
-	personal bool // the address is part of the login
+	status         int
+	body           []byte
+	addressInLogin bool // the address is part of the login
 }
 
-// words returns the response in fixed words.
+// words returns a fixed description of the response, without its body.
 func (a answer) words() string {
 	if a.status < 300 {
 		return "answered with an error"
@@ -35,7 +35,7 @@ func (a answer) words() string {
 // read decodes the body as JSON; other bodies leave v unchanged.
 func (a answer) read(v any) { _ = json.Unmarshal(a.body, v) }
 
-// refused returns a permanent failure of this recipient, in the service's words.
+// refused returns a permanent failure of this recipient, with the text of the service.
 func (a answer) refused(said string) *deliveries.Failure {
 	return deliveries.Refused("%s", a.quote(said))
 }
@@ -50,7 +50,7 @@ func (a answer) postponed(said string) *deliveries.Failure {
 	return deliveries.Postponed("%s", a.quote(said))
 }
 
-// quote returns the status and the service's words in one line.
+// quote returns the status and a text of the service in one line.
 func (a answer) quote(said string) string {
 	said = outbound.Cut(outbound.Line(said))
 	if said == "" {
@@ -60,25 +60,26 @@ func (a answer) quote(said string) string {
 }
 
 // byStatus classifies a status (decisions 6); nil: the message was accepted. An error of the
-// service concerns the channel, and so does a failed login, unless the address is part of it.
+// service is a failure of the channel. So is a failed login, unless the address is part of the
+// login.
 func byStatus(a answer) *deliveries.Failure {
 	switch status := a.status; {
 	case status >= 200 && status < 300:
 		return nil
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests, status >= 500,
-		status == http.StatusUnauthorized && !a.personal:
+		status == http.StatusUnauthorized && !a.addressInLogin:
 		return deliveries.Unreachable("%s", a.words())
 	}
 	return deliveries.Refused("%s", a.words())
 }
 
-// Slack's errors, see https://docs.slack.dev/reference/methods/chat.postMessage: those of
-// slackNever are about a recipient or a message, those of slackLater about the login or the
-// service. Errors in neither list have an unknown cause and are temporary.
+// The errors of Slack, see https://docs.slack.dev/reference/methods/chat.postMessage. Those of
+// slackPermanent are about a recipient or a message, those of slackTemporary about the login or the
+// service. Other errors have an unknown cause and are temporary.
 var (
-	slackNever = []string{"channel_not_found", "is_archived", "channel_is_archived", "not_in_channel", "user_not_found", "no_text", "msg_too_long",
+	slackPermanent = []string{"channel_not_found", "is_archived", "channel_is_archived", "not_in_channel", "user_not_found", "no_text", "msg_too_long",
 		"invalid_payload", "action_prohibited", "posting_to_general_channel_denied", "restricted_action", "cannot_dm_bot", "messages_tab_disabled", "user_not_visible"}
-	slackLater = []string{"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "missing_scope", "no_permission", "access_denied",
+	slackTemporary = []string{"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "missing_scope", "no_permission", "access_denied",
 		"ratelimited", "rate_limited", "fatal_error", "internal_error", "service_unavailable", "request_timeout", "team_access_not_granted", "org_login_required",
 		"invalid_token", "no_service", "no_active_hooks", "no_team", "team_disabled"}
 )
@@ -86,7 +87,7 @@ var (
 // slackWord matches Slack's responses that are a single word, as those of its webhooks are.
 var slackWord = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
-func judgeSlack(a answer) *deliveries.Failure {
+func classifySlack(a answer) *deliveries.Failure {
 	var said struct {
 		OK    *bool  `json:"ok"`
 		Error string `json:"error"`
@@ -100,9 +101,9 @@ func judgeSlack(a answer) *deliveries.Failure {
 	switch {
 	case a.status < 300 && (text == "ok" || text == "" || said.OK != nil && *said.OK):
 		return nil
-	case slices.Contains(slackNever, word):
+	case slices.Contains(slackPermanent, word):
 		return deliveries.Refused("answered %s", word)
-	case slices.Contains(slackLater, word):
+	case slices.Contains(slackTemporary, word):
 		return deliveries.Unreachable("answered %s", word)
 	case a.status >= 300 && a.status != http.StatusBadRequest:
 		return byStatus(a)
@@ -110,10 +111,10 @@ func judgeSlack(a answer) *deliveries.Failure {
 	return a.postponed(word)
 }
 
-// teamsError is how Teams reports, with status 200, that the message went no further.
+// teamsError matches the error that Teams reports with status 200.
 var teamsError = regexp.MustCompile(`(?i)HTTP error (\d{3})`)
 
-func judgeTeams(a answer) *deliveries.Failure {
+func classifyTeams(a answer) *deliveries.Failure {
 	if failed := byStatus(a); failed != nil {
 		return failed
 	}
@@ -128,9 +129,9 @@ func judgeTeams(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// judgeLark classifies the codes of
+// classifyLark classifies the codes of
 // https://open.larksuite.com/document/client-docs/bot-v3/add-custom-bot.
-func judgeLark(a answer) *deliveries.Failure {
+func classifyLark(a answer) *deliveries.Failure {
 	var said struct {
 		Code int    `json:"code"`
 		Msg  string `json:"msg"`
@@ -141,7 +142,7 @@ func judgeLark(a answer) *deliveries.Failure {
 	case 0:
 		return byStatus(a)
 	case 19001: // no such webhook: its token is in the path
-		if a.personal {
+		if a.addressInLogin {
 			return a.refused(text)
 		}
 		return a.unreachable(text)
@@ -153,8 +154,8 @@ func judgeLark(a answer) *deliveries.Failure {
 	return a.postponed(text)
 }
 
-// judgeWecom classifies the codes of https://developer.work.weixin.qq.com/document/path/90313.
-func judgeWecom(a answer) *deliveries.Failure {
+// classifyWecom classifies the codes of https://developer.work.weixin.qq.com/document/path/90313.
+func classifyWecom(a answer) *deliveries.Failure {
 	var said struct {
 		Code int    `json:"errcode"`
 		Msg  string `json:"errmsg"`
@@ -172,10 +173,10 @@ func judgeWecom(a answer) *deliveries.Failure {
 	return a.postponed(text)
 }
 
-// judgeDiscord classifies the codes of
+// classifyDiscord classifies the codes of
 // https://discord.com/developers/docs/topics/opcodes-and-status-codes: a missing webhook answers
 // 404 like a missing thread.
-func judgeDiscord(a answer) *deliveries.Failure {
+func classifyDiscord(a answer) *deliveries.Failure {
 	var said struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
@@ -187,9 +188,9 @@ func judgeDiscord(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// judgeMattermost distinguishes a webhook that does not exist, or is switched off, from a channel
-// that does not exist.
-func judgeMattermost(a answer) *deliveries.Failure {
+// classifyMattermost distinguishes a webhook that does not exist, or is switched off, from a
+// channel that does not exist.
+func classifyMattermost(a answer) *deliveries.Failure {
 	var said struct {
 		ID string `json:"id"`
 	}
@@ -200,8 +201,8 @@ func judgeMattermost(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// judgeRocketchat distinguishes a webhook that does not exist from a room that does not exist.
-func judgeRocketchat(a answer) *deliveries.Failure {
+// classifyRocketchat distinguishes a webhook that does not exist from a room that does not exist.
+func classifyRocketchat(a answer) *deliveries.Failure {
 	var said struct {
 		Success *bool  `json:"success"`
 		Error   string `json:"error"`
@@ -216,8 +217,8 @@ func judgeRocketchat(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// judgeSignal distinguishes an unregistered sender from an unregistered recipient.
-func judgeSignal(a answer) *deliveries.Failure {
+// classifySignal distinguishes an unregistered sender from an unregistered recipient.
+func classifySignal(a answer) *deliveries.Failure {
 	var said struct {
 		Error string `json:"error"`
 	}
@@ -228,8 +229,8 @@ func judgeSignal(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// retryAfter parses how long a service asks us to wait: seconds, with or without a fraction, or a
-// date. 0 when the header does not say.
+// retryAfter parses a Retry-After header: seconds, with or without a fraction, or a date. It
+// returns 0 if the header is missing or invalid.
 func retryAfter(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseFloat(strings.TrimSpace(header), 64); err == nil {
 		return pauseOf(seconds)
@@ -240,10 +241,10 @@ func retryAfter(header string, now time.Time) time.Duration {
 	return 0
 }
 
-// pauseOf returns a pause in seconds, within its bounds.
+// pauseOf returns a number of seconds as a pause of at most MaxRetryAfter.
 func pauseOf(seconds float64) time.Duration {
 	if !(seconds > 0) { // NaN is not a pause either.
 		return 0
 	}
-	return time.Duration(min(seconds, outbound.LongestPause.Seconds()) * float64(time.Second))
+	return time.Duration(min(seconds, outbound.MaxRetryAfter.Seconds()) * float64(time.Second))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// judgeBark reads the code that Bark repeats in its response.
-func judgeBark(a answer) *deliveries.Failure {
+// classifyBark reads the code that Bark repeats in its response.
+func classifyBark(a answer) *deliveries.Failure {
 	var said struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
@@ -27,8 +27,8 @@ func judgeBark(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// judgeJoin reads the body, because Join always answers with status 200.
-func judgeJoin(a answer) *deliveries.Failure {
+// classifyJoin reads the body, because Join always answers with status 200.
+func classifyJoin(a answer) *deliveries.Failure {
 	var said struct {
 		Success *bool  `json:"success"`
 		Login   bool   `json:"userAuthError"`
@@ -44,8 +44,8 @@ func judgeJoin(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// judgePushbullet requires the created push in the response; without it there is none.
-func judgePushbullet(a answer) *deliveries.Failure {
+// classifyPushbullet requires the created push in the response.
+func classifyPushbullet(a answer) *deliveries.Failure {
 	if failed := byStatus(a); failed != nil {
 		return failed
 	}
@@ -60,9 +60,9 @@ func judgePushbullet(a answer) *deliveries.Failure {
 	return nil
 }
 
-// judgePushover distinguishes an application's token from a recipient's key: both are 400. See
+// classifyPushover distinguishes an application's token from a recipient's key: both are 400. See
 // https://pushover.net/api#response.
-func judgePushover(a answer) *deliveries.Failure {
+func classifyPushover(a answer) *deliveries.Failure {
 	var said struct {
 		Token string `json:"token"`
 	}
@@ -73,11 +73,11 @@ func judgePushover(a answer) *deliveries.Failure {
 	return byStatus(a)
 }
 
-// longestTelegram is how many characters a message to Telegram may have.
-const longestTelegram = 4096
+// maxTelegram is the maximum number of characters of a message to Telegram.
+const maxTelegram = 4096
 
-// judgeTelegram accepts only the API's own confirmation.
-func judgeTelegram(a answer) *deliveries.Failure {
+// classifyTelegram accepts only the API's own confirmation.
+func classifyTelegram(a answer) *deliveries.Failure {
 	var said struct {
 		OK          bool   `json:"ok"`
 		Description string `json:"description"`

@@ -18,8 +18,8 @@ type dispatcher struct {
 	transport http.RoundTripper
 }
 
-// Dispatch posts one message. The subject becomes the title if the service has one, else the first
-// line.
+// Dispatch posts one message. The subject becomes the title if the service has titles, else the
+// first line of the text.
 func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	link, err := d.settings.link(m.To)
 	if err != nil {
@@ -49,9 +49,9 @@ func (*dispatcher) Close() error { return nil }
 // send passes the message to the service and returns the failure, if any.
 func (d *dispatcher) send(ctx context.Context, link *url.URL, n note) (failed *deliveries.Failure) {
 	watched, peer := outbound.Watch(ctx)
-	w := &witness{ctx: watched, next: d.transport, peer: peer, judge: d.settings.service.judge, personal: d.settings.personal}
-	if w.judge == nil {
-		w.judge = byStatus
+	w := &messageTransport{ctx: watched, next: d.transport, peer: peer, classify: d.settings.service.classify, addressInLogin: d.settings.addressInLogin}
+	if w.classify == nil {
+		w.classify = byStatus
 	}
 	defer func() {
 		if fault := recover(); fault != nil { // Services may panic without a response.
@@ -68,13 +68,13 @@ func (d *dispatcher) send(ctx context.Context, link *url.URL, n note) (failed *d
 		return w.failed
 	case err == nil:
 		return nil
-	case !w.asked: // It accepted a sample, so the message or the address is at fault.
+	case !w.sent: // The service accepted a sample, so the message or the address is wrong.
 		return deliveries.Refused("the service does not take the message: %w", err)
 	}
-	return peer.Tell(deliveries.Postponed("%w", err), outbound.Unintended)
+	return peer.Redact(deliveries.Postponed("%w", err), outbound.NotUnderstood)
 }
 
-// named adds the service's name to a failure, and hides the secrets of its URL.
+// named adds the name of the service to a failure, and hides the secrets of its URL.
 func (d *dispatcher) named(f *deliveries.Failure) *deliveries.Failure {
 	named := *f
 	named.Err = d.hidden(f.Err)

@@ -29,9 +29,9 @@ func matrixConfig(link *url.URL) (*matrix.Config, error) {
 	}
 	switch {
 	case c.User != "":
-		return nil, demand("matrix needs an access token, as in matrix://:TOKEN@host: a password would mean a new login for each message")
+		return nil, urlError("matrix needs an access token, as in matrix://:TOKEN@host: a password would mean a new login for each message")
 	case len(c.Rooms) == 0:
-		return nil, demand("matrix needs rooms: without them it writes to every room that it is in")
+		return nil, urlError("matrix needs rooms: without them it writes to every room that it is in")
 	}
 	return &c, nil
 }
@@ -52,7 +52,7 @@ func matrixRequest(c *matrix.Config, method string, body any, path ...string) (p
 	return p, err
 }
 
-// matrixJoins returns the requests that join the rooms, which resolve names of rooms to ids.
+// matrixJoins returns the requests that join the rooms. Their responses have the ids of the rooms.
 func matrixJoins(link *url.URL, _ note) ([]post, error) {
 	c, err := matrixConfig(link)
 	if err != nil {
@@ -70,7 +70,7 @@ func matrixJoins(link *url.URL, _ note) ([]post, error) {
 }
 
 // sendMatrix joins each room and posts to it. The library could do that too, but it does not report
-// the status, nor give a message an id by which the server recognizes a repetition.
+// the status, and sets no transaction id by which the server recognizes a repetition.
 func sendMatrix(ctx context.Context, client *http.Client, link *url.URL, n note) error {
 	joins, err := matrixJoins(link, n)
 	if err != nil {
@@ -104,9 +104,9 @@ func sendMatrix(ctx context.Context, client *http.Client, link *url.URL, n note)
 	return nil
 }
 
-// judgeMatrix classifies the codes of
+// classifyMatrix classifies the codes of
 // https://spec.matrix.org/latest/client-server-api/#standard-error-response.
-func judgeMatrix(a answer) *deliveries.Failure {
+func classifyMatrix(a answer) *deliveries.Failure {
 	if a.status < 300 {
 		return byStatus(a)
 	}

@@ -45,7 +45,8 @@ func asForm(target string, form url.Values) post {
 	return post{url: target, header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, body: []byte(form.Encode())}
 }
 
-// send sends the request and returns the response's body. The witness classifies the response.
+// send sends the request and returns the body of the response. The messageTransport classifies the
+// response.
 func (p post) send(ctx context.Context, client *http.Client) ([]byte, error) {
 	method := p.method
 	if method == "" {

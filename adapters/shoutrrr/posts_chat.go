@@ -54,8 +54,8 @@ type teamsSection struct {
 	Text string `json:"text,omitempty"`
 }
 
-// longestSummary is the length of a card's summary, in characters; a longer one is truncated.
-const longestSummary = 20
+// maxSummary is the length of a card's summary, in characters; a longer one is truncated.
+const maxSummary = 20
 
 func teamsPosts(link *url.URL, n note) ([]post, error) {
 	var s teams.Service
@@ -72,25 +72,25 @@ func teamsPosts(link *url.URL, n note) ([]post, error) {
 	}
 	if card.Summary = c.Title; card.Summary == "" {
 		summary := []rune(card.Sections[0].Text)
-		card.Summary = string(summary[:min(len(summary), longestSummary)])
+		card.Summary = string(summary[:min(len(summary), maxSummary)])
 	}
 	target := teams.BuildWebhookURL(c.Host, c.Group, c.Tenant, c.AltID, c.GroupOwner, c.ExtraID)
 	if err := teams.ValidateWebhookURL(target); err != nil {
-		return nil, demand("teams needs the host of its webhook, as in host=ORGANIZATION.webhook.office.com")
+		return nil, urlError("teams needs the host of its webhook, as in host=ORGANIZATION.webhook.office.com")
 	}
 	return one(asJSON(target, card))
 }
 
-// longestLark is the size of the largest message to Lark or WeCom, in bytes.
-const longestLark = 4096
+// maxLark is the size of the largest message to Lark or WeCom, in bytes.
+const maxLark = 4096
 
 func larkPosts(link *url.URL, n note) ([]post, error) {
 	var s lark.Service
 	if err := s.Initialize(link, nil); err != nil {
 		return nil, err
 	}
-	if len(n.text) > longestLark {
-		return nil, fmt.Errorf("the text is longer than %d bytes", longestLark)
+	if len(n.text) > maxLark {
+		return nil, fmt.Errorf("the text is longer than %d bytes", maxLark)
 	}
 	c, title := s.Config, n.title
 	if title == "" {
@@ -115,8 +115,8 @@ func wecomPosts(link *url.URL, n note) ([]post, error) {
 	if err := s.Initialize(link, nil); err != nil {
 		return nil, err
 	}
-	if len(n.text) > longestLark {
-		return nil, fmt.Errorf("the text is longer than %d bytes", longestLark)
+	if len(n.text) > maxLark {
+		return nil, fmt.Errorf("the text is longer than %d bytes", maxLark)
 	}
 	body := wecom.RequestBody{MsgType: "text", Text: wecom.TextContent{Content: n.text}}
 	if s.Config.MentionedList != "" {
@@ -167,8 +167,8 @@ func signalPosts(link *url.URL, n note) ([]post, error) {
 
 // Limits of Zulip.
 const (
-	longestZulip = 10_000 // bytes of a text
-	longestTopic = 60     // characters
+	maxZulip = 10_000 // bytes of a text
+	maxTopic = 60     // characters
 )
 
 func zulipPosts(link *url.URL, n note) ([]post, error) {
@@ -177,10 +177,10 @@ func zulipPosts(link *url.URL, n note) ([]post, error) {
 		return nil, err
 	}
 	switch {
-	case len([]rune(s.Config.Topic)) > longestTopic:
-		return nil, fmt.Errorf("the topic is longer than %d characters", longestTopic)
-	case len(n.text) > longestZulip:
-		return nil, fmt.Errorf("the text is longer than %d bytes", longestZulip)
+	case len([]rune(s.Config.Topic)) > maxTopic:
+		return nil, fmt.Errorf("the topic is longer than %d characters", maxTopic)
+	case len(n.text) > maxZulip:
+		return nil, fmt.Errorf("the text is longer than %d bytes", maxZulip)
 	}
 	target := url.URL{Scheme: "https", Host: s.Config.Host, Path: "/api/v1/messages"}
 	p := asForm(target.String(), zulip.CreatePayload(s.Config, n.text))

@@ -153,15 +153,15 @@ func notifiarrPosts(link *url.URL, n note) ([]post, error) {
 		notifiarr.NotificationPayload{Notification: notifiarr.NotificationData{Name: c.Name}, Discord: body}, "Accept", "application/json"))
 }
 
-// signLark signs a message at this moment as Lark requires: the time and the secret are the key,
-// and the signed text is empty.
+// signLark returns the current time and the signature that Lark requires: the key is the time and
+// the secret, and the signed text is empty.
 func signLark(secret string) (timestamp, sign string) {
 	timestamp = strconv.FormatInt(time.Now().Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(timestamp+"\n"+secret))
 	return timestamp, base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// basic returns the header of a login by username and password.
+// basic returns the Authorization header for a username and a password.
 func basic(username, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(username+":"+password))
 }

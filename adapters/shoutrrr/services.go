@@ -17,66 +17,66 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// note is a message as services take it.
+// note is a message in the form that services accept.
 type note struct {
 	id    string // the same on every attempt
 	title string // empty if the service has no titles
 	text  string
 }
 
-// service is what the driver knows of a service besides its URL.
+// service describes a service.
 type service struct {
-	connects bool // to the host of its URL; others have an identifier there
+	connects bool // to the host of its URL; others have an identifier in its place
 	titled   bool // it has titles
 	keyed    bool // its key is in the path
-	// posts makes the requests for a message from a URL, as the library parses it. nil: the library
-	// sends, because it accepts our client.
+	// posts returns the requests for a message and a URL that the library has parsed. nil: the
+	// library sends, because it accepts our client.
 	posts func(link *url.URL, n note) ([]post, error)
-	// send does what posts cannot: one request may need the response to another.
+	// send sends a message itself, if one request needs the response to another.
 	send func(ctx context.Context, client *http.Client, link *url.URL, n note) error
-	// judge classifies a response; nil: byStatus does.
-	judge func(a answer) *deliveries.Failure
+	// classify classifies a response; nil: byStatus does.
+	classify func(a answer) *deliveries.Failure
 }
 
-// services are the supported services: the tests check that each reports its errors. Left out are
-// `generic` (the webhook driver does it), `smtp` (has its own driver), `logger` (sends nothing) and
-// `pagerduty` (connects to port 0 by default).
+// services are the supported services. The tests check that each reports its errors. `generic` (see
+// the webhook driver), `smtp` (has its own driver), `logger` (sends nothing) and `pagerduty`
+// (connects to port 0 by default) are not supported.
 //
-// If the library's client cannot be replaced, the requests are made here: the library's own would
-// bypass the guard, have no context and follow redirects.
+// If the library's HTTP client cannot be replaced, the driver makes the requests: those of the
+// library would bypass the guard, have no context and follow redirects.
 func services() map[string]service {
 	return map[string]service{
-		"bark":       {connects: true, titled: true, posts: barkPosts, judge: judgeBark},
-		"discord":    {titled: true, judge: judgeDiscord},
+		"bark":       {connects: true, titled: true, posts: barkPosts, classify: classifyBark},
+		"discord":    {titled: true, classify: classifyDiscord},
 		"googlechat": {connects: true, posts: googlechatPosts},
 		"gotify":     {connects: true, titled: true, keyed: true},
 		"ifttt":      {posts: iftttPosts},
-		"join":       {titled: true, posts: joinPosts, judge: judgeJoin},
-		"lark":       {connects: true, titled: true, keyed: true, posts: larkPosts, judge: judgeLark},
-		"matrix":     {connects: true, posts: matrixJoins, send: sendMatrix, judge: judgeMatrix},
-		"mattermost": {connects: true, judge: judgeMattermost},
+		"join":       {titled: true, posts: joinPosts, classify: classifyJoin},
+		"lark":       {connects: true, titled: true, keyed: true, posts: larkPosts, classify: classifyLark},
+		"matrix":     {connects: true, posts: matrixJoins, send: sendMatrix, classify: classifyMatrix},
+		"mattermost": {connects: true, classify: classifyMattermost},
 		"notifiarr":  {titled: true, posts: notifiarrPosts},
 		"ntfy":       {connects: true, titled: true},
 		"opsgenie":   {connects: true, titled: true, keyed: true, posts: opsgeniePosts},
-		"pushbullet": {titled: true, posts: pushbulletPosts, judge: judgePushbullet},
-		"pushover":   {titled: true, judge: judgePushover},
-		"rocketchat": {connects: true, judge: judgeRocketchat},
-		"signal":     {connects: true, posts: signalPosts, judge: judgeSignal},
-		"slack":      {titled: true, posts: slackPosts, judge: judgeSlack},
-		"teams":      {titled: true, posts: teamsPosts, judge: judgeTeams},
-		"telegram":   {posts: telegramPosts, judge: judgeTelegram},
-		"wecom":      {posts: wecomPosts, judge: judgeWecom},
+		"pushbullet": {titled: true, posts: pushbulletPosts, classify: classifyPushbullet},
+		"pushover":   {titled: true, classify: classifyPushover},
+		"rocketchat": {connects: true, classify: classifyRocketchat},
+		"signal":     {connects: true, posts: signalPosts, classify: classifySignal},
+		"slack":      {titled: true, posts: slackPosts, classify: classifySlack},
+		"teams":      {titled: true, posts: teamsPosts, classify: classifyTeams},
+		"telegram":   {posts: telegramPosts, classify: classifyTelegram},
+		"wecom":      {posts: wecomPosts, classify: classifyWecom},
 		"zulip":      {connects: true, posts: zulipPosts},
 	}
 }
 
-// check tries a URL with its service, without connecting.
+// check validates a URL with its service, without connecting.
 func (s service) check(link *url.URL) error {
 	if s.posts != nil {
 		_, err := s.posts(link, note{id: "1", title: "Title", text: "Text"})
 		return err
 	}
-	_, err := start(link, &http.Client{Transport: nowhere{}})
+	_, err := start(link, &http.Client{Transport: noTransport{}})
 	return err
 }
 
@@ -119,8 +119,8 @@ func start(link *url.URL, client *http.Client) (types.Service, error) {
 	}
 	switch s := made.(type) {
 	case *discord.Service:
-		// It retries for minutes; the witness stops that, so there is no reason to sleep.
-		s.HTTPClient, s.Sleeper = client, awake{}
+		// It retries for minutes. The messageTransport stops that, so it need not sleep.
+		s.HTTPClient, s.Sleeper = client, noSleep{}
 	case *gotify.Service:
 		*s.GetHTTPClient() = *client
 		if s.Config.Title == "Shoutrrr notification" {
@@ -140,14 +140,14 @@ func start(link *url.URL, client *http.Client) (types.Service, error) {
 	return made, nil
 }
 
-// nowhere never connects.
-type nowhere struct{}
+// noTransport never connects.
+type noTransport struct{}
 
-func (nowhere) RoundTrip(*http.Request) (*http.Response, error) {
+func (noTransport) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("a check connects to nothing")
 }
 
-// awake does not sleep.
-type awake struct{}
+// noSleep does not sleep.
+type noSleep struct{}
 
-func (awake) Sleep(time.Duration) {}
+func (noSleep) Sleep(time.Duration) {}

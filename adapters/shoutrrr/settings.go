@@ -14,19 +14,19 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// placeholder stands for the address of a recipient.
+// placeholder is replaced by the address of a recipient.
 const placeholder = "{address}"
 
-// samples take its place when a channel is checked; a service has to take one of them.
+// samples replace it when a channel is checked. A service has to accept one of them.
 var samples = []string{"C0123456789", "+15005550006"}
 
 // settings are a channel's parsed settings.
 type settings struct {
-	url      string // with the placeholder
-	name     string // of the service
-	service  service
-	personal bool            // the address is part of the login
-	secrets  deliveries.Mask // of the URL
+	url            string // with the placeholder
+	name           string // of the service
+	service        service
+	addressInLogin bool            // the address is part of the login
+	secrets        deliveries.Mask // of the URL
 }
 
 // described lists the settings.
@@ -48,7 +48,7 @@ func read(c channels.Channel) (settings, error) {
 	return s, r.Err()
 }
 
-// prepare finds the service and tries the URL with a sample.
+// prepare finds the service and validates the URL with samples.
 func (s *settings) prepare() error {
 	scheme, rest, _ := strings.Cut(s.url, "://")
 	known := services()
@@ -65,11 +65,11 @@ func (s *settings) prepare() error {
 	rest, _, _ = strings.Cut(rest, "?")
 	authority, path, _ := strings.Cut(rest, "/")
 	login := authority[:max(strings.LastIndexByte(authority, '@'), 0)]
-	s.personal = strings.Contains(login, placeholder) || s.service.keyed && strings.Contains(path, placeholder)
+	s.addressInLogin = strings.Contains(login, placeholder) || s.service.keyed && strings.Contains(path, placeholder)
 
 	var first error
 	for _, sample := range samples {
-		err := s.try(sample)
+		err := s.validate(sample)
 		if err == nil {
 			return nil
 		}
@@ -78,19 +78,19 @@ func (s *settings) prepare() error {
 	return first
 }
 
-// demand is a requirement on a URL that is ours and not the library's.
-type demand string
+// urlError is our own error about a URL, not one of the library.
+type urlError string
 
-func (d demand) Error() string { return string(d) }
+func (d urlError) Error() string { return string(d) }
 
-// try configures the service with the URL for a sample, without connecting.
-func (s *settings) try(sample string) (err error) {
+// validate configures the service with the URL for a sample, without connecting.
+func (s *settings) validate(sample string) (err error) {
 	link, err := s.link(sample)
 	if err != nil {
 		return err
 	}
-	s.secrets = hide(link, sample, s.service)
-	if s.service.connects && (strings.Contains(link.Host, sample) || steered(link, sample)) {
+	s.secrets = secretMask(link, sample, s.service)
+	if s.service.connects && (strings.Contains(link.Host, sample) || hasRoutingParam(link, sample)) {
 		return errors.New("cannot have {address} in its host: recipients would choose what to connect to")
 	}
 	defer func() {
@@ -99,7 +99,7 @@ func (s *settings) try(sample string) (err error) {
 		}
 	}()
 	err = s.service.check(link)
-	if ours, found := errors.AsType[demand](err); found {
+	if ours, found := errors.AsType[urlError](err); found {
 		return ours
 	}
 	if err != nil {
@@ -108,9 +108,9 @@ func (s *settings) try(sample string) (err error) {
 	return nil
 }
 
-// link inserts an address into the URL. Its content stays in its place: services parse and decode
-// URLs and put the parts into other URLs and lists, so characters with a meaning there are refused,
-// and all others are encoded.
+// link inserts an address into the URL. Services decode the parts of URLs and put them into other
+// URLs and lists. So it refuses addresses with characters that have a meaning there, and encodes
+// all others.
 func (s *settings) link(address string) (*url.URL, error) {
 	switch {
 	case address == "" || address == "." || address == "..",
@@ -127,31 +127,31 @@ func (s *settings) link(address string) (*url.URL, error) {
 	}
 	link, err := url.Parse(strings.ReplaceAll(s.url, placeholder, encoded.String()))
 	if err != nil {
-		return nil, errors.New("is not a URL") // The parser's error repeats it, with its secrets.
+		return nil, errors.New("is not a URL") // The parser's error contains the URL and its secrets.
 	}
 	return link, nil
 }
 
-// steering are the parameters that make services connect to another host than that of the URL, or
-// in another way.
-var steering = []string{"host", "port", "scheme"}
+// routingParams are the parameters that change the host, port or scheme to which a service
+// connects.
+var routingParams = []string{"host", "port", "scheme"}
 
-// steered reports whether such a parameter contains a sample.
-func steered(link *url.URL, sample string) bool {
+// hasRoutingParam reports whether such a parameter contains a sample.
+func hasRoutingParam(link *url.URL, sample string) bool {
 	for name, values := range link.Query() {
-		if slices.Contains(steering, strings.ToLower(name)) && strings.Contains(strings.Join(values, " "), sample) {
+		if slices.Contains(routingParams, strings.ToLower(name)) && strings.Contains(strings.Join(values, " "), sample) {
 			return true
 		}
 	}
 	return false
 }
 
-// word matches the parts of secrets, as they may appear in other URLs.
+// word matches the parts of secrets that may appear in other URLs.
 var word = regexp.MustCompile(`[A-Za-z0-9]{4,}`)
 
-// hide returns a mask for the secrets of a URL: every word of it except service, host and parameter
-// names.
-func hide(link *url.URL, sample string, known service) deliveries.Mask {
+// secretMask returns a mask for the secrets of a URL: all its words except the names of the
+// service, the host and parameters.
+func secretMask(link *url.URL, sample string, known service) deliveries.Mask {
 	texts := []string{link.Path, link.RawPath, link.RawQuery}
 	if link.User != nil {
 		password, _ := link.User.Password()

@@ -1,11 +1,11 @@
 // Package shoutrrr posts messages to chat and push services (Slack, Teams, Telegram, Discord,
 // Matrix, ntfy, Gotify and others) that the library of that name describes by a service URL. It
-// knows which services report their errors reliably and how to read their responses; it does not
-// know why a message is sent, nor when a failed one is retried.
+// knows which services report their errors reliably and how to read their responses, but not why a
+// message is sent or when it is retried.
 //
-// The library leaves much to its caller: its services take no context, some retry by themselves, or
-// report failures as success. So the library parses the URL, and sends if it accepts a client, and
-// every response is classified here.
+// The library has limits: its services take no context, some retry by themselves, or report
+// failures as success. So the library parses the URL, and sends the message only if it accepts our
+// HTTP client. This package classifies every response.
 package shoutrrr
 
 import (
@@ -20,7 +20,7 @@ import (
 // Name is what channels call the driver.
 const Name = "shoutrrr"
 
-// timeout bounds one message to a service.
+// timeout is the timeout for one message.
 const timeout = 30 * time.Second
 
 // Driver opens dispatchers that post to services. Channels of the same reach share their
@@ -58,7 +58,7 @@ func (*Driver) Protocols() []channels.Protocol {
 // Settings describes the driver's settings.
 func (*Driver) Settings() []channels.Setting { return described() }
 
-// Check returns what is wrong with a channel. It connects to nothing.
+// Check returns what is wrong with a channel. It does not connect.
 func (*Driver) Check(c channels.Channel) error {
 	_, err := read(c)
 	return err

@@ -29,8 +29,8 @@ func telegramPosts(link *url.URL, n note) ([]post, error) {
 	if err := s.Initialize(link, nil); err != nil {
 		return nil, err
 	}
-	if utf8.RuneCountInString(n.text) > longestTelegram {
-		return nil, fmt.Errorf("the text is longer than %d characters", longestTelegram)
+	if utf8.RuneCountInString(n.text) > maxTelegram {
+		return nil, fmt.Errorf("the text is longer than %d characters", maxTelegram)
 	}
 	c := s.GetConfig()
 	var posts []post

@@ -14,11 +14,11 @@ import (
 	"github.com/tocsin/tocsin/adapters/outbound"
 )
 
-// longestAnswer is how many bytes a server may send in answer to one message: a faulty server must
-// not fill the memory.
-const longestAnswer = 1 << 20
+// maxAnswer is the maximum number of bytes that a server may send for one message, so that a faulty
+// server does not fill the memory.
+const maxAnswer = 1 << 20
 
-// step is a step of the session; failures name it.
+// step is a step of the session, as it appears in failures.
 type step string
 
 const (
@@ -34,31 +34,31 @@ const (
 
 // conn is a connection after greeting, TLS and login. Only one goroutine uses it at a time.
 type conn struct {
-	raw    *wire
-	client *mail.Client
-	peer   *outbound.Peer
-	born   time.Time
-	ends   time.Time   // when the server's certificate expires
-	closed bool        // by us, at the deadline
-	expiry *time.Timer // while it is idle in the pool
+	raw               *limitedConn
+	client            *mail.Client
+	peer              *outbound.Peer
+	opened            time.Time
+	certificateExpiry time.Time   // when the server's certificate expires
+	closed            bool        // by us, at the deadline
+	expiry            *time.Timer // while it is idle in the pool
 }
 
-// wire is the connection's byte stream; it fails when a server sends too much.
-type wire struct {
+// limitedConn is a connection that fails when the server sends too much.
+type limitedConn struct {
 	net.Conn
 	left int
 }
 
-func (w *wire) Read(p []byte) (int, error) {
+func (w *limitedConn) Read(p []byte) (int, error) {
 	if w.left <= 0 {
-		return 0, remark("the server says too much")
+		return 0, localError("the server says too much")
 	}
 	n, err := w.Conn.Read(p)
 	w.left -= n
 	return n, err
 }
 
-// open runs the session up to the first message.
+// open runs the session up to the first message: TLS, greeting and login.
 func (s *settings) open(ctx context.Context, c *conn) (err error) {
 	conn := net.Conn(c.raw)
 	if s.security == implicit {
@@ -76,14 +76,14 @@ func (s *settings) open(ctx context.Context, c *conn) (err error) {
 	}
 	if s.security == startTLS {
 		if offered, _ := c.client.Extension("STARTTLS"); !offered {
-			return &stepError{encryption, remark("the server does not offer STARTTLS")}
+			return &stepError{encryption, localError("the server does not offer STARTTLS")}
 		}
 		if err := c.client.StartTLS(s.tls); err != nil {
 			return &stepError{encryption, err}
 		}
 	}
 	if state, encrypted := c.client.TLSConnectionState(); encrypted {
-		c.ends = outbound.Ends(state)
+		c.certificateExpiry = outbound.CertificateExpiry(state)
 	}
 	if s.username == "" {
 		return nil
@@ -98,8 +98,8 @@ func (s *settings) open(ctx context.Context, c *conn) (err error) {
 	return nil
 }
 
-// mechanism chooses the best login mechanism that the server offers. Without TLS the password is
-// never sent in the clear, except to this machine.
+// mechanism chooses the best login mechanism that the server offers. Without TLS it sends the
+// password in the clear only to this machine.
 func (s *settings) mechanism(c *mail.Client) (mail.Auth, error) {
 	_, words := c.Extension("AUTH")
 	offered := strings.Fields(strings.ToUpper(words))
@@ -125,23 +125,23 @@ func (s *settings) mechanism(c *mail.Client) (mail.Auth, error) {
 	}
 	switch {
 	case revealing:
-		return nil, remark("the server offers no login that keeps the password secret without TLS")
+		return nil, localError("the server offers no login that keeps the password secret without TLS")
 	case len(offered) > 0:
-		return nil, remark("the server offers no login that is known here")
+		return nil, localError("the server offers no login that is known here")
 	}
-	return nil, remark("the server offers no login")
+	return nil, localError("the server offers no login")
 }
 
-// send sends a message. Its MAIL FROM also shows whether an idle connection still works.
-func (c *conn) send(ctx context.Context, l letter) error {
-	c.raw.left = longestAnswer
-	return c.watched(ctx, func() error {
+// send sends a message. The reply to MAIL FROM shows whether an idle connection still works.
+func (c *conn) send(ctx context.Context, l envelope) error {
+	c.raw.left = maxAnswer
+	return c.withContext(ctx, func() error {
 		if !l.ascii {
 			if able, _ := c.client.Extension("SMTPUTF8"); !able {
 				return errNotASCII
 			}
 		}
-		if err := c.introduce(l); err != nil {
+		if err := c.sendEnvelope(l); err != nil {
 			return err
 		}
 		w := c.client.Text.DotWriter()
@@ -162,30 +162,31 @@ type command struct {
 	code int // the expected reply code, or its first digits
 }
 
-// introduce sends the sender, the recipient and DATA. A server with PIPELINING (RFC 2920) gets them
+// sendEnvelope sends the sender, the recipient and DATA. With PIPELINING (RFC 2920) it sends them
 // at once, which saves two of three round trips.
-func (c *conn) introduce(l letter) error {
+func (c *conn) sendEnvelope(l envelope) error {
 	commands := []command{
 		{"MAIL FROM:" + l.from + c.parameters(l), sender, 250},
 		{"RCPT TO:" + l.to, recipient, 25},
 		{"DATA", begin, 354},
 	}
 	if grouped, _ := c.client.Extension("PIPELINING"); grouped {
-		return c.ask(commands)
+		return c.sendCommands(commands)
 	}
 	for i := range commands {
-		if err := c.ask(commands[i : i+1]); err != nil {
+		if err := c.sendCommands(commands[i : i+1]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ask sends commands at once and reads all replies; the first unexpected one is the error.
-func (c *conn) ask(commands []command) (failed error) {
+// sendCommands sends commands at once and reads all replies. It returns the first unexpected one as
+// an error.
+func (c *conn) sendCommands(commands []command) (failed error) {
 	for _, said := range commands {
 		if strings.ContainsAny(said.text, "\r\n") {
-			return &stepError{said.step, remark("a line break in a command")}
+			return &stepError{said.step, localError("a line break in a command")}
 		}
 		if _, err := c.client.Text.W.WriteString(said.text + "\r\n"); err != nil {
 			return &stepError{said.step, err}
@@ -201,7 +202,7 @@ func (c *conn) ask(commands []command) (failed error) {
 		} else if err == nil && said.step == begin {
 			c.endEmpty()
 		}
-		if err != nil && !answered(err) {
+		if err != nil && !isReusable(err) {
 			break // No more replies will come.
 		}
 	}
@@ -209,7 +210,7 @@ func (c *conn) ask(commands []command) (failed error) {
 }
 
 // parameters returns the parameters of MAIL FROM for the message.
-func (c *conn) parameters(l letter) (words string) {
+func (c *conn) parameters(l envelope) (words string) {
 	if offered, _ := c.client.Extension("8BITMIME"); offered {
 		words = " BODY=8BITMIME"
 	}
@@ -227,25 +228,22 @@ func (c *conn) answer(to step, code int) error {
 	return nil
 }
 
-// endEmpty ends the message that a server asks for although it refused the only recipient: an empty
-// one without a recipient.
+// endEmpty ends an empty message, if the server accepted DATA although it refused the recipient.
 func (c *conn) endEmpty() {
 	if err := c.client.Text.PrintfLine("."); err == nil {
 		_ = c.answer(content, 250) // The server may refuse it.
 	}
 }
 
-// reset prepares a connection for the next message after one that failed; false when it cannot be
-// used again.
+// reset resets a connection after a failed message, and reports whether it can be used again.
 func (c *conn) reset(ctx context.Context) bool {
-	return c.watched(ctx, c.client.Reset) == nil
+	return c.withContext(ctx, c.client.Reset) == nil
 }
 
-// watched runs a part of the session until it is done or the context ends; then it closes the
-// connection, and the error is the context's. A part that succeeded has succeeded, even if the time
-// ran out with its last reply.
-func (c *conn) watched(ctx context.Context, talk func() error) error {
-	stop := context.AfterFunc(ctx, c.abandon)
+// withContext runs a part of the session, and closes the connection when the context ends. Then the
+// error is that of the context, unless the part succeeded.
+func (c *conn) withContext(ctx context.Context, talk func() error) error {
+	stop := context.AfterFunc(ctx, c.close)
 	err := talk()
 	c.closed = !stop()
 	if err != nil && c.closed {
@@ -254,18 +252,18 @@ func (c *conn) watched(ctx context.Context, talk func() error) error {
 	return err
 }
 
-// quit ends a connection politely, within a short time.
+// quit sends QUIT, with a short timeout, and closes the connection.
 func (c *conn) quit() {
 	if c.raw.SetDeadline(time.Now().Add(2*time.Second)) == nil {
-		_ = c.client.Quit() // The connection ends either way.
+		_ = c.client.Quit() // The connection is closed in any case.
 	}
-	c.abandon()
+	c.close()
 }
 
-// abandon ends a connection at once.
-func (c *conn) abandon() {
+// close closes the connection.
+func (c *conn) close() {
 	_ = c.raw.Close() // A concurrent user gets an error.
 }
 
-// isLocal reports whether a host is this machine; the library for logins uses the same rule.
+// isLocal reports whether a host is this machine, by the rule of the library for logins.
 func isLocal(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }

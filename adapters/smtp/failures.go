@@ -14,17 +14,18 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// errNotASCII is about an address that only some mail servers accept.
+// errNotASCII means that the mail server does not support addresses with other characters than
+// ASCII.
 var errNotASCII = errors.New("the mail server takes no addresses beyond ASCII (SMTPUTF8)")
 
 // serviceClosing is the reply of a server that will close the connection.
 const serviceClosing = 421
 
-// ofChannel are the replies that concern us or the server and not a message, at any step: too many
-// connections, sending too fast, not logged in, wrong password.
-var ofChannel = []int{serviceClosing, 432, 454, 530, 534, 535, 538}
+// channelReplies are the replies that are about us or the server, not about a message, at any step:
+// too many connections, sending too fast, not logged in, wrong password.
+var channelReplies = []int{serviceClosing, 432, 454, 530, 534, 535, 538}
 
-// stepError says in which step of the session an error occurred.
+// stepError is an error with the step of the session in which it occurred.
 type stepError struct {
 	step step
 	err  error
@@ -48,13 +49,14 @@ func (e *stepError) code() int {
 	return 0
 }
 
-// remark is an error in our own words, which may be shown to everybody.
-type remark string
+// localError is an error that does not come from the server. It may be shown to everybody.
+type localError string
 
-func (r remark) Error() string { return string(r) }
+func (r localError) Error() string { return string(r) }
 
-// failureOf classifies an error (decisions 6): a reply about a recipient or a message concerns only
-// that delivery; an earlier error, or a broken connection, concerns the channel and is temporary.
+// failureOf classifies an error (decisions 6). A reply about a recipient or a message is a failure
+// of that delivery. An earlier error, or a broken connection, is a temporary failure of the
+// channel.
 func (s *settings) failureOf(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Failure {
 	failed, found := errors.AsType[*stepError](err)
 	if !found {
@@ -68,21 +70,21 @@ func (s *settings) failureOf(ctx context.Context, err error, peer *outbound.Peer
 	case errors.Is(err, errNotASCII):
 		return deliveries.Refused("%s: %w", s.address, errNotASCII)
 	case errors.Is(err, context.Canceled):
-		return peer.Tell(deliveries.Postponed("%s: given up: %w", said, context.Cause(ctx)), words+": given up: "+context.Cause(ctx).Error())
+		return peer.Redact(deliveries.Postponed("%s: given up: %w", said, context.Cause(ctx)), words+": given up: "+context.Cause(ctx).Error())
 	case errors.Is(err, context.DeadlineExceeded):
 		return deliveries.Unreachable("%s: %s: %s", s.address, failed.step, outbound.TimedOut).WithMaybeAccepted(unsure)
-	case about && code/100 == 4 && !slices.Contains(ofChannel, code):
-		return peer.Tell(deliveries.Postponed("%s", said), words)
-	case about && code/100 == 5 && !slices.Contains(ofChannel, code):
-		return peer.Tell(deliveries.Refused("%s", said), words)
+	case about && code/100 == 4 && !slices.Contains(channelReplies, code):
+		return peer.Redact(deliveries.Postponed("%s", said), words)
+	case about && code/100 == 5 && !slices.Contains(channelReplies, code):
+		return peer.Redact(deliveries.Refused("%s", said), words)
 	}
-	return peer.Tell(deliveries.Unreachable("%s", said).WithMaybeAccepted(unsure), words)
+	return peer.Redact(deliveries.Unreachable("%s", said).WithMaybeAccepted(unsure), words)
 }
 
-// words describes the step and the kind of error; of the server's reply it repeats only numbers.
+// words describes the step and the kind of error, with only the codes of the server's reply.
 func (e *stepError) words(peer *outbound.Peer) string {
 	said := string(e.step) + ": "
-	if own, found := errors.AsType[remark](e.err); found {
+	if own, found := errors.AsType[localError](e.err); found {
 		return said + own.Error()
 	}
 	if answer, found := errors.AsType[*textproto.Error](e.err); found {
@@ -91,14 +93,14 @@ func (e *stepError) words(peer *outbound.Peer) string {
 		}
 		return said + "answered " + strings.TrimSpace(strconv.Itoa(answer.Code)+" "+enhanced.FindString(answer.Msg))
 	}
-	return said + outbound.Words(e.err, peer.Reached())
+	return said + outbound.Describe(e.err, peer.Reached())
 }
 
 // enhanced matches the RFC 3463 status code at the start of a reply.
 var enhanced = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}\b`)
 
-// mask hides the login in what a server sent: some repeat the command that they refused. PLAIN
-// sends username and password in one.
+// mask hides the login in a reply: some servers repeat the command that they refuse. PLAIN sends
+// username and password together.
 func (s *settings) mask() deliveries.Mask {
 	return deliveries.NewMask("***", s.password, "\x00"+s.username+"\x00"+s.password)
 }

@@ -8,9 +8,9 @@ import (
 
 // Lengths of header lines (RFC 5322 and 2047).
 const (
-	longestLine = 76  // characters of a line with encoded words, without CRLF
-	longestWord = 75  // characters of an encoded word
-	longestAtom = 900 // characters of a word that is not encoded; a line must have less than 998
+	maxLine = 76  // characters of a line with encoded words, without CRLF
+	maxWord = 75  // characters of an encoded word
+	maxAtom = 900 // characters of a word that is not encoded; a line must have less than 998
 )
 
 // How an encoded word begins and ends.
@@ -19,22 +19,22 @@ const (
 	wordEnd   = "?="
 )
 
-// subject encodes a subject, folded, so that a decoder gets exactly the text: text that looks like
-// an encoded word is encoded, and the first line is never empty.
+// subject encodes and folds a subject, so that a decoder gets exactly the text. It also encodes
+// text that looks like an encoded word, and never leaves the first line empty.
 func subject(text string) string {
 	const name = "Subject: "
 	words := strings.Split(text, " ")
 	if !isPlain(text) {
-		words = encodedWords(text, longestLine-len(name))
+		words = encodedWords(text, maxLine-len(name))
 	}
 	var folded strings.Builder
-	room := longestLine - len(name)
+	room := maxLine - len(name)
 	for i, word := range words {
 		switch {
 		case i == 0:
 		case room <= len(word):
 			folded.WriteString("\r\n ")
-			room = longestLine - 1
+			room = maxLine - 1
 		default:
 			folded.WriteString(" ")
 			room--
@@ -48,7 +48,7 @@ func subject(text string) string {
 // isPlain reports whether a text needs no encoding in a header.
 func isPlain(text string) bool {
 	for word := range strings.SplitSeq(text, " ") {
-		if len(word) > longestAtom {
+		if len(word) > maxAtom {
 			return false
 		}
 	}
@@ -65,7 +65,7 @@ func encodedWords(text string, first int) []string {
 		encoded := encodedRune(r)
 		if len(word)+len(encoded) > room {
 			words = append(words, word+wordEnd)
-			word, room = wordBegin, longestWord-len(wordEnd)
+			word, room = wordBegin, maxWord-len(wordEnd)
 		}
 		word += encoded
 	}
@@ -87,11 +87,11 @@ func encodedRune(r rune) string {
 	return encoded.String()
 }
 
-// longestListID is the maximum length of a List-Id, in characters (RFC 2919).
-const longestListID = 255
+// maxListID is the maximum length of a List-Id, in characters (RFC 2919).
+const maxListID = 255
 
-// listID returns the List-Id of a message (RFC 2919): all messages of an event share one, by which
-// recipients can filter. Empty: there is none.
+// listID returns the List-Id of a message (RFC 2919), by which recipients can filter all messages
+// of an event. Empty: there is none.
 func listID(facts map[string]string, from string) string {
 	parts := make([]string, 0, 5)
 	for _, name := range []string{"event", "application", "project", "organization"} {
@@ -101,7 +101,7 @@ func listID(facts map[string]string, from string) string {
 		parts = append(parts, facts[name])
 	}
 	id := strings.Join(append(parts, from[strings.LastIndexByte(from, '@')+1:]), ".")
-	if len(id) > longestListID {
+	if len(id) > maxListID {
 		return ""
 	}
 	return "<" + id + ">"

@@ -14,26 +14,26 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// letter is a message ready to be sent.
-type letter struct {
+// envelope is a message with its SMTP envelope.
+type envelope struct {
 	from, to string // as in commands: <ada@example.org>
 	ascii    bool   // no address needs SMTPUTF8
 	content  []byte
 }
 
-// headerRoom is about how many bytes a message has besides its texts, which usually grow by
-// less than a quarter when they are encoded.
+// headerRoom is the approximate size of a message without its texts. Encoding usually makes texts
+// less than a quarter larger.
 const headerRoom = 2 << 10
 
-// compose writes a message in the format of RFC 5322. No value can add a header or a recipient:
-// each is encoded, or refused.
-func (s *settings) compose(m deliveries.Message) (letter, *deliveries.Failure) {
+// compose writes a message in the format of RFC 5322. It encodes or refuses every value, so that
+// none can add a header or a recipient.
+func (s *settings) compose(m deliveries.Message) (envelope, *deliveries.Failure) {
 	to, err := mail.ParseAddress(m.To)
 	if err == nil {
 		to.Address, err = ascii(to.Address)
 	}
 	if err != nil {
-		return letter{}, deliveries.Refused("%q is not an e-mail address", m.To)
+		return envelope{}, deliveries.Refused("%q is not an e-mail address", m.To)
 	}
 	to.Name = ""
 	from := mail.Address{Address: s.from.Address}
@@ -50,11 +50,11 @@ func (s *settings) compose(m deliveries.Message) (letter, *deliveries.Failure) {
 	}
 	msg.SetDateWithValue(time.Now())
 	msg.SetMessageIDWithValue(messageID(m.ID, from.Address))
-	// This keeps automatic replies such as "I am on holiday" away (RFC 3834).
+	// This prevents automatic replies, such as those of a holiday (RFC 3834).
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	if m.Unsubscribe != "" {
 		if !isLink(m.Unsubscribe) {
-			return letter{}, deliveries.Refused("the link to unsubscribe cannot be written into a header")
+			return envelope{}, deliveries.Refused("the link to unsubscribe cannot be written into a header")
 		}
 		msg.SetListUnsubscribe(m.Unsubscribe)
 		msg.SetListUnsubscribePost()
@@ -68,9 +68,9 @@ func (s *settings) compose(m deliveries.Message) (letter, *deliveries.Failure) {
 	var out bytes.Buffer
 	out.Grow(headerRoom + (len(m.Text)+len(m.HTML))*5/4)
 	if _, err := msg.WriteTo(&out); err != nil {
-		return letter{}, deliveries.Refused("the message cannot be written: %w", err)
+		return envelope{}, deliveries.Refused("the message cannot be written: %w", err)
 	}
-	return letter{from: from.String(), to: to.String(), ascii: isASCII(to.Address), content: out.Bytes()}, nil
+	return envelope{from: from.String(), to: to.String(), ascii: isASCII(to.Address), content: out.Bytes()}, nil
 }
 
 // isLink reports whether a URL needs no encoding in a header.
@@ -79,10 +79,10 @@ func isLink(s string) bool {
 	return err == nil && link.Host != "" && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '<' || r == '>' || r == ',' }) < 0
 }
 
-// atoms matches what may stand before the @ of a Message-ID unencoded.
+// atoms matches a left part of a Message-ID that needs no encoding.
 var atoms = regexp.MustCompile(`^[0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)*$`)
 
-// messageID makes a Message-ID of a delivery's identity: the same on every attempt, and of this
+// messageID returns the Message-ID of a delivery: the same on every attempt, with the domain of the
 // sender.
 func messageID(id, from string) string {
 	if !atoms.MatchString(id) {

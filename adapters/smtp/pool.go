@@ -28,16 +28,16 @@ func (p *pool) take() (*conn, bool) {
 	}
 	c := p.conns[last]
 	p.conns = p.conns[:last]
-	c.expiry.Stop() // If it still fires, it finds nothing.
+	c.expiry.Stop() // If it fires nevertheless, it does not find the connection.
 	return c, true
 }
 
-// put keeps a connection for the next message, unless it is too old or closed.
+// put returns a connection to the pool, unless it is too old or closed.
 func (p *pool) put(c *conn) {
 	if c.closed {
 		return
 	}
-	if time.Since(c.born) > p.age || !p.keep(c) {
+	if time.Since(c.opened) > p.age || !p.keep(c) {
 		c.quit()
 	}
 }
@@ -53,7 +53,7 @@ func (p *pool) keep(c *conn) bool {
 	return true
 }
 
-// expire ends a connection that is still idle.
+// expire closes a connection that is still idle.
 func (p *pool) expire(c *conn) {
 	p.mu.Lock()
 	i := slices.Index(p.conns, c)
@@ -66,7 +66,7 @@ func (p *pool) expire(c *conn) {
 	}
 }
 
-// close ends all connections and keeps no more.
+// close closes all connections. The pool accepts no more.
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true

@@ -7,16 +7,16 @@ import (
 	"sync"
 )
 
-// maxDenied is how many recipients are remembered.
+// maxDenied is the maximum number of recipients that a relay remembers.
 const maxDenied = 1_000
 
-// relay finds out whether a server that denies a recipient for policy reasons (554 5.7.1: relaying
-// denied, login required, client rejected) means this recipient or everybody. Such a reply is the
-// channel's fault unless the recipient was denied before and others were accepted since.
+// relay decides whether a server that denies a recipient for policy reasons (554 5.7.1: relaying
+// denied, login required, client rejected) denies this recipient or all. Such a reply is a failure
+// of the channel, unless the recipient was denied before and others were accepted since.
 type relay struct {
 	mu     sync.Mutex
-	row    int            // how many series of denials an accepted recipient has ended
-	denied map[string]int // the series in which a recipient was first denied
+	series int            // how many series of denials were ended by an accepted recipient
+	denied map[string]int // by recipient, the series in which they were first denied
 }
 
 func newRelay() *relay { return &relay{denied: map[string]int{}} }
@@ -34,8 +34,8 @@ func isPolicy(err error) bool {
 	return answered && answer.Code/100 == 5 && policy.MatchString(answer.Msg)
 }
 
-// passed records the outcome of a message: whether the server accepted its recipient.
-func (r *relay) passed(err error) {
+// record records whether the server accepted the recipient of a message.
+func (r *relay) record(err error) {
 	failed, found := errors.AsType[*stepError](err)
 	if err != nil && (!found || failed.step != begin && failed.step != content) {
 		return
@@ -43,23 +43,23 @@ func (r *relay) passed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.denied) > 0 {
-		r.row++
+		r.series++
 	}
 }
 
-// everybody reports whether a denial of this recipient counts as one of everybody.
-func (r *relay) everybody(to string) bool {
+// isForAll reports whether a denial of this recipient counts as one of all recipients.
+func (r *relay) isForAll(to string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	row, before := r.denied[to]
-	if before && row < r.row {
+	if before && row < r.series {
 		return false
 	}
 	if len(r.denied) >= maxDenied {
 		clear(r.denied)
 	}
 	if !before {
-		r.denied[to] = r.row
+		r.denied[to] = r.series
 	}
 	return true
 }

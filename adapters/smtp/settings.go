@@ -120,8 +120,7 @@ func readAddress(r *channels.SettingsReader, name, value string) *mail.Address {
 	return a
 }
 
-// ascii writes the domain of an address in the form that every mail server understands. A local
-// part beyond ASCII is unchanged.
+// ascii converts the domain of an address to ASCII (IDNA). It does not change the local part.
 func ascii(address string) (string, error) {
 	at := strings.LastIndexByte(address, '@')
 	domain := address[at+1:]

@@ -1,5 +1,5 @@
 // Package smtp sends e-mail through a mail server. It knows the protocol, the message format and
-// connection reuse; it does not know why a message is sent, nor when a failed one is retried.
+// connection reuse, but not why a message is sent or when it is retried.
 package smtp
 
 import (
@@ -16,17 +16,18 @@ import (
 // Name is what channels call the driver.
 const Name = "smtp"
 
-// Timeouts bound what a mail server may take. A zero field has its default.
+// Timeouts are the timeouts for mail servers. A zero field has its default.
 type Timeouts struct {
-	// Connect is for a new connection, including TLS and login; 30 s.
+	// Connect is the timeout for a new connection, including TLS and login; 30 s.
 	Connect time.Duration
-	// Send is for one message, 5 min: a server that scans a message replies late, and giving up on
-	// one that it has accepted sends it twice (RFC 5321, 4.5.3.2.6).
+	// Send is the timeout for one message; 5 min. A server that scans a message replies late, and a
+	// message that was accepted after the timeout is sent twice (RFC 5321, 4.5.3.2.6).
 	Send time.Duration
-	// Idle is how long a connection is kept for the next message, 30 s: less than servers wait.
+	// Idle is how long a connection waits for the next message; 30 s, which is less than servers
+	// wait.
 	Idle time.Duration
-	// Age is how long a connection is used altogether, 5 min, so that a change of address or a new
-	// machine behind a balancer is noticed.
+	// Age is the maximum age of a connection; 5 min. A new connection uses a changed address, or
+	// another machine behind a load balancer.
 	Age time.Duration
 }
 

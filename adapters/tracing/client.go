@@ -14,11 +14,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// longestAnswer is how many bytes of a response are read.
-const longestAnswer = 64 << 10
+// maxAnswer is the number of bytes of a response that are read.
+const maxAnswer = 64 << 10
 
-// client posts spans to a collector (OTLP/HTTP with protobuf). OpenTelemetry's own exporter for
-// that depends on all of gRPC.
+// client posts spans to a collector (OTLP/HTTP with protobuf). OpenTelemetry's own exporter depends
+// on gRPC.
 type client struct {
 	endpoint string
 	headers  map[string]string
@@ -29,7 +29,7 @@ var _ otlptrace.Client = (*client)(nil)
 
 func newClient(endpoint string, headers map[string]string) *client {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // Documented to have this type.
-	return &client{endpoint: endpoint, headers: headers, http: &http.Client{Transport: transport, Timeout: exportLimit,
+	return &client{endpoint: endpoint, headers: headers, http: &http.Client{Transport: transport, Timeout: exportTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
@@ -42,14 +42,14 @@ func (c *client) Stop(context.Context) error {
 	return nil
 }
 
-// refusal is an unsuccessful response of the collector.
-type refusal struct{ status int }
+// statusError is an unsuccessful response of the collector.
+type statusError struct{ status int }
 
-func (r refusal) Error() string { return fmt.Sprintf("the collector answered %d", r.status) }
+func (r statusError) Error() string { return fmt.Sprintf("the collector answered %d", r.status) }
 
-// passing reports whether the same spans may be accepted later.
-func passing(err error) bool {
-	r, answered := errors.AsType[refusal](err)
+// isTemporary reports whether the collector may accept the same spans later.
+func isTemporary(err error) bool {
+	r, answered := errors.AsType[statusError](err)
 	if !answered {
 		return true
 	}
@@ -91,9 +91,9 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 		return err
 	}
 	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, longestAnswer)) // So that the connection is reused.
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer)) // So that the connection is reused.
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
-		return refusal{answer.StatusCode}
+		return statusError{answer.StatusCode}
 	}
 	return nil
 }

@@ -11,20 +11,22 @@ import (
 )
 
 const (
-	// queued is how many spans may wait for their export; further ones are dropped.
-	queued = 8192
-	// batched is the maximum size of an export, and gatherTime how long its spans are gathered.
-	batched    = 512
-	gatherTime = time.Second
-	// exportLimit bounds one export. A temporary failure is retried, up to tries times in all, with
-	// a pause that doubles.
-	exportLimit = 5 * time.Second
-	tries       = 3
-	firstPause  = time.Second
+	// queueSize is the maximum number of spans that wait for their export. Further ones are
+	// dropped.
+	queueSize = 8192
+	// batchSize is the maximum number of spans of an export, batchInterval the time for which they
+	// are collected.
+	batchSize     = 512
+	batchInterval = time.Second
+	// exportTimeout is the timeout of one attempt. After a temporary failure there are up to
+	// maxAttempts attempts, with a pause that doubles.
+	exportTimeout = 5 * time.Second
+	maxAttempts   = 3
+	firstPause    = time.Second
 )
 
-// queue exports ended spans. It never blocks: a span that finds it full is dropped and counted.
-// OpenTelemetry's own processor drops as well, but counts only for its own metrics.
+// queue exports ended spans. It never blocks: if it is full, it drops and counts a span.
+// OpenTelemetry's own processor counts dropped spans only in its own metrics.
 type queue struct {
 	exporter sdk.SpanExporter
 	log      *slog.Logger
@@ -41,7 +43,7 @@ type queue struct {
 var _ sdk.SpanProcessor = (*queue)(nil)
 
 func newQueue(exporter sdk.SpanExporter, log *slog.Logger) *queue {
-	q := &queue{exporter: exporter, log: log, spans: make(chan sdk.ReadOnlySpan, queued), stop: make(chan struct{}), stopped: make(chan struct{})}
+	q := &queue{exporter: exporter, log: log, spans: make(chan sdk.ReadOnlySpan, queueSize), stop: make(chan struct{}), stopped: make(chan struct{})}
 	go q.run()
 	return q
 }
@@ -61,10 +63,10 @@ func (q *queue) OnEnd(s sdk.ReadOnlySpan) {
 	}
 }
 
-// ForceFlush does nothing: it is not used, and queued spans are exported within moments.
+// ForceFlush does nothing: nobody calls it, and spans are exported soon.
 func (q *queue) ForceFlush(context.Context) error { return nil }
 
-// Shutdown exports the queue, until ctx ends; the rest is dropped.
+// Shutdown exports the queued spans until ctx ends, and drops the rest.
 func (q *queue) Shutdown(ctx context.Context) error {
 	q.once.Do(func() {
 		q.end = ctx
@@ -76,7 +78,7 @@ func (q *queue) Shutdown(ctx context.Context) error {
 
 func (q *queue) run() {
 	defer close(q.stopped)
-	tick := time.NewTicker(gatherTime)
+	tick := time.NewTicker(batchInterval)
 	defer tick.Stop()
 	var batch []sdk.ReadOnlySpan
 	send := func(ctx context.Context) {
@@ -87,7 +89,7 @@ func (q *queue) run() {
 	for {
 		select {
 		case s := <-q.spans:
-			if batch = append(batch, s); len(batch) == batched {
+			if batch = append(batch, s); len(batch) == batchSize {
 				send(context.Background())
 			}
 		case <-tick.C:
@@ -96,7 +98,7 @@ func (q *queue) run() {
 			for {
 				select {
 				case s := <-q.spans:
-					if batch = append(batch, s); len(batch) == batched {
+					if batch = append(batch, s); len(batch) == batchSize {
 						send(q.end)
 					}
 					continue
@@ -122,7 +124,7 @@ func (q *queue) export(ctx context.Context, spans []sdk.ReadOnlySpan) {
 			q.report(nil)
 			return
 		}
-		if n == tries || !passing(err) || !q.rest(pause) {
+		if n == maxAttempts || !isTemporary(err) || !q.wait(pause) {
 			break
 		}
 		pause *= 2
@@ -132,9 +134,9 @@ func (q *queue) export(ctx context.Context, spans []sdk.ReadOnlySpan) {
 }
 
 func (q *queue) attempt(ctx context.Context, spans []sdk.ReadOnlySpan) error {
-	ctx, cancel := context.WithTimeout(ctx, exportLimit)
+	ctx, cancel := context.WithTimeout(ctx, exportTimeout)
 	defer cancel()
-	// A running export also ends with the shutdown.
+	// Shutdown also ends a running export.
 	go func() {
 		select {
 		case <-q.stop:
@@ -149,8 +151,8 @@ func (q *queue) attempt(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	return q.exporter.ExportSpans(ctx, spans)
 }
 
-// rest waits, and returns false when the tracer is closed meanwhile: then nothing is retried.
-func (q *queue) rest(d time.Duration) bool {
+// wait waits, and returns false if the tracer is closed: then nothing is retried.
+func (q *queue) wait(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -161,7 +163,7 @@ func (q *queue) rest(d time.Duration) bool {
 	}
 }
 
-// report logs when exporting starts to fail, and when it works again.
+// report logs when exports begin to fail, and when they succeed again.
 func (q *queue) report(err error) {
 	switch {
 	case err != nil && !q.failing:

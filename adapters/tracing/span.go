@@ -42,26 +42,26 @@ func (s span) End(failed bool) {
 	s.of.End()
 }
 
-// unrecorded is a child of an unrecorded span, which it must not end.
+// unrecorded is a child of an unrecorded span. End does not end the parent.
 type unrecorded struct{ span }
 
 func (unrecorded) End(bool) {}
 
-// most is how many spans a held span may have below it; the rest is dropped.
-const most = 64
+// maxChildren is the maximum number of children of a held span. Further ones are dropped.
+const maxChildren = 64
 
 // held is a span that is held back until its parent is known.
 type held struct {
 	tracer *Tracer
-	above  *held // nil: this is the root, which is released
+	parent *held // nil: this is the root, which is released
 
-	mu         sync.Mutex // the root's, for all spans below it
+	mu         sync.Mutex // only that of the root is used
 	start      ports.SpanStart
 	began, end time.Time
 	failed     bool
-	about      []attribute.KeyValue
-	below      []*held
-	known      trace.Span // since Release
+	attributes []attribute.KeyValue
+	children   []*held
+	started    trace.Span // nil until Release
 }
 
 var _ ports.Span = (*held)(nil)
@@ -71,10 +71,10 @@ func (t *Tracer) hold(ctx context.Context, of ports.SpanStart) (context.Context,
 	return ports.WithSpan(ctx, h), h
 }
 
-// root returns the span that is released.
+// root returns the root span.
 func (h *held) root() *held {
-	for h.above != nil {
-		h = h.above
+	for h.parent != nil {
+		h = h.parent
 	}
 	return h
 }
@@ -88,59 +88,59 @@ func (h *held) lock() (unlock func()) {
 
 func (h *held) Begin(ctx context.Context, of ports.SpanStart) (context.Context, ports.Span) {
 	defer h.lock()()
-	if h.known != nil {
-		return span{h.tracer, h.known}.Begin(ctx, of)
+	if h.started != nil {
+		return span{h.tracer, h.started}.Begin(ctx, of)
 	}
-	below := &held{tracer: h.tracer, above: h, start: of, began: time.Now()}
-	if len(h.below) < most {
-		h.below = append(h.below, below)
+	below := &held{tracer: h.tracer, parent: h, start: of, began: time.Now()}
+	if len(h.children) < maxChildren {
+		h.children = append(h.children, below)
 	}
 	return ports.WithSpan(ctx, below), below
 }
 
-// Recorded returns true: it may be recorded.
+// Recorded returns true, because the span may be recorded later.
 func (h *held) Recorded() bool { return true }
 
 func (h *held) Traceparent() string {
 	defer h.lock()()
-	if h.known == nil {
+	if h.started == nil {
 		return ""
 	}
-	return format(h.known.SpanContext())
+	return format(h.started.SpanContext())
 }
 
 func (h *held) Name(name string) {
 	defer h.lock()()
-	if h.known != nil {
-		h.known.SetName(name)
+	if h.started != nil {
+		h.started.SetName(name)
 	}
 	h.start.Name = name
 }
 
-func (h *held) Text(key, value string)         { h.say(attribute.String(key, value)) }
-func (h *held) Number(key string, value int64) { h.say(attribute.Int64(key, value)) }
+func (h *held) Text(key, value string)         { h.setAttribute(attribute.String(key, value)) }
+func (h *held) Number(key string, value int64) { h.setAttribute(attribute.Int64(key, value)) }
 
-func (h *held) say(a attribute.KeyValue) {
+func (h *held) setAttribute(a attribute.KeyValue) {
 	defer h.lock()()
-	if h.known != nil {
-		h.known.SetAttributes(a)
+	if h.started != nil {
+		h.started.SetAttributes(a)
 	}
-	h.about = append(h.about, a)
+	h.attributes = append(h.attributes, a)
 }
 
-// Release starts the span, and those below it, with the times at which they began.
+// Release starts the span and its children, with the times at which they began.
 func (h *held) Release(parent string) {
 	defer h.lock()()
-	if h.known == nil && h.above == nil {
+	if h.started == nil && h.parent == nil {
 		h.begin(parse(parent))
 	}
 }
 
 func (h *held) begin(parent trace.SpanContext) {
-	_, h.known = h.tracer.tracer.Start(trace.ContextWithSpanContext(context.Background(), parent), h.start.Name, trace.WithTimestamp(h.began),
-		trace.WithSpanKind(kind(h.start.Kind)), trace.WithLinks(links(h.start.Links)...), trace.WithAttributes(h.about...))
-	for _, b := range h.below {
-		b.begin(h.known.SpanContext())
+	_, h.started = h.tracer.tracer.Start(trace.ContextWithSpanContext(context.Background(), parent), h.start.Name, trace.WithTimestamp(h.began),
+		trace.WithSpanKind(kind(h.start.Kind)), trace.WithLinks(links(h.start.Links)...), trace.WithAttributes(h.attributes...))
+	for _, b := range h.children {
+		b.begin(h.started.SpanContext())
 	}
 	if !h.end.IsZero() {
 		h.finish()
@@ -149,9 +149,9 @@ func (h *held) begin(parent trace.SpanContext) {
 
 func (h *held) finish() {
 	if h.failed {
-		h.known.SetStatus(codes.Error, "")
+		h.started.SetStatus(codes.Error, "")
 	}
-	h.known.End(trace.WithTimestamp(h.end))
+	h.started.End(trace.WithTimestamp(h.end))
 }
 
 func (h *held) End(failed bool) {
@@ -160,7 +160,7 @@ func (h *held) End(failed bool) {
 		return
 	}
 	h.end, h.failed = time.Now(), failed
-	if h.known != nil {
+	if h.started != nil {
 		h.finish()
 	}
 }

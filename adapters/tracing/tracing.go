@@ -1,5 +1,5 @@
 // Package tracing records spans and exports them to an OpenTelemetry collector (OTLP over HTTP). It
-// knows nothing of the traced work.
+// does not know the traced work.
 package tracing
 
 import (
@@ -16,11 +16,11 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// scope names the program as the origin of its spans.
+// scope is the instrumentation scope of all spans.
 const scope = "github.com/tocsin/tocsin"
 
-// longestText is the length of the longest text in a span, such as a statement, in bytes.
-const longestText = 2048
+// maxText is the maximum length of a text in a span, such as a statement, in bytes.
+const maxText = 2048
 
 // Settings configure the export of spans.
 type Settings struct {
@@ -28,8 +28,8 @@ type Settings struct {
 	Endpoint string
 	// Headers are sent with each export.
 	Headers map[string]string
-	// Ratio is the share of the traces starting here that are recorded, from 0 to 1. For a trace
-	// that started elsewhere its traceparent decides.
+	// Ratio is the share of the traces that are recorded, from 0 to 1. For a trace that another
+	// program started its traceparent decides.
 	Ratio float64
 	// Instance and Version are of the program.
 	Instance, Version string
@@ -55,7 +55,7 @@ func New(s Settings, log *slog.Logger) (*Tracer, error) {
 	}
 	q := newQueue(exporter, log)
 	limits := sdk.NewSpanLimits()
-	limits.AttributeValueLengthLimit = longestText
+	limits.AttributeValueLengthLimit = maxText
 	provider := sdk.NewTracerProvider(
 		sdk.WithSpanProcessor(q),
 		sdk.WithRawSpanLimits(limits),
@@ -66,9 +66,9 @@ func New(s Settings, log *slog.Logger) (*Tracer, error) {
 	return &Tracer{provider: provider, tracer: provider.Tracer(scope), queue: q}, nil
 }
 
-// Figures returns how many spans were exported, and how many were dropped because the queue was
-// full or the collector refused them.
-func (t *Tracer) Figures() (exported, dropped int64) {
+// Counts returns the numbers of exported spans, and of spans dropped because the queue was full or
+// the collector refused them.
+func (t *Tracer) Counts() (exported, dropped int64) {
 	if t == nil || t.queue == nil {
 		return 0, 0
 	}

@@ -58,7 +58,7 @@ func TestSpansReachTheCollector(t *testing.T) {
 	assert.Len(t, query.About["text"], 2048)
 	assert.Equal(t, map[string]string{"service.name": "tocsin", "service.version": "1.2.3", "service.instance.id": "here"}, get.Resource)
 	assert.Equal(t, "k", c.Headers()[0].Get("X-Key"))
-	exported, dropped := tracer.Figures()
+	exported, dropped := tracer.Counts()
 	assert.Equal(t, []int64{3, 0}, []int64{exported, dropped})
 }
 
@@ -167,7 +167,7 @@ func TestACollectorThatHangsHoldsUpNothing(t *testing.T) {
 	}
 	busy.Wait()
 	assert.Less(t, time.Since(began), 5*time.Second)
-	_, dropped := tracer.Figures()
+	_, dropped := tracer.Counts()
 	assert.Greater(t, dropped, int64(begun/4), "the queue is bounded")
 
 	soon, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -175,7 +175,7 @@ func TestACollectorThatHangsHoldsUpNothing(t *testing.T) {
 	began = time.Now()
 	_ = tracer.Close(soon) // It may report a timeout.
 	assert.Less(t, time.Since(began), 3*time.Second)
-	exported, dropped := tracer.Figures()
+	exported, dropped := tracer.Counts()
 	assert.Equal(t, []int64{0, begun}, []int64{exported, dropped}, "what is lost is counted")
 	assert.Positive(t, asked.Load())
 }
@@ -210,13 +210,13 @@ func TestWhatTheCollectorRefuses(t *testing.T) {
 			_, s := tracer.Begin(t.Context(), ports.SpanStart{Name: "work"})
 			s.End(false)
 			require.Eventually(t, func() bool {
-				exported, dropped := tracer.Figures()
+				exported, dropped := tracer.Counts()
 				return exported == test.exported && dropped == test.lost
 			}, 20*time.Second, 10*time.Millisecond)
 			_, s = tracer.Begin(t.Context(), ports.SpanStart{Name: "more"})
 			s.End(false)
 			require.NoError(t, tracer.Close(t.Context()))
-			exported, _ := tracer.Figures()
+			exported, _ := tracer.Counts()
 			assert.Equal(t, test.exported+1, exported)
 			assert.Equal(t, int(test.lost), strings.Count(log.String(), "traces cannot be exported"))
 			assert.Equal(t, int(test.lost), strings.Count(log.String(), "traces are exported again"))

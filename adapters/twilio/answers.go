@@ -18,13 +18,13 @@ import (
 
 // Limits for reading a response.
 const (
-	longestAnswer = 64 << 10 // bytes
+	maxAnswer = 64 << 10 // bytes
 )
 
-// ofChannel are the error codes that are about the account or its senders, not about a recipient:
-// they persist until a setting is changed at Twilio or here, and messages wait meanwhile. See
+// channelErrors are the error codes about the account or its senders, not about a recipient. They
+// persist until an operator changes a setting at Twilio or here; messages wait until then. See
 // https://www.twilio.com/docs/api/errors.
-var ofChannel = []int{
+var channelErrors = []int{
 	10001, // the account is not active
 	14107, // too many messages
 	20003, // wrong account or token
@@ -51,13 +51,13 @@ type answer struct {
 	Message string `json:"message"`
 }
 
-// broken classifies a request without a response: the API is unavailable for every message.
-func broken(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Failure {
+// noResponse classifies a request without a response: the API is unavailable for all messages.
+func noResponse(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Failure {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return deliveries.Postponed("given up: %w", context.Cause(ctx))
 	}
-	words := outbound.Words(err, peer.Reached())
-	if outer, found := errors.AsType[*url.Error](err); found { // It repeats the URL, which is the same for every message.
+	words := outbound.Describe(err, peer.Reached())
+	if outer, found := errors.AsType[*url.Error](err); found { // It contains the URL, which is the same for every message.
 		err = outer.Err
 	}
 	failed := deliveries.Unreachable("%s", words).WithMaybeAccepted(peer.Reached())
@@ -65,9 +65,9 @@ func broken(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Fai
 	return failed
 }
 
-// judge classifies a response (decisions 6); nil: the message was accepted.
-func judge(response *http.Response, peer *outbound.Peer, now time.Time) *deliveries.Failure {
-	text, _ := io.ReadAll(io.LimitReader(response.Body, longestAnswer)) // A part that cannot be read is ignored.
+// classify classifies a response (decisions 6); nil: the message was accepted.
+func classify(response *http.Response, peer *outbound.Peer, now time.Time) *deliveries.Failure {
+	text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // A part that cannot be read is ignored.
 	status := response.StatusCode
 	if status >= 200 && status < 300 {
 		return nil
@@ -82,21 +82,22 @@ func judge(response *http.Response, peer *outbound.Peer, now time.Time) *deliver
 		words += fmt.Sprintf(", error %d", a.Code)
 		said = words + ": " + outbound.Quote(a.Message)
 	}
-	if !isOfChannel(status, a.Code) {
-		return peer.Tell(deliveries.Refused("%s", said), words)
+	if !isChannelError(status, a.Code) {
+		return peer.Redact(deliveries.Refused("%s", said), words)
 	}
 	failed := deliveries.Unreachable("%s", said)
 	failed.RetryAfter = outbound.RetryAfter(response.Header.Get("Retry-After"), now)
-	return peer.Tell(failed, words)
+	return peer.Redact(failed, words)
 }
 
-// isOfChannel reports whether a response is about the account or the API and not about a recipient.
-func isOfChannel(status, code int) bool {
+// isChannelError reports whether a response is about the account or the API and not about a
+// recipient.
+func isChannelError(status, code int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true
 	case http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired:
-		return code == 0 || slices.Contains(ofChannel, code) // Without a code the API has not processed the message.
+		return code == 0 || slices.Contains(channelErrors, code) // Without a code the API has not processed the message.
 	}
-	return status >= 500 || status < 400 || slices.Contains(ofChannel, code)
+	return status >= 500 || status < 400 || slices.Contains(channelErrors, code)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// standardURL is the default URL of the API.
-const standardURL = "https://api.twilio.com"
+// defaultURL is the default URL of the API.
+const defaultURL = "https://api.twilio.com"
 
 // settings are a channel's parsed settings.
 type settings struct {
@@ -21,7 +21,7 @@ type settings struct {
 	messages string // the URL that messages are posted to
 }
 
-// The formats of what Twilio issues.
+// The formats of ids and senders.
 var (
 	accountSID = regexp.MustCompile(`^AC[0-9a-fA-F]{32}$`)
 	serviceSID = regexp.MustCompile(`^MG[0-9a-fA-F]{32}$`)
@@ -38,7 +38,7 @@ func described() []channels.Setting {
 		{Name: "auth_token", Kind: channels.Line, Required: true, Secret: true, Help: "The auth token of the account."},
 		{Name: "from", Kind: channels.Line, Help: "A number with country code, a short code, or a name of at most 11 characters; this or messaging_service_sid."},
 		{Name: "messaging_service_sid", Kind: channels.Line, Help: "MG and 32 hexadecimal digits: Twilio chooses the sender."},
-		{Name: "base_url", Kind: channels.Line, Default: standardURL, ResetsSecrets: true, Target: true,
+		{Name: "base_url", Kind: channels.Line, Default: defaultURL, ResetsSecrets: true, Target: true,
 			Help: "The URL of the API: of another region or of a compatible service. http:// only for this machine."},
 	}
 }
@@ -63,7 +63,7 @@ func read(c channels.Channel) (settings, error) {
 	}
 	base := r.Line("base_url")
 	if base == "" {
-		base = standardURL
+		base = defaultURL
 	}
 	parsed, err := url.Parse(base)
 	switch {

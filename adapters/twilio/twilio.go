@@ -1,6 +1,5 @@
 // Package twilio sends text messages through the REST API of Twilio, or of a compatible provider.
-// It knows the API and its error codes; it does not know why a message is sent, nor when a failed
-// one is retried.
+// It knows the API and its error codes, but not why a message is sent or when it is retried.
 package twilio
 
 import (
@@ -19,11 +18,11 @@ import (
 // Name is what channels call the driver.
 const Name = "twilio"
 
-// LongestText is how many characters a text message may have; Twilio refuses more. Nothing is
-// truncated here: the end of a message may be the link that matters.
-const LongestText = 1600
+// MaxText is the maximum number of characters of a text message; Twilio refuses more. The driver
+// does not truncate messages, because the end may be an important link.
+const MaxText = 1600
 
-// timeout bounds one call of the API.
+// timeout is the timeout of one call of the API.
 const timeout = 30 * time.Second
 
 // Driver opens dispatchers that send through Twilio. Channels of the same reach share their
@@ -88,8 +87,8 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	switch length := utf8.RuneCountInString(text); {
 	case length == 0:
 		return deliveries.Refused("there is no text to send")
-	case length > LongestText:
-		return deliveries.Refused("the text has %d characters, a text message at most %d", length, LongestText)
+	case length > MaxText:
+		return deliveries.Refused("the text has %d characters, a text message at most %d", length, MaxText)
 	}
 	form := url.Values{"To": {m.To}, "Body": {text}}
 	if d.settings.service != "" {
@@ -108,14 +107,14 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	request.Header.Set("User-Agent", "Tocsin")
 	response, err := d.client.Do(request)
 	if err != nil {
-		return broken(ctx, err, peer)
+		return noResponse(ctx, err, peer)
 	}
 	defer response.Body.Close()
-	if failed := judge(response, peer, time.Now()); failed != nil {
+	if failed := classify(response, peer, time.Now()); failed != nil {
 		return failed
 	}
 	return nil
 }
 
-// Close leaves the shared connections to the other channels; they close when idle.
+// Close does nothing: channels share the connections, which close when idle.
 func (*dispatcher) Close() error { return nil }

@@ -131,12 +131,12 @@ func TestRequest(t *testing.T) {
 		t.Parallel()
 		a := serve(t, created)
 		m := message()
-		m.Text = strings.Repeat("ü", twilio.LongestText)
+		m.Text = strings.Repeat("ü", twilio.MaxText)
 		require.NoError(t, open(t, channels.Settings{"base_url": a.URL}).Dispatch(t.Context(), m))
 		assert.Equal(t, []string{m.Text}, a.forms[0]["Body"])
 	})
 	for name, c := range map[string]struct{ subject, text, want string }{
-		"ALongerText": {"s", strings.Repeat("ü", twilio.LongestText+1), "the text has 1601 characters, a text message at most 1600"},
+		"ALongerText": {"s", strings.Repeat("ü", twilio.MaxText+1), "the text has 1601 characters, a text message at most 1600"},
 		"NoText":      {" ", "\n", "there is no text to send"},
 	} {
 		t.Run("Refuses/"+name, func(t *testing.T) {

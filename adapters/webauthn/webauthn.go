@@ -1,5 +1,5 @@
-// Package webauthn registers and checks passkeys by the protocol of that name. It knows what
-// browsers are asked and what they answer. It knows no account, page or database.
+// Package webauthn registers and checks passkeys (Web Authentication). It knows the requests to
+// browsers and their responses, but no account, page or database.
 package webauthn
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/tocsin/tocsin/domain/factors"
 )
 
-// maxCredential is the size of the longest credential id, in bytes, by the specification.
+// maxCredential is the maximum length of a credential id, in bytes, by the specification.
 const maxCredential = 1023
 
-// Authenticators are the authenticators of one site's visitors. It is safe for concurrent use.
+// Authenticators are the authenticators of the users of one site. It is safe for concurrent use.
 type Authenticators struct {
 	site string
 	rp   *fido.WebAuthn
@@ -29,8 +29,7 @@ type Authenticators struct {
 var _ factors.Authenticators = (*Authenticators)(nil)
 
 // New returns the authenticators for the site with this public address; factors.ErrPasskeysOff if
-// browsers support no passkeys there: they do with https and on localhost, and if the host is a
-// name.
+// browsers do not support passkeys there. They need https or localhost, and a host that is a name.
 func New(baseURL string) (*Authenticators, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil {
@@ -44,7 +43,7 @@ func New(baseURL string) (*Authenticators, error) {
 		return nil, factors.ErrPasskeysOff
 	}
 	site := u.Scheme + "://" + host
-	if port := u.Port(); port != "" && port != map[string]string{"https": "443", "http": "80"}[u.Scheme] { // As browsers write an origin.
+	if port := u.Port(); port != "" && port != map[string]string{"https": "443", "http": "80"}[u.Scheme] { // Browsers omit the default port in an origin.
 		site += ":" + port
 	}
 	rp, err := fido.New(&fido.Config{RPID: host, RPDisplayName: "Tocsin", RPOrigins: []string{site},
@@ -76,7 +75,7 @@ func (a *Authenticators) BeginRegistration(o factors.Owner) (asked, held []byte,
 	if err != nil {
 		return nil, nil, err
 	}
-	return both(creation.Response, session)
+	return marshalBoth(creation.Response, session)
 }
 
 // FinishRegistration checks the answer to Register and returns the new passkey.
@@ -90,11 +89,11 @@ func (a *Authenticators) FinishRegistration(held, answer []byte) (factors.Passke
 	}
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
 	if err != nil {
-		return factors.Passkey{}, refused(err)
+		return factors.Passkey{}, invalid(err)
 	}
 	c, err := a.rp.CreateCredential(user{Owner: factors.Owner{Handle: session.UserID}}, session, parsed)
 	if err != nil {
-		return factors.Passkey{}, refused(err)
+		return factors.Passkey{}, invalid(err)
 	}
 	if len(c.ID) > maxCredential {
 		return factors.Passkey{}, factors.ErrPasskey
@@ -112,7 +111,7 @@ func (a *Authenticators) BeginAssertion(o factors.Owner) (asked, held []byte, er
 		if err != nil {
 			return nil, nil, err
 		}
-		return both(request.Response, session)
+		return marshalBoth(request.Response, session)
 	}
 	u, err := newUser(o)
 	if err != nil {
@@ -122,7 +121,7 @@ func (a *Authenticators) BeginAssertion(o factors.Owner) (asked, held []byte, er
 	if err != nil {
 		return nil, nil, err
 	}
-	return both(request.Response, session)
+	return marshalBoth(request.Response, session)
 }
 
 // FinishAssertion checks the answer to Ask and returns the updated passkey.
@@ -136,7 +135,7 @@ func (a *Authenticators) FinishAssertion(held, answer []byte, find func(credenti
 	}
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
 	if err != nil {
-		return factors.Passkey{}, refused(err)
+		return factors.Passkey{}, invalid(err)
 	}
 	o, err := find(parsed.RawID)
 	if errors.Is(err, factors.ErrNotFound) {
@@ -151,7 +150,7 @@ func (a *Authenticators) FinishAssertion(held, answer []byte, find func(credenti
 	}
 	c, err := a.check(u, session, parsed)
 	if err != nil {
-		return factors.Passkey{}, refused(err)
+		return factors.Passkey{}, invalid(err)
 	}
 	for _, p := range o.Passkeys {
 		if bytes.Equal(p.Credential, c.ID) {
@@ -171,16 +170,16 @@ func (a *Authenticators) check(u user, session fido.SessionData, parsed *protoco
 	return a.rp.ValidateLogin(u, session, parsed)
 }
 
-// refused returns the fault of an invalid answer, with the library's reason for the log.
-func refused(err error) error {
+// invalid returns the error of an invalid answer, with the library's reason for the log.
+func invalid(err error) error {
 	if p, is := errors.AsType[*protocol.Error](err); is {
 		return fmt.Errorf("%w: %s: %s", factors.ErrPasskey, p.Details, p.DevInfo)
 	}
 	return fmt.Errorf("%w: %w", factors.ErrPasskey, err)
 }
 
-// both returns the request for the browser and the session to keep, in JSON.
-func both(request any, session *fido.SessionData) (asked, held []byte, err error) {
+// marshalBoth returns the request for the browser and the session to store, in JSON.
+func marshalBoth(request any, session *fido.SessionData) (asked, held []byte, err error) {
 	if asked, err = json.Marshal(request); err != nil {
 		return nil, nil, err
 	}
@@ -188,7 +187,7 @@ func both(request any, session *fido.SessionData) (asked, held []byte, err error
 	return asked, held, err
 }
 
-// user is an owner as the library's type.
+// user is an owner in the form that the library needs.
 type user struct {
 	factors.Owner
 

@@ -16,21 +16,21 @@ import (
 
 // Limits for reading a response.
 const (
-	longestAnswer = 64 << 10 // bytes that are read so that the connection can be reused
+	maxAnswer = 64 << 10 // bytes that are read, so that the connection can be reused
 )
 
-// broken classifies a request without a response. It is always the fault of this target and never
-// of the channel: another recipient's target is another host.
-func broken(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Failure {
+// noResponse classifies a request without a response. It is a failure of this target, not of the
+// channel, because other recipients have other targets.
+func noResponse(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Failure {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return deliveries.Postponed("given up: %w", context.Cause(ctx))
 	}
-	words := outbound.Words(err, peer.Reached())
+	words := outbound.Describe(err, peer.Reached())
 	failed := deliveries.Unanswered("%s", words)
 	if _, forbidden := errors.AsType[*outbound.ForbiddenError](err); forbidden {
 		failed = deliveries.Refused("%s", words)
 	}
-	// The outer error repeats the address, which the delivery already names and which may contain a
+	// The outer error contains the address, which the delivery has anyway, and which may contain a
 	// password.
 	if outer, found := errors.AsType[*url.Error](err); found {
 		err = outer.Err
@@ -39,9 +39,9 @@ func broken(ctx context.Context, err error, peer *outbound.Peer) *deliveries.Fai
 	return failed
 }
 
-// judge classifies a response (decisions 6); nil: the message was accepted.
-func judge(response *http.Response, peer *outbound.Peer, now time.Time) *deliveries.Failure {
-	text, _ := io.ReadAll(io.LimitReader(response.Body, longestAnswer)) // A part that cannot be read is not quoted.
+// classify classifies a response (decisions 6); nil: the message was accepted.
+func classify(response *http.Response, peer *outbound.Peer, now time.Time) *deliveries.Failure {
+	text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // A part that cannot be read is not quoted.
 	status := response.StatusCode
 	words := "answered " + strconv.Itoa(status)
 	said := words
@@ -56,7 +56,7 @@ func judge(response *http.Response, peer *outbound.Peer, now time.Time) *deliver
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status == http.StatusTooManyRequests, status >= 500:
 		failed := deliveries.Postponed("%s", said)
 		failed.RetryAfter = outbound.RetryAfter(response.Header.Get("Retry-After"), now)
-		return peer.Tell(failed, words)
+		return peer.Redact(failed, words)
 	}
-	return peer.Tell(deliveries.Refused("%s", said), words)
+	return peer.Redact(deliveries.Refused("%s", said), words)
 }

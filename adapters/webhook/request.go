@@ -25,7 +25,7 @@ type body struct {
 	Text    string            `json:"text"`
 	HTML    string            `json:"html,omitempty"`
 	Facts   map[string]string `json:"facts"`
-	// The link is for a person to whom the target shows the message.
+	// The link is for the user to whom the target shows the message.
 	Unsubscribe string `json:"unsubscribe,omitempty"`
 }
 
@@ -43,7 +43,7 @@ func (s *settings) request(ctx context.Context, m deliveries.Message, now time.T
 	if !s.allows(host) {
 		return nil, deliveries.Refused("the channel sends to other hosts only")
 	}
-	target.Host, target.RawQuery, target.Fragment = joined(host, target.Port()), inASCII(target.RawQuery), ""
+	target.Host, target.RawQuery, target.Fragment = hostPort(host, target.Port()), escapeQuery(target.RawQuery), ""
 	facts := m.Facts
 	if facts == nil {
 		facts = map[string]string{}
@@ -79,8 +79,8 @@ func (s *settings) request(ctx context.Context, m deliveries.Message, now time.T
 	return request, nil
 }
 
-// joined joins host and port as in a URL.
-func joined(host, port string) string {
+// hostPort joins host and port as in a URL.
+func hostPort(host, port string) string {
 	switch {
 	case port != "":
 		return net.JoinHostPort(host, port)
@@ -90,8 +90,8 @@ func joined(host, port string) string {
 	return host
 }
 
-// inASCII encodes the characters that a query cannot contain.
-func inASCII(query string) string {
+// escapeQuery encodes the characters that a query cannot contain.
+func escapeQuery(query string) string {
 	var encoded strings.Builder
 	for _, b := range []byte(query) {
 		if b <= ' ' || b > '~' {

@@ -23,14 +23,14 @@ type settings struct {
 
 // The format of a secret, by Standard Webhooks.
 const (
-	secretPrefix  = "whsec_"
-	shortestBytes = 24
-	longestBytes  = 64
+	secretPrefix = "whsec_"
+	minSecret    = 24
+	maxSecret    = 64
 )
 
-// ours are the headers that settings cannot set: they describe the body, the signature or the
-// connection.
-var ours = []string{"Host", "Content-Type", "Content-Length", "Content-Encoding", "Accept-Encoding", "Webhook-Id", "Webhook-Timestamp",
+// reservedHeaders are the headers that settings cannot set, because they describe the body, the
+// signature or the connection.
+var reservedHeaders = []string{"Host", "Content-Type", "Content-Length", "Content-Encoding", "Accept-Encoding", "Webhook-Id", "Webhook-Timestamp",
 	"Webhook-Signature", "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
 	"Transfer-Encoding", "Upgrade", "Expect"}
 
@@ -52,7 +52,7 @@ func read(c channels.Channel) (settings, error) {
 		switch {
 		case !httpguts.ValidHeaderFieldName(name):
 			r.Wrong("headers."+name, "is not the name of a header")
-		case slices.Contains(ours, textproto.CanonicalMIMEHeaderKey(name)):
+		case slices.Contains(reservedHeaders, textproto.CanonicalMIMEHeaderKey(name)):
 			r.Wrong("headers."+name, "is a header that the driver sets itself")
 		case !httpguts.ValidHeaderFieldValue(value):
 			r.Wrong("headers."+name, "cannot be the value of a header")
@@ -65,8 +65,8 @@ func read(c channels.Channel) (settings, error) {
 	if text := r.Line("secret"); text != "" {
 		encoded, prefixed := strings.CutPrefix(text, secretPrefix)
 		secret, err := base64.StdEncoding.DecodeString(encoded)
-		if !prefixed || err != nil || len(secret) < shortestBytes || len(secret) > longestBytes {
-			r.Wrong("secret", "must be %s and %d to %d bytes in base64", secretPrefix, shortestBytes, longestBytes)
+		if !prefixed || err != nil || len(secret) < minSecret || len(secret) > maxSecret {
+			r.Wrong("secret", "must be %s and %d to %d bytes in base64", secretPrefix, minSecret, maxSecret)
 		}
 		s.secret = secret
 	}

@@ -1,7 +1,7 @@
 // Package webhook posts messages as JSON to the addresses of recipients, signed according to
-// Standard Webhooks (https://www.standardwebhooks.com). The addresses come from untrusted users: it
-// connects to no private network unless allowed, follows no redirects and reads little of a
-// response. It does not know why a message is sent, nor when a failed one is retried.
+// Standard Webhooks (https://www.standardwebhooks.com). Untrusted users choose the addresses, so it
+// connects to private networks only if allowed, follows no redirects and reads only the beginning
+// of a response. It does not know why a message is sent or when it is retried.
 package webhook
 
 import (
@@ -17,7 +17,7 @@ import (
 // Name is what channels call the driver.
 const Name = "webhook"
 
-// timeout is how long a target may take altogether; Standard Webhooks gives it 15 to 30 seconds.
+// timeout is the timeout of one request; Standard Webhooks recommends 15 to 30 seconds.
 const timeout = 30 * time.Second
 
 // Driver opens dispatchers that post messages. Channels of the same reach share their connections.
@@ -30,8 +30,8 @@ var (
 	_ deliveries.Dispatcher = (*dispatcher)(nil)
 )
 
-// New returns the driver, which connects through the guard. It uses no proxy, whatever the reach: a
-// proxy may reach more than we may, and recipients choose the targets.
+// New returns the driver, which connects through the guard. It never uses a proxy: recipients
+// choose the targets, and a proxy may reach hosts that we may not.
 func New(guard *outbound.Guard) *Driver {
 	d := &Driver{clients: map[outbound.Reach]*http.Client{}}
 	for _, reach := range []outbound.Reach{outbound.Public, outbound.Everywhere} {
@@ -56,8 +56,8 @@ func (*Driver) Check(c channels.Channel) error {
 	return err
 }
 
-// Open returns a dispatcher for a channel. Recipients choose its targets and are not trusted: it
-// reaches everything only if its settings name the hosts, and only if those who set them may reach
+// Open returns a dispatcher for a channel. Recipients choose the targets and are not trusted. So
+// the reach is Everywhere only if the settings name the hosts, and whoever set them may reach
 // everything.
 func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	s, err := read(c)
@@ -82,14 +82,14 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	}
 	response, err := d.client.Do(request)
 	if err != nil {
-		return broken(ctx, err, peer)
+		return noResponse(ctx, err, peer)
 	}
 	defer response.Body.Close()
-	if failed := judge(response, peer, time.Now()); failed != nil {
+	if failed := classify(response, peer, time.Now()); failed != nil {
 		return failed
 	}
 	return nil
 }
 
-// Close leaves the shared connections to the other channels; they close when idle.
+// Close does nothing: channels share the connections, which close when idle.
 func (*dispatcher) Close() error { return nil }

@@ -18,14 +18,14 @@ import (
 // version is set when a release is built (-ldflags "-X main.version=…").
 var version = "development"
 
-// leastProcs is the minimum of threads that run Go code. SQLite's statements and a dry run occupy
-// theirs for milliseconds. On few processors the kernel shares time between threads better than the
-// runtime between goroutines: a short request does not wait for a long one.
-const leastProcs = 8
+// minProcs is the minimum of GOMAXPROCS. SQLite's statements and a dry run occupy a thread for
+// milliseconds. On few processors the kernel schedules threads more fairly than the runtime
+// schedules goroutines, so that a short request does not wait for a long one.
+const minProcs = 8
 
 func main() {
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(max(leastProcs, runtime.GOMAXPROCS(0)))
+		runtime.GOMAXPROCS(max(minProcs, runtime.GOMAXPROCS(0)))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal, a second one ends the program at once.
