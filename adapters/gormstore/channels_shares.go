@@ -8,15 +8,21 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// shareRow is the lease of a worker on a channel, without the numbers that order leases.
+// shareRow is the lease of a worker on a channel.
 type shareRow struct {
 	ChannelID channels.ID
 	Owner     string
+	Joined    int64
+	Renewed   int64
 	UntilAt   time.Time
 	Places    int
 }
 
 func (shareRow) TableName() string { return "channel_shares" }
+
+func (r shareRow) holder() channels.Holder {
+	return channels.Holder{Owner: r.Owner, Joined: r.Joined, Renewed: r.Renewed, Concurrency: r.Places}
+}
 
 // HoldShare locks the row of the channel, so that each unit sees the leases that the others have
 // written.
@@ -39,12 +45,12 @@ func (q queue) HoldShare(ctx context.Context, channel channels.ID, owner string,
 		if err != nil {
 			return err
 		}
-		all, err := rowsOf[channels.Holder](t.db(ctx).Raw("SELECT owner, joined, renewed, places FROM channel_shares WHERE channel_id = ? ORDER BY owner", channel))
+		holders, err := all(t.db(ctx).Where("channel_id = ?", channel).Order("owner"), shareRow.holder)
 		if err != nil {
 			return err
 		}
-		share = places.Share(owner, all)
-		had := all[slices.IndexFunc(all, func(h channels.Holder) bool { return h.Owner == owner })].Concurrency
+		share = places.Share(owner, holders)
+		had := holders[slices.IndexFunc(holders, func(h channels.Holder) bool { return h.Owner == owner })].Concurrency
 		if has := max(share.Concurrency, places.Held); has != had {
 			return t.db(ctx).Model(&shareRow{}).Where("channel_id = ? AND owner = ?", channel, owner).Update("places", has).Error
 		}
