@@ -45,7 +45,7 @@ func rowsOf(out string) (lines []string) {
 	return lines
 }
 
-func TestACopyIsRestoredOnEitherDatabase(t *testing.T) {
+func TestBackupRestore(t *testing.T) {
 	t.Parallel()
 	secret := "TOCSIN_SECRET_KEY=" + strings.Repeat("ab", 32)
 	for name, to := range map[string][2]func(*testing.T) *installation{
@@ -104,7 +104,7 @@ func TestACopyIsRestoredOnEitherDatabase(t *testing.T) {
 	}
 }
 
-func TestVerifySaysWhatIsWrong(t *testing.T) {
+func TestVerifyReportsErrors(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, i *installation) {
 		i.run(t, ticks, "apply", "-f", "-")

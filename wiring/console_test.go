@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheServerServesTheConsoleBesideTheAPI(t *testing.T) {
+func TestServerRoutes(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	assert.Equal(t, "root is an administrator of the installation now", i.run(t, "a long password\n", "admin", "create", "--username", "root", "--password-stdin"))

@@ -54,7 +54,7 @@ const mails = `{organizations: [{slug: acme, name: Acme, channels: [{name: mail,
 	projects: [{slug: shop, name: Shop, lists: [{name: all}], applications: [{slug: web, name: Web, events: [{slug: tick, name: Tick,
 		templates: [{channel: mail, subject: "{{ context.n }}", text: Tock}], notifications: [{name: Ticks, list: all}]}]}]}]}]}`
 
-func TestAnInstallationIsCopiedToTheOtherDatabase(t *testing.T) {
+func TestCopyInstallation(t *testing.T) {
 	t.Parallel()
 	const base = "https://notify.acme.example"
 	for name, to := range map[string][2]func(*testing.T) *installation{
@@ -123,7 +123,7 @@ func TestAnInstallationIsCopiedToTheOtherDatabase(t *testing.T) {
 	}
 }
 
-func TestACopyUpgradesNoOtherInstallation(t *testing.T) {
+func TestCopyRefusesOtherSchema(t *testing.T) {
 	t.Parallel()
 	from, into := newInstallation(t), onPostgres(t)
 	into.environ = append(into.environ, "TOCSIN_SECRET_KEY="+strings.Repeat("ab", 32))
@@ -144,7 +144,7 @@ func TestACopyUpgradesNoOtherInstallation(t *testing.T) {
 	assert.Equal(t, before, into.run(t, "", "migrate", "status"))
 }
 
-func TestACopyGoesOnWithASchemaThatWasInterrupted(t *testing.T) {
+func TestCopyResumesSchema(t *testing.T) {
 	t.Parallel()
 	from := newInstallation(t)
 	from.run(t, ticks, "apply", "-f", "-")
@@ -168,7 +168,7 @@ func TestACopyGoesOnWithASchemaThatWasInterrupted(t *testing.T) {
 	}
 }
 
-func TestASourceThatIsNotThereIsNotMade(t *testing.T) {
+func TestCopyMissingSource(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "folder", "mistyped.db")
 	i := newInstallation(t)
@@ -215,7 +215,7 @@ func tablesIn(t *testing.T, url string) (all []string) {
 	return all
 }
 
-func TestOneOrganizationMovesToTheOtherDatabase(t *testing.T) {
+func TestCopyOrganization(t *testing.T) {
 	t.Parallel()
 	for name, to := range map[string][2]func(*testing.T) *installation{
 		"FromSQLiteToPostgres": {newInstallation, onPostgres}, "FromPostgresToSQLite": {onPostgres, newInstallation},

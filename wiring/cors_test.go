@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestServeLetsNamedOriginsCall checks that cors_origins reaches the API.
-func TestServeLetsNamedOriginsCall(t *testing.T) {
+// TestCORSOrigins checks that cors_origins reaches the API.
+func TestCORSOrigins(t *testing.T) {
 	t.Parallel()
 	for origins, allowed := range map[string]string{"": "", "https://app.example,http://localhost:3000": "http://localhost:3000", "https://app.example": ""} {
 		line, stop := newInstallation(t).start(t, "listening", "serve", "--cors-origins", origins)

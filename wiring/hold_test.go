@@ -78,7 +78,7 @@ func onBoth(t *testing.T, test func(t *testing.T, i *installation)) {
 	})
 }
 
-func TestAHeldInstallationSendsNothingUntilItIsReleased(t *testing.T) {
+func TestHeldInstallation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, i *installation) {
 		url, received := hooks(t)

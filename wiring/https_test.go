@@ -27,7 +27,7 @@ func (l *logged) Write(line []byte) (int, error) {
 	return l.Buffer.Write(line)
 }
 
-func TestServeWarnsWhenNothingTellsOfHTTPS(t *testing.T) {
+func TestServeWarnsWithoutHTTPS(t *testing.T) {
 	t.Parallel()
 	const warning = "because nothing tells that browsers come by https"
 	for name, c := range map[string]struct {

@@ -48,7 +48,7 @@ func visit(ctx context.Context, c *http.Client, url string) (*http.Response, err
 	return c.Do(request)
 }
 
-func TestTheServerEncrypts(t *testing.T) {
+func TestServerTLS(t *testing.T) {
 	t.Parallel()
 	c := certificates.New(t, "notify.example")
 	i, _, _ := encrypted(t, c)
@@ -67,9 +67,9 @@ func TestTheServerEncrypts(t *testing.T) {
 	i.run(t, "", "healthcheck")
 }
 
-// TestRequestsThatCannotBeReadAreProblemsByTLSToo checks that clients get a problem document for
+// TestTLSProblems checks that clients get a problem document for
 // requests that no handler sees.
-func TestRequestsThatCannotBeReadAreProblemsByTLSToo(t *testing.T) {
+func TestTLSProblems(t *testing.T) {
 	t.Parallel()
 	c := certificates.New(t, "notify.example")
 	i, _, _ := encrypted(t, c)
@@ -95,8 +95,8 @@ func TestRequestsThatCannotBeReadAreProblemsByTLSToo(t *testing.T) {
 	assert.Contains(t, string(text[:n]), "application/problem+json")
 }
 
-// TestWithoutAnyCertificateTheLogSaysSo uses an authority that cannot be reached.
-func TestWithoutAnyCertificateTheLogSaysSo(t *testing.T) {
+// TestMissingCertificateIsLogged uses an authority that cannot be reached.
+func TestMissingCertificateIsLogged(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	i.environ = append(i.environ, "TOCSIN_ACME_HOSTS=notify.example.org", "TOCSIN_ACME_DIRECTORY=https://127.0.0.1:1/directory", "TOCSIN_ACME_FOLDER="+t.TempDir())
@@ -105,9 +105,9 @@ func TestWithoutAnyCertificateTheLogSaysSo(t *testing.T) {
 	assert.Contains(t, line["error"], "no certificate for notify.example.org")
 }
 
-// TestACertificateIsReplacedUnderLoad checks that no request fails while the certificate files
+// TestReplaceCertificate checks that no request fails while the certificate files
 // change, and that SIGHUP reloads them.
-func TestACertificateIsReplacedUnderLoad(t *testing.T) {
+func TestReplaceCertificate(t *testing.T) {
 	t.Parallel()
 	before, after := certificates.New(t, "notify.example"), certificates.New(t, "notify.example")
 	i, certificate, key := encrypted(t, before)
@@ -147,7 +147,7 @@ func TestACertificateIsReplacedUnderLoad(t *testing.T) {
 	require.Eventually(t, func() bool { return renewed.Load() > 100 }, patience, 10*time.Millisecond)
 }
 
-func TestTheServerListensOnAUnixSocket(t *testing.T) {
+func TestServeOnUnixSocket(t *testing.T) {
 	t.Parallel()
 	folder, err := os.MkdirTemp("", "tocsin") //nolint:usetesting // The path of t.TempDir is too long for a socket.
 	require.NoError(t, err)
@@ -173,8 +173,8 @@ func TestTheServerListensOnAUnixSocket(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestTheServerTakesTheSocketsOfSystemd starts the program with open sockets, as systemd does.
-func TestTheServerTakesTheSocketsOfSystemd(t *testing.T) {
+// TestServeOnSystemdSockets starts the program with open sockets, as systemd does.
+func TestServeOnSystemdSockets(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)

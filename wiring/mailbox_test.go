@@ -11,7 +11,7 @@ import (
 
 // Messages that a server, or a test beside it, sends through a mailbox channel can be read while
 // the server runs.
-func TestTheMailboxShowsWhatIsSent(t *testing.T) {
+func TestMailboxEndToEnd(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	i.run(t, `{organizations: [{slug: acme, name: Acme, channels: [{name: mail, protocol: EMAIL, driver: mailbox, preferred: true, settings: {keep: 5}}],

@@ -50,9 +50,9 @@ func intranet(t *testing.T, greeting string) (port string, connections *atomic.I
 	return port, connections
 }
 
-// TestWaysOut has an administrator of an organization point channels of every driver at services of
+// TestOutboundReach has an administrator of an organization point channels of every driver at services of
 // the installation's own network, and checks what the channel tests reveal of their answers.
-func TestWaysOut(t *testing.T) {
+func TestOutboundReach(t *testing.T) {
 	t.Parallel()
 	const banner = "internal-secret-banner"
 	account := "AC0123456789abcdef0123456789abcdef"

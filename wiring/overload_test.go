@@ -20,10 +20,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOverloadLeavesAllElseInPeace blocks so many calls that new ones are refused. Meanwhile the
+// TestOverload blocks so many calls that new ones are refused. Meanwhile the
 // console, the probes and the metrics must respond, and earlier triggers must become messages: due,
 // expanded, claimed and sent.
-func TestOverloadLeavesAllElseInPeace(t *testing.T) {
+func TestOverload(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()

@@ -25,9 +25,9 @@ var (
 // others begin quotations of what other programs say or run.
 var others = []string{"systemctl ", "docker ", "kubectl ", "apt-get ", "database is locked", "database disk image is malformed"}
 
-// TestPagesQuoteWhatExists checks the pages for operators: the program says each sentence that they
+// TestDocsQuoteExistingOutput checks the pages for operators: the program says each sentence that they
 // quote, and has each command with its flags.
-func TestPagesQuoteWhatExists(t *testing.T) {
+func TestDocsQuoteExistingOutput(t *testing.T) {
 	t.Parallel()
 	root := ".."
 	said := sources(t, root)

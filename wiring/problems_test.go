@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/wiring"
 )
 
-func TestProblemsAreRememberedAndLogged(t *testing.T) {
+func TestProblems(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	log, newest := wiring.Watched(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))

@@ -111,7 +111,7 @@ func call(t *testing.T, address any, key, path, body string, word ...string) (a 
 	return a
 }
 
-func TestServeWithoutAWorkerLeavesSendingToWorkers(t *testing.T) {
+func TestServeWithoutWorker(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	received := make(chan string, 10)
@@ -157,7 +157,7 @@ func TestServeWithoutAWorkerLeavesSendingToWorkers(t *testing.T) {
 	}
 }
 
-func TestARequestIsRepeatableAcrossARestart(t *testing.T) {
+func TestIdempotencyAcrossRestart(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	i.run(t, `{organizations: [{slug: acme, name: Acme, projects: [{slug: shop, name: Shop, applications: [{slug: web, name: Web,

@@ -50,9 +50,9 @@ func gossip(t *testing.T, write func(w io.Writer, request string)) *httptest.Ser
 	return s
 }
 
-// TestProvidersThatRepeatTheRequest checks that secrets do not reach the delivery, which many users
+// TestProvidersEchoingSecrets checks that secrets do not reach the delivery, which many users
 // may read.
-func TestProvidersThatRepeatTheRequest(t *testing.T) {
+func TestProvidersEchoingSecrets(t *testing.T) {
 	t.Parallel()
 	t.Run("Webhook", func(t *testing.T) {
 		t.Parallel()

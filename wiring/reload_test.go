@@ -55,8 +55,8 @@ func TestReload(t *testing.T) {
 	assert.Equal(t, []any{"log_level: debug -> error"}, p.said(t, "the configuration was read again")["changed"])
 }
 
-// TestAReloadEndsNoProgram sends SIGHUP while the program starts and stops.
-func TestAReloadEndsNoProgram(t *testing.T) {
+// TestReloadSignals sends SIGHUP while the program starts and stops.
+func TestReloadSignals(t *testing.T) {
 	t.Parallel()
 	i := onPostgres(t)
 	i.environ = append(i.environ, "TOCSIN_SHUTDOWN_DELAY=0s", "TOCSIN_SECRET_KEY="+strings.Repeat("ab", 32))

@@ -36,8 +36,8 @@ func command(t *testing.T, database string, environ []string, args ...string) (s
 	return status, stdout.String(), stderr.String()
 }
 
-// TestTheFirstCommandMakesTheKey checks that any command creates it and the others use the same.
-func TestTheFirstCommandMakesTheKey(t *testing.T) {
+// TestFirstCommandCreatesKey checks that any command creates it and the others use the same.
+func TestFirstCommandCreatesKey(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "tocsin.db")
 	keyFile := database + ".key"
@@ -68,8 +68,8 @@ func TestTheFirstCommandMakesTheKey(t *testing.T) {
 	}
 }
 
-// TestTheKeyIsRotated follows docs/channels.md.
-func TestTheKeyIsRotated(t *testing.T) {
+// TestKeyRotation follows docs/channels.md.
+func TestKeyRotation(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "tocsin.db")
 	status, _, complaint := command(t, database, nil, "apply", "-f", "-")
@@ -106,9 +106,9 @@ func startRefused(t *testing.T, environ []string, args ...string) (complaint str
 	return stderr.String()
 }
 
-// TestALostKeyIsNotReplaced checks that no command makes a new key file while the database holds
+// TestLostKey checks that no command makes a new key file while the database holds
 // secrets that it would not open.
-func TestALostKeyIsNotReplaced(t *testing.T) {
+func TestLostKey(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	database := strings.TrimPrefix(i.environ[0], "TOCSIN_DATABASE_URL=sqlite:")
@@ -131,9 +131,9 @@ func TestALostKeyIsNotReplaced(t *testing.T) {
 	assert.NotContains(t, ready, "held", "a refused start changes nothing")
 }
 
-// TestTheKeyOfAnotherInstallation checks that nothing starts with it, and what docs/runbooks says
+// TestKeyOfOtherInstallation checks that nothing starts with it, and what docs/runbooks says
 // about a key that is lost for ever.
-func TestTheKeyOfAnotherInstallation(t *testing.T) {
+func TestKeyOfOtherInstallation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, i *installation) {
 		i.run(t, secretShop, "apply", "-f", "-")

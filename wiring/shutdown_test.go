@@ -22,7 +22,7 @@ import (
 	"github.com/tocsin/tocsin/wiring"
 )
 
-func TestTheEndIsCutOffWhenSomethingHangs(t *testing.T) {
+func TestShutdownLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -89,7 +89,7 @@ func listening() (heard func(map[string]any), address <-chan string) {
 	}, found
 }
 
-func TestSIGTERMEndsAProcessWhoseDatabaseFellSilent(t *testing.T) {
+func TestShutdownWithSilentDatabase(t *testing.T) {
 	t.Parallel()
 	for name, command := range map[string]string{"postgres serve": "serve", "postgres worker": "worker"} {
 		t.Run(name, func(t *testing.T) {

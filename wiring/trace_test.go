@@ -14,9 +14,9 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestARequestIsFollowedToItsDelivery checks that the id of the request and the trace of the caller
+// TestCorrelation checks that the id of the request and the trace of the caller
 // reach the provider and the log.
-func TestARequestIsFollowedToItsDelivery(t *testing.T) {
+func TestCorrelation(t *testing.T) {
 	t.Parallel()
 	for _, database := range []string{"sqlite", "postgres"} {
 		t.Run(database, func(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestATraceLeadsFromTheCallerToTheProvider checks that everything that follows a trigger is in the
+// TestTraceEndToEnd checks that everything that follows a trigger is in the
 // caller's trace, and that spans of statements contain no values.
-func TestATraceLeadsFromTheCallerToTheProvider(t *testing.T) {
+func TestTraceEndToEnd(t *testing.T) {
 	t.Parallel()
 	for _, database := range []string{"sqlite", "postgres"} {
 		t.Run(database, func(t *testing.T) {

@@ -51,7 +51,7 @@ func newMailServer(t *testing.T) (received mailServer, port int) {
 }
 
 // The serving process accepts the links of the sending process, because they share the secret key.
-func TestALinkOfAWorkerIsBelievedByTheServer(t *testing.T) {
+func TestUnsubscribeLinkOfWorker(t *testing.T) {
 	t.Parallel()
 	received, port := newMailServer(t)
 	i := newInstallation(t)
@@ -100,7 +100,7 @@ func TestALinkOfAWorkerIsBelievedByTheServer(t *testing.T) {
 }
 
 // Commands that send nothing do not warn about missing links.
-func TestCommandsDoNotSpeakOfLinks(t *testing.T) {
+func TestCommandsDoNotWarnAboutLinks(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
 	i.run(t, "", "migrate", "up")

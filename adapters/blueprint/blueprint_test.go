@@ -364,7 +364,7 @@ func TestLocate(t *testing.T) {
 	})
 }
 
-func TestTheDemoIsABlueprint(t *testing.T) {
+func TestDemoBlueprint(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../configs/demo.yaml")
 	require.NoError(t, err)

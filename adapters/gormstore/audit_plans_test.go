@@ -12,9 +12,9 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestTheAuditLogIsReadByTime holds, on an empty table, where reading all of it looks cheapest,
+// TestAuditPlans holds, on an empty table, where reading all of it looks cheapest,
 // that a page reads an index in the order that it shows, from where the page before it ended.
-func TestTheAuditLogIsReadByTime(t *testing.T) {
+func TestAuditPlans(t *testing.T) {
 	t.Parallel()
 	const read = "SELECT * FROM audit_entries WHERE organization_id = 1 AND created_at >= '2026-03-01 00:00:00+00:00'" +
 		" AND (created_at, id) < ('2026-03-02 00:00:00+00:00', 7)"
@@ -33,9 +33,9 @@ func TestTheAuditLogIsReadByTime(t *testing.T) {
 	}
 }
 
-// TestOldEntriesAreFoundByTheirKey holds that the removal of what is old reads the first entries
+// TestPurgePlans holds that the removal of what is old reads the first entries
 // and no others, though none of them is old, and needs no index by age.
-func TestOldEntriesAreFoundByTheirKey(t *testing.T) {
+func TestPurgePlans(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)

@@ -23,10 +23,10 @@ func (l listening) QueryContext(ctx context.Context, query string, args ...any) 
 	return l.Conn.QueryContext(ctx, query, args...)
 }
 
-// TestAnOrganizationIsReadByItsIndexes is about the copy of one organization beside others: each
+// TestOrganizationCopyPlans is about the copy of one organization beside others: each
 // table is reached from the one above it, and nothing that others have is gone through. Plans are
 // made on empty tables, where doing so looks cheapest.
-func TestAnOrganizationIsReadByItsIndexes(t *testing.T) {
+func TestOrganizationCopyPlans(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)

@@ -13,7 +13,7 @@ import (
 
 // Whoever copies an installation asks whether the outcomes of messages will still be recorded
 // there.
-func TestWhatIsBeingSentIsCounted(t *testing.T) {
+func TestSendingCount(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)
@@ -41,7 +41,7 @@ func TestWhatIsBeingSentIsCounted(t *testing.T) {
 }
 
 // Litestream makes tables of its own, one of them without a key.
-func TestTablesOfToolsAreLeftAlone(t *testing.T) {
+func TestToolTablesAreExcluded(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)

@@ -13,9 +13,9 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestWhatGoesToAMemberThatIsBeingDeleted has deliveries go to a member of a pool while a unit of
+// TestDeliveriesOfDeletedMember has deliveries go to a member of a pool while a unit of
 // work deletes it that has not been committed: neither sees what the other one does.
-func TestWhatGoesToAMemberThatIsBeingDeleted(t *testing.T) {
+func TestDeliveriesOfDeletedMember(t *testing.T) {
 	t.Parallel()
 	for name, reach := range map[string]func(t *testing.T, p *post, other channels.Channel){
 		"postgres/Moved": func(t *testing.T, p *post, _ channels.Channel) {
@@ -86,9 +86,9 @@ func TestWhatGoesToAMemberThatIsBeingDeleted(t *testing.T) {
 	}
 }
 
-// TestOneInstanceGivesToAMemberAtATime has a unit of work hold the channel of an idle member, as
+// TestReliefLocksMember has a unit of work hold the channel of an idle member, as
 // one does that gives to it, or deletes it.
-func TestOneInstanceGivesToAMemberAtATime(t *testing.T) {
+func TestReliefLocksMember(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()

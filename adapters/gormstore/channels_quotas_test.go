@@ -21,9 +21,9 @@ type stopped struct{ at time.Time }
 
 func (c stopped) Now() time.Time { return c.at }
 
-// TestAQuotaOutlivesAnInstanceThatWasKilled has an instance take from a quota and find it used up,
+// TestQuotaAfterKilledInstance has an instance take from a quota and find it used up,
 // and go without giving anything back.
-func TestAQuotaOutlivesAnInstanceThatWasKilled(t *testing.T) {
+func TestQuotaAfterKilledInstance(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"sqlite", "postgres"} {
 		t.Run(name, func(t *testing.T) {
@@ -81,9 +81,9 @@ func toldOf(ctx context.Context, t *testing.T, s *gormstore.Store, c channels.Ch
 	return told
 }
 
-// TestAnInstanceThatIsAheadKnowsThatAQuotaIsUsedUp is about a clock five minutes before the
+// TestUsedUpQuotaWithClockAhead is about a clock five minutes before the
 // server's.
-func TestAnInstanceThatIsAheadKnowsThatAQuotaIsUsedUp(t *testing.T) {
+func TestUsedUpQuotaWithClockAhead(t *testing.T) {
 	t.Parallel()
 	url, ctx := pgtest.New(t), t.Context()
 	instance := func(ahead wrong) *gormstore.Store {

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReachOfChannelsThatWereThereBefore: what the audit log says of those who saved a channel
+// TestMigrateChannelReach: what the audit log says of those who saved a channel
 // decides whether it may go on reaching everything.
-func TestReachOfChannelsThatWereThereBefore(t *testing.T) {
+func TestMigrateChannelReach(t *testing.T) {
 	t.Parallel()
 	type entry struct{ via, actor, action, after string }
 	const (

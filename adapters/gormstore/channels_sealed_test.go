@@ -70,7 +70,7 @@ func reseal(t *testing.T, s *gormstore.Store, c channels.Channel) (changed bool,
 	return changed, err
 }
 
-func TestTheDatabaseHoldsNoSecret(t *testing.T) {
+func TestDatabaseHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)
@@ -84,9 +84,9 @@ func TestTheDatabaseHoldsNoSecret(t *testing.T) {
 	})
 }
 
-// TestTheFilesHoldNoSecret is about the log beside the database, too, in which everything stands
+// TestFilesHaveNoSecrets is about the log beside the database, too, in which everything stands
 // that was written for a moment only.
-func TestTheFilesHoldNoSecret(t *testing.T) {
+func TestFilesHaveNoSecrets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, "sqlite:"+filepath.Join(dir, "store.db"))
@@ -103,7 +103,7 @@ func TestTheFilesHoldNoSecret(t *testing.T) {
 	assert.NotZero(t, seen, "the settings are where they were looked for")
 }
 
-func TestPlainSettingsOfEarlierVersions(t *testing.T) {
+func TestUnencryptedSettings(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)
@@ -134,9 +134,9 @@ func TestPlainSettingsOfEarlierVersions(t *testing.T) {
 	})
 }
 
-// TestSettingsBelongToTheirChannel plays an attacker who may write to the database and wants to
+// TestSettingsAreBoundToChannel plays an attacker who may write to the database and wants to
 // send through another organization's provider.
-func TestSettingsBelongToTheirChannel(t *testing.T) {
+func TestSettingsAreBoundToChannel(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)
@@ -161,7 +161,7 @@ func TestSettingsBelongToTheirChannel(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoSettingsIsSealedForAllWeKnow(t *testing.T) {
+func TestInvalidSettingsAreSealed(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)
@@ -184,9 +184,9 @@ func TestWhatIsNoSettingsIsSealedForAllWeKnow(t *testing.T) {
 	})
 }
 
-// TestPlainSettingsThatAreNoJSONAreOurFault: nothing but Tocsin writes them, and who asks can do
+// TestInvalidUnencryptedSettings: nothing but Tocsin writes them, and who asks can do
 // nothing about it.
-func TestPlainSettingsThatAreNoJSONAreOurFault(t *testing.T) {
+func TestInvalidUnencryptedSettings(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
 	mail, _ := newChannels(t, s, "acme")

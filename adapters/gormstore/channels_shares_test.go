@@ -43,8 +43,8 @@ func (d *counting) counts(n int) {
 	d.most = max(d.most, d.now)
 }
 
-// TestWorkersOfOneDatabaseShareTheConcurrency has two workers send, a third one come and one stop.
-func TestWorkersOfOneDatabaseShareTheConcurrency(t *testing.T) {
+// TestWorkersShareConcurrency has two workers send, a third one come and one stop.
+func TestWorkersShareConcurrency(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"sqlite", "postgres"} {
 		t.Run(name, func(t *testing.T) {

@@ -20,9 +20,9 @@ type wrong time.Duration
 
 func (w wrong) Now() time.Time { return time.Now().Add(time.Duration(w)) }
 
-// TestNobodysClockDecidesAboutAnothersLease is about instances that share a Postgres database and
+// TestLeasesUseServerClock is about instances that share a Postgres database and
 // whose clocks are 90 s apart.
-func TestNobodysClockDecidesAboutAnothersLease(t *testing.T) {
+func TestLeasesUseServerClock(t *testing.T) {
 	t.Parallel()
 	const apart = 90 * time.Second
 	url := pgtest.New(t)

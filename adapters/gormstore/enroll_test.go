@@ -18,10 +18,10 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestInstancesEnrollTheSamePeopleOnce is about two instances on one database: of those who create
+// TestConcurrentEnroll is about two instances on one database: of those who create
 // the same people at the same moment one does, and the audit log says so once; the fields that
 // imports merge are all kept.
-func TestInstancesEnrollTheSamePeopleOnce(t *testing.T) {
+func TestConcurrentEnroll(t *testing.T) {
 	t.Parallel()
 	const people, callers = 5, 8
 	url := pgtest.New(t)

@@ -23,7 +23,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-func TestFaultsThatWaitingMayHealAreUnavailable(t *testing.T) {
+func TestUnavailableErrors(t *testing.T) {
 	t.Parallel()
 	for name, cause := range map[string]error{
 		"ContextOver":       context.DeadlineExceeded,
@@ -54,7 +54,7 @@ func TestFaultsThatWaitingMayHealAreUnavailable(t *testing.T) {
 	}
 }
 
-func TestFaultsThatAnOperatorHasToKnow(t *testing.T) {
+func TestOperatorErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ cause, kind error }{
 		{&pgconn.PgError{Code: "53100"}, ports.ErrFull},
@@ -75,7 +75,7 @@ func TestFaultsThatAnOperatorHasToKnow(t *testing.T) {
 	}
 }
 
-func TestFaultsOfOurOwnStayInternal(t *testing.T) {
+func TestInternalErrors(t *testing.T) {
 	t.Parallel()
 	for name, cause := range map[string]error{
 		"Syntax":     &pgconn.PgError{Code: "42601"},
@@ -93,14 +93,14 @@ func TestFaultsOfOurOwnStayInternal(t *testing.T) {
 	}
 }
 
-func TestFaultsOfTheDomainPassAsTheyAre(t *testing.T) {
+func TestDomainErrors(t *testing.T) {
 	t.Parallel()
 	for _, said := range []error{nil, orgs.ErrNotFound, fmt.Errorf("%w: %w", orgs.ErrSlugTaken, &pgconn.PgError{Code: "57014"})} {
 		assert.Equal(t, said, gormstore.Translated(said))
 	}
 }
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, []byte("this is a text and no database, and it is long enough to look like neither\n"), 0o600))

@@ -12,10 +12,10 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestDeliveriesAreFoundInRangesOfIndexes is about what the page of an occurrence asks, as the
+// TestDeliveryPlans is about what the page of an occurrence asks, as the
 // databases plan it before they know how much there is: nothing is sorted, and of an index only the
 // range that is wanted is read.
-func TestDeliveriesAreFoundInRangesOfIndexes(t *testing.T) {
+func TestDeliveryPlans(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)

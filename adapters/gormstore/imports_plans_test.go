@@ -15,10 +15,10 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestImportsGoThroughAnIndex holds that no statement about imports reads a whole table, on SQLite
+// TestImportPlans holds that no statement about imports reads a whole table, on SQLite
 // where plans do not change with the number of rows, and that none sorts more than the few imports
 // under way, or of the last days.
-func TestImportsGoThroughAnIndex(t *testing.T) {
+func TestImportPlans(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
 	org := newPost(t, s).channel.Organization

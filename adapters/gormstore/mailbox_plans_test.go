@@ -12,9 +12,9 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestTheMailboxGoesThroughAnIndex holds that no statement about the mailbox reads or sorts more
+// TestMailboxPlans holds that no statement about the mailbox reads or sorts more
 // than it needs, on SQLite where plans do not change with the number of rows.
-func TestTheMailboxGoesThroughAnIndex(t *testing.T) {
+func TestMailboxPlans(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
 	p := newPost(t, s)

@@ -13,7 +13,7 @@ import (
 
 // A page of the deliveries to a member comes from a place of an index, however many there are.
 
-func TestAPageOfDeliveriesToAMemberIsNotSortedOnSQLite(t *testing.T) {
+func TestMemberDeliveriesPlanOnSQLite(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
 	for _, newer := range []bool{false, true} {
@@ -26,7 +26,7 @@ func TestAPageOfDeliveriesToAMemberIsNotSortedOnSQLite(t *testing.T) {
 	}
 }
 
-func TestAPageOfDeliveriesToAMemberIsNotSortedOnPostgres(t *testing.T) {
+func TestMemberDeliveriesPlanOnPostgres(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t))
 	exec(t, s, `INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key, chosen, state, reason,

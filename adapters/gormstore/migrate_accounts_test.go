@@ -13,9 +13,9 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestRolesFromBeforeAccountsAreAcceptedButOfStrangers begins with the data of an installation from
+// TestMigrateRoles begins with the data of an installation from
 // before accounts.
-func TestRolesFromBeforeAccountsAreAcceptedButOfStrangers(t *testing.T) {
+func TestMigrateRoles(t *testing.T) {
 	t.Parallel()
 	onDisk(t, func(t *testing.T, url string) {
 		s, p, dialect := migrating(t, url)

@@ -27,9 +27,9 @@ const twoThatShare = `
 	INSERT INTO addresses (id, organization_id, member_id, value, value_key, name, type) VALUES (31, 12, 21, 'Ada@Example.org', 'ada@example.org', 'email', 'email');
 	INSERT INTO credentials (user_id, password_hash, administrator, failed_attempts, changed_at) VALUES (3, 'h', TRUE, 0, CURRENT_TIMESTAMP);`
 
-// TestMembershipsGetTheNamesThatTheirUsersHave goes up from the schemas in which users had names,
+// TestMigrateMemberUsernames goes up from the schemas in which users had names,
 // and back again.
-func TestMembershipsGetTheNamesThatTheirUsersHave(t *testing.T) {
+func TestMigrateMemberUsernames(t *testing.T) {
 	t.Parallel()
 	onDisk(t, func(t *testing.T, url string) {
 		s, p, _ := migrating(t, url)

@@ -46,7 +46,7 @@ func version(t *testing.T, file string) int {
 	return n
 }
 
-func TestAppliedMigrationsAreNeverEdited(t *testing.T) {
+func TestMigrationChecksums(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{}
 	for lines := bufio.NewScanner(bytes.NewReader(frozen)); lines.Scan(); {
@@ -101,7 +101,7 @@ func problems(n int, text string) (all []string) {
 	return all
 }
 
-func TestMigrationsLetOthersWork(t *testing.T) {
+func TestMigrationsDoNotBlock(t *testing.T) {
 	t.Parallel()
 	files, err := fs.Glob(gormstore.Migrations, "migrations/postgres/*.sql")
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestMigrationsLetOthersWork(t *testing.T) {
 	}
 }
 
-func TestTheRulesOfMigrations(t *testing.T) {
+func TestMigrationRules(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"CREATE INDEX a_b ON a (b);":                                               "others wait while it reads all rows",
@@ -141,7 +141,7 @@ func TestTheRulesOfMigrations(t *testing.T) {
 	}
 }
 
-func TestAProgramWorksWithANewerSchemaThatSaysSo(t *testing.T) {
+func TestCompatibleNewerSchema(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)
@@ -172,7 +172,7 @@ func TestAProgramWorksWithANewerSchemaThatSaysSo(t *testing.T) {
 }
 
 // A migration that waited for a lock would have everybody wait behind it.
-func TestAMigrationLetsOthersPass(t *testing.T) {
+func TestMigrationYieldsLock(t *testing.T) {
 	t.Parallel()
 	url := pgtest.New(t)
 	s, p, _ := migrating(t, url)
@@ -220,7 +220,7 @@ func TestAMigrationLetsOthersPass(t *testing.T) {
 }
 
 // Whoever uses two tables in another order than a migration may end it by a deadlock.
-func TestAMigrationThatMeetsADeadlockIsTriedAgain(t *testing.T) {
+func TestMigrationRetriesDeadlock(t *testing.T) {
 	t.Parallel()
 	url := pgtest.New(t)
 	s, p, _ := migrating(t, url)
@@ -266,7 +266,7 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
-func TestTheLogSaysAgainAndAgainWhomAMigrationWaitsFor(t *testing.T) {
+func TestMigrationLogsBlockers(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t))
 	for name, locks := range map[string]string{"ATable": "BEGIN; LOCK TABLE installation", "AnotherThatMigrates": "SELECT pg_advisory_lock(" + strconv.Itoa(gormstore.MigrationLock) + ")"} {

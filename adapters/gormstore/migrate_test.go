@@ -38,7 +38,7 @@ func exec(t *testing.T, s *gormstore.Store, statement string) {
 	require.NoError(t, err)
 }
 
-func TestInstancesThatStartAtOnceAllComeUp(t *testing.T) {
+func TestConcurrentMigrate(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func() string{
 		"sqlite":   func() string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
@@ -66,7 +66,7 @@ func TestInstancesThatStartAtOnceAllComeUp(t *testing.T) {
 	}
 }
 
-func TestASchemaThatIsBehindIsRefusedUntilItIsMigrated(t *testing.T) {
+func TestSchemaBehind(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		if url != "sqlite::memory:" {
@@ -92,7 +92,7 @@ func TestASchemaThatIsBehindIsRefusedUntilItIsMigrated(t *testing.T) {
 	})
 }
 
-func TestLookingAtASchemaChangesNothing(t *testing.T) {
+func TestStatusChangesNothing(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := connect(t, url)
@@ -101,7 +101,7 @@ func TestLookingAtASchemaChangesNothing(t *testing.T) {
 	})
 }
 
-func TestASchemaThatIsTooNewIsAlwaysRefused(t *testing.T) {
+func TestSchemaNewer(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)
@@ -119,7 +119,7 @@ func TestASchemaThatIsTooNewIsAlwaysRefused(t *testing.T) {
 	})
 }
 
-func TestAMigrationThatFailsLeavesNothing(t *testing.T) {
+func TestFailedMigrationRollsBack(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := connect(t, url)
@@ -133,7 +133,7 @@ func TestAMigrationThatFailsLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestBothDialectsHaveTheSameMigrations(t *testing.T) {
+func TestMigrationNames(t *testing.T) {
 	t.Parallel()
 	names := map[string][]string{}
 	for _, dialect := range []string{"sqlite", "postgres"} {
@@ -164,9 +164,9 @@ func migrating(t *testing.T, url string) (s *gormstore.Store, p *goose.Provider,
 	return s, p, dialect
 }
 
-// TestEveryEarlierSchemaIsBroughtUpToDate starts from each version there was, and also goes all the
+// TestMigrateFromEveryVersion starts from each version there was, and also goes all the
 // way back.
-func TestEveryEarlierSchemaIsBroughtUpToDate(t *testing.T) {
+func TestMigrateFromEveryVersion(t *testing.T) {
 	t.Parallel()
 	onDisk(t, func(t *testing.T, url string) {
 		s, p, dialect := migrating(t, url)

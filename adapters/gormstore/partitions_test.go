@@ -110,8 +110,8 @@ func (a archive) skipTo(t *testing.T, id int) {
 	exec(t, a.Store, fmt.Sprintf("SELECT setval(pg_get_serial_sequence('occurrences', 'id'), %d, FALSE)", id))
 }
 
-// TestOldDeliveriesGoWithTheirPartition has partitions begin, fill, and go.
-func TestOldDeliveriesGoWithTheirPartition(t *testing.T) {
+// TestDropOldPartition has partitions begin, fill, and go.
+func TestDropOldPartition(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
 	first := a.send(t, 9)
@@ -156,9 +156,9 @@ func TestOldDeliveriesGoWithTheirPartition(t *testing.T) {
 		"SELECT tableoid::regclass || ' ' || state FROM deliveries WHERE id IN (%d, %d) ORDER BY id", jobs[0].ID, jobs[1].ID)))
 }
 
-// TestAPartitionStaysForWhatIsNotOld keeps a partition as long as anything of it waits or is
+// TestPartitionWithRecentRowsStays keeps a partition as long as anything of it waits or is
 // younger, and removes the rest of it row by row.
-func TestAPartitionStaysForWhatIsNotOld(t *testing.T) {
+func TestPartitionWithRecentRowsStays(t *testing.T) {
 	t.Parallel()
 	for name, keep := range map[string]func(t *testing.T, a archive) (id events.OccurrenceID, release func()){
 		"a delivery waits": func(t *testing.T, a archive) (events.OccurrenceID, func()) {
@@ -198,8 +198,8 @@ func TestAPartitionStaysForWhatIsNotOld(t *testing.T) {
 	}
 }
 
-// TestPartitionsRestBetweenPages has a partition become free to go while pages follow each other.
-func TestPartitionsRestBetweenPages(t *testing.T) {
+// TestMaintenancePause has a partition become free to go while pages follow each other.
+func TestMaintenancePause(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
 	a.wait(t, 100)
@@ -234,8 +234,8 @@ func TestPartitionsRestBetweenPages(t *testing.T) {
 	assert.Equal(t, 2, page())
 }
 
-// TestWhoMayNotDropAPartitionRemovesRows connects as a role that does not own the tables.
-func TestWhoMayNotDropAPartitionRemovesRows(t *testing.T) {
+// TestPurgeWithoutDropPrivilege connects as a role that does not own the tables.
+func TestPurgeWithoutDropPrivilege(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
 	id := a.send(t, 100)
@@ -248,8 +248,8 @@ func TestWhoMayNotDropAPartitionRemovesRows(t *testing.T) {
 	assert.Contains(t, a.partitions(t)[0], "(MINVALUE)")
 }
 
-// TestAPartitionBegunIsFinished has the program killed between the steps of adding a partition.
-func TestAPartitionBegunIsFinished(t *testing.T) {
+// TestInterruptedPartitionIsFinished has the program killed between the steps of adding a partition.
+func TestInterruptedPartitionIsFinished(t *testing.T) {
 	t.Parallel()
 	for _, validated := range []bool{false, true} {
 		t.Run(fmt.Sprint("validated ", validated), func(t *testing.T) {
@@ -274,9 +274,9 @@ func TestAPartitionBegunIsFinished(t *testing.T) {
 	}
 }
 
-// TestDeliveriesBecomePartitionsAndBack goes up to the schema with partitions and back, with
+// TestPartitionMigration goes up to the schema with partitions and back, with
 // deliveries in several of them.
-func TestDeliveriesBecomePartitionsAndBack(t *testing.T) {
+func TestPartitionMigration(t *testing.T) {
 	t.Parallel()
 	s, p, _ := migrating(t, pgtest.New(t))
 	_, err := p.UpTo(t.Context(), 65)

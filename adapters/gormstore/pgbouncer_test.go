@@ -103,10 +103,10 @@ default_pool_size = 3
 	return address.String()
 }
 
-// TestBehindPgBouncer holds what the guide says of PgBouncer in transaction mode: all works,
+// TestPgBouncer holds what the guide says of PgBouncer in transaction mode: all works,
 // notifications by way of database_notify_url, and nothing that is set for a transaction reaches
 // another client of the pool.
-func TestBehindPgBouncer(t *testing.T) {
+func TestPgBouncer(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()

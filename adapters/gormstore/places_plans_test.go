@@ -17,7 +17,7 @@ import (
 var somewhere = strings.NewReplacer("@org", "1", "@from", "'a'", "@to", "'b'", "@after", "'0'", "@id", "0", "@limit", "50",
 	"address_key) > (?, ?)", "address_key) > (1, 'a')", "?", "1")
 
-func TestPagesReadRangesOfIndexesOnSQLite(t *testing.T) {
+func TestPagePlansOnSQLite(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
 	for index, sql := range gormstore.PlacePages(somewhere) {
@@ -31,7 +31,7 @@ func TestPagesReadRangesOfIndexesOnSQLite(t *testing.T) {
 	}
 }
 
-func TestPagesReadRangesOfIndexesOnPostgres(t *testing.T) {
+func TestPagePlansOnPostgres(t *testing.T) {
 	t.Parallel()
 	conn, err := open(t, pgtest.New(t)).Handle().Conn(t.Context())
 	require.NoError(t, err)
@@ -48,10 +48,10 @@ func TestPagesReadRangesOfIndexesOnPostgres(t *testing.T) {
 	}
 }
 
-// TestSearchesNeverGoThroughAnOrganization is about going from what a search has found to the
+// TestSearchPlans is about going from what a search has found to the
 // entries of a list, while everything looks small, as it does before Postgres has gathered
 // statistics.
-func TestSearchesNeverGoThroughAnOrganization(t *testing.T) {
+func TestSearchPlans(t *testing.T) {
 	t.Parallel()
 	db := planning(t, open(t, pgtest.New(t)))
 	for name, sql := range gormstore.PlaceLookups("postgres") {

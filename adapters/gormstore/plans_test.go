@@ -24,7 +24,7 @@ import (
 // The plans of the statements of an enrollment are made here on an empty database, where to read a
 // whole table looks cheapest: what is not done there is done nowhere.
 
-func TestEnrollLooksPeopleUpOnSQLite(t *testing.T) {
+func TestEnrollPlansOnSQLite(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
 	for name, statement := range map[string]string{"matches": s.Matches(), "saveFields": s.SaveFields(), "withGroups": s.WithGroups()} {
@@ -38,7 +38,7 @@ func TestEnrollLooksPeopleUpOnSQLite(t *testing.T) {
 	}
 }
 
-func TestEnrollLooksPeopleUpOnPostgres(t *testing.T) {
+func TestEnrollPlansOnPostgres(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t))
 	conn := planning(t, s)
@@ -58,9 +58,9 @@ func TestEnrollLooksPeopleUpOnPostgres(t *testing.T) {
 	}
 }
 
-// TestEnrollNeverGoesThroughAnOrganization is about the plan for a whole set of people while the
+// TestEnrollPlans is about the plan for a whole set of people while the
 // organization looks small, as it does before Postgres has gathered statistics.
-func TestEnrollNeverGoesThroughAnOrganization(t *testing.T) {
+func TestEnrollPlans(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t))
 	db := planning(t, s)
@@ -118,10 +118,10 @@ func lines(t *testing.T, db interface {
 	return all
 }
 
-// TestListsGrowByWhatIsAddedOnly is about the work of adding to a list that is long already, before
+// TestListGrowth is about the work of adding to a list that is long already, before
 // Postgres has gathered statistics: each call looks up what it was given and nothing that earlier
 // calls have left.
-func TestListsGrowByWhatIsAddedOnly(t *testing.T) {
+func TestListGrowth(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t))
 	s.Handle().SetMaxOpenConns(1) // whose counters are read below
@@ -183,7 +183,7 @@ var searchWords = strings.NewReplacer("@org", "1", "@from", "'a'", "@to", "'b'",
 
 const searchLocked = "SELECT m.id FROM members m WHERE m.organization_id = 1 AND m.id > 0 AND m.locked ORDER BY m.id LIMIT 50"
 
-func TestSearchReadsRangesOfIndexesOnSQLite(t *testing.T) {
+func TestSearchPlansOnSQLite(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
 	plan := strings.Join(lines(t, s.Handle(), 3, "EXPLAIN QUERY PLAN "+searchWords), "\n")
@@ -194,7 +194,7 @@ func TestSearchReadsRangesOfIndexesOnSQLite(t *testing.T) {
 	assert.NotContains(t, plan, "TEMP B-TREE")
 }
 
-func TestSearchReadsRangesOfIndexesOnPostgres(t *testing.T) {
+func TestSearchPlansOnPostgres(t *testing.T) {
 	t.Parallel()
 	conn := planning(t, open(t, pgtest.New(t)))
 	plan := strings.Join(lines(t, conn, 0, "EXPLAIN (COSTS OFF) "+searchWords), "\n")

@@ -13,9 +13,9 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestTheFirstMembersAreAddedAtOneSpeed is about Postgres, which checks the foreign key of an
+// TestFirstMembersSpeed is about Postgres, which checks the foreign key of an
 // address by a plan made for an empty table, and would then read all members of the organization.
-func TestTheFirstMembersAreAddedAtOneSpeed(t *testing.T) {
+func TestFirstMembersSpeed(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t)+"&pool_max_conns=3")
 	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {

@@ -19,9 +19,9 @@ const values = `SELECT 1::smallint AS a, 2::integer AS b, 3::bigint AS c, 4.5::d
 	NULL::text AS n, 'x'::varchar AS o, ARRAY['y', NULL] AS p, 'z'::name AS q, 10::oid AS r, '{1,2}'::bigint[] AS t, count(*) AS u,
 	timestamp '2026-01-02 03:04:05' AS v`
 
-// TestTheFirstStatementOfATransactionReadsWhatOthersDo is about Postgres, where it is sent together
+// TestFirstStatementSnapshot is about Postgres, where it is sent together
 // with the beginning of the transaction.
-func TestTheFirstStatementOfATransactionReadsWhatOthersDo(t *testing.T) {
+func TestFirstStatementSnapshot(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t))
 	require.NoError(t, s.View(t.Context(), func(tx ports.Tx) error {
@@ -44,9 +44,9 @@ func TestTheFirstStatementOfATransactionReadsWhatOthersDo(t *testing.T) {
 	}))
 }
 
-// TestNothingRunsWithoutItsTransaction checks that after a transaction could not begin, because its
+// TestStatementOutsideTransaction checks that after a transaction could not begin, because its
 // first statement was refused, none of its statements runs by itself.
-func TestNothingRunsWithoutItsTransaction(t *testing.T) {
+func TestStatementOutsideTransaction(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t))
 	ctx := t.Context()

@@ -11,10 +11,10 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestPlansOfAnEmptyQueueServeAFullOne is about Postgres, which keeps the plan of a statement as
+// TestPlansOfEmptyQueue is about Postgres, which keeps the plan of a statement as
 // long as the connection: a worker that starts with an empty queue must not read all of it when it
 // has filled.
-func TestPlansOfAnEmptyQueueServeAFullOne(t *testing.T) {
+func TestPlansOfEmptyQueue(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t)+"&pool_max_conns=3")
 	p := newPost(t, s)
@@ -43,9 +43,9 @@ func TestPlansOfAnEmptyQueueServeAFullOne(t *testing.T) {
 	assert.Less(t, readOf(t, s, onlyPartition)-before, each/4, "rows and entries of indexes that were read")
 }
 
-// TestAnExpansionReadsOneOfManyThatWait is about Postgres, which may join what waits with the lanes
+// TestExpansionPlanWithManyWaiting is about Postgres, which may join what waits with the lanes
 // instead of looking it up.
-func TestAnExpansionReadsOneOfManyThatWait(t *testing.T) {
+func TestExpansionPlanWithManyWaiting(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t)+"&pool_max_conns=3")
 	p := newPost(t, s)
@@ -64,9 +64,9 @@ func TestAnExpansionReadsOneOfManyThatWait(t *testing.T) {
 	assert.Less(t, readOf(t, s, "occurrences")-before, waiting/4, "rows and entries of indexes that were read")
 }
 
-// TestAnExpansionReadsNoOtherDeliveries is about Postgres, where a statement without parameters
+// TestExpansionPlan is about Postgres, where a statement without parameters
 // keeps the plan of its first time.
-func TestAnExpansionReadsNoOtherDeliveries(t *testing.T) {
+func TestExpansionPlan(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t)+"&pool_max_conns=3")
 	p := newPost(t, s)

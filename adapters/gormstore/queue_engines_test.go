@@ -13,9 +13,9 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestAnInstanceDoesNotHearItself is about Postgres, which tells everybody who listens, him who
+// TestOwnNotificationsAreIgnored is about Postgres, which tells everybody who listens, him who
 // spoke, too: what he knows already would have him look for work twice.
-func TestAnInstanceDoesNotHearItself(t *testing.T) {
+func TestOwnNotificationsAreIgnored(t *testing.T) {
 	t.Parallel()
 	url := pgtest.New(t)
 	s, other := open(t, url), open(t, url)
@@ -45,9 +45,9 @@ func TestAnInstanceDoesNotHearItself(t *testing.T) {
 	assert.Empty(t, heard, "they come in their order: what it said itself would have been heard before")
 }
 
-// TestHowWorkIsPlannedAndKept is about Postgres. What only another expansion would bring back need
+// TestPlanSettings is about Postgres. What only another expansion would bring back need
 // not wait for the disk; all else must.
-func TestHowWorkIsPlannedAndKept(t *testing.T) {
+func TestPlanSettings(t *testing.T) {
 	t.Parallel()
 	s := open(t, pgtest.New(t))
 	for setting, want := range map[string][3]string{

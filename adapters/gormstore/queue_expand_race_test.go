@@ -35,10 +35,10 @@ func openAsOther(t *testing.T, owned *gormstore.Store, address string) *gormstor
 	return open(t, at.String())
 }
 
-// TestAnExpansionGoesOnWhereTheLastOneEnded has another worker finish a page between the moment at
+// TestExpansionResumes has another worker finish a page between the moment at
 // which Postgres begins the statement that looks for an occurrence and the moment at which it finds
 // one: a policy makes it wait for an advisory lock there.
-func TestAnExpansionGoesOnWhereTheLastOneEnded(t *testing.T) {
+func TestExpansionResumes(t *testing.T) {
 	t.Parallel()
 	address := pgtest.New(t) + "&pool_max_conns=4"
 	owned := open(t, address)

@@ -100,9 +100,9 @@ func (h *household) assertOnce(t *testing.T, addresses int) {
 		"SELECT COUNT(*) || ' ' || COUNT(DISTINCT address_key) || ' ' || (SELECT SUM(pending) FROM occurrence_tallies) FROM deliveries"))
 }
 
-// TestAnAddressMetTwiceGetsOneDelivery meets a second assignment of an address, or a second member
+// TestDuplicateAddress meets a second assignment of an address, or a second member
 // with it, in the page of the first or in a later one.
-func TestAnAddressMetTwiceGetsOneDelivery(t *testing.T) {
+func TestDuplicateAddress(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]struct {
 		people int
@@ -142,9 +142,9 @@ func (h *household) assignAll(t *testing.T) {
 	}
 }
 
-// TestARecipientAddedInTheMiddleIsReachedOnce adds recipients between two pages: a new address, and
+// TestRecipientAddedDuringExpansion adds recipients between two pages: a new address, and
 // one that has its delivery already.
-func TestARecipientAddedInTheMiddleIsReachedOnce(t *testing.T) {
+func TestRecipientAddedDuringExpansion(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, open(t, pgtest.New(t)), 4)
 	h.trigger(t, nil, nil)
@@ -157,8 +157,8 @@ func TestARecipientAddedInTheMiddleIsReachedOnce(t *testing.T) {
 	h.assertOnce(t, 5)
 }
 
-// TestAPageIsWrittenAgainAfterItsConnectionWasLost ends the connection of a page at its commit.
-func TestAPageIsWrittenAgainAfterItsConnectionWasLost(t *testing.T) {
+// TestExpandAfterLostConnection ends the connection of a page at its commit.
+func TestExpandAfterLostConnection(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, open(t, pgtest.New(t)), 5)
 	h.trigger(t, nil, nil)
@@ -176,8 +176,8 @@ func TestAPageIsWrittenAgainAfterItsConnectionWasLost(t *testing.T) {
 	assert.False(t, h.AddressedTwice(h.occurs.Organization), "nothing of the lost page was left")
 }
 
-// TestAPageThatIsThereAlreadyIsNotWrittenAgain has an expansion go back to its beginning.
-func TestAPageThatIsThereAlreadyIsNotWrittenAgain(t *testing.T) {
+// TestExpandExistingPage has an expansion go back to its beginning.
+func TestExpandExistingPage(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, open(t, pgtest.New(t)), 5)
 	h.trigger(t, nil, nil)

@@ -285,10 +285,10 @@ func (p *post) look(ctx context.Context, tx ports.Tx, o events.Occurrence) error
 	return nil
 }
 
-// TestTheQueueReadsNoTableFromEndToEnd goes through every statement about occurrences and
+// TestQueuePlans goes through every statement about occurrences and
 // deliveries on an empty SQLite database: what is looked up there is looked up everywhere, because
 // SQLite gathers no statistics by itself.
-func TestTheQueueReadsNoTableFromEndToEnd(t *testing.T) {
+func TestQueuePlans(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
 	p := newPost(t, s)
@@ -328,9 +328,9 @@ func TestTheQueueReadsNoTableFromEndToEnd(t *testing.T) {
 	}
 }
 
-// TestClaimsTakeTheIndexOfWhatIsDue is about Postgres before it has gathered statistics, when it
+// TestClaimPlans is about Postgres before it has gathered statistics, when it
 // would rather sort everything that is due.
-func TestClaimsTakeTheIndexOfWhatIsDue(t *testing.T) {
+func TestClaimPlans(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)

@@ -40,9 +40,9 @@ func TestEveryColumnOfEveryRowExists(t *testing.T) {
 	})
 }
 
-// TestRowsDoWithoutTheTrapsOfTheORM forbids what changes values behind our backs: tags with a
+// TestRowTags forbids what changes values behind our backs: tags with a
 // default (false is stored as true), soft deletion, associations, hooks.
-func TestRowsDoWithoutTheTrapsOfTheORM(t *testing.T) {
+func TestRowTags(t *testing.T) {
 	t.Parallel()
 	for _, row := range gormstore.Rows() {
 		s := parsed(t, row)
@@ -57,8 +57,8 @@ func TestRowsDoWithoutTheTrapsOfTheORM(t *testing.T) {
 	}
 }
 
-// TestTheRowsAreAllOfThem holds the list that the tests above go through to the source.
-func TestTheRowsAreAllOfThem(t *testing.T) {
+// TestRowListIsComplete holds the list that the tests above go through to the source.
+func TestRowListIsComplete(t *testing.T) {
 	t.Parallel()
 	var listed, written []string
 	for _, row := range gormstore.Rows() {

@@ -15,9 +15,9 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestFiltersReadRangesOfIndexesOnSQLite is about every way in which a query that asks for
+// TestFilterPlansOnSQLite is about every way in which a query that asks for
 // everything could be gone about.
-func TestFiltersReadRangesOfIndexesOnSQLite(t *testing.T) {
+func TestFilterPlansOnSQLite(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
 	indexes := map[string]string{"m.locked": "members_locked", "m.role <>": "members_role", "list_entries": "PRIMARY KEY (list_id=? AND assignment_id>?)",
@@ -47,8 +47,8 @@ func TestFiltersReadRangesOfIndexesOnSQLite(t *testing.T) {
 	}
 }
 
-// TestSortedPeopleAreReadAlongAnIndex holds that no order that may be asked for is made by sorting.
-func TestSortedPeopleAreReadAlongAnIndex(t *testing.T) {
+// TestSortedMemberPlans holds that no order that may be asked for is made by sorting.
+func TestSortedMemberPlans(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)
@@ -70,9 +70,9 @@ func TestSortedPeopleAreReadAlongAnIndex(t *testing.T) {
 	})
 }
 
-// TestAStretchReadsABoundedNumberOfRowsOnPostgres counts what each query reads in an organization
+// TestPlanStepsOnPostgres counts what each query reads in an organization
 // that is larger, before statistics are gathered and after.
-func TestAStretchReadsABoundedNumberOfRowsOnPostgres(t *testing.T) {
+func TestPlanStepsOnPostgres(t *testing.T) {
 	t.Parallel()
 	const members, most = 40_000, 30_000 // A place is read once, and what is asked of the member there twice at most.
 	s := open(t, pgtest.New(t))

@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-func TestAFileIsForItsOwnersEyesOnly(t *testing.T) {
+func TestFileMode(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "a", "b")
 	s := open(t, "sqlite:"+filepath.Join(folder, "store.db"))
@@ -29,7 +29,7 @@ func TestAFileIsForItsOwnersEyesOnly(t *testing.T) {
 	assert.Equal(t, map[string]fs.FileMode{"a": 0o700, "b": 0o700, "store.db": 0o600, "store.db-wal": 0o600, "store.db-shm": 0o600}, modes)
 }
 
-func TestAPathMayHoldAnyCharacter(t *testing.T) {
+func TestPathCharacters(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	path := filepath.Join(folder, "ä b%41#&=+;'x.db")
@@ -38,7 +38,7 @@ func TestAPathMayHoldAnyCharacter(t *testing.T) {
 	assert.True(t, kept(t, open(t, "sqlite:"+path), "acme"), "a second store on the file sees what the first wrote")
 }
 
-func TestAPathStaysWhereItWas(t *testing.T) { // not parallel: it changes the working directory
+func TestRelativePath(t *testing.T) { // not parallel: it changes the working directory
 	t.Chdir(t.TempDir())
 	s := open(t, "sqlite:data/store.db")
 	require.NoError(t, os.Mkdir("elsewhere", 0o700))
@@ -48,10 +48,10 @@ func TestAPathStaysWhereItWas(t *testing.T) { // not parallel: it changes the wo
 	assert.FileExists(t, "../data/store.db")
 }
 
-// TestClosingLeavesNothingToBeMade holds that a file can be opened when the disk is full: what it
+// TestCloseKeepsLogFiles holds that a file can be opened when the disk is full: what it
 // takes besides is there already. The log is empty: all of it went into the file, and it cannot be
 // taken for the log of a file that is restored there.
-func TestClosingLeavesNothingToBeMade(t *testing.T) {
+func TestCloseKeepsLogFiles(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	path := filepath.Join(folder, "store.db")
@@ -78,7 +78,7 @@ func TestClosingLeavesNothingToBeMade(t *testing.T) {
 	assert.True(t, kept(t, open(t, "sqlite:"+alone), "acme"))
 }
 
-func TestAnAnswerSurvivesPowerLoss(t *testing.T) {
+func TestDurability(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite:"+filepath.Join(t.TempDir(), "store.db"))
 	var synchronous, foreignKeys int
@@ -88,7 +88,7 @@ func TestAnAnswerSurvivesPowerLoss(t *testing.T) {
 	assert.Equal(t, []int{full, 1}, []int{synchronous, foreignKeys})
 }
 
-func TestAViewThatWritesIsRefused(t *testing.T) {
+func TestViewRefusesWrites(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)

@@ -63,7 +63,7 @@ func onDisk(t *testing.T, test func(t *testing.T, url string)) {
 	}
 }
 
-func TestAClosedStoreIsUnavailable(t *testing.T) {
+func TestClosedStore(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)
@@ -77,7 +77,7 @@ func TestAClosedStoreIsUnavailable(t *testing.T) {
 	})
 }
 
-func TestAPanicLeavesNothingBehindAndTheStoreUsable(t *testing.T) {
+func TestPanicRollsBack(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)
@@ -97,7 +97,7 @@ func TestAPanicLeavesNothingBehindAndTheStoreUsable(t *testing.T) {
 	})
 }
 
-func TestAViewWhoseContextEndsGivesItsConnectionBack(t *testing.T) {
+func TestCancelledViewReturnsConnection(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		s := open(t, url)

@@ -12,9 +12,9 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestAServerThatTurnsReadOnly is about a switch-over that leaves connections to the former primary
+// TestServerBecomesReadOnly is about a switch-over that leaves connections to the former primary
 // open, while new ones lead to the new primary: the first refusal gives up all of them.
-func TestAServerThatTurnsReadOnly(t *testing.T) {
+func TestServerBecomesReadOnly(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
@@ -38,10 +38,10 @@ func TestAServerThatTurnsReadOnly(t *testing.T) {
 	})
 }
 
-// TestAColumnThatIsAddedMeanwhile is about an instance of the release before: what it prepared on
+// TestColumnAddedWhileOpen is about an instance of the release before: what it prepared on
 // each of its connections is older than the schema. Units of work do not notice, and of views one
 // at most fails, for now.
-func TestAColumnThatIsAddedMeanwhile(t *testing.T) {
+func TestColumnAddedWhileOpen(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()

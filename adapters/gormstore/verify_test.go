@@ -14,8 +14,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestVerifyFindsEachFault makes one fault after the other in a database in which all is well.
-func TestVerifyFindsEachFault(t *testing.T) {
+// TestVerify makes one fault after the other in a database in which all is well.
+func TestVerify(t *testing.T) {
 	t.Parallel()
 	const counts = "the numbers of deliveries agree with the deliveries"
 	for name, c := range map[string]struct {

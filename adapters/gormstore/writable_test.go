@@ -26,7 +26,7 @@ func TestWritable(t *testing.T) {
 	})
 }
 
-func TestADatabaseThatIsReadOnly(t *testing.T) {
+func TestReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(t *testing.T) (s *gormstore.Store, again func()){
 		"sqlite": func(t *testing.T) (*gormstore.Store, func()) {
@@ -61,9 +61,9 @@ func TestADatabaseThatIsReadOnly(t *testing.T) {
 	}
 }
 
-// TestADiskThatIsFull is about a database that cannot grow. What was committed stays, and the next
+// TestFullDisk is about a database that cannot grow. What was committed stays, and the next
 // unit after room was made is kept.
-func TestADiskThatIsFull(t *testing.T) {
+func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()

@@ -95,7 +95,7 @@ func kept(t *testing.T, s ports.Store, slug string) bool {
 	return true
 }
 
-func TestWaitingUnitsShareACommit(t *testing.T) {
+func TestGroupCommit(t *testing.T) {
 	inQueue(t, func(t *testing.T, q *queue) {
 		var failed []<-chan error
 		for i := range 20 {
@@ -110,7 +110,7 @@ func TestWaitingUnitsShareACommit(t *testing.T) {
 	})
 }
 
-func TestAGroupIsBounded(t *testing.T) {
+func TestGroupCommitLimit(t *testing.T) {
 	inQueue(t, func(t *testing.T, q *queue) {
 		for i := range 2 * gormstore.MaxGroup { // and the first
 			q.create(fmt.Sprint("o", i))
@@ -120,7 +120,7 @@ func TestAGroupIsBounded(t *testing.T) {
 	})
 }
 
-func TestAUnitThatComesAloneIsCommittedAlone(t *testing.T) {
+func TestSingleUnitCommit(t *testing.T) {
 	inQueue(t, func(t *testing.T, q *queue) {
 		q.release()
 		for i := range 3 {
@@ -130,7 +130,7 @@ func TestAUnitThatComesAloneIsCommittedAlone(t *testing.T) {
 	})
 }
 
-func TestUnitsRunInTheOrderInWhichTheyCame(t *testing.T) {
+func TestWriterOrder(t *testing.T) {
 	inQueue(t, func(t *testing.T, q *queue) {
 		var order []int
 		for i := range 100 {
@@ -147,7 +147,7 @@ func TestUnitsRunInTheOrderInWhichTheyCame(t *testing.T) {
 	})
 }
 
-func TestAUnitThatFailsTakesOnlyItsOwnWork(t *testing.T) {
+func TestFailedUnitInGroup(t *testing.T) {
 	inQueue(t, func(t *testing.T, q *queue) {
 		before := q.create("before")
 		failed := make(chan error, 1)
@@ -164,7 +164,7 @@ func TestAUnitThatFailsTakesOnlyItsOwnWork(t *testing.T) {
 	})
 }
 
-func TestAPanicReachesItsCallerAndTakesOnlyItsOwnWork(t *testing.T) {
+func TestWriterPanic(t *testing.T) {
 	inQueue(t, func(t *testing.T, q *queue) {
 		before := q.create("before")
 		var caught any
@@ -187,7 +187,7 @@ func TestAPanicReachesItsCallerAndTakesOnlyItsOwnWork(t *testing.T) {
 	})
 }
 
-func TestACallerWhoGivesUpLeavesTheQueue(t *testing.T) {
+func TestWriterCancelWhileQueued(t *testing.T) {
 	inQueue(t, func(t *testing.T, q *queue) {
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := make(chan error, 1)
@@ -203,7 +203,7 @@ func TestACallerWhoGivesUpLeavesTheQueue(t *testing.T) {
 	})
 }
 
-func TestAContextCountsNoMoreOnceItsUnitRuns(t *testing.T) {
+func TestWriterIgnoresContextOfRunningUnit(t *testing.T) {
 	inQueue(t, func(t *testing.T, q *queue) {
 		before := q.create("before")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -219,7 +219,7 @@ func TestAContextCountsNoMoreOnceItsUnitRuns(t *testing.T) {
 	})
 }
 
-func TestACommitThatFailsIsEverybodysFault(t *testing.T) {
+func TestWriterCommitFailure(t *testing.T) {
 	inQueue(t, func(t *testing.T, q *queue) {
 		one := q.create("one")
 		refused := make(chan error, 1)
@@ -250,7 +250,7 @@ func TestCloseWaitsForTheQueue(t *testing.T) {
 	})
 }
 
-func TestADiskThatIsFullIsUnavailable(t *testing.T) {
+func TestFullDiskIsUnavailable(t *testing.T) {
 	inQueue(t, func(t *testing.T, q *queue) {
 		failed := make(chan error, 1)
 		q.update(t.Context(), failed, func(tx ports.Tx) error {

@@ -28,7 +28,7 @@ func open(t *testing.T, network, address string) net.Listener {
 	return all[0]
 }
 
-func TestAUnixSocketIsForItsGroup(t *testing.T) {
+func TestUnixSocketMode(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tocsin.sock")
 	l := open(t, "unix", path)
@@ -44,7 +44,7 @@ func TestAUnixSocketIsForItsGroup(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-func TestAUnixSocketThatWasLeftBehindIsReplaced(t *testing.T) {
+func TestStaleUnixSocket(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tocsin.sock")
 	killed, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -54,7 +54,7 @@ func TestAUnixSocketThatWasLeftBehindIsReplaced(t *testing.T) {
 	require.NoError(t, open(t, "unix", path).Close())
 }
 
-func TestAFileIsNotTakenForAUnixSocket(t *testing.T) {
+func TestFileAtSocketPath(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "precious")
 	require.NoError(t, os.WriteFile(path, []byte("text"), 0o600))
@@ -65,9 +65,9 @@ func TestAFileIsNotTakenForAUnixSocket(t *testing.T) {
 	assert.Equal(t, "text", string(text))
 }
 
-// TestSocketsForAnotherProcessAreLeftAlone checks that a child of the process that systemd started
+// TestInheritedSocketsOfOtherProcess checks that a child of the process that systemd started
 // does not take its sockets.
-func TestSocketsForAnotherProcessAreLeftAlone(t *testing.T) {
+func TestInheritedSocketsOfOtherProcess(t *testing.T) {
 	t.Parallel()
 	all, err := listener.Open(t.Context(), listener.Options{Network: "tcp", Address: "127.0.0.1:0", Environ: []string{"LISTEN_FDS=1", "LISTEN_PID=1"}})
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestSocketsForAnotherProcessAreLeftAlone(t *testing.T) {
 	require.NoError(t, listener.Close(all))
 }
 
-func TestSocketsThatCannotBeUsedAreAnError(t *testing.T) {
+func TestInvalidInheritedSockets(t *testing.T) {
 	t.Parallel()
 	for _, count := range []string{"many", "0", "17", "-1"} {
 		_, err := listener.Open(t.Context(), listener.Options{Environ: []string{"LISTEN_FDS=" + count, "LISTEN_PID=" + strconv.Itoa(os.Getpid())}})
@@ -153,7 +153,7 @@ func shake(t *testing.T, i *listener.Identity, host string) (tls.ConnectionState
 	return encrypted.ConnectionState(), nil
 }
 
-func TestACMEAsksOnlyForItsHosts(t *testing.T) {
+func TestACMEHosts(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 10)
 	authority := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -173,7 +173,7 @@ func TestACMEAsksOnlyForItsHosts(t *testing.T) {
 	assert.Equal(t, "/directory", <-asked)
 }
 
-func TestACMEKeepsCertificatesInItsFolder(t *testing.T) {
+func TestACMECache(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	kept := certificates.New(t, "notify.example")

@@ -25,9 +25,9 @@ var (
 	runbook    = regexp.MustCompile(`(?m)^ +runbook: (\S+)$`)
 )
 
-// TestWhatIsDeployedAsksForMetricsThatExist checks the metrics in the alerts, the dashboard and the
+// TestDeployedMetricsExist checks the metrics in the alerts, the dashboard and the
 // runbooks against those of an instance.
-func TestWhatIsDeployedAsksForMetricsThatExist(t *testing.T) {
+func TestDeployedMetricsExist(t *testing.T) {
 	t.Parallel()
 	shown := shownMetrics(t)
 	for _, path := range []string{"deploy/prometheus/alerts.yml", "deploy/prometheus/alerts_test.yml", "deploy/grafana/tocsin.json", "docs/runbooks"} {

@@ -103,7 +103,7 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 	assert.Empty(t, problems)
 }
 
-func TestMetricsTellWhatHappened(t *testing.T) {
+func TestMetricValues(t *testing.T) {
 	t.Parallel()
 	text := shown(t, sources(1, 1))
 	for _, line := range []string{
@@ -147,8 +147,8 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	assert.Contains(t, text, "process_resident_memory_bytes")
 }
 
-// TestMetricsAreFew checks that the number of values is bounded, however much there is.
-func TestMetricsAreFew(t *testing.T) {
+// TestMetricCardinality checks that the number of values is bounded, however much there is.
+func TestMetricCardinality(t *testing.T) {
 	t.Parallel()
 	text := shown(t, sources(250, 250))
 	assert.Equal(t, 2*(metrics.MaxChannels+1), strings.Count(text, "\ntocsin_channel_deliveries_due{"), "of each channel two priorities")
@@ -158,7 +158,7 @@ func TestMetricsAreFew(t *testing.T) {
 	assert.Equal(t, metrics.MaxChannels, strings.Count(text, "\ntocsin_channel_rests_until_timestamp_seconds{"))
 }
 
-func TestMetricsNameOrganizationsWhenTold(t *testing.T) {
+func TestMetricsOrganizations(t *testing.T) {
 	t.Parallel()
 	s := sources(1, 0)
 	s.Organizations = true

@@ -171,7 +171,7 @@ func TestSigningIn(t *testing.T) {
 	})
 }
 
-func TestAnswersThatAreNotAccepted(t *testing.T) {
+func TestRejectedAnswers(t *testing.T) {
 	t.Parallel()
 	claim := func(name string, value any) func(*pair) {
 		return func(p *pair) { p.provider.Alter = func(c idp.Claims) { c[name] = value } }
@@ -251,7 +251,7 @@ func TestAnswersThatAreNotAccepted(t *testing.T) {
 	})
 }
 
-func TestAProviderThatIsAway(t *testing.T) {
+func TestUnavailableProvider(t *testing.T) {
 	t.Parallel()
 	failing := func(path string, by http.HandlerFunc) func(p *pair) {
 		return func(p *pair) {

@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-func TestWhoWatchesIsToldOfTheCertificate(t *testing.T) {
+func TestWatchReportsCertificate(t *testing.T) {
 	t.Parallel()
 	for name, http2 := range map[string]bool{"HTTP1": false, "HTTP2": true} {
 		t.Run(name, func(t *testing.T) {

@@ -117,7 +117,7 @@ func TestWorkbook(t *testing.T) {
 		"\nb@example.org,,,\nc@example.org,+49 30 1,,7,beyond\n", text, "a row is a row, and a cell what the sheet shows")
 }
 
-func TestWorkbooksThatAreRefused(t *testing.T) {
+func TestRefusedWorkbooks(t *testing.T) {
 	t.Parallel()
 	whole := workbook(t, []string{"One"}, map[string][][]any{"One": {{"email"}}}).String()
 	for name, c := range map[string]struct {
@@ -164,8 +164,8 @@ func unpacked(t *testing.T, parts map[string]string) string {
 	return file.String()
 }
 
-// TestSmallWorkbooksThatAreLargeInMemory checks that they are refused before they are unpacked.
-func TestSmallWorkbooksThatAreLargeInMemory(t *testing.T) {
+// TestWorkbookMemoryLimits checks that they are refused before they are unpacked.
+func TestWorkbookMemoryLimits(t *testing.T) {
 	t.Parallel()
 	const texts, sheet = "xl/sharedStrings.xml", "xl/worksheets/sheet1.xml"
 	row := func(cell string, n int) string {
@@ -190,9 +190,9 @@ func TestSmallWorkbooksThatAreLargeInMemory(t *testing.T) {
 	}
 }
 
-// TestASlowWorkbookHoldsNobodyUp checks that a workbook takes its turn only when it has arrived
+// TestSlowWorkbookUpload checks that a workbook takes its turn only when it has arrived
 // completely.
-func TestASlowWorkbookHoldsNobodyUp(t *testing.T) {
+func TestSlowWorkbookUpload(t *testing.T) {
 	t.Parallel()
 	file := workbook(t, []string{"One"}, map[string][][]any{"One": {{"email"}}}).String()
 	synctest.Test(t, func(t *testing.T) {

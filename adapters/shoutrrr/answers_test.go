@@ -126,9 +126,9 @@ func TestRecordedAnswers(t *testing.T) { //nolint:paralleltest // they share the
 	}
 }
 
-// TestEveryServiceMayAskForAPause checks that too many messages are the channel's failure for every
+// TestRetryAfter checks that too many messages are the channel's failure for every
 // service, and that the requested pause is kept.
-func TestEveryServiceMayAskForAPause(t *testing.T) { //nolint:paralleltest // they share the Internet
+func TestRetryAfter(t *testing.T) { //nolint:paralleltest // they share the Internet
 	for name, row := range services {
 		t.Run(name, func(t *testing.T) {
 			for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {

@@ -108,8 +108,8 @@ func TestReach(t *testing.T) {
 	})
 }
 
-// TestWordsOfPrivateServices checks that operators of the installation see them.
-func TestWordsOfPrivateServices(t *testing.T) {
+// TestPrivateServicesAreRedacted checks that operators of the installation see them.
+func TestPrivateServicesAreRedacted(t *testing.T) {
 	t.Parallel()
 	s, _ := inside(t, http.StatusNotFound)
 	ch := channel(strings.Replace(steerable["matrix"].url, "HOST", s.Listener.Addr().String(), 1))
@@ -119,9 +119,9 @@ func TestWordsOfPrivateServices(t *testing.T) {
 	assert.Contains(t, failure.Detailed(), banner)
 }
 
-// TestRedirectsInsideAreNotFollowed checks that no redirect leads from a public to a private
+// TestPrivateRedirects checks that no redirect leads from a public to a private
 // address.
-func TestRedirectsInsideAreNotFollowed(t *testing.T) {
+func TestPrivateRedirects(t *testing.T) {
 	t.Parallel()
 	for name, c := range steerable {
 		if !strings.Contains(c.url, "=yes") && !strings.Contains(c.url, "scheme=http") {
@@ -144,8 +144,8 @@ func TestRedirectsInsideAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestANameThatMovesInside plays a name server that changes its answer between two messages.
-func TestANameThatMovesInside(t *testing.T) {
+// TestDNSRebinding plays a name server that changes its answer between two messages.
+func TestDNSRebinding(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Connection", "close")

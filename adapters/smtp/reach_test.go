@@ -62,8 +62,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestANameThatMovesInside plays a name server that changes its answer between two connections.
-func TestANameThatMovesInside(t *testing.T) {
+// TestDNSRebinding plays a name server that changes its answer between two connections.
+func TestDNSRebinding(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	s.answer("RCPT", "421 4.7.0 bye") // This ends the connection.
@@ -74,7 +74,7 @@ func TestANameThatMovesInside(t *testing.T) {
 	assert.Equal(t, 1, inside.Made())
 }
 
-func TestWhyThereIsNoConnection(t *testing.T) {
+func TestConnectionErrors(t *testing.T) {
 	t.Parallel()
 	g := fakenet.New(map[string]fakenet.Host{"mail.example.org": fakenet.At("127.0.0.1:1")}).Guard(outbound.Allowed{})
 	require.EqualError(t, dispatch(t, dispatcher(t, g, channelTo("nowhere.example.org", "25", nil)), message()), "nowhere.example.org:25: connecting: "+outbound.Unresolved)

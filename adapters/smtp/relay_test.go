@@ -65,8 +65,8 @@ func TestRelayingDenied(t *testing.T) {
 	})
 }
 
-// TestLoginsThatAreNotKnown checks that the reason for a missing login is reported as it is.
-func TestLoginsThatAreNotKnown(t *testing.T) {
+// TestUnknownLoginMechanisms checks that the reason for a missing login is reported as it is.
+func TestUnknownLoginMechanisms(t *testing.T) {
 	t.Parallel()
 	for offered, want := range map[string]string{
 		"250-ready\r\n250 AUTH DIGEST-MD5":       "login: the server offers no login that is known here",

@@ -137,9 +137,9 @@ func TestHeldSpans(t *testing.T) {
 	assert.LessOrEqual(t, unit.End, expand.End)
 }
 
-// TestACollectorThatHangsHoldsUpNothing checks that work continues, that surplus spans are dropped
+// TestHangingCollector checks that work continues, that surplus spans are dropped
 // and counted, and that Close ends in time.
-func TestACollectorThatHangsHoldsUpNothing(t *testing.T) {
+func TestHangingCollector(t *testing.T) {
 	t.Parallel()
 	c := collector.New(t)
 	hang := make(chan struct{})
@@ -180,9 +180,9 @@ func TestACollectorThatHangsHoldsUpNothing(t *testing.T) {
 	assert.Positive(t, asked.Load())
 }
 
-// TestWhatTheCollectorRefuses checks that it is retried if that may help, else dropped, and logged
+// TestRefusedSpans checks that it is retried if that may help, else dropped, and logged
 // once.
-func TestWhatTheCollectorRefuses(t *testing.T) {
+func TestRefusedSpans(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		status         int

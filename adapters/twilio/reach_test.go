@@ -44,7 +44,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-func TestWhatTheAPISaysIsRepeatedWhereItIsPublic(t *testing.T) {
+func TestPrivateAPIIsRedacted(t *testing.T) {
 	t.Parallel()
 	a := serve(t, refuse(400, 21211))
 	net := fakenet.New(map[string]fakenet.Host{"localhost": fakenet.At(a.Listener.Addr().String())})

@@ -16,7 +16,7 @@ import (
 
 const host, site = "notify.example", "https://notify.example"
 
-func TestPasskeysNeedASecureNamedSite(t *testing.T) {
+func TestSites(t *testing.T) {
 	t.Parallel()
 	for base, want := range map[string]string{
 		"":                                  "",
@@ -76,7 +76,7 @@ func newSite(t *testing.T) *webauthn.Authenticators {
 	return a
 }
 
-func TestAPasskeyIsAskedForWithAPINOrAFinger(t *testing.T) {
+func TestUserVerification(t *testing.T) {
 	a := newSite(t)
 	p := registered(t, a, passkeys.New(host, site))
 	var made struct {
@@ -151,7 +151,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsToWhatWasAsked(t *testing.T) {
+func TestAnswerMatchesRequest(t *testing.T) {
 	a := newSite(t)
 	key := passkeys.New(host, site)
 	p := registered(t, a, key)
@@ -172,7 +172,7 @@ func TestAnAnswerIsToWhatWasAsked(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestSignaturesThatAreCountedBackwardsBlockAPasskey(t *testing.T) {
+func TestClonedPasskeyIsBlocked(t *testing.T) {
 	a := newSite(t)
 	key := passkeys.New(host, site)
 	p := registered(t, a, key)

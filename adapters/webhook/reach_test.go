@@ -72,7 +72,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-func TestWhatATargetSaysIsRepeatedWhereItIsPublic(t *testing.T) {
+func TestPrivateTargetsAreRedacted(t *testing.T) {
 	t.Parallel()
 	h := listen(t, says(http.StatusTeapot))
 	net := fakenet.New(map[string]fakenet.Host{"hooks.example.org": fakenet.At(h.Listener.Addr().String())})
@@ -80,7 +80,7 @@ func TestWhatATargetSaysIsRepeatedWhereItIsPublic(t *testing.T) {
 	require.EqualError(t, failure, "answered 418: "+banner)
 }
 
-func TestRedirectsInsideAreNotFollowed(t *testing.T) {
+func TestPrivateRedirects(t *testing.T) {
 	t.Parallel()
 	inside := listen(t, says(http.StatusOK))
 	outside := listen(t, says(http.StatusTemporaryRedirect, "Location", inside.URL))
@@ -95,8 +95,8 @@ func TestRedirectsInsideAreNotFollowed(t *testing.T) {
 	assert.Empty(t, inside.requests)
 }
 
-// TestANameThatMovesInside plays a name server that changes its answer between two messages.
-func TestANameThatMovesInside(t *testing.T) {
+// TestDNSRebinding plays a name server that changes its answer between two messages.
+func TestDNSRebinding(t *testing.T) {
 	t.Parallel()
 	h := listen(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Connection", "close")
@@ -155,7 +155,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-func TestTargetsLeaveInASCII(t *testing.T) {
+func TestTargetsInASCII(t *testing.T) {
 	t.Parallel()
 	h := listen(t, says(http.StatusOK))
 	net := fakenet.New(map[string]fakenet.Host{"xn--bcher-kva.example": fakenet.At(h.Listener.Addr().String())})

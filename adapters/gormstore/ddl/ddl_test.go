@@ -50,7 +50,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsForATableThatIsNew(t *testing.T) {
+func TestNewTableDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	for _, s := range ddl.Steps("-- +goose Up\nCREATE TABLE a (\n  b TEXT -- the name\n);\nCREATE INDEX a_b ON a (b);\nINSERT INTO a VALUES ('x');") {
 		assert.Equal(t, "a", s.Table)
@@ -61,9 +61,9 @@ func TestNobodyWaitsForATableThatIsNew(t *testing.T) {
 	assert.False(t, ddl.Steps("-- +goose Up\nUPDATE a SET b = 1;")[0].Blocks())
 }
 
-// TestATableMayGetASuccessor checks that programs of before do not notice a table that gets another
+// TestRenamedTableWithSuccessor checks that programs of before do not notice a table that gets another
 // name while a new one gets its name.
-func TestATableMayGetASuccessor(t *testing.T) {
+func TestRenamedTableWithSuccessor(t *testing.T) {
 	t.Parallel()
 	for _, s := range ddl.Steps("-- +goose Up\nALTER TABLE a RENAME TO a_first;\nCREATE TABLE a (LIKE a_first);\nALTER TABLE a_first ALTER COLUMN id DROP IDENTITY;\nCREATE INDEX a_b ON ONLY a (b);") {
 		assert.False(t, s.Contracts, s.Statement)
@@ -71,9 +71,9 @@ func TestATableMayGetASuccessor(t *testing.T) {
 	}
 }
 
-// TestForeignKeysLockWhatTheyLeadTo checks that a table is locked for writes while another one gets
+// TestForeignKeysLockParents checks that a table is locked for writes while another one gets
 // a reference to it.
-func TestForeignKeysLockWhatTheyLeadTo(t *testing.T) {
+func TestForeignKeysLockParents(t *testing.T) {
 	t.Parallel()
 	steps := func(text string) (locks [][3]string) {
 		for _, s := range ddl.Steps("-- +goose Up\n" + text) {

@@ -16,9 +16,9 @@ import (
 	"github.com/tocsin/tocsin/test/clocks"
 )
 
-// TestEveryTableBelongsSomewhere fails when a migration adds a table without a rule that says
+// TestTableOwnership fails when a migration adds a table without a rule that says
 // whether its rows are copied with an organization (belongs.go).
-func TestEveryTableBelongsSomewhere(t *testing.T) {
+func TestTableOwnership(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "tocsin.db")
 	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite:" + file, AutoMigrate: true, Clock: clocks.At(time.Now())})

@@ -45,7 +45,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func TestTheSameTextIsSealedDifferentlyEachTime(t *testing.T) {
+func TestSealIsRandomized(t *testing.T) {
 	t.Parallel()
 	r := seal.NewRing(newKey)
 	seen := map[string]bool{}
@@ -55,7 +55,7 @@ func TestTheSameTextIsSealedDifferentlyEachTime(t *testing.T) {
 	assert.Len(t, seen, 1000)
 }
 
-func TestNothingOfTheTextShows(t *testing.T) {
+func TestSealedTextIsOpaque(t *testing.T) {
 	t.Parallel()
 	s := sealed(t, seal.NewRing(newKey), text)
 	raw, err := base64.RawStdEncoding.DecodeString(s[strings.LastIndexByte(s, ':')+1:])
@@ -65,9 +65,9 @@ func TestNothingOfTheTextShows(t *testing.T) {
 	assert.NotContains(t, s, "hunter2")
 }
 
-// TestTheFormStays: a change of the derivation of keys or of the form of texts needs another
+// TestFormatIsStable: a change of the derivation of keys or of the form of texts needs another
 // version.
-func TestTheFormStays(t *testing.T) {
+func TestFormatIsStable(t *testing.T) {
 	t.Parallel()
 	got, err := seal.NewRing(oldKey).Open(stored, place)
 	require.NoError(t, err)
@@ -125,7 +125,7 @@ func TestKeys(t *testing.T) {
 	})
 }
 
-func TestWhatWasTamperedWithDoesNotOpen(t *testing.T) {
+func TestTampering(t *testing.T) {
 	t.Parallel()
 	r := seal.NewRing(newKey, oldKey)
 	s := sealed(t, r, text)

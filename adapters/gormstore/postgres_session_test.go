@@ -18,9 +18,9 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest/pgproxy"
 )
 
-// TestAMessageTakesFewRoundTrips is about Postgres. What a message waits for on an idle system is,
+// TestRoundTrips is about Postgres. What a message waits for on an idle system is,
 // more than all else, the answers of the server, one after the other.
-func TestAMessageTakesFewRoundTrips(t *testing.T) {
+func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	proxy, err := pgproxy.Start(t.Context(), pgtest.New(t))
 	require.NoError(t, err)

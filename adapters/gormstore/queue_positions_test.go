@@ -26,9 +26,9 @@ func (s slow) Now() time.Time {
 	return clock{}.Now().Add(time.Duration(s.at.Add(int64(25 * time.Millisecond))))
 }
 
-// TestClaimsGoOnWhereTheLastOneEnded is about an installation with a held snapshot, in which the
+// TestClaimPositions is about an installation with a held snapshot, in which the
 // search for what goes next takes long.
-func TestClaimsGoOnWhereTheLastOneEnded(t *testing.T) {
+func TestClaimPositions(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
 		now := slow{new(atomic.Int64)}

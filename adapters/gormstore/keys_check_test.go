@@ -17,9 +17,9 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestTheKeyOfAnotherDatabase checks that it is found where nothing can be decrypted, and that a
+// TestCheckKeysOtherKey checks that it is found where nothing can be decrypted, and that a
 // part that cannot be decrypted keeps nothing from working.
-func TestTheKeyOfAnotherDatabase(t *testing.T) {
+func TestCheckKeysOtherKey(t *testing.T) {
 	t.Parallel()
 	own, other, third := [seal.KeySize]byte{1}, [seal.KeySize]byte{2}, [seal.KeySize]byte{3}
 	for name, url := range map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": pgtest.New(t)} {

@@ -102,7 +102,7 @@ func within(t *testing.T, limit time.Duration, name string, fn func() error) err
 	}
 }
 
-func TestADatabaseThatFallsSilent(t *testing.T) {
+func TestSilentDatabase(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
