@@ -57,7 +57,7 @@ func TestProvidersEchoingSecrets(t *testing.T) {
 	t.Run("Webhook", func(t *testing.T) {
 		t.Parallel()
 		s := gossip(t, func(w io.Writer, request string) { fmt.Fprint(w, "what is ", request) })
-		failure := dispatched(t, delivery.Drivers{webhook.New(fakenet.Faraway())}, channels.Channel{Driver: "webhook", Protocol: channels.WEBHOOK,
+		failure := dispatched(t, delivery.Drivers{webhook.New(fakenet.Redirecting())}, channels.Channel{Driver: "webhook", Protocol: channels.WEBHOOK,
 			Settings: channels.Settings{"headers": map[string]any{"Authorization": "Bearer 0penSesame", "X-Token": "hunter two"}, "hosts": []any{"127.0.0.1"}}}, s.URL)
 		assert.Equal(t, "answered 400: what is / [***] [***]", failure.Error())
 		assert.False(t, failure.Temporary, "it still means the same")
@@ -69,7 +69,7 @@ func TestProvidersEchoingSecrets(t *testing.T) {
 		s := gossip(t, func(w io.Writer, _ string) {
 			fmt.Fprintf(w, `{"code": 20003, "message": "Your AccountSid %s or AuthToken 0penSesame was incorrect"}`, account)
 		})
-		failure := dispatched(t, delivery.Drivers{twilio.New(fakenet.Faraway())}, channels.Channel{Driver: "twilio", Protocol: channels.SMS,
+		failure := dispatched(t, delivery.Drivers{twilio.New(fakenet.Redirecting())}, channels.Channel{Driver: "twilio", Protocol: channels.SMS,
 			Settings: channels.Settings{"account_sid": account, "auth_token": "0penSesame", "from": "+15005550006", "base_url": s.URL}}, "+436601234567")
 		assert.Equal(t, "answered 400, error 20003: Your AccountSid "+account+" or AuthToken *** was incorrect", failure.Error())
 		assert.True(t, failure.Channel)
@@ -77,7 +77,7 @@ func TestProvidersEchoingSecrets(t *testing.T) {
 	t.Run("SMTP", func(t *testing.T) {
 		t.Parallel()
 		host, port := mailGossip(t)
-		failure := dispatched(t, delivery.Drivers{smtp.New(fakenet.Faraway(), smtp.Timeouts{})}, channels.Channel{Driver: "smtp", Protocol: channels.EMAIL,
+		failure := dispatched(t, delivery.Drivers{smtp.New(fakenet.Redirecting(), smtp.Timeouts{})}, channels.Channel{Driver: "smtp", Protocol: channels.EMAIL,
 			Settings: channels.Settings{"host": host, "port": port, "tls": "none", "from": "a@b.example", "username": "ada", "password": "0penSesame"}}, "c@d.example")
 		assert.Contains(t, failure.Error(), "login: 535 what is AUTH PLAIN *** 0penS3same ***")
 		assert.True(t, failure.Channel)
@@ -87,7 +87,7 @@ func TestProvidersEchoingSecrets(t *testing.T) {
 		s := gossip(t, func(w io.Writer, request string) { fmt.Fprintf(w, `{"code": 40101, "error": "what is %s"}`, request) })
 		at, err := url.Parse(s.URL)
 		require.NoError(t, err)
-		failure := dispatched(t, delivery.Drivers{shoutrrr.New(fakenet.Faraway())}, channels.Channel{Driver: "shoutrrr", Protocol: channels.PLAINTEXT,
+		failure := dispatched(t, delivery.Drivers{shoutrrr.New(fakenet.Redirecting())}, channels.Channel{Driver: "shoutrrr", Protocol: channels.PLAINTEXT,
 			Settings: channels.Settings{"url": "ntfy://ada:0penSesame@" + at.Host + "/{address}?scheme=http"}}, "alerts")
 		assert.NotContains(t, failure.Error(), "0penSesame")
 		assert.NotContains(t, failure.Error(), base64.StdEncoding.EncodeToString([]byte("ada:0penSesame")))

@@ -228,8 +228,8 @@ func wholly() map[string]string {
 		"Statistics.Workers": "who was not heard of for a day is not there any more", "Operators.Sweep": "deletes what it reads",
 		"Operators.SaveAttempts": "deletes what it reads, ten at most",
 		"Users.Index":            "takes the first of what waits, and lists whose index is being built", "Users.Unindexed": first,
-		"Imports.Settled":   "reads what the sweep deletes",
-		"Factors.StaleTOTP": pages, "Factors.Sweep": "deletes what it reads", "SignOn.Take": "deletes what it reads",
+		"Imports.WithExpiredCreations": "reads what the sweep deletes",
+		"Factors.StaleTOTP":            pages, "Factors.Sweep": "deletes what it reads", "SignOn.UseToken": "deletes what it reads",
 	}
 }
 

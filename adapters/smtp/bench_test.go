@@ -48,7 +48,7 @@ func BenchmarkSend(b *testing.B) {
 
 	host, port, err := net.SplitHostPort(listener.Addr().String())
 	require.NoError(b, err)
-	d, err := smtp.New(fakenet.Faraway(), smtp.Timeouts{}).Open(channelTo(host, port, nil))
+	d, err := smtp.New(fakenet.Redirecting(), smtp.Timeouts{}).Open(channelTo(host, port, nil))
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, d.Close()) })
 	driver := func(int) error {

@@ -231,7 +231,7 @@ func (s *server) open(changes channels.Settings, timeouts smtp.Timeouts) deliver
 
 func open(t testing.TB, c channels.Channel, timeouts smtp.Timeouts) deliveries.Dispatcher {
 	t.Helper()
-	driver := smtp.New(fakenet.Faraway(), timeouts)
+	driver := smtp.New(fakenet.Redirecting(), timeouts)
 	require.NoError(t, driver.Check(c))
 	d, err := driver.Open(c)
 	require.NoError(t, err)

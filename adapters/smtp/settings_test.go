@@ -17,7 +17,7 @@ import (
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	_, authority := certificate(t)
-	driver := smtp.New(fakenet.Faraway(), smtp.Timeouts{})
+	driver := smtp.New(fakenet.Redirecting(), smtp.Timeouts{})
 	for name, changes := range map[string]channels.Settings{
 		"TheLeast":        {},
 		"Everything":      {"username": "u", "password": "p", "from_name": "Acme", "reply_to": "Help <help@example.org>", "tls": "tls", "tls_ca": authority, "helo": "a.example.org", "concurrency": 8, "rate_per_second": 2.5, "quota_per_day": 500, "quota_per_month": 10_000},

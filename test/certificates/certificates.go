@@ -1,4 +1,4 @@
-// Package certificates makes certificates for servers of the tests.
+// Package certificates creates certificates for the servers of tests.
 package certificates
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Certificate is one that is its own authority.
+// Certificate is a self-signed certificate.
 type Certificate struct {
 	Leaf        *x509.Certificate
 	Certificate []byte // PEM
 	Key         []byte // PEM
 }
 
-// New makes a certificate for a host and for 127.0.0.1, valid for an hour.
+// New creates a certificate for a host and for 127.0.0.1, valid for an hour.
 func New(t testing.TB, host string) Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -48,7 +48,7 @@ func (c Certificate) Write(t testing.TB, certificate, key string) {
 	require.NoError(t, os.WriteFile(key, c.Key, 0o600))
 }
 
-// Pool is who trusts these certificates.
+// Pool returns a pool that trusts these certificates.
 func Pool(all ...Certificate) *x509.CertPool {
 	pool := x509.NewCertPool()
 	for _, c := range all {

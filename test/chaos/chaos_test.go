@@ -1,10 +1,9 @@
-// Package chaos_test kills: programs, databases and mail servers, in the middle of their work, and
-// then counts what arrived. It knows the service as its operator and its clients do, by its command
-// line, its API and the mail it sends, and nothing of what is inside. It also starts the demo, as
-// its first users do.
+// Package chaos_test kills programs, databases and mail servers in the middle of their work, and
+// then counts the messages that arrived. It knows only the command line, the API and the sent mail
+// of the service. It also starts the demo.
 //
-// docs/delivery.md says which test holds which promise. TOCSIN_TEST_CHAOS=full, which `make chaos`
-// sets, chooses the full size; without it the same happens to fewer people.
+// docs/delivery.md says which test checks which promise. TOCSIN_TEST_CHAOS=full, which `make chaos`
+// sets, chooses the full size; without it there are fewer recipients.
 package chaos_test
 
 import (
@@ -24,8 +23,7 @@ import (
 )
 
 const (
-	// beTocsin is the variable that makes this test binary the program, so that what is killed is
-	// what was compiled with the test.
+	// beTocsin is the variable that makes this test binary run as the program.
 	beTocsin = "TOCSIN_TEST_CHAOS_BE_TOCSIN"
 	// sizeVariable chooses the full size.
 	sizeVariable = "TOCSIN_TEST_CHAOS"
@@ -33,23 +31,23 @@ const (
 	limitFiles = "TOCSIN_TEST_CHAOS_LIMIT_FILES"
 )
 
-// What is promised.
+// The limits that the service promises.
 const (
-	// repeatsPerKill is how many messages one kill -9 repeats at most.
+	// repeatsPerKill is the maximum number of messages that one kill -9 repeats.
 	repeatsPerKill = 200
 	// recoveryLimit is how long after the last start everybody has their message.
 	recoveryLimit = 4 * time.Minute
-	// resumption is how soon after a standby is promoted, or the path to a database is back,
+	// resumeLimit is how soon after a standby is promoted, or the path to a database is back,
 	// messages leave again. Tests of it do not run beside others.
-	resumption = 15 * time.Second
-	// patience is for one step that is not about the promises. It is long, because a machine may be
-	// slow; whatever waits in vain has failed long before.
-	patience = 3 * time.Minute
+	resumeLimit = 15 * time.Second
+	// stepTimeout is for one step that is not about the promises. It is long, because a machine may
+	// be slow; whatever waits in vain has failed long before.
+	stepTimeout = 3 * time.Minute
 )
 
 func TestMain(m *testing.M) {
 	if os.Getenv(beTocsin) != "" {
-		limitItself(os.Getenv(limitFiles))
+		limitFileSize(os.Getenv(limitFiles))
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		program := wiring.NewProgram("test", wiring.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Environ())
 		status := program.Run(ctx, os.Args[1:])
@@ -64,9 +62,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// limitItself has this process write no more than so many bytes into a file; any number without a
+// limitFileSize has this process write no more than so many bytes into a file; any number without a
 // limit.
-func limitItself(limit string) {
+func limitFileSize(limit string) {
 	if limit == "" {
 		return
 	}
@@ -84,24 +82,24 @@ func limitItself(limit string) {
 	}
 }
 
-// size is how much of everything there is.
+// size has the numbers of a run.
 type size struct {
-	people int           // recipients of the event
-	kills  int           // of one program after the other
-	crowd  int           // recipients of each channel whose mail server fails
-	paced  int           // recipients of a channel with a limit
-	rows   int           // of the import that is killed
-	outage time.Duration // of what is down
-	lease  time.Duration // of what an instance has claimed
+	people  int           // recipients of the event
+	kills   int           // of one program after the other
+	members int           // recipients of each channel whose mail server fails
+	paced   int           // recipients of a channel with a limit
+	rows    int           // of the import that is killed
+	outage  time.Duration // of what is down
+	lease   time.Duration // of what an instance has claimed
 }
 
-// chosen is the size that the environment asks for.
-func chosen() size {
+// chosenSize is the size that the environment asks for.
+func chosenSize() size {
 	if os.Getenv(sizeVariable) == "full" {
 		// The outage is longer than a lease, so that what is held meanwhile becomes anybody's.
-		return size{people: 20_000, kills: 3, crowd: 1_000, paced: 2_000, rows: 50_000, outage: 70 * time.Second, lease: time.Minute}
+		return size{people: 20_000, kills: 3, members: 1_000, paced: 2_000, rows: 50_000, outage: 70 * time.Second, lease: time.Minute}
 	}
-	return size{people: 1_500, kills: 1, crowd: 60, paced: 1_000, rows: 16_000, outage: 3 * time.Second, lease: 5 * time.Second}
+	return size{people: 1_500, kills: 1, members: 60, paced: 1_000, rows: 16_000, outage: 3 * time.Second, lease: 5 * time.Second}
 }
 
 // The databases. They name the sub tests.
@@ -123,8 +121,7 @@ func onBoth(t *testing.T, test func(t *testing.T, url string)) {
 	})
 }
 
-// until waits for a condition that must become true. It polls, because the service has other work
-// to do.
+// until polls until a condition is true, and fails at the limit.
 func until(t *testing.T, limit time.Duration, what string, isSo func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(limit)

@@ -32,7 +32,7 @@ type seen struct {
 
 // ask begins to ask an instance about an occurrence of a shop and to trigger and to register. No
 // answer may be any but yes and 503.
-func (i *instance) ask(s shop, o string) *clients {
+func (i *instance) ask(s project, o string) *clients {
 	i.t.Helper()
 	ctx, quit := context.WithCancel(i.t.Context())
 	c := &clients{t: i.t, quit: quit, last: map[string]seen{}}

@@ -18,7 +18,7 @@ import (
 func TestKillTheCopy(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, url string) {
-		size := chosen()
+		size := chosenSize()
 		s := busy(t, size.people)
 		w := newWorld(t, url, nil, s)
 		w.run("", "maintenance", "on")

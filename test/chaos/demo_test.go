@@ -82,7 +82,7 @@ func TestDemo(t *testing.T) {
 			var answer any
 			i.call(method, call[1], call[2], &answer)
 		}
-		until(t, patience, "the message is in the mailbox", func() bool {
+		until(t, stepTimeout, "the message is in the mailbox", func() bool {
 			look := command(t, nil)
 			look.Path, look.Args, look.Dir = "/bin/sh", []string{"sh", "-c", printedMailbox.FindString(banner)}, "../.."
 			found, err := look.CombinedOutput()

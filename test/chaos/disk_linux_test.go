@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// roomy is more than the database of a test takes.
-const roomy = 512 << 20
+// diskSize is more than the database of a test takes.
+const diskSize = 512 << 20
 
 // disk is where a database lies, and can be full.
 type disk interface {
@@ -23,8 +23,8 @@ type disk interface {
 	folder() string
 	// fill leaves no room. Instances that are started later find it so.
 	fill()
-	// room makes room, for an instance that runs, too.
-	room(i *instance)
+	// free makes room, for an instance that runs, too.
+	free(i *instance)
 }
 
 // fileSystem is a disk of its own in memory. It becomes full by becoming as small as what is on it.
@@ -38,7 +38,7 @@ type fileSystem struct {
 func newFileSystem(t *testing.T) (*fileSystem, error) {
 	t.Helper()
 	f := &fileSystem{t: t, path: t.TempDir()}
-	if err := unix.Mount("tmpfs", f.path, "tmpfs", 0, sized(roomy)); err != nil {
+	if err := unix.Mount("tmpfs", f.path, "tmpfs", 0, sized(diskSize)); err != nil {
 		return nil, err
 	}
 	t.Cleanup(func() { assert.NoError(t, unix.Unmount(f.path, unix.MNT_DETACH)) })
@@ -56,9 +56,9 @@ func (f *fileSystem) fill() {
 	require.NoError(f.t, unix.Mount("tmpfs", f.path, "tmpfs", unix.MS_REMOUNT, sized((s.Blocks-s.Bfree)*uint64(s.Bsize))))
 }
 
-func (f *fileSystem) room(*instance) {
+func (f *fileSystem) free(*instance) {
 	f.t.Helper()
-	require.NoError(f.t, unix.Mount("tmpfs", f.path, "tmpfs", unix.MS_REMOUNT, sized(roomy)))
+	require.NoError(f.t, unix.Mount("tmpfs", f.path, "tmpfs", unix.MS_REMOUNT, sized(diskSize)))
 }
 
 // fileLimit has instances that can write no file beyond its first few pages. It takes no privilege,
@@ -80,7 +80,7 @@ func (f *fileLimit) fill() {
 	}
 }
 
-func (f *fileLimit) room(i *instance) {
+func (f *fileLimit) free(i *instance) {
 	f.t.Helper()
 	var l unix.Rlimit
 	require.NoError(f.t, unix.Prlimit(i.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &l))
@@ -105,7 +105,7 @@ func TestFullDisk(t *testing.T) {
 
 func testFullDisk(t *testing.T, d disk, tell func(*world)) {
 	t.Helper()
-	size := chosen()
+	size := chosenSize()
 	s := busy(t, size.people)
 	w := newWorld(t, "sqlite:"+filepath.Join(d.folder(), "tocsin.db"), nil, s)
 	tell(w)
@@ -127,11 +127,11 @@ func testFullDisk(t *testing.T, d disk, tell func(*world)) {
 	<-time.After(size.lease) // What the dead instance held is anybody's now.
 	assert.Len(t, s.sink.letters(), sent, "what cannot be claimed is not sent")
 
-	d.room(i)
+	d.free(i)
 	back := time.Now()
 	var answer struct{ Occurrence int64 }
 	i.call(http.MethodPost, s.path("e/"+quiet+"/trigger/"), "{}", &answer) // the next request
-	until(t, patience, "it says that it is ready", func() bool { return i.ready() == http.StatusOK })
+	until(t, stepTimeout, "it says that it is ready", func() bool { return i.ready() == http.StatusOK })
 	t.Logf("ready %s after there was room", time.Since(back).Round(time.Millisecond))
 	assert.Equal(t, all(map[string]int{"sent": size.people}), i.done(o))
 	repeats := s.repeats(t)
@@ -141,9 +141,9 @@ func testFullDisk(t *testing.T, d disk, tell func(*world)) {
 }
 
 // servesReads holds what is promised of an instance whose disk is full.
-func (i *instance) servesReads(s shop, o string) {
+func (i *instance) servesReads(s project, o string) {
 	i.t.Helper()
-	until(i.t, patience, "it says why it is not ready", func() bool {
+	until(i.t, stepTimeout, "it says why it is not ready", func() bool {
 		status, text, err := i.try(i.t.Context(), http.MethodGet, "/readyz?verbose", "")
 		require.NoError(i.t, err)
 		return status == http.StatusServiceUnavailable && assert.Contains(i.t, string(text), "the disk of the database is full")

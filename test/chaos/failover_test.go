@@ -36,7 +36,7 @@ func pair(t *testing.T) (primary, standby *pgserver.Server, both string) {
 func TestFailover(t *testing.T) {
 	t.Run(postgres, func(t *testing.T) {
 		primary, standby, both := pair(t)
-		size := chosen()
+		size := chosenSize()
 		s := busy(t, size.people)
 		w := newWorld(t, both, nil, s)
 		i := w.serve()
@@ -46,13 +46,13 @@ func TestFailover(t *testing.T) {
 
 		require.NoError(t, primary.Interrupt(t.Context()))
 		away := time.Now()
-		until(t, patience, "every kind of request is answered 503", func() bool { return clients.all(http.StatusServiceUnavailable, away) })
+		until(t, stepTimeout, "every kind of request is answered 503", func() bool { return clients.all(http.StatusServiceUnavailable, away) })
 		require.Less(t, len(s.sink.letters()), size.people, "it was interrupted in the middle")
 		require.NoError(t, standby.Promote(t.Context()))
 		promoted := time.Now()
-		until(t, patience, "every kind of request succeeds again", func() bool { return clients.all(http.StatusOK, promoted) })
+		until(t, stepTimeout, "every kind of request succeeds again", func() bool { return clients.all(http.StatusOK, promoted) })
 		back := time.Since(promoted)
-		assert.Less(t, back, resumption)
+		assert.Less(t, back, resumeLimit)
 		assert.Equal(t, all(map[string]int{"sent": size.people}), i.done(o))
 		assert.Zero(t, s.repeats(t), "what was sent meanwhile is noted at the new primary")
 		clients.stop()

@@ -20,15 +20,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// clerk works with the console of one instance after the other; the session outlives them.
-type clerk struct {
+// consoleUser uses the console of one instance after the other, with one session.
+type consoleUser struct {
 	t      *testing.T
 	at     *instance
 	client http.Client
 	token  string
 }
 
-const clerkPassword = "correct horse battery"
+const consolePassword = "correct horse battery"
 
 var (
 	formToken = regexp.MustCompile(`name="form_token" value="([0-9a-f]+)"`)
@@ -37,11 +37,11 @@ var (
 )
 
 // signIn signs in to the console.
-func (i *instance) signIn(username, password string) *clerk {
+func (i *instance) signIn(username, password string) *consoleUser {
 	i.t.Helper()
 	jar, err := cookiejar.New(nil)
 	require.NoError(i.t, err)
-	c := &clerk{t: i.t, at: i, client: http.Client{Timeout: patience, Jar: jar, Transport: i.http.Transport}}
+	c := &consoleUser{t: i.t, at: i, client: http.Client{Timeout: stepTimeout, Jar: jar, Transport: i.http.Transport}}
 	token := func(page string) {
 		found := formToken.FindStringSubmatch(page)
 		require.NotEmpty(i.t, found, page)
@@ -53,8 +53,8 @@ func (i *instance) signIn(username, password string) *clerk {
 	return c
 }
 
-// send makes a request, follows where it leads, and returns the page and its path.
-func (c *clerk) send(method, path, contentType string, body io.Reader) (page, where string) {
+// send sends a request, follows redirects, and returns the page and its path.
+func (c *consoleUser) send(method, path, contentType string, body io.Reader) (page, where string) {
 	c.t.Helper()
 	request, err := http.NewRequestWithContext(c.t.Context(), method, c.at.base+path, body)
 	require.NoError(c.t, err)
@@ -68,13 +68,13 @@ func (c *clerk) send(method, path, contentType string, body io.Reader) (page, wh
 	return string(text), answer.Request.URL.Path
 }
 
-func (c *clerk) get(path string) string {
+func (c *consoleUser) get(path string) string {
 	c.t.Helper()
 	page, _ := c.send(http.MethodGet, path, "", nil)
 	return page
 }
 
-func (c *clerk) post(path string, fields ...string) (page, where string) {
+func (c *consoleUser) post(path string, fields ...string) (page, where string) {
 	c.t.Helper()
 	form := url.Values{"form_token": {c.token}}
 	for pair := range slices.Chunk(fields, 2) {
@@ -84,7 +84,7 @@ func (c *clerk) post(path string, fields ...string) (page, where string) {
 }
 
 // upload sends a file to be imported into acme and returns the path of the import.
-func (c *clerk) upload(file string) string {
+func (c *consoleUser) upload(file string) string {
 	c.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -98,14 +98,14 @@ func (c *clerk) upload(file string) string {
 	return where
 }
 
-// says waits until the page says something.
-func (c *clerk) says(path, words string) {
+// says waits until the page contains a text.
+func (c *consoleUser) says(path, words string) {
 	c.t.Helper()
 	until(c.t, recoveryLimit, "the import says: "+words, func() bool { return strings.Contains(c.get(path), words) })
 }
 
-// reaches waits until so many rows are done.
-func (c *clerk) reaches(path string, rows int) {
+// reaches waits until so many rows are processed.
+func (c *consoleUser) reaches(path string, rows int) {
 	c.t.Helper()
 	until(c.t, recoveryLimit, fmt.Sprintf("%d rows are done", rows), func() bool {
 		page := c.get(path)
@@ -122,8 +122,8 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-// peopleOf is a file of which every ten rows are six new people, one whom acme has, one whom globex
-// has, one twice and one who is not a user.
+// peopleOf returns a file. Of every ten rows six are new users, one is a member of acme, one is a
+// member of globex, one is a duplicate and one is invalid.
 func peopleOf(rows int) (file, ofAcme, ofGlobex string, counts map[string]int) {
 	var all, mine, theirs strings.Builder
 	for _, b := range []*strings.Builder{&all, &mine, &theirs} {
@@ -154,10 +154,10 @@ func TestKillAnImport(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, database string) {
 		w := &world{t: t, program: program(t), settings: []string{"TOCSIN_DATABASE_URL=" + database, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json", "TOCSIN_RATE_LIMIT=0", "TOCSIN_ORGANIZATION_RATE_LIMIT=0",
-			"TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32), "TOCSIN_LEASE=" + chosen().lease.String()}}
+			"TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32), "TOCSIN_LEASE=" + chosenSize().lease.String()}}
 		w.run(`{organizations: [{slug: acme, name: Acme}, {slug: globex, name: Globex}]}`, "apply", "-f", "-")
-		w.run(clerkPassword+"\n", "admin", "create", "--username", "root", "--password-stdin")
-		size := chosen()
+		w.run(consolePassword+"\n", "admin", "create", "--username", "root", "--password-stdin")
+		size := chosenSize()
 		file, ofAcme, ofGlobex, want := peopleOf(size.rows)
 		for org, people := range map[string]string{acme: ofAcme, globex: ofGlobex} {
 			path := filepath.Join(t.TempDir(), org+".csv")
@@ -165,7 +165,7 @@ func TestKillAnImport(t *testing.T) {
 			w.run("", "import", "users", path, "--org", org)
 		}
 		i := w.serve()
-		c := i.signIn("root", clerkPassword)
+		c := i.signIn("root", consolePassword)
 		page := c.upload(file)
 		killed := func() {
 			i.kill()
@@ -194,8 +194,8 @@ func TestKillAnImport(t *testing.T) {
 	})
 }
 
-// counts checks the results of the rows, in the import or its dry run.
-func (c *clerk) counts(path string, want map[string]int) {
+// counts checks the counts of the import or its dry run.
+func (c *consoleUser) counts(path string, want map[string]int) {
 	c.t.Helper()
 	got := map[string]int{}
 	for _, found := range counted.FindAllStringSubmatch(c.get(path), -1) {

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// program is the path of the program: this test.
+// program returns the path of the program: this test binary.
 func program(t *testing.T) string {
 	t.Helper()
 	itself, err := os.Executable()
@@ -44,7 +44,7 @@ func commandOf(t *testing.T, program string, settings []string, args ...string) 
 	return c
 }
 
-// instance is a process that serves.
+// instance is a running server process.
 type instance struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -63,10 +63,10 @@ func (w *world) serve(args ...string) *instance {
 	return start(w.t, commandOf(w.t, w.program, w.settings, append([]string{"serve"}, args...)...), w.key)
 }
 
-// start starts a process that serves, and waits until it listens.
+// start starts a server process, and waits until it listens.
 func start(t *testing.T, c *exec.Cmd, key string) *instance {
 	t.Helper()
-	i := &instance{t: t, cmd: c, key: key, end: make(chan struct{}), http: &http.Client{Timeout: patience, Transport: &http.Transport{}}}
+	i := &instance{t: t, cmd: c, key: key, end: make(chan struct{}), http: &http.Client{Timeout: stepTimeout, Transport: &http.Transport{}}}
 	complaints, err := c.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, c.Start())
@@ -86,13 +86,13 @@ func start(t *testing.T, c *exec.Cmd, key string) *instance {
 		i.base = "http://" + a
 	case <-i.end:
 		t.Fatalf("the server ended: %s", strings.Join(i.said(), "\n"))
-	case <-time.After(patience):
+	case <-time.After(stepTimeout):
 		t.Fatal("the server does not listen")
 	}
 	return i
 }
 
-// listen reads what the process says until its end.
+// listen reads the log of the process until its end.
 func (i *instance) listen(complaints io.Reader, address chan<- string) {
 	const kept = 40
 	for lines := bufio.NewScanner(complaints); lines.Scan(); {
@@ -137,7 +137,7 @@ func (i *instance) kill() {
 	i.ended()
 }
 
-// stop ends the process as its operator would. It must end well.
+// stop ends the process with SIGTERM. It must exit with status 0.
 func (i *instance) stop() {
 	i.t.Helper()
 	require.NoError(i.t, i.cmd.Process.Signal(syscall.SIGTERM))
@@ -149,7 +149,7 @@ func (i *instance) ended() {
 	i.t.Helper()
 	select {
 	case <-i.end:
-	case <-time.After(patience):
+	case <-time.After(stepTimeout):
 		i.t.Error("the process does not end")
 	}
 }

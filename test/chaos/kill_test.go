@@ -12,16 +12,16 @@ import (
 
 // busy is a shop with as many messages under way as an instance may have. Its mail server takes its
 // time, so that a kill finds them there.
-func busy(t *testing.T, people int) shop {
+func busy(t *testing.T, people int) project {
 	t.Helper()
-	return shop{project: "shop", people: people, concurrency: 256, sink: newSink(t, 200*time.Millisecond)}
+	return project{project: "shop", people: people, concurrency: 256, sink: newMailServer(t, 200*time.Millisecond)}
 }
 
 // TestKill kills the program with kill -9 in the middle of its work, again and again.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, url string) {
-		size := chosen()
+		size := chosenSize()
 		s := busy(t, size.people)
 		w := newWorld(t, url, nil, s)
 		i := w.serve()
@@ -45,7 +45,7 @@ func TestKill(t *testing.T) {
 func TestKillRightAfterTheTrigger(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, url string) {
-		s := busy(t, chosen().crowd)
+		s := busy(t, chosenSize().members)
 		w := newWorld(t, url, nil, s)
 		i := w.serve("--no-worker")
 		o := i.trigger(s)
@@ -61,7 +61,7 @@ func TestKillRightAfterTheTrigger(t *testing.T) {
 func TestTerminate(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, url string) {
-		size := chosen()
+		size := chosenSize()
 		s := busy(t, size.people)
 		w := newWorld(t, url, nil, s)
 		i := w.serve()
@@ -89,7 +89,7 @@ func TestInstances(t *testing.T) {
 	t.Parallel()
 	t.Run(postgres, func(t *testing.T) {
 		t.Parallel()
-		size := chosen()
+		size := chosenSize()
 		s := busy(t, size.people)
 		w := newWorld(t, pgtest.New(t), nil, s)
 		one, other := w.serve(), w.serve()

@@ -16,8 +16,8 @@ import (
 func TestRate(t *testing.T) {
 	t.Run(postgres, func(t *testing.T) {
 		const rate = 100
-		people := chosen().paced
-		s := shop{project: "rate", people: people, concurrency: 16, rate: rate, sink: newSink(t, 20*time.Millisecond)}
+		people := chosenSize().paced
+		s := project{project: "rate", people: people, concurrency: 16, rate: rate, sink: newMailServer(t, 20*time.Millisecond)}
 		w := newWorld(t, pgtest.New(t), nil, s)
 		first, second, third := w.serve(), w.serve(), w.serve()
 		o := first.trigger(s)
@@ -41,8 +41,8 @@ func TestRate(t *testing.T) {
 func TestConcurrency(t *testing.T) {
 	t.Run(postgres, func(t *testing.T) {
 		const limit = 16
-		people := chosen().paced
-		s := shop{project: "at-once", people: people, concurrency: limit, sink: newSink(t, 100*time.Millisecond)}
+		people := chosenSize().paced
+		s := project{project: "at-once", people: people, concurrency: limit, sink: newMailServer(t, 100*time.Millisecond)}
 		w := newWorld(t, pgtest.New(t), nil, s)
 		first, second, third := w.serve(), w.serve(), w.serve()
 		o := first.trigger(s)
@@ -67,7 +67,7 @@ func TestQuota(t *testing.T) {
 	t.Parallel()
 	t.Run(postgres, func(t *testing.T) {
 		const people, quota, atOnce = 1_500, 1_000, 10 // An instance reserves a hundredth at once.
-		s := shop{project: "quota", people: people, concurrency: 16, quota: quota, sink: newSink(t, 20*time.Millisecond)}
+		s := project{project: "quota", people: people, concurrency: 16, quota: quota, sink: newMailServer(t, 20*time.Millisecond)}
 		began := time.Now().UTC().Month()
 		w := newWorld(t, pgtest.New(t), nil, s)
 		first, second, third := w.serve(), w.serve(), w.serve()
@@ -77,7 +77,7 @@ func TestQuota(t *testing.T) {
 		s.sink.await(quota * 2 / 3)
 		fourth := w.serve()
 		s.sink.await(quota - 2*atOnce) // The killed one had reserved some, and was about to reserve more.
-		until(t, patience, "the rest waits for the quota", func() bool {
+		until(t, stepTimeout, "the rest waits for the quota", func() bool {
 			var rest []struct{ Waiting struct{ For string } }
 			first.call(http.MethodGet, o+"deliveries/?state=pending&limit=1", "", &rest)
 			return len(rest) == 1 && rest[0].Waiting.For == "quota of the channel"
@@ -87,7 +87,7 @@ func TestQuota(t *testing.T) {
 			assert.LessOrEqual(t, sent, quota, "of what a killed instance had reserved nothing is sent by others")
 		}
 		s.quota = 2 * people
-		w.apply([]shop{s})
+		w.apply([]project{s})
 		assert.Equal(t, all(map[string]int{"sent": people}), first.done(o))
 		repeats := s.repeats(t)
 		assert.LessOrEqual(t, repeats, repeatsPerKill)

@@ -14,8 +14,8 @@ func TestPoolAtItsLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, url string) {
 		const rate = 20
-		crowd := chosen().paced
-		s := shop{project: "limit", people: crowd, concurrency: 16, rate: rate, sink: newSink(t, time.Millisecond), second: newSink(t, time.Millisecond)}
+		crowd := chosenSize().paced
+		s := project{project: "limit", people: crowd, concurrency: 16, rate: rate, sink: newMailServer(t, time.Millisecond), second: newMailServer(t, time.Millisecond)}
 		w := newWorld(t, url, nil, s)
 		i := w.serve()
 		o := i.trigger(s)
@@ -34,8 +34,8 @@ func TestPoolAtItsLimit(t *testing.T) {
 func TestPool(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, url string) {
-		crowd := chosen().people
-		s := shop{project: "pool", people: crowd, concurrency: 16, sink: newSink(t, 20*time.Millisecond), second: newSink(t, 20*time.Millisecond)}
+		crowd := chosenSize().people
+		s := project{project: "pool", people: crowd, concurrency: 16, sink: newMailServer(t, 20*time.Millisecond), second: newMailServer(t, 20*time.Millisecond)}
 		w := newWorld(t, url, []string{"TOCSIN_SEND_TIMEOUT=5s"}, s)
 		i := w.serve()
 		o := i.trigger(s)

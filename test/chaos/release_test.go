@@ -110,7 +110,7 @@ func expand(t *testing.T, url string) {
 	require.NoError(t, rows.Err())
 	require.NotEmpty(t, tables)
 	for _, name := range tables {
-		until(t, patience, "a lock of "+name, func() bool {
+		until(t, stepTimeout, "a lock of "+name, func() bool {
 			_, err := db.ExecContext(t.Context(), "SET lock_timeout = '2s'; ALTER TABLE "+name+" ADD COLUMN of_a_later_release TEXT")
 			return err == nil
 		})
@@ -123,11 +123,11 @@ func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	t.Run(postgres, func(t *testing.T) {
 		t.Parallel()
-		before, size := releaseBefore(t), chosen()
-		shops := make([]shop, 4)
+		before, size := releaseBefore(t), chosenSize()
+		shops := make([]project, 4)
 		people := min(size.people/2, 3_000)
 		for n := range shops {
-			shops[n] = shop{project: string(rune('a'+n)) + "-shop", people: people, concurrency: 64, sink: newSink(t, 100*time.Millisecond)}
+			shops[n] = project{project: string(rune('a'+n)) + "-shop", people: people, concurrency: 64, sink: newMailServer(t, 100*time.Millisecond)}
 		}
 		// The first is so slow that it lasts until the schema has changed.
 		shops[0].concurrency = 8
@@ -148,7 +148,7 @@ func TestUpgrade(t *testing.T) {
 		migrated := time.Now()
 		require.Less(t, len(shops[0].sink.letters()), people, "the schema changed in the middle")
 		shops[0].sink.answerAfter(100 * time.Millisecond)
-		until(t, patience, "both answer everything", func() bool {
+		until(t, stepTimeout, "both answer everything", func() bool {
 			return ofOld.all(http.StatusOK, migrated) && ofFresh.all(http.StatusOK, migrated)
 		})
 		shops[1].sink.await(people / 4)
@@ -161,7 +161,7 @@ func TestUpgrade(t *testing.T) {
 		again := time.Now()
 		fourth := back.trigger(shops[3])
 		ofBack := back.ask(shops[3], fourth)
-		until(t, patience, "both answer everything again", func() bool {
+		until(t, stepTimeout, "both answer everything again", func() bool {
 			return ofBack.all(http.StatusOK, again) && ofFresh.all(http.StatusOK, again)
 		})
 		ofFresh.stop()

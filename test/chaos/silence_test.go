@@ -33,7 +33,7 @@ func (i *instance) ready() int {
 // connection is closed, nothing passes.
 func TestSilentPath(t *testing.T) {
 	t.Run(postgres, func(t *testing.T) {
-		size := chosen()
+		size := chosenSize()
 		p := cuttable(t)
 		s := busy(t, size.people)
 		w := newWorld(t, p.URL(), nil, s)
@@ -43,7 +43,7 @@ func TestSilentPath(t *testing.T) {
 
 		p.Cut()
 		cut, sent := time.Now(), len(s.sink.letters())
-		until(t, patience, "it says that it is not ready", func() bool { return i.ready() == http.StatusServiceUnavailable })
+		until(t, stepTimeout, "it says that it is not ready", func() bool { return i.ready() == http.StatusServiceUnavailable })
 		<-time.After(max(size.outage, 15*time.Second) - time.Since(cut)) // longer than any connection waits for an answer
 		require.LessOrEqual(t, len(s.sink.letters()), sent+repeatsPerKill, "no more leave than may be repeated")
 		require.Less(t, len(s.sink.letters()), size.people, "it was cut in the middle")
@@ -52,7 +52,7 @@ func TestSilentPath(t *testing.T) {
 		back := time.Now()
 		s.sink.await(before + 1)
 		resumed := time.Since(back)
-		assert.Less(t, resumed, resumption, "messages leave again")
+		assert.Less(t, resumed, resumeLimit, "messages leave again")
 		assert.Equal(t, all(map[string]int{"sent": size.people}), i.done(o))
 		assert.Zero(t, s.repeats(t), "what was sent while the path was cut is noted when it is back")
 		assert.Equal(t, http.StatusOK, i.ready())
@@ -66,7 +66,7 @@ func TestSilentPath(t *testing.T) {
 func TestTerminateOnASilentPath(t *testing.T) {
 	t.Run(postgres, func(t *testing.T) {
 		const shutdown, attempt = 4 * time.Second, 3 * time.Second
-		size := chosen()
+		size := chosenSize()
 		p := cuttable(t)
 		s := busy(t, size.people)
 		w := newWorld(t, p.URL(), []string{"TOCSIN_SHUTDOWN_TIMEOUT=" + shutdown.String(), "TOCSIN_SEND_TIMEOUT=" + attempt.String()}, s)

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is called the same in every organization and project.
+// The names that are the same in every organization and project.
 const (
 	application = "web"
 	event       = "sale"
@@ -25,29 +25,29 @@ const (
 	list        = "all"
 )
 
-// The organizations. What happens, happens in acme; globex looks exactly like it, and in each of
-// them is a project depot. Nobody but the recipients of the event may get anything.
+// The organizations. Events are triggered only in acme. globex is equal to it, and each has a
+// project depot. Only the recipients of the event may get messages.
 const (
 	acme   = "acme"
 	globex = "globex"
 	depot  = "depot"
 )
 
-// bystanders is how many people are on each list of those who may get nothing.
+// bystanders is the number of members of each list whose members may get nothing.
 const bystanders = 25
 
-// shop is a project of acme whose event is triggered.
-type shop struct {
+// project is a project of acme whose event is triggered.
+type project struct {
 	project     string
 	people      int
-	sink        *sink
+	sink        *mailServer
 	concurrency int
-	rate        int   // messages a second, to the first sink; 0: no limit
-	quota       int   // messages a month; 0: no limit
-	second      *sink // takes a fifth, by a channel of the same pool; nil: there is none
+	rate        int         // messages a second, to the first sink; 0: no limit
+	quota       int         // messages a month; 0: no limit
+	second      *mailServer // takes a fifth, by a channel of the same pool; nil: there is none
 }
 
-// world is an installation, and the test that it belongs to.
+// world is an installation, with its test.
 type world struct {
 	t        *testing.T
 	program  string
@@ -55,17 +55,17 @@ type world struct {
 	key      string
 }
 
-// newWorld fills an empty database through the program.
-func newWorld(t *testing.T, url string, settings []string, shops ...shop) *world {
+// newWorld fills an empty database with the program.
+func newWorld(t *testing.T, url string, settings []string, shops ...project) *world {
 	t.Helper()
 	return newWorldOf(t, program(t), url, settings, shops...)
 }
 
 // newWorldOf is newWorld through a program, which may be that of another release.
-func newWorldOf(t *testing.T, program, url string, settings []string, shops ...shop) *world {
+func newWorldOf(t *testing.T, program, url string, settings []string, shops ...project) *world {
 	t.Helper()
 	w := &world{t: t, program: program, settings: append([]string{"TOCSIN_DATABASE_URL=" + url, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json", "TOCSIN_RATE_LIMIT=0", "TOCSIN_ORGANIZATION_RATE_LIMIT=0",
-		"TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32), "TOCSIN_RETRY_BASE=1s", "TOCSIN_RETRY_MAX=4s", "TOCSIN_LEASE=" + chosen().lease.String()}, settings...)}
+		"TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32), "TOCSIN_RETRY_BASE=1s", "TOCSIN_RETRY_MAX=4s", "TOCSIN_LEASE=" + chosenSize().lease.String()}, settings...)}
 	lists := w.apply(shops)
 	w.key = w.run("", "key", "create", "--name", "test", "--grant", "full_access")
 	members := w.members(shops)
@@ -98,10 +98,10 @@ func newWorldOf(t *testing.T, program, url string, settings []string, shops ...s
 
 // apply describes the organizations to the program. Every channel leads to the mail server of a
 // shop, and is identified by its sender.
-func (w *world) apply(shops []shop) (lists map[string]int64) {
+func (w *world) apply(shops []project) (lists map[string]int64) {
 	w.t.Helper()
 	type object = map[string]any
-	way := func(org, project, name string, to *sink, s shop) object {
+	way := func(org, project, name string, to *mailServer, s project) object {
 		host, port, err := net.SplitHostPort(to.address)
 		require.NoError(w.t, err)
 		settings := object{"host": host, "port": port, "tls": "none", "from": sender(org, project), "concurrency": s.concurrency}
@@ -113,7 +113,7 @@ func (w *world) apply(shops []shop) (lists map[string]int64) {
 		}
 		return object{"name": name, "protocol": "EMAIL", "driver": "smtp", "settings": settings}
 	}
-	ways := func(org, project string, s shop) []object {
+	ways := func(org, project string, s project) []object {
 		first := way(org, project, channel, s.sink, s)
 		first["preferred"] = true
 		if s.second == nil {
@@ -123,7 +123,7 @@ func (w *world) apply(shops []shop) (lists map[string]int64) {
 		first["pool"], first["weight"], second["pool"], second["weight"] = "mail", 80, "mail", 20
 		return []object{first, second}
 	}
-	project := func(org, name string, s shop) object {
+	project := func(org, name string, s project) object {
 		return object{"slug": name, "name": name, "lists": []object{{"name": list}},
 			"channels": ways(org, name, s),
 			"applications": []object{{"slug": application, "name": "Web", "events": []object{{"slug": quiet, "name": "Quiet"},
@@ -156,7 +156,7 @@ func (w *world) apply(shops []shop) (lists map[string]int64) {
 
 // members are who is on the list of each project, ORGANIZATION/PROJECT. Some of the recipients are
 // on other lists as well.
-func (w *world) members(shops []shop) map[string][]string {
+func (w *world) members(shops []project) map[string][]string {
 	all := map[string][]string{}
 	for _, s := range shops {
 		recipients := s.recipients()
@@ -178,19 +178,19 @@ func people(name string, n int) []string {
 	return all
 }
 
-func (s shop) recipients() []string { return people(s.project, s.people) }
+func (s project) recipients() []string { return people(s.project, s.people) }
 
-// sender is who a project's messages come from.
+// sender returns the sender of a project's messages.
 func sender(org, project string) string { return org + "." + project + "@example.com" }
 
-// occurrence is what the API says of an occurrence.
+// occurrence is an occurrence in the API.
 type occurrence struct {
 	State  string
 	Counts map[string]int
 }
 
-// letters are what the mail servers of a shop took.
-func (s shop) letters() []letter {
+// letters returns the messages that the mail servers of a project accepted.
+func (s project) letters() []message {
 	all := s.sink.letters()
 	if s.second != nil {
 		all = append(all, s.second.letters()...)
@@ -198,27 +198,27 @@ func (s shop) letters() []letter {
 	return all
 }
 
-// path is where the occurrences and events of a shop are.
-func (s shop) path(rest string) string {
+// path returns the API path of the application of a project.
+func (s project) path(rest string) string {
 	return "/api/o/" + acme + "/p/" + s.project + "/a/" + application + "/" + rest
 }
 
-// trigger triggers the event of a shop and returns the path of the occurrence.
-func (i *instance) trigger(s shop) string {
+// trigger triggers the event of a project and returns the path of the occurrence.
+func (i *instance) trigger(s project) string {
 	i.t.Helper()
 	var answer struct{ Occurrence int64 }
 	i.call(http.MethodPost, s.path("e/"+event+"/trigger/"), `{"context": {"what": "Something"}}`, &answer)
 	return s.path(fmt.Sprintf("occurrences/%d/", answer.Occurrence))
 }
 
-// show is what the API says of an occurrence now.
+// show returns the current state of an occurrence.
 func (i *instance) show(path string) (o occurrence) {
 	i.t.Helper()
 	i.call(http.MethodGet, path, "", &o)
 	return o
 }
 
-// done waits until nothing is left to be done about an occurrence.
+// done waits until an occurrence is finished.
 func (i *instance) done(path string) occurrence {
 	i.t.Helper()
 	var o occurrence
@@ -229,9 +229,9 @@ func (i *instance) done(path string) occurrence {
 	return o
 }
 
-// repeats checks who got what of an occurrence that reached everybody but those who were refused,
-// and returns how many messages came more than once.
-func (s shop) repeats(t *testing.T, refused ...string) (repeats int) {
+// repeats checks that all recipients of an occurrence got their message, except the refused ones,
+// and returns the number of repeated messages.
+func (s project) repeats(t *testing.T, refused ...string) (repeats int) {
 	t.Helper()
 	ids, owners := map[string]string{}, map[string]string{} // by recipient, and by id
 	for _, l := range s.letters() {

@@ -16,10 +16,10 @@ type Moving struct {
 
 var _ ports.Clock = (*Moving)(nil)
 
-// At returns a clock that shows this moment.
+// At returns a clock that shows this time.
 func At(now time.Time) *Moving { return &Moving{now: now} }
 
-// Now is what the clock shows.
+// Now returns the time that the clock shows.
 func (m *Moving) Now() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -33,8 +33,8 @@ func (m *Moving) Advance(d time.Duration) {
 	m.now = m.now.Add(d)
 }
 
-// Wall shows the time of the machine, or of the bubble of a test with synctest.
+// Wall is the clock of the machine, or of the bubble of a test with synctest.
 type Wall struct{}
 
-// Now is the current time.
+// Now returns the current time.
 func (Wall) Now() time.Time { return time.Now() }

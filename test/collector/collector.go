@@ -1,5 +1,5 @@
-// Package collector is an OpenTelemetry collector for tests: it takes traces by OTLP over HTTP and
-// remembers their spans.
+// Package collector is an OpenTelemetry collector for tests: it receives traces by OTLP over HTTP
+// and stores their spans.
 package collector
 
 import (
@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Span is a span that was received. Ids are hexadecimal.
+// Span is a received span. Ids are hexadecimal.
 type Span struct {
 	Name              string
 	Trace, ID, Parent string
@@ -29,7 +29,7 @@ type Span struct {
 	Links             []string // the ids of spans
 }
 
-// Collector takes spans.
+// Collector receives spans.
 type Collector struct {
 	URL string
 
@@ -39,7 +39,7 @@ type Collector struct {
 	answer  func(w http.ResponseWriter, r *http.Request) bool
 }
 
-// New starts a collector. It ends with the test.
+// New starts a collector, which ends with the test.
 func New(tb testing.TB) *Collector {
 	tb.Helper()
 	c := &Collector{}
@@ -60,28 +60,29 @@ func New(tb testing.TB) *Collector {
 	return c
 }
 
-// Answer has answer asked first; it reports whether it has answered.
+// Answer sets a function that is called first for each request, and reports whether it has
+// responded.
 func (c *Collector) Answer(answer func(w http.ResponseWriter, r *http.Request) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answer = answer
 }
 
-// Spans returns what was received so far.
+// Spans returns the received spans.
 func (c *Collector) Spans() []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Span(nil), c.spans...)
 }
 
-// Headers returns those of the requests that were taken.
+// Headers returns the headers of the accepted requests.
 func (c *Collector) Headers() []http.Header {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]http.Header(nil), c.headers...)
 }
 
-// Named returns the spans of a name.
+// Named returns the spans with a name.
 func (c *Collector) Named(name string) (found []Span) {
 	for _, s := range c.Spans() {
 		if s.Name == name {
@@ -91,7 +92,7 @@ func (c *Collector) Named(name string) (found []Span) {
 	return found
 }
 
-// The returns the one span of a name.
+// The returns the only span with a name.
 func (c *Collector) The(tb testing.TB, name string) Span {
 	tb.Helper()
 	found := c.Named(name)

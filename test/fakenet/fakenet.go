@@ -1,5 +1,5 @@
-// Package fakenet is the Internet of tests: names that resolve to any address, public ones too,
-// while all traffic goes to listeners on loopback.
+// Package fakenet is a fake network for tests: names resolve to any address, also to public ones,
+// and all connections go to listeners on loopback.
 package fakenet
 
 import (
@@ -11,16 +11,16 @@ import (
 	"github.com/tocsin/tocsin/adapters/outbound"
 )
 
-// Host is what a name stands for.
+// Host is the host of a name.
 type Host struct {
-	// Addrs are what the name resolves to, one after the other: the first look-up gets the first,
-	// and the last stays.
+	// Addrs are the addresses that the name resolves to: the first look-up returns the first one,
+	// and so on; further look-ups return the last one.
 	Addrs []string
-	// Listener is host:port on loopback, where connections go once their address was let pass.
+	// Listener is the host:port on loopback to which allowed connections go.
 	Listener string
 }
 
-// Net is names and who listens there.
+// Net is a network of hosts.
 type Net struct {
 	mu    sync.Mutex
 	hosts map[string]Host
@@ -31,10 +31,10 @@ type Net struct {
 // New returns a network with these hosts, by name or address.
 func New(hosts map[string]Host) *Net { return &Net{hosts: hosts, asked: map[string]int{}} }
 
-// PublicAddress is an address that anybody may reach.
+// PublicAddress is a public address.
 const PublicAddress = "93.184.216.34"
 
-// At is a host at a public address.
+// At returns a host with a public address.
 func At(listener string) Host { return Host{Addrs: []string{PublicAddress}, Listener: listener} }
 
 // Guard returns a guard whose connections go through the network.
@@ -42,19 +42,19 @@ func (n *Net) Guard(allowed outbound.Allowed) *outbound.Guard {
 	return outbound.With(allowed, n.connect)
 }
 
-// Faraway returns a guard whose connections go to the given address, and seem to lead to a public
-// one.
-func Faraway() *outbound.Guard {
+// Redirecting returns a guard whose connections go to the given address, but have a public remote
+// address.
+func Redirecting() *outbound.Guard {
 	return outbound.With(outbound.Allowed{}, func(ctx context.Context, network, address string, _ func(netip.Addr) error) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		return far{conn, &net.TCPAddr{IP: net.ParseIP(PublicAddress), Port: 443}}, nil
+		return remoteConn{conn, &net.TCPAddr{IP: net.ParseIP(PublicAddress), Port: 443}}, nil
 	})
 }
 
-// Made is how many connections were made.
+// Made returns the number of connections.
 func (n *Net) Made() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -76,10 +76,10 @@ func (n *Net) connect(ctx context.Context, network, address string, check func(n
 	n.mu.Lock()
 	n.made++
 	n.mu.Unlock()
-	return far{conn, &net.TCPAddr{IP: addr.AsSlice(), Port: 443}}, nil
+	return remoteConn{conn, &net.TCPAddr{IP: addr.AsSlice(), Port: 443}}, nil
 }
 
-// resolve finds the host of an address and where it is at this moment.
+// resolve returns the host of an address, and its current IP address.
 func (n *Net) resolve(address string) (Host, netip.Addr, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -96,11 +96,11 @@ func (n *Net) resolve(address string) (Host, netip.Addr, error) {
 	return host, addr, err
 }
 
-// far is a connection that seems to lead somewhere else.
-type far struct {
+// remoteConn is a connection with another remote address.
+type remoteConn struct {
 	net.Conn
 
 	remote net.Addr
 }
 
-func (f far) RemoteAddr() net.Addr { return f.remote }
+func (f remoteConn) RemoteAddr() net.Addr { return f.remote }

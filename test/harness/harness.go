@@ -1,5 +1,5 @@
-// Package harness assembles the use cases as the program does, around a store, a clock and drivers
-// that a test chooses. It knows no rule and starts nothing.
+// Package harness assembles the use cases as the program does, with the store, the clock and the
+// drivers of a test. It has no rules and starts nothing.
 package harness
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Parts are what a test chooses. All but the store and the clock may be left out.
+// Parts are the parts that a test chooses. Only the store and the clock are required.
 type Parts struct {
 	Store ports.Store
 	Clock ports.Clock
@@ -46,7 +46,7 @@ type Parts struct {
 	Facts func(context.Context) app.InstanceInfo // of the page about the system
 }
 
-// UseCases are all use cases, once each, as those who call them get them.
+// UseCases are all use cases, in the groups that callers need.
 type UseCases struct {
 	API            httpapi.UseCases
 	Console        console.UseCases

@@ -1,6 +1,5 @@
 // Package idp is an OpenID Connect provider for tests, on loopback: discovery, keys of two kinds,
-// the authorization code flow with PKCE, and logout tokens. It behaves, unless a test has it
-// misbehave. It knows nothing of who asks.
+// the authorization code flow with PKCE, and logout tokens. A test can make it misbehave.
 package idp
 
 import (
@@ -24,13 +23,13 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// The client that the provider knows.
+// The registered client.
 const (
 	ClientID     = "tocsin"
 	ClientSecret = "the secret of the client"
 )
 
-// Claims are what a token says.
+// Claims are the claims of a token.
 type Claims map[string]any
 
 // Provider is an identity provider. Its fields may be changed between requests.
@@ -45,29 +44,29 @@ type Provider struct {
 	codes map[string]grant
 	calls map[string]int
 
-	// Person has the provider's claims about the user who signs in; `sub` names them.
+	// Person has the claims about the user who signs in; `sub` is their id.
 	Person Claims
-	// Info is what the userinfo endpoint says besides. Nil: there is no such endpoint.
+	// Info has the further claims of the userinfo endpoint. Nil: there is no such endpoint.
 	Info Claims
-	// LastSignIn is when they last signed in to the provider; with prompt=login it is now. Zero: it
-	// does not say.
+	// LastSignIn is auth_time, when the user last signed in to the provider; with prompt=login it
+	// is now. Zero: the claim is missing.
 	LastSignIn time.Time
-	// IgnoresPrompt makes it skip authentication, whatever prompt says.
+	// IgnoresPrompt makes the provider ignore prompt.
 	IgnoresPrompt bool
 	// Alter changes the claims of a token before it is signed.
 	Alter func(Claims)
-	// Sign signs in another way.
+	// Sign replaces the way of signing.
 	Sign func(Claims) string
-	// Before is called before any answer, to have it be slow or fail; it answers itself when it
-	// returns true.
+	// Before is called before each response, so that a test can delay it or fail. It returns true
+	// if it has responded.
 	Before func(w http.ResponseWriter, r *http.Request) bool
-	// Metadata is what discovery says besides, or in the place of what it would say.
+	// Metadata has members that are added to the discovery document, or replace others.
 	Metadata map[string]any
-	// PublicClient has the client come without its secret.
+	// PublicClient makes the client one without a secret.
 	PublicClient bool
 }
 
-// grant is what a code was given out for.
+// grant is the authorization request of a code.
 type grant struct {
 	claims              Claims
 	challenge, redirect string
@@ -95,15 +94,14 @@ func New(t testing.TB, now func() time.Time) *Provider {
 	return p
 }
 
-// Calls is how often a path was asked for.
+// Calls returns how often a path was requested.
 func (p *Provider) Calls(path string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.calls[path]
 }
 
-// Rotate gives the provider another key, of the other kind, and takes away all keys but the last
-// two.
+// Rotate adds a key of the other type, and removes all but the last two.
 func (p *Provider) Rotate() {
 	p.t.Helper()
 	p.mu.Lock()
@@ -112,29 +110,29 @@ func (p *Provider) Rotate() {
 	var key jose.SigningKey
 	if len(p.keys)%2 == 0 {
 		made, err := rsa.GenerateKey(rand.Reader, 2048)
-		p.no(err)
+		p.badRequest(err)
 		key = jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: made, KeyID: id}}
 	} else {
 		made, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		p.no(err)
+		p.badRequest(err)
 		key = jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: made, KeyID: id}}
 	}
 	p.keys = append(p.keys, key)
 }
 
-// Withdraw takes away all keys but the last.
+// Withdraw removes all keys but the last.
 func (p *Provider) Withdraw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.keys = p.keys[len(p.keys)-1:]
 }
 
-// Visit plays a browser at the address that it was sent to: the user signs in, and is sent back to
-// the address that it returns.
+// Visit acts as a browser at the authorization URL: the user signs in. It returns the URL of the
+// redirect.
 func (p *Provider) Visit(address string) *url.URL {
 	p.t.Helper()
 	u, err := url.Parse(address)
-	p.no(err)
+	p.badRequest(err)
 	q := u.Query()
 	for name, want := range map[string]string{"client_id": ClientID, "response_type": "code", "code_challenge_method": "S256"} {
 		if q.Get(name) != want {
@@ -157,12 +155,12 @@ func (p *Provider) Visit(address string) *url.URL {
 	p.codes[code] = grant{claims: claims, challenge: q.Get("code_challenge"), redirect: q.Get("redirect_uri")}
 	p.mu.Unlock()
 	back, err := url.Parse(q.Get("redirect_uri"))
-	p.no(err)
+	p.badRequest(err)
 	back.RawQuery = url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {p.URL}}.Encode()
 	return back
 }
 
-// LogoutToken returns a token that says that a user's session, or all of them, ended.
+// LogoutToken returns a logout token for one session or all sessions of a user.
 func (p *Provider) LogoutToken(about Claims) string {
 	p.t.Helper()
 	claims := Claims{"iss": p.URL, "aud": ClientID, "iat": p.now().Unix(), "exp": p.now().Add(2 * time.Minute).Unix(), "jti": rand.Text(),
@@ -176,7 +174,7 @@ func (p *Provider) LogoutToken(about Claims) string {
 	return p.Signed(claims)
 }
 
-// Signed is a token with these claims.
+// Signed returns a signed token with these claims.
 func (p *Provider) Signed(c Claims) string {
 	p.t.Helper()
 	if p.Sign != nil {
@@ -188,29 +186,29 @@ func (p *Provider) Signed(c Claims) string {
 	return p.SignedBy(key, c)
 }
 
-// SignedBy is a token that a key has signed.
+// SignedBy returns a token signed with a key.
 func (p *Provider) SignedBy(key jose.SigningKey, c Claims) string {
 	p.t.Helper()
 	signer, err := jose.NewSigner(key, (&jose.SignerOptions{}).WithType("JWT"))
-	p.no(err)
+	p.badRequest(err)
 	text, err := json.Marshal(c)
-	p.no(err)
+	p.badRequest(err)
 	signed, err := signer.Sign(text)
-	p.no(err)
+	p.badRequest(err)
 	token, err := signed.CompactSerialize()
-	p.no(err)
+	p.badRequest(err)
 	return token
 }
 
-// Unsigned is a token with the algorithm `none`.
+// Unsigned returns a token with the algorithm `none`.
 func (p *Provider) Unsigned(c Claims) string {
 	p.t.Helper()
 	text, err := json.Marshal(c)
-	p.no(err)
+	p.badRequest(err)
 	return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`)) + "." + base64.RawURLEncoding.EncodeToString(text) + "."
 }
 
-// PublicKey is the public key that is in use, as the bytes that an attacker would take for a shared
+// PublicKey returns the current public key, as the bytes that an attacker would use as a shared
 // secret.
 func (p *Provider) PublicKey() (id string, secret []byte) {
 	p.t.Helper()
@@ -218,7 +216,7 @@ func (p *Provider) PublicKey() (id string, secret []byte) {
 	defer p.mu.Unlock()
 	key := public(p.keys[len(p.keys)-1])
 	text, err := x509.MarshalPKIXPublicKey(key.Key)
-	p.no(err)
+	p.badRequest(err)
 	return key.KeyID, text
 }
 
@@ -243,7 +241,7 @@ func (p *Provider) keySet(w http.ResponseWriter, _ *http.Request) {
 	p.answer(w, http.StatusOK, map[string]any{"keys": all})
 }
 
-// token exchanges a code, once.
+// token exchanges a code for tokens, once.
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	id, secret, inHeader := r.BasicAuth()
 	if decoded, err := url.QueryUnescape(secret); err == nil {
@@ -281,7 +279,7 @@ func (p *Provider) userInfo(w http.ResponseWriter, r *http.Request) {
 	p.answer(w, http.StatusOK, p.Info)
 }
 
-// public is the public part of a key.
+// public returns the public part of a key.
 func public(k jose.SigningKey) jose.JSONWebKey {
 	key := k.Key.(jose.JSONWebKey)
 	return key.Public()
@@ -295,7 +293,7 @@ func (p *Provider) answer(w http.ResponseWriter, status int, body any) {
 	}
 }
 
-func (p *Provider) no(err error) {
+func (p *Provider) badRequest(err error) {
 	p.t.Helper()
 	if err != nil {
 		p.t.Fatal(err)

@@ -1,5 +1,4 @@
-// Package passkeys is an authenticator that keeps passkeys, as tests use it in the place of a
-// telephone or a security key.
+// Package passkeys is a virtual authenticator for tests, like a telephone or a security key.
 package passkeys
 
 import (
@@ -9,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Authenticator keeps one passkey. Its fields may be changed between answers, to answer wrongly.
+// Authenticator has one passkey. A test may change its fields between answers, to make it answer
+// wrongly.
 type Authenticator struct {
 	Party      virtualwebauthn.RelyingParty // which it believes to speak with
 	Keeper     virtualwebauthn.Authenticator
@@ -25,8 +25,8 @@ func New(host, origin string) *Authenticator {
 // publicKey is the size of a public key in bytes, with two coordinates of 32 bytes.
 const publicKey = 77
 
-// newCredential makes a credential whose coordinates begin with no zero byte, which virtualwebauthn
-// would leave out.
+// newCredential creates a credential whose coordinates do not begin with a zero byte, which
+// virtualwebauthn would omit.
 func newCredential() virtualwebauthn.Credential {
 	for {
 		c := virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)
@@ -36,7 +36,7 @@ func newCredential() virtualwebauthn.Credential {
 	}
 }
 
-// Create makes the passkey that a site asks for, and returns the answer.
+// Create creates the passkey that a site requests, and returns the answer.
 func (a *Authenticator) Create(t testing.TB, asked []byte) []byte {
 	t.Helper()
 	options, err := virtualwebauthn.ParseAttestationOptions(string(asked))
@@ -45,7 +45,7 @@ func (a *Authenticator) Create(t testing.TB, asked []byte) []byte {
 	return []byte(virtualwebauthn.CreateAttestationResponse(a.Party, a.Keeper, a.Credential, *options))
 }
 
-// Answer shows the passkey, and counts that it did.
+// Answer signs in with the passkey, and increments its counter.
 func (a *Authenticator) Answer(t testing.TB, asked []byte) []byte {
 	t.Helper()
 	options, err := virtualwebauthn.ParseAssertionOptions(string(asked))

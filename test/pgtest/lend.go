@@ -8,17 +8,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Tables is the query for the names of a database's tables, in order. Partitions are none.
+// Tables is the query for the names of a database's tables, without partitions, in order.
 const Tables = `SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = 'public'
 	AND NOT EXISTS (SELECT 1 FROM pg_inherits WHERE inhrelid = to_regclass(quote_ident(tablename))) ORDER BY tablename`
 
-// Lend returns the URL of a database as Clone does, but one that earlier tests of this program may
-// have had: it has been brought back to what migrate made of it, which takes a tenth of the time
-// that another copy takes. So it is for tests that change rows and leave tables as they are. It
-// stays until the run ends.
+// Lend returns the URL of a database as Clone does, but one that earlier tests of this binary may
+// have used. Its rows were reset to those of the template, which takes a tenth of the time of a
+// copy. So it is for tests that change rows, not tables. The database exists until the run ends.
 func Lend(tb testing.TB, template string, migrate func(dsn string) error) string {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	ctx, cancel := context.WithTimeout(tb.Context(), stepTimeout)
 	defer cancel()
 	dsn, giveBack, err := Borrow(ctx, template, migrate)
 	if err != nil {
@@ -28,7 +27,7 @@ func Lend(tb testing.TB, template string, migrate func(dsn string) error) string
 	return dsn
 }
 
-// Borrow is Lend for less than a whole test, such as one run of a property.
+// Borrow is Lend for a part of a test, such as one run of a property.
 func Borrow(ctx context.Context, template string, migrate func(dsn string) error) (dsn string, giveBack func(), err error) {
 	run, err := current()
 	if err != nil {
@@ -82,10 +81,10 @@ func (r *Run) execute(ctx context.Context, dsn, statements string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// keep copies every table into a schema of its own, and notes where the sequences stand. keep and
-// restore go through the tables in the order in which they were made, and so no table comes before
-// one that it refers to. Most tables are always empty: a file of no bytes shows that, and spares
-// two statements, which took most of the time.
+// keep copies every table into another schema, and stores the values of the sequences. keep and
+// restore process the tables in the order of their creation, so that no table precedes one that it
+// refers to. Most tables are always empty. The size of their file shows that, and spares two slow
+// statements.
 const (
 	keep = `
 		CREATE SCHEMA kept;

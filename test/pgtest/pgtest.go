@@ -1,5 +1,5 @@
-// Package pgtest gives a test its own PostgreSQL database on a real server. It knows how
-// databases are made, copied and dropped; what is in them is the caller's business.
+// Package pgtest gives a test its own PostgreSQL database on a real server. It knows how databases
+// are created, copied and dropped, but not what they contain.
 //
 // The server is the one TOCSIN_TEST_POSTGRES names: a URL of a role that may create databases, on
 // PostgreSQL 13 or later. Where it is not set, one is started from the installed programs and ends
@@ -26,12 +26,12 @@ const (
 	RunVariable    = "TOCSIN_TEST_POSTGRES_RUN"
 )
 
-// patience is for one step: starting the server, or making, copying or dropping a database while
-// other packages do the same.
-const patience = 2 * time.Minute
+// stepTimeout is the timeout of one step: starting the server, or creating, copying or dropping a
+// database while other packages do the same.
+const stepTimeout = 2 * time.Minute
 
-// New returns the URL of a fresh, empty database, which is dropped when the test ends: register
-// whatever closes the connections to it after this call.
+// New returns the URL of a new, empty database, which is dropped when the test ends. Call New
+// before you register a cleanup that closes connections to it.
 func New(tb testing.TB) string {
 	tb.Helper()
 	return database(tb, func(ctx context.Context, r *Run) (string, error) {
@@ -39,9 +39,9 @@ func New(tb testing.TB) string {
 	})
 }
 
-// Clone returns the URL of a fresh copy of a template database, dropped like New's. The template is
-// made once in a run, by the first test that asks for it: an empty database that migrate filled.
-// Its name stands for what migrate does, in all packages: equal names must mean equal content.
+// Clone returns the URL of a new copy of a template database, which is dropped like that of New.
+// The first test of a run that needs the template creates it: an empty database that migrate fills.
+// Templates of the same name must have the same content in all packages.
 func Clone(tb testing.TB, template string, migrate func(dsn string) error) string {
 	tb.Helper()
 	return database(tb, func(ctx context.Context, r *Run) (string, error) {
@@ -50,7 +50,7 @@ func Clone(tb testing.TB, template string, migrate func(dsn string) error) strin
 }
 
 // Copy returns the URL of a copy of a database that this package provided, dropped like New's.
-// Nothing may be connected to the original meanwhile.
+// There must be no connections to the original.
 func Copy(tb testing.TB, original string) string {
 	tb.Helper()
 	return database(tb, func(ctx context.Context, r *Run) (string, error) {
@@ -68,7 +68,7 @@ func database(tb testing.TB, provide func(context.Context, *Run) (string, error)
 	if err != nil {
 		tb.Fatalf("no PostgreSQL for this test: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	ctx, cancel := context.WithTimeout(tb.Context(), stepTimeout)
 	defer cancel()
 	name, err := provide(ctx, run)
 	if err != nil {
@@ -76,7 +76,7 @@ func database(tb testing.TB, provide func(context.Context, *Run) (string, error)
 	}
 	tb.Cleanup(func() {
 		// The test's own context has ended by now.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), patience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), stepTimeout)
 		defer cancel()
 		if err := run.drop(ctx, name); err != nil {
 			tb.Errorf("the test's database stays behind: %v", err)
@@ -85,10 +85,10 @@ func database(tb testing.TB, provide func(context.Context, *Run) (string, error)
 	return run.dsn(name)
 }
 
-// current is the run this test binary belongs to. It is the one thing that the tests of a binary
-// share: a server for each of them would cost a second each.
+// current is the run of this test binary. All its tests share it, because a server for each test
+// would take a second.
 var current = sync.OnceValues(func() (*Run, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), stepTimeout)
 	defer cancel()
 	server := os.Getenv(ServerVariable)
 	if run := os.Getenv(RunVariable); server != "" && run != "" {

@@ -22,8 +22,8 @@ const (
 	postgres = "postgres"
 )
 
-// master is a database that is made once and copied for every script: acme in it, and globex before
-// it where it is crowded.
+// master is a database that is created once and copied for every script. It contains acme, and
+// globex before it if it is crowded.
 type master struct {
 	crowded bool
 	once    sync.Once
@@ -43,7 +43,8 @@ func (m *master) name() string {
 	return "alone"
 }
 
-// copied is a copy of the master in a folder or on the server, with what gives it back.
+// copied returns a copy of the master in a folder or on the server, and a function that releases
+// it.
 func (m *master) copied(ctx context.Context, database, dir string) (place, func(), error) {
 	if database == postgres {
 		url, giveBack, err := pgtest.Borrow(ctx, "walls_"+m.name(), func(url string) error { return m.fill(ctx, place{url, "pgx", url}) })
@@ -73,12 +74,12 @@ func (m *master) copied(ctx context.Context, database, dir string) (place, func(
 	return sqliteAt(path), func() {}, os.WriteFile(path, m.file, 0o600)
 }
 
-// place is where a database is, for the store and for a driver.
+// place has the URLs of a database, for the store and for a driver.
 type place struct{ url, driver, source string }
 
 func sqliteAt(path string) place { return place{"sqlite:" + path, "sqlite3", "file:" + path} }
 
-// fill makes the schema and the organizations.
+// fill creates the schema and the organizations.
 func (m *master) fill(ctx context.Context, at place) error {
 	ctx = context.WithoutCancel(ctx)
 	store, err := gormstore.Open(ctx, gormstore.Config{URL: at.url, AutoMigrate: true, Clock: clocks.At(morning), Keys: keys()})
@@ -102,7 +103,7 @@ func (m *master) fill(ctx context.Context, at place) error {
 	return found(ctx, at, ours)
 }
 
-// moveIDs makes every table continue with ids that identify it.
+// moveIDs makes every table continue with ids that identify the table.
 func (p place) moveIDs(ctx context.Context, from int) (err error) {
 	pool, err := sql.Open(p.driver, p.source)
 	if err != nil {
@@ -125,7 +126,7 @@ func (p place) moveIDs(ctx context.Context, from int) (err error) {
 	return nil
 }
 
-// tables are the tables whose rows the database numbers, sorted.
+// tables returns the tables whose ids the database assigns, sorted.
 func (p place) tables(ctx context.Context) (all []string, err error) {
 	pool, err := sql.Open(p.driver, p.source)
 	if err != nil {

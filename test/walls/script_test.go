@@ -17,8 +17,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 )
 
-// step is one move of a script. The exact request follows from it and from what its party has seen,
-// and so is the same in both installations.
+// step is one step of a script. The request depends only on it and on what its party has seen, so
+// it is the same in both installations.
 type step struct {
 	theirs bool // the move of the other organization, which is made where it exists
 	kind   kind
@@ -28,7 +28,7 @@ type step struct {
 
 type kind string
 
-// What a step is.
+// The kinds of steps.
 const (
 	callAPI  kind = "call the API"
 	openPage kind = "open a page" // of the table of routes
@@ -38,11 +38,13 @@ const (
 	pause    kind = "pause" // time goes by, and the work in the background is done
 )
 
-// often says how often a script has what; hashing takes long.
+// often has the relative frequencies of kinds. Steps that hash passwords are rare, because they are
+// slow.
 var often = []kind{callAPI, callAPI, callAPI, callAPI, callAPI, callAPI, callAPI, callAPI, openPage, openPage, openPage, openPage, follow, follow, follow,
 	fillIn, fillIn, fillIn, fillIn, fillIn, fillIn, fillIn, fillIn, pause, pause, guess}
 
-// draft is what is drawn of a step. Those that a failure does not need become such as do nothing.
+// draft is a drawn step. Shrinking replaces steps that a failure does not need by ones that do
+// nothing.
 type draft struct {
 	Act  bool
 	Seed uint64
@@ -55,23 +57,23 @@ func (d draft) String() string {
 	return "-"
 }
 
-// step is the move at a place in a script.
+// step returns the step at an index of a script.
 func (d draft) step(number int) step {
 	r := rand.New(rand.NewPCG(d.Seed, uint64(number)))
 	return step{theirs: r.IntN(2) == 0, kind: often[r.IntN(len(often))], who: actors[r.IntN(len(actors))], r: r}
 }
 
-// actors are those who sit at browsers.
+// actors are the users of browsers.
 var actors = []string{"eva", "eva", "eva", "eva", "eva", "eva", "oli", "oli", "vic", ""}
 
-// scripts draws scripts, of which half of the steps do something.
+// scripts draws scripts in which half of the steps do something.
 func scripts() *rapid.Generator[[]draft] {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) draft {
 		return draft{Act: rapid.Bool().Draw(t, "act"), Seed: rapid.Uint64().Draw(t, "seed")}
 	}), 80, 80)
 }
 
-// play makes a step, and returns what was seen.
+// play runs a step, and returns what was seen.
 func (v *visitor) play(ctx context.Context, s step) (seen []string) {
 	switch s.kind {
 	case callAPI:
@@ -88,11 +90,11 @@ func (v *visitor) play(ctx context.Context, s step) (seen []string) {
 	return nil
 }
 
-// tick is how long a step takes: a client that asks once in each reaches no rate limit, and one
-// that asks for all pages of a list may.
+// tick is the duration of a step. A client that sends one request in each step stays below the rate
+// limit, one that reads all pages of a list may not.
 const tick = 60 * time.Millisecond
 
-// passes lets time go by in an installation, and at a pause has the work in the background done.
+// passes advances the clock of an installation, and runs the background work at a pause.
 func (i *installation) passes(ctx context.Context, s step) error {
 	if s.kind != pause {
 		i.clock.Advance(tick)
@@ -102,8 +104,8 @@ func (i *installation) passes(ctx context.Context, s step) error {
 	return i.work(ctx)
 }
 
-// look asks for everything that a party finds on its own, in three rounds: each goes on with the
-// ids that the one before has shown.
+// look requests everything that a party can find, in three rounds. Each uses the ids from the
+// previous one.
 func (v *visitor) look(ctx context.Context) (seen []string) {
 	asked := map[string]bool{}
 	for range 3 {
@@ -129,8 +131,8 @@ func (v *visitor) expandWith(path string, value func(path, parameter string) str
 	return parameter.ReplaceAllStringFunc(path, func(p string) string { return value(path, p) })
 }
 
-// first is what a parameter stands for in the simplest case: a place that everybody has, or the
-// first thing of its kind that was seen, if any was.
+// first returns the simplest value of a parameter: an object that every party has, or the first one
+// of its kind that was seen.
 func (v *visitor) first(path, parameter string) string {
 	if seen := v.names.ids[tableOf(path, parameter)]; len(seen) > 0 {
 		return seen[0]
@@ -179,8 +181,8 @@ func (v *visitor) expand(r *rand.Rand, path string) string {
 	})
 }
 
-// tableOf is the table of the ids that a parameter of a path stands for; empty where it is not
-// known, or where it stands for something else.
+// tableOf returns the table whose ids are the values of a parameter of a path; empty: it is
+// unknown, or the values are no ids.
 func tableOf(path, parameter string) string {
 	if parameter != "{id}" {
 		return tables[parameter]
@@ -197,7 +199,7 @@ var tables = map[string]string{
 	"{import}": "imports", "{key}": "api_keys", "{delivery}": "deliveries", "{message}": "mailbox_messages", "{entry}": "audit_entries",
 }
 
-// playCall sends a random request to a random route of the API, and asks for all pages of a list.
+// playCall sends a random request to a random route of the API, and reads all pages of a list.
 func (v *visitor) playCall(ctx context.Context, r *rand.Rand) (seen []string) {
 	routes := httpapi.Routes()
 	route := routes[r.IntN(len(routes))]
@@ -245,7 +247,7 @@ func (v *visitor) query(r *rand.Rand, q url.Values) {
 	}
 }
 
-// number is an id as a number of JSON, or a text where it is none.
+// number returns an id as a JSON number; other texts as texts.
 func number(text string) any {
 	if json.Valid([]byte(text)) {
 		return json.RawMessage(text)
@@ -253,8 +255,7 @@ func number(text string) any {
 	return text
 }
 
-// body draws the body of a request: members that some route knows, for a route that ignores the
-// others.
+// body draws the body of a request, with members that some route knows.
 func (v *visitor) body(r *rand.Rand, path string) string {
 	var body any
 	switch {
@@ -316,11 +317,11 @@ func (v *visitor) body(r *rand.Rand, path string) string {
 	return string(text)
 }
 
-// apart is what no script asks for: pages about second factors and passkeys are full of fresh
-// randomness, and no organization's.
+// apart matches the pages that scripts do not request: pages about second factors and passkeys are
+// full of random values, and belong to no organization.
 var apart = regexp.MustCompile(`second-factor|passkeys|/welcome/.*/passkey|sso`)
 
-// play opens a page, follows a link or sends a form.
+// play opens a page, follows a link or submits a form.
 func (b *browser) play(ctx context.Context, r *rand.Rand, k kind) []string {
 	switch {
 	case k == follow && len(b.links) > 0:

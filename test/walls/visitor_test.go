@@ -18,7 +18,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// visitor is a party at an installation: it asks, and keeps what it has seen.
+// visitor is a party at an installation. It sends requests, and stores what it has seen.
 type visitor struct {
 	party
 	at       *installation
@@ -27,7 +27,7 @@ type visitor struct {
 	asked    int
 }
 
-// reply is an answer: as it came, and with names for what is random.
+// reply is a response: as received, and with names for random values.
 type reply struct {
 	status int
 	header http.Header
@@ -102,15 +102,14 @@ type form struct {
 	buttons        []control // that send the form, each with the path where it does
 }
 
-// control is a field of a form with what it may hold.
+// control is a field of a form with its possible values.
 type control struct {
 	name, kind string
 	values     []string
 	action     string
 }
 
-// send sends a request, goes where the answer leads, and returns everything that was seen on the
-// way.
+// send sends a request, follows redirects, and returns all responses.
 func (b *browser) send(ctx context.Context, method, path, contentType string, body io.Reader) (seen []string) {
 	for range 5 {
 		header := http.Header{}
@@ -144,7 +143,7 @@ func (b *browser) send(ctx context.Context, method, path, contentType string, bo
 	return seen
 }
 
-// read notes where a page leads.
+// read stores the links and forms of a page.
 func (b *browser) read(path string, got reply) {
 	if !strings.HasPrefix(got.header.Get("Content-Type"), "text/html") {
 		return
@@ -190,7 +189,7 @@ func (b *browser) read(path string, got reply) {
 	}
 }
 
-// add notes a field or a button.
+// add adds a field or a button.
 func (f *form) add(n *html.Node, absolute func(string) string) {
 	c := control{name: attribute(n, "name"), kind: n.Data, values: []string{attribute(n, "value")}}
 	switch n.Data {
@@ -231,7 +230,7 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// submit fills a form in and sends it.
+// submit fills in a form and sends it.
 func (b *browser) submit(ctx context.Context, r *rand.Rand, f form) []string {
 	to, values := f.action, [][2]string{}
 	for _, c := range f.controls {
@@ -283,7 +282,7 @@ func table(r *rand.Rand) string {
 	return b.String()
 }
 
-// fill returns what a user puts in a field; given is false for a box that is not ticked.
+// fill returns a value for a field; given is false for a box that is not ticked.
 func (b *browser) fill(r *rand.Rand, c control) (value string, given bool) {
 	switch c.kind {
 	case "hidden":

@@ -1,8 +1,8 @@
-// Package walls_test holds the wall between organizations as one property: what an organization
-// sees is the same whether it is alone in an installation, or beside another one that knows the
-// same people and does what it can. Scripts of calls and of what people do in their browsers are
-// played against both installations, and every answer is compared byte for byte. It knows no rule
-// of the service but the one exception of the contract (visitor_test.go).
+// Package walls_test tests the isolation of organizations as one property (non-interference): an
+// organization sees the same whether it is alone in an installation, or shares it with another
+// organization that knows the same users and acts at random. It plays scripts of API calls and of
+// browser sessions against both installations, and compares every response byte for byte. It knows
+// only one rule of the service, the exception of the contract (visitor_test.go).
 package walls_test
 
 import (
@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checks is how many scripts are played unless -rapid.checks says otherwise.
+// checks is the default number of scripts, for -rapid.checks.
 const checks = "6"
 
 func TestMain(m *testing.M) {
@@ -48,7 +48,7 @@ func TestNonInterference(t *testing.T) {
 	}
 }
 
-// compare plays a script in both installations.
+// compare plays a script in both installations and compares the responses.
 func compare(ctx context.Context, r *rapid.T, database, dir string, script []draft) {
 	quiet := enter(ctx, r, alone, database, dir)
 	loud := enter(ctx, r, crowded, database, dir)
@@ -80,7 +80,7 @@ type tester interface {
 	Fatalf(format string, args ...any)
 }
 
-// same demands that both have seen the same.
+// same fails unless both have seen the same.
 func same(r tester, what string, want, got []string) {
 	for k := range min(len(want), len(got)) {
 		if want[k] != got[k] {
@@ -95,7 +95,7 @@ func same(r tester, what string, want, got []string) {
 	require.Len(r, got, len(want), what)
 }
 
-// enter opens a copy of an installation until a script ends.
+// enter opens a copy of an installation for one script.
 func enter(ctx context.Context, r tester, m *master, database, dir string) *installation {
 	at, giveBack, err := m.copied(ctx, database, filepath.Clean(dir))
 	require.NoError(r, err)
@@ -108,7 +108,7 @@ func enter(ctx context.Context, r tester, m *master, database, dir string) *inst
 	return i
 }
 
-// arrive has the people of a party sign in.
+// arrive signs in the users of a party.
 func arrive(ctx context.Context, r tester, i *installation, p party) *visitor {
 	v := &visitor{party: p, at: i, names: newNames(i.tables), browsers: map[string]*browser{}}
 	for _, user := range []string{"eva", "oli", "vic", ""} {

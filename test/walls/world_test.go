@@ -31,23 +31,22 @@ import (
 	"github.com/tocsin/tocsin/test/harness"
 )
 
-// morning is when every script begins.
+// morning is the time at which every script begins.
 var morning = time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)
 
 func keys() seal.Ring { return seal.NewRing([seal.KeySize]byte{1}) }
 
-// publicURL is where people reach the installation.
+// publicURL is the public address of the installation.
 const publicURL = "https://tocsin.example"
 
-// limits are so low that scripts come to them, and that one organization alone is below them and
-// two together are not.
+// limits are so low that scripts reach them: one organization stays below them, but two together
+// would not.
 func limits() quotas.Limits {
 	return quotas.Limits{quotas.Requests: 20, quotas.OrganizationRequests: 30, quotas.DryRuns: 2, quotas.ContextSize: 1000, quotas.Contexts: 3000,
 		quotas.Channels: 7, quotas.Keys: 9, quotas.Lists: 4, quotas.Groups: 4, quotas.Imports: 2}
 }
 
-// installation is a whole service in one process, whose work in the background is done when a
-// script says so.
+// installation is the whole service in one process. Its background work runs when a script says so.
 type installation struct {
 	store    *gormstore.Store
 	tables   []string // that have ids
@@ -94,7 +93,7 @@ func open(ctx context.Context, at place, now time.Time) (*installation, error) {
 	return i, nil
 }
 
-// ServeHTTP answers as the server does.
+// ServeHTTP routes requests as the server does.
 func (i *installation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, console.Prefix) {
 		i.console.ServeHTTP(w, r)
@@ -103,7 +102,7 @@ func (i *installation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i.api.ServeHTTP(w, r)
 }
 
-// work does everything that waits in the background: imports, then messages.
+// work runs all background work: imports, then messages.
 func (i *installation) work(ctx context.Context) error {
 	if err := i.runImports(ctx); err != nil {
 		return err
@@ -130,7 +129,7 @@ func (i *installation) work(ctx context.Context) error {
 	return nil
 }
 
-// send sends what is due of a channel, once.
+// send sends the due messages of a channel, once.
 func (i *installation) send(ctx context.Context, queue deliveries.Queue, due deliveries.Due) error {
 	const owner = "walls"
 	jobs, err := queue.Claim(ctx, due.Channel, owner, 1000, time.Minute)
@@ -184,7 +183,7 @@ func (i *installation) attempt(ctx context.Context, queue deliveries.Queue, due 
 	return errors.Join(dispatcher.Dispatch(ctx, message), dispatcher.Close())
 }
 
-// runImports runs an importer until no import is checked or written any more.
+// runImports runs an importer until no import is in progress.
 func (i *installation) runImports(ctx context.Context) error {
 	waits := func() (found bool, err error) {
 		for _, p := range []party{ours, theirs} {
@@ -219,7 +218,7 @@ func (i *installation) runImports(ctx context.Context) error {
 	return err
 }
 
-// keyText is the text of a key of an organization.
+// keyText returns the text of a key of an organization.
 func keyText(p party, name string) string {
 	digest := sha256.Sum256([]byte(p.slug + name))
 	return "tcs_" + hex.EncodeToString(digest[:])

@@ -1,6 +1,6 @@
-// Package pgproxy stands between a client and a PostgreSQL server and can cut the path between them
-// without a word, as a firewall that drops packets does: connections stay open and nothing passes.
-// It knows TCP and URLs and nothing of PostgreSQL's protocol.
+// Package pgproxy is a proxy between a client and a PostgreSQL server. It can cut the path between
+// them silently, as a firewall that drops packets does: connections stay open and nothing passes.
+// It knows TCP and URLs, but not PostgreSQL's protocol.
 package pgproxy
 
 import (
@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Proxy is a path to a server.
+// Proxy is a proxy of one server.
 type Proxy struct {
 	url      string
 	server   string
@@ -26,7 +26,7 @@ type Proxy struct {
 	sent   int
 }
 
-// Start listens on a free port of the loopback address and leads to the server that a URL names.
+// Start listens on a free loopback port, and forwards connections to the server of a URL.
 func Start(ctx context.Context, server string) (*Proxy, error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -43,11 +43,10 @@ func Start(ctx context.Context, server string) (*Proxy, error) {
 	return p, nil
 }
 
-// URL is the server's URL by way of the proxy.
+// URL returns the server's URL with the address of the proxy.
 func (p *Proxy) URL() string { return p.url }
 
-// Cut lets nothing pass any more, in either direction. Connections stay open, and new ones are
-// accepted, and neither side is notified.
+// Cut stops forwarding in both directions. Connections stay open, and new ones are accepted.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,8 +56,8 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Heal lets new connections pass. Those that were open when the path was cut stay silent forever,
-// like those of a firewall that lost its state.
+// Heal forwards new connections again. Those that were open when the path was cut stay silent, as
+// after a firewall lost its state.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,22 +67,22 @@ func (p *Proxy) Heal() {
 	}
 }
 
-// Opened is how many connections have passed so far.
+// Opened returns how many connections were forwarded.
 func (p *Proxy) Opened() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.opened
 }
 
-// Sent is how often a client has sent something. One that sends and then waits for the answer has
-// made so many round trips.
+// Sent returns how often a client has sent data: the number of round trips of a client that waits
+// for each answer.
 func (p *Proxy) Sent() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.sent
 }
 
-// Close ends all connections.
+// Close closes all connections.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -102,15 +101,15 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		if silent, passes := p.keep(conn); passes {
+		if silent, passes := p.register(conn); passes {
 			p.running.Go(func() { p.pass(conn, silent) })
 		}
 	}
 }
 
-// keep takes note of a connection and reports whether it may pass, and until when. One that may not
-// stays open and unanswered.
-func (p *Proxy) keep(conn net.Conn) (silent <-chan struct{}, passes bool) {
+// register records a connection, and reports whether it is forwarded, and until when. Otherwise it
+// stays open and silent.
+func (p *Proxy) register(conn net.Conn) (silent <-chan struct{}, passes bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -121,7 +120,7 @@ func (p *Proxy) keep(conn net.Conn) (silent <-chan struct{}, passes bool) {
 	return p.silent, !p.cut
 }
 
-// pass forwards both directions until one side closes or the path is cut.
+// pass forwards both directions until one side closes, or the path is cut.
 func (p *Proxy) pass(client net.Conn, silent <-chan struct{}) {
 	server, err := new(net.Dialer).DialContext(context.Background(), "tcp4", p.server)
 	if err != nil {
@@ -150,7 +149,7 @@ func (p *Proxy) pass(client net.Conn, silent <-chan struct{}) {
 	}
 }
 
-// forward copies until the source ends, which it passes on, or the path is cut.
+// forward copies until the source ends, or the path is cut. It forwards the end of the source.
 func forward(to, from net.Conn, silent <-chan struct{}, passed func()) {
 	buffer := make([]byte, 64<<10)
 	for {

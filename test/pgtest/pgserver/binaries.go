@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// ErrNotInstalled is the answer where no PostgreSQL server programs can be found.
+// ErrNotInstalled means that no PostgreSQL server programs were found.
 var ErrNotInstalled = errors.New("PostgreSQL's server programs (initdb, postgres) are neither in PATH nor where the usual packages put them; " +
 	"install them (Debian and Ubuntu: apt-get install postgresql; Fedora: dnf install postgresql-server; " +
 	"Alpine: apk add postgresql; macOS: brew install postgresql@17)")
 
-// folders is where the packages of the usual systems put the server's programs: most of them keep
-// those out of PATH, one folder for each major version.
+// folders are the folders of the server's programs on common systems, one for each major version.
+// They are usually not in PATH.
 var folders = []string{
 	"/usr/lib/postgresql/*/bin",       // Debian, Ubuntu
 	"/usr/pgsql-*/bin",                // the PostgreSQL project's own RPMs
@@ -67,7 +67,7 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// major is the last number in a path, 0 without one: 15 for /usr/lib/postgresql/15/bin.
+// major returns the last number in a path: 15 for /usr/lib/postgresql/15/bin; 0 without one.
 func major(path string) int {
 	numbers := strings.FieldsFunc(path, func(r rune) bool { return r < '0' || r > '9' })
 	if len(numbers) == 0 {

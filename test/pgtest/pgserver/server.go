@@ -1,5 +1,5 @@
 // Package pgserver starts a throwaway PostgreSQL server from the installed programs and stops it
-// again. It knows processes, ports and settings; it knows nothing of databases, schemas or tests.
+// again. It knows processes, ports and settings, but no databases, schemas or tests.
 //
 // It runs on Linux and macOS. The server never outlives the process that started it, however that
 // one ends: nothing has to be cleaned up after a panic or a kill -9.
@@ -36,25 +36,24 @@ const (
 
 // Options choose what a server is for. The zero value is for tests.
 type Options struct {
-	// Durable makes the server keep what it confirmed and gives it the memory of a small
-	// production server, so that a benchmark's figures mean something. Otherwise it never waits
-	// for the disk: fast, and worthless after a power cut, as a test's data may be.
+	// Durable makes commits durable, and gives the server the memory of a small production server,
+	// for benchmarks. Otherwise the server never waits for the disk: it is fast, and loses data
+	// when the power fails.
 	Durable bool
 }
 
-// settings are the server's parameters besides those of its place.
+// settings returns the server's parameters, except those of its folder and port.
 func (o Options) settings() []string {
 	common := []string{
 		"max_connections=300", // packages are tested side by side, each with its own pools
 		"max_wal_size=4GB",
-		// An odd zone: code that leans on the server's time zone fails here and not at a
-		// customer's.
+		// An unusual time zone, so that tests find code that depends on the server's time zone.
 		"timezone=<+0545>-05:45",
 	}
 	if o.Durable {
 		return append(common, "fsync=on", "synchronous_commit=on", "full_page_writes=on", "shared_buffers=1GB")
 	}
-	// No autovacuum: it would walk through hundreds of databases that live for a second.
+	// No autovacuum: it would process hundreds of short-lived databases.
 	return append(common, "fsync=off", "full_page_writes=off", "autovacuum=off", "shared_buffers=128MB")
 }
 
@@ -71,15 +70,15 @@ type Server struct {
 // connections.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	password := rand.Text()
-	return startFilled(ctx, o, password, func(ctx context.Context, bin, dir string, account syscall.SysProcAttr) error {
+	return startWith(ctx, o, password, func(ctx context.Context, bin, dir string, account syscall.SysProcAttr) error {
 		return initialise(ctx, bin, dir, password, account)
 	})
 }
 
-// filling makes a server's data folder below its own folder.
-type filling func(ctx context.Context, bin, dir string, account syscall.SysProcAttr) error
+// initFunc creates the data folder of a server below the server's folder.
+type initFunc func(ctx context.Context, bin, dir string, account syscall.SysProcAttr) error
 
-func startFilled(ctx context.Context, o Options, password string, fill filling) (*Server, error) {
+func startWith(ctx context.Context, o Options, password string, fill initFunc) (*Server, error) {
 	bin, err := Find(ctx)
 	if err != nil {
 		return nil, err
@@ -90,7 +89,7 @@ func startFilled(ctx context.Context, o Options, password string, fill filling) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	// A port that was free a moment ago may be taken by now, hence more than one attempt.
+	// Another process may take the free port, so there are several attempts.
 	for attempt := 1; ; attempt++ {
 		s, err := start(ctx, bin, account, o, password, fill)
 		if err == nil || attempt == 5 || !errors.Is(err, errPortTaken) {
@@ -101,7 +100,7 @@ func startFilled(ctx context.Context, o Options, password string, fill filling) 
 
 var errPortTaken = errors.New("somebody else took the port")
 
-func start(ctx context.Context, bin string, account syscall.SysProcAttr, o Options, password string, fill filling) (s *Server, err error) {
+func start(ctx context.Context, bin string, account syscall.SysProcAttr, o Options, password string, fill initFunc) (s *Server, err error) {
 	dir, err := os.MkdirTemp("", "tocsin-postgres-")
 	if err != nil {
 		return nil, err
@@ -128,11 +127,11 @@ func start(ctx context.Context, bin string, account syscall.SysProcAttr, o Optio
 	for _, setting := range o.settings() {
 		args = append(args, "-c", setting)
 	}
-	// Not bound to ctx: the leash ends it, which also holds when this process is killed.
+	// Not bound to ctx: the pipe ends it, also when this process is killed.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", args...)
 	cmd.Dir, cmd.Env = dir, environment()
 	cmd.Stdout, cmd.Stderr = log, log
-	// Its own session: the terminal's Ctrl-C is for the tests, which then let go of the leash.
+	// A separate session: the terminal's Ctrl-C ends the tests, which then close the pipe.
 	account.Setsid = true
 	cmd.SysProcAttr = &account
 	leash, err := cmd.StdinPipe()
@@ -178,15 +177,15 @@ func initialise(ctx context.Context, bin, dir, password string, account syscall.
 	if err := os.WriteFile(passwordFile, []byte(password+"\n"), 0o600); err != nil {
 		return err
 	}
-	if err := own(account, dir, passwordFile); err != nil {
+	if err := chown(account, dir, passwordFile); err != nil {
 		return err
 	}
 	return runAs(ctx, account, dir, filepath.Join(bin, "initdb"), "--pgdata", filepath.Join(dir, "data"), "--no-sync",
 		"--username", superuser, "--pwfile", passwordFile, "--auth", "password", "--encoding", "UTF8", "--locale", "C")
 }
 
-// own gives files to the account that runs the server.
-func own(account syscall.SysProcAttr, paths ...string) error {
+// chchown changes the owner of files to the account that runs the server.
+func chown(account syscall.SysProcAttr, paths ...string) error {
 	for _, path := range paths {
 		if owner := account.Credential; owner != nil {
 			if err := os.Chown(path, int(owner.Uid), int(owner.Gid)); err != nil {
@@ -197,7 +196,7 @@ func own(account syscall.SysProcAttr, paths ...string) error {
 	return nil
 }
 
-// runAs runs one of PostgreSQL's programs to its end.
+// runAs runs one of PostgreSQL's programs and waits for its end.
 func runAs(ctx context.Context, account syscall.SysProcAttr, dir, program string, args ...string) error {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env = dir, environment()
@@ -208,11 +207,11 @@ func runAs(ctx context.Context, account syscall.SysProcAttr, dir, program string
 	return nil
 }
 
-// URL is where the server's superuser reaches its maintenance database.
+// URL returns the URL of the maintenance database, for the superuser.
 func (s *Server) URL() string { return s.url }
 
-// Interrupt ends the server at once, as a crash of it would, and returns when it takes no
-// connections. What it has confirmed is there again after Resume.
+// Interrupt ends the server like a crash, and returns when it accepts no connections. Resume starts
+// it again, with everything that was committed.
 func (s *Server) Interrupt(ctx context.Context) error {
 	if _, err := io.WriteString(s.leash, "stop\n"); err != nil {
 		return err
@@ -241,8 +240,8 @@ func (s *Server) Interrupt(ctx context.Context) error {
 	}
 }
 
-// Resume starts the server again, where it was, after Interrupt. It returns when it takes
-// connections.
+// Resume starts the server again after Interrupt, at the same address. It returns when the server
+// accepts connections.
 func (s *Server) Resume(ctx context.Context) error {
 	if _, err := io.WriteString(s.leash, "start\n"); err != nil {
 		return err
@@ -266,7 +265,7 @@ func (s *Server) Stop() error {
 	return errors.Join(err, s.log.Close())
 }
 
-// ready returns when the server takes connections.
+// ready returns when the server accepts connections.
 func (s *Server) ready(ctx context.Context) error {
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
@@ -285,7 +284,7 @@ func (s *Server) ready(ctx context.Context) error {
 	}
 }
 
-// died says why the server ended before anybody stopped it, in its own words.
+// died returns the log of a server that ended by itself.
 func (s *Server) died() error {
 	log, err := io.ReadAll(io.NewSectionReader(s.log, 0, 1<<20))
 	if err != nil {
@@ -297,8 +296,8 @@ func (s *Server) died() error {
 	return fmt.Errorf("the PostgreSQL server ended while starting:\n%s", bytes.TrimSpace(log))
 }
 
-// unprivileged is whose account runs the server: PostgreSQL refuses to run as root. Everybody else
-// runs it as themselves.
+// unprivileged returns the account that runs the server if the caller is root, because PostgreSQL
+// refuses to run as root.
 func unprivileged() (syscall.SysProcAttr, error) {
 	if os.Geteuid() != 0 {
 		return syscall.SysProcAttr{}, nil
@@ -321,8 +320,8 @@ func unprivileged() (syscall.SysProcAttr, error) {
 	return syscall.SysProcAttr{}, errors.New("PostgreSQL refuses to run as root, and this system has neither a user postgres nor a user nobody")
 }
 
-// environment is ours without the settings that are meant for PostgreSQL's clients and servers: a
-// PGDATA or PGPORT of the caller's own server must not reach this one.
+// environment returns the environment of this process without the variables of PostgreSQL's clients
+// and servers, such as PGDATA or PGPORT.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PG") })
 }

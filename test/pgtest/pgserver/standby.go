@@ -10,16 +10,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Standby starts a second server that follows this one, and has this one confirm nothing that is
-// not there, too (synchronous replication).
+// Standby starts a synchronous standby of this server.
 func (s *Server) Standby(ctx context.Context, o Options) (*Server, error) {
 	address, err := url.Parse(s.url)
 	if err != nil {
 		return nil, err
 	}
 	password, _ := address.User.Password()
-	standby, err := startFilled(ctx, o, password, func(ctx context.Context, bin, dir string, account syscall.SysProcAttr) error {
-		if err := own(account, dir); err != nil {
+	standby, err := startWith(ctx, o, password, func(ctx context.Context, bin, dir string, account syscall.SysProcAttr) error {
+		if err := chown(account, dir); err != nil {
 			return err
 		}
 		return runAs(ctx, account, dir, filepath.Join(bin, "pg_basebackup"), "--dbname", s.url, "--pgdata", filepath.Join(dir, "data"),
@@ -36,7 +35,7 @@ func (s *Server) Standby(ctx context.Context, o Options) (*Server, error) {
 	return standby, s.await(ctx, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
 }
 
-// Promote makes a standby the one that takes writes.
+// Promote promotes a standby to the primary.
 func (s *Server) Promote(ctx context.Context) error {
 	if err := s.exec(ctx, "SELECT pg_promote()"); err != nil {
 		return err

@@ -13,55 +13,55 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// letter is a message that a mail server has accepted, or was about to when the sender died.
-type letter struct {
+// message is a message that a mail server has accepted, or was receiving when the sender died.
+type message struct {
 	from, to, id string
 	came         time.Time // when it had arrived completely
 }
 
-// sink is a mail server. It remembers what it took, and can be made to fail.
-type sink struct {
+// mailServer is a mail server that stores the accepted messages, and can be made to fail.
+type mailServer struct {
 	t       *testing.T
 	address string
 	latency time.Duration // what a message takes it
 
 	mu      sync.Mutex
 	server  *gosmtp.Server // nil while it is down
-	trouble trouble        // nil while all is well
+	trouble failure        // nil while all is well
 	over    chan struct{}  // closed when the failure ends
 	hurt    []string       // the recipients of messages that met it
-	taken   []letter
+	taken   []message
 	waiting []waiter
 	atOnce  int // messages that are being taken
 	most    int // of these at once
 }
 
-// waiter is notified when so many messages were taken.
+// waiter is notified when so many messages were accepted.
 type waiter struct {
 	count int
 	came  chan<- struct{}
 }
 
-// trouble is what happens to a message in the place of being taken.
-type trouble func(s *session, body io.Reader) error
+// failure is what happens to a message instead of being accepted.
+type failure func(s *session, body io.Reader) error
 
-// newSink starts a mail server that ends with the test.
-func newSink(t *testing.T, latency time.Duration) *sink {
+// newMailServer starts a mail server that ends with the test.
+func newMailServer(t *testing.T, latency time.Duration) *mailServer {
 	t.Helper()
-	s := &sink{t: t, address: "127.0.0.1:0", latency: latency}
+	s := &mailServer{t: t, address: "127.0.0.1:0", latency: latency}
 	s.up()
 	t.Cleanup(func() {
-		s.relieve()
+		s.recover()
 		s.down()
 	})
 	return s
 }
 
-// up lets the server listen, at the address that it had before.
-func (s *sink) up() {
+// up starts the server, at the same address as before.
+func (s *mailServer) up() {
 	s.t.Helper()
 	var listener net.Listener
-	until(s.t, patience, "the mail server's port is free", func() (free bool) {
+	until(s.t, stepTimeout, "the mail server's port is free", func() (free bool) {
 		var err error
 		listener, err = new(net.ListenConfig).Listen(s.t.Context(), "tcp4", s.address)
 		return err == nil
@@ -74,8 +74,8 @@ func (s *sink) up() {
 	go server.Serve(listener) //nolint:errcheck // It ends when it is closed.
 }
 
-// down ends every connection and refuses new ones.
-func (s *sink) down() {
+// down closes all connections and refuses new ones.
+func (s *mailServer) down() {
 	s.mu.Lock()
 	server := s.server
 	s.server = nil
@@ -85,15 +85,15 @@ func (s *sink) down() {
 	}
 }
 
-// suffer makes a trouble happen to every message, until relieve.
-func (s *sink) suffer(from trouble) {
+// failWith makes every message fail, until recover.
+func (s *mailServer) failWith(from failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trouble, s.over = from, make(chan struct{})
 }
 
-// relieve ends the trouble.
-func (s *sink) relieve() {
+// recover ends the failure.
+func (s *mailServer) recover() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.trouble != nil {
@@ -102,15 +102,15 @@ func (s *sink) relieve() {
 	s.trouble = nil
 }
 
-// answerAfter changes how long the server takes for a message.
-func (s *sink) answerAfter(latency time.Duration) {
+// answerAfter sets how long the server needs for a message.
+func (s *mailServer) answerAfter(latency time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.latency = latency
 }
 
-// after is what to wait for until so many messages were taken.
-func (s *sink) after(count int) <-chan struct{} {
+// after returns a channel that is closed when so many messages were accepted.
+func (s *mailServer) after(count int) <-chan struct{} {
 	came := make(chan struct{})
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,27 +122,27 @@ func (s *sink) after(count int) <-chan struct{} {
 	return came
 }
 
-// await waits until so many messages were taken.
-func (s *sink) await(count int) {
+// await waits until so many messages were accepted.
+func (s *mailServer) await(count int) {
 	s.t.Helper()
 	select {
 	case <-s.after(count):
-	case <-time.After(patience):
+	case <-time.After(stepTimeout):
 		require.Failf(s.t, "too few messages came", "%d instead of %d", len(s.letters()), count)
 	}
 }
 
-// letters are the messages that were taken, in that order.
-func (s *sink) letters() []letter {
+// letters returns the accepted messages in order.
+func (s *mailServer) letters() []message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.taken)
 }
 
-// busiest is how many messages came in the second in which most did, of those that were taken.
-func (s *sink) busiest() (most int) {
+// busiest returns the maximum number of messages that were accepted within a second.
+func (s *mailServer) busiest() (most int) {
 	all := s.letters()
-	slices.SortFunc(all, func(a, b letter) int { return a.came.Compare(b.came) })
+	slices.SortFunc(all, func(a, b message) int { return a.came.Compare(b.came) })
 	first := 0
 	for i, l := range all {
 		for l.came.Sub(all[first].came) >= time.Second {
@@ -153,62 +153,62 @@ func (s *sink) busiest() (most int) {
 	return most
 }
 
-// mostAtOnce is how many messages were being taken at once, at most.
-func (s *sink) mostAtOnce() int {
+// mostAtOnce returns the maximum number of messages that were received at the same time.
+func (s *mailServer) mostAtOnce() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.most
 }
 
-// taking counts messages that are being taken.
-func (s *sink) taking(n int) {
+// taking counts the messages that are being received.
+func (s *mailServer) taking(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.atOnce += n
 	s.most = max(s.most, s.atOnce)
 }
 
-// troubled are the recipients whose messages met a trouble, each as often as that happened.
-func (s *sink) troubled() []string {
+// failedRecipients returns the recipients of failed messages, once for each failure.
+func (s *mailServer) failedRecipients() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.hurt)
 }
 
 // NewSession is called after a client's greeting.
-func (s *sink) NewSession(c *gosmtp.Conn) (gosmtp.Session, error) {
-	return &session{sink: s, server: c.Server(), conn: c.Conn()}, nil
+func (s *mailServer) NewSession(c *gosmtp.Conn) (gosmtp.Session, error) {
+	return &session{mailServer: s, server: c.Server(), conn: c.Conn()}, nil
 }
 
-// session is a conversation, one message after the other.
+// session is an SMTP session.
 type session struct {
-	*sink
+	*mailServer
 	server *gosmtp.Server
 	conn   net.Conn
-	letter letter
+	message message
 }
 
 func (s *session) Mail(from string, _ *gosmtp.MailOptions) error {
-	s.letter = letter{from: from}
+	s.message = message{from: from}
 	return nil
 }
 
 func (s *session) Rcpt(to string, _ *gosmtp.RcptOptions) error {
-	s.letter.to = to
+	s.message.to = to
 	return nil
 }
 
 func (s *session) Reset()        {}
 func (s *session) Logout() error { return nil }
 
-// Data takes the message, unless there is trouble.
+// Data accepts the message, unless there is a failure.
 func (s *session) Data(r io.Reader) error {
 	s.taking(1)
 	defer s.taking(-1)
 	s.mu.Lock()
 	trouble := s.trouble
 	if trouble != nil {
-		s.hurt = append(s.hurt, s.letter.to)
+		s.hurt = append(s.hurt, s.message.to)
 	}
 	s.mu.Unlock()
 	if trouble != nil {
@@ -221,20 +221,20 @@ func (s *session) Data(r io.Reader) error {
 	if _, err := io.Copy(io.Discard, m.Body); err != nil {
 		return err // It broke off: nothing was promised.
 	}
-	s.letter.id, s.letter.came = m.Header.Get("Message-Id"), time.Now()
+	s.message.id, s.message.came = m.Header.Get("Message-Id"), time.Now()
 	s.mu.Lock()
 	latency := s.latency
 	s.mu.Unlock()
 	<-time.After(latency)
-	return s.take(s.letter)
+	return s.take(s.message)
 }
 
-// take takes a message, unless the server went down in the meantime. Then it has no answer either,
-// which would be one for good.
-func (s *session) take(l letter) error {
+// take accepts a message, unless the server was stopped. Then it does not reply, because a reply
+// would be permanent.
+func (s *session) take(l message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sink.server != s.server {
+	if s.mailServer.server != s.server {
 		return s.conn.Close()
 	}
 	s.taken = append(s.taken, l)
@@ -249,7 +249,7 @@ func (s *session) take(l letter) error {
 }
 
 // answering refuses messages with a code.
-func answering(code int) trouble {
+func answering(code int) failure {
 	return func(_ *session, body io.Reader) error {
 		if _, err := io.Copy(io.Discard, body); err != nil {
 			return err
@@ -266,7 +266,7 @@ func dropping(s *session, body io.Reader) error {
 	return s.conn.Close()
 }
 
-// hanging does not answer until the failure ends, and then says that it took nothing.
+// hanging does not reply until the failure ends, and then rejects the message.
 func hanging(s *session, body io.Reader) error {
 	s.mu.Lock()
 	over := s.over
@@ -275,8 +275,7 @@ func hanging(s *session, body io.Reader) error {
 	return answering(421)(s, body)
 }
 
-// silent keeps what the server would complain about to itself: connections that end without a
-// farewell are what this is about.
+// silent drops the log of the server: connections that end without QUIT are expected.
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}
