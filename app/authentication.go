@@ -15,8 +15,8 @@ import (
 // revokes stops here within this time (decisions 1 allow 5 s).
 const KeyCacheLifetime = 4 * time.Second
 
-// The cache entry of a key that is used is renewed in the background from the age keyRenewal on. The
-// read takes at most keyPatience, and no call waits for it.
+// The cache entry of a key in use is renewed in the background from the age keyRenewal on. The read
+// takes at most keyPatience, and no call waits for it.
 const (
 	keyRenewal  = KeyCacheLifetime / 2
 	keyPatience = 5 * time.Second

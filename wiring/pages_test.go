@@ -25,8 +25,8 @@ var (
 // others begin quotations of what other programs say or run.
 var others = []string{"systemctl ", "docker ", "kubectl ", "apt-get ", "database is locked", "database disk image is malformed"}
 
-// TestDocsQuoteExistingOutput checks the pages for operators: the program says each sentence that they
-// quote, and has each command with its flags.
+// TestDocsQuoteExistingOutput checks the pages for operators: the program says each sentence that
+// they quote, and has each command with its flags.
 func TestDocsQuoteExistingOutput(t *testing.T) {
 	t.Parallel()
 	root := ".."

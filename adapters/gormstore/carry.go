@@ -109,7 +109,7 @@ func (c tableAccess) Organization(ctx context.Context, slug string) (ports.Table
 
 // OrganizationByID returns only the rows of the organization with this number.
 func (c tableAccess) OrganizationByID(organization int64) ports.Tables {
-	return tableAccess{c.Rows.Part(organization), c.unit}
+	return tableAccess{c.Part(organization), c.unit}
 }
 
 type markRow struct {

@@ -248,7 +248,7 @@ func TestPurgeWithoutDropPrivilege(t *testing.T) {
 	assert.Contains(t, a.partitions(t)[0], "(MINVALUE)")
 }
 
-// TestInterruptedPartitionIsFinished has the program killed between the steps of adding a partition.
+// TestInterruptedPartitionIsFinished kills the program between the steps of adding a partition.
 func TestInterruptedPartitionIsFinished(t *testing.T) {
 	t.Parallel()
 	for _, validated := range []bool{false, true} {

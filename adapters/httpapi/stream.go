@@ -147,7 +147,7 @@ func (l listing[T]) batches(c call, after int64) iter.Seq2[[]T, error] {
 		}()
 		defer func() {
 			cancel()
-			for range results { //nolint:revive // The request must not end before what it fetches.
+			for range results { // The request must not end before what it fetches.
 			}
 		}()
 		for r := range results {

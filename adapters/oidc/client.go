@@ -67,8 +67,8 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unavailableError is the reason why the provider could not be reached. Users see signon.ErrUnavailable;
-// the log has the cause.
+// unavailableError is the reason why the provider could not be reached. Users see
+// signon.ErrUnavailable; the log has the cause.
 type unavailableError struct{ cause error }
 
 func unavailable(cause error) error { return unavailableError{cause} }

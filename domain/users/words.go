@@ -21,7 +21,7 @@ const (
 	maxName  = 24  // characters of a name that put members with the same word in order
 )
 
-// PrefixEnd, appended to a prefix, sorts after every word with the prefix.
+// PrefixEnd sorts after every word with a prefix when it is appended to the prefix.
 const PrefixEnd = "\U0010FFFF"
 
 // ParseText checks the text of a search.

@@ -183,8 +183,8 @@ func (s *mailServer) NewSession(c *gosmtp.Conn) (gosmtp.Session, error) {
 // session is an SMTP session.
 type session struct {
 	*mailServer
-	server *gosmtp.Server
-	conn   net.Conn
+	server  *gosmtp.Server
+	conn    net.Conn
 	message message
 }
 
