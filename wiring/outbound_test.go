@@ -51,7 +51,8 @@ func intranet(t *testing.T, greeting string) (port string, connections *atomic.I
 }
 
 // TestOutboundReach has an administrator of an organization point channels of every driver at
-// services of the installation's own network, and checks what the channel tests reveal of their answers.
+// services of the installation's own network, and checks what the channel tests reveal of their
+// answers.
 func TestOutboundReach(t *testing.T) {
 	t.Parallel()
 	const banner = "internal-secret-banner"

@@ -61,8 +61,8 @@ func TestNewTableDoesNotBlock(t *testing.T) {
 	assert.False(t, ddl.Steps("-- +goose Up\nUPDATE a SET b = 1;")[0].Blocks())
 }
 
-// TestRenamedTableWithSuccessor checks that older programs do not notice when a table is renamed and
-// a new one gets its name.
+// TestRenamedTableWithSuccessor checks that older programs do not notice when a table is renamed
+// and a new one gets its name.
 func TestRenamedTableWithSuccessor(t *testing.T) {
 	t.Parallel()
 	for _, s := range ddl.Steps("-- +goose Up\nALTER TABLE a RENAME TO a_first;\nCREATE TABLE a (LIKE a_first);\nALTER TABLE a_first ALTER COLUMN id DROP IDENTITY;\nCREATE INDEX a_b ON ONLY a (b);") {
