@@ -69,7 +69,7 @@ generate: ## regenerate what is generated
 # others everything that they do takes several times as long. A program with the race detector waits a
 # second before it ends, so that what still runs could be caught; hundreds of programs are started here.
 GO_TEST := $(GO) test -race -vet=off -ldflags=-w -timeout 40m -json
-GO_TEST_BESIDE := $(GO_TEST) -p $$(($$(getconf _NPROCESSORS_ONLN) + 1))
+GO_TEST_PARALLEL := $(GO_TEST) -p $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 WHOLE := chaos|browser|bench
 # Suites go through the whole contract, every promise of the store, or every route for another tenant.
 SUITES := contract|conformance|walls
@@ -78,12 +78,12 @@ test test-all: export GOGC := 300
 test test-all: export GORACE := atexit_sleep_ms=0
 test: test-tools ## test every package but the suites and whole programs: in minutes, on SQLite and on a real PostgreSQL
 	$(TOOLS)/withpostgres sh -c 'packages=$$($(GO) list ./... | grep -vE "/test/($(WHOLE)|$(SUITES))\$$") || exit; \
-		$(GO_TEST_BESIDE) $$packages' | $(TOOLS)/tally -want sqlite,postgres
+		$(GO_TEST_PARALLEL) $$packages' | $(TOOLS)/tally -want sqlite,postgres
 
 test-all: test-tools test-browser ## test everything, with the suites, whole programs and the browser
 	$(TOOLS)/withpostgres sh -c 'packages=$$($(GO) list ./... | grep -vE "/test/($(WHOLE))\$$") || exit; \
 		whole=$$($(GO) list ./test/... | grep -E "/test/($(WHOLE))\$$"); \
-		$(GO_TEST_BESIDE) $$packages; $(GO_TEST) -p 1 $$whole' | $(TOOLS)/tally -want sqlite,postgres
+		$(GO_TEST_PARALLEL) $$packages; $(GO_TEST) -p 1 $$whole' | $(TOOLS)/tally -want sqlite,postgres
 
 fuzz: ## fuzz every fuzz target for FUZZTIME each (30s)
 	@grep -rsoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' adapters app configs domain ports test wiring | \

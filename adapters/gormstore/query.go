@@ -90,8 +90,9 @@ func rowsOf[R any](q *gorm.DB) ([]R, error) {
 	return rows, err
 }
 
-// scanned returns every row that a query selects, each read by scan: for pages of thousands, where
-// GORM takes as long for its reflection as the database for the rows. room is how many to expect.
+// scanned returns every row that a query selects or changes, each read by scan: for statements with
+// thousands of rows, where GORM takes as long for its reflection as the database for the rows. room
+// is how many rows to expect.
 func scanned[D any](q *gorm.DB, room int, scan func(*sql.Rows) (D, error)) (ds []D, err error) {
 	rows, err := q.Rows()
 	if err != nil {

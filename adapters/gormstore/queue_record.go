@@ -2,12 +2,10 @@ package gormstore
 
 import (
 	"context"
-	"errors"
+	"database/sql"
 	"maps"
 	"slices"
 	"time"
-
-	"gorm.io/gorm"
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -54,10 +52,10 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 		now := t.now()
 		var ends []finishedAttempt
 		for attempts, ids := range sent {
-			found, err := scanFinishedAttempts(t.db(ctx).Raw(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now
+			found, err := scanned(t.db(ctx).Raw(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now
 				WHERE id @ids AND state = @sending AND owner = @owner RETURNING occurrence_id, channel_id, state, created_at`, map[string]any{
 				"sent": stateNumber(deliveries.Sent), "attempts": attempts, "now": now, "ids": among(t.dialect, ids),
-				"sending": stateNumber(deliveries.Sending), "owner": owner}))
+				"sending": stateNumber(deliveries.Sending), "owner": owner}), len(ids), scanFinishedAttempt)
 			if err != nil {
 				return err
 			}
@@ -81,7 +79,7 @@ func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outc
 	if len(outcomes) == 0 {
 		return nil, nil
 	}
-	return scanFinishedAttempts(t.db(ctx).Raw(`UPDATE deliveries SET state = r.state, reason = r.reason, attempts = r.attempts, owner = '', next_at = `+t.nextOf("r")+`,
+	return scanned(t.db(ctx).Raw(`UPDATE deliveries SET state = r.state, reason = r.reason, attempts = r.attempts, owner = '', next_at = `+t.nextOf("r")+`,
 			unsure = deliveries.unsure AND r.takes IS NULL OR r.unsure, channel_id = COALESCE(r.takes, deliveries.channel_id),
 			named_channel_id = CASE WHEN r.takes IS NULL THEN deliveries.named_channel_id ELSE COALESCE(deliveries.named_channel_id, deliveries.channel_id) END,
 			moved_from = CASE WHEN r.takes IS NULL THEN deliveries.moved_from ELSE deliveries.channel_id END,
@@ -97,7 +95,7 @@ func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outc
 		RETURNING deliveries.occurrence_id, deliveries.channel_id, deliveries.state, deliveries.created_at`,
 		map[string]any{"sent": stateNumber(deliveries.Sent), "now": now, "sending": stateNumber(deliveries.Sending), "owner": owner,
 			"outcomes": rowSet(t.dialect, mapped(outcomes, t.newOutcomeRow), "id bigint", "state smallint", "reason text", "error text",
-				"next timestamptz", "delay double precision", "attempts integer", "unsure boolean", "taker bigint", "because smallint")}))
+				"next timestamptz", "delay double precision", "attempts integer", "unsure boolean", "taker bigint", "because smallint")}), len(outcomes), scanFinishedAttempt)
 }
 
 // nextOf returns the expression for the time when a delivery is retried, from a row of outcomeRow.
@@ -116,23 +114,11 @@ type finishedAttempt struct {
 	created    time.Time // when the delivery was inserted or requeued
 }
 
-// scanFinishedAttempts runs a statement that finishes attempts, and scans them by hand.
-func scanFinishedAttempts(statement *gorm.DB) (ends []finishedAttempt, err error) {
-	rows, err := statement.Rows()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var e finishedAttempt
-		var state int
-		if err := rows.Scan(&e.occurrence, &e.channel, &state, &e.created); err != nil {
-			return nil, err
-		}
-		e.state = deliveries.States()[state]
-		ends = append(ends, e)
-	}
-	return ends, rows.Err()
+func scanFinishedAttempt(rows *sql.Rows) (e finishedAttempt, err error) {
+	var state int
+	err = rows.Scan(&e.occurrence, &e.channel, &state, &e.created)
+	e.state = deliveries.States()[state]
+	return e, err
 }
 
 // countFinishedAttempts updates the counters for finished attempts. The hand-off time starts when

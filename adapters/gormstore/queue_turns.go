@@ -2,7 +2,7 @@ package gormstore
 
 import (
 	"context"
-	"errors"
+	"database/sql"
 	"maps"
 	"slices"
 	"strconv"
@@ -277,24 +277,17 @@ func (t tx) lockDueOfClass(
 }
 
 // lockRows locks at most limit deliveries that a query selects.
-func (t tx) lockRows(ctx context.Context, limit int, query string, p map[string]any) (found []dueDelivery, err error) {
+func (t tx) lockRows(ctx context.Context, limit int, query string, p map[string]any) ([]dueDelivery, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
 	p["limit"] = limit
-	rows, err := t.db(ctx).Raw(query+t.dialect.skipLocked(), p).Rows()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var d dueDelivery
-		var state int
-		if err := rows.Scan(&d.id, &d.occurrence, &state, &d.named, &d.turn, &d.next); err != nil {
-			return nil, err
-		}
-		d.state = deliveries.States()[state]
-		found = append(found, d)
-	}
-	return found, rows.Err()
+	return scanned(t.db(ctx).Raw(query+t.dialect.skipLocked(), p), 0, scanDue) // Most queries find few or none.
+}
+
+func scanDue(rows *sql.Rows) (d dueDelivery, err error) {
+	var state int
+	err = rows.Scan(&d.id, &d.occurrence, &state, &d.named, &d.turn, &d.next)
+	d.state = deliveries.States()[state]
+	return d, err
 }

@@ -14,22 +14,12 @@ import (
 
 // These methods of listRepo are about the entries of lists.
 
-type recipientRow struct {
-	ID       channels.AssignmentID
-	Address  string
-	Username string
-	Channel  string
-	Active   bool
-}
-
-func (r recipientRow) recipient() lists.Recipient { return lists.Recipient(r) }
-
 func scanRecipient(rows *sql.Rows) (r lists.Recipient, err error) {
 	err = rows.Scan(&r.ID, &r.Address, &r.Username, &r.Channel, &r.Active)
 	return r, err
 }
 
-// recipientQuery selects a recipientRow; a condition on the id of the assignment follows.
+// recipientQuery selects what scanRecipient reads; a condition on the id of the assignment follows.
 const recipientQuery = `SELECT s.id, a.value AS address, m.username, c.name AS channel, s.active
 	FROM assignments s
 	JOIN channels c ON c.id = s.channel_id
@@ -83,7 +73,7 @@ func (r listRepo) Remove(ctx context.Context, l lists.List, as []channels.Assign
 	if err != nil {
 		return nil, err
 	}
-	return all(r.db(ctx).Raw(recipientQuery+"? ORDER BY s.id", among(r.dialect, gone)), recipientRow.recipient)
+	return scanned(r.db(ctx).Raw(recipientQuery+"? ORDER BY s.id", among(r.dialect, gone)), len(gone), scanRecipient)
 }
 
 func (r listRepo) RemoveFromPinned(ctx context.Context, a applications.Application, m users.MemberID) (int, error) {

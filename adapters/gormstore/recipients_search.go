@@ -3,9 +3,18 @@ package gormstore
 import (
 	"context"
 
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/lists"
 	"github.com/tocsin/tocsin/domain/users"
 )
+
+type recipientRow struct {
+	ID       channels.AssignmentID
+	Address  string
+	Username string
+	Channel  string
+	Active   bool
+}
 
 // memberRecipientRow is a recipient with the member who holds the address.
 type memberRecipientRow struct {
@@ -48,7 +57,7 @@ func (r listRepo) Search(ctx context.Context, l lists.List, q lists.Query) (foun
 	}
 	entries := map[users.MemberID][]lists.Recipient{}
 	for _, row := range rows {
-		entries[row.Member] = append(entries[row.Member], row.Row.recipient())
+		entries[row.Member] = append(entries[row.Member], lists.Recipient(row.Row))
 	}
 	for _, m := range of.Members {
 		found.Recipients = append(found.Recipients, entries[m.ID]...)

@@ -168,7 +168,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (a *API) wrap(r Route) echo.HandlerFunc {
 	return a.delayRefusals(func(c echo.Context) error {
 		web.Route(c, r.Path, r.Path == healthPath || r.Path == readyPath) // Probes are frequent.
-		ctx, cancel := a.withTimeout(c)
+		ctx, cancel := a.withTimeout(c.Request().Context())
 		defer cancel()
 		in := call{Context: c, api: a, ctx: ctx, hasETag: a.readable[r.Path].handle != nil, reserved: new(int64)}
 		defer a.bodyMemory.release(in.reserved)
@@ -202,7 +202,7 @@ func (a *API) wrap(r Route) echo.HandlerFunc {
 // response to a key has the rate limit headers.
 func (a *API) countUnrouted(next echo.HandlerFunc) echo.HandlerFunc {
 	counted := a.delayRefusals(func(c echo.Context) error {
-		ctx, cancel := a.withTimeout(c)
+		ctx, cancel := a.withTimeout(c.Request().Context())
 		defer cancel()
 		return a.guard.countUnrouted(ctx, c)
 	})
@@ -218,12 +218,12 @@ func (a *API) countUnrouted(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// withTimeout returns a context with the deadline of a call.
-func (a *API) withTimeout(c echo.Context) (context.Context, context.CancelFunc) {
-	if a.options.CallTimeout > 0 {
-		return context.WithTimeout(c.Request().Context(), a.options.CallTimeout)
+// withTimeout returns a context with the timeout of one call.
+func (a *API) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	if timeout := a.options.CallTimeout; timeout > 0 {
+		return context.WithTimeout(ctx, timeout)
 	}
-	return c.Request().Context(), func() {}
+	return ctx, func() {}
 }
 
 // delayRefusals delays the response to a request over its quota, so that a client that retries at

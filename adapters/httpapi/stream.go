@@ -120,31 +120,10 @@ func (l listing[T]) sendAll(c call, out *array, after int64) error {
 // batches returns the batches of a list after an id. It fetches the next one while the caller
 // handles one.
 func (l listing[T]) batches(c call, after int64) iter.Seq2[[]T, error] {
-	type result struct {
-		batch[T]
-
-		err      error
-		panicked any
-	}
 	return func(yield func([]T, error) bool) {
 		ctx, cancel := context.WithCancel(c.Request().Context())
-		results := make(chan result)
-		go func() {
-			defer close(results)
-			for more := true; more; {
-				var r result
-				func() {
-					defer func() { r.panicked = recover() }() // The caller panics instead, and is recovered.
-					r.batch, r.err = l.fetch(ctx, c, after, l.size)
-				}()
-				after, more = r.next, r.more
-				select {
-				case results <- r:
-				case <-ctx.Done():
-					return
-				}
-			}
-		}()
+		results := make(chan fetched[T])
+		go l.fetchAll(ctx, c, after, results)
 		defer func() {
 			cancel()
 			for range results { // The request must not end before what it fetches.
@@ -159,6 +138,37 @@ func (l listing[T]) batches(c call, after int64) iter.Seq2[[]T, error] {
 			}
 		}
 	}
+}
+
+// fetched is the result of fetching a batch.
+type fetched[T any] struct {
+	batch[T]
+
+	err      error
+	panicked any
+}
+
+// fetchAll sends one batch after the other until the list or the context ends, then it closes the
+// channel.
+func (l listing[T]) fetchAll(ctx context.Context, c call, after int64, results chan<- fetched[T]) {
+	defer close(results)
+	for more := true; more; {
+		r := l.tryFetch(ctx, c, after)
+		select {
+		case results <- r:
+		case <-ctx.Done():
+			return
+		}
+		after, more = r.next, r.more
+	}
+}
+
+// tryFetch is fetch for a goroutine of its own: it hands a panic to the one that handles the
+// request, where it is recovered.
+func (l listing[T]) tryFetch(ctx context.Context, c call, after int64) (r fetched[T]) {
+	defer func() { r.panicked = recover() }()
+	r.batch, r.err = l.fetch(ctx, c, after, l.size)
+	return r
 }
 
 // sendPage sends at most limit entries. It buffers them, because the Link header comes first.
@@ -201,7 +211,7 @@ func (l listing[T]) sendPage(c call, out *array, params pageParameters) error {
 
 // fetch returns one batch. It has the timeout of one call.
 func (l listing[T]) fetch(ctx context.Context, c call, after int64, limit int) (s batch[T], err error) {
-	ctx, cancel := c.withTimeout(ctx)
+	ctx, cancel := c.api.withTimeout(ctx)
 	defer cancel()
 	p := app.Page{After: after, Limit: limit}
 	if l.batch != nil {
@@ -215,14 +225,6 @@ func (l listing[T]) fetch(ctx context.Context, c call, after int64, limit int) (
 		s.entries = slices.DeleteFunc(s.entries, func(e T) bool { return !l.match(e) })
 	}
 	return s, nil
-}
-
-// withTimeout returns a context with the timeout of one call.
-func (c call) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	if timeout := c.api.options.CallTimeout; timeout > 0 {
-		return context.WithTimeout(ctx, timeout)
-	}
-	return ctx, func() {}
 }
 
 // maxTotal is up to which number entries are counted.
@@ -250,7 +252,7 @@ func (l listing[T]) sendTotal(c call) error {
 
 func (l listing[T]) countEntries(c call) (n int, more bool, err error) {
 	if l.count != nil {
-		ctx, cancel := c.withTimeout(c.Request().Context())
+		ctx, cancel := c.api.withTimeout(c.Request().Context())
 		defer cancel()
 		return l.count(ctx, maxTotal)
 	}

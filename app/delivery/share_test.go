@@ -117,6 +117,25 @@ func (l *leaving) between(from, to time.Time) int {
 	return len(slices.DeleteFunc(slices.Clone(l.all), func(at time.Time) bool { return at.Before(from) || !at.Before(to) }))
 }
 
+// instances are workers that send through one queue. Each may lose the store.
+type instances struct {
+	queues  []*cutOff
+	stops   []context.CancelFunc
+	running sync.WaitGroup
+}
+
+// start starts one more of them.
+func (i *instances) start(t *testing.T, q *fakeQueue, d fakeDriver) {
+	t.Helper()
+	set := settings()
+	set.Owner = fmt.Sprintf("w%d", len(i.queues))
+	own := &cutOff{Queue: q}
+	ctx, stop := context.WithCancel(t.Context())
+	i.queues, i.stops = append(i.queues, own), append(i.stops, stop)
+	w := delivery.NewWorker(own, delivery.Drivers{d}, plainComposer{}, clocks.Wall{}, slog.New(slog.DiscardHandler), set)
+	i.running.Go(func() { w.Run(ctx) })
+}
+
 // TestInstancesShareTheRateLimit has three instances start one after the other, one lose the store,
 // and one stop.
 func TestInstancesShareTheRateLimit(t *testing.T) {
@@ -128,38 +147,28 @@ func TestInstancesShareTheRateLimit(t *testing.T) {
 			left.note()
 			return nil
 		}}
-		var running sync.WaitGroup
-		queues, stops := make([]*cutOff, 3), make([]context.CancelFunc, 3)
-		start := func(i int) {
-			set := settings()
-			set.Owner = fmt.Sprintf("w%d", i)
-			queues[i] = &cutOff{Queue: q}
-			ctx, stop := context.WithCancel(t.Context())
-			stops[i] = stop
-			w := delivery.NewWorker(queues[i], delivery.Drivers{d}, plainComposer{}, clocks.Wall{}, slog.New(slog.DiscardHandler), set)
-			running.Go(func() { w.Run(ctx) })
-		}
+		var all instances
 		within := func(d time.Duration) int {
 			began := time.Now()
 			let(d)
 			return left.between(began, time.Now())
 		}
-		start(0)
+		all.start(t, q, d)
 		let(5 * time.Second)
 		assert.Greater(t, within(5*time.Second), 475, "alone it has all of it")
-		start(1)
-		start(2)
+		all.start(t, q, d)
+		all.start(t, q, d)
 		let(5 * time.Second)
 		assert.Greater(t, within(5*time.Second), 475, "together they have all of it")
-		queues[0].away.Store(true)
+		all.queues[0].away.Store(true)
 		let(9 * time.Second)
 		assert.Greater(t, within(5*time.Second), 475, "the others have its part after its lease")
-		stops[1]()
+		all.stops[1]()
 		let(3 * time.Second)
 		assert.Greater(t, within(5*time.Second), 475, "one that stops gives its part back at once")
-		stops[0]()
-		stops[2]()
-		running.Wait()
+		all.stops[0]()
+		all.stops[2]()
+		all.running.Wait()
 		require.LessOrEqual(t, left.most(), 105)
 	})
 }
@@ -178,22 +187,14 @@ func TestRequestedPauseOnAllInstances(t *testing.T) {
 			failed.RetryAfter = 5 * time.Minute
 			return failed
 		}}
-		ctx, stop := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		for i := range 2 {
-			set := settings()
-			set.Owner, set.Instance = fmt.Sprintf("w%d", i), fmt.Sprintf("host:%d", i)
-			w := delivery.NewWorker(q, delivery.Drivers{d}, plainComposer{}, clocks.Wall{}, slog.New(slog.DiscardHandler), set)
-			running.Go(func() { w.Run(ctx) })
-		}
-		let(10 * time.Second)
-		quiet := time.Now()
-		let(4 * time.Minute)
-		assert.Zero(t, left.between(quiet, time.Now()))
-		assert.Greater(t, q.count(deliveries.Pending)+q.count(deliveries.Retrying), 50)
-		let(5 * time.Minute)
-		assert.Equal(t, 200, q.count(deliveries.Sent))
-		stop()
-		running.Wait()
+		crew(t, q, d, 2, func() {
+			let(10 * time.Second)
+			quiet := time.Now()
+			let(4 * time.Minute)
+			assert.Zero(t, left.between(quiet, time.Now()))
+			assert.Greater(t, q.count(deliveries.Pending)+q.count(deliveries.Retrying), 50)
+			let(5 * time.Minute)
+			assert.Equal(t, 200, q.count(deliveries.Sent))
+		})
 	})
 }

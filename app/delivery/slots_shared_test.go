@@ -3,7 +3,6 @@ package delivery_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,10 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
-	"github.com/tocsin/tocsin/test/clocks"
 )
 
 // underWay counts concurrent attempts.
@@ -64,32 +61,23 @@ func TestInstancesShareTheConcurrency(t *testing.T) {
 					q.addTo(1, fmt.Sprintf("https://host-%d.example/", i%20))
 				}
 				var now underWay
-				var running sync.WaitGroup
-				queues, stops := make([]*cutOff, 3), make([]context.CancelFunc, 3)
-				start := func(i int) {
-					set := settings()
-					set.Owner = fmt.Sprintf("w%d", i)
-					queues[i] = &cutOff{Queue: q}
-					ctx, stop := context.WithCancel(t.Context())
-					stops[i] = stop
-					w := delivery.NewWorker(queues[i], delivery.Drivers{now.driver(2 * time.Second)}, plainComposer{}, clocks.Wall{}, slog.New(slog.DiscardHandler), set)
-					running.Go(func() { w.Run(ctx) })
-				}
-				start(0)
+				d := now.driver(2 * time.Second)
+				var all instances
+				all.start(t, q, d)
 				assert.Equal(t, 16, now.within(10*time.Second), "alone it has all of them")
-				start(1)
-				start(2)
+				all.start(t, q, d)
+				all.start(t, q, d)
 				assert.LessOrEqual(t, now.within(10*time.Second), 16)
 				assert.Equal(t, 16, now.within(10*time.Second), "together they have all of them")
-				queues[0].away.Store(true)
+				all.queues[0].away.Store(true)
 				assert.LessOrEqual(t, now.within(15*time.Second), 16+6, "what it has under way when its lease ends is not cut short")
 				assert.Equal(t, 16, now.within(10*time.Second), "the others have its part after its lease")
-				stops[1]()
+				all.stops[1]()
 				assert.LessOrEqual(t, now.within(10*time.Second), 16)
 				assert.Equal(t, 16, now.within(10*time.Second), "one that stops gives its part back")
-				stops[0]()
-				stops[2]()
-				running.Wait()
+				all.stops[0]()
+				all.stops[2]()
+				all.running.Wait()
 			})
 		})
 	}

@@ -8,10 +8,11 @@ var Offered = []language.Tag{language.English, language.German}
 // Names are the names of the languages in Offered, each in the language itself.
 var Names = []string{"English", "Deutsch"}
 
+var matcher = language.NewMatcher(Offered)
+
 // Choose returns the index in Offered of the user's choice, else of a language that the browser
 // accepts, else of English.
 func Choose(accepted, chosen string) int {
-	matcher := language.NewMatcher(Offered)
 	tags, _, err := language.ParseAcceptLanguage(accepted) // Browsers send valid headers.
 	if err != nil {
 		tags = nil

@@ -68,8 +68,16 @@ type Catalogue struct {
 	Problems map[string]string `yaml:"problems"` // error messages of use cases, with formatting verbs
 }
 
-// Load reads the catalogue of a language.
+// Load returns a language. English is part of every program and is read only once.
 func Load(tag language.Tag) (*Language, error) {
+	if tag == language.English {
+		return english, nil
+	}
+	return read(tag)
+}
+
+// read reads the catalogue of a language.
+func read(tag language.Tag) (*Language, error) {
 	raw, err := files.ReadFile(tag.String() + ".yaml")
 	if err != nil {
 		return nil, err
@@ -119,7 +127,7 @@ type Phrase []any
 func Of(key string, args ...any) Phrase { return append(Phrase{key}, args...) }
 
 var english = func() *Language {
-	l, err := Load(language.English)
+	l, err := read(language.English)
 	if err != nil {
 		panic(err) // The catalogue is embedded and tested.
 	}
