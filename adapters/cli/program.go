@@ -100,7 +100,7 @@ type Services struct {
 	Deletions    *app.Deletions
 	Retries      *app.Retries
 	Occurrences  *app.Occurrences
-	Sealing      *app.Reencryption
+	Reencryption *app.Reencryption
 	Mailbox      *app.Mailbox
 	ChannelTests *app.ChannelTests
 

@@ -27,7 +27,7 @@ func (p Program) reencrypt() *cobra.Command {
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.withServices(c, func(s Services) error {
-				done, err := s.Sealing.Reencrypt(c.Context(), caller(), discard)
+				done, err := s.Reencryption.Reencrypt(c.Context(), caller(), discard)
 				// Print the result even if the command failed.
 				err = errors.Join(err, p.printReencrypted(done, output.value))
 				if err == nil && len(done.Unreadable) > 0 {

@@ -40,7 +40,7 @@ type UseCases struct {
 	SingleSignOn   *app.SingleSignOn
 	Administration *app.Administration
 	SystemMail     *app.SystemMail
-	Profiles       *app.Members
+	Members        *app.Members
 	Groups         *app.Groups
 	Lists          *app.Lists
 	Orgs           *app.Orgs

@@ -141,7 +141,7 @@ func grouped(b *browser, to string) answer { return b.post(to, "group", idText(b
 
 // assigned sends a form about the channel that ada's address is assigned to already.
 func assigned(b *browser, to string) answer {
-	held, err := b.f.use.Profiles.Show(b.f.Context(), app.Path{Organization: "acme"}, b.f.found("ada").ID)
+	held, err := b.f.use.Members.Show(b.f.Context(), app.Path{Organization: "acme"}, b.f.found("ada").ID)
 	require.NoError(b.f, err)
 	return b.post(to, "channel", idText(held.Channels[0].ID))
 }

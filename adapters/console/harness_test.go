@@ -98,7 +98,7 @@ func openFixture(t *testing.T, database string, adjust ...func(*console.Options)
 	authenticators, err := webauthn.New(site)
 	require.NoError(t, err)
 	f.parts = harness.Parts{Store: store, Clock: f.clock, MaxImport: maxImport, Drivers: delivery.Drivers{f.post, mailbox.New(store)}, SendTimeout: time.Minute,
-		Composer: delivery.NewTemplateComposer("https://tocsin.example", deliveries.NewLinks([]byte("key"))), Authenticators: authenticators, Facts: facts}
+		Composer: delivery.NewTemplateComposer("https://tocsin.example", deliveries.NewLinks([]byte("key"))), Authenticators: authenticators, InstanceInfo: facts}
 	f.assemble()
 	f.options = o
 	f.serve()

@@ -23,7 +23,7 @@ func (c call) addAddress() error {
 	}
 	a, err := c.console.use.Orgs.Address(c.ctx, c.at(), c.FormValue("value"), c.FormValue("name"))
 	if err == nil {
-		err = c.console.use.Profiles.AddAddress(c.ctx, c.editor(), c.at(), id, a, c.FormValue("assign_to_preferred_channel") == "true")
+		err = c.console.use.Members.AddAddress(c.ctx, c.editor(), c.at(), id, a, c.FormValue("assign_to_preferred_channel") == "true")
 	}
 	return c.answerMemberForm(err, "address-new")
 }
@@ -70,7 +70,7 @@ func (c call) removeAddress() error {
 	if err != nil {
 		return err
 	}
-	if err := c.console.use.Profiles.RemoveAddress(c.ctx, c.editor(), c.at(), member, address); err != nil {
+	if err := c.console.use.Members.RemoveAddress(c.ctx, c.editor(), c.at(), member, address); err != nil {
 		return err
 	}
 	return c.memberSaved()
@@ -81,7 +81,7 @@ func (c call) assignAddress() error {
 	if err != nil {
 		return err
 	}
-	err = c.console.use.Profiles.Assign(c.ctx, c.editor(), c.at(), member, address, channels.ID(c.selectedID("channel")))
+	err = c.console.use.Members.Assign(c.ctx, c.editor(), c.at(), member, address, channels.ID(c.selectedID("channel")))
 	return c.answerForm(err, c.addressPage, c.addressPath(address), "saved")
 }
 
@@ -96,7 +96,7 @@ func (c call) setAssignment() error {
 	if errActive != nil || errValidated != nil {
 		return errForm
 	}
-	if err := c.console.use.Profiles.SetAssignment(c.ctx, c.editor(), c.at(), member, assignment, active, validated); err != nil {
+	if err := c.console.use.Members.SetAssignment(c.ctx, c.editor(), c.at(), member, assignment, active, validated); err != nil {
 		return err
 	}
 	return c.switched(c.addressPath(users.AddressID(c.selectedID("address"))))
@@ -107,7 +107,7 @@ func (c call) removeAssignment() error {
 	if err != nil {
 		return err
 	}
-	if err := c.console.use.Profiles.Unassign(c.ctx, c.editor(), c.at(), member, assignment); err != nil {
+	if err := c.console.use.Members.Unassign(c.ctx, c.editor(), c.at(), member, assignment); err != nil {
 		return err
 	}
 	return c.done(c.addressPath(users.AddressID(c.selectedID("address"))), "saved")

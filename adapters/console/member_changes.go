@@ -14,15 +14,15 @@ import (
 )
 
 func (c call) setMemberLocked() error {
-	return c.setSwitch(c.console.use.Profiles.SetLocked, c.memberSwitched)
+	return c.setSwitch(c.console.use.Members.SetLocked, c.memberSwitched)
 }
 
 func (c call) setMembershipLocked() error {
-	return c.setSwitch(c.console.use.Profiles.SetMembershipLocked, c.memberSwitched)
+	return c.setSwitch(c.console.use.Members.SetMembershipLocked, c.memberSwitched)
 }
 
 func (c call) setNotifications() error {
-	return c.setSwitch(c.console.use.Profiles.SetNotifications, c.memberSwitched)
+	return c.setSwitch(c.console.use.Members.SetNotifications, c.memberSwitched)
 }
 
 // memberSaved shows the path's member after a change.
@@ -58,7 +58,7 @@ func (c call) showNewMember() error {
 }
 
 func (c call) newMemberPage(f form) error {
-	choices, err := c.console.use.Profiles.Choices(c.ctx, c.at(), users.Query{Group: orgs.GroupID(c.selectedID("group"))})
+	choices, err := c.console.use.Members.Choices(c.ctx, c.at(), users.Query{Group: orgs.GroupID(c.selectedID("group"))})
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (c call) createMember() error {
 	faults.Add("", err)
 	var made users.Enrolled
 	if err = faults.Err(); err == nil {
-		made, err = c.console.use.Profiles.Create(c.ctx, c.editor(), c.at(), e, orgs.GroupID(c.selectedID("group")))
+		made, err = c.console.use.Members.Create(c.ctx, c.editor(), c.at(), e, orgs.GroupID(c.selectedID("group")))
 	}
 	done := "was-there"
 	if made.Enrolled {
@@ -135,7 +135,7 @@ func (c call) saveDetails() error {
 	}
 	given, err := users.NewDetails(c.FormValue)
 	if err == nil {
-		err = c.console.use.Profiles.SaveDetails(c.ctx, c.editor(), c.at(), id, given)
+		err = c.console.use.Members.SaveDetails(c.ctx, c.editor(), c.at(), id, given)
 	}
 	return c.answerMemberForm(err, "member-names")
 }
@@ -157,7 +157,7 @@ func (c call) saveMetadata() error {
 	fields, err := metadata.Parse([]byte(c.FormValue("custom_fields")))
 	faults.Add("custom_fields", err)
 	if err = faults.Err(); err == nil {
-		err = c.console.use.Profiles.SaveFields(c.ctx, c.editor(), c.at(), id, c.FormValue("shown"), fields)
+		err = c.console.use.Members.SaveFields(c.ctx, c.editor(), c.at(), id, c.FormValue("shown"), fields)
 	}
 	if !errors.Is(err, users.ErrChanged) {
 		return c.answerMemberForm(err, "member-metadata")
@@ -179,7 +179,7 @@ func (c call) removeMember() error {
 	if err != nil {
 		return err
 	}
-	if err := c.console.use.Profiles.Remove(c.ctx, c.editor(), c.at(), id); err != nil {
+	if err := c.console.use.Members.Remove(c.ctx, c.editor(), c.at(), id); err != nil {
 		return err
 	}
 	return c.done(c.membersPath(), "removed")

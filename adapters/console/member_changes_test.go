@@ -31,7 +31,7 @@ func (f *fixture) audited() []string {
 // profile is everything about a member of acme.
 func (f *fixture) profile(m users.Member) app.MemberReport {
 	f.Helper()
-	p, err := f.use.Profiles.Show(f.Context(), app.Path{Organization: "acme"}, m.ID)
+	p, err := f.use.Members.Show(f.Context(), app.Path{Organization: "acme"}, m.ID)
 	require.NoError(f, err)
 	return p
 }

@@ -26,7 +26,7 @@ func (c call) exportMembers() error {
 		return err
 	}
 	// Each batch is bounded; the total time depends on the size of the organization.
-	err = c.console.use.Profiles.Export(c.Request().Context(), c.actor(), c.at(), q, func(ms []users.Member) error {
+	err = c.console.use.Members.Export(c.Request().Context(), c.actor(), c.at(), q, func(ms []users.Member) error {
 		for _, m := range ms {
 			fields, err := m.CustomFields.Encode()
 			if err != nil {

@@ -65,16 +65,16 @@ func (c call) showMembers() error {
 	c.console.cursors.open(c.membersPath(), filter.Get("after"), &place)
 	q := memberQuery(filter)
 	q.After, q.Limit = place.At, pageMembers
-	found, err := c.console.use.Profiles.Search(c.ctx, c.at(), q)
+	found, err := c.console.use.Members.Search(c.ctx, c.at(), q)
 	if err != nil {
 		return err
 	}
 	v := membersView{Limit: app.MaxShown, Filter: form{values: filter}, Query: filter.Encode(), Members: found.Members, Added: found.Added, First: q.After.IsZero()}
-	if v.FilterChoices, err = c.console.use.Profiles.Choices(c.ctx, c.at(), q); err != nil {
+	if v.FilterChoices, err = c.console.use.Members.Choices(c.ctx, c.at(), q); err != nil {
 		return err
 	}
 	if v.Total = (users.Total{N: len(found.Members)}); !v.First || found.More {
-		if v.Total, err = c.console.use.Profiles.Total(c.ctx, c.at(), q); err != nil {
+		if v.Total, err = c.console.use.Members.Total(c.ctx, c.at(), q); err != nil {
 			return err
 		}
 	}
@@ -208,7 +208,7 @@ func (c call) profile() (app.MemberReport, error) {
 	if err != nil {
 		return app.MemberReport{}, err
 	}
-	return c.console.use.Profiles.Show(c.ctx, c.at(), id)
+	return c.console.use.Members.Show(c.ctx, c.at(), id)
 }
 
 // mayChange reports whether the page offers to change a member. The use cases check the right

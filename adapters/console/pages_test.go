@@ -123,7 +123,7 @@ func TestSwitchesOfAMember(t *testing.T) {
 			return tx.Applications().SaveMemberships(f.Context(), a, []applications.Membership{applications.NewMembership(a.ID, m.ID, false)})
 		}))
 		state := func() (member, membership, enabled bool) {
-			p, err := f.use.Profiles.Show(f.Context(), app.Path{Organization: "acme"}, m.ID)
+			p, err := f.use.Members.Show(f.Context(), app.Path{Organization: "acme"}, m.ID)
 			require.NoError(f, err)
 			require.Len(f, p.Registrations, 1)
 			return p.Member.Locked, p.Registrations[0].Membership.Locked, p.Registrations[0].Membership.EnableNotifications

@@ -85,7 +85,7 @@ func (c call) searchMembers(page string) (memberSearchView, error) {
 	if !v.Searched {
 		return v, nil
 	}
-	found, err := c.console.use.Profiles.Reachable(c.ctx, c.at(), q)
+	found, err := c.console.use.Members.Reachable(c.ctx, c.at(), q)
 	if err != nil {
 		return v, err
 	}

@@ -104,11 +104,11 @@ func (c call) unregister() error {
 }
 
 func (c call) setRegistrantLocked() error {
-	return c.setSwitch(c.console.use.Profiles.SetMembershipLocked, c.toSwitchedRegistrant)
+	return c.setSwitch(c.console.use.Members.SetMembershipLocked, c.toSwitchedRegistrant)
 }
 
 func (c call) setRegistrantNotifications() error {
-	return c.setSwitch(c.console.use.Profiles.SetNotifications, c.toSwitchedRegistrant)
+	return c.setSwitch(c.console.use.Members.SetNotifications, c.toSwitchedRegistrant)
 }
 
 // toRegistrants redirects to the page of members on which the form was.

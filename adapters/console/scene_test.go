@@ -84,7 +84,7 @@ func furnish(f *fixture) set {
 	token, _, err := f.use.Administration.Invite(f.Context(), operators.Editor{Level: operators.Installation}, app.Path{Organization: "acme"}, guest.ID, false)
 	require.NoError(f, err)
 	s.params["{token}"] = token
-	held, err := f.use.Profiles.Show(f.Context(), app.Path{Organization: "acme"}, ada.ID)
+	held, err := f.use.Members.Show(f.Context(), app.Path{Organization: "acme"}, ada.ID)
 	require.NoError(f, err)
 	s.params["{address}"] = strconv.FormatInt(int64(held.Addresses[0].ID), 10)
 	s.params["{assignment}"] = strconv.FormatInt(int64(held.Assignments[0].ID), 10)

@@ -176,7 +176,7 @@ func (c call) pageHits(text string) (found []hit) {
 // Indexing returns the progress of the search index of the page's organization; the zero value on
 // an error.
 func (v view) Indexing() users.Indexing {
-	found, err := v.call.console.use.Profiles.Indexing(v.call.ctx, v.call.at())
+	found, err := v.call.console.use.Members.Indexing(v.call.ctx, v.call.at())
 	if err != nil {
 		return users.Indexing{}
 	}

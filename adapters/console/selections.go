@@ -31,9 +31,9 @@ func (c call) changeSelection() error {
 	done := c.FormValue("action")
 	switch done {
 	case "lock":
-		n, err = use.Profiles.Lock(c.ctx, by, at, ids, true)
+		n, err = use.Members.Lock(c.ctx, by, at, ids, true)
 	case "unlock":
-		n, err = use.Profiles.Lock(c.ctx, by, at, ids, false)
+		n, err = use.Members.Lock(c.ctx, by, at, ids, false)
 	case "link":
 		n, err = use.Groups.Link(c.ctx, by, at, orgs.GroupID(c.selectedID("group")), ids...)
 	case "unlink":
@@ -41,7 +41,7 @@ func (c call) changeSelection() error {
 	case "list":
 		n, err = c.addSelectionToList(ids)
 	case "remove":
-		found, err := use.Profiles.Selected(c.ctx, at, ids)
+		found, err := use.Members.Selected(c.ctx, at, ids)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (c call) removeSelection() error {
 	if err != nil {
 		return err
 	}
-	if err := c.console.use.Profiles.Remove(c.ctx, c.editor(), c.at(), ids...); err != nil {
+	if err := c.console.use.Members.Remove(c.ctx, c.editor(), c.at(), ids...); err != nil {
 		return err
 	}
 	return c.toSelection("remove", len(ids))

@@ -102,7 +102,7 @@ func TestAddSelectionToList(t *testing.T) {
 		b := f.as(by)
 		b.post(memberPath(eve)+"addresses/new/", "value", "eve@example.org").is(f.T, http.StatusSeeOther)
 		b.post(memberPath(eve)+"addresses/new/", "value", "eve@example.com").is(f.T, http.StatusSeeOther)
-		l, err := f.use.Profiles.Choices(f.Context(), app.Path{Organization: "acme"}, users.Query{})
+		l, err := f.use.Members.Choices(f.Context(), app.Path{Organization: "acme"}, users.Query{})
 		require.NoError(f, err)
 		done := b.choose("", "list", []users.Member{eve, unreached}, "list", "shop/"+idText(l.Lists[0].ID)).is(f.T, http.StatusSeeOther)
 		assert.Contains(f, done.Header.Get("Location"), "count=1")
@@ -188,7 +188,7 @@ func TestMemberFilters(t *testing.T) {
 			_, err := tx.Users().Link(f.Context(), staff, []users.MemberID{zoe.ID})
 			return err
 		})
-		choices, err := f.use.Profiles.Choices(f.Context(), app.Path{Organization: "acme"}, users.Query{})
+		choices, err := f.use.Members.Choices(f.Context(), app.Path{Organization: "acme"}, users.Query{})
 		require.NoError(f, err)
 		list := idText(choices.Lists[0].ID)
 		for query, want := range map[string]string{

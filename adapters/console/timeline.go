@@ -66,7 +66,7 @@ func (c call) timeline(p app.MemberReport) (timelineView, error) {
 	sealed := path + string(q.Kind)
 	c.console.cursors.open(sealed, c.QueryParam("at"), &at)
 	q.From, q.Newer = at.From, at.Newer
-	found, err := c.console.use.Profiles.Timeline(c.ctx, c.editor(), c.at(), p.Member.ID, q)
+	found, err := c.console.use.Members.Timeline(c.ctx, c.editor(), c.at(), p.Member.ID, q)
 	if err != nil {
 		return v, err
 	}

@@ -86,9 +86,9 @@ func TestDeliveriesOfDeletedMember(t *testing.T) {
 	}
 }
 
-// TestReliefLocksMember has a unit of work hold the channel of an idle member, as
+// TestOffloadLocksMember has a unit of work hold the channel of an idle member, as
 // one does that gives to it, or deletes it.
-func TestReliefLocksMember(t *testing.T) {
+func TestOffloadLocksMember(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()

@@ -49,7 +49,7 @@ type UseCases struct {
 	Groups          *app.Groups
 	Keys            *app.Keys
 	Administration  *app.Administration
-	Profiles        *app.Members
+	Members         *app.Members
 	Retries         *app.Retries
 	Audit           *app.Audit
 }

@@ -44,7 +44,7 @@ func (c call) answerMember(m users.Member, err error) error {
 }
 
 func (a *API) showMember(c call) error {
-	return c.answerMember(a.use.Profiles.Member(c.ctx, c.at(), web.Param(c, "username")))
+	return c.answerMember(a.use.Members.Member(c.ctx, c.at(), web.Param(c, "username")))
 }
 
 func (a *API) patchMember(c call) error {
@@ -57,7 +57,7 @@ func (a *API) patchMember(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	return c.answerMember(a.use.Profiles.SetLockedByName(c.ctx, c.editor(), c.at(), web.Param(c, "username"), locked))
+	return c.answerMember(a.use.Members.SetLockedByName(c.ctx, c.editor(), c.at(), web.Param(c, "username"), locked))
 }
 
 func (a *API) listMemberships(c call) error {
@@ -90,7 +90,7 @@ func (c call) answerMembership(r app.MembershipReport, err error) error {
 }
 
 func (a *API) showMembership(c call) error {
-	return c.answerMembership(a.use.Profiles.Membership(c.ctx, c.at(), web.Param(c, "username")))
+	return c.answerMembership(a.use.Members.Membership(c.ctx, c.at(), web.Param(c, "username")))
 }
 
 func (a *API) patchMembership(c call) error {
@@ -103,5 +103,5 @@ func (a *API) patchMembership(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	return c.answerMembership(a.use.Profiles.PatchMembership(c.ctx, c.editor(), c.at(), web.Param(c, "username"), change))
+	return c.answerMembership(a.use.Members.PatchMembership(c.ctx, c.editor(), c.at(), web.Param(c, "username"), change))
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// TestRelief has idle members take over from one at its limit, again and again: it keeps what it
+// TestOffload has idle members take over from one at its limit, again and again: it keeps what it
 // shall, nobody holds more than its room, nothing is left that there was room for, and a room
 // doubles only when it was full and half of that is gone.
-func TestRelief(t *testing.T) {
+func TestOffload(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -43,7 +43,7 @@ func nouns() map[string]cases {
 		"Outages":           outageCases(),
 		"Pools":             poolCases(),
 		"PoolsOfEvents":     eventPoolCases(),
-		"Relief":            reliefCases(),
+		"Offload":           offloadCases(),
 		"Limits":            shareCases(),
 		"Quotas":            quotaCases(),
 		"Notifications":     notificationCases(),

@@ -43,7 +43,7 @@ type Parts struct {
 
 	SystemMail app.SystemMailSettings // zero: the installation has no system channel
 
-	Facts func(context.Context) app.InstanceInfo // of the page about the system
+	InstanceInfo func(context.Context) app.InstanceInfo // of the page about the system
 }
 
 // UseCases are all use cases, in the groups that callers need.
@@ -93,4 +93,4 @@ func newInstallation(p Parts, o *app.Occurrences, s *app.StateCache) *app.Instal
 	return app.NewInstallation(p.Store, o, s, p.Clock)
 }
 
-func newSystem(p Parts) *app.System { return app.NewSystem(p.Store, p.Clock, p.Facts) }
+func newSystem(p Parts) *app.System { return app.NewSystem(p.Store, p.Clock, p.InstanceInfo) }

@@ -78,7 +78,7 @@ func open(ctx context.Context, at place, now time.Time) (*installation, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	use := harness.Assemble(harness.Parts{Store: store, Clock: clock, Limits: quotas.NewDefaults(limits()), MaxImport: 1 << 20, Drivers: drivers, CheckChannel: drivers.Check, SendTimeout: time.Minute,
-		Composer: composer, Links: links, Authenticators: authenticators, Facts: func(context.Context) app.InstanceInfo { return app.InstanceInfo{} }})
+		Composer: composer, Links: links, Authenticators: authenticators, InstanceInfo: func(context.Context) app.InstanceInfo { return app.InstanceInfo{} }})
 	i := &installation{store: store, tables: tables, clock: clock, drivers: drivers, composer: composer, use: use,
 		importer: importer.New(store, clock, log, importer.Settings{Lease: time.Minute, Poll: time.Millisecond, Sweep: time.Minute})}
 	state := health.New(clock, 0, health.Probe{Ask: func(context.Context) error { return nil }})

@@ -26,7 +26,7 @@ func (w *world) relieve(t *testing.T, org orgs.ID, from, to channels.Channel, ro
 	return n
 }
 
-func reliefCases() cases {
+func offloadCases() cases {
 	return cases{
 		"WhatGoesNextGoes": func(t *testing.T, w *world) {
 			w.pooled(t, 100)
