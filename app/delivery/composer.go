@@ -15,9 +15,11 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// How much a composer caches. A decoded context takes up to thirty times the memory of its text.
+// How much a composer caches. A decoded context takes up to thirty times the memory of its text, and
+// half a kilobyte if it is small.
 const (
 	maxTemplates    = 1_000
+	maxContexts     = 1_000
 	maxContextBytes = 2 << 20 // bytes of text
 )
 
@@ -154,7 +156,7 @@ func (c *TemplateComposer) context(o events.Occurrence) (map[string]any, error) 
 	if err != nil {
 		return nil, err
 	}
-	if c.text+len(o.Context) > maxContextBytes {
+	if len(c.contexts) >= maxContexts || c.text+len(o.Context) > maxContextBytes {
 		clear(c.contexts)
 		c.text = 0
 	}

@@ -169,24 +169,34 @@ func TestComposer(t *testing.T) {
 	})
 }
 
-// TestComposerRemembersLittleOfLargeContexts runs alone, because it reads the heap of the whole
-// program.
-func TestComposerRemembersLittleOfLargeContexts(t *testing.T) { //nolint:paralleltest // For the reason given.
-	c := delivery.NewTemplateComposer("", secret)
+// TestComposerBoundsItsCache runs alone, because it reads the heap of the whole program.
+func TestComposerBoundsItsCache(t *testing.T) { //nolint:paralleltest // For the reason given.
 	heap := func() uint64 {
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	before := heap()
-	const most = 20
-	for id := range most {
-		in := inputOf("{{ context.n.0 }}", `{"n": [`+strings.Repeat("0,", 500_000)+`0]}`) // a megabyte, and twenty when decoded
-		in.Occurrence.ID = events.OccurrenceID(id + 1)
-		_, err := c.Compose(in, ada())
-		require.NoError(t, err)
+	for _, test := range []struct {
+		name       string
+		context    string
+		contexts   int
+		limitBytes uint64
+	}{
+		{"FewLargeContexts", `{"n": [` + strings.Repeat("0,", 500_000) + `0]}`, 20, 100 << 20}, // a megabyte, and twenty when decoded
+		{"ManySmallContexts", `{"n": [0]}`, 20_000, 5 << 20},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := delivery.NewTemplateComposer("", secret)
+			before := heap()
+			for id := range test.contexts {
+				in := inputOf("{{ context.n.0 }}", test.context)
+				in.Occurrence.ID = events.OccurrenceID(id + 1)
+				_, err := c.Compose(in, ada())
+				require.NoError(t, err)
+			}
+			assert.Less(t, heap(), before+test.limitBytes)
+			runtime.KeepAlive(c)
+		})
 	}
-	assert.Less(t, heap(), before+100<<20)
-	runtime.KeepAlive(c)
 }

@@ -23,8 +23,11 @@ type renderCache struct {
 	templates   int // their bytes, at most maxCachedTemplates
 }
 
-// maxCachedTemplates bounds the bytes of the templates in a render cache.
-const maxCachedTemplates = 2 << 20
+// How much a render cache holds, beside the bytes of the contexts.
+const (
+	maxCachedOccurrences = 4 * claimMax
+	maxCachedTemplates   = 2 << 20 // their bytes
+)
 
 type inputKey struct {
 	event        events.ID
@@ -40,19 +43,21 @@ func newRenderCache(q deliveries.Queue) *renderCache {
 // the missing ones.
 func (c *renderCache) prefetch(ctx context.Context, jobs []deliveries.Job) error {
 	var wanted []events.OccurrenceID
+	var read []events.Occurrence
 	c.mu.Lock()
 	seen := map[events.OccurrenceID]bool{}
 	for _, j := range jobs {
 		if _, known := c.occurrences[j.Occurrence]; known || seen[j.Occurrence] {
 			continue
 		}
-		if j.Of != nil {
-			c.keep(*j.Of)
-			continue
-		}
 		seen[j.Occurrence] = true
-		wanted = append(wanted, j.Occurrence)
+		if j.Of != nil {
+			read = append(read, *j.Of)
+		} else {
+			wanted = append(wanted, j.Occurrence)
+		}
 	}
+	c.keep(read...)
 	c.mu.Unlock()
 	if len(wanted) == 0 {
 		return nil
@@ -67,13 +72,13 @@ func (c *renderCache) prefetch(ctx context.Context, jobs []deliveries.Job) error
 	return nil
 }
 
-// keep adds occurrences. It drops all others when they would exceed the bytes.
+// keep adds occurrences. It drops all others when they would exceed the number or the bytes.
 func (c *renderCache) keep(found ...events.Occurrence) {
 	size := 0
 	for _, o := range found {
 		size += len(o.Context)
 	}
-	if c.contexts+size > deliveries.ClaimBytes {
+	if len(c.occurrences)+len(found) > maxCachedOccurrences || c.contexts+size > deliveries.ClaimBytes {
 		clear(c.occurrences)
 		c.contexts = 0
 	}

@@ -110,4 +110,17 @@ func TestRenderCache(t *testing.T) {
 			assert.Len(t, c.occurrences, c.contexts/len(l.context))
 		}
 	})
+	t.Run("KeepsALimitedNumberOfOccurrences", func(t *testing.T) {
+		t.Parallel()
+		c := newRenderCache(&library{context: "{}"})
+		for first := range events.OccurrenceID(2 * maxCachedOccurrences / claimMin) {
+			var ids []events.OccurrenceID
+			for i := range events.OccurrenceID(claimMin) {
+				ids = append(ids, first*claimMin+i+1)
+			}
+			require.NoError(t, c.prefetch(t.Context(), of(ids...)))
+			require.LessOrEqual(t, len(c.occurrences), maxCachedOccurrences)
+			require.Contains(t, c.occurrences, ids[0], "the last claim is cached")
+		}
+	})
 }
