@@ -59,10 +59,10 @@ func (r deliveryRepo) CountRecipients(ctx context.Context, ts []deliveries.Trigg
 
 // entries returns the number of list entries and active subscriptions of the event's notifications.
 // It counts each up to the limit.
-func (r deliveryRepo) entries(ctx context.Context, o events.Occurrence) (n int, err error) {
-	p := candidatesOf(r.dialect, o).parameters()
+func (t tx) entries(ctx context.Context, o events.Occurrence) (n int, err error) {
+	p := candidatesOf(t.dialect, o).parameters()
 	p["most"] = deliveries.CountedEntries + 1
-	err = r.db(ctx).Raw(`SELECT COALESCE(SUM(listed + subscribed), 0) FROM (SELECT
+	err = t.db(ctx).Raw(`SELECT COALESCE(SUM(listed + subscribed), 0) FROM (SELECT
 			(SELECT COUNT(*) FROM (SELECT 1 FROM list_entries le WHERE le.list_id = n.list_id LIMIT @most ) AS listed) AS listed,
 			(SELECT COUNT(*) FROM (SELECT 1 FROM subscriptions sb WHERE sb.notification_id = n.id AND sb.active LIMIT @most ) AS subscribed) AS subscribed
 		FROM notifications n WHERE `+ofItsEvent+` AND n.active) AS counted`, p).Scan(&n).Error

@@ -67,8 +67,12 @@ func (t tx) expand(ctx context.Context, row occurrenceRow, twice *duplicateAddre
 	if err != nil {
 		return deliveries.Expansion{}, err
 	}
-	if isSmall(row, o, limit) {
-		return t.expandSet(ctx, row, o, limit)
+	recipients, small, err := t.fewRecipients(ctx, row, o, limit)
+	if err != nil {
+		return deliveries.Expansion{}, err
+	}
+	if small {
+		return t.expandSet(ctx, row, o, recipients, limit)
 	}
 	if err := t.useCustomPlans(ctx); err != nil {
 		return deliveries.Expansion{}, err

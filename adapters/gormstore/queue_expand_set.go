@@ -36,25 +36,34 @@ func (r smallRow) occurrence() (events.Occurrence, error) {
 }
 
 // namedRecipientRow is a recipient named by an occurrence, as one row of a rowSet. It has either a
-// username or an address.
+// username or an address, or neither: then the occurrence names no recipients.
 type namedRecipientRow struct {
 	Occurrence events.OccurrenceID `json:"occurrence"`
 	Username   string              `json:"username"` // folded
 	Address    string              `json:"address"`  // the key
 }
 
-// isSmall reports whether an occurrence names few recipients, and its expansion has not started.
-func isSmall(row occurrenceRow, o events.Occurrence, limit int) bool {
-	n := len(o.Options.LimitTo)
-	return row.CursorNotification == 0 && n > 0 && n <= min(limit, deliveries.SmallNames)
+// fewRecipients returns how many recipients a small occurrence has at most. An occurrence is small
+// if its expansion has not started, and if it names few recipients, or names none and its event has
+// few entries of lists and subscriptions.
+func (t tx) fewRecipients(ctx context.Context, row occurrenceRow, o events.Occurrence, limit int) (n int, small bool, err error) {
+	if row.CursorNotification != 0 {
+		return 0, false, nil
+	}
+	if n = len(o.Options.LimitTo); n > 0 {
+		return n, n <= min(limit, deliveries.SmallNames), nil
+	}
+	n, err = t.entries(ctx, o)
+	return n, n <= min(limit, deliveries.CountedEntries), err
 }
 
-// expandSet expands an occurrence that names few recipients together with others of the same event
-// and channels, because the statement takes nearly as long for one as for many. It inserts the same
-// deliveries as one expansion after the other.
-func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurrence, limit int) (deliveries.Expansion, error) {
+// expandSet expands an occurrence with few recipients together with others of the same event and
+// channels, because the statement takes nearly as long for one as for many. It inserts the same
+// deliveries as one expansion after the other. The set has occurrences that name recipients, or
+// occurrences that name none.
+func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurrence, recipients, limit int) (deliveries.Expansion, error) {
 	c := candidatesOf(t.dialect, o)
-	rows, wanted, err := t.lockSmall(ctx, first, min(limit, deliveries.SmallNames))
+	rows, wanted, err := t.lockSmall(ctx, first, recipients, min(limit, deliveries.SmallNames))
 	if err != nil {
 		return deliveries.Expansion{}, err
 	}
@@ -86,15 +95,16 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 }
 
 // lockSmall locks the small occurrences that have waited longest, and returns them with the
-// recipients that they name.
-func (t tx) lockSmall(ctx context.Context, first occurrenceRow, limit int) (set []smallRow, wanted []namedRecipientRow, err error) {
+// recipients that they name. If the first one names none, each has so many recipients.
+func (t tx) lockSmall(ctx context.Context, first occurrenceRow, recipients, limit int) (set []smallRow, wanted []namedRecipientRow, err error) {
+	named := first.LimitTo != noNames
 	rows, err := rowsOf[smallRow](t.db(ctx).Raw(`SELECT id, limit_to, channels, created_at, send_at, octet_length(context) AS context_bytes,
 			EXISTS (SELECT 1 FROM channels WHERE organization_id = ? AND pool <> '') AS pooled
 		FROM occurrences WHERE id IN (SELECT id FROM occurrences WHERE expanded_at IS NULL AND large = ? AND priority = ? AND organization_id = ?
 				ORDER BY turn_at, id LIMIT ?)
-			AND expanded_at IS NULL AND event_id = ? AND channels = ? AND cursor_notification = 0 AND limit_to <> ?
+			AND expanded_at IS NULL AND event_id = ? AND channels = ? AND cursor_notification = 0 AND (limit_to <> ?) = ?
 		ORDER BY turn_at, id LIMIT ?`+t.dialect.skipLocked(),
-		first.OrganizationID, first.Large, first.Priority, first.OrganizationID, lookAhead, first.EventID, first.Channels, noNames, setSize))
+		first.OrganizationID, first.Large, first.Priority, first.OrganizationID, lookAhead, first.EventID, first.Channels, noNames, named, setSize))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,11 +113,15 @@ func (t tx) lockSmall(ctx context.Context, first occurrenceRow, limit int) (set 
 		if err != nil {
 			return nil, nil, err
 		}
-		if limit -= len(o.Options.LimitTo); limit < 0 {
+		names := []namedRecipientRow{{Occurrence: o.ID}}
+		if named {
+			recipients, names = len(o.Options.LimitTo), namedRecipients(o)
+		}
+		if limit -= recipients; limit < 0 {
 			break
 		}
 		set = append(set, r)
-		wanted = append(wanted, namedRecipients(o)...)
+		wanted = append(wanted, names...)
 	}
 	return set, wanted, nil
 }
@@ -172,11 +186,7 @@ func (t tx) writeSet(
 	rows, err := rowsOf[writtenRow](t.db(ctx).Raw(`WITH `+c.ways(bothChannels, "n.active")+in.fronts+`
 		INSERT INTO deliveries (occurrence_id, `+in.columns+`)
 		SELECT occurrence_id, `+in.values+`
-		FROM (SELECT gated.*, `+reasonColumn()+`,
-				ROW_NUMBER() OVER (PARTITION BY occurrence_id ORDER BY notification_id, phase, assignment_id) - 1 AS number FROM (
-			SELECT r.occurrence AS occurrence_id, w.phase, w.notification_id, m.id AS member_id, s.id AS assignment_id, w.channel_id, w.protocol,
-				a.value AS address, a.value_key AS address_key, `+gateColumns+namedRecipientFrom(t.dialect)+`
-		) AS gated) AS judged`+in.joins+`
+		FROM (`+c.setCandidates()+`) AS judged`+in.joins+`
 		ORDER BY occurrence_id, notification_id, phase, assignment_id
 		`+skipDuplicates+` RETURNING occurrence_id, channel_id, state`, p))
 	for _, r := range rows {
@@ -189,4 +199,21 @@ func (t tx) writeSet(
 		}
 	}
 	return len(rows), due, err
+}
+
+// setCandidates selects the recipients of each occurrence of a set of namedRecipientRow (@set),
+// numbered in the order of an expansion, with the reason of their first closed gate. Occurrences
+// that name no recipients have the same ones, whose gates are read once.
+func (c candidates) setCandidates() string {
+	const columns = `w.phase, w.notification_id, a.member_id, s.id AS assignment_id, w.channel_id, w.protocol,
+				a.value AS address, a.value_key AS address_key, ` + gateColumns
+	numbered := func(partition, from string) string {
+		return `SELECT gated.*, ` + reasonColumn() + `,
+				ROW_NUMBER() OVER (` + partition + `ORDER BY notification_id, phase, assignment_id) - 1 AS number FROM (` + from + `) AS gated`
+	}
+	if c.limited() {
+		return numbered("PARTITION BY occurrence_id ", "SELECT r.occurrence AS occurrence_id, "+columns+namedRecipientFrom(c.dialect))
+	}
+	return "SELECT wanted.occurrence AS occurrence_id, everybody.* FROM (" + numbered("", "SELECT "+columns+candidatesFrom(c.dialect, c.sources())) +
+		") AS everybody CROSS JOIN (@set ) AS wanted"
 }

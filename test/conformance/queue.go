@@ -281,14 +281,14 @@ func expansionCases() cases {
 			assert.LessOrEqual(t, at, 1)
 		},
 		"OrganizationsTakeTurns": func(t *testing.T, w *world) {
-			for range 30 {
-				w.trigger(t, w.mine.occurrence(nil, nil))
+			for i := range 30 { // Other channels are another set.
+				w.trigger(t, w.mine.occurrence(nil, []string{fmt.Sprint(i)}))
 			}
 			_, err := w.Queue().Expand(t.Context(), 10)
 			require.NoError(t, err)
 			var theirs []events.OccurrenceID
-			for range 3 {
-				theirs = append(theirs, w.trigger(t, w.theirs.occurrence(nil, nil)).ID)
+			for i := range 3 {
+				theirs = append(theirs, w.trigger(t, w.theirs.occurrence(nil, []string{fmt.Sprint(i)})).ID)
 			}
 			var turns []events.OccurrenceID
 			for i, s := range w.expand(t, 10)[:2*len(theirs)] {

@@ -20,6 +20,19 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
+// overlapping gives the order event recipients with several addresses, shared addresses, and closed
+// gates.
+func (w *world) overlapping(t *testing.T) {
+	t.Helper()
+	w.ready(t)
+	byShop := w.assign(t, channels.Assign(w.mine.bobMail, w.mine.shopMail))[0]
+	w.add(t, w.mine.news, w.mine.adaByText.ID, byShop.ID)
+	w.subscribe(t, w.notify(t, w.mine.order, "Other"), w.mine.bobByMail, true)
+	held, _ := w.hold(t, w.mine.bob, users.NewEmailAddress("ADA@example.org"))
+	w.add(t, w.mine.news, w.assign(t, channels.Assign(held[0], w.mine.mail))[0].ID)
+	w.optOut(t, deliveries.OptOut{Member: w.mine.ada.ID, AddressKey: "ada@example.org", Notification: w.mine.shipped.ID}, true)
+}
+
 // setCases are about triggers that come together, and small occurrences, which are expanded in
 // sets.
 func setCases() cases {
@@ -69,14 +82,8 @@ func setCases() cases {
 			assert.ErrorIs(t, w.ask(t, of(0), request(k, "z", "another body")).err, requests.ErrReused)
 			assert.False(t, w.ask(t, of(5), request(k, "refused", "another body")).repeated, "a refusal is not remembered")
 		},
-		"SmallOccurrencesAreExpandedTogetherAsOneAfterTheOther": func(t *testing.T, w *world) {
-			w.ready(t)
-			byShop := w.assign(t, channels.Assign(w.mine.bobMail, w.mine.shopMail))[0]
-			w.add(t, w.mine.news, w.mine.adaByText.ID, byShop.ID)
-			w.subscribe(t, w.notify(t, w.mine.order, "Other"), w.mine.bobByMail, true)
-			held, _ := w.hold(t, w.mine.bob, users.NewEmailAddress("ADA@example.org"))
-			w.add(t, w.mine.news, w.assign(t, channels.Assign(held[0], w.mine.mail))[0].ID)
-			w.optOut(t, deliveries.OptOut{Member: w.mine.ada.ID, AddressKey: "ada@example.org", Notification: w.mine.shipped.ID}, true)
+		"NamedRecipients": func(t *testing.T, w *world) {
+			w.overlapping(t)
 			names := [][]string{{"ada@example.org", "nobody"}, {"BOB@example.org", "+14155552671"}, {"nobody", "no one"}, {"bob@example.org", "ada@example.org"}}
 			var alone, together []events.Occurrence
 			var want [][]string
@@ -101,6 +108,49 @@ func setCases() cases {
 				assert.False(t, w.occurred(t, o).Expanded.IsZero())
 			}
 			assert.Equal(t, []string{"Shipped: +14155552671 by Text, pending"}, w.outcomes(t, other))
+		},
+		"AllRecipients": func(t *testing.T, w *world) {
+			w.overlapping(t)
+			options := [][]string{nil, {"text"}, {"mail", "shop mail"}, {"none"}}
+			occurrences := func() (os []events.Occurrence) {
+				for _, channels := range options {
+					for range 5 {
+						os = append(os, w.trigger(t, w.mine.occurrence(nil, channels)))
+					}
+				}
+				w.trigger(t, w.mine.occurrence([]string{"ada@example.org"}, nil))
+				return os
+			}
+			alone := occurrences()
+			w.expand(t, 2) // A page that has room for fewer than the event has entries makes no set.
+			together := occurrences()
+			steps := w.expand(t, 1_000)
+			require.Len(t, steps, len(options)+1, "a set is of the same channels, and names recipients or does not")
+			written := 0
+			for i, o := range together {
+				want := w.outcomes(t, alone[i])
+				written += len(want)
+				assert.Equal(t, want, w.outcomes(t, o), "%q", o.Options.Channels)
+				assert.Equal(t, w.counts(t, alone[i]), w.counts(t, o))
+				assert.False(t, w.occurred(t, o).Expanded.IsZero())
+			}
+			assert.Greater(t, written, 5*5)
+		},
+		"AllRecipientsOnlyIfFew": func(t *testing.T, w *world) {
+			const people = deliveries.CountedEntries - 1
+			w.crowded(t, people-1) // and Ada, who is listed and subscribed
+			expand := func() []deliveries.Expansion {
+				for range 11 {
+					w.trigger(t, w.mine.occurrence(nil, nil))
+				}
+				return w.expand(t, 1_000)
+			}
+			steps := expand()
+			require.Len(t, steps, 2, "a set has at most 1,000 entries")
+			assert.Equal(t, 10*people, steps[0].Deliveries)
+			assert.Equal(t, people, steps[1].Deliveries)
+			w.add(t, w.mine.news, w.mine.adaByText.ID)
+			assert.Len(t, expand(), 11, "each alone")
 		},
 		"ASetTellsWhichChannelsHaveWorkByIt": func(t *testing.T, w *world) {
 			w.ready(t)
