@@ -15,8 +15,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// How much a composer caches. A decoded context takes up to thirty times the memory of its text, and
-// half a kilobyte if it is small.
+// How much a composer caches. A decoded context takes up to thirty times the memory of its text,
+// and half a kilobyte if it is small.
 const (
 	maxTemplates    = 1_000
 	maxContexts     = 1_000
