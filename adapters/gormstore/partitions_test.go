@@ -226,8 +226,9 @@ func TestMaintenancePause(t *testing.T) {
 	assert.Equal(t, 1, page())
 
 	// A clock that goes back does not prolong the rest.
-	_, err = a.Queue().Expand(t.Context(), 100)
+	done, err := a.Queue().Expand(t.Context(), 100)
 	require.NoError(t, err)
+	require.Equal(t, 1, done.Deliveries)
 	exec(t, a.Store, "ANALYZE deliveries")
 	s.DividePartitionsAt(1)
 	assert.Equal(t, 1, page())

@@ -61,7 +61,7 @@ func TestExpansionPlanWithManyWaiting(t *testing.T) {
 	done, err := p.Queue().Expand(t.Context(), 100)
 	require.NoError(t, err)
 	assert.Equal(t, o.Organization, done.Organization)
-	assert.Less(t, readOf(t, s, "occurrences")-before, waiting/2, "rows and entries of indexes that were read: a set looks at a thousand")
+	assert.Less(t, readOf(t, s, "occurrences")-before, waiting/4, "rows and entries of indexes that were read")
 }
 
 // TestExpansionPlan is about Postgres, where a statement without parameters

@@ -15,9 +15,9 @@ import (
 const (
 	// setSize is the maximum number of occurrences in one set.
 	setSize = 256
-	// lookAhead is the maximum number of occurrences of an organization that are searched for a
-	// set.
-	lookAhead = 4 * setSize
+	// lookAhead is how many times as many occurrences of an organization are searched for a set as
+	// fit in it. At least setSize are searched, because other workers have locked some.
+	lookAhead = 4
 )
 
 // smallRow is an unexpanded occurrence with only the size of its context.
@@ -95,16 +95,23 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 }
 
 // lockSmall locks the small occurrences that have waited longest, and returns them with the
-// recipients that they name. If the first one names none, each has so many recipients.
+// recipients that they name. If the first one names none, each has so many recipients. It locks no
+// more than fit.
 func (t tx) lockSmall(ctx context.Context, first occurrenceRow, recipients, limit int) (set []smallRow, wanted []namedRecipientRow, err error) {
-	named := first.LimitTo != noNames
+	named, fit := first.LimitTo != noNames, setSize
+	switch {
+	case named:
+		fit = min(fit, limit) // Each names at least one.
+	case recipients > 0:
+		fit = min(fit, limit/recipients)
+	}
 	rows, err := rowsOf[smallRow](t.db(ctx).Raw(`SELECT id, limit_to, channels, created_at, send_at, octet_length(context) AS context_bytes,
 			EXISTS (SELECT 1 FROM channels WHERE organization_id = ? AND pool <> '') AS pooled
 		FROM occurrences WHERE id IN (SELECT id FROM occurrences WHERE expanded_at IS NULL AND large = ? AND priority = ? AND organization_id = ?
 				ORDER BY turn_at, id LIMIT ?)
 			AND expanded_at IS NULL AND event_id = ? AND channels = ? AND cursor_notification = 0 AND (limit_to <> ?) = ?
 		ORDER BY turn_at, id LIMIT ?`+t.dialect.skipLocked(),
-		first.OrganizationID, first.Large, first.Priority, first.OrganizationID, lookAhead, first.EventID, first.Channels, noNames, named, setSize))
+		first.OrganizationID, first.Large, first.Priority, first.OrganizationID, max(lookAhead*fit, setSize), first.EventID, first.Channels, noNames, named, fit))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,15 +120,14 @@ func (t tx) lockSmall(ctx context.Context, first occurrenceRow, recipients, limi
 		if err != nil {
 			return nil, nil, err
 		}
-		names := []namedRecipientRow{{Occurrence: o.ID}}
 		if named {
-			recipients, names = len(o.Options.LimitTo), namedRecipients(o)
+			recipients = len(o.Options.LimitTo)
 		}
 		if limit -= recipients; limit < 0 {
 			break
 		}
 		set = append(set, r)
-		wanted = append(wanted, names...)
+		wanted = append(wanted, namedRecipients(o)...)
 	}
 	return set, wanted, nil
 }
@@ -129,7 +135,12 @@ func (t tx) lockSmall(ctx context.Context, first occurrenceRow, recipients, limi
 // noNames is the stored value of an occurrence that names no recipients.
 const noNames = "[]"
 
+// namedRecipients returns the recipients that an occurrence names, or one row without a recipient
+// if it names none.
 func namedRecipients(o events.Occurrence) []namedRecipientRow {
+	if len(o.Options.LimitTo) == 0 {
+		return []namedRecipientRow{{Occurrence: o.ID}}
+	}
 	usernames, addresses := o.Options.Recipients()
 	rows := make([]namedRecipientRow, 0, len(usernames)+len(addresses))
 	for _, u := range usernames {
@@ -214,6 +225,6 @@ func (c candidates) setCandidates() string {
 	if c.limited() {
 		return numbered("PARTITION BY occurrence_id ", "SELECT r.occurrence AS occurrence_id, "+columns+namedRecipientFrom(c.dialect))
 	}
-	return "SELECT wanted.occurrence AS occurrence_id, everybody.* FROM (" + numbered("", "SELECT "+columns+candidatesFrom(c.dialect, c.sources())) +
-		") AS everybody CROSS JOIN (@set ) AS wanted"
+	return "SELECT wanted.occurrence AS occurrence_id, ranked.* FROM (" + numbered("", "SELECT "+columns+candidatesFrom(c.dialect, c.sources())) +
+		") AS ranked CROSS JOIN (@set ) AS wanted"
 }

@@ -84,7 +84,8 @@ func Lanes(n uint64) []Lane {
 const SmallNames = 1_000
 
 // The recipients of a trigger are counted if it names at most CountedNames of them, or if it names
-// none and its event has at most CountedEntries entries of lists and subscriptions.
+// none and its event has at most CountedEntries entries of lists and subscriptions. With so few
+// entries it is also expanded together with others.
 const (
 	CountedNames   = 200
 	CountedEntries = 100
