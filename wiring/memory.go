@@ -5,12 +5,12 @@ import (
 	"runtime/debug"
 )
 
-// The garbage collection of a long-running process. gcPercent lets the heap grow to three times its
-// live size, which is about 20 MB. A higher value saves a few percent of the CPU time and needs a
-// quarter more memory. Above memoryLimit the collector runs as often as needed, with up to half of
-// the CPU; usually a quarter is enough.
+// The garbage collection of a long-running process. gcPercent lets the heap grow to two and a half
+// times its live size, which is about 20 MB. With 200 the peak is 10 to 17 MB higher, and the
+// program not measurably faster. Above memoryLimit the collector runs as often as needed, with up
+// to half of the CPU; usually a quarter is enough.
 const (
-	gcPercent   = 200
+	gcPercent   = 150
 	memoryLimit = 256 << 20
 )
 
