@@ -22,8 +22,8 @@ import (
 type fakeQueue struct {
 	mu         sync.Mutex
 	rows       map[deliveries.ID]*queued
-	byChannel  map[channels.ID][]*queued
-	channel    channels.Channel // with the id 1
+	byChannel  map[channels.ID][]*queued // without some of the settled ones
+	channel    channels.Channel          // with the id 1
 	others     map[channels.ID]channels.Channel
 	renewed    int
 	givenBack  int
@@ -118,20 +118,34 @@ func (q *fakeQueue) Due(context.Context) ([]deliveries.Due, error) {
 		return nil, q.away
 	}
 	q.asked++
-	due := map[channels.ID]deliveries.Due{}
 	if q.unseen {
 		return nil, nil
 	}
-	for _, r := range q.rows {
-		if d, known := due[r.channel]; r.state.Open() && (!known || r.next.Before(d.At)) {
-			due[r.channel] = deliveries.Due{Organization: q.others[r.channel].Organization, Channel: r.channel, At: r.next, Priority: d.Priority}
+	var all []deliveries.Due
+	now := time.Now()
+	for c := range q.byChannel {
+		open := q.unsettled(c)
+		if len(open) == 0 {
+			continue
 		}
-		if d := due[r.channel]; r.state.Open() && !r.next.After(time.Now()) {
-			d.Priority = min(d.Priority, r.job.Priority)
-			due[r.channel] = d
+		d := deliveries.Due{Organization: q.others[c].Organization, Channel: c, At: open[0].next}
+		for _, r := range open {
+			if r.next.Before(d.At) {
+				d.At = r.next
+			}
+			if !r.next.After(now) {
+				d.Priority = min(d.Priority, r.job.Priority)
+			}
 		}
+		all = append(all, d)
 	}
-	return slices.Collect(maps.Values(due)), nil
+	return all, nil
+}
+
+// unsettled returns the deliveries of a channel without an outcome, and forgets the others.
+func (q *fakeQueue) unsettled(c channels.ID) []*queued {
+	q.byChannel[c] = slices.DeleteFunc(q.byChannel[c], func(r *queued) bool { return !r.state.Open() })
+	return q.byChannel[c]
 }
 
 // Claim first claims and then reads the deliveries, like the real queue: when ctx ends in between,
@@ -155,8 +169,9 @@ func (q *fakeQueue) claim(c channels.ID, owner string, limit int, lease time.Dur
 		return nil, q.away
 	}
 	var due []*queued
-	for _, r := range q.byChannel[c] {
-		if r.state.Open() && !r.next.After(time.Now()) {
+	now := time.Now()
+	for _, r := range q.unsettled(c) {
+		if !r.next.After(now) {
 			due = append(due, r)
 		}
 	}

@@ -124,7 +124,7 @@ func (t *taken) by(c channels.ID) int {
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := newFakeQueue(20_000, nil)
+		q := newFakeQueue(8_000, nil)
 		second := q.pooled()
 		var sent taken
 		var dead atomic.Bool
@@ -153,8 +153,8 @@ func TestFailover(t *testing.T) {
 			})
 			let(time.Minute)
 		})
-		require.Equal(t, 20_000, q.count(deliveries.Sent))
-		require.Equal(t, 20_000, sent.by(1)+sent.by(second), "each once")
+		require.Equal(t, 8_000, q.count(deliveries.Sent))
+		require.Equal(t, 8_000, sent.by(1)+sent.by(second), "each once")
 		for _, r := range q.rows {
 			assert.LessOrEqual(t, r.outcome.Attempts, 2)
 		}

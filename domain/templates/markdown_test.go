@@ -128,16 +128,26 @@ func elements(tb testing.TB, document string) []string {
 	}
 }
 
-// TestValuesAreNoMarkdown holds: whatever a value says, the HTML has the elements that the template
-// has with a value that is a word.
+// TestValuesAreNoMarkdown renders every template with hostile values: the HTML has the same elements
+// as with values that are words.
 func TestValuesAreNoMarkdown(t *testing.T) {
 	t.Parallel()
 	for _, source := range places {
-		tame := elements(t, markdownOf(t, source, map[string]any{"a": "word", "b": "word", "list": []any{"word", "word"}}).HTML)
+		parsed, err := templates.Parse(templates.Source{Markdown: source})
+		require.NoError(t, err)
+		elementsWith := func(a, b string) []string {
+			m, err := parsed.Render(map[string]any{"a": a, "b": b, "list": []any{a, b}})
+			require.NoError(t, err)
+			return elements(t, m.HTML)
+		}
+		want := elementsWith("word", "word")
+		others := hostile
+		if !strings.Contains(source, "{{b}}") && !strings.Contains(source, "list") {
+			others = others[:1] // It has no second value.
+		}
 		for _, a := range hostile {
-			for _, b := range hostile {
-				m := markdownOf(t, source, map[string]any{"a": a, "b": b, "list": []any{a, b}})
-				require.Equal(t, tame, elements(t, m.HTML), "%q with %q and %q:\n%s", source, a, b, m.HTML)
+			for _, b := range others {
+				require.Equal(t, want, elementsWith(a, b), "%q with %q and %q", source, a, b)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"text/template/parse"
 	"time"
@@ -27,9 +28,15 @@ import (
 // others are the languages beside English.
 var others = []language.Tag{language.German}
 
+var (
+	english = sync.OnceValues(func() (*words.Language, error) { return words.Load(language.English) })
+	german  = sync.OnceValues(func() (*words.Language, error) { return words.Load(language.German) })
+)
+
+// load returns a language, which is read once for all tests.
 func load(t *testing.T, tag language.Tag) *words.Language {
 	t.Helper()
-	l, err := words.Load(tag)
+	l, err := map[language.Tag]func() (*words.Language, error){language.English: english, language.German: german}[tag]()
 	require.NoError(t, err)
 	return l
 }
@@ -310,12 +317,13 @@ func TestRewriteWithoutCatalogue(t *testing.T) {
 func TestTranslatedPagesParse(t *testing.T) {
 	t.Parallel()
 	for _, tag := range others {
+		l := load(t, tag)
 		for name, source := range sources(t) {
-			said, err := words.Rewrite(source, load(t, tag).Lookup)
+			translated, err := words.Rewrite(source, l.Lookup)
 			require.NoError(t, err, name)
 			tree := parse.New(name)
 			tree.Mode = parse.SkipFuncCheck
-			_, err = tree.Parse(said, "", "", map[string]*parse.Tree{})
+			_, err = tree.Parse(translated, "", "", map[string]*parse.Tree{})
 			require.NoError(t, err, "%s in %s", name, tag)
 		}
 	}
