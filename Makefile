@@ -71,14 +71,16 @@ generate: ## regenerate what is generated
 GO_TEST := $(GO) test -race -vet=off -ldflags=-w -timeout 40m -json
 GO_TEST_PARALLEL := $(GO_TEST) -p $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 WHOLE := chaos|browser|bench
-# Suites go through the whole contract, every promise of the store, or every route for another tenant.
+# Suites go through the whole contract, every promise of the store, every route for another tenant, or
+# every route of the console for every role.
 SUITES := contract|conformance|walls
+SUITES_IN_PACKAGES := ^(TestAccessRules|TestRouteRights)$$
 
 test test-all: export GOGC := 300
 test test-all: export GORACE := atexit_sleep_ms=0
 test: test-tools ## test every package but the suites and whole programs: in minutes, on SQLite and on a real PostgreSQL
 	$(TOOLS)/withpostgres sh -c 'packages=$$($(GO) list ./... | grep -vE "/test/($(WHOLE)|$(SUITES))\$$") || exit; \
-		$(GO_TEST_PARALLEL) $$packages' | $(TOOLS)/tally -want sqlite,postgres
+		$(GO_TEST_PARALLEL) -skip "$(SUITES_IN_PACKAGES)" $$packages' | $(TOOLS)/tally -want sqlite,postgres
 
 test-all: test-tools test-browser ## test everything, with the suites, whole programs and the browser
 	$(TOOLS)/withpostgres sh -c 'packages=$$($(GO) list ./... | grep -vE "/test/($(WHOLE))\$$") || exit; \

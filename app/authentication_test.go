@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/requests"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/databases"
 	"github.com/tocsin/tocsin/test/mocks"
 )
 
@@ -31,7 +31,7 @@ func keyElsewhere(t *testing.T, store ports.Store, clock ports.Clock) (*app.Keys
 // if the clock is set back by an hour.
 func TestKeyCacheClockBackwards(t *testing.T) {
 	t.Parallel()
-	store := visibleSettings(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
+	store := visibleSettings(t, databases.SQLite(t), seal.Ring{})
 	clock := mocks.NewClock(gomock.NewController(t))
 	now := frozen{}.Now()
 	gomock.InOrder(
@@ -52,7 +52,7 @@ func TestKeyCacheClockBackwards(t *testing.T) {
 // it is committed, although the key was read again before.
 func TestRevokeWithinUnit(t *testing.T) {
 	t.Parallel()
-	store := visibleSettings(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
+	store := visibleSettings(t, databases.SQLite(t), seal.Ring{})
 	authentication := app.NewAuthentication(store, frozen{})
 	keys := app.NewKeys(store, frozen{}, authentication, nil)
 	key, text, err := keys.Create(t.Context(), audit.Actor{}, "sync", access.Scope{}, []string{"system:ping"}, 0)

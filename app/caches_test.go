@@ -3,7 +3,6 @@ package app_test
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // heldStore is a store whose views can be held up after they have read.
@@ -77,7 +77,7 @@ func TestStateRenewal(t *testing.T) {
 
 func TestKeyRenewal(t *testing.T) {
 	t.Parallel()
-	store := visibleSettings(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
+	store := visibleSettings(t, databases.SQLite(t), seal.Ring{})
 	clock := clocks.At(frozen{}.Now())
 	keys, text := keyElsewhere(t, store, clock)
 	held := &heldStore{Store: store}
@@ -105,7 +105,7 @@ func TestKeyRenewal(t *testing.T) {
 // was read again.
 func TestRevokedElsewhere(t *testing.T) {
 	t.Parallel()
-	store := visibleSettings(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.Ring{})
+	store := visibleSettings(t, databases.SQLite(t), seal.Ring{})
 	clock := clocks.At(frozen{}.Now())
 	keys, text := keyElsewhere(t, store, clock)
 	authentication := app.NewAuthentication(store, clock)

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 const doorPassword = "correct horse battery"
@@ -39,7 +39,7 @@ func newDoor(t *testing.T) *door {
 	t.Parallel()
 	d := &door{T: t, clock: clocks.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), from: operators.Origin{Network: "192.0.2.1/32"}, by: audit.Actor{Address: "192.0.2.1", Via: audit.Console}}
 	store, err := gormstore.Open(t.Context(), gormstore.Config{
-		URL: "sqlite:" + filepath.Join(t.TempDir(), "tocsin.db"), AutoMigrate: true, Clock: d.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
+		URL: databases.SQLite(t), Clock: d.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, store.Close()) })
 	p, err := operators.NewPassword("password", doorPassword)
@@ -275,8 +275,8 @@ func TestTheCommandLineResetsFactors(t *testing.T) {
 
 func TestAuthenticatorAppsAreEncryptedAgain(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "tocsin.db")
-	before, both, after := visibleSettings(t, path, seal.NewRing(keyA)), visibleSettings(t, path, seal.NewRing(keyB, keyA)), visibleSettings(t, path, seal.NewRing(keyB))
+	url := databases.SQLite(t)
+	before, both, after := visibleSettings(t, url, seal.NewRing(keyA)), visibleSettings(t, url, seal.NewRing(keyB, keyA)), visibleSettings(t, url, seal.NewRing(keyB))
 	f := factors.TOTP{Secret: factors.NewSecret(), Created: frozen{}.Now()}
 	require.NoError(t, before.Update(t.Context(), func(tx ports.Tx) error {
 		found, _, err := tx.Users().Ensure(t.Context(), []users.User{{Username: "ada"}})

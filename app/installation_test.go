@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // frozen is a clock that stands still.
@@ -22,7 +22,7 @@ func (frozen) Now() time.Time { return time.Date(2026, 2, 3, 4, 5, 6, 0, time.UT
 func emptyInstallation(t *testing.T) ports.Store {
 	t.Helper()
 	store, err := gormstore.Open(t.Context(), gormstore.Config{
-		URL: "sqlite:" + filepath.Join(t.TempDir(), "tocsin.db"), AutoMigrate: true, Clock: frozen{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
+		URL: databases.SQLite(t), Clock: frozen{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, store.Close()) })
 	return store

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/golang/mock/gomock"
@@ -17,6 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/databases"
 	"github.com/tocsin/tocsin/test/mocks"
 )
 
@@ -26,9 +26,9 @@ var (
 )
 
 // visibleSettings returns a store on a database under these keys.
-func visibleSettings(t *testing.T, path string, keys seal.Ring) ports.Store {
+func visibleSettings(t *testing.T, url string, keys seal.Ring) ports.Store {
 	t.Helper()
-	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite:" + path, AutoMigrate: true, Clock: frozen{}, Keys: keys})
+	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, Clock: frozen{}, Keys: keys})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, store.Close()) })
 	return store
@@ -60,34 +60,34 @@ func TestReencrypt(t *testing.T) {
 
 	t.Run("ChangesTheKeyOfEverythingOnce", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "tocsin.db")
+		url := databases.SQLite(t)
 		blueprint := manyChannels(130) // more than a page, in each
-		apply(t, visibleSettings(t, path, before), blueprint)
-		rotating := visibleSettings(t, path, both)
+		apply(t, visibleSettings(t, url, before), blueprint)
+		rotating := visibleSettings(t, url, both)
 		assert.Equal(t, app.ReencryptionResult{Encrypted: 260}, reencrypt(t, rotating, false))
 		assert.Equal(t, app.ReencryptionResult{}, reencrypt(t, rotating, false))
-		assert.Empty(t, changed(apply(t, visibleSettings(t, path, after), blueprint)), "nothing needs the old key any more, and nothing has changed")
+		assert.Empty(t, changed(apply(t, visibleSettings(t, url, after), blueprint)), "nothing needs the old key any more, and nothing has changed")
 	})
 	t.Run("ApplyingTheSameAgainSealsNothingAnew", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "tocsin.db")
-		apply(t, visibleSettings(t, path, before), manyChannels(1))
-		rotating := visibleSettings(t, path, both)
+		url := databases.SQLite(t)
+		apply(t, visibleSettings(t, url, before), manyChannels(1))
+		rotating := visibleSettings(t, url, both)
 		assert.Empty(t, changed(apply(t, rotating, manyChannels(1))))
 		assert.Equal(t, app.ReencryptionResult{Encrypted: 2}, reencrypt(t, rotating, false), "that is for re-encrypt to do")
 	})
 	t.Run("GoesOnAfterWhatCannotBeOpened", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "tocsin.db")
-		apply(t, visibleSettings(t, path, before), manyChannels(2))
+		url := databases.SQLite(t)
+		apply(t, visibleSettings(t, url, before), manyChannels(2))
 		other := manyChannels(3)
 		other.Organizations[0].Slug, other.Organizations[1].Slug = "beta", "gamma"
-		apply(t, visibleSettings(t, path, seal.NewRing([seal.KeySize]byte{3})), other)
+		apply(t, visibleSettings(t, url, seal.NewRing([seal.KeySize]byte{3})), other)
 		late := manyChannels(1)
 		late.Organizations[0].Slug, late.Organizations[1].Slug = "late", "later"
-		apply(t, visibleSettings(t, path, before), late)
+		apply(t, visibleSettings(t, url, before), late)
 
-		rotating := visibleSettings(t, path, both)
+		rotating := visibleSettings(t, url, both)
 		for range 2 {
 			done := reencrypt(t, rotating, false)
 			require.Len(t, done.Unreadable, 6)
@@ -96,7 +96,7 @@ func TestReencrypt(t *testing.T) {
 			require.ErrorIs(t, done.Unreadable[0].Err, channels.ErrSealed)
 			assert.ErrorContains(t, done.Unreadable[0].Err, done.Unreadable[0].Key)
 		}
-		assert.Empty(t, changed(apply(t, visibleSettings(t, path, after), late)))
+		assert.Empty(t, changed(apply(t, visibleSettings(t, url, after), late)))
 
 		done := reencrypt(t, rotating, true)
 		assert.Len(t, done.Discarded, 6)
@@ -107,19 +107,19 @@ func TestReencrypt(t *testing.T) {
 	})
 	t.Run("WithoutAKeyNothingIsDone", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "tocsin.db")
-		apply(t, visibleSettings(t, path, before), manyChannels(1))
+		url := databases.SQLite(t)
+		apply(t, visibleSettings(t, url, before), manyChannels(1))
 		for _, discard := range []bool{false, true} {
-			_, err := app.NewReencryption(visibleSettings(t, path, seal.Ring{})).Reencrypt(t.Context(), audit.Actor{}, discard)
+			_, err := app.NewReencryption(visibleSettings(t, url, seal.Ring{})).Reencrypt(t.Context(), audit.Actor{}, discard)
 			require.ErrorIs(t, err, channels.ErrSealed)
 		}
-		assert.Empty(t, changed(apply(t, visibleSettings(t, path, before), manyChannels(1))))
+		assert.Empty(t, changed(apply(t, visibleSettings(t, url, before), manyChannels(1))))
 	})
 	t.Run("TellsWhatWasDoneBeforeItFailed", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "tocsin.db")
-		apply(t, visibleSettings(t, path, before), manyChannels(2))
-		store, full := visibleSettings(t, path, both), errors.New("the disk is full")
+		url := databases.SQLite(t)
+		apply(t, visibleSettings(t, url, before), manyChannels(2))
+		store, full := visibleSettings(t, url, both), errors.New("the disk is full")
 		fails := mocks.NewStore(gomock.NewController(t))
 		fails.EXPECT().View(gomock.Any(), gomock.Any()).DoAndReturn(store.View).AnyTimes()
 		gomock.InOrder(
@@ -133,9 +133,9 @@ func TestReencrypt(t *testing.T) {
 	})
 	t.Run("PassesOverWhatIsDeletedMeanwhile", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "tocsin.db")
-		apply(t, visibleSettings(t, path, before), manyChannels(2))
-		store := visibleSettings(t, path, both)
+		url := databases.SQLite(t)
+		apply(t, visibleSettings(t, url, before), manyChannels(2))
+		store := visibleSettings(t, url, both)
 		meddled := mocks.NewStore(gomock.NewController(t))
 		meddled.EXPECT().View(gomock.Any(), gomock.Any()).DoAndReturn(store.View).AnyTimes()
 		meddled.EXPECT().Update(gomock.Any(), gomock.Any()).DoAndReturn(store.Update)

@@ -3,7 +3,6 @@ package app_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // gatedStore is a store whose units of work begin only while its gate is open.
@@ -48,7 +48,7 @@ func TestTriggerCountsRecipients(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			const calls = 10
-			store := gatedStore{visibleSettings(t, filepath.Join(t.TempDir(), "tocsin.db"), seal.NewRing(keyA)), make(chan struct{}, calls), make(chan struct{})}
+			store := gatedStore{visibleSettings(t, databases.SQLite(t), seal.NewRing(keyA)), make(chan struct{}, calls), make(chan struct{})}
 			apply(t, store.Store, shop())
 			triggers := app.NewTriggers(store, nil, frozen{}, app.NewQuotas(frozen{}, nil, 0))
 			recipients := make(chan *int, calls)

@@ -30,6 +30,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/databases"
 	"github.com/tocsin/tocsin/test/harness"
 )
 
@@ -54,7 +55,7 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	d := &desk{database: filepath.Join(t.TempDir(), "tocsin.db"), keys: seal.NewRing(firstKey), wrap: func(s ports.Store) ports.Store { return s },
+	d := &desk{database: strings.TrimPrefix(databases.SQLite(t), "sqlite:"), keys: seal.NewRing(firstKey), wrap: func(s ports.Store) ports.Store { return s },
 		provider: &provider{}, sendTimeout: 100 * time.Millisecond}
 	nowhere := func(*pflag.FlagSet) (cli.Endpoint, error) { return cli.Endpoint{}, errors.New("there is no server") }
 	d.Program = cli.Program{

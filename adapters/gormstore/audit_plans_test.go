@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/domain/deliveries"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // TestAuditPlans holds, on an empty table, where reading all of it looks cheapest,
@@ -27,7 +27,7 @@ func TestAuditPlans(t *testing.T) {
 		assert.Contains(t, plan, "USING INDEX "+index+" (organization_id=? AND created_at>? AND created_at<?)", statement)
 		assert.NotContains(t, plan, "TEMP B-TREE", statement)
 
-		plan = strings.Join(lines(t, planning(t, open(t, pgtest.New(t))), 0, "EXPLAIN (COSTS OFF) "+statement), "\n")
+		plan = strings.Join(lines(t, planning(t, open(t, databases.Postgres(t))), 0, "EXPLAIN (COSTS OFF) "+statement), "\n")
 		assert.Contains(t, plan, "Index Scan Backward using "+index, statement)
 		assert.NotContains(t, plan, "Sort", statement)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/ports"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // TestDeliveriesOfDeletedMember has deliveries go to a member of a pool while a unit of
@@ -34,7 +34,7 @@ func TestDeliveriesOfDeletedMember(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPost(t, open(t, pgtest.New(t)))
+			p := newPost(t, open(t, databases.Postgres(t)))
 			other, ctx, q := p.pooled(t), t.Context(), p.Queue()
 			p.trigger(t, nil, nil)
 			_, err := q.Expand(ctx, 100)
@@ -92,7 +92,7 @@ func TestOffloadLocksMember(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		p := newPost(t, open(t, pgtest.New(t)))
+		p := newPost(t, open(t, databases.Postgres(t)))
 		other, ctx, q := p.pooled(t), t.Context(), p.Queue()
 		p.trigger(t, nil, nil)
 		_, err := q.Expand(ctx, 100)

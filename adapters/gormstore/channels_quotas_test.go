@@ -2,7 +2,6 @@ package gormstore_test
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/ports"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // stopped is a clock that stands still.
@@ -28,9 +27,9 @@ func TestQuotaAfterKilledInstance(t *testing.T) {
 	for _, name := range []string{"sqlite", "postgres"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
+			url := databases.SQLite(t)
 			if name == "postgres" {
-				url = pgtest.New(t)
+				url = databases.Postgres(t)
 			}
 			ctx, of := t.Context(), channels.Quota{PerMonth: 10}
 			killed := open(t, url)
@@ -85,7 +84,7 @@ func toldOf(ctx context.Context, t *testing.T, s *gormstore.Store, c channels.Ch
 // server's.
 func TestUsedUpQuotaWithClockAhead(t *testing.T) {
 	t.Parallel()
-	url, ctx := pgtest.New(t), t.Context()
+	url, ctx := databases.Postgres(t), t.Context()
 	instance := func(ahead wrong) *gormstore.Store {
 		s, err := gormstore.Open(ctx, gormstore.Config{URL: url, AutoMigrate: true, Clock: ahead, ServerClock: true, Keys: seal.NewRing([seal.KeySize]byte{1})})
 		require.NoError(t, err)

@@ -37,7 +37,7 @@ func TestMigrateChannelReach(t *testing.T) {
 		"tested":                   {[]entry{{cli, "ops", created, "{}"}, {"console", admin, "channel.test", "{}"}}, true},
 		"by-somebody-who-is-gone":  {[]entry{{"console", "nobody", created, "{}"}}, false},
 	}
-	onDisk(t, func(t *testing.T, url string) {
+	onEmptyDisk(t, func(t *testing.T, url string) {
 		s, p, _ := migrating(t, url)
 		_, err := p.UpTo(t.Context(), 13)
 		require.NoError(t, err)

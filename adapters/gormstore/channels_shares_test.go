@@ -3,7 +3,6 @@ package gormstore_test
 import (
 	"context"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -17,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/ports"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // counting is a driver that counts how many messages of all instances are under way at once.
@@ -49,9 +48,9 @@ func TestWorkersShareConcurrency(t *testing.T) {
 	for _, name := range []string{"sqlite", "postgres"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
+			url := databases.SQLite(t)
 			if name == "postgres" {
-				url = pgtest.New(t)
+				url = databases.Postgres(t)
 			}
 			const messages, limit = 300, 4
 			driver := &counting{tallied: tallied{sent: map[string]int{}}}

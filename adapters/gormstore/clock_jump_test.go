@@ -3,7 +3,6 @@ package gormstore_test
 import (
 	"context"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // jumping is the clock of a machine that is set to another time again and again.
@@ -83,9 +82,9 @@ func TestClockJump(t *testing.T) {
 	for name, machines := range map[string]int{"sqlite": 1, "postgres": 2} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
+			url := databases.SQLite(t)
 			if name == "postgres" {
-				url = pgtest.New(t)
+				url = databases.Postgres(t)
 			}
 			const messages, late, far, lease = 60, 20, 90 * time.Second, 5 * time.Second
 			driver := &tallied{sent: map[string]int{}}

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/ports"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // wrong is the clock of a machine that is so far ahead of the others.
@@ -25,7 +25,7 @@ func (w wrong) Now() time.Time { return time.Now().Add(time.Duration(w)) }
 func TestLeasesUseServerClock(t *testing.T) {
 	t.Parallel()
 	const apart = 90 * time.Second
-	url := pgtest.New(t)
+	url := databases.Postgres(t)
 	instance := func(c ports.Clock) *gormstore.Store {
 		s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: c, ServerClock: true,
 			Keys: seal.NewRing([seal.KeySize]byte{1}), Logger: slog.New(slog.DiscardHandler)})

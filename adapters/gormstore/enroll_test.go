@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // TestConcurrentEnroll is about two instances on one database: of those who create
@@ -24,7 +24,7 @@ import (
 func TestConcurrentEnroll(t *testing.T) {
 	t.Parallel()
 	const people, callers = 5, 8
-	url := pgtest.New(t)
+	url := databases.Postgres(t)
 	instances := []*gormstore.Store{open(t, url), open(t, url)}
 	newOrganization(t, instances[0], "acme")
 	var created atomic.Int64

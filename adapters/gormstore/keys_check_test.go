@@ -2,7 +2,6 @@ package gormstore_test
 
 import (
 	"errors"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // TestCheckKeysOtherKey checks that it is found where nothing can be decrypted, and that a
@@ -22,7 +21,7 @@ import (
 func TestCheckKeysOtherKey(t *testing.T) {
 	t.Parallel()
 	own, other, third := [seal.KeySize]byte{1}, [seal.KeySize]byte{2}, [seal.KeySize]byte{3}
-	for name, url := range map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": pgtest.New(t)} {
+	for name, url := range map[string]string{"sqlite": databases.SQLite(t), "postgres": databases.Postgres(t)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			with := func(keys seal.Ring) *gormstore.Store {

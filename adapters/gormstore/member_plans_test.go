@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // A page of the deliveries to a member comes from a place of an index, however many there are.
@@ -28,7 +28,7 @@ func TestMemberDeliveriesPlanOnSQLite(t *testing.T) {
 
 func TestMemberDeliveriesPlanOnPostgres(t *testing.T) {
 	t.Parallel()
-	s := open(t, pgtest.New(t))
+	s := open(t, databases.Postgres(t))
 	exec(t, s, `INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key, chosen, state, reason,
 			attempts, owner, next_at, last_error, created_at)
 		SELECT n / 2, 1, n % 30, 1, 1, 'EMAIL', 'a', 'a' || n, TRUE, 3 + (n / 60) % 2, '', 1, '', now(), '', now() FROM generate_series(1, 30000) AS n; ANALYZE deliveries`)

@@ -17,7 +17,7 @@ import (
 // before accounts.
 func TestMigrateRoles(t *testing.T) {
 	t.Parallel()
-	onDisk(t, func(t *testing.T, url string) {
+	onEmptyDisk(t, func(t *testing.T, url string) {
 		s, p, dialect := migrating(t, url)
 		bytes := "X'%'"
 		if dialect == "postgres" {

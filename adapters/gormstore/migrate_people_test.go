@@ -31,7 +31,7 @@ const twoThatShare = `
 // and back again.
 func TestMigrateMemberUsernames(t *testing.T) {
 	t.Parallel()
-	onDisk(t, func(t *testing.T, url string) {
+	onEmptyDisk(t, func(t *testing.T, url string) {
 		s, p, _ := migrating(t, url)
 		for _, version := range []int64{4, 13} { // credentials are there from the fourth on
 			_, err := p.UpTo(t.Context(), version)

@@ -143,7 +143,7 @@ func TestMigrationRules(t *testing.T) {
 
 func TestCompatibleNewerSchema(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, url string) {
+	onEachEmpty(t, func(t *testing.T, url string) {
 		s := open(t, url)
 		all, err := s.Status(t.Context())
 		require.NoError(t, err)

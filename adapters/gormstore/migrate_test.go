@@ -68,7 +68,7 @@ func TestConcurrentMigrate(t *testing.T) {
 
 func TestSchemaBehind(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, url string) {
+	onEachEmpty(t, func(t *testing.T, url string) {
 		if url != "sqlite::memory:" {
 			_, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, Clock: clock{}})
 			require.ErrorIs(t, err, gormstore.ErrSchemaBehind)
@@ -94,7 +94,7 @@ func TestSchemaBehind(t *testing.T) {
 
 func TestStatusChangesNothing(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, url string) {
+	onEachEmpty(t, func(t *testing.T, url string) {
 		s := connect(t, url)
 		require.ErrorIs(t, s.Ready(t.Context()), gormstore.ErrSchemaBehind)
 		assert.Empty(t, tables(t, s))
@@ -103,7 +103,7 @@ func TestStatusChangesNothing(t *testing.T) {
 
 func TestSchemaNewer(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, url string) {
+	onEachEmpty(t, func(t *testing.T, url string) {
 		s := open(t, url)
 		exec(t, s, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)")
 		exec(t, s, "UPDATE installation SET compatible_from = 99999")
@@ -121,7 +121,7 @@ func TestSchemaNewer(t *testing.T) {
 
 func TestFailedMigrationRollsBack(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, url string) {
+	onEachEmpty(t, func(t *testing.T, url string) {
 		s := connect(t, url)
 		exec(t, s, "CREATE TABLE api_keys (mine TEXT)") // in the way of the first migration's last table
 		err := s.Migrate(t.Context())
@@ -168,7 +168,7 @@ func migrating(t *testing.T, url string) (s *gormstore.Store, p *goose.Provider,
 // way back.
 func TestMigrateFromEveryVersion(t *testing.T) {
 	t.Parallel()
-	onDisk(t, func(t *testing.T, url string) {
+	onEmptyDisk(t, func(t *testing.T, url string) {
 		s, p, dialect := migrating(t, url)
 		require.NoError(t, s.Migrate(t.Context()))
 		fresh := schemaOf(t, s.Handle(), dialect)

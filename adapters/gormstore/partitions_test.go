@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
+	"github.com/tocsin/tocsin/test/databases"
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
@@ -32,7 +33,7 @@ type archive struct {
 
 func newArchive(t *testing.T) archive {
 	t.Helper()
-	address := pgtest.New(t) + "&pool_max_conns=4"
+	address := databases.Postgres(t) + "&pool_max_conns=4"
 	s := open(t, address)
 	s.DividePartitionsAt(1)
 	return archive{newPost(t, s), address}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // The plans of pages in the console are made on an empty database, too.
@@ -33,7 +33,7 @@ func TestPagePlansOnSQLite(t *testing.T) {
 
 func TestPagePlansOnPostgres(t *testing.T) {
 	t.Parallel()
-	conn, err := open(t, pgtest.New(t)).Handle().Conn(t.Context())
+	conn, err := open(t, databases.Postgres(t)).Handle().Conn(t.Context())
 	require.NoError(t, err)
 	defer conn.Close()
 	for _, setting := range []string{"enable_seqscan", "enable_bitmapscan", "enable_sort"} { // An empty table is read whole otherwise; this reports whether it must be.
@@ -53,7 +53,7 @@ func TestPagePlansOnPostgres(t *testing.T) {
 // statistics.
 func TestSearchPlans(t *testing.T) {
 	t.Parallel()
-	db := planning(t, open(t, pgtest.New(t)))
+	db := planning(t, open(t, databases.Postgres(t)))
 	for name, sql := range gormstore.PlaceLookups("postgres") {
 		plan := strings.Join(lines(t, db, 0, "EXPLAIN (COSTS OFF) "+sql), "\n")
 		for _, table := range []string{"members", "addresses", "assignments", "list_entries", "users"} {

@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // The plans of the statements of an enrollment are made here on an empty database, where to read a
@@ -40,7 +40,7 @@ func TestEnrollPlansOnSQLite(t *testing.T) {
 
 func TestEnrollPlansOnPostgres(t *testing.T) {
 	t.Parallel()
-	s := open(t, pgtest.New(t))
+	s := open(t, databases.Postgres(t))
 	conn := planning(t, s)
 	run := func(statement string) {
 		_, err := conn.ExecContext(t.Context(), statement)
@@ -62,7 +62,7 @@ func TestEnrollPlansOnPostgres(t *testing.T) {
 // organization looks small, as it does before Postgres has gathered statistics.
 func TestEnrollPlans(t *testing.T) {
 	t.Parallel()
-	s := open(t, pgtest.New(t))
+	s := open(t, databases.Postgres(t))
 	db := planning(t, s)
 	ids, texts := make([]int64, 2000), make([]string, 2000)
 	for i := range ids {
@@ -123,7 +123,7 @@ func lines(t *testing.T, db interface {
 // calls have left.
 func TestListGrowth(t *testing.T) {
 	t.Parallel()
-	s := open(t, pgtest.New(t))
+	s := open(t, databases.Postgres(t))
 	s.Handle().SetMaxOpenConns(1) // whose counters are read below
 	ctx := t.Context()
 	newOrganization(t, s, "acme")
@@ -196,7 +196,7 @@ func TestSearchPlansOnSQLite(t *testing.T) {
 
 func TestSearchPlansOnPostgres(t *testing.T) {
 	t.Parallel()
-	conn := planning(t, open(t, pgtest.New(t)))
+	conn := planning(t, open(t, databases.Postgres(t)))
 	plan := strings.Join(lines(t, conn, 0, "EXPLAIN (COSTS OFF) "+searchWords), "\n")
 	assert.Contains(t, plan, "member_words_pkey")
 	assert.Contains(t, plan, "(organization_id = 1) AND (word >= 'a'::text) AND (word < 'b'::text)")

@@ -10,14 +10,14 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // TestFirstMembersSpeed is about Postgres, which checks the foreign key of an
 // address by a plan made for an empty table, and would then read all members of the organization.
 func TestFirstMembersSpeed(t *testing.T) {
 	t.Parallel()
-	s := open(t, pgtest.New(t)+"&pool_max_conns=3")
+	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
 	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
 		_, err := tx.Orgs().Create(t.Context(), orgs.Organization{Slug: "acme", Name: "Acme"})
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // values is a query of a value of each type that the schema and its statements know.
@@ -23,7 +23,7 @@ const values = `SELECT 1::smallint AS a, 2::integer AS b, 3::bigint AS c, 4.5::d
 // with the beginning of the transaction.
 func TestFirstStatementSnapshot(t *testing.T) {
 	t.Parallel()
-	s := open(t, pgtest.New(t))
+	s := open(t, databases.Postgres(t))
 	require.NoError(t, s.View(t.Context(), func(tx ports.Tx) error {
 		first, err := gormstore.Read(t.Context(), tx, values)
 		require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestFirstStatementSnapshot(t *testing.T) {
 // first statement was refused, none of its statements runs by itself.
 func TestStatementOutsideTransaction(t *testing.T) {
 	t.Parallel()
-	s := open(t, pgtest.New(t))
+	s := open(t, databases.Postgres(t))
 	ctx := t.Context()
 	exists := func() bool {
 		_, err := ports.View(ctx, s, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().BySlug(ctx, "acme") })

@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/quotas"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 	"github.com/tocsin/tocsin/test/pgtest/pgproxy"
 )
 
@@ -22,7 +22,7 @@ import (
 // more than all else, the answers of the server, one after the other.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
-	proxy, err := pgproxy.Start(t.Context(), pgtest.New(t))
+	proxy, err := pgproxy.Start(t.Context(), databases.Postgres(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, proxy.Close()) })
 	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: proxy.URL() + "&pool_max_conns=1", AutoMigrate: true, Clock: wall{},

@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 	"github.com/tocsin/tocsin/test/pgtest/pgproxy"
 )
 
@@ -108,7 +108,7 @@ func TestSilentDatabase(t *testing.T) {
 		t.Parallel()
 		t.Run("EveryCallIsGivenUp", func(t *testing.T) {
 			t.Parallel()
-			p, s := proxied(t, pgtest.New(t), ignored)
+			p, s := proxied(t, databases.Postgres(t), ignored)
 			newOrganization(t, s, "acme")
 			fill(t, s)
 			p.Cut()
@@ -126,7 +126,7 @@ func TestSilentDatabase(t *testing.T) {
 		})
 		t.Run("SoIsAStatementThatIsUnderWay", func(t *testing.T) {
 			t.Parallel()
-			p, s := proxied(t, pgtest.New(t), ignored)
+			p, s := proxied(t, databases.Postgres(t), ignored)
 			err := within(t, 30*time.Second, "Update", func() error {
 				return s.Update(context.Background(), func(tx ports.Tx) error {
 					_, err := tx.Orgs().BySlug(context.Background(), "acme")
@@ -143,7 +143,7 @@ func TestSilentDatabase(t *testing.T) {
 		})
 		t.Run("OneDeadConnectionSpeaksForAll", func(t *testing.T) {
 			t.Parallel()
-			p, s := proxied(t, pgtest.New(t), ignored)
+			p, s := proxied(t, databases.Postgres(t), ignored)
 			p.Cut()
 			require.ErrorIs(t, within(t, 30*time.Second, "Due", func() error { _, err := s.Queue().Due(context.Background()); return err }), ports.ErrUnavailable)
 			p.Heal()
@@ -153,7 +153,7 @@ func TestSilentDatabase(t *testing.T) {
 		})
 		t.Run("TheNotifierListensAgain", func(t *testing.T) {
 			t.Parallel()
-			url := pgtest.New(t)
+			url := databases.Postgres(t)
 			other := open(t, url)
 			lost := make(chan struct{}, 1)
 			p, s := proxied(t, url, func(message string) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // TestPlansOfEmptyQueue is about Postgres, which keeps the plan of a statement as
@@ -16,7 +16,7 @@ import (
 // has filled.
 func TestPlansOfEmptyQueue(t *testing.T) {
 	t.Parallel()
-	s := open(t, pgtest.New(t)+"&pool_max_conns=3")
+	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
 	p := newPost(t, s)
 	exec(t, s, "ALTER TABLE "+onlyPartition+" SET (autovacuum_enabled = false)")
 	exec(t, s, "VACUUM ANALYZE")
@@ -47,7 +47,7 @@ func TestPlansOfEmptyQueue(t *testing.T) {
 // instead of looking it up.
 func TestExpansionPlanWithManyWaiting(t *testing.T) {
 	t.Parallel()
-	s := open(t, pgtest.New(t)+"&pool_max_conns=3")
+	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
 	p := newPost(t, s)
 	o := p.trigger(t, nil, nil)
 	const columns = `organization_id, project_id, application_id, event_id, context, limit_to, channels, correlation_id, created_at, turn_at,
@@ -68,7 +68,7 @@ func TestExpansionPlanWithManyWaiting(t *testing.T) {
 // keeps the plan of its first time.
 func TestExpansionPlan(t *testing.T) {
 	t.Parallel()
-	s := open(t, pgtest.New(t)+"&pool_max_conns=3")
+	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
 	p := newPost(t, s)
 	exec(t, s, "ALTER TABLE "+onlyPartition+" SET (autovacuum_enabled = false)")
 	exec(t, s, "VACUUM ANALYZE")

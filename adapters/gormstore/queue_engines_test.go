@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // TestOwnNotificationsAreIgnored is about Postgres, which tells everybody who listens, him who
 // spoke, too: what he knows already would have him look for work twice.
 func TestOwnNotificationsAreIgnored(t *testing.T) {
 	t.Parallel()
-	url := pgtest.New(t)
+	url := databases.Postgres(t)
 	s, other := open(t, url), open(t, url)
 	ctx, stop := context.WithCancel(t.Context())
 	heard := make(chan struct{}, 10)
@@ -49,7 +49,7 @@ func TestOwnNotificationsAreIgnored(t *testing.T) {
 // not wait for the disk; all else must.
 func TestPlanSettings(t *testing.T) {
 	t.Parallel()
-	s := open(t, pgtest.New(t))
+	s := open(t, databases.Postgres(t))
 	for setting, want := range map[string][3]string{
 		"plan_cache_mode":    {"force_generic_plan", "force_custom_plan", "force_generic_plan"},
 		"synchronous_commit": {"on", "on", "off"},

@@ -15,7 +15,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/domain/deliveries"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // openAsOther opens a Postgres database as a role that may do everything with its rows, and owns
@@ -40,7 +40,7 @@ func openAsOther(t *testing.T, owned *gormstore.Store, address string) *gormstor
 // one: a policy makes it wait for an advisory lock there.
 func TestExpansionResumes(t *testing.T) {
 	t.Parallel()
-	address := pgtest.New(t) + "&pool_max_conns=4"
+	address := databases.Postgres(t) + "&pool_max_conns=4"
 	owned := open(t, address)
 	p := newPost(t, owned)
 	o := p.trigger(t, nil, nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // pageOfFew is how many recipients a page has in these tests.
@@ -117,7 +117,7 @@ func TestDuplicateAddress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHousehold(t, open(t, pgtest.New(t)), again.people)
+			h := newHousehold(t, open(t, databases.Postgres(t)), again.people)
 			again.meet(t, h)
 			for range 2 { // The second time it is known.
 				h.trigger(t, nil, nil)
@@ -146,7 +146,7 @@ func (h *household) assignAll(t *testing.T) {
 // one that has its delivery already.
 func TestRecipientAddedDuringExpansion(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t, open(t, pgtest.New(t)), 4)
+	h := newHousehold(t, open(t, databases.Postgres(t)), 4)
 	h.trigger(t, nil, nil)
 	done, err := h.Queue().Expand(t.Context(), pageOfFew)
 	require.NoError(t, err)
@@ -160,7 +160,7 @@ func TestRecipientAddedDuringExpansion(t *testing.T) {
 // TestExpandAfterLostConnection ends the connection of a page at its commit.
 func TestExpandAfterLostConnection(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t, open(t, pgtest.New(t)), 5)
+	h := newHousehold(t, open(t, databases.Postgres(t)), 5)
 	h.trigger(t, nil, nil)
 	exec(t, h.Store, `CREATE SEQUENCE crashes;
 		CREATE FUNCTION crash() RETURNS TRIGGER LANGUAGE plpgsql AS
@@ -179,7 +179,7 @@ func TestExpandAfterLostConnection(t *testing.T) {
 // TestExpandExistingPage has an expansion go back to its beginning.
 func TestExpandExistingPage(t *testing.T) {
 	t.Parallel()
-	h := newHousehold(t, open(t, pgtest.New(t)), 5)
+	h := newHousehold(t, open(t, databases.Postgres(t)), 5)
 	h.trigger(t, nil, nil)
 	h.expandAll(t)
 	exec(t, h.Store, "UPDATE occurrences SET expanded_at = NULL, cursor_notification = 0, cursor_phase = 0, cursor_assignment = 0")
@@ -194,7 +194,7 @@ func TestExpandExistingPage(t *testing.T) {
 func TestWorkersShareAnOccurrence(t *testing.T) {
 	t.Parallel()
 	const people = 20
-	address := pgtest.New(t)
+	address := databases.Postgres(t)
 	h := newHousehold(t, open(t, address), people)
 	h.assignAll(t)
 	h.trigger(t, nil, nil)

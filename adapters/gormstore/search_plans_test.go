@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // TestFilterPlansOnSQLite is about every way in which a query that asks for
@@ -75,7 +75,7 @@ func TestSortedMemberPlans(t *testing.T) {
 func TestPlanStepsOnPostgres(t *testing.T) {
 	t.Parallel()
 	const members, most = 40_000, 30_000 // A place is read once, and what is asked of the member there twice at most.
-	s := open(t, pgtest.New(t))
+	s := open(t, databases.Postgres(t))
 	s.Handle().SetMaxOpenConns(1) // whose counters are read below
 	ctx := t.Context()
 	newOrganization(t, s, "acme")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 func TestFileMode(t *testing.T) {
@@ -80,7 +81,7 @@ func TestCloseKeepsLogFiles(t *testing.T) {
 
 func TestDurability(t *testing.T) {
 	t.Parallel()
-	s := open(t, "sqlite:"+filepath.Join(t.TempDir(), "store.db"))
+	s := open(t, databases.SQLite(t))
 	var synchronous, foreignKeys int
 	require.NoError(t, s.Handle().QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&synchronous))
 	require.NoError(t, s.Handle().QueryRowContext(t.Context(), "PRAGMA foreign_keys").Scan(&foreignKeys))

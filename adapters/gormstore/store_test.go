@@ -14,6 +14,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/databases"
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
@@ -39,23 +40,43 @@ func enroll(ctx context.Context, s *gormstore.Store, org string, b users.Batch) 
 	})
 }
 
-// onEach runs a test on an empty database of each kind.
+// onEach runs a test on a database of each kind without rows. The one in memory has no schema yet.
 func onEach(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
+	inMemory(t, test)
+	onDisk(t, test)
+}
+
+// onEachEmpty is onEach on databases without a schema.
+func onEachEmpty(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
+	inMemory(t, test)
+	onEmptyDisk(t, test)
+}
+
+func inMemory(t *testing.T, test func(t *testing.T, url string)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
 		test(t, "sqlite::memory:")
 	})
-	onDisk(t, test)
 }
 
 // onDisk is onEach without a database in memory, for what needs several connections.
 func onDisk(t *testing.T, test func(t *testing.T, url string)) {
 	t.Helper()
-	for name, url := range map[string]func(*testing.T) string{
-		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
-		"postgres": func(t *testing.T) string { return pgtest.New(t) },
-	} {
+	onKinds(t, databases.SQLite, databases.Postgres, test)
+}
+
+// onEmptyDisk is onDisk on databases without a schema.
+func onEmptyDisk(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
+	onKinds(t, func(tb testing.TB) string { tb.Helper(); return "sqlite:" + filepath.Join(tb.TempDir(), "store.db") }, pgtest.New, test)
+}
+
+func onKinds(t *testing.T, sqlite, postgres func(testing.TB) string, test func(t *testing.T, url string)) {
+	t.Helper()
+	for name, url := range map[string]func(testing.TB) string{"sqlite": sqlite, "postgres": postgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, url(t))

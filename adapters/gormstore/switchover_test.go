@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/ports"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // TestServerBecomesReadOnly is about a switch-over that leaves connections to the former primary
@@ -19,7 +19,7 @@ func TestServerBecomesReadOnly(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		const connections = 4
-		s := open(t, pgtest.New(t)+"&pool_max_conns=4")
+		s := open(t, databases.Postgres(t)+"&pool_max_conns=4")
 		var all [connections]*sql.Conn
 		for i := range all {
 			conn, err := s.Handle().Conn(t.Context())
@@ -46,7 +46,7 @@ func TestColumnAddedWhileOpen(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		const connections = 4
-		s := open(t, pgtest.New(t)+"&pool_max_conns=4")
+		s := open(t, databases.Postgres(t)+"&pool_max_conns=4")
 		require.NoError(t, s.Update(t.Context(), creating(t.Context(), "acme")))
 		find := func(tx ports.Tx) error {
 			_, err := tx.Orgs().First(t.Context())

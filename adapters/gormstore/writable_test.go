@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/ports"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 func TestWritable(t *testing.T) {
@@ -30,12 +30,12 @@ func TestReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(t *testing.T) (s *gormstore.Store, again func()){
 		"sqlite": func(t *testing.T) (*gormstore.Store, func()) {
-			s := open(t, "sqlite:"+t.TempDir()+"/store.db")
+			s := open(t, databases.SQLite(t))
 			exec(t, s, "PRAGMA query_only = on")
 			return s, func() { exec(t, s, "PRAGMA query_only = off") }
 		},
 		"postgres": func(t *testing.T) (*gormstore.Store, func()) {
-			url := pgtest.New(t)
+			url := databases.Postgres(t)
 			admin := open(t, url)
 			const alter = `DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I SET default_transaction_read_only = %s', current_database()); END $$`
 			exec(t, admin, fmt.Sprintf(alter, "on"))
@@ -67,7 +67,7 @@ func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		s := open(t, "sqlite:"+t.TempDir()+"/store.db")
+		s := open(t, databases.SQLite(t))
 		newOrganization(t, s, "first")
 		exec(t, s, "PRAGMA max_page_count = 1") // SQLite takes the size that the file has.
 		var err error

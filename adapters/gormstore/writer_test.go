@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 var errWanted = errors.New("the unit's own")
@@ -37,7 +37,7 @@ type queue struct {
 func inQueue(t *testing.T, test func(*testing.T, *queue), pragmas ...string) {
 	t.Helper()
 	t.Parallel()
-	path := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
+	path := databases.SQLite(t)
 	synctest.Test(t, func(t *testing.T) {
 		q := &queue{Store: open(t, path), t: t, hold: make(chan struct{})}
 		require.NoError(t, q.OnCommit(t.Context(), func() bool { q.commits++; return !q.broken }))

@@ -21,6 +21,7 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -48,9 +49,9 @@ func (c *text) ReadLine() ([]byte, error) {
 	return []byte(line), nil
 }
 
-func memory(t *testing.T) *gormstore.Store {
+func newStore(t *testing.T) *gormstore.Store {
 	t.Helper()
-	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite::memory:", AutoMigrate: true, Clock: clocks.At(noon)})
+	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: databases.SQLite(t), Clock: clocks.At(noon)})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })
 	return s
@@ -59,7 +60,7 @@ func memory(t *testing.T) *gormstore.Store {
 // taken returns a copy of an installation with an entry in its audit log.
 func taken(t *testing.T) []string {
 	t.Helper()
-	s := memory(t)
+	s := newStore(t)
 	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
 		return tx.Audit().Record(t.Context(), audit.Entry{At: noon.Add(1234567 * time.Nanosecond), Action: audit.LogExported, Object: "a <b> \"c\"\n"})
 	}))
@@ -76,7 +77,7 @@ func restore(ctx context.Context, s ports.CopyStore, c *text) error {
 
 func TestRestoreHolds(t *testing.T) {
 	t.Parallel()
-	s := memory(t)
+	s := newStore(t)
 	require.NoError(t, restore(t.Context(), s, &text{lines: taken(t)}))
 	require.NoError(t, s.View(t.Context(), func(tx ports.Tx) error {
 		state, err := tx.Installation().State(t.Context())
@@ -129,7 +130,7 @@ func TestRestoreDamaged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := memory(t)
+			s := newStore(t)
 			err := restore(t.Context(), s, &c.copy)
 			require.Error(t, err)
 			if c.want != nil {
@@ -140,7 +141,7 @@ func TestRestoreDamaged(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	require.ErrorIs(t, restore(ended, memory(t), &text{lines: whole}), context.Canceled)
+	require.ErrorIs(t, restore(ended, newStore(t), &text{lines: whole}), context.Canceled)
 }
 
 // withCopies returns a copy with a table that stays behind and has one row, as written by an
@@ -160,7 +161,7 @@ func withCopies(whole []string, rows int) []string {
 func TestCopyExcludedTables(t *testing.T) {
 	t.Parallel()
 	whole := taken(t)
-	plain, with := memory(t), memory(t)
+	plain, with := newStore(t), newStore(t)
 	done, err := backup.Restore(t.Context(), plain, audit.Actor{Name: "root"}, noon.Add(time.Hour), &text{lines: slices.Clone(whole)})
 	require.NoError(t, err)
 	skipped, err := backup.Restore(t.Context(), with, audit.Actor{Name: "root"}, noon.Add(time.Hour), &text{lines: withCopies(whole, 1)})
@@ -178,7 +179,7 @@ func TestRestoreOtherSchema(t *testing.T) {
 		lines[0] = regexp.MustCompile(`"schema":\d+`).ReplaceAllString(lines[0], `"schema":`+schema)
 		return &text{lines: lines}
 	}
-	require.ErrorContains(t, restore(t.Context(), memory(t), with("2")), `restore it with "1.2.3", which wrote it, or the release that it was taken back from, then upgrade`)
+	require.ErrorContains(t, restore(t.Context(), newStore(t), with("2")), `restore it with "1.2.3", which wrote it, or the release that it was taken back from, then upgrade`)
 	// The copy of an installation that returned to a release with an older schema.
-	require.ErrorContains(t, restore(t.Context(), memory(t), with("999")), `restore it with the newest release that has used the installation, even if "1.2.3", to which it was taken back, wrote the copy`)
+	require.ErrorContains(t, restore(t.Context(), newStore(t), with("999")), `restore it with the newest release that has used the installation, even if "1.2.3", to which it was taken back, wrote the copy`)
 }

@@ -29,7 +29,7 @@ func readOnly(t *testing.T, since time.Time) interface {
 	ports.Store
 } {
 	t.Helper()
-	s := memory(t)
+	s := newStore(t)
 	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
 		return errors.Join(tx.Installation().SetState(t.Context(), installation.State{ReadOnly: since}),
 			tx.Audit().Record(t.Context(), audit.Entry{At: noon, Action: audit.LogExported, Object: "a"}))
@@ -39,7 +39,7 @@ func readOnly(t *testing.T, since time.Time) interface {
 
 func TestCopySourceInUse(t *testing.T) {
 	t.Parallel()
-	to := memory(t)
+	to := newStore(t)
 	for _, since := range []time.Time{{}, noon.Add(time.Hour), noon.Add(time.Hour - backup.Settled + time.Millisecond)} {
 		_, err := copied(t.Context(), readOnly(t, since), to)
 		require.ErrorIs(t, err, backup.ErrInUse)
@@ -123,7 +123,7 @@ func TestRestartCopy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			source, target := readOnly(t, noon), memory(t)
+			source, target := readOnly(t, noon), newStore(t)
 			require.NoError(t, source.Update(t.Context(), func(tx ports.Tx) error {
 				return tx.Audit().Record(t.Context(), audit.Entry{At: noon, Action: audit.LogExported, Object: "b"})
 			}))
@@ -136,7 +136,7 @@ func TestRestartCopy(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	_, err := copied(ended, readOnly(t, noon), memory(t))
+	_, err := copied(ended, readOnly(t, noon), newStore(t))
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -176,7 +176,7 @@ func (p paged) Insert(ctx context.Context, t ports.Table, some [][]any) error {
 
 func TestPageLimits(t *testing.T) {
 	t.Parallel()
-	s := peopled(t, memory(t))
+	s := peopled(t, newStore(t))
 	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
 		for _, size := range []int{10, 500, 500, 2_000, 10, 900} {
 			if err := tx.Audit().Record(t.Context(), audit.Entry{At: noon, Action: audit.LogExported, Object: strings.Repeat("a", size)}); err != nil {
@@ -196,7 +196,7 @@ func TestPageLimits(t *testing.T) {
 		},
 	} {
 		var rows, bytes int
-		to := memory(t)
+		to := newStore(t)
 		require.NoError(t, fill(paging{to, &rows, &bytes}), name)
 		assert.Equal(t, backup.PageSize, rows, name)
 		assert.Greater(t, bytes, backup.PageBytes/2, name)
@@ -226,7 +226,7 @@ func TestCopyChangedSource(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			source, target := readOnly(t, noon), memory(t)
+			source, target := readOnly(t, noon), newStore(t)
 			_, err := copied(t.Context(), switching{source, source, after}, target)
 			require.ErrorIs(t, err, backup.ErrInUse)
 			require.ErrorContains(t, err, "was not read-only all the while")
@@ -277,7 +277,7 @@ func TestCompareWithoutSource(t *testing.T) {
 	t.Parallel()
 	var open atomic.Int32
 	compared := false
-	_, err := copied(t.Context(), reading{readOnly(t, noon), &open}, ending{memory(t), func() {
+	_, err := copied(t.Context(), reading{readOnly(t, noon), &open}, ending{newStore(t), func() {
 		compared = true
 		assert.Zero(t, open.Load(), "a snapshot of the source is open")
 	}})

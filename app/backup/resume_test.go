@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -20,7 +19,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 func opened(t *testing.T, url string) *gormstore.Store {
@@ -34,7 +33,7 @@ func opened(t *testing.T, url string) *gormstore.Store {
 // onPostgres returns an empty database.
 func onPostgres(t *testing.T) *gormstore.Store {
 	t.Helper()
-	return opened(t, pgtest.New(t))
+	return opened(t, databases.Postgres(t))
 }
 
 // peopled fills an installation with users in two organizations and makes it read-only.
@@ -94,7 +93,7 @@ func content(t *testing.T, s ports.CopyStore) map[string]backup.TableSummary {
 func TestResumeCopy(t *testing.T) {
 	t.Parallel()
 	for name, to := range map[string][2]func(*testing.T) *gormstore.Store{
-		"FromSQLiteToPostgres": {memory, onPostgres}, "FromPostgresToSQLite": {onPostgres, memory},
+		"FromSQLiteToPostgres": {newStore, onPostgres}, "FromPostgresToSQLite": {onPostgres, newStore},
 	} {
 		for _, committed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%t", name, committed), func(t *testing.T) {
@@ -155,8 +154,8 @@ func half(t *testing.T, from ports.CopyStore, into *gormstore.Store) *gormstore.
 
 func TestIncompleteCopy(t *testing.T) {
 	t.Parallel()
-	from := peopled(t, memory(t))
-	for name, into := range map[string]*gormstore.Store{"sqlite": memory(t), "postgres": onPostgres(t)} {
+	from := peopled(t, newStore(t))
+	for name, into := range map[string]*gormstore.Store{"sqlite": newStore(t), "postgres": onPostgres(t)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			into := half(t, from, into)
@@ -164,7 +163,7 @@ func TestIncompleteCopy(t *testing.T) {
 			_, err := backup.Write(t.Context(), into, "1.2.3", noon, &text{})
 			require.ErrorIs(t, err, ports.ErrIncomplete)
 			require.ErrorIs(t, restore(t.Context(), into, &text{lines: taken(t)}), ports.ErrIncomplete)
-			_, err = copied(t.Context(), into, memory(t))
+			_, err = copied(t.Context(), into, newStore(t))
 			require.ErrorIs(t, err, ports.ErrIncomplete)
 			require.NoError(t, into.View(t.Context(), func(tx ports.Tx) error {
 				state, err := tx.Installation().State(t.Context())
@@ -178,7 +177,7 @@ func TestIncompleteCopy(t *testing.T) {
 
 func TestResumeWithOtherSource(t *testing.T) {
 	t.Parallel()
-	from, into := peopled(t, memory(t)), memory(t)
+	from, into := peopled(t, newStore(t)), newStore(t)
 	half(t, from, into)
 	change := func(since time.Time) {
 		require.NoError(t, from.Update(t.Context(), func(tx ports.Tx) error {
@@ -224,8 +223,8 @@ func (m meddling) WriteTables(ctx context.Context, fn func(ports.Tables, ports.T
 
 func TestTwoCopiesDoNotMix(t *testing.T) {
 	t.Parallel()
-	from := peopled(t, opened(t, "sqlite:"+filepath.Join(t.TempDir(), "a.db"))) // Both read it at once.
-	for name, into := range map[string]*gormstore.Store{"sqlite": memory(t), "postgres": onPostgres(t)} {
+	from := peopled(t, opened(t, databases.SQLite(t))) // Both read it at once.
+	for name, into := range map[string]*gormstore.Store{"sqlite": newStore(t), "postgres": onPostgres(t)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			half(t, from, into)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -25,6 +24,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // frozen is a clock that stands still.
@@ -36,7 +36,7 @@ func (frozen) Now() time.Time { return time.Date(2026, 2, 3, 4, 5, 6, 0, time.UT
 func emptyInstallation(t *testing.T) ports.Store {
 	t.Helper()
 	store, err := gormstore.Open(t.Context(), gormstore.Config{
-		URL: "sqlite:" + filepath.Join(t.TempDir(), "tocsin.db"), AutoMigrate: true, Clock: frozen{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
+		URL: databases.SQLite(t), Clock: frozen{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, store.Close()) })
 	return store

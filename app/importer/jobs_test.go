@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -29,6 +28,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // lease is how long the importers of these tests hold a job.
@@ -52,15 +52,15 @@ var (
 // newBureau returns a bureau with the organizations of installation, for files of at most maxBytes.
 func newBureau(t *testing.T, maxBytes int64) *bureau {
 	t.Helper()
-	return newBureauAt(t, maxBytes, "sqlite:"+filepath.Join(t.TempDir(), "tocsin.db"))
+	return newBureauAt(t, maxBytes, databases.SQLite(t))
 }
 
-// newBureauAt is newBureau on an empty database.
+// newBureauAt is newBureau on a database without rows.
 func newBureauAt(t *testing.T, maxBytes int64, url string) *bureau {
 	t.Helper()
 	b := &bureau{T: t, clock: clocks.At(frozen{}.Now()), log: &bytes.Buffer{}}
 	store, err := gormstore.Open(t.Context(), gormstore.Config{
-		URL: url, AutoMigrate: true, Clock: b.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
+		URL: url, Clock: b.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, store.Close()) })
 	require.NoError(t, store.Update(t.Context(), func(tx ports.Tx) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,16 +25,13 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // onBoth runs a test on both databases.
 func onBoth(t *testing.T, test func(b *bureau)) {
 	t.Helper()
-	for name, url := range map[string]func(t *testing.T) string{
-		"sqlite":   func(t *testing.T) string { t.Helper(); return "sqlite:" + filepath.Join(t.TempDir(), "tocsin.db") },
-		"postgres": func(t *testing.T) string { t.Helper(); return pgtest.New(t) },
-	} {
+	for name, url := range map[string]func(testing.TB) string{"sqlite": databases.SQLite, "postgres": databases.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(newBureauAt(t, 1<<20, url(t)))

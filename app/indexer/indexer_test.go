@@ -19,13 +19,13 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
-	"github.com/tocsin/tocsin/test/pgtest"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // TestIndexesWhatWaits has two processes index a large import at the same time.
 func TestIndexesWhatWaits(t *testing.T) {
 	t.Parallel()
-	for name, url := range map[string]string{"sqlite": "sqlite::memory:", "postgres": pgtest.New(t)} {
+	for name, url := range map[string]string{"sqlite": "sqlite::memory:", "postgres": databases.Postgres(t)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, Clock: clocks.Wall{}, AutoMigrate: true})
