@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -128,29 +129,63 @@ func (f *fixture) update(fn func(tx ports.Tx) error) {
 // person makes a user a member of an organization.
 func (f *fixture) person(org, username string, role users.Role, locked bool) users.Member {
 	f.Helper()
-	var m users.Member
+	return f.people(org, role, func(int) bool { return locked }, username)[0]
+}
+
+// people makes users members of an organization, in one unit of work. Those for whose index locked
+// is true are locked.
+func (f *fixture) people(org string, role users.Role, locked func(i int) bool, usernames ...string) (ms []users.Member) {
+	f.Helper()
 	f.update(func(tx ports.Tx) error {
 		o, err := tx.Orgs().BySlug(f.Context(), org)
 		if err != nil {
 			return err
 		}
-		us, _, err := tx.Users().Ensure(f.Context(), []users.User{{Username: username}})
-		if err != nil {
+		var identities []users.User
+		for _, username := range usernames {
+			identities = append(identities, users.User{Username: username})
+		}
+		if identities, _, err = tx.Users().Ensure(f.Context(), identities); err != nil {
 			return err
 		}
-		ms, _, err := tx.Users().EnsureMembers(f.Context(), o.ID, []users.Member{{User: us[0],
-			Details: users.Details{Email: username + "@example.org", FirstName: "First", LastName: "Last"}}})
-		if err != nil {
+		ms = nil
+		for _, u := range identities {
+			ms = append(ms, users.Member{User: u, Details: users.Details{Email: u.Username + "@example.org", FirstName: "First", LastName: "Last"}})
+		}
+		if ms, _, err = tx.Users().EnsureMembers(f.Context(), o.ID, ms); err != nil {
 			return err
 		}
-		m = ms[0]
-		m.Role, m.Locked = role, locked
-		if err := tx.Users().SetRole(f.Context(), m); err != nil {
-			return err
+		for i, m := range ms {
+			m.Role, m.Locked = role, locked(i)
+			if m.Role != ms[i].Role {
+				err = tx.Users().SetRole(f.Context(), m)
+			}
+			if err == nil && m.Locked != ms[i].Locked {
+				err = tx.Users().SetLocked(f.Context(), m)
+			}
+			if err != nil {
+				return err
+			}
+			ms[i] = m
 		}
-		return tx.Users().SetLocked(f.Context(), m)
+		// One is found at once, several only when the indexer has had its turn.
+		for indexed := len(ms) - 1; indexed > 0; {
+			if indexed, _, err = tx.Users().Index(f.Context(), o.ID, 2_000); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	return m
+	return ms
+}
+
+// numbered returns n usernames with this format.
+func numbered(n int, format string) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf(format, i)
+	}
+	return all
 }
 
 // account lets an identity sign in with password, to every organization that it belongs to.

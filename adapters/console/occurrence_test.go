@@ -79,11 +79,9 @@ func TestOccurrenceProgress(t *testing.T) {
 func TestOccurrenceDeliveries(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
-		for i := range 103 {
-			name := fmt.Sprintf("ada%03d", i)
-			f.person("acme", name, users.RoleMember, i == 102)
-			f.listed(name)
-		}
+		names := numbered(103, "ada%03d")
+		f.people("acme", users.RoleMember, func(i int) bool { return i == 102 }, names...)
+		f.listed(names...)
 		f.person("acme", "ada", users.RoleMember, false) // whom happened registers
 		id := f.happened()
 		f.expand()

@@ -64,9 +64,7 @@ func TestHome(t *testing.T) {
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
-		for i := range 120 {
-			f.person("acme", fmt.Sprintf("user%03d", i), users.RoleMember, i%40 == 7)
-		}
+		f.people("acme", users.RoleMember, func(i int) bool { return i%40 == 7 }, numbered(120, "user%03d")...)
 		f.person("globex", "user500", users.RoleMember, true)
 		b := f.as(f.operator("ada", users.RoleViewer))
 		row := regexp.MustCompile(`<th scope="row"><a href="/console/o/acme/u/\d+/"><bdi>[^<]*</bdi></a></th>\s*<td><bdi>([^<]*)</bdi>`)

@@ -197,8 +197,8 @@ func (f *fixture) happened() (id events.OccurrenceID) {
 	return id
 }
 
-// listed puts an address of a user on acme's list.
-func (f *fixture) listed(username string) {
+// listed puts an address of each user on acme's list.
+func (f *fixture) listed(usernames ...string) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {
 		ctx := f.Context()
@@ -206,27 +206,37 @@ func (f *fixture) listed(username string) {
 		if err != nil {
 			return err
 		}
-		m, err := tx.Users().ByUsername(ctx, a.Organization, username)
-		if err != nil {
-			return err
-		}
-		mail := users.NewEmailAddress(username + "@example.org")
-		mail.Member = m.ID
-		as, _, err := tx.Addresses().Ensure(ctx, a.Organization, []users.Address{mail})
-		if err != nil {
-			return err
-		}
 		c, err := tx.Channels().Find(ctx, a.Organization, 0, "mail")
 		if err != nil {
 			return err
 		}
-		made, _, err := tx.Assignments().Ensure(ctx, a.Organization, []channels.Assignment{channels.Assign(as[0], c)})
-		if err != nil {
+		var mails []users.Address
+		for _, username := range usernames {
+			m, err := tx.Users().ByUsername(ctx, a.Organization, username)
+			if err != nil {
+				return err
+			}
+			mail := users.NewEmailAddress(username + "@example.org")
+			mail.Member = m.ID
+			mails = append(mails, mail)
+		}
+		if mails, _, err = tx.Addresses().Ensure(ctx, a.Organization, mails); err != nil {
 			return err
+		}
+		var assignments []channels.Assignment
+		for _, mail := range mails {
+			assignments = append(assignments, channels.Assign(mail, c))
+		}
+		if assignments, _, err = tx.Assignments().Ensure(ctx, a.Organization, assignments); err != nil {
+			return err
+		}
+		var ids []channels.AssignmentID
+		for _, assignment := range assignments {
+			ids = append(ids, assignment.ID)
 		}
 		l, err := tx.Lists().ByName(ctx, a.Organization, a.Project, "all")
 		if err == nil {
-			_, err = tx.Lists().Add(ctx, l, []channels.AssignmentID{made[0].ID})
+			_, err = tx.Lists().Add(ctx, l, ids)
 		}
 		return err
 	})

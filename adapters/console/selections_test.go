@@ -287,9 +287,7 @@ func TestExportMembers(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleOperator))
-		for i := range 1_030 {
-			f.person("acme", fmt.Sprintf("e%04d", i), users.RoleMember, i%500 == 1)
-		}
+		f.people("acme", users.RoleMember, func(i int) bool { return i%500 == 1 }, numbered(1_030, "e%04d")...)
 		f.person("acme", "=cmd|' /C calc'!A0", users.RoleMember, false)
 		f.person("globex", "e9999", users.RoleMember, false)
 		all := b.post("/console/o/acme/u/export/", "back", "q=e&after=id:7:").is(f.T, http.StatusOK)

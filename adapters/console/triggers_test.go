@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -281,11 +280,9 @@ func TestTriggerConfirmsManyRecipients(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.operator("eve", users.RoleAdministrator))
-	for i := range 101 {
-		name := fmt.Sprintf("buyer%d", i)
-		f.person("acme", name, users.RoleMember, false)
-		f.listed(name)
-	}
+	names := numbered(101, "buyer%d")
+	f.people("acme", users.RoleMember, func(int) bool { return false }, names...)
+	f.listed(names...)
 	to := web + "e/tick/trigger/"
 	tried := b.post(to, "context", `{"a": 1}`, "cid", "order 17").is(t, http.StatusOK)
 	assert.Contains(t, tried.said(), "Send to 101 people")
