@@ -307,7 +307,7 @@ func TestAccessRules(t *testing.T) {
 				return s.signedInAt(s.accounts[who], s.clock.Now().Add(-operators.Recent))
 			}
 		},
-		"WithThePasswordAlone": (*scene).halfway,
+		"WithThePasswordAlone": (*scene).withPasswordAlone,
 		"WithoutTheFactorThatIsRequired": func(s *scene) func(string) *browser {
 			s.requireFactors()
 			return func(who string) *browser { return s.as(s.accounts[who]) }
@@ -327,15 +327,15 @@ func TestAccessRules(t *testing.T) {
 					if who != "nobody" {
 						b = browsers(who)
 					}
-					assert.Equal(t, expected(route, who, how, ruled()[route]), b.knock(r.Method, s.path(t, r)), "%s, %s", route, who)
+					assert.Equal(t, expected(route, who, how, ruled()[route]), b.verdictOf(r.Method, s.path(t, r)), "%s, %s", route, who)
 				}
 			}
 		})
 	}
 }
 
-// halfway has everybody set up a second factor, and sign in with the password alone.
-func (s *scene) halfway() func(who string) *browser {
+// withPasswordAlone has everybody set up a second factor, and sign in with the password alone.
+func (s *scene) withPasswordAlone() func(who string) *browser {
 	s.Helper()
 	all, at := map[string]*browser{}, 0
 	for who, a := range s.accounts {
@@ -348,8 +348,8 @@ func (s *scene) halfway() func(who string) *browser {
 	return func(who string) *browser { return all[who] }
 }
 
-// knock asks for a route with an empty form, and returns the verdict.
-func (b *browser) knock(method, path string) verdict {
+// verdictOf asks for a route with an empty form, and returns the verdict.
+func (b *browser) verdictOf(method, path string) verdict {
 	b.f.Helper()
 	var got answer
 	if method == http.MethodGet {

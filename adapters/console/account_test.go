@@ -53,7 +53,7 @@ func TestAccountPasswordIsRefused(t *testing.T) {
 			f := newFixture(t)
 			b := f.as(f.operator("ada", users.RoleViewer))
 			page := b.post("/console/account/password/", c.fields...).is(t, http.StatusBadRequest)
-			assert.Contains(t, page.said(), c.says)
+			assert.Contains(t, page.text(), c.says)
 			for i := 1; i < len(c.fields); i += 2 {
 				assert.NotContains(t, page.body, c.fields[i], "no password is shown again")
 			}
@@ -71,7 +71,7 @@ func TestOwnPasswordIsThrottled(t *testing.T) {
 	}
 	page := b.post("/console/account/password/", change(password)...).is(t, http.StatusTooManyRequests)
 	assert.Equal(t, "10", page.Header.Get("Retry-After"))
-	assert.Contains(t, page.said(), "Too many attempts. Try again in 10 seconds.")
+	assert.Contains(t, page.text(), "Too many attempts. Try again in 10 seconds.")
 	assert.Equal(t, audit.SignInRefused, f.entries("")[0].Action)
 	f.clock.Advance(operators.FirstDelay)
 	b.post("/console/account/password/", change(password)...).is(t, http.StatusSeeOther)

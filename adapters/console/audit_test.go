@@ -75,17 +75,17 @@ func TestAuditFilter(t *testing.T) {
 		} {
 			page := b.get("/console/o/acme/audit/?"+query).is(f.T, http.StatusOK)
 			rows := regexp.MustCompile(`(?s)<tbody>.*</tbody>`).FindString(page.body)
-			assert.Equal(f, want, shown.FindAllString(answer{body: rows}.said(), -1), query)
+			assert.Equal(f, want, shown.FindAllString(answer{body: rows}.text(), -1), query)
 		}
-		page := b.get("/console/o/acme/audit/?from=2026-05-01&actor=ada&via=console").said()
+		page := b.get("/console/o/acme/audit/?from=2026-05-01&actor=ada&via=console").text()
 		assert.NotContains(f, page, "second")
-		assert.Contains(f, b.get("/console/o/acme/audit/?via=API").said(), "sync key 7 API")
-		assert.Contains(f, b.get("/console/o/acme/audit/?object=nowhere").said(), "No entries match.")
+		assert.Contains(f, b.get("/console/o/acme/audit/?via=API").text(), "sync key 7 API")
+		assert.Contains(f, b.get("/console/o/acme/audit/?object=nowhere").text(), "No entries match.")
 		first := b.get("/console/o/acme/audit/?q=first")
-		assert.Contains(f, first.said(), "City before: Wien after: Graz New after: 1")
+		assert.Contains(f, first.text(), "City before: Wien after: Graz New after: 1")
 		assert.Contains(f, first.body, `<a href="/console/o/acme/u/?q=first"><bdi>acme/u/first</bdi></a>`)
 		wrong := b.get("/console/o/acme/audit/?from=yesterday&actor=ada").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, wrong.said(), "must be a day such as 2026-03-31")
+		assert.Contains(f, wrong.text(), "must be a day such as 2026-03-31")
 		assert.Contains(f, wrong.body, `value="ada"`)
 	})
 }
@@ -103,7 +103,7 @@ func TestAuditTexts(t *testing.T) {
 		audit.Entry{Action: "no.such", Object: "acme/u/ada", After: audit.State{"custom_fields": map[string]any{"plan": "yes"}, "group": ""}},
 	)
 	b := f.as(f.operator("eva", users.RoleAdministrator))
-	page := b.get("/console/o/acme/audit/").said()
+	page := b.get("/console/o/acme/audit/").text()
 	for _, want := range []string{"Locked in the organization member.lock", "Locked before: no after: yes", "Role changed member.role", "Role before: member after: operator",
 		"API key created key.create", "Grants after: Read users, Trigger events", "Template changed template.update", "Text before: 9 bytes (01234567) after: 1 byte (f1234567)",
 		"Description one removed: - two added: + three", "no.such no.such", "Metadata: plan after: yes"} {
@@ -111,7 +111,7 @@ func TestAuditTexts(t *testing.T) {
 	}
 	assert.NotContains(t, page, "Group", "nothing is said of what is empty")
 	b.header = http.Header{"Accept-Language": {"de"}}
-	page = b.get("/console/o/acme/audit/").said()
+	page = b.get("/console/o/acme/audit/").text()
 	for _, want := range []string{"In der Organisation gesperrt member.lock", "Gesperrt vorher: nein nachher: ja", "Rolle vorher: Mitglied nachher: Operator", "Rechte nachher: Benutzer lesen, Ereignisse auslösen",
 		"Text vorher: 9 Bytes (01234567)", "Metadaten: plan nachher: yes"} {
 		assert.Contains(t, page, want)
@@ -247,30 +247,30 @@ func TestAuditEntryShowsChangedTexts(t *testing.T) {
 			at := atAcme + "audit/" + idText(second.ID) + "/"
 			assert.Contains(f, b.get(atAcme+"audit/").body, `<a href="`+at+`">Texts of version 3</a>`)
 			shown := page(second)
-			assert.Contains(f, shown.said(), "Version before: 2 after: 3")
-			assert.Contains(f, shown.said(), "Text kept removed: - of then added: + of now")
+			assert.Contains(f, shown.text(), "Version before: 2 after: 3")
+			assert.Contains(f, shown.text(), "Text kept removed: - of then added: + of now")
 			assert.Contains(f, shown.body, `<a class="button" href="`+place+`versions/3/">Version 3</a>`)
 			b.get(place+"versions/3/").is(f.T, http.StatusOK)
-			assert.Contains(f, page(first).said(), "added: + of then")
+			assert.Contains(f, page(first).text(), "added: + of then")
 
 			b.post(place+"versions/2/", "base", "3").is(f.T, http.StatusSeeOther)
 			base++
 			shown = page(f.entryOf(action))
-			assert.Contains(f, shown.said(), "Restored version after: 2 Text before")
-			assert.Contains(f, shown.said(), "Text kept removed: - of now added: + of then")
+			assert.Contains(f, shown.text(), "Restored version after: 2 Text before")
+			assert.Contains(f, shown.text(), "Text kept removed: - of now added: + of then")
 
 			for i := range events.MaxVersions - 2 {
 				save(fmt.Sprint(i))
 			}
-			assert.Contains(f, page(second).said(), "The texts are no longer kept.", "version 2 is not")
-			assert.NotContains(f, page(second).said(), "of then")
+			assert.Contains(f, page(second).text(), "The texts are no longer kept.", "version 2 is not")
+			assert.NotContains(f, page(second).text(), "of then")
 
 			b.post(place+"delete/", "base", strconv.Itoa(base)).is(f.T, http.StatusSeeOther)
 			gone := f.entries("acme")[0]
-			assert.Contains(f, page(gone).said(), "Version before: "+strconv.Itoa(base))
-			assert.NotContains(f, page(gone).said(), "Changed texts")
+			assert.Contains(f, page(gone).text(), "Version before: "+strconv.Itoa(base))
+			assert.NotContains(f, page(gone).text(), "Changed texts")
 			assert.NotContains(f, page(gone).body, `class="object"><a`, "what was deleted has no page")
-			assert.Contains(f, page(second).said(), "The texts are no longer kept.")
+			assert.Contains(f, page(second).text(), "The texts are no longer kept.")
 
 			base = 0
 			if action == audit.PartialUpdated {
@@ -279,11 +279,11 @@ func TestAuditEntryShowsChangedTexts(t *testing.T) {
 			} else {
 				save("another one")
 			}
-			assert.Contains(f, page(f.entries("acme")[0]).said(), "Text added: + another one")
+			assert.Contains(f, page(f.entries("acme")[0]).text(), "Text added: + another one")
 			save("of another one")
 			save("of another one still")
-			assert.Contains(f, page(second).said(), "The texts are no longer kept.", "another one has the name now")
-			assert.NotContains(f, page(second).said(), "another one")
+			assert.Contains(f, page(second).text(), "The texts are no longer kept.", "another one has the name now")
+			assert.NotContains(f, page(second).text(), "another one")
 		}
 	})
 }
@@ -294,7 +294,7 @@ func TestAuditEntryOfAnotherOrganization(t *testing.T) {
 	b := f.as(f.operator("ada", users.RoleAdministrator))
 	b.post(f.editor(), "subject", "S", "text", "secret", "base", "1").is(t, http.StatusSeeOther)
 	at := atAcme + "audit/" + idText(f.entryOf(audit.TemplateUpdated).ID) + "/"
-	assert.Contains(t, b.get(at).is(t, http.StatusOK).said(), "secret")
+	assert.Contains(t, b.get(at).is(t, http.StatusOK).text(), "secret")
 	f.as(f.operator("otto", users.RoleOperator)).get(at).is(t, http.StatusForbidden)
 	root := f.as(f.account("root", true))
 	root.get(at).is(t, http.StatusOK)
@@ -305,8 +305,8 @@ func TestAuditEntryOfAnotherOrganization(t *testing.T) {
 	for _, object := range []string{"acme/e/x", "acme/p/shop/a/web/e/tick", "acme/p/shop/a/web/e/tick/t/none", "acme/p/shop/a/web/e/tick/n/a/t/b/t/mail", "globex/p/shop/a/web/e/tick/t/mail"} {
 		f.recorded(audit.Entry{Action: audit.TemplateUpdated, Object: object, After: audit.State{"version": 1}})
 		shown := b.get(atAcme+"audit/"+idText(f.entryOf(audit.TemplateUpdated).ID)+"/").is(t, http.StatusOK)
-		assert.Contains(t, shown.said(), "The texts are no longer kept.", object)
+		assert.Contains(t, shown.text(), "The texts are no longer kept.", object)
 	}
 	f.recorded(audit.Entry{Action: audit.TemplateUpdated, Object: "acme/p/shop/a/web/e/tick/t/mail", After: audit.State{"text": "of an older version of the service"}})
-	assert.NotContains(t, b.get(atAcme+"audit/"+idText(f.entryOf(audit.TemplateUpdated).ID)+"/").is(t, http.StatusOK).said(), "Changed texts", "it names no version")
+	assert.NotContains(t, b.get(atAcme+"audit/"+idText(f.entryOf(audit.TemplateUpdated).ID)+"/").is(t, http.StatusOK).text(), "Changed texts", "it names no version")
 }

@@ -31,24 +31,24 @@ func TestCreateChannel(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
-		assert.Contains(f, b.get(atAcme+"channels/new/").said(), "smtp e-mail through a mail server mailbox test mailbox")
+		assert.Contains(f, b.get(atAcme+"channels/new/").text(), "smtp e-mail through a mail server mailbox test mailbox")
 		page := b.get(atAcme+"channels/new/?driver=smtp").is(f.T, http.StatusOK)
 		for _, field := range []string{`name="settings.host" type="text" value="" required`, `name="settings.password" type="password"`, `<textarea id="settings.ca"`,
 			`<select id="settings.tls"`, `name="settings.concurrency"`, `name="settings.rate_per_second"`} {
 			assert.Contains(f, page.body, field)
 		}
-		assert.Contains(f, page.said(), "Where it is.")
+		assert.Contains(f, page.text(), "Where it is.")
 		b.get(atAcme+"channels/new/?driver=nonsense").is(f.T, http.StatusBadRequest)
 
-		assert.Contains(f, page.said(), "More settings, which have a default Port", "a setting with a default need not be looked at")
+		assert.Contains(f, page.text(), "More settings, which have a default Port", "a setting with a default need not be looked at")
 		path := created(b, atAcme, "name", "second", "active", "true", "settings.host", " h ", "settings.port", "025", "settings.ca", "a\r\nb", "settings.password", secret,
 			"settings.headers", "X-A: b\r\nX-C: d: $${e}", "settings.rate_per_second", "0.5")
 		shown := b.get(path).is(f.T, http.StatusOK)
 		assert.NotContains(f, shown.body, secret)
 		assert.NotContains(f, shown.body, "X-A")
 		assert.Contains(f, shown.body, `value="h"`)
-		assert.Contains(f, shown.said(), "A value is set, and never shown. Leave the field empty to keep it.")
-		assert.Contains(f, shown.said(), "16 messages at once on each instance, 0.5 per second on all together")
+		assert.Contains(f, shown.text(), "A value is set, and never shown. Leave the field empty to keep it.")
+		assert.Contains(f, shown.text(), "16 messages at once on each instance, 0.5 per second on all together")
 
 		b.post(path+"test/", "to", "eve@example.org").is(f.T, http.StatusOK)
 		want := channels.Settings{"host": "h", "port": 25, "ca": "a\nb", "password": secret, "headers": map[string]any{"X-A": "b", "X-C": "d: ${e}"}, "rate_per_second": 0.5}
@@ -62,8 +62,8 @@ func TestCreateChannel(t *testing.T) {
 		viewer := f.as(f.operator("bob", users.RoleViewer)).get(path).is(f.T, http.StatusOK)
 		assert.NotContains(f, viewer.body, "<input id=\"settings.")
 		assert.NotContains(f, viewer.body, secret)
-		assert.Contains(f, viewer.said(), "Password set, and never shown")
-		assert.Contains(f, viewer.said(), "Host h")
+		assert.Contains(f, viewer.text(), "Password set, and never shown")
+		assert.Contains(f, viewer.text(), "Host h")
 	})
 }
 
@@ -83,7 +83,7 @@ func TestChannelSecretsAreNeverShown(t *testing.T) {
 	assert.Equal(t, "another word", password())
 
 	moved := b.post(path, "settings.host", "evil.example").is(t, http.StatusBadRequest)
-	assert.Contains(t, moved.said(), "has to be given again, because host has changed, which decides who is told")
+	assert.Contains(t, moved.text(), "has to be given again, because host has changed, which decides who is told")
 	assert.Equal(t, "another word", password())
 	assert.Equal(t, "h", f.post.settings()["host"], "nothing was changed")
 	b.post(path, "settings.host", "i", "settings.password", secret, "settings.headers", "X-A: c").is(t, http.StatusSeeOther)
@@ -99,11 +99,11 @@ func TestChannelSecretsAreNeverShown(t *testing.T) {
 	assert.NotContains(t, refused.body, secret, "what was typed does not come back")
 	assert.Contains(t, refused.body, `value="x"`, "what is no secret does")
 	for _, wrong := range []string{"must be a whole number", "must have a line NAME: VALUE for each entry"} {
-		assert.Contains(t, refused.said(), wrong)
+		assert.Contains(t, refused.text(), wrong)
 	}
 	variable := b.post(path, "settings.host", "${HOME}", "settings.ca", "$${HOME}").is(t, http.StatusBadRequest)
-	assert.Contains(t, variable.said(), "which only tocsin apply replaces")
-	assert.Contains(t, b.post(path, "settings.host", "h", "settings.port", "70000", "settings.tls", "maybe", "settings.concurrency", "1000").is(t, http.StatusBadRequest).said(), "must be one of on, off")
+	assert.Contains(t, variable.text(), "which only tocsin apply replaces")
+	assert.Contains(t, b.post(path, "settings.host", "h", "settings.port", "70000", "settings.tls", "maybe", "settings.concurrency", "1000").is(t, http.StatusBadRequest).text(), "must be one of on, off")
 }
 
 func TestChannelFormErrors(t *testing.T) {
@@ -140,11 +140,11 @@ func TestChannelsOfAProject(t *testing.T) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
 		path := created(b, atAcme+"p/shop/", "name", "mail", "preferred", "true", "active", "true", "settings.host", "h")
 		assert.Regexp(f, `^/console/o/acme/p/shop/channels/\d+/$`, path)
-		list := b.get(atAcme + "p/shop/channels/").said()
+		list := b.get(atAcme + "p/shop/channels/").text()
 		assert.Contains(f, list, "mail working E-mail through a mail server EMAIL by smtp · preferred Nothing is waiting.")
 		assert.Equal(f, []string{"channel.create acme/p/shop/c/mail"}, f.actions(1))
 		b.post(path, "settings.host", "h").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(atAcme+"p/shop/channels/").said(), "mail inactive E-mail through a mail server EMAIL by smtp Nothing is waiting.")
+		assert.Contains(f, b.get(atAcme+"p/shop/channels/").text(), "mail inactive E-mail through a mail server EMAIL by smtp Nothing is waiting.")
 		before := len(f.entries("acme"))
 		b.post(path, "settings.host", "h").is(f.T, http.StatusSeeOther)
 		assert.Len(f, f.entries("acme"), before, "again it changes nothing")
@@ -159,7 +159,7 @@ func TestChannelInUseIsNotDeleted(t *testing.T) {
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
 	path := atAcme + "channels/" + idText(f.channel(app.Path{Organization: "acme"}, "mail").ID) + "/"
-	assert.Contains(t, b.post(path+"delete/").is(t, http.StatusBadRequest).said(), `The channel "mail" is used by template of event web/tick.`)
+	assert.Contains(t, b.post(path+"delete/").is(t, http.StatusBadRequest).text(), `The channel "mail" is used by template of event web/tick.`)
 	b.get(path).is(t, http.StatusOK)
 	assert.Empty(t, f.entries("acme"))
 }
@@ -169,8 +169,8 @@ func TestChannelTestResult(t *testing.T) {
 	f := newFixture(t)
 	b := f.as(f.operator("ada", users.RoleAdministrator))
 	path := created(b, atAcme, "name", "second", "settings.host", "h", "settings.password", secret)
-	assert.Contains(t, b.post(path+"test/", "to", "not an address").is(t, http.StatusBadRequest).said(), "is of the type generic, but EMAIL channels reach addresses of the type email")
-	assert.Contains(t, b.post(path+"test/", "to", "").is(t, http.StatusBadRequest).said(), "is required")
+	assert.Contains(t, b.post(path+"test/", "to", "not an address").is(t, http.StatusBadRequest).text(), "is of the type generic, but EMAIL channels reach addresses of the type email")
+	assert.Contains(t, b.post(path+"test/", "to", "").is(t, http.StatusBadRequest).text(), "is required")
 	assert.Empty(t, f.post.messages())
 	for said, answer := range map[string]error{
 		"Accepted: the provider took the message to eve@example.org.":                                 nil,
@@ -180,7 +180,7 @@ func TestChannelTestResult(t *testing.T) {
 	} {
 		f.post.fails(answer)
 		got := b.post(path+"test/", "to", "eve@example.org").is(t, http.StatusOK)
-		assert.Contains(t, got.said(), "Send the test "+said, "beside its button")
+		assert.Contains(t, got.text(), "Send the test "+said, "beside its button")
 		assert.NotContains(t, got.body, secret)
 		assert.NotContains(t, got.body, "<refused>")
 	}
@@ -192,20 +192,20 @@ func TestChannelCards(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
-		assert.Contains(f, b.get(atAcme+"channels/").said(), "Last 24 hours: 0 sent, 0 failed")
+		assert.Contains(f, b.get(atAcme+"channels/").text(), "Last 24 hours: 0 sent, 0 failed")
 		f.person("acme", "eve", users.RoleMember, false)
-		f.listed("eve")
+		f.addToList("eve")
 		f.clock.Advance(-24 * time.Hour)
-		f.fails(f.happened())
+		f.fails(f.newOccurrence())
 		f.clock.Advance(time.Hour)
-		f.happened()
-		f.fails(f.happened())
+		f.newOccurrence()
+		f.fails(f.newOccurrence())
 		f.clock.Advance(23 * time.Hour)
 		page := b.get(atAcme + "channels/")
-		assert.Contains(f, page.said(), "Last 24 hours: 1 sent, 1 failed")
+		assert.Contains(f, page.text(), "Last 24 hours: 1 sent, 1 failed")
 		assert.Contains(f, page.body, `<rect class="all" x="0.00" y="0.00" width="3.33" height="100.00"/><rect class="failed" x="0.00" y="50.00" width="3.33" height="50.00"/></svg>`)
 		own := b.get(atAcme + "channels/" + idText(f.channel(app.Path{Organization: "acme"}, "mail").ID) + "/")
-		assert.Contains(f, own.said(), "Last 24 hours: 1 sent, 1 failed")
+		assert.Contains(f, own.text(), "Last 24 hours: 1 sent, 1 failed")
 		assert.Contains(f, own.body, `<rect class="failed" x="0.00" y="50.00" width="3.33" height="50.00"/></svg>`, "its own page draws the same")
 	})
 }
@@ -219,7 +219,7 @@ func TestSaveAndTest(t *testing.T) {
 		before := len(f.entries("acme"))
 
 		got := b.post(path, "active", "true", "settings.host", "h", "settings.port", "26", "test_to", "eve@example.org", "then", "test").is(f.T, http.StatusOK)
-		assert.Contains(f, got.said(), "Save Save and test The settings are saved. Accepted: the provider took the message to eve@example.org.", "beside the button")
+		assert.Contains(f, got.text(), "Save Save and test The settings are saved. Accepted: the provider took the message to eve@example.org.", "beside the button")
 		assert.Contains(f, got.body, `value="26"`)
 		assert.Contains(f, got.body, `name="test_to" type="text" value="eve@example.org"`)
 		assert.NotContains(f, got.body, secret)
@@ -230,11 +230,11 @@ func TestSaveAndTest(t *testing.T) {
 		assert.Len(f, f.entries("acme"), before+2)
 
 		refused := b.post(path, "active", "true", "settings.host", "h", "settings.port", "x", "test_to", "eve@example.org", "then", "test").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, refused.said(), "must be a whole number")
+		assert.Contains(f, refused.text(), "must be a whole number")
 		assert.Len(f, f.post.messages(), 1, "what is not saved is not tested")
 		nobody := b.post(path, "active", "true", "settings.host", "h", "test_to", "", "then", "test").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, nobody.said(), "Test address is required")
-		assert.Contains(f, nobody.said(), "The settings are saved.")
+		assert.Contains(f, nobody.text(), "Test address is required")
+		assert.Contains(f, nobody.text(), "The settings are saved.")
 		assert.Contains(f, nobody.body, `id="test_to-faults"`)
 		assert.Len(f, f.entries("acme"), before+3)
 	})
@@ -258,7 +258,7 @@ func TestCreateAndTest(t *testing.T) {
 		assert.Empty(f, f.entries("acme"))
 
 		made := create("name", "second", "settings.host", "h", "settings.password", secret).is(f.T, http.StatusOK)
-		assert.Contains(f, made.said(), "Save and test Channel created. Accepted: the provider took the message to eve@example.org.", "beside the button")
+		assert.Contains(f, made.text(), "Save and test Channel created. Accepted: the provider took the message to eve@example.org.", "beside the button")
 		assert.NotContains(f, made.body, secret)
 		assert.Len(f, f.post.messages(), 1)
 		assert.Equal(f, secret, f.post.settings()["password"])
@@ -268,10 +268,10 @@ func TestCreateAndTest(t *testing.T) {
 
 		f.post.fails(deliveries.Unreachable("no route"))
 		third := create("name", "third", "settings.host", "h").is(f.T, http.StatusOK)
-		assert.Contains(f, third.said(), "Channel created. Unreachable: the channel does not work for any recipient.")
+		assert.Contains(f, third.text(), "Channel created. Unreachable: the channel does not work for any recipient.")
 		nobody := create("name", "fourth", "settings.host", "h", "test_to", "").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, nobody.said(), "Test address is required")
-		assert.Contains(f, nobody.said(), "Channel created.")
+		assert.Contains(f, nobody.text(), "Test address is required")
+		assert.Contains(f, nobody.text(), "Channel created.")
 	})
 }
 
@@ -286,19 +286,19 @@ func TestChannelShowsOutages(t *testing.T) {
 		}
 		b := f.as(f.operator("ada", users.RoleAdministrator))
 		path := atAcme + "channels/" + idText(mail.ID) + "/"
-		assert.Contains(f, b.get(atAcme+"channels/").said(), "mail paused on 2 instances E-mail through a mail server EMAIL by smtp · preferred Nothing is waiting. Last 24 hours: 0 sent, 0 failed "+
+		assert.Contains(f, b.get(atAcme+"channels/").text(), "mail paused on 2 instances E-mail through a mail server EMAIL by smtp · preferred Nothing is waiting. Last 24 hours: 0 sent, 0 failed "+
 			"Last error at 2026-03-04 05:04:07 UTC : connection <refused> Next try at 2026-03-04 05:07:07 UTC .")
 		f.clock.Advance(2 * time.Minute)
-		assert.Contains(f, b.get(atAcme+"channels/").said(), "mail failing on 2 instances")
-		assert.Contains(f, b.get(atAcme+"channels/").said(), "connection <refused> Next try: with the next message.")
+		assert.Contains(f, b.get(atAcme+"channels/").text(), "mail failing on 2 instances")
+		assert.Contains(f, b.get(atAcme+"channels/").text(), "connection <refused> Next try: with the next message.")
 		f.clock.Advance(-2 * time.Minute)
-		page := b.get(path).said()
+		page := b.get(path).text()
 		assert.Contains(f, page, "failing on 2 instances")
 		assert.Contains(f, page, "Last 24 hours: 0 sent, 0 failed Last error at 2026-03-04 05:04:07 UTC : connection <refused> Next try at 2026-03-04 05:07:07 UTC .")
 		assert.Contains(f, page, "host:1 2026-03-04 04:06:07 UTC 2026-03-04 05:04:07 UTC 2026-03-04 05:07:07 UTC connection <refused>")
 		assert.Contains(f, page, "host:2 2026-03-04 04:06:07 UTC 2026-03-04 05:04:07 UTC not paused; nothing has got through since connection <refused>")
 		b.post(path, "settings.host", "other", "active", "true", "preferred", "true").is(f.T, http.StatusSeeOther)
-		assert.NotContains(f, b.get(atAcme+"channels/").said(), "paused", "another configuration has not failed")
+		assert.NotContains(f, b.get(atAcme+"channels/").text(), "paused", "another configuration has not failed")
 		e := f.entries("acme")[0]
 		assert.Equal(f, audit.ChannelUpdated, e.Action)
 		assert.Equal(f, []any{"host"}, e.After["settings_changed"])
@@ -319,21 +319,21 @@ func TestUnrestrictedChannels(t *testing.T) {
 			return f.channel(app.Path{Organization: "acme"}, "second").Unrestricted
 		}
 		assert.False(f, unrestricted())
-		assert.Contains(f, ada.get(path).said(), "public addresses and what the installation allows")
+		assert.Contains(f, ada.get(path).text(), "public addresses and what the installation allows")
 		root.post(path, "settings.host", "h", "unrestricted", "true").is(f.T, http.StatusSeeOther)
 		assert.True(f, unrestricted())
 		assert.Regexp(f, `name="unrestricted"[^>]* checked`, root.get(path).body)
 		page := ada.get(path)
 		assert.NotContains(f, page.body, tick)
-		assert.Contains(f, page.said(), "Reaches every address")
-		assert.Contains(f, page.said(), "When you change what it connects to, it will reach public ones only.")
+		assert.Contains(f, page.text(), "Reaches every address")
+		assert.Contains(f, page.text(), "When you change what it connects to, it will reach public ones only.")
 
 		refused := deliveries.Unreachable("h:25: greeting: answered 421")
 		refused.Detail = fmt.Errorf("421 internal-secret-banner")
 		f.post.fails(refused)
 		for b, sees := range map[*browser]bool{root: true, ada: false} {
 			tested := b.post(path+"test/", "to", "eve@example.org").is(f.T, http.StatusOK)
-			assert.Contains(f, tested.said(), "h:25: greeting: answered 421")
+			assert.Contains(f, tested.text(), "h:25: greeting: answered 421")
 			assert.Equal(f, sees, strings.Contains(tested.body, "internal-secret-banner"))
 		}
 		for _, e := range f.entries("acme") {

@@ -22,13 +22,13 @@ func TestDeliveryChart(t *testing.T) {
 		const home = "/console/o/acme/"
 		b := f.as(f.operator("bob", users.RoleViewer))
 		f.person("acme", "ada", users.RoleMember, false)
-		f.listed("ada")
+		f.addToList("ada")
 		f.clock.Advance(-3 * 24 * time.Hour) // 2026-03-01, in the hour of 05:06
-		f.happened()
-		f.happened()
-		f.fails(f.happened())
+		f.newOccurrence()
+		f.newOccurrence()
+		f.fails(f.newOccurrence())
 		f.clock.Advance(3*24*time.Hour - 3*time.Hour)
-		f.happened()
+		f.newOccurrence()
 		f.fails(0)
 		f.clock.Advance(3 * time.Hour)
 
@@ -58,11 +58,11 @@ func TestDeliveryChart(t *testing.T) {
 			_, times, _ := strings.Cut(page.body, `id="times"`)
 			assert.Regexp(f, `<rect class="most" x="[0-9.]+" y="0.00" width="[0-9.]+" height="100.00"/><rect class="all" x="[0-9.]+" y="[0-9.]+" width="[0-9.]+" height="5[0-9.]+"/>`, times,
 				"the median stands before p95")
-			assert.Contains(f, page.said(), "occurrences, peak 3")
-			assert.Contains(f, page.said(), "p95, peak 47 ms median")
-			assert.Contains(f, page.said(), "deliveries, peak 3")
-			assert.Contains(f, page.said(), "failure rate, peak 33.3 %")
-			assert.Contains(f, page.said(), "2026-03-01 2 1 0 33.3 %")
+			assert.Contains(f, page.text(), "occurrences, peak 3")
+			assert.Contains(f, page.text(), "p95, peak 47 ms median")
+			assert.Contains(f, page.text(), "deliveries, peak 3")
+			assert.Contains(f, page.text(), "failure rate, peak 33.3 %")
+			assert.Contains(f, page.text(), "2026-03-01 2 1 0 33.3 %")
 		}
 		b.get("/console/o/acme/p/shop/a/web/?from=2026-03-01&to=2026-03-01").is(f.T, http.StatusOK)
 	})

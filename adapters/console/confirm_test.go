@@ -206,7 +206,7 @@ func TestOldSignInIsConfirmed(t *testing.T) {
 				to := s.path(t, r)
 				page := b.post(to, "mark", "what was typed")
 				page.is(t, http.StatusUnauthorized)
-				assert.Contains(t, page.said(), "Sign in again")
+				assert.Contains(t, page.text(), "Sign in again")
 				assert.NotContains(t, page.body, "what was typed")
 				assert.Contains(t, page.body, `action="`+to+`"`)
 				assert.Len(t, append(s.entries("acme"), s.entries("")...), before, "nothing was done")
@@ -228,13 +228,13 @@ func TestConfirmContinuesTheForm(t *testing.T) {
 			b := f.stale(f.operator("eva", users.RoleAdministrator))
 			form := url.Values{"name": {"<deploy> & co"}, "grant": {"user:read", "event:list"}, "lifetime": {"24h"}, "form_token": {b.token()}}
 			page := b.do(http.MethodPost, keys, form).is(f.T, http.StatusUnauthorized)
-			assert.Contains(f, page.said(), "You signed in more than 10 minutes ago.")
+			assert.Contains(f, page.text(), "You signed in more than 10 minutes ago.")
 			wrong := b.confirm(keys, page, "not this one").is(f.T, http.StatusUnauthorized)
-			assert.Contains(f, wrong.said(), "is not your password")
+			assert.Contains(f, wrong.text(), "is not your password")
 			assert.NotContains(f, wrong.body, "not this one")
 			assert.Contains(f, f.log.String(), "wrong password")
 			made := b.confirm(keys, wrong, password).is(f.T, http.StatusOK)
-			assert.Contains(f, made.said(), "<deploy> & co")
+			assert.Contains(f, made.text(), "<deploy> & co")
 			e := f.entries("acme")[0]
 			assert.Equal(f, audit.KeyCreated, e.Action)
 			assert.Contains(f, e.After["grants"], "user:read")
@@ -254,7 +254,7 @@ func TestConfirmContinuesTheForm(t *testing.T) {
 		page := b.post(keys, "name", "first", "grant", "user:read", "lifetime", "24h").is(t, http.StatusUnauthorized)
 		other := b.post(keys, "name", "second", "grant", "user:read", "lifetime", "24h").is(t, http.StatusUnauthorized)
 		b.confirm(keys, other, password).is(t, http.StatusOK)
-		assert.Contains(t, b.confirm(keys, page, "").is(t, http.StatusOK).said(), "first")
+		assert.Contains(t, b.confirm(keys, page, "").is(t, http.StatusOK).text(), "first")
 	})
 
 	t.Run("ButNowhereElse", func(t *testing.T) {
@@ -310,7 +310,7 @@ func TestConfirmContinuesTheForm(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t)
 		f.stale(f.operator("ada", users.RoleViewer)).post(keys).is(t, http.StatusForbidden)
-		f.stale(f.boss("globex", "gil")).post(keys).is(t, http.StatusNotFound)
+		f.stale(f.administrator("globex", "gil")).post(keys).is(t, http.StatusNotFound)
 	})
 }
 
@@ -319,7 +319,7 @@ func TestAcceptInvitationNeedsRecentSignIn(t *testing.T) {
 	f := newFixture(t)
 	ada := f.operator("ada", users.RoleViewer)
 	there := f.person("globex", "ada", users.RoleViewer, false)
-	gil := f.as(f.boss("globex", "gil"))
+	gil := f.as(f.administrator("globex", "gil"))
 	link := f.invitedTo("globex", gil, there)
 	b := f.stale(ada)
 	page := b.post(link).is(t, http.StatusUnauthorized)
@@ -336,5 +336,5 @@ func TestConfirmLargeForm(t *testing.T) {
 	const to = "/console/o/acme/channels/new/"
 	large := strings.Repeat("x", 500<<10)
 	page := b.post(to, "driver", "smtp", "name", large, "protocol", "EMAIL", "settings.host", "h").is(t, http.StatusUnauthorized)
-	assert.Contains(t, b.confirm(to, page, password).is(t, http.StatusBadRequest).said(), "is longer than 200 characters")
+	assert.Contains(t, b.confirm(to, page, password).is(t, http.StatusBadRequest).text(), "is longer than 200 characters")
 }

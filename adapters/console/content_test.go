@@ -262,38 +262,38 @@ func (f *fixture) actions(n int) (told []string) {
 func TestContentsAreEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.account(weapon, true)
-	f.person("acme", weapon, users.RoleMember, false)
+	f.account(payload, true)
+	f.person("acme", payload, users.RoleMember, false)
 	b := f.nobody()
-	b.signIn(weapon, password).is(t, http.StatusSeeOther)
-	channel := created(b, atAcme, "name", weapon, "active", "true", "settings.host", weapon, "settings.ca", weapon, "settings.tls", "on", "settings.password", weapon)
-	one := f.channel(app.Path{Organization: "acme"}, weapon)
-	require.NoError(t, f.store.Queue().ReportOutage(t.Context(), channels.Outage{Channel: one.ID, Instance: weapon, Since: f.clock.Now(), Last: f.clock.Now(), Until: f.clock.Now(), Error: weapon}))
-	b.post(ofEvent, "slug", "armed", "name", weapon, "description", weapon, "example", `{"x": "'\"><script>alert(1)</script>"}`).is(t, http.StatusSeeOther)
+	b.signIn(payload, password).is(t, http.StatusSeeOther)
+	channel := created(b, atAcme, "name", payload, "active", "true", "settings.host", payload, "settings.ca", payload, "settings.tls", "on", "settings.password", payload)
+	one := f.channel(app.Path{Organization: "acme"}, payload)
+	require.NoError(t, f.store.Queue().ReportOutage(t.Context(), channels.Outage{Channel: one.ID, Instance: payload, Since: f.clock.Now(), Last: f.clock.Now(), Until: f.clock.Now(), Error: payload}))
+	b.post(ofEvent, "slug", "armed", "name", payload, "description", payload, "example", `{"x": "'\"><script>alert(1)</script>"}`).is(t, http.StatusSeeOther)
 	event := ofEvent + "armed/"
 	b.post(event+"channels/", "channels", idText(one.ID)).is(t, http.StatusSeeOther)
-	b.post(event+"n/", "name", weapon, "active", "true").is(t, http.StatusSeeOther)
+	b.post(event+"n/", "name", payload, "active", "true").is(t, http.StatusSeeOther)
 	notification := event + "n/" + idText(f.notificationOf("armed").ID) + "/"
 	template, own := event+"t/"+idText(one.ID)+"/", notification+"t/"+idText(one.ID)+"/"
-	text := strings.ReplaceAll(weapon, "{{7}}", "")
-	draft := []string{"subject", text + "{{context.x}}", "text", text, "html", text, "user", weapon, "example", `{"x": "'\"><script>alert(1)</script>"}`}
+	text := strings.ReplaceAll(payload, "{{7}}", "")
+	draft := []string{"subject", text + "{{context.x}}", "text", text, "html", text, "user", payload, "example", `{"x": "'\"><script>alert(1)</script>"}`}
 	for _, path := range []string{template, own} {
 		b.post(path, append(draft, "base", "0")...).is(t, http.StatusSeeOther)
 		b.post(path, append(draft[2:], "base", "1")...).is(t, http.StatusSeeOther)
 	}
-	b.post(atAcme+"partials/", "name", "armed", "description", weapon, "text", text, "html", text).is(t, http.StatusSeeOther)
-	b.post(atAcme+"partials/armed/", "description", weapon, "text", text, "base", "1").is(t, http.StatusSeeOther)
+	b.post(atAcme+"partials/", "name", "armed", "description", payload, "text", text, "html", text).is(t, http.StatusSeeOther)
+	b.post(atAcme+"partials/armed/", "description", payload, "text", text, "base", "1").is(t, http.StatusSeeOther)
 	b.post(own, "text", text+"{{> armed}}", "base", "2").is(t, http.StatusSeeOther)
 	partial := atAcme + "partials/armed/"
-	f.keeps(one, deliveries.Message{ID: weapon, To: weapon, Subject: weapon, Text: weapon, HTML: weapon, Facts: map[string]string{weapon: weapon}})
+	f.keeps(one, deliveries.Message{ID: payload, To: payload, Subject: payload, Text: payload, HTML: payload, Facts: map[string]string{payload: payload}})
 	found, err := f.use.Mailbox.Browse(t.Context(), app.Path{Organization: "acme"}, 0, "", 0, 1)
 	require.NoError(t, err)
-	f.post.fails(deliveries.Refused("%s", weapon))
+	f.post.fails(deliveries.Refused("%s", payload))
 	answers := map[string]answer{"test": b.post(channel+"test/", "to", "eve@example.org"), "template test": b.post(template+"test/", append(draft, "to", "eve@example.org")...),
 		"preview": b.post(template+"preview/", draft...), "conflict": b.post(template, append(draft, "base", "1")...),
-		"event test": b.post(event+"test/", "channel", idText(one.ID), "to", "eve@example.org", "user", weapon),
-		"refused":    b.post(channel, "settings.host", weapon, "settings.port", weapon), "partial conflict": b.post(partial, "text", text, "base", "1"), "partial in use": b.post(partial+"delete/", "base", "2"),
-		"partial preview": b.post(partial+"preview/", "text", text, "html", text, "user", weapon), "partial refused": b.post(atAcme+"partials/", "name", weapon, "text", "{{#"+weapon+"}}"), "nobody": b.post(template+"preview/", "user", weapon+"x", "subject", "{{#"+weapon+"}}")}
+		"event test": b.post(event+"test/", "channel", idText(one.ID), "to", "eve@example.org", "user", payload),
+		"refused":    b.post(channel, "settings.host", payload, "settings.port", payload), "partial conflict": b.post(partial, "text", text, "base", "1"), "partial in use": b.post(partial+"delete/", "base", "2"),
+		"partial preview": b.post(partial+"preview/", "text", text, "html", text, "user", payload), "partial refused": b.post(atAcme+"partials/", "name", payload, "text", "{{#"+payload+"}}"), "nobody": b.post(template+"preview/", "user", payload+"x", "subject", "{{#"+payload+"}}")}
 	for _, path := range []string{atAcme + "channels/", channel, ofEvent, event, notification, event + "audience/", event + "channels/", event + "test/", event + "live/", template, own, template + "versions/", template + "versions/1/", own + "versions/2/",
 		atAcme + "partials/", partial, partial + "versions/", partial + "versions/1/",
 		atAcme + "mailbox/?to=" + escaped(), atAcme + "mailbox/?channel=" + idText(one.ID), atAcme + "mailbox/" + idText(found.Messages[0].ID) + "/", atAcme + "audit/", atAcme + "channels/new/?driver=" + escaped()} {

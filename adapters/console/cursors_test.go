@@ -46,13 +46,13 @@ func TestCursorsRevealNoMember(t *testing.T) {
 
 		after := b.get("/console/o/acme/u/?q=hidden").next(f).Get("after")
 		at := func(page, after string) string {
-			return b.get(page+"?q=hidden&"+url.Values{"after": {after}}.Encode()).is(f.T, http.StatusOK).said()
+			return b.get(page+"?q=hidden&"+url.Values{"after": {after}}.Encode()).is(f.T, http.StatusOK).text()
 		}
 		assert.NotContains(f, at("/console/o/acme/u/", after), "hidden00")
 		assert.Contains(f, at("/console/o/acme/u/", after), "hidden55")
 		for _, spoilt := range []string{after + "A", after[1:], "AAAA" + after[4:], "name:1:hidden30", "é", ""} {
 			assert.Contains(f, at("/console/o/acme/u/", spoilt), "hidden00", "%q begins anew", spoilt)
 		}
-		assert.Contains(f, b.get(list+"?people=hidden&"+url.Values{"people_after": {after}}.Encode()).said(), "hidden00", "a link of another page")
+		assert.Contains(f, b.get(list+"?people=hidden&"+url.Values{"people_after": {after}}.Encode()).text(), "hidden00", "a link of another page")
 	})
 }

@@ -35,16 +35,16 @@ type master struct {
 	file []byte
 }
 
-// founded has acme and globex without members.
-var founded master
+// withOrganizations has acme and globex without members.
+var withOrganizations master
 
 // copied is a fresh database of a kind with acme and globex in it.
 func copied(t *testing.T, kind string) string {
 	t.Helper()
 	if kind == "postgres" {
-		return pgtest.Lend(t, "console", func(url string) error { return found(context.WithoutCancel(t.Context()), url) })
+		return pgtest.Lend(t, "console", func(url string) error { return createOrganizations(context.WithoutCancel(t.Context()), url) })
 	}
-	return founded.copied(t, func(url string) { require.NoError(t, found(t.Context(), url)) })
+	return withOrganizations.copied(t, func(url string) { require.NoError(t, createOrganizations(t.Context(), url)) })
 }
 
 // copied is a copy of the master, which fill makes in an empty file.
@@ -75,8 +75,8 @@ func snapshot(t *testing.T, file string) []byte {
 	return content
 }
 
-// found makes two organizations in an empty database that are alike to the letter.
-func found(ctx context.Context, url string) error {
+// createOrganizations makes two organizations in an empty database that are alike to the letter.
+func createOrganizations(ctx context.Context, url string) error {
 	store, err := gormstore.Open(ctx, gormstore.Config{URL: url, AutoMigrate: true, Clock: clocks.At(morning), Keys: keys()})
 	if err != nil {
 		return err

@@ -25,8 +25,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// armed puts the weapon into every text that a page can show.
-func (f *fixture) armed() (users.Member, events.OccurrenceID) {
+// fillWithPayload puts the payload into every text that a page can show.
+func (f *fixture) fillWithPayload() (users.Member, events.OccurrenceID) {
 	f.Helper()
 	var m users.Member
 	f.update(func(tx ports.Tx) error {
@@ -36,37 +36,37 @@ func (f *fixture) armed() (users.Member, events.OccurrenceID) {
 			return err
 		}
 		org := a.Organization
-		a.Name = weapon
+		a.Name = payload
 		steps := []func() error{
 			func() error { return tx.Applications().Save(ctx, a) },
-			func() error { return tx.Orgs().Rename(ctx, orgs.Organization{ID: org, Name: weapon}) },
+			func() error { return tx.Orgs().Rename(ctx, orgs.Organization{ID: org, Name: payload}) },
 			func() error {
-				return tx.Orgs().RenameProject(ctx, orgs.Project{ID: a.Project, Organization: org, Name: weapon})
+				return tx.Orgs().RenameProject(ctx, orgs.Project{ID: a.Project, Organization: org, Name: payload})
 			},
 			func() error {
-				us, _, err := tx.Users().Ensure(ctx, []users.User{{Username: weapon}})
+				us, _, err := tx.Users().Ensure(ctx, []users.User{{Username: payload}})
 				if err != nil {
 					return err
 				}
-				ms, _, err := tx.Users().EnsureMembers(ctx, org, []users.Member{{User: us[0], Details: users.Details{Email: weapon, FirstName: weapon, LastName: weapon}}})
+				ms, _, err := tx.Users().EnsureMembers(ctx, org, []users.Member{{User: us[0], Details: users.Details{Email: payload, FirstName: payload, LastName: payload}}})
 				if err != nil {
 					return err
 				}
 				m = ms[0]
-				m.CustomFields = metadata.Map{weapon: map[string]any{"k": weapon}}
+				m.CustomFields = metadata.Map{payload: map[string]any{"k": payload}}
 				return err
 			},
 			func() error { return tx.Users().SaveFields(ctx, m) },
 			func() error {
-				_, _, err := tx.Orgs().EnsureGroup(ctx, org, weapon)
+				_, _, err := tx.Orgs().EnsureGroup(ctx, org, payload)
 				return err
 			},
 			func() error {
-				as, _, err := tx.Addresses().Ensure(ctx, org, []users.Address{{Member: m.ID, Value: "javascript:alert(3)//" + weapon, Name: weapon, Type: users.URL}})
+				as, _, err := tx.Addresses().Ensure(ctx, org, []users.Address{{Member: m.ID, Value: "javascript:alert(3)//" + payload, Name: payload, Type: users.URL}})
 				if err != nil {
 					return err
 				}
-				c, err := tx.Channels().Create(ctx, channels.Channel{Organization: org, Name: weapon, Protocol: channels.WEBHOOK, Driver: "webhook", Active: true})
+				c, err := tx.Channels().Create(ctx, channels.Channel{Organization: org, Name: payload, Protocol: channels.WEBHOOK, Driver: "webhook", Active: true})
 				if err != nil {
 					return err
 				}
@@ -74,14 +74,14 @@ func (f *fixture) armed() (users.Member, events.OccurrenceID) {
 				if err != nil {
 					return err
 				}
-				l, err := tx.Lists().Create(ctx, lists.List{Organization: org, Project: a.Project, Name: weapon})
+				l, err := tx.Lists().Create(ctx, lists.List{Organization: org, Project: a.Project, Name: payload})
 				if err == nil {
 					_, err = tx.Lists().Add(ctx, l, []channels.AssignmentID{made[0].ID})
 				}
 				return err
 			},
 			func() error {
-				ms, err := applications.NewMembership(a.ID, m.ID, false).Register(metadata.Map{weapon: weapon}, true)
+				ms, err := applications.NewMembership(a.ID, m.ID, false).Register(metadata.Map{payload: payload}, true)
 				if err == nil {
 					err = tx.Applications().SaveMemberships(ctx, a, []applications.Membership{ms})
 				}
@@ -92,12 +92,12 @@ func (f *fixture) armed() (users.Member, events.OccurrenceID) {
 				if err != nil {
 					return err
 				}
-				e.Name = weapon
+				e.Name = payload
 				return tx.Events().Save(ctx, e)
 			},
 			func() error {
-				return tx.Audit().Record(ctx, audit.Entry{Organization: org, Actor: audit.Actor{Name: weapon, Address: weapon, Via: weapon}, At: f.clock.Now(), Action: weapon, Object: weapon,
-					Before: audit.State{weapon: weapon}, After: audit.State{weapon: weapon}})
+				return tx.Audit().Record(ctx, audit.Entry{Organization: org, Actor: audit.Actor{Name: payload, Address: payload, Via: payload}, At: f.clock.Now(), Action: payload, Object: payload,
+					Before: audit.State{payload: payload}, After: audit.State{payload: payload}})
 			},
 		}
 		for _, step := range steps {
@@ -118,7 +118,7 @@ func (f *fixture) armed() (users.Member, events.OccurrenceID) {
 			return err
 		}
 		done, err := tx.Deliveries().Trigger(f.Context(), []deliveries.TriggerRequest{{Occurrence: events.Occurrence{Organization: a.Organization, Project: a.Project, Application: a.ID, Event: e.ID,
-			Context: events.Context(`{}`), CorrelationID: weapon, Created: f.clock.Now()}}})
+			Context: events.Context(`{}`), CorrelationID: payload, Created: f.clock.Now()}}})
 		if err == nil {
 			id = done[0].Occurrence.ID
 		}
@@ -130,12 +130,12 @@ func (f *fixture) armed() (users.Member, events.OccurrenceID) {
 func TestInputIsEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	m, id := f.armed()
-	f.listed(weapon)
+	m, id := f.fillWithPayload()
+	f.addToList(payload)
 	sent := fmt.Sprintf("%sd/%d/", occurrencePath(id), f.delivery(id))
-	f.account(weapon, true)
+	f.account(payload, true)
 	b := f.nobody()
-	b.signIn(weapon, password).is(t, http.StatusSeeOther)
+	b.signIn(payload, password).is(t, http.StatusSeeOther)
 	ofApp := "/console/o/acme/p/shop/a/web/"
 	for path, shown := range map[string]int{
 		sent: 6, occurrencePath(id) + "?address=" + escaped(): 2,
@@ -153,11 +153,11 @@ func TestInputIsEscaped(t *testing.T) {
 		for _, alive := range []string{"<script", "<img", `'"><`, "href=\"javascript:", "onerror=alert(2)>"} {
 			assert.NotContains(t, body, alive, path)
 		}
-		assert.GreaterOrEqual(t, strings.Count(body, "alert(1)"), shown, "%s shows what people wrote: %s", path, got.said())
+		assert.GreaterOrEqual(t, strings.Count(body, "alert(1)"), shown, "%s shows what people wrote: %s", path, got.text())
 	}
-	cell := strings.ReplaceAll(weapon, `"`, `""`)
+	cell := strings.ReplaceAll(payload, `"`, `""`)
 	file := "email,first_name,\"custom__" + cell + "\",\"" + cell + "\"\neve@example.org,\"" + cell + "\",\"" + cell + "\",\nnobody,\"" + cell + "\",,\n"
-	checked := f.checked(weapon+".csv", file)
+	checked := f.checked(payload+".csv", file)
 	for path, shown := range map[string]int{"/console/o/acme/imports/": 1, importPath(checked.ID): 9, importPath(checked.ID) + "progress/": 0} {
 		body := tokenPattern.ReplaceAllString(b.get(path).is(t, http.StatusOK).body, "")
 		for _, alive := range []string{"<script>", "<img", `'"><`, "onerror=alert(2)>"} {
@@ -165,7 +165,7 @@ func TestInputIsEscaped(t *testing.T) {
 		}
 		assert.GreaterOrEqual(t, strings.Count(body, "alert(1)"), shown, path)
 	}
-	failed := f.nobody().signIn(weapon, "wrong").is(t, http.StatusUnauthorized)
+	failed := f.nobody().signIn(payload, "wrong").is(t, http.StatusUnauthorized)
 	assert.NotContains(t, ourScripts.ReplaceAllString(failed.body, ""), "<script")
 	assert.Contains(t, failed.body, "alert(1)")
 }
@@ -176,16 +176,16 @@ func TestProviderErrorsAreEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.person("acme", "ada", users.RoleMember, false)
-	f.listed("ada")
-	f.late(weapon)
+	f.addToList("ada")
+	f.late(payload)
 	f.clock.Advance(6 * time.Minute)
 	now, queue := f.clock.Now(), f.store.Queue()
 	mail := f.channel(app.Path{Organization: "acme"}, "mail")
-	require.NoError(t, queue.ReportOutage(t.Context(), channels.Outage{Channel: mail.ID, Instance: weapon, Since: now, Last: now, Until: now, Error: weapon}))
-	_, err := queue.Heartbeat(t.Context(), deliveries.Presence{Owner: "a", Instance: weapon, Version: weapon, Started: now})
+	require.NoError(t, queue.ReportOutage(t.Context(), channels.Outage{Channel: mail.ID, Instance: payload, Since: now, Last: now, Until: now, Error: payload}))
+	_, err := queue.Heartbeat(t.Context(), deliveries.Presence{Owner: "a", Instance: payload, Version: payload, Started: now})
 	require.NoError(t, err)
 	root := f.account("root", true)
-	session, _ := operators.NewSession(root.ID, operators.ByPassword, operators.Digest{}, weapon, now)
+	session, _ := operators.NewSession(root.ID, operators.ByPassword, operators.Digest{}, payload, now)
 	f.update(func(tx ports.Tx) error { return tx.Operators().Begin(t.Context(), session) })
 	b := f.as(root)
 	for path, shown := range map[string]int{
@@ -200,7 +200,7 @@ func TestProviderErrorsAreEscaped(t *testing.T) {
 // late has a delivery on acme's channel mail come back for a reason, to be sent at once.
 func (f *fixture) late(reason string) {
 	f.Helper()
-	f.happened()
+	f.newOccurrence()
 	f.expand()
 	due, err := f.store.Queue().Due(f.Context())
 	require.NoError(f, err)
@@ -214,10 +214,10 @@ func (f *fixture) late(reason string) {
 // ourScripts are the scripts that the frame loads.
 var ourScripts = regexp.MustCompile(`<script src="/console/assets/[a-z.-]+\?v=[0-9a-f]{12}" defer></script>`)
 
-// escaped is the weapon as a part of a path or a query.
+// escaped is the payload as a part of a path or a query.
 func escaped() string {
 	var b strings.Builder
-	for _, c := range []byte(weapon) {
+	for _, c := range []byte(payload) {
 		fmt.Fprintf(&b, "%%%02X", c)
 	}
 	return b.String()

@@ -50,13 +50,13 @@ func TestCopyEvent(t *testing.T) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
 		from := ofEvent + "order/copy/"
 		page := b.get(from).is(t, http.StatusOK)
-		assert.Contains(t, page.said(), "Shop › Web Lab › Try")
+		assert.Contains(t, page.text(), "Shop › Web Lab › Try")
 		assert.Contains(t, page.body, `value="order"`)
 
 		// To another project: what it has no list for is inactive there.
 		made := b.post(from, "application", idText(there.ID), "slug", "order", "name", "Order in the lab").is(t, http.StatusSeeOther)
 		assert.Equal(t, atAcme+"p/lab/a/try/e/order/?done=copied", made.Header.Get("Location"))
-		assert.Contains(t, b.get(made.Header.Get("Location")).said(), "Event copied. The copy is inactive.")
+		assert.Contains(t, b.get(made.Header.Get("Location")).text(), "Event copied. The copy is inactive.")
 		was, err := f.use.Events.Show(t.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, "order")
 		require.NoError(t, err)
 		is, err := f.use.Events.Show(t.Context(), lab, "order")
@@ -111,11 +111,11 @@ func TestCopyEventRefuses(t *testing.T) {
 		"NothingLikeAnID": {"x", "x", "choose an application of the organization"},
 	} {
 		page := b.post(ofEvent+"order/copy/", "application", c.application, "slug", c.slug, "name", "Copy").is(t, http.StatusBadRequest)
-		assert.Contains(t, page.said(), c.said, name)
+		assert.Contains(t, page.text(), c.said, name)
 		assert.Contains(t, page.body, `value="Copy"`, "%s: what was typed is still there", name)
 	}
 	page := b.post(ofEvent+"of-pool/copy/", "application", idText(there.ID), "slug", "x", "name", "x").is(t, http.StatusBadRequest)
-	assert.Contains(t, page.said(), "has no pool post of EMAIL, which the event uses")
+	assert.Contains(t, page.text(), "has no pool post of EMAIL, which the event uses")
 	b.get(ofEvent+"none/copy/").is(t, http.StatusNotFound)
 	b.post(ofEvent+"none/copy/", "application", f.application("acme"), "slug", "x", "name", "x").is(t, http.StatusNotFound)
 	assert.Len(t, f.entries("acme"), before, "nothing was written")

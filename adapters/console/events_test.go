@@ -22,23 +22,23 @@ func TestEvents(t *testing.T) {
 		mail := idText(f.channel(app.Path{Organization: "acme"}, "mail").ID)
 		made := b.post(ofEvent, "slug", "order", "name", "Order", "description", "Somebody\nordered", "example", ` {"n": 1} `).is(f.T, http.StatusSeeOther)
 		assert.Equal(f, ofEvent+"order/?done=created-event", made.Header.Get("Location"))
-		assert.Contains(f, b.get(ofEvent).said(), "Order order every channel inactive", "it begins as a draft")
+		assert.Contains(f, b.get(ofEvent).text(), "Order order every channel inactive", "it begins as a draft")
 		b.post(ofEvent+"order/channels/", "channels", mail, "priority", "bulk").is(f.T, http.StatusSeeOther)
 		b.post(ofEvent+"order/live/", "on", "true").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(ofEvent).said(), "Order order mail active")
+		assert.Contains(f, b.get(ofEvent).text(), "Order order mail active")
 		assert.Contains(f, b.get(ofEvent+"order/channels/").is(f.T, http.StatusOK).body, `value="`+mail+`" checked`)
-		assert.Contains(f, b.get(ofEvent+"order/").is(f.T, http.StatusOK).said(), `{"n": 1}`)
+		assert.Contains(f, b.get(ofEvent+"order/").is(f.T, http.StatusOK).text(), `{"n": 1}`)
 
 		b.post(ofEvent+"order/", "name", "Orders").is(f.T, http.StatusSeeOther)
 		e := f.entries("acme")[0]
 		assert.Equal(f, []any{"Order", "Somebody\nordered"}, []any{e.Before["name"], e.Before["description"]})
 		assert.NotContains(f, e.Before, "channels")
 		assert.Equal(f, "Orders", e.After["name"])
-		assert.Contains(f, b.get(ofEvent).said(), "Orders order mail active", "each tab changes what is its own")
+		assert.Contains(f, b.get(ofEvent).text(), "Orders order mail active", "each tab changes what is its own")
 		b.post(ofEvent+"order/live/", "on", "false").is(f.T, http.StatusSeeOther)
 		b.post(ofEvent+"order/live/").is(f.T, http.StatusBadRequest)
 		b.post(ofEvent+"order/channels/").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(ofEvent).said(), "Orders order every channel inactive")
+		assert.Contains(f, b.get(ofEvent).text(), "Orders order every channel inactive")
 		before := len(f.entries("acme"))
 		b.post(ofEvent+"order/", "name", " Orders ").is(f.T, http.StatusSeeOther)
 		assert.Len(f, f.entries("acme"), before, "again it changes nothing")
@@ -46,7 +46,7 @@ func TestEvents(t *testing.T) {
 		b.post(ofEvent+"order/delete/").is(f.T, http.StatusSeeOther)
 		b.get(ofEvent+"order/").is(f.T, http.StatusNotFound)
 		assert.Equal(f, []string{"event.delete acme/p/shop/a/web/e/order", "event.update acme/p/shop/a/web/e/order"}, f.actions(2))
-		assert.Contains(f, b.post(ofEvent+"tick/delete/").is(f.T, http.StatusBadRequest).said(), `The event "tick" is used by notification "Ticks" of event web/tick.`)
+		assert.Contains(f, b.post(ofEvent+"tick/delete/").is(f.T, http.StatusBadRequest).text(), `The event "tick" is used by notification "Ticks" of event web/tick.`)
 	})
 }
 
@@ -56,19 +56,19 @@ func TestEventPools(t *testing.T) {
 	b := f.as(f.operator("ada", users.RoleAdministrator))
 	assert.NotContains(t, b.get(ofEvent+"tick/channels/").body, `name="pools"`, "there is none")
 	channel := created(b, atAcme, "name", "second", "active", "true", "pool", "post", "weight", "1", "settings.host", "h")
-	assert.Contains(t, b.get(ofEvent+"tick/channels/").said(), "post (EMAIL: second)")
+	assert.Contains(t, b.get(ofEvent+"tick/channels/").text(), "post (EMAIL: second)")
 	b.post(ofEvent, "slug", "order", "name", "Order").is(t, http.StatusSeeOther)
 	b.post(ofEvent+"order/channels/", "pools", "post").is(t, http.StatusSeeOther)
-	assert.Contains(t, b.get(ofEvent).said(), "Order order pool post inactive")
+	assert.Contains(t, b.get(ofEvent).text(), "Order order pool post inactive")
 	page := b.get(ofEvent+"order/channels/").is(t, http.StatusOK)
 	assert.Contains(t, page.body, `value="post" checked`)
-	assert.Contains(t, page.said(), "those of its pools")
-	assert.Contains(t, page.said(), "post (EMAIL)")
+	assert.Contains(t, page.text(), "those of its pools")
+	assert.Contains(t, page.text(), "post (EMAIL)")
 	b.post(ofEvent+"order/channels/", "pools", "nope").is(t, http.StatusBadRequest)
 
-	assert.Contains(t, b.post(channel+"delete/").is(t, http.StatusBadRequest).said(), `used by event web/order, and there is no other channel in it than "second"`)
+	assert.Contains(t, b.post(channel+"delete/").is(t, http.StatusBadRequest).text(), `used by event web/order, and there is no other channel in it than "second"`)
 	b.post(ofEvent+"order/channels/").is(t, http.StatusSeeOther)
-	assert.Contains(t, b.get(ofEvent).said(), "Order order every channel inactive")
+	assert.Contains(t, b.get(ofEvent).text(), "Order order every channel inactive")
 }
 
 func TestEventKeepsEmptyPool(t *testing.T) {
@@ -85,7 +85,7 @@ func TestEventKeepsEmptyPool(t *testing.T) {
 	assert.Contains(t, page.body, `value="post" checked`)
 	b.post(ofEvent+"order/channels/", "pools", "post").is(t, http.StatusSeeOther)
 	b.post(ofEvent+"order/", "name", "Orders").is(t, http.StatusSeeOther)
-	assert.Contains(t, b.get(ofEvent).said(), "Orders order pool post")
+	assert.Contains(t, b.get(ofEvent).text(), "Orders order pool post")
 	f.update(func(tx ports.Tx) error {
 		second.ID, second.Name, second.Protocol, second.Pool, second.Settings = 0, "third", channels.SMS, "post", nil
 		_, err := tx.Channels().Create(t.Context(), second)
@@ -94,8 +94,8 @@ func TestEventKeepsEmptyPool(t *testing.T) {
 	page = b.get(ofEvent+"order/channels/").is(t, http.StatusOK)
 	assert.Equal(t, 1, strings.Count(page.body, `value="post"`), "another pool of its name takes its place")
 	b.post(ofEvent+"order/channels/", "pools", "post").is(t, http.StatusSeeOther)
-	assert.Contains(t, b.get(ofEvent+"order/channels/").said(), "post (SMS: third)")
-	assert.NotContains(t, b.get(ofEvent+"order/channels/").said(), "post (EMAIL)")
+	assert.Contains(t, b.get(ofEvent+"order/channels/").text(), "post (SMS: third)")
+	assert.NotContains(t, b.get(ofEvent+"order/channels/").text(), "post (EMAIL)")
 }
 
 func TestEventFormErrors(t *testing.T) {
@@ -144,7 +144,7 @@ func TestContextSchema(t *testing.T) {
 		assert.Contains(f, html.UnescapeString(b.get(ofEvent+"tick/").is(f.T, http.StatusOK).body), schema)
 		assert.Contains(f, f.latest(), "event.update")
 		refused := b.post(ofEvent+"tick/trigger/", "context", `{"order": "x"}`).is(f.T, http.StatusBadRequest)
-		assert.Contains(f, refused.said(), "/order: got string, want integer")
+		assert.Contains(f, refused.text(), "/order: got string, want integer")
 		assert.Contains(f, refused.body, `id="context-faults"`)
 		b.post(ofEvent+"tick/trigger/", "context", `{"order": 17}`).is(f.T, http.StatusOK)
 	})
@@ -191,13 +191,13 @@ func TestNotifications(t *testing.T) {
 		assert.Empty(f, f.entries("acme"))
 
 		b.post(ofEvent+"tick/n/", "name", "Second", "list", idText(all.ID), "active", "true").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(ofEvent+"tick/audience/").said(), "Second all active")
+		assert.Contains(f, b.get(ofEvent+"tick/audience/").text(), "Second all active")
 		r, err := f.use.Events.Show(f.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, "tick")
 		assert.NoError(f, err)
 		path := ofEvent + "tick/n/" + idText(r.Notifications[1].ID) + "/"
-		assert.Contains(f, b.get(path).said(), "Distribution list all")
+		assert.Contains(f, b.get(path).text(), "Distribution list all")
 		b.post(path, "name", "Renamed").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(ofEvent+"tick/audience/").said(), "Renamed none inactive")
+		assert.Contains(f, b.get(ofEvent+"tick/audience/").text(), "Renamed none inactive")
 		e := f.entries("acme")[0]
 		assert.Equal(f, []any{"Second", "all", true}, []any{e.Before["name"], e.Before["list"], e.Before["active"]})
 		assert.Equal(f, []any{"Renamed", "", false}, []any{e.After["name"], e.After["list"], e.After["active"]})

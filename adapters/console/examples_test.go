@@ -132,7 +132,7 @@ var examples = map[string]example{
 // chosen sends a form about ada as the chosen user.
 func chosen(fields ...string) func(b *browser, to string) answer {
 	return func(b *browser, to string) answer {
-		return b.post(to, append(fields, "member", idText(b.f.found("ada").ID))...)
+		return b.post(to, append(fields, "member", idText(b.f.memberNamed("ada").ID))...)
 	}
 }
 
@@ -141,7 +141,7 @@ func grouped(b *browser, to string) answer { return b.post(to, "group", idText(b
 
 // assigned sends a form about the channel that ada's address is assigned to already.
 func assigned(b *browser, to string) answer {
-	held, err := b.f.use.Members.Show(b.f.Context(), app.Path{Organization: "acme"}, b.f.found("ada").ID)
+	held, err := b.f.use.Members.Show(b.f.Context(), app.Path{Organization: "acme"}, b.f.memberNamed("ada").ID)
 	require.NoError(b.f, err)
 	return b.post(to, "channel", idText(held.Channels[0].ID))
 }

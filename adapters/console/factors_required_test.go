@@ -67,10 +67,10 @@ func TestMissingSecondFactorRedirects(t *testing.T) {
 func TestTopBarBeforeSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	shown := s.as(s.accounts["root"]).get("/console/account/").is(t, http.StatusOK).said()
+	shown := s.as(s.accounts["root"]).get("/console/account/").is(t, http.StatusOK).text()
 	require.Contains(t, shown, "Company")
 	s.requireFactors()
-	assert.NotContains(t, s.as(s.accounts["root"]).get("/console/account/").is(t, http.StatusOK).said(), "Company")
+	assert.NotContains(t, s.as(s.accounts["root"]).get("/console/account/").is(t, http.StatusOK).text(), "Company")
 }
 
 func TestRequireSecondFactor(t *testing.T) {
@@ -87,8 +87,8 @@ func TestRequireSecondFactor(t *testing.T) {
 
 		got := ada.get(acme).is(f.T, http.StatusSeeOther)
 		page := ada.get(got.Header.Get("Location")).is(f.T, http.StatusOK)
-		assert.Contains(f, page.said(), "requires a second factor. Set one up before you go on.")
-		assert.Contains(f, ada.get("/console/").is(f.T, http.StatusOK).said(), "requires a second factor")
+		assert.Contains(f, page.text(), "requires a second factor. Set one up before you go on.")
+		assert.Contains(f, ada.get("/console/").is(f.T, http.StatusOK).text(), "requires a second factor")
 		ada.get("/console/o/globex/").is(f.T, http.StatusOK)
 		ada.header.Set("Hx-Request", "true")
 		got = ada.get(acme).is(f.T, http.StatusUnauthorized)
@@ -96,13 +96,13 @@ func TestRequireSecondFactor(t *testing.T) {
 		ada.header.Del("Hx-Request")
 
 		ada.setUpApp()
-		assert.NotContains(f, ada.get("/console/account/second-factor/").said(), "Set one up before you go on")
+		assert.NotContains(f, ada.get("/console/account/second-factor/").text(), "Set one up before you go on")
 		ada.get(acme).is(f.T, http.StatusOK)
 		page = ada.post("/console/account/second-factor/app/remove/").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, page.said(), "requires a second factor: set up another one before you remove this one")
+		assert.Contains(f, page.text(), "requires a second factor: set up another one before you remove this one")
 		bob.get(acme).is(f.T, http.StatusSeeOther)
 		bob.get("/console/").is(f.T, http.StatusOK)
-		assert.Contains(f, ada.get(acme+"projects/").said(), "Stop requiring it")
+		assert.Contains(f, ada.get(acme+"projects/").text(), "Stop requiring it")
 		ada.post(acme+"second-factor/", "on", "false").is(f.T, http.StatusSeeOther)
 		bob.get(acme).is(f.T, http.StatusOK)
 		ada.post("/console/account/second-factor/app/remove/").is(f.T, http.StatusSeeOther)

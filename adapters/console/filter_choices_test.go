@@ -22,7 +22,7 @@ func TestFilterChoicesIncludeTheSelected(t *testing.T) {
 		const people, first = "/console/o/acme/u/", "Only the first 200 groups, lists and applications are shown."
 		b := f.as(f.operator("ada", users.RoleOperator))
 		few := b.get(people).is(f.T, http.StatusOK)
-		assert.NotContains(f, few.said(), first)
+		assert.NotContains(f, few.text(), first)
 		var group orgs.Group
 		var list lists.List
 		var application applications.Application
@@ -40,8 +40,8 @@ func TestFilterChoicesIncludeTheSelected(t *testing.T) {
 			return err
 		})
 		many := b.get(people)
-		assert.Contains(f, many.said(), first)
-		assert.NotContains(f, many.said(), group.Name)
+		assert.Contains(f, many.text(), first)
+		assert.NotContains(f, many.text(), group.Name)
 
 		filter := b.get(people+"?group="+idText(group.ID)+"&list="+idText(list.ID)+"&application="+idText(application.ID)).is(f.T, http.StatusOK).body
 		for _, chosen := range []string{
@@ -53,8 +53,8 @@ func TestFilterChoicesIncludeTheSelected(t *testing.T) {
 		none := b.get(people+"?group=999999").is(f.T, http.StatusOK).body
 		assert.NotContains(f, none, `value="999999"`, "what there is not is no choice")
 
-		assert.Contains(f, b.get(memberPath(f.found("ada"))).said(), "Only the first 200 of each kind are shown.")
-		fresh := b.get(people + "new/").said()
+		assert.Contains(f, b.get(memberPath(f.memberNamed("ada"))).text(), "Only the first 200 of each kind are shown.")
+		fresh := b.get(people + "new/").text()
 		assert.Contains(f, fresh, "The first 200 groups are shown.")
 		assert.NotContains(f, fresh, group.Name)
 	})

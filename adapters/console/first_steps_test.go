@@ -72,17 +72,17 @@ func TestNoFirstStepsAfterTheFirstMessage(t *testing.T) {
 		const home = "/console/o/acme/"
 		bob := f.as(f.operator("bob", users.RoleViewer))
 		begun := bob.get(home).is(f.T, http.StatusOK)
-		assert.Contains(f, begun.said(), "Your first message")
+		assert.Contains(f, begun.text(), "Your first message")
 		assert.Empty(f, stepLinks(begun), "a viewer does none of it")
 		eve := f.as(f.operator("eve", users.RoleOperator))
 		assert.Equal(f, []string{home + "imports/"}, stepLinks(eve.get(home)), "an operator imports")
 
 		f.person("acme", "ada", users.RoleMember, false)
-		f.listed("ada")
-		f.fails(f.happened())
-		assert.Contains(f, bob.get(home).said(), "Your first message", "it has failed")
-		f.happened()
+		f.addToList("ada")
+		f.fails(f.newOccurrence())
+		assert.Contains(f, bob.get(home).text(), "Your first message", "it has failed")
+		f.newOccurrence()
 		f.fails(0)
-		assert.NotContains(f, bob.get(home).said(), "Your first message")
+		assert.NotContains(f, bob.get(home).text(), "Your first message")
 	})
 }

@@ -256,8 +256,8 @@ func (f *fixture) operator(username string, role users.Role) operators.Account {
 	return f.account(username, false)
 }
 
-// boss is an administrator of an organization who can sign in.
-func (f *fixture) boss(org, username string) operators.Account {
+// administrator is an administrator of an organization who can sign in.
+func (f *fixture) administrator(org, username string) operators.Account {
 	f.Helper()
 	f.person(org, username, users.RoleAdministrator, false)
 	return f.account(username, false)

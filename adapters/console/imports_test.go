@@ -179,7 +179,7 @@ func TestImportMembers(t *testing.T) {
 		})
 		b := f.as(f.operator("ada", users.RoleOperator))
 		assert.Contains(f, b.get("/console/o/acme/u/").body, `href="/console/o/acme/imports/"`)
-		assert.Contains(f, b.get("/console/o/acme/imports/").is(f.T, http.StatusOK).said(), "up to 1 MiB")
+		assert.Contains(f, b.get("/console/o/acme/imports/").is(f.T, http.StatusOK).text(), "up to 1 MiB")
 
 		file := "\ufeffemail;first_name;custom__team;Phone\nnew@example.org;Ñ;red;1\nada@example.org;;;\nNEW@example.org;;;\nnobody;=cmd;;\n"
 		id := b.upload("/console/o/acme/imports/", b.token(), "people.csv", file, "group", "staff").uploaded(f.T)
@@ -188,7 +188,7 @@ func TestImportMembers(t *testing.T) {
 		assert.Contains(f, page.body, fmt.Sprintf(`hx-get="%sprogress/"`, one))
 		for _, words := range []string{"The import is being checked.", "Phone 1 left out", "custom__team red metadata under team", "2 new@example.org Ñ team : red",
 			"5 nobody =cmd rejected email: is not an e-mail address", "has the e-mail of line 2 and is ignored", "Group Staff"} {
-			assert.Contains(f, page.said(), words)
+			assert.Contains(f, page.text(), words)
 		}
 		b.post(one+"start/").is(f.T, http.StatusBadRequest)
 		got := b.get(one+"progress/").is(f.T, http.StatusOK)
@@ -198,17 +198,17 @@ func TestImportMembers(t *testing.T) {
 		f.importing(id, imports.Checked)
 		assert.Equal(f, "true", b.get(one+"progress/").Header.Get("HX-Refresh"))
 		page = b.get(one)
-		assert.Contains(f, page.said(), "Preview Added 1 user who is new in this organization Updated 1")
-		assert.Contains(f, page.said(), "Duplicates 1 row with the e-mail of an earlier row, ignored Rejected 1")
-		assert.Contains(f, page.said(), "5 email: is not an e-mail address nobody;'=cmd;;")
+		assert.Contains(f, page.text(), "Preview Added 1 user who is new in this organization Updated 1")
+		assert.Contains(f, page.text(), "Duplicates 1 row with the e-mail of an earlier row, ignored Rejected 1")
+		assert.Contains(f, page.text(), "5 email: is not an e-mail address nobody;'=cmd;;")
 		assert.NotContains(f, page.body, "hx-get")
 
 		b.post(one+"start/").is(f.T, http.StatusSeeOther)
 		b.post(one+"start/").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, b.get(one).said(), "The import is running. It waits for another import to finish.")
+		assert.Contains(f, b.get(one).text(), "The import is running. It waits for another import to finish.")
 		f.importing(id, imports.Done)
 		page = b.get(one)
-		assert.Contains(f, page.said(), "Result Added 1")
+		assert.Contains(f, page.text(), "Result Added 1")
 		for _, done := range []string{"start/", "cancel/", "columns/"} {
 			assert.NotContains(f, page.body, "action=\""+one+done, "there is nothing more to do")
 		}
@@ -216,9 +216,9 @@ func TestImportMembers(t *testing.T) {
 		assert.Equal(f, "text/csv; charset=utf-8", list.Header.Get("Content-Type"))
 		assert.Equal(f, fmt.Sprintf("attachment; filename=rejected-%d.csv", id), list.Header.Get("Content-Disposition"))
 		assert.Equal(f, "\ufeffimport_line;import_reason;email;first_name;custom__team;Phone\n5;\"email: is not an e-mail address\";nobody;'=cmd;;\n", list.body)
-		assert.Contains(f, b.get("/console/o/acme/imports/").said(), "people.csv done 2026-03-04 05:06:07 UTC ada 4 1 1 1")
+		assert.Contains(f, b.get("/console/o/acme/imports/").text(), "people.csv done 2026-03-04 05:06:07 UTC ada 4 1 1 1")
 
-		assert.Contains(f, b.get("/console/o/acme/").said(), "people.csv 1 row rejected by the import")
+		assert.Contains(f, b.get("/console/o/acme/").text(), "people.csv 1 row rejected by the import")
 		assert.NotContains(f, f.as(f.operator("eve", users.RoleViewer)).get("/console/o/acme/").body, "people.csv")
 
 		mended := strings.Replace(list.body, "nobody", "nobody@example.org", 1)
@@ -262,23 +262,23 @@ func TestMapImportColumns(t *testing.T) {
 		} {
 			assert.Contains(f, page.body, html)
 		}
-		assert.Contains(f, page.said(), "Kontakt new@example.org")
+		assert.Contains(f, page.text(), "Kontakt new@example.org")
 
 		refused := b.post(one+"columns/", "field-0", "email", "field-1", "email", "field-2", "metadata", "key-2", strings.Repeat("x", 101)).is(f.T, http.StatusBadRequest)
-		assert.Contains(f, refused.said(), "There are 2 problems: Column 2 the columns \"E-Mail\" and \"Kontakt\" cannot both become email Key of column 3 a key may have 100 characters")
+		assert.Contains(f, refused.text(), "There are 2 problems: Column 2 the columns \"E-Mail\" and \"Kontakt\" cannot both become email Key of column 3 a key may have 100 characters")
 		assert.Contains(f, refused.body, `id="field-1-faults"`)
-		assert.Contains(f, b.post(one+"columns/").is(f.T, http.StatusBadRequest).said(), "one column must be the e-mail")
+		assert.Contains(f, b.post(one+"columns/").is(f.T, http.StatusBadRequest).text(), "one column must be the e-mail")
 
 		b.post(one+"columns/", "field-0", "", "field-1", "email", "field-2", "metadata", "key-2", " unit ", "field-3", "metadata", "key-3", "").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(one).said(), "The import is being checked.")
-		assert.Contains(f, b.post(one+"columns/", "field-1", "email").is(f.T, http.StatusBadRequest).said(), "The columns cannot be changed now")
+		assert.Contains(f, b.get(one).text(), "The import is being checked.")
+		assert.Contains(f, b.post(one+"columns/", "field-1", "email").is(f.T, http.StatusBadRequest).text(), "The columns cannot be changed now")
 		f.importing(id, imports.Checked)
-		assert.Contains(f, b.get(one).said(), "2 new@example.org <Vorname> : Ñ unit : Bau")
+		assert.Contains(f, b.get(one).text(), "2 new@example.org <Vorname> : Ñ unit : Bau")
 		assert.Equal(f, audit.ImportMapped, f.entries("acme")[0].Action)
 		assert.Equal(f, map[string]any{"columns": []any{"Kontakt → email", "Abteilung → metadata under unit", "<Vorname> → metadata under <Vorname>"}}, map[string]any(f.entries("acme")[0].After))
 
 		next := b.upload(imported, b.token(), "next.csv", "kontakt,<vorname>,abteilung,e-mail\nnext@example.org,Å,See,x\n").uploaded(f.T)
-		assert.Contains(f, b.get(importPath(next)).said(), "2 next@example.org <Vorname> : Å unit : See")
+		assert.Contains(f, b.get(importPath(next)).text(), "2 next@example.org <Vorname> : Å unit : See")
 	})
 }
 
@@ -299,7 +299,7 @@ func TestCorrectRejectedRows(t *testing.T) {
 		one := importPath(id)
 		f.importing(id, imports.Checked)
 		assert.NotContains(f, b.get(one).body, one+"corrections/", "the import is not over")
-		assert.Contains(f, b.post(one+"corrections/", "c2-0", "new@example.org").is(f.T, http.StatusBadRequest).said(), "The rejected rows cannot be corrected here")
+		assert.Contains(f, b.post(one+"corrections/", "c2-0", "new@example.org").is(f.T, http.StatusBadRequest).text(), "The rejected rows cannot be corrected here")
 		b.post(one+"start/").is(f.T, http.StatusSeeOther)
 		f.importing(id, imports.Done)
 
@@ -307,18 +307,18 @@ func TestCorrectRejectedRows(t *testing.T) {
 		assert.Contains(f, page.body, `name="c2-1" value="=Bau" maxlength="1000" autocapitalize="none" spellcheck="false" aria-label="Abteilung of line 2"`)
 		assert.Contains(f, page.body, `<th scope="col"><bdi>E-mail</bdi></th><th scope="col"><bdi>Abteilung</bdi></th>`)
 		assert.Contains(f, page.body, `aria-label="E-mail of line 2"`)
-		assert.Contains(f, page.said(), "into the group Staff")
+		assert.Contains(f, page.text(), "into the group Staff")
 		assert.NotContains(f, page.body, `value="38"`, "what was left out stays so")
 		assert.NotContains(f, b.get(one+"?after=2").body, `name="c2-0"`)
-		assert.Contains(f, b.post(one+"corrections/", "after", "0", "c2-0", "nobody", "c2-1", "=Bau").is(f.T, http.StatusBadRequest).said(), "No row was changed: correct one first.")
+		assert.Contains(f, b.post(one+"corrections/", "after", "0", "c2-0", "nobody", "c2-1", "=Bau").is(f.T, http.StatusBadRequest).text(), "No row was changed: correct one first.")
 		long := b.post(one+"corrections/", "c2-0", strings.Repeat("é", 1001), "c2-1", "<Bau>").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, long.said(), "Line 2: a cell may have 1000 characters")
+		assert.Contains(f, long.text(), "Line 2: a cell may have 1000 characters")
 		assert.Contains(f, long.body, `value="&lt;Bau&gt;"`, "what was typed stays")
 
 		redisplay := b.post(one+"corrections/", "c2-0", "new@example.org", "c2-1", "=Bau", "c3-0", "also nobody", "c3-1", "See").uploaded(f.T)
 		assert.NotEqual(f, id, redisplay)
 		f.importing(redisplay, imports.Checked)
-		assert.Contains(f, b.get(importPath(redisplay)).said(), "Added 1")
+		assert.Contains(f, b.get(importPath(redisplay)).text(), "Added 1")
 		b.post(importPath(redisplay)+"start/").is(f.T, http.StatusSeeOther)
 		f.importing(redisplay, imports.Done)
 		f.update(func(tx ports.Tx) error {
@@ -345,7 +345,7 @@ func TestCancelImport(t *testing.T) {
 			b.post(importPath(id)+"start/").is(t, http.StatusSeeOther)
 		}
 		b.post(importPath(id)+"cancel/").is(t, http.StatusSeeOther)
-		assert.Contains(t, b.get(importPath(id)).said(), "The import was cancelled.", state)
+		assert.Contains(t, b.get(importPath(id)).text(), "The import was cancelled.", state)
 		b.post(importPath(id)+"cancel/").is(t, http.StatusBadRequest)
 		assert.Equal(t, audit.ImportCancelled, f.entries("acme")[0].Action)
 	}
@@ -389,7 +389,7 @@ func TestRefusedUploads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := c.send().is(t, c.status)
-			assert.Contains(t, got.said(), c.says)
+			assert.Contains(t, got.text(), c.says)
 		})
 	}
 	found, err := f.use.ImportJobs.List(t.Context(), acme, 0, 100)
@@ -489,9 +489,9 @@ func TestImportFormats(t *testing.T) {
 		"detected": {"", "Windows-1252", "René"}, "chosen": {"Macintosh", "Macintosh", "RenÈ"},
 	} {
 		shown := b.get(importPath(b.upload(imports, token, "people.csv", latin, "encoding", c.encoding).uploaded(t))).is(t, http.StatusOK)
-		assert.Contains(t, shown.said(), "read as "+c.source, name)
-		assert.Contains(t, shown.said(), " first name, for new users E-Mail rene@example.org e-mail: identifies the user, and is an address", name)
-		assert.Contains(t, shown.said(), "2 rene@example.org "+c.first, name)
+		assert.Contains(t, shown.text(), "read as "+c.source, name)
+		assert.Contains(t, shown.text(), " first name, for new users E-Mail rene@example.org e-mail: identifies the user, and is an address", name)
+		assert.Contains(t, shown.text(), "2 rene@example.org "+c.first, name)
 	}
 	book := excelize.NewFile()
 	for cell, value := range map[string]any{"A1": "email", "B1": "custom__phone", "A2": "ada@example.org", "B2": 491701234567} {
@@ -501,11 +501,11 @@ func TestImportFormats(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, book.Close())
 	shown := b.get(importPath(b.upload(imports, token, "people.xlsx", file.String()).uploaded(t))).is(t, http.StatusOK)
-	assert.Contains(t, shown.said(), "people.xlsx")
-	assert.Contains(t, shown.said(), "read as Excel, sheet Sheet1")
-	assert.Contains(t, shown.said(), "phone : 491701234567")
+	assert.Contains(t, shown.text(), "people.xlsx")
+	assert.Contains(t, shown.text(), "read as Excel, sheet Sheet1")
+	assert.Contains(t, shown.text(), "phone : 491701234567")
 	old := b.upload(imports, token, "people.xls", "\xd0\xcf\x11\xe0\xa1\xb1").is(t, http.StatusBadRequest)
-	assert.Contains(t, old.said(), "save it as .xlsx or as CSV")
+	assert.Contains(t, old.text(), "save it as .xlsx or as CSV")
 	wrong := b.upload(imports, token, "people.csv", latin, "encoding", "UTF-8").is(t, http.StatusBadRequest)
-	assert.Contains(t, wrong.said(), "the file is not UTF-8 text (line 2)")
+	assert.Contains(t, wrong.text(), "the file is not UTF-8 text (line 2)")
 }

@@ -54,10 +54,10 @@ func TestMailInvitation(t *testing.T) {
 		})
 		eva := f.as(f.operator("eva", users.RoleAdministrator))
 		access := memberPath(m) + "access/"
-		assert.Contains(f, eva.get(access).said(), "To ada@example.org. If not selected, you get the link to send yourself.")
+		assert.Contains(f, eva.get(access).text(), "To ada@example.org. If not selected, you get the link to send yourself.")
 
 		page := eva.post(access+"invite/", "mail", "true").is(f.T, http.StatusOK)
-		assert.Contains(f, page.said(), "Mailed to ada@example.org .")
+		assert.Contains(f, page.text(), "Mailed to ada@example.org .")
 		assert.NotContains(f, page.body, operators.WelcomePath, "whoever invites does not get the link")
 		require.Len(f, f.post.messages(), 1)
 		sent := f.post.messages()[0]
@@ -79,7 +79,7 @@ func TestMailInvitation(t *testing.T) {
 		assert.Equal(f, audit.State{"to": "ada@example.org", "accepted": true}, mailed[0].After)
 		assert.Equal(f, "eva", mailed[0].Actor.Name)
 
-		assert.Contains(f, eva.post(access+"invite/").is(f.T, http.StatusOK).said(), "Send this link to ada securely.", "only on demand")
+		assert.Contains(f, eva.post(access+"invite/").is(f.T, http.StatusOK).text(), "Send this link to ada securely.", "only on demand")
 		assert.Len(f, f.post.messages(), 1)
 	})
 }
@@ -126,10 +126,10 @@ func TestMailFailureShowsLink(t *testing.T) {
 			f.mailing()
 			m := f.person("acme", "ada", users.RoleViewer, false)
 			eva := f.as(f.operator("eva", users.RoleAdministrator))
-			assert.Contains(t, eva.post(memberPath(m)+"access/invite/", "mail", "true").said(), "Mailed to ada@example.org")
+			assert.Contains(t, eva.post(memberPath(m)+"access/invite/", "mail", "true").text(), "Mailed to ada@example.org")
 			c.before(f)
 			page := eva.post(memberPath(m)+"access/invite/", "mail", "true").is(t, http.StatusOK)
-			assert.Contains(t, page.said(), "Could not be mailed: "+c.why+". Send this link yourself.")
+			assert.Contains(t, page.text(), "Could not be mailed: "+c.why+". Send this link yourself.")
 			assert.NotContains(t, page.body, "10.1.2.3")
 			found := welcomePattern.FindStringSubmatch(page.body)
 			require.NotNil(t, found)
@@ -144,14 +144,14 @@ func TestInvitationWithoutMail(t *testing.T) {
 	m := f.person("acme", "ada", users.RoleViewer, false)
 	eva := f.as(f.operator("eva", users.RoleAdministrator))
 	assert.NotContains(t, eva.get(memberPath(m)+"access/").body, `name="mail"`)
-	assert.Contains(t, eva.post(memberPath(m)+"access/invite/", "mail", "true").said(), "Send this link to ada securely.")
+	assert.Contains(t, eva.post(memberPath(m)+"access/invite/", "mail", "true").text(), "Send this link to ada securely.")
 	f.mailing()
 	f.update(func(tx ports.Tx) error {
 		m.Email = ""
 		return tx.Users().SaveDetails(f.Context(), m)
 	})
 	assert.NotContains(t, eva.get(memberPath(m)+"access/").body, `name="mail"`)
-	assert.Contains(t, eva.post(memberPath(m)+"access/invite/", "mail", "true").said(), "Could not be mailed: this organization has no e-mail address for this user.")
+	assert.Contains(t, eva.post(memberPath(m)+"access/invite/", "mail", "true").text(), "Could not be mailed: this organization has no e-mail address for this user.")
 	assert.Empty(t, f.post.messages())
 }
 
@@ -162,7 +162,7 @@ func TestInvitationMailsAreLimited(t *testing.T) {
 	f.mailing()
 	m := f.person("acme", "ada", users.RoleViewer, false)
 	eva := f.as(f.operator("eva", users.RoleAdministrator))
-	invite := func() string { return eva.post(memberPath(m)+"access/invite/", "mail", "true").said() }
+	invite := func() string { return eva.post(memberPath(m)+"access/invite/", "mail", "true").text() }
 	for range 3 {
 		assert.Contains(t, invite(), "Mailed to")
 	}
@@ -170,7 +170,7 @@ func TestInvitationMailsAreLimited(t *testing.T) {
 	f.clock.Advance(9 * time.Minute)
 	assert.Contains(t, invite(), "Could not be mailed")
 	other := f.person("acme", "bob", users.RoleViewer, false)
-	assert.Contains(t, eva.post(memberPath(other)+"access/invite/", "mail", "true").said(), "Mailed to bob@example.org")
+	assert.Contains(t, eva.post(memberPath(other)+"access/invite/", "mail", "true").text(), "Mailed to bob@example.org")
 }
 
 func TestAcceptInvitationWithPasskey(t *testing.T) {
@@ -186,7 +186,7 @@ func TestAcceptInvitationWithPasskey(t *testing.T) {
 			return tx.Orgs().RequireFactor(f.Context(), o.ID, true)
 		})
 		b, k := f.nobody(), key()
-		assert.Contains(f, b.get(link).said(), "Use a passkey instead")
+		assert.Contains(f, b.get(link).text(), "Use a passkey instead")
 		got := b.join(k, link).is(f.T, http.StatusSeeOther)
 		assert.Equal(f, "/console/o/acme/", got.Header.Get("Location"))
 		b.get("/console/o/acme/").is(f.T, http.StatusOK) // A passkey is the second factor that the organization requires.
@@ -195,11 +195,11 @@ func TestAcceptInvitationWithPasskey(t *testing.T) {
 
 		redisplay := f.nobody()
 		redisplay.post("/console/sign-in/passkey/", "passkey", redisplay.show(k, "/console/sign-in/passkey/ask/")).is(f.T, http.StatusSeeOther)
-		account := redisplay.get("/console/account/").said()
+		account := redisplay.get("/console/account/").text()
 		assert.Contains(f, account, "This account has no password.")
 		assert.NotContains(f, account, "Current password")
 		id := passkeyPattern.FindStringSubmatch(redisplay.get("/console/account/second-factor/").body)[1]
-		assert.Contains(f, redisplay.post(passkeysPath+id+"/remove/").is(f.T, http.StatusBadRequest).said(), "this passkey is the only way to sign in")
+		assert.Contains(f, redisplay.post(passkeysPath+id+"/remove/").is(f.T, http.StatusBadRequest).text(), "this passkey is the only way to sign in")
 		var actions []audit.Action
 		for _, e := range f.entries("acme") {
 			actions = append(actions, e.Action)
@@ -219,7 +219,7 @@ func TestInvitationPasskeyKeepsFactors(t *testing.T) {
 	f.nobody().join(first, f.invited(admin, m)).is(t, http.StatusSeeOther)
 
 	link := f.invited(admin, m)
-	assert.Contains(t, f.nobody().post(link+"passkey/").is(t, http.StatusBadRequest).said(), "This account has a second factor already")
+	assert.Contains(t, f.nobody().post(link+"passkey/").is(t, http.StatusBadRequest).text(), "This account has a second factor already")
 	b := f.nobody()
 	b.signIn("ada", newPassword).is(t, http.StatusUnauthorized)
 
@@ -256,5 +256,5 @@ func TestPasskeyIsBoundToItsLink(t *testing.T) {
 	page := b.post(f.invited(admin, ada)+"passkey/").is(t, http.StatusOK)
 	filter := strings.ReplaceAll(optionsPattern.FindStringSubmatch(page.body)[1], "&#34;", `"`)
 	got := b.post(f.invited(admin, bob)+"passkey/confirm/", "step", stepPattern.FindStringSubmatch(page.body)[1], "passkey", string(key().Create(f, []byte(filter))))
-	assert.Contains(t, got.is(t, http.StatusBadRequest).said(), factors.ErrStep.Error()[1:])
+	assert.Contains(t, got.is(t, http.StatusBadRequest).text(), factors.ErrStep.Error()[1:])
 }

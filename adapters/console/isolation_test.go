@@ -31,7 +31,7 @@ var system = audit.Actor{Name: "test", Via: audit.CommandLine}
 // what names them in paths.
 func (f *fixture) places() map[string]string {
 	f.Helper()
-	f.listed("ada")
+	f.addToList("ada")
 	key, _, err := f.use.Keys.Create(f.Context(), system, "spare", access.Scope{Organization: "acme"}, []string{"user:read"}, 0)
 	require.NoError(f, err)
 	return map[string]string{"{list}": f.list("spare"), "{key}": strconv.FormatInt(int64(key.ID), 10), "{notification}": f.notification("acme")}
@@ -131,13 +131,13 @@ func (f *fixture) latest() string {
 func TestTenancyIsEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.armed()
-	f.account(weapon, true)
+	f.fillWithPayload()
+	f.account(payload, true)
 	b := f.nobody()
-	b.signIn(weapon, password).is(t, http.StatusSeeOther)
-	list := shop + "d/" + f.listNamed("acme", weapon) + "/"
-	b.post(shop+"d/", "name", weapon+" again", "application", f.application("acme")).is(t, http.StatusSeeOther)
-	b.post("/console/o/acme/keys/", "name", weapon, "grant", "user:read").is(t, http.StatusOK)
+	b.signIn(payload, password).is(t, http.StatusSeeOther)
+	list := shop + "d/" + f.listNamed("acme", payload) + "/"
+	b.post(shop+"d/", "name", payload+" again", "application", f.application("acme")).is(t, http.StatusSeeOther)
+	b.post("/console/o/acme/keys/", "name", payload, "grant", "user:read").is(t, http.StatusOK)
 	subscribers := web + "n/" + f.notification("acme") + "/subscriptions/"
 	for path, shown := range map[string]int{
 		shop + "d/": 3, shop + "d/?after=x": 3, list: 4, list + "?q=" + escaped(): 4, list + "?q=javascript": 3, list + "?people=" + escaped(): 4, shop + "a/": 1,
@@ -147,14 +147,14 @@ func TestTenancyIsEscaped(t *testing.T) {
 		b.clean(t, b.get(path), shown, path)
 	}
 	for path, fields := range map[string][]string{
-		shop + "d/": {"name", weapon, "application", weapon}, list: {"name", "all", "application", weapon}, list + "add/": {"emails", weapon}, shop + "a/": {"slug", weapon, "name", weapon},
-		web + "settings/": {"name", weapon + "\x01"}, "/console/o/acme/keys/": {"name", weapon, "project", weapon, "grant", weapon, "lifetime", weapon},
-		web + "m/":              {"username", weapon + "\x01", "email", weapon, "address", weapon, "distribution_list", weapon, "custom_fields", weapon},
-		web + "e/tick/trigger/": {"context", weapon, "options.limit_to", weapon, "options.channels", weapon, "cid", weapon},
+		shop + "d/": {"name", payload, "application", payload}, list: {"name", "all", "application", payload}, list + "add/": {"emails", payload}, shop + "a/": {"slug", payload, "name", payload},
+		web + "settings/": {"name", payload + "\x01"}, "/console/o/acme/keys/": {"name", payload, "project", payload, "grant", payload, "lifetime", payload},
+		web + "m/":              {"username", payload + "\x01", "email", payload, "address", payload, "distribution_list", payload, "custom_fields", payload},
+		web + "e/tick/trigger/": {"context", payload, "options.limit_to", payload, "options.channels", payload, "cid", payload},
 	} {
 		b.clean(t, b.post(path, fields...).is(t, http.StatusBadRequest), 1, path)
 	}
-	tried := b.post(web+"e/tick/trigger/", "context", `{"x": "<script>alert(1)</script>"}`, "options.limit_to", weapon, "cid", weapon).is(t, http.StatusOK)
+	tried := b.post(web+"e/tick/trigger/", "context", `{"x": "<script>alert(1)</script>"}`, "options.limit_to", payload, "cid", payload).is(t, http.StatusOK)
 	b.clean(t, tried, 4, "a try")
 }
 
@@ -165,7 +165,7 @@ func (b *browser) clean(t *testing.T, got answer, shown int, what string) {
 	for _, alive := range []string{"<script", "<img", `'"><`, "href=\"javascript:", "onerror=alert(2)>"} {
 		assert.NotContains(t, body, alive, what)
 	}
-	assert.GreaterOrEqual(t, strings.Count(body, "alert(1)"), shown, "%s shows what people wrote: %s", what, got.said())
+	assert.GreaterOrEqual(t, strings.Count(body, "alert(1)"), shown, "%s shows what people wrote: %s", what, got.text())
 }
 
 func TestTenancyOfAnotherOrganization(t *testing.T) {

@@ -40,9 +40,9 @@ func TestKeyIsShownOnce(t *testing.T) {
 		assert.Contains(f, f.latest(), "eve key.create acme/p/shop/a/web/keys/sync")
 		assert.NotContains(f, fmt.Sprint(f.entries("acme")), text[1])
 		redisplay := b.post(keys, "name", "sync", "grant", "user:read", "project", "shop", "application", "web")
-		assert.Contains(f, redisplay.is(f.T, http.StatusBadRequest).said(), "a key with this name exists already")
+		assert.Contains(f, redisplay.is(f.T, http.StatusBadRequest).text(), "a key with this name exists already")
 		page := b.get(keys).is(f.T, http.StatusOK)
-		assert.Contains(f, page.said(), "sync acme/shop/web Read users user:read Trigger events event:trigger active 2026-03-04 05:06:07 UTC 2026-04-03 05:06:07 UTC never")
+		assert.Contains(f, page.text(), "sync acme/shop/web Read users user:read Trigger events event:trigger active 2026-03-04 05:06:07 UTC 2026-04-03 05:06:07 UTC never")
 		assert.NotContains(f, page.body, text[1])
 
 		for fields, said := range map[[6]string]string{
@@ -60,7 +60,7 @@ func TestKeyIsShownOnce(t *testing.T) {
 			assert.Contains(f, got.body, said)
 		}
 		b.post(keys, "name", "other", "organization", "globex", "grant", "full_access").is(f.T, http.StatusOK)
-		assert.Contains(f, b.get(keys).said(), "other acme Everything that applications need full_access active", "the organization is that of the path, whatever the form says")
+		assert.Contains(f, b.get(keys).text(), "other acme Everything that applications need full_access active", "the organization is that of the path, whatever the form says")
 	})
 }
 
@@ -82,18 +82,18 @@ func TestRotateAndRevokeKey(t *testing.T) {
 		assert.Contains(f, b.post(one+"rotate/", "overlap", "").is(f.T, http.StatusBadRequest).body, "is not one of the choices")
 		rotated := b.post(one+"rotate/", "overlap", "1h").is(f.T, http.StatusOK)
 		next := shownKey.FindStringSubmatch(rotated.body)[1]
-		assert.Contains(f, rotated.said(), "Previous key valid until 2026-03-04 06:06:07 UTC")
+		assert.Contains(f, rotated.text(), "Previous key valid until 2026-03-04 06:06:07 UTC")
 		assert.Contains(f, f.latest(), "eve key.rotate acme/keys/sync")
-		assert.Contains(f, b.post(one+"rotate/", "overlap", "1h").is(f.T, http.StatusBadRequest).said(), "Another key has taken the place of this one already.")
+		assert.Contains(f, b.post(one+"rotate/", "overlap", "1h").is(f.T, http.StatusBadRequest).text(), "Another key has taken the place of this one already.")
 		second, err := authentication.Authenticate(f.Context(), next)
 		require.NoError(f, err)
 		assert.Equal(f, []any{"sync", first.Scope, first.Grants, true}, []any{second.Name, second.Scope, second.Grants, second.Expires.IsZero()})
 		assert.True(f, valid(old))
-		assert.Contains(f, b.get(keys).said(), "sync acme Read users user:read replaced")
+		assert.Contains(f, b.get(keys).text(), "sync acme Read users user:read replaced")
 		f.clock.Advance(time.Hour)
 		assert.False(f, valid(old))
 		assert.True(f, valid(next))
-		assert.Contains(f, b.get(keys).said(), "sync acme Read users user:read expired")
+		assert.Contains(f, b.get(keys).text(), "sync acme Read users user:read expired")
 
 		b.signIn("eve", password).is(f.T, http.StatusSeeOther) // She last did so an hour ago.
 		to := keys + strconv.FormatInt(int64(second.ID), 10) + "/revoke/"
@@ -103,7 +103,7 @@ func TestRotateAndRevokeKey(t *testing.T) {
 		assert.False(f, valid(next))
 		assert.Contains(f, f.latest(), "eve key.revoke acme/keys/sync")
 		assert.Equal(f, 1, strings.Count(fmt.Sprint(f.entries("acme")), "key.revoke"))
-		assert.Contains(f, b.post(keys+strconv.FormatInt(int64(second.ID), 10)+"/rotate/", "overlap", "1h").is(f.T, http.StatusBadRequest).said(), "The key is revoked or has expired.")
+		assert.Contains(f, b.post(keys+strconv.FormatInt(int64(second.ID), 10)+"/rotate/", "overlap", "1h").is(f.T, http.StatusBadRequest).text(), "The key is revoked or has expired.")
 	})
 }
 
@@ -113,11 +113,11 @@ func TestKeysOfWiderScope(t *testing.T) {
 	b, root := f.as(f.operator("eve", users.RoleAdministrator)), f.as(f.account("root", true))
 	root.post("/console/keys/", "name", "wide", "grant", "full_access").is(t, http.StatusOK)
 	root.post("/console/keys/", "name", "theirs", "organization", "globex", "grant", "full_access").is(t, http.StatusOK)
-	assert.Contains(t, root.post("/console/keys/", "name", "x", "organization", "system", "grant", "full_access").is(t, http.StatusBadRequest).said(), "the organization does not exist")
-	all := root.get("/console/keys/").said()
+	assert.Contains(t, root.post("/console/keys/", "name", "x", "organization", "system", "grant", "full_access").is(t, http.StatusBadRequest).text(), "the organization does not exist")
+	all := root.get("/console/keys/").text()
 	assert.Contains(t, all, "theirs globex Everything that applications need full_access active")
 	assert.Contains(t, all, "wide installation Everything that applications need full_access active")
-	page := b.get("/console/o/acme/keys/").said()
+	page := b.get("/console/o/acme/keys/").text()
 	assert.NotContains(t, page, "wide")
 	assert.NotContains(t, page, "theirs")
 	found, err := f.use.Keys.Latest(t.Context(), app.Path{}, 0, 10)

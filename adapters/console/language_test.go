@@ -21,8 +21,8 @@ func TestLanguageNegotiation(t *testing.T) {
 	b.header = http.Header{"Accept-Language": {"de-AT,de;q=0.9,en;q=0.8"}}
 	german := b.get("/console/account/").is(t, http.StatusOK)
 	assert.Contains(t, german.body, `<html lang="de">`)
-	assert.Contains(t, german.said(), "Wo Sie angemeldet sind")
-	assert.Contains(t, b.post("/console/account/password/", change("not this one")...).said(), "ist nicht Ihr Passwort")
+	assert.Contains(t, german.text(), "Wo Sie angemeldet sind")
+	assert.Contains(t, b.post("/console/account/password/", change("not this one")...).text(), "ist nicht Ihr Passwort")
 
 	b.post("/console/account/language/", "language", "en").is(t, http.StatusSeeOther)
 	assert.Contains(t, b.get("/console/account/").body, `<html lang="en">`, "what was chosen goes before what the browser asks for")
@@ -87,9 +87,9 @@ func TestTranslatedSizes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	b := f.as(f.account("root", true))
-	assert.Regexp(t, `Database SQLite .*, \d+\.\d [KM]iB`, b.get("/console/system/").said())
+	assert.Regexp(t, `Database SQLite .*, \d+\.\d [KM]iB`, b.get("/console/system/").text())
 	b.header = http.Header{"Accept-Language": {"de"}}
-	assert.Regexp(t, `Datenbank SQLite .*, \d+,\d [KM]iB`, b.get("/console/system/").said())
+	assert.Regexp(t, `Datenbank SQLite .*, \d+,\d [KM]iB`, b.get("/console/system/").text())
 }
 
 // TestPagesInGerman: what can go wrong when a page is written does so in no language.

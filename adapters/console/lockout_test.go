@@ -42,7 +42,7 @@ func TestSignInThrottle(t *testing.T) {
 			}
 			got := attacker.signIn("ROOT", password).is(f.T, http.StatusTooManyRequests)
 			assert.Equal(f, "10", got.Header.Get("Retry-After"))
-			assert.Contains(f, got.said(), "Too many attempts. Try again in 10 seconds.")
+			assert.Contains(f, got.text(), "Too many attempts. Try again in 10 seconds.")
 
 			f.stranger("203.0.113.2").signIn("root", password).is(f.T, http.StatusSeeOther)
 			f.clock.Advance(operators.FirstDelay)
@@ -221,7 +221,7 @@ func TestSignInAudit(t *testing.T) {
 	want[audit.SignedIn], want[audit.SignedOutEverywhere] = 1, 1
 	assert.Equal(t, want, tally(""))
 
-	f.accept(f.invited(f.as(f.operator("eva", users.RoleAdministrator)), f.found("ada")), newPassword).is(t, http.StatusSeeOther)
+	f.accept(f.invited(f.as(f.operator("eva", users.RoleAdministrator)), f.memberNamed("ada")), newPassword).is(t, http.StatusSeeOther)
 	before := len(f.entries("globex"))
 	b = f.stranger("203.0.113.2")
 	f.clock.Advance(signInPause)

@@ -34,7 +34,7 @@ func TestMailbox(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("bob", users.RoleViewer))
-		assert.Contains(f, b.get(atAcme+"mailbox/").said(), "No message.")
+		assert.Contains(f, b.get(atAcme+"mailbox/").text(), "No message.")
 		mail := f.channel(app.Path{Organization: "acme"}, "mail")
 		admin := f.as(f.operator("ada", users.RoleAdministrator))
 		created(admin, atAcme, "name", "second", "settings.host", "h")
@@ -47,7 +47,7 @@ func TestMailbox(t *testing.T) {
 		rows := func(a answer) int { return strings.Count(a.body, `<th scope="row">`) }
 		first := b.get(atAcme+"mailbox/").is(f.T, http.StatusOK)
 		assert.Equal(f, 50, rows(first))
-		assert.Contains(f, first.said(), "By the second user0@example.org second EMAIL")
+		assert.Contains(f, first.text(), "By the second user0@example.org second EMAIL")
 		assert.NotContains(f, first.body, "Theirs")
 		more := further.FindStringSubmatch(first.body)
 		require.NotEmpty(f, more)
@@ -66,7 +66,7 @@ func TestMailbox(t *testing.T) {
 		e := f.entries("acme")[0]
 		assert.Equal(f, []any{"mailbox.clear", "acme/mailbox", float64(1), "second"}, []any{string(e.Action), e.Object, e.Before["messages"], e.Before["channel"]})
 		admin.post(atAcme+"mailbox/clear/", "channel", "").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(atAcme+"mailbox/?done=cleared").said(), "No message.")
+		assert.Contains(f, b.get(atAcme+"mailbox/?done=cleared").text(), "No message.")
 		theirs, err := f.use.Mailbox.Browse(f.Context(), app.Path{Organization: "globex"}, 0, "", 0, 10)
 		require.NoError(f, err)
 		assert.Len(f, theirs.Messages, 1)
@@ -95,7 +95,7 @@ func TestMailboxMessage(t *testing.T) {
 	assert.Equal(t, dangerous, b.get(path+"html/").stranger(t).body)
 	plain := b.get(atAcme+"mailbox/"+idText(found.Messages[0].ID)+"/").is(t, http.StatusOK)
 	assert.NotContains(t, plain.body, "<iframe")
-	assert.Contains(t, plain.said(), "only text")
+	assert.Contains(t, plain.text(), "only text")
 	b.get(atAcme+"mailbox/999/").is(t, http.StatusNotFound)
 	b.get(atAcme+"mailbox/x/").is(t, http.StatusNotFound)
 }

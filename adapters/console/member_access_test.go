@@ -51,17 +51,17 @@ func TestInvitation(t *testing.T) {
 		assert.Empty(f, f.invited(admin, m), "without a role there is nothing to sign in for")
 		admin.post(memberPath(m)+"access/role/", "role", "operator").is(f.T, http.StatusSeeOther)
 		admin.post(memberPath(m)+"access/role/", "role", "king").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, admin.get(memberPath(m)+"access/").said(), "The role has not been accepted yet.")
+		assert.Contains(f, admin.get(memberPath(m)+"access/").text(), "The role has not been accepted yet.")
 
 		first := f.invited(admin, m)
 		link := f.invited(admin, m)
 		f.accept(first, newPassword).is(f.T, http.StatusNotFound)
 		assert.NotContains(f, admin.get(memberPath(m)+"access/").body, link, "it is shown once")
 
-		assert.Contains(f, f.nobody().get(link).is(f.T, http.StatusOK).said(), "Company invites ada .")
+		assert.Contains(f, f.nobody().get(link).is(f.T, http.StatusOK).text(), "Company invites ada .")
 		b := f.nobody()
 		token := tokenPattern.FindStringSubmatch(b.get(link).body)[1]
-		assert.Contains(f, b.submit(link, "password", "short", "again", "short", "form_token", token).is(f.T, http.StatusBadRequest).said(), "is shorter than 12 characters")
+		assert.Contains(f, b.submit(link, "password", "short", "again", "short", "form_token", token).is(f.T, http.StatusBadRequest).text(), "is shorter than 12 characters")
 		assert.NotContains(f, b.submit(link, "password", newPassword, "again", "x", "form_token", token).is(f.T, http.StatusBadRequest).body, newPassword)
 		f.nobody().submit(link, "password", newPassword, "again", newPassword).is(f.T, http.StatusForbidden)
 
@@ -115,21 +115,21 @@ func TestTeam(t *testing.T) {
 		f.person("globex", "ada", users.RoleViewer, false)
 		ada := f.as(f.operator("ada", users.RoleViewer))
 		f.person("acme", "zoe", users.RoleOperator, false)
-		before := eva.get(atAcme+"team/").is(f.T, http.StatusOK).said()
+		before := eva.get(atAcme+"team/").is(f.T, http.StatusOK).text()
 		assert.Contains(f, before, "ada viewer 2026-03-04 05:06:07 UTC never password active")
 		assert.Contains(f, before, "zoe operator not yet never nothing yet active")
 		assert.Contains(f, before, "eva administrator 2026-03-04 05:06:07 UTC 2026-03-04 05:06:07 UTC password active")
 
 		ada.get("/console/o/globex/").is(f.T, http.StatusOK)
-		assert.Equal(f, before, eva.get(atAcme+"team/").said())
+		assert.Equal(f, before, eva.get(atAcme+"team/").text())
 		f.clock.Advance(time.Minute)
 		ada.get("/console/o/acme/").is(f.T, http.StatusOK)
 		f.clock.Advance(operators.VisitResolution - time.Second)
 		ada.get("/console/o/acme/").is(f.T, http.StatusOK)
-		assert.Contains(f, eva.get(atAcme+"team/").said(), "ada viewer 2026-03-04 05:06:07 UTC 2026-03-04 05:07:07 UTC password active", "to the hour")
+		assert.Contains(f, eva.get(atAcme+"team/").text(), "ada viewer 2026-03-04 05:06:07 UTC 2026-03-04 05:07:07 UTC password active", "to the hour")
 		f.clock.Advance(time.Second)
 		ada.get("/console/o/acme/").is(f.T, http.StatusOK)
-		assert.Contains(f, eva.get(atAcme+"team/").said(), "ada viewer 2026-03-04 05:06:07 UTC 2026-03-04 06:07:07 UTC password active")
+		assert.Contains(f, eva.get(atAcme+"team/").text(), "ada viewer 2026-03-04 05:06:07 UTC 2026-03-04 06:07:07 UTC password active")
 	})
 }
 

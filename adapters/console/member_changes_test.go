@@ -47,25 +47,25 @@ func TestCreateMember(t *testing.T) {
 
 		wrong := b.post("/console/o/acme/u/new/", "email", "nobody", "first_name", strings.Repeat("x", 201), "custom_fields", "{\n  \"a\": }", "group", idText(staff.ID)).is(f.T, http.StatusBadRequest)
 		for _, said := range []string{"is not an e-mail address", "is longer than 200 characters", "must be a JSON object: line 2, column 8", "There are 3 problems: E-mail is not an e-mail address First name is longer than 200 characters Metadata must be a JSON object"} {
-			assert.Contains(f, wrong.said(), said)
+			assert.Contains(f, wrong.text(), said)
 		}
 		assert.Contains(f, wrong.body, `value="nobody"`, "what was typed is there still")
 		assert.Contains(f, wrong.body, `<option value="`+idText(staff.ID)+`" selected>`)
 		assert.Empty(f, f.entries("acme"))
 
 		made := b.post("/console/o/acme/u/new/", "email", "New@example.org", "first_name", "N", "last_name", "W", "custom_fields", `{"plan":1.50}`, "group", idText(staff.ID)).is(f.T, http.StatusSeeOther)
-		m := f.found("new@example.org")
+		m := f.memberNamed("new@example.org")
 		assert.Equal(f, memberPath(m)+"?done=enrolled", made.Header.Get("Location"))
 		assert.Equal(f, []string{"Default", "Staff"}, m.Groups)
 		assert.Equal(f, users.RoleMember, m.Role)
-		shown := b.get(made.Header.Get("Location")).is(f.T, http.StatusOK).said()
+		shown := b.get(made.Header.Get("Location")).is(f.T, http.StatusOK).text()
 		assert.Contains(f, shown, "User added.")
 		assert.Contains(f, shown, `"plan": 1.50`)
 		assert.Equal(f, "New@example.org", f.profile(m).Addresses[0].Value)
 
 		redisplay := b.post("/console/o/acme/u/new/", "email", "new@example.org", "custom_fields", `{}`, "group", "0").is(f.T, http.StatusSeeOther)
 		assert.Equal(f, memberPath(m)+"?done=was-there", redisplay.Header.Get("Location"))
-		assert.Contains(f, b.get(redisplay.Header.Get("Location")).said(), "Already a member.")
+		assert.Contains(f, b.get(redisplay.Header.Get("Location")).text(), "Already a member.")
 		b.post("/console/o/acme/u/new/", "email", "there@example.org", "custom_fields", `{}`).is(f.T, http.StatusSeeOther)
 		b.post("/console/o/acme/u/new/", "email", "x@example.org", "custom_fields", `{}`, "group", "4711").is(f.T, http.StatusNotFound)
 		require.Len(f, f.entries("acme"), 2)
@@ -88,8 +88,8 @@ func TestMemberDetails(t *testing.T) {
 	b.post(memberPath(eve)+"names/", "email", "eva@example.org").is(t, http.StatusSeeOther)
 	assert.Contains(t, f.audited()[1], "map[email:eve@example.org] map[email:eva@example.org]")
 	wrong := b.post(memberPath(eve)+"names/", "first_name", strings.Repeat("x", 201), "email", "eva").is(t, http.StatusBadRequest)
-	assert.Contains(t, wrong.said(), "is longer than 200 characters")
-	assert.Contains(t, wrong.said(), "is not an e-mail address")
+	assert.Contains(t, wrong.text(), "is longer than 200 characters")
+	assert.Contains(t, wrong.text(), "is not an e-mail address")
 	assert.Len(t, f.entries("acme"), 2)
 
 	assert.Equal(t, users.Details{Email: "eva@example.org", FirstName: "Eva", LastName: "Last"}, f.profile(eve).Member.Details)
@@ -98,8 +98,8 @@ func TestMemberDetails(t *testing.T) {
 		assert.Equal(t, there.Details, theirs.Details, "what the other organization recorded stays")
 		return err
 	})
-	assert.NotContains(t, b.get(memberPath(eve)).is(t, http.StatusOK).said(), "other organization", "and nothing says that there is another one")
-	assert.NotContains(t, b.get(memberPath(eve)+"remove/").is(t, http.StatusOK).said(), "other organization")
+	assert.NotContains(t, b.get(memberPath(eve)).is(t, http.StatusOK).text(), "other organization", "and nothing says that there is another one")
+	assert.NotContains(t, b.get(memberPath(eve)+"remove/").is(t, http.StatusOK).text(), "other organization")
 }
 
 var hiddenDigest = regexp.MustCompile(`name="shown" value="([0-9a-f]*)"`)
@@ -123,7 +123,7 @@ func TestMemberMetadata(t *testing.T) {
 		second := shown(page)
 
 		wrong := b.post(path, "shown", second, "custom_fields", "{\"n\": 1,\n}").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, wrong.said(), "must be a JSON object: line 2, column 1: invalid character '}' looking for beginning of object key string")
+		assert.Contains(f, wrong.text(), "must be a JSON object: line 2, column 1: invalid character '}' looking for beginning of object key string")
 		assert.Contains(f, html.UnescapeString(wrong.body), "{\"n\": 1,\n}</textarea>")
 		assert.Equal(f, second, shown(wrong))
 
@@ -134,8 +134,8 @@ func TestMemberMetadata(t *testing.T) {
 			return tx.Users().SaveFields(f.Context(), m)
 		})
 		late := b.post(path, "shown", second, "custom_fields", `{"mine": true}`).is(f.T, http.StatusBadRequest)
-		assert.Contains(f, late.said(), "it was changed in the meantime: nothing was saved")
-		assert.Contains(f, late.said(), `"theirs": "kept"`, "what is there now")
+		assert.Contains(f, late.text(), "it was changed in the meantime: nothing was saved")
+		assert.Contains(f, late.text(), `"theirs": "kept"`, "what is there now")
 		assert.Contains(f, html.UnescapeString(late.body), `{"mine": true}</textarea>`, "and what was typed")
 		assert.Equal(f, metadata.Map{"theirs": "kept"}, f.profile(eve).Member.CustomFields)
 		b.post(path, "shown", shown(late), "custom_fields", `{"mine": true}`).is(f.T, http.StatusSeeOther)
@@ -143,7 +143,7 @@ func TestMemberMetadata(t *testing.T) {
 		b.post(path, "shown", first, "custom_fields", `{"mine": true}`).is(f.T, http.StatusSeeOther)
 		assert.Len(f, f.entries("acme"), 2, "what is there already changes nothing")
 		huge := b.post(path, "shown", first, "custom_fields", `{"x":"`+strings.Repeat("x", metadata.MaxBytes)+`"}`).is(f.T, http.StatusBadRequest)
-		assert.Contains(f, huge.said(), "metadata is larger than 64 KiB")
+		assert.Contains(f, huge.text(), "metadata is larger than 64 KiB")
 	})
 }
 
@@ -152,13 +152,13 @@ func TestRemoveMember(t *testing.T) {
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleOperator))
 		eve := f.person("acme", "eve", users.RoleMember, false)
-		f.listed("eve")
-		page := b.get(memberPath(eve)+"remove/").is(f.T, http.StatusOK).said()
+		f.addToList("eve")
+		page := b.get(memberPath(eve)+"remove/").is(f.T, http.StatusOK).text()
 		for _, said := range []string{"addresses: 1, assigned to channels: 1 eve@example.org", "the names, the e-mail, the metadata", "1 distribution list all"} {
 			assert.Contains(f, page, said)
 		}
 		assert.Equal(f, "/console/o/acme/u/?done=removed", b.post(memberPath(eve)+"remove/").is(f.T, http.StatusSeeOther).Header.Get("Location"))
-		assert.Contains(f, b.get("/console/o/acme/u/?done=removed").said(), "User removed.")
+		assert.Contains(f, b.get("/console/o/acme/u/?done=removed").text(), "User removed.")
 		b.get(memberPath(eve)).is(f.T, http.StatusNotFound)
 		b.post(memberPath(eve)+"remove/").is(f.T, http.StatusNotFound)
 		e := f.entries("acme")
@@ -173,7 +173,7 @@ func TestMemberAddresses(t *testing.T) {
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleOperator))
 		eve := f.person("acme", "eve", users.RoleMember, false)
-		wrong := b.post(memberPath(eve)+"addresses/new/", "value", " ", "name", strings.Repeat("x", 201)).is(f.T, http.StatusBadRequest).said()
+		wrong := b.post(memberPath(eve)+"addresses/new/", "value", " ", "name", strings.Repeat("x", 201)).is(f.T, http.StatusBadRequest).text()
 		assert.Contains(f, wrong, "is required")
 		assert.Contains(f, wrong, "is longer than 200 characters")
 		b.post(memberPath(eve)+"addresses/new/", "value", "Eve@example.org", "name", "Work", "assign_to_preferred_channel", "true").is(f.T, http.StatusSeeOther)
@@ -187,7 +187,7 @@ func TestMemberAddresses(t *testing.T) {
 		ofMail, ofPhone := fmt.Sprintf("%saddresses/%d/", memberPath(eve), mail.ID), fmt.Sprintf("%saddresses/%d/", memberPath(eve), phone.ID)
 
 		page := b.get(ofMail).is(f.T, http.StatusOK)
-		assert.Contains(f, page.said(), "mail EMAIL Active active Deactivate (mail) Validated validated Mark as not validated (mail)")
+		assert.Contains(f, page.text(), "mail EMAIL Active active Deactivate (mail) Validated validated Mark as not validated (mail)")
 		assert.NotContains(f, page.body, `name="channel"`, "there is no other channel for it")
 		assignment := fmt.Sprintf("%sassignments/%d/", memberPath(eve), p.Assignments[0].ID)
 		for _, flags := range [][2]string{{"false", "true"}, {"false", "false"}, {"false", "false"}} {
@@ -195,14 +195,14 @@ func TestMemberAddresses(t *testing.T) {
 			assert.Equal(f, ofMail+"?done=saved", got.Header.Get("Location"))
 		}
 		b.post(assignment, "active", "maybe", "validated", "true").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, b.get(ofMail).said(), "Active inactive Activate (mail) Validated not validated Validate (mail)")
-		assert.Contains(f, b.get(memberPath(eve)).said(), "mail (inactive) (not validated)")
+		assert.Contains(f, b.get(ofMail).text(), "Active inactive Activate (mail) Validated not validated Validate (mail)")
+		assert.Contains(f, b.get(memberPath(eve)).text(), "mail (inactive) (not validated)")
 
 		unfit := b.post(ofPhone+"assign/", "channel", idText(p.Channels[0].ID)).is(f.T, http.StatusBadRequest)
-		assert.Contains(f, unfit.said(), "the channel cannot reach addresses of this type")
+		assert.Contains(f, unfit.text(), "the channel cannot reach addresses of this type")
 		b.post(ofPhone+"assign/", "channel", "4711").is(f.T, http.StatusNotFound)
 		b.post(assignment+"remove/", "address", idText(mail.ID)).is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(ofMail).said(), "Not assigned to a channel")
+		assert.Contains(f, b.get(ofMail).text(), "Not assigned to a channel")
 		b.post(ofMail+"assign/", "channel", idText(p.Channels[0].ID)).is(f.T, http.StatusSeeOther)
 		b.post(ofMail+"assign/", "channel", idText(p.Channels[0].ID)).is(f.T, http.StatusSeeOther)
 		require.Len(f, f.profile(eve).Assignments, 1)
@@ -226,12 +226,12 @@ func TestMemberMessages(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		ada := f.person("acme", "ada", users.RoleMember, false)
-		f.listed("ada")
-		id := f.happened()
+		f.addToList("ada")
+		id := f.newOccurrence()
 		f.fails(id)
 		b := f.as(f.operator("bob", users.RoleViewer))
 		page := b.get(memberPath(ada)).is(f.T, http.StatusOK)
-		assert.Contains(f, page.said(), "failed Ticks to ada@example.org by mail the mailbox is <full> Web · Why, or why not")
+		assert.Contains(f, page.text(), "failed Ticks to ada@example.org by mail the mailbox is <full> Web · Why, or why not")
 		why := fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/explain/?user=ada", id)
 		assert.Contains(f, page.body, why)
 		b.get(why).is(f.T, http.StatusOK)
@@ -246,24 +246,24 @@ func TestGroups(t *testing.T) {
 		admin := f.as(f.operator("ada", users.RoleAdministrator))
 		viewer := f.as(f.operator("bob", users.RoleViewer))
 		assert.NotContains(f, viewer.get("/console/o/acme/groups/").is(f.T, http.StatusOK).body, "New group")
-		assert.Contains(f, admin.post("/console/o/acme/groups/", "name", " ").is(f.T, http.StatusBadRequest).said(), "is required")
+		assert.Contains(f, admin.post("/console/o/acme/groups/", "name", " ").is(f.T, http.StatusBadRequest).text(), "is required")
 		admin.post("/console/o/acme/groups/", "name", "Staff").is(f.T, http.StatusSeeOther)
 		taken := admin.post("/console/o/acme/groups/", "name", "STAFF").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, taken.said(), "a group with this name exists already")
+		assert.Contains(f, taken.text(), "a group with this name exists already")
 		assert.Contains(f, taken.body, `value="STAFF"`)
 		staff, standard := f.group("Staff"), f.group("Default")
 		path := "/console/o/acme/groups/" + idText(staff.ID) + "/"
 		admin.post(path, "name", "Board").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, admin.post(path, "name", "default").is(f.T, http.StatusBadRequest).said(), "a group with this name exists already")
+		assert.Contains(f, admin.post(path, "name", "default").is(f.T, http.StatusBadRequest).text(), "a group with this name exists already")
 		for _, change := range []string{"", "delete/"} {
-			said := admin.post("/console/o/acme/groups/"+idText(standard.ID)+"/"+change, "name", "Other").is(f.T, http.StatusBadRequest).said()
+			said := admin.post("/console/o/acme/groups/"+idText(standard.ID)+"/"+change, "name", "Other").is(f.T, http.StatusBadRequest).text()
 			assert.Contains(f, said, "Every new member is in the group Default")
 		}
 		operator := f.as(f.operator("oz", users.RoleOperator))
 		operator.post(memberPath(eve)+"groups/", "group", idText(staff.ID)).is(f.T, http.StatusSeeOther)
-		assert.Contains(f, operator.get(memberPath(eve)).said(), "Board Remove from the group Board")
+		assert.Contains(f, operator.get(memberPath(eve)).text(), "Board Remove from the group Board")
 		kept := admin.post(path+"delete/").is(f.T, http.StatusBadRequest)
-		assert.Equal(f, 1, strings.Count(kept.said(), "The group still has members."))
+		assert.Equal(f, 1, strings.Count(kept.text(), "The group still has members."))
 		assert.Contains(f, kept.body, `name="name" type="text" value="Board"`, "the other form is as it was")
 		operator.post(memberPath(eve)+"groups/remove/", "group", idText(staff.ID)).is(f.T, http.StatusSeeOther)
 		admin.post(path+"delete/").is(f.T, http.StatusSeeOther)

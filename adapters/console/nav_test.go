@@ -107,13 +107,13 @@ func TestPickers(t *testing.T) {
 		many := root.get(web).pickers()
 		assert.Equal(t, 20, strings.Count(many, `<li><a href="`+shop+"a/"))
 		assert.Equal(t, 2, strings.Count(many, `role="search"`), "what is not shown is searched for")
-		assert.Contains(t, root.get("/console/o/acme/search/?kind=applications&q=number+20").said(), "Number 20")
+		assert.Contains(t, root.get("/console/o/acme/search/?kind=applications&q=number+20").text(), "Number 20")
 		assert.Contains(t, root.get("/console/o/acme/search/?kind=projects&q=shop").body, `<li><a href="`+shop+`"><bdi>Shop`)
-		found := root.get("/console/?q=company+20").is(t, http.StatusOK).said()
+		found := root.get("/console/?q=company+20").is(t, http.StatusOK).text()
 		assert.Contains(t, found, "org20")
 		assert.NotContains(t, found, "org19 ·")
-		assert.Contains(t, viewer.get("/console/?q=globex").said(), "No organization matches")
-		assert.Contains(t, viewer.get("/console/?q=company").said(), "Company acme · viewer")
+		assert.Contains(t, viewer.get("/console/?q=globex").text(), "No organization matches")
+		assert.Contains(t, viewer.get("/console/?q=company").text(), "Company acme · viewer")
 	})
 }
 

@@ -42,12 +42,12 @@ func TestOccurrenceFilter(t *testing.T) {
 		f.person("acme", "ada", users.RoleMember, false)
 		f.person("acme", "adam", users.RoleMember, false)
 		f.person("globex", "eve", users.RoleMember, false)
-		f.listed("ada")
+		f.addToList("ada")
 		for range 60 {
-			f.happened()
+			f.newOccurrence()
 		}
 		f.clock.Advance(24 * time.Hour)
-		broken := f.happened()
+		broken := f.newOccurrence()
 		f.fails(broken)
 		failed := strconv.FormatInt(int64(broken), 10)
 		b := f.as(f.operator("bob", users.RoleViewer))
@@ -81,10 +81,10 @@ func TestOccurrenceFilter(t *testing.T) {
 		found, _, _ = look("?event=999")
 		assert.Empty(t, found)
 		several := b.get(web+"?person=ad&state=failed").is(t, http.StatusOK)
-		assert.Contains(t, several.said(), "Several people match “ ad ”: ada First Last adam First Last")
+		assert.Contains(t, several.text(), "Several people match “ ad ”: ada First Last adam First Last")
 		assert.Contains(t, several.body, `href="?person=adam&amp;state=failed"`)
 		for _, nobody := range []string{"eve", "nobody"} {
-			assert.Contains(t, b.get(web+"?person="+nobody).is(t, http.StatusOK).said(), "No messages match.", nobody)
+			assert.Contains(t, b.get(web+"?person="+nobody).is(t, http.StatusOK).text(), "No messages match.", nobody)
 		}
 		for _, wrong := range []string{"from=yesterday", "to=2026-02-30", "state=fialed", "event=tick", "event=-1"} {
 			assert.Contains(t, b.get(web+"?"+wrong).is(t, http.StatusBadRequest).body, `role="alert"`, wrong)

@@ -27,37 +27,37 @@ func TestOverview(t *testing.T) {
 		b := f.as(f.operator("bob", users.RoleViewer))
 		const home = "/console/o/acme/"
 		quiet := b.get(home).is(f.T, http.StatusOK)
-		assert.Contains(f, quiet.said(), "Nothing. All channels work and keep up, and no delivery of the last two days has failed permanently. Nothing has happened in the last 30 days.")
+		assert.Contains(f, quiet.text(), "Nothing. All channels work and keep up, and no delivery of the last two days has failed permanently. Nothing has happened in the last 30 days.")
 		assert.NotContains(f, quiet.body, `class="bars`)
 
 		f.person("acme", "ada", users.RoleMember, false)
-		f.listed("ada")
+		f.addToList("ada")
 		f.clock.Advance(-25 * time.Hour)
-		sent, failed := f.happened(), f.happened()
+		sent, failed := f.newOccurrence(), f.newOccurrence()
 		f.clock.Advance(7 * time.Second)
 		f.fails(failed)
 		f.clock.Advance(24 * time.Hour)
-		f.happened() // which waits
+		f.newOccurrence() // which waits
 		_, err := f.store.Queue().Expand(f.Context(), 100)
 		require.NoError(f, err)
 		f.clock.Advance(4 * time.Minute)
 
 		busy := b.get(home).is(f.T, http.StatusOK)
-		assert.Contains(f, busy.said(), "failed Tick 1 delivery failed, triggered 24 h ago Open ( Tick )")
+		assert.Contains(f, busy.text(), "failed Tick 1 delivery failed, triggered 24 h ago Open ( Tick )")
 		assert.Contains(f, busy.body, fmt.Sprintf(`href="/console/o/acme/p/shop/a/web/occurrences/%d/?state=failed"`, failed))
-		assert.NotContains(f, busy.said(), "behind for", "four minutes are not long")
-		month := b.get(home + "?span=30d").said()
+		assert.NotContains(f, busy.text(), "behind for", "four minutes are not long")
+		month := b.get(home + "?span=30d").text()
 		assert.Contains(f, month, "2026-03-03 2 7.5 s 9.8 s", "half a message within half of what its group spans")
 		assert.Contains(f, month, "2026-03-04 1 – –")
 		assert.NotContains(f, b.get(home+"?after=1").body, `class="bars`, "only on the first page")
 
 		f.clock.Advance(2 * time.Minute)
-		late := b.get(home).said()
+		late := b.get(home).text()
 		assert.Contains(f, late, "waiting mail behind for 6 min · 1 waiting Open ( mail ) failed Tick", "a viewer does not test")
-		everywhere := f.as(f.account("root", true)).get("/console/").said()
+		everywhere := f.as(f.account("root", true)).get("/console/").text()
 		assert.Contains(f, everywhere, "What needs attention Company waiting mail behind for 6 min · 1 waiting Open ( mail ) Test ( mail ) failed Tick")
 		assert.Equal(f, 1, strings.Count(everywhere, "behind for"), "of acme, not of globex")
-		assert.NotContains(f, f.as(f.account("stray", false)).get("/console/").said(), "attention")
+		assert.NotContains(f, f.as(f.account("stray", false)).get("/console/").text(), "attention")
 
 		due, err := f.store.Queue().Due(f.Context())
 		require.NoError(f, err)
@@ -67,9 +67,9 @@ func TestOverview(t *testing.T) {
 		}
 		f.clock.Advance(9 * time.Minute)
 		down := b.get(home)
-		assert.Equal(f, 1, strings.Count(down.said(), "failing mail down for 9 min · 1 waiting nobody <answers> Open ( mail ) failed Tick"))
+		assert.Equal(f, 1, strings.Count(down.text(), "failing mail down for 9 min · 1 waiting nobody <answers> Open ( mail ) failed Tick"))
 		assert.Contains(f, down.body, `<time datetime="2026-03-04T04:12:14Z" title="since 2026-03-04 04:12:14 UTC">9 min</time>`)
-		assert.NotContains(f, down.said(), "behind for", "what waits for it stands on its card")
+		assert.NotContains(f, down.text(), "behind for", "what waits for it stands on its card")
 
 		f.imported("people.csv", func(j *imports.Job) { j.Counts.Rejected, j.Kept = 3, 3 })
 		f.imported("people.csv", func(j *imports.Job) { j.State, j.Reason = imports.Failed, "the group is gone" })
@@ -79,15 +79,15 @@ func TestOverview(t *testing.T) {
 			_, _, err := f.use.Keys.Create(f.Context(), system, name, access.Scope{Organization: "acme"}, []string{"user:read"}, lifetime)
 			require.NoError(f, err)
 		}
-		root := f.as(f.account("root", true)).get(home).said()
+		root := f.as(f.account("root", true)).get(home).text()
 		assert.Contains(f, root, "waiting soon API key, ends at 2026-03-17 04:21:14 UTC Open ( soon )"+snoozable("soon")+" Numbers 24 hours 7 days 30 days")
 		assert.NotContains(f, root, "later API key")
 		eve := f.as(f.operator("eve", users.RoleOperator))
-		assert.Contains(f, eve.get(home).said(), "failed people.csv could not be imported the group is gone Open ( people.csv )"+snoozable("people.csv")+" rejected people.csv 3 rows rejected by the import Open ( people.csv )"+snoozable("people.csv")+" Numbers 24 hours 7 days 30 days")
-		assert.NotContains(f, b.get(home).said(), "people.csv", "a viewer sees no imports")
-		assert.NotContains(f, eve.get(home).said(), "soon API key", "an operator sees no keys")
+		assert.Contains(f, eve.get(home).text(), "failed people.csv could not be imported the group is gone Open ( people.csv )"+snoozable("people.csv")+" rejected people.csv 3 rows rejected by the import Open ( people.csv )"+snoozable("people.csv")+" Numbers 24 hours 7 days 30 days")
+		assert.NotContains(f, b.get(home).text(), "people.csv", "a viewer sees no imports")
+		assert.NotContains(f, eve.get(home).text(), "soon API key", "an operator sees no keys")
 		eve.post(fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/retry/", failed)).is(f.T, http.StatusSeeOther)
-		assert.NotContains(f, b.get(home).said(), "failed Tick", "what is sent again needs nobody")
+		assert.NotContains(f, b.get(home).text(), "failed Tick", "what is sent again needs nobody")
 		assert.NotZero(f, sent)
 	})
 }
@@ -128,7 +128,7 @@ func TestOverviewBeyondTenFailures(t *testing.T) {
 		}
 		root := f.as(f.account("root", true))
 		for _, page := range []string{"/console/", "/console/o/acme/"} {
-			said := root.get(page).is(f.T, http.StatusOK).said()
+			said := root.get(page).is(f.T, http.StatusOK).text()
 			for _, concern := range []string{"failing mail down for 9 min", "failing second down for 9 min", "rejected.csv 1 row rejected by the import"} {
 				assert.Equal(f, 1, strings.Count(said, concern), "%s: %s\n%s", page, concern, said)
 			}
@@ -142,12 +142,12 @@ func TestOverviewFailureLimit(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.person("acme", "ada", users.RoleMember, false)
-	f.listed("ada")
+	f.addToList("ada")
 	for range 6 {
-		f.fails(f.happened())
+		f.fails(f.newOccurrence())
 	}
 	page := f.as(f.operator("bob", users.RoleViewer)).get("/console/o/acme/").is(t, http.StatusOK)
-	assert.Contains(t, page.said(), "failed Tick 5 or more deliveries of 5 or more messages failed, triggered last")
+	assert.Contains(t, page.text(), "failed Tick 5 or more deliveries of 5 or more messages failed, triggered last")
 }
 
 // TestOverviewGroupsFailuresByEvent is about an event of which several occurrences failed.
@@ -156,14 +156,14 @@ func TestOverviewGroupsFailuresByEvent(t *testing.T) {
 	f := newFixture(t)
 	b := f.as(f.operator("bob", users.RoleViewer))
 	f.person("acme", "ada", users.RoleMember, false)
-	f.listed("ada")
-	first := f.happened()
+	f.addToList("ada")
+	first := f.newOccurrence()
 	f.fails(first)
 	f.clock.Advance(2 * time.Hour)
-	second := f.happened()
+	second := f.newOccurrence()
 	f.fails(second)
 	page := b.get("/console/o/acme/").is(t, http.StatusOK)
-	assert.Contains(t, page.said(), "failed Tick 2 deliveries of 2 messages failed, triggered last less than a minute ago "+
+	assert.Contains(t, page.text(), "failed Tick 2 deliveries of 2 messages failed, triggered last less than a minute ago "+
 		"Open 2026-03-04 07:06:07 UTC: 1 ( Tick ) Open 2026-03-04 05:06:07 UTC: 1 ( Tick )")
 	for _, id := range []events.OccurrenceID{first, second} {
 		assert.Contains(t, page.body, fmt.Sprintf(`href="/console/o/acme/p/shop/a/web/occurrences/%d/?state=failed"`, id))

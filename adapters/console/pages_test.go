@@ -23,8 +23,8 @@ import (
 
 var tags = regexp.MustCompile(`<[^>]*>`)
 
-// said is what a page says, without its markup.
-func (a answer) said() string {
+// text is what a page says, without its markup.
+func (a answer) text() string {
 	return strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(a.body, " "))), " ")
 }
 
@@ -47,18 +47,18 @@ func TestSecurityHeaders(t *testing.T) {
 	b.do(http.MethodHead, "/console/", nil).is(t, http.StatusOK)
 }
 
-// weapon is a text that would run in any place of a page that does not escape it.
-const weapon = `'"><script>alert(1)</script><img src=x onerror=alert(2)>{{7}}`
+// payload is a text that would run in any place of a page that does not escape it.
+const payload = `'"><script>alert(1)</script><img src=x onerror=alert(2)>{{7}}`
 
 func TestHome(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	assert.Contains(t, f.as(f.account("root", true)).get("/console/").said(), "Company acme · administrator of the installation Company globex")
-	own := f.as(f.operator("ada", users.RoleViewer)).get("/console/").said()
+	assert.Contains(t, f.as(f.account("root", true)).get("/console/").text(), "Company acme · administrator of the installation Company globex")
+	own := f.as(f.operator("ada", users.RoleViewer)).get("/console/").text()
 	assert.Contains(t, own, "Company acme · viewer")
 	assert.NotContains(t, own, "globex")
 	assert.NotContains(t, own, "Audit log")
-	assert.Contains(t, f.as(f.account("stray", false)).get("/console/").said(), "You have no role in an organization yet.")
+	assert.Contains(t, f.as(f.account("stray", false)).get("/console/").text(), "You have no role in an organization yet.")
 }
 
 func TestMembers(t *testing.T) {
@@ -87,7 +87,7 @@ func TestMembers(t *testing.T) {
 		assert.Len(f, found, 121)
 
 		first := b.get("/console/o/acme/u/?sort=-username")
-		assert.Contains(f, first.said(), "121 users")
+		assert.Contains(f, first.text(), "121 users")
 		assert.Contains(f, first.body, `<th scope="col" aria-sort="descending"><a class="sort" href="/console/o/acme/u/?sort=username">Username`)
 		_, _, next := timelineOf(first)
 		second := b.get(next)
@@ -101,8 +101,8 @@ func TestMembers(t *testing.T) {
 		found, _ = walk("?sort=-username")
 		assert.Equal(f, []string{"user119", "user118", "user117"}, found[:3])
 		assert.Equal(f, "ada", found[120])
-		assert.Contains(f, b.get("/console/o/acme/u/?locked=true").said(), "3 users")
-		assert.Contains(f, b.get("/console/o/acme/u/?q=user119").said(), "1 user ")
+		assert.Contains(f, b.get("/console/o/acme/u/?locked=true").text(), "3 users")
+		assert.Contains(f, b.get("/console/o/acme/u/?q=user119").text(), "1 user ")
 	})
 }
 
@@ -149,8 +149,8 @@ func TestSwitchesOfAMember(t *testing.T) {
 		}
 		moved := b.post(memberPath(m)+"locked/", "on", "false", "switch", "switch-locked").is(f.T, http.StatusSeeOther).Header.Get("Location")
 		assert.Equal(f, memberPath(m)+"?done=moved&switch=switch-locked#switch-locked", moved, "back to the switch")
-		assert.Contains(f, b.get(strings.TrimSuffix(moved, "#switch-locked")).said(), "In this organization active Saved. Undo (Lock in the organization)")
-		assert.NotContains(f, b.get(memberPath(m)).said(), "Undo")
+		assert.Contains(f, b.get(strings.TrimSuffix(moved, "#switch-locked")).text(), "In this organization active Saved. Undo (Lock in the organization)")
+		assert.NotContains(f, b.get(memberPath(m)).text(), "Undo")
 		other := b.post(memberPath(m)+"locked/", "on", "false", "switch", `"><script>`).is(f.T, http.StatusSeeOther)
 		assert.Equal(f, memberPath(m)+"?done=saved", other.Header.Get("Location"), "what is no switch leads nowhere")
 		var told []string
@@ -159,11 +159,11 @@ func TestSwitchesOfAMember(t *testing.T) {
 			assert.Equal(f, audit.Actor{Name: "ada", Address: "192.0.2.1", Via: audit.Console}, e.Actor)
 		}
 		assert.Equal(f, recorded, told)
-		page := b.get(memberPath(m) + "?done=saved").said()
+		page := b.get(memberPath(m) + "?done=saved").text()
 		assert.Contains(f, page, "Changes saved.")
 		viewer := f.as(f.operator("bob", users.RoleViewer)).get(memberPath(m)).is(f.T, http.StatusOK)
 		assert.NotContains(f, viewer.body, "/locked/", "a viewer is offered no switch")
-		admin := f.as(f.operator("eva", users.RoleAdministrator)).get("/console/o/acme/audit/").said()
+		admin := f.as(f.operator("eva", users.RoleAdministrator)).get("/console/o/acme/audit/").text()
 		assert.Contains(f, admin, `ada console 192.0.2.1 Unlocked membership.lock acme/p/shop/a/web/u/eve Locked before: yes after: no`)
 	})
 }
@@ -172,17 +172,17 @@ func TestOccurrences(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.person("acme", "ada", users.RoleMember, false)
-		f.listed("ada")
+		f.addToList("ada")
 		var last events.OccurrenceID
 		for range 52 {
-			last = f.happened()
+			last = f.newOccurrence()
 		}
-		failed := f.happened()
+		failed := f.newOccurrence()
 		f.fails(failed)
 		b := f.as(f.operator("bob", users.RoleOperator))
 		list := "/console/o/acme/p/shop/a/web/"
 		first := b.get(list).is(f.T, http.StatusOK)
-		assert.Contains(f, first.said(), fmt.Sprintf("%d Tick 2026-03-04", failed))
+		assert.Contains(f, first.text(), fmt.Sprintf("%d Tick 2026-03-04", failed))
 		assert.Contains(f, first.body, "order 17")
 		assert.Equal(f, 50, strings.Count(first.body, `<th scope="row">`))
 		older := b.get(list + "?before=" + strconv.FormatInt(int64(last)-48, 10))
@@ -190,15 +190,15 @@ func TestOccurrences(t *testing.T) {
 
 		one := fmt.Sprintf("%soccurrences/%d/", list, failed)
 		page := b.get(one).is(f.T, http.StatusOK)
-		assert.Contains(f, page.said(), "failed 1")
-		assert.Contains(f, page.said(), "ada@example.org ada mail EMAIL failed 1 the mailbox is <full>")
-		assert.Contains(f, b.get(one+"?state=sent").said(), "None.")
-		assert.Contains(f, b.get(one+"?state=failed").said(), "ada@example.org")
+		assert.Contains(f, page.text(), "failed 1")
+		assert.Contains(f, page.text(), "ada@example.org ada mail EMAIL failed 1 the mailbox is <full>")
+		assert.Contains(f, b.get(one+"?state=sent").text(), "None.")
+		assert.Contains(f, b.get(one+"?state=failed").text(), "ada@example.org")
 		why := b.get(one+"explain/?user=ada").is(f.T, http.StatusOK)
-		assert.Contains(f, why.said(), "The message to ada@example.org by mail failed: the mailbox is <full>.")
+		assert.Contains(f, why.text(), "The message to ada@example.org by mail failed: the mailbox is <full>.")
 
 		b.post(one+"retry/").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(one+"?done=retried").said(), "pending 1")
+		assert.Contains(f, b.get(one+"?done=retried").text(), "pending 1")
 		e := f.entries("acme")[0]
 		assert.Equal(f, audit.DeliveriesRetried, e.Action)
 		assert.Equal(f, audit.State{"retried": float64(1)}, e.After)
@@ -214,8 +214,8 @@ func TestUnavailableStore(t *testing.T) {
 	b.cookies[sessionCookie] = strings.Repeat("ab", 32)
 	got := b.get("/console/").is(t, http.StatusServiceUnavailable)
 	assert.Equal(t, "1", got.Header.Get("Retry-After"))
-	assert.Contains(t, got.said(), "Please try again in a moment")
-	assert.Contains(t, got.said(), "Request "+got.Header.Get("X-Request-ID"))
+	assert.Contains(t, got.text(), "Please try again in a moment")
+	assert.Contains(t, got.text(), "Request "+got.Header.Get("X-Request-ID"))
 	assert.NotContains(t, got.body, "context deadline")
 	assert.Contains(t, f.log.String(), "context deadline")
 }

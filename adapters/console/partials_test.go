@@ -22,24 +22,24 @@ func TestPartials(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
-		assert.Contains(f, b.get(ofPartial).is(f.T, http.StatusOK).said(), "No partial yet.")
+		assert.Contains(f, b.get(ofPartial).is(f.T, http.StatusOK).text(), "No partial yet.")
 		made := b.post(ofPartial, "name", " footer ", "description", "Below", "text", "-- \r\n{{organization.name}}", "html", "<hr>").is(f.T, http.StatusSeeOther)
 		assert.Equal(f, ofPartial+"footer/?done=created-partial", made.Header.Get("Location"))
-		assert.Contains(f, b.get(ofPartial).said(), "footer Below yes yes 1")
+		assert.Contains(f, b.get(ofPartial).text(), "footer Below yes yes 1")
 		page := b.get(ofPartial+"footer/").is(f.T, http.StatusOK)
-		assert.Contains(f, page.said(), "In a template {{> footer}} Version 1")
+		assert.Contains(f, page.text(), "In a template {{> footer}} Version 1")
 		assert.Contains(f, page.body, ">\n-- \n{{organization.name}}</textarea>")
-		assert.Contains(f, page.said(), "Not used anywhere.")
+		assert.Contains(f, page.text(), "Not used anywhere.")
 
 		b.post(ofPartial+"footer/", "text", "Bye\n<b>", "base", "1").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(ofPartial).said(), "footer yes none 2")
-		assert.Regexp(f, `2 current .* UTC ada 1 .* UTC ada`, b.get(ofPartial+"footer/versions/").is(f.T, http.StatusOK).said())
+		assert.Contains(f, b.get(ofPartial).text(), "footer yes none 2")
+		assert.Regexp(f, `2 current .* UTC ada 1 .* UTC ada`, b.get(ofPartial+"footer/versions/").is(f.T, http.StatusOK).text())
 		old := b.get(ofPartial+"footer/versions/1/").is(f.T, http.StatusOK)
 		assert.Contains(f, old.body, `<ins><span class="hidden">added: </span>+ Bye</ins>`)
 		assert.Contains(f, old.body, "&lt;hr&gt;</pre>")
 		assert.Contains(f, b.post(ofPartial+"footer/versions/1/", "base", "1").Header.Get("Location"), "?done=outdated-partial")
 		b.post(ofPartial+"footer/versions/1/", "base", "2").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(ofPartial).said(), "footer Below yes yes 3")
+		assert.Contains(f, b.get(ofPartial).text(), "footer Below yes yes 3")
 		b.post(ofPartial+"footer/versions/9/", "base", "3").is(f.T, http.StatusNotFound)
 		assert.Contains(f, b.get(atAcme+"audit/").body, `href="`+ofPartial+`footer/"`)
 
@@ -66,7 +66,7 @@ func TestPartialFormErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for to, named := range map[string]string{ofPartial: "new", ofPartial + "footer/": ""} {
 				got := b.post(to, "name", named, "description", "kept", "text", c.text, "html", c.html, "base", "1").is(t, http.StatusBadRequest)
-				assert.Contains(t, got.said(), c.said, to)
+				assert.Contains(t, got.text(), c.said, to)
 				assert.Contains(t, got.body, `id="`+c.field+`-faults"`, to)
 				assert.Contains(t, got.body, ">\n"+html.EscapeString(c.text)+"</textarea>")
 				assert.Contains(t, got.body, `value="kept"`)
@@ -75,7 +75,7 @@ func TestPartialFormErrors(t *testing.T) {
 	}
 	for name, said := range map[string]string{"footer": "the organization has a partial of this name", "Foot er": "must consist of lower-case letters", "": "is required"} {
 		got := b.post(ofPartial, "name", name, "text", "typed").is(t, http.StatusBadRequest)
-		assert.Contains(t, got.said(), said)
+		assert.Contains(t, got.text(), said)
 		assert.Contains(t, got.body, `id="name-faults"`)
 		assert.Contains(t, got.body, ">\ntyped</textarea>")
 	}
@@ -93,19 +93,19 @@ func TestPartialInUse(t *testing.T) {
 
 		got := b.post(ofPartial+"footer/", "text", "typed", "base", "2").is(f.T, http.StatusBadRequest)
 		const broken = `Templates that use the partial could not be rendered any more: event web/tick, channel mail: text: line 1: partial "footer" has no block "who"`
-		assert.Contains(f, got.said(), broken)
-		assert.Contains(f, b.post(ofPartial+"footer/versions/1/", "base", "2").is(f.T, http.StatusBadRequest).said(), broken)
+		assert.Contains(f, got.text(), broken)
+		assert.Contains(f, b.post(ofPartial+"footer/versions/1/", "base", "2").is(f.T, http.StatusBadRequest).text(), broken)
 		assert.Contains(f, got.body, ">\ntyped</textarea>")
 
 		refused := b.post(ofPartial+"footer/delete/", "base", "2").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, refused.said(), `The partial "footer" is used by`)
+		assert.Contains(f, refused.text(), `The partial "footer" is used by`)
 		for _, page := range []answer{refused, b.get(ofPartial + "footer/")} {
 			assert.Contains(f, page.body, `event <a href="`+ofEvent+`tick/"><bdi>`)
 			assert.Contains(f, page.body, `partial <a href="`+ofPartial+`frame/"><bdi>frame</bdi></a>`)
 		}
 		assert.Contains(f, b.get(ofEvent+"tick/").body, `<a href="`+ofPartial+`">partial</a>`)
 		b.header.Set("Accept-Language", "de")
-		assert.Contains(f, b.post(ofPartial+"footer/", "text", "typed", "base", "2").said(), "ließe sich keine Nachricht mehr erzeugen: Ereignis web/tick")
+		assert.Contains(f, b.post(ofPartial+"footer/", "text", "typed", "base", "2").text(), "ließe sich keine Nachricht mehr erzeugen: Ereignis web/tick")
 	})
 }
 
@@ -119,29 +119,29 @@ func TestPreviewPartial(t *testing.T) {
 		b.post(ofPartial, "name", "inner", "text", "of {{organization.name}}", "html", "<i>inner</i>").is(f.T, http.StatusSeeOther)
 		b.post(ofPartial, "name", "footer", "text", "Dear {{user.username}}, {{> inner}}", "html", "<b>{{$content}}nothing yet{{/content}}</b>{{> inner}}").is(f.T, http.StatusSeeOther)
 		page := b.get(ofPartial+"footer/").is(f.T, http.StatusOK)
-		assert.Contains(f, page.said(), "For a sample recipient, ada@example.org")
-		assert.Contains(f, page.said(), "Dear ada@example.org, of Company")
+		assert.Contains(f, page.text(), "For a sample recipient, ada@example.org")
+		assert.Contains(f, page.text(), "Dear ada@example.org, of Company")
 		assert.Contains(f, page.body, ` src="`+ofPartial+`footer/html/"`)
 		assert.Equal(f, "<b>nothing yet</b><i>inner</i>", b.get(ofPartial+"footer/html/").is(f.T, http.StatusOK).body)
 
 		draft := []string{"description", "kept", "text", "{{context.order}} for {{user.username}}, {{context.none}}", "html", "<u>{{context.order}}</u>", "user", "EVE", "example", `{"order": 7}`, "base", "1"}
 		typed := b.post(ofPartial+"footer/preview/", draft...).is(f.T, http.StatusOK)
-		assert.Contains(f, typed.said(), "7 for eve,")
-		assert.Contains(f, typed.said(), "Variables without a value here: context.none (text, line 1)")
+		assert.Contains(f, typed.text(), "7 for eve,")
+		assert.Contains(f, typed.text(), "Variables without a value here: context.none (text, line 1)")
 		assert.Contains(f, typed.body, `value="kept"`)
 		assert.Equal(f, "<u>7</u>", b.post(ofPartial+"footer/html/", draft...).is(f.T, http.StatusOK).body)
 		b.header.Set("HX-Request", "true")
 		piece := b.post(ofPartial+"footer/preview/", draft...).is(f.T, http.StatusOK)
 		assert.True(f, strings.HasPrefix(piece.body, `<section id="preview"`), piece.body)
 		wrong := b.post(ofPartial+"footer/preview/", "text", "a\n{{#b}}", "html", "{{> nothing}}").is(f.T, http.StatusOK)
-		assert.Contains(f, wrong.said(), "Cannot preview:")
+		assert.Contains(f, wrong.text(), "Cannot preview:")
 		assert.Contains(f, wrong.body, `<div id="text-now" hx-swap-oob="true"><ul class="faults">`)
 		b.header.Del("HX-Request")
 		missing := b.post(ofPartial+"footer/preview/", "html", "{{> nothing}}").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, missing.said(), `there is no partial "nothing"`)
+		assert.Contains(f, missing.text(), `there is no partial "nothing"`)
 		b.post(ofPartial+"other/preview/", draft...).is(f.T, http.StatusNotFound)
 		b.post(ofPartial+"other/html/", draft...).is(f.T, http.StatusNotFound)
-		assert.Contains(f, b.get(ofPartial).said(), "footer yes yes 1", "nothing was saved")
+		assert.Contains(f, b.get(ofPartial).text(), "footer yes yes 1", "nothing was saved")
 	})
 }
 
@@ -155,19 +155,19 @@ func TestPreviewNewPartial(t *testing.T) {
 		f.person("acme", "eve", users.RoleMember, false)
 		b.post(ofPartial, "name", "inner", "text", "of {{organization.name}}", "html", "<i>inner</i>").is(f.T, http.StatusSeeOther)
 		page := b.get(ofPartial).is(f.T, http.StatusOK)
-		assert.Contains(f, page.said(), "Nothing to preview yet.")
-		assert.NotContains(f, page.said(), "Cannot preview", "nothing is wrong with what is not begun")
+		assert.Contains(f, page.text(), "Nothing to preview yet.")
+		assert.NotContains(f, page.text(), "Cannot preview", "nothing is wrong with what is not begun")
 
 		typed := []string{"name", "Not a name", "description", "kept", "text", "{{context.order}} for {{user.username}}, {{> inner}}", "html", "<u>{{context.order}}</u>{{> inner}}",
 			"user", "eve", "example", `{"order": 7}`}
 		page = b.post(draft+"preview/", typed...).is(f.T, http.StatusOK)
-		assert.Contains(f, page.said(), "7 for eve, of Company")
+		assert.Contains(f, page.text(), "7 for eve, of Company")
 		assert.Contains(f, page.body, `value="Not a name"`)
 		assert.Contains(f, page.body, `value="kept"`)
 		assert.Contains(f, page.body, `hx-post="`+draft+`preview/"`)
 		assert.Equal(f, "<u>7</u><i>inner</i>", b.post(draft+"html/", typed...).is(f.T, http.StatusOK).body)
 		refused := b.post(ofPartial, typed...).is(f.T, http.StatusBadRequest)
-		assert.Contains(f, refused.said(), "7 for eve, of Company", "the preview stays when the name is refused")
+		assert.Contains(f, refused.text(), "7 for eve, of Company", "the preview stays when the name is refused")
 		assert.Contains(f, b.post(draft+"preview/", "text", "{{#b}}").is(f.T, http.StatusBadRequest).body, `id="text-faults"`)
 
 		b.header.Set("HX-Request", "true")
@@ -189,7 +189,7 @@ func TestPartialConflict(t *testing.T) {
 	bob.post(ofPartial+"footer/", "text", "of bob", "base", "1").is(t, http.StatusSeeOther)
 	for _, base := range []string{"", "x", "0", "-9223372036854775808", "1", "3"} {
 		got := ada.post(ofPartial+"footer/", "text", "of ada", "base", base).is(t, http.StatusConflict)
-		assert.Contains(t, got.said(), "bob saved this partial in the meantime. Yours is below and not saved.")
+		assert.Contains(t, got.text(), "bob saved this partial in the meantime. Yours is below and not saved.")
 		assert.Contains(t, got.body, `<del><span class="hidden">removed: </span>- of bob</del><ins><span class="hidden">added: </span>+ of ada</ins>`)
 		assert.Contains(t, got.body, ">\nof ada</textarea>")
 		assert.Contains(t, got.body, `name="base" value="2"`)
@@ -203,10 +203,10 @@ func TestPartialRights(t *testing.T) {
 	root, viewer := f.as(f.account("root", true)), f.as(f.operator("vera", users.RoleViewer))
 	root.post(ofPartial, "name", "footer", "description", "Below", "text", "<of acme>").is(t, http.StatusSeeOther)
 	page := viewer.get(ofPartial+"footer/").is(t, http.StatusOK)
-	assert.Contains(t, page.said(), "<of acme>")
+	assert.Contains(t, page.text(), "<of acme>")
 	assert.NotContains(t, page.body, `name="save"`)
 	assert.NotContains(t, page.body, `footer/delete/`)
-	assert.Contains(t, viewer.post(ofPartial+"footer/preview/", "text", "typed by {{organization.name}}").is(t, http.StatusOK).said(), "typed by Company", "as of a template")
+	assert.Contains(t, viewer.post(ofPartial+"footer/preview/", "text", "typed by {{organization.name}}").is(t, http.StatusOK).text(), "typed by Company", "as of a template")
 	assert.Equal(t, "<b>x</b>", viewer.post(ofPartial+"footer/html/", "html", "<b>x</b>").is(t, http.StatusOK).body)
 	for _, to := range []string{ofPartial, ofPartial + "footer/", ofPartial + "footer/versions/", ofPartial + "footer/versions/1/"} {
 		if got := viewer.get(to).is(t, http.StatusOK).body; to != ofPartial+"footer/" {
@@ -229,30 +229,30 @@ func TestDeliveryShowsTheSentPartials(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.person("acme", "ada", users.RoleMember, false)
-		f.listed("ada")
+		f.addToList("ada")
 		b := f.as(f.operator("bob", users.RoleAdministrator))
 		b.post(ofPartial, "name", "inner", "text", "inner of then").is(f.T, http.StatusSeeOther)
 		b.post(ofPartial, "name", "outer", "text", "outer: {{> inner}}").is(f.T, http.StatusSeeOther)
 		b.post(f.editor(), "subject", "s", "text", "{{> outer}}", "base", "1").is(f.T, http.StatusSeeOther)
-		id := f.happened()
+		id := f.newOccurrence()
 		one := fmt.Sprintf("%sd/%d/", occurrencePath(id), f.delivery(id))
 		f.fails(id)
-		assert.Contains(f, b.get(one).said(), "The template has not changed since.")
+		assert.Contains(f, b.get(one).text(), "The template has not changed since.")
 
 		f.clock.Advance(time.Minute)
 		b.post(ofPartial+"inner/", "text", "inner of now", "base", "1").is(f.T, http.StatusSeeOther)
 		page := b.get(one)
-		assert.Contains(f, page.said(), "outer: inner of then")
-		assert.Contains(f, page.said(), "Partials that have changed since are shown as they were then: inner .")
-		assert.NotContains(f, page.said(), "has not changed since")
+		assert.Contains(f, page.text(), "outer: inner of then")
+		assert.Contains(f, page.text(), "Partials that have changed since are shown as they were then: inner .")
+		assert.NotContains(f, page.text(), "has not changed since")
 		assert.Contains(f, page.body, `<a href="`+ofPartial+`inner/">`)
 
 		for n := range events.MaxVersions {
 			b.post(ofPartial+"inner/", "text", fmt.Sprintf("number %d", n), "base", strconv.Itoa(n+2)).is(f.T, http.StatusSeeOther)
 		}
 		page = b.get(one)
-		assert.Contains(f, page.said(), "are shown in their oldest version: inner .")
-		assert.Contains(f, page.said(), "outer: number 0")
-		assert.NotContains(f, page.said(), "has not changed since")
+		assert.Contains(f, page.text(), "are shown in their oldest version: inner .")
+		assert.Contains(f, page.text(), "outer: number 0")
+		assert.NotContains(f, page.text(), "has not changed since")
 	})
 }

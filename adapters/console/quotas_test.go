@@ -32,8 +32,8 @@ func TestQuotaError(t *testing.T) {
 		f.apply(app.BlueprintOrganization{Quotas: own})
 		for said, a := range send("one more") {
 			a.is(f.T, http.StatusTooManyRequests)
-			assert.Contains(f, a.said(), said[1:]) // Some begin with a capital letter.
-			assert.NotContains(f, a.said(), "Please try again in a moment")
+			assert.Contains(f, a.text(), said[1:]) // Some begin with a capital letter.
+			assert.NotContains(f, a.text(), "Please try again in a moment")
 		}
 	})
 }

@@ -33,14 +33,14 @@ func TestRecipients(t *testing.T) {
 		to := shop + "d/" + f.list("news") + "/"
 		got := b.post(to+"add/", "emails", "user000@example.org\nzoe@example.org,  ;nobody@example.org").is(f.T, http.StatusBadRequest)
 		for _, said := range []string{"zoe@example.org is not recorded in this organization", "nobody@example.org is not recorded in this organization"} {
-			assert.Contains(f, got.said(), said)
+			assert.Contains(f, got.text(), said)
 		}
-		assert.Contains(f, b.post(to+"add/", "emails", "user000@example.org nonsense\r\n").is(f.T, http.StatusBadRequest).said(), "nonsense ")
-		assert.Contains(f, b.post(to+"add/", "emails", " \n, ").is(f.T, http.StatusBadRequest).said(), "1 to 10000 e-mail addresses")
-		assert.Contains(f, b.get(to).said(), "The list has no recipients.")
+		assert.Contains(f, b.post(to+"add/", "emails", "user000@example.org nonsense\r\n").is(f.T, http.StatusBadRequest).text(), "nonsense ")
+		assert.Contains(f, b.post(to+"add/", "emails", " \n, ").is(f.T, http.StatusBadRequest).text(), "1 to 10000 e-mail addresses")
+		assert.Contains(f, b.get(to).text(), "The list has no recipients.")
 
 		back := b.post(to+"add/", "emails", strings.Join(emails, "\r\n")+"\r\nUSER000@example.org").is(f.T, http.StatusSeeOther).Header.Get("Location")
-		assert.Contains(f, b.get(back).said(), "120 recipients added to the list.")
+		assert.Contains(f, b.get(back).text(), "120 recipients added to the list.")
 		assert.Contains(f, f.latest(), "olga recipients.add acme/p/shop/d/news map[] map[added:")
 
 		row := regexp.MustCompile(`<th scope="row"><bdi>([^<]*)</bdi></th>`)
@@ -65,7 +65,7 @@ func TestRecipients(t *testing.T) {
 		b.post(to+"remove/", "only", ids[0][1], "recipient", ids[1][1]).is(f.T, http.StatusSeeOther)
 		assert.Equal(f, "olga recipients.remove acme/p/shop/d/news map[count:1 removed:[user000@example.org]] map[]", f.latest())
 		back = b.do(http.MethodPost, b.removal(to+"?q=user00"), url.Values{"form_token": {b.token()}, "recipient": {ids[0][1], ids[1][1], ids[2][1], "x"}}).is(f.T, http.StatusSeeOther).Header.Get("Location")
-		assert.Contains(f, b.get(back).said(), "2 recipients removed from the list.")
+		assert.Contains(f, b.get(back).text(), "2 recipients removed from the list.")
 		found, _ = walk("?q=user00")
 		assert.Equal(f, emails[3:10], found)
 		assert.Contains(f, back, "q=user00", "the search goes on")
@@ -106,12 +106,12 @@ func TestAddMembersToList(t *testing.T) {
 		})
 		byText := f.assigned("ada", "+4915112345678", "text")
 		to := shop + "d/" + f.list("news") + "/"
-		page := b.get(to+"?people=AD").is(f.T, http.StatusOK).said()
+		page := b.get(to+"?people=AD").is(f.T, http.StatusOK).text()
 		assert.Contains(f, page, "ada First Last Add e-mail of ada Add +4915112345678 by text adrian First Last Add e-mail of adrian")
-		assert.Contains(f, b.get(to+"?people=nobody").said(), "No users found.")
+		assert.Contains(f, b.get(to+"?people=nobody").text(), "No users found.")
 
 		back := b.post(to+"members/", "member", f.id("ada"), "people", "ad").is(f.T, http.StatusSeeOther).Header.Get("Location")
-		assert.Contains(f, b.get(back).said(), "1 recipient added to the list.")
+		assert.Contains(f, b.get(back).text(), "1 recipient added to the list.")
 		assert.Contains(f, back, "people=ad")
 		assert.Equal(f, "olga recipients.add acme/p/shop/d/news map[] map[added:[ada@example.org] user:ada]", f.latest())
 		b.post(to+"members/", "assignment", strconv.FormatInt(int64(byText.ID), 10)).is(f.T, http.StatusSeeOther)
@@ -120,9 +120,9 @@ func TestAddMembersToList(t *testing.T) {
 		b.post(to+"members/", "member", f.id("ada")).is(f.T, http.StatusSeeOther)
 		b.post(to+"members/", "assignment", strconv.FormatInt(int64(byText.ID), 10)).is(f.T, http.StatusSeeOther)
 		assert.Len(f, f.entries("acme"), before)
-		assert.Contains(f, b.get(to).said(), "ada@example.org ada mail active Remove ada@example.org by mail +4915112345678 ada text active")
+		assert.Contains(f, b.get(to).text(), "ada@example.org ada mail active Remove ada@example.org by mail +4915112345678 ada text active")
 
-		assert.Contains(f, b.post(to+"members/", "member", f.id("adrian")).is(f.T, http.StatusBadRequest).said(), "adrian has no e-mail address.")
+		assert.Contains(f, b.post(to+"members/", "member", f.id("adrian")).is(f.T, http.StatusBadRequest).text(), "adrian has no e-mail address.")
 		b.post(to+"members/", "member", "x").is(f.T, http.StatusNotFound)
 		b.post(to+"members/", "assignment", "999").is(f.T, http.StatusNotFound)
 	})

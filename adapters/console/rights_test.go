@@ -71,7 +71,7 @@ func TestRouteRights(t *testing.T) {
 	admitted := func(t *testing.T, s *scene, r console.Route, who string) {
 		t.Helper()
 		got := s.ask(t, r, who)
-		assert.True(t, got.StatusCode == http.StatusOK || got.StatusCode == http.StatusSeeOther, "%s %s, %s: %d %s", r.Method, r.Path, who, got.StatusCode, got.said())
+		assert.True(t, got.StatusCode == http.StatusOK || got.StatusCode == http.StatusSeeOther, "%s %s, %s: %d %s", r.Method, r.Path, who, got.StatusCode, got.text())
 		if r.Needs > operators.SignedIn {
 			assert.NotContains(t, got.Header.Get("Location"), "/console/sign-in/", "%s %s, %s", r.Method, r.Path, who)
 		}
@@ -108,7 +108,7 @@ func TestObjectsOfAnotherOrganization(t *testing.T) {
 	f := newFixture(t)
 	f.person("acme", "ada", users.RoleMember, false)
 	theirs := f.person("globex", "ada", users.RoleMember, false)
-	id := f.happened()
+	id := f.newOccurrence()
 	b := f.as(f.account("root", true)) // Whoever may do everything may not mix them up either.
 	for _, to := range []string{
 		fmt.Sprintf("/console/o/acme/u/%d/", theirs.ID), fmt.Sprintf("/console/o/globex/p/shop/a/web/occurrences/%d/", id),

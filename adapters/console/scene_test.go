@@ -36,25 +36,25 @@ type set struct {
 	params map[string]string
 }
 
-// stage is the set of all scenes, and the database that has it.
-var stage struct {
+// sceneTemplate is the set of all scenes, and the database that has it.
+var sceneTemplate struct {
 	master
 	set
 }
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	url := stage.copied(t, func(url string) {
-		require.NoError(t, found(t.Context(), url))
-		stage.set = furnish(openFixture(t, url))
+	url := sceneTemplate.copied(t, func(url string) {
+		require.NoError(t, createOrganizations(t.Context(), url))
+		sceneTemplate.set = populate(openFixture(t, url))
 	})
-	s := &scene{fixture: openFixture(t, url), set: stage.set}
+	s := &scene{fixture: openFixture(t, url), set: sceneTemplate.set}
 	s.signsOn(strangers{}, operators.Policy{})
 	return s
 }
 
-// furnish makes one of everything that a path can name, and everybody who may ask for it.
-func furnish(f *fixture) set {
+// populate makes one of everything that a path can name, and everybody who may ask for it.
+func populate(f *fixture) set {
 	f.Helper()
 	s := set{accounts: map[string]operators.Account{}}
 	ada := f.person("acme", "ada", users.RoleMember, false)
@@ -74,11 +74,11 @@ func furnish(f *fixture) set {
 		}
 	}
 	s.params = map[string]string{
-		"{org}": "acme", "{prj}": "shop", "{app}": "web", "{member}": strconv.FormatInt(int64(ada.ID), 10), "{id}": strconv.FormatInt(int64(f.happened()), 10),
+		"{org}": "acme", "{prj}": "shop", "{app}": "web", "{member}": strconv.FormatInt(int64(ada.ID), 10), "{id}": strconv.FormatInt(int64(f.newOccurrence()), 10),
 		"{import}": strconv.FormatInt(int64(f.checked("people.csv", "email\nnobody\nimported@example.org\n").ID), 10),
 		"{asset}":  "console.css", "{passkey}": "1", "{evt}": "tick", "{group}": strconv.FormatInt(int64(f.group("Staff").ID), 10),
 	}
-	f.listed("ada")
+	f.addToList("ada")
 	s.params["{delivery}"] = idText(f.delivery(f.occurrenceID(s.params["{id}"])))
 	guest := f.person("acme", "guest", users.RoleViewer, false)
 	token, _, err := f.use.Administration.Invite(f.Context(), operators.Editor{Level: operators.Installation}, app.Path{Organization: "acme"}, guest.ID, false)
@@ -95,8 +95,8 @@ func furnish(f *fixture) set {
 
 func idText[T ~int64](id T) string { return strconv.FormatInt(int64(id), 10) }
 
-// found is a member of acme.
-func (f *fixture) found(username string) (m users.Member) {
+// memberNamed is a member of acme.
+func (f *fixture) memberNamed(username string) (m users.Member) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {
 		o, err := tx.Orgs().BySlug(f.Context(), "acme")
@@ -125,7 +125,7 @@ func (f *fixture) group(name string) (g orgs.Group) {
 func (s set) path(t *testing.T, r console.Route) string {
 	t.Helper()
 	return regexp.MustCompile(`\{\w+\}`).ReplaceAllStringFunc(r.Path, func(param string) string {
-		require.Contains(t, s.params, param, "furnish says nothing for this parameter")
+		require.Contains(t, s.params, param, "populate says nothing for this parameter")
 		return s.params[param]
 	})
 }
@@ -164,8 +164,8 @@ func (f *fixture) newest(limit int) (all []events.Occurrence) {
 	return all
 }
 
-// happened is an occurrence of acme's event, for which ada is registered.
-func (f *fixture) happened() (id events.OccurrenceID) {
+// newOccurrence is an occurrence of acme's event, for which ada is registered.
+func (f *fixture) newOccurrence() (id events.OccurrenceID) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {
 		a, err := tx.Applications().BySlug(f.Context(), "acme", "shop", "web")
@@ -197,8 +197,8 @@ func (f *fixture) happened() (id events.OccurrenceID) {
 	return id
 }
 
-// listed puts an address of each user on acme's list.
-func (f *fixture) listed(usernames ...string) {
+// addToList puts an address of each user on acme's list.
+func (f *fixture) addToList(usernames ...string) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {
 		ctx := f.Context()

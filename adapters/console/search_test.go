@@ -26,11 +26,11 @@ func TestSearch(t *testing.T) {
 	} {
 		assert.Contains(t, ask(b, text).body, `<li><a href="`+link.Replace(path)+`">`, text)
 	}
-	assert.Contains(t, ask(b, "nothing like this").said(), "No matches for “ nothing like this ”.")
-	assert.NotContains(t, ask(b, "  ").said(), "No matches")
-	assert.NotContains(t, ask(b, "\x00").said(), "No matches")
+	assert.Contains(t, ask(b, "nothing like this").text(), "No matches for “ nothing like this ”.")
+	assert.NotContains(t, ask(b, "  ").text(), "No matches")
+	assert.NotContains(t, ask(b, "\x00").text(), "No matches")
 	viewer := s.as(s.accounts["viewer"])
-	assert.NotContains(t, ask(viewer, "new user").said(), "Pages and actions", "what one may not do is not found")
+	assert.NotContains(t, ask(viewer, "new user").text(), "Pages and actions", "what one may not do is not found")
 	assert.Contains(t, b.get("/console/o/acme/").body, `action="`+search+`"`)
 	assert.NotContains(t, b.get("/console/").body, `role="search"`, "where no organization is, nothing is searched")
 	assert.NotContains(t, s.as(s.accounts["alien"]).get("/console/account/").body, `role="search"`)
@@ -48,7 +48,7 @@ func TestSearchLimit(t *testing.T) {
 	assert.Equal(t, 20, strings.Count(page.body, "<li><a href=\"/console/o/acme/u/")+strings.Count(page.body, "<li><a href=\""+shop+"d/")-strings.Count(page.body, "<li><a href=\""+shop+"d/\">")-strings.Count(page.body, "<li><a href=\"/console/o/acme/u/\">"))
 	assert.Contains(t, page.body, `href="/console/o/acme/u/?q=crowd"`)
 	all := b.get("/console/o/acme/search/?q=crowd&kind=lists").is(t, http.StatusOK)
-	assert.Contains(t, all.said(), "Crowd l")
+	assert.Contains(t, all.text(), "Crowd l")
 	assert.NotContains(t, all.body, `id="found-people"`)
 }
 
@@ -61,14 +61,14 @@ func TestIndexingNotice(t *testing.T) {
 		pages := []string{"/console/o/acme/search/?q=zoe", "/console/o/acme/u/?q=zoe", web + "?person=zoe", web + "m/?q=zoe", list + "?q=zoe", list + "?people=zoe"}
 		const said = "Indexing people: "
 		for _, page := range pages {
-			assert.NotContains(f, b.get(page).is(f.T, http.StatusOK).said(), said, page)
+			assert.NotContains(f, b.get(page).is(f.T, http.StatusOK).text(), said, page)
 		}
 		b.post("/console/o/acme/searchable/", "searchable_metadata", "plan").is(f.T, http.StatusSeeOther)
 		for _, page := range pages {
-			assert.Equal(f, 1, strings.Count(b.get(page).is(f.T, http.StatusOK).said(), said), page)
+			assert.Equal(f, 1, strings.Count(b.get(page).is(f.T, http.StatusOK).text(), said), page)
 		}
 		for _, page := range []string{"/console/o/acme/u/", web, web + "m/", list} {
-			assert.NotContains(f, b.get(page).is(f.T, http.StatusOK).said(), said, "%s: nobody is searched", page)
+			assert.NotContains(f, b.get(page).is(f.T, http.StatusOK).text(), said, "%s: nobody is searched", page)
 		}
 	})
 }

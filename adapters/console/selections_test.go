@@ -43,8 +43,8 @@ func TestChangeSelection(t *testing.T) {
 		for i := range 4 {
 			ms = append(ms, f.person("acme", fmt.Sprintf("e%d", i), users.RoleMember, i == 3))
 		}
-		f.listed("e0")
-		f.listed("e1")
+		f.addToList("e0")
+		f.addToList("e1")
 		staff := f.group("Staff")
 		page := b.get("/console/o/acme/u/?q=e").is(f.T, http.StatusOK)
 		for _, m := range ms {
@@ -58,7 +58,7 @@ func TestChangeSelection(t *testing.T) {
 			to := a.is(f.T, http.StatusSeeOther).Header.Get("Location")
 			assert.Equal(f, fmt.Sprintf("/console/o/acme/u/?after=id%%3A1%%3A&count=%d&done=selected-%s&q=e", n, done), to)
 			shown := b.get(to)
-			assert.Contains(f, shown.said(), fmt.Sprintf("%d users %s.", n, words))
+			assert.Contains(f, shown.text(), fmt.Sprintf("%d users %s.", n, words))
 			assert.Contains(f, html.UnescapeString(shown.body), `name="back" value="after=id%3A1%3A&q=e"`, "what was done is said once")
 		}
 		changed(b.choose("", "lock", ms), 3, "lock", "locked")
@@ -67,9 +67,9 @@ func TestChangeSelection(t *testing.T) {
 		changed(b.choose("", "link", append(ms[:2:2], ms[0]), "group", idText(staff.ID)), 2, "link", "added to the group")
 		changed(b.choose("", "unlink", ms, "group", idText(staff.ID)), 2, "unlink", "removed from the group")
 		listed := b.choose("", "list", ms, "list", list[1]).is(f.T, http.StatusSeeOther).Header.Get("Location")
-		assert.Contains(f, b.get(listed).said(), "0 users added to the list.", "nobody has an address")
+		assert.Contains(f, b.get(listed).text(), "0 users added to the list.", "nobody has an address")
 		asks := b.choose("", "remove", ms[2:]).is(f.T, http.StatusOK)
-		assert.Contains(f, asks.said(), "This ends 2 memberships")
+		assert.Contains(f, asks.text(), "This ends 2 memberships")
 		assert.Len(f, f.audited(), 3+2+2+2, "nothing is done before it is confirmed")
 		changed(b.choose("remove/", "", ms[2:]), 2, "remove", "removed")
 		assert.Equal(f, []string{
@@ -120,7 +120,7 @@ func TestAdministratorsAreProtected(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	boss, eve := f.person("acme", "boss", users.RoleAdministrator, false), f.person("acme", "eve", users.RoleMember, false)
-	f.listed("boss")
+	f.addToList("boss")
 	staff := f.group("Staff")
 	p := f.profile(boss)
 	address, assignment := fmt.Sprintf("%saddresses/%d/", memberPath(boss), p.Addresses[0].ID), fmt.Sprintf("%sassignments/%d/", memberPath(boss), p.Assignments[0].ID)
@@ -157,19 +157,19 @@ func TestAdministratorsAreProtected(t *testing.T) {
 	for name, try := range ways {
 		got := try(operator)
 		assert.Equal(t, http.StatusForbidden, got.StatusCode, name)
-		assert.Contains(t, got.said(), "only administrators can change administrators", name)
+		assert.Contains(t, got.text(), "only administrators can change administrators", name)
 	}
 	assert.Empty(t, f.entries("acme"))
 	assert.Equal(t, p, f.profile(boss))
 	page := operator.get(memberPath(boss)).is(t, http.StatusOK)
-	assert.Contains(t, page.said(), "Only administrators can change an administrator.")
+	assert.Contains(t, page.text(), "Only administrators can change an administrator.")
 	assert.NotContains(t, page.body, `action="`+memberPath(boss), "no change is offered")
 	assert.NotContains(t, operator.get(address).body, `action="`+memberPath(boss), "no change is offered")
 
 	admin := f.as(f.operator("eva", users.RoleAdministrator))
 	for _, name := range []string{"lock", "names", "metadata", "new address", "inactive channel", "group", "created again", "locked in a set", "removed in a set"} {
 		got := ways[name](admin)
-		assert.Equal(t, http.StatusSeeOther, got.StatusCode, "%s %s", name, got.said())
+		assert.Equal(t, http.StatusSeeOther, got.StatusCode, "%s %s", name, got.text())
 	}
 }
 
@@ -178,7 +178,7 @@ func TestMemberFilters(t *testing.T) {
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("ada", users.RoleViewer))
 		eve, zoe := f.person("acme", "eve", users.RoleOperator, false), f.person("acme", "zoe", users.RoleMember, false)
-		f.listed("eve")
+		f.addToList("eve")
 		staff := f.group("Staff")
 		f.update(func(tx ports.Tx) error {
 			eve.CustomFields = metadata.Map{"address": map[string]any{"city": "Wien & Graz"}}
@@ -212,18 +212,18 @@ func TestMemberFilters(t *testing.T) {
 	})
 }
 
-// TestMembersAreEscaped puts the weapon where only the pages of users show it.
+// TestMembersAreEscaped puts the payload where only the pages of users show it.
 func TestMembersAreEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	m, _ := f.armed()
+	m, _ := f.fillWithPayload()
 	f.update(func(tx ports.Tx) error {
 		ctx := f.Context()
 		a, err := tx.Applications().BySlug(ctx, "acme", "shop", "web")
 		if err != nil {
 			return err
 		}
-		g, _, err := tx.Orgs().EnsureGroup(ctx, a.Organization, weapon)
+		g, _, err := tx.Orgs().EnsureGroup(ctx, a.Organization, payload)
 		if err != nil {
 			return err
 		}
@@ -234,7 +234,7 @@ func TestMembersAreEscaped(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		n, err := tx.Subscriptions().Create(ctx, subscriptions.Notification{Application: a.ID, Event: e.ID, Name: weapon, Active: true})
+		n, err := tx.Subscriptions().Create(ctx, subscriptions.Notification{Application: a.ID, Event: e.ID, Name: payload, Active: true})
 		if err != nil {
 			return err
 		}
@@ -245,42 +245,42 @@ func TestMembersAreEscaped(t *testing.T) {
 		if _, _, err := tx.Subscriptions().Subscribe(ctx, n, held[0].ID, true); err != nil {
 			return err
 		}
-		_, err = tx.Channels().Create(ctx, channels.Channel{Organization: a.Organization, Name: weapon + "2", Protocol: channels.WEBHOOK, Driver: "webhook", Active: true})
+		_, err = tx.Channels().Create(ctx, channels.Channel{Organization: a.Organization, Name: payload + "2", Protocol: channels.WEBHOOK, Driver: "webhook", Active: true})
 		if err != nil {
 			return err
 		}
-		_, err = tx.Deliveries().SetOptOut(ctx, deliveries.OptOut{Member: m.ID, AddressKey: weapon, Notification: n.ID}, true)
+		_, err = tx.Deliveries().SetOptOut(ctx, deliveries.OptOut{Member: m.ID, AddressKey: payload, Notification: n.ID}, true)
 		return err
 	})
 	p := f.profile(m)
 	address := fmt.Sprintf("%saddresses/%d/", memberPath(m), p.Addresses[0].ID)
-	f.account(weapon, true)
+	f.account(payload, true)
 	b := f.nobody()
-	b.signIn(weapon, password).is(t, http.StatusSeeOther)
+	b.signIn(payload, password).is(t, http.StatusSeeOther)
 	check := func(name string, got answer, shown int) {
 		t.Helper()
 		body := ourScripts.ReplaceAllString(tokenPattern.ReplaceAllString(got.body, ""), "")
 		for _, alive := range []string{"<script", "<img", `'"><`, "href=\"javascript:", "onerror=alert(2)>"} {
 			assert.NotContains(t, body, alive, name)
 		}
-		assert.GreaterOrEqual(t, strings.Count(body, "alert(1)"), shown, "%s shows what people wrote: %s", name, got.said())
+		assert.GreaterOrEqual(t, strings.Count(body, "alert(1)"), shown, "%s shows what people wrote: %s", name, got.text())
 	}
 	list := "/console/o/acme/u/"
 	for path, shown := range map[string]int{
 		list: 9, list + "?key=" + escaped() + "&value=" + escaped() + "&q=" + escaped(): 7, list + "?done=" + escaped() + "&count=" + escaped() + "&role=" + escaped(): 5, list + "new/": 2,
 		memberPath(m): 20, memberPath(m) + "names/": 3, memberPath(m) + "metadata/": 3, memberPath(m) + "remove/": 6, memberPath(m) + "addresses/new/": 2, address: 9,
-		"/console/o/acme/groups/": 3, "/console/o/acme/groups/" + idText(f.group(weapon).ID) + "/": 3,
+		"/console/o/acme/groups/": 3, "/console/o/acme/groups/" + idText(f.group(payload).ID) + "/": 3,
 	} {
 		check(path, b.get(path).is(t, http.StatusOK), shown)
 	}
-	check("new", b.post(list+"new/", "email", weapon, "first_name", weapon+"\x01", "custom_fields", weapon, "group", weapon).is(t, http.StatusBadRequest), 3)
-	check("names", b.post(memberPath(m)+"names/", "first_name", weapon+"\x01").is(t, http.StatusBadRequest), 2)
-	check("metadata", b.post(memberPath(m)+"metadata/", "custom_fields", weapon, "shown", weapon).is(t, http.StatusBadRequest), 3)
-	check("stale metadata", b.post(memberPath(m)+"metadata/", "custom_fields", `{"a":"`+strings.ReplaceAll(weapon, `"`, `'`)+`"}`, "shown", weapon).is(t, http.StatusBadRequest), 4)
-	check("address", b.post(memberPath(m)+"addresses/new/", "value", weapon+"\x01", "name", weapon).is(t, http.StatusBadRequest), 3)
-	check("group", b.post("/console/o/acme/groups/", "name", strings.Repeat(weapon, 9)).is(t, http.StatusBadRequest), 3)
-	check("selection", b.choose("", "remove", []users.Member{m}, "back", weapon).is(t, http.StatusOK), 3)
-	check("selection by nonsense", b.choose("", weapon, []users.Member{m}).is(t, http.StatusBadRequest), 0)
+	check("new", b.post(list+"new/", "email", payload, "first_name", payload+"\x01", "custom_fields", payload, "group", payload).is(t, http.StatusBadRequest), 3)
+	check("names", b.post(memberPath(m)+"names/", "first_name", payload+"\x01").is(t, http.StatusBadRequest), 2)
+	check("metadata", b.post(memberPath(m)+"metadata/", "custom_fields", payload, "shown", payload).is(t, http.StatusBadRequest), 3)
+	check("stale metadata", b.post(memberPath(m)+"metadata/", "custom_fields", `{"a":"`+strings.ReplaceAll(payload, `"`, `'`)+`"}`, "shown", payload).is(t, http.StatusBadRequest), 4)
+	check("address", b.post(memberPath(m)+"addresses/new/", "value", payload+"\x01", "name", payload).is(t, http.StatusBadRequest), 3)
+	check("group", b.post("/console/o/acme/groups/", "name", strings.Repeat(payload, 9)).is(t, http.StatusBadRequest), 3)
+	check("selection", b.choose("", "remove", []users.Member{m}, "back", payload).is(t, http.StatusOK), 3)
+	check("selection by nonsense", b.choose("", payload, []users.Member{m}).is(t, http.StatusBadRequest), 0)
 }
 
 func TestExportMembers(t *testing.T) {

@@ -67,7 +67,7 @@ func TestSignIn(t *testing.T) {
 		}
 		last.is(t, http.StatusTooManyRequests)
 		assert.NotEmpty(t, last.Header.Get("Retry-After"))
-		assert.Contains(t, last.said(), "Too many attempts. Try again in 6 seconds.")
+		assert.Contains(t, last.text(), "Too many attempts. Try again in 6 seconds.")
 		other.signIn("nobody0", "wrong").is(t, http.StatusUnauthorized)
 		f.clock.Advance(6 * time.Second)
 		b.signIn("nobody9", "wrong").is(t, http.StatusUnauthorized)

@@ -92,8 +92,8 @@ func TestSingleSignOn(t *testing.T) {
 		assert.Equal(f, "/console/o/acme/keys/", got.Header.Get("Location"))
 		assert.NotContains(f, b.cookies, signOnCookie)
 		b.get("/console/o/acme/keys/").is(f.T, http.StatusOK)
-		assert.Contains(f, b.get("/console/account/").is(f.T, http.StatusOK).said(), "You have signed in with single sign-on.")
-		assert.Equal(f, "Ada", f.found("ada").FirstName)
+		assert.Contains(f, b.get("/console/account/").is(f.T, http.StatusOK).text(), "You have signed in with single sign-on.")
+		assert.Equal(f, "Ada", f.memberNamed("ada").FirstName)
 
 		// What opens doors changes within ten minutes of having signed in to the provider, which is
 		// asked once more after that.
@@ -105,16 +105,16 @@ func TestSingleSignOn(t *testing.T) {
 		redisplay := regexp.MustCompile(`href="(/console/sign-in/sso/\?draft=[0-9a-f]{64})"`).FindStringSubmatch(ask.body)
 		require.NotEmpty(f, redisplay, ask.body)
 		p.IgnoresPrompt = true
-		assert.Contains(f, b.signOn(p, redisplay[1]).is(f.T, http.StatusForbidden).said(), "does not say that you have just signed in")
+		assert.Contains(f, b.signOn(p, redisplay[1]).is(f.T, http.StatusForbidden).text(), "does not say that you have just signed in")
 		p.IgnoresPrompt = false
 		p.Person["sub"] = "s-2"
-		assert.Contains(f, b.signOn(p, redisplay[1]).is(f.T, http.StatusForbidden).said(), "somebody else")
+		assert.Contains(f, b.signOn(p, redisplay[1]).is(f.T, http.StatusForbidden).text(), "somebody else")
 		p.Person["sub"] = "s-1"
 		back := b.signOn(p, redisplay[1]).is(f.T, http.StatusOK)
-		assert.Contains(f, back.said(), "You have signed in again.")
+		assert.Contains(f, back.text(), "You have signed in again.")
 		assert.Contains(f, back.body, `action="`+keys+`"`)
 		made := b.confirm(keys, back, "").is(f.T, http.StatusOK)
-		assert.Contains(f, made.said(), "second")
+		assert.Contains(f, made.text(), "second")
 
 		// The provider ends its session, and with that ours.
 		other := f.nobody()
@@ -135,7 +135,7 @@ func TestSingleSignOn(t *testing.T) {
 		b.signOn(p, "/console/sign-in/sso/").is(f.T, http.StatusSeeOther)
 		out := b.post("/console/sign-out/").is(f.T, http.StatusSeeOther)
 		left := b.get(out.Header.Get("Location")).is(f.T, http.StatusOK)
-		assert.Contains(f, left.said(), "Sign out there, too")
+		assert.Contains(f, left.text(), "Sign out there, too")
 		leave := b.get("/console/sign-in/sso/leave/").is(f.T, http.StatusSeeOther)
 		assert.True(f, strings.HasPrefix(leave.Header.Get("Location"), p.URL+"/end?"), leave.Header.Get("Location"))
 
@@ -194,7 +194,7 @@ func TestSingleSignOnNoOpenRedirect(t *testing.T) {
 	b := f.nobody()
 	b.signOn(p, "/console/sign-in/sso/").is(t, http.StatusSeeOther)
 	assert.Equal(t, "/console/account/", b.get("/console/sign-in/sso/?next=/console/account/").is(t, http.StatusSeeOther).Header.Get("Location"), "whoever is signed in stays here")
-	assert.Contains(t, b.get("/console/sign-in/sso/?draft="+operators.NewToken()).is(t, http.StatusForbidden).said(), "please begin again")
+	assert.Contains(t, b.get("/console/sign-in/sso/?draft="+operators.NewToken()).is(t, http.StatusForbidden).text(), "please begin again")
 }
 
 func TestUnavailableProvider(t *testing.T) {
@@ -205,7 +205,7 @@ func TestUnavailableProvider(t *testing.T) {
 	b := f.nobody()
 	b.get("/console/sign-in/").is(t, http.StatusOK)
 	page := b.get("/console/sign-in/sso/").is(t, http.StatusServiceUnavailable)
-	assert.Contains(t, page.said(), "The sign-in service cannot be reached at the moment; try again in a minute")
+	assert.Contains(t, page.text(), "The sign-in service cannot be reached at the moment; try again in a minute")
 	assert.NotEmpty(t, page.Header.Get("Retry-After"))
 	b.get("/console/sign-in/sso/leave/").is(t, http.StatusServiceUnavailable)
 	b.submit("/console/sign-in/sso/logout/", "logout_token", "x").is(t, http.StatusServiceUnavailable)
@@ -231,7 +231,7 @@ func TestOnlySingleSignOn(t *testing.T) {
 	p := f.provided(operators.Policy{SingleSignOnOnly: true, BreakGlass: "Root"}, staff)
 	assert.False(t, before.signedIn(), "sessions from before end")
 	b := f.nobody()
-	assert.Contains(t, b.get("/console/sign-in/").is(t, http.StatusOK).said(), "Only the emergency account signs in with a password.")
+	assert.Contains(t, b.get("/console/sign-in/").is(t, http.StatusOK).text(), "Only the emergency account signs in with a password.")
 	b.signIn("eva", password).is(t, http.StatusUnauthorized)
 	b.signIn("root", password).is(t, http.StatusSeeOther)
 	assert.True(t, b.signedIn())
@@ -239,7 +239,7 @@ func TestOnlySingleSignOn(t *testing.T) {
 	assert.True(t, f.as(root).signedIn())
 
 	p.Person = idp.Claims{"sub": "1", "preferred_username": "root", "groups": "staff"}
-	assert.Contains(t, f.nobody().signOn(p, "/console/sign-in/sso/").is(t, http.StatusForbidden).said(), "kept for the emergency account")
+	assert.Contains(t, f.nobody().signOn(p, "/console/sign-in/sso/").is(t, http.StatusForbidden).text(), "kept for the emergency account")
 	p.Person = idp.Claims{"sub": "2", "preferred_username": "grace", "groups": "staff"}
 	f.nobody().signOn(p, "/console/sign-in/sso/").is(t, http.StatusSeeOther)
 }
@@ -255,7 +255,7 @@ func TestSingleSignOnRefusal(t *testing.T) {
 			p.Person["groups"] = "staff"
 		}
 		page := f.nobody().signOn(p, "/console/sign-in/sso/?next=/console/account/").is(t, http.StatusForbidden)
-		assert.Contains(t, page.said(), want)
+		assert.Contains(t, page.text(), want)
 		assert.Contains(t, page.body, `href="/console/sign-in/?next=%2Fconsole%2Faccount%2F"`)
 		e := f.entries("")[0]
 		assert.Equal(t, audit.SignInRefused, e.Action)

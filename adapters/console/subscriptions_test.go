@@ -25,14 +25,14 @@ func TestSubscriptionsAndOptOuts(t *testing.T) {
 		ada := f.person("acme", "ada", users.RoleMember, false)
 		a := f.assigned("ada", "ada@example.org", "mail")
 		to := web + "n/" + f.notification("acme") + "/subscriptions/"
-		assert.Contains(f, b.get(to+"?people=ad").said(), "ada First Last Subscribe ada@example.org by mail")
+		assert.Contains(f, b.get(to+"?people=ad").text(), "ada First Last Subscribe ada@example.org by mail")
 		id := strconv.FormatInt(int64(a.ID), 10)
 		for _, active := range []string{"true", "false", "true"} {
 			b.post(to, "assignment", id, "active", active).is(f.T, http.StatusSeeOther)
 			assert.Contains(f, f.latest(), "active:"+active)
 			assert.Contains(f, f.latest(), "olga subscription.set acme/p/shop/a/web/n/")
 		}
-		assert.Contains(f, b.get(to).said(), "ada@example.org ada mail active Deactivate (ada@example.org by mail)")
+		assert.Contains(f, b.get(to).text(), "ada@example.org ada mail active Deactivate (ada@example.org by mail)")
 		b.post(to, "assignment", "999", "active", "true").is(f.T, http.StatusNotFound)
 		b.post(to, "assignment", id, "active", "perhaps").is(f.T, http.StatusBadRequest)
 
@@ -42,13 +42,13 @@ func TestSubscriptionsAndOptOuts(t *testing.T) {
 			_, err := tx.Deliveries().SetOptOut(f.Context(), deliveries.OptOut{Member: ada.ID, AddressKey: "ada@example.org", Notification: subscriptions.NotificationID(n)}, true)
 			return err
 		})
-		assert.Contains(f, b.get(to).said(), "ada@example.org ada 2026-03-04 05:06:07 UTC Undo the opt-out of ada@example.org")
+		assert.Contains(f, b.get(to).text(), "ada@example.org ada 2026-03-04 05:06:07 UTC Undo the opt-out of ada@example.org")
 		undo := web + "n/" + f.notification("acme") + "/opt-outs/withdraw/"
 		for range 2 { // Again it changes nothing, and nothing is recorded.
 			b.post(undo, "member", f.id("ada"), "address", "ada@example.org").is(f.T, http.StatusSeeOther)
 			assert.Equal(f, "olga opt_out.set acme/p/shop/a/web/u/ada map[opt_out:true] map[address:ada@example.org notification:Ticks opt_out:false]", f.latest())
 		}
-		assert.NotContains(f, b.get(to).said(), "Undo")
+		assert.NotContains(f, b.get(to).text(), "Undo")
 		b.post(undo, "member", "999", "address", "x").is(f.T, http.StatusNotFound)
 	})
 }

@@ -20,12 +20,12 @@ import (
 // facts are what the instance of the tests says of itself.
 func facts(context.Context) app.InstanceInfo {
 	at := time.Date(2026, time.March, 4, 1, 2, 3, 0, time.UTC)
-	return app.InstanceInfo{Version: "1.2.3", Runtime: "go1.26", Instance: "host:7" + weapon, Started: at,
+	return app.InstanceInfo{Version: "1.2.3", Runtime: "go1.26", Instance: "host:7" + payload, Started: at,
 		Database:   app.Database{Kind: "SQLite", Version: "3.53", Size: 5 << 20},
 		Migrations: []app.Migration{{Name: "00001_init", Applied: at}, {Name: "00002_more", Applied: at}, {Name: "00003_late"}},
 		Checks:     []health.Check{{Name: "the database answers"}, {Name: "the schema can be read", Err: errors.New("it is <torn>")}},
 		Settings:   []app.Setting{{Name: "secret_key", Value: "********", Origin: "environment"}},
-		Problems:   []app.Problem{{At: at, Level: "warn", Text: "something <odd>, error: it was"}, {At: at, Level: "warn", Text: weapon}}}
+		Problems:   []app.Problem{{At: at, Level: "warn", Text: "something <odd>, error: it was"}, {At: at, Level: "warn", Text: payload}}}
 }
 
 // heartbeat records that a worker runs.
@@ -40,19 +40,19 @@ func TestSystem(t *testing.T) {
 	onEach(t, func(f *fixture) {
 		b := f.as(f.account("root", true))
 		const system = "/console/system/"
-		idle := b.get(system).is(f.T, http.StatusOK).said()
+		idle := b.get(system).is(f.T, http.StatusOK).text()
 		for _, part := range []string{
-			"OK the database answers failing the schema can be read it is <torn>", "Version 1.2.3 go1.26", "This instance host:7" + weapon + " , since 2026-03-04 01:02:03 UTC",
+			"OK the database answers failing the schema can be read it is <torn>", "Version 1.2.3 go1.26", "This instance host:7" + payload + " , since 2026-03-04 01:02:03 UTC",
 			"Database SQLite 3.53, 5.0 MiB", "Schema 00002_more 1 not applied", "00003_late not yet", "0 due deliveries 0 occurrences wait",
 			"No worker is running", "2026-03-04 01:02:03 UTC warn something <odd>, error: it was", "1 setting of this instance", "secret_key ******** environment",
 		} {
 			assert.Contains(f, idle, part)
 		}
 		f.person("acme", "ada", users.RoleMember, false)
-		f.listed("ada")
-		f.happened()
+		f.addToList("ada")
+		f.newOccurrence()
 		f.expand()
-		f.happened()
+		f.newOccurrence()
 		for _, p := range []deliveries.Presence{{Owner: "a", Instance: "here:1", Version: "1.2.3", Started: f.clock.Now()}, {Owner: "b", Instance: "gone:2"}} {
 			f.heartbeat(p)
 			if p.Owner == "b" {
@@ -61,13 +61,13 @@ func TestSystem(t *testing.T) {
 			f.clock.Advance(2 * time.Minute)
 		}
 		f.heartbeat(deliveries.Presence{Owner: "b", Instance: "here:2", Version: "1.2.4", Started: f.clock.Now()})
-		busy := b.get(system).said()
+		busy := b.get(system).text()
 		assert.Contains(f, busy, "1 due delivery 1 occurrence waiting for its recipients to be looked up")
 		assert.Contains(f, busy, "acme 0 1 0 2026-03-04 05:06:07 UTC", "by organization")
 		assert.Contains(f, busy, "mail acme 1 normal 2026-03-04 05:06:07 UTC", "by channel")
-		assert.Contains(f, b.get(atAcme+"channels/").said(), "Waiting: 1 normal")
+		assert.Contains(f, b.get(atAcme+"channels/").text(), "Waiting: 1 normal")
 		mail := f.channel(app.Path{Organization: "acme"}, "mail")
-		assert.Contains(f, b.get(fmt.Sprintf("%schannels/%d/", atAcme, mail.ID)).said(), "Waiting 1 normal due since 2026-03-04 05:06:07 UTC")
+		assert.Contains(f, b.get(fmt.Sprintf("%schannels/%d/", atAcme, mail.ID)).text(), "Waiting 1 normal due since 2026-03-04 05:06:07 UTC")
 		assert.Contains(f, busy, "here:1 1.2.3 2026-03-04 05:06:07 UTC 2026-03-04 05:06:07 UTC lost")
 		assert.Contains(f, busy, "here:2 1.2.4")
 		assert.Contains(f, busy, "2026-03-04 05:08:07 UTC working")

@@ -60,7 +60,7 @@ func TestAccountMadeInAdvance(t *testing.T) {
 		const theirs, bobs, second = "a password of acme's", "the password of bob", "a second one of acme's"
 		// acme enrolls a user whom globex will look for, and sets his password.
 		m := f.person("acme", "bob@globex.example", users.RoleViewer, false)
-		eva, gil := f.as(f.operator("eva", users.RoleAdministrator)), f.as(f.boss("globex", "gil"))
+		eva, gil := f.as(f.operator("eva", users.RoleAdministrator)), f.as(f.administrator("globex", "gil"))
 		f.accept(f.invited(eva, m), theirs).is(f.T, http.StatusSeeOther)
 		attacker := f.signedInAs("bob@globex.example", theirs)
 		attacker.sees("acme")
@@ -95,7 +95,7 @@ func TestPasswordForTwoOrganizations(t *testing.T) {
 		t.Helper()
 		f = newFixture(t)
 		m, there = f.person("acme", "bob", users.RoleViewer, false), f.person("globex", "bob", users.RoleViewer, false)
-		eva, gil = f.as(f.operator("eva", users.RoleAdministrator)), f.as(f.boss("globex", "gil"))
+		eva, gil = f.as(f.operator("eva", users.RoleAdministrator)), f.as(f.administrator("globex", "gil"))
 		f.accept(f.invited(eva, m), theirs).is(t, http.StatusSeeOther)
 		bob = f.signedInAs("bob", theirs)
 		return f, eva, gil, bob, m, there
@@ -106,7 +106,7 @@ func TestPasswordForTwoOrganizations(t *testing.T) {
 		attacker := f.signedInAs("bob", theirs)
 		link := f.invitedTo("globex", gil, there)
 		page := bob.get(link).is(t, http.StatusOK)
-		assert.Contains(t, page.said(), "Your current password was set through another organization")
+		assert.Contains(t, page.text(), "Your current password was set through another organization")
 		bob.post(link).is(t, http.StatusBadRequest)
 		bob.post(link, "password", bobs, "again", bobs).is(t, http.StatusSeeOther)
 		assert.False(t, bob.signedIn(), "accepting signs out")
@@ -155,7 +155,7 @@ func TestPasswordForTwoOrganizations(t *testing.T) {
 		f := newFixture(t)
 		f.operator("ada", users.RoleViewer) // By the command line, say.
 		there := f.person("globex", "ada", users.RoleViewer, false)
-		gil := f.as(f.boss("globex", "gil"))
+		gil := f.as(f.administrator("globex", "gil"))
 		ada := f.signedInAs("ada", password)
 		link := f.invitedTo("globex", gil, there)
 		assert.NotContains(t, ada.get(link).body, `name="password"`)
@@ -163,7 +163,7 @@ func TestPasswordForTwoOrganizations(t *testing.T) {
 		in := f.signedInAs("ada", password)
 		in.sees("acme", "globex")
 		link = f.invitedTo("globex", gil, there)
-		assert.Contains(t, in.get(link).said(), "There is nothing to do.")
+		assert.Contains(t, in.get(link).text(), "There is nothing to do.")
 		in.post(link).is(t, http.StatusBadRequest)
 	})
 }

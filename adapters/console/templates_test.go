@@ -50,7 +50,7 @@ func TestSaveTemplate(t *testing.T) {
 		b := f.as(f.operator("ada", users.RoleAdministrator))
 		path := f.editor()
 		page := b.get(path).is(f.T, http.StatusOK)
-		assert.Contains(f, page.said(), "Version 1")
+		assert.Contains(f, page.text(), "Version 1")
 		b.post(path, "subject", "Hello", "text", "a\r\nb\r\n", "html", "<p>{{user.first_name}}", "base", "1").is(f.T, http.StatusSeeOther)
 		stored := f.storedTemplate()
 		assert.Equal(f, []any{2, "Hello", "a\nb\n", "<p>{{user.first_name}}"}, []any{stored.Version, stored.Subject, stored.Text, stored.HTML})
@@ -61,13 +61,13 @@ func TestSaveTemplate(t *testing.T) {
 		assert.Equal(f, 2, f.storedTemplate().Version, "again it changes nothing")
 
 		own := ofEvent + "tick/n/" + idText(f.notificationOf("tick").ID) + "/t/" + regexp.MustCompile(`\d+/$`).FindString(path)
-		assert.Contains(f, b.get(own).said(), "none of its own; the event's is used")
+		assert.Contains(f, b.get(own).text(), "none of its own; the event's is used")
 		b.post(own, "text", "own", "base", "0").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(own).said(), "Version 1")
+		assert.Contains(f, b.get(own).text(), "Version 1")
 		assert.Equal(f, []string{"template.create acme/p/shop/a/web/e/tick/n/Ticks/t/mail"}, f.actions(1))
-		assert.Contains(f, b.get(ofEvent+"tick/n/"+idText(f.notificationOf("tick").ID)+"/").said(), "mail EMAIL version 1")
+		assert.Contains(f, b.get(ofEvent+"tick/n/"+idText(f.notificationOf("tick").ID)+"/").text(), "mail EMAIL version 1")
 		b.post(own+"delete/", "base", "1").is(f.T, http.StatusSeeOther)
-		assert.Contains(f, b.get(ofEvent+"tick/n/"+idText(f.notificationOf("tick").ID)+"/").said(), "mail EMAIL of the event Hello")
+		assert.Contains(f, b.get(ofEvent+"tick/n/"+idText(f.notificationOf("tick").ID)+"/").text(), "mail EMAIL of the event Hello")
 		assert.Equal(f, []string{"template.delete acme/p/shop/a/web/e/tick/n/Ticks/t/mail"}, f.actions(1))
 		b.post(own+"delete/", "base", "0").is(f.T, http.StatusNotFound)
 	})
@@ -80,7 +80,7 @@ func TestTemplateConflict(t *testing.T) {
 		path := f.editor()
 		bob.post(path, "subject", "s", "text", "one\ntwo of bob\nthree", "base", "1").is(f.T, http.StatusSeeOther)
 		got := ada.post(path, "subject", "s", "text", "one\ntwo of ada\nthree", "base", "1").is(f.T, http.StatusConflict)
-		assert.Contains(f, got.said(), "bob saved this template in the meantime. Yours is below and not saved.")
+		assert.Contains(f, got.text(), "bob saved this template in the meantime. Yours is below and not saved.")
 		assert.Contains(f, got.body, "<del><span class=\"hidden\">removed: </span>- two of bob</del><ins><span class=\"hidden\">added: </span>+ two of ada</ins>")
 		assert.Contains(f, got.body, ">\none\ntwo of ada\nthree</textarea>")
 		assert.Contains(f, got.body, `name="base" value="2"`)
@@ -105,10 +105,10 @@ func TestTemplateVersions(t *testing.T) {
 		b.post(path, "subject", "s", "text", "second\n<b>", "base", "1").is(f.T, http.StatusSeeOther)
 		f.apply(app.BlueprintOrganization{Projects: []app.BlueprintProject{{Slug: "shop", Name: "Shop", Applications: []app.BlueprintApplication{{Slug: "web", Name: "Web", Active: true,
 			Events: []app.BlueprintEvent{{Slug: "tick", Name: "Tick", Active: true, Templates: []app.BlueprintTemplate{{Channel: "mail", Subject: "s", Text: "applied"}}}}}}}}})
-		assert.Regexp(f, `3 current .* UTC eva 2 .* UTC ada 1 .* UTC`, b.get(path+"versions/").said())
+		assert.Regexp(f, `3 current .* UTC eva 2 .* UTC ada 1 .* UTC`, b.get(path+"versions/").text())
 		page := b.get(path+"versions/2/").is(f.T, http.StatusOK)
 		assert.Contains(f, page.body, "- second</del><del><span class=\"hidden\">removed: </span>- &lt;b&gt;</del><ins><span class=\"hidden\">added: </span>+ applied</ins>")
-		assert.Contains(f, page.said(), "by ada")
+		assert.Contains(f, page.text(), "by ada")
 		viewer := f.as(f.operator("bob", users.RoleViewer))
 		assert.NotContains(f, viewer.get(path+"versions/2/").is(f.T, http.StatusOK).body, "Restore this version")
 		b.post(path+"versions/2/", "base", "3").is(f.T, http.StatusSeeOther)
@@ -126,7 +126,7 @@ func TestMarkdown(t *testing.T) {
 		path := f.editor()
 		draft := []string{"subject", "Hello", "markdown", "# Hello {{context.name}}\r\n\r\n- [open](https://example.org)\r\n", "example", `{"name": "<b>[x](y)"}`}
 		p := b.post(path+"preview/", draft...).is(f.T, http.StatusOK)
-		assert.Contains(f, p.said(), "Hello <b>[x](y) - open (https://example.org)", "the text is made from it")
+		assert.Contains(f, p.text(), "Hello <b>[x](y) - open (https://example.org)", "the text is made from it")
 		const rendered = "<h1>Hello &lt;b&gt;[x](y)</h1>\n<ul>\n<li><a href=\"https://example.org\">open</a></li>\n</ul>\n"
 		assert.Equal(f, rendered, b.post(path+"html/", draft...).stranger(f.T).body)
 		b.post(path, append(draft, "base", "1")...).is(f.T, http.StatusSeeOther)
@@ -136,7 +136,7 @@ func TestMarkdown(t *testing.T) {
 		assert.Contains(f, b.get(path+"html/").stranger(f.T).body, "<h1>Hello ")
 		b.post(path, "subject", "Hello", "html", "<p>", "base", "2").is(f.T, http.StatusSeeOther)
 		v := b.get(path+"versions/2/").is(f.T, http.StatusOK)
-		assert.Contains(f, v.said(), "Markdown removed: - # Hello {{context.name}}")
+		assert.Contains(f, v.text(), "Markdown removed: - # Hello {{context.name}}")
 		b.post(path+"versions/2/", "base", "3").is(f.T, http.StatusSeeOther)
 		assert.True(f, f.storedTemplate().SameContent(stored))
 
@@ -144,12 +144,12 @@ func TestMarkdown(t *testing.T) {
 		for source, said := range map[string]string{"{{{context.a}}}{{{context.a}}}": "line 1: the Markdown is larger than 32 KiB",
 			"[a]: {{context.a}}\n\n" + strings.Repeat("[a] ", 80): "as HTML: the message is larger than 1 MiB"} {
 			got := b.post(path+"preview/", "markdown", source, "example", `{"a": "`+large+`"}`).is(f.T, http.StatusBadRequest)
-			assert.Contains(f, got.said(), said)
+			assert.Contains(f, got.text(), said)
 			assert.Contains(f, got.body, `id="markdown-faults"`)
 		}
 		both := b.post(path, "html", "<p>", "markdown", "x", "base", "4").is(f.T, http.StatusBadRequest)
 		assert.Contains(f, both.body, `id="markdown-faults"`)
-		assert.Contains(f, both.said(), "the body is either HTML or Markdown")
+		assert.Contains(f, both.text(), "the body is either HTML or Markdown")
 	})
 }
 
@@ -162,7 +162,7 @@ func TestMarkdownNeedsAChannelWithHTML(t *testing.T) {
 	assert.NotContains(t, b.get(path).is(t, http.StatusOK).body, `id="markdown"`)
 	for _, to := range []string{path, path + "preview/", path + "test/"} {
 		got := b.post(to, "markdown", "x", "base", "0", "to", "x").is(t, http.StatusBadRequest)
-		assert.Contains(t, got.said(), "is for channels whose messages have HTML; those of SLACK have none", to)
+		assert.Contains(t, got.text(), "is for channels whose messages have HTML; those of SLACK have none", to)
 		assert.Contains(t, got.body, `id="markdown"`, "what was typed is not lost")
 	}
 	b.post(path, "text", "x", "base", "0").is(t, http.StatusSeeOther)
@@ -173,7 +173,7 @@ func TestPreviewTemplate(t *testing.T) {
 	onEach(t, func(f *fixture) {
 		eve := f.person("acme", "eve", users.RoleMember, false)
 		f.person("globex", "mallory", users.RoleMember, false)
-		f.listed("eve")
+		f.addToList("eve")
 		f.update(func(tx ports.Tx) error {
 			eve.CustomFields = metadata.Map{"city": "<Wien>"}
 			return tx.Users().SaveFields(f.Context(), eve)
@@ -184,15 +184,15 @@ func TestPreviewTemplate(t *testing.T) {
 		draft := []string{"subject", all, "text", all, "html", "<i>" + all, "example", `{"n": 1.50, "raw": "<b>"}`}
 		p := b.post(path+"preview/", append(draft, "user", " EVE ")...).is(f.T, http.StatusOK)
 		const plain = "First <Wien> eve@example.org 1.50 tick mail acme <b>"
-		assert.Equal(f, 2, strings.Count(p.said(), plain), "subject and text are as they are: %s", p.said())
+		assert.Equal(f, 2, strings.Count(p.text(), plain), "subject and text are as they are: %s", p.text())
 		h := b.post(path+"html/", append(draft, "user", "eve")...).stranger(f.T)
 		assert.Equal(f, "<i>First &lt;Wien&gt; eve@example.org 1.50 tick mail acme <b>", h.body)
-		assert.Contains(f, b.post(path+"preview/", draft...).said(), "For a sample recipient, ada@example.org")
-		assert.Contains(f, b.get(path+"?user=eve").said(), "For eve , eve@example.org")
+		assert.Contains(f, b.post(path+"preview/", draft...).text(), "For a sample recipient, ada@example.org")
+		assert.Contains(f, b.get(path+"?user=eve").text(), "For eve , eve@example.org")
 		b.get(path + "html/?user=eve").stranger(f.T)
 		assert.NotContains(f, p.body, "unsubscribe", "its link is the recipient's alone")
-		assert.NotContains(f, p.said(), "Variables without a value")
-		assert.Contains(f, b.post(path+"preview/", "text", "a\n{{context.x}} {{user.first_name}}", "markdown", "{{context.y}}").said(),
+		assert.NotContains(f, p.text(), "Variables without a value")
+		assert.Contains(f, b.post(path+"preview/", "text", "a\n{{context.x}} {{user.first_name}}", "markdown", "{{context.y}}").text(),
 			"Variables without a value here: context.x (text, line 2) context.y (markdown, line 1)")
 		assert.Empty(f, f.entries("acme"))
 		assert.Equal(f, 1, f.storedTemplate().Version, "nothing was saved")
@@ -200,7 +200,7 @@ func TestPreviewTemplate(t *testing.T) {
 		b.header.Set("Hx-Request", "true")
 		piece := b.post(path+"preview/", append(draft, "user", "eve")...).is(f.T, http.StatusOK)
 		assert.True(f, strings.HasPrefix(piece.body, `<section id="preview"`), piece.body)
-		assert.Contains(f, piece.said(), plain)
+		assert.Contains(f, piece.text(), plain)
 		wrong := b.post(path+"preview/", "text", "a\n{{#b}}", "html", "{{").is(f.T, http.StatusOK)
 		assert.Contains(f, wrong.body, `<div id="text-now" hx-swap-oob="true"><ul class="faults"><li><bdi>line 2: section &#34;b&#34; is never closed</bdi>`)
 	})
@@ -259,7 +259,7 @@ func TestTemplateVariables(t *testing.T) {
 	}
 	b.post(path, "text", "{{ user.first_name }} {{ context.order }}", "base", "1").is(t, http.StatusSeeOther)
 	tried := b.post(web+"e/tick/trigger/", "context", `{"order": "17"}`).is(t, http.StatusBadRequest)
-	assert.Contains(t, tried.said(), "/order: got string, want integer")
+	assert.Contains(t, tried.text(), "/order: got string, want integer")
 }
 
 func TestTestTemplate(t *testing.T) {
@@ -267,19 +267,19 @@ func TestTestTemplate(t *testing.T) {
 	onEach(t, func(f *fixture) {
 		f.person("acme", "eve", users.RoleMember, false)
 		f.person("acme", "tim", users.RoleMember, false)
-		f.listed("eve")
+		f.addToList("eve")
 		b := f.as(f.operator("ada", users.RoleAdministrator))
 		path := f.editor()
 		draft := []string{"subject", "Hello {{user.first_name}}", "text", "{{address}} {{context.n}}", "example", `{"n": 7}`}
 		assert.Contains(f, b.post(path+"test/", draft...).is(f.T, http.StatusBadRequest).body, `id="to-faults"`)
-		assert.Contains(f, b.post(path+"test/", append(draft, "user", "tim")...).is(f.T, http.StatusBadRequest).said(), "is required unless a user is chosen who has an address of the type email")
+		assert.Contains(f, b.post(path+"test/", append(draft, "user", "tim")...).is(f.T, http.StatusBadRequest).text(), "is required unless a user is chosen who has an address of the type email")
 		b.post(path+"test/", append(draft, "to", "+4366012345")...).is(f.T, http.StatusBadRequest)
 		assert.Empty(f, f.post.messages())
 		done := b.post(path+"test/", append(draft, "user", "eve")...).is(f.T, http.StatusOK)
-		assert.Contains(f, done.said(), "Send a test Accepted: the provider took the message to eve@example.org.")
+		assert.Contains(f, done.text(), "Send a test Accepted: the provider took the message to eve@example.org.")
 		assert.Contains(f, done.body, `value="Hello {{user.first_name}}"`, "what is typed stays")
 		f.post.fails(deliveries.Refused("no <such> mailbox"))
-		assert.Contains(f, b.post(path+"test/", append(draft, "user", "eve", "to", "me@example.org")...).is(f.T, http.StatusOK).said(), "Its provider said: no <such> mailbox")
+		assert.Contains(f, b.post(path+"test/", append(draft, "user", "eve", "to", "me@example.org")...).is(f.T, http.StatusOK).text(), "Its provider said: no <such> mailbox")
 		sent := f.post.messages()
 		require.Len(f, sent, 2)
 		for i, to := range []string{"eve@example.org", "me@example.org"} {

@@ -17,7 +17,7 @@ func TestInvalidText(t *testing.T) {
 	t.Parallel()
 	const bytes = "a\x00\xff"
 	onEach(t, func(f *fixture) {
-		s, query := furnish(f), url.Values{}
+		s, query := populate(f), url.Values{}
 		for _, name := range []string{"q", "after", "before", "key", "value", "locked", "role", "group", "list", "application", "actor", "via", "action", "object", "from", "to",
 			"channel", "user", "address", "state", "reason", "after_key", "after_member", "after_address", "after_use", "people", "people_after", "driver", "done", "count", "next"} {
 			query.Set(name, bytes)

@@ -28,7 +28,7 @@ var (
 // pages.
 func timelineOf(a answer) (moments []string, newer, older string) {
 	for _, item := range momentPattern.FindAllString(a.body, -1) {
-		moments = append(moments, answer{body: item}.said())
+		moments = append(moments, answer{body: item}.text())
 	}
 	for _, found := range turnPattern.FindAllStringSubmatch(a.body, -1) {
 		path, _, _ := strings.Cut(html.UnescapeString(found[1]), "#")
@@ -45,13 +45,13 @@ func TestTimeline(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		ada := f.person("acme", "ada", users.RoleMember, false)
-		f.listed("ada")
+		f.addToList("ada")
 		eva := f.as(f.operator("eva", users.RoleAdministrator))
 		bob := f.as(f.operator("bob", users.RoleViewer))
 		path := memberPath(ada)
-		assert.Contains(f, bob.get(path).said(), "Nothing has happened yet.")
+		assert.Contains(f, bob.get(path).text(), "Nothing has happened yet.")
 
-		f.happened()
+		f.newOccurrence()
 		f.schedule()
 		require.NotZero(f, f.delivery(f.newest(1)[0].ID))
 		f.clock.Advance(time.Minute)
@@ -106,13 +106,13 @@ func TestTimelinePaging(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		ada := f.person("acme", "ada", users.RoleMember, false)
-		f.listed("ada")
+		f.addToList("ada")
 		bob := f.as(f.operator("bob", users.RoleViewer))
 		const events = 31
 		for i := range events { // Two of three are changes.
 			f.clock.Advance(time.Minute)
 			if i%3 == 0 {
-				f.happened()
+				f.newOccurrence()
 				f.schedule()
 				f.delivery(f.newest(1)[0].ID)
 				continue

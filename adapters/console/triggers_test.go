@@ -44,15 +44,15 @@ func TestTrigger(t *testing.T) {
 		b := f.as(f.operator("eve", users.RoleAdministrator))
 		f.person("acme", "ada", users.RoleMember, false)
 		f.person("acme", "bob", users.RoleMember, true)
-		f.listed("ada")
-		f.listed("bob")
+		f.addToList("ada")
+		f.addToList("bob")
 		to := web + "e/tick/trigger/"
 		assert.Equal(f, web+"e/tick/live/", b.get(to).is(f.T, http.StatusSeeOther).Header.Get("Location"), "where it was before")
-		assert.Contains(f, b.get(web+"e/tick/live/").is(f.T, http.StatusOK).said(), "Trigger by hand")
+		assert.Contains(f, b.get(web+"e/tick/live/").is(f.T, http.StatusOK).text(), "Trigger by hand")
 		tried := b.do(http.MethodPost, to, url.Values{"form_token": {b.token()}, "context": {`{"a": 1.50}`}, "options.limit_to": {"ada\r\n bob \r\n"}, "options.channels": {"mail"}, "cid": {"order 17"}}).is(f.T, http.StatusOK)
-		assert.Contains(f, tried.said(), "Ticks mail 1 Left out")
-		assert.Contains(f, tried.said(), "bob")
-		assert.Contains(f, tried.said(), "Ticks by mail to ada@example.org Subject s t")
+		assert.Contains(f, tried.text(), "Ticks mail 1 Left out")
+		assert.Contains(f, tried.text(), "bob")
+		assert.Contains(f, tried.text(), "Ticks by mail to ada@example.org Subject s t")
 		occurrences := func() int {
 			all := f.newest(100)
 			return len(all)
@@ -66,7 +66,7 @@ func TestTrigger(t *testing.T) {
 		second := b.do(http.MethodPost, to+"send/", form).is(f.T, http.StatusSeeOther).Header.Get("Location")
 		assert.Equal(f, first, second, "the same form leads to the same occurrence")
 		assert.Equal(f, 1, occurrences())
-		assert.Contains(f, b.get(first).is(f.T, http.StatusOK).said(), "order 17")
+		assert.Contains(f, b.get(first).is(f.T, http.StatusOK).text(), "order 17")
 		assert.Len(f, f.entries("acme"), 1)
 		assert.Contains(f, f.latest(), "eve event.trigger acme/p/shop/a/web/e/tick")
 		all := f.newest(1)
@@ -81,13 +81,13 @@ func TestTrigger(t *testing.T) {
 			form := tried.confirmation()
 			form.Set("form_token", b.token())
 			change(form)
-			assert.Contains(f, b.do(http.MethodPost, to+"send/", form).is(f.T, http.StatusBadRequest).said(), "This is not what was checked", name)
+			assert.Contains(f, b.do(http.MethodPost, to+"send/", form).is(f.T, http.StatusBadRequest).text(), "This is not what was checked", name)
 		}
 		f.clock.Advance(2 * time.Hour)
 		late := b.post(to, "context", "{}").confirmation()
 		late.Set("form_token", b.token())
 		f.clock.Advance(61 * time.Minute)
-		assert.Contains(f, b.do(http.MethodPost, to+"send/", late).is(f.T, http.StatusBadRequest).said(), "that was too long ago")
+		assert.Contains(f, b.do(http.MethodPost, to+"send/", late).is(f.T, http.StatusBadRequest).text(), "that was too long ago")
 		assert.Equal(f, 1, occurrences())
 	})
 }
@@ -99,23 +99,23 @@ func TestTriggerRefuses(t *testing.T) {
 	to := web + "e/tick/trigger/"
 	for context, said := range map[string]string{"[]": "must be a JSON object", "{": "must be a JSON object", `{"a": "` + "\\u0000" + `"}`: "NUL", strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40): "nested deeper"} {
 		got := b.post(to, "context", context).is(t, http.StatusBadRequest)
-		assert.Contains(t, got.said(), said)
+		assert.Contains(t, got.text(), said)
 		assert.Contains(t, got.body, `aria-invalid="true"`)
 	}
 	unknown := b.post(to, "context", "{}", "options.limit_to", "nobody@example.org").is(t, http.StatusBadRequest)
-	assert.Contains(t, unknown.said(), `"nobody@example.org" is neither a member's username nor an address in this organization`)
-	assert.Contains(t, b.post(to, "context", "{}", "options.channels", "nothing").is(t, http.StatusBadRequest).said(), `the event has no channel "nothing"`)
+	assert.Contains(t, unknown.text(), `"nobody@example.org" is neither a member's username nor an address in this organization`)
+	assert.Contains(t, b.post(to, "context", "{}", "options.channels", "nothing").is(t, http.StatusBadRequest).text(), `the event has no channel "nothing"`)
 	b.get(web+"e/none/live/").is(t, http.StatusNotFound)
 	b.post(web+"e/none/trigger/", "context", "{}").is(t, http.StatusNotFound)
 	form := b.post(to, "context", "{}").confirmation()
 	b.post(web+"settings/", "name", "Web").is(t, http.StatusSeeOther)
-	assert.Contains(t, b.get(web+"e/tick/live/").said(), "The application is inactive: its events cannot be triggered.")
-	assert.Contains(t, b.post(to, "context", "{}").is(t, http.StatusBadRequest).said(), "The application is inactive.")
+	assert.Contains(t, b.get(web+"e/tick/live/").text(), "The application is inactive: its events cannot be triggered.")
+	assert.Contains(t, b.post(to, "context", "{}").is(t, http.StatusBadRequest).text(), "The application is inactive.")
 	form.Set("form_token", b.token())
-	assert.Contains(t, b.do(http.MethodPost, to+"send/", form).is(t, http.StatusBadRequest).said(), "The application is inactive.")
+	assert.Contains(t, b.do(http.MethodPost, to+"send/", form).is(t, http.StatusBadRequest).text(), "The application is inactive.")
 	other := f.as(f.operator("eva", users.RoleAdministrator))
 	form.Set("form_token", other.token())
-	assert.Contains(t, other.do(http.MethodPost, to+"send/", form).is(t, http.StatusBadRequest).said(), "This is not what was checked", "it was somebody else who tried")
+	assert.Contains(t, other.do(http.MethodPost, to+"send/", form).is(t, http.StatusBadRequest).text(), "This is not what was checked", "it was somebody else who tried")
 }
 
 func TestMakeEventLive(t *testing.T) {
@@ -124,25 +124,25 @@ func TestMakeEventLive(t *testing.T) {
 		t := f.T
 		b := f.as(f.operator("eve", users.RoleAdministrator))
 		page, to := web+"e/tick/live/", web+"e/tick/trigger/"
-		assert.NotContains(t, b.get(page).said(), "Make it live")
+		assert.NotContains(t, b.get(page).text(), "Make it live")
 		form := b.post(to, "context", "{}").confirmation()
 		b.post(web+"e/tick/", "name", "Tick", "description", "D", "example", `{"a": 1}`).is(t, http.StatusSeeOther)
 		b.post(web+"e/tick/channels/", "priority", "bulk").is(t, http.StatusSeeOther)
-		assert.Contains(t, b.get(b.post(page, "on", "false").is(t, http.StatusSeeOther).Header.Get("Location")).said(), "Event is a draft.")
-		assert.Contains(t, b.get(page).said(), "Make it live")
-		assert.NotContains(t, f.as(f.operator("vic", users.RoleViewer)).get(page).said(), "Make it live")
+		assert.Contains(t, b.get(b.post(page, "on", "false").is(t, http.StatusSeeOther).Header.Get("Location")).text(), "Event is a draft.")
+		assert.Contains(t, b.get(page).text(), "Make it live")
+		assert.NotContains(t, f.as(f.operator("vic", users.RoleViewer)).get(page).text(), "Make it live")
 
 		checked := b.post(to, "context", "{}").is(t, http.StatusOK)
-		assert.Contains(t, checked.said(), "The event is a draft: you can check it now, and trigger it once it is live.")
-		assert.Contains(t, checked.said(), "What would happen")
+		assert.Contains(t, checked.text(), "The event is a draft: you can check it now, and trigger it once it is live.")
+		assert.Contains(t, checked.text(), "What would happen")
 		assert.NotContains(t, checked.body, to+"send/")
 		form.Set("form_token", b.token())
-		assert.Contains(t, b.do(http.MethodPost, to+"send/", form).is(t, http.StatusBadRequest).said(), "The event is inactive.")
+		assert.Contains(t, b.do(http.MethodPost, to+"send/", form).is(t, http.StatusBadRequest).text(), "The event is inactive.")
 		_, err := f.use.Triggers.DryRun(t.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, "tick", app.Trigger{Context: []byte("{}")}, true)
 		require.ErrorIs(t, err, events.ErrInactive, "for the API it is as it was")
 
 		made := b.post(page, "on", "true").is(t, http.StatusSeeOther)
-		assert.Contains(t, b.get(made.Header.Get("Location")).said(), "Event is live.")
+		assert.Contains(t, b.get(made.Header.Get("Location")).text(), "Event is live.")
 		r, err := f.use.Events.Show(t.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, "tick")
 		require.NoError(t, err)
 		assert.Equal(t, []any{true, "Tick", "D", `{"a": 1}`, events.Bulk}, []any{r.Event.Active, r.Event.Name, r.Event.Description, r.Event.Example, r.Event.Priority})
@@ -185,7 +185,7 @@ func TestMakeEventLiveRefuses(t *testing.T) {
 			return fieldPattern.FindAllString(blamePattern.ReplaceAllString(a.body, ""), -1)
 		}
 		filter, refused := b.get(page), b.post(page, "on", "true").is(f.T, http.StatusBadRequest)
-		assert.Contains(f, refused.said(), "does not fit the schema")
+		assert.Contains(f, refused.text(), "does not fit the schema")
 		assert.Equal(f, filled(filter), filled(refused))
 		assert.Contains(f, html.UnescapeString(strings.Join(filled(refused), "\n")), `{"a": 1}`)
 	})
@@ -211,23 +211,23 @@ func TestDryRunWarnings(t *testing.T) {
 		assert.Contains(f, form, `"title": "Winter"`, "the example of the event stands in the form")
 
 		nobody := b.post(to, "context", "{}").is(f.T, http.StatusOK)
-		assert.Contains(f, nobody.said(), "Before you send: Nobody gets a message.")
-		assert.Contains(f, nobody.said(), "Trigger without recipients")
+		assert.Contains(f, nobody.text(), "Before you send: Nobody gets a message.")
+		assert.Contains(f, nobody.text(), "Trigger without recipients")
 
 		f.person("acme", "ada", users.RoleMember, false)
 		f.person("acme", "bob", users.RoleMember, false)
-		f.listed("ada")
-		assert.Contains(f, b.post(to, "context", `{"title": "Winter", "name": "Ada"}`).said(), "Send to 1 person")
-		f.listed("bob")
+		f.addToList("ada")
+		assert.Contains(f, b.post(to, "context", `{"title": "Winter", "name": "Ada"}`).text(), "Send to 1 person")
+		f.addToList("bob")
 		full := b.post(to, "context", `{"title": "Winter", "name": "Ada"}`).is(f.T, http.StatusOK)
-		assert.NotContains(f, full.said(), "Before you send")
-		assert.Contains(f, full.said(), "Send to 2 people")
+		assert.NotContains(f, full.text(), "Before you send")
+		assert.Contains(f, full.text(), "Send to 2 people")
 		assert.NotContains(f, full.body, `name="number"`, "a few are sent to with one button")
 
 		blank := b.post(to, "context", `{"titel": "Winter"}`).is(f.T, http.StatusOK)
-		assert.Contains(f, blank.said(), "Before you send: Ticks by mail: undefined variable context.name (html, line 1) "+
+		assert.Contains(f, blank.text(), "Before you send: Ticks by mail: undefined variable context.name (html, line 1) "+
 			"Ticks by mail: undefined variable context.name (text, line 1) Ticks by mail: undefined variable context.title (subject, line 1) Ticks")
-		assert.NotContains(f, blank.said(), "context.card", "what stands in a section that is left out is not missed")
+		assert.NotContains(f, blank.text(), "context.card", "what stands in a section that is left out is not missed")
 		assert.Equal(f, 2, strings.Count(html.UnescapeString(blank.body), `{"titel": "Winter"}`), "kept for sending and for another check")
 	})
 }
@@ -256,7 +256,7 @@ func TestDryRunHTML(t *testing.T) {
 	b := f.as(f.operator("eve", users.RoleAdministrator))
 	f.rendersTick()
 	f.person("acme", "ada", users.RoleMember, false)
-	f.listed("ada")
+	f.addToList("ada")
 	to := web + "e/tick/trigger/"
 	tried := b.post(to, "context", `{"title": "Winter", "name": "A\nB & <script>"}`).is(t, http.StatusOK)
 	assert.Contains(t, tried.body, `<iframe sandbox="" name="html-1" title="The HTML of Ticks by mail to ada@example.org"`)
@@ -269,11 +269,11 @@ func TestDryRunHTML(t *testing.T) {
 	assert.Equal(t, "SAMEORIGIN", shown.Header.Get("X-Frame-Options"))
 
 	form.Set("html", "<p>Your password, please")
-	assert.Contains(t, b.do(http.MethodPost, to+"html/", form).is(t, http.StatusBadRequest).said(), "This is not what was checked")
+	assert.Contains(t, b.do(http.MethodPost, to+"html/", form).is(t, http.StatusBadRequest).text(), "This is not what was checked")
 	other := f.as(f.operator("eva", users.RoleAdministrator))
 	foreign := tried.framed()
 	foreign.Set("form_token", other.token())
-	assert.Contains(t, other.do(http.MethodPost, to+"html/", foreign).is(t, http.StatusBadRequest).said(), "This is not what was checked")
+	assert.Contains(t, other.do(http.MethodPost, to+"html/", foreign).is(t, http.StatusBadRequest).text(), "This is not what was checked")
 }
 
 func TestTriggerConfirmsManyRecipients(t *testing.T) {
@@ -282,10 +282,10 @@ func TestTriggerConfirmsManyRecipients(t *testing.T) {
 	b := f.as(f.operator("eve", users.RoleAdministrator))
 	names := numbered(101, "buyer%d")
 	f.people("acme", users.RoleMember, func(int) bool { return false }, names...)
-	f.listed(names...)
+	f.addToList(names...)
 	to := web + "e/tick/trigger/"
 	tried := b.post(to, "context", `{"a": 1}`, "cid", "order 17").is(t, http.StatusOK)
-	assert.Contains(t, tried.said(), "Send to 101 people")
+	assert.Contains(t, tried.text(), "Send to 101 people")
 	send := func(tried answer, change ...string) answer {
 		form := tried.confirmation()
 		form.Set("form_token", b.token())
@@ -297,11 +297,11 @@ func TestTriggerConfirmsManyRecipients(t *testing.T) {
 	for _, number := range []string{"", "100", "all"} {
 		redisplay := send(tried, "number", number).is(t, http.StatusBadRequest)
 		assert.Contains(t, redisplay.body, `id="number-faults"`)
-		assert.Contains(t, redisplay.said(), "Send to 101 people")
+		assert.Contains(t, redisplay.text(), "Send to 101 people")
 		assert.Equal(t, `{"a": 1}`, redisplay.confirmation().Get("context"), "nothing is lost")
 		assert.Equal(t, "order 17", redisplay.confirmation().Get("cid"))
 		tried = redisplay
 	}
-	assert.Contains(t, send(tried, "people", "1").is(t, http.StatusBadRequest).said(), "This is not what was checked", "the number is sealed")
+	assert.Contains(t, send(tried, "people", "1").is(t, http.StatusBadRequest).text(), "This is not what was checked", "the number is sealed")
 	send(tried, "number", "101").is(t, http.StatusSeeOther)
 }

@@ -51,45 +51,45 @@ func TestWaitingDeliveries(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.person("acme", "ada", users.RoleMember, false)
-		f.listed("ada")
-		id := f.happened()
+		f.addToList("ada")
+		id := f.newOccurrence()
 		delivery := f.delivery(id)
 		b := f.as(f.operator("bob", users.RoleViewer))
 		one := occurrencePath(id)
 		pages := []string{one, one + "progress/", fmt.Sprintf("%sd/%d/", one, delivery), one + "explain/?user=ada", "/console/o/acme/u/" + f.id("ada") + "/"}
 		for _, path := range pages {
 			page := b.get(path).is(f.T, http.StatusOK)
-			assert.Contains(f, strings.ToLower(page.said()), "waits for its turn", path)
-			assert.NotContains(f, page.said(), "channel not working", path)
+			assert.Contains(f, strings.ToLower(page.text()), "waits for its turn", path)
+			assert.NotContains(f, page.text(), "channel not working", path)
 		}
 
-		assert.Contains(f, b.get(one).said(), "waits for its turn: it goes next")
+		assert.Contains(f, b.get(one).text(), "waits for its turn: it goes next")
 
 		f.breaks()
 		for i, path := range pages {
 			page := b.get(path).is(f.T, http.StatusOK)
 			assert.Contains(f, page.body, `<span class="state failing">channel not working</span>`, path)
-			assert.Contains(f, page.said(), "which has failed since 2026-03-0", path)
-			assert.Contains(f, page.said(), "421 <no> service", path)
+			assert.Contains(f, page.text(), "which has failed since 2026-03-0", path)
+			assert.Contains(f, page.text(), "421 <no> service", path)
 			if i < 4 { // The page of a user mentions locks as well.
 				assert.NotContains(f, page.body, `class="state open"`, "%s: green means sent", path)
 			}
 		}
 		next := f.clock.Now().Add(time.Minute)
-		assert.Contains(f, b.get(pages[2]).said(), "Next attempt "+next.UTC().Format("2006-01-02 15:04:05 UTC"))
-		assert.NotContains(f, b.get(pages[3]).said(), "Nothing is blocking it")
+		assert.Contains(f, b.get(pages[2]).text(), "Next attempt "+next.UTC().Format("2006-01-02 15:04:05 UTC"))
+		assert.NotContains(f, b.get(pages[3]).text(), "Nothing is blocking it")
 
 		german := f.as(f.operator("eva", users.RoleViewer))
 		german.header = http.Header{"Accept-Language": {"de"}}
 		for _, path := range append(pages[:3:3], pages[4]) { // Explaining has a sentence of its own.
-			assert.Contains(f, german.get(path).said(), "gestört seit 2026-03-0", path)
+			assert.Contains(f, german.get(path).text(), "gestört seit 2026-03-0", path)
 		}
 
 		f.fails(0) // Nothing is of it: all is sent.
 		for _, path := range pages {
 			page := b.get(path)
-			assert.NotContains(f, page.said(), "waits for", path)
-			assert.NotContains(f, page.said(), "channel not working", path)
+			assert.NotContains(f, page.text(), "waits for", path)
+			assert.NotContains(f, page.text(), "channel not working", path)
 		}
 		assert.Contains(f, b.get(pages[3]).body, `<span class="state sent">sent</span>`)
 	})
@@ -102,9 +102,9 @@ func TestNoExpectedEndDuringOutage(t *testing.T) {
 	onEach(t, func(f *fixture) {
 		for _, name := range []string{"ada", "eva"} {
 			f.person("acme", name, users.RoleMember, false)
-			f.listed(name)
+			f.addToList(name)
 		}
-		id := f.happened()
+		id := f.newOccurrence()
 		f.expand()
 		queue := f.store.Queue()
 		due, err := queue.Due(f.Context())
@@ -117,9 +117,9 @@ func TestNoExpectedEndDuringOutage(t *testing.T) {
 		f.clock.Advance(time.Minute)
 		b := f.as(f.operator("bob", users.RoleViewer))
 		one := occurrencePath(id)
-		assert.Contains(f, b.get(one).said(), "1 of 2 deliveries processed, 50 %, 1 per minute. At this rate it finishes at 2026-03-0")
+		assert.Contains(f, b.get(one).text(), "1 of 2 deliveries processed, 50 %, 1 per minute. At this rate it finishes at 2026-03-0")
 		f.breaks()
-		broken := b.get(one).said()
+		broken := b.get(one).text()
 		assert.Contains(f, broken, "1 of 2 deliveries processed, 50 %")
 		assert.NotContains(f, broken, "At this rate")
 	})
@@ -129,30 +129,30 @@ func TestChannelQuota(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.person("acme", "ada", users.RoleMember, false)
-		f.listed("ada")
-		id := f.happened()
+		f.addToList("ada")
+		id := f.newOccurrence()
 		f.delivery(id)
 		c := f.breaks()
 		path := fmt.Sprintf("/console/o/acme/channels/%d/", c.ID)
 		b := f.as(f.operator("bob", users.RoleViewer))
-		assert.NotContains(f, b.get(path).is(f.T, http.StatusOK).said(), "used today")
+		assert.NotContains(f, b.get(path).is(f.T, http.StatusOK).text(), "used today")
 		quota := channels.Quota{PerDay: 2_000, PerMonth: 30_000}
 		f.update(func(tx ports.Tx) error {
 			c.Settings = channels.Settings{channels.SettingQuotaPerDay: quota.PerDay, channels.SettingQuotaPerMonth: quota.PerMonth}
 			return errors.Join(tx.Channels().Save(f.Context(), c), tx.Channels().ClearOutages(f.Context(), c.Organization, c.ID))
 		})
-		assert.Contains(f, b.get(path).said(), "Quota 0 of 2,000 used today, 0 of 30,000 used this month (UTC)")
+		assert.Contains(f, b.get(path).text(), "Quota 0 of 2,000 used today, 0 of 30,000 used this month (UTC)")
 		list := "/console/o/acme/channels/"
 		for range 2 { // The second one finds nothing.
 			assert.Contains(f, b.get(list).body, `<span class="state active">working</span>`)
-			assert.NotContains(f, b.get(path).said(), "used up")
+			assert.NotContains(f, b.get(path).text(), "used up")
 			_, err := f.store.Queue().TakeQuota(f.Context(), c.ID, quota, 2_000, channels.Allowance{})
 			require.NoError(f, err)
 		}
 		assert.Contains(f, b.get(list).body, `<span class="state failing">quota used up</span>`)
-		assert.Contains(f, b.get(list).said(), "Nothing is sent until 2026-03-0")
-		assert.Contains(f, b.get(path).said(), "Quota 2,000 of 2,000 used today, 2,000 of 30,000 used this month (UTC) used up until 2026-03-0")
-		assert.Contains(f, b.get(occurrencePath(id)).said(), "waits for the channel, whose quota is used up until 2026-03-0")
+		assert.Contains(f, b.get(list).text(), "Nothing is sent until 2026-03-0")
+		assert.Contains(f, b.get(path).text(), "Quota 2,000 of 2,000 used today, 2,000 of 30,000 used this month (UTC) used up until 2026-03-0")
+		assert.Contains(f, b.get(occurrencePath(id)).text(), "waits for the channel, whose quota is used up until 2026-03-0")
 	})
 }
 
@@ -160,19 +160,19 @@ func TestScheduleAndCancelOccurrence(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		f.person("acme", "ada", users.RoleMember, false)
-		f.listed("ada")
+		f.addToList("ada")
 		b := f.as(f.operator("eve", users.RoleAdministrator))
 		to := web + "e/tick/trigger/"
 		begins := f.clock.Now().Add(time.Hour).UTC().Truncate(time.Minute)
 		form := url.Values{"form_token": {b.token()}, "context": {"{}"}, "options.send_at": {begins.Format("2006-01-02T15:04")},
 			"options.expires_at": {begins.Add(time.Hour).Format("2006-01-02T15:04:05")}}
 		wrong := url.Values{"form_token": {b.token()}, "context": {"{}"}, "options.send_at": {"soon"}, "options.expires_at": {f.clock.Now().Add(-time.Hour).Format(time.RFC3339)}}
-		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).said(), "must be a time such as")
+		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).text(), "must be a time such as")
 		wrong.Set("options.send_at", "")
-		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).said(), "has passed")
+		assert.Contains(f, b.do(http.MethodPost, to, wrong).is(f.T, http.StatusBadRequest).text(), "has passed")
 
 		tried := b.do(http.MethodPost, to, form).is(f.T, http.StatusOK)
-		assert.Contains(f, tried.said(), "Recipients are looked up then. Schedule it")
+		assert.Contains(f, tried.text(), "Recipients are looked up then. Schedule it")
 		sent := tried.confirmation()
 		sent.Set("form_token", b.token())
 		sent.Set("options.send_at", "")
@@ -184,9 +184,9 @@ func TestScheduleAndCancelOccurrence(t *testing.T) {
 		require.Len(f, all, 1)
 		assert.Equal(f, begins, all[0].Options.SendAt)
 		assert.Equal(f, begins.Add(time.Hour), all[0].Options.ExpiresAt)
-		said := b.get(path).is(f.T, http.StatusOK).said()
+		said := b.get(path).is(f.T, http.StatusOK).text()
 		assert.Contains(f, said, "Nothing is sent before "+begins.Format("2006-01-02 15:04:05 UTC"))
-		assert.Contains(f, b.get(web).said(), "scheduled for "+begins.Format("2006-01-02 15:04:05 UTC"))
+		assert.Contains(f, b.get(web).text(), "scheduled for "+begins.Format("2006-01-02 15:04:05 UTC"))
 
 		viewer := f.as(f.operator("bob", users.RoleViewer))
 		assert.NotContains(f, viewer.get(path).body, "Cancel permanently")
@@ -203,10 +203,10 @@ func TestScheduleAndCancelOccurrence(t *testing.T) {
 		f.schedule()
 		f.expand()
 		page := operator.get(path + "?done=cancelled")
-		assert.Contains(f, page.said(), "Occurrence cancelled. Sent messages stay counted.")
-		assert.Contains(f, page.said(), "0 of 0 deliveries processed")
+		assert.Contains(f, page.text(), "Occurrence cancelled. Sent messages stay counted.")
+		assert.Contains(f, page.text(), "0 of 0 deliveries processed")
 		assert.NotContains(f, page.body, "Cancel permanently")
-		assert.Contains(f, operator.get(web).said(), "cancelled")
+		assert.Contains(f, operator.get(web).text(), "cancelled")
 	})
 }
 
@@ -215,20 +215,20 @@ func TestCancelAndRetryAfterTheEnd(t *testing.T) {
 	onEach(t, func(f *fixture) {
 		f.person("acme", "ada", users.RoleMember, false)
 		f.person("acme", "ben", users.RoleMember, false)
-		f.listed("ada")
-		done := f.happened()
+		f.addToList("ada")
+		done := f.newOccurrence()
 		f.fails(done)
 		b := f.as(f.operator("eve", users.RoleOperator))
 		before := len(f.entries("acme"))
 		assert.NotContains(f, b.get(occurrencePath(done)).body, "Cancel permanently")
 		assert.Equal(f, occurrencePath(done)+"?done=over", b.post(occurrencePath(done)+"cancel/").is(f.T, http.StatusSeeOther).Header.Get("Location"))
-		assert.Contains(f, b.get(occurrencePath(done)+"?done=over").said(), "Nothing left to cancel.")
+		assert.Contains(f, b.get(occurrencePath(done)+"?done=over").text(), "Nothing left to cancel.")
 		assert.Len(f, f.entries("acme"), before)
 
 		b.post(occurrencePath(done)+"retry/").is(f.T, http.StatusSeeOther)
 		b.post(occurrencePath(done)+"cancel/").is(f.T, http.StatusSeeOther)
 		f.schedule()
-		assert.Contains(f, b.get(occurrencePath(done)).said(), "skipped 1")
+		assert.Contains(f, b.get(occurrencePath(done)).text(), "skipped 1")
 		b.post(occurrencePath(done)+"retry/").is(f.T, http.StatusBadRequest)
 	})
 }

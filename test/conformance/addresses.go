@@ -130,7 +130,7 @@ func addressCases() cases {
 				return tx.Addresses().List(t.Context(), w.mine.org.ID, w.mine.bob.ID, after, limit)
 			})
 		},
-		"OfOneOrganizationDoNotExistInAnother": func(t *testing.T, w *world) {
+		"NotVisibleToAnotherOrganization": func(t *testing.T, w *world) {
 			found := look(t, w, func(tx ports.Tx) ([]users.Address, error) {
 				return tx.Addresses().List(t.Context(), w.mine.org.ID, w.theirs.ada.ID, 0, 10)
 			})

@@ -169,7 +169,7 @@ func applicationCases() cases {
 				assert.Equal(t, fault.Invalid, fault.KindOf(err))
 			}
 		},
-		"AnotherProjectsOrOrganizationsIsNeitherSavedNorDeleted": func(t *testing.T, w *world) {
+		"ForeignOnesAreNotSavedOrDeleted": func(t *testing.T, w *world) {
 			for _, a := range []applications.Application{
 				{ID: w.theirs.desk.ID, Organization: w.mine.org.ID, Project: w.mine.shop.ID, Slug: "desk", Name: "Stolen"},
 				{ID: w.mine.annexWeb.ID, Organization: w.mine.org.ID, Project: w.mine.shop.ID, Slug: "web", Name: "Stolen"},
@@ -179,7 +179,7 @@ func applicationCases() cases {
 				attempt(t, w, func(tx ports.Tx) error { return tx.Applications().Delete(t.Context(), a) })
 			}
 		},
-		"NoneIsCreatedInAnotherOrganizationsProject": func(t *testing.T, w *world) {
+		"NotCreatedInForeignProject": func(t *testing.T, w *world) {
 			attempt(t, w, func(tx ports.Tx) error {
 				_, err := tx.Applications().Create(t.Context(), applications.Application{Organization: w.mine.org.ID, Project: w.theirs.shop.ID, Slug: "spy", Name: "Spy"})
 				return err

@@ -106,7 +106,7 @@ func assignmentCases() cases {
 			assert.False(t, find(o.org.ID, o.shop.ID, 1<<40))
 			assert.False(t, find(o.org.ID, o.shop.ID, 0))
 		},
-		"OfAddressesAreThoseOfOneProtocolInProjectAndOrganization": func(t *testing.T, w *world) {
+		"FilteredByProtocolAndPlace": func(t *testing.T, w *world) {
 			o := w.mine
 			mixed := w.open(t, channels.Channel{Name: "Mixed", Project: o.shop.ID, Protocol: channels.SLACK})
 			inactive := channels.Assign(o.bobMail, o.shopMail)

@@ -35,7 +35,7 @@ func auditCases() cases {
 			Action: audit.MemberLocked, Object: object, Before: audit.State{"locked": false}, After: audit.State{"locked": true, "note": `"<é>"`}}
 	}
 	return cases{
-		"EntriesAreKeptAsGivenTheNewestFirst": func(t *testing.T, w *world) {
+		"NewestFirst": func(t *testing.T, w *world) {
 			var want []audit.Entry
 			for i := range 5 {
 				e := entry(w.mine.org.ID, strings.Repeat("x", i+1))
@@ -159,7 +159,7 @@ func auditCases() cases {
 			assert.Equal(t, "whole", after["kept"])
 			assert.Contains(t, after["fields"], "(131074 bytes, cut)")
 		},
-		"EachOrganizationAndTheInstallationHaveTheirOwn": func(t *testing.T, w *world) {
+		"SeparateLogs": func(t *testing.T, w *world) {
 			for _, org := range []orgs.ID{w.mine.org.ID, w.theirs.org.ID, 0} {
 				act(t, w, func(tx ports.Tx) error { return tx.Audit().Record(t.Context(), entry(org, "object")) })
 			}

@@ -115,7 +115,7 @@ func cancelCases() cases {
 			assert.True(t, w.occurred(t, o).Cancelled.IsZero())
 			assert.Empty(t, w.stopped(t))
 		},
-		"OfAnotherOrganizationOrApplicationNothingIs": func(t *testing.T, w *world) {
+		"NotFromAnotherOrganizationOrApplication": func(t *testing.T, w *world) {
 			w.ready(t)
 			o := w.trigger(t, w.at(time.Hour, 0))
 			for _, elsewhere := range []events.Occurrence{

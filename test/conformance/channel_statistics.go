@@ -37,7 +37,7 @@ func channelStatisticsCases() cases {
 			assert.Empty(t, hours(w.mine.org.ID, time.Now().Add(2*time.Hour), w.mine.mail.ID))
 			assert.Empty(t, hours(w.theirs.org.ID, past, w.mine.mail.ID), "another organization's")
 		},
-		"BacklogsOfAreThoseOfTheChannelsAskedFor": func(t *testing.T, w *world) {
+		"BacklogsOfChosenChannels": func(t *testing.T, w *world) {
 			w.waiting(t, 5)
 			future := time.Now().Add(time.Hour)
 			of := func(org orgs.ID, ids ...channels.ID) []statistics.Backlog {

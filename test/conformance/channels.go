@@ -125,7 +125,7 @@ func channelCases() cases {
 			})
 			assert.Empty(t, found)
 		},
-		"PreferredAreTheActiveOnesOfProjectAndOrganization": func(t *testing.T, w *world) {
+		"PreferredAreActive": func(t *testing.T, w *world) {
 			shop, annex := w.mine.shop.ID, w.mine.annex.ID
 			w.open(t, channels.Channel{Name: "1", Protocol: channels.SLACK, Preferred: true}) // inactive
 			w.open(t, channels.Channel{Name: "2", Protocol: channels.WEBHOOK, Active: true})  // not preferred
@@ -201,7 +201,7 @@ func channelCases() cases {
 			})
 			act(t, w, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), w.mine.text) })
 		},
-		"OneThatAnEventIsLimitedToIsNotDeleted": func(t *testing.T, w *world) {
+		"NotDeletedWhileAnEventUsesIt": func(t *testing.T, w *world) {
 			limited := w.mine.order
 			limited.Channels = []events.Channel{{ID: w.mine.shopMail.ID, Name: w.mine.shopMail.Name}}
 			act(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), limited) })
@@ -227,13 +227,13 @@ func channelCases() cases {
 			err = refusal(t, w, channels.ErrInUse, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })
 			assert.ErrorContains(t, err, "Shipped")
 		},
-		"AnotherOrganizationsIsNeitherSavedNorDeleted": func(t *testing.T, w *world) {
+		"ForeignOnesAreNotChanged": func(t *testing.T, w *world) {
 			c := w.theirs.shopMail
 			c.Organization, c.Project, c.Active, c.Settings = w.mine.org.ID, w.mine.shop.ID, false, channels.Settings{"host": "evil"}
 			attempt(t, w, func(tx ports.Tx) error { return tx.Channels().Save(t.Context(), c) })
 			attempt(t, w, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })
 		},
-		"NoChannelIsCreatedInAnotherOrganizationsProject": func(t *testing.T, w *world) {
+		"NoChannelInForeignProject": func(t *testing.T, w *world) {
 			attempt(t, w, func(tx ports.Tx) error {
 				_, err := tx.Channels().Create(t.Context(), channels.Channel{Organization: w.mine.org.ID, Project: w.theirs.shop.ID, Name: "Spy", Protocol: channels.EMAIL, Driver: "x"})
 				return err

@@ -114,7 +114,7 @@ func concurrencyCases() cases {
 				assert.Equal(t, n, count(w.member(t, username).CustomFields, "n"))
 			}
 		},
-		"OfTwoThatReviseAnOrganizationTheLaterSeesTheEarlier": func(t *testing.T, w *world) {
+		"RevisionsOfAnOrganizationAreSerialized": func(t *testing.T, w *world) {
 			const n = 16
 			for _, err := range together(n, func(int) error {
 				return w.Update(t.Context(), func(tx ports.Tx) error {
@@ -137,7 +137,7 @@ func concurrencyCases() cases {
 				})
 			}
 		},
-		"OfTwoThatDecideAboutAUserTheLaterSeesTheEarlier": func(t *testing.T, w *world) {
+		"DecisionsAboutAUserAreSerialized": func(t *testing.T, w *world) {
 			for i := range 30 {
 				m := w.ensure(t, w.mine, person{Username: fmt.Sprint("user", i)})
 				for _, err := range together(2, func(n int) error {
@@ -187,7 +187,7 @@ func concurrencyCases() cases {
 			}
 			assert.Equal(t, 1, created)
 		},
-		"OfManyThatEnsureOneThingOneCreatesIt": func(t *testing.T, w *world) {
+		"ConcurrentEnsureCreatesOne": func(t *testing.T, w *world) {
 			type ensured struct {
 				user, member, group, address, subscription bool
 				ids                                        [6]int64

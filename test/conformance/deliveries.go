@@ -300,7 +300,7 @@ func deliveryCases() cases {
 				return tx.Deliveries().LocateDelivery(t.Context(), 1<<40)
 			})
 		},
-		"FailedOnesAreRequeuedAsIfNeverTried": func(t *testing.T, w *world) {
+		"RequeueResetsAttempts": func(t *testing.T, w *world) {
 			o := w.waiting(t, 4)
 			jobs := w.claim(t, w.mine.mail, "one", 4, lease)
 			for i, s := range []deliveries.State{deliveries.Failed, deliveries.Sent, deliveries.Failed} {

@@ -176,7 +176,7 @@ func enrollCases() cases {
 			assert.Equal(t, []string{"e\u0301.ve@example.org"}, values(w.addresses(t, eve)))
 			assert.Equal(t, "-", flags(w.one(t, users.Enrollment{Details: users.Details{Email: "É.ve@example.org"}})))
 		},
-		"OfSeveralMembersWithOneEmailTheLowestID": func(t *testing.T, w *world) {
+		"SharedEmailFindsLowestID": func(t *testing.T, w *world) {
 			first := w.ensure(t, w.mine, person{Username: "zz", Email: "shared@example.org"})
 			w.ensure(t, w.mine, person{Username: "aa", Email: "shared@example.org"})
 			assert.Equal(t, first.ID, w.one(t, users.Enrollment{Details: users.Details{Email: "Shared@example.org"}}).Member.ID)
@@ -189,7 +189,7 @@ func enrollCases() cases {
 			assert.Equal(t, "E", flags(a), "the identity of this username is enrolled, wherever it is a member")
 			assert.Equal(t, eve.User, a.Member.User)
 		},
-		"AnEmailOfAnotherOrganizationsMemberIsNotHis": func(t *testing.T, w *world) {
+		"EmailInAnotherOrganizationIsIgnored": func(t *testing.T, w *world) {
 			eve := w.ensure(t, w.theirs, person{Username: "eve", Email: "eve@example.org"})
 			w.settle(t)
 			a := w.one(t, users.Enrollment{Details: users.Details{Email: "eve@example.org"}})
@@ -235,7 +235,7 @@ func enrollCases() cases {
 				return tx.Users().ByUsername(t.Context(), w.mine.org.ID, "eve@example.org")
 			})
 		},
-		"NamingTheDefaultGroupIsNoDifference": func(t *testing.T, w *world) {
+		"NamingTheDefaultGroupChangesNothing": func(t *testing.T, w *world) {
 			def := look(t, w, func(tx ports.Tx) (orgs.Group, error) {
 				return tx.Orgs().Group(t.Context(), w.mine.org.ID, orgs.DefaultGroup)
 			})
@@ -249,7 +249,7 @@ func enrollCases() cases {
 			assert.True(t, w.imported(t, users.Enrollment{Details: users.Details{Email: "ada@example.org"}, CustomFields: metadata.Map{"a": "b"}}).Member.Locked)
 		},
 
-		"AnImportMergesFieldsDeeplyAndTellsSo": func(t *testing.T, w *world) {
+		"ImportMergesFields": func(t *testing.T, w *world) {
 			e := users.Enrollment{Details: users.Details{Email: "eve@example.org"}, CustomFields: metadata.Map{"a": map[string]any{"b": json.Number("1.0"), "c": "d"}}}
 			assert.Equal(t, "C", flags(w.imported(t, e)))
 			assert.Equal(t, "-", flags(w.imported(t, e)), "the same fields again")
@@ -264,11 +264,11 @@ func enrollCases() cases {
 				assert.Equal(t, want, a.Member.CustomFields)
 			}
 		},
-		"AnImportLeavesTheNamesOfWhoWasThere": func(t *testing.T, w *world) {
+		"ImportKeepsExistingNames": func(t *testing.T, w *world) {
 			a := w.imported(t, users.Enrollment{Details: users.Details{Email: "bob@example.org", FirstName: "Other", LastName: "Other"}, CustomFields: metadata.Map{"a": "b"}})
 			assert.Equal(t, w.mine.bob.Details, a.Member.Details)
 		},
-		"FieldsThatGrowTooLargeRefuseTheirEnrollmentAlone": func(t *testing.T, w *world) {
+		"TooLargeFieldsRefuseOneEnrollment": func(t *testing.T, w *world) {
 			half := strings.Repeat("x", metadata.MaxBytes/2)
 			full := w.ensure(t, w.mine, person{Username: "full@example.org", Email: "full@example.org"})
 			full.CustomFields = metadata.Map{"a": half}

@@ -63,7 +63,7 @@ func enrollManyCases() cases {
 			}
 			assert.Equal(t, eve.ID, answers[2].Member.ID)
 		},
-		"OfSeveralWithOneKeyOnlyTheFirstIsNew": func(t *testing.T, w *world) {
+		"RepeatedKeyIsNewOnce": func(t *testing.T, w *world) {
 			answers := w.enroll(t, users.Batch{Enrollments: []users.Enrollment{
 				{Details: users.Details{Email: "É.ve@example.org", FirstName: "First"}, CustomFields: metadata.Map{"a": "first"}}, {Details: users.Details{Email: "bob@example.org"}},
 				{Details: users.Details{Email: "e\u0301.VE@example.org", FirstName: "Second"}, CustomFields: metadata.Map{"a": "second", "b": "second"}},
@@ -131,7 +131,7 @@ func enrollManyCases() cases {
 			}
 			assert.Len(t, w.addresses(t, answers[0].Member), 1)
 		},
-		"OfManyCallersInTwoOrganizationsOneCreates": func(t *testing.T, w *world) {
+		"ConcurrentCallersInTwoOrganizations": func(t *testing.T, w *world) {
 			const n = 32
 			answers := w.crowd(t, n, func(i int) (string, users.Batch) {
 				return []string{"acme", "zeta"}[i%2], users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "eve@example.org"}}}}
@@ -142,7 +142,7 @@ func enrollManyCases() cases {
 			assert.Equal(t, 1, strings.Count(said, "E"), said)
 			assert.Equal(t, n-2, strings.Count(said, "-"), said)
 		},
-		"OfManyCallersForDifferentPeopleAllSucceed": func(t *testing.T, w *world) {
+		"ConcurrentCallersForDifferentPeople": func(t *testing.T, w *world) {
 			const n = 64
 			es := people(n)
 			answers := w.crowd(t, n, func(i int) (string, users.Batch) {

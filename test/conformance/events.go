@@ -162,7 +162,7 @@ func eventCases() cases {
 			assert.ErrorContains(t, err, "Shipped", "the notification is named")
 			assert.Equal(t, w.mine.order, w.event(t, w.mine.web, "order"))
 		},
-		"AnotherOrganizationsIsNeitherSavedNorDeleted": func(t *testing.T, w *world) {
+		"ForeignOnesAreNotChanged": func(t *testing.T, w *world) {
 			for _, application := range []applications.ID{w.mine.web.ID, w.theirs.web.ID} {
 				spy := w.theirs.order
 				spy.Organization, spy.Application, spy.Name, spy.Channels = w.mine.org.ID, application, "Stolen", limits(w.mine.mail)
@@ -176,7 +176,7 @@ func eventCases() cases {
 				assert.Empty(t, found)
 			}
 		},
-		"NoneUsesAnotherOrganizationsChannels": func(t *testing.T, w *world) {
+		"NoForeignChannels": func(t *testing.T, w *world) {
 			spy := w.mine.order
 			spy.Channels = limits(w.theirs.mail)
 			attempt(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), spy) })
@@ -189,7 +189,7 @@ func eventCases() cases {
 				return err
 			})
 		},
-		"NoneIsCreatedInAnotherOrganizationsApplication": func(t *testing.T, w *world) {
+		"NotCreatedInForeignApplication": func(t *testing.T, w *world) {
 			attempt(t, w, func(tx ports.Tx) error {
 				_, err := tx.Events().Create(t.Context(), events.Event{Organization: w.mine.org.ID, Application: w.theirs.web.ID, Slug: "spy", Name: "Spy"})
 				return err

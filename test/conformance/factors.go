@@ -52,7 +52,7 @@ func (w *world) passkeys(t *testing.T, a operators.Account) []factors.Passkey {
 
 func factorCases() cases {
 	return cases{
-		"AnAuthenticatorAppIsKeptAsGivenAndReplaced": func(t *testing.T, w *world) {
+		"AuthenticatorAppIsReplaced": func(t *testing.T, w *world) {
 			ada, bob := w.signs(t, w.mine.ada), w.signs(t, w.mine.bob)
 			first, other := w.app(t, ada), w.app(t, bob)
 			assert.Equal(t, first, w.totp(t, ada))
@@ -230,7 +230,7 @@ func factorCases() cases {
 			assert.Equal(t, 1, count)
 			missing(t, w, factors.ErrStep, func(tx ports.Tx) (factors.Step, error) { return tx.Factors().Step(t.Context(), known.Digest) })
 		},
-		"StepsOfAUserEndAndThoseThatAreOverAreSwept": func(t *testing.T, w *world) {
+		"StepsEndAndAreSwept": func(t *testing.T, w *world) {
 			ada, bob := w.signs(t, w.mine.ada), w.signs(t, w.mine.bob)
 			begin := func(a operators.AccountID, at time.Time) factors.Step {
 				s, _ := factors.NewStep(factors.SecondFactor, a, nil, at)

@@ -123,7 +123,7 @@ func filters(o tenant) []filter {
 
 func filterCases() cases {
 	return cases{
-		"EveryCombinationFindsThoseWhoFulfilItAll": func(t *testing.T, w *world) {
+		"EveryCombinationMatchesAllConditions": func(t *testing.T, w *world) {
 			all := w.gather(t, w.mine, 60)
 			w.gather(t, w.theirs, 60)
 			w.settle(t)
@@ -164,7 +164,7 @@ func filterCases() cases {
 			}
 			assert.Empty(t, w.hits(t, users.Query{Role: users.RoleAdministrator, Limit: 4}))
 		},
-		"WhatBelongsToAnotherOrganizationFindsNobody": func(t *testing.T, w *world) {
+		"ForeignIDsFindNobody": func(t *testing.T, w *world) {
 			w.gather(t, w.mine, 12)
 			w.gather(t, w.theirs, 12)
 			w.settle(t)
@@ -175,7 +175,7 @@ func filterCases() cases {
 				}
 			}
 		},
-		"MetadataIsAskedForAnyValueAndForElements": func(t *testing.T, w *world) {
+		"MetadataMatchesValuesAndElements": func(t *testing.T, w *world) {
 			fields := map[string]metadata.Map{"a": {"k": "v"}, "b": {"k": "V"}, "c": {"k": []any{"u", "v"}}, "d": {"K": "v"}, "e": {"l": "k\":\"v"}, "f": {"k": ""}}
 			for name, m := range fields {
 				p := w.ensure(t, w.mine, person{Username: name})

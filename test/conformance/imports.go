@@ -146,7 +146,7 @@ func importCases() cases {
 				return tx.Imports().List(t.Context(), w.theirs.org.ID, 0, 10)
 			}))
 		},
-		"TheyAreListedTheNewestFirstOnceTheirFileIsThere": func(t *testing.T, w *world) {
+		"ListedNewestFirstOnceUploaded": func(t *testing.T, w *world) {
 			var want []imports.ID
 			for range 5 {
 				want = append([]imports.ID{w.job(t, w.mine, imports.Checked).ID}, want...)
@@ -162,7 +162,7 @@ func importCases() cases {
 			assert.Equal(t, want[2:4], list(want[1], 2))
 			missing(t, w, imports.ErrNotFound, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().ByID(t.Context(), w.mine.org.ID, half.ID) })
 		},
-		"ThoseThatRejectedRowsOrFailedAreFound": func(t *testing.T, w *world) {
+		"FoundByRejectedRowsOrFailure": func(t *testing.T, w *world) {
 			end := func(o tenant, s imports.State, kept int, ended time.Time) imports.ID {
 				j := w.job(t, o, s)
 				j.Kept, j.Ended = kept, ended
@@ -274,7 +274,7 @@ func importCases() cases {
 			assert.Equal(t, []imports.ID{first.ID, second.ID}, idle(imports.Uploading, noon.Add(time.Microsecond), 10))
 			assert.Equal(t, []imports.ID{first.ID}, idle(imports.Uploading, noon.Add(time.Microsecond), 1))
 		},
-		"WhatBecomesOfAChunkIsKeptWithItOrNotAtAll": func(t *testing.T, w *world) {
+		"ChunkAndItsResultAreAtomic": func(t *testing.T, w *world) {
 			j := w.job(t, w.mine, imports.Running)
 			batch := users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "eve@example.org"}}, {Details: users.Details{Email: "ada@example.org"}}}}
 			write := func(tx ports.Tx, b users.Batch, after imports.Job) ([]users.Enrolled, error) {

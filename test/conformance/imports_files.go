@@ -102,7 +102,7 @@ func importFileCases() cases {
 			look(t, w, remembered(w.mine, named(2)))
 			look(t, w, remembered(w.theirs, one))
 		},
-		"APieceTouchesItsJobWhichMustBeUploading": func(t *testing.T, w *world) {
+		"PieceNeedsAnUploadingJob": func(t *testing.T, w *world) {
 			for _, s := range []imports.State{imports.Checking, imports.Checked, imports.Running, imports.Done, imports.Cancelled, imports.Failed} {
 				j := w.job(t, w.mine, s)
 				refused(t, w, imports.ErrTaken, func(tx ports.Tx) error { return tx.Imports().AddPiece(t.Context(), j.ID, 0, []byte("x")) })
@@ -117,7 +117,7 @@ func importFileCases() cases {
 			assert.Empty(t, idle)
 			w.savedJob(t, j) // The version stays.
 		},
-		"FilesOfJobsThatAreOverAreRemovedALittleAtATime": func(t *testing.T, w *world) {
+		"FilesOfEndedJobsAreRemovedInPages": func(t *testing.T, w *world) {
 			j, open := w.job(t, w.mine, imports.Uploading), w.job(t, w.mine, imports.Uploading)
 			for n := range 5 {
 				w.addPiece(t, j.ID, n, []byte("x"))
@@ -152,7 +152,7 @@ func importFileCases() cases {
 			assert.Empty(t, w.rejectedRows(t, j.ID, 0, 10))
 			assert.Equal(t, want, w.rejectedRows(t, other.ID, 0, 10_000))
 		},
-		"CorrectedRowsBelongToAnImportWhileItHolds": func(t *testing.T, w *world) {
+		"CorrectedRowsBelongToTheirImport": func(t *testing.T, w *world) {
 			j, other := w.job(t, w.mine, imports.Running), w.job(t, w.mine, imports.Running)
 			theirs := w.job(t, w.theirs, imports.Running)
 			for _, to := range []imports.Job{j, other} {

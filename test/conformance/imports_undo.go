@@ -45,7 +45,7 @@ func (w *world) used(t *testing.T, o tenant, ms ...users.Member) []users.MemberI
 
 func importUndoCases() cases {
 	return cases{
-		"WhatChunksCreatedIsKeptInTheirOrder": func(t *testing.T, w *world) {
+		"CreationsAreKeptInOrder": func(t *testing.T, w *world) {
 			j, other := w.job(t, w.mine, imports.Running), w.job(t, w.theirs, imports.Running)
 			first := imports.Creations{Number: 0, People: []imports.Creation{{Member: 1 << 60, Digest: "d"}, {Member: 2, Group: true, Email: "é\"@example.org", Address: 1 << 60}}}
 			second := imports.Creations{Number: 2_000, People: []imports.Creation{{Member: 3}}}

@@ -124,7 +124,7 @@ func keyCases() cases {
 			}
 			assert.Empty(t, w.namesakes(t, "robot", 10))
 		},
-		"RevokingMarksTheOneOfItsScopeThatIsNotRevoked": func(t *testing.T, w *world) {
+		"RevokeFindsTheActiveKeyOfTheScope": func(t *testing.T, w *world) {
 			acme := access.Scope{Organization: "acme"}
 			old := w.issue(t, access.Key{Name: "robot", Scope: acme})
 			old.Revoked = noon

@@ -135,7 +135,7 @@ func listCases() cases {
 				})
 			}
 		},
-		"TheirUsersAreNotificationsOfOtherApplications": func(t *testing.T, w *world) {
+		"UsedByNotificationsOfOtherApplications": func(t *testing.T, w *world) {
 			l := w.list(t, "Used", 0)
 			w.use(t, w.mine.web, l, "of-web")
 			w.use(t, w.mine.desk, l, "of-desk")
@@ -177,7 +177,7 @@ func listCases() cases {
 			act(t, w, func(tx ports.Tx) error { return tx.Subscriptions().Save(t.Context(), n) })
 			act(t, w, func(tx ports.Tx) error { return tx.Lists().Delete(t.Context(), w.mine.news) })
 		},
-		"AnotherProjectsOrOrganizationsIsNeitherSavedNorDeleted": func(t *testing.T, w *world) {
+		"ForeignOnesAreNotSavedOrDeleted": func(t *testing.T, w *world) {
 			for _, l := range []lists.List{
 				{ID: w.theirs.news.ID, Organization: w.mine.org.ID, Project: w.mine.shop.ID, Name: "Stolen"},
 				{ID: w.mine.annexNews.ID, Organization: w.mine.org.ID, Project: w.mine.shop.ID, Name: "Stolen"},
@@ -187,7 +187,7 @@ func listCases() cases {
 				attempt(t, w, func(tx ports.Tx) error { return tx.Lists().Delete(t.Context(), l) })
 			}
 		},
-		"NoneIsCreatedInAnotherOrganizationsProject": func(t *testing.T, w *world) {
+		"NotCreatedInForeignProject": func(t *testing.T, w *world) {
 			attempt(t, w, func(tx ports.Tx) error {
 				_, err := tx.Lists().Create(t.Context(), lists.List{Organization: w.mine.org.ID, Project: w.theirs.shop.ID, Name: "Spy"})
 				return err

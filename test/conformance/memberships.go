@@ -73,7 +73,7 @@ func membershipCases() cases {
 				return tx.Applications().SaveMemberships(t.Context(), w.mine.web, nil)
 			})
 		},
-		"OneOfAnotherOrganizationSpoilsTheSet": func(t *testing.T, w *world) {
+		"ForeignOneRefusesTheSet": func(t *testing.T, w *world) {
 			before := w.registration(t, w.mine.ada)
 			require.ErrorIs(t, w.Update(t.Context(), func(tx ports.Tx) error {
 				return tx.Applications().SaveMemberships(t.Context(), w.mine.web, []applications.Membership{
@@ -156,7 +156,7 @@ func membershipCases() cases {
 				return err
 			})
 		},
-		"OfAnotherOrganizationsMemberAreNotKept": func(t *testing.T, w *world) {
+		"NotForForeignMember": func(t *testing.T, w *world) {
 			m := w.theirs.ada.ID
 			assert.Error(t, w.Update(t.Context(), func(tx ports.Tx) error {
 				return saveMembership(t.Context(), tx, w.mine.web, applications.NewMembership(w.mine.web.ID, m, false))
@@ -168,7 +168,7 @@ func membershipCases() cases {
 				return err
 			})
 		},
-		"InAnotherOrganizationsApplicationAreNotKept": func(t *testing.T, w *world) {
+		"NotInForeignApplication": func(t *testing.T, w *world) {
 			spy := w.theirs.desk
 			spy.Organization, spy.Project = w.mine.org.ID, w.mine.shop.ID
 			attempt(t, w, func(tx ports.Tx) error {

@@ -132,7 +132,7 @@ func notificationCases() cases {
 			act(t, w, func(tx ports.Tx) error { return tx.Subscriptions().Save(t.Context(), n) })
 			assert.Equal(t, n, w.notification(t, n.ID))
 		},
-		"OneIsDeletedWithItsTemplatesAndInactiveSubscriptions": func(t *testing.T, w *world) {
+		"DeletedWithTemplatesAndInactiveSubscriptions": func(t *testing.T, w *world) {
 			n := w.notify(t, w.mine.order, "Gone")
 			w.subscribe(t, n, w.mine.adaByMail, false)
 			w.optOut(t, deliveries.OptOut{Member: w.mine.ada.ID, AddressKey: w.mine.adaMail.Key(), Notification: n.ID}, true)

@@ -51,7 +51,7 @@ func offloadCases() cases {
 			assert.Equal(t, 5, w.relieve(t, w.mine.org.ID, all[0], all[1], 10, 15))
 			assert.Len(t, w.claim(t, all[0], "w", 1_000, lease), 15)
 		},
-		"AMemberThatHasSomethingToDoGetsNone": func(t *testing.T, w *world) {
+		"BusyMemberGetsNone": func(t *testing.T, w *world) {
 			w.pooled(t, 100)
 			w.waiting(t, 20)
 			all := w.pooled(t, 100, 100)
@@ -66,7 +66,7 @@ func offloadCases() cases {
 				deliveries.Outcome{ID: held[1].ID, State: deliveries.Retrying, Attempts: 1, Next: time.Now().Add(-time.Second)})
 			assert.Zero(t, w.relieve(t, w.mine.org.ID, all[0], all[1], 1, 0), "what it tries again now does")
 		},
-		"AMemberThatAnswersNothingGetsOneRoom": func(t *testing.T, w *world) {
+		"SilentMemberGetsOne": func(t *testing.T, w *world) {
 			w.pooled(t, 100)
 			w.waiting(t, 100)
 			all := w.pooled(t, 100, 100)

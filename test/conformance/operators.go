@@ -83,7 +83,7 @@ func operatorCases() cases {
 				return err
 			})
 		},
-		"AUserMayHaveSeveralAccountsEachWithItsPlaces": func(t *testing.T, w *world) {
+		"SeveralAccountsPerUser": func(t *testing.T, w *world) {
 			first := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h1", Changed: noon})
 			second := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h2", Changed: noon})
 			assert.Empty(t, w.acceptance(t, w.mine.ada))
@@ -104,7 +104,7 @@ func operatorCases() cases {
 			w.remove(t, w.mine.ada)
 			assert.Empty(t, w.held(t, first.ID).Organizations, "it ends with the membership")
 		},
-		"AppointmentsAreOfOneOrganizationByID": func(t *testing.T, w *world) {
+		"AppointmentsOfOneOrganization": func(t *testing.T, w *world) {
 			list := func(tx ports.Tx, after users.MemberID, limit int) ([]operators.GrantedRole, error) {
 				return tx.Operators().GrantedRoles(t.Context(), w.mine.org.ID, after, limit)
 			}
@@ -226,7 +226,7 @@ func operatorCases() cases {
 			w.remove(t, eve)
 			assert.Equal(t, a, w.held(t, a.ID).Account)
 		},
-		"PlacesAreWhatWasAcceptedWithTheRolesOfNow": func(t *testing.T, w *world) {
+		"AcceptedPlacesWithPresentRoles": func(t *testing.T, w *world) {
 			a := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Changed: noon})
 			w.accepts(t, w.mine.ada, a, noon)
 			act(t, w, func(tx ports.Tx) error {
@@ -313,7 +313,7 @@ func operatorCases() cases {
 			})
 			assert.Equal(t, many, found.Failures)
 		},
-		"ASessionKnowsWhenSomebodyShowedAgainWhoTheyAre": func(t *testing.T, w *world) {
+		"SessionRecordsConfirmation": func(t *testing.T, w *world) {
 			a := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Changed: noon})
 			s, other := w.begin(t, a, noon), w.begin(t, a, noon)
 			act(t, w, func(tx ports.Tx) error {

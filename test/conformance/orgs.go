@@ -171,7 +171,7 @@ func orgCases() cases {
 			missing(t, w, orgs.ErrNotFound, func(tx ports.Tx) (orgs.Project, error) { return tx.Orgs().Project(t.Context(), "other", "shop") })
 			missing(t, w, orgs.ErrProjectNotFound, func(tx ports.Tx) (orgs.Project, error) { return tx.Orgs().Project(t.Context(), "acme", "other") })
 		},
-		"ProjectsOfOneOrganizationDoNotExistInAnother": func(t *testing.T, w *world) {
+		"ProjectsAreNotVisibleToAnotherOrganization": func(t *testing.T, w *world) {
 			act(t, w, func(tx ports.Tx) error {
 				_, err := tx.Orgs().CreateProject(t.Context(), orgs.Project{Organization: w.mine.org.ID, Slug: "secret", Name: "Secret"})
 				return err
@@ -234,7 +234,7 @@ func orgCases() cases {
 			assert.Equal(t, w.mine.staff, look(t, w, func(tx ports.Tx) (orgs.Group, error) { return tx.Orgs().Group(t.Context(), w.mine.org.ID, "sTAFF") }))
 			assert.NotEqual(t, w.mine.staff.ID, w.theirs.staff.ID)
 		},
-		"GroupsOfOneOrganizationDoNotExistInAnother": func(t *testing.T, w *world) {
+		"GroupsAreNotVisibleToAnotherOrganization": func(t *testing.T, w *world) {
 			act(t, w, func(tx ports.Tx) error {
 				_, _, err := tx.Orgs().EnsureGroup(t.Context(), w.mine.org.ID, "Board")
 				return err

@@ -74,7 +74,7 @@ func outageCases() cases {
 			second.Error = found[0].Error
 			assert.Equal(t, second, found[0])
 		},
-		"AnInstanceWithdrawsItsOwnAndWhatIsOverdue": func(t *testing.T, w *world) {
+		"InstanceClearsItsOwnAndExpired": func(t *testing.T, w *world) {
 			now := asked()
 			mine, fresh := outage(w.mine.mail, "a", now.Add(time.Minute)), outage(w.mine.mail, "b", now.Add(time.Minute-channels.OutageOverdue))
 			old, other := outage(w.mine.mail, "c", now.Add(-time.Minute-channels.OutageOverdue)), outage(w.mine.text, "c", now.Add(-time.Minute-channels.OutageOverdue))
@@ -84,7 +84,7 @@ func outageCases() cases {
 			require.NoError(t, w.Queue().ClearOutage(t.Context(), w.mine.mail.ID, "a"))
 			require.NoError(t, w.Queue().ClearOutage(t.Context(), 1<<40, "a"))
 		},
-		"OfOneThatIsPausedForAllEveryWorkerKnows": func(t *testing.T, w *world) {
+		"PauseForAllIsSeenByEveryWorker": func(t *testing.T, w *world) {
 			now := asked()
 			paused := func(c channels.Channel) time.Time {
 				found, err := w.Queue().Channel(t.Context(), c.ID)
@@ -139,7 +139,7 @@ func outageCases() cases {
 				w.mine.mail.ID: {Outages: []channels.Outage{late, long}}, w.mine.text.ID: {}, limited.ID: {PerSecond: 5},
 			}, found)
 		},
-		"FailingIsEachChannelOnceAndByItsLongestOutage": func(t *testing.T, w *world) {
+		"FailingChannelsByLongestOutage": func(t *testing.T, w *world) {
 			now := asked()
 			gone := outage(w.mine.mail, "0", now.Add(-time.Minute-channels.OutageExpiry))
 			late, long := outage(w.mine.mail, "a", now), outage(w.mine.mail, "b", now)

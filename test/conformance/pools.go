@@ -128,7 +128,7 @@ func poolCases() cases {
 			w.expand(t, 1_000)
 			assert.Len(t, w.through(t, o), 2, "where none works each has its share")
 		},
-		"OfMembersThatAreUsedUpEachHasItsShare": func(t *testing.T, w *world) {
+		"UsedUpMembersShareTheRest": func(t *testing.T, w *world) {
 			of := channels.Quota{PerMonth: 1}
 			for _, c := range w.pooled(t, 80, 20) {
 				for range 2 {
@@ -138,7 +138,7 @@ func poolCases() cases {
 			}
 			assert.Len(t, w.through(t, w.waiting(t, 100)), 2)
 		},
-		"AMemberThatReturnsGetsItsShareLittleByLittle": func(t *testing.T, w *world) {
+		"ReturningMemberRampsUp": func(t *testing.T, w *world) {
 			all := w.pooled(t, 50, 50)
 			w.down(t, all[0], -time.Second)
 			assert.Less(t, w.through(t, w.waiting(t, 1_000))["Mail"], 50, "on trial")
@@ -163,7 +163,7 @@ func poolCases() cases {
 				assert.Equal(t, deliveries.ChannelInactive, d.Reason)
 			}
 		},
-		"OfAnotherProtocolOrPlaceNobodyIsInIt": func(t *testing.T, w *world) {
+		"OnlyOneProtocolAndPlace": func(t *testing.T, w *world) {
 			w.pooled(t, 1)
 			w.open(t, channels.Channel{Name: "T", Protocol: channels.SMS, Active: true, Pool: "post", Weight: 1_000})
 			w.open(t, channels.Channel{Name: "P", Project: w.mine.shop.ID, Protocol: channels.EMAIL, Active: true, Pool: "post", Weight: 1_000})
@@ -198,7 +198,7 @@ func poolCases() cases {
 			assert.Empty(t, first[0].Gates.Closed())
 			assert.Equal(t, 300, look(t, w, func(tx ports.Tx) (map[deliveries.State]int, error) { return tx.Deliveries().Counts(t.Context(), o) })[deliveries.Pending]+10)
 		},
-		"WhatAWorkerHoldsAndWhatMayHaveArrivedStays": func(t *testing.T, w *world) {
+		"ClaimedAndMaybeAcceptedStay": func(t *testing.T, w *world) {
 			w.pooled(t, 100)
 			o := w.waiting(t, 5)
 			all := w.pooled(t, 100, 100)
@@ -314,7 +314,7 @@ func poolCases() cases {
 			act(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), limited) })
 			act(t, w, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), last) })
 		},
-		"AMemberThatMessagesWaitForIsNotDeleted": func(t *testing.T, w *world) {
+		"MemberWithBacklogIsNotDeleted": func(t *testing.T, w *world) {
 			all := w.pooled(t, 0, 100)
 			w.waiting(t, 3)
 			gone := func() error {

@@ -144,7 +144,7 @@ func expansionCases() cases {
 			w.subscribe(t, w.mine.shipped, w.mine.adaByText, true)
 			assert.Equal(t, []string{"Shipped: +14155552671 by Text, pending", ada, bob}, w.happens(t, w.mine.occurrence(nil, nil)))
 		},
-		"ThoseWithAnInactiveSubscriptionAreNoRecipients": func(t *testing.T, w *world) {
+		"InactiveSubscribersAreNoRecipients": func(t *testing.T, w *world) {
 			w.write(t, w.mine.mail)
 			w.unsubscribe(t, w.mine.shipped, w.mine.adaByMail)
 			assert.Empty(t, w.happens(t, w.mine.occurrence(nil, nil)))
@@ -224,7 +224,7 @@ func expansionCases() cases {
 			w.add(t, w.mine.news, idsOf(w.assign(t, channels.Assign(held[0], chat), channels.Assign(held[1], chat)))...)
 			assert.Equal(t, []string{"Shipped: " + long + " by Chat, pending"}, w.happens(t, w.mine.occurrence([]string{long}, nil)))
 		},
-		"AChannelNamedInTheProjectHidesTheOrganizations": func(t *testing.T, w *world) {
+		"ProjectChannelShadowsOrganizationChannel": func(t *testing.T, w *world) {
 			w.ready(t)
 			own := w.open(t, channels.Channel{Project: w.mine.shop.ID, Name: "mail", Protocol: channels.EMAIL, Active: true})
 			w.write(t, own)
@@ -325,7 +325,7 @@ func expansionCases() cases {
 				assert.Len(t, w.made(t, o), 41)
 			}
 		},
-		"NobodyOfAnotherOrganizationOrProjectIsReached": func(t *testing.T, w *world) {
+		"NobodyInAnotherOrganizationOrProject": func(t *testing.T, w *world) {
 			w.ready(t)
 			act(t, w, func(tx ports.Tx) error {
 				for _, o := range []tenant{w.theirs} {

@@ -188,7 +188,7 @@ func claimCases() cases {
 			assert.Equal(t, deliveries.ClaimBytes/size-1, claimed[0])
 			assert.Len(t, claimed, 4)
 		},
-		"OfLargeRecipientsAFewAreClaimedAtOnce": func(t *testing.T, w *world) {
+		"LargeRecipientsAreClaimedInSmallPages": func(t *testing.T, w *world) {
 			const size, people = 64 << 10, 150
 			w.crowded(t, people-1)
 			act(t, w, func(tx ports.Tx) error {
@@ -276,7 +276,7 @@ func claimCases() cases {
 				Recipient: deliveries.Recipient{Member: int64(w.mine.bob.ID), Username: "bob@example.org",
 					Details: users.Details{Email: "bob@example.org", FirstName: "Bob", LastName: "Builder"}}}, j)
 		},
-		"TheNotificationsTemplateComesBeforeTheEvents": func(t *testing.T, w *world) {
+		"NotificationTemplateOverridesEventTemplate": func(t *testing.T, w *world) {
 			w.ready(t)
 			other := w.notify(t, w.mine.order, "Other")
 			w.subscribe(t, other, w.mine.bobByMail, true)

@@ -143,7 +143,7 @@ func (m *maze) memberOf(t *testing.T, a channels.Assignment) users.MemberID {
 
 func gateCases() cases {
 	return cases{
-		"TheyAreAskedAtTheExpansionAsTheRuleAsks": func(t *testing.T, w *world) {
+		"CheckedAtExpansion": func(t *testing.T, w *world) {
 			m := newMaze(t, w)
 			m.shut(t, w)
 			f := w.forecast(t, w.mine.occurrence(nil, nil), 1_000)
@@ -184,7 +184,7 @@ func gateCases() cases {
 				}
 			}
 		},
-		"TheyAreAskedAgainWhenADeliveryIsClaimed": func(t *testing.T, w *world) {
+		"CheckedAtClaim": func(t *testing.T, w *world) {
 			m := newMaze(t, w)
 			o := w.trigger(t, w.mine.occurrence(nil, nil))
 			w.expand(t, 500)

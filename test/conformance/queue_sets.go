@@ -37,7 +37,7 @@ func (w *world) overlapping(t *testing.T) {
 // sets.
 func setCases() cases {
 	return cases{
-		"TriggersAreKeptInTheirOrderAndEachGetsItsOwnAnswer": func(t *testing.T, w *world) {
+		"TriggersKeepOrderAndAnswers": func(t *testing.T, w *world) {
 			k := w.issue(t, access.Key{Name: "k"})
 			first := w.ask(t, w.mine.occurrence(nil, nil), request(k, "seen", "body"))
 			require.NoError(t, first.err)

@@ -82,7 +82,7 @@ func (w *world) claimedOf(t *testing.T, limit int) map[events.OccurrenceID]int {
 func turnCases() cases {
 	type counts = map[events.OccurrenceID]int
 	return cases{
-		"UrgentGoesBeforeNormalBeforeBulkAndEachKeepsAShare": func(t *testing.T, w *world) {
+		"PriorityWithGuaranteedShares": func(t *testing.T, w *world) {
 			s := w.share(t, 1, 60)[0]
 			bulk, normal, urgent := w.triggered(t, s.occurrence(events.Bulk, 0)), w.triggered(t, s.occurrence(events.Normal, 0)),
 				w.triggered(t, s.occurrence(events.Urgent, 0))
@@ -99,7 +99,7 @@ func turnCases() cases {
 				assert.Equal(t, w.priorityOf(t, j.Occurrence), j.Priority)
 			}
 		},
-		"OfAnOccurrenceThatComesLaterTheFirstGoesNext": func(t *testing.T, w *world) {
+		"NewOccurrenceGoesNext": func(t *testing.T, w *world) {
 			s := w.share(t, 1, 60)[0]
 			blast := w.triggered(t, s.occurrence(events.Normal, 0))
 			assert.Equal(t, counts{blast: 20}, w.claimedOf(t, 20))
@@ -137,7 +137,7 @@ func turnCases() cases {
 				assert.Equal(t, 50, sum[s.of.Project], "whoever has two occurrences gets no more")
 			}
 		},
-		"WhatWasClaimedBeforeGetsEverySecondPlace": func(t *testing.T, w *world) {
+		"RetriesGetEverySecondPlace": func(t *testing.T, w *world) {
 			s := w.share(t, 1, 60)[0]
 			tried := w.triggered(t, s.occurrence(events.Normal, 0))
 			var back []deliveries.Outcome
@@ -169,7 +169,7 @@ func turnCases() cases {
 				assert.Equal(t, p, due[0].Priority)
 			}
 		},
-		"WhatGoesBeforeAnOccurrenceIsCounted": func(t *testing.T, w *world) {
+		"PositionsAreCounted": func(t *testing.T, w *world) {
 			ss := w.share(t, 2, 60)
 			ahead := func(o events.Occurrence, most int) (n int, waits bool) {
 				look(t, w, func(tx ports.Tx) (_ any, err error) {

@@ -81,7 +81,7 @@ func quotaCases() cases {
 			assert.Equal(t, time.Date(until.Year(), until.Month()+1, 1, 0, 0, 0, 0, time.UTC), all.UsedUp)
 			assert.Zero(t, condition(t, w, w.theirs.mail))
 		},
-		"MembersOfThePoolKnowUntilTheSettingsChange": func(t *testing.T, w *world) {
+		"PoolMembersKnowUntilSettingsChange": func(t *testing.T, w *world) {
 			all := w.pooled(t, 80, 20)
 			members := func() []channels.Member {
 				found, err := w.Queue().Pool(t.Context(), w.mine.org.ID, all[0].ID)

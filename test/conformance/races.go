@@ -25,7 +25,7 @@ import (
 // fault of ours.
 func raceCases() cases {
 	return cases{
-		"EnrollingAndRemovingDoNotTripOverEachOther": func(t *testing.T, w *world) {
+		"EnrollAndRemove": func(t *testing.T, w *world) {
 			for _, err := range together(16, func(i int) error {
 				if i%2 == 0 {
 					_, err := w.enrolling(t.Context(), "acme", users.Batch{Enrollments: people(3)})
@@ -48,7 +48,7 @@ func raceCases() cases {
 				assert.Equal(t, []string{orgs.DefaultGroup}, e.Member.Groups)
 			}
 		},
-		"RegisteringAndRemovingDoNotTripOverEachOther": func(t *testing.T, w *world) {
+		"RegisterAndRemove": func(t *testing.T, w *world) {
 			o := w.mine
 			register := func(tx ports.Tx) error {
 				m, err := ensurePerson(t.Context(), tx, o.org.ID, person{Username: "eve", Email: "eve@example.org"})
@@ -92,7 +92,7 @@ func raceCases() cases {
 			act(t, w, register)
 			assert.Len(t, w.recipients(t, o.pinned), 2)
 		},
-		"UsingAndDeletingDoNotTripOverEachOther": func(t *testing.T, w *world) {
+		"UseAndDelete": func(t *testing.T, w *world) {
 			o := w.mine
 			steps := []func(tx ports.Tx, i int) error{
 				func(tx ports.Tx, _ int) error { // the list is made
@@ -142,7 +142,7 @@ func raceCases() cases {
 				}
 			}
 		},
-		"AssigningAndDeletingAChannelDoNotTripOverEachOther": func(t *testing.T, w *world) {
+		"AssignAndDeleteChannel": func(t *testing.T, w *world) {
 			o := w.mine
 			for _, err := range together(16, func(i int) error {
 				return w.Update(t.Context(), func(tx ports.Tx) error {

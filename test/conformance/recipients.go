@@ -133,7 +133,7 @@ func recipientCases() cases {
 			found := look(t, w, func(tx ports.Tx) ([]lists.Recipient, error) { return tx.Lists().Recipients(t.Context(), spy, 0, 10) })
 			assert.Empty(t, found, "nor shown")
 		},
-		"OfAnotherProjectsChannelsAreNotAdded": func(t *testing.T, w *world) {
+		"ForeignChannelsAreNotAdded": func(t *testing.T, w *world) {
 			elsewhere := w.assign(t, channels.Assign(w.mine.bobMail, w.mine.annexMail))[0]
 			attempt(t, w, func(tx ports.Tx) error {
 				_, err := tx.Lists().Add(t.Context(), w.mine.news, []channels.AssignmentID{elsewhere.ID})
@@ -146,7 +146,7 @@ func recipientCases() cases {
 			assert.Equal(t, "Ñ", only(w.recipients(t, w.mine.annexNews)).Channel)
 		},
 
-		"AreTakenOffEveryListPinnedToTheApplication": func(t *testing.T, w *world) {
+		"RemovedFromEveryPinnedList": func(t *testing.T, w *world) {
 			o := w.mine
 			second := w.list(t, "Second", o.web.ID)
 			w.add(t, second, o.adaByMail.ID, o.adaByText.ID, o.bobByMail.ID)
@@ -163,7 +163,7 @@ func recipientCases() cases {
 			assert.Zero(t, w.takeOff(t, o.web, o.ada))
 			assert.Len(t, w.addresses(t, o.ada), 2)
 		},
-		"OfAnotherOrganizationAreNotTakenOff": func(t *testing.T, w *world) {
+		"ForeignOnesAreNotRemoved": func(t *testing.T, w *world) {
 			assert.Zero(t, w.takeOff(t, w.mine.web, w.theirs.ada))
 			spy := w.theirs.web
 			spy.Organization, spy.Project = w.mine.org.ID, w.mine.shop.ID

@@ -100,7 +100,7 @@ func removalCases() cases {
 				return err
 			})
 		},
-		"BothOrganizationsMayEndItOneAfterTheOther": func(t *testing.T, w *world) {
+		"BothOrganizationsEndIt": func(t *testing.T, w *world) {
 			mine, theirs := w.ensure(t, w.mine, person{Username: "eve"}), w.ensure(t, w.theirs, person{Username: "eve"})
 			w.remove(t, mine)
 			assert.Equal(t, mine.User, look(t, w, func(tx ports.Tx) (users.Member, error) {
@@ -129,7 +129,7 @@ func removalCases() cases {
 				})
 			}
 		},
-		"AnAddressGoesWithItsAssignmentsListEntriesAndSubscriptions": func(t *testing.T, w *world) {
+		"AddressWithItsDependents": func(t *testing.T, w *world) {
 			o := w.mine
 			act(t, w, func(tx ports.Tx) error { return tx.Addresses().Remove(t.Context(), o.org.ID, o.ada.ID, o.adaMail.ID) })
 			assert.Empty(t, w.recipients(t, o.news))

@@ -31,7 +31,7 @@ func (w *world) answeredWith(t *testing.T, r requests.Request, at time.Time, a r
 func requestCases() cases {
 	first, second := requests.Answer{Status: 201, Body: []byte(`{"é": 1}`)}, requests.Answer{Status: 200, Body: []byte(`{}`)}
 	return cases{
-		"AreAnsweredAgainUntilTheyAreForgotten": func(t *testing.T, w *world) {
+		"RepeatedUntilForgotten": func(t *testing.T, w *world) {
 			r := *request(w.issue(t, access.Key{Name: "k"}), "a", "body")
 			for i, at := range []time.Duration{0, time.Minute, requests.Lifetime - time.Microsecond} {
 				found, repeated, err := w.answeredWith(t, r, noon.Add(at), []requests.Answer{first, second, second}[i])

@@ -70,7 +70,7 @@ func scheduleCases() cases {
 			assert.Len(t, w.outcomes(t, due), 2)
 			assert.Empty(t, w.outcomes(t, later))
 		},
-		"WhatIsDueBeginsBitByBitAndBesideOthers": func(t *testing.T, w *world) {
+		"DueOccurrencesBeginInTurn": func(t *testing.T, w *world) {
 			w.ready(t)
 			var all []events.Occurrence
 			for i := range 7 {
@@ -89,7 +89,7 @@ func scheduleCases() cases {
 				assert.Len(t, w.outcomes(t, o), 1+i%2)
 			}
 		},
-		"OfAScheduledSetNothingIsExpandedEarly": func(t *testing.T, w *world) {
+		"NothingIsExpandedEarly": func(t *testing.T, w *world) {
 			w.ready(t)
 			small := func(begins time.Duration) events.Occurrence {
 				o := w.at(begins, 0)
@@ -101,7 +101,7 @@ func scheduleCases() cases {
 			assert.Len(t, w.outcomes(t, now), 1)
 			assert.Empty(t, w.outcomes(t, later), "a set takes none that is scheduled")
 		},
-		"ItsNumbersAreOfTheMomentWhenItBegins": func(t *testing.T, w *world) {
+		"NumbersAreOfTheBeginning": func(t *testing.T, w *world) {
 			w.ready(t)
 			far, size := 200*24*time.Hour, int64(len(w.mine.occurrence(nil, nil).Context))
 			o := w.trigger(t, w.at(far, 0))
@@ -115,7 +115,7 @@ func scheduleCases() cases {
 			assert.Equal(t, 2*size, w.contexts(t, time.Now().Add(-48*time.Hour)), "each once")
 			assert.Equal(t, 1, w.total(t).Occurrences)
 		},
-		"TheHandOffTakesAsLongAsSinceTheMomentWhenItBegan": func(t *testing.T, w *world) {
+		"HandOffIsMeasuredFromTheBeginning": func(t *testing.T, w *world) {
 			w.ready(t)
 			o := w.at(-time.Second, 0)
 			o.Created = o.Created.Add(-24 * time.Hour)
@@ -181,7 +181,7 @@ func scheduleCases() cases {
 			assert.Equal(t, 8, w.total(t).Skipped)
 			assert.Zero(t, w.record(t, "one", deliveries.Outcome{ID: held[1].ID, State: deliveries.Sent, Attempts: 1}), "what is held stays its owner's")
 		},
-		"WhatHasNothingOpenIsOverWhenItExpires": func(t *testing.T, w *world) {
+		"EndsAtExpiry": func(t *testing.T, w *world) {
 			w.ready(t)
 			o := w.trigger(t, w.at(0, time.Nanosecond))
 			w.expand(t, 10)

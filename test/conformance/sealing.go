@@ -201,7 +201,7 @@ func sealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 			})
 			sameChannel(t, w.mine.mail, w.channel(t, 0, "Mail"))
 		},
-		"AnotherOrganizationsIsNeitherResealedNorDiscarded": func(t *testing.T, v Vault, w *world) {
+		"ForeignOnesAreNotResealed": func(t *testing.T, v Vault, w *world) {
 			for _, method := range []func(tx ports.Tx, org orgs.ID, id channels.ID) (bool, error){
 				func(tx ports.Tx, org orgs.ID, id channels.ID) (bool, error) {
 					return tx.Channels().Reencrypt(t.Context(), org, id)
@@ -217,7 +217,7 @@ func sealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 			}
 			assert.Len(t, w.in(v.Foreign).stale(t), 8)
 		},
-		"ResealingLosesNoChangeThatIsMadeBesideIt": func(t *testing.T, v Vault, w *world) {
+		"ResealKeepsConcurrentChanges": func(t *testing.T, v Vault, w *world) {
 			for i := range 16 {
 				c := w.open(t, channels.Channel{Name: fmt.Sprint("Round ", i), Protocol: channels.EMAIL, Settings: channels.Settings{"first": "kept"}})
 				for _, err := range together(4, func(n int) error {

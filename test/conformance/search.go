@@ -46,7 +46,7 @@ func searchCases() cases {
 				assert.Equal(t, []string{"ada@example.org", "bob@example.org"}, w.hits(t, users.Query{Limit: limit}))
 			}
 		},
-		"FindsTheWholeOfANameAndWhenAndWhoIsNotLocked": func(t *testing.T, w *world) {
+		"FindsWholeNamesTimesAndUnlocked": func(t *testing.T, w *world) {
 			zoe := w.ensure(t, w.mine, person{Username: "zoe", Email: "Ann@example.org"})
 			w.ensure(t, w.mine, person{Username: "ann@example.org", Email: "ann@example.org"})
 			w.ensure(t, w.mine, person{Username: "anna", Email: "ann@example.org"})
@@ -95,7 +95,7 @@ func searchCases() cases {
 			assert.Equal(t, []string{"u4"}, w.hits(t, users.Query{Text: "u4", Locked: true, Limit: 4}))
 			assert.Empty(t, w.hits(t, users.Query{Text: "u3", Locked: true, Limit: 4}))
 		},
-		"NeitherReadsNorHandsOutWhatIsAnothersOrganizations": func(t *testing.T, w *world) {
+		"NeverReturnsAnotherOrganization": func(t *testing.T, w *world) {
 			var crowd []users.Enrollment
 			for i := range 300 {
 				crowd = append(crowd, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("crowd%05d@example.org", i)}})
@@ -186,7 +186,7 @@ func profileCases() cases {
 			assert.Empty(t, of(w.mine.org.ID, w.theirs.ada.ID, 10))
 			assert.Empty(t, of(w.theirs.org.ID, w.mine.ada.ID, 10))
 		},
-		"OccurrencesOfAnApplicationTheNewestFirst": func(t *testing.T, w *world) {
+		"OccurrencesNewestFirst": func(t *testing.T, w *world) {
 			var ids []events.OccurrenceID
 			for range 3 {
 				ids = append([]events.OccurrenceID{w.trigger(t, w.mine.occurrence(nil, nil)).ID}, ids...)
@@ -211,7 +211,7 @@ func profileCases() cases {
 			spy.Organization = w.mine.org.ID
 			assert.Empty(t, of(spy, 0, 10))
 		},
-		"OccurrencesOfAnApplicationByIDWithoutWhatIsLarge": func(t *testing.T, w *world) {
+		"OccurrencesByIDWithoutLargeFields": func(t *testing.T, w *world) {
 			want := make([]events.Occurrence, 3)
 			for i := range want {
 				o := w.mine.occurrence([]string{"ada@example.org"}, []string{"mail"})

@@ -114,7 +114,7 @@ func selectionCases() cases {
 			assert.Empty(t, w.subscriptionsOf(t, w.mine.org.ID, w.mine.ada.ID, 10), "and its subscriptions")
 			assert.ElementsMatch(t, []users.Address{w.mine.adaMail, w.mine.adaPhone}, w.addresses(t, w.mine.ada), "the address stayed")
 		},
-		"WhatWaitsForARemovedAssignmentIsSkipped": func(t *testing.T, w *world) {
+		"DeliveriesOfRemovedAssignmentAreSkipped": func(t *testing.T, w *world) {
 			w.ready(t)
 			o := w.trigger(t, w.mine.occurrence(nil, nil))
 			w.expand(t, 100)
@@ -168,7 +168,7 @@ func selectionCases() cases {
 			assert.Empty(t, of(w.theirs.org.ID, w.mine.ada.ID, 10))
 			assert.Empty(t, of(w.mine.org.ID, w.mine.bob.ID, 10))
 		},
-		"DeliveriesToAMemberTheNewestOccurrenceFirst": func(t *testing.T, w *world) {
+		"DeliveriesToAMemberNewestFirst": func(t *testing.T, w *world) {
 			w.ready(t)
 			var newestFirst []deliveries.ID
 			for range 3 {

@@ -29,7 +29,7 @@ func shareCases() cases {
 			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.mail, "a", lease))
 			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.text, "b", lease), "of each channel")
 		},
-		"OneThatComesWaitsUntilTheOthersKnow": func(t *testing.T, w *world) {
+		"NewInstanceWaitsForOthers": func(t *testing.T, w *world) {
 			share(t, w, w.mine.mail, "a", lease)
 			share(t, w, w.mine.mail, "a", lease)
 			assert.Equal(t, channels.Share{Holders: 2}, share(t, w, w.mine.mail, "b", lease))
@@ -39,7 +39,7 @@ func shareCases() cases {
 			assert.Equal(t, channels.Share{Holders: 3, Begun: true}, share(t, w, w.mine.mail, "b", lease), "c has come later, and knows")
 			assert.Equal(t, channels.Share{Holders: 3, Begun: true}, share(t, w, w.mine.mail, "c", lease))
 		},
-		"APartThatIsGivenBackIsTheOthersAtOnce": func(t *testing.T, w *world) {
+		"ReleasedShareIsUsedAtOnce": func(t *testing.T, w *world) {
 			share(t, w, w.mine.mail, "a", lease)
 			share(t, w, w.mine.mail, "b", lease)
 			require.NoError(t, w.Queue().ReleaseShare(t.Context(), w.mine.mail.ID, "a"))
@@ -67,7 +67,7 @@ func shareCases() cases {
 			require.NoError(t, w.Queue().ReleaseShare(t.Context(), w.mine.mail.ID, "a"))
 			assert.Equal(t, 16, places(t, w, w.mine.mail, "b", 16, 8))
 		},
-		"WhereThereAreFewerPlacesWhoCameFirstHasThem": func(t *testing.T, w *world) {
+		"FirstInstancesGetTheSlots": func(t *testing.T, w *world) {
 			assert.Equal(t, 2, places(t, w, w.mine.mail, "c", 2, 0))
 			assert.Zero(t, places(t, w, w.mine.mail, "b", 2, 0))
 			assert.Zero(t, places(t, w, w.mine.mail, "a", 2, 0))

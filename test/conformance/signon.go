@@ -99,7 +99,7 @@ func signonCases() cases {
 			act(t, w, func(tx ports.Tx) error { return tx.Operators().End(t.Context(), second.Digest) })
 			assert.Empty(t, w.concerned(t, signon.Logout{Issuer: issuer, Session: "s9"}))
 		},
-		"SessionsThatCameFromTheProviderEndAndNoOthers": func(t *testing.T, w *world) {
+		"OnlyProviderSessionsEnd": func(t *testing.T, w *world) {
 			ada, bob := w.links(t, w.signs(t, w.mine.ada), "1"), w.links(t, w.signs(t, w.mine.bob), "2")
 			w.came(t, ada, "")
 			others := w.came(t, bob, "")
@@ -113,7 +113,7 @@ func signonCases() cases {
 			assert.Equal(t, local.Digest, left[0].Digest)
 			assert.Equal(t, []signon.Session{others}, w.concerned(t, signon.Logout{Issuer: issuer, Subject: "2"}))
 		},
-		"ALogoutTokenCountsOnceHoweverManyBringIt": func(t *testing.T, w *world) {
+		"LogoutTokenCountsOnce": func(t *testing.T, w *world) {
 			l := signon.Logout{Issuer: issuer, Token: "t", Expires: noon.Add(time.Minute)}
 			taken := together(10, func(int) bool {
 				return w.Update(t.Context(), func(tx ports.Tx) error { return tx.SignOn().UseToken(t.Context(), l, noon) }) == nil
