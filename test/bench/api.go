@@ -46,7 +46,7 @@ func (b *bench) loaded(ctx context.Context, d database, s *server, what string, 
 	return sent, nil
 }
 
-// call is a request about one person.
+// call is a request about one user.
 type call struct {
 	what, path string
 	body       func(b []byte, name string) []byte
@@ -62,17 +62,17 @@ var calls = []call{
 	}},
 }
 
-// new asks about a new user each time.
+// new returns requests for a new user each.
 func (c call) new(key string) requests {
 	return c.about(key, func(connection, number int) string { return person("new", connection, number) })
 }
 
-// old asks about those whom new asked about, as many on each connection as it had.
+// old returns requests for the users of new, the same number on each connection.
 func (c call) old(key string, known []int) requests {
 	return c.about(key, func(connection, number int) string { return person("new", connection, number%known[connection]) })
 }
 
-// floorOld asks the floor about people whom it takes for known.
+// floorOld returns requests of the floor for users that it treats as known.
 func (c call) floorOld(key string) requests {
 	return c.about(key, func(connection, number int) string { return person("old", connection, number) })
 }

@@ -17,10 +17,10 @@ import (
 // attackVariable makes this program the attackers: it holds an assault.
 const attackVariable = "TOCSIN_TEST_BENCH_ATTACK"
 
-// largestContext is in bytes, just below what a context may have.
+// largestContext is the size of a context in bytes, just below the limit.
 const largestContext = 250_000
 
-// attack is an organization that does its worst.
+// attack is an organization that overloads the installation.
 type attack struct {
 	installation
 
@@ -50,7 +50,7 @@ func (a attack) found(ctx context.Context, mailServer string) (key string, err e
 	return strings.TrimSpace(string(printed)), err
 }
 
-// web is the path of the organization's application.
+// web returns the path of the organization's application.
 func (attack) web() string {
 	return "/api/o/" + attacker + "/p/" + project + "/a/" + application + "/"
 }
@@ -87,7 +87,7 @@ func (a attack) begin(ctx context.Context, s *server) (end func() error, err err
 	return p.terminate, nil
 }
 
-// assault is what the process of the attackers has to know.
+// assault is the input of the attackers' process.
 type assault struct {
 	Address   string
 	Key       string

@@ -110,7 +110,7 @@ const ofConsole = `{organizations: [{slug: ` + deserted + `, name: Deserted}, {s
 	templates: [{channel: ` + list + `, subject: "Your order {{ context.order }}", text: "It is on its way, {{ user.first_name }}."}],
 	notifications: [{name: Shipped, list: ` + list + `}]}]}]}]}`
 
-// idOf is the id of what a blueprint made, or of what was there, by its path.
+// idOf returns the id of an object of a blueprint by its path.
 func idOf(made []object, kind, path string) string {
 	for _, m := range made {
 		if m.Kind == kind {
@@ -185,7 +185,7 @@ func signIn(ctx context.Context, address string) (string, error) {
 	return "", errors.New("signing in gave no session")
 }
 
-// history is what the pages are about.
+// history is the data behind the pages.
 type history struct {
 	list, everybody, hundredth, application string // ids
 	occurrence                              int64  // with a delivery for every user
@@ -234,7 +234,7 @@ func (h history) pages(users int) []page {
 	}
 }
 
-// scalar is the one value that a query returns.
+// scalar returns the single value of a query.
 func scalar[T any](ctx context.Context, pool *sql.DB, query string) (v T, err error) {
 	err = pool.QueryRowContext(ctx, query).Scan(&v)
 	return v, err

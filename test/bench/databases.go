@@ -26,7 +26,7 @@ const (
 	postgres = "postgres"
 )
 
-// database is a database of the program's, to be measured and thrown away.
+// database is a temporary database of the program.
 type database struct {
 	kind   string
 	url    string // as the program gets it
@@ -123,7 +123,7 @@ func (d database) held(ctx context.Context, do func() error) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// path is the file of a database on SQLite.
+// path returns the file of a SQLite database.
 func (d database) path() string { return strings.TrimPrefix(d.url, "sqlite:") }
 
 // scanList reads every member of every list, as the program shows them, in one query. There must be
@@ -159,7 +159,7 @@ func (d database) scanList(ctx context.Context, want int) (err error) {
 	return nil
 }
 
-// countPeople is how many users, members and addresses there are, which must be equally many.
+// countPeople returns the number of users, members and addresses, which must be equal.
 func countPeople(ctx context.Context, pool *sql.DB, want int) error {
 	for _, table := range []string{"users", "members", "addresses"} {
 		var n int

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// deliveryLimit is how long may pass until everything that was triggered has been dealt with.
+// deliveryLimit is the timeout until all triggered deliveries are done.
 const deliveryLimit = 10 * time.Minute
 
 // What the messages say: 2.7 KB.
@@ -20,7 +20,7 @@ var (
 	letterHTML = strings.Repeat("<p>A line of text for <b>Ada</b>.</p>\n", 45)
 )
 
-// mailing is a channel with its own list and event, all of one name.
+// mailing is a channel with its own list and event of the same name.
 type mailing struct {
 	name     string
 	sink     *sink
@@ -179,7 +179,7 @@ const (
 	providerLatency  = 5 * time.Millisecond
 )
 
-// allDone asks whether nothing waits any more.
+// allDone is the query that returns true once nothing waits any more.
 const allDone = "SELECT NOT EXISTS (SELECT 1 FROM occurrences WHERE expanded_at IS NULL) AND NOT EXISTS (SELECT 1 FROM deliveries WHERE state < 3)"
 
 // handOff measures the time from the call of a trigger to the end of its message at the mail

@@ -31,7 +31,7 @@ import (
 // floorVariable makes this program the floor: the API on the address that it holds.
 const floorVariable = "TOCSIN_TEST_BENCH_FLOOR"
 
-// floorListVariable is how many members the floor's lists have.
+// floorListVariable names the number of members of the floor's lists.
 const floorListVariable = "TOCSIN_TEST_BENCH_LIST"
 
 // startFloor starts the API without a database, as a separate process like the program that it is
@@ -86,7 +86,7 @@ type wall struct{}
 
 func (wall) Now() time.Time { return time.Now() }
 
-// canned is a store that keeps nothing. Whoever comes is new, unless the name begins with `old`;
+// canned is a store without data. Every user is new, unless the name begins with `old`;
 // what a request does not need is not there.
 type canned struct {
 	ports.Store

@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/names"
 )
 
-// rawChunk is how many rows SQLite is handed at once, and rawTransaction how many of them share a
+// rawChunk is the number of rows of one statement on SQLite, and rawTransaction that of one
 // transaction.
 const (
 	rawChunk       = 2_000

@@ -57,7 +57,7 @@ func sendFloor(ctx context.Context, job string) error {
 	}
 }
 
-// mailer is one connection of the library's.
+// mailer is one connection of the SMTP library.
 type mailer struct{ *mail.Client }
 
 func newMailer(ctx context.Context, address string) (mailer, error) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What has happened: so many occurrences within so much time, of which one reached everybody.
+// The history: the number of occurrences and their time span. One of them reached everybody.
 const (
 	historyOccurrences = 300
 	historyLength      = 30 * 24 * time.Hour
@@ -17,7 +17,7 @@ const (
 	waitingDeliveries = 5_000
 )
 
-// hundredth is a group that one of a hundred users is in.
+// hundredth is a group with one of a hundred users.
 const hundredth = "Hundredth"
 
 // happen puts deliveries of the last 30 days past the program into a populated database, with what

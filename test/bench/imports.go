@@ -123,7 +123,7 @@ func (b *bench) readList(ctx context.Context, i installation, d database, s *ser
 	return nil
 }
 
-// perRow is the measurement of so many rows at once.
+// perRow returns the sample of a measurement of many rows.
 func perRow(rows int, took, used time.Duration) sample {
 	return sample{rate: float64(rows) / took.Seconds(), processor: used / time.Duration(rows)}
 }

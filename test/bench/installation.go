@@ -34,7 +34,7 @@ organizations:
         applications: [{slug: ` + application + `, name: Web}]
 `
 
-// installation is a database in the hands of the program.
+// installation is a database with the program on it.
 type installation struct {
 	program  string
 	environ  []string
@@ -60,7 +60,7 @@ func install(ctx context.Context, o options, d database) (installation, error) {
 	return i, err
 }
 
-// object is what a blueprint made.
+// object is an object that a blueprint created.
 type object struct {
 	Kind string
 	ID   int64
@@ -76,7 +76,7 @@ func (i installation) apply(ctx context.Context, blueprint string) (made []objec
 	return made, err
 }
 
-// tocsin is a command of the program on this installation.
+// tocsin returns a command of the program on this installation.
 func (i installation) tocsin(ctx context.Context, args ...string) *process {
 	return newProcess(ctx, i.program, i.environ, args...)
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// patience is how long one answer may take.
+// patience is the timeout of one answer.
 const patience = 30 * time.Second
 
 // sample is one measurement.
@@ -102,12 +102,12 @@ func (l load) keepAsking(ctx context.Context, connection int, warm, end time.Tim
 	return nil, sent, nil
 }
 
-// quantile is the duration that so many of a hundred sorted ones do not exceed.
+// quantile returns the percentile of sorted durations.
 func quantile(sorted []time.Duration, percent int) time.Duration {
 	return sorted[(len(sorted)-1)*percent/100]
 }
 
-// client is a connection that speaks just enough HTTP/1.1.
+// client is a connection with a minimal HTTP/1.1 client.
 type client struct {
 	net.Conn
 	answers *bufio.Reader

@@ -15,7 +15,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// machine is what the figures depend on.
+// machine describes the machine of the figures.
 type machine struct {
 	hardware      string
 	software      string
@@ -53,7 +53,7 @@ func postgresVersion(ctx context.Context, server string) (version string, err er
 	return version, err
 }
 
-// flushTime is how long a page takes to the disk, in the middle of many.
+// flushTime returns the median time to flush a page to the disk.
 func flushTime(dir string) (time.Duration, error) {
 	f, err := os.Create(filepath.Join(dir, "flush"))
 	if err != nil {
@@ -76,7 +76,7 @@ func flushTime(dir string) (time.Duration, error) {
 	return quantile(took, 50), nil
 }
 
-// loadAverage is how many processes wanted to run during the last minute.
+// loadAverage returns the load average of the last minute.
 func loadAverage() string {
 	load, _, _ := strings.Cut(firstLine("/proc/loadavg"), " ")
 	return load

@@ -18,7 +18,7 @@ const (
 	blastRate        = float64(blastConnections) * float64(time.Second) / float64(blastLatency)
 )
 
-// mostSingles is how many people get single messages.
+// mostSingles is the number of users who get single messages.
 const mostSingles = 1000
 
 // blast is a project with a list and an event for everybody on it. All blasts share a channel.
@@ -68,7 +68,7 @@ func (b *bench) order(ctx context.Context, d database) (err error) {
 	})
 }
 
-// channelOfAll is the channel that all blasts share.
+// channelOfAll is the shared channel of all blasts.
 const channelOfAll = "provider"
 
 // add makes the channel, unless it is there, and the blast's project, list and event.

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// inTime is how soon an answer has to come to be of use to who asks.
+	// inTime is the time within which an answer is useful to the client.
 	inTime = time.Second
 	// floodConnections is how many requests of a flood may be under way; what comes while all are
 	// counts as not served.

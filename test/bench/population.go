@@ -30,15 +30,15 @@ func (d database) populate(ctx context.Context, crowd, people int, channel, list
 	return d.settle(ctx)
 }
 
-// populatedFrom is the id of the first whom populate adds, far from those that the program gives.
+// populatedFrom is the first id of populate, far above the ids that the program assigns.
 func populatedFrom(crowd int) int { return (crowd + 1) * 1_000_000_000 }
 
-// populated is the address of one whom populate added.
+// populated returns the address of a user of populate.
 func populated(crowd, n int) string {
 	return fmt.Sprintf("person%d@example.org", populatedFrom(crowd)+n)
 }
 
-// crowdOf is the number of the crowd that an address belongs to; -1 when it belongs to none.
+// crowdOf returns the number of the crowd of an address, or -1.
 func crowdOf(address string) int {
 	var id int
 	if _, err := fmt.Sscanf(address, "person%d@example.org", &id); err != nil {

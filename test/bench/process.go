@@ -25,7 +25,7 @@ const (
 	lookEvery = 10 * time.Millisecond
 )
 
-// process is a program that was started.
+// process is a started program.
 type process struct {
 	*exec.Cmd
 	complaint bytes.Buffer
@@ -124,7 +124,7 @@ func (p *process) processor() time.Duration {
 	return time.Duration(ticks) * time.Second / 100 // what Linux calls a tick, everywhere
 }
 
-// ownProcessor is how much time of a processor this program has used so far.
+// ownProcessor returns the CPU time of this process so far.
 func ownProcessor() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -146,7 +146,7 @@ func (p *process) peakAtEnd() int64 {
 	return usage.Maxrss << 10
 }
 
-// server is a process that listens.
+// server is a process with a listener.
 type server struct {
 	*process
 	address string

@@ -11,7 +11,7 @@ import (
 	gosmtp "github.com/emersion/go-smtp"
 )
 
-// sink is a mail server that takes every message and forgets it. It remembers when each came.
+// sink is a mail server that discards every message and records its time.
 type sink struct {
 	*gosmtp.Server
 	address string
@@ -59,7 +59,7 @@ func (s *sink) release() {
 	close(s.opened)
 }
 
-// after is what to wait for until so many messages have come.
+// after returns a channel that is closed once so many messages have arrived.
 func (s *sink) after(count int) <-chan struct{} {
 	came := make(chan struct{})
 	s.mu.Lock()
@@ -72,7 +72,7 @@ func (s *sink) after(count int) <-chan struct{} {
 	return came
 }
 
-// last is how many messages came and when the last one did.
+// last returns the number of messages and the time of the last one.
 func (s *sink) last() (count int, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,8 +93,8 @@ func (s *sink) countOf(from int) map[int]int {
 	return of
 }
 
-// firstOf is when the first message came to a crowd, from the message of this number on; zero when
-// none did.
+// firstOf returns the time of the first message to a crowd, from the message of this number on, or
+// zero.
 func (s *sink) firstOf(crowd, from int) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ type figure struct {
 	peak          int64 // most bytes of memory that Tocsin had
 }
 
-// line is what was measured of one thing on one database.
+// line is the measurements of one row of the table.
 type line struct {
 	what, database, unit string
 	figures              []figure
@@ -56,7 +56,7 @@ func (t *table) write(out io.Writer, o options, m machine) error {
 	return nil
 }
 
-// summary is what becomes of the samples of several runs.
+// summary combines the samples of several runs.
 type summary struct {
 	middle          sample // each of its figures is a separate median
 	lowest, highest float64
@@ -77,7 +77,7 @@ func (l *line) samples(of func(figure) sample) summary {
 	}}
 }
 
-// median is the value in the middle, of an even number the lower of two.
+// median returns the median, the lower one of an even number.
 func median[S any, T cmp.Ordered](all []S, value func(S) T) T {
 	values := make([]T, len(all))
 	for i, s := range all {

@@ -82,35 +82,35 @@ func newConsoleClient(ctx context.Context, address string) (*consoleClient, erro
 	return o, err
 }
 
-// led is what a request led to.
-type led struct{ path, text string }
+// response is the outcome of a request.
+type response struct{ path, text string }
 
 // send makes a request and remembers the token of the page.
-func (o *consoleClient) send(ctx context.Context, method, path, contentType string, body io.Reader) (led, error) {
+func (o *consoleClient) send(ctx context.Context, method, path, contentType string, body io.Reader) (response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, o.base+path, body)
 	if err != nil {
-		return led{}, err
+		return response{}, err
 	}
 	request.Header.Set("Content-Type", contentType)
 	request.AddCookie(&http.Cookie{Name: "tocsin_session", Value: o.session}) //nolint:gosec // What is sent to the server has no attributes.
 	answer, err := o.http.Do(request)
 	if err != nil {
-		return led{}, err
+		return response{}, err
 	}
 	text, err := io.ReadAll(answer.Body)
 	if err := errors.Join(err, answer.Body.Close()); err != nil {
-		return led{}, err
+		return response{}, err
 	}
 	if answer.StatusCode != http.StatusOK {
-		return led{}, fmt.Errorf("%s %s: %s\n%s", method, path, answer.Status, text)
+		return response{}, fmt.Errorf("%s %s: %s\n%s", method, path, answer.Status, text)
 	}
 	if found := formToken.FindSubmatch(text); found != nil {
 		o.token = string(found[1])
 	}
-	return led{answer.Request.URL.Path, string(text)}, nil
+	return response{answer.Request.URL.Path, string(text)}, nil
 }
 
-func (o *consoleClient) post(ctx context.Context, path string, form url.Values) (led, error) {
+func (o *consoleClient) post(ctx context.Context, path string, form url.Values) (response, error) {
 	if form == nil {
 		form = url.Values{}
 	}

@@ -24,7 +24,7 @@ type clients struct {
 	made []string        // bodies that were answered 201
 }
 
-// seen is an answer, 200 for all that mean yes, and when the request began.
+// seen is the status of an answer, 200 for every success, and the start of its request.
 type seen struct {
 	status int
 	asked  time.Time

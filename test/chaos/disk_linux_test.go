@@ -17,7 +17,7 @@ import (
 // diskSize is more than the database of a test takes.
 const diskSize = 512 << 20
 
-// disk is where a database lies, and can be full.
+// disk is the disk of a database, which can be full.
 type disk interface {
 	// folder is on the disk.
 	folder() string

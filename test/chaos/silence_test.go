@@ -22,7 +22,7 @@ func cuttable(t *testing.T) *pgproxy.Proxy {
 	return p
 }
 
-// ready is what an instance says of itself.
+// ready is the readiness report of an instance.
 func (i *instance) ready() int {
 	status, _, err := i.try(i.t.Context(), http.MethodGet, "/readyz", "")
 	assert.NoError(i.t, err)

@@ -79,7 +79,7 @@ func tried() (all []asking) {
 	return all
 }
 
-// ends is what leaves too little to go on with.
+// ends are the routes that leave nothing to continue with.
 var ends = regexp.MustCompile(`/(delete|remove|clear|unregister)/|/k/\{key\}/(rotate|revoke)/|/r/\{username\}/$`)
 
 // fields are members of bodies, and fields of forms, that hold ids, and of which table.

@@ -20,7 +20,7 @@ const (
 	allIDs      = 100_000_000
 )
 
-// random is everything in an answer that may differ from one installation to the next: secrets and
+// random matches everything in an answer that may differ between installations: secrets and
 // what is sealed, and ids. It matches within a word, which may have a % before it.
 var random = regexp.MustCompile(`tcs_[0-9a-f]{64}|[0-9a-f]{64}|[A-Za-z0-9_-]{38,}|%2F[1-9][0-9]{12}|\b[1-9][0-9]{12}\b`)
 
@@ -117,7 +117,7 @@ func (n *names) pick(r *rand.Rand, table string) string {
 	return seen[r.IntN(len(seen))]
 }
 
-// newest is the id of a table that was seen last, or one that the other organization may have.
+// newest returns the id of a table that was seen last, or one of the other organization.
 func (n *names) newest(r *rand.Rand, table string) string {
 	if seen := n.ids[table]; len(seen) > 0 && r.IntN(4) > 0 {
 		return seen[len(seen)-1]
@@ -129,7 +129,7 @@ func (n *names) newest(r *rand.Rand, table string) string {
 // have.
 const firstForeign = 2
 
-// foreign is an id of a table that the other organization may have.
+// foreign returns an id of a table that the other organization may have.
 func (n *names) foreign(r *rand.Rand, table string) string {
 	return n.id(table, firstForeign+r.IntN(8))
 }
@@ -153,7 +153,7 @@ func (n *names) token(r *rand.Rand) string {
 // The people whom both organizations know, and more of them; whom they do not know, they may make.
 var usernames = []string{"ada", "Ben", "bob@globex.example", "carl@example.org", "eva", "oli", "vic", "zoe", "ZOE", "max", "nobody@example.org", "stranger"}
 
-// sentence is what people write where anything goes.
+// sentence generates free text.
 func sentence(r *rand.Rand) string {
 	return oneOf(r, "spare", "all", "Staff", "mail", "web", "Board", "x", "two words", "<b>")
 }
