@@ -16,7 +16,7 @@ import (
 )
 
 // organizationOfEve creates an organization in which eve has a role.
-func (d *door) organizationOfEve(slug string) {
+func (d *signInFixture) organizationOfEve(slug string) {
 	d.Helper()
 	ctx := d.Context()
 	require.NoError(d, d.store.Update(ctx, func(tx ports.Tx) error {
@@ -33,13 +33,13 @@ func (d *door) organizationOfEve(slug string) {
 }
 
 // acmeRequires makes acme require a second factor.
-func (d *door) acmeRequires() {
+func (d *signInFixture) acmeRequires() {
 	d.Helper()
 	require.NoError(d, d.factors.Require(d.Context(), d.by, app.Path{Organization: "acme"}, true))
 }
 
 // owes reports whether an organization's requirement stops the holder of a session.
-func (d *door) owes(session, slug string) bool {
+func (d *signInFixture) owes(session, slug string) bool {
 	d.Helper()
 	owed, err := d.factors.SetupRequired(d.Context(), d.visitor(session), operators.OrganizationFactor, slug)
 	require.NoError(d, err)
@@ -47,7 +47,7 @@ func (d *door) owes(session, slug string) bool {
 }
 
 func TestOrganizationRequiresFactor(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	d.account("eve")
 	d.organizationOfEve("acme")
 	d.organizationOfEve("globex")
@@ -78,7 +78,7 @@ func TestOrganizationRequiresFactor(t *testing.T) {
 }
 
 func TestRemoveRequiredFactor(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	d.account("eve")
 	d.organizationOfEve("acme")
 	eve := d.signInAs("eve").Session
@@ -98,7 +98,7 @@ func TestRemoveRequiredFactor(t *testing.T) {
 }
 
 func TestInstallationRequiresFactor(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	d.factors = app.NewFactors(d.operators, authenticators(t), true)
 	d.account("eve")
 	d.organizationOfEve("acme")
@@ -123,7 +123,7 @@ func TestInstallationRequiresFactor(t *testing.T) {
 }
 
 func TestOrganizationRequiresFactorOfOperators(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	d.account("eve")
 	d.organizationOfEve("acme")
 	d.organizationOfEve("globex")

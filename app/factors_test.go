@@ -21,10 +21,10 @@ import (
 	"github.com/tocsin/tocsin/test/databases"
 )
 
-const doorPassword = "correct horse battery"
+const fixturePassword = "correct horse battery"
 
-// door is an installation that ada can sign in to.
-type door struct {
+// signInFixture is an installation that ada can sign in to.
+type signInFixture struct {
 	*testing.T
 	store     ports.Store
 	clock     *clocks.Moving
@@ -34,15 +34,15 @@ type door struct {
 	by        audit.Actor
 }
 
-func newDoor(t *testing.T) *door {
+func newSignInFixture(t *testing.T) *signInFixture {
 	t.Helper()
 	t.Parallel()
-	d := &door{T: t, clock: clocks.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), from: operators.Origin{Network: "192.0.2.1/32"}, by: audit.Actor{Address: "192.0.2.1", Via: audit.Console}}
+	d := &signInFixture{T: t, clock: clocks.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), from: operators.Origin{Network: "192.0.2.1/32"}, by: audit.Actor{Address: "192.0.2.1", Via: audit.Console}}
 	store, err := gormstore.Open(t.Context(), gormstore.Config{
 		URL: databases.SQLite(t), Clock: d.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, store.Close()) })
-	p, err := operators.NewPassword("password", doorPassword)
+	p, err := operators.NewPassword("password", fixturePassword)
 	require.NoError(t, err)
 	require.NoError(t, store.Update(t.Context(), func(tx ports.Tx) error {
 		found, _, err := tx.Users().Ensure(t.Context(), []users.User{{Username: "ada"}})
@@ -56,15 +56,15 @@ func newDoor(t *testing.T) *door {
 }
 
 // signIn signs in with the password.
-func (d *door) signIn() app.SignInResult {
+func (d *signInFixture) signIn() app.SignInResult {
 	d.Helper()
-	a, err := d.operators.SignIn(d.Context(), d.by, d.from, "ada", doorPassword)
+	a, err := d.operators.SignIn(d.Context(), d.by, d.from, "ada", fixturePassword)
 	require.NoError(d, err)
 	return a
 }
 
 // visitor returns the holder of a session.
-func (d *door) visitor(session string) operators.Principal {
+func (d *signInFixture) visitor(session string) operators.Principal {
 	d.Helper()
 	v, err := d.operators.Resume(d.Context(), session)
 	require.NoError(d, err)
@@ -72,13 +72,13 @@ func (d *door) visitor(session string) operators.Principal {
 }
 
 // isIn reports whether a session is valid.
-func (d *door) isIn(session string) bool {
+func (d *signInFixture) isIn(session string) bool {
 	_, err := d.operators.Resume(d.Context(), session)
 	return err == nil
 }
 
 // code returns the code that the authenticator app shows.
-func (d *door) code(s factors.Secret) string {
+func (d *signInFixture) code(s factors.Secret) string {
 	d.Helper()
 	code, err := totp.GenerateCode(string(s), d.clock.Now())
 	require.NoError(d, err)
@@ -86,7 +86,7 @@ func (d *door) code(s factors.Secret) string {
 }
 
 // app sets up an authenticator app, and moves the clock to its next code.
-func (d *door) app(session string) (factors.Secret, []string) {
+func (d *signInFixture) app(session string) (factors.Secret, []string) {
 	d.Helper()
 	v := d.visitor(session)
 	secret, step, err := d.factors.BeginApp(d.Context(), v)
@@ -97,12 +97,12 @@ func (d *door) app(session string) (factors.Secret, []string) {
 	return secret, codes
 }
 
-func (d *door) show(step, code string) (app.SignInResult, error) {
+func (d *signInFixture) show(step, code string) (app.SignInResult, error) {
 	return d.factors.VerifyCode(d.Context(), d.by, d.from, step, code)
 }
 
 // actions returns the audit log of the installation, the newest first.
-func (d *door) actions() (all []audit.Action) {
+func (d *signInFixture) actions() (all []audit.Action) {
 	d.Helper()
 	found, err := app.NewAudit(d.store).Search(d.Context(), app.Path{}, audit.Query{Limit: 100})
 	require.NoError(d, err)
@@ -113,7 +113,7 @@ func (d *door) actions() (all []audit.Action) {
 }
 
 func TestSecondFactorSignIn(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	first := d.signIn()
 	elsewhere := d.signIn()
 	secret, codes := d.app(first.Session)
@@ -140,7 +140,7 @@ func TestSecondFactorSignIn(t *testing.T) {
 }
 
 func TestACodeWorksOnce(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	secret, codes := d.app(d.signIn().Session)
 	code := d.code(secret)
 	_, err := d.show(d.signIn().Step, code)
@@ -165,7 +165,7 @@ func must[T any](v T, err error) T {
 }
 
 func TestConcurrentCodes(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	secret, _ := d.app(d.signIn().Session)
 	code := d.code(secret)
 	steps := []string{d.signIn().Step, d.signIn().Step} // More would be delayed as guesses.
@@ -182,7 +182,7 @@ func TestConcurrentCodes(t *testing.T) {
 }
 
 func TestWrongCodesDelay(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	secret, _ := d.app(d.signIn().Session)
 	for i := range operators.FreeAttempts {
 		d.from.Network = []string{"192.0.2.1/32", "192.0.2.2/32", "198.51.100.7/32"}[i%3]
@@ -198,7 +198,7 @@ func TestWrongCodesDelay(t *testing.T) {
 }
 
 func TestStepExpiry(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	secret, _ := d.app(d.signIn().Session)
 	step := d.signIn().Step
 	d.clock.Advance(factors.StepLife)
@@ -211,7 +211,7 @@ func TestStepExpiry(t *testing.T) {
 }
 
 func TestConfirmApp(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	session := d.signIn().Session
 	v := d.visitor(session)
 	secret, step, err := d.factors.BeginApp(t.Context(), v)
@@ -235,7 +235,7 @@ func TestConfirmApp(t *testing.T) {
 }
 
 func TestRemoveLastFactor(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	session := d.signIn().Session
 	_, codes := d.app(session)
 	v := d.visitor(session)
@@ -254,7 +254,7 @@ func TestRemoveLastFactor(t *testing.T) {
 }
 
 func TestTheCommandLineResetsFactors(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	session := d.signIn().Session
 	d.app(session)
 	step := d.signIn().Step

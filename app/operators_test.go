@@ -27,7 +27,7 @@ func TestReadOnlyDatabase(t *testing.T) {
 		"OtherErrorsAreTold":          {broken, broken},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDoor(t)
+			d := newSignInFixture(t)
 			session := d.signIn().Session
 			d.clock.Advance(operators.SessionResolution)
 			store := mocks.NewStore(gomock.NewController(t))

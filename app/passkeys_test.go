@@ -33,7 +33,7 @@ func authenticators(t *testing.T) factors.Authenticators {
 func key() *passkeys.Authenticator { return passkeys.New("notify.example", doorSite) }
 
 // passkey adds a passkey to the account of a session.
-func (d *door) passkey(session, name string, k *passkeys.Authenticator) ([]string, error) {
+func (d *signInFixture) passkey(session, name string, k *passkeys.Authenticator) ([]string, error) {
 	d.Helper()
 	v := d.visitor(session)
 	a, err := d.factors.BeginPasskey(d.Context(), v)
@@ -42,7 +42,7 @@ func (d *door) passkey(session, name string, k *passkeys.Authenticator) ([]strin
 }
 
 // held returns the passkeys of the account of a session.
-func (d *door) held(session string) []factors.Passkey {
+func (d *signInFixture) held(session string) []factors.Passkey {
 	d.Helper()
 	found, err := d.factors.Passkeys(d.Context(), d.visitor(session))
 	require.NoError(d, err)
@@ -50,7 +50,7 @@ func (d *door) held(session string) []factors.Passkey {
 }
 
 // enter signs in with a passkey and nothing else.
-func (d *door) enter(k *passkeys.Authenticator) (app.SignInResult, error) {
+func (d *signInFixture) enter(k *passkeys.Authenticator) (app.SignInResult, error) {
 	d.Helper()
 	a, err := d.factors.BeginPasskeySignIn(d.Context())
 	require.NoError(d, err)
@@ -58,9 +58,9 @@ func (d *door) enter(k *passkeys.Authenticator) (app.SignInResult, error) {
 }
 
 // account creates another user who can sign in.
-func (d *door) account(username string) {
+func (d *signInFixture) account(username string) {
 	d.Helper()
-	p, err := operators.NewPassword("password", doorPassword)
+	p, err := operators.NewPassword("password", fixturePassword)
 	require.NoError(d, err)
 	require.NoError(d, d.store.Update(d.Context(), func(tx ports.Tx) error {
 		found, _, err := tx.Users().Ensure(d.Context(), []users.User{{Username: username}})
@@ -71,15 +71,15 @@ func (d *door) account(username string) {
 }
 
 // signInAs signs in as a user, with the password.
-func (d *door) signInAs(username string) app.SignInResult {
+func (d *signInFixture) signInAs(username string) app.SignInResult {
 	d.Helper()
-	a, err := d.operators.SignIn(d.Context(), d.by, d.from, username, doorPassword)
+	a, err := d.operators.SignIn(d.Context(), d.by, d.from, username, fixturePassword)
 	require.NoError(d, err)
 	return a
 }
 
 func TestPasskeySignIn(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	first, elsewhere := d.signIn(), d.signIn()
 	k := key()
 	codes, err := d.passkey(first.Session, " Telephone ", k)
@@ -105,7 +105,7 @@ func TestPasskeySignIn(t *testing.T) {
 }
 
 func TestAPasskeyIsASecondFactor(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	k := key()
 	_, err := d.passkey(d.signIn().Session, "", k)
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestAPasskeyIsASecondFactor(t *testing.T) {
 }
 
 func TestPasskeyAnswerOnce(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	k := key()
 	_, err := d.passkey(d.signIn().Session, "", k)
 	require.NoError(t, err)
@@ -167,7 +167,7 @@ func TestPasskeyAnswerOnce(t *testing.T) {
 }
 
 func TestPasskeyOfOtherAccount(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	d.account("eve")
 	ofAda, ofEve := key(), key()
 	ada, eve := d.signIn().Session, d.signInAs("eve").Session
@@ -203,7 +203,7 @@ func TestPasskeyOfOtherAccount(t *testing.T) {
 }
 
 func TestAPasskeySignsInAgain(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	k := key()
 	session := d.signIn().Session
 	_, err := d.passkey(session, "", k)
@@ -221,7 +221,7 @@ func TestAPasskeySignsInAgain(t *testing.T) {
 }
 
 func TestARemovedPasskeyIsRefused(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	k := key()
 	session := d.signIn().Session
 	_, err := d.passkey(session, "Telephone", k)
@@ -243,7 +243,7 @@ func TestARemovedPasskeyIsRefused(t *testing.T) {
 }
 
 func TestClonedPasskey(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	k := key()
 	session := d.signIn().Session
 	_, err := d.passkey(session, "", k)
@@ -262,7 +262,7 @@ func TestClonedPasskey(t *testing.T) {
 }
 
 func TestMaxPasskeys(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	session := d.signIn().Session
 	v := d.visitor(session)
 	late, err := d.factors.BeginPasskey(t.Context(), v)
@@ -278,7 +278,7 @@ func TestMaxPasskeys(t *testing.T) {
 }
 
 func TestPasskeysOff(t *testing.T) {
-	d := newDoor(t)
+	d := newSignInFixture(t)
 	v := d.visitor(d.signIn().Session)
 	none := app.NewFactors(d.operators, nil, false)
 	assert.Empty(t, none.PasskeyOrigin())

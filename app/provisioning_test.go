@@ -48,8 +48,8 @@ func shop() app.Blueprint {
 	}}}
 }
 
-// told returns an answer of Apply as lines `kind path action`.
-func told(done []app.Applied) []string {
+// appliedLines returns an answer of Apply as lines `kind path action`.
+func appliedLines(done []app.Applied) []string {
 	said := make([]string, len(done))
 	for i, a := range done {
 		said[i] = fmt.Sprintf("%s %s %s", a.Kind, a.Path, a.Action)
@@ -60,7 +60,7 @@ func told(done []app.Applied) []string {
 // changed returns the lines that are not unchanged.
 func changed(done []app.Applied) []string {
 	var said []string
-	for i, line := range told(done) {
+	for i, line := range appliedLines(done) {
 		if done[i].Action != app.Unchanged {
 			said = append(said, line)
 		}
@@ -95,7 +95,7 @@ func TestApply(t *testing.T) {
 		t.Parallel()
 		store := emptyInstallation(t)
 		first := apply(t, store, shop())
-		assert.Equal(t, everything, told(first))
+		assert.Equal(t, everything, appliedLines(first))
 		second := apply(t, store, shop())
 		for i := range first {
 			assert.Positive(t, first[i].ID)
@@ -126,7 +126,7 @@ func TestApply(t *testing.T) {
 		store := emptyInstallation(t)
 		dry, err := app.NewProvisioning(store, channels.Channel.CheckSettings, nil, nil).Apply(t.Context(), operators.Editor{}, shop(), true)
 		require.NoError(t, err)
-		assert.Equal(t, everything, told(dry))
+		assert.Equal(t, everything, appliedLines(dry))
 		for _, a := range dry {
 			assert.Zero(t, a.ID)
 		}

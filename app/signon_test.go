@@ -40,9 +40,9 @@ func (s *says) Logout(_ context.Context, token string) (l signon.Logout, err err
 
 func (s *says) EndSessionURL(context.Context, string) (string, error) { return "", s.fault }
 
-// hall is an installation with single sign-on and two organizations.
-type hall struct {
-	*door
+// signOnFixture is an installation with single sign-on and two organizations.
+type signOnFixture struct {
+	*signInFixture
 	says   *says
 	signOn *app.SingleSignOn
 	admin  *app.Administration
@@ -51,9 +51,9 @@ type hall struct {
 var mapping = signon.Mapping{{Group: "staff", Organization: "acme", Role: users.RoleViewer}, {Group: "boss", Organization: "acme", Role: users.RoleAdministrator},
 	{Group: "it"}, {Group: "staff", Organization: "nowhere", Role: users.RoleViewer}}
 
-func newHall(t *testing.T, m signon.Mapping, p operators.Policy) *hall {
+func newSignOnFixture(t *testing.T, m signon.Mapping, p operators.Policy) *signOnFixture {
 	t.Helper()
-	h := &hall{door: newDoor(t), says: &says{}}
+	h := &signOnFixture{signInFixture: newSignInFixture(t), says: &says{}}
 	h.operators = app.NewOperators(h.store, h.clock, p)
 	h.signOn = app.NewSingleSignOn(h.operators, h.says, app.SignOnSettings{Issuer: "https://id.example", Mapping: m})
 	h.admin = app.NewAdministration(h.store, h.clock)
@@ -65,7 +65,7 @@ func newHall(t *testing.T, m signon.Mapping, p operators.Policy) *hall {
 }
 
 // comes signs a user in with these groups.
-func (h *hall) comes(subject, username string, groups ...string) (app.SignInResult, error) {
+func (h *signOnFixture) comes(subject, username string, groups ...string) (app.SignInResult, error) {
 	h.Helper()
 	h.says.Identity = signon.Identity{Subject: signon.Subject{Issuer: "https://id.example", ID: subject}, Username: username, Groups: groups,
 		Details: users.Details{Email: username + "@example.org", FirstName: "First"}, Authenticated: h.clock.Now()}
@@ -77,7 +77,7 @@ func (h *hall) comes(subject, username string, groups ...string) (app.SignInResu
 
 // roles returns what a user may do after a sign-in: their role in each organization, and whether
 // they are administrator.
-func (h *hall) roles(subject, username string, groups ...string) (map[string]users.Role, bool) {
+func (h *signOnFixture) roles(subject, username string, groups ...string) (map[string]users.Role, bool) {
 	h.Helper()
 	a, err := h.comes(subject, username, groups...)
 	require.NoError(h, err)
@@ -90,7 +90,7 @@ func (h *hall) roles(subject, username string, groups ...string) (map[string]use
 }
 
 // member returns grace in an organization.
-func (h *hall) member(org string) (m users.Member) {
+func (h *signOnFixture) member(org string) (m users.Member) {
 	h.Helper()
 	require.NoError(h, h.store.Update(h.Context(), func(tx ports.Tx) error {
 		o, err := tx.Orgs().BySlug(h.Context(), org)
@@ -112,7 +112,7 @@ func (h *hall) member(org string) (m users.Member) {
 
 // joins has an organization give grace a role, which is accepted with a password that its operators
 // know.
-func (h *hall) joins(org, word string, role users.Role) {
+func (h *signOnFixture) joins(org, word string, role users.Role) {
 	h.Helper()
 	m := h.member(org)
 	editor := operators.Editor{Actor: h.by, Level: operators.Administrator}
@@ -126,7 +126,7 @@ func (h *hall) joins(org, word string, role users.Role) {
 }
 
 // opens returns what a password of grace opens.
-func (h *hall) opens(word string) []string {
+func (h *signOnFixture) opens(word string) []string {
 	h.Helper()
 	a, err := h.operators.SignIn(h.Context(), h.by, h.from, "grace", word)
 	if err != nil {
@@ -143,7 +143,7 @@ func (h *hall) opens(word string) []string {
 const acmes = "a password of acme's people"
 
 func TestSignOnRoles(t *testing.T) {
-	h := newHall(t, mapping, operators.Policy{})
+	h := newSignOnFixture(t, mapping, operators.Policy{})
 	roles, administrator := h.roles("1", "grace", "staff", "other")
 	assert.Equal(t, map[string]users.Role{"acme": users.RoleViewer}, roles)
 	assert.False(t, administrator)
@@ -177,7 +177,7 @@ func TestSignOnRoles(t *testing.T) {
 }
 
 func TestSignOnUnmappedOrganization(t *testing.T) {
-	h := newHall(t, mapping, operators.Policy{})
+	h := newSignOnFixture(t, mapping, operators.Policy{})
 	h.joins("globex", "a password of globex's", users.RoleOperator)
 	roles, _ := h.roles("1", "grace", "staff")
 	assert.Equal(t, map[string]users.Role{"acme": users.RoleViewer}, roles, "what globex gave, the identity does not open")
@@ -186,7 +186,7 @@ func TestSignOnUnmappedOrganization(t *testing.T) {
 }
 
 func TestInvitationToSingleSignOnAccount(t *testing.T) {
-	h := newHall(t, mapping, operators.Policy{})
+	h := newSignOnFixture(t, mapping, operators.Policy{})
 	roles, _ := h.roles("1", "grace", "boss", "it")
 	require.Len(t, roles, 1)
 	h.roles("1", "grace", "boss")
@@ -207,7 +207,7 @@ func TestInvitationToSingleSignOnAccount(t *testing.T) {
 }
 
 func TestSignOnKeepsRolesOfOrganization(t *testing.T) {
-	h := newHall(t, mapping, operators.Policy{})
+	h := newSignOnFixture(t, mapping, operators.Policy{})
 	h.joins("acme", acmes, users.RoleOperator)
 	roles, administrator := h.roles("1", "grace", "it")
 	assert.Empty(t, roles, "the identity does not open what another account has accepted")
@@ -217,7 +217,7 @@ func TestSignOnKeepsRolesOfOrganization(t *testing.T) {
 }
 
 func TestSingleSignOnAccountAcceptsInvitation(t *testing.T) {
-	h := newHall(t, mapping, operators.Policy{})
+	h := newSignOnFixture(t, mapping, operators.Policy{})
 	a, err := h.comes("1", "grace", "staff")
 	require.NoError(t, err)
 	m := h.member("globex")
@@ -233,7 +233,7 @@ func TestSingleSignOnAccountAcceptsInvitation(t *testing.T) {
 }
 
 func TestSignOnSubject(t *testing.T) {
-	h := newHall(t, mapping, operators.Policy{})
+	h := newSignOnFixture(t, mapping, operators.Policy{})
 	_, err := h.comes("1", "grace", "staff")
 	require.NoError(t, err)
 	a, err := h.comes("1", "renamed", "staff")
@@ -250,7 +250,7 @@ func TestSignOnSubject(t *testing.T) {
 }
 
 func TestLinkingAnAccount(t *testing.T) {
-	h := newHall(t, mapping, operators.Policy{BreakGlass: "root"})
+	h := newSignOnFixture(t, mapping, operators.Policy{BreakGlass: "root"})
 	to := signon.Subject{ID: "3"}
 	require.NoError(t, h.signOn.Link(t.Context(), h.by, "ada", to))
 	_, administrator := h.roles("3", "whatever", "it")
@@ -284,7 +284,7 @@ func TestLinkingAnAccount(t *testing.T) {
 }
 
 func TestSignOnWithoutMapping(t *testing.T) {
-	h := newHall(t, nil, operators.Policy{})
+	h := newSignOnFixture(t, nil, operators.Policy{})
 	roles, administrator := h.roles("1", "grace", "staff")
 	assert.Empty(t, roles)
 	assert.False(t, administrator)
@@ -297,7 +297,7 @@ func TestSignOnWithoutMapping(t *testing.T) {
 }
 
 func TestTheEmergencyAccount(t *testing.T) {
-	h := newHall(t, mapping, operators.Policy{SingleSignOnOnly: true, BreakGlass: "ada"})
+	h := newSignOnFixture(t, mapping, operators.Policy{SingleSignOnOnly: true, BreakGlass: "ada"})
 	h.joins("acme", acmes, users.RoleOperator)
 	assert.Empty(t, h.opens(acmes))
 	assert.True(t, h.isIn(h.signIn().Session))
@@ -310,7 +310,7 @@ func TestTheEmergencyAccount(t *testing.T) {
 }
 
 func TestBackChannelLogout(t *testing.T) {
-	h := newHall(t, mapping, operators.Policy{})
+	h := newSignOnFixture(t, mapping, operators.Policy{})
 	require.NoError(t, h.signOn.Link(t.Context(), h.by, "ada", signon.Subject{ID: "1"}))
 	local := h.signIn().Session
 	first, err := h.comes("1", "ada", "it")
@@ -327,7 +327,7 @@ func TestBackChannelLogout(t *testing.T) {
 }
 
 func TestSignOnAuthenticationTime(t *testing.T) {
-	h := newHall(t, nil, operators.Policy{})
+	h := newSignOnFixture(t, nil, operators.Policy{})
 	for ago, recent := range map[time.Duration]bool{0: true, operators.Recent - time.Second: true, operators.Recent: false, -time.Hour: true} {
 		h.says.Identity = signon.Identity{Subject: signon.Subject{Issuer: "i", ID: "1"}, Username: "grace", Authenticated: h.clock.Now().Add(-ago)}
 		assert.Equal(t, recent, h.says.AuthenticatedAt(h.clock.Now()).Add(operators.Recent).After(h.clock.Now()), ago)
@@ -344,7 +344,7 @@ func TestSignOnAuthenticationTime(t *testing.T) {
 }
 
 func TestSignOnProviderUnavailable(t *testing.T) {
-	h := newHall(t, mapping, operators.Policy{})
+	h := newSignOnFixture(t, mapping, operators.Policy{})
 	before := len(h.actions())
 	d, err := h.signOn.Begin(t.Context(), operators.Principal{}, "back", "next", "")
 	require.NoError(t, err)
@@ -355,7 +355,7 @@ func TestSignOnProviderUnavailable(t *testing.T) {
 }
 
 func TestPasskeyOfSingleSignOnAccount(t *testing.T) {
-	h := newHall(t, mapping, operators.Policy{})
+	h := newSignOnFixture(t, mapping, operators.Policy{})
 	h.factors = app.NewFactors(h.operators, authenticators(t), false)
 	a, err := h.comes("1", "grace", "staff")
 	require.NoError(t, err)

@@ -37,8 +37,8 @@ func dispatched(t *testing.T, drivers delivery.Drivers, c channels.Channel, to s
 	return failure
 }
 
-// gossip is a provider that echoes every request.
-func gossip(t *testing.T, write func(w io.Writer, request string)) *httptest.Server {
+// echoingServer is a provider that echoes every request.
+func echoingServer(t *testing.T, write func(w io.Writer, request string)) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var all strings.Builder
@@ -56,7 +56,7 @@ func TestProvidersEchoingSecrets(t *testing.T) {
 	t.Parallel()
 	t.Run("Webhook", func(t *testing.T) {
 		t.Parallel()
-		s := gossip(t, func(w io.Writer, request string) { fmt.Fprint(w, "what is ", request) })
+		s := echoingServer(t, func(w io.Writer, request string) { fmt.Fprint(w, "what is ", request) })
 		failure := dispatched(t, delivery.Drivers{webhook.New(fakenet.Redirecting())}, channels.Channel{Driver: "webhook", Protocol: channels.WEBHOOK,
 			Settings: channels.Settings{"headers": map[string]any{"Authorization": "Bearer 0penSesame", "X-Token": "hunter two"}, "hosts": []any{"127.0.0.1"}}}, s.URL)
 		assert.Equal(t, "answered 400: what is / [***] [***]", failure.Error())
@@ -66,7 +66,7 @@ func TestProvidersEchoingSecrets(t *testing.T) {
 	t.Run("Twilio", func(t *testing.T) {
 		t.Parallel()
 		account := "AC0123456789abcdef0123456789abcdef"
-		s := gossip(t, func(w io.Writer, _ string) {
+		s := echoingServer(t, func(w io.Writer, _ string) {
 			fmt.Fprintf(w, `{"code": 20003, "message": "Your AccountSid %s or AuthToken 0penSesame was incorrect"}`, account)
 		})
 		failure := dispatched(t, delivery.Drivers{twilio.New(fakenet.Redirecting())}, channels.Channel{Driver: "twilio", Protocol: channels.SMS,
@@ -76,7 +76,7 @@ func TestProvidersEchoingSecrets(t *testing.T) {
 	})
 	t.Run("SMTP", func(t *testing.T) {
 		t.Parallel()
-		host, port := mailGossip(t)
+		host, port := echoingMailServer(t)
 		failure := dispatched(t, delivery.Drivers{smtp.New(fakenet.Redirecting(), smtp.Timeouts{})}, channels.Channel{Driver: "smtp", Protocol: channels.EMAIL,
 			Settings: channels.Settings{"host": host, "port": port, "tls": "none", "from": "a@b.example", "username": "ada", "password": "0penSesame"}}, "c@d.example")
 		assert.Contains(t, failure.Error(), "login: 535 what is AUTH PLAIN *** 0penS3same ***")
@@ -84,7 +84,7 @@ func TestProvidersEchoingSecrets(t *testing.T) {
 	})
 	t.Run("Shoutrrr", func(t *testing.T) {
 		t.Parallel()
-		s := gossip(t, func(w io.Writer, request string) { fmt.Fprintf(w, `{"code": 40101, "error": "what is %s"}`, request) })
+		s := echoingServer(t, func(w io.Writer, request string) { fmt.Fprintf(w, `{"code": 40101, "error": "what is %s"}`, request) })
 		at, err := url.Parse(s.URL)
 		require.NoError(t, err)
 		failure := dispatched(t, delivery.Drivers{shoutrrr.New(fakenet.Redirecting())}, channels.Channel{Driver: "shoutrrr", Protocol: channels.PLAINTEXT,
@@ -94,8 +94,8 @@ func TestProvidersEchoingSecrets(t *testing.T) {
 	})
 }
 
-// mailGossip is a mail server that refuses every login and repeats it.
-func mailGossip(t *testing.T) (host, port string) {
+// echoingMailServer is a mail server that refuses every login and repeats it.
+func echoingMailServer(t *testing.T) (host, port string) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)

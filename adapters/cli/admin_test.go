@@ -16,14 +16,14 @@ import (
 )
 
 // typed runs a command with a text on standard input.
-func (d *desk) typed(t *testing.T, in string, args ...string) int {
+func (d *fixture) typed(t *testing.T, in string, args ...string) int {
 	t.Helper()
 	d.In = strings.NewReader(in)
 	return d.run(t, args...)
 }
 
 // visitor signs in to the console and returns the visitor with their rights.
-func (d *desk) visitor(t *testing.T, username, password string) (operators.Principal, error) {
+func (d *fixture) visitor(t *testing.T, username, password string) (operators.Principal, error) {
 	t.Helper()
 	use := d.use(t).Console.Operators
 	a, err := use.SignIn(t.Context(), audit.Actor{Via: audit.Console}, operators.Origin{}, username, password)

@@ -34,9 +34,9 @@ const shop = `organizations:
                   - {name: Tell, list: Web users}
 `
 
-func newShop(t *testing.T) *desk {
+func newShop(t *testing.T) *fixture {
 	t.Helper()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.Environ = []string{"SMTP_HOST=localhost"}
 	d.In = strings.NewReader(shop)
 	d.done(t, "apply", "-f", "-")
@@ -52,7 +52,7 @@ func file(t *testing.T, name, text string) string {
 
 func TestApply(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.Environ = []string{"SMTP_HOST=localhost"}
 	path := file(t, "shop.yaml", shop)
 
@@ -114,7 +114,7 @@ func TestApplyRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t)
+			d := newFixture(t)
 			d.Environ = []string{"SMTP_HOST=localhost"}
 			path := file(t, "shop.yaml", c.text)
 			assert.Equal(t, 1, d.run(t, "apply", "-f", path))
@@ -132,14 +132,14 @@ func TestApplyRefuses(t *testing.T) {
 	}
 	t.Run("AFileThatIsNotThere", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t)
+		d := newFixture(t)
 		assert.Equal(t, 1, d.run(t, "apply", "-f", "/no/such/file"))
 		assert.Equal(t, "tocsin: open /no/such/file: no such file or directory\n", d.err.String())
 		assert.Zero(t, d.opened)
 	})
 	t.Run("AFileWithoutEnd", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t)
+		d := newFixture(t)
 		assert.Equal(t, 1, d.run(t, "apply", "-f", "/dev/zero"))
 		assert.Equal(t, "tocsin: /dev/zero: is larger than 16 MiB\n", d.err.String())
 	})

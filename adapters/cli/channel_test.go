@@ -50,10 +50,10 @@ func (p *provider) Close() error {
 	return nil
 }
 
-// newCounter is a desk with a channel of the fake provider.
-func newCounter(t *testing.T) *desk {
+// newCounter is a fixture with a channel of the fake provider.
+func newCounter(t *testing.T) *fixture {
 	t.Helper()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.apply(t, `{organizations: [{slug: acme, name: Acme Inc., channels: [{name: Post, protocol: EMAIL, driver: fake}, {name: off, protocol: SMS, driver: fake, active: false}],
 		projects: [{slug: shop, name: Shop, channels: [{name: own, protocol: WEBHOOK, driver: fake}]}]}]}`)
 	return d

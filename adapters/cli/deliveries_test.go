@@ -23,7 +23,7 @@ import (
 )
 
 // failed triggers an event for one recipient whose delivery fails.
-func (d *desk) failed(t *testing.T) events.OccurrenceID {
+func (d *fixture) failed(t *testing.T) events.OccurrenceID {
 	t.Helper()
 	s, web := d.store(t), app.Path{Organization: "acme", Project: "shop", Application: "web"}
 	use := harness.Assemble(d.parts(s)).API
@@ -69,7 +69,7 @@ func TestDeliveriesRetry(t *testing.T) {
 
 func TestServeAndWorker(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	var began []string
 	d.Serve = func(_ context.Context, _ *pflag.FlagSet, serving cli.ServeOptions) error {
 		began = append(began, fmt.Sprint("serve ", serving.Send, serving.Hold))

@@ -31,7 +31,7 @@ func TestHealthcheck(t *testing.T) {
 	})
 	slow := server(func(http.ResponseWriter, *http.Request) { <-release })
 
-	d := newDesk(t)
+	d := newFixture(t)
 	check := func(listen string, args ...string) int {
 		d.Listen = func(*pflag.FlagSet) (cli.Endpoint, error) { return cli.Endpoint{Network: "tcp", Address: listen}, nil }
 		return d.run(t, append([]string{"healthcheck"}, args...)...)

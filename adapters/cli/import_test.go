@@ -24,7 +24,7 @@ import (
 )
 
 // usernames returns the usernames of the organization acme.
-func (d *desk) usernames(t *testing.T) []string {
+func (d *fixture) usernames(t *testing.T) []string {
 	t.Helper()
 	var found []string
 	require.NoError(t, d.store(t).View(t.Context(), func(tx ports.Tx) error {
@@ -40,7 +40,7 @@ func (d *desk) usernames(t *testing.T) []string {
 }
 
 // fields returns the metadata of a member of acme.
-func (d *desk) fields(t *testing.T, username string) (fields metadata.Map) {
+func (d *fixture) fields(t *testing.T, username string) (fields metadata.Map) {
 	t.Helper()
 	require.NoError(t, d.store(t).View(t.Context(), func(tx ports.Tx) error {
 		acme, err := tx.Orgs().BySlug(t.Context(), "acme")
@@ -124,7 +124,7 @@ func TestImportFails(t *testing.T) {
 	}
 	t.Run("AFolder", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t)
+		d := newFixture(t)
 		folder := t.TempDir()
 		assert.Equal(t, 1, d.run(t, "import", "users", folder))
 		assert.Equal(t, "tocsin: import "+folder+": is a directory\n", d.err.String())
@@ -244,7 +244,7 @@ import_line,import_reason,email,custom__phone,custom__note
 	})
 	t.Run("PlacesThatCannotTakeIt", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t)
+		d := newFixture(t)
 		path := file(t, "people.csv", people)
 		link := filepath.Join(t.TempDir(), "link.csv")
 		require.NoError(t, os.Link(path, link))
@@ -291,14 +291,14 @@ func TestImportFromPipe(t *testing.T) { //nolint:paralleltest // It sets TMPDIR.
 	assert.Empty(t, list(t, folder), "no copy is left behind")
 }
 
-// hurdle is a store that calls a function before each unit of work that writes, except the first.
-type hurdle struct {
+// hookedStore is a store that calls a function before each unit of work that writes, except the first.
+type hookedStore struct {
 	ports.Store
 	before func()
 	units  atomic.Int64
 }
 
-func (h *hurdle) Update(ctx context.Context, fn func(ports.Tx) error) error {
+func (h *hookedStore) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	if h.units.Add(1) > 1 {
 		h.before()
 	}
@@ -310,7 +310,7 @@ func TestImportInterrupted(t *testing.T) {
 	d := newShop(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	d.wrap = func(s ports.Store) ports.Store { return &hurdle{Store: s, before: stop} }
+	d.wrap = func(s ports.Store) ports.Store { return &hookedStore{Store: s, before: stop} }
 	var text strings.Builder
 	text.WriteString("email\nnobody\n")
 	for i := range 9_000 {
@@ -338,7 +338,7 @@ func TestImportInterrupted(t *testing.T) {
 
 func TestImportWithoutAnyOrganization(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	assert.Equal(t, 1, d.run(t, "import", "users", file(t, "people.csv", "email\n")))
 	assert.Equal(t, "tocsin: "+orgs.ErrNotFound.Error()+"\n", d.err.String())
 }

@@ -124,7 +124,7 @@ func TestKeyFails(t *testing.T) {
 
 func TestKeyList(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	assert.Equal(t, "[]\n", d.done(t, "key", "list", "-o", "json"))
 	const keys = 1_001
 	require.NoError(t, d.store(t).Update(t.Context(), func(tx ports.Tx) error {

@@ -13,24 +13,24 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// newPost returns a desk with channels that keep messages, in an organization and in one of its
+// newPost returns a fixture with channels that keep messages, in an organization and in one of its
 // projects.
-func newPost(t *testing.T) *desk {
+func newPost(t *testing.T) *fixture {
 	t.Helper()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.apply(t, `{organizations: [{slug: acme, name: Acme, channels: [{name: mail, protocol: EMAIL, driver: mailbox}, {name: sms, protocol: SMS, driver: mailbox, active: false}],
 		projects: [{slug: shop, name: Shop, channels: [{name: mail, protocol: EMAIL, driver: mailbox}]}]}]}`)
 	return d
 }
 
-func (d *desk) apply(t *testing.T, blueprint string) {
+func (d *fixture) apply(t *testing.T, blueprint string) {
 	t.Helper()
 	d.In = strings.NewReader(blueprint)
 	d.done(t, "apply", "-f", "-")
 }
 
 // keep puts a message into the mailbox of the organization's channel mail.
-func (d *desk) keep(t *testing.T, m deliveries.Message) {
+func (d *fixture) keep(t *testing.T, m deliveries.Message) {
 	t.Helper()
 	require.NoError(t, d.store(t).Update(t.Context(), func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(t.Context(), "acme")

@@ -9,7 +9,7 @@ import (
 
 func TestMigratePlan(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	require.Zero(t, d.Run(t.Context(), []string{"migrate", "plan"}), d.err.String())
 	out := d.out.String()
 	assert.Regexp(t, `(?m)^BLOCKS +00042_more +a +1200 +SHARE +reads all rows +CREATE INDEX a_b ON a \(b\)$`, out)

@@ -39,8 +39,8 @@ type frozen struct{}
 
 func (frozen) Now() time.Time { return time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC) }
 
-// desk is the program on its own database, with the output of the last command.
-type desk struct {
+// fixture is the program on its own database, with the output of the last command.
+type fixture struct {
 	cli.Program
 	database string
 	keys     seal.Ring
@@ -53,9 +53,9 @@ type desk struct {
 	sendTimeout time.Duration // of channel test
 }
 
-func newDesk(t *testing.T) *desk {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	d := &desk{database: strings.TrimPrefix(databases.SQLite(t), "sqlite:"), keys: seal.NewRing(firstKey), wrap: func(s ports.Store) ports.Store { return s },
+	d := &fixture{database: strings.TrimPrefix(databases.SQLite(t), "sqlite:"), keys: seal.NewRing(firstKey), wrap: func(s ports.Store) ports.Store { return s },
 		provider: &provider{}, sendTimeout: 100 * time.Millisecond}
 	nowhere := func(*pflag.FlagSet) (cli.Endpoint, error) { return cli.Endpoint{}, errors.New("there is no server") }
 	d.Program = cli.Program{
@@ -101,20 +101,20 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// parts returns the parts of the desk's installation on a store.
-func (d *desk) parts(s ports.Store) harness.Parts {
+// parts returns the parts of the fixture's installation on a store.
+func (d *fixture) parts(s ports.Store) harness.Parts {
 	return harness.Parts{Store: s, Clock: frozen{}, Policy: operators.Policy{BreakGlass: "root"}, SignOn: app.SignOnSettings{Issuer: "https://id.example"},
 		Drivers: delivery.Drivers{d.provider, mailbox.New(s)}, SendTimeout: d.sendTimeout}
 }
 
-// use returns the use cases of another process on the desk's database.
-func (d *desk) use(t *testing.T) harness.UseCases {
+// use returns the use cases of another process on the fixture's database.
+func (d *fixture) use(t *testing.T) harness.UseCases {
 	t.Helper()
 	return harness.Assemble(d.parts(d.store(t)))
 }
 
 // run executes a command line and returns the exit status.
-func (d *desk) run(t *testing.T, args ...string) int {
+func (d *fixture) run(t *testing.T, args ...string) int {
 	t.Helper()
 	d.out.Reset()
 	d.err.Reset()
@@ -122,14 +122,14 @@ func (d *desk) run(t *testing.T, args ...string) int {
 }
 
 // done executes a command line that must succeed and returns what it printed on standard output.
-func (d *desk) done(t *testing.T, args ...string) string {
+func (d *fixture) done(t *testing.T, args ...string) string {
 	t.Helper()
 	require.Zero(t, d.run(t, args...), "%q failed: %s", args, d.err.String())
 	return d.out.String()
 }
 
-// store opens the desk's database for inspection.
-func (d *desk) store(t *testing.T) ports.Store {
+// store opens the fixture's database for inspection.
+func (d *fixture) store(t *testing.T) ports.Store {
 	t.Helper()
 	store, err := gormstore.Open(t.Context(), gormstore.Config{URL: "sqlite:" + d.database, AutoMigrate: true, Clock: frozen{}, Keys: d.keys})
 	require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestUsageErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t)
+			d := newFixture(t)
 			assert.Equal(t, 2, d.run(t, c.args...))
 			lines := strings.Split(strings.TrimSpace(d.err.String()), "\n")
 			assert.Equal(t, "tocsin: "+c.says, lines[len(lines)-1])
@@ -188,7 +188,7 @@ func TestUsageErrors(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		name := c.CommandPath()
@@ -218,7 +218,7 @@ func TestHelp(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	assert.Regexp(t, `^tocsin 1\.2\.3 \(go[^ ]+, \w+/\w+\)\n$`, d.done(t, "version"))
 	assert.Equal(t, "tocsin 1.2.3\n", d.done(t, "--version"))
 	assert.JSONEq(t, fmt.Sprintf(`{"version": "1.2.3", "go": %q, "os": %q, "arch": %q}`, runtime.Version(), runtime.GOOS, runtime.GOARCH),
@@ -227,7 +227,7 @@ func TestVersion(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		assert.Contains(t, d.done(t, "completion", shell), "tocsin")
 	}
@@ -236,7 +236,7 @@ func TestCompletion(t *testing.T) {
 
 func TestMan(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	folder := t.TempDir()
 	assert.Empty(t, d.done(t, "man", folder))
 	page, err := os.ReadFile(filepath.Join(folder, "tocsin-key-create.1"))
@@ -252,7 +252,7 @@ func TestMan(t *testing.T) {
 
 func TestConfigShow(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.Settings = func(f *pflag.FlagSet) ([]cli.Setting, error) {
 		return []cli.Setting{{Name: "listen", Value: f.Lookup("listen").Value.String(), Origin: "flag --listen"}, {Name: "base_url", Origin: "default"}}, nil
 	}
@@ -267,7 +267,7 @@ func TestConfigShow(t *testing.T) {
 
 func TestMigrate(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	at := time.Date(2026, 2, 3, 4, 5, 6, 789, time.FixedZone("", 3600))
 	d.Migrate = func(context.Context, *pflag.FlagSet) ([]cli.Migration, error) {
 		return []cli.Migration{{Name: "00001_init", Applied: at}}, nil
@@ -288,7 +288,7 @@ func TestMigrate(t *testing.T) {
 
 func TestServe(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	var listen string
 	d.Serve = func(ctx context.Context, f *pflag.FlagSet, _ cli.ServeOptions) error {
 		listen = f.Lookup("listen").Value.String()
@@ -309,7 +309,7 @@ func TestServe(t *testing.T) {
 
 func TestInterruption(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.In, _ = io.Pipe() // Nothing is ever written to it.
 	for _, args := range [][]string{{"apply", "-f", "-"}, {"import", "users", "-"}} {
 		d.err.Reset()
@@ -325,7 +325,7 @@ func TestInterruption(t *testing.T) {
 func TestUnavailableDatabase(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"key", "list"}, {"key", "create", "--name", "x", "--grant", "user:read"}, {"delete", "list", "a/b/c"}} {
-		d := newDesk(t)
+		d := newFixture(t)
 		d.database = filepath.Join(file(t, "no-folder", ""), "tocsin.db")
 		assert.Equal(t, 1, d.run(t, args...), args)
 		assert.Contains(t, d.err.String(), "tocsin: ")
@@ -337,7 +337,7 @@ func TestUnavailableDatabase(t *testing.T) {
 // tried several servers.
 func TestErrorIndent(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.Serve = func(context.Context, *pflag.FlagSet, cli.ServeOptions) error {
 		return errors.New("failed to connect:\n\tdb1: refused\n\tdb2: refused")
 	}

@@ -31,9 +31,9 @@ var (
 	secondKey = [seal.KeySize]byte{2}
 )
 
-func newSecretShop(t *testing.T) (d *desk, path string) {
+func newSecretShop(t *testing.T) (d *fixture, path string) {
 	t.Helper()
-	d = newDesk(t)
+	d = newFixture(t)
 	d.Environ = []string{"PASSWORD=hunter2"}
 	path = file(t, "shop.yaml", secretShop)
 	d.done(t, "apply", "-f", path)

@@ -20,7 +20,7 @@ import (
 )
 
 // pending triggers an event for ada some time ago, and optionally expands it to her.
-func (d *desk) pending(t *testing.T, ago time.Duration, find bool) events.OccurrenceID {
+func (d *fixture) pending(t *testing.T, ago time.Duration, find bool) events.OccurrenceID {
 	t.Helper()
 	s, web := d.store(t), app.Path{Organization: "acme", Project: "shop", Application: "web"}
 	parts := d.parts(s)

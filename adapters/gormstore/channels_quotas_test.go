@@ -52,7 +52,7 @@ func TestQuotaAfterKilledInstance(t *testing.T) {
 				again, err := s.Queue().TakeQuota(ctx, other.ID, of, 1, channels.Allowance{})
 				require.NoError(t, err)
 				assert.Equal(t, 1, again.Left, "each has a quota of its own")
-				told := toldOf(ctx, t, s, p.channel)
+				told := conditionOf(ctx, t, s, p.channel)
 				assert.Equal(t, 10, told.Used.OfMonth)
 				assert.Equal(t, members[0].UsedUp.UTC(), told.UsedUp.UTC(), "what is shown is what the pool goes by")
 				return told.UsedUp.UTC()
@@ -69,8 +69,8 @@ func TestQuotaAfterKilledInstance(t *testing.T) {
 	}
 }
 
-// toldOf is what is known of a channel.
-func toldOf(ctx context.Context, t *testing.T, s *gormstore.Store, c channels.Channel) (told channels.Condition) {
+// conditionOf returns the condition of a channel.
+func conditionOf(ctx context.Context, t *testing.T, s *gormstore.Store, c channels.Channel) (told channels.Condition) {
 	t.Helper()
 	require.NoError(t, s.View(ctx, func(tx ports.Tx) error {
 		all, err := tx.Channels().Conditions(ctx, c.Organization, []channels.ID{c.ID})
@@ -107,6 +107,6 @@ func TestUsedUpQuotaWithClockAhead(t *testing.T) {
 	require.Len(t, members, 2)
 	assert.Equal(t, until, members[0].UsedUp.UTC())
 	if wrong(5 * time.Minute).Now().Before(until) { // The month may end within these minutes.
-		assert.Equal(t, until, toldOf(t.Context(), t, ahead, p.channel).UsedUp)
+		assert.Equal(t, until, conditionOf(t.Context(), t, ahead, p.channel).UsedUp)
 	}
 }

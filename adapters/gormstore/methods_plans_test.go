@@ -196,7 +196,7 @@ func TestNoMethodReadsCountsOrSortsAWholeTable(t *testing.T) {
 			for _, statement := range slices.Compact(asked[method]) {
 				plan := planned.plan(statement)
 				for _, step := range plan.steps {
-					if step.whole() && wholly()[method] == "" {
+					if step.whole() && readWhole()[method] == "" {
 						assert.Fail(t, "reads all of "+step.table, "%s: %s\n%s", method, statement, plan.text)
 					}
 					if step.crowded() && plan.sorts && sorted()[method] == "" {
@@ -220,8 +220,8 @@ func TestNoMethodReadsCountsOrSortsAWholeTable(t *testing.T) {
 	})
 }
 
-// wholly says which methods go through a table from end to end, and why.
-func wholly() map[string]string {
+// readWhole returns the methods that may read a whole table, with the reasons.
+func readWhole() map[string]string {
 	const pages, first = "lists what the installation has, a page at a time", "one or two of all will do"
 	return map[string]string{
 		"Orgs.List": pages, "Keys.List": pages, "Channels.Stale": pages, "Installation.Backlogs": pages, "Orgs.First": first, "Orgs.Only": first,

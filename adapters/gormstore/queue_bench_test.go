@@ -151,25 +151,25 @@ func (c *crowd) expand(b *testing.B, want int) {
 	require.Equal(b, want, written)
 }
 
-// twin copies every delivery into a table like theirs, in one statement: the least that writing
+// floorCopy copies every delivery into a table like theirs, in one statement: the least that writing
 // them can take.
-func (c *crowd) twin(b *testing.B) time.Duration {
+func (c *crowd) floorCopy(b *testing.B) time.Duration {
 	b.Helper()
 	if c.sqlite {
 		var statements string
 		require.NoError(b, c.raw.QueryRowContext(b.Context(), "SELECT group_concat(sql, ';') FROM sqlite_master WHERE tbl_name = 'deliveries' AND sql <> ''").Scan(&statements))
 		statements = strings.ReplaceAll(statements, "INDEX deliveries_", "INDEX twin_")
-		c.exec(b, strings.ReplaceAll(strings.ReplaceAll(statements, "TABLE deliveries", "TABLE twin"), "ON deliveries", "ON twin"))
+		c.exec(b, strings.ReplaceAll(strings.ReplaceAll(statements, "TABLE deliveries", "TABLE floorCopy"), "ON deliveries", "ON floorCopy"))
 		c.exec(b, "PRAGMA synchronous = FULL")
 		c.exec(b, "PRAGMA cache_size = -16384")
 	} else {
-		c.exec(b, "CREATE TABLE twin (LIKE deliveries_first INCLUDING ALL EXCLUDING IDENTITY)")
+		c.exec(b, "CREATE TABLE floorCopy (LIKE deliveries_first INCLUDING ALL EXCLUDING IDENTITY)")
 		c.exec(b, "CHECKPOINT")
 	}
 	began := time.Now()
-	c.exec(b, "INSERT INTO twin SELECT * FROM deliveries ORDER BY id")
+	c.exec(b, "INSERT INTO floorCopy SELECT * FROM deliveries ORDER BY id")
 	took := time.Since(began)
-	c.exec(b, "DROP TABLE twin")
+	c.exec(b, "DROP TABLE floorCopy")
 	return took
 }
 
@@ -219,7 +219,7 @@ func BenchmarkQueue(b *testing.B) {
 			c.expand(b, b.N)
 			expanded := time.Since(began)
 			b.StopTimer()
-			copied := c.twin(b)
+			copied := c.floorCopy(b)
 			b.StartTimer()
 			began = time.Now()
 			c.work(b, 2)

@@ -20,7 +20,7 @@ import (
 func TestImportJobSurvives(t *testing.T) {
 	t.Parallel()
 	file := mixed(9_500)
-	whole := newBureau(t, 1<<20)
+	whole := newFixture(t, 1<<20)
 	all, told := runImport(t, whole.store, importer.Import{Organization: "acme"}, file)
 	away := errors.New("the process is gone")
 	for name, c := range map[string]struct {
@@ -28,7 +28,7 @@ func TestImportJobSurvives(t *testing.T) {
 		wait    time.Duration // until another importer takes over
 	}{
 		"AShutdown": {func(s ports.Store, stop context.CancelFunc) ports.Store {
-			return &hurdle{Store: s, before: func(call int) error {
+			return &hookedStore{Store: s, before: func(call int) error {
 				if call == 2 {
 					stop()
 				}
@@ -36,7 +36,7 @@ func TestImportJobSurvives(t *testing.T) {
 			}}
 		}, 0},
 		"AFailureBeforeAChunkIsWritten": {func(s ports.Store, _ context.CancelFunc) ports.Store {
-			return &hurdle{Store: s, before: func(call int) error {
+			return &hookedStore{Store: s, before: func(call int) error {
 				if call == 3 {
 					return away
 				}
@@ -50,7 +50,7 @@ func TestImportJobSurvives(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBureau(t, 1<<20)
+			b := newFixture(t, 1<<20)
 			job := b.started(acme, file)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
@@ -77,9 +77,11 @@ func TestImportJobSurvives(t *testing.T) {
 	}
 	t.Run("UnlessItFailsAgainAndAgain", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		job := b.started(acme, "email\na@example.org\n")
-		i := b.importer(func(s ports.Store) ports.Store { return &hurdle{Store: s, before: func(int) error { return away }} })
+		i := b.importer(func(s ports.Store) ports.Store {
+			return &hookedStore{Store: s, before: func(int) error { return away }}
+		})
 		for range imports.MaxFailures {
 			require.True(t, i.WorkOnce(t.Context()))
 			b.clock.Advance(time.Minute)
@@ -132,10 +134,10 @@ func TestImportJobIsFenced(t *testing.T) {
 	t.Parallel()
 	t.Run("CancelledWhileItRunsItCountsExactlyWhatItWrote", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		job := b.started(acme, mixed(9_500))
 		i := b.importer(func(s ports.Store) ports.Store {
-			return &hurdle{Store: s, before: func(call int) error {
+			return &hookedStore{Store: s, before: func(call int) error {
 				if call == 3 {
 					return b.jobs.Cancel(t.Context(), clerk, acme, job.ID)
 				}
@@ -154,13 +156,13 @@ func TestImportJobIsFenced(t *testing.T) {
 	})
 	t.Run("WhoWasTakenForDeadWritesNothing", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		file := mixed(9_500)
-		all, _ := runImport(t, newBureau(t, 1).store, importer.Import{Organization: "acme"}, file)
+		all, _ := runImport(t, newFixture(t, 1).store, importer.Import{Organization: "acme"}, file)
 		job := b.started(acme, file)
 		other := b.importer(nil)
 		i := b.importer(func(s ports.Store) ports.Store {
-			return &hurdle{Store: s, before: func(call int) error {
+			return &hookedStore{Store: s, before: func(call int) error {
 				if call == 2 {
 					b.clock.Advance(2 * lease)
 					assert.True(t, other.WorkOnce(t.Context()))
@@ -175,7 +177,7 @@ func TestImportJobIsFenced(t *testing.T) {
 	})
 	t.Run("CancelledBeforeItIsStartedItWritesNothing", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		job := b.uploaded(acme, "email\na@example.org\n")
 		require.NoError(t, b.jobs.Cancel(t.Context(), clerk, acme, job.ID))
 		assert.False(t, b.importer(nil).WorkOnce(t.Context()))

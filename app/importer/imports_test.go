@@ -357,14 +357,14 @@ func enrolls(ctx context.Context, s ports.Store, fn func(ports.Tx) error) (keys 
 	return keys, errors.Is(err, errAsked)
 }
 
-// hurdle is a store that calls a function before each unit of work that enrolls users.
-type hurdle struct {
+// hookedStore is a store that calls a function before each unit of work that enrolls users.
+type hookedStore struct {
 	ports.Store
 	before func(call int) error
 	calls  atomic.Int64
 }
 
-func (h *hurdle) Update(ctx context.Context, fn func(ports.Tx) error) error {
+func (h *hookedStore) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	if _, does := enrolls(ctx, h.Store, fn); does {
 		if err := h.before(int(h.calls.Add(1))); err != nil {
 			return err
@@ -402,7 +402,7 @@ func TestImportInterrupted(t *testing.T) {
 			store := installation(t)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			h := &hurdle{Store: store, before: before(stop)}
+			h := &hookedStore{Store: store, before: before(stop)}
 			var opened, closed atomic.Int64
 			open := func() (io.ReadCloser, error) {
 				opened.Add(1)

@@ -34,8 +34,8 @@ import (
 // lease is how long the importers of these tests hold a job.
 const lease = 20 * time.Second
 
-// bureau is an installation in which imports run in the background.
-type bureau struct {
+// fixture is an installation in which imports run in the background.
+type fixture struct {
 	*testing.T
 	store ports.Store
 	clock *clocks.Moving
@@ -49,16 +49,16 @@ var (
 	clerk = audit.Actor{Name: "ada", Address: "192.0.2.1", Via: audit.Console}
 )
 
-// newBureau returns a bureau with the organizations of installation, for files of at most maxBytes.
-func newBureau(t *testing.T, maxBytes int64) *bureau {
+// newFixture returns a fixture with the organizations of installation, for files of at most maxBytes.
+func newFixture(t *testing.T, maxBytes int64) *fixture {
 	t.Helper()
-	return newBureauAt(t, maxBytes, databases.SQLite(t))
+	return newFixtureAt(t, maxBytes, databases.SQLite(t))
 }
 
-// newBureauAt is newBureau on a database without rows.
-func newBureauAt(t *testing.T, maxBytes int64, url string) *bureau {
+// newFixtureAt is newFixture on a database without rows.
+func newFixtureAt(t *testing.T, maxBytes int64, url string) *fixture {
 	t.Helper()
-	b := &bureau{T: t, clock: clocks.At(frozen{}.Now()), log: &bytes.Buffer{}}
+	b := &fixture{T: t, clock: clocks.At(frozen{}.Now()), log: &bytes.Buffer{}}
 	store, err := gormstore.Open(t.Context(), gormstore.Config{
 		URL: url, Clock: b.clock, Keys: seal.NewRing([seal.KeySize]byte{1})})
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func newBureauAt(t *testing.T, maxBytes int64, url string) *bureau {
 }
 
 // importer returns the importer of one instance; through may wrap its store.
-func (b *bureau) importer(through func(ports.Store) ports.Store) *importer.Importer {
+func (b *fixture) importer(through func(ports.Store) ports.Store) *importer.Importer {
 	store := b.store
 	if through != nil {
 		store = through(store)
@@ -93,7 +93,7 @@ func (b *bureau) importer(through func(ports.Store) ports.Store) *importer.Impor
 }
 
 // uploaded returns an import whose file is stored.
-func (b *bureau) uploaded(at app.Path, file string) imports.Job {
+func (b *fixture) uploaded(at app.Path, file string) imports.Job {
 	b.Helper()
 	job, err := b.jobs.Upload(b.Context(), clerk, at, importer.Upload{Name: "people.csv", File: strings.NewReader(file)})
 	require.NoError(b, err)
@@ -101,7 +101,7 @@ func (b *bureau) uploaded(at app.Path, file string) imports.Job {
 }
 
 // started returns an import that has been checked and started.
-func (b *bureau) started(at app.Path, file string) imports.Job {
+func (b *fixture) started(at app.Path, file string) imports.Job {
 	b.Helper()
 	job := b.uploaded(at, file)
 	require.True(b, b.importer(nil).WorkOnce(b.Context()))
@@ -109,7 +109,7 @@ func (b *bureau) started(at app.Path, file string) imports.Job {
 	return b.show(at, job.ID)
 }
 
-func (b *bureau) show(at app.Path, id imports.ID) imports.Job {
+func (b *fixture) show(at app.Path, id imports.ID) imports.Job {
 	b.Helper()
 	job, _, err := b.jobs.Show(b.Context(), at, id, 0)
 	require.NoError(b, err)
@@ -117,7 +117,7 @@ func (b *bureau) show(at app.Path, id imports.ID) imports.Job {
 }
 
 // rejected returns the rejected rows as the list for the user.
-func (b *bureau) rejected(at app.Path, id imports.ID) string {
+func (b *fixture) rejected(at app.Path, id imports.ID) string {
 	b.Helper()
 	var list strings.Builder
 	require.NoError(b, b.jobs.Rejected(b.Context(), at, id, func(line string) error {
@@ -128,7 +128,7 @@ func (b *bureau) rejected(at app.Path, id imports.ID) string {
 }
 
 // recorded returns the entries of the audit log about imports, the oldest first.
-func (b *bureau) recorded(at app.Path) []string {
+func (b *fixture) recorded(at app.Path) []string {
 	b.Helper()
 	found, err := app.NewAudit(b.store).Search(b.Context(), at, audit.Query{Limit: 1000})
 	require.NoError(b, err)
@@ -143,7 +143,7 @@ func (b *bureau) recorded(at app.Path) []string {
 }
 
 // pieces returns how many pieces of an import's file are stored, and whether the import exists.
-func (b *bureau) pieces(id imports.ID) (n int, known bool) {
+func (b *fixture) pieces(id imports.ID) (n int, known bool) {
 	b.Helper()
 	require.NoError(b, b.store.View(b.Context(), func(tx ports.Tx) error {
 		for {
@@ -169,7 +169,7 @@ func TestImportJob(t *testing.T) {
 	t.Parallel()
 	t.Run("IsCheckedThenStartedThenDone", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		runImport(t, b.store, importer.Import{Organization: "acme"}, "email,custom__a\nsame@example.org,1\nmore@example.org,1\n")
 		runImport(t, b.store, importer.Import{Organization: "beta"}, "email\nother@example.org\n")
 		file := "email,custom__a\nnew@example.org,1\nother@example.org,\nmore@example.org,2\nsame@example.org,1\nNEW@example.org,9\nnobody,=1\n"
@@ -226,7 +226,7 @@ func TestImportJob(t *testing.T) {
 
 	t.Run("OfAnotherOrganizationDoesNotExist", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		job := b.started(acme, "email\na@example.org\n")
 		_, _, err := b.jobs.Show(t.Context(), beta, job.ID, 1)
 		require.ErrorIs(t, err, imports.ErrNotFound)
@@ -242,7 +242,7 @@ func TestImportJob(t *testing.T) {
 
 	t.Run("OfTwoOrganizationsRunBesideEachOtherAndOfOneInTurn", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		first, second, other := b.uploaded(acme, "email\na@example.org\n"), b.uploaded(acme, "email\nb@example.org\n"), b.uploaded(beta, "email\nc@example.org\n")
 		for range 3 {
 			require.True(t, b.importer(nil).WorkOnce(t.Context()))
@@ -252,7 +252,7 @@ func TestImportJob(t *testing.T) {
 		}
 		inside, others := 0, b.importer(nil)
 		i := b.importer(func(s ports.Store) ports.Store {
-			return &hurdle{Store: s, before: func(int) error {
+			return &hookedStore{Store: s, before: func(int) error {
 				inside++
 				assert.True(t, others.WorkOnce(t.Context()), "the other organization need not wait")
 				assert.False(t, others.WorkOnce(t.Context()), "the same one must")
@@ -269,11 +269,11 @@ func TestImportJob(t *testing.T) {
 
 	t.Run("GivesWayWhenItHasHadItsTurnAndAnotherOrganizationWaits", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<22)
+		b := newFixture(t, 1<<22)
 		large, chunks := b.started(acme, mixed(9_000)), 0
 		var other imports.Job
 		i := b.importer(func(s ports.Store) ports.Store {
-			return &hurdle{Store: s, before: func(int) error {
+			return &hookedStore{Store: s, before: func(int) error {
 				if chunks++; chunks == 3 {
 					other = b.uploaded(beta, "email\na@example.org\n")
 				}
@@ -298,7 +298,7 @@ func TestImportJob(t *testing.T) {
 
 	t.Run("RunsUntilItsContextEnds", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		ended := make(chan struct{})
@@ -340,7 +340,7 @@ func TestImportUpload(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBureau(t, int64(len(long)))
+			b := newFixture(t, int64(len(long)))
 			_, err := b.jobs.Upload(t.Context(), clerk, acme, importer.Upload{Name: "people.csv", Group: c.group, File: c.file})
 			if c.want != nil {
 				require.ErrorIs(t, err, c.want)
@@ -358,7 +358,7 @@ func TestImportUpload(t *testing.T) {
 	}
 	t.Run("OfManyPiecesIsReadAsOneFile", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, int64(len(long)))
+		b := newFixture(t, int64(len(long)))
 		job := b.uploaded(acme, long)
 		n, _ := b.pieces(job.ID)
 		assert.Equal(t, 4, n)
@@ -369,7 +369,7 @@ func TestImportUpload(t *testing.T) {
 	})
 	t.Run("ThatNobodyCouldRemoveIsSwept", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		var half imports.Job
 		require.NoError(t, b.store.Update(t.Context(), func(tx ports.Tx) error {
 			o, err := tx.Orgs().BySlug(t.Context(), "acme")
@@ -394,7 +394,7 @@ func TestImportUpload(t *testing.T) {
 	})
 	t.Run("ThatNobodyStartsExpires", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		job := b.uploaded(acme, "email\na@example.org\n")
 		i := b.importer(nil)
 		require.True(t, i.WorkOnce(t.Context()))
@@ -409,7 +409,7 @@ func TestImportUpload(t *testing.T) {
 	})
 	t.Run("ThereAreNotTooManyAtATime", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		b.jobs = importer.NewJobs(b.store, b.clock, 1<<20, quotas.NewDefaults(quotas.Limits{quotas.Imports: 3}))
 		var last imports.Job
 		for range 3 {
@@ -429,7 +429,7 @@ func TestImportJobFails(t *testing.T) {
 	t.Parallel()
 	t.Run("WhoseFileIsNotTextAfterAll", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		job := b.uploaded(acme, "email\n"+strings.Repeat("a@example.org\n", 100)+"caf\xe9@example.org\n")
 		require.True(t, b.importer(nil).WorkOnce(t.Context()))
 		job = b.show(acme, job.ID)
@@ -441,7 +441,7 @@ func TestImportJobFails(t *testing.T) {
 	})
 	t.Run("TheFirstOfVeryManyRejectedRowsAreKept", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<22)
+		b := newFixture(t, 1<<22)
 		job := b.uploaded(acme, "email\n"+strings.Repeat("nobody\n", imports.MaxKept+3_000))
 		require.True(t, b.importer(nil).WorkOnce(t.Context()))
 		job = b.show(acme, job.ID)

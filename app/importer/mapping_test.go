@@ -20,14 +20,14 @@ const contacts = "Mail;Kontakt;Bau\nold@example.org;new@example.org;Süd\nbad@ex
 var byHand = imports.Mapping{{Name: "Mail"}, {Name: "Kontakt", Field: imports.Email}, {Name: "Bau", Field: imports.Metadata, Key: "site"}}
 
 // mapped returns the mapping of a new file.
-func (b *bureau) mapped(at app.Path, file string) string {
+func (b *fixture) mapped(at app.Path, file string) string {
 	b.Helper()
 	return strings.Join(b.uploaded(at, file).Columns.Words(), ", ")
 }
 
 func TestColumnsAreMapped(t *testing.T) {
 	t.Parallel()
-	b := newBureau(t, 1<<20)
+	b := newFixture(t, 1<<20)
 	job := b.uploaded(acme, contacts)
 	assert.Equal(t, []string{"Mail → email"}, job.Columns.Words())
 	require.ErrorIs(t, b.jobs.Map(t.Context(), clerk, acme, job.ID, byHand), imports.ErrNotChecked, "an importer may be at it")
@@ -63,7 +63,7 @@ func TestColumnsAreMapped(t *testing.T) {
 
 func TestSavedMapping(t *testing.T) {
 	t.Parallel()
-	b := newBureau(t, 1<<20)
+	b := newFixture(t, 1<<20)
 	job := b.uploaded(acme, contacts)
 	require.True(t, b.importer(nil).WorkOnce(t.Context()))
 	require.NoError(t, b.jobs.Map(t.Context(), clerk, acme, job.ID, byHand))
@@ -77,7 +77,7 @@ func TestSavedMapping(t *testing.T) {
 // only one that is mapped.
 func TestUnmappableFile(t *testing.T) {
 	t.Parallel()
-	b := newBureau(t, 1<<20)
+	b := newFixture(t, 1<<20)
 	late := strings.Repeat("\n", importer.PieceSize+1)
 	assert.Equal(t, "email → email", b.mapped(acme, late+"email,team\na@example.org,x\n"))
 	_, err := b.jobs.Upload(t.Context(), clerk, acme, importer.Upload{Name: "x", File: strings.NewReader(late + "a,team\na@example.org,x\n")})
@@ -89,7 +89,7 @@ func TestUnmappableFile(t *testing.T) {
 
 func TestCorrectedRowsKeepGroupAndColumns(t *testing.T) {
 	t.Parallel()
-	b := newBureau(t, 1<<20)
+	b := newFixture(t, 1<<20)
 	first, err := b.jobs.Upload(t.Context(), clerk, acme, importer.Upload{Name: "people.csv", Group: "Staff", File: strings.NewReader(contacts)})
 	require.NoError(t, err)
 	require.True(t, b.importer(nil).WorkOnce(t.Context()))

@@ -17,7 +17,7 @@ import (
 )
 
 // operator creates a user with a role in acme who can sign in, or changes the user's role.
-func (b *bureau) operator(username string, role users.Role, locked bool) audit.Actor {
+func (b *fixture) operator(username string, role users.Role, locked bool) audit.Actor {
 	b.Helper()
 	require.NoError(b, b.store.Update(b.Context(), func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(b.Context(), "acme")
@@ -54,7 +54,7 @@ func (b *bureau) operator(username string, role users.Role, locked bool) audit.A
 }
 
 // run uploads a file as one user, has it checked, and starts it as another.
-func (b *bureau) run(uploader, starter audit.Actor, file string) imports.Job {
+func (b *fixture) run(uploader, starter audit.Actor, file string) imports.Job {
 	b.Helper()
 	job, err := b.jobs.Upload(b.Context(), uploader, acme, importer.Upload{Name: "people.csv", File: strings.NewReader(file)})
 	require.NoError(b, err)
@@ -70,9 +70,9 @@ func TestImportHigherRole(t *testing.T) {
 	t.Parallel()
 	file := strings.Replace(mixed(4_500), "\n", "\nboss@example.org,,pro\nsame@example.org,,pro\nolga@example.org,,pro\n", 1)
 	pro := metadata.Map{"n": "pro"}
-	prepared := func(t *testing.T) (b *bureau, olga, root audit.Actor) {
+	prepared := func(t *testing.T) (b *fixture, olga, root audit.Actor) {
 		t.Helper()
-		b = newBureau(t, 1<<20)
+		b = newFixture(t, 1<<20)
 		olga, root = b.operator("olga@example.org", users.RoleOperator, false), b.operator("root@example.org", users.RoleAdministrator, false)
 		for _, name := range []string{"boss@example.org", "same@example.org", "user4444@example.org"} { // the last one is in another chunk
 			b.operator(name, users.RoleAdministrator, name == "boss@example.org") // Locked or not, they have the higher role.
@@ -80,7 +80,7 @@ func TestImportHigherRole(t *testing.T) {
 		runImport(t, b.store, importer.Import{Organization: "acme"}, "email,custom__n\nsame@example.org,pro\n")
 		return b, olga, root
 	}
-	rejected := func(b *bureau, job imports.Job) (names []string) {
+	rejected := func(b *fixture, job imports.Job) (names []string) {
 		for line := range strings.Lines(b.rejected(acme, job.ID)) {
 			if _, about, found := strings.Cut(line, "you may not change "); found {
 				name, reason, _ := strings.Cut(about, ": ")
@@ -132,10 +132,10 @@ func TestImportHigherRole(t *testing.T) {
 // TestImportRevokedRole has users who lose the right to import while their import runs.
 func TestImportRevokedRole(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(b *bureau){
-		"TakenAway": func(b *bureau) { b.operator("olga@example.org", users.RoleViewer, false) },
-		"Locked":    func(b *bureau) { b.operator("olga@example.org", users.RoleOperator, true) },
-		"Removed": func(b *bureau) {
+	for name, end := range map[string]func(b *fixture){
+		"TakenAway": func(b *fixture) { b.operator("olga@example.org", users.RoleViewer, false) },
+		"Locked":    func(b *fixture) { b.operator("olga@example.org", users.RoleOperator, true) },
+		"Removed": func(b *fixture) {
 			require.NoError(b, b.store.Update(b.Context(), func(tx ports.Tx) error {
 				org, err := tx.Orgs().BySlug(b.Context(), "acme")
 				if err != nil {
@@ -152,14 +152,14 @@ func TestImportRevokedRole(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, call := range []int{1, 2} { // chunks of the run
-				b := newBureau(t, 1<<20)
+				b := newFixture(t, 1<<20)
 				olga := b.operator("olga@example.org", users.RoleOperator, false)
 				job, err := b.jobs.Upload(t.Context(), olga, acme, importer.Upload{Name: "people.csv", File: strings.NewReader(mixed(4_500))})
 				require.NoError(t, err)
 				require.True(t, b.importer(nil).WorkOnce(t.Context()))
 				require.NoError(t, b.jobs.Start(t.Context(), olga, acme, job.ID))
 				i := b.importer(func(s ports.Store) ports.Store {
-					return &hurdle{Store: s, before: func(n int) error {
+					return &hookedStore{Store: s, before: func(n int) error {
 						if n == call {
 							end(b)
 						}
@@ -182,7 +182,7 @@ func TestImportRevokedRole(t *testing.T) {
 	}
 	t.Run("BeforeItIsChecked", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		job, err := b.jobs.Upload(t.Context(), b.operator("olga@example.org", users.RoleOperator, false), acme, importer.Upload{Name: "x", File: strings.NewReader("email\na@example.org\n")})
 		require.NoError(t, err)
 		b.operator("olga@example.org", users.RoleMember, false)

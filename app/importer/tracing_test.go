@@ -19,7 +19,7 @@ func TestTraces(t *testing.T) {
 	c := spans.New(t)
 	tracer, err := tracing.New(tracing.Settings{Endpoint: c.URL + "/v1/traces", Ratio: 1}, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	b := newBureau(t, 1<<20)
+	b := newFixture(t, 1<<20)
 	i := importer.New(b.store, b.clock, slog.New(slog.DiscardHandler), importer.Settings{Lease: lease, Tracer: tracer})
 	job := b.uploaded(acme, "email\nada@secret.example\nbob@secret.example\n")
 	require.True(t, i.WorkOnce(t.Context()))

@@ -29,12 +29,12 @@ import (
 )
 
 // onBoth runs a test on both databases.
-func onBoth(t *testing.T, test func(b *bureau)) {
+func onBoth(t *testing.T, test func(b *fixture)) {
 	t.Helper()
 	for name, url := range map[string]func(testing.TB) string{"sqlite": databases.SQLite, "postgres": databases.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(newBureauAt(t, 1<<20, url(t)))
+			test(newFixtureAt(t, 1<<20, url(t)))
 		})
 	}
 }
@@ -42,7 +42,7 @@ func onBoth(t *testing.T, test func(b *bureau)) {
 var adaHerself = operators.Editor{Actor: clerk, Level: operators.Installation}
 
 // member is a member of acme.
-func (b *bureau) member(username string) (m users.Member) {
+func (b *fixture) member(username string) (m users.Member) {
 	b.Helper()
 	b.change(func(tx ports.Tx, org orgs.Organization) (err error) {
 		m, err = tx.Users().ByUsername(b.Context(), org.ID, username)
@@ -52,7 +52,7 @@ func (b *bureau) member(username string) (m users.Member) {
 }
 
 // change changes something in acme.
-func (b *bureau) change(how func(tx ports.Tx, org orgs.Organization) error) {
+func (b *fixture) change(how func(tx ports.Tx, org orgs.Organization) error) {
 	b.Helper()
 	require.NoError(b, b.store.Update(b.Context(), func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(b.Context(), "acme")
@@ -64,7 +64,7 @@ func (b *bureau) change(how func(tx ports.Tx, org orgs.Organization) error) {
 }
 
 // assign assigns the address of a member to a channel.
-func (b *bureau) assign(tx ports.Tx, org orgs.Organization, m users.Member) {
+func (b *fixture) assign(tx ports.Tx, org orgs.Organization, m users.Member) {
 	b.Helper()
 	c, err := tx.Channels().Create(b.Context(), channels.Channel{Organization: org.ID, Name: "mail", Protocol: channels.EMAIL, Driver: "smtp", Active: true})
 	require.NoError(b, err)
@@ -75,7 +75,7 @@ func (b *bureau) assign(tx ports.Tx, org orgs.Organization, m users.Member) {
 }
 
 // register registers a member in an application, and blocks another one there.
-func (b *bureau) register(tx ports.Tx, org orgs.Organization, m, barred users.Member) {
+func (b *fixture) register(tx ports.Tx, org orgs.Organization, m, barred users.Member) {
 	b.Helper()
 	p, err := tx.Orgs().CreateProject(b.Context(), orgs.Project{Organization: org.ID, Slug: "shop", Name: "Shop"})
 	require.NoError(b, err)
@@ -86,7 +86,7 @@ func (b *bureau) register(tx ports.Tx, org orgs.Organization, m, barred users.Me
 }
 
 // imported returns a finished import into the group Staff.
-func (b *bureau) imported(file string) imports.Job {
+func (b *fixture) imported(file string) imports.Job {
 	b.Helper()
 	job, err := b.jobs.Upload(b.Context(), clerk, acme, importer.Upload{Name: "people.csv", Group: "Staff", File: strings.NewReader(file)})
 	require.NoError(b, err)
@@ -100,7 +100,7 @@ func (b *bureau) imported(file string) imports.Job {
 }
 
 // undone undoes an import.
-func (b *bureau) undone(id imports.ID) imports.Undo {
+func (b *fixture) undone(id imports.ID) imports.Undo {
 	b.Helper()
 	_, plan, err := b.jobs.PlanUndo(b.Context(), adaHerself, acme, id)
 	require.NoError(b, err)
@@ -121,7 +121,7 @@ func TestUndo(t *testing.T) {
 	t.Parallel()
 	t.Run("LeavesNothingOfWhatTheImportCreated", func(t *testing.T) {
 		t.Parallel()
-		onBoth(t, func(b *bureau) {
+		onBoth(t, func(b *fixture) {
 			runImport(b.T, b.store, importer.Import{Organization: "acme"}, "email,custom__a\nold@example.org,1\nstaff@example.org,1\n")
 			runImport(b.T, b.store, importer.Import{Organization: "beta"}, "email\nother@example.org\n")
 			b.change(func(tx ports.Tx, org orgs.Organization) error {
@@ -158,7 +158,7 @@ func TestUndo(t *testing.T) {
 
 	t.Run("LeavesWhatWasChangedSince", func(t *testing.T) {
 		t.Parallel()
-		onBoth(t, func(b *bureau) {
+		onBoth(t, func(b *fixture) {
 			var file strings.Builder
 			file.WriteString("email,first_name\n")
 			stays := []string{"named", "locked", "promoted", "labelled", "regrouped", "released", "phoned", "unaddressed", "renamed", "assigned", "registered", "barred"}
@@ -215,7 +215,7 @@ func TestUndo(t *testing.T) {
 
 	t.Run("TakesBackTheAddressesOfMembersWhoWereThere", func(t *testing.T) {
 		t.Parallel()
-		onBoth(t, func(b *bureau) {
+		onBoth(t, func(b *fixture) {
 			names := []string{"a", "assigned", "renamed", "again", "none", "unlinked", "boss"}
 			var file strings.Builder
 			file.WriteString("email\n")
@@ -274,7 +274,7 @@ func TestUndo(t *testing.T) {
 
 	t.Run("OfAnotherOrganizationDoesNotExist", func(t *testing.T) {
 		t.Parallel()
-		onBoth(t, func(b *bureau) {
+		onBoth(t, func(b *fixture) {
 			job := b.imported("email\na@example.org\n")
 			require.ErrorIs(b, b.jobs.Undo(b.Context(), clerk, beta, job.ID), imports.ErrNotFound)
 			_, _, err := b.jobs.PlanUndo(b.Context(), adaHerself, beta, job.ID)
@@ -285,7 +285,7 @@ func TestUndo(t *testing.T) {
 
 	t.Run("IsRefusedAfterAWeekAndItsRecordGoes", func(t *testing.T) {
 		t.Parallel()
-		onBoth(t, func(b *bureau) {
+		onBoth(t, func(b *fixture) {
 			job := b.imported("email\na@example.org\n")
 			under := b.imported("email\nb@example.org\n")
 			b.clock.Advance(imports.UndoLife)
@@ -308,7 +308,7 @@ func TestUndo(t *testing.T) {
 
 	t.Run("OfAnImportThatIsNotOverIsRefused", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		checked := b.uploaded(acme, "email\na@example.org\n")
 		require.ErrorIs(t, b.jobs.Undo(t.Context(), clerk, acme, checked.ID), imports.ErrNotUndoable)
 		require.NoError(t, b.jobs.Cancel(t.Context(), clerk, acme, checked.ID))
@@ -325,7 +325,7 @@ func TestUndo(t *testing.T) {
 
 	t.Run("OfOneThatOnlyConfirmedLetsTheEarlierOneBeUndone", func(t *testing.T) {
 		t.Parallel()
-		onBoth(t, func(b *bureau) {
+		onBoth(t, func(b *fixture) {
 			first := b.imported("email\nsame@example.org\n")
 			b.clock.Advance(time.Second)
 			again := b.imported("email\nsame@example.org\n")
@@ -338,7 +338,7 @@ func TestUndo(t *testing.T) {
 
 	t.Run("OfTwoStartedAtOnceBeginsWithTheLaterOne", func(t *testing.T) {
 		t.Parallel()
-		onBoth(t, func(b *bureau) {
+		onBoth(t, func(b *fixture) {
 			first := b.uploaded(acme, "email\none@example.org\nsame@example.org\n")
 			second := b.uploaded(acme, "email\nsame@example.org\ntwo@example.org\n")
 			for range 2 {
@@ -361,7 +361,7 @@ func TestUndo(t *testing.T) {
 
 	t.Run("OfAnImportThatALaterOneCountsOnIsRefused", func(t *testing.T) {
 		t.Parallel()
-		onBoth(t, func(b *bureau) {
+		onBoth(t, func(b *fixture) {
 			first := b.imported("email\nsame@example.org\nwrong@example.org\n")
 			b.clock.Advance(time.Second)
 			second := b.imported("email\nsame@example.org\nright@example.org\n")
@@ -379,7 +379,7 @@ func TestUndo(t *testing.T) {
 
 	t.Run("EndsWhenAnImportCameInBetween", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		first := b.imported("email\nsame@example.org\n")
 		b.clock.Advance(time.Second)
 		second := b.started(acme, "email\nsame@example.org\n")
@@ -397,7 +397,7 @@ func TestUndo(t *testing.T) {
 
 	t.Run("KeepsItsRecordThoughTheSweepFoundItBefore", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		job := b.imported("email\na@example.org\n")
 		b.clock.Advance(imports.UndoLife)
 		require.NoError(t, b.importer(nil).SweepOnce(t.Context()), "the file goes, the record stays")
@@ -414,7 +414,7 @@ func TestUndo(t *testing.T) {
 
 	t.Run("IsStoppedAndTakenUpAgain", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		job := b.imported("email\na@example.org\n")
 		require.NoError(t, b.jobs.Undo(t.Context(), clerk, acme, job.ID))
 		require.NoError(t, b.jobs.Cancel(t.Context(), clerk, acme, job.ID))
@@ -429,7 +429,7 @@ func TestUndo(t *testing.T) {
 
 	t.Run("GivesWayWhenItHasHadItsTurnAndAnotherOrganizationWaits", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		job := b.imported(mixed(7_000))
 		require.NoError(t, b.jobs.Undo(t.Context(), clerk, acme, job.ID))
 		other := b.uploaded(beta, "email\na@example.org\n")
@@ -455,7 +455,7 @@ func TestUndo(t *testing.T) {
 
 	t.Run("OfSomebodyWhoMayNotAnyMoreRemovesNothing", func(t *testing.T) {
 		t.Parallel()
-		b := newBureau(t, 1<<20)
+		b := newFixture(t, 1<<20)
 		job := b.imported("email\na@example.org\n")
 		olga := b.operator("olga@example.org", users.RoleOperator, false)
 		require.NoError(t, b.jobs.Undo(t.Context(), olga, acme, job.ID))
@@ -491,9 +491,9 @@ func (l late) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	return l.Store.Update(ctx, fn)
 }
 
-// dying is the store of a process that ends with one of its units of work: before it is committed,
+// crashingStore is the store of a process that ends with one of its units of work: before it is committed,
 // or after it.
-type dying struct {
+type crashingStore struct {
 	ports.Store
 	at        int64
 	committed bool
@@ -502,14 +502,14 @@ type dying struct {
 
 var errDead = errors.New("the process is gone")
 
-func (d *dying) View(ctx context.Context, fn func(ports.Tx) error) error {
+func (d *crashingStore) View(ctx context.Context, fn func(ports.Tx) error) error {
 	if d.units.Load() >= d.at {
 		return errDead
 	}
 	return d.Store.View(ctx, fn)
 }
 
-func (d *dying) Update(ctx context.Context, fn func(ports.Tx) error) error {
+func (d *crashingStore) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	n := d.units.Add(1)
 	if n < d.at || n == d.at && d.committed {
 		if err := d.Store.Update(ctx, fn); err != nil || n < d.at {
@@ -530,13 +530,13 @@ func TestUndoSurvivesACrash(t *testing.T) {
 	for name, committed := range map[string]bool{"BeforeAChunkIsCommitted": false, "BehindAChunkThatIsCommitted": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(b *bureau) {
+			onBoth(t, func(b *fixture) {
 				runImport(b.T, b.store, importer.Import{Organization: "acme"}, "email\nuser1@example.org\nuser4444@example.org\n")
 				before := people(b.T, b.store, "acme")
 				job := b.imported(mixed(7_000))
 				added := job.Counts.Added()
 				require.NoError(b, b.jobs.Undo(b.Context(), clerk, acme, job.ID))
-				require.True(b, b.importer(func(s ports.Store) ports.Store { return &dying{Store: s, at: 3, committed: committed} }).WorkOnce(b.Context()))
+				require.True(b, b.importer(func(s ports.Store) ports.Store { return &crashingStore{Store: s, at: 3, committed: committed} }).WorkOnce(b.Context()))
 				part := b.show(acme, job.ID)
 				assert.Equal(b, imports.Undoing, part.State)
 				assert.Positive(b, part.Undo.Removed)
