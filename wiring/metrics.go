@@ -93,10 +93,10 @@ func (m *monitor) start(ctx context.Context) (stop func(), err error) {
 	}
 	web := &http.Server{Handler: m.handler(), ReadHeaderTimeout: metricsHeader, ReadTimeout: metricsHeader, WriteTimeout: metricsWrite,
 		ErrorLog: slog.NewLogLogger(m.log.Handler(), slog.LevelWarn)}
-	m.log.Info("showing metrics", "address", listener.Addr().String(), "profiles", m.profiles)
+	m.log.Info("serving metrics", "address", listener.Addr().String(), "profiles", m.profiles)
 	go func() {
 		if err := web.Serve(listener); err != nil && ctx.Err() == nil {
-			m.log.Debug("metrics are not shown any more", "error", err)
+			m.log.Debug("metrics are not served any more", "error", err)
 		}
 	}()
 	return func() { _ = web.Close() }, nil // A client of a stopping process can retry.

@@ -32,7 +32,7 @@ func TestMetrics(t *testing.T) {
 			shown, served := make(chan string, 1), make(chan string, 1)
 			stop := i.started(t, func(l map[string]any) {
 				switch l["msg"] {
-				case "showing metrics":
+				case "serving metrics":
 					shown <- fmt.Sprint(l["address"])
 				case "listening":
 					served <- fmt.Sprint(l["address"])
@@ -79,7 +79,7 @@ func TestProfiles(t *testing.T) {
 	i.environ = append(i.environ, "TOCSIN_METRICS_LISTEN=127.0.0.1:0", "TOCSIN_METRICS_PROFILES=true")
 	shown := make(chan string, 1)
 	stop := i.started(t, func(l map[string]any) {
-		if l["msg"] == "showing metrics" {
+		if l["msg"] == "serving metrics" {
 			shown <- fmt.Sprint(l["address"])
 		}
 	}, "serve")

@@ -44,7 +44,7 @@ func TestOverload(t *testing.T) {
 			switch l["msg"] {
 			case "listening":
 				listening <- fmt.Sprint(l["address"])
-			case "showing metrics":
+			case "serving metrics":
 				metrics <- fmt.Sprint(l["address"])
 			}
 		}, "serve")

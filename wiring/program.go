@@ -167,7 +167,7 @@ func (r root) prepare(ctx context.Context, flags *pflag.FlagSet) (configs.Config
 	}
 	key, made, err := c.EnsureSecretKey()
 	if made != "" {
-		log.Info("a secret key was made; back it up together with the database", "file", made)
+		log.Info("a secret key was created; back it up together with the database", "file", made)
 	}
 	return c, log, key, err
 }

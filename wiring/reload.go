@@ -52,7 +52,7 @@ func (r *reloader) start(ctx context.Context) {
 func (r *reloader) reload(ctx context.Context) {
 	next, err := r.load()
 	if err != nil {
-		r.log.Error("the configuration has mistakes, and nothing of it was taken over", "error", err)
+		r.log.Error("the configuration has errors, so nothing of it was applied", "error", err)
 		return
 	}
 	r.mu.Lock()
@@ -62,7 +62,7 @@ func (r *reloader) reload(ctx context.Context) {
 	r.limits.Replace(newLimits(now))
 	// Log before the level is raised, which may hide the line.
 	logReload := func() {
-		r.log.Info("the configuration was read again", "changed", changeTexts(changed), "needs_restart", changeTexts(restart))
+		r.log.Info("the configuration was reloaded", "changed", changeTexts(changed), "needs_restart", changeTexts(restart))
 	}
 	if now.LogLevel > r.level.Level() {
 		logReload()

@@ -39,20 +39,20 @@ func TestReload(t *testing.T) {
 
 	write("rate_limit: 9\nlog_level: debug\nbase_url: https://notify.example\n")
 	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
-	line := p.said(t, "the configuration was read again")
+	line := p.said(t, "the configuration was reloaded")
 	assert.Equal(t, []any{"rate_limit: 7 -> 9", "log_level: info -> debug"}, line["changed"])
 	assert.Equal(t, []any{"base_url: (empty) -> https://notify.example"}, line["needs_restart"])
 	assert.Contains(t, policy(), "q=9;")
 
 	write("rate_limit: many\nlog_level: error\n")
 	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
-	line = p.said(t, "the configuration has mistakes")
+	line = p.said(t, "the configuration has errors")
 	assert.Contains(t, line["error"], "rate_limit (file "+path+":1)")
 	assert.Contains(t, policy(), "q=9;", "nothing was taken over")
 
 	write("rate_limit: 9\nlog_level: error\n")
 	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
-	assert.Equal(t, []any{"log_level: debug -> error"}, p.said(t, "the configuration was read again")["changed"])
+	assert.Equal(t, []any{"log_level: debug -> error"}, p.said(t, "the configuration was reloaded")["changed"])
 }
 
 // TestReloadSignals sends SIGHUP while the program starts and stops.
@@ -79,7 +79,7 @@ func TestReloadSignals(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, conn.Close())
 	address := fmt.Sprint(p.said(t, "listening")["address"])
-	p.said(t, "the configuration was read again")
+	p.said(t, "the configuration was reloaded")
 
 	request, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address) // The program waits until this request ends.
 	require.NoError(t, err)

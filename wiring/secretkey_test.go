@@ -49,7 +49,7 @@ func TestFirstCommandCreatesKey(t *testing.T) {
 
 	status, _, complaint = command(t, database, nil, apply...)
 	require.Zero(t, status, complaint)
-	assert.Contains(t, complaint, "a secret key was made")
+	assert.Contains(t, complaint, "a secret key was created")
 	info, err := os.Stat(keyFile)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
@@ -80,7 +80,7 @@ func TestKeyRotation(t *testing.T) {
 	previous := []string{"TOCSIN_SECRET_KEY_PREVIOUS_FILE=" + oldFile}
 	status, out, complaint := command(t, database, previous, "re-encrypt")
 	require.Zero(t, status, complaint)
-	assert.Contains(t, complaint, "a secret key was made")
+	assert.Contains(t, complaint, "a secret key was created")
 	assert.Contains(t, out, "encrypted   1\n")
 	status, _, complaint = command(t, database, nil, "apply", "-f", "-")
 	require.Zero(t, status, complaint)

@@ -45,7 +45,7 @@ func runWithLimit(ctx context.Context, limit time.Duration, log *slog.Logger, le
 	case err := <-done:
 		return err
 	case <-timer.C:
-		log.Error("the end is cut off, because something hangs; messages whose outcome is not recorded will be sent again",
+		log.Error("the shutdown takes too long and is cut off; messages whose outcome is not recorded will be sent again",
 			"after", limit, "unrecorded", left.now())
 		return fmt.Errorf("%w after %s", errShutdownLimit, limit)
 	}

@@ -21,7 +21,7 @@ func newTracer(c configs.Config, self instance, log *slog.Logger) (*tracing.Trac
 		ctx, cancel := context.WithTimeout(context.Background(), min(tracesTimeout, c.ShutdownTimeout/10))
 		defer cancel()
 		if err := t.Close(ctx); err != nil {
-			log.Warn("traces were not exported to their end", "error", err)
+			log.Warn("some traces were not exported before the end", "error", err)
 		}
 	}, err
 }

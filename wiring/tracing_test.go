@@ -40,7 +40,7 @@ func TestTraceEndToEnd(t *testing.T) {
 				switch l["msg"] {
 				case "listening":
 					listening <- fmt.Sprint(l["address"])
-				case "showing metrics":
+				case "serving metrics":
 					metrics <- fmt.Sprint(l["address"])
 				case "request":
 					logged <- l

@@ -95,7 +95,7 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) targe
 		s.worker.attempts.release(s.ref)
 		return noAttempt
 	case err != nil:
-		s.worker.log.Error("a message could not be put together", "delivery", int64(j.ID), "error", err)
+		s.worker.log.Error("a message could not be rendered", "delivery", int64(j.ID), "error", err)
 		held.finish(postponedUntried(j, s.worker.clock.Now().Add(s.worker.set.Poll)), &s.ref)
 		return noAttempt
 	}

@@ -98,7 +98,7 @@ func (s *sender) refill(ctx context.Context) error {
 	s.usedUp = usedUp
 	s.mu.Unlock()
 	if was.IsZero() && !usedUp.IsZero() {
-		s.worker.log.Warn("a channel rests, because its quota is used up", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel),
+		s.worker.log.Warn("a channel is paused, because its quota is used up", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel),
 			"until", has.Until.UTC())
 	}
 	return nil
@@ -128,7 +128,7 @@ func (s *sender) returnQuota(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 	defer cancel()
 	if _, err := s.worker.queue.TakeQuota(ctx, s.ref.channel, channels.Quota{}, 0, s.quota.allowance); err != nil {
-		s.worker.log.Warn("what is left of a channel's quota could not be given back", "channel", int64(s.ref.channel), "error", err)
+		s.worker.log.Warn("the unused quota of a channel could not be given back", "channel", int64(s.ref.channel), "error", err)
 	}
 	s.quota.allowance = channels.Allowance{}
 }

@@ -75,7 +75,7 @@ func (s *sender) logSuppressed() {
 func (s *sender) logRest(before breaker) {
 	switch now := s.breaker; {
 	case !before.onTrial() && now.onTrial():
-		s.worker.log.Warn("a channel rests, because its provider is away", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel),
+		s.worker.log.Warn("a channel is paused, because its provider is unreachable", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel),
 			"failures", now.failures, "until", now.until.UTC(), "error", s.failure)
 	case before.onTrial() && !now.onTrial():
 		s.worker.log.Info("a channel works again", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel), "rested_since", before.since.UTC())

@@ -98,7 +98,7 @@ func TestRestLogged(t *testing.T) {
 			let(3 * time.Minute)
 			assert.Empty(t, w.Resting())
 		})
-		rests := lines(log, "a channel rests, because its provider is away")
+		rests := lines(log, "a channel is paused, because its provider is unreachable")
 		require.Len(t, rests, 1)
 		assert.EqualValues(t, 1, rests[0]["channel"])
 		assert.Equal(t, "connection refused for ***", rests[0]["error"])

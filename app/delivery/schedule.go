@@ -22,7 +22,7 @@ func (w *Worker) scheduleLoop(ctx context.Context, loop *watchdog.Loop) {
 		loop.Tick()
 		n, err := w.schedule(ctx)
 		if err != nil && ctx.Err() == nil {
-			w.log.Error("what is scheduled could not be looked after", "error", err)
+			w.log.Error("scheduled occurrences could not be started", "error", err)
 		}
 		if n > 0 {
 			notify(w.expand)

@@ -98,7 +98,7 @@ func (i *Importer) workLoop(ctx context.Context, loop *watchdog.Loop) {
 			i.work(ctx, job, org, loop)
 			continue
 		case !errors.Is(err, imports.ErrNothingToDo) && !errors.Is(err, imports.ErrTaken) && !errors.Is(err, installation.ErrReadOnly) && ctx.Err() == nil:
-			i.log.Error("no import could be taken on", "error", err)
+			i.log.Error("no import could be claimed", "error", err)
 		}
 		loop.Rest(i.set.Poll)
 		pace.Pause(ctx, i.set.Poll, nil)
@@ -184,7 +184,7 @@ func (i *Importer) giveBack(ctx context.Context, run jobRun, err error, stopped 
 	case stopped, errors.Is(err, errYield):
 		job = job.Release(now)
 	case kind == fault.Internal || kind == fault.Unavailable:
-		i.log.Error("an import could not go on", "import", job.ID, "error", err)
+		i.log.Error("an import could not continue", "import", job.ID, "error", err)
 		job = job.Postpone(now, failurePause)
 	default: // The fault of the file or of the organization.
 		job = job.Fail(imports.Reason(err), now)

@@ -65,7 +65,7 @@ func (i *Indexer) loop(ctx context.Context, loop *watchdog.Loop) {
 		}
 		n, now, err := i.index(ctx, &last, most)
 		if err != nil && ctx.Err() == nil {
-			i.log.Error("what people are found by could not be indexed", "error", err)
+			i.log.Error("users could not be indexed for the search", "error", err)
 		}
 		if err == nil && n > 0 {
 			if now != latest {

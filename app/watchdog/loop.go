@@ -67,7 +67,7 @@ func (l *Loop) report(now time.Time, pause time.Duration, expected bool) {
 	// A replacement run has to end a turn: the stalled one could begin one, too.
 	if l.ticks++; p.stalled && (p.restarts == 0 || l.ticks > 1) {
 		p.stalled = false
-		p.watchdog.log.Info("a background loop turns again", "loop", p.name)
+		p.watchdog.log.Info("a background loop runs again", "loop", p.name)
 	}
 	if !p.stalled {
 		p.ticked = now
@@ -101,7 +101,7 @@ func (l *Loop) suspect() { l.expect(confirmation, l.markStalled) }
 func (l *Loop) markStalled() {
 	p := l.monitor
 	p.stalled = true
-	p.watchdog.log.Error("a background loop stands still", "loop", p.name, "since", p.ticked.UTC(), "started_anew", p.restarts)
+	p.watchdog.log.Error("a background loop is stuck", "loop", p.name, "since", p.ticked.UTC(), "started_anew", p.restarts)
 	select {
 	case <-l.stalled: // It has stalled before.
 	default:
