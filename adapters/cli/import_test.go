@@ -291,7 +291,8 @@ func TestImportFromPipe(t *testing.T) { //nolint:paralleltest // It sets TMPDIR.
 	assert.Empty(t, list(t, folder), "no copy is left behind")
 }
 
-// hookedStore is a store that calls a function before each unit of work that writes, except the first.
+// hookedStore is a store that calls a function before each unit of work that writes, except the
+// first.
 type hookedStore struct {
 	ports.Store
 	before func()

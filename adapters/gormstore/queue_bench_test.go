@@ -151,8 +151,8 @@ func (c *crowd) expand(b *testing.B, want int) {
 	require.Equal(b, want, written)
 }
 
-// floorCopy copies every delivery into a table like theirs, in one statement: the least that writing
-// them can take.
+// floorCopy copies every delivery into a table like theirs in one statement: the floor of writing
+// them.
 func (c *crowd) floorCopy(b *testing.B) time.Duration {
 	b.Helper()
 	if c.sqlite {

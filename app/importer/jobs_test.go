@@ -49,7 +49,7 @@ var (
 	clerk = audit.Actor{Name: "ada", Address: "192.0.2.1", Via: audit.Console}
 )
 
-// newFixture returns a fixture with the organizations of installation, for files of at most maxBytes.
+// newFixture returns a fixture with the organizations of installation, for files of up to maxBytes.
 func newFixture(t *testing.T, maxBytes int64) *fixture {
 	t.Helper()
 	return newFixtureAt(t, maxBytes, databases.SQLite(t))

@@ -491,8 +491,8 @@ func (l late) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	return l.Store.Update(ctx, fn)
 }
 
-// crashingStore is the store of a process that ends with one of its units of work: before it is committed,
-// or after it.
+// crashingStore is the store of a process that ends with one of its units of work: before it is
+// committed, or after it.
 type crashingStore struct {
 	ports.Store
 	at        int64

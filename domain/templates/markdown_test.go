@@ -128,8 +128,8 @@ func elements(tb testing.TB, document string) []string {
 	}
 }
 
-// TestValuesAreNoMarkdown renders every template with hostile values: the HTML has the same elements
-// as with values that are words.
+// TestValuesAreNoMarkdown renders every template with hostile values: the HTML has the same
+// elements as with values that are words.
 func TestValuesAreNoMarkdown(t *testing.T) {
 	t.Parallel()
 	for _, source := range places {

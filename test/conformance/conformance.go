@@ -1,10 +1,10 @@
 // Package conformance holds the promises of the storage port as executable cases: every sentence of
-// ports.Store and of the domain's repositories that a backend could break. It knows the port alone
-// and nothing of any backend; a third backend is finished when it passes.
+// ports.Store and of the domain's repositories that a backend could break. It knows only the
+// port; a third backend is finished when it passes.
 //
-// Every case gets its own world: a store with two organizations that are alike to the last
-// name. When a case ends, the organization that it did not speak of must look as it did before, so
-// that all cases watch over tenancy, whatever else they are about.
+// Every case gets its own world: a store with two organizations with the same names. When a case
+// ends, the organization that it did not touch must be unchanged, so every case checks tenancy,
+// too.
 package conformance
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// cases are promises by name, of one noun.
+// cases are the promises of one noun by name.
 type cases map[string]func(t *testing.T, w *world)
 
-// nouns is the whole suite.
+// nouns returns the whole suite.
 func nouns() map[string]cases {
 	return map[string]cases{
 		"Store":             storeCases(),

@@ -152,7 +152,7 @@ func setCases() cases {
 			w.add(t, w.mine.news, w.mine.adaByText.ID)
 			assert.Len(t, expand(), 11, "each alone")
 		},
-		"ASetTellsWhichChannelsHaveWorkByIt": func(t *testing.T, w *world) {
+		"SetReportsChannels": func(t *testing.T, w *world) {
 			w.ready(t)
 			w.add(t, w.mine.news, w.mine.adaByText.ID)
 			urgent := w.mine.occurrence([]string{"ada@example.org", "bob@example.org"}, nil)

@@ -23,15 +23,15 @@ type Field string
 
 // FieldName translates a field. The catalogue has the part before the first dot; the rest is data.
 func (l *Language) FieldName(f Field) string {
-	name, rest, within := strings.Cut(string(f), ".")
-	said, known := l.Fields[name]
+	name, rest, nested := strings.Cut(string(f), ".")
+	label, known := l.Fields[name]
 	if !known {
-		said = Setting(name).String()
+		label = Setting(name).String()
 	}
-	if within {
-		said += ": " + rest
+	if nested {
+		label += ": " + rest
 	}
-	return said
+	return label
 }
 
 // acronyms are the parts of setting names that are written in capitals.
@@ -41,12 +41,12 @@ var acronyms = map[string]string{"ca": "CA", "helo": "HELO", "id": "ID", "sid": 
 func (s Setting) String() string {
 	parts := strings.Split(string(s), "_")
 	for i, part := range parts {
-		if known, is := acronyms[part]; is {
+		if known, found := acronyms[part]; found {
 			parts[i] = known
 		}
 	}
-	said := strings.Join(parts, " ")
-	return strings.ToUpper(said[:1]) + said[1:]
+	label := strings.Join(parts, " ")
+	return strings.ToUpper(label[:1]) + label[1:]
 }
 
 // pattern matches messages with values in them.
@@ -60,7 +60,7 @@ var verb = regexp.MustCompile(`%(?:\[(\d)\])?[a-zA-Z]|%%`)
 
 // compilePatterns returns the patterns of problems, the most specific ones first.
 func compilePatterns(problems map[string]string) (all []pattern) {
-	for key, other := range problems {
+	for key, translation := range problems {
 		if !verb.MatchString(key) {
 			continue
 		}
@@ -76,7 +76,7 @@ func compilePatterns(problems map[string]string) (all []pattern) {
 				english.WriteString("(.*?)")
 			}
 		}
-		all = append(all, pattern{regexp.MustCompile("(?s)^" + english.String() + "$"), other, len(strings.Join(parts, ""))})
+		all = append(all, pattern{regexp.MustCompile("(?s)^" + english.String() + "$"), translation, len(strings.Join(parts, ""))})
 	}
 	slices.SortFunc(all, func(a, b pattern) int {
 		return cmp.Or(b.literals-a.literals, strings.Compare(a.english.String(), b.english.String()))
@@ -87,41 +87,41 @@ func compilePatterns(problems map[string]string) (all []pattern) {
 // TranslateProblem translates a message of a use case. It finds messages by their English text and
 // keeps the values in them. Unknown text, such as the response of a provider, is returned
 // unchanged.
-func (l *Language) TranslateProblem(said string) string {
-	if other, known := l.lookupProblem(said); known {
-		return other
+func (l *Language) TranslateProblem(message string) string {
+	if translation, known := l.lookupProblem(message); known {
+		return translation
 	}
-	if field, rest, is := strings.Cut(said, ": "); is && !strings.Contains(field, " ") { // A message about a field.
-		if other, known := l.lookupProblem(rest); known {
-			return field + ": " + other
+	if field, rest, found := strings.Cut(message, ": "); found && !strings.Contains(field, " ") { // A message about a field.
+		if translation, known := l.lookupProblem(rest); known {
+			return field + ": " + translation
 		}
 	}
-	if parts := strings.Split(said, "; "); len(parts) > 1 { // Several messages.
+	if parts := strings.Split(message, "; "); len(parts) > 1 { // Several messages.
 		for i, part := range parts {
 			parts[i] = l.TranslateProblem(part)
 		}
 		return strings.Join(parts, "; ")
 	}
 	// A sentence begins with a capital letter and ends with a period.
-	first, size := utf8.DecodeRuneInString(said)
-	if inner, whole := strings.CutSuffix(said, "."); whole && unicode.IsUpper(first) {
-		if other, known := l.lookupProblem(string(unicode.ToLower(first)) + inner[size:]); known {
-			first, size := utf8.DecodeRuneInString(other)
-			return string(unicode.ToUpper(first)) + other[size:] + "."
+	first, size := utf8.DecodeRuneInString(message)
+	if text, found := strings.CutSuffix(message, "."); found && unicode.IsUpper(first) {
+		if translation, known := l.lookupProblem(string(unicode.ToLower(first)) + text[size:]); known {
+			first, size := utf8.DecodeRuneInString(translation)
+			return string(unicode.ToUpper(first)) + translation[size:] + "."
 		}
 	}
-	return said
+	return message
 }
 
-func (l *Language) lookupProblem(said string) (other string, known bool) {
-	if other, known := l.Problems[said]; known {
-		return other, true
+func (l *Language) lookupProblem(message string) (translation string, known bool) {
+	if translation, known := l.Problems[message]; known {
+		return translation, true
 	}
-	if term, known := l.Terms[said]; known {
+	if term, known := l.Terms[message]; known {
 		return term, true
 	}
 	for _, p := range l.patterns {
-		values := p.english.FindStringSubmatch(said)
+		values := p.english.FindStringSubmatch(message)
 		if values == nil {
 			continue
 		}
