@@ -33,8 +33,8 @@ func (i *installation) database() (url string) {
 	return url
 }
 
-// still copies an installation after it has been read-only for long enough.
-func (i *installation) still(t *testing.T, args ...string) (out string) {
+// copyReadOnly copies an installation after it has been read-only for long enough.
+func (i *installation) copyReadOnly(t *testing.T, args ...string) (out string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		var printed, errs bytes.Buffer
@@ -85,7 +85,7 @@ func TestCopyInstallation(t *testing.T) {
 			assert.Contains(t, complaint, "the source is in use; `tocsin maintenance on` makes it read-only")
 			from.run(t, "", "maintenance", "on")
 			log := from.run(t, "", "audit", "list", "-o", "json")
-			copied := from.still(t, "--to", target) // while it serves, read-only
+			copied := from.copyReadOnly(t, "--to", target) // while it serves, read-only
 			stop()
 			assert.Contains(t, copied, "the copy is held until `tocsin release`")
 			file := filepath.Join(t.TempDir(), "copy.zst")
@@ -240,10 +240,10 @@ func TestCopyOrganization(t *testing.T) {
 			from.run(t, "", "maintenance", "on")
 			log := from.run(t, "", "audit", "list", "--org", "acme", "-o", "json")
 			require.Contains(t, log, "project")
-			tried := from.still(t, "--organization", "acme", "--to", into.database(), "--dry-run")
+			tried := from.copyReadOnly(t, "--organization", "acme", "--to", into.database(), "--dry-run")
 			assert.Contains(t, tried, "would be copied; nothing was")
 			assert.Empty(t, tablesIn(t, into.database()), "a dry run makes no schema")
-			copied := from.still(t, "--organization", "acme", "--to", into.database())
+			copied := from.copyReadOnly(t, "--organization", "acme", "--to", into.database())
 			assert.Equal(t, rowsOf(tried), rowsOf(copied))
 			assert.Contains(t, copied, "the copy is held until `tocsin release`")
 			from.run(t, "", "maintenance", "off")

@@ -25,8 +25,8 @@ type jumping struct{ ahead atomic.Int64 }
 // Now has no monotonic reading, so that nothing gets round the jumps.
 func (j *jumping) Now() time.Time { return time.Now().Add(time.Duration(j.ahead.Load())).Round(0) }
 
-// jumpAbout sets the clock forward and back until ctx ends, and then right.
-func (j *jumping) jumpAbout(ctx context.Context, far, every time.Duration) {
+// jumpUntilDone sets the clock forward and back until ctx ends, and then right.
+func (j *jumping) jumpUntilDone(ctx context.Context, far, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	defer j.ahead.Store(0)
@@ -104,7 +104,7 @@ func TestClockJump(t *testing.T) {
 				stores = append(stores, s)
 				starts = append(starts, func() {
 					running.Go(func() { w.Run(ctx) })
-					running.Go(func() { c.jumpAbout(ctx, far, time.Duration(150+60*n)*time.Millisecond) })
+					running.Go(func() { c.jumpUntilDone(ctx, far, time.Duration(150+60*n)*time.Millisecond) })
 				})
 			}
 			p := newPost(t, stores[0])

@@ -105,8 +105,8 @@ func (a archive) assertKept(t *testing.T, kept bool, ids ...events.OccurrenceID)
 	}
 }
 
-// skipTo has the next occurrence get an id.
-func (a archive) skipTo(t *testing.T, id int) {
+// setNextID has the next occurrence get an id.
+func (a archive) setNextID(t *testing.T, id int) {
 	t.Helper()
 	exec(t, a.Store, fmt.Sprintf("SELECT setval(pg_get_serial_sequence('occurrences', 'id'), %d, FALSE)", id))
 }
@@ -130,7 +130,7 @@ func TestDropOldPartition(t *testing.T) {
 	assert.Equal(t, []string{"0"}, lines(t, a.Handle(), 0, "SELECT COUNT(*) FROM pg_constraint WHERE conname LIKE 'deliveries_until%'"))
 
 	last := a.send(t, 0) // it still comes to the first partition
-	a.skipTo(t, bound)
+	a.setNextID(t, bound)
 	newer := a.send(t, 79)
 	a.age(t, first, 100)
 	a.age(t, last, 81)
@@ -146,7 +146,7 @@ func TestDropOldPartition(t *testing.T) {
 
 	// Messages of both partitions are claimed and recorded together.
 	a.wait(t, 0)
-	a.skipTo(t, bound+2000)
+	a.setNextID(t, bound+2000)
 	a.wait(t, 0)
 	jobs, err := a.Queue().Claim(t.Context(), a.channel.ID, "w", 10, time.Minute)
 	require.NoError(t, err)
@@ -184,7 +184,7 @@ func TestPartitionWithRecentRowsStays(t *testing.T) {
 			kept, release := keep(t, a)
 			a.purge(t) // which also makes the second partition
 			require.Len(t, a.partitions(t), 2)
-			a.skipTo(t, 5000)
+			a.setNextID(t, 5000)
 			next := a.trigger(t, nil, nil)
 			a.age(t, next.ID, 90)
 			a.purge(t)
@@ -206,7 +206,7 @@ func TestMaintenancePause(t *testing.T) {
 	a.wait(t, 100)
 	exec(t, a.Store, "ANALYZE deliveries")
 	a.purge(t) // which makes the second partition
-	a.skipTo(t, 5000)
+	a.setNextID(t, 5000)
 	a.age(t, a.trigger(t, nil, nil).ID, 90)
 	now := clocks.At(clock{}.Now())
 	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: a.address, Clock: now})
@@ -243,7 +243,7 @@ func TestPurgeWithoutDropPrivilege(t *testing.T) {
 	a := newArchive(t)
 	id := a.send(t, 100)
 	a.purge(t)
-	a.skipTo(t, 5000)
+	a.setNextID(t, 5000)
 	a.age(t, a.trigger(t, nil, nil).ID, 100)
 	a.Store = openAsOther(t, a.Store, a.address)
 	a.purge(t)

@@ -38,8 +38,8 @@ var few = []string{"occurrences_unexpanded", "deliveries_waiting", "deliveries_d
 // whole reports whether a step goes through all there is.
 func (s step) whole() bool { return len(s.equal) == 0 && !s.between && !slices.Contains(few, s.index) }
 
-// crowded reports whether a step may find very many.
-func (s step) crowded() bool {
+// unselective reports whether a step may find very many.
+func (s step) unselective() bool {
 	crowds := []string{"users", "members", "addresses", "assignments", "list_entries", "application_memberships", "member_group_links", "subscriptions", "opt_outs",
 		"deliveries", "occurrences", "occurrence_tallies", "audit_entries", "mailbox_messages", "import_rejects"}
 	return slices.Contains(crowds, s.table) && !slices.ContainsFunc(s.equal, func(c string) bool { return !slices.Contains(sharedColumns, c) })

@@ -31,9 +31,9 @@ func BenchmarkPurge(b *testing.B) {
 			require.NoError(b, err)
 			_, err = c.Queue().Record(b.Context(), "w", []deliveries.Outcome{{ID: job[0].ID, State: deliveries.Sent, Attempts: 1}})
 			require.NoError(b, err)
-			c.multiply(b, "deliveries", b.N-1, "id", "occurrence_id")
-			c.multiply(b, "occurrence_tallies", b.N-1, "occurrence_id")
-			c.multiply(b, "occurrences", b.N-1, "id")
+			c.copyRow(b, "deliveries", b.N-1, "id", "occurrence_id")
+			c.copyRow(b, "occurrence_tallies", b.N-1, "occurrence_id")
+			c.copyRow(b, "occurrences", b.N-1, "id")
 			moments := "created_at + id * interval '1 millisecond'"
 			if c.sqlite {
 				moments = "printf('%s.%06d+00:00', substr(created_at, 1, 19), id)"
@@ -108,8 +108,8 @@ func BenchmarkPurgePartition(b *testing.B) {
 	b.ReportMetric(float64(beside.Milliseconds()), "ms/round-beside")
 }
 
-// multiply copies the only row of a table, with other numbers in some columns.
-func (c *crowd) multiply(b *testing.B, table string, n int, numbers ...string) {
+// copyRow copies the only row of a table, with other numbers in some columns.
+func (c *crowd) copyRow(b *testing.B, table string, n int, numbers ...string) {
 	b.Helper()
 	query, series := "SELECT column_name FROM information_schema.columns WHERE table_name = '"+table+"'", fmt.Sprintf("generate_series(1, %d) AS s (i)", n)
 	if c.sqlite {

@@ -17,8 +17,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// crowded is an organization of very many, among whom few are anything in particular.
-const crowded = `
+// largeOrganization makes an organization with very many members, few of whom match a condition.
+const largeOrganization = `
 	INSERT INTO projects (id, organization_id, slug, name, created_at) VALUES (1, 2, 'p', 'P', CURRENT_TIMESTAMP);
 	INSERT INTO applications (id, organization_id, project_id, slug, name, active, created_at) VALUES (1, 2, 1, 'all', 'All', TRUE, CURRENT_TIMESTAMP), (2, 2, 1, 'few', 'Few', TRUE, CURRENT_TIMESTAMP);
 	INSERT INTO distribution_lists (id, organization_id, project_id, name, name_fold, created_at) VALUES (1, 2, 1, 'all', 'all', CURRENT_TIMESTAMP), (2, 2, 1, 'few', 'few', CURRENT_TIMESTAMP);
@@ -55,7 +55,7 @@ func BenchmarkSearch(b *testing.B) {
 			require.NoError(b, enroll(b.Context(), s, "acme", batch))
 		}
 		indexAll(b, s)
-		_, err := s.Handle().ExecContext(b.Context(), crowded)
+		_, err := s.Handle().ExecContext(b.Context(), largeOrganization)
 		require.NoError(b, err)
 		for name, q := range queriesOfMany() {
 			b.Run(name, func(b *testing.B) { batches(b, s, q) })

@@ -87,7 +87,7 @@ func TestPlanStepsOnPostgres(t *testing.T) {
 		require.NoError(t, enroll(ctx, s, "acme", b))
 	}
 	indexAll(t, s)
-	exec(t, s, crowded)
+	exec(t, s, largeOrganization)
 	for _, statistics := range []string{"SELECT 1", "ANALYZE"} {
 		exec(t, s, statistics)
 		for name, q := range queriesOfMany() {

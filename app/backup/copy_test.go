@@ -176,7 +176,7 @@ func (p paged) Insert(ctx context.Context, t ports.Table, some [][]any) error {
 
 func TestPageLimits(t *testing.T) {
 	t.Parallel()
-	s := peopled(t, newStore(t))
+	s := withPeople(t, newStore(t))
 	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
 		for _, size := range []int{10, 500, 500, 2_000, 10, 900} {
 			if err := tx.Audit().Record(t.Context(), audit.Entry{At: noon, Action: audit.LogExported, Object: strings.Repeat("a", size)}); err != nil {

@@ -82,7 +82,7 @@ func TestOneOrganizationIsCopied(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			from, into := peopled(t, to[0](t)), to[1](t)
+			from, into := withPeople(t, to[0](t)), to[1](t)
 			_, err := copyOrganization(t.Context(), from, into, "acme")
 			require.ErrorContains(t, err, "the source is not held")
 			state(t, from, installation.State{Held: noon, ReadOnly: noon})
@@ -138,7 +138,7 @@ func TestOneOrganizationIsCopied(t *testing.T) {
 
 func TestAReadOnlyDestinationTakesNothing(t *testing.T) {
 	t.Parallel()
-	from, into := peopled(t, newStore(t)), newStore(t)
+	from, into := withPeople(t, newStore(t)), newStore(t)
 	state(t, from, installation.State{Held: noon, ReadOnly: noon})
 	before := content(t, into)
 	for _, is := range []installation.State{{ReadOnly: noon}, {Held: noon, ReadOnly: noon, Notice: "The disk grows."}} {
@@ -157,7 +157,7 @@ func TestAReadOnlyDestinationTakesNothing(t *testing.T) {
 // read. On SQLite that waits until the copy has ended.
 func TestStateSetDuringCopy(t *testing.T) {
 	t.Parallel()
-	from, into := peopled(t, newStore(t)), onPostgres(t)
+	from, into := withPeople(t, newStore(t)), onPostgres(t)
 	held := installation.State{Held: noon}
 	state(t, from, installation.State{Held: noon, ReadOnly: noon})
 	for _, told := range []installation.State{{}, {Held: noon, ReadOnly: noon}, {Held: noon.Add(time.Minute)}} {
@@ -193,7 +193,7 @@ func (c telling) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx)
 
 func TestCopyOrganizationTakenUsernames(t *testing.T) {
 	t.Parallel()
-	from, into := peopled(t, newStore(t)), newStore(t)
+	from, into := withPeople(t, newStore(t)), newStore(t)
 	state(t, from, installation.State{Held: noon, ReadOnly: noon})
 	require.NoError(t, into.Update(t.Context(), func(tx ports.Tx) error {
 		_, _, err := tx.Users().Ensure(t.Context(), []users.User{{Username: "x"}, {Username: "5@example.org"}})
@@ -209,7 +209,7 @@ func TestCopyOrganizationTakenUsernames(t *testing.T) {
 
 func TestCopyOrganizationWithRunningImport(t *testing.T) {
 	t.Parallel()
-	from, into := peopled(t, newStore(t)), newStore(t)
+	from, into := withPeople(t, newStore(t)), newStore(t)
 	state(t, into, installation.State{Held: noon})
 	before := content(t, into)
 	for is, way := range map[imports.State]error{imports.Checking: backup.ErrImports, imports.Running: backup.ErrImports, imports.Undoing: backup.ErrImports, imports.Checked: nil} {

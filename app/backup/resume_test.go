@@ -36,8 +36,8 @@ func onPostgres(t *testing.T) *gormstore.Store {
 	return opened(t, databases.Postgres(t))
 }
 
-// peopled fills an installation with users in two organizations and makes it read-only.
-func peopled(t *testing.T, s *gormstore.Store) *gormstore.Store {
+// withPeople fills an installation with users in two organizations and makes it read-only.
+func withPeople(t *testing.T, s *gormstore.Store) *gormstore.Store {
 	t.Helper()
 	ctx := t.Context()
 	require.NoError(t, s.Update(ctx, func(tx ports.Tx) error {
@@ -98,7 +98,7 @@ func TestResumeCopy(t *testing.T) {
 		for _, committed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%t", name, committed), func(t *testing.T) {
 				t.Parallel()
-				from, into := peopled(t, to[0](t)), to[1](t)
+				from, into := withPeople(t, to[0](t)), to[1](t)
 				want := content(t, from)
 				var done backup.Summary
 				err := errKilled
@@ -154,7 +154,7 @@ func half(t *testing.T, from ports.CopyStore, into *gormstore.Store) *gormstore.
 
 func TestIncompleteCopy(t *testing.T) {
 	t.Parallel()
-	from := peopled(t, newStore(t))
+	from := withPeople(t, newStore(t))
 	for name, into := range map[string]*gormstore.Store{"sqlite": newStore(t), "postgres": onPostgres(t)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,7 +177,7 @@ func TestIncompleteCopy(t *testing.T) {
 
 func TestResumeWithOtherSource(t *testing.T) {
 	t.Parallel()
-	from, into := peopled(t, newStore(t)), newStore(t)
+	from, into := withPeople(t, newStore(t)), newStore(t)
 	half(t, from, into)
 	change := func(since time.Time) {
 		require.NoError(t, from.Update(t.Context(), func(tx ports.Tx) error {
@@ -223,7 +223,7 @@ func (m meddling) WriteTables(ctx context.Context, fn func(ports.Tables, ports.T
 
 func TestTwoCopiesDoNotMix(t *testing.T) {
 	t.Parallel()
-	from := peopled(t, opened(t, databases.SQLite(t))) // Both read it at once.
+	from := withPeople(t, opened(t, databases.SQLite(t))) // Both read it at once.
 	for name, into := range map[string]*gormstore.Store{"sqlite": newStore(t), "postgres": onPostgres(t)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

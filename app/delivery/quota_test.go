@@ -38,8 +38,8 @@ func (q *fakeQueue) TakeQuota(_ context.Context, _ channels.ID, of channels.Quot
 	return a, nil
 }
 
-// crew runs n instances that send through one queue until then returns.
-func crew(t *testing.T, q *fakeQueue, d fakeDriver, n int, then func()) {
+// workTogether runs n instances that send through one queue until then returns.
+func workTogether(t *testing.T, q *fakeQueue, d fakeDriver, n int, then func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -75,7 +75,7 @@ func TestInstancesShareTheQuota(t *testing.T) {
 					}
 					return nil
 				}}
-				crew(t, q, d, 3, func() {
+				workTogether(t, q, d, 3, func() {
 					let(time.Minute)
 					assert.Equal(t, 1_000, left.between(time.Time{}, time.Now()))
 					let(30 * time.Second)

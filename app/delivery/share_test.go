@@ -187,7 +187,7 @@ func TestRequestedPauseOnAllInstances(t *testing.T) {
 			failed.RetryAfter = 5 * time.Minute
 			return failed
 		}}
-		crew(t, q, d, 2, func() {
+		workTogether(t, q, d, 2, func() {
 			let(10 * time.Second)
 			quiet := time.Now()
 			let(4 * time.Minute)

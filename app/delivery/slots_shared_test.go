@@ -88,7 +88,7 @@ func TestFewerPlacesThanInstances(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(300, channels.Settings{channels.SettingConcurrency: 1})
 		var now underWay
-		crew(t, q, now.driver(100*time.Millisecond), 3, func() {
+		workTogether(t, q, now.driver(100*time.Millisecond), 3, func() {
 			let(90 * time.Second)
 			assert.Equal(t, 300, q.count(deliveries.Sent), "nobody keeps what it may not send")
 		})
@@ -101,7 +101,7 @@ func TestDefaultConcurrencyIsNotShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(600, nil)
 		var now underWay
-		crew(t, q, now.driver(time.Second), 2, func() { let(20 * time.Second) })
+		workTogether(t, q, now.driver(time.Second), 2, func() { let(20 * time.Second) })
 		assert.Equal(t, 32, now.most)
 		assert.Empty(t, q.shares, "nothing is asked of the store")
 	})
@@ -115,7 +115,7 @@ func TestChangedSharedConcurrency(t *testing.T) {
 			q.set(func(q *fakeQueue) { q.channel.Settings = channels.Settings{channels.SettingConcurrency: to} })
 		}
 		var now underWay
-		crew(t, q, now.driver(200*time.Millisecond), 3, func() {
+		workTogether(t, q, now.driver(200*time.Millisecond), 3, func() {
 			let(10 * time.Second)
 			assert.Equal(t, 16, now.within(10*time.Second))
 			change(5)
@@ -139,7 +139,7 @@ func TestShareOfUnreachableProvider(t *testing.T) {
 		works, refused := now.driver(time.Second), fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
 			return deliveries.Unreachable("no route to the host")
 		}}
-		crew(t, q, works, 1, func() {
+		workTogether(t, q, works, 1, func() {
 			set := settings()
 			set.Owner, set.Instance = "cut", "host:cut"
 			work(t, q, refused, plainComposer{}, set, func() {
@@ -161,7 +161,7 @@ func TestShareWithoutConcurrency(t *testing.T) {
 			let(10 * time.Millisecond)
 			return nil
 		}}
-		crew(t, q, d, 3, func() {
+		workTogether(t, q, d, 3, func() {
 			let(20 * time.Second)
 			began := time.Now()
 			let(20 * time.Second)
@@ -194,7 +194,7 @@ func TestShareLeaseEnd(t *testing.T) {
 		set := settings()
 		set.Owner, set.Instance, set.Unrecorded = "cut", "host:cut", 40
 		work(t, cut, d, plainComposer{}, set, func() {
-			crew(t, q, d, 1, func() {
+			workTogether(t, q, d, 1, func() {
 				let(10 * time.Second)
 				assert.Equal(t, 8, now.within(10*time.Second))
 				cut.away.Store(true)
@@ -214,7 +214,7 @@ func TestClaimSizeWithSharedConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue(1_500, channels.Settings{channels.SettingConcurrency: 12})
 		var now underWay
-		crew(t, q, now.driver(5*time.Second), 3, func() {
+		workTogether(t, q, now.driver(5*time.Second), 3, func() {
 			let(8 * time.Minute) // The first one's early claims have left.
 			held := map[string]int{}
 			q.set(func(q *fakeQueue) {

@@ -95,8 +95,8 @@ type assault struct {
 	Attackers int
 }
 
-// carryOut attacks until the process gets the signal to end.
-func carryOut(job string) error {
+// runAttack attacks until the process gets the signal to end.
+func runAttack(job string) error {
 	var a assault
 	if err := json.Unmarshal([]byte(job), &a); err != nil {
 		return err

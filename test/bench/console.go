@@ -65,7 +65,7 @@ func (b *bench) console(ctx context.Context, d database) error {
 	}
 	var pages []page
 	if slices.Contains(b.measure, partConsole) {
-		h, err := d.happen(ctx, b.users, b.deliveries)
+		h, err := d.populateHistory(ctx, b.users, b.deliveries)
 		if err != nil {
 			return err
 		}

@@ -20,10 +20,10 @@ const (
 // hundredth is a group with one of a hundred users.
 const hundredth = "Hundredth"
 
-// happen puts deliveries of the last 30 days past the program into a populated database, with what
-// is counted of them, and what people are filtered by. One delivery of 64 failed, another one was
+// populateHistory writes deliveries of the last 30 days into a populated database, past the program,
+// with their counters, and what people are filtered by. One delivery of 64 failed, another one was
 // skipped, the rest were sent within a second.
-func (d database) happen(ctx context.Context, users, deliveries int) (h history, err error) {
+func (d database) populateHistory(ctx context.Context, users, deliveries int) (h history, err error) {
 	pool, err := d.open()
 	if err != nil {
 		return h, err

@@ -51,7 +51,7 @@ func (l load) run(ctx context.Context) (s sample, sent []int, err error) {
 	for n := range l.connections {
 		askers.Go(func() {
 			var err error
-			if took[n], sent[n], err = l.keepAsking(ctx, n, warm, end); err != nil {
+			if took[n], sent[n], err = l.runConnection(ctx, n, warm, end); err != nil {
 				cancel(err)
 			}
 		})
@@ -72,9 +72,9 @@ func (l load) run(ctx context.Context) (s sample, sent []int, err error) {
 		processor: used / time.Duration(all)}, sent, nil
 }
 
-// keepAsking is the work of one connection. It returns how long each answer took that came after
+// runConnection is the work of one connection. It returns how long each answer took that came after
 // warm: at least one, which is the first after end.
-func (l load) keepAsking(ctx context.Context, connection int, warm, end time.Time) (took []time.Duration, sent int, err error) {
+func (l load) runConnection(ctx context.Context, connection int, warm, end time.Time) (took []time.Duration, sent int, err error) {
 	c, err := dial(ctx, l.server.address)
 	if err != nil {
 		return nil, 0, err

@@ -29,7 +29,7 @@ func describe(ctx context.Context, o options) (machine, error) {
 	if m.flush, err = flushTime(o.dir); err != nil {
 		return machine{}, err
 	}
-	m.hardware = fmt.Sprintf("%d × %s, %s of memory", runtime.NumCPU(), valueIn("/proc/cpuinfo", "model name"), memory())
+	m.hardware = fmt.Sprintf("%d × %s, %s of memory", runtime.NumCPU(), fieldOf("/proc/cpuinfo", "model name"), memory())
 	lite, _, _ := sqlite3.Version()
 	m.software = fmt.Sprintf("%s %s, %s, SQLite %s", runtime.GOOS, firstLine("/proc/sys/kernel/osrelease"), strings.Replace(runtime.Version(), "go", "Go ", 1), lite)
 	if slices.Contains(o.databases, postgres) {
@@ -83,7 +83,7 @@ func loadAverage() string {
 }
 
 func memory() string {
-	kilobytes, err := strconv.ParseInt(strings.TrimSuffix(valueIn("/proc/meminfo", "MemTotal"), " kB"), 10, 64)
+	kilobytes, err := strconv.ParseInt(strings.TrimSuffix(fieldOf("/proc/meminfo", "MemTotal"), " kB"), 10, 64)
 	if err != nil {
 		return "an unknown amount"
 	}
@@ -99,8 +99,8 @@ func firstLine(path string) string {
 	return line
 }
 
-// valueIn finds `name : value` in one of the system's files.
-func valueIn(path, name string) string {
+// fieldOf finds `name : value` in one of the system's files.
+func fieldOf(path, name string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return "unknown"

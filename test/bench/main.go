@@ -64,7 +64,7 @@ func main() {
 		return
 	}
 	if job := os.Getenv(attackVariable); job != "" {
-		exitOn(carryOut(job))
+		exitOn(runAttack(job))
 		return
 	}
 	if os.Getenv(busyVariable) != "" {

@@ -30,17 +30,17 @@ func TestOnesOwnPasswordAndSessions(t *testing.T) {
 	const another = "battery staple horse"
 	elsewhere := w.reader()
 	elsewhere.signIn(root, password)
-	p.goBy(link, "Your account: "+root)
+	p.clickThrough(link, "Your account: "+root)
 	change := func(current string) {
 		p.fill("Current password", current)
 		p.fill("New password", another)
 		p.fill("Repeat the new password", another)
-		p.goBy(button, "Change password")
+		p.clickThrough(button, "Change password")
 	}
 	p.forgive("400")
 	change("not the password")
 	p.sees("is not your password")
-	p.seesNot("not the password")
+	p.doesNotSee("not the password")
 	assert.True(p, elsewhere.isIn())
 	change(password)
 	p.sees("Password changed. Your other sessions have ended.")
@@ -48,19 +48,19 @@ func TestOnesOwnPasswordAndSessions(t *testing.T) {
 
 	elsewhere.from("127.0.0.2").signIn(root, another)
 	p.reload()
-	p.goBy(button, p.called(button, "End the session from 127.0.0.2"))
+	p.clickThrough(button, p.called(button, "End the session from 127.0.0.2"))
 	p.sees("Session ended.")
 	assert.False(p, elsewhere.isIn())
 
 	elsewhere.signIn(root, another)
-	p.goBy(button, "Sign out")
+	p.clickThrough(button, "Sign out")
 	assert.Equal(p, "Sign in", p.title())
 	assert.False(p, elsewhere.isIn())
 	p.open("/console/account/")
 	assert.Equal(p, "Sign in", p.title())
 	p.signIn(root, another)
 	p.sees("Where you are signed in")
-	p.goBy(link, "Tocsin")
+	p.clickThrough(link, "Tocsin")
 	p.menu("Installation's audit log")
 	p.sees("account.password", "account.end_session", "account.sign_out_everywhere", "127.0.0.2")
 }

@@ -22,23 +22,23 @@ func TestTheAuditLogIsSearchedAndExported(t *testing.T) {
 	t.Parallel()
 	each(t, func(w *world, p *tab) {
 		w.member("ada.lovelace@example.com", "Ada", "Lovelace")
-		p.goBy(link, "Acme Inc.")
+		p.clickThrough(link, "Acme Inc.")
 		p.menu("People")
-		p.goBy(link, "Ada Lovelace")
+		p.clickThrough(link, "Ada Lovelace")
 		p.move("Lock in the organization")
 		p.menu("Settings", "Audit log")
 		p.sees("member.lock", "member.create", "browser key 1", "after: yes")
 
 		p.fill("Any word", "lock ada")
-		p.goBy(button, "Search")
+		p.clickThrough(button, "Search")
 		p.sees("member.lock")
 		p.unfold("More filters")
 		p.choose("Through", "console")
 		p.fill("Action begins with", "member.")
 		p.fill("Object begins with", "acme/u/ada")
-		p.goBy(button, "Search")
+		p.clickThrough(button, "Search")
 		p.sees("member.lock", root, "127.0.0.1")
-		p.seesNot("member.create")
+		p.doesNotSee("member.create")
 
 		sheet := p.downloaded(button, "Export as CSV")
 		assert.Contains(p, sheet, "member.lock,acme/u/ada.lovelace@example.com")
@@ -48,7 +48,7 @@ func TestTheAuditLogIsSearchedAndExported(t *testing.T) {
 		assert.Equal(p, "member.lock by root, console 127.0.0.1", entry.Action+" by "+entry.Actor+", "+entry.Via+" "+entry.Address)
 
 		p.fill("Who", "nobody")
-		p.goBy(button, "Search")
+		p.clickThrough(button, "Search")
 		p.sees("No entries match.")
 		p.forgive("400")
 		p.forgive("does not conform") // The field for a day is empty then.

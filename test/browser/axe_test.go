@@ -176,13 +176,13 @@ func (t *tab) judgeAt(s size) {
 	if _, known := b.judged.LoadOrStore(ask[string](t, shape)+fmt.Sprint(s), true); known {
 		return
 	}
-	found, err := t.atAnotherSize()
+	found, err := t.resizedViolations()
 	require.NoError(t, err)
 	assert.Empty(t, found, "%s at %d px", t.at(), s.width)
 }
 
-// atAnotherSize are the violations of a page that had another size when it was noted what it shows.
-func (t *tab) atAnotherSize() ([]violation, error) {
+// resizedViolations are the violations of a page whose size has changed since it was recorded.
+func (t *tab) resizedViolations() ([]violation, error) {
 	found, err := t.violations(everything, standards, colours...)
 	if err != nil {
 		return nil, err

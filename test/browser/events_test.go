@@ -11,7 +11,7 @@ import (
 func (t *tab) turn(name string) {
 	t.Helper()
 	tabs := t.in("navigation", "Parts of the event")
-	tabs.goBy(link, tabs.called(link, name))
+	tabs.clickThrough(link, tabs.called(link, name))
 }
 
 // TestAnEventGoesFromNothingToLive goes through the tabs from left to right: nine clicks, with a
@@ -24,41 +24,41 @@ func TestAnEventGoesFromNothingToLive(t *testing.T) {
 		p.fill("Slug", "back-in-stock")
 		p.fill("Name", "Back in stock")
 		p.fill("Example context", `{"item": "The bell"}`)
-		p.goBy(button, "Create the event")
+		p.clickThrough(button, "Create the event")
 		p.sees("Event created.", "Content 0 templates", "Test no template", "Live draft: 2 problems")
 
-		p.in("region", "Templates by channel").goBy(link, "mail")
+		p.in("region", "Templates by channel").clickThrough(link, "mail")
 		p.fill("Subject", subject)
 		p.fill("Text", words)
-		p.goBy(button, "Save")
+		p.clickThrough(button, "Save")
 		p.sees("Content 1 template", "Test ready", "Live draft: 1 problem")
 
 		p.turn("Audience")
 		p.sees("No notification yet. The event reaches nobody.")
 		p.fill("Name", "Tell the users of the shop")
 		p.choose("Distribution list", "web-users")
-		p.goBy(button, "Create the notification")
+		p.clickThrough(button, "Create the notification")
 		p.sees("Audience 1 notification", "Live draft")
 
 		p.turn("Test")
 		p.sees("The bell is back", "Hello Ada, The bell is back.")
 		p.fill("Send it once to", "root@example.com")
-		p.goBy(button, "Send a test")
+		p.clickThrough(button, "Send a test")
 		p.sees("Accepted: the provider took the message to root@example.com.")
 
 		p.turn("Live")
-		p.seesNot("Problems:")
-		p.goBy(button, "Make it live")
+		p.doesNotSee("Problems:")
+		p.clickThrough(button, "Make it live")
 		p.sees("Event is live.", "Live live")
 		p.costs(9, 9)
 
 		p.turn("Channels")
 		p.tick(p.called(checkbox, "mail (EMAIL"))
 		p.choose("Priority", "urgent")
-		p.goBy(button, "Save")
+		p.clickThrough(button, "Save")
 		p.sees("Changes saved.", "Channels 1 active")
 		p.turn("Live")
-		p.goBy(button, "Make it a draft")
+		p.clickThrough(button, "Make it a draft")
 		p.sees("Event is a draft.", "Live draft")
 	})
 }

@@ -57,7 +57,7 @@ func TestTheKeyboardIsEnough(t *testing.T) {
 	p.keys("grace")
 	p.follow(chromedp.KeyEvent(kb.Enter))
 	p.sees("grace.hopper@example.com")
-	p.seesNot("ada.lovelace@example.com")
+	p.doesNotSee("ada.lovelace@example.com")
 }
 
 func TestTheFocusIsAlwaysSeen(t *testing.T) {

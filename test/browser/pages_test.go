@@ -23,9 +23,9 @@ func TestEveryPage(t *testing.T) {
 		w.populate(greeted)
 		w.added("added.csv", "email,custom__team\nadded@example.org,Blue\nnobody,\n")
 		r := w.administrator()
-		w.looksRound("administrator", operators.Installation, r, r.invited(person(0).email, "operator"))
-		w.looksRound("operator", operators.Operator, r.hired(person(1).email, "operator"))
-		w.looksRound("viewer", operators.Viewer, r.hired(person(2).email, "viewer"))
+		w.checkPages("administrator", operators.Installation, r, r.invited(person(0).email, "operator"))
+		w.checkPages("operator", operators.Operator, r.hired(person(1).email, "operator"))
+		w.checkPages("viewer", operators.Viewer, r.hired(person(2).email, "viewer"))
 	})
 	t.Run("crowd", func(t *testing.T) {
 		t.Parallel()
@@ -33,13 +33,13 @@ func TestEveryPage(t *testing.T) {
 		w.populate(10_000)
 		w.added("added.csv", "email,custom__team\nadded@example.org,Blue\nnobody,\n")
 		r := w.administrator()
-		w.looksRound("administrator", operators.Installation, r, r.invited(person(0).email, "operator"))
+		w.checkPages("administrator", operators.Installation, r, r.invited(person(0).email, "operator"))
 	})
 }
 
-// looksRound checks every page that a reader finds. These must be exactly the pages that the user's
+// checkPages checks every page that a reader finds. These must be exactly the pages that the user's
 // rights allow.
-func (w *world) looksRound(who string, may operators.AccessLevel, r *reader, given ...string) {
+func (w *world) checkPages(who string, may operators.AccessLevel, r *reader, given ...string) {
 	w.Helper()
 	v := r.crawl(given...)
 	for _, r := range routes() {
@@ -63,7 +63,7 @@ func (w *world) looksRound(who string, may operators.AccessLevel, r *reader, giv
 			}
 			p.remember(r.session())
 			for _, path := range some {
-				t.Run(strings.TrimPrefix(path, "/console"), func(t *testing.T) { handed(t, p).look(path) })
+				t.Run(strings.TrimPrefix(path, "/console"), func(t *testing.T) { continuedTab(t, p).look(path) })
 			}
 		})
 	}
@@ -72,8 +72,8 @@ func (w *world) looksRound(who string, may operators.AccessLevel, r *reader, giv
 // perTab is how many pages are looked at in one tab, so that several tabs look at all of them.
 const perTab = 20
 
-// handed is a tab that another test goes on with.
-func handed(t *testing.T, from *tab) *tab {
+// continuedTab returns the tab for another test.
+func continuedTab(t *testing.T, from *tab) *tab {
 	t.Helper()
 	own := *from
 	own.T = t

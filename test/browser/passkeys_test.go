@@ -52,12 +52,12 @@ func (t *tab) keeper() keeper {
 		})
 		return err
 	}))
-	return t.eagerKeeper()
+	return t.autofillKeeper()
 }
 
-// eagerKeeper gives the tab an authenticator that also answers by itself where a page lets browsers
-// offer passkeys.
-func (t *tab) eagerKeeper() keeper {
+// autofillKeeper gives the tab an authenticator that also answers by itself where browsers may offer
+// passkeys.
+func (t *tab) autofillKeeper() keeper {
 	t.Helper()
 	k := keeper{tab: t}
 	t.steps(do(webauthn.Enable, webauthn.EnableParams{}), chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
@@ -96,11 +96,11 @@ func (k keeper) keeps(key *webauthn.Credential) {
 func (t *tab) addPasskey(name string) {
 	t.Helper()
 	t.open("/console/account/second-factor/")
-	t.goBy(button, "Add a passkey")
+	t.clickThrough(button, "Add a passkey")
 	t.fill("Name", name)
-	t.goBy(button, "Add the passkey")
+	t.clickThrough(button, "Add the passkey")
 	t.sees("These codes are shown only now.")
-	t.goBy(link, "Done")
+	t.clickThrough(link, "Done")
 	t.sees(name)
 }
 
@@ -110,28 +110,28 @@ func TestSignInWithPasskey(t *testing.T) {
 	p := w.signedIn()
 	k := p.keeper()
 	p.addPasskey("Telephone")
-	p.goBy(button, "Sign out")
-	p.goBy(button, "Sign in with a passkey")
+	p.clickThrough(button, "Sign out")
+	p.clickThrough(button, "Sign in with a passkey")
 	p.sees("Your account: " + root)
 
-	p.goBy(button, "Sign out")
+	p.clickThrough(button, "Sign out")
 	p.signIn(root, password)
 	p.sees("The password for " + root + " is correct.")
-	p.goBy(button, "Use a passkey")
+	p.clickThrough(button, "Use a passkey")
 	p.sees("Your account: " + root)
 
 	p.open("/console/account/second-factor/")
 	p.unfold("Rename or remove Telephone")
 	p.fill("Name", "Laptop")
-	p.goBy(button, "Rename")
+	p.clickThrough(button, "Rename")
 	p.sees("Laptop")
 	p.unfold("Rename or remove Laptop")
-	p.goBy(button, "Remove Laptop")
+	p.clickThrough(button, "Remove Laptop")
 	p.sees("Second factor removed.")
-	p.goBy(button, "Sign out")
+	p.clickThrough(button, "Sign out")
 	assert.Len(p, k.keys(), 1, "the authenticator still keeps it")
 	p.forgive("401")
-	p.goBy(button, "Sign in with a passkey")
+	p.clickThrough(button, "Sign in with a passkey")
 	p.sees("The passkey was not accepted")
 	p.signIn(root, password)
 	p.sees("Your account: " + root)
@@ -148,9 +148,9 @@ func TestConfirmWithPasskey(t *testing.T) {
 	p.fill("Name", "shop front")
 	p.tick("Read distribution lists (distributionlist:read)")
 	p.forgive("401")
-	p.goBy(button, "Create the key")
+	p.clickThrough(button, "Create the key")
 	assert.Equal(p, "Sign in again", p.title())
-	p.goBy(button, "Use a passkey")
+	p.clickThrough(button, "Use a passkey")
 	p.sees("The key is shown only now.", "shop front")
 }
 
@@ -167,10 +167,10 @@ func TestThePasskeyOfSomebodyElseOpensTheirAccountAlone(t *testing.T) {
 	q.open("/console/")
 	q.signIn("eve", password)
 	q.addPasskey("Laptop")
-	q.goBy(button, "Sign out")
-	q.goBy(button, "Sign in with a passkey")
+	q.clickThrough(button, "Sign out")
+	q.clickThrough(button, "Sign in with a passkey")
 	q.sees("Your account: eve")
-	q.goBy(button, "Sign out")
+	q.clickThrough(button, "Sign out")
 
 	theirs := ofRoot.keys()
 	require.Len(t, theirs, 1)
@@ -179,17 +179,17 @@ func TestThePasskeyOfSomebodyElseOpensTheirAccountAlone(t *testing.T) {
 	ofEve.keeps(&forged)
 	q.signIn(root, password)
 	q.forgive("400")
-	q.goBy(button, "Use a passkey")
+	q.clickThrough(button, "Use a passkey")
 	q.sees("The passkey was not accepted")
-	q.seesNot("Your account")
+	q.doesNotSee("Your account")
 }
 
 func TestBrowsersOfferPasskeysWhereAUsernameIsTyped(t *testing.T) {
 	t.Parallel()
 	p := newSite(t).signedIn()
-	p.eagerKeeper()
+	p.autofillKeeper()
 	p.addPasskey("Telephone")
-	p.goBy(button, "Sign out")
+	p.clickThrough(button, "Sign out")
 	p.awaits("Your account: " + root)
 }
 
@@ -222,14 +222,14 @@ func TestMissingSecondFactorRedirects(t *testing.T) {
 	p := w.signedIn()
 	p.keeper()
 	p.open("/console/o/acme/projects/")
-	p.goBy(button, "Require a second factor")
+	p.clickThrough(button, "Require a second factor")
 	p.sees("Acme Inc. requires a second factor. Set one up before you go on.")
 	p.open("/console/o/acme/u/")
 	p.sees("Acme Inc. requires a second factor. Set one up before you go on.")
 	p.addPasskey("Telephone")
-	p.seesNot("Set one up before you go on.")
+	p.doesNotSee("Set one up before you go on.")
 	p.open("/console/o/acme/projects/")
 	p.sees("Everyone with a role in this organization needs a second factor to open it.")
-	p.goBy(button, "Stop requiring it")
+	p.clickThrough(button, "Stop requiring it")
 	p.sees("Those who have set up a second factor sign in with it.")
 }

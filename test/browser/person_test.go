@@ -43,12 +43,12 @@ func (t *tab) in(role, name string) *tab {
 func (t *tab) menu(entries ...string) {
 	t.Helper()
 	for _, e := range entries {
-		t.in(list, "Menu").goBy(link, e)
+		t.in(list, "Menu").clickThrough(link, e)
 	}
 }
 
-// goBy clicks on what leads to another page, and waits for it.
-func (t *tab) goBy(role, name string) {
+// clickThrough clicks on a link or button, and waits for the next page.
+func (t *tab) clickThrough(role, name string) {
 	t.Helper()
 	t.follow(t.clicking(role, name))
 }
@@ -108,8 +108,8 @@ func (t *tab) sees(words ...string) {
 	}
 }
 
-// seesNot makes sure that the page, as it is now, does not show these words.
-func (t *tab) seesNot(words ...string) {
+// doesNotSee makes sure that the page, as it is now, does not show these words.
+func (t *tab) doesNotSee(words ...string) {
 	t.Helper()
 	for _, w := range words {
 		require.False(t, t.shows(w), "the page shows %q", w)

@@ -36,10 +36,10 @@ func TestSomebodyIsFoundFromAnyPage(t *testing.T) {
 		p.withoutScripts()
 		p.open("/console/o/acme/channels/")
 		p.fill("Search everything", "nobody at all")
-		p.goBy(button, "Find")
+		p.clickThrough(button, "Find")
 		p.sees("No matches")
 		p.fill("Person, correlation ID, event, list, channel, application or page", "web")
-		p.goBy(button, "Search")
+		p.clickThrough(button, "Search")
 		p.sees("Applications", "Shop front")
 	})
 }

@@ -57,7 +57,7 @@ func TestAFileIsDroppedOnTheField(t *testing.T) {
 	p := w.signedIn()
 	p.open("/console/o/acme/imports/")
 	p.drop(w.file("dropped.csv", mixed))
-	p.goBy(button, "Upload and check")
+	p.clickThrough(button, "Upload and check")
 	p.awaits("Preview")
 	p.sees("dropped.csv", "Added 3 users who are new in this organization", "Rejected 2")
 }
@@ -68,8 +68,8 @@ type elsewhere struct {
 	job imports.Job
 }
 
-// begunElsewhere begins an import of so many new users.
-func (w *world) begunElsewhere(file string, rows int) *elsewhere {
+// importElsewhere begins an import of so many new users.
+func (w *world) importElsewhere(file string, rows int) *elsewhere {
 	w.Helper()
 	header, err := imports.NewReader(io.NopCloser(strings.NewReader("email\n")))
 	require.NoError(w, err)
@@ -94,8 +94,8 @@ func (w *world) begunElsewhere(file string, rows int) *elsewhere {
 	return e
 }
 
-// goesOn writes so many rows.
-func (e *elsewhere) goesOn(rows int) error {
+// writeRows writes so many rows.
+func (e *elsewhere) writeRows(rows int) error {
 	e.Helper()
 	return e.update(func(tx ports.Tx) error {
 		job, err := tx.Imports().Save(e.Context(), e.job.Advance(imports.Report{Created: rows}, 0, time.Now(), time.Hour))
@@ -109,28 +109,28 @@ func (e *elsewhere) goesOn(rows int) error {
 func TestAnImportIsCancelledWhileItRuns(t *testing.T) {
 	t.Parallel()
 	each(t, func(w *world, p *tab) {
-		far := w.begunElsewhere("everybody.csv", 100_000)
-		require.NoError(p, far.goesOn(40_000))
-		p.goBy(link, "Acme Inc.")
+		far := w.importElsewhere("everybody.csv", 100_000)
+		require.NoError(p, far.writeRows(40_000))
+		p.clickThrough(link, "Acme Inc.")
 		p.menu("People", "Imports")
 		p.upload(w.file("mixed.csv", mixed))
-		p.goBy(button, "Upload and check")
+		p.clickThrough(button, "Upload and check")
 		p.sees("It waits for another import to finish.", "katherine.johnson@example.com", "not known yet") // One import of an organization is worked at.
 
 		p.menu("People", "Imports")
-		p.goBy(link, "everybody.csv")
+		p.clickThrough(link, "everybody.csv")
 		p.sees("Rows: 40,000 of 100,000", "So far 40,000 added", "Started by grace", "rows per second")
-		require.NoError(p, far.goesOn(30_000))
+		require.NoError(p, far.writeRows(30_000))
 		p.awaits("Rows: 70,000 of 100,000")
-		p.goBy(button, "Stop (keeps rows already imported)")
+		p.clickThrough(button, "Stop (keeps rows already imported)")
 		p.sees("The import was cancelled.", "Result", "Added 70,000")
-		p.seesNot("Cancel:", "Remaining")
-		require.ErrorIs(p, far.goesOn(1), imports.ErrTaken, "nothing is written once it is cancelled")
+		p.doesNotSee("Cancel:", "Remaining")
+		require.ErrorIs(p, far.writeRows(1), imports.ErrTaken, "nothing is written once it is cancelled")
 
 		p.menu("People", "Imports")
-		p.goBy(link, "mixed.csv")
+		p.clickThrough(link, "mixed.csv")
 		p.awaits("Preview")
-		p.goBy(button, "Cancel: import nothing")
+		p.clickThrough(button, "Cancel: import nothing")
 		p.sees("The import was cancelled.")
 		p.menu("People")
 		p.sees("No users yet.")

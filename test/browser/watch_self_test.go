@@ -76,7 +76,7 @@ func TestWhatIsWatchedForIsSeen(t *testing.T) {
 			assert.Contains(t, told[2], "(in "+other+")")
 			ask[bool](p, note)
 			p.resize(phone)
-			found, err = p.atAnotherSize()
+			found, err = p.resizedViolations()
 			require.NoError(t, err)
 			found = slices.DeleteFunc(found, func(v violation) bool { return v.ID != "color-contrast" })
 			require.Len(t, found, 1)

@@ -219,5 +219,5 @@ func (t *tab) signIn(username, password string) {
 	t.Helper()
 	t.fill("Username", username)
 	t.fill("Password", password)
-	t.goBy(button, "Sign in")
+	t.clickThrough(button, "Sign in")
 }

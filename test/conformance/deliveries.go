@@ -224,7 +224,7 @@ func deliveryCases() cases {
 		"OfAMember": func(t *testing.T, w *world) {
 			w.ready(t)
 			w.add(t, w.mine.news, w.mine.adaByText.ID)
-			w.happens(t, w.mine.occurrence(nil, nil))
+			w.expandedDeliveries(t, w.mine.occurrence(nil, nil))
 			o := w.trigger(t, w.mine.occurrence(nil, nil))
 			w.expand(t, 10)
 			for member, n := range map[users.MemberID]int{w.mine.ada.ID: 2, w.mine.bob.ID: 1, w.theirs.ada.ID: 0} {

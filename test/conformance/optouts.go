@@ -44,10 +44,10 @@ func optOutCases() cases {
 			w.ready(t)
 			assert.True(t, w.optOut(t, ofAda(w), true))
 			assert.False(t, w.optOut(t, ofAda(w), true))
-			assert.Equal(t, []string{out, bob}, w.happens(t, w.mine.occurrence(nil, nil)))
+			assert.Equal(t, []string{out, bob}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 			assert.True(t, w.optOut(t, ofAda(w), false))
 			assert.False(t, w.optOut(t, ofAda(w), false))
-			assert.Equal(t, []string{ada, bob}, w.happens(t, w.mine.occurrence(nil, nil)))
+			assert.Equal(t, []string{ada, bob}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 		},
 		"IsOfOneAddressAndOneNotification": func(t *testing.T, w *world) {
 			w.ready(t)
@@ -56,14 +56,14 @@ func optOutCases() cases {
 			w.subscribe(t, other, w.mine.adaByMail, true)
 			w.optOut(t, ofAda(w), true)
 			assert.Equal(t, []string{"Other: ada@example.org by Mail, pending", "Shipped: +14155552671 by Text, pending", out, bob},
-				w.happens(t, w.mine.occurrence(nil, nil)))
+				w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 		},
 		"IsOfTheAddressOnEveryChannel": func(t *testing.T, w *world) {
 			w.ready(t)
 			w.add(t, w.mine.news, w.assign(t, channels.Assign(w.mine.adaMail, w.mine.shopMail))[0].ID)
 			w.optOut(t, ofAda(w), true)
 			assert.Equal(t, []string{out, "Shipped: ada@example.org by Shop mail, skipped: the recipient unsubscribed this address from the notification", bob},
-				w.happens(t, w.mine.occurrence(nil, nil)))
+				w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 		},
 		"SurvivesSubscribingAndBeingAddedAgain": func(t *testing.T, w *world) {
 			w.ready(t)
@@ -72,18 +72,18 @@ func optOutCases() cases {
 			w.subscribe(t, w.mine.shipped, w.mine.adaByMail, true)
 			w.takeOff(t, w.mine.web, w.mine.ada)
 			w.add(t, w.mine.pinned, w.mine.adaByMail.ID)
-			assert.Equal(t, []string{out, bob}, w.happens(t, w.mine.occurrence(nil, nil)))
+			assert.Equal(t, []string{out, bob}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 
 			act(t, w, func(tx ports.Tx) error {
 				return tx.Addresses().Remove(t.Context(), w.mine.org.ID, w.mine.ada.ID, w.mine.adaMail.ID)
 			})
 			held, _ := w.hold(t, w.mine.ada, users.NewEmailAddress("ada@example.org"))
 			w.add(t, w.mine.news, w.assign(t, channels.Assign(held[0], w.mine.mail))[0].ID)
-			assert.Equal(t, []string{out, bob}, w.happens(t, w.mine.occurrence(nil, nil)), "the address is the same, however often it is added")
+			assert.Equal(t, []string{out, bob}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)), "the address is the same, however often it is added")
 		},
 		"IsSeenWhenADeliveryIsClaimed": func(t *testing.T, w *world) {
 			w.ready(t)
-			w.happens(t, w.mine.occurrence([]string{"ada@example.org"}, nil))
+			w.expandedDeliveries(t, w.mine.occurrence([]string{"ada@example.org"}, nil))
 			w.optOut(t, ofAda(w), true)
 			assert.Equal(t, deliveries.OptedOut, only(w.claim(t, w.mine.mail, "one", 10, lease)).Gates.Closed())
 		},

@@ -83,8 +83,8 @@ func (w *world) outcomes(t *testing.T, o events.Occurrence) []string {
 	return said
 }
 
-// happens triggers and expands an occurrence, and returns its deliveries in short.
-func (w *world) happens(t *testing.T, o events.Occurrence) []string {
+// expandedDeliveries triggers and expands an occurrence, and returns its deliveries as short texts.
+func (w *world) expandedDeliveries(t *testing.T, o events.Occurrence) []string {
 	t.Helper()
 	stored := w.trigger(t, o)
 	w.expand(t, 100)
@@ -137,19 +137,19 @@ func expansionCases() cases {
 	return cases{
 		"OneForEachListMemberAndEachSubscriber": func(t *testing.T, w *world) {
 			w.write(t, w.mine.mail, w.mine.text)
-			assert.Equal(t, []string{ada}, w.happens(t, w.mine.occurrence(nil, nil)), "subscribed")
+			assert.Equal(t, []string{ada}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)), "subscribed")
 			w.hear(t)
-			assert.Equal(t, []string{ada}, w.happens(t, w.mine.occurrence(nil, nil)), "on the list as well")
+			assert.Equal(t, []string{ada}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)), "on the list as well")
 			w.add(t, w.mine.news, w.mine.bobByMail.ID)
 			w.subscribe(t, w.mine.shipped, w.mine.adaByText, true)
-			assert.Equal(t, []string{"Shipped: +14155552671 by Text, pending", ada, bob}, w.happens(t, w.mine.occurrence(nil, nil)))
+			assert.Equal(t, []string{"Shipped: +14155552671 by Text, pending", ada, bob}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 		},
 		"InactiveSubscribersAreNoRecipients": func(t *testing.T, w *world) {
 			w.write(t, w.mine.mail)
 			w.unsubscribe(t, w.mine.shipped, w.mine.adaByMail)
-			assert.Empty(t, w.happens(t, w.mine.occurrence(nil, nil)))
+			assert.Empty(t, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 			w.hear(t)
-			assert.Equal(t, []string{ada}, w.happens(t, w.mine.occurrence(nil, nil)), "the list still reaches her")
+			assert.Equal(t, []string{ada}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)), "the list still reaches her")
 		},
 		"AnInactiveNotificationReachesNobody": func(t *testing.T, w *world) {
 			w.ready(t)
@@ -158,7 +158,7 @@ func expansionCases() cases {
 			n := w.mine.shipped
 			n.Active = false
 			act(t, w, func(tx ports.Tx) error { return tx.Subscriptions().Save(t.Context(), n) })
-			assert.Equal(t, []string{"Other: bob@example.org by Mail, pending"}, w.happens(t, w.mine.occurrence(nil, nil)))
+			assert.Equal(t, []string{"Other: bob@example.org by Mail, pending"}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 		},
 		"EveryNotificationOfTheEventCounts": func(t *testing.T, w *world) {
 			w.ready(t)
@@ -166,19 +166,19 @@ func expansionCases() cases {
 			w.subscribe(t, other, w.mine.bobByMail, true)
 			elsewhere := w.notify(t, w.announce(t, w.mine.web, "elsewhere"), "Elsewhere")
 			w.subscribe(t, elsewhere, w.mine.bobByMail, true)
-			assert.Equal(t, []string{"Other: bob@example.org by Mail, pending", ada, bob}, w.happens(t, w.mine.occurrence(nil, nil)))
+			assert.Equal(t, []string{"Other: bob@example.org by Mail, pending", ada, bob}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 		},
 		"TheProjectsChannelComesFirst": func(t *testing.T, w *world) {
 			w.ready(t) // Ada's assignment to the organization's channel is older
 			byShop := w.assign(t, channels.Assign(w.mine.adaMail, w.mine.shopMail))[0]
 			w.add(t, w.mine.news, byShop.ID)
-			assert.Equal(t, []string{"Shipped: ada@example.org by Shop mail, pending", bob}, w.happens(t, w.mine.occurrence(nil, nil)))
+			assert.Equal(t, []string{"Shipped: ada@example.org by Shop mail, pending", bob}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 		},
 		"OnceForAnAddressWhoeverHoldsIt": func(t *testing.T, w *world) {
 			w.ready(t)
 			held, _ := w.hold(t, w.mine.bob, users.NewEmailAddress("ADA@example.org"))
 			w.add(t, w.mine.news, w.assign(t, channels.Assign(held[0], w.mine.mail))[0].ID)
-			assert.Equal(t, []string{ada, bob}, w.happens(t, w.mine.occurrence(nil, nil)))
+			assert.Equal(t, []string{ada, bob}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 		},
 		"WhatIsLeftOutStandsInNobodysWay": func(t *testing.T, w *world) {
 			w.ready(t)
@@ -186,7 +186,7 @@ func expansionCases() cases {
 			byShop.Active = false
 			w.add(t, w.mine.news, w.assign(t, byShop)[0].ID)
 			assert.Equal(t, []string{ada, "Shipped: ada@example.org by Shop mail, skipped: the assignment is inactive", bob},
-				w.happens(t, w.mine.occurrence(nil, nil)))
+				w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 		},
 		"OptionsLeaveOutWithoutATrace": func(t *testing.T, w *world) {
 			w.ready(t)
@@ -212,7 +212,7 @@ func expansionCases() cases {
 				{[]string{"ada@example.org"}, []string{"Chat"}, nil},
 				{nil, []string{"Nothing"}, nil},
 			} {
-				assert.Equal(t, c.want, w.happens(t, w.mine.occurrence(c.limitTo, c.channels)), "limit_to %q, channels %q", c.limitTo, c.channels)
+				assert.Equal(t, c.want, w.expandedDeliveries(t, w.mine.occurrence(c.limitTo, c.channels)), "limit_to %q, channels %q", c.limitTo, c.channels)
 			}
 		},
 		"OptionsFindAnAddressOfAnyLength": func(t *testing.T, w *world) {
@@ -222,14 +222,14 @@ func expansionCases() cases {
 			long := strings.Repeat("x", users.MaxAddress)
 			held, _ := w.hold(t, w.mine.bob, addressOf(t, long, ""), addressOf(t, long[1:], ""))
 			w.add(t, w.mine.news, idsOf(w.assign(t, channels.Assign(held[0], chat), channels.Assign(held[1], chat)))...)
-			assert.Equal(t, []string{"Shipped: " + long + " by Chat, pending"}, w.happens(t, w.mine.occurrence([]string{long}, nil)))
+			assert.Equal(t, []string{"Shipped: " + long + " by Chat, pending"}, w.expandedDeliveries(t, w.mine.occurrence([]string{long}, nil)))
 		},
 		"ProjectChannelShadowsOrganizationChannel": func(t *testing.T, w *world) {
 			w.ready(t)
 			own := w.open(t, channels.Channel{Project: w.mine.shop.ID, Name: "mail", Protocol: channels.EMAIL, Active: true})
 			w.write(t, own)
 			w.add(t, w.mine.news, w.assign(t, channels.Assign(w.mine.bobMail, own))[0].ID)
-			assert.Equal(t, []string{"Shipped: bob@example.org by mail, pending"}, w.happens(t, w.mine.occurrence(nil, []string{"Mail"})))
+			assert.Equal(t, []string{"Shipped: bob@example.org by mail, pending"}, w.expandedDeliveries(t, w.mine.occurrence(nil, []string{"Mail"})))
 		},
 		"PagesOfAnySizeComeToTheSame": func(t *testing.T, w *world) {
 			as := w.crowded(t, 9)
@@ -241,7 +241,7 @@ func expansionCases() cases {
 			for _, a := range as[4:7] {
 				w.subscribe(t, other, a, true)
 			}
-			want := w.happens(t, w.mine.occurrence(nil, nil))
+			want := w.expandedDeliveries(t, w.mine.occurrence(nil, nil))
 			require.Len(t, want, 10+3)
 			for limit := 1; limit < 30; limit += 3 {
 				o := w.trigger(t, w.mine.occurrence(nil, nil))
@@ -341,7 +341,7 @@ func expansionCases() cases {
 				return err
 			})
 			w.settle(t)
-			assert.Equal(t, []string{ada, bob}, w.happens(t, w.mine.occurrence(nil, nil)))
+			assert.Equal(t, []string{ada, bob}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 			theirs := w.trigger(t, w.theirs.occurrence(nil, nil))
 			w.expand(t, 100)
 			for _, d := range w.made(t, theirs) {

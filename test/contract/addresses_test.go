@@ -54,7 +54,7 @@ func TestAddresses(t *testing.T) {
 	t.Run("AreRefusedWhereNothingCouldBeSentTo", both(func(w *world) {
 		w.enroll(anna)
 		for _, value := range []string{"015112345678", "030 123456", "(415) 555-2671", "a@-x.test"} {
-			w.post(addressesPath(anna), object{"value": value}).blames("value")
+			w.post(addressesPath(anna), object{"value": value}).isBadRequestFor("value")
 		}
 	}))
 
@@ -72,7 +72,7 @@ func TestAddresses(t *testing.T) {
 		require.Equal(w, a, read[address](w.post(addressesPath(anna), object{"value": "+49 30 123456"}).is(http.StatusOK)))
 		done := w.post(webPath+"register/", object{"username": anna, "addresses": []object{{"value": "0171 1234567"}}}).is(http.StatusOK)
 		require.Contains(w, string(done.body), "+491711234567")
-		w.post("/api/o/globex/u/"+anna+"/address/", object{"value": "030 123456"}).blames("value")
+		w.post("/api/o/globex/u/"+anna+"/address/", object{"value": "030 123456"}).isBadRequestFor("value")
 	}))
 
 	t.Run("TakeANameThatMayRepeat", both(func(w *world) {

@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 )
 
-// bodied are the operations that take a body, as method and path.
-func (w *world) bodied() [][2]string {
+// operationsWithBody are the operations that take a body, as method and path.
+func (w *world) operationsWithBody() [][2]string {
 	w.Helper()
 	w.enroll("anna@example.org")
 	subscribe := w.subscribePath(webPath, "Customer")
@@ -36,7 +36,7 @@ func (w *world) bodied() [][2]string {
 // it.
 func (w *world) everywhere(judge func(send func(c client, body any) answer)) {
 	w.Helper()
-	operations := w.bodied()
+	operations := w.operationsWithBody()
 	w.unchanged(func() {
 		for _, o := range operations {
 			judge(func(c client, body any) answer {
@@ -63,7 +63,7 @@ func TestBody(t *testing.T) {
 	t.Run("OverTheLimitIs413WhenItsLengthIsNotAnnounced", both(func(w *world) {
 		w.everywhere(func(send func(client, any) answer) {
 			send(w.client, chunked(padded(101))).is(http.StatusRequestEntityTooLarge)
-			send(w.client, chunked(padded(100))).blames("body")
+			send(w.client, chunked(padded(100))).isBadRequestFor("body")
 		})
 	}, small))
 
@@ -118,14 +118,14 @@ func TestBody(t *testing.T) {
 		"NUL":              "\x00",
 	}
 	t.Run("Is400WhenItIs", both(func(w *world) {
-		operations := w.bodied()
+		operations := w.operationsWithBody()
 		each(wrong, func(w *world, body raw) {
 			w.unchanged(func() {
 				for _, o := range operations {
 					if body == "" && (o[0] == http.MethodDelete || strings.HasSuffix(o[1], "/rotate/") || strings.HasSuffix(o[1], "/invite/")) {
 						continue // That body is optional: the query string counts then, and what is usual.
 					}
-					w.do(o[0], o[1], body).blames("body")
+					w.do(o[0], o[1], body).isBadRequestFor("body")
 				}
 			})
 		})(w)
@@ -133,8 +133,8 @@ func TestBody(t *testing.T) {
 
 	t.Run("OfTheWrongShapeIs400", both(func(w *world) {
 		w.everywhere(func(send func(client, any) answer) {
-			send(w.client, list{}).blames("body")
+			send(w.client, list{}).isBadRequestFor("body")
 		})
-		w.post(idPath(listsPath, w.list(listsPath, "customers").ID)+"add/", object{}).blames("body")
+		w.post(idPath(listsPath, w.list(listsPath, "customers").ID)+"add/", object{}).isBadRequestFor("body")
 	}))
 }

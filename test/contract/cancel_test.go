@@ -58,7 +58,7 @@ func TestCancel(t *testing.T) {
 		w.eventually(occurrencePath(id), func(o occurrence) bool { return o.Counts["sent"] == 1 && o.Counts["retrying"] == 1 })
 		w.cancel(id)
 		w.eventually(occurrencePath(id), func(o occurrence) bool { return o.Counts["skipped"] == 1 })
-		require.Equal(w, []string{"anna@example.org by shop-mail: sent", "ben@example.org by shop-mail: skipped, cancelled"}, w.fates(id))
+		require.Equal(w, []string{"anna@example.org by shop-mail: sent", "ben@example.org by shop-mail: skipped, cancelled"}, w.deliveryStates(id))
 		require.Equal(w, 1, w.occurrence(id).Counts["sent"])
 		require.Equal(w, "The message to ben@example.org by shop-mail was skipped: cancelled.", w.explain(id, "ben").Summary)
 	}))

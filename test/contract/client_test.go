@@ -164,8 +164,8 @@ func (a answer) errors() map[string][]string {
 	return read[problem](a).Errors
 }
 
-// blames demands a 400 that names exactly these fields.
-func (a answer) blames(fields ...string) {
+// isBadRequestFor demands a 400 that names exactly these fields.
+func (a answer) isBadRequestFor(fields ...string) {
 	a.t.Helper()
 	var named []string
 	for field := range a.errors() {

@@ -86,7 +86,7 @@ func TestConcurrency(t *testing.T) {
 		})
 		for i, a := range answers {
 			if i%4 == 0 {
-				a.blames("email")
+				a.isBadRequestFor("email")
 				continue
 			}
 			require.Equal(w, fmt.Sprintf("user%d@example.org", i), read[user](a.is(http.StatusCreated)).Username)
@@ -145,9 +145,9 @@ func TestConcurrency(t *testing.T) {
 		for i, a := range answers {
 			switch {
 			case i%4 == 0:
-				a.blames("distribution_list")
+				a.isBadRequestFor("distribution_list")
 			case i == 1:
-				a.blames("custom_fields")
+				a.isBadRequestFor("custom_fields")
 			default:
 				done := read[registered](a.is(http.StatusCreated))
 				require.Equal(w, fmt.Sprintf("user%d", i), done.User.Username)
@@ -166,7 +166,7 @@ func TestConcurrency(t *testing.T) {
 		require.Equal(w, map[int]int{http.StatusCreated: 1, http.StatusBadRequest: 15}, statuses(answers))
 		for _, a := range answers {
 			if a.status == http.StatusBadRequest {
-				a.blames("name")
+				a.isBadRequestFor("name")
 			}
 		}
 	}))

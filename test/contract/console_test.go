@@ -96,7 +96,7 @@ func TestConsole(t *testing.T) {
 
 		set("true")
 		id := w.happens(object{})
-		require.Equal(w, []string{"anna@example.org by shop-mail: skipped, the application membership is locked", "ben@example.org by shop-mail: sent"}, w.fates(id))
+		require.Equal(w, []string{"anna@example.org by shop-mail: skipped, the application membership is locked", "ben@example.org by shop-mail: sent"}, w.deliveryStates(id))
 		require.Equal(w, []string{"ben@example.org by shop-mail"}, box.letters())
 		require.Contains(w, operator.page(fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/?state=skipped", id)), "the application membership is locked")
 		again := read[registered](w.post(registerPath, object{"username": "anna"}).is(http.StatusOK))
@@ -105,7 +105,7 @@ func TestConsole(t *testing.T) {
 		set("false")
 		box.empty()
 		id = w.happens(object{})
-		require.Equal(w, []string{"anna@example.org by shop-mail: sent", "ben@example.org by shop-mail: sent"}, w.fates(id))
+		require.Equal(w, []string{"anna@example.org by shop-mail: sent", "ben@example.org by shop-mail: sent"}, w.deliveryStates(id))
 		require.Len(w, box.letters(), 2)
 
 		log := operator.page("/console/o/acme/audit/")

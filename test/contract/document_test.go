@@ -317,7 +317,7 @@ func TestDocument(t *testing.T) {
 		w.nobody().get("/api/docs/start/").is(http.StatusOK)
 	}))
 
-	t.Run("JudgesEveryExchange", both(spoils))
+	t.Run("JudgesEveryExchange", both(checkBrokenExchanges))
 }
 
 // grantOf is the grant that an operation's security names.
@@ -328,9 +328,9 @@ func grantOf(o *openapi3.Operation) string {
 	return strings.Join((*o.Security)[0]["ApiKeyAuthentication"], ",")
 }
 
-// spoils takes good exchanges and breaks each in one way: an oracle that accepts everything proves
-// nothing.
-func spoils(w *world) {
+// checkBrokenExchanges breaks each of some good exchanges in one way: an oracle that accepts
+// everything proves nothing.
+func checkBrokenExchanges(w *world) {
 	good := w.post("/api/v1/user/acme/", object{"email": "anna@example.org"}).is(http.StatusCreated)
 	bad := w.post("/api/v1/user/acme/", object{}).is(http.StatusBadRequest)
 	lists := w.get("/api/o/acme/p/shop/d/").is(http.StatusOK)

@@ -32,7 +32,7 @@ func TestPostUser(t *testing.T) {
 		u := w.enroll("anna@example.org")
 		require.Empty(w, u.FirstName+u.LastName)
 		require.JSONEq(w, `{}`, string(u.CustomFields))
-		w.post(usersPath, object{"first_name": "Anna"}).blames("email")
+		w.post(usersPath, object{"first_name": "Anna"}).isBadRequestFor("email")
 	}))
 
 	t.Run("RefusesWhatIsNoEmail", both(func(w *world) {
@@ -42,7 +42,7 @@ func TestPostUser(t *testing.T) {
 				"anna@example.org, ben@example.org", "anna@example.org>", "mailto:anna@example.org", "anna@exa mple.org", "anna.@example.org",
 				"(comment)anna@example.org", "+4915112345678", "https://example.org",
 			} {
-				w.post(usersPath, object{"email": email}).blames("email")
+				w.post(usersPath, object{"email": email}).isBadRequestFor("email")
 			}
 		})
 	}))

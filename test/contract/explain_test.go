@@ -51,8 +51,8 @@ func TestOccurrenceExplain(t *testing.T) {
 		w.post("/api/v1/user/globex/", object{"email": "anna@example.org"}).is(http.StatusCreated)
 		id := w.trigger(object{})
 		w.get(occurrencePath(id) + "explain/?user=anna@example.org").is(http.StatusNotFound)
-		w.get(occurrencePath(id) + "explain/?user=").blames("user")
-		w.get(occurrencePath(id) + "explain/").blames("user")
+		w.get(occurrencePath(id) + "explain/?user=").isBadRequestFor("user")
+		w.get(occurrencePath(id) + "explain/").isBadRequestFor("user")
 	}))
 
 	t.Run("AgreesWithWhatWasSentInRandomWorlds", both(func(w *world) {

@@ -29,7 +29,7 @@ func TestOccurrenceGates(t *testing.T) {
 		// Anna is behind the gate, Ben gets the message.
 		told := func(w *world, id int64, box *outbox) {
 			w.Helper()
-			require.Equal(w, []string{"anna@example.org by shop-mail: skipped, " + c.reason, "ben@example.org by shop-mail: sent"}, w.fates(id))
+			require.Equal(w, []string{"anna@example.org by shop-mail: skipped, " + c.reason, "ben@example.org by shop-mail: sent"}, w.deliveryStates(id))
 			require.Equal(w, []string{"ben@example.org by shop-mail"}, box.letters())
 			w.behind(id, c, "anna@example.org", "shop-mail")
 		}
@@ -77,7 +77,7 @@ func TestOccurrenceGates(t *testing.T) {
 			}
 			box := w.work()
 			id := w.happens(object{})
-			require.Equal(w, []string{c.value + " by " + c.channel + ": skipped, " + c.reason}, w.fates(id))
+			require.Equal(w, []string{c.value + " by " + c.channel + ": skipped, " + c.reason}, w.deliveryStates(id))
 			require.Empty(w, box.letters())
 			w.behind(id, c.gate, c.value, c.channel)
 		}))
@@ -93,7 +93,7 @@ func TestOccurrenceGates(t *testing.T) {
 		}
 		box := w.work()
 		w.done(id)
-		require.Equal(w, []string{"anna@example.org by shop-mail: skipped, the address was removed"}, w.fates(id))
+		require.Equal(w, []string{"anna@example.org by shop-mail: skipped, the address was removed"}, w.deliveryStates(id))
 		require.Empty(w, box.letters())
 		require.Equal(w, "The message to anna@example.org by shop-mail was skipped: the address was removed.", w.explain(id, "anna").Summary)
 	}))
@@ -104,7 +104,7 @@ func TestOccurrenceGates(t *testing.T) {
 		w.post(registerPath, object{"username": "anna", "active": false}).is(http.StatusOK)
 		w.post(webPath+"unregister/anna/", nil).is(http.StatusOK)
 		w.work()
-		require.Equal(w, []string{"anna@example.org by shop-mail: sent"}, w.fates(w.happens(object{})))
+		require.Equal(w, []string{"anna@example.org by shop-mail: sent"}, w.deliveryStates(w.happens(object{})))
 	}))
 }
 

@@ -32,7 +32,7 @@ func TestCreateList(t *testing.T) {
 		globex := read[application](w.get("/api/o/globex/p/shop/a/web/"))
 		w.unchanged(func() {
 			for _, id := range []int64{blog.ID, globex.ID, 0, -1, 987654321, 9223372036854775807} {
-				w.post(listsPath, object{"name": "Pinned", "application": id}).blames("application")
+				w.post(listsPath, object{"name": "Pinned", "application": id}).isBadRequestFor("application")
 			}
 		})
 	}))
@@ -41,7 +41,7 @@ func TestCreateList(t *testing.T) {
 		w.post(listsPath, object{"name": "Grüße"}).is(http.StatusCreated)
 		w.unchanged(func() {
 			for _, name := range []string{"customers", "CUSTOMERS", " Customers ", "Grüße", "GRÜßE", "gru\u0308ße"} {
-				w.post(listsPath, object{"name": name}).blames("name")
+				w.post(listsPath, object{"name": name}).isBadRequestFor("name")
 			}
 		})
 		w.post("/api/o/acme/p/blog/d/", object{"name": "Grüße"}).is(http.StatusCreated)

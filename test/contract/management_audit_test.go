@@ -87,7 +87,7 @@ func TestManagedAuditLog(t *testing.T) {
 		m := w.manager()
 		w.unchanged(func() {
 			m.get("/api/o/globex/audit/").is(http.StatusForbidden)
-			m.get(auditPath + "?via=letter").blames("via")
+			m.get(auditPath + "?via=letter").isBadRequestFor("via")
 			m.get(auditPath).is(http.StatusOK)
 		})
 	}))
@@ -104,7 +104,7 @@ func TestManagedDeliveries(t *testing.T) {
 		box.answers(refusing("ben@example.org", "550 no such mailbox", false))
 		w.workInto(box)
 		id := w.happens(object{})
-		require.Equal(w, []string{"anna@example.org by shop-mail: sent", "ben@example.org by shop-mail: failed"}, w.fates(id))
+		require.Equal(w, []string{"anna@example.org by shop-mail: sent", "ben@example.org by shop-mail: failed"}, w.deliveryStates(id))
 		box.answers(nil)
 		m := w.as(w.issue(scope("acme/shop/web"), access.DeliveryWrite))
 		since := w.lastEntry()

@@ -80,13 +80,13 @@ func TestManagedBlueprint(t *testing.T) {
 			assert.Equal(w, 2, done.Created)
 			assert.Zero(w, done.Changes[2].ID)
 		})
-		m.do(http.MethodPut, path+"?dry_run=perhaps", wiki(nil)).blames("dry_run")
+		m.do(http.MethodPut, path+"?dry_run=perhaps", wiki(nil)).isBadRequestFor("dry_run")
 	}))
 
 	t.Run("NeverReachesAnotherOrganization", both(func(w *world) {
 		m, wide := w.manager(), w.as(w.issue(scope(""), access.BlueprintApply))
 		w.unchanged(func() {
-			m.do(http.MethodPut, path, object{"organizations": list{object{"slug": "globex", "name": "Taken"}}}).blames("organizations[0].slug")
+			m.do(http.MethodPut, path, object{"organizations": list{object{"slug": "globex", "name": "Taken"}}}).isBadRequestFor("organizations[0].slug")
 			m.do(http.MethodPut, "/api/o/globex/blueprint/", object{"organizations": list{object{"slug": "globex", "name": "Taken"}}}).is(http.StatusForbidden)
 			wide.do(http.MethodPut, "/api/o/nowhere/blueprint/",
 				object{"organizations": list{object{"slug": "nowhere", "name": "Made"}}}).is(http.StatusNotFound)
@@ -97,8 +97,8 @@ func TestManagedBlueprint(t *testing.T) {
 	t.Run("LeavesToPeopleWhatTheyDecide", both(func(w *world) {
 		m := w.manager()
 		w.unchanged(func() {
-			m.do(http.MethodPut, path, wiki(object{"quotas": object{"channels": 1000}})).blames("organizations[0].quotas")
-			m.do(http.MethodPut, path, wiki(object{"require_second_factor": false})).blames("organizations[0].require_second_factor")
+			m.do(http.MethodPut, path, wiki(object{"quotas": object{"channels": 1000}})).isBadRequestFor("organizations[0].quotas")
+			m.do(http.MethodPut, path, wiki(object{"require_second_factor": false})).isBadRequestFor("organizations[0].require_second_factor")
 		})
 	}))
 
@@ -107,7 +107,7 @@ func TestManagedBlueprint(t *testing.T) {
 		w.unchanged(func() {
 			a := m.do(http.MethodPut, path, wiki(object{"channels": list{object{"name": "leak", "protocol": "EMAIL", "driver": "smtp",
 				"settings": object{"host": "${PATH}", "from": "a@example.org"}}}}))
-			a.blames("organizations[0].channels[0].settings.host")
+			a.isBadRequestFor("organizations[0].channels[0].settings.host")
 			assert.Contains(w, string(a.body), "PATH is not set")
 		})
 	}))
@@ -118,8 +118,8 @@ func TestManagedBlueprint(t *testing.T) {
 			m.do(http.MethodPut, path, wiki(object{"groups": list{""}, "channels": list{object{"name": "x", "protocol": "FAX", "driver": "smtp"}}})).is(http.StatusBadRequest)
 			errors := m.do(http.MethodPut, path, wiki(object{"projets": list{}})).errors()
 			assert.Contains(w, strings.Join(errors["organizations[0]"], ""), `did you mean "projects"`)
-			m.do(http.MethodPut, path, nil).blames("body")
-			m.do(http.MethodPut, path, raw("{")).blames("body")
+			m.do(http.MethodPut, path, nil).isBadRequestFor("body")
+			m.do(http.MethodPut, path, raw("{")).isBadRequestFor("body")
 			m.with("Content-Type", "text/plain").do(http.MethodPut, path, raw("{}")).is(http.StatusUnsupportedMediaType)
 		})
 	}))
@@ -131,7 +131,7 @@ func TestManagedBlueprint(t *testing.T) {
 		}
 		w.unchanged(func() {
 			for _, query := range []string{"", "?dry_run=true"} {
-				m.do(http.MethodPut, path+query, wiki(object{"projects": list{}, "groups": groups})).blames("organizations")
+				m.do(http.MethodPut, path+query, wiki(object{"projects": list{}, "groups": groups})).isBadRequestFor("organizations")
 			}
 		})
 	}))

@@ -62,8 +62,8 @@ func TestManagedMemberships(t *testing.T) {
 		assert.Equal(w, anna, read[managedMembership](m.get(membersOfWeb+"anna/").is(http.StatusOK)))
 		m.get("/api/o/acme/p/shop/a/office/m/").is(http.StatusForbidden)
 		m.get(membersPath + "anna/").is(http.StatusForbidden)
-		m.get(membersOfWeb + "?locked=1").blames("locked")
-		m.get(membersOfWeb + "?q=anna").blames("q")
+		m.get(membersOfWeb + "?locked=1").isBadRequestFor("locked")
+		m.get(membersOfWeb + "?q=anna").isBadRequestFor("q")
 	}))
 
 	t.Run("AreLockedAndUnlocked", both(func(w *world) {
@@ -151,12 +151,12 @@ func TestManagedMemberships(t *testing.T) {
 		m := w.manager()
 		w.unchanged(func() {
 			for _, path := range []string{membersOfWeb + "anna/", membersPath + "anna/"} {
-				m.patch(path, object{"locked": "yes"}).is(http.StatusBadRequest).blames("locked")
-				m.patch(path, object{"active": false}).is(http.StatusBadRequest).blames("active")
+				m.patch(path, object{"locked": "yes"}).is(http.StatusBadRequest).isBadRequestFor("locked")
+				m.patch(path, object{"active": false}).is(http.StatusBadRequest).isBadRequestFor("active")
 				m.patch(path, raw(`[]`)).is(http.StatusBadRequest)
 			}
-			m.patch(membersOfWeb+"anna/", object{"enable_notifications": 1}).blames("enable_notifications")
-			m.patch(membersPath+"anna/", object{"enable_notifications": true}).blames("enable_notifications")
+			m.patch(membersOfWeb+"anna/", object{"enable_notifications": 1}).isBadRequestFor("enable_notifications")
+			m.patch(membersPath+"anna/", object{"enable_notifications": true}).isBadRequestFor("enable_notifications")
 		})
 	}))
 

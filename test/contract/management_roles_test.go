@@ -88,9 +88,9 @@ func TestManagedRoles(t *testing.T) {
 		for name, c := range map[string]client{"organization": w.manager(), "installation": w.as(w.issue(scope(""), access.RoleWrite))} {
 			w.unchanged(func() {
 				for _, role := range []any{"member", "installation", "root", "", nil, 1} {
-					c.put(path, object{"role": role}).is(http.StatusBadRequest).blames("role")
+					c.put(path, object{"role": role}).is(http.StatusBadRequest).isBadRequestFor("role")
 				}
-				c.put(path, raw(`{"role": "viewer", "administrator": true}`)).blames("administrator")
+				c.put(path, raw(`{"role": "viewer", "administrator": true}`)).isBadRequestFor("administrator")
 				assert.Equal(w, "user_not_found", read[problem](c.put(rolesPath+"nobody/", object{"role": "viewer"}).is(http.StatusNotFound)).Code, name)
 			})
 			c.put(path, object{"role": "administrator"}).is(http.StatusOK)

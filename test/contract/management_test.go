@@ -56,7 +56,7 @@ func TestManagedOrganizations(t *testing.T) {
 			slugs = append(slugs, o.Slug)
 		}
 		assert.Contains(w, slugs, "initech")
-		wide.post("/api/o/", object{"slug": "initech", "name": "Again"}).blames("slug")
+		wide.post("/api/o/", object{"slug": "initech", "name": "Again"}).isBadRequestFor("slug")
 		m := w.manager()
 		w.unchanged(func() {
 			m.post("/api/o/", object{"slug": "mine", "name": "Mine"}).is(http.StatusForbidden)
@@ -70,7 +70,7 @@ func TestManagedOrganizations(t *testing.T) {
 		w.audited("organization.update", "acme")
 		w.unchanged(func() {
 			assert.Equal(w, "Acme Ltd", read[named](m.patch("/api/o/acme/", object{}).is(http.StatusOK)).Name)
-			m.patch("/api/o/acme/", raw(`{"slug": "other"}`)).blames("slug")
+			m.patch("/api/o/acme/", raw(`{"slug": "other"}`)).isBadRequestFor("slug")
 			m.patch("/api/o/globex/", object{"name": "Mine"}).is(http.StatusForbidden)
 		})
 	}))
@@ -88,8 +88,8 @@ func TestManagedOrganizations(t *testing.T) {
 		w.unchanged(func() {
 			assert.Equal(w, "DE", region(m.patch("/api/o/acme/", object{"name": nil, "default_region": nil})))
 			assert.Equal(w, "DE", region(m.patch("/api/o/acme/", object{"default_region": "DE"})))
-			m.patch("/api/o/acme/", object{"name": "Other", "default_region": "XX"}).is(http.StatusBadRequest).blames("default_region")
-			m.patch("/api/o/acme/", object{"name": " ", "default_region": "XX"}).is(http.StatusBadRequest).blames("name", "default_region")
+			m.patch("/api/o/acme/", object{"name": "Other", "default_region": "XX"}).is(http.StatusBadRequest).isBadRequestFor("default_region")
+			m.patch("/api/o/acme/", object{"name": " ", "default_region": "XX"}).is(http.StatusBadRequest).isBadRequestFor("name", "default_region")
 			m.patch("/api/o/globex/", object{"default_region": "DE"}).is(http.StatusForbidden)
 		})
 		assert.Empty(w, region(m.patch("/api/o/acme/", object{"default_region": ""})))
@@ -109,7 +109,7 @@ func TestManagedOrganizations(t *testing.T) {
 			for _, wrong := range []any{"department", []any{1}, []any{nil}, []string{"a\x00"}, []string{strings.Repeat("a", 201)}, strings.Split("a b c d e f g h i j k", " ")} {
 				m.patch("/api/o/acme/", object{"searchable_metadata": wrong}).is(http.StatusBadRequest)
 			}
-			m.patch("/api/o/acme/", object{"name": "Other", "searchable_metadata": strings.Split("a b c d e f g h i j k", " ")}).blames("searchable_metadata")
+			m.patch("/api/o/acme/", object{"name": "Other", "searchable_metadata": strings.Split("a b c d e f g h i j k", " ")}).isBadRequestFor("searchable_metadata")
 			m.patch("/api/o/globex/", object{"searchable_metadata": []string{}}).is(http.StatusForbidden)
 		})
 		assert.Equal(w, want, paths(m.get("/api/o/acme/")))
@@ -124,8 +124,8 @@ func TestManagedOrganizations(t *testing.T) {
 		paths := []string{"/api/o/acme/", shopPath, webPath, idPath(listsPath, 1), idPath("/api/o/acme/g/", group), event, idPath(event+"n/", notification)}
 		w.unchanged(func() {
 			for _, path := range paths {
-				m.patch(path, object{"name": ""}).is(http.StatusBadRequest).blames("name")
-				m.patch(path, object{"name": "  "}).is(http.StatusBadRequest).blames("name")
+				m.patch(path, object{"name": ""}).is(http.StatusBadRequest).isBadRequestFor("name")
+				m.patch(path, object{"name": "  "}).is(http.StatusBadRequest).isBadRequestFor("name")
 			}
 		})
 		for _, path := range paths {
@@ -138,14 +138,14 @@ func TestManagedOrganizations(t *testing.T) {
 	t.Run("HaveProjectsAndApplications", both(func(w *world) {
 		m := w.manager()
 		assert.Equal(w, "wiki", read[named](m.post("/api/o/acme/p/", object{"slug": "wiki", "name": "Wiki"}).is(http.StatusCreated)).Slug)
-		m.post("/api/o/acme/p/", object{"slug": "wiki", "name": "Wiki"}).blames("slug")
+		m.post("/api/o/acme/p/", object{"slug": "wiki", "name": "Wiki"}).isBadRequestFor("slug")
 		assert.Equal(w, "Pages", read[named](m.patch("/api/o/acme/p/wiki/", object{"name": "Pages"}).is(http.StatusOK)).Name)
 		a := read[application](m.post("/api/o/acme/p/wiki/a/", object{"slug": "reader", "name": "Reader", "active": false}).is(http.StatusCreated))
 		assert.False(w, a.Active)
 		changed := read[application](m.patch("/api/o/acme/p/wiki/a/reader/", object{"active": true}).is(http.StatusOK))
 		assert.Equal(w, application{ID: a.ID, Name: "Reader", Slug: "reader", Active: true, Events: a.Events}, changed)
 		assert.Equal(w, "Book", read[application](m.patch("/api/o/acme/p/wiki/a/reader/", object{"name": "Book", "active": nil}).is(http.StatusOK)).Name)
-		m.patch("/api/o/acme/p/wiki/a/reader/", object{"name": ""}).blames("name")
+		m.patch("/api/o/acme/p/wiki/a/reader/", object{"name": ""}).isBadRequestFor("name")
 		m.delete("/api/o/acme/p/wiki/a/reader/", nil).json(`{"deleted": 1}`)
 		m.delete("/api/o/acme/p/wiki/a/reader/", nil).is(http.StatusNotFound)
 		m.delete(webPath, nil).is(http.StatusBadRequest)
@@ -165,13 +165,13 @@ func TestManagedOrganizations(t *testing.T) {
 		foreign := read[user](w.post("/api/v1/user/globex/", object{"email": "eve@example.org"}).is(http.StatusCreated)).ID
 		w.unchanged(func() {
 			for _, move := range []string{"add/", "remove/"} {
-				m.post(path+move, object{"users": list{4711, anna.ID, foreign}}).is(http.StatusBadRequest).blames("users[0]", "users[2]")
+				m.post(path+move, object{"users": list{4711, anna.ID, foreign}}).is(http.StatusBadRequest).isBadRequestFor("users[0]", "users[2]")
 			}
 		})
 		m.delete(path, nil).is(http.StatusBadRequest)
 		m.post(path+"remove/", object{"users": list{anna.ID, ben.ID}}).json(`{"changed": 2}`)
-		m.post(path+"remove/", raw(`{"users": []}`)).blames("users")
-		m.post(path+"remove/", raw(`{"users": ["anna"]}`)).blames("users[0]")
+		m.post(path+"remove/", raw(`{"users": []}`)).isBadRequestFor("users")
+		m.post(path+"remove/", raw(`{"users": ["anna"]}`)).isBadRequestFor("users[0]")
 		m.delete(path, nil).json(`{"deleted": 1}`)
 		assert.Equal(w, "group", read[problem](m.get(path).is(http.StatusNotFound)).Param)
 
@@ -200,8 +200,8 @@ func TestManagedLists(t *testing.T) {
 		assert.Equal(w, web, *changed.Application)
 		assert.Equal(w, web, *read[distributionList](w.patch(path, object{"name": "Newer"}).is(http.StatusOK)).Application)
 		assert.Nil(w, read[distributionList](w.patch(path, object{"application": nil}).is(http.StatusOK)).Application)
-		w.patch(path, object{"name": "customers"}).blames("name")
-		w.patch(path, object{"application": 4711}).blames("application")
+		w.patch(path, object{"name": "customers"}).isBadRequestFor("name")
+		w.patch(path, object{"application": 4711}).isBadRequestFor("application")
 		w.delete(path, nil).json(`{"deleted": 1}`)
 		w.delete(path, nil).is(http.StatusNotFound)
 		w.delete(idPath(listsPath, 2), nil).is(http.StatusBadRequest)
@@ -216,7 +216,7 @@ func TestManagedLists(t *testing.T) {
 		require.Len(w, members, 2)
 		w.post(idPath(listsPath, 1)+"remove/", object{"recipients": list{members[0].ID, 4711}}).json(`{"removed": ["` + members[0].Address + `"]}`)
 		assert.Equal(w, members[1:], read[[]recipient](w.get(idPath(listsPath, 1)+"m/")))
-		w.post(idPath(listsPath, 1)+"remove/", raw(`{}`)).blames("recipients")
+		w.post(idPath(listsPath, 1)+"remove/", raw(`{}`)).isBadRequestFor("recipients")
 	}))
 }
 
@@ -253,11 +253,11 @@ func TestManagedEvents(t *testing.T) {
 		assert.Equal(w, "null", string(changed.Example))
 
 		w.unchanged(func() {
-			m.patch(path, object{"channels": list{"mail", "nothing"}}).blames("channels[1]")
+			m.patch(path, object{"channels": list{"mail", "nothing"}}).isBadRequestFor("channels[1]")
 			m.patch(path, object{"context_schema": object{"type": "nothing"}}).is(http.StatusBadRequest)
-			m.patch(path, raw(`{"slug": "other"}`)).blames("slug")
-			m.patch(path, raw(`{"channels": [null]}`)).blames("channels[0]")
-			m.post(webPath+"e/", object{"slug": "paid", "name": "Paid"}).blames("slug")
+			m.patch(path, raw(`{"slug": "other"}`)).isBadRequestFor("slug")
+			m.patch(path, raw(`{"channels": [null]}`)).isBadRequestFor("channels[0]")
+			m.post(webPath+"e/", object{"slug": "paid", "name": "Paid"}).isBadRequestFor("slug")
 			m.delete(webPath+"e/shipped/", nil).is(http.StatusBadRequest)
 		})
 		m.delete(path, nil).json(`{"deleted": 1}`)
@@ -280,22 +280,22 @@ func TestManagedEvents(t *testing.T) {
 		assert.Equal(w, []string{"post"}, read[limits](m.patch(path, object{"description": "D"}).is(http.StatusOK)).Pools)
 		w.buyer("anna", "anna@example.org")
 		w.work()
-		assert.Equal(w, []string{"anna@example.org by second: sent"}, w.fates(w.happens(object{"options": object{"channels": list{"post"}}})))
+		assert.Equal(w, []string{"anna@example.org by second: sent"}, w.deliveryStates(w.happens(object{"options": object{"channels": list{"post"}}})))
 
 		m.post(shopPath+"c/", object{"name": "log-two", "protocol": "PLAINTEXT", "driver": "mailbox", "pool": "post"}).is(http.StatusCreated)
 		assert.Equal(w, []string{"post"}, read[limits](m.patch(path, object{"pools": list{"post"}}).is(http.StatusOK)).Pools, "it goes on naming the pool of mail")
 		w.unchanged(func() {
-			m.patch(path, object{"pools": list{"post", "nothing"}}).blames("pools[1]")
-			m.patch(path, raw(`{"pools": [null]}`)).blames("pools[0]")
+			m.patch(path, object{"pools": list{"post", "nothing"}}).isBadRequestFor("pools[1]")
+			m.patch(path, raw(`{"pools": [null]}`)).isBadRequestFor("pools[0]")
 			a := m.post(webPath+"e/", object{"slug": "paid", "name": "Paid", "pools": list{"post"}})
-			a.blames("pools[0]")
+			a.isBadRequestFor("pools[0]")
 			assert.Contains(w, string(a.body), "channels of EMAIL and of PLAINTEXT are in pools")
 		})
 		m.delete(second, nil).is(http.StatusOK)
 		third := idPath(shopPath+"c/", read[named](m.post(shopPath+"c/", object{"name": "third", "protocol": "SMS", "driver": "mailbox", "pool": "sms"}).is(http.StatusCreated)).ID)
 		set(list{}, list{"post", "sms"})
 		w.unchanged(func() {
-			m.patch(third, object{"pool": "other"}).blames("pool")
+			m.patch(third, object{"pool": "other"}).isBadRequestFor("pool")
 			m.delete(third, nil).is(http.StatusBadRequest)
 		})
 		set(list{}, list{"post"})
@@ -324,10 +324,10 @@ func TestManagedEvents(t *testing.T) {
 		assert.Nil(w, read[object](m.patch(path, object{"distribution_list": nil}).is(http.StatusOK))["distribution_list"])
 		assert.Equal(w, "Boss", read[object](m.get(path).is(http.StatusOK))["name"])
 		for _, wrong := range []int{3, 4711, 0} { // pinned to another application, and none
-			m.patch(path, object{"distribution_list": wrong}).blames("distribution_list")
-			m.post(webPath+"e/shipped/n/", object{"name": "Clerk", "distribution_list": wrong}).blames("distribution_list")
+			m.patch(path, object{"distribution_list": wrong}).isBadRequestFor("distribution_list")
+			m.post(webPath+"e/shipped/n/", object{"name": "Clerk", "distribution_list": wrong}).isBadRequestFor("distribution_list")
 		}
-		m.post(webPath+"e/shipped/n/", object{"name": "boss"}).blames("name")
+		m.post(webPath+"e/shipped/n/", object{"name": "boss"}).isBadRequestFor("name")
 		m.delete(path, nil).json(`{"deleted": 1}`)
 		m.get(path).is(http.StatusNotFound)
 		m.get(idPath(webPath+"e/news/n/", 1)).is(http.StatusNotFound)
@@ -346,10 +346,10 @@ func TestManagedEvents(t *testing.T) {
 			stale := read[problem](m.put(path, object{"text": "Late", "version": 1}).is(http.StatusPreconditionFailed))
 			assert.Equal(w, []string{"precondition_failed", "version"}, []string{stale.Code, stale.Param})
 			assert.Equal(w, "Shorter", read[object](m.get(path).is(http.StatusOK))["text"])
-			m.put(path, object{"text": "Late", "version": -5}).is(http.StatusBadRequest).blames("version")
-			m.put(path, object{"text": "{{ x "}).blames("text")
-			m.put(path, object{"html": "<p>", "markdown": "x"}).blames("markdown")
-			m.put(path, object{"markdown": strings.Repeat("x", 32_769)}).blames("markdown")
+			m.put(path, object{"text": "Late", "version": -5}).is(http.StatusBadRequest).isBadRequestFor("version")
+			m.put(path, object{"text": "{{ x "}).isBadRequestFor("text")
+			m.put(path, object{"html": "<p>", "markdown": "x"}).isBadRequestFor("markdown")
+			m.put(path, object{"markdown": strings.Repeat("x", 32_769)}).isBadRequestFor("markdown")
 			versions := read[[]object](m.get(path + "versions/").is(http.StatusOK))
 			require.Len(w, versions, 2)
 			assert.InDelta(w, 2, versions[0]["version"], 0)
@@ -394,11 +394,11 @@ func TestManagedChannels(t *testing.T) {
 			assert.Equal(w, object{"concurrency": 2.0}, read[channel](m.patch(path, object{"active": true}).is(http.StatusOK)).Settings)
 			assert.Empty(w, read[channel](m.patch(path, object{"settings": object{"concurrency": nil}}).is(http.StatusOK)).Settings)
 			w.unchanged(func() {
-				m.patch(path, object{"settings": object{"nothing": 1}}).blames("settings.nothing")
-				m.patch(path, object{"settings": object{"concurrency": "many"}}).blames("settings.concurrency")
-				m.patch(path, raw(`{"name": "other"}`)).blames("name")
-				m.post(all, object{"name": "box", "protocol": "EMAIL", "driver": "mailbox"}).blames("name")
-				m.post(all, object{"name": "box2", "protocol": "EMAIL", "driver": "nothing"}).blames("driver")
+				m.patch(path, object{"settings": object{"nothing": 1}}).isBadRequestFor("settings.nothing")
+				m.patch(path, object{"settings": object{"concurrency": "many"}}).isBadRequestFor("settings.concurrency")
+				m.patch(path, raw(`{"name": "other"}`)).isBadRequestFor("name")
+				m.post(all, object{"name": "box", "protocol": "EMAIL", "driver": "mailbox"}).isBadRequestFor("name")
+				m.post(all, object{"name": "box2", "protocol": "EMAIL", "driver": "nothing"}).isBadRequestFor("driver")
 			})
 			m.delete(path, nil).json(`{"deleted": 1}`)
 			assert.Equal(w, "channel", read[problem](m.get(path).is(http.StatusNotFound)).Param)
@@ -416,7 +416,7 @@ func TestManagedChannels(t *testing.T) {
 		for range 2 {
 			require.Empty(w, once.post(path, object{"to": "ada@example.org"}).is(http.StatusOK).header.Get("Idempotency-Replayed"))
 		}
-		m.post(path, object{"to": "+4915112345678"}).blames("to")
+		m.post(path, object{"to": "+4915112345678"}).isBadRequestFor("to")
 		w.audited("channel.test", "acme/c/box")
 	}))
 

@@ -36,7 +36,7 @@ func TestOccurrence(t *testing.T) {
 		o = w.occurrence(id)
 		require.Equal(w, "delivering", o.State)
 		require.Equal(w, 1, o.Counts["pending"])
-		require.Equal(w, []string{"anna@example.org by shop-mail: pending"}, w.fates(id))
+		require.Equal(w, []string{"anna@example.org by shop-mail: pending"}, w.deliveryStates(id))
 		require.Equal(w, "The message to anna@example.org by shop-mail waits for its turn.", w.explain(id, "anna").Summary)
 
 		w.work()
@@ -103,7 +103,7 @@ func TestOccurrence(t *testing.T) {
 		}
 		for query, param := range map[string]string{"?state=sent": "state", "?priority=high": "priority", "?event=order": "event", "?created_after=today": "created_after",
 			"?sort=-id": "sort"} {
-			w.get(webPath + "occurrences/" + query).blames(param)
+			w.get(webPath + "occurrences/" + query).isBadRequestFor(param)
 		}
 		require.Equal(w, "3", w.get(webPath+"occurrences/?total=true&limit=1").is(http.StatusOK).header.Get("X-Total-Count"))
 		require.Empty(w, read[[]occurrence](w.get(officePath+"occurrences/").is(http.StatusOK)))
@@ -159,8 +159,8 @@ func TestOccurrence(t *testing.T) {
 			}
 		}
 		require.Equal(w, read[[]delivery](w.get(path+"?state=sent")), paged)
-		w.get(path + "?state=delivered").blames("state")
-		w.get(path + "?limit=0").blames("limit")
+		w.get(path + "?state=delivered").isBadRequestFor("state")
+		w.get(path + "?limit=0").isBadRequestFor("limit")
 	}))
 
 	t.Run("ShowsWhatTheProviderSaid", both(func(w *world) {
@@ -208,7 +208,7 @@ func TestOccurrence(t *testing.T) {
 		many := make([]int, 100)
 		box := w.work()
 		id := w.happens(object{"context": object{"many": many}})
-		require.Equal(w, []string{"+4915112345678 by text: failed", "anna@example.org by shop-mail: sent"}, w.fates(id))
+		require.Equal(w, []string{"+4915112345678 by text: failed", "anna@example.org by shop-mail: sent"}, w.deliveryStates(id))
 		require.Len(w, box.all(), 1)
 		require.Contains(w, w.explain(id, "anna").Summary, "was sent to anna@example.org")
 		i := slices.IndexFunc(w.deliveries(id), func(d delivery) bool { return d.State == "failed" })

@@ -118,13 +118,13 @@ func TestLists(t *testing.T) {
 	t.Run("RefuseAWrongLimitOrAfterByName", both(func(w *world) {
 		for _, path := range w.listings() {
 			for _, limit := range []string{"0", "-1", "1001", "abc", "", "1.5", "99999999999999999999", "%31%30x"} {
-				w.get(path + "?limit=" + limit).blames("limit")
+				w.get(path + "?limit=" + limit).isBadRequestFor("limit")
 			}
 			for _, after := range []string{"-1", "abc", "", "1.5", "99999999999999999999"} {
-				w.get(path + "?after=" + after).blames("after")
+				w.get(path + "?after=" + after).isBadRequestFor("after")
 			}
-			w.get(path+"?limit=x&after=y").blames("limit", "after")
-			w.get(path+"?page=2&limit=1&Limit=1").blames("page", "Limit")
+			w.get(path+"?limit=x&after=y").isBadRequestFor("limit", "after")
+			w.get(path+"?page=2&limit=1&Limit=1").isBadRequestFor("page", "Limit")
 		}
 	}))
 

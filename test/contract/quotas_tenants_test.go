@@ -24,8 +24,8 @@ type counted struct {
 // slugOf is a slug like a name.
 func slugOf(name string) string { return strings.ReplaceAll(name, " ", "-") }
 
-// whatIsMade are projects, and what is made of applications and events in them.
-func whatIsMade() map[string]counted {
+// limitedObjects are the kinds of objects that quotas limit.
+func limitedObjects() map[string]counted {
 	one := app.BlueprintEvent{Slug: "one-more", Name: "One more", Active: true}
 	return map[string]counted{
 		"Projects": {quotas.Projects, func(w *world, limits quotas.Limits, at app.Path, name string) error {

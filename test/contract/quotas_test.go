@@ -168,7 +168,7 @@ func TestQuotasOfWhatAnOrganizationHas(t *testing.T) {
 			return err
 		}, func(o *app.BlueprintOrganization) { o.Groups = []string{"one more"} }},
 	}
-	maps.Copy(cases, whatIsMade())
+	maps.Copy(cases, limitedObjects())
 	for name, c := range cases {
 		t.Run(name, both(func(w *world) {
 			limits := quotas.Limits{c.quota: float64(w.count(c.quota) + room)}

@@ -45,7 +45,7 @@ func TestAddRecipients(t *testing.T) {
 		w.enroll(anna)
 		l := w.list(listsPath, "customers")
 		w.unchanged(func() {
-			w.post(addTo(l), list{anna, "nothing", "", "a@b@c", "Anna <anna@example.org>", "+4915112345678"}).blames("[1]", "[2]", "[3]", "[4]", "[5]")
+			w.post(addTo(l), list{anna, "nothing", "", "a@b@c", "Anna <anna@example.org>", "+4915112345678"}).isBadRequestFor("[1]", "[2]", "[3]", "[4]", "[5]")
 		})
 	}))
 
@@ -55,7 +55,7 @@ func TestAddRecipients(t *testing.T) {
 		l := w.list(listsPath, "customers")
 		w.unchanged(func() {
 			a := w.post(addTo(l), list{ben, anna, "carl@example.org", ben})
-			a.blames("[0]", "[2]")
+			a.isBadRequestFor("[0]", "[2]")
 			require.Contains(w, a.errors()["[0]"][0], ben)
 			require.Contains(w, a.errors()["[2]"][0], "carl@example.org")
 		})
@@ -64,7 +64,7 @@ func TestAddRecipients(t *testing.T) {
 		for i := range many {
 			many[i], offenders[i] = fmt.Sprintf("nobody%d@example.org", i), fmt.Sprintf("[%d]", i)
 		}
-		w.unchanged(func() { w.post(addTo(l), many).blames(offenders...) })
+		w.unchanged(func() { w.post(addTo(l), many).isBadRequestFor(offenders...) })
 	}))
 
 	t.Run("TakesBetween1And10000Addresses", both(func(w *world) {
@@ -75,8 +75,8 @@ func TestAddRecipients(t *testing.T) {
 			many[i] = anna
 		}
 		w.unchanged(func() {
-			w.post(addTo(l), list{}).blames("body")
-			w.post(addTo(l), many).blames("body")
+			w.post(addTo(l), list{}).isBadRequestFor("body")
+			w.post(addTo(l), many).isBadRequestFor("body")
 		})
 		w.post(addTo(l), many[:10_000]).is(http.StatusOK).json(`{"added": ["anna@example.org"]}`)
 	}))
@@ -149,7 +149,7 @@ func TestAddRecipients(t *testing.T) {
 	t.Run("WithoutAnyEmailChannelIs400AndNothingIsAdded", both(func(w *world) {
 		w.post("/api/v1/user/bare/", object{"email": anna}).is(http.StatusCreated)
 		l := w.list("/api/o/bare/p/shop/d/", "customers")
-		w.unchanged(func() { w.post(idPath("/api/o/bare/p/shop/d/", l.ID)+"add/", list{anna}).blames("body") })
+		w.unchanged(func() { w.post(idPath("/api/o/bare/p/shop/d/", l.ID)+"add/", list{anna}).isBadRequestFor("body") })
 	}))
 
 	t.Run("MayAddToAPinnedList", both(func(w *world) {

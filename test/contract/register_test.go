@@ -41,7 +41,7 @@ func TestRegister(t *testing.T) {
 			"membership": {"custom_fields": {}, "active": true, "locked": false, "enable_notifications": true},
 			"addresses": [], "assignments": [], "skipped": [], "distribution_list": null
 		}`)
-		w.post(registerPath, object{"first_name": "Anna"}).blames("username")
+		w.post(registerPath, object{"first_name": "Anna"}).isBadRequestFor("username")
 	}))
 
 	t.Run("CreatesNoAddressBeyondThoseSent", both(func(w *world) {

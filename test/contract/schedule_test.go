@@ -55,12 +55,12 @@ func TestSchedule(t *testing.T) {
 		box.answers(refusing("anna@example.org", "451 later", true))
 		w.workInto(box)
 		w.done(late)
-		require.Equal(w, []string{"anna@example.org by shop-mail: skipped, expired"}, w.fates(late))
+		require.Equal(w, []string{"anna@example.org by shop-mail: skipped, expired"}, w.deliveryStates(late))
 		require.Equal(w, "The message to anna@example.org by shop-mail was skipped: expired.", w.explain(late, "anna").Summary)
 		w.eventually(occurrencePath(retried), func(o occurrence) bool { return o.Counts["retrying"] == 1 })
 		w.clock.Advance(time.Hour)
 		w.done(retried)
-		require.Equal(w, []string{"anna@example.org by shop-mail: skipped, expired"}, w.fates(retried))
+		require.Equal(w, []string{"anna@example.org by shop-mail: skipped, expired"}, w.deliveryStates(retried))
 		require.Equal(w, "451 later", w.deliveries(retried)[0].LastError)
 	}))
 
@@ -72,7 +72,7 @@ func TestSchedule(t *testing.T) {
 		w.clock.Advance(2 * time.Hour)
 		w.unchanged(func() {
 			require.Equal(w, first, again.trigger(body))
-			w.post(orderPath, body).blames("options.expires_at")
+			w.post(orderPath, body).isBadRequestFor("options.expires_at")
 		})
 	}))
 
@@ -92,12 +92,12 @@ func TestSchedule(t *testing.T) {
 				{object{"send_at": in(time.Hour), "expires_at": in(time.Hour)}, "options.expires_at"},
 				{object{"expires_at": in(367 * 24 * time.Hour)}, "options.expires_at"},
 			} {
-				w.post(orderPath, object{"options": c.options}).blames(c.field)
+				w.post(orderPath, object{"options": c.options}).isBadRequestFor(c.field)
 				c.options["dry_run"] = true
-				w.post(orderPath, object{"options": c.options}).blames(c.field)
+				w.post(orderPath, object{"options": c.options}).isBadRequestFor(c.field)
 			}
 			w.post(orderPath, object{"options": object{"send_at": in(400 * 24 * time.Hour), "expires_at": in(-time.Second), "limit_to": list{"nobody"}}}).
-				blames("options.send_at", "options.expires_at", "options.limit_to")
+				isBadRequestFor("options.send_at", "options.expires_at", "options.limit_to")
 		})
 		w.post(orderPath, object{"options": object{"send_at": nil, "expires_at": nil}}).is(http.StatusCreated)
 	}))

@@ -268,8 +268,9 @@ func (c client) explain(id int64, username string) explanation {
 	return read[explanation](c.get(occurrencePath(id) + "explain/?user=" + username).is(http.StatusOK))
 }
 
-// fates says of each delivery of an occurrence `address by channel: state`, and why it was skipped.
-func (c client) fates(id int64) []string {
+// deliveryStates returns `address by channel: state` for each delivery of an occurrence, and why it
+// was skipped.
+func (c client) deliveryStates(id int64) []string {
 	c.t.Helper()
 	said := []string{}
 	for _, d := range c.deliveries(id) {

@@ -117,13 +117,13 @@ func TestUnsubscribe(t *testing.T) {
 		w.post(path, object{"assignment": ben.ID}).is(http.StatusCreated)
 		w.delete(fmt.Sprintf("%s?assignment=%d", path, ben.ID), object{"assignment": anna.ID}).is(http.StatusOK)
 		require.Equal(w, []string{fmt.Sprint(ben.ID)}, w.rows(`SELECT assignment_id FROM subscriptions WHERE active`))
-		w.delete(fmt.Sprintf("%s?assignment=%d", path, ben.ID), object{}).blames("assignment")
+		w.delete(fmt.Sprintf("%s?assignment=%d", path, ben.ID), object{}).isBadRequestFor("assignment")
 	}))
 
 	t.Run("WithoutAnIntegerIs400", both(func(w *world) {
 		path := w.subscribePath(webPath, "Copy")
 		for _, query := range []string{"", "?assignment=", "?assignment=abc", "?assignment=1.5", "?assignment=99999999999999999999", "?assignments=1"} {
-			w.delete(path+query, nil).blames("assignment")
+			w.delete(path+query, nil).isBadRequestFor("assignment")
 		}
 	}))
 

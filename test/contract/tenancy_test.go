@@ -54,7 +54,7 @@ func TestTenancy(t *testing.T) {
 			acme.get(idPath(listsPath, users.ID)).is(http.StatusNotFound)
 			acme.get(idPath(listsPath, users.ID) + "m/").is(http.StatusNotFound)
 			acme.post(idPath(listsPath, users.ID)+"add/", list{"anna@example.org"}).is(http.StatusNotFound)
-			acme.post(listsPath, object{"name": "new", "application": web.ID}).blames("application")
+			acme.post(listsPath, object{"name": "new", "application": web.ID}).isBadRequestFor("application")
 			acme.post(w.subscribePath(webPath, "Copy"), object{"assignment": theirs.ID}).is(http.StatusNotFound)
 			acme.post(webPath+"unregister/anna/", nil).is(http.StatusNotFound)
 			acme.post(webPath+"unsubscribe/anna/", nil).is(http.StatusNotFound)

@@ -150,7 +150,7 @@ func TestTrigger(t *testing.T) {
 			require.Equal(w, c.want, w.occurrence(id).Priority, "%v", c.options)
 		}
 		w.unchanged(func() {
-			w.as(text).post(orderPath, object{"options": object{"priority": "urgent"}}).blames("options.priority")
+			w.as(text).post(orderPath, object{"options": object{"priority": "urgent"}}).isBadRequestFor("options.priority")
 		})
 	}))
 
@@ -227,14 +227,14 @@ func TestTrigger(t *testing.T) {
 				field string
 			},
 			) {
-				w.post(orderPath, c.body).blames(c.field)
+				w.post(orderPath, c.body).isBadRequestFor(c.field)
 			})(w)
-			w.post(orderPath, object{"options": object{"limit": 1, "dry_run": 1}}).blames("options.limit", "options.dry_run")
-			w.post(orderPath, object{"number": 1, "note": "x", "options": object{"limit": 1}}).blames("number", "note", "options.limit")
-			w.post(orderPath+"?cid="+strings.Repeat("x", 201), object{}).blames("cid")
-			w.with("Idempotency-Key", strings.Repeat("x", 201)).post(orderPath, object{}).blames("Idempotency-Key")
-			w.with("Idempotency-Key", "").post(orderPath, object{}).blames("Idempotency-Key")
-			w.with("Idempotency-Key", "a", "a").post(orderPath, object{}).blames("Idempotency-Key")
+			w.post(orderPath, object{"options": object{"limit": 1, "dry_run": 1}}).isBadRequestFor("options.limit", "options.dry_run")
+			w.post(orderPath, object{"number": 1, "note": "x", "options": object{"limit": 1}}).isBadRequestFor("number", "note", "options.limit")
+			w.post(orderPath+"?cid="+strings.Repeat("x", 201), object{}).isBadRequestFor("cid")
+			w.with("Idempotency-Key", strings.Repeat("x", 201)).post(orderPath, object{}).isBadRequestFor("Idempotency-Key")
+			w.with("Idempotency-Key", "").post(orderPath, object{}).isBadRequestFor("Idempotency-Key")
+			w.with("Idempotency-Key", "a", "a").post(orderPath, object{}).isBadRequestFor("Idempotency-Key")
 		})
 	}))
 
@@ -245,7 +245,7 @@ func TestTrigger(t *testing.T) {
 		w.unchanged(func() {
 			for _, dryRun := range []bool{false, true} {
 				w.post(orderPath, object{"options": object{"dry_run": dryRun, "channels": list{"Mail", "nothing", "log", "toString"},
-					"limit_to": list{"Anna", "nobody", "ANNA@example.org", "+49 1511 2345678", "zoe@globex.example", " "}}}).blames("options.limit_to")
+					"limit_to": list{"Anna", "nobody", "ANNA@example.org", "+49 1511 2345678", "zoe@globex.example", " "}}}).isBadRequestFor("options.limit_to")
 				found := w.post(orderPath, object{"options": object{"dry_run": dryRun, "channels": list{"Mail", "Nothing", "log", "toString"},
 					"limit_to": list{"Anna", "nobody", "ANNA@example.org", "+49 1511 2345678", "zoe@globex.example"}}}).errors()
 				require.Equal(w, map[string][]string{
@@ -254,10 +254,10 @@ func TestTrigger(t *testing.T) {
 					"options.channels": {`the event has no channel "nothing"`, `the event has no channel "log"`, `the event has no channel "tostring"`},
 				}, found)
 				w.post(orderPath, object{"options": object{"dry_run": dryRun, "ignore_unknown": true, "channels": list{"nothing"}, "limit_to": list{"nobody"}}}).
-					blames("options.channels")
+					isBadRequestFor("options.channels")
 				w.post(orderPath, object{"options": object{"dry_run": dryRun, "recipient_filter": object{"usernames": list{"anna", "nobody"}}}}).
-					blames("options.recipient_filter.usernames")
-				w.post(webPath+"e/free/trigger/", object{"options": object{"dry_run": dryRun, "channels": list{"log", "nothing", "post"}}}).blames("options.channels")
+					isBadRequestFor("options.recipient_filter.usernames")
+				w.post(webPath+"e/free/trigger/", object{"options": object{"dry_run": dryRun, "channels": list{"log", "nothing", "post"}}}).isBadRequestFor("options.channels")
 			}
 		})
 		w.post(webPath+"e/free/trigger/", object{"options": object{"channels": list{"LOG", "shop-mail", "mail"}}}).is(http.StatusCreated)
@@ -287,16 +287,16 @@ func TestTrigger(t *testing.T) {
 				require.Equal(w, map[string][]string{"context": {"/lines/1/price: minimum: got -1, want 0", "/lines/2: missing property 'price'",
 					"/number: got string, want integer", "additional properties 'order' not allowed"}},
 					w.post(orderPath, object{"context": wrong, "options": options}).errors())
-				w.post(orderPath, object{"options": options}).blames("context")
-				w.post(orderPath, object{"options": object{"dry_run": options["dry_run"], "limit_to": list{"nobody"}}}).blames("context", "options.limit_to")
+				w.post(orderPath, object{"options": options}).isBadRequestFor("context")
+				w.post(orderPath, object{"options": object{"dry_run": options["dry_run"], "limit_to": list{"nobody"}}}).isBadRequestFor("context", "options.limit_to")
 			}
 		})
 		w.post(orderPath, object{"context": object{"number": 17}, "options": object{"dry_run": true}}).is(http.StatusOK)
 		schema(object{"required": list{"other"}})
 		require.Equal(w, first, again.trigger(fits), "it is known")
-		w.post(orderPath, fits).blames("context")
+		w.post(orderPath, fits).isBadRequestFor("context")
 		schema(nil) // Nothing is said of it.
-		w.post(orderPath, fits).blames("context")
+		w.post(orderPath, fits).isBadRequestFor("context")
 		schema(object{})
 		w.post(orderPath, fits).is(http.StatusCreated)
 	}))
@@ -310,7 +310,7 @@ func TestTrigger(t *testing.T) {
 		w.delete(userPath("anna"), nil).is(http.StatusOK)
 		w.unchanged(func() {
 			require.Equal(w, first, again.trigger(body))
-			w.post(orderPath, body).blames("options.limit_to")
+			w.post(orderPath, body).isBadRequestFor("options.limit_to")
 		})
 	}))
 

@@ -113,7 +113,7 @@ func TestUnsubscribeLink(t *testing.T) {
 		w.unsubscribes(link)
 		w.unchanged(func() { w.unsubscribes(strings.TrimSuffix(link, "/")) })
 		id := w.happens(object{})
-		require.Equal(w, []string{annaOut, "ben@example.org by shop-mail: sent"}, w.fates(id))
+		require.Equal(w, []string{annaOut, "ben@example.org by shop-mail: sent"}, w.deliveryStates(id))
 		w.behind(id, gate{reason: string(deliveries.OptedOut), name: "not unsubscribed"}, "anna@example.org", "shop-mail")
 		groups := read[forecast](w.post(orderPath, object{"options": object{"dry_run": true}}).is(http.StatusOK))
 		require.Equal(w, []forecastGroup{{"Buyer", "shop-mail", string(deliveries.OptedOut), 1, []string{"anna"}}}, groups.LeftOut)
@@ -121,7 +121,7 @@ func TestUnsubscribeLink(t *testing.T) {
 		w.presses(link, undo, "You are not unsubscribed")
 		w.unchanged(func() { w.presses(link, undo, "You are not unsubscribed") })
 		id = w.happens(object{})
-		require.Equal(w, []string{"anna@example.org by shop-mail: sent", "ben@example.org by shop-mail: sent"}, w.fates(id))
+		require.Equal(w, []string{"anna@example.org by shop-mail: sent", "ben@example.org by shop-mail: sent"}, w.deliveryStates(id))
 		require.Equal(w, link, box.link("anna@example.org"), "it stays the same")
 	}))
 
@@ -141,12 +141,12 @@ func TestUnsubscribeLink(t *testing.T) {
 		again("anna@example.org")
 		w.post(w.subscribePath(webPath, "Buyer"), object{"assignment": assignment, "active": true}).is(http.StatusCreated)
 		w.post(idPath(listsPath, w.list(listsPath, "web-users").ID)+"add/", list{"anna@example.org"}).is(http.StatusOK)
-		require.Equal(w, []string{annaOut}, w.fates(w.happens(object{})))
+		require.Equal(w, []string{annaOut}, w.deliveryStates(w.happens(object{})))
 
 		address := read[[]address](w.get(addressesPath("anna")).is(http.StatusOK))[0]
 		w.delete(idPath(addressesPath("anna"), address.ID), nil).is(http.StatusOK)
 		again("ANNA@example.org")
-		require.Equal(w, []string{"ANNA@example.org by shop-mail: skipped, the recipient unsubscribed this address from the notification"}, w.fates(w.happens(object{})))
+		require.Equal(w, []string{"ANNA@example.org by shop-mail: skipped, the recipient unsubscribed this address from the notification"}, w.deliveryStates(w.happens(object{})))
 		_, page := w.open(link)
 		require.Contains(w, page, "<h1>You are unsubscribed</h1>")
 	}))
