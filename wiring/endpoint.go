@@ -100,7 +100,7 @@ func (l *endpoint) refresh(ctx context.Context) {
 		l.log.Error("there is no certificate; clients cannot connect until there is one", "error", err)
 	default:
 		l.lastError = err.Error()
-		l.log.Error("no new certificate was issued; the present one stays in use", "error", err, "ends", identity.Expiry().UTC())
+		l.log.Error("there is no new certificate; the present one stays in use", "error", err, "ends", identity.Expiry().UTC())
 	}
 	if changed {
 		l.log.Info("a new certificate is in use", "ends", identity.Expiry().UTC())
