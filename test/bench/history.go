@@ -20,9 +20,9 @@ const (
 // hundredth is a group with one of a hundred users.
 const hundredth = "Hundredth"
 
-// populateHistory writes deliveries of the last 30 days into a populated database, past the program,
-// with their counters, and what people are filtered by. One delivery of 64 failed, another one was
-// skipped, the rest were sent within a second.
+// populateHistory writes deliveries of the last 30 days into a populated database, with their
+// counters, and what people are filtered by. One delivery of 64 failed, another one was skipped,
+// the rest were sent within a second.
 func (d database) populateHistory(ctx context.Context, users, deliveries int) (h history, err error) {
 	pool, err := d.open()
 	if err != nil {

@@ -55,8 +55,8 @@ func (t *tab) keeper() keeper {
 	return t.autofillKeeper()
 }
 
-// autofillKeeper gives the tab an authenticator that also answers by itself where browsers may offer
-// passkeys.
+// autofillKeeper gives the tab an authenticator that also answers by itself where browsers may
+// offer passkeys.
 func (t *tab) autofillKeeper() keeper {
 	t.Helper()
 	k := keeper{tab: t}
