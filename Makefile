@@ -20,13 +20,13 @@ TOOLS := .bin
 export CGO_ENABLED := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help acme alerts build chart clients image interop litestream release run lint migrations vulncheck verify generate test test-all fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
+.PHONY: help acme alerts build chart clients image interop litestream profile release run lint migrations vulncheck verify generate test test-all fuzz walls bench chaos screenshots clean test-clients test-tools test-browser
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build ./bin/tocsin
-	$(GO) build -trimpath -buildvcs=false -ldflags "-X main.version=$(VERSION)" -o bin/tocsin ./wiring/tocsin
+	$(GO) build -trimpath -buildvcs=false -pgo wiring/tocsin/release.pgo -ldflags "-X main.version=$(VERSION)" -o bin/tocsin ./wiring/tocsin
 
 image: $(TOOLS)/release ## build an image of the program alone into ./bin/image, and start it
 	.ci/release/build "$(VERSION)" "linux/$$($(GO) env GOARCH)" bin/static/tocsin
@@ -131,6 +131,13 @@ test-clients: build ## check that our own clients are generated from the documen
 bench: build test-tools ## measure speed and memory on SQLite and on a PostgreSQL that waits for the disk (BENCH=FLAGS)
 	@$(GO) build -buildvcs=false -o $(TOOLS)/ ./test/bench
 	$(TOOLS)/withpostgres -durable $(TOOLS)/bench -tocsin bin/tocsin $(BENCH)
+
+profile: test-tools ## profile the program while it is measured, for the compiler to read in every build (some minutes)
+	@$(GO) build -buildvcs=false -o $(TOOLS)/ ./test/bench
+	rm -rf $(TOOLS)/profiles
+	$(TOOLS)/withpostgres -durable $(TOOLS)/bench -profiles $(TOOLS)/profiles -measure api,import,send -runs 1 \
+		-rows 200000 -list 50000 -messages 20000 -length 6s
+	$(GO) tool pprof -proto -output wiring/tocsin/release.pgo $(TOOLS)/bench $(TOOLS)/profiles/*.pprof
 
 clean: ## remove what was built; the demo's ./data stays
 	rm -rf bin $(TOOLS)

@@ -2,11 +2,8 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -14,30 +11,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/test/pgtest"
-	"github.com/tocsin/tocsin/wiring"
 )
 
-// beTocsin is the variable that makes this test binary the program to measure, which spares the
-// test a build.
-const beTocsin = "TOCSIN_TEST_BENCH_BE_TOCSIN"
-
+// What the tests start is this test binary, as the program to measure or as one of its floors. That
+// spares the tests a build.
 func TestMain(m *testing.M) {
-	switch {
-	case os.Getenv(floorVariable) != "", os.Getenv(floorMailVariable) != "", os.Getenv(attackVariable) != "", os.Getenv(busyVariable) != "":
+	if os.Getenv(profilesVariable) != "" {
 		main()
 		os.Exit(0)
-	case os.Getenv(beTocsin) != "":
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		program := wiring.NewProgram("test", wiring.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Environ())
-		status := program.Run(ctx, os.Args[1:])
-		stop()
-		os.Exit(status)
 	}
-	// What the tests start is the program, unless another variable makes it something else.
-	if err := os.Setenv(beTocsin, "yes"); err != nil {
-		panic(err)
+	folder, err := os.MkdirTemp("", "bench-profiles-")
+	if err == nil {
+		err = os.Setenv(profilesVariable, folder)
 	}
-	os.Exit(m.Run())
+	exitOn(err)
+	status := m.Run()
+	exitOn(os.RemoveAll(folder))
+	os.Exit(status)
 }
 
 // TestBench measures a little of everything, so that the benchmark works when it is wanted. What it
@@ -74,6 +64,9 @@ func TestBench(t *testing.T) {
 			left, err := os.ReadDir(o.dir)
 			require.NoError(t, err)
 			assert.Empty(t, left, "what was measured is taken away again")
+			profiles, err := os.ReadDir(os.Getenv(profilesVariable))
+			require.NoError(t, err)
+			assert.NotEmpty(t, profiles, "what was started wrote CPU profiles")
 		})
 	}
 }

@@ -7,6 +7,7 @@
 //	go run ./test/bench [-runs 3] [-rows 1000000] [-list 200000] [-messages 50000]
 //	    [-handoffs 200] [-users 1000000] [-deliveries 5000000] [-slow 2000] [-length 5s]
 //	    [-measure api,import,upload,send,console,search,order,walls,overload]
+//	    [-profiles folder]
 //
 // It prints a table in Markdown on standard output and its progress on standard error. PostgreSQL
 // is the server of TOCSIN_TEST_POSTGRES, which must wait for the disk (`withpostgres -durable`
@@ -71,6 +72,11 @@ func main() {
 		keepBusy()
 		return
 	}
+	if folder := os.Getenv(profilesVariable); folder != "" {
+		status, err := runTocsin(folder)
+		exitOn(err)
+		os.Exit(status)
+	}
 	o := options{postgres: os.Getenv(pgtest.ServerVariable), progress: os.Stderr}
 	flag.StringVar(&o.tocsin, "tocsin", "bin/tocsin", "the program to measure")
 	flag.StringVar(&o.dir, "dir", "", "folder for data, on the disk to be measured (a temporary one)")
@@ -85,9 +91,15 @@ func main() {
 	flag.IntVar(&o.attackers, "attackers", 64, "connections of the organization that does its worst")
 	flag.IntVar(&o.slow, "slow", 2000, "clients that send their bodies slowly")
 	flag.DurationVar(&o.length, "length", 5*time.Second, "length of one measurement over HTTP")
+	profiles := flag.String("profiles", "", "measure Tocsin as this program contains it, and write its CPU profiles into this folder")
 	measure := flag.String("measure", strings.Join(parts, ","), "what to measure, separated by commas")
 	databases := flag.String("databases", sqlite+","+postgres, "databases to measure, separated by commas")
 	flag.Parse()
+	if *profiles != "" {
+		var err error
+		o.tocsin, err = os.Executable()
+		exitOn(errors.Join(err, os.MkdirAll(*profiles, 0o700), os.Setenv(profilesVariable, *profiles)))
+	}
 	o.measure, o.databases = strings.Split(*measure, ","), strings.Split(*databases, ",")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o, os.Stdout)
