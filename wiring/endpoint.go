@@ -118,7 +118,7 @@ func (l *endpoint) watch(ctx context.Context, turns *watchdog.Loop) {
 	for {
 		turns.Idle() // An authority may need minutes; the calls have timeouts.
 		l.refresh(ctx)
-		turns.Rest(interval)
+		turns.Pause(interval)
 		select {
 		case <-ctx.Done():
 			return

@@ -54,7 +54,7 @@ func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, us
 		},
 		Imports:  importer.Stats,
 		Unstored: worker.Unrecorded,
-		Resting:  worker.Resting,
+		Paused:   worker.PausedChannels,
 		Skew:     worker.Skew,
 		Spans:    tracer.Counts,
 		Queue: func(ctx context.Context, most int) (q statistics.Queue, err error) {

@@ -139,7 +139,7 @@ func (s *server) recordUse(ctx context.Context, turns *watchdog.Loop) {
 	tick := time.NewTicker(useInterval)
 	defer tick.Stop()
 	for {
-		turns.Rest(useInterval)
+		turns.Pause(useInterval)
 		select {
 		case <-ctx.Done():
 			return

@@ -38,7 +38,7 @@ func newChannelCard(ch app.ListedChannel, now time.Time) channelCard {
 		if i == 0 || o.Since.Before(card.Outage.Since) {
 			card.Outage = o
 		}
-		if o.Resting(now) && (card.Next.IsZero() || o.Until.Before(card.Next)) {
+		if o.Paused(now) && (card.Next.IsZero() || o.Until.Before(card.Next)) {
 			card.Next = o.Until
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// breaks records that the mail channel of acme has not worked for a minute and rests for another
+// breaks records that the mail channel of acme has not worked for a minute and is paused for another
 // one, and returns it.
 func (f *fixture) breaks() channels.Channel {
 	f.Helper()

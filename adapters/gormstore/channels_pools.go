@@ -55,10 +55,10 @@ func (t tx) pools(ctx context.Context, org orgs.ID) (map[poolKey][]channels.Memb
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	rests, err := rowsOf[pauseRow](t.db(ctx).Raw(`SELECT channel_id, until_at FROM channel_troubles WHERE channel_id ? AND until_at >= ?`,
+	pauses, err := rowsOf[pauseRow](t.db(ctx).Raw(`SELECT channel_id, until_at FROM channel_troubles WHERE channel_id ? AND until_at >= ?`,
 		among(t.dialect, mapped(rows, func(r poolRow) channels.ID { return r.ID })), t.now().Add(-channels.TrialFor)))
 	until := map[channels.ID]time.Time{}
-	for _, r := range rests {
+	for _, r := range pauses {
 		if r.UntilAt.After(until[r.ChannelID]) {
 			until[r.ChannelID] = r.UntilAt
 		}
@@ -157,11 +157,11 @@ func (t tx) targets(ctx context.Context, org orgs.ID) (rows []targetRow, err err
 		}
 		ranges := channels.Ranges(members, 0, t.now())
 		if len(ranges) == 0 {
-			resting := slices.Clone(members)
-			for i := range resting {
-				resting[i].Until, resting[i].UsedUp = time.Time{}, time.Time{}
+			paused := slices.Clone(members)
+			for i := range paused {
+				paused[i].Until, paused[i].UsedUp = time.Time{}, time.Time{}
 			}
-			ranges = channels.Ranges(resting, 0, t.now())
+			ranges = channels.Ranges(paused, 0, t.now())
 		}
 		for _, m := range members {
 			rows = append(rows, targetRows(m.ID, ranges, channels.ByWeight)...)

@@ -222,7 +222,7 @@ func TestMaintenancePause(t *testing.T) {
 	exec(t, a.Store, "UPDATE deliveries SET state = 4, turn = NULL")
 	assert.Equal(t, 2, page())
 	now.Advance(time.Minute - time.Microsecond)
-	assert.Equal(t, 2, page(), "it rests for a minute")
+	assert.Equal(t, 2, page(), "it pauses for a minute")
 	now.Advance(time.Microsecond)
 	assert.Equal(t, 1, page())
 

@@ -27,8 +27,8 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// sources returns the sources of an instance with so many backlogs and resting channels.
-func sources(backlogs, resting int) metrics.Sources {
+// sources returns the sources of an instance with so many backlogs and paused channels.
+func sources(backlogs, paused int) metrics.Sources {
 	s := metrics.Sources{
 		Clock: clocks.At(noon),
 		Loops: func() []watchdog.State {
@@ -48,9 +48,9 @@ func sources(backlogs, resting int) metrics.Sources {
 		Providers: func() map[channels.ID]time.Time {
 			return map[channels.ID]time.Time{3: noon.Add(time.Hour)}
 		},
-		Resting: func() map[channels.ID]time.Time {
+		Paused: func() map[channels.ID]time.Time {
 			all := map[channels.ID]time.Time{}
-			for i := range resting {
+			for i := range paused {
 				all[channels.ID(i+1)] = noon.Add(time.Minute)
 			}
 			return all
@@ -120,8 +120,8 @@ func TestMetricValues(t *testing.T) {
 		`tocsin_deliveries_created_total 10`,
 		`tocsin_occurrences_expanded_total 1`,
 		`tocsin_loop_restarts_total{loop="expand"} 2`,
-		`tocsin_loops_standing_still{loop="expand"} 0`,
-		`tocsin_loops_standing_still{loop="sending by channel"} 2`,
+		`tocsin_loops_stuck{loop="expand"} 0`,
+		`tocsin_loops_stuck{loop="sending by channel"} 2`,
 		`tocsin_loop_last_turn_timestamp_seconds{loop="sending by channel"} 1.7673516e+09`,
 		`tocsin_database_connections_in_use{pool="postgres"} 3`,
 		`tocsin_database_connection_wait_seconds_total{pool="postgres"} 0.09`,
@@ -131,7 +131,7 @@ func TestMetricValues(t *testing.T) {
 		`tocsin_clock_skew_seconds -1.5`,
 		`tocsin_trace_spans_exported_total 7`, `tocsin_trace_spans_dropped_total 3`,
 		`tocsin_certificate_expires_timestamp_seconds 1.7673588e+09`,
-		`tocsin_channel_rests_until_timestamp_seconds{channel="1"} 1.76735526e+09`,
+		`tocsin_channel_paused_until_timestamp_seconds{channel="1"} 1.76735526e+09`,
 		`tocsin_channel_certificate_expires_timestamp_seconds{channel="3"} 1.7673588e+09`,
 		`tocsin_database_up 1`,
 		`tocsin_database_size_bytes 1.048576e+06`,
@@ -155,7 +155,7 @@ func TestMetricCardinality(t *testing.T) {
 	assert.Contains(t, text, `tocsin_channel_deliveries_due{channel="250",organization="",priority="bulk"} 250`+"\n", "those with most are shown")
 	assert.Contains(t, text, `tocsin_channel_deliveries_due{channel="other",organization="",priority="bulk"} 11325`+"\n", "the others together")
 	assert.Contains(t, text, `tocsin_channel_oldest_due_timestamp_seconds{channel="other",organization="",priority="urgent"} 1.767355051e+09`+"\n", "of the others the first")
-	assert.Equal(t, metrics.MaxChannels, strings.Count(text, "\ntocsin_channel_rests_until_timestamp_seconds{"))
+	assert.Equal(t, metrics.MaxChannels, strings.Count(text, "\ntocsin_channel_paused_until_timestamp_seconds{"))
 }
 
 func TestMetricsOrganizations(t *testing.T) {

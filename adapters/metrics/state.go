@@ -58,7 +58,7 @@ type Sources struct {
 	Batches      func() []Batches
 	Imports      func() (running, rows int64) // rows since the start
 	Unstored     func() int                   // messages without a recorded outcome
-	Resting      func() map[channels.ID]time.Time
+	Paused       func() map[channels.ID]time.Time
 	Skew         func() time.Duration
 	Spans        func() (exported, dropped int64)
 	Queue        func(ctx context.Context, most int) (statistics.Queue, error)
@@ -84,7 +84,7 @@ type state struct {
 	lastTurn, stalled, restarts           *prometheus.Desc
 	open, inUse, maxOpen, waits, waited   *prometheus.Desc
 	units, calls, running, rows           *prometheus.Desc
-	unstored, resting, skew               *prometheus.Desc
+	unstored, paused, skew                *prometheus.Desc
 	exported, dropped                     *prometheus.Desc
 	up, size, counted                     *prometheus.Desc
 	unexpanded, waiting, oldest           *prometheus.Desc
@@ -110,7 +110,7 @@ func newState(s Sources) *state {
 	}
 	return &state{Sources: s,
 		lastTurn: desc("loop_last_turn_timestamp_seconds", "When a background loop turned last.", "loop"),
-		stalled:  desc("loops_standing_still", "How many background loops of a name have not turned for a minute.", "loop"),
+		stalled:  desc("loops_stuck", "How many background loops of a name have not turned for a minute.", "loop"),
 		restarts: desc("loop_restarts_total", "How often a background loop was restarted.", "loop"),
 
 		open:    desc("database_connections_open", "Connections to the database.", "pool"),
@@ -126,7 +126,7 @@ func newState(s Sources) *state {
 		calls: desc("batched_calls_total", "Calls that were served by them.", "of"),
 
 		unstored: desc("deliveries_unrecorded", "Messages that were handed to providers and whose outcome is not stored yet."),
-		resting:  desc("channel_rests_until_timestamp_seconds", "Until when a channel rests because its provider is away. A channel that works has no value.", "channel"),
+		paused:   desc("channel_paused_until_timestamp_seconds", "Until when a channel is paused because its provider is unreachable. A channel that works has no value.", "channel"),
 		skew:     desc("clock_skew_seconds", "How far the clock of this machine is ahead of the database's."),
 
 		exported: desc("trace_spans_exported_total", "Spans of traces that the collector took."),
@@ -148,7 +148,7 @@ func newState(s Sources) *state {
 // Describe sends the descriptions of all metrics.
 func (s *state) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{s.lastTurn, s.stalled, s.restarts, s.open, s.inUse, s.maxOpen, s.waits, s.waited, s.units, s.calls, s.running, s.rows, s.unstored,
-		s.resting, s.skew, s.exported, s.dropped, s.up, s.size, s.counted, s.unexpanded, s.waiting, s.oldest, s.held, s.readOnly, s.certificate, s.provider} {
+		s.paused, s.skew, s.exported, s.dropped, s.up, s.size, s.counted, s.unexpanded, s.waiting, s.oldest, s.held, s.readOnly, s.certificate, s.provider} {
 		to <- d
 	}
 }
@@ -188,8 +188,8 @@ func (s *state) Collect(to chan<- prometheus.Metric) {
 	if ends := s.Certificate(); !ends.IsZero() {
 		gauge(s.certificate, seconds(ends))
 	}
-	for id, until := range earliest(s.Resting()) {
-		gauge(s.resting, seconds(until), id)
+	for id, until := range earliest(s.Paused()) {
+		gauge(s.paused, seconds(until), id)
 	}
 	for id, ends := range earliest(s.Providers()) {
 		gauge(s.provider, seconds(ends), id)

@@ -29,11 +29,11 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 	for ctx.Err() == nil { // Deliveries not begun when the worker stops stay held and are released at the end.
 		now := s.worker.clock.Now()
 		if s.worker.set.Paused() {
-			held.finish(postponedUntried(j, now.Add(max(s.resting(), s.worker.set.Poll))), nil)
+			held.finish(postponedUntried(j, now.Add(max(s.pauseLeft(), s.worker.set.Poll))), nil)
 			return
 		}
-		if s.resting() > 0 {
-			held.finish(s.handOver(j, postponedUntried(j, now.Add(s.restDelay())), s.restReason()), nil)
+		if s.pauseLeft() > 0 {
+			held.finish(s.handOver(j, postponedUntried(j, now.Add(s.pauseDelay())), s.pauseReason()), nil)
 			return
 		}
 		switch verdict, until := s.targets.offer(s.target(j), j, now); verdict {
@@ -280,7 +280,7 @@ func (s *sender) updateBreaker(j deliveries.Job, f *deliveries.Failure, now time
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.breaker
-	defer func() { s.logRest(before) }()
+	defer func() { s.logPause(before) }()
 	if f != nil && f.Channel {
 		s.breaker.failed(now)
 		if f.RetryAfter > 0 {

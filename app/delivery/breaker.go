@@ -21,7 +21,7 @@ type breaker struct {
 	forAll   bool // the provider asked for the pause
 }
 
-// open returns until when the channel rests, or zero when it does not rest.
+// open returns until when the channel is paused, or zero when it is not.
 func (b *breaker) open(now time.Time) time.Time {
 	if now.Before(b.until) {
 		return b.until

@@ -35,7 +35,7 @@ func (h *health) reset() {
 	h.reported = report{}
 }
 
-// reportHealth records an outage in the store when the channel begins to rest or rests again. It
+// reportHealth records an outage in the store when the channel is paused or paused again. It
 // clears the outage when the channel works: after a rest, and with the first message of a
 // dispatcher, because an earlier process may have left a record.
 func (s *sender) reportHealth(ctx context.Context) {

@@ -59,7 +59,7 @@ func TestWorkerReportsOutages(t *testing.T) {
 				return deliveries.Unreachable("connection refused")
 			}}
 			work(t, q, d, plainComposer{}, settings(), func() {
-				let(17 * time.Second) // rests of 5 and 10 seconds; a third has begun
+				let(17 * time.Second) // pauses of 5 and 10 seconds; a third has begun
 				mended.Store(true)
 				let(5 * time.Minute)
 			})

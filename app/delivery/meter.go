@@ -35,8 +35,9 @@ func (unmetered) Attempted(Attempt)                  {}
 func (unmetered) Recorded([]deliveries.Outcome, int) {}
 func (unmetered) Expanded(deliveries.Expansion)      {}
 
-// Resting returns the channels that rest because their provider is down, and until when.
-func (w *Worker) Resting() map[channels.ID]time.Time {
+// PausedChannels returns the channels that are paused because their provider is down, and until
+// when.
+func (w *Worker) PausedChannels() map[channels.ID]time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.clock.Now()

@@ -57,7 +57,7 @@ func (s *sender) offload(ctx context.Context) {
 func (s *sender) offloadOnce(ctx context.Context, perSecond float64, now time.Time) ([]channels.Transfer, error) {
 	held := time.Unix(0, s.throttled.Load())
 	keep, has := s.keepCount(perSecond, now)
-	if !has || now.Sub(held) > throttledFor || s.resting() > 0 || s.worker.set.Paused() {
+	if !has || now.Sub(held) > throttledFor || s.pauseLeft() > 0 || s.worker.set.Paused() {
 		return nil, nil
 	}
 	offers := s.pool.offers(s.capacities, s.ref.channel, now)

@@ -6,30 +6,30 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// resting returns how long the channel still rests: the breaker is open, the provider asked another
+// pauseLeft returns how long the channel is still paused: the breaker is open, the provider asked another
 // instance for a pause, or the quota is used up. It returns 0 when the channel may send.
-func (s *sender) resting() time.Duration {
-	provider, quota := s.restTimes()
+func (s *sender) pauseLeft() time.Duration {
+	provider, quota := s.pauseTimes()
 	return max(provider, quota)
 }
 
-// restDelay returns the delay of a delivery that is given back because the channel rests. A
-// delivery that waits for the quota alone is due soon: the quota may be raised, and another
+// pauseDelay returns the delay of a delivery that is given back because the channel is paused. A
+// delivery that waits only for the quota is due soon: the quota may be raised, and another
 // instance may return a part of it.
-func (s *sender) restDelay() time.Duration {
-	if provider, _ := s.restTimes(); provider > 0 {
+func (s *sender) pauseDelay() time.Duration {
+	if provider, _ := s.pauseTimes(); provider > 0 {
 		return min(provider, divertMaxWait)
 	}
 	return s.worker.set.Poll
 }
 
-// restTimes returns how long the channel still rests because of its provider, and because of its
+// pauseTimes returns how long the channel is still paused because of its provider, and because of its
 // quota.
-func (s *sender) restTimes() (provider, quota time.Duration) {
+func (s *sender) pauseTimes() (provider, quota time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.worker.clock.Now()
-	return max(0, s.breaker.open(now).Sub(now), s.paused.Sub(now)), max(0, s.usedUp.Sub(now))
+	return max(0, s.breaker.open(now).Sub(now), s.retryAfter.Sub(now)), max(0, s.usedUp.Sub(now))
 }
 
 // onTrial reports whether the next attempt shows if the channel works again.
@@ -39,11 +39,11 @@ func (s *sender) onTrial() bool {
 	return s.breaker.onTrial()
 }
 
-// restReason returns why other members take the deliveries of a channel that rests.
-func (s *sender) restReason() channels.PoolReason {
+// pauseReason returns why other members take the deliveries of a paused channel.
+func (s *sender) pauseReason() channels.PoolReason {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.worker.clock.Now(); s.breaker.forAll || now.Before(s.paused) || now.Before(s.usedUp) {
+	if now := s.worker.clock.Now(); s.breaker.forAll || now.Before(s.retryAfter) || now.Before(s.usedUp) {
 		return channels.LimitReached
 	}
 	return channels.NotWorking

@@ -109,12 +109,12 @@ func (s *sender) failOver(j deliveries.Job, o deliveries.Outcome, f *deliveries.
 	return o
 }
 
-// divert moves the deliveries of a channel that rests or is inactive to other members of the pool.
+// divert moves the deliveries of a paused channel or is inactive to other members of the pool.
 func (s *sender) divert(ctx context.Context) {
 	if s.config.Pool == "" && !s.gone {
 		return
 	}
-	why := s.restReason()
+	why := s.pauseReason()
 	if !s.config.Active {
 		why = channels.Deactivated
 	}
@@ -140,7 +140,7 @@ func (s *sender) divert(ctx context.Context) {
 	}
 }
 
-// recheckInterval returns how long the sender of a channel that rests waits before it checks again.
+// recheckInterval returns how long the sender of a paused channel waits before it checks again.
 func (s *sender) recheckInterval() time.Duration {
 	if s.config.Pool != "" {
 		return divertPause

@@ -250,7 +250,7 @@ func TestDivertFromInactiveMember(t *testing.T) {
 	})
 }
 
-func TestDivertWaitsForRestingMembers(t *testing.T) {
+func TestDivertWaitsForPausedMembers(t *testing.T) {
 	t.Parallel()
 	for name, rest := range map[string]time.Duration{"Shortly": 30 * time.Second, "Long": time.Hour} {
 		t.Run(name, func(t *testing.T) {

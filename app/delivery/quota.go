@@ -25,7 +25,7 @@ type quota struct {
 }
 
 // ensureQuota makes sure that something is left of the channel's quota, if it has one; else the
-// channel rests.
+// channel is paused.
 func (s *sender) ensureQuota(ctx context.Context) error {
 	s.quota.mu.Lock()
 	defer s.quota.mu.Unlock()

@@ -70,9 +70,9 @@ func (s *sender) logSuppressed() {
 	}
 }
 
-// logRest logs that a channel begins to rest, or works again. before is the breaker before the
+// logPause logs that a channel begins to rest, or works again. before is the breaker before the
 // latest attempt. The caller holds the lock.
-func (s *sender) logRest(before breaker) {
+func (s *sender) logPause(before breaker) {
 	switch now := s.breaker; {
 	case !before.onTrial() && now.onTrial():
 		s.worker.log.Warn("a channel is paused, because its provider is unreachable", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel),

@@ -93,15 +93,15 @@ func TestRestLogged(t *testing.T) {
 		}}
 		_, log := logged(t, newFakeQueue(30, nil), d, settings(), func(w *delivery.Worker) {
 			let(3 * time.Minute)
-			assert.Contains(t, w.Resting(), channels.ID(1))
+			assert.Contains(t, w.PausedChannels(), channels.ID(1))
 			away.Store(false)
 			let(3 * time.Minute)
-			assert.Empty(t, w.Resting())
+			assert.Empty(t, w.PausedChannels())
 		})
-		rests := lines(log, "a channel is paused, because its provider is unreachable")
-		require.Len(t, rests, 1)
-		assert.EqualValues(t, 1, rests[0]["channel"])
-		assert.Equal(t, "connection refused for ***", rests[0]["error"])
+		pauses := lines(log, "a channel is paused, because its provider is unreachable")
+		require.Len(t, pauses, 1)
+		assert.EqualValues(t, 1, pauses[0]["channel"])
+		assert.Equal(t, "connection refused for ***", pauses[0]["error"])
 		assert.Len(t, lines(log, "a channel works again"), 1)
 	})
 }

@@ -28,7 +28,7 @@ func (w *Worker) scheduleLoop(ctx context.Context, loop *watchdog.Loop) {
 			notify(w.expand)
 			continue
 		}
-		loop.Rest(w.set.Poll)
+		loop.Pause(w.set.Poll)
 		pace.Pause(ctx, w.set.Poll, nil)
 	}
 }

@@ -27,7 +27,7 @@ const (
 )
 
 // sender sends the deliveries of one channel: it claims due deliveries, keeps the channel's limits
-// and rests while its provider is down. Each channel has its own sender, so that a slow channel
+// and pauses while its provider is down. Each channel has its own sender, so that a slow channel
 // does not hold up another one.
 type sender struct {
 	worker   *Worker
@@ -57,12 +57,12 @@ type sender struct {
 	throttled  atomic.Int64        // when a message last waited for a limit of the channel, in Unix nanoseconds
 	capacities channels.Capacities // of the other members of the pool; only offload uses them
 
-	mu       sync.Mutex // guards the fields below
-	breaker  breaker
-	paused   time.Time // the provider asked for a pause until then, on any instance
-	usedUp   time.Time // nothing is left of the channel's quota until then
-	failure  string    // the latest failure of the channel, without the recipient's address
-	nextSlot time.Time // when the rate limit lets the next message go
+	mu         sync.Mutex // guards the fields below
+	breaker    breaker
+	retryAfter time.Time // the provider asked for a pause until then, on any instance
+	usedUp     time.Time // nothing is left of the channel's quota until then
+	failure    string    // the latest failure of the channel, without the recipient's address
+	nextSlot   time.Time // when the rate limit lets the next message go
 	// failures samples the failures that are logged.
 	failures sampler
 
@@ -165,8 +165,8 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 		if err := s.ensureQuota(ctx); err != nil {
 			return claimed, err
 		}
-		if rest := s.resting(); rest > 0 {
-			// The sender stays while the channel rests, and keeps its breaker. It still checks
+		if rest := s.pauseLeft(); rest > 0 {
+			// The sender stays while the channel is paused, and keeps its breaker. It still checks
 			// whether an operator has changed the settings.
 			s.divert(ctx)
 			if len(held.ids()) == 0 {

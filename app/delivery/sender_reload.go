@@ -36,7 +36,7 @@ func (s *sender) reload(ctx context.Context) (changed bool, err error) {
 	changed = s.dispatcher == nil || sealed != s.sealed || c.Driver != s.config.Driver || c.Unrestricted != s.config.Unrestricted || !c.Settings.Equal(s.config.Settings)
 	s.config, s.sealed, s.checked, s.gone = c, sealed, now, gone
 	s.mu.Lock()
-	s.paused = c.Paused
+	s.retryAfter = c.Paused
 	s.mu.Unlock()
 	if err := s.loadPool(ctx); err != nil {
 		return false, err

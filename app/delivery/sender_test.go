@@ -311,7 +311,7 @@ func TestWorkerRepairedChannel(t *testing.T) {
 		set := settings()
 		set.Retry.Base = time.Second
 		work(t, q, d, plainComposer{}, set, func() {
-			let(560 * time.Second) // Now the breaker rests for a minute at a time, next until 615.
+			let(560 * time.Second) // Now the breaker is open for a minute at a time, next until 615.
 			q.set(func(q *fakeQueue) { q.channel.Settings = channels.Settings{"host": "right"} })
 			let(10 * time.Second)
 			require.Greater(t, q.count(deliveries.Sent), 50, "all but those which have a pause of their own")

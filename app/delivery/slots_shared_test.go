@@ -143,7 +143,7 @@ func TestShareOfUnreachableProvider(t *testing.T) {
 			set := settings()
 			set.Owner, set.Instance = "cut", "host:cut"
 			work(t, q, refused, plainComposer{}, set, func() {
-				let(2 * time.Minute) // Its breaker rests for a minute now.
+				let(2 * time.Minute) // Its breaker is open for a minute now.
 				assert.Equal(t, 16, now.within(10*time.Second))
 			})
 		})

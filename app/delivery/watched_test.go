@@ -102,7 +102,7 @@ func TestWorkerLoopHangs(t *testing.T) {
 }
 
 // TestWaitingWorkerNotStalled has long waits that are legitimate: for a slow
-// provider, a rate limit, a channel that rests, and a store that is down.
+// provider, a rate limit, a paused channel, and a store that is down.
 func TestWaitingWorkerNotStalled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

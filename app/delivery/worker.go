@@ -178,7 +178,7 @@ func (w *Worker) heartbeatLoop(ctx context.Context, loop *watchdog.Loop) {
 			p.Skew = w.reportSkew(p.Skew, skew)
 			w.skew.Store(int64(skew))
 		}
-		loop.Rest(deliveries.PresenceInterval)
+		loop.Pause(deliveries.PresenceInterval)
 		pace.Pause(ctx, deliveries.PresenceInterval, nil)
 	}
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
@@ -239,7 +239,7 @@ func (w *Worker) expandLoop(ctx, senderCtx context.Context, loop *watchdog.Loop)
 		case !errors.Is(err, deliveries.ErrNothingToDo) && ctx.Err() == nil:
 			w.log.Error("an occurrence could not be expanded", "error", err)
 		}
-		loop.Rest(w.set.Poll)
+		loop.Pause(w.set.Poll)
 		pace.Pause(ctx, w.set.Poll, w.expand)
 	}
 }
@@ -262,7 +262,7 @@ func (w *Worker) purgeLoop(ctx context.Context, loop *watchdog.Loop) {
 		if err := w.purge(ctx, loop); err != nil && ctx.Err() == nil {
 			w.log.Error("old rows could not be removed", "error", err)
 		}
-		loop.Rest(purgeInterval)
+		loop.Pause(purgeInterval)
 		pace.Pause(ctx, purgeInterval, nil)
 	}
 }
@@ -305,7 +305,7 @@ func (w *Worker) sendLoop(ctx, senderCtx context.Context, loop *watchdog.Loop) {
 			w.notifySender(senderCtx, d)
 		}
 		rest := share.Worked(began, now)
-		loop.Rest(rest + wait)
+		loop.Pause(rest + wait)
 		pace.Pause(ctx, rest, nil)
 		pace.Pause(ctx, wait-rest, w.claim)
 	}

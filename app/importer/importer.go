@@ -100,7 +100,7 @@ func (i *Importer) workLoop(ctx context.Context, loop *watchdog.Loop) {
 		case !errors.Is(err, imports.ErrNothingToDo) && !errors.Is(err, imports.ErrTaken) && !errors.Is(err, installation.ErrReadOnly) && ctx.Err() == nil:
 			i.log.Error("no import could be claimed", "error", err)
 		}
-		loop.Rest(i.set.Poll)
+		loop.Pause(i.set.Poll)
 		pace.Pause(ctx, i.set.Poll, nil)
 	}
 }

@@ -25,7 +25,7 @@ func (i *Importer) sweepLoop(ctx context.Context, loop *watchdog.Loop) {
 		if err := i.sweep(ctx, loop); err != nil && !errors.Is(err, imports.ErrTaken) && ctx.Err() == nil {
 			i.log.Error("the files of old imports could not be removed", "error", err)
 		}
-		loop.Rest(i.set.Sweep)
+		loop.Pause(i.set.Sweep)
 		pace.Pause(ctx, i.set.Sweep, nil)
 	}
 }

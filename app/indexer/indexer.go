@@ -74,7 +74,7 @@ func (i *Indexer) loop(ctx context.Context, loop *watchdog.Loop) {
 			pace.Pause(ctx, pacing.Worked(began, i.clock.Now()), nil)
 			continue
 		}
-		loop.Rest(i.poll)
+		loop.Pause(i.poll)
 		pace.Pause(ctx, i.poll, nil)
 	}
 }

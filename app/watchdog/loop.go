@@ -23,33 +23,33 @@ type Loop struct {
 	monitor *monitor
 	stalled chan struct{} // closed when the run stalls
 
-	// guarded by post.mu
+	// guarded by monitor.mu
 	ticks int
 	timer *time.Timer
 }
 
 // begin begins a run of the loop: the first one, or one that replaces a stalled run.
-func (p *monitor) begin() *Loop {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l := &Loop{monitor: p, stalled: make(chan struct{})}
-	switch before := p.current; {
+func (m *monitor) begin() *Loop {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := &Loop{monitor: m, stalled: make(chan struct{})}
+	switch before := m.current; {
 	case before == nil:
 	case before.ticks > 1:
-		p.restarts, p.patience = p.restarts+1, Patience
+		m.restarts, m.patience = m.restarts+1, Patience
 	default:
-		p.restarts, p.patience = p.restarts+1, min(2*p.patience, maxPatience)
+		m.restarts, m.patience = m.restarts+1, min(2*m.patience, maxPatience)
 	}
-	p.current = l
-	l.expect(p.patience, l.suspect)
+	m.current = l
+	l.expect(m.patience, l.suspect)
 	return l
 }
 
 // Tick reports that a turn begins, and that the one before has ended.
 func (l *Loop) Tick() { l.report(l.monitor.watchdog.clock.Now(), 0, true) }
 
-// Rest reports that a turn has ended, and that the next one begins after pause.
-func (l *Loop) Rest(pause time.Duration) { l.report(l.monitor.watchdog.clock.Now(), pause, true) }
+// Pause reports that a turn has ended, and that the next one begins after pause.
+func (l *Loop) Pause(pause time.Duration) { l.report(l.monitor.watchdog.clock.Now(), pause, true) }
 
 // Idle reports that a turn has ended, and that the next one begins when there is work.
 func (l *Loop) Idle() { l.report(l.monitor.watchdog.clock.Now(), 0, false) }
@@ -58,23 +58,23 @@ func (l *Loop) Idle() { l.report(l.monitor.watchdog.clock.Now(), 0, false) }
 func (l *Loop) End() { l.monitor.watchdog.forget(l.monitor) }
 
 func (l *Loop) report(now time.Time, pause time.Duration, expected bool) {
-	p := l.monitor
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.current != l {
+	m := l.monitor
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.current != l {
 		return
 	}
 	// A replacement run has to end a turn: the stalled one could begin one, too.
-	if l.ticks++; p.stalled && (p.restarts == 0 || l.ticks > 1) {
-		p.stalled = false
-		p.watchdog.log.Info("a background loop runs again", "loop", p.name)
+	if l.ticks++; m.stalled && (m.restarts == 0 || l.ticks > 1) {
+		m.stalled = false
+		m.watchdog.log.Info("a background loop runs again", "loop", m.name)
 	}
-	if !p.stalled {
-		p.ticked = now
+	if !m.stalled {
+		m.ticked = now
 	}
 	l.timer.Stop()
 	if expected {
-		l.expect(pause+p.patience, l.suspect)
+		l.expect(pause+m.patience, l.suspect)
 	}
 }
 
@@ -99,9 +99,9 @@ func (l *Loop) suspect() { l.expect(confirmation, l.markStalled) }
 
 // markStalled records that the loop has stalled.
 func (l *Loop) markStalled() {
-	p := l.monitor
-	p.stalled = true
-	p.watchdog.log.Error("a background loop is stuck", "loop", p.name, "since", p.ticked.UTC(), "started_anew", p.restarts)
+	m := l.monitor
+	m.stalled = true
+	m.watchdog.log.Error("a background loop is stuck", "loop", m.name, "since", m.ticked.UTC(), "restarts", m.restarts)
 	select {
 	case <-l.stalled: // It has stalled before.
 	default:
@@ -109,15 +109,15 @@ func (l *Loop) markStalled() {
 	}
 }
 
-func (p *monitor) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.current.timer.Stop()
-	p.current = nil
+func (m *monitor) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.current.timer.Stop()
+	m.current = nil
 }
 
-func (p *monitor) state() State {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return State{Name: p.name, Ticked: p.ticked, Stalled: p.stalled, Restarts: p.restarts}
+func (m *monitor) state() State {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return State{Name: m.name, Ticked: m.ticked, Stalled: m.stalled, Restarts: m.restarts}
 }

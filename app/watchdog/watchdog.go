@@ -146,5 +146,5 @@ func (w *Watchdog) stalled(limit time.Duration) error {
 	if more := len(names) - maxNames; more > 0 {
 		text += fmt.Sprintf(" and %d others", more)
 	}
-	return fault.New(fault.Unavailable, "work stands still: "+text)
+	return fault.New(fault.Unavailable, "a background loop is stuck: "+text)
 }

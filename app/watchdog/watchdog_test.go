@@ -72,7 +72,7 @@ func TestTickingLoop(t *testing.T) {
 	for name, turn := range map[string]func(ctx context.Context, turns *watchdog.Loop){
 		"Often":    func(ctx context.Context, turns *watchdog.Loop) { turns.Tick(); pause(ctx, 20*time.Second) },
 		"Slowly":   func(ctx context.Context, turns *watchdog.Loop) { turns.Tick(); pause(ctx, 59*time.Second) },
-		"Seldom":   func(ctx context.Context, turns *watchdog.Loop) { turns.Rest(time.Hour); pause(ctx, time.Hour) },
+		"Seldom":   func(ctx context.Context, turns *watchdog.Loop) { turns.Pause(time.Hour); pause(ctx, time.Hour) },
 		"WhenTold": func(ctx context.Context, turns *watchdog.Loop) { turns.Idle(); pause(ctx, 100*time.Hour) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,10 +158,10 @@ func TestCheckAlive(t *testing.T) {
 		})
 		since := time.Now().UTC().Format(time.DateTime)
 		let(detected)
-		require.EqualError(t, s.dog.CheckStalled(), "work stands still: loop (since "+since+")")
+		require.EqualError(t, s.dog.CheckStalled(), "a background loop is stuck: loop (since "+since+")")
 		require.NoError(t, s.dog.CheckAlive(), "the new one may turn")
 		let(watchdog.StallLimit)
-		require.EqualError(t, s.dog.CheckStalled(), "work stands still: loop (since "+since+")", "that it was begun is no turn")
+		require.EqualError(t, s.dog.CheckStalled(), "a background loop is stuck: loop (since "+since+")", "that it was begun is no turn")
 		require.Error(t, s.dog.CheckAlive())
 		let(24 * time.Hour)
 		assert.Less(t, begun.Load(), int32(100), "few are left behind")

@@ -55,7 +55,7 @@ type Transfer struct {
 // CanTakeOver reports whether a member may take over from one that is at its limit: it works, has
 // answered since its last trial, and has a weight.
 func (m Member) CanTakeOver(now time.Time) bool {
-	return m.Active && m.Weight > 0 && !m.Resting(now) && !now.Before(m.Until.Add(TrialFor))
+	return m.Active && m.Weight > 0 && !m.Paused(now) && !now.Before(m.Until.Add(TrialFor))
 }
 
 // Offers returns how much the other members of a pool may take over from a member. A member with

@@ -38,5 +38,5 @@ const OutageExpiry = 24 * time.Hour
 // clears an outage.
 const OutageOverdue = 10 * time.Minute
 
-// Resting reports whether the channel rests on its instance.
-func (o Outage) Resting(now time.Time) bool { return now.Before(o.Until) }
+// Paused reports whether the channel is paused on its instance.
+func (o Outage) Paused(now time.Time) bool { return now.Before(o.Until) }

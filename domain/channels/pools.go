@@ -107,14 +107,14 @@ type Member struct {
 	Quality Quality
 }
 
-// Resting reports whether no attempt is made through it.
-func (m Member) Resting(now time.Time) bool { return now.Before(m.Until) || now.Before(m.UsedUp) }
+// Paused reports whether its outage or its used-up quota forbids attempts now.
+func (m Member) Paused(now time.Time) bool { return now.Before(m.Until) || now.Before(m.UsedUp) }
 
 // share returns its present weight.
 func (m Member) share(now time.Time) float64 {
 	weight := float64(m.Weight)
 	switch {
-	case !m.Active || m.Resting(now):
+	case !m.Active || m.Paused(now):
 		return 0
 	case now.Before(m.Until.Add(TrialFor)):
 		return weight * trialShare
@@ -125,7 +125,7 @@ func (m Member) share(now time.Time) float64 {
 }
 
 // spare reports whether it may stand in for others.
-func (m Member) spare(now time.Time) bool { return m.Active && !m.Resting(now) && m.Weight == 0 }
+func (m Member) spare(now time.Time) bool { return m.Active && !m.Paused(now) && m.Weight == 0 }
 
 // Range is a member of a pool with its range of the hashes below [HashRange].
 type Range struct {

@@ -26,9 +26,9 @@ func TestRanges(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	a, b := channels.Member{ID: 1, Weight: 80, Active: true}, channels.Member{ID: 2, Weight: 20, Active: true}
 	spare := channels.Member{ID: 3, Active: true}
-	inactive, resting, trial, forgotten, back, half := a, a, a, a, a, a
+	inactive, paused, trial, forgotten, back, half := a, a, a, a, a, a
 	inactive.Active = false
-	resting.Until = now.Add(time.Second)
+	paused.Until = now.Add(time.Second)
 	trial.Until = now.Add(-time.Second)
 	forgotten.Until = now.Add(-channels.TrialFor)
 	back.Recovered = now
@@ -43,13 +43,13 @@ func TestRanges(t *testing.T) {
 		"ByWeight":                   {[]channels.Member{a, b, spare}, 0, map[channels.ID]int{1: 80, 2: 20}},
 		"WithoutOne":                 {[]channels.Member{a, b, spare}, 1, map[channels.ID]int{2: 100}},
 		"AnInactiveOneHasNone":       {[]channels.Member{inactive, b}, 0, map[channels.ID]int{2: 100}},
-		"ARestingOneHasNone":         {[]channels.Member{resting, b}, 0, map[channels.ID]int{2: 100}},
+		"APausedOneHasNone":          {[]channels.Member{paused, b}, 0, map[channels.ID]int{2: 100}},
 		"OneOnTrialHasLittle":        {[]channels.Member{trial, b}, 0, map[channels.ID]int{1: 7, 2: 93}},
 		"AfterAWhileItCountsAsWell":  {[]channels.Member{forgotten, b}, 0, map[channels.ID]int{1: 80, 2: 20}},
 		"OneThatReturnsBegins":       {[]channels.Member{back, b}, 0, map[channels.ID]int{1: 29, 2: 71}},
 		"AndHasMoreSoon":             {[]channels.Member{half, b}, 0, map[channels.ID]int{1: 67, 2: 33}},
-		"ASpareOneWhereNoneWorks":    {[]channels.Member{resting, away, spare}, 0, map[channels.ID]int{3: 100}},
-		"NobodyWhereNothingWorks":    {[]channels.Member{resting, away}, 0, map[channels.ID]int{}},
+		"ASpareOneWhereNoneWorks":    {[]channels.Member{paused, away, spare}, 0, map[channels.ID]int{3: 100}},
+		"NobodyWhereNothingWorks":    {[]channels.Member{paused, away}, 0, map[channels.ID]int{}},
 		"NobodyBesideTheOnlyOne":     {[]channels.Member{a}, 1, map[channels.ID]int{}},
 		"TheOnlyOneWhateverItWeighs": {[]channels.Member{spare}, 0, map[channels.ID]int{3: 100}},
 	} {

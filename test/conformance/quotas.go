@@ -93,7 +93,7 @@ func quotaCases() cases {
 			assert.Zero(t, members()[0].UsedUp, "the last of it is on its way")
 			none := allow(t, w, all[0], 100, channels.Allowance{})
 			assert.Equal(t, none.Until.UTC(), members()[0].UsedUp.UTC())
-			assert.True(t, members()[0].Resting(none.Taken))
+			assert.True(t, members()[0].Paused(none.Taken))
 			assert.Zero(t, members()[1].UsedUp)
 			act(t, w, func(tx ports.Tx) error {
 				return tx.Channels().ClearOutages(t.Context(), w.theirs.org.ID, all[0].ID)
