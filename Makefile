@@ -82,6 +82,7 @@ SUITES_IN_PACKAGES := ^(TestAccessRules|TestRouteRights)$$
 
 test test-all: export GOGC := 300
 test test-all: export GORACE := atexit_sleep_ms=0
+test: export TOCSIN_TEST_DATABASES := one
 test: test-tools ## test every package but the suites and whole programs: in minutes, on SQLite and on a real PostgreSQL
 	$(TOOLS)/withpostgres sh -c 'packages=$$($(GO) list $(PACKAGES) | grep -vE "/test/($(WHOLE)|$(SUITES))\$$") || exit; \
 		$(GO_TEST_PARALLEL) -skip "$(SUITES_IN_PACKAGES)" $$packages' | $(TOOLS)/tally -want sqlite,postgres

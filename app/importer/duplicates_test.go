@@ -145,14 +145,14 @@ func TestImportMemory(t *testing.T) { //nolint:paralleltest // For the reason gi
 	weigh := func(rows int) uint64 {
 		var s scale
 		open := func() (io.ReadCloser, error) { return io.NopCloser(&flood{rows: rows}), nil }
-		report, err := importer.NewImports(sink{}, nil).WithKeysPerPass(20_000).Run(t.Context(), audit.Actor{}, importer.Import{Open: open}, &s)
+		report, err := importer.NewImports(sink{}, nil).WithKeysPerPass(10_000).Run(t.Context(), audit.Actor{}, importer.Import{Open: open}, &s)
 		require.NoError(t, err)
 		require.Equal(t, rows, report.Created)
 		return s.most
 	}
-	small := weigh(10_000)
-	large := weigh(80_000)
+	small := weigh(5_000)
+	large := weigh(40_000)
 	// Chunks that are read ahead or being written at the moment of a measurement take some
 	// megabytes.
-	assert.Less(t, large, small+8<<20, "70,000 more rows must not take 8 MiB more")
+	assert.Less(t, large, small+4<<20, "35,000 more rows must not take 4 MiB more")
 }

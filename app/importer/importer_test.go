@@ -19,7 +19,7 @@ import (
 // TestImportJobSurvives interrupts a job in every way, and counts at the end.
 func TestImportJobSurvives(t *testing.T) {
 	t.Parallel()
-	file := mixed(9_500)
+	file := mixed(6_500)
 	whole := newFixture(t, 1<<20)
 	all, told := runImport(t, whole.store, importer.Import{Organization: "acme"}, file)
 	away := errors.New("the process is gone")
@@ -135,7 +135,7 @@ func TestImportJobIsFenced(t *testing.T) {
 	t.Run("CancelledWhileItRunsItCountsExactlyWhatItWrote", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<20)
-		job := b.started(acme, mixed(9_500))
+		job := b.started(acme, mixed(6_500))
 		i := b.importer(func(s ports.Store) ports.Store {
 			return &hookedStore{Store: s, before: func(call int) error {
 				if call == 3 {
@@ -157,7 +157,7 @@ func TestImportJobIsFenced(t *testing.T) {
 	t.Run("WhoWasTakenForDeadWritesNothing", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<20)
-		file := mixed(9_500)
+		file := mixed(6_500)
 		all, _ := runImport(t, newFixture(t, 1).store, importer.Import{Organization: "acme"}, file)
 		job := b.started(acme, file)
 		other := b.importer(nil)

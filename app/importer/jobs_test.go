@@ -442,11 +442,24 @@ func TestImportJobFails(t *testing.T) {
 	t.Run("TheFirstOfVeryManyRejectedRowsAreKept", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<22)
-		job := b.uploaded(acme, "email\n"+strings.Repeat("nobody\n", imports.MaxKept+3_000))
+		job := b.uploaded(acme, "email\n"+strings.Repeat("nobody\n", 5_000))
+		require.True(t, b.importer(func(s ports.Store) ports.Store { return &crashingStore{Store: s, at: 3, committed: true} }).WorkOnce(t.Context()))
+		half := b.show(acme, job.ID)
+		require.Equal(t, half.Done, half.Kept)
+		require.Positive(t, half.Kept)
+		const left = 5
+		b.change(func(tx ports.Tx, _ orgs.Organization) error {
+			half.Kept = imports.MaxKept - left // as if it had rejected as many before
+			_, err := tx.Imports().Save(t.Context(), half)
+			return err
+		})
+		b.clock.Advance(lease + time.Second)
 		require.True(t, b.importer(nil).WorkOnce(t.Context()))
 		job = b.show(acme, job.ID)
-		assert.Equal(t, imports.MaxKept+3_000, job.Checked.Rejected)
+		assert.Equal(t, imports.Checked, job.State)
+		assert.Equal(t, 5_000, job.Checked.Rejected)
 		assert.Equal(t, imports.MaxKept, job.Kept)
-		assert.Equal(t, imports.MaxKept+1, strings.Count(b.rejected(acme, job.ID), "\n"))
+		const title = 1
+		assert.Equal(t, title+half.Done+left, strings.Count(b.rejected(acme, job.ID), "\n"))
 	})
 }

@@ -533,7 +533,7 @@ func TestUndoSurvivesACrash(t *testing.T) {
 			onBoth(t, func(b *fixture) {
 				runImport(b.T, b.store, importer.Import{Organization: "acme"}, "email\nuser1@example.org\nuser4444@example.org\n")
 				before := people(b.T, b.store, "acme")
-				job := b.imported(mixed(7_000))
+				job := b.imported(mixed(5_000))
 				added := job.Counts.Added()
 				require.NoError(b, b.jobs.Undo(b.Context(), clerk, acme, job.ID))
 				require.True(b, b.importer(func(s ports.Store) ports.Store { return &crashingStore{Store: s, at: 3, committed: committed} }).WorkOnce(b.Context()))

@@ -46,15 +46,14 @@ type Options struct {
 func (o Options) settings() []string {
 	common := []string{
 		"max_connections=300", // packages are tested side by side, each with its own pools
-		"max_wal_size=4GB",
 		// An unusual time zone, so that tests find code that depends on the server's time zone.
 		"timezone=<+0545>-05:45",
 	}
 	if o.Durable {
-		return append(common, "fsync=on", "synchronous_commit=on", "full_page_writes=on", "shared_buffers=1GB")
+		return append(common, "max_wal_size=4GB", "fsync=on", "synchronous_commit=on", "full_page_writes=on", "shared_buffers=1GB")
 	}
 	// No autovacuum: it would process hundreds of short-lived databases.
-	return append(common, "fsync=off", "full_page_writes=off", "autovacuum=off", "shared_buffers=128MB")
+	return append(common, "max_wal_size=1GB", "fsync=off", "full_page_writes=off", "autovacuum=off", "shared_buffers=128MB")
 }
 
 // Server is a running server.
@@ -101,7 +100,7 @@ func startWith(ctx context.Context, o Options, password string, fill initFunc) (
 var errPortTaken = errors.New("somebody else took the port")
 
 func start(ctx context.Context, bin string, account syscall.SysProcAttr, o Options, password string, fill initFunc) (s *Server, err error) {
-	dir, err := os.MkdirTemp("", "tocsin-postgres-")
+	dir, err := os.MkdirTemp(o.parentFolder(), "tocsin-postgres-")
 	if err != nil {
 		return nil, err
 	}
