@@ -19,8 +19,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// breaks records that the mail channel of acme has not worked for a minute and is paused for another
-// one, and returns it.
+// breaks records that the mail channel of acme has not worked for a minute and is paused for
+// another one, and returns it.
 func (f *fixture) breaks() channels.Channel {
 	f.Helper()
 	var c channels.Channel

@@ -6,8 +6,8 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// pauseLeft returns how long the channel is still paused: the breaker is open, the provider asked another
-// instance for a pause, or the quota is used up. It returns 0 when the channel may send.
+// pauseLeft returns how long the channel is still paused: the breaker is open, the provider asked
+// another instance for a pause, or the quota is used up. It returns 0 when the channel may send.
 func (s *sender) pauseLeft() time.Duration {
 	provider, quota := s.pauseTimes()
 	return max(provider, quota)
@@ -23,8 +23,8 @@ func (s *sender) pauseDelay() time.Duration {
 	return s.worker.set.Poll
 }
 
-// pauseTimes returns how long the channel is still paused because of its provider, and because of its
-// quota.
+// pauseTimes returns how long the channel is still paused because of its provider, and because of
+// its quota.
 func (s *sender) pauseTimes() (provider, quota time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

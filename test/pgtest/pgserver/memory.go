@@ -10,7 +10,8 @@ import (
 const (
 	// memoryFolder is a file system in memory on Linux.
 	memoryFolder = "/dev/shm"
-	// memoryWanted is how much must be free there: `make test` takes some 300 MB, and at most 1 GB more for the WAL.
+	// memoryWanted is how much must be free there: `make test` takes some 300 MB, and the
+	// write-ahead log at most 1 GB more.
 	memoryWanted = 2 << 30
 )
 
@@ -19,7 +20,7 @@ const (
 // time in memory, so a server that need not be durable is there if there is enough memory.
 func (o Options) parentFolder() string {
 	var fs syscall.Statfs_t
-	if o.Durable || syscall.Statfs(memoryFolder, &fs) != nil || uint64(fs.Bavail)*uint64(fs.Bsize) < memoryWanted || availableMemory() < memoryWanted { //nolint:unconvert,gosec // Types and signs differ between systems.
+	if o.Durable || syscall.Statfs(memoryFolder, &fs) != nil || uint64(fs.Bavail)*uint64(fs.Bsize) < memoryWanted || availableMemory() < memoryWanted { //nolint:unconvert // Types differ between systems.
 		return ""
 	}
 	return memoryFolder
