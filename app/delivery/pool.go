@@ -109,7 +109,7 @@ func (s *sender) failOver(j deliveries.Job, o deliveries.Outcome, f *deliveries.
 	return o
 }
 
-// divert moves the deliveries of a paused channel or is inactive to other members of the pool.
+// divert moves the deliveries of a paused or inactive channel to other members of the pool.
 func (s *sender) divert(ctx context.Context) {
 	if s.config.Pool == "" && !s.gone {
 		return

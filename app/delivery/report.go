@@ -70,7 +70,7 @@ func (s *sender) logSuppressed() {
 	}
 }
 
-// logPause logs that a channel begins to rest, or works again. before is the breaker before the
+// logPause logs that a channel is paused, or works again. before is the breaker before the
 // latest attempt. The caller holds the lock.
 func (s *sender) logPause(before breaker) {
 	switch now := s.breaker; {
