@@ -98,7 +98,7 @@ func TestDeleteRefusesPaths(t *testing.T) {
 		want error
 		says string
 	}{
-		"NothingAtAll":                 {app.DeletableList, "", nil, "path: must be ORGANIZATION/PROJECT/LIST"},
+		"Empty":                        {app.DeletableList, "", nil, "path: must be ORGANIZATION/PROJECT/LIST"},
 		"TooShort":                     {app.DeletableApplication, "acme/shop", nil, "path: must be ORGANIZATION/PROJECT/APPLICATION"},
 		"EndsWithASlash":               {app.DeletableEvent, "acme/shop/web/", nil, "path: must be ORGANIZATION/PROJECT/APPLICATION/EVENT"},
 		"AnOrganizationIsNoChannel":    {app.DeletableChannel, "acme", nil, "path: must be ORGANIZATION/CHANNEL or ORGANIZATION/PROJECT/CHANNEL"},

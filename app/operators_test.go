@@ -24,7 +24,7 @@ func TestReadOnlyDatabase(t *testing.T) {
 		"TheDiskIsFull":               {ports.ErrFull, nil},
 		"TheServerIsAStandby":         {ports.ErrReadOnly, nil},
 		"TheInstallationIsMaintained": {installation.ErrReadOnly, nil},
-		"OtherErrorsAreTold":          {broken, broken},
+		"OtherErrorsAreReported":      {broken, broken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newSignInFixture(t)

@@ -91,7 +91,7 @@ func TestApply(t *testing.T) {
 		"notification acme/shop/web/shipped/Tell them created",
 		"template acme/shop/web/shipped/Tell them/bulk created",
 	}
-	t.Run("CreatesWhatIsMissingAndThenChangesNothing", func(t *testing.T) {
+	t.Run("CreatesTheMissingThenChangesNothing", func(t *testing.T) {
 		t.Parallel()
 		store := emptyInstallation(t)
 		first := apply(t, store, shop())
@@ -121,7 +121,7 @@ func TestApply(t *testing.T) {
 			"template.create acme/p/shop/a/web/e/shipped/n/Tell them/t/bulk",
 		}, said)
 	})
-	t.Run("ADryRunTellsTheSameAndKeepsNothing", func(t *testing.T) {
+	t.Run("DryRunReportsTheSameAndWritesNothing", func(t *testing.T) {
 		t.Parallel()
 		store := emptyInstallation(t)
 		dry, err := app.NewProvisioning(store, channels.Channel.CheckSettings, nil, nil).Apply(t.Context(), operators.Editor{}, shop(), true)
@@ -143,14 +143,14 @@ func TestApply(t *testing.T) {
 		assert.Equal(t, []string{"list acme/shop/New created"}, changed(dry))
 		assert.Equal(t, applied[0].ID, dry[0].ID, "what exists keeps its id")
 	})
-	t.Run("WhatIsLeftOutStays", func(t *testing.T) {
+	t.Run("OmittedStays", func(t *testing.T) {
 		t.Parallel()
 		store := emptyInstallation(t)
 		apply(t, store, shop())
 		apply(t, store, app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "Acme Inc."}}})
 		assert.Empty(t, changed(apply(t, store, shop())))
 	})
-	t.Run("ReferencesMayBeToWhatIsThereAlready", func(t *testing.T) {
+	t.Run("ReferencesToExistingObjects", func(t *testing.T) {
 		t.Parallel()
 		store := emptyInstallation(t)
 		apply(t, store, shop())
@@ -188,7 +188,7 @@ func TestApplyUpdatesWhatDiffers(t *testing.T) {
 		"ARegion":              {func(o *app.BlueprintOrganization) { o.Region = new("DE") }, []string{"organization acme updated"}},
 		"NoRegion":             {func(o *app.BlueprintOrganization) { o.Region = new("") }, nil},
 		"SearchableMetadata":   {func(o *app.BlueprintOrganization) { o.Searchable = &[]string{"plan"} }, []string{"organization acme updated"}},
-		"NothingSearchable":    {func(o *app.BlueprintOrganization) { o.Searchable = &[]string{} }, nil},
+		"NoSearchableMetadata": {func(o *app.BlueprintOrganization) { o.Searchable = &[]string{} }, nil},
 		"ASecondFactor":        {func(o *app.BlueprintOrganization) { o.Factor = new(true) }, []string{"organization acme updated"}},
 		"NoSecondFactor":       {func(o *app.BlueprintOrganization) { o.Factor = new(false) }, nil},
 		"AProjectsName":        {func(o *app.BlueprintOrganization) { o.Projects[0].Name = "Shop" }, []string{"project acme/shop updated"}},
@@ -199,7 +199,7 @@ func TestApplyUpdatesWhatDiffers(t *testing.T) {
 		"AnApplicationsName":   {func(o *app.BlueprintOrganization) { o.Projects[0].Applications[0].Name = "Web" }, []string{"application acme/shop/web updated"}},
 		"AnApplicationsState":  {func(o *app.BlueprintOrganization) { o.Projects[0].Applications[0].Active = false }, []string{"application acme/shop/web updated"}},
 		"AListsPin":            {func(o *app.BlueprintOrganization) { o.Projects[0].Lists[0].Application = "web" }, []string{"list acme/shop/Customers updated"}},
-		"APinThatGoes":         {func(o *app.BlueprintOrganization) { o.Projects[0].Lists[1].Application = "" }, []string{"list acme/shop/Web users updated"}},
+		"RemovedPin":           {func(o *app.BlueprintOrganization) { o.Projects[0].Lists[1].Application = "" }, []string{"list acme/shop/Web users updated"}},
 		"AnEvent": {func(o *app.BlueprintOrganization) { event(o).Description = "" },
 			[]string{"event acme/shop/web/shipped updated"}},
 		"AnEventsChannels": {func(o *app.BlueprintOrganization) { event(o).Channels = nil },

@@ -68,7 +68,7 @@ func TestReencrypt(t *testing.T) {
 		assert.Equal(t, app.ReencryptionResult{}, reencrypt(t, rotating, false))
 		assert.Empty(t, changed(apply(t, visibleSettings(t, url, after), blueprint)), "nothing needs the old key any more, and nothing has changed")
 	})
-	t.Run("ApplyingTheSameAgainSealsNothingAnew", func(t *testing.T) {
+	t.Run("ApplyingTheSameAgainEncryptsNothing", func(t *testing.T) {
 		t.Parallel()
 		url := databases.SQLite(t)
 		apply(t, visibleSettings(t, url, before), manyChannels(1))
@@ -76,7 +76,7 @@ func TestReencrypt(t *testing.T) {
 		assert.Empty(t, changed(apply(t, rotating, manyChannels(1))))
 		assert.Equal(t, app.ReencryptionResult{Encrypted: 2}, reencrypt(t, rotating, false), "that is for re-encrypt to do")
 	})
-	t.Run("GoesOnAfterWhatCannotBeOpened", func(t *testing.T) {
+	t.Run("ContinuesAfterAnUndecryptableValue", func(t *testing.T) {
 		t.Parallel()
 		url := databases.SQLite(t)
 		apply(t, visibleSettings(t, url, before), manyChannels(2))
@@ -115,7 +115,7 @@ func TestReencrypt(t *testing.T) {
 		}
 		assert.Empty(t, changed(apply(t, visibleSettings(t, url, before), manyChannels(1))))
 	})
-	t.Run("TellsWhatWasDoneBeforeItFailed", func(t *testing.T) {
+	t.Run("ReportsProgressBeforeTheFailure", func(t *testing.T) {
 		t.Parallel()
 		url := databases.SQLite(t)
 		apply(t, visibleSettings(t, url, before), manyChannels(2))
@@ -131,7 +131,7 @@ func TestReencrypt(t *testing.T) {
 		assert.Equal(t, app.ReencryptionResult{Encrypted: 3}, done)
 		assert.Equal(t, app.ReencryptionResult{Encrypted: 1}, reencrypt(t, store, false), "the rest is done when it is repeated")
 	})
-	t.Run("PassesOverWhatIsDeletedMeanwhile", func(t *testing.T) {
+	t.Run("SkipsConcurrentlyDeletedRows", func(t *testing.T) {
 		t.Parallel()
 		url := databases.SQLite(t)
 		apply(t, visibleSettings(t, url, before), manyChannels(2))

@@ -48,7 +48,7 @@ func TestExample(t *testing.T) {
 		c := load(t, "TOCSIN_CONFIG=tocsin.example.yaml")
 		require.Equal(t, defaults, c)
 	})
-	t.Run("WithEverySettingTakenInHoldsTheDefaults", func(t *testing.T) {
+	t.Run("FullExampleHasTheDefaults", func(t *testing.T) {
 		t.Parallel()
 		all := regexp.MustCompile(`(?m)^#([a-z_]+:)`).ReplaceAllString(string(example), "$1")
 		c := load(t, "TOCSIN_CONFIG="+file(t, "all.yaml", all))

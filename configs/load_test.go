@@ -20,7 +20,7 @@ const someKey = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1
 func TestLoad(t *testing.T) {
 	t.Parallel()
 
-	t.Run("NothingGivenIsACompleteConfiguration", func(t *testing.T) {
+	t.Run("DefaultsAreComplete", func(t *testing.T) {
 		t.Parallel()
 		c := load(t)
 		require.Equal(t, configs.SQLite, c.Database.Dialect())
@@ -88,7 +88,7 @@ func TestLoad(t *testing.T) {
 		require.Empty(t, c.BaseURL)
 	})
 
-	t.Run("TheFileKeepsWhatWasWritten", func(t *testing.T) {
+	t.Run("FileKeepsTheWritten", func(t *testing.T) {
 		t.Parallel()
 		digits := strings.Repeat("12345678", 8)
 		c := load(t, "TOCSIN_CONFIG="+file(t, "c.yaml", "secret_key: "+digits+"\nrate_limit: 1e2\nbody_limit: 2048\n"+

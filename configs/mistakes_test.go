@@ -47,7 +47,7 @@ func TestLoadMistakes(t *testing.T) {
 			[]string{"secret_key (default): is required with Postgres: 32 bytes in hex, for example the output of `openssl rand -hex 32`"}},
 		"PostgresWithABadSecretKeyIsOneMistake": {[]string{"TOCSIN_DATABASE_URL=postgres:///x", "TOCSIN_SECRET_KEY=00"},
 			[]string{"secret_key (env TOCSIN_SECRET_KEY): must be 32 bytes in hex: 64 characters, for example the output of `openssl rand -hex 32`"}},
-		"SingleSignOnWithoutWhatItNeeds": {[]string{"TOCSIN_SSO_ISSUER=https://id.example"}, []string{
+		"IncompleteSingleSignOn": {[]string{"TOCSIN_SSO_ISSUER=https://id.example"}, []string{
 			"sso_client_id (default): is required with sso_issuer",
 			"base_url (default): is required with sso_issuer: the provider sends people back there",
 		}},

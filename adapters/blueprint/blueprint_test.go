@@ -193,7 +193,7 @@ func TestParseSettings(t *testing.T) {
 			assert.Equal(t, channels.Settings{"s": c.want, "l": []any{c.want}}, settings(t, fmt.Sprintf("{s: %q, l: [%q]}", c.text, c.text)))
 		})
 	}
-	t.Run("NothingElseHasVariables", func(t *testing.T) {
+	t.Run("VariablesOnlyInSettings", func(t *testing.T) {
 		t.Parallel()
 		b := parse(t, `organizations: [{slug: "${HOST}", name: "${NOPE}", channels: [{settings: {"${NOPE}": 1}}]}]`)
 		assert.Equal(t, "${HOST}", b.Organizations[0].Slug)
@@ -211,15 +211,15 @@ func TestParseRefuses(t *testing.T) {
 		text string
 		want []string
 	}{
-		"NothingAtAll":      {"", []string{"demo.yaml: is empty: there must be a member organizations"}},
-		"NothingButRemarks": {"# later\n", []string{"demo.yaml: is empty: there must be a member organizations"}},
-		"Null":              {"~", []string{"demo.yaml:1: is empty: there must be a member organizations"}},
-		"NoYAML":            {"organizations:\n  - slug: acme\n name: x\n", []string{"demo.yaml:3: is not YAML: did not find expected key"}},
-		"NoUTF8":            {"organizations: [\xff]", []string{"demo.yaml: is not YAML: invalid leading UTF-8 octet"}},
-		"UnknownAnchor":     {"organizations: *x", []string{"demo.yaml: is not YAML: unknown anchor 'x' referenced"}},
-		"TwoDocuments":      {"organizations: []\n---\norganizations: []\n", []string{"demo.yaml:2: a second document begins, there must be only one"}},
-		"BrokenSecond":      {"organizations: []\n---\n]", []string{"demo.yaml:3: is not YAML: did not find expected node content"}},
-		"NoMapping":         {"- organizations", []string{"demo.yaml:1: must be a mapping with the members organizations"}},
+		"Empty":         {"", []string{"demo.yaml: is empty: there must be a member organizations"}},
+		"OnlyComments":  {"# later\n", []string{"demo.yaml: is empty: there must be a member organizations"}},
+		"Null":          {"~", []string{"demo.yaml:1: is empty: there must be a member organizations"}},
+		"NoYAML":        {"organizations:\n  - slug: acme\n name: x\n", []string{"demo.yaml:3: is not YAML: did not find expected key"}},
+		"NoUTF8":        {"organizations: [\xff]", []string{"demo.yaml: is not YAML: invalid leading UTF-8 octet"}},
+		"UnknownAnchor": {"organizations: *x", []string{"demo.yaml: is not YAML: unknown anchor 'x' referenced"}},
+		"TwoDocuments":  {"organizations: []\n---\norganizations: []\n", []string{"demo.yaml:2: a second document begins, there must be only one"}},
+		"BrokenSecond":  {"organizations: []\n---\n]", []string{"demo.yaml:3: is not YAML: did not find expected node content"}},
+		"NoMapping":     {"- organizations", []string{"demo.yaml:1: must be a mapping with the members organizations"}},
 		"UnknownMember": {"organizations:\n- slug: acme\n  projects:\n  - slug: shop\n    lists:\n    - name: News\n    - nam: Web\n",
 			[]string{`demo.yaml:7: organizations[0].projects[0].lists[1]: unknown member "nam" (did you mean "name"?)`}},
 		"UnknownAtTheTop":      {"organisations: []", []string{`demo.yaml:1: unknown member "organisations" (did you mean "organizations"?)`}},

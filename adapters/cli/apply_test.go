@@ -101,15 +101,15 @@ func TestApplyRefuses(t *testing.T) {
 		text string
 		want []string
 	}{
-		"WhatTheDecoderFinds": {strings.Replace(shop, "          - name: News", "          - nam: News", 1),
+		"FoundByTheDecoder": {strings.Replace(shop, "          - name: News", "          - nam: News", 1),
 			[]string{`shop.yaml:11: organizations[0].projects[0].lists[0]: unknown member "nam" (did you mean "name"?)`}},
 		"AVariableThatIsNotSet": {strings.Replace(shop, "SMTP_HOST", "SMTP_SERVER", 1),
 			[]string{"shop.yaml:6: organizations[0].channels[0].settings.host: the environment variable SMTP_SERVER is not set"}},
-		"WhatTheUseCaseFinds": {strings.Replace(strings.Replace(shop, "slug: web", "slug: Web", 1), "name: Acme", "name:", 1), []string{
+		"FoundByTheUseCase": {strings.Replace(strings.Replace(shop, "slug: web", "slug: Web", 1), "name: Acme", "name:", 1), []string{
 			"shop.yaml:3: organizations[0].name: is required",
 			"shop.yaml:14: organizations[0].projects[0].applications[0].slug: must consist of lower-case letters, digits, - and _",
 		}},
-		"WhatOnlyTheDatabaseKnows": {strings.Replace(shop, "list: Web users", "list: nobody", 1),
+		"FoundByTheDatabase": {strings.Replace(shop, "list: Web users", "list: nobody", 1),
 			[]string{"shop.yaml:21: organizations[0].projects[0].applications[0].events[0].notifications[0].list: the distribution list does not exist"}},
 	} {
 		t.Run(name, func(t *testing.T) {

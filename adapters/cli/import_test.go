@@ -210,7 +210,7 @@ import_line,import_reason,email,custom__phone,custom__note
 		assert.Contains(t, read(t, again), "3,\"email: is not an e-mail address\",'=1+1@example.org x,,\"'=\"\"1\"\n", "marked once, however often it is rejected")
 		assert.Equal(t, metadata.Map{"phone": "+49301234567", "note": "'=1"}, d.fields(t, "ada@example.org"))
 	})
-	t.Run("WithoutRejectedRowsItHoldsNone", func(t *testing.T) {
+	t.Run("WithoutRejectedRowsHasNone", func(t *testing.T) {
 		t.Parallel()
 		d := newShop(t)
 		rejected := file(t, "rejected.csv", "of an earlier import")

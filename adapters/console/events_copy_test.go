@@ -101,14 +101,14 @@ func TestCopyEventRefuses(t *testing.T) {
 	b := f.as(f.operator("ada", users.RoleAdministrator))
 	before := len(f.entries("acme"))
 	for name, c := range map[string]struct{ application, slug, said string }{
-		"NoChannel":       {idText(there.ID), "order", "has no channel own for EMAIL, which the event uses"},
-		"NoApplication":   {"", "x", "choose an application of the organization"},
-		"NoneOfOurs":      {f.application("globex"), "x", "choose an application of the organization"},
-		"TheSlugIsTaken":  {f.application("acme"), "order", "this slug is taken"},
-		"NoSlug":          {f.application("acme"), "", "is required"},
-		"NoSuchSlug":      {f.application("acme"), "A b", "must consist of lower-case letters"},
-		"MoreThanAnID":    {"9223372036854775807", "x", "choose an application of the organization"},
-		"NothingLikeAnID": {"x", "x", "choose an application of the organization"},
+		"NoChannel":      {idText(there.ID), "order", "has no channel own for EMAIL, which the event uses"},
+		"NoApplication":  {"", "x", "choose an application of the organization"},
+		"NoneOfOurs":     {f.application("globex"), "x", "choose an application of the organization"},
+		"TheSlugIsTaken": {f.application("acme"), "order", "this slug is taken"},
+		"NoSlug":         {f.application("acme"), "", "is required"},
+		"NoSuchSlug":     {f.application("acme"), "A b", "must consist of lower-case letters"},
+		"MoreThanAnID":   {"9223372036854775807", "x", "choose an application of the organization"},
+		"NotAnID":        {"x", "x", "choose an application of the organization"},
 	} {
 		page := b.post(ofEvent+"order/copy/", "application", c.application, "slug", c.slug, "name", "Copy").is(t, http.StatusBadRequest)
 		assert.Contains(t, page.text(), c.said, name)

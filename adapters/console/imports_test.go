@@ -424,12 +424,12 @@ func TestUploadIsAuthorizedFirst(t *testing.T) {
 		as     *browser
 		status int
 	}{
-		"Nobody":        {f.nobody(), http.StatusSeeOther},
-		"AnotherSite":   {f.as(f.operator("ada", users.RoleOperator)), http.StatusForbidden},
-		"OfAnotherRole": {f.as(f.operator("bob", users.RoleViewer)), http.StatusForbidden},
+		"Nobody":      {f.nobody(), http.StatusSeeOther},
+		"AnotherSite": {f.as(f.operator("ada", users.RoleOperator)), http.StatusForbidden},
+		"AnotherRole": {f.as(f.operator("bob", users.RoleViewer)), http.StatusForbidden},
 	} {
 		token := strings.Repeat("ab", 32)
-		if name == "OfAnotherRole" {
+		if name == "AnotherRole" {
 			token = c.as.token()
 		}
 		body := &counted{Reader: strings.NewReader(file)}

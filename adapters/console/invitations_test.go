@@ -111,7 +111,7 @@ func TestMailFailureShowsLink(t *testing.T) {
 		"TheChannelIsGone": {func(f *fixture) {
 			require.NoError(f, f.use.Channels.Delete(f.Context(), audit.Actor{Name: "root"}, app.Path{Organization: "acme"}, f.channel(app.Path{Organization: "acme"}, "system").ID))
 		}, "the channel of this installation does not work"},
-		"SomebodyElseHasLedItElsewhere": {func(f *fixture) {
+		"AlreadyLinkedToAnotherAccount": {func(f *fixture) {
 			require.NoError(f, f.use.Channels.Patch(f.Context(), operators.Editor{Level: operators.Administrator}, app.Path{Organization: "acme"},
 				f.channel(app.Path{Organization: "acme"}, "system").ID, func(c *app.ChannelForm) { c.Changes = map[string]any{"host": "mail.attacker.example"} }))
 		}, "the channel of this installation does not work"},

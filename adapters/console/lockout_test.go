@@ -110,7 +110,7 @@ func TestSignInThrottle(t *testing.T) {
 		})
 	})
 
-	t.Run("NobodyLearnsWhoCanSignIn", func(t *testing.T) {
+	t.Run("DoesNotRevealWhoCanSignIn", func(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t)
 		f.operator("ada", users.RoleViewer)
@@ -126,7 +126,7 @@ func TestSignInThrottle(t *testing.T) {
 		assert.Equal(t, seen[0], seen[1])
 	})
 
-	t.Run("OfManyGuessesAtOnceNoMoreComeThrough", func(t *testing.T) {
+	t.Run("ConcurrentGuessesAreLimited", func(t *testing.T) {
 		t.Parallel()
 		onEach(t, func(f *fixture) {
 			f.account("root", true)

@@ -177,7 +177,7 @@ func TestInvitationExpiry(t *testing.T) {
 		require.NoError(t, f.use.Administration.SetPassword(t.Context(), audit.Actor{Via: audit.CommandLine}, app.Path{}, "ada", p))
 		f.accept(link, password).is(t, http.StatusNotFound)
 	})
-	t.Run("NobodyGuessesOne", func(t *testing.T) {
+	t.Run("CannotBeGuessed", func(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t)
 		for _, token := range []string{"x", strings.Repeat("0", 64), strings.Repeat("G", 64)} {

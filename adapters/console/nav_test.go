@@ -44,7 +44,7 @@ func TestNavigation(t *testing.T) {
 			assert.Equal(t, want, current, path)
 		}
 	})
-	t.Run("ShowsWhatOneMaySee", func(t *testing.T) {
+	t.Run("ShowsThePermitted", func(t *testing.T) {
 		all, _ := root.get("/console/o/acme/settings/").navigation()
 		assert.Subset(t, all, []string{"/console/o/acme/u/", web, web + "e/", shop + "d/", "/console/o/acme/team/", "/console/o/acme/keys/", "/console/o/acme/audit/", "/console/system/"})
 		all, _ = root.get("/console/o/acme/u/").navigation()
@@ -62,7 +62,7 @@ func TestNavigation(t *testing.T) {
 		all, _ = f.nobody().get("/console/sign-in/").navigation()
 		assert.Empty(t, all)
 	})
-	t.Run("LeadsToWhereOneMakesWhatIsMissing", func(t *testing.T) {
+	t.Run("LinksToTheFormOfTheMissing", func(t *testing.T) {
 		root.post("/console/organizations/", "slug", "fresh", "name", "Fresh").is(t, http.StatusSeeOther)
 		all, _ := root.get("/console/o/fresh/u/").is(t, http.StatusOK).navigation()
 		assert.Contains(t, all, "/console/o/fresh/projects/")

@@ -76,7 +76,7 @@ func TestRouteRights(t *testing.T) {
 			assert.NotContains(t, got.Header.Get("Location"), "/console/sign-in/", "%s %s, %s", r.Method, r.Path, who)
 		}
 	}
-	t.Run("WhoeverMaySees", func(t *testing.T) {
+	t.Run("PermittedUserSees", func(t *testing.T) {
 		t.Parallel()
 		s := newScene(t)
 		for _, r := range routes {

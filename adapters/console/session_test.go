@@ -73,7 +73,7 @@ func TestSignIn(t *testing.T) {
 		b.signIn("nobody9", "wrong").is(t, http.StatusUnauthorized)
 	})
 
-	t.Run("ATokenThatSomebodyPlantedIsNeverUsed", func(t *testing.T) {
+	t.Run("PlantedTokenIsNeverUsed", func(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t)
 		f.operator("ada", users.RoleViewer)
@@ -187,12 +187,12 @@ func TestCookies(t *testing.T) {
 		secure bool
 		path   string
 	}{
-		"ByHTTP":                 {func(*console.Options) {}, nil, false, "/console/"},
-		"ByHTTPBelowAPath":       {func(o *console.Options) { o.BaseURL = "http://a.example/sub" }, nil, false, "/sub/console/"},
-		"TheBaseURLIsHTTPS":      {func(o *console.Options) { o.BaseURL = "https://a.example" }, nil, true, "/"},
-		"AProxySaysHTTPS":        {proxied, http.Header{"X-Forwarded-Proto": {"https"}}, true, "/"},
-		"AStrangerSaysHTTPS":     {func(*console.Options) {}, http.Header{"X-Forwarded-Proto": {"https"}}, false, "/console/"},
-		"TheBaseURLIsHTTPSBelow": {func(o *console.Options) { o.BaseURL = "https://a.example/sub/" }, nil, true, "/"},
+		"ByHTTP":                  {func(*console.Options) {}, nil, false, "/console/"},
+		"ByHTTPBelowAPath":        {func(o *console.Options) { o.BaseURL = "http://a.example/sub" }, nil, false, "/sub/console/"},
+		"TheBaseURLIsHTTPS":       {func(o *console.Options) { o.BaseURL = "https://a.example" }, nil, true, "/"},
+		"AProxySaysHTTPS":         {proxied, http.Header{"X-Forwarded-Proto": {"https"}}, true, "/"},
+		"UntrustedProxySaysHTTPS": {func(*console.Options) {}, http.Header{"X-Forwarded-Proto": {"https"}}, false, "/console/"},
+		"TheBaseURLIsHTTPSBelow":  {func(o *console.Options) { o.BaseURL = "https://a.example/sub/" }, nil, true, "/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

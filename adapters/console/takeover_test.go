@@ -100,7 +100,7 @@ func TestPasswordForTwoOrganizations(t *testing.T) {
 		bob = f.signedInAs("bob", theirs)
 		return f, eva, gil, bob, m, there
 	}
-	t.Run("WhoIsSignedInChoosesAnotherOne", func(t *testing.T) {
+	t.Run("SignedInUserChoosesAnother", func(t *testing.T) {
 		t.Parallel()
 		f, _, gil, bob, _, there := prepared(t)
 		attacker := f.signedInAs("bob", theirs)

@@ -119,7 +119,7 @@ func TestOpenErrors(t *testing.T) {
 		"NotADatabase":   {"sqlite:" + file, fault.Internal},
 		"FolderIsAFile":  {"sqlite:" + filepath.Join(file, "x.db"), fault.Internal},
 		"FileIsAFolder":  {"sqlite:" + filepath.Dir(file), fault.Internal},
-		"NothingAtAll":   {"", fault.Invalid},
+		"Empty":          {"", fault.Invalid},
 		"SchemeIsAlone":  {"sqlite:", fault.Invalid},
 		"PostgresIsBare": {"postgres:", fault.Invalid},
 	} {

@@ -25,7 +25,7 @@ func TestVerify(t *testing.T) {
 	}{
 		"ANewerSchema":              {"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE); UPDATE installation SET compatible_from = 99999", "the schema is this program's", "is newer than this program"},
 		"AnOlderSchema":             {"DELETE FROM goose_db_version WHERE version_id > 1", "the schema is this program's", "is older than this program"},
-		"AMemberOfNobody":           {"DELETE FROM users", "what refers to something leads there", "members (user_id) -> users: 1 rows refer to nothing"},
+		"MemberOfNoOrganization":    {"DELETE FROM users", "what refers to something leads there", "members (user_id) -> users: 1 rows refer to nothing"},
 		"ADeliveryThatIsNotCounted": {"DELETE FROM occurrence_tallies", counts, "occurrence 1"},
 		"ADeliveryInAnotherState":   {"UPDATE occurrence_tallies SET pending = pending - 1, sending = sending + 1", counts, "occurrence 1"},
 		"ADeliveryTooMany":          {"UPDATE occurrence_tallies SET pending = pending + 1", counts, "occurrence 1"},

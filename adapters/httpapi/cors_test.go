@@ -56,7 +56,7 @@ func TestCORS(t *testing.T) {
 		assert.Zero(t, f.store.used())
 	})
 
-	t.Run("OthersAreToldNothing", func(t *testing.T) {
+	t.Run("OthersLearnNothing", func(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t, shared)
 		for _, origin := range []string{"https://app.example.evil", "https://evil.example", "http://app.example", "https://app.example:8443", "https://sub.app.example", "null", "*", "https://APP.example"} {

@@ -95,7 +95,7 @@ func TestOrderOfChecks(t *testing.T) {
 		"ScopeIsComparedDecoded":       {acmeKey, http.MethodGet, "/api/o/acme%2Fx/u/anna/", "", 403, access.ErrOutOfScope.Error()},
 		"InsideTheScopeMissingIs404":   {fullKey, http.MethodGet, "/api/o/nobody/u/anna/", "", 404, "the organization does not exist"},
 		"PingIsReachedFromEveryScope":  {shopKey, http.MethodGet, "/api/system/ping/", "", 200, ""},
-		"WiderKeyCoversWhatLiesBelow":  {acmeKey, http.MethodGet, "/api/o/acme/p/shop/", "", 200, ""},
+		"WiderKeyCoversNarrowerScopes": {acmeKey, http.MethodGet, "/api/o/acme/p/shop/", "", 200, ""},
 		"SmallGrantIsEnoughForItsCall": {readKey, http.MethodGet, "/api/v1/user/acme/anna/", "", 200, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	ping := request{path: "/api/system/ping/"}
 
-	t.Run("HoldsAKeyUp", func(t *testing.T) {
+	t.Run("DelaysAKey", func(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t, limited(2))
 		one, two := ping, ping
@@ -164,7 +164,7 @@ func TestRateLimit(t *testing.T) {
 		assert.Equal(t, http.StatusOK, f.do(one).Code)
 	})
 
-	t.Run("CountsWhatIsForbiddenToo", func(t *testing.T) {
+	t.Run("CountsForbiddenRequestsToo", func(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t, limited(1))
 		forbidden := request{path: "/api/o/acme/u/", key: otherKey}
@@ -179,7 +179,7 @@ func TestRateLimit(t *testing.T) {
 		assert.Equal(t, "4", f.do(ping).Header().Get("Retry-After"))
 	})
 
-	t.Run("IsToldByEveryAnswer", func(t *testing.T) {
+	t.Run("IsInEveryResponse", func(t *testing.T) {
 		t.Parallel()
 		const ours, strangers = `"rate_limit";q=9;w=1`, `"auth_failure_limit";q=9;w=1`
 		for name, c := range map[string]struct {
@@ -214,7 +214,7 @@ func TestRateLimit(t *testing.T) {
 		}
 	})
 
-	t.Run("HoldsUpWhoAsksForWhatIsNotThere", func(t *testing.T) {
+	t.Run("DelaysRequestsForMissingObjects", func(t *testing.T) {
 		t.Parallel()
 		for _, key := range []string{fullKey, "nobody"} {
 			f := newFixture(t, limited(1))
@@ -259,7 +259,7 @@ func TestAuthFailureLimit(t *testing.T) {
 		assert.Equal(t, http.StatusUnauthorized, f.do(attempt("192.0.2.1:1000")).Code)
 	})
 
-	t.Run("AKeyThatWasValidBeforeGoesOn", func(t *testing.T) {
+	t.Run("PreviouslyValidKeyContinues", func(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t, limited(2))
 		good := request{path: "/api/system/ping/", key: tokens[0], remote: "192.0.2.1:1000"}

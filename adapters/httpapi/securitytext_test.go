@@ -13,7 +13,7 @@ func TestSecurityText(t *testing.T) {
 	t.Parallel()
 	const path = "/.well-known/security.txt"
 
-	t.Run("SaysWhatTheSettingsSay", func(t *testing.T) {
+	t.Run("ShowsTheSettings", func(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t, func(o *httpapi.Options) {
 			o.BaseURL = "https://notify.example.org"

@@ -81,7 +81,7 @@ func TestUnsubscribePage(t *testing.T) {
 		assert.Zero(t, f.auth.calls(), "nobody is asked for a key")
 	})
 
-	t.Run("SaysWhatItIsAboutAndMasksTheAddress", func(t *testing.T) {
+	t.Run("ShowsItsSubjectAndMasksTheAddress", func(t *testing.T) {
 		t.Parallel()
 		page := pageOf(t, newPageFixture(t).do(request{path: linkTo(anna), key: "-"}), http.StatusOK)
 		for _, part := range []string{"<bdi>Buyer</bdi>", "<bdi>Web</bdi>", "<bdi>Acme</bdi>", "<bdi>a…@example.org</bdi>"} {
@@ -90,7 +90,7 @@ func TestUnsubscribePage(t *testing.T) {
 		assert.NotContains(t, page, "anna")
 	})
 
-	t.Run("OneClickUnsubscribesAsOftenAsItComes", func(t *testing.T) {
+	t.Run("OneClickIsRepeatable", func(t *testing.T) {
 		t.Parallel()
 		f := newPageFixture(t)
 		for range 3 {
@@ -127,12 +127,12 @@ func TestUnsubscribePage(t *testing.T) {
 			"MultipartCutOff":      {"multipart/form-data; boundary=b", "--b\r\nContent-Dispos", false},
 			"MultipartWithoutAny":  {"multipart/form-data", multipart("action", "undo"), false},
 			"Empty":                {"application/x-www-form-urlencoded", "", false},
-			"OfNoType":             {"", oneClick, false},
-			"OfAnotherType":        {"application/json", `{"action": "undo"}`, false},
-			"OfABrokenType":        {"multipart/form-data; boundary", "action=undo", false},
+			"NoType":               {"", oneClick, false},
+			"AnotherType":          {"application/json", `{"action": "undo"}`, false},
+			"BrokenType":           {"multipart/form-data; boundary", "action=undo", false},
 			"AnotherAction":        {"application/x-www-form-urlencoded", "action=UNDO", false},
 			"Undo":                 {"application/x-www-form-urlencoded", "action=undo", true},
-			"UndoBesideWhatIsBad":  {"application/x-www-form-urlencoded", "action=undo&x=%zz", true},
+			"UndoWithBadRows":      {"application/x-www-form-urlencoded", "action=undo&x=%zz", true},
 			"UndoOfAnotherDecoder": {"text/plain", "action=undo", false},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestUnsubscribePage(t *testing.T) {
 		}
 	})
 
-	t.Run("LinksOfWhatIsGoneAreAnsweredKindly", func(t *testing.T) {
+	t.Run("LinksOfDeletedObjectsGetAFriendlyPage", func(t *testing.T) {
 		t.Parallel()
 		f := newPageFixture(t)
 		gone := linkTo(deliveries.OptOut{Member: 404, Notification: 3, AddressKey: "anna@example.org"})
@@ -191,7 +191,7 @@ func TestUnsubscribePage(t *testing.T) {
 		}
 	})
 
-	t.Run("NeedsNothingFromAnywhereAndCanBeReadByEverybody", func(t *testing.T) {
+	t.Run("LoadsNothingAndNeedsNoKey", func(t *testing.T) {
 		t.Parallel()
 		f := newPageFixture(t)
 		for _, r := range []request{{path: linkTo(anna), key: "-"}, press(linkTo(anna), oneClick), {path: "/unsubscribe/x/", key: "-"}} {
@@ -211,7 +211,7 @@ func TestUnsubscribePage(t *testing.T) {
 		}
 	})
 
-	t.Run("TheLogTellsNeitherLinkNorAddress", func(t *testing.T) {
+	t.Run("LogHasNoLinkAndNoAddress", func(t *testing.T) {
 		t.Parallel()
 		f := newPageFixture(t)
 		f.do(press(linkTo(anna), oneClick))
@@ -228,7 +228,7 @@ func TestUnsubscribePage(t *testing.T) {
 func TestUnsubscribePageErrors(t *testing.T) {
 	t.Parallel()
 
-	t.Run("OfALinkThatIsNotOursIs404", func(t *testing.T) {
+	t.Run("ForgedLinkIs404", func(t *testing.T) {
 		t.Parallel()
 		f := newPageFixture(t)
 		ours := links.Token(anna)
@@ -245,7 +245,7 @@ func TestUnsubscribePageErrors(t *testing.T) {
 		assert.Zero(t, f.store.used(), "nothing is looked up")
 	})
 
-	t.Run("OfADatabaseThatIsAwayIs503", func(t *testing.T) {
+	t.Run("UnavailableDatabaseIs503", func(t *testing.T) {
 		t.Parallel()
 		f := newPageFixture(t)
 		f.store.err = ports.ErrUnavailable
@@ -256,7 +256,7 @@ func TestUnsubscribePageErrors(t *testing.T) {
 		}
 	})
 
-	t.Run("OfTheServiceAre500AndTellTheRequest", func(t *testing.T) {
+	t.Run("InternalErrorsAre500WithTheRequestID", func(t *testing.T) {
 		t.Parallel()
 		f := newPageFixture(t)
 		f.store.out = nil // Writing to it panics.
@@ -267,7 +267,7 @@ func TestUnsubscribePageErrors(t *testing.T) {
 		assert.Len(t, f.log.lines(t, "request failed"), 1)
 	})
 
-	t.Run("OfABodyThatIsTooLargeIs413", func(t *testing.T) {
+	t.Run("TooLargeBodyIs413", func(t *testing.T) {
 		t.Parallel()
 		for limit, f := range map[int]*fixture{
 			16 << 10: newPageFixture(t),
@@ -285,7 +285,7 @@ func TestUnsubscribePageErrors(t *testing.T) {
 		}
 	})
 
-	t.Run("OfALinkUsedTooOftenIs429AndHoldsUpNoOther", func(t *testing.T) {
+	t.Run("OverusedLinkIs429AndDelaysNoOther", func(t *testing.T) {
 		t.Parallel()
 		f := newPageFixture(t)
 		for range 10 {
@@ -302,7 +302,7 @@ func TestUnsubscribePageErrors(t *testing.T) {
 		pageOf(t, f.do(press(linkTo(anna), "action=undo")), http.StatusOK)
 	})
 
-	t.Run("OfAnotherMethodIs405WithAllow", func(t *testing.T) {
+	t.Run("OtherMethodIs405WithAllow", func(t *testing.T) {
 		t.Parallel()
 		for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, "BREW"} {
 			w := newPageFixture(t).do(request{method: method, path: linkTo(anna), key: "-"})

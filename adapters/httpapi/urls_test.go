@@ -28,7 +28,7 @@ func TestAbsoluteURLs(t *testing.T) {
 		"ProxySaysHTTPS":          {proxies: proxy, proto: "https", want: "https://tocsin.test"},
 		"ProxySaysHTTP":           {proxies: proxy, proto: "http", want: "http://tocsin.test"},
 		"ProxySaysSomethingElse":  {proxies: proxy, proto: "javascript", want: "http://tocsin.test"},
-		"StrangerIsNotBelieved":   {proto: "https", want: "http://tocsin.test"},
+		"UntrustedProxyIsIgnored": {proto: "https", want: "http://tocsin.test"},
 		"Configured":              {base: "https://tocsin.example.org", want: "https://tocsin.example.org"},
 		"ConfiguredWithSlash":     {base: "https://tocsin.example.org/", want: "https://tocsin.example.org"},
 		"ConfiguredWithPath":      {base: "https://example.org/tocsin/", want: "https://example.org/tocsin"},

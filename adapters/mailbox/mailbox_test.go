@@ -174,7 +174,7 @@ func TestDispatch(t *testing.T) {
 		assert.True(t, failure.Temporary && failure.Channel)
 		require.ErrorIs(t, failure, channels.ErrNotFound)
 	})
-	t.Run("WhoeverGivesUpSaysNothingOfTheChannel", func(t *testing.T) {
+	t.Run("CancelledAttemptDoesNotCount", func(t *testing.T) {
 		t.Parallel()
 		d := newPost(t, "sqlite::memory:", nil).open(t)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -61,7 +61,7 @@ func (p *pair) signIn() (signon.Identity, error) {
 
 func TestSigningIn(t *testing.T) {
 	t.Parallel()
-	t.Run("TellsWhoItIs", func(t *testing.T) {
+	t.Run("NamesTheUser", func(t *testing.T) {
 		t.Parallel()
 		p := newPair(t)
 		maps.Copy(p.provider.Person, idp.Claims{"email": "ada@example.org", "email_verified": true, "given_name": "Ada", "family_name": "Lovelace",
@@ -73,7 +73,7 @@ func TestSigningIn(t *testing.T) {
 			Details: users.Details{Email: "ada@example.org", FirstName: "Ada", LastName: "Lovelace"}, Groups: []string{"staff", "/tocsin/admins"},
 			Session: "s1", Authenticated: noon.Add(-time.Hour)}, i)
 	})
-	t.Run("AsksOnceForWhatDoesNotChange", func(t *testing.T) {
+	t.Run("ReadsConstantsOnce", func(t *testing.T) {
 		t.Parallel()
 		p := newPair(t)
 		assert.Zero(t, p.provider.Calls("/.well-known/openid-configuration"), "nothing is asked before somebody signs in")
@@ -132,7 +132,7 @@ func TestSigningIn(t *testing.T) {
 			require.NoError(t, err, by)
 		}
 	})
-	t.Run("ReadsWhatTheTokenLeavesOut", func(t *testing.T) {
+	t.Run("ReadsClaimsMissingFromTheToken", func(t *testing.T) {
 		t.Parallel()
 		p := newPair(t)
 		p.provider.Person = idp.Claims{"sub": "1"}
@@ -201,7 +201,7 @@ func TestRejectedAnswers(t *testing.T) {
 			id, secret := p.provider.PublicKey()
 			return p.provider.SignedBy(jose.SigningKey{Algorithm: jose.HS256, Key: jose.JSONWebKey{Key: secret, KeyID: id}}, c)
 		}),
-		"SomebodyElsesKey": sign(func(p *pair, c idp.Claims) string { return idp.New(p.T, p.clock.Now).Signed(c) }),
+		"ForeignKey": sign(func(p *pair, c idp.Claims) string { return idp.New(p.T, p.clock.Now).Signed(c) }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -309,7 +309,7 @@ func TestUnavailableProvider(t *testing.T) {
 		p.clock.Advance(5 * time.Second)
 		require.NoError(t, begin())
 	})
-	t.Run("WhatIsKnownIsUsed", func(t *testing.T) {
+	t.Run("CachedKeysAreUsed", func(t *testing.T) {
 		t.Parallel()
 		p := newPair(t)
 		_, err := p.signIn()
@@ -328,7 +328,7 @@ func TestUnavailableProvider(t *testing.T) {
 		_, err = p.signIn()
 		require.ErrorIs(t, err, signon.ErrUnavailable, "a key may have been withdrawn")
 	})
-	t.Run("HangsNobody", func(t *testing.T) {
+	t.Run("BlocksNobody", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			client := oidc.New(oidc.Settings{Issuer: "http://192.0.2.1", ClientID: "c"}, clocks.At(noon))
@@ -342,7 +342,7 @@ func TestUnavailableProvider(t *testing.T) {
 			assert.Equal(t, 10*time.Second, time.Since(began))
 		})
 	})
-	t.Run("HoldsUpNobodyWhoHasGone", func(t *testing.T) {
+	t.Run("DelaysNoDisconnectedClient", func(t *testing.T) {
 		t.Parallel()
 		p := newPair(t)
 		came, leave := make(chan struct{}), make(chan struct{})
@@ -375,7 +375,7 @@ func TestKeys(t *testing.T) {
 		_, err = p.client.Logout(t.Context(), before)
 		require.ErrorIs(t, err, signon.ErrAnswer)
 	})
-	t.Run("StrangersDoNotHaveUsAskAllTheTime", func(t *testing.T) {
+	t.Run("UnknownKeysAreNotLookedUpAllTheTime", func(t *testing.T) {
 		t.Parallel()
 		p := newPair(t)
 		stranger := idp.New(t, p.clock.Now)

@@ -47,7 +47,7 @@ func TestCheck(t *testing.T) {
 			require.NoError(t, outbound.New(outbound.Allowed{}, nil).Check(netip.MustParseAddr(text)))
 		})
 	}
-	t.Run("LetsPassWhatIsAllowed", func(t *testing.T) {
+	t.Run("AllowsTheAllowed", func(t *testing.T) {
 		t.Parallel()
 		g := outbound.New(outbound.Allowed{Networks: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00::/8")}}, nil)
 		for _, text := range []string{"10.1.2.3", "::ffff:10.1.2.3", "fd00::1", "fd00::1%eth0", "1.1.1.1"} {
@@ -57,7 +57,7 @@ func TestCheck(t *testing.T) {
 			assert.Error(t, g.Check(netip.MustParseAddr(text)), text)
 		}
 	})
-	t.Run("WhatIsNoAddressIsRefused", func(t *testing.T) {
+	t.Run("InvalidAddressIsRefused", func(t *testing.T) {
 		t.Parallel()
 		require.Error(t, outbound.New(outbound.Allowed{}, nil).Check(netip.Addr{}))
 		_, err := outbound.New(outbound.Allowed{}, nil).Dial(t.Context(), outbound.Everywhere, "tcp", "example.org")

@@ -253,7 +253,7 @@ func TestClassification(t *testing.T) { //nolint:paralleltest // they share the 
 		"AWebhookOfSlackIsGone":    {"slack webhook", says(404, "no_service"), unreachable, "slack: answered no_service"},
 		"AWebhookOfSlackIsBroken":  {"slack webhook", says(503, "<html>"), unreachable, "slack: answered 503 Service Unavailable"},
 		"TelegramIsAway":           {"telegram", isAway, unreachable, "telegram: the connection was refused"},
-		"TelegramIsSomebodyElse":   {"telegram", says(200, "<html>"), unreachable, "telegram: answered 200"},
+		"TelegramIsDifferent":      {"telegram", says(200, "<html>"), unreachable, "telegram: answered 200"},
 		"TelegramSaysNoWith200":    {"telegram", says(200, `{"ok": false, "description": "what"}`), unreachable, "telegram: answered 200 what"},
 		"TelegramKnowsNoSuchChat":  {"telegram", says(400, `{"ok": false, "description": "Bad Request: chat not found"}`), refused, "telegram: answered 400 Bad Request: chat not found"},
 		"TheRecipientBlockedABot":  {"telegram", says(403, `{"ok": false, "description": "Forbidden: bot was blocked by the user"}`), refused, "telegram: answered 403 Forbidden: bot was blocked by the user"},
@@ -346,7 +346,7 @@ func TestMessages(t *testing.T) { //nolint:paralleltest // they share the Intern
 		require.NoError(t, open(t, services["gotify"].url).Dispatch(t.Context(), m))
 		assert.Contains(t, world.seen[0].body, `"title": ""`)
 	})
-	t.Run("NothingIsRefused", func(t *testing.T) {
+	t.Run("NothingRefused", func(t *testing.T) {
 		m := message(row.address)
 		m.Subject, m.Text = "", ""
 		failure := deliveries.FailureOf(open(t, row.url).Dispatch(t.Context(), m))

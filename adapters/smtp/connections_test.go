@@ -166,7 +166,7 @@ func testConnections(t *testing.T, greeting string) {
 		require.NoError(t, d.Close())
 		assert.Equal(t, opened, s.count("QUIT"))
 	})
-	t.Run("ALongMessageGoesThrough", func(t *testing.T) {
+	t.Run("LongMessageIsSent", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
 		s.answer("EHLO", greeting)

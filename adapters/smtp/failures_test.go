@@ -114,7 +114,7 @@ func TestAnswers(t *testing.T) {
 			assert.Equal(t, 1, opened, "the connection is still good")
 		}
 	})
-	t.Run("NobodyListens", func(t *testing.T) {
+	t.Run("NoListener", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
 		d := s.open(nil, smtp.Timeouts{})

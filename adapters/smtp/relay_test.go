@@ -45,7 +45,7 @@ func TestRelayingDenied(t *testing.T) {
 		require.NoError(t, d.Dispatch(t.Context(), other))
 		assert.Equal(t, refused, kindOf(dispatch(t, d, message())), "others are taken, so it is about this one")
 	})
-	t.Run("AMessageThatIsRefusedHasARecipientWhoWasTaken", func(t *testing.T) {
+	t.Run("RefusedMessageHadAnAcceptedRecipient", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
 		s.answer("RCPT", "554 5.7.1 denied", "", "554 5.7.1 denied")

@@ -169,7 +169,7 @@ func TestEncryption(t *testing.T) {
 			}
 			assert.Equal(t, []bool{true, true}, r.encrypted)
 		})
-		t.Run("ACertificateOfAStrangerIsRefused", func(t *testing.T) {
+		t.Run("UntrustedCertificateIsRefused", func(t *testing.T) {
 			t.Parallel()
 			for _, ca := range []any{nil, stranger} {
 				r, port := start(t, c.implicit)
@@ -246,7 +246,7 @@ func TestLogin(t *testing.T) {
 		assert.Equal(t, unreachable, kindOf(failure))
 		assert.ErrorContains(t, failure, "no login that is known here")
 	})
-	t.Run("ThePasswordNeverGoesInTheClear", func(t *testing.T) {
+	t.Run("PasswordIsNeverSentInClearText", func(t *testing.T) {
 		t.Parallel()
 		// To the login library, this loopback address is not this machine.
 		r, port := start(t, "127.0.0.2", "PLAIN", "LOGIN")

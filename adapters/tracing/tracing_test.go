@@ -190,7 +190,7 @@ func TestRefusedSpans(t *testing.T) {
 	}{
 		"BusyIsTriedAgain": {http.StatusServiceUnavailable, 1, 0},
 		"AFaultIsNot":      {http.StatusUnauthorized, 0, 1},
-		"NorARedirect":     {http.StatusFound, 0, 1},
+		"Redirect":         {http.StatusFound, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

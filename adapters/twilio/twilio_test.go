@@ -207,7 +207,7 @@ func TestAnswers(t *testing.T) {
 		a = serve(t, refuse(503, 0, "Retry-After", "-1"))
 		assert.Zero(t, fail(t, open(t, channels.Settings{"base_url": a.URL}), message()).RetryAfter)
 	})
-	t.Run("NobodyListens", func(t *testing.T) {
+	t.Run("NoListener", func(t *testing.T) {
 		t.Parallel()
 		a := serve(t, created)
 		a.Close()

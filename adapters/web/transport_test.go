@@ -24,12 +24,12 @@ func TestTransportSecurity(t *testing.T) {
 		said    string // by the connecting host
 		secure  bool
 	}{
-		"NobodyKnows":             {},
+		"Unknown":                 {},
 		"TheBaseURLIsHTTP":        {base: "http://tocsin.example"},
 		"TheBaseURLIsHTTPS":       {base: "HTTPS://tocsin.example/below", secure: true},
 		"ATrustedProxySaysHTTPS":  {proxies: proxies, said: "https", secure: true},
 		"ATrustedProxySaysHTTP":   {proxies: proxies, said: "http"},
-		"AStrangerSaysHTTPS":      {said: "https"},
+		"UntrustedProxySaysHTTPS": {said: "https"},
 		"AProxyOfAnHTTPSBase":     {base: "https://tocsin.example", proxies: proxies, said: "http", secure: true},
 		"ATrustedProxySaysNought": {proxies: proxies},
 	} {

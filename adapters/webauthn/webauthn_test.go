@@ -117,12 +117,12 @@ func TestAnswers(t *testing.T) {
 		"ForAnotherSite":      {func(k *passkeys.Authenticator) { k.Party.Origin = "https://evil.example" }, false},
 		"ForAnotherPort":      {func(k *passkeys.Authenticator) { k.Party.Origin = site + ":8443" }, false},
 		"WithoutHTTPS":        {func(k *passkeys.Authenticator) { k.Party.Origin = "http://" + host }, false},
-		"OfAnotherHost":       {func(k *passkeys.Authenticator) { k.Party.ID = "example" }, false},
+		"AnotherHost":         {func(k *passkeys.Authenticator) { k.Party.ID = "example" }, false},
 		"WithoutPINOrFinger":  {func(k *passkeys.Authenticator) { k.Keeper.Options.UserNotVerified = true }, false},
-		"WithNobodyThere":     {func(k *passkeys.Authenticator) { k.Keeper.Options.UserNotPresent = true }, false},
-		"OfAnotherAccount":    {func(k *passkeys.Authenticator) { k.Keeper.Options.UserHandle = factors.NewHandle() }, false},
+		"WithoutMembers":      {func(k *passkeys.Authenticator) { k.Keeper.Options.UserNotPresent = true }, false},
+		"AnotherAccount":      {func(k *passkeys.Authenticator) { k.Keeper.Options.UserHandle = factors.NewHandle() }, false},
 		"ByAnotherKey":        {func(k *passkeys.Authenticator) { k.Credential.Key = passkeys.New(host, site).Credential.Key }, false},
-		"OfAnUnknownOne":      {func(k *passkeys.Authenticator) { k.Credential.ID = []byte("another credential of thirty-two") }, false},
+		"UnknownOne":          {func(k *passkeys.Authenticator) { k.Credential.ID = []byte("another credential of thirty-two") }, false},
 		"WithAnotherBackup":   {func(k *passkeys.Authenticator) { k.Keeper.Options.BackupEligible = true }, false},
 		"WithoutBeingCounted": {func(k *passkeys.Authenticator) { k.Credential.Counter-- }, true}, // Many authenticators do not count.
 	} {

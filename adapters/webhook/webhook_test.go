@@ -106,7 +106,7 @@ func TestRequest(t *testing.T) {
 			"facts": {"event": "order-shipped", "organization": "acme"}}`, h.bodies[0])
 		assert.Contains(t, h.bodies[0], `a < b & c`)
 	})
-	t.Run("WhatIsNotThereIsLeftOut", func(t *testing.T) {
+	t.Run("AbsentIsOmitted", func(t *testing.T) {
 		t.Parallel()
 		h := listen(t, status(http.StatusOK))
 		require.NoError(t, open(t, nil, loopback).Dispatch(t.Context(), deliveries.Message{ID: "1", To: h.URL, Text: "t"}))
@@ -203,7 +203,7 @@ func TestAnswers(t *testing.T) {
 
 func TestNetwork(t *testing.T) {
 	t.Parallel()
-	t.Run("NobodyListens", func(t *testing.T) {
+	t.Run("NoListener", func(t *testing.T) {
 		t.Parallel()
 		h := listen(t, status(http.StatusOK))
 		h.Close()

@@ -221,8 +221,8 @@ func (c switching) ReadTables(ctx context.Context, fn func(ports.Tables, ports.T
 func TestCopyChangedSource(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]installation.State{
-		"ItTakesChanges":       {},
-		"ItIsReadOnlyOnceMore": {ReadOnly: noon.Add(time.Minute)},
+		"ItTakesChanges":  {},
+		"IsReadOnlyAgain": {ReadOnly: noon.Add(time.Minute)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

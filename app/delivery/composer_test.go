@@ -85,7 +85,7 @@ func TestComposer(t *testing.T) {
 		assert.Equal(t, "<p>[x](https://evil.example) &lt;b&gt;</p>\n", m.HTML, "another Markdown is another template")
 	})
 
-	t.Run("SaysWhomItIsForAndWhatItIsAbout", func(t *testing.T) {
+	t.Run("ShowsRecipientAndSubject", func(t *testing.T) {
 		t.Parallel()
 		m, err := delivery.NewTemplateComposer("", secret).Compose(inputOf("T", ""), ada())
 		require.NoError(t, err)

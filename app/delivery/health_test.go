@@ -75,7 +75,7 @@ func TestWorkerReportsOutages(t *testing.T) {
 		})
 	})
 
-	t.Run("AStoreThatTakesNoReportHoldsUpNoMessage", func(t *testing.T) {
+	t.Run("FailedReportDelaysNoMessage", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			q := newFakeQueue(100, channels.Settings{channels.SettingConcurrency: 1})

@@ -172,7 +172,7 @@ func TestNotTakenOver(t *testing.T) {
 	t.Parallel()
 	rate := channels.Settings{channels.SettingRatePerSecond: 20}
 	for name, change := range map[string]func(q *fakeQueue, second channels.ID){
-		"WhereNoLimitHoldsUp": func(q *fakeQueue, _ channels.ID) { q.channel.Settings = nil },
+		"WithoutLimit": func(q *fakeQueue, _ channels.ID) { q.channel.Settings = nil },
 		"WithoutAPool": func(q *fakeQueue, second channels.ID) {
 			c := q.others[second]
 			q.channel.Pool, c.Pool = "", ""
@@ -191,7 +191,7 @@ func TestNotTakenOver(t *testing.T) {
 			c.Active = false
 			q.others[second] = c
 		},
-		"ThatWasTriedBefore": func(q *fakeQueue, _ channels.ID) {
+		"TriedBefore": func(q *fakeQueue, _ channels.ID) {
 			for _, r := range q.byChannel[1] {
 				r.state, r.job.Attempts = deliveries.Retrying, 1
 			}

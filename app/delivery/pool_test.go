@@ -170,7 +170,7 @@ func TestRetryMember(t *testing.T) {
 	}{
 		"TheSameAfterAnAnswerAboutTheRecipient": {[]error{deliveries.Postponed("451 greylisted")}, []channels.ID{1, 1}, 15 * time.Second},
 		"AnotherAfterAFailureOfTheChannel":      {[]error{deliveries.Unreachable("refused")}, []channels.ID{1, 2}, time.Second},
-		"TheSameOnceMoreWhereItMayHaveTakenIt": {[]error{deliveries.Unreachable("no answer").WithMaybeAccepted(true), deliveries.Unreachable("refused")},
+		"SameAgainIfPossiblyAccepted": {[]error{deliveries.Unreachable("no answer").WithMaybeAccepted(true), deliveries.Unreachable("refused")},
 			[]channels.ID{1, 1, 2}, time.Minute},
 		"TheSameWhereItTakesItThen": {[]error{deliveries.Unreachable("no answer").WithMaybeAccepted(true)}, []channels.ID{1, 1}, 15 * time.Second},
 		"NoneAfterARefusal":         {[]error{deliveries.Refused("550")}, []channels.ID{1}, time.Second},

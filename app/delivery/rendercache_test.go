@@ -87,7 +87,7 @@ func TestRenderCache(t *testing.T) {
 		}
 		assert.Empty(t, c.shared(), "many are read when they are needed")
 	})
-	t.Run("ReadsWhatCouldNotBeReadAhead", func(t *testing.T) {
+	t.Run("ReadsAgainAfterAFailedReadAhead", func(t *testing.T) {
 		t.Parallel()
 		l := &library{broken: errors.New("away")}
 		c := newRenderCache(l)

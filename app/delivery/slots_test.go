@@ -78,7 +78,7 @@ func TestPlaces(t *testing.T) {
 		require.Equal(t, 40, taken, "all of them are free again")
 	}))
 
-	t.Run("WhoHoldsLeastIsNext", func(t *testing.T) {
+	t.Run("FewestSlotsFirst", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			p := delivery.NewPlaces(20)
@@ -106,7 +106,7 @@ func TestPlaces(t *testing.T) {
 		})
 	})
 
-	t.Run("WhoGivesUpHoldsNone", func(t *testing.T) {
+	t.Run("CancelledWaiterHoldsNone", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			p := delivery.NewPlaces(10)

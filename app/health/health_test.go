@@ -31,7 +31,7 @@ func TestReady(t *testing.T) {
 		"Well":              {well, 0, ""},
 		"AFaultOfOurs":      {func(context.Context) error { return fmt.Errorf("%w: dial tocsin@db", ports) }, 0, "the database is not available"},
 		"AFaultOfAnother":   {func(context.Context) error { return errors.New("dial tocsin@db") }, 0, "it failed; the log says more"},
-		"SlowAndHeedful":    {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 2 * time.Second, "there was no answer within 2s"},
+		"SlowButStops":      {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 2 * time.Second, "there was no answer within 2s"},
 		"SlowAndDeaf":       {func(context.Context) error { <-time.After(time.Hour); return nil }, 2 * time.Second, "there was no answer within 2s"},
 		"SlowAndThenAFault": {func(ctx context.Context) error { <-ctx.Done(); return ports }, 2 * time.Second, "there was no answer within 2s"},
 	} {

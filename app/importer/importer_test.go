@@ -75,7 +75,7 @@ func TestImportJobSurvives(t *testing.T) {
 			assert.Len(t, strings.Split(strings.TrimSpace(b.rejected(acme, job.ID)), "\n"), 1+len(told.rejected))
 		})
 	}
-	t.Run("UnlessItFailsAgainAndAgain", func(t *testing.T) {
+	t.Run("FailsAfterMaxFailures", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<20)
 		job := b.started(acme, "email\na@example.org\n")
@@ -132,7 +132,7 @@ func (c *crashing) Update(ctx context.Context, fn func(ports.Tx) error) error {
 
 func TestImportJobIsFenced(t *testing.T) {
 	t.Parallel()
-	t.Run("CancelledWhileItRunsItCountsExactlyWhatItWrote", func(t *testing.T) {
+	t.Run("CancelledCountsExactlyTheWrittenRows", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<20)
 		job := b.started(acme, mixed(6_500))
@@ -154,7 +154,7 @@ func TestImportJobIsFenced(t *testing.T) {
 		entries := b.recorded(acme)
 		assert.Contains(t, entries[len(entries)-1], fmt.Sprintf("ada import.cancel acme/imports/%d map[added:%d ", job.ID, job.Counts.Added()))
 	})
-	t.Run("WhoWasTakenForDeadWritesNothing", func(t *testing.T) {
+	t.Run("ReplacedInstanceWritesNothing", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<20)
 		file := mixed(6_500)

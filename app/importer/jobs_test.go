@@ -224,7 +224,7 @@ func TestImportJob(t *testing.T) {
 		require.ErrorIs(t, err, imports.ErrNotFound)
 	})
 
-	t.Run("OfAnotherOrganizationDoesNotExist", func(t *testing.T) {
+	t.Run("ForeignOneDoesNotExist", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<20)
 		job := b.started(acme, "email\na@example.org\n")
@@ -240,7 +240,7 @@ func TestImportJob(t *testing.T) {
 		assert.Empty(t, found)
 	})
 
-	t.Run("OfTwoOrganizationsRunBesideEachOtherAndOfOneInTurn", func(t *testing.T) {
+	t.Run("OrganizationsRunInParallelAndEachInTurn", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<20)
 		first, second, other := b.uploaded(acme, "email\na@example.org\n"), b.uploaded(acme, "email\nb@example.org\n"), b.uploaded(beta, "email\nc@example.org\n")
@@ -356,7 +356,7 @@ func TestImportUpload(t *testing.T) {
 			assert.False(t, b.importer(nil).WorkOnce(t.Context()))
 		})
 	}
-	t.Run("OfManyPiecesIsReadAsOneFile", func(t *testing.T) {
+	t.Run("PiecesAreReadAsOneFile", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, int64(len(long)))
 		job := b.uploaded(acme, long)
@@ -367,7 +367,7 @@ func TestImportUpload(t *testing.T) {
 		assert.Equal(t, imports.Report{Created: 1, Duplicates: job.Rows - 1}, job.Checked)
 		assert.Equal(t, strings.Count(long, "\n")-1, job.Rows)
 	})
-	t.Run("ThatNobodyCouldRemoveIsSwept", func(t *testing.T) {
+	t.Run("LeftoverFileIsSwept", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<20)
 		var half imports.Job
@@ -392,7 +392,7 @@ func TestImportUpload(t *testing.T) {
 		assert.Zero(t, n)
 		assert.False(t, known)
 	})
-	t.Run("ThatNobodyStartsExpires", func(t *testing.T) {
+	t.Run("UnstartedExpires", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<20)
 		job := b.uploaded(acme, "email\na@example.org\n")
@@ -427,7 +427,7 @@ func TestImportUpload(t *testing.T) {
 
 func TestImportJobFails(t *testing.T) {
 	t.Parallel()
-	t.Run("WhoseFileIsNotTextAfterAll", func(t *testing.T) {
+	t.Run("FileIsNotText", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<20)
 		job := b.uploaded(acme, "email\n"+strings.Repeat("a@example.org\n", 100)+"caf\xe9@example.org\n")

@@ -106,7 +106,7 @@ func TestImportHigherRole(t *testing.T) {
 		assert.Equal(t, pro, after["olga@example.org"].fields, "herself she may change")
 		assert.Len(t, after, len(before)+job.Counts.Created, "the others of the chunk are written, once")
 	})
-	t.Run("UnlessAnAdministratorStartsIt", func(t *testing.T) {
+	t.Run("StartedByAnAdministrator", func(t *testing.T) {
 		t.Parallel()
 		b, olga, root := prepared(t)
 		job := b.run(olga, root, file)
@@ -114,7 +114,7 @@ func TestImportHigherRole(t *testing.T) {
 		assert.Empty(t, rejected(b, job))
 		assert.Equal(t, pro, people(t, b.store, "acme")["boss@example.org"].fields)
 	})
-	t.Run("WhoeverUploadedIt", func(t *testing.T) {
+	t.Run("ByTheUploader", func(t *testing.T) {
 		t.Parallel()
 		b, olga, root := prepared(t)
 		job := b.run(root, olga, file)

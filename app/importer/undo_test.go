@@ -119,7 +119,7 @@ func (b *fixture) undone(id imports.ID) imports.Undo {
 
 func TestUndo(t *testing.T) {
 	t.Parallel()
-	t.Run("LeavesNothingOfWhatTheImportCreated", func(t *testing.T) {
+	t.Run("RemovesEverythingTheImportCreated", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(b *fixture) {
 			runImport(b.T, b.store, importer.Import{Organization: "acme"}, "email,custom__a\nold@example.org,1\nstaff@example.org,1\n")
@@ -156,7 +156,7 @@ func TestUndo(t *testing.T) {
 		})
 	})
 
-	t.Run("LeavesWhatWasChangedSince", func(t *testing.T) {
+	t.Run("KeepsLaterChanges", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(b *fixture) {
 			var file strings.Builder
@@ -213,7 +213,7 @@ func TestUndo(t *testing.T) {
 		})
 	})
 
-	t.Run("TakesBackTheAddressesOfMembersWhoWereThere", func(t *testing.T) {
+	t.Run("RemovesAddressesFromEarlierMembers", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(b *fixture) {
 			names := []string{"a", "assigned", "renamed", "again", "none", "unlinked", "boss"}
@@ -272,7 +272,7 @@ func TestUndo(t *testing.T) {
 		})
 	})
 
-	t.Run("OfAnotherOrganizationDoesNotExist", func(t *testing.T) {
+	t.Run("ForeignOneDoesNotExist", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(b *fixture) {
 			job := b.imported("email\na@example.org\n")
@@ -283,7 +283,7 @@ func TestUndo(t *testing.T) {
 		})
 	})
 
-	t.Run("IsRefusedAfterAWeekAndItsRecordGoes", func(t *testing.T) {
+	t.Run("IsRefusedAfterAWeekAndItsRecordDeleted", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(b *fixture) {
 			job := b.imported("email\na@example.org\n")
@@ -306,7 +306,7 @@ func TestUndo(t *testing.T) {
 		})
 	})
 
-	t.Run("OfAnImportThatIsNotOverIsRefused", func(t *testing.T) {
+	t.Run("RefusedBeforeTheImportEnds", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<20)
 		checked := b.uploaded(acme, "email\na@example.org\n")
@@ -323,7 +323,7 @@ func TestUndo(t *testing.T) {
 		assert.Zero(t, plan)
 	})
 
-	t.Run("OfOneThatOnlyConfirmedLetsTheEarlierOneBeUndone", func(t *testing.T) {
+	t.Run("UndoOfAConfirmingImportAllowsTheEarlierUndo", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(b *fixture) {
 			first := b.imported("email\nsame@example.org\n")
@@ -336,7 +336,7 @@ func TestUndo(t *testing.T) {
 		})
 	})
 
-	t.Run("OfTwoStartedAtOnceBeginsWithTheLaterOne", func(t *testing.T) {
+	t.Run("UndoOfTwoStartsWithTheLater", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(b *fixture) {
 			first := b.uploaded(acme, "email\none@example.org\nsame@example.org\n")
@@ -359,7 +359,7 @@ func TestUndo(t *testing.T) {
 		})
 	})
 
-	t.Run("OfAnImportThatALaterOneCountsOnIsRefused", func(t *testing.T) {
+	t.Run("RefusedAfterALaterImport", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(b *fixture) {
 			first := b.imported("email\nsame@example.org\nwrong@example.org\n")
@@ -453,7 +453,7 @@ func TestUndo(t *testing.T) {
 		assert.Equal(t, imports.Undone, b.show(acme, job.ID).State)
 	})
 
-	t.Run("OfSomebodyWhoMayNotAnyMoreRemovesNothing", func(t *testing.T) {
+	t.Run("WithdrawnRoleRemovesNothing", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<20)
 		job := b.imported("email\na@example.org\n")

@@ -70,10 +70,10 @@ func pause(ctx context.Context, d time.Duration) {
 func TestTickingLoop(t *testing.T) {
 	t.Parallel()
 	for name, turn := range map[string]func(ctx context.Context, turns *watchdog.Loop){
-		"Often":    func(ctx context.Context, turns *watchdog.Loop) { turns.Tick(); pause(ctx, 20*time.Second) },
-		"Slowly":   func(ctx context.Context, turns *watchdog.Loop) { turns.Tick(); pause(ctx, 59*time.Second) },
-		"Seldom":   func(ctx context.Context, turns *watchdog.Loop) { turns.Pause(time.Hour); pause(ctx, time.Hour) },
-		"WhenTold": func(ctx context.Context, turns *watchdog.Loop) { turns.Idle(); pause(ctx, 100*time.Hour) },
+		"Often":        func(ctx context.Context, turns *watchdog.Loop) { turns.Tick(); pause(ctx, 20*time.Second) },
+		"Slowly":       func(ctx context.Context, turns *watchdog.Loop) { turns.Tick(); pause(ctx, 59*time.Second) },
+		"Seldom":       func(ctx context.Context, turns *watchdog.Loop) { turns.Pause(time.Hour); pause(ctx, time.Hour) },
+		"WhenReported": func(ctx context.Context, turns *watchdog.Loop) { turns.Idle(); pause(ctx, 100*time.Hour) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -35,7 +35,7 @@ func TestCovers(t *testing.T) {
 		"Project": {project, []access.Scope{nowhere, project, application},
 			[]access.Scope{organization, {Organization: "acme", Project: "other"}, {Organization: "other", Project: "shop"},
 				{Organization: "other", Project: "shop", Application: "web"}}, "acme/shop"},
-		"ApplicationReachesNeitherTheProjectsListsNorTheOrganizationsUsers": {application, []access.Scope{nowhere, application},
+		"ApplicationKeyReachesNoListsOrUsers": {application, []access.Scope{nowhere, application},
 			[]access.Scope{organization, project, {Organization: "acme", Project: "shop", Application: "other"},
 				{Organization: "acme", Project: "other", Application: "web"}, {Organization: "other", Project: "shop", Application: "web"}}, "acme/shop/web"},
 	} {

@@ -36,7 +36,7 @@ func TestRotate(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, k.Expires, old.Expires)
 	})
-	t.Run("WhatNeverExpiresIsFollowedByTheLike", func(t *testing.T) {
+	t.Run("UnlimitedIsReplacedByUnlimited", func(t *testing.T) {
 		t.Parallel()
 		forever := k
 		forever.Expires = time.Time{}
@@ -45,7 +45,7 @@ func TestRotate(t *testing.T) {
 		assert.True(t, next.Expires.IsZero())
 		assert.Equal(t, now.Add(time.Hour), old.Expires)
 	})
-	t.Run("WhatHasEndedOrIsReplacedIsNotRotated", func(t *testing.T) {
+	t.Run("ExpiredOrReplacedIsNotRotated", func(t *testing.T) {
 		t.Parallel()
 		revoked, replaced := k, k
 		revoked.Revoked, replaced.Replaced = now, now

@@ -38,7 +38,7 @@ func TestText(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, text, 4_008)
 	})
-	t.Run("OfLongOnesTheLongestValuesAreCut", func(t *testing.T) {
+	t.Run("LongestValuesAreShortened", func(t *testing.T) {
 		t.Parallel()
 		s := audit.State{"short": "kept", "long": strings.Repeat("é", 30_000), "list": []string{strings.Repeat("y", 5_000)}}
 		text, err := s.Text()

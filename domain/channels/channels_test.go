@@ -116,7 +116,7 @@ func TestPreferredFor(t *testing.T) {
 		"AnInactiveOneOfTheProjectIsIgnored": {users.Email, []channels.Channel{
 			channel(1, 0, channels.EMAIL, "preferred"), channel(2, shop, channels.EMAIL, "preferred inactive")}, []channels.ID{1}},
 		"AnInactiveOneOfTheOrganizationIsIgnored": {users.Email, []channels.Channel{channel(1, 0, channels.EMAIL, "preferred inactive")}, []channels.ID{}},
-		"WhatIsNotPreferredIsIgnored":             {users.Email, []channels.Channel{channel(1, 0, channels.EMAIL, ""), channel(2, shop, channels.EMAIL, "")}, []channels.ID{}},
+		"NotPreferredIsIgnored":                   {users.Email, []channels.Channel{channel(1, 0, channels.EMAIL, ""), channel(2, shop, channels.EMAIL, "")}, []channels.ID{}},
 		"AnotherProjectsIsIgnored": {users.Email, []channels.Channel{
 			channel(1, 0, channels.EMAIL, "preferred"), channel(2, shop+1, channels.EMAIL, "preferred")}, []channels.ID{1}},
 		"AnotherProtocolsIsIgnored": {users.Phone, []channels.Channel{channel(1, 0, channels.EMAIL, "preferred"), channel(2, 0, channels.SMS, "preferred")}, []channels.ID{2}},
@@ -134,7 +134,7 @@ func TestPreferredFor(t *testing.T) {
 		all := []channels.Channel{channel(1, 0, channels.EMAIL, "preferred"), channel(2, shop, channels.EMAIL, "preferred")}
 		assert.Equal(t, []channels.ID{1}, ids(channels.PreferredFor(users.Email, 0, all)))
 	})
-	t.Run("HoldsForAllChannels", func(t *testing.T) {
+	t.Run("AppliesToAllChannels", func(t *testing.T) {
 		t.Parallel()
 		one := rapid.Custom(func(t *rapid.T) channels.Channel {
 			return channels.Channel{

@@ -49,8 +49,8 @@ func TestRanges(t *testing.T) {
 		"OneThatReturnsBegins":       {[]channels.Member{back, b}, 0, map[channels.ID]int{1: 29, 2: 71}},
 		"AndHasMoreSoon":             {[]channels.Member{half, b}, 0, map[channels.ID]int{1: 67, 2: 33}},
 		"ASpareOneWhereNoneWorks":    {[]channels.Member{paused, away, spare}, 0, map[channels.ID]int{3: 100}},
-		"NobodyWhereNothingWorks":    {[]channels.Member{paused, away}, 0, map[channels.ID]int{}},
-		"NobodyBesideTheOnlyOne":     {[]channels.Member{a}, 1, map[channels.ID]int{}},
+		"NoneIfNoneWorks":            {[]channels.Member{paused, away}, 0, map[channels.ID]int{}},
+		"NoOtherMember":              {[]channels.Member{a}, 1, map[channels.ID]int{}},
 		"TheOnlyOneWhateverItWeighs": {[]channels.Member{spare}, 0, map[channels.ID]int{3: 100}},
 	} {
 		t.Run(name, func(t *testing.T) {

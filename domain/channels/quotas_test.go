@@ -43,7 +43,7 @@ func TestQuota(t *testing.T) {
 		_, none := used.Allow(both, 7, channels.Allowance{}, noon)
 		assert.Equal(t, channels.Allowance{Taken: noon, Until: at("2026-04-01 00:00 +0000").UTC()}, none)
 	})
-	t.Run("OfAMonthThatIsUsedUpTheDayLeavesNothing", func(t *testing.T) {
+	t.Run("ExhaustedMonthLeavesNothingForTheDay", func(t *testing.T) {
 		t.Parallel()
 		used := channels.Usage{At: at("2026-01-05 12:00 +0000"), OfDay: 1, OfMonth: 999}
 		used, last := used.Allow(both, 50, channels.Allowance{}, used.At)
@@ -52,7 +52,7 @@ func TestQuota(t *testing.T) {
 		assert.Equal(t, at("2026-02-01 00:00 +0000").UTC(), none.Until.UTC())
 		assert.Zero(t, none.Left)
 	})
-	t.Run("WhatIsLeftGoesBackToItsDayAndMonth", func(t *testing.T) {
+	t.Run("RemainderReturnsToItsDayAndMonth", func(t *testing.T) {
 		t.Parallel()
 		used, a := channels.Usage{}.Allow(both, 40, channels.Allowance{}, noon)
 		a.Left = 30

@@ -28,7 +28,7 @@ func TestReadSettings(t *testing.T) {
 		return c.ReadSettings(all, channels.SMS, channels.SLACK)
 	}
 
-	t.Run("HandsOutWhatIsThere", func(t *testing.T) {
+	t.Run("ReturnsTheExisting", func(t *testing.T) {
 		t.Parallel()
 		r := read(channels.Settings{"host": "h", "port": json.Number("25"), "ca": "a\nb", "mode": "fast", "headers": map[string]any{"X-A": "b"},
 			"concurrency": 8, "rate_per_second": 0.5})
@@ -39,7 +39,7 @@ func TestReadSettings(t *testing.T) {
 		assert.Equal(t, map[string]string{"X-A": "b"}, r.Lines("headers"))
 		require.NoError(t, r.Err())
 	})
-	t.Run("WhatIsNotThereIsZero", func(t *testing.T) {
+	t.Run("AbsentIsZero", func(t *testing.T) {
 		t.Parallel()
 		r := read(channels.Settings{"gone": nil, "empty": ""})
 		assert.Empty(t, r.Line("host"))
@@ -59,7 +59,7 @@ func TestReadSettings(t *testing.T) {
 		})
 	}
 	for _, v := range []any{0, 65536, -1, 25.5, "x", "25x", true, []any{25}, map[string]any{}, json.Number("1e400"), math.NaN()} {
-		t.Run("WhatIsNoSuchNumberIsRefused", func(t *testing.T) {
+		t.Run("InvalidNumberIsRefused", func(t *testing.T) {
 			t.Parallel()
 			r := read(channels.Settings{"port": v})
 			assert.Zero(t, r.Integer("port", 1, 65535))
@@ -122,7 +122,7 @@ func TestSettingsEqual(t *testing.T) {
 		"AnotherValue":     {channels.Settings{"a": 1}, channels.Settings{"a": 2}, false},
 		"AnotherName":      {channels.Settings{"a": 1}, channels.Settings{"b": 1}, false},
 		"OneMore":          {channels.Settings{"a": 1}, nil, false},
-		"WhatIsNotJSON":    {channels.Settings{"a": math.NaN()}, channels.Settings{"a": math.NaN()}, false},
+		"NotJSON":          {channels.Settings{"a": math.NaN()}, channels.Settings{"a": math.NaN()}, false},
 		"AnotherTypeOfOne": {channels.Settings{"a": "1"}, channels.Settings{"a": 1}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -80,7 +80,7 @@ func TestRetry(t *testing.T) {
 			require.InDelta(t, float64(most), float64(latest.Sub(created)), float64(most)/1000)
 		}
 	})
-	t.Run("WhatTheProviderAskedForCountsWhenItIsLonger", func(t *testing.T) {
+	t.Run("LongerRetryAfterWins", func(t *testing.T) {
 		t.Parallel()
 		next, more := policy.Next(1, created, created, 10*time.Minute, 0.5)
 		require.True(t, more)
@@ -93,7 +93,7 @@ func TestRetry(t *testing.T) {
 		_, more := policy.Next(30, created, created.Add(24*time.Hour-time.Second), 0, 0)
 		require.False(t, more)
 	})
-	t.Run("WhatWaitedLongForItsFirstAttemptIsTriedAgain", func(t *testing.T) {
+	t.Run("LongWaitBeforeTheFirstAttemptIsRetried", func(t *testing.T) {
 		t.Parallel()
 		late := created.AddDate(0, 1, 0)
 		for attempts, again := range map[int]bool{1: true, 13: true, 14: false, 5000: false} {
@@ -150,7 +150,7 @@ func TestLinks(t *testing.T) {
 	links := deliveries.NewLinks([]byte("a secret of this installation"))
 	about := deliveries.OptOut{Member: 17, Notification: 4, AddressKey: "ada@example.com"}
 
-	t.Run("ATokenSaysWhatItWasMadeFor", rapid.MakeCheck(func(t *rapid.T) {
+	t.Run("TokenHasItsPurpose", rapid.MakeCheck(func(t *rapid.T) {
 		o := deliveries.OptOut{Member: users.MemberID(rapid.Int64Min(1).Draw(t, "member")),
 			Notification: subscriptions.NotificationID(rapid.Int64Min(1).Draw(t, "notification")), AddressKey: rapid.String().Draw(t, "key")}
 		read, err := links.Parse(links.Token(o))
@@ -161,7 +161,7 @@ func TestLinks(t *testing.T) {
 		t.Parallel()
 		require.Regexp(t, `^[A-Za-z0-9_-]+$`, links.Token(about))
 	})
-	t.Run("ATokenTellsNobodyElseWhomItIsAbout", func(t *testing.T) {
+	t.Run("TokenDoesNotRevealItsSubject", func(t *testing.T) {
 		t.Parallel()
 		raw, err := base64.RawURLEncoding.DecodeString(links.Token(about))
 		require.NoError(t, err)

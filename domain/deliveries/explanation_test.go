@@ -37,11 +37,11 @@ func TestVerdict(t *testing.T) {
 		"Neither":              {func(c *deliveries.Candidate) { c.OnList = false }, "the address is neither on the distribution list nor subscribed", false},
 		"InactiveNotification": {func(c *deliveries.Candidate) { c.Notification.Active = false }, "the notification is inactive", false},
 		"LeftOutByOptions":     {func(c *deliveries.Candidate) { c.ChosenByOptions = false }, "the options of the occurrence leave it out", false},
-		"BehindAGate":          {func(c *deliveries.Candidate) { c.Gates.MemberLocked = true }, string(deliveries.MemberLocked), false},
+		"GateShut":             {func(c *deliveries.Candidate) { c.Gates.MemberLocked = true }, string(deliveries.MemberLocked), false},
 		"ReachedOtherwise":     {func(c *deliveries.Candidate) { c.Covered = true }, "the notification reaches this address through another assignment", false},
 		"NotReachedAfterAll": {func(c *deliveries.Candidate) { c.Covered, c.CoveredBut = true, deliveries.MemberLocked },
 			"the notification was to reach this address through another assignment, which was skipped: the member is locked in the organization", false},
-		"BehindAGateAndReachedOtherwise": {func(c *deliveries.Candidate) {
+		"GateShutButReachedOtherwise": {func(c *deliveries.Candidate) {
 			c.Covered, c.Gates.HasTemplate = true, false
 		}, string(deliveries.NoTemplate), false},
 	} {
@@ -94,7 +94,7 @@ func TestSummary(t *testing.T) {
 		"Scheduled":         {scheduled, []deliveries.Candidate{locked, heard()}, nil, "The occurrence is scheduled for 2026-01-02T03:04:05Z; nothing stands in the way now."},
 		"Cancelled":         {cancelled, []deliveries.Candidate{locked, heard()}, nil, "No delivery was made: the occurrence was cancelled."},
 		"CancelledTooLate":  {cancelled, nil, []deliveries.Delivery{made("a", deliveries.Sent)}, "The message was sent to a by mail."},
-		"NobodyUnderWay":    {running, nil, nil, "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."},
+		"NotStarted":        {running, nil, nil, "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."},
 		"SendingIsOnItsWay": {over, nil, []deliveries.Delivery{made("a", deliveries.Sending)}, "The message to a by mail waits for its turn."},
 	} {
 		t.Run(name, func(t *testing.T) {

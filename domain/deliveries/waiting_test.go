@@ -104,10 +104,10 @@ func TestExpectedEnd(t *testing.T) {
 		counts counts
 		want   time.Time
 	}{
-		"AsLongEachAsThoseBefore":    {counts: counts{deliveries.Sent: 50, deliveries.Skipped: 10, deliveries.Pending: 100, deliveries.Retrying: 20}, want: now.Add(2 * time.Minute)},
-		"FromTheMomentItIsToBeSent":  {sendAt: begin.Add(30 * time.Second), counts: counts{deliveries.Sent: 10, deliveries.Pending: 20}, want: now.Add(time.Minute)},
-		"NothingTellsBeforeTheFirst": {counts: counts{deliveries.Pending: 100}},
-		"NothingIsOpen":              {counts: counts{deliveries.Sent: 100}},
+		"AsLongEachAsThoseBefore":   {counts: counts{deliveries.Sent: 50, deliveries.Skipped: 10, deliveries.Pending: 100, deliveries.Retrying: 20}, want: now.Add(2 * time.Minute)},
+		"FromTheMomentItIsToBeSent": {sendAt: begin.Add(30 * time.Second), counts: counts{deliveries.Sent: 10, deliveries.Pending: 20}, want: now.Add(time.Minute)},
+		"UnknownBeforeTheFirst":     {counts: counts{deliveries.Pending: 100}},
+		"NoneOpen":                  {counts: counts{deliveries.Sent: 100}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,13 +21,13 @@ func TestNewOptions(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, events.Options{}, o)
 	})
-	t.Run("AnEmptyListIsNotEverybody", func(t *testing.T) {
+	t.Run("EmptyListIsNotEverybody", func(t *testing.T) {
 		t.Parallel()
 		_, err := events.NewOptions([]string{}, []string{})
 		assert.Equal(t, map[string][]string{"options.limit_to": {"is empty; leave it out to restrict nothing"},
 			"options.channels": {"is empty; leave it out to restrict nothing"}}, complaints(t, err))
 	})
-	t.Run("WhatIsRepeatedCountsOnce", func(t *testing.T) {
+	t.Run("DuplicatesCountOnce", func(t *testing.T) {
 		t.Parallel()
 		o, err := events.NewOptions([]string{" ada ", "bob", "ada"}, []string{"Mail", " MAIL", "E\u0301", "é"})
 		require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestRecipients(t *testing.T) {
 		assert.Equal(t, []string{"ada", "bob@example.org", "+49 1511 2345678"}, usernames)
 		assert.Equal(t, []string{"Ada", "bob@example.org", "+4915112345678"}, addresses)
 	})
-	t.Run("WhatCannotBeAnAddressIsNobodys", func(t *testing.T) {
+	t.Run("InvalidAddressMatchesNobody", func(t *testing.T) {
 		t.Parallel()
 		long := strings.Repeat("x", 3_000)
 		o, err := events.NewOptions([]string{long}, nil)

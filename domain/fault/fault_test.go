@@ -114,7 +114,7 @@ func TestFields(t *testing.T) {
 		assert.Equal(t, fault.Fields{{Name: "b", Messages: []string{"is required", "is odd"}},
 			{Name: "a", Messages: []string{"is longer than 200 characters"}}}, e.Fields())
 	})
-	t.Run("AnErrorKeepsWhatItSaidWhenMoreIsAdded", func(t *testing.T) {
+	t.Run("ErrorKeepsItsTextWhenMoreIsAdded", func(t *testing.T) {
 		t.Parallel()
 		var f fault.Fields
 		f.Addf("a", "one")
@@ -125,7 +125,7 @@ func TestFields(t *testing.T) {
 		require.ErrorAs(t, err, &e)
 		assert.Equal(t, fault.Fields{{Name: "a", Messages: []string{"one"}}}, e.Fields())
 	})
-	t.Run("AppendSaysWhatAddfSays", func(t *testing.T) {
+	t.Run("AppendEqualsAddf", func(t *testing.T) {
 		t.Parallel()
 		var appended, added fault.Fields
 		for i := range 3 {

@@ -75,7 +75,7 @@ func TestHeaderNames(t *testing.T) {
 		e := enroll(t, "email,custom__a,custom__b,custom__c", "ada@example.org", "  ", "007", " x ")
 		assert.Equal(t, metadata.Map{"b": "007", "c": "x"}, e.CustomFields)
 	})
-	t.Run("NothingCustomIsNoFields", func(t *testing.T) {
+	t.Run("NoCustomColumns", func(t *testing.T) {
 		t.Parallel()
 		assert.Empty(t, enroll(t, "email,custom__a", "ada@example.org", "").CustomFields)
 	})
@@ -100,8 +100,8 @@ func TestHeaderRefuses(t *testing.T) {
 		says string
 	}{
 		"NoFile":             {"", imports.ErrEmpty, "the file is empty"},
-		"NothingButAMark":    {"\xef\xbb\xbf", imports.ErrEmpty, "the file is empty"},
-		"NothingButBlanks":   {"\n \n\r\n\t\n", imports.ErrEmpty, "the file is empty"},
+		"OnlyAMark":          {"\xef\xbb\xbf", imports.ErrEmpty, "the file is empty"},
+		"OnlyBlanks":         {"\n \n\r\n\t\n", imports.ErrEmpty, "the file is empty"},
 		"NoEmail":            {"first_name,last_name\n", imports.ErrNoEmail, "the file has no email column"},
 		"EmailIsOnlyPartOf":  {"emails,mailing\n", imports.ErrNoEmail, "the file has no email column"},
 		"OpenQuote":          {"\"email\nada@example.org\n", imports.ErrNoEmail, "the file has no email column"},

@@ -60,7 +60,7 @@ func TestMappingSaysWhatIsWrong(t *testing.T) {
 		"LongKey":      {key(strings.Repeat("é", 101)), "key-1: a key may have 100 characters"},
 		"LinesInKey":   {key("a\nb"), "key-1: a key is text on one line, without space around it"},
 		"SpaceInKey":   {key(" a"), "key-1: a key is text on one line, without space around it"},
-		"OfARejection": {imports.Mapping{mail, {Name: imports.LineColumn, Field: imports.FirstName}}, "field-1: the column import_line tells of a rejected row and is left out"},
+		"RejectedRow":  {imports.Mapping{mail, {Name: imports.LineColumn, Field: imports.FirstName}}, "field-1: the column import_line tells of a rejected row and is left out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -179,7 +179,7 @@ func TestMapFile(t *testing.T) {
 		"Twice":      {strings.NewReader("x,y\n"), as(imports.Email, imports.Email), imports.ErrMapping, `the columns "x" and "y" cannot both become email`},
 		"Empty":      {strings.NewReader(""), as(imports.Email), imports.ErrEmpty, "the file is empty"},
 		"TooMany":    {strings.NewReader("email" + strings.Repeat(",x", 100)), as(imports.Email), imports.ErrMapping, "the file has too many columns to be mapped: at most 100, named in 16 KiB"},
-		"OfNoChange": {strings.NewReader("x\n"), func(imports.Mapping) (imports.Mapping, error) { return nil, broken }, broken, "broken"},
+		"NoChange":   {strings.NewReader("x\n"), func(imports.Mapping) (imports.Mapping, error) { return nil, broken }, broken, "broken"},
 		"Unreadable": {io.MultiReader(strings.NewReader("x"), iotest.ErrReader(broken)), as(imports.Email), broken, "broken"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -95,12 +95,12 @@ func TestReaderNext(t *testing.T) {
 func TestReaderNotText(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, says string }{
-		"InvalidUTF8":       {"email\na\n\xff\nb\n", "the file is not UTF-8 text (line 3)"},
-		"CutInACharacter":   {"email\na\n\xc3", "the file is not UTF-8 text (line 3)"},
-		"Latin1":            {"email,first_name\na,Ren\xe9\n", "the file is not UTF-8 text (line 2)"},
-		"NUL":               {"email\na\nb\x00\n", "the file is not UTF-8 text (line 3)"},
-		"InAQuotedCell":     {"email\n\"a\n\xff\"\n", "the file is not UTF-8 text (line 3)"},
-		"BehindAStrayQuote": {"email\n\"a\nb\n\xff\n", "the file is not UTF-8 text (line 4)"},
+		"InvalidUTF8":      {"email\na\n\xff\nb\n", "the file is not UTF-8 text (line 3)"},
+		"CutInACharacter":  {"email\na\n\xc3", "the file is not UTF-8 text (line 3)"},
+		"Latin1":           {"email,first_name\na,Ren\xe9\n", "the file is not UTF-8 text (line 2)"},
+		"NUL":              {"email\na\nb\x00\n", "the file is not UTF-8 text (line 3)"},
+		"InAQuotedCell":    {"email\n\"a\n\xff\"\n", "the file is not UTF-8 text (line 3)"},
+		"AfterAStrayQuote": {"email\n\"a\nb\n\xff\n", "the file is not UTF-8 text (line 4)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,7 +21,7 @@ func TestCondition(t *testing.T) {
 		path, text string
 		holds      bool
 	}{
-		"NothingIsAsked":              {"", "whatever", true},
+		"NoConditions":                {"", "whatever", true},
 		"AString":                     {"plan", "free", true},
 		"WithRegardToCase":            {"plan", "Free", false},
 		"NotAPart":                    {"plan", "fre", false},
@@ -42,7 +42,7 @@ func TestCondition(t *testing.T) {
 		"ANumberAmongElements":        {"tags", "7", true},
 		"NotAnElementOfAnElement":     {"tags", "inner", false},
 		"NoPathIntoAnArray":           {"tags.k", "v", false},
-		"WhatIsEscaped":               {`<&>"\`, "q\"<é>\u2028", true},
+		"Escaped":                     {`<&>"\`, "q\"<é>\u2028", true},
 		"NoSuchMember":                {"b", "", false},
 		"NoSuchPath":                  {"a.x.c", "", false},
 		"ADotAlone":                   {".", "", false},

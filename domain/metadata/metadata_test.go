@@ -127,7 +127,7 @@ func TestLimits(t *testing.T) {
 		text := strings.Repeat(`{"a":`, 32) + `"x"` + strings.Repeat(`}`, 32)
 		assert.Equal(t, text, encode(t, parse(t, text)))
 	})
-	t.Run("CheckRefusesWhatJSONCannotSay", func(t *testing.T) {
+	t.Run("CheckRefusesValuesBeyondJSON", func(t *testing.T) {
 		t.Parallel()
 		err := metadata.Map{"f": func() {}}.Check()
 		require.ErrorContains(t, err, "is not JSON")
@@ -174,7 +174,7 @@ func TestDecode(t *testing.T) {
 			assert.Equal(t, text, encode(t, m))
 		})
 	}
-	t.Run("RefusesWhatEncodeDoesNotWrite", func(t *testing.T) {
+	t.Run("RefusesWhatEncodeNeverWrites", func(t *testing.T) {
 		t.Parallel()
 		for _, text := range []string{`null`, `[]`, `{`, `{}{}`} {
 			_, err := metadata.Decode([]byte(text))

@@ -49,7 +49,7 @@ func TestModes(t *testing.T) {
 			"NullReplacesAnObject":       {`{"a":{"b":2}}`, `{"a":null}`, `{"a":null}`},
 			"AnObjectReplacesNull":       {`{"a":null}`, `{"a":{"b":2}}`, `{"a":{"b":2}}`},
 			"AnEmptyObjectChangesNone":   {`{"a":{"b":2}}`, `{"a":{}}`, `{"a":{"b":2}}`},
-			"NothingSentChangesNothing":  {`{"a":1}`, `{}`, `{"a":1}`},
+			"AbsentChangesNothing":       {`{"a":1}`, `{}`, `{"a":1}`},
 			"IntoNothing":                {`{}`, `{"a":{"b":[null]}}`, `{"a":{"b":[null]}}`},
 			"NumbersAsSent":              {`{"a":1.0}`, `{"a":1.00}`, `{"a":1.00}`},
 			"NamesDifferByCase":          {`{"a":1}`, `{"A":2}`, `{"A":2,"a":1}`},
@@ -63,29 +63,29 @@ func TestModes(t *testing.T) {
 			"TopLevelMembersAreShallow": {`{"a":{"b":1,"c":2},"d":3}`, `{"a":{"b":9}}`, `{"a":{"b":9},"d":3}`},
 			"AnEmptyObjectReplaces":     {`{"a":{"b":2}}`, `{"a":{}}`, `{"a":{}}`},
 			"NullIsAValue":              {`{"a":{"b":2}}`, `{"a":null}`, `{"a":null}`},
-			"NothingSentChangesNothing": {`{"a":1}`, `{}`, `{"a":1}`},
+			"AbsentChangesNothing":      {`{"a":1}`, `{}`, `{"a":1}`},
 		},
 		metadata.Rewrite: {
-			"ExactlyWhatIsSent":     {`{"a":1,"b":{"c":2}}`, `{"b":{"d":null}}`, `{"b":{"d":null}}`},
-			"NothingSentIsNothing":  {`{"a":1}`, `{}`, `{}`},
+			"EqualsTheSentMessage":  {`{"a":1,"b":{"c":2}}`, `{"b":{"d":null}}`, `{"b":{"d":null}}`},
+			"AbsentIsEmpty":         {`{"a":1}`, `{}`, `{}`},
 			"NumbersAsSent":         {`{}`, `{"a":-0.0,"b":1E5}`, `{"a":-0.0,"b":1E5}`},
 			"EmptyContainersAsSent": {`{"a":1}`, `{"a":{},"b":[]}`, `{"a":{},"b":[]}`},
 		},
 		metadata.Remove: {
-			"DeletesWhatIsNamed":               {`{"a":1,"b":2}`, `{"a":null}`, `{"b":2}`},
+			"DeletesTheNamed":                  {`{"a":1,"b":2}`, `{"a":null}`, `{"b":2}`},
 			"TheValueSentDoesNotMatter":        {`{"a":1,"b":2,"c":3}`, `{"a":7,"b":[1]}`, `{"c":3}`},
-			"WhatIsAbsentIsNoError":            {`{"a":1}`, `{"x":null,"y":{"z":1}}`, `{"a":1}`},
+			"AbsentIsNoError":                  {`{"a":1}`, `{"x":null,"y":{"z":1}}`, `{"a":1}`},
 			"Recurses":                         {`{"a":{"b":1,"c":2}}`, `{"a":{"b":null}}`, `{"a":{"c":2}}`},
 			"RecursesToEveryDepth":             {`{"a":{"b":{"c":{"d":1,"e":2}}}}`, `{"a":{"b":{"c":{"d":0}}}}`, `{"a":{"b":{"c":{"e":2}}}}`},
-			"AnObjectEmptiedThisWayGoesToo":    {`{"a":{"b":{"c":1}},"d":2}`, `{"a":{"b":{"c":null}}}`, `{"d":2}`},
+			"EmptiedObjectIsRemoved":           {`{"a":{"b":{"c":1}},"d":2}`, `{"a":{"b":{"c":null}}}`, `{"d":2}`},
 			"AnObjectThatWasEmptyStays":        {`{"a":{}}`, `{"a":{"b":null}}`, `{"a":{}}`},
 			"AnEmptyObjectDeletesTheWhole":     {`{"a":{"b":1}}`, `{"a":{}}`, `{}`},
 			"NullDeletesTheWhole":              {`{"a":{"b":1}}`, `{"a":null}`, `{}`},
 			"AnArrayIsDeletedWhole":            {`{"a":[1,2]}`, `{"a":[1]}`, `{}`},
 			"AnObjectDeletesAValue":            {`{"a":1}`, `{"a":{"b":1}}`, `{}`},
 			"AnObjectWithOnlyAbsentNamesStays": {`{"a":{"b":1}}`, `{"a":{"c":null}}`, `{"a":{"b":1}}`},
-			"NothingSentRemovesNothing":        {`{"a":1}`, `{}`, `{"a":1}`},
-			"ANullThatIsStoredGoes":            {`{"a":null}`, `{"a":1}`, `{}`},
+			"AbsentRemovesNothing":             {`{"a":1}`, `{}`, `{"a":1}`},
+			"StoredNullIsRemoved":              {`{"a":null}`, `{"a":1}`, `{}`},
 		},
 		metadata.Ignore: {
 			"MetadataStays": {`{"a":{"b":1}}`, `{"a":null,"c":2}`, `{"a":{"b":1}}`},
@@ -140,7 +140,7 @@ func TestApply(t *testing.T) {
 			assert.Len(t, encode(t, got), metadata.MaxBytes)
 		})
 	}
-	t.Run("WhatIsTooLargeAlreadyCanShrink", func(t *testing.T) {
+	t.Run("TooLargeCanShrink", func(t *testing.T) {
 		t.Parallel()
 		got, err := metadata.Remove.Apply(metadata.Map{"a": half, "b": half, "c": "d"}, metadata.Map{"a": nil})
 		require.NoError(t, err)

@@ -112,7 +112,7 @@ func TestModesHoldForAllMetadata(t *testing.T) {
 			require.Equal(t, apply(t, metadata.Override, apply(t, metadata.Override, stored, sent), third),
 				apply(t, metadata.Override, stored, apply(t, metadata.Override, sent, third)))
 		},
-		"OverrideHoldsEveryMemberSentAndTheRestOfTheStored": func(t *rapid.T, stored, sent metadata.Map) {
+		"OverrideMergesSentAndStoredMembers": func(t *rapid.T, stored, sent metadata.Map) {
 			got := apply(t, metadata.Override, stored, sent)
 			for k, v := range got {
 				if want, isSent := sent[k]; isSent {

@@ -128,7 +128,7 @@ func TestAuthorize(t *testing.T) {
 		"Operator":           {acme(users.RoleOperator, false), [6]error{nil, nil, nil, nil, low, low}},
 		"Administrator":      {acme(users.RoleAdministrator, false), [6]error{nil, nil, nil, nil, nil, low}},
 		"LockedMember":       {acme(users.RoleAdministrator, true), [6]error{nil, nil, gone, gone, gone, low}},
-		"OfTheInstallation":  {operators.Principal{User: users.User{ID: 1}, Administrator: true}, [6]error{}},
+		"Installation":       {operators.Principal{User: users.User{ID: 1}, Administrator: true}, [6]error{}},
 		"AdministratorToNil": {operators.Principal{Administrator: true}, [6]error{nil, no, no, no, no, no}},
 	} {
 		t.Run(name, func(t *testing.T) {

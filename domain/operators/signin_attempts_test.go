@@ -42,7 +42,7 @@ func TestAttempts(t *testing.T) {
 			assert.False(t, g.Refused)
 		}
 	})
-	t.Run("WhatIsUnderWayCountsAlready", func(t *testing.T) {
+	t.Run("PendingAttemptsCount", func(t *testing.T) {
 		t.Parallel()
 		var g operators.Attempts
 		for range operators.FreeAttempts {

@@ -71,7 +71,7 @@ func TestCheck(t *testing.T) {
 		assert.Equal(t, []string{"subject", "text", "html"}, parts)
 	})
 
-	t.Run("OfManyMistakesTheFirstAreTold", func(t *testing.T) {
+	t.Run("FirstOfManyErrorsAreReported", func(t *testing.T) {
 		t.Parallel()
 		var text strings.Builder
 		for i := range 100 {
@@ -84,7 +84,7 @@ func TestCheck(t *testing.T) {
 		assert.Len(t, said.Fields()[0].Messages, 20)
 	})
 
-	t.Run("OfWhichNothingIsKnownAnythingMayBe", func(t *testing.T) {
+	t.Run("UnknownObjectsMayHaveAnything", func(t *testing.T) {
 		t.Parallel()
 		parsed, err := templates.Parse(templates.Source{Subject: "{{ a.b }}", Text: "{{# c }}{{ d }}{{/ c }}"})
 		require.NoError(t, err)

@@ -117,7 +117,7 @@ func TestNewAddressDerivesTheType(t *testing.T) {
 
 func TestNewAddress(t *testing.T) {
 	t.Parallel()
-	t.Run("WhatLooksLikeAPhoneIsDerivedOnceAndForAll", func(t *testing.T) {
+	t.Run("PhoneNumberIsDerivedOnce", func(t *testing.T) {
 		t.Parallel()
 		rapid.Check(t, func(t *rapid.T) {
 			value := rapid.StringMatching(`\+[1-9][0-9]{0,2}[ -/(0)]{0,3}[0-9 ()./-]{3,14}( ext\. ?[0-9]{1,4})?`).Draw(t, "value")

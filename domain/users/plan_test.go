@@ -70,13 +70,13 @@ func TestPlanOfAMember(t *testing.T) {
 	t.Parallel()
 	const key = "ada@example.org"
 	one := users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: key, FirstName: "Other"}, CustomFields: metadata.Map{"a": "b"}}}}
-	t.Run("WhoLacksNothingStaysAsTheyAre", func(t *testing.T) {
+	t.Run("CompleteMemberStaysAsIs", func(t *testing.T) {
 		t.Parallel()
 		p := users.NewPlan(1, acmeGroups, one, []users.Match{byUsername(there(3, key), key, true)})
 		assert.Equal(t, users.Writes{Organization: 1}, p.Writes)
 		assert.Equal(t, []users.Enrolled{{Member: *there(3, key)}}, p.Enrolled(), "names and fields stay")
 	})
-	t.Run("GainsWhatIsMissing", func(t *testing.T) {
+	t.Run("GainsTheMissing", func(t *testing.T) {
 		t.Parallel()
 		m := there(3, key)
 		m.Groups = []string{"Board", orgs.DefaultGroup}
@@ -98,7 +98,7 @@ func TestPlanOfAMember(t *testing.T) {
 		p = users.NewPlan(1, acmeGroups, one, []users.Match{byEmail(there(2, "other"), key, true), {Key: key, User: 9}})
 		assert.True(t, p.Enrolled()[0].Enrolled, "even when they are a member of another organization alone")
 	})
-	t.Run("OfSeveralWithTheEmailIsTheFirst", func(t *testing.T) {
+	t.Run("AmbiguousEmailIsTheFirst", func(t *testing.T) {
 		t.Parallel()
 		p := users.NewPlan(1, acmeGroups, one, []users.Match{byEmail(there(4, "c"), key, true), byEmail(there(2, "a"), key, true), byEmail(there(3, "b"), key, true)})
 		assert.Equal(t, users.MemberID(2), p.Enrolled()[0].Member.ID)
@@ -115,7 +115,7 @@ func TestPlanMergesFields(t *testing.T) {
 	had := there(3, key)
 	had.CustomFields = metadata.Map{"a": metadata.Map{"x": "1"}, "b": "2"}
 	found := []users.Match{byUsername(had, key, true)}
-	t.Run("OfThoseWhoWereThere", func(t *testing.T) {
+	t.Run("EarlierMembers", func(t *testing.T) {
 		t.Parallel()
 		p := users.NewPlan(1, acmeGroups, merging(metadata.Map{"b": "3"}), found)
 		require.Len(t, p.Writes.Fields, 1)
@@ -125,7 +125,7 @@ func TestPlanMergesFields(t *testing.T) {
 		assert.False(t, p.Writes.Shared)
 		assert.Equal(t, "2", had.CustomFields["b"], "what was found is the caller's")
 	})
-	t.Run("UnlessNothingIsDifferent", func(t *testing.T) {
+	t.Run("NoDifference", func(t *testing.T) {
 		t.Parallel()
 		for _, same := range []metadata.Map{nil, {}, {"b": "2"}} {
 			p := users.NewPlan(1, acmeGroups, merging(same), found)
@@ -147,7 +147,7 @@ func TestPlanMergesFields(t *testing.T) {
 		assert.Len(t, p.Writes.Links, 2, "nothing of the refused one is kept")
 		assert.Len(t, p.Writes.Addresses, 1)
 	})
-	t.Run("OfBothEnrollmentsThatMeanOneMember", func(t *testing.T) {
+	t.Run("TwoEnrollmentsOfOneMember", func(t *testing.T) {
 		t.Parallel()
 		m := there(3, "eve@example.org")
 		m.Email, m.Groups = "other@example.org", nil

@@ -128,7 +128,7 @@ func TestDriversConnectByTheGuard(t *testing.T) {
 func TestCheck_Folders(t *testing.T) {
 	t.Parallel()
 
-	t.Run("NothingElseLiesAtTheTop", func(t *testing.T) {
+	t.Run("NoOtherFoldersAtTheTop", func(t *testing.T) {
 		t.Parallel()
 		problems := check(t, map[string]string{"internal/readme.txt": "", ".ci/run": "", "README.md": ""})
 		assert.Equal(t, []string{"internal: nothing of this name belongs at the top level"}, problems)

@@ -65,7 +65,7 @@ func addressCases() cases {
 			assert.Equal(t, "#General", stored[0].Value)
 			assert.Len(t, w.addresses(t, w.mine.bob), 4)
 		},
-		"OfSeveralMembersAreKeptAtOnce": func(t *testing.T, w *world) {
+		"SeveralMembersAreStoredAtOnce": func(t *testing.T, w *world) {
 			sent := []users.Address{addressOf(t, "#general", "Bob"), addressOf(t, "ADA@example.org", ""), addressOf(t, "#general", "Ada")}
 			for i, m := range []users.Member{w.mine.bob, w.mine.ada, w.mine.ada} {
 				sent[i].Member = m.ID

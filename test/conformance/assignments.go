@@ -128,7 +128,7 @@ func assignmentCases() cases {
 			assert.Empty(t, of(o.org.ID, o.shop.ID, channels.EMAIL, w.theirs.adaMail.ID))
 			assert.Empty(t, of(w.theirs.org.ID, w.theirs.shop.ID, channels.EMAIL, o.adaMail.ID))
 		},
-		"OfAddressesTakesManyAddresses": func(t *testing.T, w *world) {
+		"TakesManyAddresses": func(t *testing.T, w *world) {
 			ids := []users.AddressID{w.mine.adaMail.ID}
 			for i := range 10_000 {
 				ids = append(ids, users.AddressID(1_000_000+i))

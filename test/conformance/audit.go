@@ -170,7 +170,7 @@ func auditCases() cases {
 				}
 			}
 		},
-		"AnEntryGoesWithItsUnit": func(t *testing.T, w *world) {
+		"EntryIsRolledBackWithItsUnit": func(t *testing.T, w *world) {
 			refused(t, w, errStop, func(tx ports.Tx) error {
 				if err := tx.Audit().Record(t.Context(), entry(w.mine.org.ID, "object")); err != nil {
 					return err

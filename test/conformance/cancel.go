@@ -106,7 +106,7 @@ func cancelCases() cases {
 			assert.Equal(t, 10, w.counts(t, other)[deliveries.Sending]+w.counts(t, other)[deliveries.Pending])
 			w.counted(t, o, other)
 		},
-		"WhatIsOverCannotBeCancelled": func(t *testing.T, w *world) {
+		"EndedCannotBeCancelled": func(t *testing.T, w *world) {
 			w.ready(t)
 			o := w.trigger(t, w.at(0, 0))
 			w.expand(t, 10)
@@ -125,7 +125,7 @@ func cancelCases() cases {
 			}
 			assert.True(t, w.occurred(t, o).Scheduled)
 		},
-		"OfManyAtOnceOneDoes": func(t *testing.T, w *world) {
+		"OneOfManyConcurrentSucceeds": func(t *testing.T, w *world) {
 			w.ready(t)
 			o := w.trigger(t, w.at(time.Hour, 0))
 			won := 0

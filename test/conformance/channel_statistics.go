@@ -16,7 +16,7 @@ import (
 
 func channelStatisticsCases() cases {
 	return cases{
-		"ChannelHoursAreWhatWentThroughEach": func(t *testing.T, w *world) {
+		"ChannelHoursCountEachChannel": func(t *testing.T, w *world) {
 			hours := func(org orgs.ID, from time.Time, ids ...channels.ID) map[channels.ID][]statistics.ChannelHour {
 				return look(t, w, func(tx ports.Tx) (map[channels.ID][]statistics.ChannelHour, error) {
 					return tx.Statistics().ChannelHours(t.Context(), org, ids, from)

@@ -74,7 +74,7 @@ func channelCases() cases {
 			sameChannel(t, w.mine.mail, w.channel(t, w.mine.annex.ID, "mail"))
 			sameChannel(t, w.mine.mail, w.channel(t, 0, "mail"))
 		},
-		"OfAProjectDoNotExistElsewhere": func(t *testing.T, w *world) {
+		"ProjectObjectsDoNotExistElsewhere": func(t *testing.T, w *world) {
 			w.open(t, channels.Channel{Name: "Secret", Project: w.mine.shop.ID, Protocol: channels.EMAIL})
 			for _, c := range []struct {
 				org     orgs.ID

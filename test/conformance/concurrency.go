@@ -171,7 +171,7 @@ func concurrencyCases() cases {
 			}
 			refused(t, w, users.ErrNotFound, func(tx ports.Tx) error { return tx.Operators().LockUser(t.Context(), 1<<40) })
 		},
-		"OfManyThatCreateOneNameOneDoes": func(t *testing.T, w *world) {
+		"OneOfManyCreatesTheName": func(t *testing.T, w *world) {
 			created := 0
 			for _, err := range together(16, func(int) error {
 				return w.Update(t.Context(), func(tx ports.Tx) error {

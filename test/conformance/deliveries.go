@@ -139,7 +139,7 @@ func triggerCases() cases {
 				assert.Equal(t, 1, fresh)
 			}
 		},
-		"UnknownNamesWhomAndWhatNobodyKnows": func(t *testing.T, w *world) {
+		"UnknownNamesUsersAndObjects": func(t *testing.T, w *world) {
 			ask := func(o events.Occurrence) events.Unknown {
 				other := o // Of several each gets its own answer.
 				other.Options = events.Options{LimitTo: []string{"ada@example.org", "someone"}, Channels: []string{"mail"}}
@@ -252,7 +252,7 @@ func deliveryCases() cases {
 			foreign.Organization = w.theirs.org.ID
 			assert.Empty(t, of(foreign), "of another organization")
 		},
-		"OfAnotherApplicationAreNotSeen": func(t *testing.T, w *world) {
+		"OtherApplicationIsNotSeen": func(t *testing.T, w *world) {
 			o := w.waiting(t, 2)
 			for _, spoil := range []func(*events.Occurrence){
 				func(o *events.Occurrence) { o.Organization = w.theirs.org.ID },
@@ -319,7 +319,7 @@ func deliveryCases() cases {
 			assert.Empty(t, d.LastError)
 			assert.True(t, d.Finished.IsZero())
 		},
-		"ALetterSaysWhatTheyShare": func(t *testing.T, w *world) {
+		"LettersShowTheShared": func(t *testing.T, w *world) {
 			w.ready(t)
 			o := w.mine.occurrence(nil, nil) // it need not be stored
 			text := w.templates(t, w.mine.order)[0]

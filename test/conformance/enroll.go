@@ -181,7 +181,7 @@ func enrollCases() cases {
 			w.ensure(t, w.mine, person{Username: "aa", Email: "shared@example.org"})
 			assert.Equal(t, first.ID, w.one(t, users.Enrollment{Details: users.Details{Email: "Shared@example.org"}}).Member.ID)
 		},
-		"AUsernameGoesBeforeAnEmail": func(t *testing.T, w *world) {
+		"UsernameBeforeEmail": func(t *testing.T, w *world) {
 			w.ensure(t, w.mine, person{Username: "first", Email: "eve@example.org"})
 			eve := w.ensure(t, w.theirs, person{Username: "eve@example.org", Email: "eve@example.org"})
 			w.settle(t)

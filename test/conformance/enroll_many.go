@@ -116,7 +116,7 @@ func enrollManyCases() cases {
 			}
 			assert.Equal(t, n+2, total, "with Ada and Bob")
 		},
-		"OfManyCallersForOneEmailOneCreates": func(t *testing.T, w *world) {
+		"OneOfManyCallersCreatesTheEmail": func(t *testing.T, w *world) {
 			const n = 32
 			answers := w.crowd(t, n, func(i int) (string, users.Batch) {
 				email := map[bool]string{true: "É.ve@example.org", false: "e\u0301.VE@EXAMPLE.org"}[i%2 == 0]
@@ -155,7 +155,7 @@ func enrollManyCases() cases {
 				assert.Equal(t, []string{orgs.DefaultGroup}, a.Member.Groups)
 			}
 		},
-		"AFaultyCallerHarmsNobodyElse": func(t *testing.T, w *world) {
+		"FaultyCallerHarmsNoOther": func(t *testing.T, w *world) {
 			const n = 16
 			es := people(n)
 			results := together(n, func(i int) attended {

@@ -106,7 +106,7 @@ func factorCases() cases {
 			assert.Equal(t, other, w.totp(t, bob))
 			refused(t, w, factors.ErrNotFound, func(tx ports.Tx) error { return tx.Factors().RemoveTOTP(t.Context(), ada.ID) })
 		},
-		"ARecoveryCodeWorksOnceAndForItsHolder": func(t *testing.T, w *world) {
+		"RecoveryCodeWorksOnceForItsOwner": func(t *testing.T, w *world) {
 			ada, bob := w.signs(t, w.mine.ada), w.signs(t, w.mine.bob)
 			_, ds := factors.NewRecoveryCodes()
 			_, theirs := factors.NewRecoveryCodes()
@@ -305,7 +305,7 @@ func factorSealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 			refused(t, w.in(v.Keyless), factors.ErrSealed, func(tx ports.Tx) error { return tx.Factors().SaveTOTP(t.Context(), app) })
 			missing(t, w.in(v.Keyless), factors.ErrSealed, func(tx ports.Tx) ([]factors.Stale, error) { return tx.Factors().StaleTOTP(t.Context(), 0, 1) })
 		},
-		"WhatAStepHoldsIsSealed": func(t *testing.T, v Vault, w *world) {
+		"StepIsEncrypted": func(t *testing.T, v Vault, w *world) {
 			step, _ := factors.NewStep(factors.SetUpTOTP, 0, []byte("held"), noon)
 			act(t, w, func(tx ports.Tx) error { return tx.Factors().Begin(t.Context(), step) })
 			missing(t, w.in(v.Foreign), factors.ErrStep, func(tx ports.Tx) (factors.Step, error) { return tx.Factors().Step(t.Context(), step.Digest) })

@@ -256,12 +256,12 @@ func filterCases() cases {
 				}
 			}
 		},
-		"ACursorOfAnotherQueryBeginsAnew": func(t *testing.T, w *world) {
+		"CursorOfAnotherQueryStartsOver": func(t *testing.T, w *world) {
 			for _, c := range []users.Cursor{{Order: users.ByWord, ID: 1 << 40, Key: "z", Term: "z"}, {Order: users.ByEntry, ID: 1 << 40}} {
 				assert.Equal(t, []string{"ada@example.org", "bob@example.org"}, w.hits(t, users.Query{After: c, Limit: 5}), c)
 			}
 		},
-		"ASearchForNobodyAmongManyGoesOn": func(t *testing.T, w *world) {
+		"FruitlessSearchContinues": func(t *testing.T, w *world) {
 			var many []users.Enrollment
 			for i := range 12_000 {
 				many = append(many, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("many%05d@example.org", i)}})

@@ -61,7 +61,7 @@ func groupCases() cases {
 			spy.Organization = w.mine.org.ID
 			refused(t, w, orgs.ErrGroupNotFound, func(tx ports.Tx) error { return tx.Orgs().RenameGroup(t.Context(), spy) })
 		},
-		"AreDeletedWhenNobodyIsInThem": func(t *testing.T, w *world) {
+		"AreDeletedWhenEmpty": func(t *testing.T, w *world) {
 			w.link(t, w.mine.staff, w.mine.ada.ID)
 			refused(t, w, orgs.ErrGroupInUse, func(tx ports.Tx) error { return tx.Orgs().DeleteGroup(t.Context(), w.mine.staff) })
 			w.unlink(t, w.mine.staff, w.mine.ada.ID)
@@ -84,7 +84,7 @@ func groupCases() cases {
 			assert.Empty(t, w.link(t, w.mine.staff))
 			assert.Empty(t, w.unlink(t, w.mine.staff))
 		},
-		"NobodyIsLinkedAcrossOrganizations": func(t *testing.T, w *world) {
+		"NoLinksAcrossOrganizations": func(t *testing.T, w *world) {
 			assert.Empty(t, w.link(t, w.mine.staff, w.theirs.ada.ID))
 			spy := w.theirs.staff
 			spy.Organization = w.mine.org.ID

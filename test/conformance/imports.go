@@ -99,7 +99,7 @@ func busiest(j imports.Job) imports.Job {
 
 func importCases() cases {
 	return cases{
-		"WhatIsSavedIsReadAgain": func(t *testing.T, w *world) {
+		"SavedIsReadAgain": func(t *testing.T, w *world) {
 			made := w.job(t, w.mine, imports.Checking)
 			assert.Positive(t, made.ID)
 			assert.Equal(t, made, w.jobByID(t, w.mine, made.ID))
@@ -113,7 +113,7 @@ func importCases() cases {
 			without = do(t, w, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().Create(t.Context(), without) })
 			assert.Equal(t, without, w.jobByID(t, w.mine, without.ID))
 		},
-		"OfSeveralWhoSaveOneVersionOneDoes": func(t *testing.T, w *world) {
+		"OneOfSeveralSavesTheVersion": func(t *testing.T, w *world) {
 			made := w.job(t, w.mine, imports.Running)
 			errs := together(8, func(i int) error {
 				return w.Update(t.Context(), func(tx ports.Tx) error {
@@ -254,7 +254,7 @@ func importCases() cases {
 			work(theirs, 15)
 			assert.Equal(t, mine[2].ID, w.waitingJob(t, at(17)))
 		},
-		"OnlyTheOwnerHoldsOn": func(t *testing.T, w *world) {
+		"OnlyTheOwnerRenews": func(t *testing.T, w *world) {
 			j := w.savedJob(t, w.job(t, w.mine, imports.Running).Claim("me", noon, time.Minute))
 			until := noon.Add(time.Hour)
 			act(t, w, func(tx ports.Tx) error { return tx.Imports().ExtendLease(t.Context(), j.ID, "me", until) })
@@ -264,7 +264,7 @@ func importCases() cases {
 			refused(t, w, imports.ErrTaken, func(tx ports.Tx) error { return tx.Imports().ExtendLease(t.Context(), j.ID, "you", until) })
 			refused(t, w, imports.ErrTaken, func(tx ports.Tx) error { return tx.Imports().ExtendLease(t.Context(), j.ID+1, "me", until) })
 		},
-		"WhatNobodyHasTouchedIsFound": func(t *testing.T, w *world) {
+		"UntouchedIsFound": func(t *testing.T, w *world) {
 			idle := func(s imports.State, since time.Time, limit int) []imports.ID {
 				return jobIDs(look(t, w, func(tx ports.Tx) ([]imports.Job, error) { return tx.Imports().Idle(t.Context(), s, since, limit) }))
 			}

@@ -182,7 +182,7 @@ func importFileCases() cases {
 			require.NoError(t, correct(theirs.ID, 2))
 			assert.Empty(t, w.rejectedRows(t, j.ID, 0, 1)[0].Corrected.State, "of other organizations nothing is told")
 		},
-		"AJobGoesWithAllThatBelongsToIt": func(t *testing.T, w *world) {
+		"JobIsDeletedWithItsData": func(t *testing.T, w *world) {
 			j := w.job(t, w.mine, imports.Uploading)
 			w.addPiece(t, j.ID, 0, []byte("x"))
 			act(t, w, func(tx ports.Tx) error {

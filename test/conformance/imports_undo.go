@@ -140,7 +140,7 @@ func importUndoCases() cases {
 			assert.Equal(t, []users.MemberID{o.bob.ID, registered.ID, barred.ID, out.ID, invited.ID}, w.used(t, o, all...))
 			assert.Empty(t, w.used(t, w.theirs, all...))
 		},
-		"OfWhomAMessageWasMade": func(t *testing.T, w *world) {
+		"WithAMessage": func(t *testing.T, w *world) {
 			o := w.mine
 			w.triggered(t, o.occurrence(nil, nil))
 			act(t, w, func(tx ports.Tx) error {

@@ -139,7 +139,7 @@ func keyCases() cases {
 				sameKey(t, k, w.key(t, k.Digest))
 			}
 		},
-		"WhatIsNotThereOrRevokedIsNotFound": func(t *testing.T, w *world) {
+		"MissingOrRevokedIsNotFound": func(t *testing.T, w *world) {
 			w.revoke(t, w.issue(t, access.Key{Name: "robot"}), noon)
 			for _, name := range []string{"robot", "other", ""} {
 				refused(t, w, access.ErrKeyNotFound, func(tx ports.Tx) error {
@@ -198,7 +198,7 @@ func keyCases() cases {
 			missing.ID, missing.Name = 1<<40, "missing"
 			require.ErrorIs(t, save(missing), access.ErrKeyNotFound)
 		},
-		"UseIsNotedAndNeverGoesBack": func(t *testing.T, w *world) {
+		"UseIsRecordedAndMonotonic": func(t *testing.T, w *world) {
 			a, b, c := w.issue(t, access.Key{Name: "a"}), w.issue(t, access.Key{Name: "b"}), w.issue(t, access.Key{Name: "c"})
 			used := func(moments map[access.ID]time.Time) {
 				act(t, w, func(tx ports.Tx) error { return tx.Keys().RecordUse(t.Context(), moments) })

@@ -124,7 +124,7 @@ func listCases() cases {
 			refused(t, w, lists.ErrNameTaken, func(tx ports.Tx) error { return tx.Lists().Save(t.Context(), l) })
 			assert.Equal(t, w.mine.news, w.listNow(t, l))
 		},
-		"APinLeadsToNoOtherProject": func(t *testing.T, w *world) {
+		"PinStaysInItsProject": func(t *testing.T, w *world) {
 			for _, pin := range []applications.ID{w.mine.annexWeb.ID, w.theirs.web.ID} {
 				l := w.mine.news
 				l.Application = pin

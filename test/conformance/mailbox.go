@@ -183,7 +183,7 @@ func mailboxCases() cases {
 			assert.Equal(t, 2, wipe(0, 10))
 			assert.Empty(t, w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{}))
 		},
-		"GoesWithItsChannel": func(t *testing.T, w *world) {
+		"IsDeletedWithItsChannel": func(t *testing.T, w *world) {
 			c := w.open(t, channels.Channel{Name: "Box", Protocol: channels.EMAIL})
 			w.fill(t, c, 2)
 			w.fill(t, w.mine.mail, 1)
@@ -194,7 +194,7 @@ func mailboxCases() cases {
 				return err
 			})
 		},
-		"OfAnotherOrganizationIsOutOfReach": func(t *testing.T, w *world) {
+		"ForeignOneIsOutOfReach": func(t *testing.T, w *world) {
 			w.fill(t, w.theirs.mail, 3)
 			theirs := w.mailbox(t, w.theirs.org.ID, deliveries.MailboxFilter{})
 			w.settle(t)

@@ -140,7 +140,7 @@ func membershipCases() cases {
 			w.lock(t, w.mine.ada, false)
 			assert.False(t, w.registration(t, w.mine.ada).Locked)
 		},
-		"UnregisterTellsWhetherThereWasOne": func(t *testing.T, w *world) {
+		"UnregisterReportsWhetherOneExisted": func(t *testing.T, w *world) {
 			assert.True(t, w.unregister(t, w.mine.ada))
 			assert.False(t, w.unregister(t, w.mine.ada))
 			assert.False(t, w.unregister(t, w.mine.bob))

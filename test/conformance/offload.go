@@ -28,7 +28,7 @@ func (w *world) relieve(t *testing.T, org orgs.ID, from, to channels.Channel, ro
 
 func offloadCases() cases {
 	return cases{
-		"WhatGoesNextGoes": func(t *testing.T, w *world) {
+		"InOrder": func(t *testing.T, w *world) {
 			w.pooled(t, 100)
 			o := w.waiting(t, 100)
 			all := w.pooled(t, 100, 100)
@@ -116,7 +116,7 @@ func offloadCases() cases {
 			require.NoError(t, w.Queue().ClearOutage(t.Context(), all[1].ID, "a"))
 			assert.Equal(t, 10, w.relieve(t, w.mine.org.ID, all[0], all[1], 10, 0))
 		},
-		"WhatAWorkerHoldsOrHasTriedStays": func(t *testing.T, w *world) {
+		"ClaimedAndTriedStay": func(t *testing.T, w *world) {
 			w.pooled(t, 100)
 			w.waiting(t, 20)
 			all := w.pooled(t, 100, 100)
@@ -156,7 +156,7 @@ func offloadCases() cases {
 			assert.Equal(t, 9, took[large])
 			assert.Equal(t, 9, took[small])
 		},
-		"BesideClaimsEachIsTakenOnce": func(t *testing.T, w *world) {
+		"EachIsTakenOnceDuringClaims": func(t *testing.T, w *world) {
 			w.pooled(t, 100)
 			w.waiting(t, 400)
 			all := w.pooled(t, 100, 100)

@@ -209,7 +209,7 @@ func operatorCases() cases {
 			_, there = find(gone)
 			assert.False(t, there, "it goes with the membership")
 		},
-		"WhoCannotSignInHasNoAccount": func(t *testing.T, w *world) {
+		"NoAccountWithoutASignIn": func(t *testing.T, w *world) {
 			w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Changed: noon})
 			for _, name := range []string{"bob@example.org", "nobody", ""} {
 				assert.Empty(t, w.accountsOf(t, name))
@@ -295,7 +295,7 @@ func operatorCases() cases {
 			assert.Zero(t, counted(1), "what counts no more is deleted by and by")
 			assert.NotZero(t, counted(3))
 		},
-		"OfManyAttemptsAtOnceEachIsCounted": func(t *testing.T, w *world) {
+		"ConcurrentAttemptsAreCounted": func(t *testing.T, w *world) {
 			const many = 20
 			for _, err := range together(many, func(int) error {
 				return w.Update(t.Context(), func(tx ports.Tx) error {
@@ -340,7 +340,7 @@ func operatorCases() cases {
 			_, _, there = w.session(t, operators.Digest{1})
 			assert.False(t, there)
 		},
-		"UseOfASessionNeverGoesBack": func(t *testing.T, w *world) {
+		"SessionUseIsMonotonic": func(t *testing.T, w *world) {
 			s := w.begin(t, w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Changed: noon}), noon)
 			for _, at := range []time.Time{noon.Add(time.Hour), noon.Add(time.Minute), noon.Add(-time.Hour)} {
 				act(t, w, func(tx ports.Tx) error { return tx.Operators().Touch(t.Context(), s.Digest, at) })
@@ -370,7 +370,7 @@ func operatorCases() cases {
 			there(false, second, third)
 			there(true, other)
 		},
-		"WhatHasExpiredIsSwept": func(t *testing.T, w *world) {
+		"ExpiredIsSwept": func(t *testing.T, w *world) {
 			a := w.account(t, operators.Account{User: w.mine.ada.User, Hash: "h", Changed: noon})
 			old, young := w.begin(t, a, noon.Add(-time.Second)), w.begin(t, a, noon.Add(time.Second))
 			act(t, w, func(tx ports.Tx) error { return tx.Operators().Sweep(t.Context(), noon.Add(operators.SessionLife)) })

@@ -40,7 +40,7 @@ func optOutCases() cases {
 		return deliveries.OptOut{Member: w.mine.ada.ID, AddressKey: w.mine.adaMail.Key(), Notification: w.mine.shipped.ID}
 	}
 	return cases{
-		"IsHeededUntilItIsUndone": func(t *testing.T, w *world) {
+		"AppliesUntilUndone": func(t *testing.T, w *world) {
 			w.ready(t)
 			assert.True(t, w.optOut(t, ofAda(w), true))
 			assert.False(t, w.optOut(t, ofAda(w), true))
@@ -87,7 +87,7 @@ func optOutCases() cases {
 			w.optOut(t, ofAda(w), true)
 			assert.Equal(t, deliveries.OptedOut, only(w.claim(t, w.mine.mail, "one", 10, lease)).Gates.Closed())
 		},
-		"ALinkSaysWhatItIsAbout": func(t *testing.T, w *world) {
+		"LinkShowsItsSubject": func(t *testing.T, w *world) {
 			want := deliveries.Unsubscription{OptOut: ofAda(w), Organization: w.mine.org.Name, Application: w.mine.web.Name, Notification: "Shipped",
 				OrganizationID: w.mine.org.ID, Username: w.mine.ada.User.Username,
 				Place: access.Scope{Organization: w.mine.org.Slug, Project: w.mine.shop.Slug, Application: w.mine.web.Slug}}
@@ -99,7 +99,7 @@ func optOutCases() cases {
 			elsewhere.AddressKey = "other@example.org"
 			assert.False(t, w.unsubscription(t, elsewhere).Out)
 		},
-		"NobodyOptsOutAcrossOrganizations": func(t *testing.T, w *world) {
+		"NoOptOutsAcrossOrganizations": func(t *testing.T, w *world) {
 			mixed := ofAda(w)
 			mixed.Member = w.theirs.ada.ID
 			gone := ofAda(w)
@@ -111,7 +111,7 @@ func optOutCases() cases {
 				})
 			}
 		},
-		"GoesWithTheMember": func(t *testing.T, w *world) {
+		"IsDeletedWithTheMember": func(t *testing.T, w *world) {
 			w.optOut(t, ofAda(w), true)
 			w.remove(t, w.mine.ada)
 			assert.False(t, w.optOut(t, ofAda(w), true))

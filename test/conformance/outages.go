@@ -49,7 +49,7 @@ func outageCases() cases {
 		}
 	}
 	return cases{
-		"AreToldByChannelAndInstance": func(t *testing.T, w *world) {
+		"AreReportedByChannelAndInstance": func(t *testing.T, w *world) {
 			now := asked()
 			later := now.Add(time.Minute)
 			a, b, c := outage(w.mine.mail, "a", later), outage(w.mine.mail, "b", later), outage(w.mine.shopMail, "a", later)

@@ -64,7 +64,7 @@ func (w *world) listedPeople(t *testing.T) {
 
 func recipientSearchCases() cases {
 	return cases{
-		"FindsAllEntriesOfWhomWordsFind": func(t *testing.T, w *world) {
+		"FindsAllEntriesOfTheFoundMember": func(t *testing.T, w *world) {
 			w.listedPeople(t)
 			annika := []string{"Ann@example.org Mail", "Ann@example.org Shop mail", "zed@example.org Mail"}
 			bertha, anton := []string{"annex@example.org Mail", "+14155552672 Text"}, []string{"Anvil Slack", "anvil Slack"}
@@ -78,7 +78,7 @@ func recipientSearchCases() cases {
 				}
 			}
 		},
-		"FindsWhoIsOnTheListOnly": func(t *testing.T, w *world) {
+		"FindsOnlyTheList": func(t *testing.T, w *world) {
 			w.listedPeople(t)
 			assert.Equal(t, []string{"ada@example.org Mail"}, w.found(t, w.mine.pinned, "a", 10))
 			assert.Empty(t, w.found(t, w.mine.annexNews, "a", 10))
@@ -142,7 +142,7 @@ func recipientSearchCases() cases {
 			assert.Equal(t, []channels.AssignmentID{o.adaByMail.ID}, w.listed(t, o.pinned), "another list")
 			assert.Empty(t, remove(o.news, o.bobByMail.ID))
 		},
-		"AListTellsWhatUsesIt": func(t *testing.T, w *world) {
+		"ListShowsItsUses": func(t *testing.T, w *world) {
 			l := w.list(t, "Used", 0)
 			want := []subscriptions.Use{}
 			for _, a := range []applications.Application{w.mine.web, w.mine.desk} {

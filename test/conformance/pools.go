@@ -60,7 +60,7 @@ func (w *world) divert(t *testing.T, org orgs.ID, c channels.Channel, limit int)
 
 func poolCases() cases {
 	return cases{
-		"WhatIsNewGoesByWeight": func(t *testing.T, w *world) {
+		"NewOnesFollowTheWeights": func(t *testing.T, w *world) {
 			all := w.pooled(t, 80, 20)
 			o := w.waiting(t, 1_000)
 			counts := w.through(t, o)
@@ -147,7 +147,7 @@ func poolCases() cases {
 			w.expand(t, 1_000)
 			assert.InDelta(t, 100, w.through(t, o)["Mail"], 60)
 		},
-		"OfAnInactiveMemberOthersTakeIt": func(t *testing.T, w *world) {
+		"OthersTakeOverFromAnInactiveMember": func(t *testing.T, w *world) {
 			all := w.pooled(t, 80, 20)
 			all[0].Active = false
 			w.saveChannel(t, all[0])
@@ -177,7 +177,7 @@ func poolCases() cases {
 			require.NoError(t, err)
 			assert.Empty(t, members)
 		},
-		"WhatWaitsIsDiverted": func(t *testing.T, w *world) {
+		"WaitingOnesAreDiverted": func(t *testing.T, w *world) {
 			w.pooled(t, 100)
 			o := w.waiting(t, 300)
 			all := w.pooled(t, 100, 75, 25)
@@ -220,7 +220,7 @@ func poolCases() cases {
 			require.Len(t, again, 1)
 			assert.True(t, again[0].MaybeAccepted)
 		},
-		"AnOutcomeNamesWhoTakesOver": func(t *testing.T, w *world) {
+		"OutcomeNamesTheNextMember": func(t *testing.T, w *world) {
 			w.pooled(t, 100)
 			o := w.waiting(t, 2)
 			all := w.pooled(t, 100, 100)
@@ -326,7 +326,7 @@ func poolCases() cases {
 			assert.Equal(t, 3, w.divert(t, w.mine.org.ID, all[1], 10))
 			require.NoError(t, gone())
 		},
-		"NorIsItWhenItIsInNoPoolAnyMore": func(t *testing.T, w *world) {
+		"NotWhenItLeftThePool": func(t *testing.T, w *world) {
 			all := w.pooled(t, 0, 100)
 			o := w.waiting(t, 3)
 			held := w.claim(t, all[1], "w", 1, lease)
@@ -346,7 +346,7 @@ func poolCases() cases {
 			require.ErrorIs(t, gone(), channels.ErrInUse, "one is tried again later")
 			assert.Equal(t, "Mail B", w.delivery(t, o, held[0].ID).Channel)
 		},
-		"WhoTakesOverMustBeInThePoolStill": func(t *testing.T, w *world) {
+		"TakeoverMustStillBeInThePool": func(t *testing.T, w *world) {
 			for name, leave := range map[string]func(t *testing.T, w *world, c channels.Channel){
 				"Gone": func(t *testing.T, w *world, c channels.Channel) {
 					act(t, w, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })

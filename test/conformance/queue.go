@@ -151,7 +151,7 @@ func expansionCases() cases {
 			w.hear(t)
 			assert.Equal(t, []string{ada}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)), "the list still reaches her")
 		},
-		"AnInactiveNotificationReachesNobody": func(t *testing.T, w *world) {
+		"InactiveNotificationReachesNobody": func(t *testing.T, w *world) {
 			w.ready(t)
 			other := w.notify(t, w.mine.order, "Other")
 			w.subscribe(t, other, w.mine.bobByMail, true)
@@ -174,13 +174,13 @@ func expansionCases() cases {
 			w.add(t, w.mine.news, byShop.ID)
 			assert.Equal(t, []string{"Shipped: ada@example.org by Shop mail, pending", bob}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 		},
-		"OnceForAnAddressWhoeverHoldsIt": func(t *testing.T, w *world) {
+		"OnceForAnAddressOfSeveralMembers": func(t *testing.T, w *world) {
 			w.ready(t)
 			held, _ := w.hold(t, w.mine.bob, users.NewEmailAddress("ADA@example.org"))
 			w.add(t, w.mine.news, w.assign(t, channels.Assign(held[0], w.mine.mail))[0].ID)
 			assert.Equal(t, []string{ada, bob}, w.expandedDeliveries(t, w.mine.occurrence(nil, nil)))
 		},
-		"WhatIsLeftOutStandsInNobodysWay": func(t *testing.T, w *world) {
+		"SkippedOnesDoNotBlock": func(t *testing.T, w *world) {
 			w.ready(t)
 			byShop := channels.Assign(w.mine.adaMail, w.mine.shopMail)
 			byShop.Active = false
@@ -325,7 +325,7 @@ func expansionCases() cases {
 				assert.Len(t, w.made(t, o), 41)
 			}
 		},
-		"NobodyInAnotherOrganizationOrProject": func(t *testing.T, w *world) {
+		"NotInAnotherOrganizationOrProject": func(t *testing.T, w *world) {
 			w.ready(t)
 			act(t, w, func(tx ports.Tx) error {
 				for _, o := range []tenant{w.theirs} {

@@ -95,7 +95,7 @@ func claimCases() cases {
 				assert.Equal(t, deliveries.Sending, d.State)
 			}
 		},
-		"WhatAnExpiredLeaseLeftIsDueAgain": func(t *testing.T, w *world) {
+		"DueAgainAfterTheLease": func(t *testing.T, w *world) {
 			o := w.waiting(t, 3)
 			dead := w.claim(t, w.mine.mail, "dead", 2, -time.Second)
 			again := w.claim(t, w.mine.mail, "alive", 10, lease)
@@ -132,7 +132,7 @@ func claimCases() cases {
 				assert.Equal(t, ids[len(ids)-1-i], w.claim(t, w.mine.mail, "one", 1, lease)[0].ID)
 			}
 		},
-		"WhatIsNotDueWaits": func(t *testing.T, w *world) {
+		"NotDueWaits": func(t *testing.T, w *world) {
 			w.waiting(t, 2)
 			ids := idsOfJobs(w.claim(t, w.mine.mail, "one", 2, lease))
 			next := time.Now().Add(time.Minute).Truncate(time.Microsecond)
@@ -158,7 +158,7 @@ func claimCases() cases {
 			assert.True(t, w.due(t, w.mine.text).IsZero())
 			assert.Len(t, w.claim(t, w.mine.mail, "one", 10, lease), 2)
 		},
-		"OfLargeOnesAFewAreClaimedAtOnce": func(t *testing.T, w *world) {
+		"FewLargeOnesAreClaimedAtOnce": func(t *testing.T, w *world) {
 			const size, people, occurrences = 256 << 10, 3, 40
 			w.crowded(t, people-1) // and Ada
 			bytes := map[events.OccurrenceID]int{}
@@ -304,7 +304,7 @@ func claimCases() cases {
 
 func recordCases() cases {
 	return cases{
-		"NotesWhatBecameOfIt": func(t *testing.T, w *world) {
+		"RecordsTheOutcome": func(t *testing.T, w *world) {
 			o := w.waiting(t, 6)
 			jobs := w.claim(t, w.mine.mail, "one", 10, lease)
 			next := time.Now().Add(time.Minute).Truncate(time.Microsecond)
@@ -331,7 +331,7 @@ func recordCases() cases {
 			}
 			assert.Equal(t, 6, w.record(t, "one", outcomes...), "nobody holds them any more")
 		},
-		"OnlyOfWhatTheOwnerHolds": func(t *testing.T, w *world) {
+		"OnlyForOwnClaims": func(t *testing.T, w *world) {
 			o := w.waiting(t, 3)
 			mine, free := w.claim(t, w.mine.mail, "one", 1, lease), deliveries.ID(0)
 			theirs := w.claim(t, w.mine.mail, "two", 1, lease)

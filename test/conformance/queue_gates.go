@@ -240,7 +240,7 @@ func (w *world) candidates(t *testing.T, o events.Occurrence, m users.MemberID) 
 
 func forecastCases() cases {
 	return cases{
-		"CountsWhatTheExpansionWrites": func(t *testing.T, w *world) {
+		"CountsTheExpandedDeliveries": func(t *testing.T, w *world) {
 			w.ready(t)
 			o := w.mine
 			other := w.notify(t, o.order, "Other")

@@ -99,7 +99,7 @@ func turnCases() cases {
 				assert.Equal(t, w.priorityOf(t, j.Occurrence), j.Priority)
 			}
 		},
-		"NewOccurrenceGoesNext": func(t *testing.T, w *world) {
+		"NewOccurrenceIsNext": func(t *testing.T, w *world) {
 			s := w.share(t, 1, 60)[0]
 			blast := w.triggered(t, s.occurrence(events.Normal, 0))
 			assert.Equal(t, counts{blast: 20}, w.claimedOf(t, 20))
@@ -148,7 +148,7 @@ func turnCases() cases {
 			fresh := w.triggered(t, s.occurrence(events.Normal, 0))
 			assert.Equal(t, counts{tried: 10, fresh: 10}, w.claimedOf(t, 20))
 		},
-		"WhatIsDueLaterStandsInNobodysWay": func(t *testing.T, w *world) {
+		"LaterOnesDoNotBlock": func(t *testing.T, w *world) {
 			s := w.share(t, 1, 20)[0]
 			w.triggered(t, s.occurrence(events.Urgent, 0))
 			var later []deliveries.Outcome
@@ -159,7 +159,7 @@ func turnCases() cases {
 			bulk := w.triggered(t, s.occurrence(events.Bulk, 0))
 			assert.Equal(t, counts{bulk: 20}, w.claimedOf(t, 30))
 		},
-		"WhatIsDueSaysItsClass": func(t *testing.T, w *world) {
+		"DueHasItsPriority": func(t *testing.T, w *world) {
 			s := w.share(t, 1, 5)[0]
 			for _, p := range []events.Priority{events.Bulk, events.Normal, events.Urgent} {
 				w.triggered(t, s.occurrence(p, 2))

@@ -74,7 +74,7 @@ func (w *world) quiet(t *testing.T) {
 
 func upkeepCases() cases {
 	return cases{
-		"WhatIsOldAndOverGoesBitByBit": func(t *testing.T, w *world) {
+		"OldAndEndedGoInPages": func(t *testing.T, w *world) {
 			w.crowded(t, 9) // and Ada
 			at := func(d time.Duration) events.Occurrence {
 				o := w.mine.occurrence(nil, nil)
@@ -118,7 +118,7 @@ func upkeepCases() cases {
 			assert.Equal(t, 9*(2+1)-7, w.purge(t, old, 5))
 			assert.False(t, w.exists(t, last))
 		},
-		"NothingGoesWhileSomethingIsOpen": func(t *testing.T, w *world) {
+		"NothingIsPurgedWhileOneIsOpen": func(t *testing.T, w *world) {
 			o := w.waiting(t, 2)
 			future := time.Now().Add(time.Hour)
 			assert.Zero(t, w.purge(t, deliveries.Expiry{Occurrences: future}, 10))
@@ -183,7 +183,7 @@ func upkeepCases() cases {
 			assert.False(t, w.ask(t, o, request(k, "2", "other body")).repeated)
 			assert.True(t, w.ask(t, o, request(k, "3", "body")).repeated)
 		},
-		"ARequestGoesWithItsOccurrence": func(t *testing.T, w *world) {
+		"RequestIsDeletedWithItsOccurrence": func(t *testing.T, w *world) {
 			k := w.issue(t, access.Key{Name: "k"})
 			first := w.ask(t, w.mine.occurrence(nil, nil), request(k, "a", "body"))
 			w.expand(t, 10)
@@ -224,7 +224,7 @@ func upkeepCases() cases {
 			do(t, w, func(tx ports.Tx) (int, error) { return tx.Deliveries().Requeue(t.Context(), o) })
 			assert.True(t, w.rung(t))
 		},
-		"NobodyHearsOfWhatWasNotKept": func(t *testing.T, w *world) {
+		"RolledBackChangesNotifyNobody": func(t *testing.T, w *world) {
 			w.quiet(t)
 			refused(t, w, errStop, func(tx ports.Tx) error {
 				_, err := triggerOne(t.Context(), tx, w.mine.occurrence(nil, nil))

@@ -58,7 +58,7 @@ func quotaCases() cases {
 			assert.True(t, none.Until.After(none.Taken))
 			assert.Equal(t, 7, allow(t, w, w.mine.text, 7, channels.Allowance{}).Left, "of each channel")
 		},
-		"WhatIsGivenBackIsLeft": func(t *testing.T, w *world) {
+		"ReturnedSharesAreLeft": func(t *testing.T, w *world) {
 			taken := allow(t, w, w.mine.mail, 100, channels.Allowance{})
 			require.Equal(t, 100, taken.Left)
 			assert.Less(t, time.Until(taken.Until), 24*time.Hour, "it counts for a day")
@@ -104,7 +104,7 @@ func quotaCases() cases {
 			})
 			assert.Zero(t, members()[0].UsedUp)
 		},
-		"OfAChannelThatIsGoneNobodyNeedsAny": func(t *testing.T, w *world) {
+		"DeletedChannelNeedsNone": func(t *testing.T, w *world) {
 			assert.Equal(t, 7, allow(t, w, channels.Channel{ID: 1 << 40}, 7, channels.Allowance{}).Left)
 		},
 		"GoWithTheirChannel": func(t *testing.T, w *world) {

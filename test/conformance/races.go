@@ -166,7 +166,7 @@ func raceCases() cases {
 				}
 			}
 		},
-		"OfManyThatAreToBePreferredOneIs": func(t *testing.T, w *world) {
+		"OneOfManyBecomesPreferred": func(t *testing.T, w *world) {
 			const n = 3
 			all := newMeeting(n)
 			for i := range n {
@@ -184,7 +184,7 @@ func raceCases() cases {
 				})
 			}))
 		},
-		"OfManyListsThatTakeANameOneDoes": func(t *testing.T, w *world) {
+		"OneOfManyListsTakesTheName": func(t *testing.T, w *world) {
 			const n = 3
 			all := newMeeting(n)
 			for i := range n {

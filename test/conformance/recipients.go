@@ -62,7 +62,7 @@ func idsOf(as []channels.Assignment) []channels.AssignmentID {
 
 func recipientCases() cases {
 	return cases{
-		"ShowWhatTheirAssignmentIs": func(t *testing.T, w *world) {
+		"ShowTheirAssignment": func(t *testing.T, w *world) {
 			inactive := channels.Assign(w.mine.bobMail, w.mine.shopMail)
 			inactive.Active = false
 			off := w.assign(t, inactive)[0]
@@ -119,7 +119,7 @@ func recipientCases() cases {
 			assert.Len(t, page, 1_000)
 			assert.Equal(t, ids[999], page[0].ID)
 		},
-		"OfAnotherOrganizationAreNotAdded": func(t *testing.T, w *world) {
+		"ForeignOnesAreNotAdded": func(t *testing.T, w *world) {
 			attempt(t, w, func(tx ports.Tx) error {
 				_, err := tx.Lists().Add(t.Context(), w.mine.news, []channels.AssignmentID{w.theirs.bobByMail.ID})
 				return err

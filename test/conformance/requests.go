@@ -60,7 +60,7 @@ func requestCases() cases {
 				assert.False(t, repeated)
 			}
 		},
-		"OfAFailedUnitAreNew": func(t *testing.T, w *world) {
+		"FailedUnitsGetNewIDs": func(t *testing.T, w *world) {
 			r := *request(w.issue(t, access.Key{Name: "k"}), "a", "body")
 			refused(t, w, errStop, func(tx ports.Tx) error {
 				_, _, err := tx.Requests().Begin(t.Context(), r, noon)
@@ -71,7 +71,7 @@ func requestCases() cases {
 			require.NoError(t, err)
 			assert.False(t, repeated)
 		},
-		"ThatComeTogetherAreAnsweredOnce": func(t *testing.T, w *world) {
+		"ConcurrentOnesAreAnsweredOnce": func(t *testing.T, w *world) {
 			r := *request(w.issue(t, access.Key{Name: "k"}), "a", "body")
 			fresh := 0
 			for _, repeated := range together(12, func(int) bool {

@@ -50,7 +50,7 @@ func (w *world) contexts(t *testing.T, since time.Time) int64 {
 
 func scheduleCases() cases {
 	return cases{
-		"WhatIsScheduledWaitsForItsMoment": func(t *testing.T, w *world) {
+		"ScheduledWaitsForSendAt": func(t *testing.T, w *world) {
 			w.ready(t)
 			later := w.trigger(t, w.at(time.Hour, 0))
 			assert.True(t, later.Scheduled)
@@ -89,7 +89,7 @@ func scheduleCases() cases {
 				assert.Len(t, w.outcomes(t, o), 1+i%2)
 			}
 		},
-		"NothingIsExpandedEarly": func(t *testing.T, w *world) {
+		"NotExpandedEarly": func(t *testing.T, w *world) {
 			w.ready(t)
 			small := func(begins time.Duration) events.Occurrence {
 				o := w.at(begins, 0)
@@ -162,7 +162,7 @@ func scheduleCases() cases {
 			assert.True(t, w.candidates(t, gone, w.mine.ada.ID)[0].Gates.Expired)
 			assert.False(t, w.candidates(t, valid, w.mine.ada.ID)[0].Gates.Expired)
 		},
-		"WhatWaitsIsSkippedWhenItExpires": func(t *testing.T, w *world) {
+		"WaitingOnesAreSkippedAtExpiry": func(t *testing.T, w *world) {
 			w.crowded(t, 9) // and Ada
 			gone := w.trigger(t, w.at(0, time.Nanosecond))
 			w.expand(t, 100)

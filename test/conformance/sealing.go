@@ -94,7 +94,7 @@ func (w *world) sealed(t *testing.T, c channels.Channel) string {
 
 func sealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 	return map[string]func(t *testing.T, v Vault, w *world){
-		"WhatAnEarlierKeySealedIsRead": func(t *testing.T, v Vault, w *world) {
+		"PreviousKeyDecrypts": func(t *testing.T, v Vault, w *world) {
 			for _, c := range []channels.Channel{w.mine.mail, w.mine.text, w.mine.shopMail, w.mine.annexMail} {
 				sameChannel(t, c, w.in(v.New).channel(t, c.Project, c.Name))
 				known, err := v.New.Queue().Channel(t.Context(), c.ID)
@@ -102,7 +102,7 @@ func sealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 				sameChannel(t, c, known)
 			}
 		},
-		"StaleIsWhatTheCurrentKeyDidNotSeal": func(t *testing.T, v Vault, w *world) {
+		"StaleIsEncryptedByAnotherKey": func(t *testing.T, v Vault, w *world) {
 			assert.Empty(t, w.stale(t))
 			all := w.in(v.New).stale(t)
 			require.Len(t, all, 8)
@@ -133,7 +133,7 @@ func sealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 			w.sealed(t, w.mine.mail)
 			sameChannel(t, w.mine.text, w.channel(t, 0, "Text"))
 		},
-		"WhatIsWrittenIsSealedUnderTheCurrentKey": func(t *testing.T, v Vault, w *world) {
+		"WrittenWithTheCurrentKey": func(t *testing.T, v Vault, w *world) {
 			now := w.in(v.New)
 			made := now.open(t, channels.Channel{Name: "New", Protocol: channels.SLACK, Settings: channels.Settings{"url": "secret"}})
 			changed := w.mine.mail
@@ -145,7 +145,7 @@ func sealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 				w.sealed(t, c)
 			}
 		},
-		"WhatAnUnknownKeySealedStaysAsItIs": func(t *testing.T, v Vault, w *world) {
+		"UnknownKeyChangesNothing": func(t *testing.T, v Vault, w *world) {
 			foreign := w.in(v.Foreign)
 			key := foreign.stale(t)[0].Key
 			assert.Contains(t, foreign.sealed(t, w.mine.mail), key, "the key is named")
@@ -155,7 +155,7 @@ func sealingCases() map[string]func(t *testing.T, v Vault, w *world) {
 			})
 			sameChannel(t, w.mine.mail, w.channel(t, 0, "Mail"))
 		},
-		"WhatCannotBeOpenedCanBeDiscarded": func(t *testing.T, v Vault, w *world) {
+		"UndecryptableCanBeDiscarded": func(t *testing.T, v Vault, w *world) {
 			foreign := w.in(v.Foreign)
 			assert.False(t, w.in(v.New).discard(t, w.mine.mail), "what can be opened is not discarded")
 			assert.True(t, foreign.discard(t, w.mine.mail))

@@ -41,7 +41,7 @@ func (w *world) hits(t *testing.T, q users.Query) []string {
 
 func searchCases() cases {
 	return cases{
-		"WithoutATextEverybodyIsFoundByID": func(t *testing.T, w *world) {
+		"WithoutATextAllAreFoundByID": func(t *testing.T, w *world) {
 			for limit := 1; limit <= 3; limit++ {
 				assert.Equal(t, []string{"ada@example.org", "bob@example.org"}, w.hits(t, users.Query{Limit: limit}))
 			}

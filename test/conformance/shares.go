@@ -50,7 +50,7 @@ func shareCases() cases {
 			share(t, w, w.mine.mail, "dead", -time.Second)
 			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.mail, "b", lease))
 		},
-		"OfAChannelThatIsGoneNobodyNeedsAny": func(t *testing.T, w *world) {
+		"DeletedChannelNeedsNone": func(t *testing.T, w *world) {
 			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, channels.Channel{ID: 1 << 40}, "a", lease))
 			assert.Equal(t, 16, places(t, w, channels.Channel{ID: 1 << 40}, "a", 16, 0))
 		},

@@ -112,7 +112,7 @@ func tallyCases() cases {
 			assert.NotEmpty(t, w.claim(t, w.mine.mail, "four", 100, lease))
 			check()
 		},
-		"CountWhoIsLeftOut": func(t *testing.T, w *world) {
+		"CountTheSkipped": func(t *testing.T, w *world) {
 			w.crowded(t, 3)
 			locked := w.mine.bob
 			locked.Locked = true
@@ -161,7 +161,7 @@ func tallyCases() cases {
 			assert.Positive(t, w.purge(t, deliveries.Expiry{Occurrences: time.Now().Add(time.Hour)}, 100))
 			assert.Empty(t, w.counts(t, o))
 		},
-		"OfAnUndoneUnitAreNot": func(t *testing.T, w *world) {
+		"RolledBackUnitsAreNot": func(t *testing.T, w *world) {
 			o := w.waiting(t, 2)
 			w.record(t, "one", ended(w.claim(t, w.mine.mail, "one", 2, lease), deliveries.Failed)...)
 			refused(t, w, errStop, func(tx ports.Tx) error {
@@ -183,7 +183,7 @@ func (w *world) heartbeat(t *testing.T, p deliveries.Presence) {
 
 func statisticsCases() cases {
 	return cases{
-		"TellWhatHappenedInAnHour": func(t *testing.T, w *world) {
+		"CountEachHour": func(t *testing.T, w *world) {
 			w.crowded(t, 5) // and Ada
 			long := w.mine.occurrence(nil, nil)
 			long.Created = noon
@@ -263,12 +263,12 @@ func statisticsCases() cases {
 			w.expand(t, 2)
 			assert.Equal(t, 2, w.total(t).Occurrences)
 		},
-		"CountTheSkippedWhoWereRemoved": func(t *testing.T, w *world) {
+		"CountRemovedMembersAsSkipped": func(t *testing.T, w *world) {
 			w.waiting(t, 4)
 			w.remove(t, w.mine.bob)
 			assert.Equal(t, 3, w.total(t).Skipped)
 		},
-		"StayWhenTheirOccurrenceGoes": func(t *testing.T, w *world) {
+		"StayWhenTheirOccurrenceIsDeleted": func(t *testing.T, w *world) {
 			w.waiting(t, 4)
 			w.finish(t, w.mine.mail)
 			before := w.hours(t, w.mine)
@@ -287,7 +287,7 @@ func statisticsCases() cases {
 			assert.Positive(t, w.purge(t, deliveries.Expiry{}, 100))
 			assert.Equal(t, 2, w.total(t).Occurrences)
 		},
-		"BacklogsAreWhatIsDueForLong": func(t *testing.T, w *world) {
+		"BacklogsAreLongDue": func(t *testing.T, w *world) {
 			w.waiting(t, 5)
 			future, both := time.Now().Add(time.Hour), []orgs.ID{w.mine.org.ID, w.theirs.org.ID}
 			assert.Empty(t, w.backlogs(t, time.Now().Add(-time.Hour), 10, both...))
@@ -301,7 +301,7 @@ func statisticsCases() cases {
 			w.finish(t, w.mine.mail)
 			assert.Empty(t, w.backlogs(t, future, 10, both...))
 		},
-		"TheQueueIsWhatWaitsEverywhere": func(t *testing.T, w *world) {
+		"QueueHasAllWaiting": func(t *testing.T, w *world) {
 			queue := func(now time.Time, most int) statistics.Queue {
 				return look(t, w, func(tx ports.Tx) (statistics.Queue, error) { return tx.Statistics().Queue(t.Context(), now, most) })
 			}
@@ -338,7 +338,7 @@ func statisticsCases() cases {
 			assert.Equal(t, "two", only(workers()).Owner)
 			require.NoError(t, w.Queue().Leave(t.Context(), "nobody"))
 		},
-		"BacklogsSayWhatWentWrong": func(t *testing.T, w *world) {
+		"BacklogsShowTheError": func(t *testing.T, w *world) {
 			w.write(t, w.mine.shopMail)
 			w.hear(t)
 			w.add(t, w.mine.news, only(w.assign(t, channels.Assign(w.mine.adaMail, w.mine.shopMail))).ID)

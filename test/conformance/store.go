@@ -135,7 +135,7 @@ func storeCases() cases {
 			}))
 		},
 
-		"ViewSeesWhatWasKept": func(t *testing.T, w *world) {
+		"ViewSeesCommittedData": func(t *testing.T, w *world) {
 			for i := range 20 {
 				name := fmt.Sprintf("name %d", i)
 				act(t, w, func(tx ports.Tx) error { return rename(t, tx, w.mine.org, name) })

@@ -55,7 +55,7 @@ func subscriptionCases() cases {
 			assert.False(t, created, "an inactive one is still there")
 			assert.Equal(t, s.ID, again.ID)
 		},
-		"WhatWasNeverSubscribedIsNotFound": func(t *testing.T, w *world) {
+		"NeverSubscribedIsNotFound": func(t *testing.T, w *world) {
 			other := w.notify(t, w.mine.order, "Other")
 			for _, c := range []struct {
 				n subscriptions.Notification
@@ -82,7 +82,7 @@ func subscriptionCases() cases {
 			}
 			assert.Len(t, map[subscriptions.ID]bool{first.ID: true, second.ID: true, third.ID: true}, 3)
 		},
-		"OfAnotherOrganizationAreNotKept": func(t *testing.T, w *world) {
+		"ForeignOnesAreNotKept": func(t *testing.T, w *world) {
 			spy := w.theirs.shipped
 			spy.Application, spy.Event = w.mine.web.ID, w.mine.order.ID
 			for name, c := range map[string]struct {

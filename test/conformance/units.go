@@ -44,7 +44,7 @@ func unitCases() cases {
 		return err == nil
 	}
 	return cases{
-		"KeepWhatTheirPartsDo": func(t *testing.T, w *world) {
+		"KeepThePromisesOfTheirParts": func(t *testing.T, w *world) {
 			require.NoError(t, in(t, w, func(ctx context.Context, tx ports.Tx) error {
 				require.NoError(t, called(ctx, tx, w.mine.org, "renamed"))
 				require.NoError(t, create(ctx, w, "a", nil))

@@ -127,7 +127,7 @@ func userCases() cases {
 			})
 		},
 
-		"AMembershipIsCreatedOnceFromWhatIsGiven": func(t *testing.T, w *world) {
+		"MembershipIsCreatedOnceFromTheInput": func(t *testing.T, w *world) {
 			u := do(t, w, func(tx ports.Tx) (users.User, error) {
 				u, _, err := ensureUser(t.Context(), tx, users.User{Username: "eve"})
 				return u, err
@@ -229,7 +229,7 @@ func userCases() cases {
 			}
 			assert.Equal(t, []string{"Alpha", "Default", "zoo", "émigrés"}, w.member(t, "eve@example.org").Groups)
 		},
-		"WhatOneOrganizationRecordsIsNotInAnother": func(t *testing.T, w *world) {
+		"DataOfAnOrganizationIsNotInAnother": func(t *testing.T, w *world) {
 			mine := w.ensure(t, w.mine, person{Username: "Eve", Email: "eve@example.org", FirstName: "Eve", LastName: "Doe"})
 			theirs := w.ensure(t, w.theirs, person{Username: "EVE", Email: "other@example.org", FirstName: "Other"})
 			w.settle(t)

@@ -66,7 +66,7 @@ func indexNext(t *testing.T, after orgs.ID) func(tx ports.Tx) (int, error) {
 
 func wordCases() cases {
 	return cases{
-		"FindWhoHasThemAll": func(t *testing.T, w *world) {
+		"FindMembersWithAll": func(t *testing.T, w *world) {
 			w.known(t)
 			for text, want := range map[string][]string{
 				"anna": {"anna", "annabel"}, "ANN": {"anna", "annabel"}, "müller": {"anna", "hannah"}, "Mueller": {"anna", "hannah"}, "muller": {"anna", "hannah"},
@@ -106,7 +106,7 @@ func wordCases() cases {
 			finds("schafer")
 			finds("4711")
 		},
-		"OfMetadataAreFoundOnceTheyAreSearchable": func(t *testing.T, w *world) {
+		"MetadataIsFoundWhenSearchable": func(t *testing.T, w *world) {
 			anna := w.known(t)["anna"]
 			anna.CustomFields = metadata.Map{"team": []any{"Night", "Dä"}, "place": map[string]any{"city": "Köln"}}
 			act(t, w, func(tx ports.Tx) error { return tx.Users().SaveFields(t.Context(), anna) })
@@ -125,7 +125,7 @@ func wordCases() cases {
 			assert.Empty(t, w.hits(t, users.Query{Text: "night", Limit: 5}))
 			refused(t, w, orgs.ErrNotFound, func(tx ports.Tx) error { return tx.Orgs().SetSearchable(t.Context(), 1<<40, nil) })
 		},
-		"OfManyAreIndexedLater": func(t *testing.T, w *world) {
+		"ManyAreIndexedLater": func(t *testing.T, w *world) {
 			var many []users.Enrollment
 			for i := range 450 {
 				many = append(many, users.Enrollment{Details: users.Details{Email: fmt.Sprintf("many%03d@example.org", i), FirstName: "Max"}})
@@ -140,7 +140,7 @@ func wordCases() cases {
 			assert.Len(t, w.hits(t, users.Query{Text: "max", Limit: 100}), 450)
 			assert.Len(t, w.hits(t, users.Query{Text: "max man", Limit: 100}), 450)
 		},
-		"OfOrganizationsAreIndexedInTurn": func(t *testing.T, w *world) {
+		"OrganizationsAreIndexedInTurn": func(t *testing.T, w *world) {
 			third := do(t, w, func(tx ports.Tx) (orgs.Organization, error) {
 				return tx.Orgs().Create(t.Context(), orgs.Organization{Slug: "third", Name: "Third"})
 			})
@@ -166,7 +166,7 @@ func wordCases() cases {
 			}
 			assert.Equal(t, []orgs.ID{w.mine.org.ID, third.ID, w.mine.org.ID, third.ID, w.mine.org.ID, third.ID, 0}, of)
 		},
-		"OfOtherThingsAreTheirOwn": func(t *testing.T, w *world) {
+		"OtherKindsHaveTheirOwn": func(t *testing.T, w *world) {
 			correlated := func(o tenant, id string) events.OccurrenceID {
 				wanted := o.occurrence(nil, nil)
 				wanted.CorrelationID = id
@@ -196,7 +196,7 @@ func wordCases() cases {
 				}))
 			}
 		},
-		"GoOnAfterWhomTheyFoundLast": func(t *testing.T, w *world) {
+		"ContinueAfterTheLastFound": func(t *testing.T, w *world) {
 			all := w.known(t)
 			find := func(since users.MemberID, text string) (users.Found, error) {
 				var found users.Found

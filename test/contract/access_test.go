@@ -106,7 +106,7 @@ func TestScope(t *testing.T) {
 		}
 	}))
 
-	t.Run("OfAnApplicationNeverReachesTheProjectsListsOrTheOrganizationsUsers", both(func(w *world) {
+	t.Run("ApplicationKeyNeverReachesListsOrUsers", both(func(w *world) {
 		c := w.as(w.issue(scope("acme/shop/web"), access.FullAccess))
 		c.get(listsPath).is(http.StatusForbidden)
 		c.get(usersPath).is(http.StatusForbidden)
@@ -152,7 +152,7 @@ func TestOrderOfChecks(t *testing.T) {
 		"unsupported": {"text/plain", `hello`},
 	}
 
-	t.Run("WhoComesBeforeScopeAndGrant", both(func(w *world) {
+	t.Run("AuthenticationBeforeScopeAndGrant", both(func(w *world) {
 		unknown := w.as(access.Prefix + strings.Repeat("f", 64))
 		for _, r := range guarded() {
 			unknown.do(r.Method, w.expand(r.Path, "{org}", "nowhere"), nil).is(http.StatusUnauthorized)
@@ -197,7 +197,7 @@ func TestOrderOfChecks(t *testing.T) {
 		}
 	}))
 
-	t.Run("InsideTheScopeWhatDoesNotExistIs404", both(func(w *world) {
+	t.Run("MissingInsideTheScopeIs404", both(func(w *world) {
 		c := w.as(w.issue(scope("acme"), access.FullAccess))
 		c.get("/api/o/acme/p/nowhere/").is(http.StatusNotFound)
 		c.get(userPath("nobody@example.org")).is(http.StatusNotFound)

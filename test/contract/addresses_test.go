@@ -130,7 +130,7 @@ func TestAddresses(t *testing.T) {
 		w.post("/api/v1/user/bare/"+anna+"/address/", preferred("+4915112345678")).is(http.StatusCreated)
 	}))
 
-	t.Run("OfNobodyAre404", both(func(w *world) {
+	t.Run("MissingUserIs404", both(func(w *world) {
 		w.get(addressesPath("nobody")).is(http.StatusNotFound)
 		w.post(addressesPath("nobody"), object{"value": "x"}).is(http.StatusNotFound)
 		w.delete(addressesPath("nobody")+"1/", nil).is(http.StatusNotFound)
@@ -162,7 +162,7 @@ func TestDeleteAddress(t *testing.T) {
 		w.delete(idPath(addressesPath(anna), a.ID), nil).is(http.StatusNotFound)
 	}))
 
-	t.Run("OfAnotherMemberIs404", both(func(w *world) {
+	t.Run("OtherMemberIs404", both(func(w *world) {
 		w.enroll(anna)
 		w.enroll("ben@example.org")
 		w.post("/api/v1/user/globex/", object{"email": anna}).is(http.StatusOK)

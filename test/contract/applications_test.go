@@ -23,7 +23,7 @@ func TestApplications(t *testing.T) {
 func TestUnregister(t *testing.T) {
 	t.Parallel()
 
-	t.Run("DeletesTheMembershipAndTellsHowMany", both(func(w *world) {
+	t.Run("DeletesTheMembershipAndReportsTheCount", both(func(w *world) {
 		w.register("anna", object{"custom_fields": object{"k": 1}})
 		w.post(webPath+"unregister/anna/", nil).is(http.StatusOK).json(`{"deleted": 1}`)
 		w.post(webPath+"unregister/anna/", nil).is(http.StatusOK).json(`{"deleted": 0}`)
@@ -41,14 +41,14 @@ func TestUnregister(t *testing.T) {
 		w.post(officePath+"unregister/anna/", nil).is(http.StatusOK).json(`{"deleted": 1}`)
 	}))
 
-	t.Run("OfAMemberWhoNeverWasRegisteredIs0", both(func(w *world) {
+	t.Run("NeverRegisteredIs0", both(func(w *world) {
 		w.enroll("anna@example.org")
 		w.unchanged(func() {
 			w.post(webPath+"unregister/anna@example.org/", nil).is(http.StatusOK).json(`{"deleted": 0}`)
 		})
 	}))
 
-	t.Run("OfWhoIsNoMemberOfTheOrganizationIs404", both(func(w *world) {
+	t.Run("NonMemberIs404", both(func(w *world) {
 		w.post("/api/v1/user/globex/", object{"email": "anna@example.org"}).is(http.StatusCreated)
 		w.post(webPath+"unregister/anna@example.org/", nil).is(http.StatusNotFound)
 		w.post(webPath+"unregister/nobody/", nil).is(http.StatusNotFound)
@@ -101,7 +101,7 @@ func TestUnsubscribeFromLists(t *testing.T) {
 		require.Len(w, w.recipients(w.list("/api/o/globex/p/shop/d/", "web-users")), 1)
 	}))
 
-	t.Run("OfWhoIsNoMemberOfTheOrganizationIs404", both(func(w *world) {
+	t.Run("NonMemberIs404", both(func(w *world) {
 		w.post("/api/v1/user/globex/", object{"email": "anna@example.org"}).is(http.StatusCreated)
 		w.post(webPath+"unsubscribe/anna@example.org/", nil).is(http.StatusNotFound)
 		w.post(webPath+"unsubscribe/nobody/", nil).is(http.StatusNotFound)

@@ -36,7 +36,7 @@ func (w *world) lastEntry() audit.ID {
 func TestCallsThatChangeSomethingAreRecorded(t *testing.T) {
 	t.Parallel()
 
-	t.Run("EachOnceWithWhoAndWhat", both(func(w *world) {
+	t.Run("EachOnceWithActorAndAction", both(func(w *world) {
 		since := w.lastEntry()
 		anna := userPath("anna@example.org")
 		w.post(usersPath, object{"email": "anna@example.org", "first_name": "Anna", "custom_fields": object{"plan": "free", "k": 1}}).is(http.StatusCreated)

@@ -79,7 +79,7 @@ func TestBody(t *testing.T) {
 		w.post(usersPath, raw(body)+padded(1<<20-len(body)+1)).is(http.StatusRequestEntityTooLarge)
 	}))
 
-	t.Run("OfAnotherContentTypeIs415", both(func(w *world) {
+	t.Run("OtherContentTypeIs415", both(func(w *world) {
 		w.everywhere(func(send func(client, any) answer) {
 			for _, contentType := range []string{
 				"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", "text/json",
@@ -131,7 +131,7 @@ func TestBody(t *testing.T) {
 		})(w)
 	}))
 
-	t.Run("OfTheWrongShapeIs400", both(func(w *world) {
+	t.Run("WrongShapeIs400", both(func(w *world) {
 		w.everywhere(func(send func(client, any) answer) {
 			send(w.client, list{}).isBadRequestFor("body")
 		})

@@ -69,7 +69,7 @@ func TestBulk(t *testing.T) {
 		})
 	}))
 
-	t.Run("DoesWhatSingleCallsDo", both(func(w *world) {
+	t.Run("EqualsSingleCalls", both(func(w *world) {
 		alone := read[user](w.post(usersPath, object{"email": "anna@example.org", "custom_fields": object{"n": 1}}).is(http.StatusCreated))
 		together := *read[bulkAnswer](w.post("/api/o/acme/u/bulk/", object{"users": list{object{"email": "ben@example.org", "custom_fields": object{"n": 1}}}}).is(http.StatusOK)).Results[0].User
 		together.ID, together.Username, together.Email = alone.ID, alone.Username, alone.Email
@@ -95,7 +95,7 @@ func TestBulk(t *testing.T) {
 		})
 	}))
 
-	t.Run("RefusesWhatIsNoBulk", both(func(w *world) {
+	t.Run("RefusesOtherBodies", both(func(w *world) {
 		w.unchanged(func() {
 			w.post(bulkPath, object{}).isBadRequestFor("users")
 			w.post(bulkPath, object{"users": list{}}).isBadRequestFor("users")

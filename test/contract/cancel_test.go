@@ -47,7 +47,7 @@ func TestCancel(t *testing.T) {
 		require.Equal(w, "No delivery was made: the occurrence was cancelled.", w.explain(id, "anna").Summary)
 	}))
 
-	t.Run("WhileItRunsWhatHasLeftStaysCounted", both(func(w *world) {
+	t.Run("SentStaysCountedDuringCancel", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		w.buyer("ben", "ben@example.org")
@@ -63,7 +63,7 @@ func TestCancel(t *testing.T) {
 		require.Equal(w, "The message to ben@example.org by shop-mail was skipped: cancelled.", w.explain(id, "ben").Summary)
 	}))
 
-	t.Run("WhatIsOverStaysAsItIs", both(func(w *world) {
+	t.Run("EndedStaysAsItIs", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		w.work()

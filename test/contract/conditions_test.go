@@ -13,7 +13,7 @@ import (
 func TestConditions(t *testing.T) {
 	t.Parallel()
 
-	t.Run("WhatIsShownHasAStrongETagAndIsNotSentAgain", both(func(w *world) {
+	t.Run("StrongETagAndNotModified", both(func(w *world) {
 		w.enroll("anna@example.org")
 		list := read[distributionList](w.post(listsPath, object{"name": "Orders"}).is(http.StatusCreated))
 		for _, path := range []string{userPath("anna@example.org"), idPath(listsPath, list.ID), webPath, shopPath} {
@@ -34,7 +34,7 @@ func TestConditions(t *testing.T) {
 		require.Empty(w, w.get(usersPath).is(http.StatusOK).header.Values("ETag"), "a list has none")
 	}))
 
-	t.Run("AChangeIsMadeOnlyToWhatTheCallerKnows", both(func(w *world) {
+	t.Run("ChangesOnlyTheKnownVersion", both(func(w *world) {
 		w.enroll("anna@example.org")
 		path := userPath("anna@example.org")
 		first := w.get(path).header.Get("ETag")
@@ -64,7 +64,7 @@ func TestConditions(t *testing.T) {
 		w.with("If-Match", w.get(path).header.Get("ETag")).delete(path, nil).is(http.StatusOK)
 	}))
 
-	t.Run("WhatIsManagedTakesThemToo", both(func(w *world) {
+	t.Run("ManagedObjectsSupportThem", both(func(w *world) {
 		m := w.manager()
 		list := read[distributionList](m.post(listsPath, object{"name": "Orders"}).is(http.StatusCreated))
 		patch := func(member string) func(client, string, string) answer {
@@ -100,7 +100,7 @@ func TestConditions(t *testing.T) {
 		}
 	}))
 
-	t.Run("AConditionTellsNothingToWhoMayNotRead", both(func(w *world) {
+	t.Run("ConditionNeedsTheGrantToRead", both(func(w *world) {
 		w.enroll("anna@example.org")
 		path := userPath("anna@example.org")
 		tag := w.get(path).header.Get("ETag")
@@ -113,7 +113,7 @@ func TestConditions(t *testing.T) {
 		writes.patch(path, object{"first_name": "Anna"}).is(http.StatusOK)
 	}))
 
-	t.Run("OfParallelChangesWithOneETagOneIsMade", both(func(w *world) {
+	t.Run("OneOfParallelChangesWithAnETagSucceeds", both(func(w *world) {
 		w.enroll("anna@example.org")
 		path := userPath("anna@example.org")
 		c := w.with("If-Match", w.get(path).header.Get("ETag"))
@@ -151,7 +151,7 @@ func TestIdempotencyKeys(t *testing.T) {
 		again.post("/api/o/acme/u/", raw(`{"email": "anna@example.org", "custom_fields": {"a": 1, "b": "ä"}}`)).is(http.StatusUnprocessableEntity)
 	}))
 
-	t.Run("OfParallelRequestsOneIsCarriedOut", both(func(w *world) {
+	t.Run("OneOfParallelRequestsIsExecuted", both(func(w *world) {
 		again := w.with("Idempotency-Key", "a")
 		ids, fresh := map[int64]bool{}, 0
 		for _, a := range together(w, 12, func(int) (answer, error) { return again.try(http.MethodPost, listsPath, object{"name": "Orders"}) }) {
@@ -164,7 +164,7 @@ func TestIdempotencyKeys(t *testing.T) {
 		require.Equal(w, 1, fresh)
 	}))
 
-	t.Run("ARefusalIsNotRememberedAndNeitherIsAnotherKeysRequest", both(func(w *world) {
+	t.Run("RefusalsAndOtherKeysRequestsAreNotStored", both(func(w *world) {
 		again := w.with("Idempotency-Key", "a")
 		w.unchanged(func() { again.post(listsPath, object{"name": ""}).isBadRequestFor("name") })
 		again.post(listsPath, object{"name": "Orders"}).is(http.StatusCreated)

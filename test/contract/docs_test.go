@@ -57,10 +57,10 @@ func TestDocs(t *testing.T) {
 		}
 	})
 
-	t.Run("WhatIsNotThereIsNoticed", func(t *testing.T) {
+	t.Run("MissingIsNoticed", func(t *testing.T) {
 		t.Parallel()
 		here := readSuite(t, "test/contract")
-		require.NoError(t, here.has([]string{"TestDocs", "WhatIsNotThereIsNoticed"}))
+		require.NoError(t, here.has([]string{"TestDocs", "MissingIsNoticed"}))
 		require.Error(t, here.has([]string{"TestDocs", "Nothing"}))
 		require.Error(t, here.has([]string{"TestNothing"}))
 	})

@@ -308,7 +308,7 @@ func TestDocument(t *testing.T) {
 		})
 	}))
 
-	t.Run("IsServedToEverybodyTogetherWithAPage", both(func(w *world) {
+	t.Run("IsServedToEverybodyWithAPage", both(func(w *world) {
 		answer := w.nobody().get("/api/openapi.json").is(http.StatusOK)
 		require.Equal(w, "3.1.0", read[struct{ OpenAPI string }](answer).OpenAPI)
 		page := w.nobody().get("/api/docs/").is(http.StatusOK)

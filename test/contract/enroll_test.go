@@ -35,7 +35,7 @@ func TestPostUser(t *testing.T) {
 		w.post(usersPath, object{"first_name": "Anna"}).isBadRequestFor("email")
 	}))
 
-	t.Run("RefusesWhatIsNoEmail", both(func(w *world) {
+	t.Run("RefusesInvalidEmails", both(func(w *world) {
 		w.unchanged(func() {
 			for _, email := range []string{
 				"anna", "anna@", "@example.org", "anna@@example.org", "anna example@example.org", "Anna <anna@example.org>",
@@ -98,7 +98,7 @@ func TestPostUser(t *testing.T) {
 		require.JSONEq(w, `{}`, string(u.CustomFields), "the membership was there already")
 	}))
 
-	t.Run("OfSeveralWithThatEmailTakesTheFirst", both(func(w *world) {
+	t.Run("AmbiguousEmailTakesTheFirst", both(func(w *world) {
 		w.register("anna", object{"email": "shared@example.org"})
 		w.register("ben", object{"email": "shared@example.org"})
 		require.Equal(w, "anna", read[user](w.post(usersPath, object{"email": "shared@example.org"}).is(http.StatusOK)).Username)

@@ -54,7 +54,7 @@ func TestErrors(t *testing.T) {
 
 	// What lies outside of the key's scope is answered the same way whether it exists or not, and
 	// whatever else the path names.
-	t.Run("TellNothingOfWhatIsOutsideOfTheScope", both(func(w *world) {
+	t.Run("RevealNothingOutsideTheScope", both(func(w *world) {
 		ours := w.as(w.issue(scope("acme/shop/web"), access.FullAccess)).with("X-Request-ID", "same")
 		for there, none := range map[string]string{
 			"/api/o/globex/":                 "/api/o/nobody/",

@@ -14,7 +14,7 @@ import (
 func TestOccurrenceExplain(t *testing.T) {
 	t.Parallel()
 
-	t.Run("OfSomebodyWhomNothingReaches", both(func(w *world) {
+	t.Run("UnreachableMember", both(func(w *world) {
 		w.apply(orders())
 		w.assign("anna", "anna@example.org")
 		w.buyer("ben", "ben@example.org")
@@ -26,7 +26,7 @@ func TestOccurrenceExplain(t *testing.T) {
 		require.Equal(w, "No delivery was made: the options of the occurrence leave it out.", w.explain(id, "BEN").Summary)
 	}))
 
-	t.Run("OfSomebodyWhoCameLater", both(func(w *world) {
+	t.Run("LaterMember", both(func(w *world) {
 		w.apply(orders())
 		w.work()
 		id := w.happens(object{})
@@ -35,7 +35,7 @@ func TestOccurrenceExplain(t *testing.T) {
 			w.explain(id, "anna").Summary)
 	}))
 
-	t.Run("OfASubscriberWhoUnsubscribed", both(func(w *world) {
+	t.Run("UnsubscribedSubscriber", both(func(w *world) {
 		w.apply(orders())
 		a := w.assign("anna", "anna@example.org")
 		path := w.subscribePath(webPath, "Buyer")
@@ -46,7 +46,7 @@ func TestOccurrenceExplain(t *testing.T) {
 		require.Equal(w, "No delivery was made: the subscription is inactive, and the address is not on the distribution list.", w.explain(id, "anna").Summary)
 	}))
 
-	t.Run("OfAStrangerIs404AndOfNobodyIs400", both(func(w *world) {
+	t.Run("ForeignUserIs404AndMissingUserIs400", both(func(w *world) {
 		w.apply(orders())
 		w.post("/api/v1/user/globex/", object{"email": "anna@example.org"}).is(http.StatusCreated)
 		id := w.trigger(object{})
@@ -55,7 +55,7 @@ func TestOccurrenceExplain(t *testing.T) {
 		w.get(occurrencePath(id) + "explain/").isBadRequestFor("user")
 	}))
 
-	t.Run("AgreesWithWhatWasSentInRandomWorlds", both(func(w *world) {
+	t.Run("AgreesWithTheSentMessagesInRandomWorlds", both(func(w *world) {
 		seed := rand.Uint64()
 		w.Logf("seed %d", seed)
 		random := rand.New(rand.NewPCG(seed, 0))

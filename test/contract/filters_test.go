@@ -92,7 +92,7 @@ func TestFilters(t *testing.T) {
 		w.get(usersPath + "?q=").isBadRequestFor("q")
 	}))
 
-	t.Run("RefuseWhatCannotBeMeant", both(func(w *world) {
+	t.Run("RefuseContradictions", both(func(w *world) {
 		for query, param := range map[string]string{
 			"email=": "email", "email=%20": "email", "email=a&email=b": "email", "username=%00": "username", "username=%ff": "username",
 			"external_id=" + strings.Repeat("x", 2049): "external_id", "group=Nobody": "group", "is_active=1": "is_active", "is_active=TRUE": "is_active",
@@ -117,7 +117,7 @@ func TestFilters(t *testing.T) {
 		require.NotContains(w, nextPage(w, w.get(usersPath+"?limit=2")), "filter_digest")
 	}))
 
-	t.Run("OfEveryListLetThroughWhatIsSo", both(func(w *world) {
+	t.Run("ListFiltersApply", both(func(w *world) {
 		type entry map[string]json.RawMessage
 		for _, path := range w.listings() {
 			whole := read[[]entry](w.get(path).is(http.StatusOK))

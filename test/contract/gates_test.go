@@ -18,7 +18,7 @@ func TestOccurrenceGates(t *testing.T) {
 	t.Parallel()
 
 	for name, c := range map[string]gate{
-		"AMemberWhoIsLocked":        {func(w *world) { w.lockMember("anna") }, "the member is locked in the organization", "member not locked"},
+		"LockedMember":              {func(w *world) { w.lockMember("anna") }, "the member is locked in the organization", "member not locked"},
 		"AMembershipThatIsInactive": {func(w *world) { w.post(registerPath, object{"username": "anna", "active": false}) }, "the application membership is inactive", "membership active"},
 		"AMembershipThatIsLocked":   {func(w *world) { w.lockMembership("anna") }, "the application membership is locked", "membership not locked"},
 		"NotificationsThatAreOff":   {func(w *world) { w.disable("anna") }, "notifications are disabled in the application membership", "membership enables notifications"},

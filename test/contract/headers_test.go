@@ -76,7 +76,7 @@ func TestRateLimit(t *testing.T) {
 		o.Quotas, o.AuthFailureLimit = quotas.NewDefaults(quotas.Limits{quotas.Requests: 2}), 2
 	}
 
-	t.Run("OfAKeyIs429WithRetryAfter", both(func(w *world) {
+	t.Run("KeyLimitIs429WithRetryAfter", both(func(w *world) {
 		hasty, other := w.as(w.issue(access.Scope{}, access.SystemPing)), w.as(w.issue(access.Scope{}, access.SystemPing))
 		hasty.get("/api/system/ping/").is(http.StatusOK)
 		hasty.get("/api/system/ping/").is(http.StatusOK)
@@ -88,7 +88,7 @@ func TestRateLimit(t *testing.T) {
 		hasty.get("/api/system/ping/").is(http.StatusOK)
 	}, limited))
 
-	t.Run("OfAnOrganizationIsOfAllItsKeysTogether", both(func(w *world) {
+	t.Run("OrganizationLimitCoversAllItsKeys", both(func(w *world) {
 		first, second := w.as(w.issue(scope("acme"), access.FullAccess)), w.as(w.issue(scope("acme/shop/web"), access.FullAccess))
 		first.get("/api/system/ping/").is(http.StatusOK)
 		second.get("/api/system/ping/").is(http.StatusOK)
@@ -120,7 +120,7 @@ func TestRateLimit(t *testing.T) {
 		second.post(path, chunked(large)).is(http.StatusCreated)
 	}, func(o *httpapi.Options) { o.Quotas = quotas.NewDefaults(quotas.Limits{quotas.Bodies: 1000}) }))
 
-	t.Run("IsToldByEveryAnswerToAKey", both(func(w *world) {
+	t.Run("IsInEveryResponseToAKey", both(func(w *world) {
 		c := w.as(w.issue(scope("acme"), access.OrganizationRead))
 		for i, path := range []string{"/api/o/acme/", "/api/o/globex/", "/api/o/acme/p/none/"} {
 			a := c.get(path)
@@ -136,7 +136,7 @@ func TestRateLimit(t *testing.T) {
 		o.Quotas = quotas.NewDefaults(quotas.Limits{quotas.Requests: 3, quotas.OrganizationRequests: 5})
 	}))
 
-	t.Run("OfAnOrganizationMayBeItsOwn", both(func(w *world) {
+	t.Run("OrganizationMayHaveItsOwn", both(func(w *world) {
 		w.apply(app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "ACME", Quotas: quotas.Limits{quotas.Requests: 0.5, quotas.OrganizationRequests: 0}}}})
 		ours, theirs := w.as(w.issue(scope("acme"), access.SystemPing)), w.as(w.issue(scope("globex"), access.SystemPing))
 		require.Equal(w, `"rate_limit";q=1;w=2`, ours.get("/api/system/ping/").is(http.StatusOK).header.Get("RateLimit-Policy"))
@@ -153,7 +153,7 @@ func TestRateLimit(t *testing.T) {
 		ours.get("/api/system/ping/").is(http.StatusTooManyRequests)
 	}, limited))
 
-	t.Run("OfFailedAuthenticationsIsPerAddress", both(func(w *world) {
+	t.Run("FailedAuthenticationLimitIsPerAddress", both(func(w *world) {
 		w.get("/api/system/ping/").is(http.StatusOK)
 		for left := range 2 {
 			a := w.nobody().get("/api/system/ping/").is(http.StatusUnauthorized)
@@ -168,7 +168,7 @@ func TestRateLimit(t *testing.T) {
 		w.nobody().get("/api/system/ping/").is(http.StatusUnauthorized)
 	}, limited))
 
-	t.Run("OfZeroIsNone", both(func(w *world) {
+	t.Run("ZeroIsNone", both(func(w *world) {
 		for range 50 {
 			w.get("/api/system/ping/").is(http.StatusOK)
 			w.nobody().get("/api/system/ping/").is(http.StatusUnauthorized)
@@ -263,7 +263,7 @@ func TestURLs(t *testing.T) {
 		require.Equal(w, "https://notify.example.org:8443"+webPath+"e/", read[application](a).Events)
 	}, func(o *httpapi.Options) { o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }))
 
-	t.Run("BelieveNoStranger", both(func(w *world) {
+	t.Run("TrustNoOtherProxy", both(func(w *world) {
 		c := w.with("X-Forwarded-Proto", "https").with("X-Forwarded-Host", "evil.example")
 		require.Equal(w, w.base+webPath+"e/", read[application](c.get(webPath)).Events)
 	}))

@@ -19,7 +19,7 @@ func TestKey(t *testing.T) {
 	t.Parallel()
 
 	// Each case is asked of every route of the table, so that none can be forgotten.
-	t.Run("MissingMalformedUnknownExpiredAndRevokedAre401WithOneAnswer", both(func(w *world) {
+	t.Run("MissingInvalidExpiredAndRevokedAre401", both(func(w *world) {
 		_, expired := w.issueNamed("expired", access.Scope{}, time.Minute, access.FullAccess)
 		_, revoked := w.issueNamed("revoked", access.Scope{}, 0, access.FullAccess)
 		_, err := w.other.Console.Keys.Revoke(w.Context(), audit.Actor{}, "revoked", nil)
@@ -63,12 +63,12 @@ func TestKey(t *testing.T) {
 		}
 	}))
 
-	t.Run("NothingElseAuthenticates", both(func(w *world) {
+	t.Run("OtherSchemesAreRefused", both(func(w *world) {
 		c := w.nobody().with("X-API-Key", rootKey).with("Cookie", "key="+rootKey).with("Proxy-Authorization", "Key "+rootKey)
 		c.get("/api/o/acme/?api_key=" + rootKey + "&key=" + rootKey + "&Authorization=Key+" + rootKey).is(http.StatusUnauthorized)
 	}))
 
-	t.Run("IsNotAskedForWhatHasNoGrant", both(func(w *world) {
+	t.Run("NotRequiredWithoutAGrant", both(func(w *world) {
 		for _, r := range httpapi.Routes() {
 			if r.Grant == "" {
 				w.nobody().do(r.Method, r.Path, nil).is(http.StatusOK)

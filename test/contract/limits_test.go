@@ -15,7 +15,7 @@ func TestLimits(t *testing.T) {
 
 	// Limits count characters, whatever bytes they take.
 	letters := map[string]string{"OfOneByte": "x", "OfTwoBytes": "ä", "OfFourBytes": "😀"}
-	t.Run("OfNamesAre200Characters", both(each(letters, func(w *world, letter string) {
+	t.Run("NamesHave200Characters", both(each(letters, func(w *world, letter string) {
 		fits, over := strings.Repeat(letter, 200), strings.Repeat(letter, 201)
 		email := rand.Text() + "@example.org"
 		w.post(usersPath, object{"email": email, "first_name": over, "last_name": over}).isBadRequestFor("first_name", "last_name")
@@ -28,7 +28,7 @@ func TestLimits(t *testing.T) {
 		w.post(addressesPath(email), object{"value": "x", "name": fits}).is(http.StatusCreated)
 	})))
 
-	t.Run("OfUsernamesAndEmailsAre254Characters", both(func(w *world) {
+	t.Run("UsernamesAndEmailsHave254Characters", both(func(w *world) {
 		domain := strings.Repeat(strings.Repeat("d", 60)+".", 3) + "example.org"
 		fits, over := strings.Repeat("x", 253-len(domain))+"@"+domain, strings.Repeat("x", 254-len(domain))+"@"+domain
 		w.post(usersPath, object{"email": over}).isBadRequestFor("email")
@@ -42,7 +42,7 @@ func TestLimits(t *testing.T) {
 		w.post(webPath+"register/", object{"username": "ben", "email": "x" + strings.Repeat("x", 254) + "@example.org"}).isBadRequestFor("email")
 	}))
 
-	t.Run("OfAddressValuesAre2048Characters", both(func(w *world) {
+	t.Run("AddressValuesHave2048Characters", both(func(w *world) {
 		w.enroll("anna@example.org")
 		for i, start := range []string{"https://example.org/", "", "漢"} {
 			letter := []string{"x", "y", "字"}[i]
@@ -54,7 +54,7 @@ func TestLimits(t *testing.T) {
 		}
 	}))
 
-	t.Run("OfMetadataAre64KiBSentOrMerged", both(func(w *world) {
+	t.Run("MetadataHas64KiBSentOrMerged", both(func(w *world) {
 		sized := func(key string, size int) object { return object{key: strings.Repeat("x", size-len(key)-7)} } // {"k":"…"}
 		w.post(usersPath, object{"email": "anna@example.org", "custom_fields": sized("k", 64<<10+1)}).isBadRequestFor("custom_fields")
 		w.post(usersPath, object{"email": "anna@example.org", "custom_fields": sized("k", 64<<10)}).is(http.StatusCreated)

@@ -64,7 +64,7 @@ func TestManagedAuditLog(t *testing.T) {
 		assert.Equal(w, []string{locked}, of("action_begins=member.&actor="+url.QueryEscape(e.Actor)))
 	}))
 
-	t.Run("GoesOnWhereAPageEnded", both(func(w *world) {
+	t.Run("ContinuesAfterThePage", both(func(w *world) {
 		for _, name := range []string{"a", "b", "c"} {
 			w.enroll(name + "@example.org")
 		}
@@ -96,7 +96,7 @@ func TestManagedAuditLog(t *testing.T) {
 func TestManagedDeliveries(t *testing.T) {
 	t.Parallel()
 
-	t.Run("ThatFailedAreSentAgain", both(func(w *world) {
+	t.Run("FailedOnesAreSentAgain", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		w.buyer("ben", "ben@example.org")
@@ -115,7 +115,7 @@ func TestManagedDeliveries(t *testing.T) {
 		assert.Zero(w, read[object](m.post(occurrencePath(id)+"retry/", nil).is(http.StatusOK))["retried"])
 	}))
 
-	t.Run("OfWhatIsOverOrElsewhereAreNot", both(func(w *world) {
+	t.Run("NotForEndedOrForeignOnes", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		id := w.trigger(object{})

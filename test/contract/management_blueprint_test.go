@@ -43,7 +43,7 @@ func TestManagedBlueprint(t *testing.T) {
 		return object{"organizations": list{o}}
 	}
 
-	t.Run("CreatesWhatIsMissingAndSaysWhat", both(func(w *world) {
+	t.Run("CreatesAndReportsTheMissing", both(func(w *world) {
 		m := w.manager()
 		done := read[appliedBlueprint](m.do(http.MethodPut, path, wiki(nil)).is(http.StatusOK))
 		assert.Equal(w, []int{2, 0, 1}, []int{done.Created, done.Updated, done.Unchanged})
@@ -72,7 +72,7 @@ func TestManagedBlueprint(t *testing.T) {
 		m.get("/api/o/acme/p/wiki/").is(http.StatusOK)
 	}))
 
-	t.Run("OfADryRunKeepsNothing", both(func(w *world) {
+	t.Run("DryRunWritesNothing", both(func(w *world) {
 		m := w.manager()
 		w.unchanged(func() {
 			done := read[appliedBlueprint](m.do(http.MethodPut, path+"?dry_run=true", wiki(nil)).is(http.StatusOK))
@@ -94,7 +94,7 @@ func TestManagedBlueprint(t *testing.T) {
 		})
 	}))
 
-	t.Run("LeavesToPeopleWhatTheyDecide", both(func(w *world) {
+	t.Run("LeavesDecisionsToPeople", both(func(w *world) {
 		m := w.manager()
 		w.unchanged(func() {
 			m.do(http.MethodPut, path, wiki(object{"quotas": object{"channels": 1000}})).isBadRequestFor("organizations[0].quotas")
@@ -124,7 +124,7 @@ func TestManagedBlueprint(t *testing.T) {
 		})
 	}))
 
-	t.Run("OfTooManyObjectsIsRefusedAndWritesNothing", both(func(w *world) {
+	t.Run("TooManyObjectsAreRefusedAndNothingWritten", both(func(w *world) {
 		m, groups := w.manager(), list{}
 		for i := range app.MaxBlueprint {
 			groups = append(groups, strconv.Itoa(i))

@@ -105,7 +105,7 @@ func TestManagedKeys(t *testing.T) {
 		w.audited("key.revoke", "acme/p/shop/a/web/keys/page")
 	}))
 
-	t.Run("AreRefusedWithWhatIsWrong", both(func(w *world) {
+	t.Run("AreRefusedWithTheErrors", both(func(w *world) {
 		m := w.manager()
 		m.post(keysPath, object{"name": "web", "grants": list{"user:read"}}).is(http.StatusCreated)
 		w.unchanged(func() {
@@ -121,7 +121,7 @@ func TestManagedKeys(t *testing.T) {
 		assert.Equal(w, "name_taken", read[problem](m.patch(idPath(keysPath, other.ID), object{"name": "Web"}).is(http.StatusBadRequest)).Code)
 	}))
 
-	t.Run("OfWiderOrOtherPlacesAreBeyondAKey", both(func(w *world) {
+	t.Run("WiderOrOtherScopesAreBeyondAKey", both(func(w *world) {
 		installation, _ := w.issueNamed("wide", scope(""), 0, access.UserRead)
 		theirs, _ := w.issueNamed("theirs", scope("globex"), 0, access.UserRead)
 		m, narrow := w.manager(), w.as(w.issue(scope("acme/shop"), access.Grants()...))

@@ -96,7 +96,7 @@ func TestManagedMemberships(t *testing.T) {
 		assert.True(w, read[managedMembership](m.patch(path, object{"enable_notifications": true}).is(http.StatusOK)).EnableNotifications)
 	}))
 
-	t.Run("OfWhoIsNotRegisteredAreALockAtMost", both(func(w *world) {
+	t.Run("UnregisteredHaveAtMostALock", both(func(w *world) {
 		w.enroll("carl@example.org")
 		m := w.manager()
 		path := membersOfWeb + "carl@example.org/"
@@ -113,7 +113,7 @@ func TestManagedMemberships(t *testing.T) {
 		})
 	}))
 
-	t.Run("TellNothingElseOfWhoIsNotRegistered", both(func(w *world) {
+	t.Run("ShowNothingElseOfTheUnregistered", both(func(w *world) {
 		w.post("/api/o/acme/p/shop/a/office/register/", object{"username": "carl", "email": "carl@private.example.org"}).is(http.StatusCreated)
 		m := w.as(w.issue(scope("acme/shop/web"), access.MembershipRead, access.MembershipWrite))
 		path := membersOfWeb + "carl/"
@@ -125,7 +125,7 @@ func TestManagedMemberships(t *testing.T) {
 		assert.Equal(w, "carl@private.example.org", read[managedMembership](m.get(path).is(http.StatusOK)).Email)
 	}))
 
-	t.Run("OfTheOrganizationAreLocked", both(func(w *world) {
+	t.Run("LockedInTheOrganization", both(func(w *world) {
 		w.enroll("anna@example.org")
 		w.post("/api/v1/user/globex/", object{"email": "anna@example.org"})
 		m := w.as(w.issue(scope("acme"), access.MembershipRead, access.MembershipWrite))
@@ -146,7 +146,7 @@ func TestManagedMemberships(t *testing.T) {
 		assert.Equal(w, want, read[object](m.patch(path, object{"locked": false}).is(http.StatusOK)))
 	}))
 
-	t.Run("RefuseWhatCannotBeMeant", both(func(w *world) {
+	t.Run("RefuseContradictions", both(func(w *world) {
 		w.register("anna")
 		m := w.manager()
 		w.unchanged(func() {
@@ -160,7 +160,7 @@ func TestManagedMemberships(t *testing.T) {
 		})
 	}))
 
-	t.Run("OfWhoHasARoleAreLeftToPeople", both(func(w *world) {
+	t.Run("UsersWithARoleAreLeftToPeople", both(func(w *world) {
 		w.register("boss@example.org")
 		w.appoint(users.RoleAdministrator)
 		m := w.manager()

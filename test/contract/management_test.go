@@ -420,7 +420,7 @@ func TestManagedChannels(t *testing.T) {
 		w.audited("channel.test", "acme/c/box")
 	}))
 
-	t.Run("OfWiderPlacesAreBeyondANarrowKey", both(func(w *world) {
+	t.Run("WiderScopesAreBeyondANarrowKey", both(func(w *world) {
 		narrow := w.as(w.issue(scope("acme/shop/web"), access.Grants()...))
 		project := w.as(w.issue(scope("acme/shop"), access.Grants()...))
 		w.unchanged(func() {
@@ -435,7 +435,7 @@ func TestManagedChannels(t *testing.T) {
 		})
 	}))
 
-	t.Run("AreShownWithSettingsOnlyToWhoMayReadThem", both(func(w *world) {
+	t.Run("AreShownWithSettingsOnlyWithTheGrant", both(func(w *world) {
 		w.as(w.issue(scope("acme"), access.FullAccess)).get("/api/o/acme/c/1/").is(http.StatusForbidden)
 		assert.NotContains(w, string(w.manager().get("/api/o/acme/c/1/").is(http.StatusOK).body), mailPassword)
 	}))

@@ -22,7 +22,7 @@ func TestMember(t *testing.T) {
 		return w.patch(userPath("anna@example.org"), body)
 	}
 
-	t.Run("ThatIsUnknownIsIgnored", both(func(w *world) {
+	t.Run("UnknownIsIgnored", both(func(w *world) {
 		w.post(usersPath, object{"email": "anna@example.org", "is_admin": true, "x": list{nil}, "": 1}).is(http.StatusCreated)
 		w.post(listsPath, object{"name": "new", "id": 1, "members": "x"}).is(http.StatusCreated)
 		w.post(webPath+"register/", object{"username": "ben", "locked": true, "enable_notifications": false, "role": "administrator"}).is(http.StatusCreated)
@@ -70,7 +70,7 @@ func TestMember(t *testing.T) {
 		}
 	}))
 
-	t.Run("OfMetadataKeepsItsNumbersAsTheyWereSent", both(func(w *world) {
+	t.Run("MetadataKeepsNumbersAsSent", both(func(w *world) {
 		fields := `{"a":1.0,"b":1e2,"c":-0,"d":12345678901234567890123,"e":0.10,"f":[1E-7,1.50],"g":9007199254740993,"h":1.7976931348623157e308,"i":1e-400}`
 		a := patched(w, raw(`{"custom_fields": `+fields+`}`)).is(http.StatusOK)
 		require.Equal(w, fields, string(read[user](a).CustomFields))
@@ -79,7 +79,7 @@ func TestMember(t *testing.T) {
 		require.Equal(w, fields, string(read[registered](done).Membership.CustomFields))
 	}))
 
-	t.Run("ThatNoDoubleHoldsIs400", both(func(w *world) {
+	t.Run("BeyondADoubleIs400", both(func(w *world) {
 		w.enroll("anna@example.org")
 		w.unchanged(func() {
 			for _, number := range []string{"1e400", "-1e309", "1" + strings.Repeat("0", 400)} {
@@ -91,14 +91,14 @@ func TestMember(t *testing.T) {
 		})
 	}))
 
-	t.Run("OfMetadataKeepsAnyText", both(func(w *world) {
+	t.Run("MetadataKeepsAnyText", both(func(w *world) {
 		fields := `{"<b>&":"\"\\/\b\f\n\r\t\u2028 ä 漢 😀 \u0001","":"","__proto__":{},"nothing":null,"list":[{},[],""]}`
 		a := patched(w, raw(`{"custom_fields": `+fields+`}`)).is(http.StatusOK)
 		require.JSONEq(w, fields, string(read[user](a).CustomFields))
 		require.JSONEq(w, fields, string(read[user](w.get(userPath("anna@example.org"))).CustomFields))
 	}))
 
-	t.Run("ThatIsNullOrEmptyIsAbsent", both(func(w *world) {
+	t.Run("NullOrEmptyIsAbsent", both(func(w *world) {
 		nothing := object{"email": "anna@example.org", "first_name": nil, "last_name": "", "custom_fields": nil}
 		u := read[user](w.post(usersPath, nothing).is(http.StatusCreated))
 		require.Empty(w, u.FirstName+u.LastName)
@@ -123,7 +123,7 @@ func TestMember(t *testing.T) {
 		}
 	}))
 
-	t.Run("ThatIsRequiredIsMissingWhenNullEmptyOrBlank", both(func(w *world) {
+	t.Run("RequiredIsMissingWhenNullEmptyOrBlank", both(func(w *world) {
 		w.enroll("anna@example.org")
 		subscribe := w.subscribePath(webPath, "Customer")
 		w.unchanged(func() {
@@ -145,7 +145,7 @@ func TestMember(t *testing.T) {
 		})
 	}))
 
-	t.Run("OfTheWrongTypeIs400ThatNamesIt", both(func(w *world) {
+	t.Run("WrongTypeIs400NamingIt", both(func(w *world) {
 		w.enroll("anna@example.org")
 		subscribe := w.subscribePath(webPath, "Customer")
 		word, number, boolean, array, obj := any("word"), any(1), any(true), any(list{}), any(object{})

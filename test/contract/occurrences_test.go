@@ -62,7 +62,7 @@ func TestOccurrence(t *testing.T) {
 		require.Empty(w, o.Traceparent)
 	}))
 
-	t.Run("OfNobodyIsDone", both(func(w *world) {
+	t.Run("ForNobodyIsDone", both(func(w *world) {
 		w.apply(orders())
 		w.work()
 		id := w.happens(object{})
@@ -111,7 +111,7 @@ func TestOccurrence(t *testing.T) {
 		w.get(strings.ReplaceAll(webPath, "a/web", "a/nothing") + "occurrences/").is(http.StatusNotFound)
 	}))
 
-	t.Run("OfAnotherApplicationDoesNotExist", both(func(w *world) {
+	t.Run("OtherApplicationDoesNotExist", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		id := w.trigger(object{})
@@ -163,7 +163,7 @@ func TestOccurrence(t *testing.T) {
 		w.get(path + "?limit=0").isBadRequestFor("limit")
 	}))
 
-	t.Run("ShowsWhatTheProviderSaid", both(func(w *world) {
+	t.Run("ShowsTheProvidersAnswer", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		w.buyer("ben", "ben@example.org")

@@ -96,7 +96,7 @@ func TestChannels(t *testing.T) {
 		return all
 	}
 
-	t.Run("OfAnOrganizationAreItsOwn", both(func(w *world) {
+	t.Run("OrganizationHasItsOwn", both(func(w *world) {
 		require.Equal(w, []channel{
 			{Name: "mail", Protocol: "EMAIL", Driver: "smtp", Preferred: true, Active: true},
 			{Name: "post", Protocol: "EMAIL", Driver: "smtp", Active: true},
@@ -107,7 +107,7 @@ func TestChannels(t *testing.T) {
 		}, named(read[[]channel](w.get("/api/o/acme/c/").is(http.StatusOK))))
 	}))
 
-	t.Run("OfAProjectAreItsOwn", both(func(w *world) {
+	t.Run("ProjectHasItsOwn", both(func(w *world) {
 		require.Equal(w, []channel{{Name: "shop-mail", Protocol: "EMAIL", Driver: "smtp", Preferred: true, Active: true}},
 			named(read[[]channel](w.get(shopPath+"c/").is(http.StatusOK))))
 		require.Equal(w, []channel{{Name: "quiet", Protocol: "EMAIL", Driver: "smtp", Preferred: true}},

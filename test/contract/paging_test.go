@@ -128,7 +128,7 @@ func TestLists(t *testing.T) {
 		}
 	}))
 
-	t.Run("OfNothingAreEmptyArrays", both(func(w *world) {
+	t.Run("EmptyResultsAreEmptyArrays", both(func(w *world) {
 		for _, path := range []string{
 			"/api/v1/user/bare/", "/api/o/bare/u/", "/api/o/bare/c/", "/api/o/bare/p/shop/c/", "/api/o/bare/p/shop/a/web/e/",
 			"/api/o/bare/p/shop/a/web/n/", w.list("/api/o/bare/p/shop/d/", "customers").Members,

@@ -43,7 +43,7 @@ func TestPartials(t *testing.T) {
 		w.audited("partial.delete", "acme/partials/footer")
 	}))
 
-	t.Run("AreProtectedByWhatUsesThem", both(func(w *world) {
+	t.Run("AreProtectedByTheirUses", both(func(w *world) {
 		m := w.manager()
 		m.put(partialsPath+"footer/", object{"text": "{{ context.order }}"}).is(http.StatusOK)
 		m.put(partialsPath+"shell/", object{"text": "{{$ content }}{{/ content }}\n{{> footer }}"}).is(http.StatusOK)

@@ -23,15 +23,15 @@ func TestPatchUser(t *testing.T) {
 		"OverrideReplacesTopLevelMembers":         {`override`, `{"a": {"b": 1}, "new": null}`, `{"a": {"b": 1}, "n": null, "list": [1, {"k": 1}], "s": "text", "new": null}`},
 		"OverrideWithAnEmptyObjectEmptiesIt":      {`override`, `{"a": {}}`, `{"a": {}, "n": null, "list": [1, {"k": 1}], "s": "text"}`},
 		"OverrideOfNothingKeepsEverything":        {`override`, `{}`, stored},
-		"RewriteIsExactlyWhatIsSent":              {`rewrite`, `{"a": {"e": "x"}, "z": [null]}`, `{"a": {"e": "x"}, "z": [null]}`},
+		"RewriteEqualsTheSentValue":               {`rewrite`, `{"a": {"e": "x"}, "z": [null]}`, `{"a": {"e": "x"}, "z": [null]}`},
 		"RewriteWithNothingEmptiesEverything":     {`rewrite`, `{}`, `{}`},
 		"RemoveDeletesTheMembersSent":             {`remove`, `{"s": null, "list": "whatever"}`, `{"a": {"b": {"c": 1, "d": [1, 2]}, "e": "x"}, "n": null}`},
 		"RemoveRecursesWhereBothHoldObjects":      {`remove`, `{"a": {"b": {"c": 0}}}`, `{"a": {"b": {"d": [1, 2]}, "e": "x"}, "n": null, "list": [1, {"k": 1}], "s": "text"}`},
 		"RemoveTakesAnObjectEmptiedThisWay":       {`remove`, `{"a": {"b": {"c": 0, "d": 0}}}`, `{"a": {"e": "x"}, "n": null, "list": [1, {"k": 1}], "s": "text"}`},
 		"RemoveTakesEveryObjectEmptiedThisWay":    {`remove`, `{"a": {"b": {"c": 0, "d": 0}, "e": 0}}`, `{"n": null, "list": [1, {"k": 1}], "s": "text"}`},
 		"RemoveByAnEmptyObjectDeletesTheWhole":    {`remove`, `{"a": {}}`, `{"n": null, "list": [1, {"k": 1}], "s": "text"}`},
-		"RemoveOfWhatIsNoObjectDeletesTheWhole":   {`remove`, `{"a": {"b": 1}, "s": {"x": 1}}`, `{"a": {"e": "x"}, "n": null, "list": [1, {"k": 1}]}`},
-		"RemoveOfWhatIsAbsentIsNoError":           {`remove`, `{"zz": 1, "a": {"zz": 1, "b": {"zz": {"y": 1}}}}`, stored},
+		"RemovingANonObjectDeletesIt":             {`remove`, `{"a": {"b": 1}, "s": {"x": 1}}`, `{"a": {"e": "x"}, "n": null, "list": [1, {"k": 1}]}`},
+		"RemovingAbsentIsNoError":                 {`remove`, `{"zz": 1, "a": {"zz": 1, "b": {"zz": {"y": 1}}}}`, stored},
 		"RemoveOfNothingRemovesNothing":           {`remove`, `{}`, stored},
 		"IgnoreLeavesCustomFieldsAlone":           {`ignore`, `{"a": 1, "new": 2}`, stored},
 		"MergeKeepsKeysThatDifferByCase":          {`merge`, `{"S": 1}`, `{"a": {"b": {"c": 1, "d": [1, 2]}, "e": "x"}, "n": null, "list": [1, {"k": 1}], "s": "text", "S": 1}`},
@@ -66,7 +66,7 @@ func TestPatchUser(t *testing.T) {
 		})
 	}))
 
-	t.Run("OfAnEmptyBodyChangesNothing", both(func(w *world) {
+	t.Run("EmptyBodyChangesNothing", both(func(w *world) {
 		w.enroll(anna)
 		w.unchanged(func() { w.patch(userPath(anna), object{}).is(http.StatusOK) })
 	}))
@@ -93,7 +93,7 @@ func TestPatchUser(t *testing.T) {
 		})
 	}))
 
-	t.Run("NobodyElsesMembershipStandsInTheWay", both(func(w *world) {
+	t.Run("OtherMembershipsDoNotConflict", both(func(w *world) {
 		w.post("/api/v1/user/globex/", object{"email": anna, "first_name": "Anna", "last_name": "Lee"}).is(http.StatusCreated)
 		w.post(usersPath, object{"email": anna}).is(http.StatusOK)
 		u := read[user](w.patch(userPath(anna), object{"first_name": "Bettina", "last_name": " "}).is(http.StatusOK))

@@ -54,7 +54,7 @@ func (w *world) pooled() (second string) {
 func TestPools(t *testing.T) {
 	t.Parallel()
 
-	t.Run("SayWhoTookItAndWhy", both(func(w *world) {
+	t.Run("ShowTheMemberAndTheReason", both(func(w *world) {
 		second := w.pooled()
 		w.buyer("anna", "anna@example.org")
 		box := w.work()

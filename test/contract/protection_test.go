@@ -49,7 +49,7 @@ func TestKeysAndWhoHasAConsoleRole(t *testing.T) {
 		w.delete(userPath("boss@example.org"), nil).is(http.StatusOK)
 	}))
 
-	t.Run("TheyAreReadAndASyncThatPostsThemAgainGoesOn", both(func(w *world) {
+	t.Run("ReadValuesCanBePostedAgain", both(func(w *world) {
 		w.post(usersPath, object{"email": "boss@example.org", "first_name": "Bo"}).is(http.StatusCreated)
 		w.appoint(users.RoleAdministrator)
 		w.unchanged(func() {
@@ -59,7 +59,7 @@ func TestKeysAndWhoHasAConsoleRole(t *testing.T) {
 		})
 	}))
 
-	t.Run("ARoleElsewhereProtectsNobody", both(func(w *world) {
+	t.Run("RoleElsewhereProtectsNobody", both(func(w *world) {
 		w.post(usersPath, object{"email": "boss@example.org"}).is(http.StatusCreated)
 		w.post("/api/v1/user/globex/", object{"email": "boss@example.org"}).is(http.StatusOK)
 		w.appoint(users.RoleAdministrator)

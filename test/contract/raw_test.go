@@ -54,10 +54,10 @@ func TestRawRequests(t *testing.T) {
 		"UnknownExpectation":             {sent: "POST /api/v1/user/acme/ HTTP/1.1\r\n" + key + "Expect: miracles\r\nContent-Length: 2\r\n\r\n{}", want: []int{http.StatusExpectationFailed}},
 		"KeyWithLineBreakSmuggled":       {sent: "GET /api/v1/user/acme/ HTTP/1.1\r\nHost: tocsin\r\nAuthorization: Key\r\n " + rootKey + "\r\n\r\n", want: []int{http.StatusOK, http.StatusBadRequest, http.StatusUnauthorized}},
 		"MethodInLowerCase":              {sent: "get /api/system/ping/ HTTP/1.1\r\n" + key + "\r\n", want: []int{http.StatusMethodNotAllowed}},
-		"NothingAtAll":                   {sent: "\r\n\r\n", want: bad, cut: true},
+		"Empty":                          {sent: "\r\n\r\n", want: bad, cut: true},
 		"BytesAfterTheRequestAreTheNext": {sent: "GET /api/system/ping/ HTTP/1.1\r\n" + key + "\r\nGET /healthz HTTP/1.1\r\nHost: tocsin\r\n\r\n", want: []int{http.StatusOK}},
 	}
-	t.Run("AreAnsweredOrCutOffAndHarmNobody", both(func(w *world) {
+	t.Run("AreAnsweredOrDisconnected", both(func(w *world) {
 		w.unchanged(func() {
 			each(exchanges, func(w *world, e exchange) {
 				status, text := w.tell(e)

@@ -81,7 +81,7 @@ func TestAddRecipients(t *testing.T) {
 		w.post(addTo(l), many[:10_000]).is(http.StatusOK).json(`{"added": ["anna@example.org"]}`)
 	}))
 
-	t.Run("AddsEveryMemberWhoHoldsTheAddress", both(func(w *world) {
+	t.Run("AddsEveryMemberWithTheAddress", both(func(w *world) {
 		w.register("anna", object{"addresses": list{preferred("Shared@example.org")}})
 		w.register("ben", object{"addresses": list{object{"value": "shared@example.org"}}})
 		l := w.list(listsPath, "customers")

@@ -97,7 +97,7 @@ func TestRegisterAddresses(t *testing.T) {
 		require.Empty(w, read[registered](a).Assignments)
 	}))
 
-	t.Run("ThatFindNoPreferredChannelAreSkipped", both(func(w *world) {
+	t.Run("SkippedWithoutPreferredChannel", both(func(w *world) {
 		a := w.post("/api/o/bare/p/shop/a/web/register/", object{"username": "anna", "distribution_list": "customers", "addresses": list{
 			preferred("@anna"), object{"value": "room 5"}, preferred("+49 1511 2345678"),
 		}}).is(http.StatusCreated)

@@ -49,7 +49,7 @@ func TestRegister(t *testing.T) {
 		require.Empty(w, read[[]address](w.get(addressesPath("anna@example.org"))))
 	}))
 
-	t.Run("OfAnExistingUserIs200AndNeverUpdatesIt", both(func(w *world) {
+	t.Run("ExistingUserIs200AndNotUpdated", both(func(w *world) {
 		w.post(usersPath, object{"email": "anna@example.org", "first_name": "Anna", "custom_fields": object{"of": "acme"}}).is(http.StatusCreated)
 		before := w.get(userPath("anna@example.org"))
 		a := w.post(registerPath, object{

@@ -99,7 +99,7 @@ func repeatableRoutes() (all []httpapi.Route) {
 func TestRepetitions(t *testing.T) {
 	t.Parallel()
 
-	t.Run("OfEveryPostAreAnsweredAndNotCarriedOut", both(func(w *world) {
+	t.Run("EveryPostIsAnsweredFromTheStore", both(func(w *world) {
 		samples := w.samples()
 		for _, r := range repeatableRoutes() {
 			s, known := samples[r.Path]
@@ -128,7 +128,7 @@ func TestRepetitions(t *testing.T) {
 		}
 	}))
 
-	t.Run("OfRefusalsAreLookedAtAnew", both(func(w *world) {
+	t.Run("RefusalsAreCheckedAgain", both(func(w *world) {
 		samples := w.samples()
 		stranger := w.as(w.issue(scope("globex"), access.Grants()...))
 		for _, r := range repeatableRoutes() {

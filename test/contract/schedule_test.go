@@ -11,7 +11,7 @@ import (
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 
-	t.Run("NothingIsSentBeforeItsMoment", both(func(w *world) {
+	t.Run("NotSentBeforeSendAt", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		since, at := w.lastEntry(), w.clock.Now().Add(time.Hour)
@@ -44,7 +44,7 @@ func TestSchedule(t *testing.T) {
 		require.Nil(w, w.occurrence(id).SendAt)
 	}))
 
-	t.Run("WhatIsOpenWhenItExpiresIsSkipped", both(func(w *world) {
+	t.Run("OpenOnesAreSkippedAtExpiry", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		late := w.trigger(object{"options": object{"expires_at": w.clock.Now().Add(time.Minute).Format(time.RFC3339)}})

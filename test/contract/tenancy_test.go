@@ -35,7 +35,7 @@ func TestTenancy(t *testing.T) {
 		})
 	}))
 
-	t.Run("WhatBelongsToAnotherTenantDoesNotExist", both(func(w *world) {
+	t.Run("ForeignObjectsDoNotExist", both(func(w *world) {
 		// globex has everything under the names of acme, with its own ids.
 		globex := strings.NewReplacer("/acme/", "/globex/")
 		payload := object{"username": "anna", "distribution_list": "web-users", "addresses": list{preferred("anna@example.org")}}
@@ -61,7 +61,7 @@ func TestTenancy(t *testing.T) {
 		})
 	}))
 
-	t.Run("TwoOrganizationsThatShareAUserNeitherSeeNorChangeWhatTheOtherRecorded", both(func(w *world) {
+	t.Run("OrganizationsOfAUserDoNotShareData", both(func(w *world) {
 		orgs := map[string]string{"acme": "globex", "globex": "acme"}
 		snapshot := func(org string) string {
 			at := "/api/v1/user/" + org + "/anna/"

@@ -35,7 +35,7 @@ type forecastGroup struct {
 func TestTrigger(t *testing.T) {
 	t.Parallel()
 
-	t.Run("IsStoredWhenItAnswersAndEverybodyGetsOneMessage", both(func(w *world) {
+	t.Run("IsStoredWithTheAnswerAndSendsOneMessageEach", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org", "+4915112345678")
 		ben := w.buyer("ben", "ben@example.org")
@@ -77,7 +77,7 @@ func TestTrigger(t *testing.T) {
 		answer.json(fmt.Sprintf(`{"occurrence": %d}`, read[triggered](answer).Occurrence))
 	}))
 
-	t.Run("GoesOutByTheProjectsChannelWhenBothReachAnAddress", both(func(w *world) {
+	t.Run("ProjectChannelWinsForAnAddress", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		w.listed(w.assigned("anna", "anna@example.org", "mail", true, true))
@@ -154,7 +154,7 @@ func TestTrigger(t *testing.T) {
 		})
 	}))
 
-	t.Run("ADryRunShowsTheFirstMessagesAndWhoIsLeftOutAndWritesNothing", both(func(w *world) {
+	t.Run("DryRunShowsMessagesAndSkippedAndWritesNothing", both(func(w *world) {
 		w.apply(orders())
 		for i := range 7 {
 			name := fmt.Sprintf("user%d", i)
@@ -183,7 +183,7 @@ func TestTrigger(t *testing.T) {
 		})
 	}))
 
-	t.Run("ADryRunOfNobody", both(func(w *world) {
+	t.Run("DryRunForNobody", both(func(w *world) {
 		w.apply(orders())
 		w.post(orderPath, object{"options": object{"dry_run": true}}).is(http.StatusOK).json(`{"recipients": [], "left_out": [], "messages": []}`)
 	}))
@@ -206,15 +206,15 @@ func TestTrigger(t *testing.T) {
 				"NoChannelAtAll":            {object{"options": object{"channels": list{}, "dry_run": true}}, "options.channels"},
 				"AChannelThatIsNoText":      {object{"options": object{"channels": list{nil}}}, "options.channels"},
 				"AChannelWithoutAName":      {object{"options": object{"channels": list{""}}}, "options.channels"},
-				"ADryRunThatIsNeitherNor":   {object{"options": object{"dry_run": "true"}}, "options.dry_run"},
-				"ToIgnoreNeitherNor":        {object{"options": object{"ignore_unknown": 1}}, "options.ignore_unknown"},
+				"InvalidDryRun":             {object{"options": object{"dry_run": "true"}}, "options.dry_run"},
+				"InvalidIgnore":             {object{"options": object{"ignore_unknown": 1}}, "options.ignore_unknown"},
 				"APriorityThatIsNone":       {object{"options": object{"priority": "soon"}}, "options.priority"},
 				"APriorityThatIsEmpty":      {object{"options": object{"priority": ""}}, "options.priority"},
 				"APriorityThatIsNoText":     {object{"options": object{"priority": 1}}, "options.priority"},
 				"AFilterThatIsNoObject":     {object{"options": object{"recipient_filter": list{"anna"}}}, "options.recipient_filter"},
 				"AFilterByNothing":          {object{"options": object{"recipient_filter": object{}}}, "options.recipient_filter.usernames"},
-				"AFilterByNobody":           {object{"options": object{"recipient_filter": object{"usernames": list{}}}}, "options.recipient_filter.usernames"},
-				"AFilterBySomethingElse":    {object{"options": object{"recipient_filter": object{"usernames": list{"anna"}, "groups": list{}}}}, "options.recipient_filter.groups"},
+				"FilterByNobody":            {object{"options": object{"recipient_filter": object{"usernames": list{}}}}, "options.recipient_filter.usernames"},
+				"FilterBySomethingElse":     {object{"options": object{"recipient_filter": object{"usernames": list{"anna"}, "groups": list{}}}}, "options.recipient_filter.groups"},
 				"AFilterBesideLimitTo":      {object{"options": object{"recipient_filter": object{"usernames": list{"anna"}}, "limit_to": list{"anna"}}}, "options.recipient_filter"},
 				"AMemberThatDoesNotExist":   {object{"order": 17}, "order"},
 				"AMemberInAnotherSpelling":  {object{"Context": object{"number": 1}}, "Context"},

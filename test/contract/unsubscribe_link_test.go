@@ -87,7 +87,7 @@ func TestUnsubscribeLink(t *testing.T) {
 	t.Parallel()
 	const annaOut = "anna@example.org by shop-mail: skipped, the recipient unsubscribed this address from the notification"
 
-	t.Run("OfAnEmailStopsTheNextOnesUntilItIsUndone", both(func(w *world) {
+	t.Run("EmailOptOutStopsMessagesUntilUndone", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		w.buyer("ben", "ben@example.org")
@@ -179,7 +179,7 @@ func TestUnsubscribeLink(t *testing.T) {
 		require.Equal(w, "Copy of the order", box.all()[i].Facts["notification"])
 	}))
 
-	t.Run("OfOneOrganizationSaysAndChangesNothingOfAnother", both(func(w *world) {
+	t.Run("KeyShowsAndChangesNothingElsewhere", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		w.post("/api/o/globex/p/shop/a/web/register/", object{"username": "anna", "distribution_list": "web-users",
@@ -214,7 +214,7 @@ func TestUnsubscribeLink(t *testing.T) {
 		})
 	}))
 
-	t.Run("OfAMemberOrANotificationThatIsGoneIsAnsweredKindly", both(func(w *world) {
+	t.Run("DeletedMemberOrNotificationGetsAFriendlyPage", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		w.buyer("ben", "ben@example.org")
@@ -240,7 +240,7 @@ func TestUnsubscribeLink(t *testing.T) {
 		require.Contains(w, box.letters(), "anna@example.org by shop-mail", "a new membership begins afresh")
 	}))
 
-	t.Run("OfAnotherInstallationOrOfNobodyIs404", both(func(w *world) {
+	t.Run("ForeignOrMissingIs404", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		about := deliveries.OptOut{Member: 1, Notification: 1, AddressKey: "anna@example.org"}
@@ -268,7 +268,7 @@ func TestUnsubscribeLink(t *testing.T) {
 		require.Len(w, w.rows(`SELECT member_id FROM opt_outs`), 1)
 	}))
 
-	t.Run("OfAStoreThatIsAwayIs503", both(func(w *world) {
+	t.Run("UnavailableStoreIs503", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		require.NoError(w, w.store.Close())

@@ -77,7 +77,7 @@ func TestGetUser(t *testing.T) {
 		w.get(userPath("nobody")).is(http.StatusNotFound)
 	}))
 
-	t.Run("OfSeveralWithOneEmailIs409NamingTheUsernames", both(func(w *world) {
+	t.Run("AmbiguousEmailIs409NamingTheUsernames", both(func(w *world) {
 		w.register("anna", object{"email": "shared@example.org"})
 		w.register("ben", object{"email": "Shared@Example.org"})
 		w.post("/api/o/globex/p/shop/a/web/register/", object{"username": "carl", "email": "shared@example.org"}).is(http.StatusCreated)
@@ -169,7 +169,7 @@ func TestDeleteUser(t *testing.T) {
 		require.False(w, read[user](w.post(usersPath, object{"email": "anna@example.org"}).is(http.StatusOK)).Created)
 	}))
 
-	t.Run("OfTheLastMembershipEndsTheIdentity", both(func(w *world) {
+	t.Run("LastMembershipEndsTheIdentity", both(func(w *world) {
 		w.post(usersPath, object{"email": "anna@example.org", "first_name": "Anna", "custom_fields": object{"k": 1}}).is(http.StatusCreated)
 		w.delete(userPath("anna@example.org"), nil).is(http.StatusOK)
 		u := w.enroll("anna@example.org")
@@ -178,7 +178,7 @@ func TestDeleteUser(t *testing.T) {
 		assert.JSONEq(w, `{}`, string(u.CustomFields))
 	}))
 
-	t.Run("LeavesEverybodyElse", both(func(w *world) {
+	t.Run("LeavesAllOthers", both(func(w *world) {
 		w.assign("ben", "ben@example.org")
 		customers := w.list(listsPath, "customers")
 		w.add(customers, "ben@example.org")

@@ -62,7 +62,7 @@ func TestWhatAnOrganizationRecords(t *testing.T) {
 		require.Equal(w, alone, shared)
 	}))
 
-	t.Run("IsChangedByNobodyElse", both(func(w *world) {
+	t.Run("NoOtherOrganizationChangesIt", both(func(w *world) {
 		record(w)
 		before := picture(w)
 		w.joins(webPath, "anna", object{"email": "anna@example.org", "first_name": "Anna"})
@@ -74,7 +74,7 @@ func TestWhatAnOrganizationRecords(t *testing.T) {
 		require.Equal(w, before, picture(w))
 	}))
 
-	t.Run("GoesWhenTheMembershipEnds", both(func(w *world) {
+	t.Run("IsDeletedWithTheMembership", both(func(w *world) {
 		record(w)
 		w.joins(webPath, "anna", object{"email": "anna@example.org", "first_name": "Anna", "last_name": "Lee"})
 		w.delete(userPath("anna"), nil).is(http.StatusOK)

@@ -46,7 +46,7 @@ func TestNew(t *testing.T) {
 		assert.False(t, exists(t, name))
 	})
 
-	t.Run("HoldsTextOfAnyLanguage", func(t *testing.T) {
+	t.Run("KeepsTextOfAnyLanguage", func(t *testing.T) {
 		t.Parallel()
 		assert.Equal(t, "UTF8", query[string](t, pgtest.New(t), `SHOW server_encoding`))
 	})
@@ -63,7 +63,7 @@ func TestClone(t *testing.T) {
 		return err // the connection stays open: a careless migration must not spoil the template
 	}
 
-	t.Run("HoldsWhatTheMigrationMadeAndNoMore", func(t *testing.T) {
+	t.Run("HasOnlyTheMigratedSchema", func(t *testing.T) {
 		t.Parallel()
 		one, other := pgtest.Clone(t, "content", migrate), pgtest.Clone(t, "content", migrate)
 		execute(t, one, `INSERT INTO marks VALUES (1)`)
@@ -122,7 +122,7 @@ func TestCopy(t *testing.T) {
 func TestOpen(t *testing.T) {
 	t.Parallel()
 
-	t.Run("DropsWhatDeadRunsLeftAndSparesTheLiving", func(t *testing.T) {
+	t.Run("DropsLeftoversOfDeadRunsOnly", func(t *testing.T) {
 		t.Parallel()
 		living := pgtest.New(t)
 		execute(t, maintenance(t), `CREATE DATABASE tocsin_test_deadbeef_orphan`)
@@ -230,7 +230,7 @@ func TestLend(t *testing.T) {
 	}
 	var had []string
 	for range 3 {
-		t.Run("EveryTestFindsWhatTheMigrationMade", func(t *testing.T) { //nolint:paralleltest // One after the other, so that they have the same.
+		t.Run("EveryTestFindsTheMigratedSchema", func(t *testing.T) { //nolint:paralleltest // One after the other, so that they have the same.
 			dsn := pgtest.Lend(t, "lent", migrate)
 			assert.Equal(t, "first hall", query[string](t, dsn, `SELECT string_agg(h.name || ' ' || r.name, ', ') FROM houses h JOIN rooms r ON r.house = h.id`))
 			assert.Equal(t, 2, query[int](t, dsn, `INSERT INTO houses (name) VALUES ('second') RETURNING id`))

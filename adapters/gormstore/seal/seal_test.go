@@ -108,7 +108,7 @@ func TestKeys(t *testing.T) {
 		_, err = none.Open(sealed(t, after, text), place)
 		require.ErrorIs(t, err, seal.ErrNoKey)
 	})
-	t.Run("ThePrefixTellsWhatIsCurrent", func(t *testing.T) {
+	t.Run("PrefixShowsTheCurrentKey", func(t *testing.T) {
 		t.Parallel()
 		current, err := after.Prefix()
 		require.NoError(t, err)

@@ -14,7 +14,7 @@ func TestTakeAt(t *testing.T) {
 	taken := func(left int, wait time.Duration) []any { return []any{left, wait} }
 	answer := func(left int, wait time.Duration) []any { return []any{left, wait} }
 
-	t.Run("SaysWhatIsLeft", func(t *testing.T) {
+	t.Run("ShowsTheRemainder", func(t *testing.T) {
 		t.Parallel()
 		c := start()
 		limit := throttle.New[string](1, 10, c.now)

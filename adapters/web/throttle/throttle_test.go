@@ -67,7 +67,7 @@ func TestTake(t *testing.T) {
 		assert.Zero(t, limit.Take("anna"))
 	})
 
-	t.Run("ZeroHoldsNobodyUp", func(t *testing.T) {
+	t.Run("ZeroDelaysNobody", func(t *testing.T) {
 		t.Parallel()
 		limit := throttle.New[string](0, 10, start().now)
 		for range 1_000 {
@@ -77,7 +77,7 @@ func TestTake(t *testing.T) {
 		assert.False(t, limit.Knows("anna"), "nothing is remembered")
 	})
 
-	t.Run("ForgetsWhoWasQuietTheLongest", func(t *testing.T) {
+	t.Run("EvictsTheLeastRecentlyUsed", func(t *testing.T) {
 		t.Parallel()
 		limit := throttle.New[int](1, 3, start().now)
 		for key := range 3 {

@@ -55,7 +55,7 @@ func TestStart(t *testing.T) {
 		assert.Equal(t, "off", show(t, server.URL(), "fsync"))
 	})
 
-	t.Run("KeepsWhatItConfirmedWhenDurable", func(t *testing.T) {
+	t.Run("KeepsConfirmedDataWhenDurable", func(t *testing.T) {
 		t.Parallel()
 		server := start(t, pgserver.Options{Durable: true})
 		defer stop(t, server)
@@ -77,7 +77,7 @@ func TestStart(t *testing.T) {
 		assert.ErrorContains(t, reach(t.Context(), stranger.String()), "password authentication failed")
 	})
 
-	t.Run("KeepsWhatItConfirmedThroughAnInterruption", func(t *testing.T) {
+	t.Run("KeepsConfirmedDataThroughAnInterruption", func(t *testing.T) {
 		t.Parallel()
 		server := start(t, pgserver.Options{})
 		folder := show(t, server.URL(), "data_directory")

@@ -98,7 +98,7 @@ func TestRun_WithAServer(t *testing.T) {
 		assert.NoError(t, conn.Ping(t.Context()))
 	})
 
-	t.Run("DropsWhatTheTestsLeft", func(t *testing.T) {
+	t.Run("DropsLeftoversOfTests", func(t *testing.T) {
 		cmd := program(t, server.URL(), "sh", "-c", `echo "$TOCSIN_TEST_POSTGRES_RUN"; read -r line <"$0"`, gate(t))
 		cmd.Stdout = nil
 		out, err := cmd.StdoutPipe()
