@@ -98,22 +98,22 @@ func TestDeleteRefusesPaths(t *testing.T) {
 		want error
 		says string
 	}{
-		"Empty":                        {app.DeletableList, "", nil, "path: must be ORGANIZATION/PROJECT/LIST"},
-		"TooShort":                     {app.DeletableApplication, "acme/shop", nil, "path: must be ORGANIZATION/PROJECT/APPLICATION"},
-		"EndsWithASlash":               {app.DeletableEvent, "acme/shop/web/", nil, "path: must be ORGANIZATION/PROJECT/APPLICATION/EVENT"},
-		"AnOrganizationIsNoChannel":    {app.DeletableChannel, "acme", nil, "path: must be ORGANIZATION/CHANNEL or ORGANIZATION/PROJECT/CHANNEL"},
-		"AnotherKind":                  {"project", "acme/shop", nil, "kind: cannot be deleted"},
-		"UnknownOrganization":          {app.DeletableList, "beta/shop/News", orgs.ErrNotFound, ""},
-		"TheReservedOrganization":      {app.DeletableChannel, orgs.SystemSlug + "/mail", orgs.ErrNotFound, ""},
-		"UnknownProject":               {app.DeletableList, "acme/store/News", orgs.ErrProjectNotFound, ""},
-		"UnknownList":                  {app.DeletableList, "acme/shop/Olds", lists.ErrNotFound, ""},
-		"UnknownChannel":               {app.DeletableChannel, "acme/fax", channels.ErrNotFound, ""},
-		"TheOrganizationsIsNotTheirs":  {app.DeletableChannel, "acme/shop/only", channels.ErrNotFound, "the channel does not exist in this project; the organization has one of this name"},
-		"TheProjectsIsNotTheOthers":    {app.DeletableChannel, "acme/a/b", channels.ErrNotFound, ""},
-		"UnknownApplication":           {app.DeletableApplication, "acme/shop/tv", applications.ErrNotFound, ""},
-		"UnknownApplicationOfAnEvent":  {app.DeletableEvent, "acme/shop/tv/shipped", applications.ErrNotFound, ""},
-		"UnknownEvent":                 {app.DeletableEvent, "acme/shop/web/lost", events.ErrNotFound, ""},
-		"AnEventWithMoreBehindItsSlug": {app.DeletableEvent, "acme/shop/web/shipped/x", events.ErrNotFound, ""},
+		"Empty":                       {app.DeletableList, "", nil, "path: must be ORGANIZATION/PROJECT/LIST"},
+		"TooShort":                    {app.DeletableApplication, "acme/shop", nil, "path: must be ORGANIZATION/PROJECT/APPLICATION"},
+		"EndsWithASlash":              {app.DeletableEvent, "acme/shop/web/", nil, "path: must be ORGANIZATION/PROJECT/APPLICATION/EVENT"},
+		"AnOrganizationIsNoChannel":   {app.DeletableChannel, "acme", nil, "path: must be ORGANIZATION/CHANNEL or ORGANIZATION/PROJECT/CHANNEL"},
+		"AnotherKind":                 {"project", "acme/shop", nil, "kind: cannot be deleted"},
+		"UnknownOrganization":         {app.DeletableList, "beta/shop/News", orgs.ErrNotFound, ""},
+		"TheReservedOrganization":     {app.DeletableChannel, orgs.SystemSlug + "/mail", orgs.ErrNotFound, ""},
+		"UnknownProject":              {app.DeletableList, "acme/store/News", orgs.ErrProjectNotFound, ""},
+		"UnknownList":                 {app.DeletableList, "acme/shop/Olds", lists.ErrNotFound, ""},
+		"UnknownChannel":              {app.DeletableChannel, "acme/fax", channels.ErrNotFound, ""},
+		"TheOrganizationsIsNotTheirs": {app.DeletableChannel, "acme/shop/only", channels.ErrNotFound, "the channel does not exist in this project; the organization has one of this name"},
+		"TheProjectsIsNotTheOthers":   {app.DeletableChannel, "acme/a/b", channels.ErrNotFound, ""},
+		"UnknownApplication":          {app.DeletableApplication, "acme/shop/tv", applications.ErrNotFound, ""},
+		"UnknownApplicationOfAnEvent": {app.DeletableEvent, "acme/shop/tv/shipped", applications.ErrNotFound, ""},
+		"UnknownEvent":                {app.DeletableEvent, "acme/shop/web/lost", events.ErrNotFound, ""},
+		"EventWithTextAfterItsSlug":   {app.DeletableEvent, "acme/shop/web/shipped/x", events.ErrNotFound, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -259,15 +259,15 @@ func TestApplyRefuses(t *testing.T) {
 		change func(o *app.BlueprintOrganization)
 		want   []string
 	}{
-		"ASlugThatIsNone":     {func(o *app.BlueprintOrganization) { o.Slug = "Acme!" }, []string{"organizations[0].slug: must consist of lower-case letters, digits, - and _"}},
-		"TheReservedSlug":     {func(o *app.BlueprintOrganization) { o.Slug = orgs.SystemSlug }, []string{"organizations[0].slug: the slug system is reserved"}},
-		"NamesThatAreMissing": {func(o *app.BlueprintOrganization) { o.Name, o.Projects[0].Name, event(o).Name = "", " ", "" }, []string{"organizations[0].name: is required", project + ".name: is required", shipped + ".name: is required"}},
-		"AGroupWithoutAName":  {func(o *app.BlueprintOrganization) { o.Groups = []string{"Staff", ""} }, []string{"organizations[0].groups[1]: is required"}},
-		"AQuotaThatIsNone":    {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{"speed": 1} }, []string{"organizations[0].quotas.speed: there is no such quota"}},
-		"ALimitThatIsNone":    {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{quotas.Requests: -1} }, []string{"organizations[0].quotas.rate_limit: must be 0, which is no limit, or a number above it"}},
-		"ASchemaThatIsNone":   {func(o *app.BlueprintOrganization) { event(o).Schema = map[string]any{"type": "text"} }, []string{shipped + ".context_schema: is not a JSON Schema: /type: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'; /type: got string, want array"}},
-		"APriorityThatIsNone": {func(o *app.BlueprintOrganization) { event(o).Priority = "soon" }, []string{shipped + ".priority: must be one of urgent, normal, bulk"}},
-		"AGroupTwice":         {func(o *app.BlueprintOrganization) { o.Groups = []string{"Staff", "STAFF"} }, []string{"organizations[0].groups[1]: appears twice"}},
+		"InvalidSlug":        {func(o *app.BlueprintOrganization) { o.Slug = "Acme!" }, []string{"organizations[0].slug: must consist of lower-case letters, digits, - and _"}},
+		"TheReservedSlug":    {func(o *app.BlueprintOrganization) { o.Slug = orgs.SystemSlug }, []string{"organizations[0].slug: the slug system is reserved"}},
+		"MissingNames":       {func(o *app.BlueprintOrganization) { o.Name, o.Projects[0].Name, event(o).Name = "", " ", "" }, []string{"organizations[0].name: is required", project + ".name: is required", shipped + ".name: is required"}},
+		"AGroupWithoutAName": {func(o *app.BlueprintOrganization) { o.Groups = []string{"Staff", ""} }, []string{"organizations[0].groups[1]: is required"}},
+		"InvalidQuota":       {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{"speed": 1} }, []string{"organizations[0].quotas.speed: there is no such quota"}},
+		"InvalidLimit":       {func(o *app.BlueprintOrganization) { o.Quotas = quotas.Limits{quotas.Requests: -1} }, []string{"organizations[0].quotas.rate_limit: must be 0, which is no limit, or a number above it"}},
+		"InvalidSchema":      {func(o *app.BlueprintOrganization) { event(o).Schema = map[string]any{"type": "text"} }, []string{shipped + ".context_schema: is not a JSON Schema: /type: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'; /type: got string, want array"}},
+		"InvalidPriority":    {func(o *app.BlueprintOrganization) { event(o).Priority = "soon" }, []string{shipped + ".priority: must be one of urgent, normal, bulk"}},
+		"AGroupTwice":        {func(o *app.BlueprintOrganization) { o.Groups = []string{"Staff", "STAFF"} }, []string{"organizations[0].groups[1]: appears twice"}},
 		"AProjectTwice": {func(o *app.BlueprintOrganization) {
 			o.Projects = append(o.Projects, app.BlueprintProject{Slug: "shop", Name: "x"})
 		}, []string{"organizations[0].projects[1].slug: appears twice"}},
@@ -282,7 +282,7 @@ func TestApplyRefuses(t *testing.T) {
 		"ATemplateTwice": {func(o *app.BlueprintOrganization) {
 			event(o).Templates = append(event(o).Templates, event(o).Templates[0])
 		}, []string{shipped + ".templates[1].channel: appears twice"}},
-		"ATextThatIsTooLong": {func(o *app.BlueprintOrganization) {
+		"TooLongText": {func(o *app.BlueprintOrganization) {
 			event(o).Notifications[0].Templates[0].Text = strings.Repeat("x", 256<<10+1)
 		}, []string{shipped + ".notifications[0].templates[0].text: is too long"}},
 		"ANotificationTwice": {func(o *app.BlueprintOrganization) {
@@ -291,12 +291,12 @@ func TestApplyRefuses(t *testing.T) {
 		"AnUnknownApplication":      {func(o *app.BlueprintOrganization) { o.Projects[0].Lists[1].Application = "app" }, []string{project + ".lists[1].application: the application does not exist"}},
 		"AnUnknownChannelOfAnEvent": {func(o *app.BlueprintOrganization) { event(o).Channels[1] = "fax" }, []string{shipped + ".channels[1]: the channel does not exist"}},
 		"AnUnknownChannel":          {func(o *app.BlueprintOrganization) { event(o).Notifications[0].Templates[0].Channel = "fax" }, []string{shipped + ".notifications[0].templates[0].channel: the channel does not exist"}},
-		"AVariableThatIsNone": {func(o *app.BlueprintOrganization) {
+		"InvalidVariable": {func(o *app.BlueprintOrganization) {
 			event(o).Schema = map[string]any{"properties": map[string]any{"order": map[string]any{}}}
 			event(o).Templates[0].Text = "{{ context.ordr }}"
 			event(o).Notifications[0].Templates[0].Text = "{{ user.frist_name }}"
 		}, []string{shipped + `.templates[0].text: line 1: there is no variable "context.ordr", did you mean "context.order"?`}},
-		"AVariableThatIsNoneOfANotification": {func(o *app.BlueprintOrganization) {
+		"VariableOfNoNotification": {func(o *app.BlueprintOrganization) {
 			event(o).Notifications[0].Templates[0].Text = "{{ user.frist_name }}"
 		},
 			[]string{shipped + `.notifications[0].templates[0].text: line 1: there is no variable "user.frist_name", did you mean "user.first_name"?`}},

@@ -239,7 +239,7 @@ func TestParseRefuses(t *testing.T) {
 		"TextForADecision":     {"organizations: [{require_second_factor: sometimes}]", []string{"demo.yaml:1: organizations[0].require_second_factor: must be true or false"}},
 		"NoFiniteNumber":       {"organizations: [{quotas: {rate_limit: .inf}}]", []string{"demo.yaml:1: organizations[0].quotas.rate_limit: must be a finite number"}},
 		"ListForSettings":      {channel("[a]"), []string{"demo.yaml:3: " + path + ": must be a mapping"}},
-		"KeyThatIsAMapping":    {"organizations: [{? {a: b} : c}]", []string{"demo.yaml:1: organizations[0]: the name of a member must be a text"}},
+		"KeyIsAMapping":        {"organizations: [{? {a: b} : c}]", []string{"demo.yaml:1: organizations[0]: the name of a member must be a text"}},
 		"NULInAKey":            {channel(`{"a\0": 1}`), []string{"demo.yaml:3: " + path + ": the name of a member contains a NUL character or is not UTF-8"}},
 		"MergeOfNothing":       {"organizations: [{<<: a}]", []string{"demo.yaml:1: organizations[0]: << must name a mapping, or a sequence of them"}},
 		"MergeOfAMerge":        {"organizations: [{<<: {<<: {slug: a}}}]", []string{"demo.yaml:1: organizations[0]: << must not name a mapping that has a << itself"}},

@@ -103,7 +103,7 @@ func TestApplyRefuses(t *testing.T) {
 	}{
 		"FoundByTheDecoder": {strings.Replace(shop, "          - name: News", "          - nam: News", 1),
 			[]string{`shop.yaml:11: organizations[0].projects[0].lists[0]: unknown member "nam" (did you mean "name"?)`}},
-		"AVariableThatIsNotSet": {strings.Replace(shop, "SMTP_HOST", "SMTP_SERVER", 1),
+		"UnsetVariable": {strings.Replace(shop, "SMTP_HOST", "SMTP_SERVER", 1),
 			[]string{"shop.yaml:6: organizations[0].channels[0].settings.host: the environment variable SMTP_SERVER is not set"}},
 		"FoundByTheUseCase": {strings.Replace(strings.Replace(shop, "slug: web", "slug: Web", 1), "name: Acme", "name:", 1), []string{
 			"shop.yaml:3: organizations[0].name: is required",
@@ -130,7 +130,7 @@ func TestApplyRefuses(t *testing.T) {
 			assert.Equal(t, "9 created, 0 updated, 0 unchanged\n", d.err.String(), "nothing had been kept")
 		})
 	}
-	t.Run("AFileThatIsNotThere", func(t *testing.T) {
+	t.Run("MissingFile", func(t *testing.T) {
 		t.Parallel()
 		d := newFixture(t)
 		assert.Equal(t, 1, d.run(t, "apply", "-f", "/no/such/file"))

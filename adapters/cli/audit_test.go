@@ -77,8 +77,8 @@ func TestAuditRefuses(t *testing.T) {
 		says   string
 		args   []string
 	}{
-		"ADayThatIsNone":      {2, "--from must be a day such as 2026-03-31", []string{"list", "--from", "yesterday"}},
-		"ToADayThatIsNone":    {2, "--to must be a day such as 2026-03-31", []string{"export", "--to", "2026-02-30"}},
+		"InvalidDay":          {2, "--from must be a day such as 2026-03-31", []string{"list", "--from", "yesterday"}},
+		"ToAnInvalidDay":      {2, "--to must be a day such as 2026-03-31", []string{"export", "--to", "2026-02-30"}},
 		"NoEntriesAtAll":      {2, "--limit must be from 1 to 10000", []string{"list", "--limit", "0"}},
 		"UnknownOrganization": {1, "the organization does not exist", []string{"list", "--org", "other"}},
 		"UnknownForExport":    {1, "the organization does not exist", []string{"export", "--org", "other"}},

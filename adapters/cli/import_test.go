@@ -235,7 +235,7 @@ import_line,import_reason,email,custom__phone,custom__note
 		require.NoError(t, err)
 		assert.NotZero(t, info.Mode()&os.ModeDevice)
 	})
-	t.Run("ADeviceThatIsFull", func(t *testing.T) {
+	t.Run("FullDevice", func(t *testing.T) {
 		t.Parallel()
 		d := newShop(t)
 		assert.Equal(t, 1, d.run(t, "import", "users", file(t, "people.csv", people), "--errors", "/dev/full"))
@@ -252,11 +252,11 @@ import_line,import_reason,email,custom__phone,custom__note
 			errors, says string
 			status       int
 		}{
-			"TheFileItself":      {path, "--errors names the file that is imported", 2},
-			"ByAnotherName":      {link, "--errors names the file that is imported", 2},
-			"AFolder":            {filepath.Dir(path), "--errors names a directory", 2},
-			"StandardOutput":     {"-", "--errors needs the name of a file", 2},
-			"AFolderThatIsNotIt": {"/no/such/folder/x", "--errors: open /no/such/folder/.x.", 1},
+			"TheFileItself":  {path, "--errors names the file that is imported", 2},
+			"ByAnotherName":  {link, "--errors names the file that is imported", 2},
+			"AFolder":        {filepath.Dir(path), "--errors names a directory", 2},
+			"StandardOutput": {"-", "--errors needs the name of a file", 2},
+			"AnotherFolder":  {"/no/such/folder/x", "--errors: open /no/such/folder/.x.", 1},
 		} {
 			assert.Equal(t, c.status, d.run(t, "import", "users", path, "--errors", c.errors), name)
 			assert.Contains(t, d.err.String(), "tocsin: "+c.says, name)

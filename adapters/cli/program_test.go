@@ -169,7 +169,7 @@ func TestUsageErrors(t *testing.T) {
 		"KeyWithoutAGrant":      {[]string{"key", "create", "--name", "x"}, "grant: at least one is required"},
 		"KeyWithAnUnknownGrant": {[]string{"key", "create", "--name", "x", "--grant", "user:read,root"}, `grant: there is no grant "root"; there is ` + strings.ReplaceAll(strings.Trim(fmt.Sprint(access.Grants()), "[]"), " ", ", ")},
 		"KeyWithALongName":      {[]string{"key", "create", "--name", long, "--grant", "user:read"}, "name: is longer than 200 characters"},
-		"KeyOfAProjectAlone":    {[]string{"key", "create", "--name", "x", "--grant", "user:read", "--project", "shop"}, "project: needs an organization"},
+		"KeyOfOnlyAProject":     {[]string{"key", "create", "--name", "x", "--grant", "user:read", "--project", "shop"}, "project: needs an organization"},
 		"KeyThatHasExpired":     {[]string{"key", "create", "--name", "x", "--grant", "user:read", "--expires", "-1h"}, `invalid argument "-1h" for "--expires" flag: must be a time such as 45m, 12h or 90d, see tocsin key create --help`},
 		"KeyForNoTime":          {[]string{"key", "create", "--name", "x", "--grant", "user:read", "--expires", "0d"}, `invalid argument "0d" for "--expires" flag: must be a time such as 45m, 12h or 90d, see tocsin key create --help`},
 		"KeyForATimeOfNoUnit":   {[]string{"key", "create", "--name", "x", "--grant", "user:read", "--expires", "90"}, `invalid argument "90" for "--expires" flag: must be a time such as 45m, 12h or 90d, see tocsin key create --help`},

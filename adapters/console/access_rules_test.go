@@ -279,14 +279,14 @@ const (
 func expected(route, who, how string, need operators.AccessLevel) verdict {
 	method, path, _ := strings.Cut(route, " ")
 	switch {
-	case who == "nobody", how == "WithThePasswordAlone":
+	case who == "nobody", how == "WithOnlyThePassword":
 		return toSignIn
 	case !allowed[need][who] && (insiders[who] || need == operators.Installation):
 		return refused
 	case !allowed[need][who]:
 		return unseen
-	case how == "WithoutTheFactorThatIsRequired" && strings.Contains(path, "{org}"),
-		how == "WithoutTheFactorThatIsRequired" && who == "root" && (need == operators.Installation || path == "/console/"):
+	case how == "WithoutTheRequiredFactor" && strings.Contains(path, "{org}"),
+		how == "WithoutTheRequiredFactor" && who == "root" && (need == operators.Installation || path == "/console/"):
 		return toFactors
 	case how == "LongAgo" && method == http.MethodPost && recent[path]:
 		return again
@@ -307,8 +307,8 @@ func TestAccessRules(t *testing.T) {
 				return s.signedInAt(s.accounts[who], s.clock.Now().Add(-operators.Recent))
 			}
 		},
-		"WithThePasswordAlone": (*scene).withPasswordAlone,
-		"WithoutTheFactorThatIsRequired": func(s *scene) func(string) *browser {
+		"WithOnlyThePassword": (*scene).withPasswordAlone,
+		"WithoutTheRequiredFactor": func(s *scene) func(string) *browser {
 			s.requireFactors()
 			return func(who string) *browser { return s.as(s.accounts[who]) }
 		},

@@ -69,7 +69,7 @@ func TestCrossSiteForms(t *testing.T) {
 		})
 	}
 
-	t.Run("ThePublicAddressIsOursBehindAProxyThatHidesIt", func(t *testing.T) {
+	t.Run("PublicAddressIsConfiguredBehindAProxy", func(t *testing.T) {
 		f := newFixture(t, func(o *console.Options) { o.BaseURL = "http://public.example/sub" })
 		m := f.person("acme", "eve", users.RoleMember, false)
 		b := f.as(f.operator("ada", users.RoleOperator))
@@ -83,7 +83,7 @@ func TestCrossSiteForms(t *testing.T) {
 		b.post(path+"?on=true", "on", "perhaps").is(t, http.StatusBadRequest)
 	})
 
-	t.Run("AFormThatIsTooLarge", func(t *testing.T) {
+	t.Run("TooLargeForm", func(t *testing.T) {
 		b := f.as(a)
 		b.post(path, "on", strings.Repeat("x", 513<<10)).is(t, http.StatusRequestEntityTooLarge)
 	})

@@ -198,9 +198,9 @@ func TestDeliveryShowsTheSentBody(t *testing.T) {
 		was, is events.Template
 		want    string
 	}{
-		"HTMLThatIsMarkdownNow": {events.Template{Subject: "s", HTML: "<b>was</b>"}, events.Template{Subject: "s", Markdown: "*is*"}, "<b>was</b>"},
+		"HTMLChangedToMarkdown": {events.Template{Subject: "s", HTML: "<b>was</b>"}, events.Template{Subject: "s", Markdown: "*is*"}, "<b>was</b>"},
 		"MarkdownThatChanged":   {events.Template{Subject: "s", Markdown: "**was**"}, events.Template{Subject: "s", Markdown: "*is*"}, "<p><strong>was</strong></p>\n"},
-		"MarkdownThatIsHTMLNow": {events.Template{Subject: "s", Markdown: "**was**"}, events.Template{Subject: "s", HTML: "<i>is</i>"}, "<p><strong>was</strong></p>\n"},
+		"MarkdownChangedToHTML": {events.Template{Subject: "s", Markdown: "**was**"}, events.Template{Subject: "s", HTML: "<i>is</i>"}, "<p><strong>was</strong></p>\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

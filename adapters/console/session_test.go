@@ -120,7 +120,7 @@ func TestSessions(t *testing.T) {
 		assert.True(t, other.signedIn())
 	})
 
-	t.Run("LeaveNothingBehindButThatTheBrowserIsKnown", func(t *testing.T) {
+	t.Run("LeaveOnlyTheKnownBrowser", func(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t)
 		f.operator("ada", users.RoleViewer)

@@ -114,7 +114,7 @@ func TestPasswordForTwoOrganizations(t *testing.T) {
 		f.signedInAs("bob", bobs).sees("acme", "globex")
 		f.nobody().signIn("bob", theirs).is(t, http.StatusUnauthorized)
 	})
-	t.Run("AfterWhichALinkOfEitherOpensThatOneAlone", func(t *testing.T) {
+	t.Run("LinkOpensOnlyItsOrganization", func(t *testing.T) {
 		t.Parallel()
 		f, eva, gil, bob, m, there := prepared(t)
 		bob.post(f.invitedTo("globex", gil, there), "password", bobs, "again", bobs).is(t, http.StatusSeeOther)

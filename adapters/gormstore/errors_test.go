@@ -120,7 +120,7 @@ func TestOpenErrors(t *testing.T) {
 		"FolderIsAFile":  {"sqlite:" + filepath.Join(file, "x.db"), fault.Internal},
 		"FileIsAFolder":  {"sqlite:" + filepath.Dir(file), fault.Internal},
 		"Empty":          {"", fault.Invalid},
-		"SchemeIsAlone":  {"sqlite:", fault.Invalid},
+		"SchemeOnly":     {"sqlite:", fault.Invalid},
 		"PostgresIsBare": {"postgres:", fault.Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -124,7 +124,7 @@ func TestSilentDatabase(t *testing.T) {
 			}
 			assert.Less(t, time.Since(healed), 15*time.Second)
 		})
-		t.Run("SoIsAStatementThatIsUnderWay", func(t *testing.T) {
+		t.Run("RunningStatementToo", func(t *testing.T) {
 			t.Parallel()
 			p, s := proxied(t, databases.Postgres(t), ignored)
 			err := within(t, 30*time.Second, "Update", func() error {
@@ -141,7 +141,7 @@ func TestSilentDatabase(t *testing.T) {
 			p.Heal()
 			require.NoError(t, within(t, 15*time.Second, "Update", func() error { return s.Update(context.Background(), creating(context.Background(), "acme")) }))
 		})
-		t.Run("OneDeadConnectionSpeaksForAll", func(t *testing.T) {
+		t.Run("OneDeadConnectionDropsAll", func(t *testing.T) {
 			t.Parallel()
 			p, s := proxied(t, databases.Postgres(t), ignored)
 			p.Cut()

@@ -27,15 +27,15 @@ func TestRetry(t *testing.T) {
 		attempts int
 		want     error
 	}{
-		"AUnitThatSucceedsRunsOnce":               {[]error{nil}, 1, nil},
-		"ALostRaceForARowIsRunAgain":              {[]error{postgresError("40001"), nil}, 2, nil},
-		"ADeadlockIsRunAgain":                     {[]error{postgresError("40P01"), nil}, 2, nil},
-		"ARowThatAnotherAddedMeanwhileIsRunAgain": {[]error{postgresError("23505"), postgresError("23505"), nil}, 3, nil},
-		"ARowThatAnotherRemovedIsRunAgain":        {[]error{postgresError("23503"), nil}, 2, nil},
-		"AViolationThatStaysIsItsOwn":             {[]error{postgresError("23505")}, 3, postgresError("23505")},
-		"AConflictThatStaysIsGivenUp":             {[]error{postgresError("40001")}, gormstore.MaxAttempts, ports.ErrUnavailable},
-		"AnyOtherFaultIsFinal":                    {[]error{postgresError("42601")}, 1, postgresError("42601")},
-		"AnAnswerIsFinalWhateverItsCause":         {[]error{fmt.Errorf("%w: %w", lists.ErrNameTaken, postgresError("23505"))}, 1, lists.ErrNameTaken},
+		"AUnitThatSucceedsRunsOnce":        {[]error{nil}, 1, nil},
+		"ALostRaceForARowIsRunAgain":       {[]error{postgresError("40001"), nil}, 2, nil},
+		"DeadlockIsRetried":                {[]error{postgresError("40P01"), nil}, 2, nil},
+		"ConcurrentlyAddedRowIsRetried":    {[]error{postgresError("23505"), postgresError("23505"), nil}, 3, nil},
+		"ARowThatAnotherRemovedIsRunAgain": {[]error{postgresError("23503"), nil}, 2, nil},
+		"AViolationThatStaysIsItsOwn":      {[]error{postgresError("23505")}, 3, postgresError("23505")},
+		"AConflictThatStaysIsGivenUp":      {[]error{postgresError("40001")}, gormstore.MaxAttempts, ports.ErrUnavailable},
+		"AnyOtherFaultIsFinal":             {[]error{postgresError("42601")}, 1, postgresError("42601")},
+		"AnAnswerIsFinalWhateverItsCause":  {[]error{fmt.Errorf("%w: %w", lists.ErrNameTaken, postgresError("23505"))}, 1, lists.ErrNameTaken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,15 +23,15 @@ func TestVerify(t *testing.T) {
 		check string
 		want  string
 	}{
-		"ANewerSchema":              {"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE); UPDATE installation SET compatible_from = 99999", "the schema is this program's", "is newer than this program"},
-		"AnOlderSchema":             {"DELETE FROM goose_db_version WHERE version_id > 1", "the schema is this program's", "is older than this program"},
-		"MemberOfNoOrganization":    {"DELETE FROM users", "what refers to something leads there", "members (user_id) -> users: 1 rows refer to nothing"},
-		"ADeliveryThatIsNotCounted": {"DELETE FROM occurrence_tallies", counts, "occurrence 1"},
-		"ADeliveryInAnotherState":   {"UPDATE occurrence_tallies SET pending = pending - 1, sending = sending + 1", counts, "occurrence 1"},
-		"ADeliveryTooMany":          {"UPDATE occurrence_tallies SET pending = pending + 1", counts, "occurrence 1"},
-		"FewerSentThanThereAre":     {"UPDATE deliveries SET state = 3", counts, "occurrence 1"},
-		"SettingsThatDoNotOpen":     {"UPDATE channels SET settings = 'v1.0000.bm8'", "the settings of channels can be opened", `the settings of the channel "Mail" (id 1) cannot be opened`},
-		"AnAppThatDoesNotOpen":      {"UPDATE totp_factors SET secret = 'v1.0000.bm8'", "the secrets of authenticator apps can be opened", "the authenticator app of account 1 cannot be used"},
+		"ANewerSchema":            {"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE); UPDATE installation SET compatible_from = 99999", "the schema is this program's", "is newer than this program"},
+		"AnOlderSchema":           {"DELETE FROM goose_db_version WHERE version_id > 1", "the schema is this program's", "is older than this program"},
+		"MemberOfNoOrganization":  {"DELETE FROM users", "what refers to something leads there", "members (user_id) -> users: 1 rows refer to nothing"},
+		"UncountedDelivery":       {"DELETE FROM occurrence_tallies", counts, "occurrence 1"},
+		"ADeliveryInAnotherState": {"UPDATE occurrence_tallies SET pending = pending - 1, sending = sending + 1", counts, "occurrence 1"},
+		"ADeliveryTooMany":        {"UPDATE occurrence_tallies SET pending = pending + 1", counts, "occurrence 1"},
+		"FewerSentThanThereAre":   {"UPDATE deliveries SET state = 3", counts, "occurrence 1"},
+		"SettingsThatDoNotOpen":   {"UPDATE channels SET settings = 'v1.0000.bm8'", "the settings of channels can be opened", `the settings of the channel "Mail" (id 1) cannot be opened`},
+		"AnAppThatDoesNotOpen":    {"UPDATE totp_factors SET secret = 'v1.0000.bm8'", "the secrets of authenticator apps can be opened", "the authenticator app of account 1 cannot be used"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

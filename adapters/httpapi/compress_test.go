@@ -53,10 +53,10 @@ func TestCompression(t *testing.T) {
 	}{
 		"Zstd":                {membersPath, "gzip, deflate, br, zstd", "zstd"},
 		"Gzip":                {membersPath, "gzip, deflate, br", "gzip"},
-		"OneThatIsPreferred":  {membersPath, "zstd;q=0.5, gzip", "gzip"},
-		"OneThatIsRefused":    {membersPath, "zstd;q=0, gzip;q=0", ""},
+		"PreferredOne":        {membersPath, "zstd;q=0.5, gzip", "gzip"},
+		"RefusedOne":          {membersPath, "zstd;q=0, gzip;q=0", ""},
 		"NoneAskedFor":        {membersPath, "", ""},
-		"NoneThatIsKnown":     {membersPath, "br", ""},
+		"NoneKnown":           {membersPath, "br", ""},
 		"APage":               {membersPath + "?limit=1000", "gzip", "gzip"},
 		"ASmallPage":          {membersPath + "?limit=2", "gzip", ""},
 		"ASmallAnswer":        {"/api/system/ping/", "zstd", ""},
@@ -66,7 +66,7 @@ func TestCompression(t *testing.T) {
 		"TheReferencesScript": {script(f), "gzip, zstd", "zstd"},
 		"NotTheAPI":           {"/healthz", "gzip", ""},
 		"APageForPeople":      {"/unsubscribe/" + "x/", "gzip", ""},
-		"AnIDThatIsNotCoded":  {"/api/o/acme/", "gzip", ""},
+		"UnencodedID":         {"/api/o/acme/", "gzip", ""},
 		"AnythingIsNotEnough": {"/api/o/acme/", "*", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

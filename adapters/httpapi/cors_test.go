@@ -93,7 +93,7 @@ func TestCORS(t *testing.T) {
 		}
 	})
 
-	t.Run("ConcernsTheAPIAlone", func(t *testing.T) {
+	t.Run("AppliesToTheAPIOnly", func(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t, shared)
 		for _, path := range []string{"/healthz", "/unsubscribe/x/", "/none"} {

@@ -156,7 +156,7 @@ func TestDispatch(t *testing.T) {
 		kept := len(p.subjects(t))
 		assert.True(t, 100 <= kept && kept < 100+10+16, "%d are kept: a step more, and those that overtook the last trim", kept)
 	})
-	t.Run("AStoreThatIsAwayIsAChannelThatIs", func(t *testing.T) {
+	t.Run("UnavailableStoreIsAnUnavailableChannel", func(t *testing.T) {
 		t.Parallel()
 		p := newPost(t, "sqlite::memory:", nil)
 		d := p.open(t)

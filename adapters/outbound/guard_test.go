@@ -92,7 +92,7 @@ func TestDial(t *testing.T) {
 			require.NoError(t, reaches(t, outbound.New(outbound.Allowed{Networks: loopback}, nil), outbound.Public, host))
 		})
 	}
-	t.Run("ANameThatIsAllowedMayBeAnywhere", func(t *testing.T) {
+	t.Run("AllowedNameMayBeAnywhere", func(t *testing.T) {
 		t.Parallel()
 		g := outbound.New(outbound.Allowed{Hosts: []string{"localhost"}}, nil)
 		require.NoError(t, reaches(t, g, outbound.Public, "localhost"))

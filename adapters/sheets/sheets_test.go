@@ -47,18 +47,18 @@ func TestEncodings(t *testing.T) {
 	require.NoError(t, err)
 	long := people + strings.Repeat("x@example.org,X\n", 10_000)
 	for name, c := range map[string]struct{ file, encoding, want, source string }{
-		"UTF8":                 {people, "", people, "UTF-8"},
-		"Empty":                {"", "", "", "UTF-8"},
-		"Latin":                {latin, "", people, "Windows-1252"},
-		"UTF16WithMark":        {"\xff\xfe" + little, "", people, "UTF-16LE"},
-		"UTF16BigWithMark":     {"\xfe\xff" + big, "", people, "UTF-16BE"},
-		"UTF16WithoutMark":     {little, "", people, "UTF-16LE"},
-		"UTF16BigWithoutMark":  {big, "", people, "UTF-16BE"},
-		"CutInACharacter":      {strings.Repeat("x", 64<<10-1) + "é" + long, "", strings.Repeat("x", 64<<10-1) + "é" + long, "UTF-8"},
-		"Long":                 {long, "", long, "UTF-8"},
-		"Chosen":               {cyrillic, "Windows-1251", "email,first_name\na@b.org,Иван\n", "Windows-1251"},
-		"ZerosAreNotRemoved":   {"\x89PNG\x00\x00\x01", "", "\x89PNG\x00\x00\x01", "UTF-8"},
-		"LatinThatIsNotChosen": {latin, "UTF-8", latin, "UTF-8"},
+		"UTF8":                    {people, "", people, "UTF-8"},
+		"Empty":                   {"", "", "", "UTF-8"},
+		"Latin":                   {latin, "", people, "Windows-1252"},
+		"UTF16WithMark":           {"\xff\xfe" + little, "", people, "UTF-16LE"},
+		"UTF16BigWithMark":        {"\xfe\xff" + big, "", people, "UTF-16BE"},
+		"UTF16WithoutMark":        {little, "", people, "UTF-16LE"},
+		"UTF16BigWithoutMark":     {big, "", people, "UTF-16BE"},
+		"CutInACharacter":         {strings.Repeat("x", 64<<10-1) + "é" + long, "", strings.Repeat("x", 64<<10-1) + "é" + long, "UTF-8"},
+		"Long":                    {long, "", long, "UTF-8"},
+		"Chosen":                  {cyrillic, "Windows-1251", "email,first_name\na@b.org,Иван\n", "Windows-1251"},
+		"ZerosAreNotRemoved":      {"\x89PNG\x00\x00\x01", "", "\x89PNG\x00\x00\x01", "UTF-8"},
+		"UnselectedLatinEncoding": {latin, "UTF-8", latin, "UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

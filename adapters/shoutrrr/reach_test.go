@@ -91,7 +91,7 @@ func TestReach(t *testing.T) {
 			})
 		}
 	}
-	t.Run("EveryServiceThatIsSteerableIsTried", func(t *testing.T) {
+	t.Run("EveryConfigurableServiceIsTested", func(t *testing.T) {
 		t.Parallel()
 		for name, row := range services {
 			scheme, _, _ := strings.Cut(row.url, "://")

@@ -352,7 +352,7 @@ func TestMessages(t *testing.T) { //nolint:paralleltest // they share the Intern
 		failure := deliveries.FailureOf(open(t, row.url).Dispatch(t.Context(), m))
 		assert.False(t, failure.Temporary)
 	})
-	t.Run("ATextThatIsTooLongForTelegramIsRefused", func(t *testing.T) {
+	t.Run("TooLongTextForTelegramIsRefused", func(t *testing.T) {
 		m := message("1")
 		m.Text = strings.Repeat("x", 4097)
 		failure := deliveries.FailureOf(open(t, services["telegram"].url).Dispatch(t.Context(), m))
@@ -376,7 +376,7 @@ func TestMessages(t *testing.T) { //nolint:paralleltest // they share the Intern
 			assert.Equal(t, "High", r.Header.Get("Priority"))
 		})
 	}
-	t.Run("AnAddressThatIsNoChannelOfSlackIsRefused", func(t *testing.T) {
+	t.Run("InvalidSlackChannelIsRefused", func(t *testing.T) {
 		answers(says(http.StatusOK, `{"ok": true}`))
 		failure := deliveries.FailureOf(open(t, services["slack"].url).Dispatch(t.Context(), message("#general")))
 		assert.False(t, failure.Temporary)

@@ -86,7 +86,7 @@ func testConnections(t *testing.T, greeting string) {
 		opened, _ := s.connections()
 		assert.Equal(t, 2, opened)
 	})
-	t.Run("AServerThatIsGoneIsNotAskedForEver", func(t *testing.T) {
+	t.Run("GoneServerIsNotTriedForever", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
 		s.answer("EHLO", greeting)
@@ -133,7 +133,7 @@ func testConnections(t *testing.T, greeting string) {
 		opened, _ := s.connections()
 		assert.Equal(t, 2, opened)
 	})
-	t.Run("OneThatIsOldIsClosed", func(t *testing.T) {
+	t.Run("OldOneIsClosed", func(t *testing.T) {
 		t.Parallel()
 		s := serve(t)
 		s.answer("EHLO", greeting)

@@ -28,7 +28,7 @@ func dispatcher(t *testing.T, g *outbound.Guard, c channels.Channel) deliveries.
 func TestReach(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ verb, answer, words string }{
-		"AMailServerThatIsBusy":     {"greeting", "421 4.3.2 " + banner, "greeting: answered 421 4.3.2"},
+		"BusyMailServer":            {"greeting", "421 4.3.2 " + banner, "greeting: answered 421 4.3.2"},
 		"AServiceOfAnotherKind":     {"greeting", "* OK IMAP4 " + banner, "greeting: " + outbound.NotUnderstood},
 		"AWebServer":                {"greeting", "HTTP/1.1 400 " + banner, "greeting: " + outbound.NotUnderstood},
 		"AMailServerThatRefuses":    {"RCPT", "550 5.1.1 " + banner, "RCPT TO: answered 550 5.1.1"},

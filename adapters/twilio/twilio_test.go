@@ -279,16 +279,16 @@ func TestCheck(t *testing.T) {
 		changes channels.Settings
 		want    string
 	}{
-		"AnAccountThatIsNone": {channels.Settings{"account_sid": "AC1/../x"}, "settings.account_sid: must be AC and 32 hexadecimal digits"},
-		"AServiceThatIsNone":  {channels.Settings{"from": "", "messaging_service_sid": "x"}, "settings.messaging_service_sid: must be MG and 32 hexadecimal digits"},
-		"NoSender":            {channels.Settings{"from": ""}, "settings.from: is required unless there is a messaging_service_sid"},
-		"TwoSenders":          {channels.Settings{"messaging_service_sid": service}, "settings.from: cannot be given together with messaging_service_sid"},
-		"ALongName":           {channels.Settings{"from": "Acme Shopping"}, "settings.from: must be a number such as +15005550006, a short code, or a name of at most 11 letters and digits"},
-		"ANumberWithSpaces":   {channels.Settings{"from": "500 555"}, "settings.from: must be a number such as +15005550006, a short code, or a name of at most 11 letters and digits"},
-		"APlainURL":           {channels.Settings{"base_url": "http://example.org"}, "settings.base_url: must begin with https://, or the token would be sent in the clear"},
-		"NoURL":               {channels.Settings{"base_url": "api.twilio.com"}, "settings.base_url: must be a URL of scheme, host and perhaps path"},
-		"AURLWithMore":        {channels.Settings{"base_url": "https://u:p@example.org?x"}, "settings.base_url: must be a URL of scheme, host and perhaps path"},
-		"AnUnknownSetting":    {channels.Settings{"token": "x"}, "settings.token: is not a setting of the driver twilio"},
+		"InvalidAccount":    {channels.Settings{"account_sid": "AC1/../x"}, "settings.account_sid: must be AC and 32 hexadecimal digits"},
+		"InvalidService":    {channels.Settings{"from": "", "messaging_service_sid": "x"}, "settings.messaging_service_sid: must be MG and 32 hexadecimal digits"},
+		"NoSender":          {channels.Settings{"from": ""}, "settings.from: is required unless there is a messaging_service_sid"},
+		"TwoSenders":        {channels.Settings{"messaging_service_sid": service}, "settings.from: cannot be given together with messaging_service_sid"},
+		"ALongName":         {channels.Settings{"from": "Acme Shopping"}, "settings.from: must be a number such as +15005550006, a short code, or a name of at most 11 letters and digits"},
+		"ANumberWithSpaces": {channels.Settings{"from": "500 555"}, "settings.from: must be a number such as +15005550006, a short code, or a name of at most 11 letters and digits"},
+		"APlainURL":         {channels.Settings{"base_url": "http://example.org"}, "settings.base_url: must begin with https://, or the token would be sent in the clear"},
+		"NoURL":             {channels.Settings{"base_url": "api.twilio.com"}, "settings.base_url: must be a URL of scheme, host and perhaps path"},
+		"AURLWithMore":      {channels.Settings{"base_url": "https://u:p@example.org?x"}, "settings.base_url: must be a URL of scheme, host and perhaps path"},
+		"AnUnknownSetting":  {channels.Settings{"token": "x"}, "settings.token: is not a setting of the driver twilio"},
 	} {
 		t.Run("Refuses/"+name, func(t *testing.T) {
 			t.Parallel()

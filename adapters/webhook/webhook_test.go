@@ -368,15 +368,15 @@ func TestCheck(t *testing.T) {
 		"AURL":              {channels.Settings{"url": "https://example.org"}, "settings.url: is not a setting of the driver webhook"},
 		"HeadersInALine":    {channels.Settings{"headers": "X: y"}, "settings.headers: must be an object"},
 		"AHeaderOfTwoLines": {channels.Settings{"headers": map[string]any{"X": "a\r\nY: b"}, "hosts": []any{"x"}}, "settings.headers.X: must be a string without control characters"},
-		"AHeaderThatIsNone": {channels.Settings{"headers": map[string]any{"X Y": "z"}, "hosts": []any{"x"}}, "settings.headers.X Y: is not the name of a header"},
+		"InvalidHeader":     {channels.Settings{"headers": map[string]any{"X Y": "z"}, "hosts": []any{"x"}}, "settings.headers.X Y: is not the name of a header"},
 		"HeadersForAnybody": {channels.Settings{"headers": map[string]any{"X": "y"}}, "settings.hosts: is required with headers: they are secret, and addresses are chosen by recipients"},
 		"HeadersForNobody":  {channels.Settings{"headers": map[string]any{"X": "y"}, "hosts": []any{}}, "settings.hosts: is required with headers: they are secret, and addresses are chosen by recipients"},
 		"AHostWithAPort":    {channels.Settings{"hosts": []any{"example.org:443"}}, wrongHosts},
-		"AHostThatIsAURL":   {channels.Settings{"hosts": []any{"https://example.org"}}, wrongHosts},
+		"HostIsAURL":        {channels.Settings{"hosts": []any{"https://example.org"}}, wrongHosts},
 		"EveryHost":         {channels.Settings{"hosts": []any{"*"}}, wrongHosts},
 		"HostsBelowOnes":    {channels.Settings{"hosts": []any{"*.127.0.0.1"}}, wrongHosts},
 		"AnEmptyHost":       {channels.Settings{"hosts": []any{" "}}, wrongHosts},
-		"HostsThatAreNone":  {channels.Settings{"hosts": 7}, "settings.hosts: must be a list of strings"},
+		"InvalidHosts":      {channels.Settings{"hosts": 7}, "settings.hosts: must be a list of strings"},
 		"AHeaderOfNoName":   {channels.Settings{"headers": map[string]any{"": "z"}, "hosts": []any{"x"}}, "settings.headers.: is not the name of a header"},
 	} {
 		t.Run("Refuses/"+name, func(t *testing.T) {

@@ -138,7 +138,7 @@ func TestComposer(t *testing.T) {
 		}
 	})
 
-	t.Run("OccurrencesThatAreNotStoredShareNothing", func(t *testing.T) {
+	t.Run("UnstoredOccurrencesShareNothing", func(t *testing.T) {
 		t.Parallel()
 		c := delivery.NewTemplateComposer("", secret)
 		for _, n := range []string{"1", "2"} {

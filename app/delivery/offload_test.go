@@ -186,7 +186,7 @@ func TestNotTakenOver(t *testing.T) {
 		"ByOneOnTrial": func(q *fakeQueue, second channels.ID) {
 			q.outages = append(q.outages, channels.Outage{Channel: second, Until: time.Now().Add(-time.Second), Error: "x"})
 		},
-		"ByOneThatIsInactive": func(q *fakeQueue, second channels.ID) {
+		"ByAnInactiveOne": func(q *fakeQueue, second channels.ID) {
 			c := q.others[second]
 			c.Active = false
 			q.others[second] = c

@@ -113,7 +113,7 @@ func TestWaitingWorkerNotStalled(t *testing.T) {
 	}{
 		"ASlowProvider":          {takes: 25 * time.Second},
 		"ARateLimit":             {settings: channels.Settings{channels.SettingRatePerSecond: 0.005}},
-		"AProviderThatIsAway":    {answer: deliveries.Unreachable("it is away")},
+		"UnreachableProvider":    {answer: deliveries.Unreachable("it is away")},
 		"AStoreThatTakesNothing": {away: context.DeadlineExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {

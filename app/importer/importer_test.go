@@ -43,7 +43,7 @@ func TestImportJobSurvives(t *testing.T) {
 				return nil
 			}}
 		}, time.Minute},
-		"AFailureBehindTheUnitThatWrites": {func(s ports.Store, _ context.CancelFunc) ports.Store {
+		"FailureAfterTheWrite": {func(s ports.Store, _ context.CancelFunc) ports.Store {
 			return &unanswered{Store: s, at: 2, err: away}
 		}, time.Minute},
 		"ACrash": {func(s ports.Store, _ context.CancelFunc) ports.Store { return &crashing{Store: s, at: 2, err: away} }, time.Minute},

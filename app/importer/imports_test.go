@@ -173,7 +173,7 @@ func TestImport(t *testing.T) {
 		assert.Equal(t, imports.Report{Unchanged: 2}, report)
 		assert.Equal(t, before, people(t, store, "acme"))
 	})
-	t.Run("BadRowsAreRejectedAndTheOthersGoOn", func(t *testing.T) {
+	t.Run("BadRowsAreRejectedAndTheOthersImported", func(t *testing.T) {
 		t.Parallel()
 		store := installation(t)
 		report, d := runImport(t, store, importer.Import{Organization: "acme"}, "email,first_name\n,Nobody\na@example.org,"+strings.Repeat("x", 201)+
@@ -225,7 +225,7 @@ func TestImportRefuses(t *testing.T) {
 		"InvalidUTF8AfterManyRows":     {importer.Import{Group: "Crew", CreateGroup: true}, late, imports.ErrNotText},
 		"InvalidUTF8AlsoInADryRun":     {importer.Import{DryRun: true}, late, imports.ErrNotText},
 		"AGroupThatCannotBeSoNamed":    {importer.Import{Group: strings.Repeat("x", 201), CreateGroup: true}, "email\na@example.org\n", nil},
-		"AGroupWhoseNameIsNothing":     {importer.Import{Group: " ", CreateGroup: true}, "email\na@example.org\n", nil},
+		"GroupWithoutAName":            {importer.Import{Group: " ", CreateGroup: true}, "email\na@example.org\n", nil},
 		"AColumnTwice":                 {importer.Import{}, "email,custom__a,custom__a\na@example.org,1,2\n", nil},
 		"AnOrganizationWithoutALetter": {importer.Import{Organization: "%"}, "email\na@example.org\n", orgs.ErrNotFound},
 	} {

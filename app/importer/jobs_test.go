@@ -267,7 +267,7 @@ func TestImportJob(t *testing.T) {
 		assert.Equal(t, imports.Done, b.show(acme, second.ID).State)
 	})
 
-	t.Run("GivesWayWhenItHasHadItsTurnAndAnotherOrganizationWaits", func(t *testing.T) {
+	t.Run("YieldsAfterItsTurnToAWaitingOrganization", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<22)
 		large, chunks := b.started(acme, mixed(9_000)), 0

@@ -427,7 +427,7 @@ func TestUndo(t *testing.T) {
 		assert.Equal(t, 1, b.undone(job.ID).Removed)
 	})
 
-	t.Run("GivesWayWhenItHasHadItsTurnAndAnotherOrganizationWaits", func(t *testing.T) {
+	t.Run("YieldsAfterItsTurnToAWaitingOrganization", func(t *testing.T) {
 		t.Parallel()
 		b := newFixture(t, 1<<20)
 		job := b.imported(mixed(7_000))

@@ -212,7 +212,7 @@ func TestNewKey(t *testing.T) {
 	}{
 		"AProjectNeedsAnOrganization":       {access.Scope{Project: "shop"}, "project: needs an organization"},
 		"AnApplicationNeedsAProject":        {access.Scope{Organization: "acme", Application: "web"}, "application: needs a project"},
-		"AnApplicationAloneNeedsAProject":   {access.Scope{Application: "web"}, "application: needs a project"},
+		"ApplicationNeedsAProject":          {access.Scope{Application: "web"}, "application: needs a project"},
 		"AnApplicationNeedsTheOrganization": {access.Scope{Project: "shop", Application: "web"}, "project: needs an organization"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,7 @@ func TestRotate(t *testing.T) {
 		assert.Equal(t, access.Expired, old.State(now.Add(time.Hour)))
 		assert.Equal(t, access.Active, next.State(now))
 	})
-	t.Run("TheOldOneNeverLivesLonger", func(t *testing.T) {
+	t.Run("OldOneNeverLivesLonger", func(t *testing.T) {
 		t.Parallel()
 		_, old, err := k.Rotate(now, 365*24*time.Hour)
 		require.NoError(t, err)

@@ -188,7 +188,7 @@ func TestInProjectElseOrganization(t *testing.T) {
 		"TheProjectsHideTheOthers":      {[]channels.Assignment{own, shared, second, third}, []channels.Assignment{own, second}},
 		"InAnyOrder":                    {[]channels.Assignment{shared, own}, []channels.Assignment{own}},
 		"ElseTheOrganizations":          {[]channels.Assignment{shared, third}, []channels.Assignment{shared, third}},
-		"TheProjectsAlone":              {[]channels.Assignment{own}, []channels.Assignment{own}},
+		"OnlyTheProjects":               {[]channels.Assignment{own}, []channels.Assignment{own}},
 		"InactiveOnesAreAddedAsTheyAre": {[]channels.Assignment{{ID: 9, Project: shop}, shared}, []channels.Assignment{{ID: 9, Project: shop}}},
 	} {
 		t.Run(name, func(t *testing.T) {

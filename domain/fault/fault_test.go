@@ -134,7 +134,7 @@ func TestFields(t *testing.T) {
 		}
 		assert.Equal(t, added, appended)
 	})
-	t.Run("AFieldKnowsTheFaultBehindItsFirstMessage", func(t *testing.T) {
+	t.Run("FieldHasTheFaultOfItsFirstMessage", func(t *testing.T) {
 		t.Parallel()
 		taken, odd := fault.New(fault.Invalid, "is taken"), fault.New(fault.Invalid, "is odd")
 		var inner, f fault.Fields

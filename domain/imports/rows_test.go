@@ -66,7 +66,7 @@ func TestReaderNext(t *testing.T) {
 		"QuotedHeader":         {"\"email\",\"n\"\na,1\n", []string{"2: a|1"}},
 		"CellOfSeveralLines":   {"email,n\na,\"1\n\n2\r\n3\"\nb,2\n", []string{"2: a|1\n\n2\n3", "6: b|2"}},
 		"QuoteInsideIsStray":   {"email,n\na\"x,1\"\nb,2\n", []string{"2! " + stray, "3: b|2"}},
-		"TextBehindAQuote":     {"email,n\n\"a\"x,1\nb,2\n", []string{"2! " + stray, "3: b|2"}},
+		"TextAfterAQuote":      {"email,n\n\"a\"x,1\nb,2\n", []string{"2! " + stray, "3: b|2"}},
 		"QuoteNeverClosed":     {"email,n\n\"a,1\nb,2\nc,3\n", []string{"2! " + notClosed, "3: b|2", "4: c|3"}},
 		"StrayAtTheVeryEnd":    {"email,n\na,1\nb,\"", []string{"2: a|1", "3! " + notClosed}},
 		"TwoStrayQuotes":       {"email,n\na\",1\nb,2\nc\",3\nd,4\n", []string{"2! " + stray, "3: b|2", "4! " + notClosed, "5: d|4"}},

@@ -45,7 +45,7 @@ func TestCondition(t *testing.T) {
 		"Escaped":                     {`<&>"\`, "q\"<é>\u2028", true},
 		"NoSuchMember":                {"b", "", false},
 		"NoSuchPath":                  {"a.x.c", "", false},
-		"ADotAlone":                   {".", "", false},
+		"OnlyADot":                    {".", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -144,8 +144,8 @@ func TestEncode(t *testing.T) {
 	for name, text := range map[string]string{
 		"Empty":                  `{}`,
 		"NumbersAsSent":          `{"a":1.50,"b":-0,"c":1E+3,"d":12345678901234567890123,"e":1e308}`,
-		"HTMLIsLeftAlone":        `{"a":"<b>&amp;'</b>"}`,
-		"UnicodeIsLeftAlone":     `{"ключ":"значение 😀"}`,
+		"HTMLIsUnchanged":        `{"a":"<b>&amp;'</b>"}`,
+		"UnicodeIsUnchanged":     `{"ключ":"значение 😀"}`,
 		"EmptyContainersAreKept": `{"a":[],"o":{}}`,
 		"NullIsAValue":           `{"a":null}`,
 	} {

@@ -35,7 +35,7 @@ func TestTheAccountOfAnInvitation(t *testing.T) {
 		acme, installation operators.AccountID // by who made the link
 	}{
 		"NoAccount":                      {},
-		"TheOneThatOpensAcmeAlone":       {of: []operators.AccountAccess{holding(1, acme, acme)}, acme: 1, installation: 1},
+		"OneThatOpensOnlyAcme":           {of: []operators.AccountAccess{holding(1, acme, acme)}, acme: 1, installation: 1},
 		"OneOfTheInstallationForAcme":    {of: []operators.AccountAccess{holding(1, 0, acme)}, acme: 1, installation: 1},
 		"OneThatOpensAnotherOneToo":      {of: []operators.AccountAccess{holding(1, acme, acme, globex)}, installation: 1},
 		"OneThatOpensAnotherOne":         {of: []operators.AccountAccess{holding(1, globex, globex)}},

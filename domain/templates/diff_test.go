@@ -38,7 +38,7 @@ func TestDiff(t *testing.T) {
 			assert.Equal(t, c.want, told(templates.Diff(c.before, c.after)))
 		})
 	}
-	t.Run("TextsThatAreTooLongToCompare", func(t *testing.T) {
+	t.Run("TextsTooLongToCompare", func(t *testing.T) {
 		t.Parallel()
 		before, after := strings.Repeat("a\n", 3000), strings.Repeat("b\n", 3000)
 		want := " =\n" + strings.Repeat("-a\n", 3000) + strings.Repeat("+b\n", 3000)

@@ -84,7 +84,7 @@ func TestLimits(t *testing.T) {
 		_, err := render(t, "", "{{self}}", "", circle)
 		require.ErrorIs(t, err, templates.ErrNotPlain)
 	})
-	t.Run("TheErrorNamesTheValueThatIsNotPlain", func(t *testing.T) {
+	t.Run("ErrorNamesTheNonPlainValue", func(t *testing.T) {
 		t.Parallel()
 		_, err := render(t, "ok", "\n\n{{#a}}{{a.b}}{{/a}}", "", map[string]any{"a": map[string]any{"b": make(chan int)}})
 		require.ErrorIs(t, err, templates.ErrNotPlain)

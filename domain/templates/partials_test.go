@@ -47,7 +47,7 @@ func TestPartials(t *testing.T) {
 		"ALayoutInALayout": {templates.Source{Text: "x", HTML: "{{<wide}}{{$content}}{{name}}{{/content}}{{$title}}Mine{{/title}}{{/wide}}"},
 			"x", "<html><title>Mine</title>\n&lt;Ada&gt;<hr>Acme &amp; Co</html>"},
 		"ALayoutIsAPartial": {templates.Source{Text: "{{> shell}}"}, "Nothing\n-- \nAcme & Co", ""},
-		"ABlockAlone":       {templates.Source{Text: "{{$a}}{{name}}{{/a}}"}, "<Ada>", ""},
+		"OnlyABlock":        {templates.Source{Text: "{{$a}}{{name}}{{/a}}"}, "<Ada>", ""},
 		"OtherDelimiters":   {templates.Source{Text: "{{=<% %>=}}<%> footer%>"}, "-- \nAcme & Co", ""},
 		"MarkdownInALayout": {templates.Source{Text: "x", Markdown: "{{<shell}}{{$title}}*{{name}}*{{/title}}{{$content}}\n# Hi **{{name}}**\n{{/content}}{{/shell}}"},
 			"x", "<html><title><em>&lt;Ada&gt;</em></title>\n<h1>Hi <strong>&lt;Ada&gt;</strong></h1>\n<hr>Acme &amp; Co</html>\n"},
@@ -83,18 +83,18 @@ func TestPartialsAreRefused(t *testing.T) {
 		of   templates.Partials
 		want string
 	}{
-		"AnUnknownName":      {"\n{{> foter}}", shelf(), `line 2: there is no partial "foter", did you mean "footer"?`},
-		"AnUnknownLayout":    {"{{<shel}}{{/shel}}", shelf(), `line 1: there is no partial "shel", did you mean "shell"?`},
-		"ABodyThatIsMissing": {"{{> row}}", shelf(), `line 1: partial "row" has no text`},
-		"ABlockThatIsNotThere": {"{{<shell}}{{$contents}}x{{/contents}}{{/shell}}", shelf(),
+		"AnUnknownName":   {"\n{{> foter}}", shelf(), `line 2: there is no partial "foter", did you mean "footer"?`},
+		"AnUnknownLayout": {"{{<shel}}{{/shel}}", shelf(), `line 1: there is no partial "shel", did you mean "shell"?`},
+		"MissingBody":     {"{{> row}}", shelf(), `line 1: partial "row" has no text`},
+		"MissingBlock": {"{{<shell}}{{$contents}}x{{/contents}}{{/shell}}", shelf(),
 			`line 1: partial "shell" has no block "contents", did you mean "content"?`},
-		"TextBesideTheBlocks": {"{{<shell}}\nHello\n{{/shell}}", shelf(), "line 1: what is in a layout belongs into one of its blocks: {{$ name}}…{{/ name}}"},
-		"ABlockTwice":         {"{{<shell}}{{$content}}x{{/content}}{{$content}}y{{/content}}{{/shell}}", shelf(), `line 1: block "content" is filled twice`},
-		"APartialInItself":    {"{{> a}}", loop, `partial "b", line 1: partial "a" includes itself: a → b → a`},
-		"ADeepInclusion":      {"{{> d8}}", deep, `partial "d1", line 1: partials include each other deeper than 8: d8 → d7 → d6 → d5 → d4 → d3 → d2 → d1 → d0`},
-		"TooManyInclusions":   {"{{> m7}}", many, `partial "m1", line 1: the template is too large with its partials`},
-		"TooManyBlocks":       {"{{<m}}" + blocks(16_000) + "{{/m}}", bomb, `line 1: more than 100 blocks of layout "m" are filled`},
-		"APartialThatIsBad":   {"{{> bad}}", loop, `partial "bad", line 1: section "x" is never closed`},
+		"TextOutsideTheBlocks": {"{{<shell}}\nHello\n{{/shell}}", shelf(), "line 1: what is in a layout belongs into one of its blocks: {{$ name}}…{{/ name}}"},
+		"ABlockTwice":          {"{{<shell}}{{$content}}x{{/content}}{{$content}}y{{/content}}{{/shell}}", shelf(), `line 1: block "content" is filled twice`},
+		"APartialInItself":     {"{{> a}}", loop, `partial "b", line 1: partial "a" includes itself: a → b → a`},
+		"ADeepInclusion":       {"{{> d8}}", deep, `partial "d1", line 1: partials include each other deeper than 8: d8 → d7 → d6 → d5 → d4 → d3 → d2 → d1 → d0`},
+		"TooManyInclusions":    {"{{> m7}}", many, `partial "m1", line 1: the template is too large with its partials`},
+		"TooManyBlocks":        {"{{<m}}" + blocks(16_000) + "{{/m}}", bomb, `line 1: more than 100 blocks of layout "m" are filled`},
+		"InvalidPartial":       {"{{> bad}}", loop, `partial "bad", line 1: section "x" is never closed`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -81,7 +81,7 @@ func TestNewAddressDerivesTheType(t *testing.T) {
 		"PhoneTooShort":                {"+12", "+12", users.Generic},
 		"PhoneTooLong":                 {"+1415555267112345678", "+1415555267112345678", users.Generic},
 		"PhoneOfNoCountry":             {"+999123456789", "+999123456789", users.Generic},
-		"PlusAlone":                    {"+", "+", users.Generic},
+		"OnlyAPlus":                    {"+", "+", users.Generic},
 		"PlusAndAWord":                 {"+general", "+general", users.Generic},
 		"DigitsOfAChat":                {"4155552671", "4155552671", users.Generic},
 		"ANegativeNumberOfAChat":       {"-1001234567890", "-1001234567890", users.Generic},
@@ -140,7 +140,7 @@ func TestNewAddress(t *testing.T) {
 		"CountryCode":  {"DE", "+1 415 555 2671", "+14155552671"},
 		"Impossible":   {"US", "415-555-26711", ""},
 		"OtherFormat":  {"US", "030 12", "030 12"},
-		"DigitsAlone":  {"US", "4155552671", "4155552671"},
+		"OnlyDigits":   {"US", "4155552671", "4155552671"},
 		"NegativeChat": {"US", "-1001234567890", "-1001234567890"},
 	} {
 		t.Run("OfARegion/"+name, func(t *testing.T) {

@@ -117,7 +117,7 @@ func applicationCases() cases {
 			})
 			assert.Equal(t, w.mine.web, w.application(t, "web"))
 		},
-		"OneThatIsUsedIsNotDeleted": func(t *testing.T, w *world) {
+		"UsedOneIsNotDeleted": func(t *testing.T, w *world) {
 			o := w.mine
 			for name, use := range map[string]struct {
 				make, undo func(tx ports.Tx, a applications.Application) error

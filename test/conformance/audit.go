@@ -57,7 +57,7 @@ func auditCases() cases {
 				assert.Equal(t, want, w.entries(t, audit.Query{Organization: w.mine.org.ID, Limit: limit}))
 			}
 		},
-		"GoOnAfterAnEntryByItsID": func(t *testing.T, w *world) {
+		"ContinueAfterAnEntryID": func(t *testing.T, w *world) {
 			for _, object := range []string{"a", "b", "c"} {
 				for _, org := range []orgs.ID{w.mine.org.ID, w.theirs.org.ID, 0} {
 					e := entry(org, object)

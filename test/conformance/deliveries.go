@@ -360,7 +360,7 @@ func deliveryCases() cases {
 				assert.Equal(t, d.State == deliveries.Skipped, d.Username == "", "whom it went to is gone")
 			}
 		},
-		"OneThatIsOnItsWayEndsByItself": func(t *testing.T, w *world) {
+		"RunningOneEndsByItself": func(t *testing.T, w *world) {
 			w.ready(t)
 			o := w.trigger(t, w.mine.occurrence([]string{"ada@example.org"}, nil))
 			w.expand(t, 10)

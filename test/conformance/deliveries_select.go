@@ -31,7 +31,7 @@ func (w *world) picked(t *testing.T, a applications.Application, q deliveries.Se
 
 func occurrenceSelectionCases() cases {
 	return cases{
-		"AllThatIsAskedMustBeTrue": func(t *testing.T, w *world) {
+		"AllConditionsMustBeTrue": func(t *testing.T, w *world) {
 			w.ready(t)
 			early := w.mine.occurrence(nil, nil)
 			early.Created = time.Now().Add(-48 * time.Hour)

@@ -166,7 +166,7 @@ func enrollCases() cases {
 			assert.Equal(t, metadata.Map{"here": true}, a.Member.CustomFields, "fields are stored with the new membership")
 			assert.Equal(t, []string{"eve@EXAMPLE.org"}, values(w.addresses(t, a.Member)))
 		},
-		"AMemberIsFoundByEmailWhoseUsernameDiffers": func(t *testing.T, w *world) {
+		"MemberIsFoundByAnEmailThatIsNotTheUsername": func(t *testing.T, w *world) {
 			eve := w.ensure(t, w.mine, person{Username: "eve", Email: "É.ve@example.org"})
 			a := w.one(t, users.Enrollment{Details: users.Details{Email: "e\u0301.ve@example.org", FirstName: "Other"}, CustomFields: metadata.Map{"a": "b"}})
 			assert.Equal(t, "+", flags(a), "it gains the group and the address")
@@ -208,13 +208,13 @@ func enrollCases() cases {
 			assert.Equal(t, []string{"+14155552671", "ADA@example.org"}, values(w.addresses(t, w.mine.ada)))
 			assert.Equal(t, "-", flags(w.one(t, users.Enrollment{Details: users.Details{Email: "ada@example.org"}})))
 		},
-		"AnAddressThatIsThereIsLeftAsItIs": func(t *testing.T, w *world) {
+		"ExistingAddressIsUnchanged": func(t *testing.T, w *world) {
 			eve := w.ensure(t, w.mine, person{Username: "eve", Email: "eve@example.org"})
 			held, _ := w.hold(t, eve, users.Address{Value: "EVE@example.org", Name: "Work", Type: users.Email})
 			w.one(t, users.Enrollment{Details: users.Details{Email: "eve@example.org"}})
 			assert.Equal(t, held, w.addresses(t, eve))
 		},
-		"ASecondGroupIsLinkedBesideTheDefault": func(t *testing.T, w *world) {
+		"SecondGroupIsLinkedInAddition": func(t *testing.T, w *world) {
 			e := []users.Enrollment{{Details: users.Details{Email: "eve@example.org"}}}
 			assert.Equal(t, "C", flags(w.enroll(t, users.Batch{Enrollments: e, Group: w.mine.staff.ID})...))
 			assert.Equal(t, []string{"Default", "Staff"}, w.member(t, "eve@example.org").Groups)

@@ -211,7 +211,7 @@ func enrollManyCases() cases {
 			})
 			assert.Len(t, w.member(t, "bob@example.org").CustomFields, n)
 		},
-		"EnrollingBesideUpdatesLosesNothing": func(t *testing.T, w *world) {
+		"EnrollingDuringUpdatesLosesNothing": func(t *testing.T, w *world) {
 			const n = 32
 			for _, err := range together(n, func(i int) error {
 				if i%2 == 0 {

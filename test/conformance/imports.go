@@ -189,7 +189,7 @@ func importCases() cases {
 			assert.Equal(t, []imports.ID{rejected}, rejecting(noon.Add(time.Second), 10, mine))
 			assert.Empty(t, rejecting(noon, 10))
 		},
-		"ThoseThatAreNotOverAreCounted": func(t *testing.T, w *world) {
+		"UnfinishedOnesAreCounted": func(t *testing.T, w *world) {
 			open := func() int64 {
 				return look(t, w, func(tx ports.Tx) (int64, error) { return tx.Orgs().Count(t.Context(), w.mine.org.ID, quotas.Imports) })
 			}

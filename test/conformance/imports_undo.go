@@ -152,7 +152,7 @@ func importUndoCases() cases {
 			})
 			assert.Equal(t, []users.MemberID{o.ada.ID}, w.used(t, o, o.ada))
 		},
-		"AddressesThatAreNotAssignedAreRemovedTogether": func(t *testing.T, w *world) {
+		"UnassignedAddressesAreRemovedTogether": func(t *testing.T, w *world) {
 			o := w.mine
 			held, _ := w.hold(t, o.bob, users.NewEmailAddress("b1@example.org"), users.NewEmailAddress("b2@example.org"))
 			ids := []users.AddressID{held[1].ID, o.adaMail.ID, held[0].ID, o.bobMail.ID}

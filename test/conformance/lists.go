@@ -168,7 +168,7 @@ func listCases() cases {
 			assert.Len(t, w.recipients(t, o.pinned), 1, "another list's entries stay")
 			assert.Equal(t, o.annexNews, w.listNow(t, o.annexNews))
 		},
-		"OneThatIsUsedIsNotDeleted": func(t *testing.T, w *world) {
+		"UsedOneIsNotDeleted": func(t *testing.T, w *world) {
 			n := w.use(t, w.mine.web, w.mine.news, "weekly")
 			err := refusal(t, w, lists.ErrInUse, func(tx ports.Tx) error { return tx.Lists().Delete(t.Context(), w.mine.news) })
 			assert.ErrorContains(t, err, "weekly", "the notification is named")

@@ -124,7 +124,7 @@ func notificationCases() cases {
 				assert.Equal(t, n, w.notification(t, n.ID))
 			}
 		},
-		"ANameThatIsTakenIsNotSaved": func(t *testing.T, w *world) {
+		"TakenNameIsNotSaved": func(t *testing.T, w *world) {
 			n := w.notify(t, w.mine.order, "Other")
 			n.Name = "sHIPPED"
 			refused(t, w, subscriptions.ErrNameTaken, func(tx ports.Tx) error { return tx.Subscriptions().Save(t.Context(), n) })
@@ -147,7 +147,7 @@ func notificationCases() cases {
 			refused(t, w, subscriptions.ErrNotificationNotFound, func(tx ports.Tx) error { return tx.Subscriptions().Delete(t.Context(), n) })
 			assert.Equal(t, w.mine.shipped, w.notification(t, w.mine.shipped.ID))
 		},
-		"OneThatIsUsedIsNotDeleted": func(t *testing.T, w *world) {
+		"UsedOneIsNotDeleted": func(t *testing.T, w *world) {
 			del := func(tx ports.Tx) error { return tx.Subscriptions().Delete(t.Context(), w.mine.shipped) }
 			assert.ErrorContains(t, refusal(t, w, subscriptions.ErrInUse, del), "ada@example.org", "who is subscribed is named")
 			w.ready(t)

@@ -273,7 +273,7 @@ func rotationCases() cases {
 			sameKey(t, current, w.key(t, current.Digest))
 			sameKey(t, old, w.key(t, old.Digest))
 		},
-		"OneIsRevokedAlone": func(t *testing.T, w *world) {
+		"OnlyOneIsRevoked": func(t *testing.T, w *world) {
 			k, bystander := w.issue(t, access.Key{Name: "a"}), w.issue(t, access.Key{Name: "b"})
 			k.Revoked = noon
 			act(t, w, func(tx ports.Tx) error { return tx.Keys().Save(t.Context(), k) })

@@ -28,7 +28,7 @@ func eventPoolCases() cases {
 			limited.Pools = []events.Pool{{Name: "post", Protocol: channels.EMAIL}}
 			refused(t, w, channels.ErrNotFound, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), limited) })
 		},
-		"AnEventNamesNoPoolThatIsNotThere": func(t *testing.T, w *world) {
+		"EventNamesOnlyExistingPools": func(t *testing.T, w *world) {
 			w.pooled(t, 100)
 			w.open(t, channels.Channel{Name: "D", Project: w.mine.annex.ID, Protocol: channels.EMAIL, Pool: "annex"})
 			for _, p := range []events.Pool{{Name: "nope", Protocol: channels.EMAIL}, {Name: "post", Protocol: channels.SMS}, {Protocol: channels.SMS}, {Name: "annex", Protocol: channels.EMAIL}} {

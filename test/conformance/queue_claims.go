@@ -204,7 +204,7 @@ func claimCases() cases {
 			assert.Len(t, w.claim(t, w.mine.mail, "one", 1_000, lease), deliveries.ClaimBytes/size-1, "beside the context")
 			assert.Len(t, w.claim(t, w.mine.mail, "two", 1_000, lease), people-deliveries.ClaimBytes/size+1, "what was left out is claimed by others")
 		},
-		"OneThatIsTooLargeIsClaimedAlone": func(t *testing.T, w *world) {
+		"TooLargeOneIsClaimedByItself": func(t *testing.T, w *world) {
 			w.crowded(t, 1)
 			o := w.mine.occurrence(nil, nil)
 			o.Context = events.Context(`"` + strings.Repeat("x", deliveries.ClaimBytes) + `"`)
@@ -248,7 +248,7 @@ func claimCases() cases {
 			assert.Len(t, seen, 300)
 			assert.Equal(t, map[deliveries.State]int{deliveries.Sent: 300}, w.counts(t, o))
 		},
-		"AJobSaysAllThatIsToBeKnown": func(t *testing.T, w *world) {
+		"JobHasAllFields": func(t *testing.T, w *world) {
 			w.ready(t)
 			before := time.Now().Add(-time.Second)
 			act(t, w, func(tx ports.Tx) error {

@@ -108,7 +108,7 @@ func turnCases() cases {
 			later := w.triggered(t, s.occurrence(events.Normal, 0))
 			assert.Equal(t, counts{blast: 15, later: 15}, w.claimedOf(t, 30), "from now on they take turns")
 		},
-		"PagesGoOnWhereTheOccurrenceIs": func(t *testing.T, w *world) {
+		"PagesContinueAtTheOccurrence": func(t *testing.T, w *world) {
 			s := w.share(t, 1, 60)[0]
 			one, other := w.trigger(t, s.occurrence(events.Normal, 0)).ID, w.trigger(t, s.occurrence(events.Normal, 0)).ID
 			w.expand(t, 20)

@@ -24,7 +24,7 @@ func shareCases() cases {
 		return part.Concurrency
 	}
 	return cases{
-		"OneAloneHasAllAtOnce": func(t *testing.T, w *world) {
+		"OnlyOneHasAllAtOnce": func(t *testing.T, w *world) {
 			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.mail, "a", lease))
 			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.mail, "a", lease))
 			assert.Equal(t, channels.Share{Holders: 1, Begun: true}, share(t, w, w.mine.text, "b", lease), "of each channel")

@@ -119,7 +119,7 @@ func storeCases() cases {
 			w.survive(t)
 			w.unchanged(t, w.mine, before, "something was kept")
 		},
-		"AUnitMayGoOnAfterARefusal": func(t *testing.T, w *world) {
+		"UnitContinuesAfterARefusal": func(t *testing.T, w *world) {
 			kept := do(t, w, func(tx ports.Tx) (lists.List, error) {
 				_, err := tx.Lists().Create(t.Context(), lists.List{Organization: w.mine.org.ID, Project: w.mine.shop.ID, Name: "NEWS"})
 				assert.ErrorIs(t, err, lists.ErrNameTaken)
@@ -218,7 +218,7 @@ func storeCases() cases {
 				return tx.Users().ByUsername(t.Context(), w.mine.org.ID, "late@example.org")
 			})
 		},
-		"AContextThatEndsMeanwhileKeepsAllOrNothing": func(t *testing.T, w *world) {
+		"EndedContextWritesAllOrNothing": func(t *testing.T, w *world) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			err := w.Update(ctx, func(tx ports.Tx) error {

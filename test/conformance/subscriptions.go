@@ -45,7 +45,7 @@ func subscriptionCases() cases {
 				}
 			}
 		},
-		"UnsubscribingClearsTheFlagAgainAndAgain": func(t *testing.T, w *world) {
+		"UnsubscribingAlwaysClearsTheFlag": func(t *testing.T, w *world) {
 			s, created := w.subscribe(t, w.mine.shipped, w.mine.bobByMail, true)
 			assert.True(t, created)
 			s.Active = false

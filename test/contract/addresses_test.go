@@ -84,7 +84,7 @@ func TestAddresses(t *testing.T) {
 		require.Len(w, read[[]address](w.get(addressesPath(anna)).is(http.StatusOK)), 4)
 	}))
 
-	t.Run("IgnoreATypeThatIsSent", both(func(w *world) {
+	t.Run("IgnoreASentType", both(func(w *world) {
 		w.enroll(anna)
 		require.Equal(w, "generic", read[address](w.post(addressesPath(anna), object{"value": "x", "type": "email"}).is(http.StatusCreated)).Type)
 	}))

@@ -54,7 +54,7 @@ func TestUnregister(t *testing.T) {
 		w.post(webPath+"unregister/nobody/", nil).is(http.StatusNotFound)
 	}))
 
-	t.Run("MeansTheUsernameAlone", both(func(w *world) {
+	t.Run("MeansOnlyTheUsername", both(func(w *world) {
 		w.register("anna", object{"email": "anna@example.org"})
 		w.unchanged(func() { w.post(webPath+"unregister/anna@example.org/", nil).is(http.StatusNotFound) })
 		w.post(webPath+"unregister/Anna/", nil).is(http.StatusOK).json(`{"deleted": 1}`)

@@ -134,7 +134,7 @@ func TestConditions(t *testing.T) {
 func TestIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 
-	t.Run("AKeyThatIsEmptyOrThereTwiceIsRefused", both(func(w *world) {
+	t.Run("EmptyOrRepeatedKeyIsRefused", both(func(w *world) {
 		w.unchanged(func() {
 			for _, c := range []client{w.with("Idempotency-Key", ""), w.with("Idempotency-Key", " "), w.with("Idempotency-Key", "a", "b"), w.with("Idempotency-Key", "a", "")} {
 				c.post(usersPath, object{"email": "anna@example.org"}).is(http.StatusBadRequest).isBadRequestFor("Idempotency-Key")

@@ -80,7 +80,7 @@ func (b browser) do(method, path, form string) (status int, text string) {
 func TestConsole(t *testing.T) {
 	t.Parallel()
 
-	t.Run("AMembershipThatIsLockedThereGetsNothingUntilItIsUnlockedThere", both(func(w *world) {
+	t.Run("LockedMembershipGetsNothingUntilUnlocked", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		w.buyer("ben", "ben@example.org")

@@ -338,7 +338,7 @@ func checkBrokenExchanges(w *world) {
 		require.NoError(w, a.check(w.doc))
 	}
 	each(map[string]answer{
-		"StatusThatIsNotThere":   good.with(func(a *answer) { a.status = http.StatusAccepted }),
+		"MissingStatus":          good.with(func(a *answer) { a.status = http.StatusAccepted }),
 		"FailureOfTheService":    good.with(func(a *answer) { a.status = http.StatusInternalServerError }),
 		"MemberTooMany":          good.replace(`"created":true`, `"created":true,"role":"member"`),
 		"MemberMissing":          good.replace(`,"created":true`, ``),

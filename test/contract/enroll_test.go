@@ -28,7 +28,7 @@ func TestPostUser(t *testing.T) {
 		require.JSONEq(w, `{"external_id": 4711}`, string(u.CustomFields))
 	}))
 
-	t.Run("NeedsTheEmailAlone", both(func(w *world) {
+	t.Run("NeedsOnlyTheEmail", both(func(w *world) {
 		u := w.enroll("anna@example.org")
 		require.Empty(w, u.FirstName+u.LastName)
 		require.JSONEq(w, `{}`, string(u.CustomFields))

@@ -152,7 +152,7 @@ func TestFilters(t *testing.T) {
 		}
 	}))
 
-	t.Run("ListsThatAreNoPagesTakeNoParameters", both(func(w *world) {
+	t.Run("UnpagedListsTakeNoParameters", both(func(w *world) {
 		for _, path := range []string{webPath + "e/shipped/t/"} {
 			w.get(path).is(http.StatusOK)
 			w.get(path + "?channel=1").isBadRequestFor("channel")

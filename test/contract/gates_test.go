@@ -18,10 +18,10 @@ func TestOccurrenceGates(t *testing.T) {
 	t.Parallel()
 
 	for name, c := range map[string]gate{
-		"LockedMember":              {func(w *world) { w.lockMember("anna") }, "the member is locked in the organization", "member not locked"},
-		"AMembershipThatIsInactive": {func(w *world) { w.post(registerPath, object{"username": "anna", "active": false}) }, "the application membership is inactive", "membership active"},
-		"AMembershipThatIsLocked":   {func(w *world) { w.lockMembership("anna") }, "the application membership is locked", "membership not locked"},
-		"NotificationsThatAreOff":   {func(w *world) { w.disable("anna") }, "notifications are disabled in the application membership", "membership enables notifications"},
+		"LockedMember":       {func(w *world) { w.lockMember("anna") }, "the member is locked in the organization", "member not locked"},
+		"InactiveMembership": {func(w *world) { w.post(registerPath, object{"username": "anna", "active": false}) }, "the application membership is inactive", "membership active"},
+		"LockedMembership":   {func(w *world) { w.lockMembership("anna") }, "the application membership is locked", "membership not locked"},
+		"NotificationsOff":   {func(w *world) { w.disable("anna") }, "notifications are disabled in the application membership", "membership enables notifications"},
 		"AnAddressThatOptedOut": {
 			func(w *world) { w.optOut("anna", "anna@example.org") }, "the recipient unsubscribed this address from the notification", "not unsubscribed",
 		},
@@ -60,11 +60,11 @@ func TestOccurrenceGates(t *testing.T) {
 		value, channel    string
 		active, validated bool
 	}{
-		"AnAssignmentThatIsInactive":     {gate{nil, "the assignment is inactive", "assignment active"}, "anna@example.org", "shop-mail", false, true},
-		"AnAssignmentThatIsNotValidated": {gate{nil, "the assignment is not validated", "assignment validated"}, "anna@example.org", "shop-mail", true, false},
-		"AChannelOfNoTemplate":           {gate{nil, "no template", "template"}, "anna@example.org", "post", true, true},
-		"AChannelTheEventMayNotUse":      {gate{nil, "the event may not use this channel", "channel allowed by the event"}, "room 7", "log", true, true},
-		"AChannelThatIsInactive": {
+		"InactiveAssignment":        {gate{nil, "the assignment is inactive", "assignment active"}, "anna@example.org", "shop-mail", false, true},
+		"UnvalidatedAssignment":     {gate{nil, "the assignment is not validated", "assignment validated"}, "anna@example.org", "shop-mail", true, false},
+		"AChannelOfNoTemplate":      {gate{nil, "no template", "template"}, "anna@example.org", "post", true, true},
+		"AChannelTheEventMayNotUse": {gate{nil, "the event may not use this channel", "channel allowed by the event"}, "room 7", "log", true, true},
+		"InactiveChannel": {
 			gate{func(w *world) { w.closeChannel("mail") }, "the channel is inactive", "channel active"}, "anna@example.org", "mail", true, true,
 		},
 	} {
@@ -83,7 +83,7 @@ func TestOccurrenceGates(t *testing.T) {
 		}))
 	}
 
-	t.Run("AnAddressThatIsRemovedIsSkipped", both(func(w *world) {
+	t.Run("RemovedAddressIsSkipped", both(func(w *world) {
 		w.apply(orders())
 		w.buyer("anna", "anna@example.org")
 		id := w.trigger(object{})

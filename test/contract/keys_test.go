@@ -129,7 +129,7 @@ func TestKey(t *testing.T) {
 		w.as(text).get("/api/system/ping/").is(http.StatusUnauthorized)
 	}))
 
-	t.Run("Is256BitsBehindAPrefixAndStoredAsDigest", both(func(w *world) {
+	t.Run("Has256BitsAfterAPrefixAndIsStoredAsDigest", both(func(w *world) {
 		text, another := w.issue(access.Scope{}, access.SystemPing), w.issue(access.Scope{}, access.SystemPing)
 		require.Regexp(w, `^tcs_[0-9a-f]{64}$`, text)
 		require.NotEqual(w, text, another)

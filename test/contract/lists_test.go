@@ -11,7 +11,7 @@ import (
 func TestCreateList(t *testing.T) {
 	t.Parallel()
 
-	t.Run("NeedsTheNameAloneAndIsNotPinned", both(func(w *world) {
+	t.Run("NeedsOnlyTheNameAndIsNotPinned", both(func(w *world) {
 		l := read[distributionList](w.post(listsPath, object{"name": "Newsletter"}).is(http.StatusCreated))
 		require.Positive(w, l.ID)
 		require.Equal(w, distributionList{ID: l.ID, Name: "Newsletter", Members: w.base + idPath(listsPath, l.ID) + "m/"}, l)
@@ -27,7 +27,7 @@ func TestCreateList(t *testing.T) {
 		require.Equal(w, l, read[distributionList](w.get(idPath(listsPath, l.ID))))
 	}))
 
-	t.Run("RefusesAnApplicationThatIsNotOfTheProject", both(func(w *world) {
+	t.Run("RefusesAnApplicationOfAnotherProject", both(func(w *world) {
 		blog := read[application](w.get("/api/o/acme/p/blog/a/web/"))
 		globex := read[application](w.get("/api/o/globex/p/shop/a/web/"))
 		w.unchanged(func() {

@@ -80,7 +80,7 @@ func TestManagedAuditLog(t *testing.T) {
 		assert.Equal(w, []string{"acme/u/c@example.org", "acme/u/b@example.org", "acme/u/a@example.org"}, said)
 	}))
 
-	t.Run("IsReadByItsGrantAlone", both(func(w *world) {
+	t.Run("NeedsOnlyItsGrantToRead", both(func(w *world) {
 		others := slices.DeleteFunc(access.Grants(), func(g access.Grant) bool { return g == access.AuditRead })
 		w.as(w.issue(scope("acme"), others...)).get(auditPath).is(http.StatusForbidden)
 		w.as(w.issue(scope("acme/shop"), access.AuditRead)).get(auditPath).is(http.StatusForbidden)

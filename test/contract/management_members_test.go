@@ -40,7 +40,7 @@ func (c client) registered(query string) []string {
 func TestManagedMemberships(t *testing.T) {
 	t.Parallel()
 
-	t.Run("AreListedOfTheApplicationAlone", both(func(w *world) {
+	t.Run("AreListedForTheApplicationOnly", both(func(w *world) {
 		w.register("anna", object{"email": "anna@example.org", "custom_fields": object{"plan": "gold"}})
 		w.register("ben", object{"email": "Anna@example.org", "active": false})
 		w.enroll("carl@example.org")

@@ -101,7 +101,7 @@ func TestManagedRoles(t *testing.T) {
 		}
 	}))
 
-	t.Run("AreShownOfTheOrganizationAlone", both(func(w *world) {
+	t.Run("AreShownForTheOrganizationOnly", both(func(w *world) {
 		for _, org := range []string{"acme", "globex"} {
 			w.post("/api/v1/user/"+org+"/", object{"email": "boss@example.org"})
 		}

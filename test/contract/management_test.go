@@ -46,7 +46,7 @@ func (w *world) audited(action, object string) {
 func TestManagedOrganizations(t *testing.T) {
 	t.Parallel()
 
-	t.Run("AreMadeByKeysOfTheInstallationAlone", both(func(w *world) {
+	t.Run("AreCreatedByKeysOfTheInstallationOnly", both(func(w *world) {
 		wide := w.as(w.issue(scope(""), access.OrganizationRead, access.OrganizationWrite))
 		made := read[named](wide.post("/api/o/", object{"slug": "initech", "name": "Initech"}).is(http.StatusCreated))
 		assert.Equal(w, "initech", made.Slug)

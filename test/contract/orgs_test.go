@@ -194,7 +194,7 @@ func TestProbes(t *testing.T) {
 		w.nobody().get("/readyz?verbose").is(http.StatusServiceUnavailable)
 	}))
 
-	t.Run("AStoreThatIsAwayIs503WithRetryAfter", both(func(w *world) {
+	t.Run("UnavailableStoreIs503WithRetryAfter", both(func(w *world) {
 		w.get(usersPath).is(http.StatusOK) // From now on the key is known.
 		require.NoError(w, w.store.Close())
 		for _, r := range guarded() {

@@ -33,7 +33,7 @@ func TestPatchUser(t *testing.T) {
 		"RemovingANonObjectDeletesIt":             {`remove`, `{"a": {"b": 1}, "s": {"x": 1}}`, `{"a": {"e": "x"}, "n": null, "list": [1, {"k": 1}]}`},
 		"RemovingAbsentIsNoError":                 {`remove`, `{"zz": 1, "a": {"zz": 1, "b": {"zz": {"y": 1}}}}`, stored},
 		"RemoveOfNothingRemovesNothing":           {`remove`, `{}`, stored},
-		"IgnoreLeavesCustomFieldsAlone":           {`ignore`, `{"a": 1, "new": 2}`, stored},
+		"IgnoreKeepsCustomFields":                 {`ignore`, `{"a": 1, "new": 2}`, stored},
 		"MergeKeepsKeysThatDifferByCase":          {`merge`, `{"S": 1}`, `{"a": {"b": {"c": 1, "d": [1, 2]}, "e": "x"}, "n": null, "list": [1, {"k": 1}], "s": "text", "S": 1}`},
 		"MergeOfAMemberNamedLikeAFieldIsMetadata": {`merge`, `{"_mode": "rewrite", "email": 1}`, `{"a": {"b": {"c": 1, "d": [1, 2]}, "e": "x"}, "n": null, "list": [1, {"k": 1}], "s": "text", "_mode": "rewrite", "email": 1}`},
 	}

@@ -92,7 +92,7 @@ func TestPaths(t *testing.T) {
 		}
 	}))
 
-	t.Run("AnIDThatIsNotAPositiveIntegerIs404", both(func(w *world) {
+	t.Run("NonPositiveIDIs404", both(func(w *world) {
 		w.enroll("anna@example.org")
 		paths := []struct{ method, before, after string }{
 			{http.MethodGet, listsPath, "/"},

@@ -48,7 +48,7 @@ func TestQuotasOfContexts(t *testing.T) {
 	t.Parallel()
 	globex := strings.ReplaceAll(orderPath, "acme", "globex")
 
-	t.Run("OneThatIsTooLargeIs413", both(func(w *world) {
+	t.Run("TooLargeIs413", both(func(w *world) {
 		w.apply(orders())
 		w.unchanged(func() {
 			w.post(orderPath, sized(1001)).exceeds(http.StatusRequestEntityTooLarge, quotas.ContextSize)
@@ -217,7 +217,7 @@ func TestQuotasOfWhatAnOrganizationHas(t *testing.T) {
 		})
 	}))
 
-	t.Run("AKeyThatIsRotatedOrRevokedIsNoOtherOne", both(func(w *world) {
+	t.Run("RotatingAndRevokingChangeNoOtherKey", both(func(w *world) {
 		limits := quotas.Limits{quotas.Keys: float64(w.count(quotas.Keys) + 1)}
 		keys, scope := w.assemble(limits).Console.Keys, access.Scope{Organization: "acme"}
 		create := func(name string) error {

@@ -91,7 +91,7 @@ func TestRegisterAddresses(t *testing.T) {
 		require.Equal(w, []string{"anna@example.org mail EMAIL"}, reached(read[registered](a).Assignments))
 	}))
 
-	t.Run("AreNeverAssignedToAChannelThatIsNotPreferred", both(func(w *world) {
+	t.Run("AreAssignedToPreferredChannelsOnly", both(func(w *world) {
 		w.apply(app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "bare", Name: "Bare", Channels: []app.BlueprintChannel{mail("mail", false)}}}})
 		a := w.post("/api/o/bare/p/shop/a/web/register/", object{"username": "anna", "addresses": list{preferred("anna@example.org")}})
 		require.Empty(w, read[registered](a).Assignments)
@@ -204,10 +204,10 @@ func TestRegisterIsAllOrNothing(t *testing.T) {
 		"BadEmailIs400":                       {"email", "nothing", "email"},
 		"BadUsernameIs400":                    {"username", "", "username"},
 		"BadAddressAmongGoodOnesIs400":        {"addresses", list{preferred("ben@example.org"), object{"value": ""}}, "addresses[1].value"},
-		"AddressThatIsNoObjectIs400":          {"addresses", list{preferred("ben@example.org"), "x"}, "addresses[1]"},
-		"ActiveThatIsNoBooleanIs400":          {"active", "yes", "active"},
-		"MetadataThatIsNoObjectIs400":         {"custom_fields", list{}, "custom_fields"},
-		"MetadataThatIsTooLargeIs400":         {"custom_fields", object{"big": strings.Repeat("x", 64<<10)}, "custom_fields"},
+		"AddressMustBeAnObject":               {"addresses", list{preferred("ben@example.org"), "x"}, "addresses[1]"},
+		"ActiveMustBeABoolean":                {"active", "yes", "active"},
+		"MetadataMustBeAnObject":              {"custom_fields", list{}, "custom_fields"},
+		"TooLargeMetadataIs400":               {"custom_fields", object{"big": strings.Repeat("x", 64<<10)}, "custom_fields"},
 	}
 	t.Run("Spoiled", both(func(w *world) {
 		w.post("/api/o/acme/p/blog/d/", object{"name": "blog-only"}).is(http.StatusCreated)
@@ -225,7 +225,7 @@ func TestRegisterIsAllOrNothing(t *testing.T) {
 		w.post(registerPath, good()).is(http.StatusCreated) // The rest was good indeed.
 	}))
 
-	t.Run("MergedMetadataThatIsTooLargeIs400", both(func(w *world) {
+	t.Run("TooLargeMergedMetadataIs400", both(func(w *world) {
 		half := strings.Repeat("x", 40<<10)
 		w.register("anna", object{"custom_fields": object{"one": half}})
 		payload := good()

@@ -34,7 +34,7 @@ func TestRegister(t *testing.T) {
 		require.Equal(w, []string{"anna", "anna@example.org", "Anna", "Lee"}, []string{u.Username, u.Email, u.FirstName, u.LastName})
 	}))
 
-	t.Run("NeedsTheUsernameAlone", both(func(w *world) {
+	t.Run("NeedsOnlyTheUsername", both(func(w *world) {
 		w.post(registerPath, object{"username": "anna"}).is(http.StatusCreated).json(`{
 			"user": {"username": "anna", "first_name": "", "last_name": "", "email": ""},
 			"created": true,

@@ -197,29 +197,29 @@ func TestTrigger(t *testing.T) {
 			}{
 				"AnOptionThatDoesNotExist":  {object{"options": object{"limit": list{}}}, "options.limit"},
 				"OptionsInAnotherSpelling":  {object{"options": object{"Dry_Run": true}}, "options.Dry_Run"},
-				"OptionsThatAreNoObject":    {object{"options": list{}}, "options"},
-				"AContextThatIsNoObject":    {object{"context": list{}}, "context"},
-				"ARecipientThatIsNoText":    {object{"options": object{"limit_to": list{1}}}, "options.limit_to"},
-				"RecipientsThatAreNoArray":  {object{"options": object{"limit_to": "anna"}}, "options.limit_to"},
+				"OptionsAreNotAnObject":     {object{"options": list{}}, "options"},
+				"ContextIsNotAnObject":      {object{"context": list{}}, "context"},
+				"RecipientIsNotText":        {object{"options": object{"limit_to": list{1}}}, "options.limit_to"},
+				"RecipientsAreNotAnArray":   {object{"options": object{"limit_to": "anna"}}, "options.limit_to"},
 				"ARecipientWithoutAName":    {object{"options": object{"limit_to": list{" "}}}, "options.limit_to"},
 				"NoRecipientAtAll":          {object{"options": object{"limit_to": list{}}}, "options.limit_to"},
 				"NoChannelAtAll":            {object{"options": object{"channels": list{}, "dry_run": true}}, "options.channels"},
-				"AChannelThatIsNoText":      {object{"options": object{"channels": list{nil}}}, "options.channels"},
+				"ChannelIsNotText":          {object{"options": object{"channels": list{nil}}}, "options.channels"},
 				"AChannelWithoutAName":      {object{"options": object{"channels": list{""}}}, "options.channels"},
 				"InvalidDryRun":             {object{"options": object{"dry_run": "true"}}, "options.dry_run"},
 				"InvalidIgnore":             {object{"options": object{"ignore_unknown": 1}}, "options.ignore_unknown"},
-				"APriorityThatIsNone":       {object{"options": object{"priority": "soon"}}, "options.priority"},
-				"APriorityThatIsEmpty":      {object{"options": object{"priority": ""}}, "options.priority"},
-				"APriorityThatIsNoText":     {object{"options": object{"priority": 1}}, "options.priority"},
-				"AFilterThatIsNoObject":     {object{"options": object{"recipient_filter": list{"anna"}}}, "options.recipient_filter"},
+				"InvalidPriority":           {object{"options": object{"priority": "soon"}}, "options.priority"},
+				"EmptyPriority":             {object{"options": object{"priority": ""}}, "options.priority"},
+				"PriorityIsNotText":         {object{"options": object{"priority": 1}}, "options.priority"},
+				"FilterIsNotAnObject":       {object{"options": object{"recipient_filter": list{"anna"}}}, "options.recipient_filter"},
 				"AFilterByNothing":          {object{"options": object{"recipient_filter": object{}}}, "options.recipient_filter.usernames"},
 				"FilterByNobody":            {object{"options": object{"recipient_filter": object{"usernames": list{}}}}, "options.recipient_filter.usernames"},
 				"FilterBySomethingElse":     {object{"options": object{"recipient_filter": object{"usernames": list{"anna"}, "groups": list{}}}}, "options.recipient_filter.groups"},
-				"AFilterBesideLimitTo":      {object{"options": object{"recipient_filter": object{"usernames": list{"anna"}}, "limit_to": list{"anna"}}}, "options.recipient_filter"},
+				"FilterWithLimitTo":         {object{"options": object{"recipient_filter": object{"usernames": list{"anna"}}, "limit_to": list{"anna"}}}, "options.recipient_filter"},
 				"AMemberThatDoesNotExist":   {object{"order": 17}, "order"},
 				"AMemberInAnotherSpelling":  {object{"Context": object{"number": 1}}, "Context"},
-				"ABodyThatIsNoObject":       {list{}, "body"},
-				"ABodyThatIsNoJSON":         {raw("{"), "body"},
+				"BodyIsNotAnObject":         {list{}, "body"},
+				"BodyIsNotJSON":             {raw("{"), "body"},
 				"NoBody":                    {nil, "body"},
 				"MoreRecipientsThanAllowed": {object{"options": object{"limit_to": strings.Split(strings.Repeat("a,", 10_000)+"a", ",")}}, "options.limit_to"},
 			}, func(w *world, c struct {
@@ -344,7 +344,7 @@ func TestTrigger(t *testing.T) {
 		w.unchanged(func() { w.post(orderPath, object{}).is(http.StatusBadRequest) })
 	}))
 
-	t.Run("AnEventThatIsNotTheApplicationsIs404", both(func(w *world) {
+	t.Run("EventOfAnotherApplicationIs404", both(func(w *world) {
 		w.apply(orders())
 		w.unchanged(func() {
 			for _, path := range []string{webPath + "e/nothing/", officePath + "e/order/", webPath + "e/low/", "/api/o/acme/p/blog/a/web/e/order/",

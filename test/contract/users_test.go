@@ -145,7 +145,7 @@ func TestDeleteUser(t *testing.T) {
 		w.delete(userPath("anna@example.org"), nil).is(http.StatusNotFound)
 	}))
 
-	t.Run("FindsTheUsernameAlone", both(func(w *world) {
+	t.Run("FindsOnlyTheUsername", both(func(w *world) {
 		w.register("anna", object{"email": "shared@example.org"})
 		w.register("ben", object{"email": "shared@example.org"})
 		w.register("shared@example.org", object{"email": "shared@example.org"})
