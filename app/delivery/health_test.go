@@ -46,7 +46,7 @@ func TestWorkerReportsOutages(t *testing.T) {
 		})
 	})
 
-	t.Run("OneThatRestsIsReportedWithEveryRestAndClearedWhenItWorks", func(t *testing.T) {
+	t.Run("PausedOneIsReportedAgainAndClearedWhenItWorks", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			begun := time.Now()
