@@ -118,7 +118,7 @@ func TestWhoMayRelieve(t *testing.T) {
 	}{
 		"OneThatWorks":     {func(*channels.Member) {}, 32},
 		"NotAnInactiveOne": {func(m *channels.Member) { m.Active = false }, 0},
-		"NotOneThatRests":  {func(m *channels.Member) { m.Until = now.Add(time.Second) }, 0},
+		"NotAPausedOne":    {func(m *channels.Member) { m.Until = now.Add(time.Second) }, 0},
 		"NotOneOnTrial":    {func(m *channels.Member) { m.Until = now.Add(time.Second - channels.TrialFor) }, 0},
 		"OneAfterItsTrial": {func(m *channels.Member) { m.Until = now.Add(-channels.TrialFor) }, 32},
 		"NotOneUsedUp":     {func(m *channels.Member) { m.UsedUp = now.Add(time.Hour) }, 0},

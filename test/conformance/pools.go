@@ -119,7 +119,7 @@ func poolCases() cases {
 			assert.InDelta(t, 320, counts["Mail"], 32)
 			assert.InDelta(t, 80, counts["Mail B"], 32)
 		},
-		"AMemberThatRestsGetsNothingNew": func(t *testing.T, w *world) {
+		"PausedMemberGetsNothingNew": func(t *testing.T, w *world) {
 			all := w.pooled(t, 80, 20)
 			w.down(t, all[0], time.Minute)
 			assert.Equal(t, map[string]int{"Mail B": 100}, w.through(t, w.waiting(t, 100)))
