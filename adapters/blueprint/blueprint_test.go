@@ -251,7 +251,7 @@ func TestParseRefuses(t *testing.T) {
 		"NoUTF8InAVariable":    {channel("{a: '${LATIN}'}"), []string{"demo.yaml:3: " + path + ".a: contains a NUL character or is not UTF-8"}},
 		"ManyLargeVariables":   {channel("{a: '" + strings.Repeat("${BIG}", 1000) + "'}"), []string{"demo.yaml:3: " + path + ".a: is longer than 256 KiB"}},
 		"NoNumber":             {channel("{a: .nan, b: -.inf}"), []string{"demo.yaml:3: " + path + ".a: must be a finite number", "demo.yaml:3: " + path + ".b: must be a finite number"}},
-		"TaggedBinary":         {channel("{a: !!binary aGk=}"), []string{"demo.yaml:3: " + path + ".a: must be a truth, a number or a text"}},
+		"TaggedBinary":         {channel("{a: !!binary aGk=}"), []string{"demo.yaml:3: " + path + ".a: must be true, false, a number or a text"}},
 		"DeepSettings":         {channel(strings.Repeat("{a: ", 33) + "1" + strings.Repeat("}", 33)), []string{"demo.yaml:3: " + path + strings.Repeat(".a", 32) + ": is nested deeper than 32 levels"}},
 		"SettingsInThemselves": {channel("&a {a: *a}"), []string{"demo.yaml:3: " + path + strings.Repeat(".a", 32) + ": is nested deeper than 32 levels"}},
 		"EverythingAtOnceInOrder": {"organizations:\n- name: 1\n  projects:\n  - lists: no\n    appliations: []\n  groups: {}\n", []string{

@@ -70,7 +70,7 @@ func (d *treeDecoder) scalar(path string, n *yaml.Node) any {
 	case "!!bool", "!!int", "!!float":
 		var v any
 		if err := n.Decode(&v); err != nil {
-			d.addMistake(n, path, "must be a truth, a number or a text")
+			d.addMistake(n, path, "must be true, false, a number or a text")
 			return nil
 		}
 		if f, isFloat := v.(float64); isFloat && (math.IsNaN(f) || math.IsInf(f, 0)) {
@@ -85,7 +85,7 @@ func (d *treeDecoder) scalar(path string, n *yaml.Node) any {
 		}
 		return text
 	}
-	d.addMistake(n, path, "must be a truth, a number or a text")
+	d.addMistake(n, path, "must be true, false, a number or a text")
 	return nil
 }
 

@@ -108,7 +108,7 @@ func (a *API) explain(c echo.Context, err error) (status int, detail string, fie
 		return web.Status(fault.Unavailable), "the service took too long to answer", nil
 	}
 	a.observer.LogFailure(c, slog.LevelError, err)
-	return web.Status(fault.Internal), "the service failed; its log tells more under this request id", nil
+	return web.Status(fault.Internal), "the service failed; its log has more under this request id", nil
 }
 
 // maxDetail is the maximum number of messages in `detail`; `errors` has all.

@@ -157,7 +157,7 @@ func TestHealthAndReadiness(t *testing.T) {
 	f.alive = errors.New("the loop expand stands still")
 	w := f.do(request{path: "/healthz", key: "-"})
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
-	assert.Equal(t, "the service hangs; nothing but a restart helps", problemOf(t, w).Detail)
+	assert.Equal(t, "a background loop is stuck; only a restart helps", problemOf(t, w).Detail)
 	assert.Zero(t, f.auth.calls())
 }
 

@@ -17,7 +17,7 @@ const (
 // The faults of the probes.
 var (
 	errNotReady = fault.New(fault.Unavailable, "the service is not ready")
-	errNotAlive = fault.New(fault.Unavailable, "the service hangs; nothing but a restart helps")
+	errNotAlive = fault.New(fault.Unavailable, "a background loop is stuck; only a restart helps")
 )
 
 type pong struct {

@@ -89,7 +89,7 @@ func TestImportJobSurvives(t *testing.T) {
 		assert.False(t, i.WorkOnce(t.Context()))
 		job = b.show(acme, job.ID)
 		assert.Equal(t, imports.Failed, job.State)
-		assert.Equal(t, "the service could not go on with it; its log tells more", job.Reason)
+		assert.Equal(t, "the service could not continue it; see its log", job.Reason)
 	})
 }
 

@@ -169,14 +169,14 @@ func TestImportRevokedRole(t *testing.T) {
 				require.True(t, i.WorkOnce(t.Context()))
 				job = b.show(acme, job.ID)
 				assert.Equal(t, imports.Failed, job.State)
-				assert.Equal(t, "whoever started the import may not import any more", job.Reason)
+				assert.Equal(t, "the user who started the import may no longer import", job.Reason)
 				there := people(t, b.store, "acme")
 				delete(there, olga.Name)
 				assert.Len(t, there, job.Counts.Created, "what it counts is what it wrote")
 				assert.Equal(t, call > 1, job.Counts.Created > 0)
 				entries := b.recorded(acme)
 				assert.Contains(t, entries[len(entries)-1], "olga@example.org import.end")
-				assert.Contains(t, entries[len(entries)-1], "ended_by:whoever started the import may not import any more")
+				assert.Contains(t, entries[len(entries)-1], "ended_by:the user who started the import may no longer import")
 			}
 		})
 	}

@@ -463,7 +463,7 @@ func TestUndo(t *testing.T) {
 		require.True(t, b.importer(nil).WorkOnce(t.Context()))
 		left := b.show(acme, job.ID)
 		assert.Equal(t, imports.Done, left.State)
-		assert.Contains(t, left.Reason, "whoever started the import may not import any more")
+		assert.Contains(t, left.Reason, "the user who started the import may no longer import")
 		assert.Len(t, people(t, b.store, "acme"), 2)
 	})
 }

@@ -20,7 +20,7 @@ var (
 	ErrTooLarge   = fault.New(fault.TooLarge, "the file is larger than an import may be")
 	ErrBusy       = fault.New(fault.Limited, "another workbook is being read: try again in a minute, or save yours as CSV")
 	ErrIncomplete = fault.New(fault.Invalid, "the upload broke off")
-	ErrNotAllowed = fault.New(fault.Forbidden, "whoever started the import may not import any more")
+	ErrNotAllowed = fault.New(fault.Forbidden, "the user who started the import may no longer import")
 	// ErrTaken says that the job was changed meanwhile: cancelled, or taken over.
 	ErrTaken = fault.New(fault.Unavailable, "the import was changed by somebody else")
 	// ErrNothingToDo says that no job waits.
@@ -210,7 +210,7 @@ func (j Job) Release(now time.Time) Job {
 func (j Job) Postpone(now time.Time, pause time.Duration) Job {
 	j = j.Release(now)
 	if j.Failures++; j.Failures >= MaxFailures {
-		return j.Fail("the service could not go on with it; its log tells more", now)
+		return j.Fail("the service could not continue it; see its log", now)
 	}
 	j.Until = now.Add(pause)
 	return j

@@ -19,7 +19,7 @@ var (
 	ErrNotFound        = fault.New(fault.NotFound, "the user is not a member of this organization")
 	ErrAddressNotFound = fault.New(fault.NotFound, "the address does not exist")
 	ErrChanged         = fault.New(fault.Invalid, "it was changed in the meantime: nothing was saved")
-	ErrSince           = fault.New(fault.Invalid, "the search finds nobody with this id: begin anew")
+	ErrSince           = fault.New(fault.Invalid, "the search finds no user with this id; start a new search")
 	ErrAmbiguous       = fault.New(fault.Conflict, "several members have this e-mail")
 )
 
