@@ -77,7 +77,7 @@ func parsePaging(query url.Values, f *filters) (params pageParameters, err error
 		params.total = wanted == "true"
 	}
 	if digest := query.Get(digestParameter); query.Has(digestParameter) && (digest == "" || digest != f.digest()) {
-		faults.Addf(digestParameter, "belongs to a page of the list with other filters: begin anew, without it and without after")
+		faults.Addf(digestParameter, "belongs to a page of the list with other filters: start over, without it and without after")
 	}
 	return params, faults.Err()
 }
