@@ -36,7 +36,7 @@ func (h *health) reset() {
 }
 
 // reportHealth records an outage in the store when the channel is paused or paused again. It
-// clears the outage when the channel works: after a rest, and with the first message of a
+// clears the outage when the channel works: after a pause, and with the first message of a
 // dispatcher, because an earlier process may have left a record.
 func (s *sender) reportHealth(ctx context.Context) {
 	h := &s.health

@@ -165,14 +165,14 @@ func (s *sender) feed(ctx context.Context, held *claims, jobs *jobQueue) (claime
 		if err := s.ensureQuota(ctx); err != nil {
 			return claimed, err
 		}
-		if rest := s.pauseLeft(); rest > 0 {
+		if left := s.pauseLeft(); left > 0 {
 			// The sender stays while the channel is paused, and keeps its breaker. It still checks
 			// whether an operator has changed the settings.
 			s.divert(ctx)
 			if len(held.ids()) == 0 {
 				s.releaseShare(ctx) // Another instance may reach the provider.
 			}
-			pace.Pause(ctx, min(rest, s.recheckInterval()), nil)
+			pace.Pause(ctx, min(left, s.recheckInterval()), nil)
 			continue
 		}
 		if !s.config.Active {

@@ -129,8 +129,8 @@ func (t *targets) offer(name string, j deliveries.Job, now time.Time) (admission
 		g = &target{}
 		t.known[name] = g
 	}
-	if rest := g.breaker.open(now); !rest.IsZero() {
-		return postponed, g.delay(rest)
+	if until := g.breaker.open(now); !until.IsZero() {
+		return postponed, g.delay(until)
 	}
 	if t.admits(g, now) {
 		t.begin(g, now)

@@ -285,7 +285,7 @@ func (w *Worker) purge(ctx context.Context, loop *watchdog.Loop) error {
 	}
 }
 
-// sendLoop keeps a sender running forevery channel that has something due, until ctx ends. The
+// sendLoop keeps a sender running for every channel that has something due, until ctx ends. The
 // senders work until working ends.
 func (w *Worker) sendLoop(ctx, senderCtx context.Context, loop *watchdog.Loop) {
 	share := pace.NewShare(dueShare, dueBurst)

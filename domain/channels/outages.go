@@ -7,7 +7,7 @@ import (
 )
 
 // Outage records that a channel does not work on one instance: several attempts in a row failed
-// through no fault of a recipient. The instance lets the channel rest and then tries it with one
+// through no fault of a recipient. The instance pauses the channel and then tries it with one
 // message at a time. Each instance stores its own outages, because another process may show them.
 type Outage struct {
 	Channel  ID
@@ -29,12 +29,12 @@ type Failing struct {
 	ProjectSlug  string // of the channel's project; empty: it is the organization's own
 }
 
-// OutageExpiry is how long after the end of its rest an outage that is not reported again is
+// OutageExpiry is how long after the end of its pause an outage that is not reported again is
 // ignored. An instance that still had it would have tried the channel again if there was anything
 // to send, and an instance that is gone does not clear its outages.
 const OutageExpiry = 24 * time.Hour
 
-// OutageOverdue is how long after the end of its rest another instance whose messages get through
+// OutageOverdue is how long after the end of its pause another instance whose messages get through
 // clears an outage.
 const OutageOverdue = 10 * time.Minute
 

@@ -21,7 +21,7 @@ const (
 
 // The shares of a member that is not well.
 const (
-	// TrialFor is how long after its rest a member is on trial, if it answers nothing: afterwards
+	// TrialFor is how long after its pause a member is on trial, if it answers nothing: afterwards
 	// it counts as well.
 	TrialFor = 2 * time.Minute
 	// trialShare is the part of its weight that a member has while it is on trial.
@@ -96,7 +96,7 @@ type Member struct {
 	Name   string
 	Weight int
 	Active bool
-	// Until is when a rest of the member ends, or ended, if it does not work on some instance;
+	// Until is when a pause of the member ends, or ended, if it does not work on some instance;
 	// zero: it works.
 	Until time.Time
 	// UsedUp is until when nothing is left of its quota; zero: not used up.
