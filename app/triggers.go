@@ -9,6 +9,7 @@ import (
 
 	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
@@ -177,11 +178,7 @@ func occurrenceState(o events.Occurrence) audit.State {
 func (t *Triggers) occurrences(
 	ctx context.Context, tx ports.Tx, at eventPath, triggers []Trigger, check contextCheck, of eventFilter,
 ) ([]deliveries.TriggerRequest, error) {
-	app, err := application(ctx, tx, at.Path)
-	if err != nil {
-		return nil, err
-	}
-	e, err := tx.Events().BySlug(ctx, app, at.event)
+	app, e, err := tx.Events().ByPath(ctx, access.Scope(at.Path), at.event)
 	if err != nil {
 		return nil, err
 	}

@@ -43,8 +43,7 @@ func (r applicationRepo) BySlug(ctx context.Context, org, project, app string) (
 	if err != nil {
 		return applications.Application{}, err
 	}
-	return applications.Application{ID: p.ApplicationID, Organization: p.OrganizationID, Project: p.ProjectID, Slug: app,
-		Name: p.ApplicationName, Active: p.ApplicationActive}, nil
+	return p.application(app), nil
 }
 
 func (r applicationRepo) ByID(

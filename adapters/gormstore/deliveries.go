@@ -52,6 +52,20 @@ type occurrenceRow struct {
 
 func (occurrenceRow) TableName() string { return "occurrences" }
 
+// columns returns the columns that occurrence uses.
+func (r *occurrenceRow) columns() []column {
+	return []column{{"id", &r.ID}, {"organization_id", &r.OrganizationID}, {"project_id", &r.ProjectID}, {"application_id", &r.ApplicationID},
+		{"event_id", &r.EventID}, {"context", &r.Context}, {"limit_to", &r.LimitTo}, {"channels", &r.Channels}, {"correlation_id", &r.CorrelationID},
+		{"request_id", &r.RequestID}, {"traceparent", &r.Traceparent}, {"created_at", &r.CreatedAt}, {"expanded_at", &r.ExpandedAt},
+		{"send_at", &r.SendAt}, {"expires_at", &r.ExpiresAt}, {"cancelled_at", &r.CancelledAt}, {"scheduled", &r.Scheduled},
+		{"priority", &r.Priority}, {"recipients", &r.Recipients}}
+}
+
+// occurrenceColumns selects the columns that occurrenceRow.columns scans.
+func occurrenceColumns(occurrence string) string {
+	return qualifiedColumns(occurrence, mapped(new(occurrenceRow).columns(), func(c column) string { return c.name }))
+}
+
 func (r occurrenceRow) occurrence() (events.Occurrence, error) {
 	o := events.Occurrence{ID: r.ID, Organization: r.OrganizationID, Project: r.ProjectID, Application: r.ApplicationID, Event: r.EventID,
 		Context: events.Context(r.Context), Priority: r.Priority, CorrelationID: r.CorrelationID, RequestID: r.RequestID, Traceparent: r.Traceparent, Created: r.CreatedAt, Scheduled: r.Scheduled, Expanded: orZero(r.ExpandedAt), Recipients: r.Recipients,

@@ -125,7 +125,7 @@ func (r deliveryRepo) Job(ctx context.Context, o events.Occurrence, id deliverie
 	if err != nil {
 		return deliveries.Job{}, err
 	}
-	jobs, err := r.jobs(ctx, through.ChannelID, []channels.ID{through.Named}, []deliveries.ID{id})
+	jobs, err := r.jobs(ctx, through.ChannelID, []channels.ID{through.Named}, []deliveries.ID{id}, false)
 	if err == nil && len(jobs) == 0 {
 		err = deliveries.ErrNotFound
 	}

@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
@@ -43,6 +44,11 @@ func (r eventRow) event(org orgs.ID) events.Event {
 		Description: r.Description, Active: r.Active, Example: r.Example, Schema: r.ContextSchema, Priority: r.Priority}
 }
 
+// eventColumns selects the columns of an eventRow that is embedded in another row.
+func eventColumns(e string) string {
+	return prefixedColumns("event_", e, "id", "application_id", "slug", "name", "description", "active", "example", "context_schema", "priority")
+}
+
 // eventLimitRow is a channel or a pool that an event is limited to.
 type eventLimitRow struct {
 	EventID   events.ID
@@ -63,6 +69,27 @@ func (r eventRepo) BySlug(ctx context.Context, a applications.Application, slug 
 		return events.Event{}, err
 	}
 	return es[0], nil
+}
+
+func (r eventRepo) ByPath(ctx context.Context, path access.Scope, slug string) (applications.Application, events.Event, error) {
+	type pathRow struct {
+		Place place    `gorm:"embedded"`
+		Event eventRow `gorm:"embedded;embeddedPrefix:event_"`
+	}
+	row, err := one[pathRow](r.db(ctx).Raw(`
+		SELECT `+placeColumns+", "+eventColumns("e")+`
+		FROM `+placeTables+`
+		LEFT JOIN events e ON e.application_id = a.id AND e.slug = ?
+		WHERE o.slug = ? AND `+"o."+notSystem, path.Project, path.Application, slug, path.Organization), orgs.ErrNotFound)
+	switch {
+	case err != nil:
+	case row.Event.ID == 0:
+		err = cmp.Or(row.Place.missing(path), error(events.ErrNotFound))
+	}
+	if err != nil {
+		return applications.Application{}, events.Event{}, err
+	}
+	return row.Place.application(path.Application), row.Event.event(row.Place.OrganizationID), nil
 }
 
 func (r eventRepo) List(ctx context.Context, a applications.Application, after events.ID, limit int) ([]events.Event, error) {

@@ -180,9 +180,7 @@ func (r eventRepo) PartialUsers(ctx context.Context, p events.Partial, after eve
 }
 
 func (r eventRepo) PartialTemplates(ctx context.Context, p events.Partial, after events.TemplateID, limit int) ([]events.PartialUser, error) {
-	return r.partialUsers(ctx, p, after, limit,
-		prefixedColumns("template_", "t", templateColumns...)+", "+
-			prefixedColumns("event_", "e", "id", "application_id", "slug", "name", "description", "active", "example", "context_schema", "priority"))
+	return r.partialUsers(ctx, p, after, limit, prefixedColumns("template_", "t", templateColumns...)+", "+eventColumns("e"))
 }
 
 // partialUsers returns the templates that use a partial, with these columns of the templates and

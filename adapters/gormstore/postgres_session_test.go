@@ -59,9 +59,9 @@ func TestRoundTrips(t *testing.T) {
 		trips = proxy.Sent() - all
 	}
 	const (
-		trigger = 7 // begin and the application; the event; its channels; names; recipients; the occurrence; the rest with the commit
+		trigger = 5 // begin and the event; names; recipients; the occurrence; the rest with the commit
 		expand  = 4 // begin and whose turn it is; the set; its deliveries; the rest with the commit
-		claim   = 5 // begin and what waits; locks; jobs; their occurrence; the rest with the commit
+		claim   = 4 // begin and what waits; locks; jobs with their occurrence; the rest with the commit
 		record  = 3 // begin and outcomes; their occurrences; the rest with the commit
 		told    = 2 // other instances, of the trigger and of the expansion, meanwhile or later
 	)

@@ -24,7 +24,7 @@ func (q queue) Claim(
 			return err
 		}
 		if t.dialect == onPostgres {
-			if jobs, err = t.jobsWithOccurrences(ctx, channel, c); err != nil {
+			if jobs, err = t.claimedJobs(ctx, channel, c); err != nil {
 				return err
 			}
 		}
@@ -47,7 +47,7 @@ func (q queue) Claim(
 	// They are claimed now. On SQLite their data are read outside of the write transaction, so that
 	// writers do not wait.
 	err = q.view(ctx, func(t tx) error {
-		jobs, err = t.jobsWithOccurrences(ctx, channel, c)
+		jobs, err = t.claimedJobs(ctx, channel, c)
 		return err
 	})
 	return jobs, err
@@ -148,44 +148,52 @@ func (t tx) fitClaim(ctx context.Context, found []dueDelivery) (first []dueDeliv
 	return found, rows.Err()
 }
 
-// jobs returns claimed deliveries of a channel by id, with their current data. The gates are those
-// of the channels that the addresses are assigned to, but the active one is the channel itself.
-func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, ids []deliveries.ID) ([]deliveries.Job, error) {
+// fewJobs is the maximum number of claimed jobs that are read with their occurrences. With more
+// jobs most are of one occurrence, which the worker caches.
+const fewJobs = 4
+
+// claimedJobs returns what a claim took.
+func (t tx) claimedJobs(ctx context.Context, channel channels.ID, c claimed) ([]deliveries.Job, error) {
+	return t.jobs(ctx, channel, c.named, c.ids, len(c.ids) <= fewJobs)
+}
+
+// jobs returns claimed deliveries of a channel by id, with their current data, and with their
+// occurrences if wanted. The gates are those of the channels that the addresses are assigned to,
+// but the active one is the channel itself.
+func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, ids []deliveries.ID, withOccurrences bool) ([]deliveries.Job, error) {
+	columns, scan := "", scanJob
+	if withOccurrences {
+		columns, scan = ", "+occurrenceColumns("oc"), scanJobWithOccurrence
+	}
 	return scanned(t.db(ctx).Raw(`WITH `+waysCTE("SELECT id, name, pool, project_id, protocol, (SELECT taking.active FROM channels taking WHERE taking.id = @channel ) AS active, 0 AS phase FROM channels WHERE id @named ",
 		"n.id IN (SELECT notification_id FROM deliveries WHERE id @ids )", "TRUE")+`
 		SELECT d.id, d.occurrence_id, d.notification_id, d.priority, oc.event_id, w.template_id, d.address, d.attempts, d.created_at, d.unsure,
 			oc.expires_at, oc.cancelled_at IS NOT NULL AS cancelled, COALESCE(oc.expires_at <= @now , FALSE) AS expired,
-			d.member_id, m.username, `+detailColumns("m")+`, m.custom_fields, `+gateColumns+`
+			d.member_id, m.username, `+detailColumns("m")+`, m.custom_fields, `+gateColumns+columns+`
 		FROM deliveries d CROSS JOIN occurrences oc
 		LEFT JOIN ways w ON w.notification_id = d.notification_id AND w.channel_id = COALESCE(d.named_channel_id, d.channel_id)
 		LEFT JOIN assignments s ON s.id = d.assignment_id
 		LEFT JOIN members m ON m.id = d.member_id`+gateJoins("m.id", "d.address_key")+`
 		WHERE d.id @ids AND oc.id = d.occurrence_id ORDER BY d.id`, map[string]any{"ids": among(t.dialect, ids), "channel": channel,
-		"named": among(t.dialect, named), "now": t.clock()}), len(ids), scanJob)
+		"named": among(t.dialect, named), "now": t.clock()}), len(ids), scan)
 }
 
-// fewJobs is the maximum number of jobs whose occurrences a claim reads too. With more jobs most
-// are of one occurrence, which the worker caches.
-const fewJobs = 4
+func scanJob(rows *sql.Rows) (deliveries.Job, error) { return scanJobAnd(rows) }
 
-// jobsWithOccurrences returns the claimed jobs, with their occurrences if there are few.
-func (t tx) jobsWithOccurrences(ctx context.Context, channel channels.ID, c claimed) ([]deliveries.Job, error) {
-	jobs, err := t.jobs(ctx, channel, c.named, c.ids)
-	if err != nil || len(jobs) > fewJobs {
-		return jobs, err
+func scanJobWithOccurrence(rows *sql.Rows) (deliveries.Job, error) {
+	var row occurrenceRow
+	j, err := scanJobAnd(rows, mapped(row.columns(), func(c column) any { return c.to })...)
+	if err != nil {
+		return j, err
 	}
-	found, err := decodeAll(t.db(ctx).Where("id ?", among(t.dialect, mapped(jobs, func(j deliveries.Job) events.OccurrenceID { return j.Occurrence }))),
-		occurrenceRow.occurrence)
-	for i := range jobs {
-		if at := slices.IndexFunc(found, func(o events.Occurrence) bool { return o.ID == jobs[i].Occurrence }); at >= 0 {
-			jobs[i].Of = &found[at]
-		}
-	}
-	return jobs, err
+	of, err := row.occurrence()
+	j.Of = &of
+	return j, err
 }
 
-// scanJob scans a row of jobs by hand, because there are tens of thousands each second.
-func scanJob(rows *sql.Rows) (j deliveries.Job, err error) {
+// scanJobAnd scans a row of jobs, and further columns, by hand, because there are tens of thousands
+// each second.
+func scanJobAnd(rows *sql.Rows, further ...any) (j deliveries.Job, err error) {
 	var template sql.NullInt64
 	var expires sql.NullTime
 	g := &j.Gates
@@ -194,8 +202,9 @@ func scanJob(rows *sql.Rows) (j deliveries.Job, err error) {
 	for _, c := range columnsOfDetails(&j.Recipient.Details) {
 		to = append(to, c.to)
 	}
-	err = rows.Scan(append(to, &j.Recipient.Fields, &g.AddressGone, &g.MemberLocked, &g.HasMembership, &g.MembershipActive, &g.MembershipLocked, &g.MembershipEnabled,
-		&g.AssignmentActive, &g.AssignmentValidated, &g.ChannelActive, &g.ChannelAllowed, &g.OptedOut, &g.HasTemplate)...)
+	to = append(to, &j.Recipient.Fields, &g.AddressGone, &g.MemberLocked, &g.HasMembership, &g.MembershipActive, &g.MembershipLocked, &g.MembershipEnabled,
+		&g.AssignmentActive, &g.AssignmentValidated, &g.ChannelActive, &g.ChannelAllowed, &g.OptedOut, &g.HasTemplate)
+	err = rows.Scan(append(to, further...)...)
 	j.Template, j.Expires = events.TemplateID(template.Int64), expires.Time
 	return j, err
 }

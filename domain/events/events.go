@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -98,6 +99,9 @@ type Repository interface {
 
 	// BySlug finds an event of the application; ErrNotFound.
 	BySlug(ctx context.Context, a applications.Application, slug string) (Event, error)
+	// ByPath finds an event with its application by their slugs, without the channels and pools that
+	// the event is limited to; the not-found error of the first level that does not exist.
+	ByPath(ctx context.Context, path access.Scope, slug string) (applications.Application, Event, error)
 	// List returns the application's events by id, at most limit after the given one.
 	List(ctx context.Context, a applications.Application, after ID, limit int) ([]Event, error)
 	// OfOrganization returns events of the organization without their channels, at most limit.

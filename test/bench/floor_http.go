@@ -128,8 +128,9 @@ func (cannedTx) Deliveries() deliveries.Repository { return cannedDeliveries{} }
 
 type cannedEvents struct{ events.Repository }
 
-func (cannedEvents) BySlug(_ context.Context, a applications.Application, slug string) (events.Event, error) {
-	return events.Event{ID: 1, Organization: a.Organization, Application: a.ID, Slug: slug, Active: true}, nil
+func (cannedEvents) ByPath(_ context.Context, at access.Scope, slug string) (applications.Application, events.Event, error) {
+	return applications.Application{ID: 1, Organization: 1, Project: 1, Slug: at.Application, Active: true},
+		events.Event{ID: 1, Organization: 1, Application: 1, Slug: slug, Active: true}, nil
 }
 
 type cannedDeliveries struct{ deliveries.Repository }

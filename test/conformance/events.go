@@ -6,9 +6,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -61,6 +63,47 @@ func eventCases() cases {
 			spy := w.theirs.web
 			spy.Organization, spy.Project = w.mine.org.ID, w.mine.shop.ID
 			missing(t, w, events.ErrNotFound, func(tx ports.Tx) (events.Event, error) { return tx.Events().BySlug(t.Context(), spy, "order") })
+		},
+		"AreFoundByPath": func(t *testing.T, w *world) {
+			path := func(o tenant, p orgs.Project, a applications.Application) access.Scope {
+				return access.Scope{Organization: o.org.Slug, Project: p.Slug, Application: a.Slug}
+			}
+			limited := w.mine.order
+			limited.Channels, limited.Schema, limited.Example = limits(w.mine.mail), `{"type": "object"}`, `{"a": 1}`
+			limited.Description, limited.Priority = "D", events.Bulk
+			act(t, w, func(tx ports.Tx) error { return tx.Events().Save(t.Context(), limited) })
+			limited.Channels = nil // They are not read.
+			for want, o := range map[*events.Event]tenant{&limited: w.mine, &w.theirs.order: w.theirs} {
+				var a applications.Application
+				found := look(t, w, func(tx ports.Tx) (e events.Event, err error) {
+					a, e, err = tx.Events().ByPath(t.Context(), path(o, o.shop, o.web), "order")
+					return e, err
+				})
+				assert.Equal(t, o.web, a)
+				assert.Equal(t, *want, found)
+			}
+			w.announce(t, w.mine.web, "secret")
+			for _, c := range []struct {
+				path access.Scope
+				slug string
+				want error
+			}{
+				{access.Scope{Organization: "nobody", Project: "shop", Application: "web"}, "order", orgs.ErrNotFound},
+				{access.Scope{Project: "shop", Application: "web"}, "order", orgs.ErrNotFound},
+				{access.Scope{Organization: w.mine.org.Slug, Project: "none", Application: "web"}, "order", orgs.ErrProjectNotFound},
+				{access.Scope{Organization: w.mine.org.Slug, Project: "shop", Application: "none"}, "order", applications.ErrNotFound},
+				{path(w.mine, w.mine.shop, w.mine.desk), "order", events.ErrNotFound},
+				{path(w.mine, w.mine.annex, w.mine.annexWeb), "order", events.ErrNotFound},
+				{path(w.theirs, w.theirs.shop, w.theirs.web), "secret", events.ErrNotFound},
+				{path(w.mine, w.mine.shop, w.mine.web), "ORDER", events.ErrNotFound},
+				{access.Scope{Organization: w.mine.org.Slug, Project: "shop"}, "order", events.ErrNotFound},
+				{access.Scope{Organization: w.mine.org.Slug}, "order", events.ErrNotFound},
+			} {
+				missing(t, w, c.want, func(tx ports.Tx) (events.Event, error) {
+					_, e, err := tx.Events().ByPath(t.Context(), c.path, c.slug)
+					return e, err
+				})
+			}
 		},
 		"AreKeptAsGiven": func(t *testing.T, w *world) {
 			o := w.mine
