@@ -19,6 +19,8 @@ import (
 const (
 	envPrefix  = "TOCSIN_"
 	testPrefix = "TOCSIN_TEST_" // of the tests
+	clientURL  = "TOCSIN_URL"   // where the examples of the docs and of clients find the server
+	clientKey  = "TOCSIN_KEY"   // the API key of these examples
 	configEnv  = "TOCSIN_CONFIG"
 	configFlag = "config"
 
@@ -107,7 +109,7 @@ func environLayer(environ []string, found *Error) layer {
 		TransformFunc: func(variable, text string) (string, any) {
 			name, ok := known[variable]
 			switch {
-			case !ok && !strings.HasPrefix(variable, testPrefix) && !serviceLink(variable, text):
+			case !ok && !foreign(variable, text):
 				found.add(variable, "environment", "is no setting"+suggest(variable, keys(known)))
 			case text == "":
 				return "", nil
@@ -116,6 +118,11 @@ func environLayer(environ []string, found *Error) layer {
 		},
 	})
 	return newLayer(provider, func(name string) string { return "env " + envPrefix + strings.ToUpper(name) })
+}
+
+// foreign reports whether a variable is no setting, and no misspelled one.
+func foreign(variable, text string) bool {
+	return variable == clientURL || variable == clientKey || strings.HasPrefix(variable, testPrefix) || serviceLink(variable, text)
 }
 
 // Kubernetes describes every service of a namespace to every pod in variables that begin with the
