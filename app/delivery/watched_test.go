@@ -63,7 +63,7 @@ func (h *hanging) Record(ctx context.Context, owner string, all []deliveries.Out
 	return h.fakeQueue.Record(ctx, owner, all)
 }
 
-// TestWorkerLoopHangs checks that each loop that has not turned for a minute is noticed, and
+// TestWorkerLoopHangs checks that each loop that has made no progress for a minute is noticed, and
 // restarted where that is safe.
 func TestWorkerLoopHangs(t *testing.T) {
 	t.Parallel()
