@@ -235,7 +235,7 @@ func (s *Channels) Save(ctx context.Context, by operators.Editor, at Path, id ch
 	return s.Patch(ctx, by, at, id, func(form *ChannelForm) { *form = f })
 }
 
-// Patch is Save of a form that is unchanged except for what change changes.
+// Patch calls change with a form of the stored channel, and saves the changed form like Save.
 func (s *Channels) Patch(ctx context.Context, by operators.Editor, at Path, id channels.ID, change func(*ChannelForm)) error {
 	return s.store.Update(ctx, func(tx ports.Tx) error {
 		was, err := s.revise(ctx, tx, at, id)

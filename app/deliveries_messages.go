@@ -83,7 +83,8 @@ func (s *SentMessages) Show(ctx context.Context, at Path, id events.OccurrenceID
 	return m, nil
 }
 
-// findTemplate stores the version of the template that was current when the delivery ended in in.
+// findTemplate sets the template and its partials in l to the versions that were current when the
+// delivery was finished.
 func (m *SentMessage) findTemplate(ctx context.Context, tx ports.Tx, a applications.Application, l *deliveries.RenderInput) error {
 	m.Template, m.Latest = events.Version{Template: l.Template}, l.Template.Version
 	m.Partials = PastPartials{All: l.Partials}

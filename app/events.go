@@ -109,7 +109,7 @@ func (s *Events) Save(ctx context.Context, by audit.Actor, at Path, slug string,
 	return err
 }
 
-// Patch is Save of a form that is what the event is until change has changed it.
+// Patch calls change with a form of the stored event, and saves the changed form like Save.
 func (s *Events) Patch(ctx context.Context, by audit.Actor, at Path, slug string, change func(*EventForm)) (events.Event, error) {
 	return ports.Update(ctx, s.store, func(tx ports.Tx) (is events.Event, err error) {
 		app, err := s.revise(ctx, tx, at)

@@ -15,8 +15,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Members is the use cases of operators on members: only they change locks
-// change (contract 3).
+// Members is the use cases of operators on members: only they
+// change locks (contract 3).
 type Members struct {
 	store ports.Store
 	clock ports.Clock

@@ -49,7 +49,7 @@ func (o *Operators) withReauthentication(ctx context.Context, p reauthentication
 	})
 }
 
-// run is use within a unit of work.
+// run is withReauthentication within a unit of work.
 func (p reauthentication) run(ctx context.Context, tx ports.Tx, now time.Time, do func(s operators.Session, account operators.AccountAccess) error) error {
 	s, _, err := validSession(ctx, tx, p.session, now)
 	if err != nil {

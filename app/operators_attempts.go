@@ -42,7 +42,7 @@ func (a *attempt) load(ctx context.Context, tx ports.Tx, now time.Time) error {
 }
 
 // checkPassword returns the account that the password opens. The attempt is counted before the
-// password is checked, and stays counted until proved takes it back. operators.ErrCredentials,
+// password is checked, and stays counted until succeed clears it. operators.ErrCredentials,
 // operators.TooManyError.
 func (o *Operators) checkPassword(ctx context.Context, a attempt, password string) (matched operators.AccountAccess, err error) {
 	// Attempts that arrive faster than they can be hashed wait here, and so do not fill the table

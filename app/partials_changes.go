@@ -19,8 +19,8 @@ func (f PartialForm) partial() (events.Partial, error) {
 	return events.NewPartial(f.Name, f.Description, lines(f.Text), lines(f.HTML))
 }
 
-// SavePartial stores a partial that was the version base (0: that was not there yet), and makes it
-// a version; AnyVersion: whatever it was. events.ErrOutdated when there is another version by now,
+// SavePartial stores a partial as a new version, if its current version is base (0: there is none;
+// AnyVersion: any). events.ErrOutdated when the current version is another one,
 // events.ErrPartialBreaks naming the templates that could not be rendered any more,
 // events.ErrTooManyPartials, faults about the form.
 func (s *Templates) SavePartial(ctx context.Context, by audit.Actor, organization string, f PartialForm, base int) (saved events.Partial, err error) {

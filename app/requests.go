@@ -48,7 +48,7 @@ func (r *Requests) Once(
 // not.
 type callbacks []func()
 
-// afterKey is the context key of afterwards.
+// afterKey is the context key of the callbacks of Once.
 type afterKey struct{}
 
 func (a *callbacks) run() {

@@ -39,7 +39,7 @@ func NewSingleSignOn(o *Operators, p signon.Provider, s SignOnSettings) *SingleS
 // SignInOptions are the ways to sign in.
 type SignInOptions struct {
 	SingleSignOn string // the label of the button; empty: no single sign-on
-	Only         bool   // only the emergency account signs in in another way
+	Only         bool   // all but the emergency account must use single sign-on
 }
 
 // Options returns the ways to sign in.
@@ -91,8 +91,8 @@ type SignOnRedirect struct {
 	Step    string
 }
 
-// Begin sends a user to the provider, which returns them to our address back; afterwards they come
-// to our page next. With the token of a draft, it is a signed-in user who confirms their identity.
+// Begin sends a user to the provider, which redirects them to the URL back; from there they get to
+// the page next. With the token of a draft, a signed-in user confirms their identity.
 // signon.ErrOff, signon.ErrUnavailable, factors.ErrStep for the draft of another user.
 func (s *SingleSignOn) Begin(ctx context.Context, v operators.Principal, back, next, draft string) (d SignOnRedirect, err error) {
 	if s.provider == nil {

@@ -152,8 +152,8 @@ func (s *SingleSignOn) applyRoles(ctx context.Context, tx ports.Tx, by audit.Act
 	return nil
 }
 
-// applyRoleIn is apply for one organization. A role that another account of the user has accepted
-// stays if the groups give none: it did not come from the provider.
+// applyRoleIn is applyRoles for one organization. A role that another account of the user has
+// accepted stays if the groups give none: it did not come from the provider.
 func (s *SingleSignOn) applyRoleIn(
 	ctx context.Context, tx ports.Tx, by audit.Actor, org orgs.Organization, account operators.AccountAccess, i signon.Identity,
 ) error {

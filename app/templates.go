@@ -232,8 +232,8 @@ func (s *Templates) revise(ctx context.Context, tx ports.Tx, at Path, of Templat
 	return r, err
 }
 
-// save stores a template, unless it is stored with the same content. It is what a restored version
-// says, or 0.
+// save stores a template, unless its content is unchanged. restored is the version from which the
+// content comes; 0: none.
 func (s *Templates) save(
 	ctx context.Context, tx ports.Tx, by audit.Actor, at Path, r TemplateReport, wanted events.Template, restored int,
 ) (saved events.Template, err error) {

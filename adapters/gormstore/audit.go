@@ -40,7 +40,8 @@ type auditRepo struct{ tx }
 
 const auditColumns = "organization_id, actor, api_key_id, remote_address, via, created_at, action, object, before_state, after_state"
 
-// addEntries inserts entries, whose columns are its parameters. The id 0 means none.
+// addEntriesOnSQLite and addEntriesOnPostgres insert entries. Their parameters are the columns of
+// the entries. The id 0 means none.
 const (
 	addEntriesOnSQLite = `INSERT INTO audit_entries (` + auditColumns + `)
 		SELECT NULLIF(value->>0, 0), value->>1, NULLIF(value->>2, 0), value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9

@@ -15,7 +15,7 @@ type queuePositionRow struct {
 	Length int
 }
 
-// Ahead reads at most most entries of the index of waiting deliveries.
+// Ahead counts entries in the index of waiting deliveries. None of its counts exceeds most.
 func (r deliveryRepo) Ahead(ctx context.Context, o events.Occurrence, c channels.ID, most int) (ahead int, waits bool, err error) {
 	const line = "SELECT 1 FROM deliveries d WHERE d.channel_id = @channel AND d.turn IS NOT NULL AND "
 	p := occurrenceParams(o)

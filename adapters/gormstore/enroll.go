@@ -145,7 +145,7 @@ func (r userRepo) addMembers(ctx context.Context, w users.Writes) error {
 	return nil
 }
 
-// saveFieldsSQL is the statement of saveFieldsSQL for a set; its parameter is the organization.
+// saveFieldsSQL is the statement of saveFields for a set; its parameter is the organization.
 func saveFieldsSQL(set columnSet) string {
 	return "UPDATE members SET custom_fields = s.fields FROM " + set.from + " WHERE members.id = s.id AND " +
 		unindexed("members.organization_id") + " = " + set.arg(1)
@@ -156,7 +156,7 @@ func changedFieldsSet(d dialect, ids []int64, texts []string) columnSet {
 	return columnsOf(d, setColumn{"id", ids}, setColumn{"fields", texts})
 }
 
-// saveFieldsSQL saves the custom fields of existing members.
+// saveFields saves the custom fields of existing members.
 func (r userRepo) saveFields(ctx context.Context, w users.Writes) error {
 	if len(w.Fields) == 0 {
 		return nil

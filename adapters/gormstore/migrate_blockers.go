@@ -50,7 +50,7 @@ func (e *postgresEngine) logBlockers(ctx context.Context, logger *slog.Logger, s
 		}
 		found, err := blockers(withTimeoutClass(ctx, timeoutShort), e.sqlDB, session())
 		if err != nil && ctx.Err() == nil {
-			logger.WarnContext(ctx, "it is not known whom a migration waits for", slog.Any("error", translate(err)))
+			logger.WarnContext(ctx, "the sessions that block a migration could not be found", slog.Any("error", translate(err)))
 			quiet = blockersSkipped
 		}
 		for _, b := range found {

@@ -124,7 +124,7 @@ func (e *postgresEngine) maintainPartitions(ctx context.Context, oldBefore time.
 }
 
 // partitionsFailed is logged when partitions cannot be dropped or added.
-const partitionsFailed = "the partitions of deliveries could not be kept up"
+const partitionsFailed = "the partitions of deliveries could not be maintained"
 
 // maintain drops and adds partitions.
 func (e *postgresEngine) maintain(ctx context.Context, all, old []partition, oldBefore time.Time, log *slog.Logger) error {

@@ -61,7 +61,7 @@ func (by source) sortedSQL(after users.Cursor) (sql string, args []any) {
 }
 
 // sortSmall returns the members that match a sorted query, in order, if there are few candidates;
-// otherwise is is false.
+// otherwise it reports false.
 func (s search) sortSmall(ctx context.Context) (ids []users.MemberID, found users.Found, is bool, err error) {
 	if s.q.IsZero() {
 		return nil, found, false, nil

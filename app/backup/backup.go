@@ -265,7 +265,7 @@ func Restore(ctx context.Context, to ports.CopyStore, by audit.Actor, now time.T
 	var begun bool
 	err = to.WriteTables(ctx, func(tables ports.Tables, tx ports.Tx) error {
 		if begun {
-			return errors.New("the database had to begin again; repeat the command")
+			return errors.New("the database had to restart the transaction; repeat the command")
 		}
 		begun = true
 		if err := empty(ctx, tables); err != nil {

@@ -57,7 +57,7 @@ func CopyOrganization(ctx context.Context, from, to ports.CopyStore, slug string
 	var begun bool
 	err = to.WriteTables(ctx, func(target ports.Tables, tx ports.Tx) error {
 		if begun {
-			return errors.New("the destination had to begin again; repeat the command")
+			return errors.New("the destination had to restart the transaction; repeat the command")
 		}
 		begun = true
 		state, err := tx.Installation().State(ctx)

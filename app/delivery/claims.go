@@ -70,7 +70,7 @@ func (c *claims) claim(ctx context.Context, channel channels.ID, limit int) ([]d
 }
 
 // classify adds deliveries that were unknown before the claim to the claims, and returns them as
-// fresh. Done are those that were known before and are no longer held.
+// fresh. It returns as done those that were known before and are no longer held.
 func (c *claims) classify(claimed []deliveries.Job, known map[deliveries.ID]bool, until time.Time, trace string) (fresh, done []deliveries.Job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,7 +25,7 @@ type health struct {
 // report is the state of a channel as reported to the store.
 type report struct {
 	works bool
-	until time.Time // the end of the rest; zero: none
+	until time.Time // the end of the pause; zero: none
 }
 
 // reset forgets the last report, because the channel has changed.

@@ -112,8 +112,8 @@ func (t *attemptRate) measure(now time.Time, begun int) {
 	}
 }
 
-// ahead returns how many attempts begin within claimAhead, but at most most. It returns most while
-// the rate is unknown.
+// ahead returns how many attempts begin within claimAhead, limited to the range from least to most.
+// It returns most while the rate is unknown.
 func (t *attemptRate) ahead(least, most int) int {
 	if t.perSecond == 0 {
 		return most

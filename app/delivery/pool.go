@@ -77,8 +77,7 @@ func (s *sender) loadPool(ctx context.Context) error {
 }
 
 // handOver is the outcome of a delivery that was not tried and that another member of the pool
-// takes over at once. It stays where no other member works, and where its provider may already have
-// it.
+// takes over at once. It stays if no other member works, or if its provider may already have it.
 func (s *sender) handOver(j deliveries.Job, o deliveries.Outcome, why channels.PoolReason) deliveries.Outcome {
 	now := s.worker.clock.Now()
 	if to := s.pool.other(s.ref.channel, j.ID, now); to != 0 && !j.MaybeAccepted {

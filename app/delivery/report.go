@@ -78,7 +78,7 @@ func (s *sender) logPause(before breaker) {
 		s.worker.log.Warn("a channel is paused, because its provider is unreachable", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel),
 			"failures", now.failures, "until", now.until.UTC(), "error", s.failure)
 	case before.onTrial() && !now.onTrial():
-		s.worker.log.Info("a channel works again", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel), "rested_since", before.since.UTC())
+		s.worker.log.Info("a channel works again", "organization", int64(s.ref.organization), "channel", int64(s.ref.channel), "failing_since", before.since.UTC())
 	}
 }
 

@@ -148,8 +148,8 @@ func (t *targets) offer(name string, j deliveries.Job, now time.Time) (admission
 	return mustWait, time.Time{}
 }
 
-// end ends an attempt and returns a parked delivery to continue with, if there is one. Off are
-// parked deliveries that are postponed until until.
+// end ends an attempt and returns a parked delivery to continue with, if there is one. It also
+// returns the parked deliveries that are postponed, and the time until which they are.
 func (t *targets) end(name string, a targetResult, now time.Time) (next deliveries.Job, more bool, off []deliveries.Job, until time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -217,8 +217,8 @@ func (w *Worker) notifyLoop(ctx context.Context, loop *watchdog.Loop) {
 	}
 }
 
-// expandLoop expands what is triggered, until ctx ends. It notifies the senders itself, which work
-// until working ends, where it is known whom the work is for.
+// expandLoop expands triggered occurrences until ctx ends. It notifies the senders of the channels
+// that got deliveries, if they are known. The senders work until senderCtx ends.
 func (w *Worker) expandLoop(ctx, senderCtx context.Context, loop *watchdog.Loop) {
 	for size := expansionMin; ctx.Err() == nil; {
 		loop.Tick()
@@ -286,7 +286,7 @@ func (w *Worker) purge(ctx context.Context, loop *watchdog.Loop) error {
 }
 
 // sendLoop keeps a sender running for every channel that has something due, until ctx ends. The
-// senders work until working ends.
+// senders work until senderCtx ends.
 func (w *Worker) sendLoop(ctx, senderCtx context.Context, loop *watchdog.Loop) {
 	share := pace.NewShare(dueShare, dueBurst)
 	for ctx.Err() == nil {

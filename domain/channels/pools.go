@@ -21,8 +21,8 @@ const (
 
 // The shares of a member that is not well.
 const (
-	// TrialFor is how long after its pause a member is on trial, if it answers nothing: afterwards
-	// it counts as well.
+	// TrialFor is how long after its pause a member stays on trial without any answer. Then it
+	// counts as working.
 	TrialFor = 2 * time.Minute
 	// trialShare is the part of its weight that a member has while it is on trial.
 	trialShare = 0.02

@@ -54,14 +54,14 @@ type Queue interface {
 	// and chooses members by it.
 	RecordAnswer(id channels.ID, fault bool, took time.Duration)
 	// HoldShare gives owner a part of the limits of a channel for a lease, from now on, and returns
-	// it. An instance has none at first until the others have renewed theirs. Shared attempts are
-	// never more than all, together with those that others may still use. Leases are set and
+	// it. A new instance gets nothing until the others have renewed theirs. The parts never add
+	// up to more than the limit, including attempts that others may still use. Leases are set and
 	// compared by one clock for all instances.
 	HoldShare(ctx context.Context, id channels.ID, owner string, lease time.Duration, places channels.Concurrency) (channels.Share, error)
 	// ReleaseShare gives the part of owner back.
 	ReleaseShare(ctx context.Context, id channels.ID, owner string) error
-	// TakeQuota returns what is left of an allowance of a channel, and takes one of up to want
-	// attempts of the rest of its quota: the quota is never exceeded, by any number of callers.
+	// TakeQuota gives the rest of the allowance back to the quota of a channel, and returns a new
+	// allowance of at most want attempts. All callers together never exceed the quota.
 	// Days and months are of one clock for all instances. When nothing is left, that is recorded
 	// for the members of its pool.
 	TakeQuota(ctx context.Context, id channels.ID, of channels.Quota, want int, back channels.Allowance) (channels.Allowance, error)

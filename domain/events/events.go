@@ -99,7 +99,7 @@ type Repository interface {
 
 	// BySlug finds an event of the application; ErrNotFound.
 	BySlug(ctx context.Context, a applications.Application, slug string) (Event, error)
-	// ByPath finds an event with its application by their slugs, without the channels and pools that
+	// ByPath finds an event and its application by their slugs, without the channels and pools that
 	// the event is limited to; the not-found error of the first level that does not exist.
 	ByPath(ctx context.Context, path access.Scope, slug string) (applications.Application, Event, error)
 	// List returns the application's events by id, at most limit after the given one.

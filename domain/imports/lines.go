@@ -60,7 +60,7 @@ func (l *lines) take(n int) {
 // content is the text without the carriage return that may end it.
 func (x line) content() string { return strings.TrimSuffix(x.text, "\r") }
 
-// ends reports whether nothing comes behind this line.
+// ends reports whether reading stops here: at the end of the file, or at an error.
 func (x line) ends() bool {
 	var tooLong *RowError
 	return x.err != nil && !errors.As(x.err, &tooLong)

@@ -23,7 +23,7 @@ func IsFormula(cell string) bool { return cell != "" && strings.IndexByte(formul
 const formulaMark = "'"
 
 // escapeFormula returns a cell that no program takes for a formula. Cells that look marked already
-// are marked again, so that unmarked undoes it for every cell.
+// are marked again, so that unescapeFormula undoes it for every cell.
 func escapeFormula(cell string) string {
 	if IsFormula(strings.TrimLeft(cell, formulaMark)) {
 		return formulaMark + cell
@@ -31,7 +31,7 @@ func escapeFormula(cell string) string {
 	return cell
 }
 
-// unescapeFormula returns the cell from which marked was made.
+// unescapeFormula returns the cell from which escapeFormula made this one.
 func unescapeFormula(cell string) string {
 	if rest := strings.TrimLeft(cell, formulaMark); len(rest) < len(cell) && IsFormula(rest) {
 		return cell[len(formulaMark):]

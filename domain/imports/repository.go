@@ -52,9 +52,9 @@ type Repository interface {
 
 	// Next finds the next job to run: it has no owner now, and no job of its organization is
 	// running. Organizations take turns: first the one whose jobs have not run for longest, and of
-	// its jobs the one that has waited longest. No
-	// running job is found while another one of its organization has begun and is not over: what
-	// imports of one organization write is never interleaved. ErrNothingToDo.
+	// its jobs the one that has waited longest. It does not find a running job that has not written
+	// rows yet while another running job of its organization has: the writes of imports of one
+	// organization never interleave. ErrNothingToDo.
 	Next(ctx context.Context, now time.Time) (Job, error)
 	// Idle returns jobs in a state that have not changed since a moment, at most limit.
 	Idle(ctx context.Context, s State, since time.Time, limit int) ([]Job, error)
@@ -95,9 +95,9 @@ type Repository interface {
 	// ForgetCreations deletes what the first chunks created, at most limit of them, and returns of
 	// how many; fewer than limit were the last.
 	ForgetCreations(ctx context.Context, id ID, limit int) (gone int, err error)
-	// WithExpiredCreations returns jobs that were started before a moment and of which it is still
-	// stored what they created: of the limit chunks of such jobs that are stored for longest. Jobs
-	// that are being undone are left out.
+	// WithExpiredCreations returns the jobs that were started before a moment and whose creations
+	// are still stored. It examines at most limit chunks, the oldest first. Jobs that are being
+	// undone are left out.
 	WithExpiredCreations(ctx context.Context, before time.Time, limit int) ([]Job, error)
 
 	// Follower returns the newest other job of the organization that has written rows since this

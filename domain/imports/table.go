@@ -12,8 +12,8 @@ import (
 const (
 	// tableBegin is how much of a file its header and first rows are looked for in.
 	tableBegin = 256 << 10
-	// sampledRows is how many rows are looked at, samples and maxSample how many of their cells are
-	// shown, of so many characters.
+	// sampledRows is how many rows are examined, samples how many of their cells are shown for each
+	// column, and maxSample how many characters of each cell.
 	sampledRows = 20
 	samples     = 3
 	maxSample   = 80

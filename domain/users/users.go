@@ -173,8 +173,8 @@ type Repository interface {
 	Enroll(ctx context.Context, w Writes) error
 	// ByUsername finds a member by the username alone; ErrNotFound.
 	ByUsername(ctx context.Context, org orgs.ID, username string) (Member, error)
-	// ByEmail returns the members with this recorded e-mail, by id, at most limit. A member whose
-	// username it is is not among them.
+	// ByEmail returns the members with this recorded e-mail, by id, at most limit. Members
+	// whose username is this e-mail are left out.
 	ByEmail(ctx context.Context, org orgs.ID, email string, limit int) ([]Member, error)
 	// ByID finds a member of the organization; ErrNotFound.
 	ByID(ctx context.Context, org orgs.ID, id MemberID) (Member, error)
@@ -216,9 +216,9 @@ type Repository interface {
 	// to a channel, an application has registered or blocked them, they opted out, can sign in or
 	// were invited to, or a message was made for them.
 	Used(ctx context.Context, org orgs.ID, ms []MemberID) ([]MemberID, error)
-	// Remove ends memberships of one organization with all that hangs on them: addresses, their
-	// assignments, list entries and subscriptions, application memberships and locks, groups; and
-	// the identities whose last membership this was and who cannot sign in. ErrNotFound when one of
-	// them is none.
+	// Remove ends memberships of one organization with everything that depends on them: addresses,
+	// their assignments, list entries and subscriptions, application memberships and locks, groups;
+	// and the identities whose last membership this was and who cannot sign in. ErrNotFound when
+	// one of them is not a member.
 	Remove(ctx context.Context, ms ...Member) error
 }

@@ -100,8 +100,8 @@ func phoneDigits(text string) (string, bool) {
 // begins one.
 //
 // Each word is followed by a space and the beginning of the member's name. So an index over
-// words has those first who have a word as it is searched for, and puts those with the same word in
-// the order of their names.
+// words lists members with exactly the searched word first, and sorts members with the same word by
+// name.
 func Words(m Member, addresses, searchable []string) []string {
 	found := wordSet{seen: map[string]bool{}}
 	for _, s := range []string{m.FirstName, m.LastName, m.User.Username, m.Email} {
