@@ -81,6 +81,14 @@ func allTests(t *testing.T) (tests, parts map[string]bool) {
 	return tests, parts
 }
 
+// TestReadmeIsShort holds the limit of the README: a stranger reads it to the end.
+func TestReadmeIsShort(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	assert.LessOrEqual(t, strings.Count(string(text), "\n"), 120)
+}
+
 // TestDeployment holds what deploy/ promises: no service has rights that it does not need, and
 // every image is pinned to an exact version.
 func TestDeployment(t *testing.T) {
