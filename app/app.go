@@ -45,14 +45,14 @@ type Page struct {
 	Limit int
 }
 
-// viewAt is [ports.View] of the result of find for the path; the errors of find come first.
+// viewAt runs fn in a [ports.View] with what find returns for the path, unless find fails.
 func viewAt[P, T any](
 	ctx context.Context, s ports.Store, at Path, find func(context.Context, ports.Tx, Path) (P, error), fn func(ports.Tx, P) (T, error),
 ) (T, error) {
 	return ports.View(ctx, s, findFirst(ctx, at, find, fn))
 }
 
-// updateAt is [ports.Update] of the result of find for the path; the errors of find come first.
+// updateAt runs fn in a [ports.Update] with what find returns for the path, unless find fails.
 func updateAt[P, T any](
 	ctx context.Context, s ports.Store, at Path, find func(context.Context, ports.Tx, Path) (P, error), fn func(ports.Tx, P) (T, error),
 ) (T, error) {

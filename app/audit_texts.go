@@ -137,8 +137,8 @@ func templateTexts(ctx context.Context, tx ports.Tx, org orgs.Organization, obje
 	return t, err
 }
 
-// find completes the name of the template that is this object. The names of notifications and
-// channels may contain the characters between them.
+// find finds the template that this object of an entry names, and completes t.Template. It tries
+// every way to split the object: the names of notifications and channels may contain `/t/`.
 func (t *AuditedTexts) find(ctx context.Context, tx ports.Tx, a applications.Application, object string) (events.TemplateID, error) {
 	e, err := tx.Events().BySlug(ctx, a, t.Template.Event)
 	if err != nil {
@@ -176,8 +176,8 @@ func (t *AuditedTexts) find(ctx context.Context, tx ports.Tx, a applications.App
 	return 0, events.ErrTemplateNotFound
 }
 
-// among completes the name with the channel whose template is this object, which begins with a
-// place; events.ErrTemplateNotFound.
+// among finds the template that this object names, and sets its channel in t.Template. The object
+// is place and the name of the channel. events.ErrTemplateNotFound.
 func (t *AuditedTexts) among(
 	ctx context.Context, tx ports.Tx, a applications.Application, all []events.Template, place, object string,
 ) (events.TemplateID, error) {
@@ -194,7 +194,7 @@ func (t *AuditedTexts) among(
 	return 0, events.ErrTemplateNotFound
 }
 
-// read reads a version and the one before, of which the first version has none.
+// read reads a version and the one before it. The first version has none before it.
 func (t *AuditedTexts) read(source func(number int) (templates.Source, error), version int) error {
 	var err, errBefore error
 	if t.After, err = source(version); version > 1 {

@@ -19,7 +19,7 @@ type EventParts struct {
 	Usable        []channels.Channel           // that the event may be limited to, the project's first
 }
 
-// eventParts reads the stages of an event whose templates are known.
+// eventParts reads the parts of an event whose templates are known.
 func eventParts(ctx context.Context, tx ports.Tx, a applications.Application, e events.Event, own []events.Template) (s EventParts, err error) {
 	s.Templates = own
 	if s.Notifications, err = tx.Subscriptions().OfEvent(ctx, e, 0, MaxNotifications); err != nil {
@@ -48,7 +48,7 @@ func (s *Events) Brief(ctx context.Context, at Path, slug string) (EventReport, 
 	return ports.View(ctx, s.store, func(tx ports.Tx) (EventReport, error) { return eventOf(ctx, tx, at, slug) })
 }
 
-// eventOf finds an event and its stages.
+// eventOf finds an event and its parts.
 func eventOf(ctx context.Context, tx ports.Tx, at Path, slug string) (r EventReport, err error) {
 	if r.Application, err = application(ctx, tx, at); err != nil {
 		return r, err

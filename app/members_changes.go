@@ -124,7 +124,7 @@ func selected(ctx context.Context, tx ports.Tx, at Path, ids []users.MemberID) (
 	return ms, err
 }
 
-// NotMembersError refuses a selection with users who are no members of the organization; it is a
+// NotMembersError refuses a selection with users who are not members of the organization; it is a
 // users.ErrNotFound.
 type NotMembersError struct{ IDs []users.MemberID }
 

@@ -147,8 +147,8 @@ type timelineReader struct {
 	objects []string
 }
 
-// read returns messages and changes beginning at a cursor, of each kind at most limit. If a kind
-// begins at its newest end, nothing is newer.
+// read returns messages and changes beginning at a cursor, of each kind at most limit. With
+// newer, it returns nothing of a kind whose cursor is at the newest end.
 func (r timelineReader) read(ctx context.Context, from TimelineCursor, newer bool, limit int) (messages, changes []TimelineEntry, err error) {
 	if r.kind != Changes && r.kind != Registrations && (!newer || !from.Message.IsZero()) {
 		found, err := r.tx.Deliveries().ToMember(ctx, deliveries.MemberQuery{Organization: r.member.Organization, Member: r.member.ID,
@@ -192,7 +192,7 @@ func (r timelineReader) page(ctx context.Context, from TimelineCursor, limit int
 	return found, nil
 }
 
-// before returns where the page begins that ends at a cursor. It reads what is newer than the
+// before returns where the page that ends at a cursor begins. It reads what is newer than the
 // cursor, the oldest first.
 func (r timelineReader) before(ctx context.Context, from TimelineCursor, limit int) (begin TimelineCursor, err error) {
 	messages, changes, err := r.read(ctx, from, true, limit+1)

@@ -42,11 +42,12 @@ type Unreadable struct {
 // stalePage is how many values are read at once.
 const stalePage = 100
 
-// Reencrypt encrypts all stored values under the current key that are not yet. Each value is a unit
-// of work of its own, so that other work can run at the same time and may be interrupted and
-// repeated. A value that cannot be decrypted is left alone, or removed with discard, for lost keys:
-// the channel then has no settings, the account no authenticator app. After an error the result
-// covers what was done before. channels.ErrSealed or factors.ErrSealed when there is no key.
+// Reencrypt encrypts all stored values that are not yet encrypted under the current key. Each value
+// is a unit of work of its own, so that other work can run at the same time, and a run may be
+// interrupted and repeated. A value that cannot be decrypted is left alone, or removed with
+// discard, for lost keys: the channel then has no settings, the account no authenticator app. After
+// an error the result covers what was done before. channels.ErrSealed or factors.ErrSealed when
+// there is no key.
 func (s *Reencryption) Reencrypt(ctx context.Context, by audit.Actor, discard bool) (ReencryptionResult, error) {
 	var done ReencryptionResult
 	err := s.channels(ctx, by, discard, &done)

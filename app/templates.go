@@ -66,7 +66,7 @@ func (s *Templates) Show(ctx context.Context, at Path, of TemplateName) (Templat
 	})
 }
 
-// shownTemplate is templateOf with the stages of the event.
+// shownTemplate is templateOf with the parts of the event.
 func shownTemplate(ctx context.Context, tx ports.Tx, at Path, of TemplateName) (TemplateReport, error) {
 	r, err := templateOf(ctx, tx, at, of)
 	if err == nil {

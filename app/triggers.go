@@ -49,7 +49,7 @@ type Trigger struct {
 	RequestID     string            // of the call, as in the log
 	Traceparent   string            // of the caller (W3C Trace Context); empty: none
 	Request       *requests.Request // nil: not repeatable
-	// IgnoreUnknown leaves out people who are no members of the organization, instead of refusing
+	// IgnoreUnknown leaves out people who are not members of the organization, instead of refusing
 	// the trigger.
 	IgnoreUnknown bool
 	Priority      *events.Priority // nil: the event's

@@ -22,9 +22,9 @@ const (
 // Database says which database to open. It may contain a password, and so prints masked.
 type Database struct {
 	dialect Dialect
-	// source is a pointer because fmt cannot call methods of a value in an unexported field and
-	// prints its parts: of a pointer to a string, unlike one to an array, it prints only the
-	// address.
+	// source is a pointer so that fmt does not print it. fmt cannot call the methods of a value in
+	// an unexported field, and prints the fields of the value instead. Of a pointer to a string it
+	// prints only the address; of a pointer to an array it would print the elements.
 	source *string
 }
 
@@ -122,9 +122,9 @@ func parseSQLite(path string) (Database, error) {
 	return Database{dialect: SQLite, source: &path}, nil
 }
 
-// maskURL returns a database URL without its secrets. It omits whatever it does not understand: a
-// password with a raw `/`, `?` or `#` ends up in the wrong part of the parsed URL, together with an
-// `@`.
+// maskURL returns a database URL without its secrets. It masks everything after the scheme if it
+// cannot tell where the password is: an unescaped `/`, `?` or `#` in a password moves the rest of
+// it, and the `@`, to another part of the parsed URL.
 func maskURL(text string) string {
 	scheme, rest, _ := strings.Cut(text, ":")
 	if scheme == string(SQLite) {

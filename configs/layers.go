@@ -120,7 +120,7 @@ func environLayer(environ []string, found *Error) layer {
 	return newLayer(provider, func(name string) string { return "env " + envPrefix + strings.ToUpper(name) })
 }
 
-// foreign reports whether a variable is no setting, and no misspelled one.
+// foreign reports whether a variable has a known purpose other than a setting.
 func foreign(variable, text string) bool {
 	return variable == clientURL || variable == clientKey || strings.HasPrefix(variable, testPrefix) || serviceLink(variable, text)
 }

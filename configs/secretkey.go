@@ -40,10 +40,10 @@ func (k SecretKey) String() string {
 	return masked
 }
 
-// Format prints no key, whatever the verb.
+// Format prints the masked key, whatever the verb.
 func (k SecretKey) Format(f fmt.State, _ rune) { fmt.Fprint(f, k.String()) }
 
-// MarshalText returns no key.
+// MarshalText returns the masked key.
 func (k SecretKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // MissingKeyFile returns the path of the file that EnsureSecretKey would create; empty when it
@@ -63,10 +63,10 @@ func (c Config) MissingKeyFile() string {
 func (c Config) keyFile() string { return c.Database.Path() + ".key" }
 
 // EnsureSecretKey returns the configured key. Without one, a SQLite database has its key in a file
-// beside it, PATH.key, which is created with its folder when it is missing; made is then its path,
-// else empty. Processes that start at once agree on one key, and one that dies half-way leaves no
-// partial file. A database in memory gets a key that ends with it. A key file that everyone may
-// read is refused; a group may read it, because orchestrators open volumes to one.
+// beside it, PATH.key. If that file is missing, EnsureSecretKey creates it and its folder, and made
+// is its path. Processes that start at the same time get the same key, and a process that dies
+// leaves no incomplete key file. A database in memory gets a new key each time. A key file that
+// others may access is refused. Its group may, because orchestrators give volumes to a group.
 func (c Config) EnsureSecretKey() (key SecretKey, made string, err error) {
 	switch {
 	case !c.SecretKey.IsZero():
@@ -110,8 +110,9 @@ func readKeyFile(path string) (SecretKey, error) {
 	return key, nil
 }
 
-// makeKeyFile writes a new key to a temporary file and links that to the path: a link appears with
-// its whole content or not at all, and of several only the first succeeds.
+// makeKeyFile writes a new key to a temporary file and creates a hard link to it at the path. The
+// link is atomic, and fails if another process has created the file. Then makeKeyFile returns the
+// key of that file, and made is empty.
 func makeKeyFile(path string) (key SecretKey, made string, err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

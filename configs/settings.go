@@ -23,8 +23,8 @@ type Setting struct {
 // Env returns the setting's environment variable.
 func (s Setting) Env() string { return envPrefix + strings.ToUpper(s.Name) }
 
-// Flag returns the setting's command line flag, without the dashes. Secrets have none: other users
-// of a machine can read its command lines.
+// Flag returns the setting's command line flag, without the dashes. The secret keys and the client
+// secret have none, because other users of a machine can read its command lines.
 func (s Setting) Flag() string {
 	if s.Name == "secret_key" || s.Name == "secret_key_previous" || s.Name == "sso_client_secret" {
 		return ""

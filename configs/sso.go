@@ -56,10 +56,10 @@ func (s Secret) String() string {
 	return masked
 }
 
-// Format prints no secret, whatever the verb.
+// Format prints the masked secret, whatever the verb.
 func (s Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
 
-// MarshalText returns no secret.
+// MarshalText returns the masked secret.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 func parseSecret(text string) (Secret, error) {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The parsers below say what a value must be and never what it was.
+// The errors of the parsers below say what a value must be. They never contain the value itself.
 
 func boolean(text string) (bool, error) {
 	switch strings.ToLower(text) {

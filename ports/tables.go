@@ -42,8 +42,8 @@ type Tables interface {
 	// Excludes reports whether a table of this name is left out, which Tables does not return.
 	Excludes(table string) bool
 	// Read calls do for each row in the order of the key, from the one after the given key on; nil:
-	// from the first on. The rows of a part come in any order, and all of them: after is nil. do
-	// must not ask this unit of work for anything.
+	// from the first on. For the Tables of one organization, after must be nil: all rows come, in
+	// any order. do must not use this unit of work.
 	Read(ctx context.Context, t Table, after []any, do func(row []any) error) error
 	// Exceeds reports whether a table has more than n rows.
 	Exceeds(ctx context.Context, t Table, n int) (bool, error)

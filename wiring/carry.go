@@ -64,8 +64,8 @@ func (r root) backup(ctx context.Context, flags *pflag.FlagSet, file string, wit
 // errOtherSchema means that a destination has the schema of another version.
 var errOtherSchema = fault.New(fault.Invalid, "the database has the schema of another version of this program, and was not changed; a copy needs an empty database")
 
-// isEmpty reports whether a database has no schema, or an incomplete one without data;
-// errOtherSchema.
+// isEmpty reports whether a database has no schema, or an incomplete one without data. The error is
+// errOtherSchema if the schema is incomplete and there is data.
 func isEmpty(ctx context.Context, store *gormstore.Store) (bool, error) {
 	all, err := store.Status(ctx)
 	if err != nil {

@@ -29,7 +29,7 @@ func (l *logged) Write(line []byte) (int, error) {
 
 func TestServeWarnsWithoutHTTPS(t *testing.T) {
 	t.Parallel()
-	const warning = "because nothing tells that browsers come by https"
+	const warning = "because nothing says that browsers use https"
 	for name, c := range map[string]struct {
 		args  []string
 		warns bool

@@ -216,7 +216,7 @@ func warnWithoutLinks(c configs.Config, log *slog.Logger) {
 // warnWithoutHTTPS logs a warning if no setting says whether browsers use https.
 func warnWithoutHTTPS(c configs.Config, log *slog.Logger) {
 	if c.BaseURL == "" && len(c.TrustedProxies) == 0 {
-		log.Warn("cookies are sent over http, too, because nothing tells that browsers come by https: set base_url or trusted_proxies")
+		log.Warn("cookies are sent over http, too, because nothing says that browsers use https: set base_url or trusted_proxies")
 	}
 }
 

@@ -45,7 +45,7 @@ func (d *tempFile) discard() {
 	_ = os.Remove(d.file.Name())
 }
 
-// publish writes the file to disk, and then gives it its name.
+// publish syncs the file to disk, and then links it under its final name.
 func (d *tempFile) publish() error {
 	if err := errors.Join(d.file.Sync(), d.file.Close()); err != nil {
 		return err

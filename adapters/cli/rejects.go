@@ -104,7 +104,7 @@ func (r *rejectedFile) keep() error {
 	return nil
 }
 
-// discard removes the file unless keep was called.
+// discard closes the file, and removes the temporary file unless keep has renamed it.
 func (r *rejectedFile) discard() {
 	if r == nil {
 		return

@@ -115,8 +115,8 @@ func newColumn(i, n int) column {
 	return column{X: formatSVG(float64(i) * wide), Width: formatSVG(wide * 0.8)}
 }
 
-// addBar adds a bar if n is not zero. most is the value of the highest bar. A bar is at least least
-// high, so that small values stay visible.
+// addBar adds a bar if n is positive. most is the value of the highest bar. least is the minimum
+// height of a bar, so that small values stay visible.
 func (c *column) addBar(class string, n, most, least float64) {
 	if n > 0 {
 		high := max(least, 100*n/most)

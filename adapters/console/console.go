@@ -1,10 +1,11 @@
 // Package console is the web console: server-rendered pages for the operators of an installation.
-// It knows paths, forms, cookies and HTML, and no rule: use cases and domain/operators decide what
-// happens and who may do it.
+// It knows paths, forms, cookies and HTML, but no business rules: the use cases and
+// domain/operators decide what happens and who may do it.
 //
 // routes.go is the table of all routes with their requirements; session.go and forms.go
-// authenticate and protect forms; each noun has a file with its handlers, which bind, call, map to
-// a view, and render. The pages work without scripts; those in assets/ only add convenience.
+// authenticate and protect forms. Each kind of object has a file with its handlers. A handler
+// parses the request, calls a use case, and renders the result as a view. The pages work without
+// scripts; the scripts in assets/ only add convenience.
 package console
 
 import (

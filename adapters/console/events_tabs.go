@@ -11,7 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// The tabs of an event's page, in the order of the work; the values are the ends of their paths.
+// The tabs of an event's page, in the order in which users complete them. The values are the last
+// segments of their paths.
 const (
 	contentTab  = ""
 	audienceTab = "audience"

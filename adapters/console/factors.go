@@ -87,7 +87,7 @@ type factorsView struct {
 	Form       form     // the result of the last attempt
 }
 
-// Full reports whether the user has the maximum of passkeys.
+// Full reports whether the user has the maximum number of passkeys.
 func (v factorsView) Full() bool { return len(v.Passkeys) >= factors.MaxPasskeys }
 
 func (c call) showFactors() error { return c.factorsPage(http.StatusOK, form{}) }

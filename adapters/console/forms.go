@@ -18,8 +18,9 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// The size of the largest form, in bytes. Room for metadata of 64 KiB, indented and encoded; for a
-// template; and for a list of e-mail addresses as long as one call of the API may send.
+// The maximum sizes of forms, in bytes: of most forms, with room for 64 KiB of metadata, indented
+// and encoded; of templates; of lists of e-mail addresses, with as many as one API call may send;
+// and of requests of the single sign-on provider.
 const (
 	maxForm         = 512 << 10
 	maxTemplateForm = 4 << 20

@@ -159,7 +159,7 @@ func (c call) showImport() error {
 	return c.importPage(id, func(v *importView) error { return c.correction(v, int(c.number("after")), form{}) })
 }
 
-// importPage renders an import; also may change the view first.
+// importPage renders an import. It first calls also, which may change the view.
 func (c call) importPage(id imports.ID, also func(v *importView) error) error {
 	job, rejected, err := c.console.use.ImportJobs.Show(c.ctx, c.at(), id, pageRejected)
 	if err != nil {
@@ -188,8 +188,8 @@ func (c call) importPage(id imports.ID, also func(v *importView) error) error {
 	return c.render(status, "import", job.File, v)
 }
 
-// showImportProgress is requested by a script every second. When more than the progress has
-// changed, it requests the whole page.
+// showImportProgress responds with the fragment about the progress, which a script requests every
+// second. When the job is no longer working, it makes the browser reload the page.
 func (c call) showImportProgress() error {
 	id, err := web.ID[imports.ID](c, "import")
 	if err != nil {

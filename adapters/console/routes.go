@@ -33,8 +33,8 @@ func post(path string, needs operators.AccessLevel, handle func(call) error) Rou
 	return Route{Method: http.MethodPost, Path: path, Needs: needs, Factor: needs.Factor(), handle: handle}
 }
 
-// guarded is post with a recent sign-in. It is for changes of keys, channel secrets, roles,
-// passwords and second factors.
+// guarded returns a route like post that also requires a recent sign-in. It is for changes of keys,
+// channel secrets, roles, passwords and second factors.
 func guarded(path string, needs operators.AccessLevel, handle func(call) error) Route {
 	r := post(path, needs, handle)
 	r.Recent = true

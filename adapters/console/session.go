@@ -231,8 +231,9 @@ func (c call) signOut() error {
 	return c.signedOut()
 }
 
-// signedOut deletes the console's cookies one by one, because Clear-Site-Data would also delete
-// those of other services on the domain.
+// signedOut deletes the cookies of the session and of the last place, and redirects to the sign-in
+// form. Clear-Site-Data does not name cookies, because the browser would also delete those of other
+// services on the domain.
 func (c call) signedOut() error {
 	c.SetCookie(c.cookie(sessionCookie, ""))
 	c.SetCookie(c.cookie(placeCookie, ""))

@@ -123,7 +123,7 @@ func functions(l *words.Language) template.FuncMap {
 			return d
 		},
 		"list": func(all ...string) []string { return all },
-		"fields": func(of ...string) []string { // The fields of a form, of which "details" are all of a member.
+		"fields": func(of ...string) []string { // "details" stands for all details of a member.
 			if i := slices.Index(of, "details"); i >= 0 {
 				return slices.Replace(of, i, i+1, users.DetailNames()...)
 			}
@@ -192,8 +192,8 @@ func (v view) MayAdminister() bool { return v.call.visitor.May(v.Org(), operator
 // MayManageInstallation reports whether the visitor is an administrator of the installation.
 func (v view) MayManageInstallation() bool { return v.call.visitor.May("", operators.Installation) }
 
-// HeldSince returns since when the installation is held; the zero time if it is not, or if the
-// visitor is no administrator of the installation.
+// HeldSince returns when the installation was put on hold; the zero time if it is not held, or if
+// the visitor is not an administrator of the installation.
 func (v view) HeldSince() (since time.Time) {
 	if v.MayManageInstallation() {
 		since = v.call.state.Held

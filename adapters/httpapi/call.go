@@ -53,7 +53,7 @@ func (c call) actor() audit.Actor {
 	return audit.Actor{Name: c.key.Name, Key: c.key.ID, Address: c.address(), Via: audit.API}
 }
 
-// editor returns the actor without a right, so that it cannot change members with a role.
+// editor returns the actor without any rights, so that it cannot change members who have a role.
 func (c call) editor() operators.Editor { return operators.Editor{Actor: c.actor()} }
 
 // manager returns the actor with the right of an organization's administrator.

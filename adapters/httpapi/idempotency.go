@@ -56,9 +56,8 @@ func (r Route) Repeatable() bool {
 // stored response. Its use cases may run more than once. Handlers respond with call.answer. The
 // route table decides:
 //
-//   - A POST is repeatable, unless it is one of ownIdempotency or unrepeatable.
-//   - What GET of the same path answers is the noun that a change has to match. GET gets its
-//     ETag, and 304, from call.answer.
+//   - A POST is repeatable, unless it is in ownIdempotency or notIdempotent.
+//   - A condition is checked against the ETag of GET of the same path.
 func (a *API) perform(c call, r Route) error {
 	if r.Grant == "" || r.Method == http.MethodGet {
 		return r.handle(a, c)

@@ -19,7 +19,7 @@ import (
 const (
 	// maxConcurrentCalls is the maximum number of concurrent calls.
 	maxConcurrentCalls = 256
-	// bodyGrace is how long a body may take before the call leaves its place while it reads.
+	// bodyGrace is how long reading a body may take before the call gives up its place.
 	bodyGrace = 50 * time.Millisecond
 	// uncountedBody is the size up to which the memory of a body is not counted, in bytes.
 	uncountedBody = 16 << 10
@@ -64,8 +64,8 @@ func (c call) receive(limit int64) ([]byte, error) {
 	return nil, fault.Field(jsonbody.Body, "could not be read to its end")
 }
 
-// leaveWhileReading leaves the place of a call if its body takes longer than bodyGrace. again waits
-// for a place again.
+// leaveWhileReading gives up the place of a call if reading its body takes longer than bodyGrace.
+// again then waits for a new place.
 func (c call) leaveWhileReading() (again func() error) {
 	if c.place == nil {
 		return func() error { return nil }

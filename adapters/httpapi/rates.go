@@ -22,8 +22,8 @@ const (
 	perByte    unit = `;qu="content-bytes"` // bytes of bodies
 )
 
-// addRate adds a rate limit to the headers of a response: the limit per second, and how many are
-// left. It adds nothing for 0, no limit.
+// addRate adds a rate limit to the headers of a response: the limit per second, and how much of it
+// is left. If perSecond is 0, there is no limit and it adds nothing.
 func addRate(header http.Header, n quotas.Name, of unit, perSecond float64, left int) {
 	if perSecond <= 0 {
 		return

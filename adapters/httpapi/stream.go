@@ -126,7 +126,7 @@ func (l listing[T]) batches(c call, after int64) iter.Seq2[[]T, error] {
 		go l.fetchAll(ctx, c, after, results)
 		defer func() {
 			cancel()
-			for range results { // The request must not end before what it fetches.
+			for range results { // Wait for fetchAll: it must not outlive the request.
 			}
 		}()
 		for r := range results {
@@ -163,8 +163,8 @@ func (l listing[T]) fetchAll(ctx context.Context, c call, after int64, results c
 	}
 }
 
-// tryFetch is fetch for a goroutine of its own: it hands a panic to the one that handles the
-// request, where it is recovered.
+// tryFetch is fetch for the goroutine of fetchAll. It returns a panic with the result. The
+// goroutine of the request repeats the panic, because it is recovered there.
 func (l listing[T]) tryFetch(ctx context.Context, c call, after int64) (r fetched[T]) {
 	defer func() { r.panicked = recover() }()
 	r.batch, r.err = l.fetch(ctx, c, after, l.size)
@@ -227,7 +227,7 @@ func (l listing[T]) fetch(ctx context.Context, c call, after int64, limit int) (
 	return s, nil
 }
 
-// maxTotal is up to which number entries are counted.
+// maxTotal is the number up to which entries are counted.
 const maxTotal = 10_000
 
 // The headers with the total number of matching entries.

@@ -19,7 +19,7 @@ import (
 // prefix is the prefix of all metric names.
 const prefix = "tocsin_"
 
-// Metrics are the metrics of an instance. It is safe for concurrent use.
+// Metrics holds the metrics of an instance. It is safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -81,7 +81,8 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, EnableOpenMetrics: true})
 }
 
-// Answered counts a response. Its route is in the route table, and its method is one of HTTP's.
+// Answered counts a response. route is a route of the route table or `unknown`, and method is a
+// standard HTTP method or `other`.
 func (m *Metrics) Answered(method, route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 	m.latency.WithLabelValues(method, route).Observe(took.Seconds())
@@ -96,7 +97,7 @@ func (m *Metrics) Attempted(a delivery.Attempt) {
 	}
 }
 
-// Recorded counts outcomes.
+// Recorded counts the stored outcomes, and the deliveries that another worker had taken over.
 func (m *Metrics) Recorded(all []deliveries.Outcome, lost int) {
 	counts := map[deliveries.State]float64{}
 	for _, o := range all {

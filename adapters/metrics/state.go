@@ -277,7 +277,7 @@ func (s *state) stored() storedValues {
 	return s.cached
 }
 
-// count returns the waiting work, with the same timeout.
+// count returns the waiting work. It has its own timeout, queryTimeout.
 func (s *state) count() (statistics.Queue, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
 	defer cancel()

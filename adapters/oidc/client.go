@@ -76,7 +76,7 @@ func unavailable(cause error) error { return unavailableError{cause} }
 func (e unavailableError) Error() string   { return "single sign-on: " + e.cause.Error() }
 func (e unavailableError) Unwrap() []error { return []error{signon.ErrUnavailable, e.cause} }
 
-// rejected is signon.ErrAnswer with the reason.
+// rejected returns signon.ErrAnswer with the reason.
 func rejected(why string) error {
 	return signon.ErrAnswer.With("%s: %s", signon.ErrAnswer.Error(), why)
 }

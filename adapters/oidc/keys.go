@@ -26,7 +26,7 @@ const (
 	maxKeys         = 100
 )
 
-// keys are the public keys of a provider. It is safe for concurrent use.
+// keys holds the public keys of a provider. It is safe for concurrent use.
 type keys struct {
 	client   *http.Client
 	clock    ports.Clock

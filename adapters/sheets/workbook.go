@@ -103,7 +103,7 @@ func firstSheet(packed []byte) (s *sheet, name string, err error) {
 		}
 		return nil, "", unreadable
 	}
-	// Both limits are the same: excelize writes anything beyond the second to a temporary file.
+	// The limits are equal: excelize writes parts beyond UnzipXMLSizeLimit to temporary files.
 	book, err := excelize.OpenReader(bytes.NewReader(packed), excelize.Options{UnzipSizeLimit: maxUnpackedSize, UnzipXMLSizeLimit: maxUnpackedSize})
 	if err != nil {
 		return nil, "", unreadable

@@ -60,8 +60,8 @@ func classifyPushbullet(a answer) *deliveries.Failure {
 	return nil
 }
 
-// classifyPushover distinguishes an application's token from a recipient's key: both are 400. See
-// https://pushover.net/api#response.
+// classifyPushover distinguishes an invalid application token from an invalid recipient key: both
+// have status 400. See https://pushover.net/api#response.
 func classifyPushover(a answer) *deliveries.Failure {
 	var said struct {
 		Token string `json:"token"`

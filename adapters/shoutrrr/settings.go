@@ -17,7 +17,7 @@ import (
 // placeholder is replaced by the address of a recipient.
 const placeholder = "{address}"
 
-// samples replace it when a channel is checked. A service has to accept one of them.
+// samples replace the placeholder when a channel is checked. The service must accept one of them.
 var samples = []string{"C0123456789", "+15005550006"}
 
 // settings are a channel's parsed settings.

@@ -19,8 +19,9 @@ const maxAnswer = 1 << 20
 // errFailed stops a service that retries by itself, because deliveries have their own retries.
 var errFailed = errors.New("the attempt has failed already")
 
-// messageTransport is the transport of one message. It adds the context, which services do not
-// pass, to the requests, and classifies the responses, of which services report little.
+// messageTransport is the transport of one message. It adds the context to the requests, because
+// the library's services take none. It classifies the responses, because the services report only
+// little about them.
 type messageTransport struct {
 	ctx            context.Context
 	next           http.RoundTripper

@@ -39,7 +39,7 @@ type conn struct {
 	peer              *outbound.Peer
 	opened            time.Time
 	certificateExpiry time.Time   // when the server's certificate expires
-	closed            bool        // by us, at the deadline
+	closed            bool        // by withContext, when the context ended
 	expiry            *time.Timer // while it is idle in the pool
 }
 
@@ -98,8 +98,8 @@ func (s *settings) open(ctx context.Context, c *conn) (err error) {
 	return nil
 }
 
-// mechanism chooses the best login mechanism that the server offers. Without TLS it sends the
-// password in the clear only to this machine.
+// mechanism returns the best login mechanism that the server offers. Without TLS, it returns one
+// that sends the password in the clear only if the server is this machine.
 func (s *settings) mechanism(c *mail.Client) (mail.Auth, error) {
 	_, words := c.Extension("AUTH")
 	offered := strings.Fields(strings.ToUpper(words))

@@ -99,8 +99,8 @@ func (e *stepError) words(peer *outbound.Peer) string {
 // enhanced matches the RFC 3463 status code at the start of a reply.
 var enhanced = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}\b`)
 
-// mask hides the login in a reply: some servers repeat the command that they refuse. PLAIN sends
-// username and password together.
+// mask returns a mask that hides the login in replies, because some servers repeat the command
+// that they refuse. PLAIN sends the username and the password together.
 func (s *settings) mask() deliveries.Mask {
 	return deliveries.NewMask("***", s.password, "\x00"+s.username+"\x00"+s.password)
 }

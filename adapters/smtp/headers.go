@@ -10,7 +10,7 @@ import (
 const (
 	maxLine = 76  // characters of a line with encoded words, without CRLF
 	maxWord = 75  // characters of an encoded word
-	maxAtom = 900 // characters of a word that is not encoded; a line must have less than 998
+	maxAtom = 900 // characters of a word that is not encoded; a line has at most 998
 )
 
 // How an encoded word begins and ends.

@@ -79,7 +79,7 @@ func isLink(s string) bool {
 	return err == nil && link.Host != "" && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '<' || r == '>' || r == ',' }) < 0
 }
 
-// atoms matches a left part of a Message-ID that needs no encoding.
+// atoms matches a text that needs no encoding in a Message-ID or a List-Id.
 var atoms = regexp.MustCompile(`^[0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)*$`)
 
 // messageID returns the Message-ID of a delivery: the same on every attempt, with the domain of the

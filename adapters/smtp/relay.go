@@ -47,7 +47,8 @@ func (r *relay) record(err error) {
 	}
 }
 
-// isForAll reports whether a denial of this recipient counts as one of all recipients.
+// isForAll records that the server denied a recipient. It reports whether the denial counts as one
+// of all recipients.
 func (r *relay) isForAll(to string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

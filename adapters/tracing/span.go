@@ -20,7 +20,7 @@ type span struct {
 
 var _ ports.Span = span{}
 
-// Begin starts a child span. An unrecorded span has none.
+// Begin starts a child span. The child of an unrecorded span is not recorded either.
 func (s span) Begin(ctx context.Context, of ports.SpanStart) (context.Context, ports.Span) {
 	if !s.Recorded() {
 		return ports.WithSpan(ctx, unrecorded{s}), unrecorded{s}

@@ -28,8 +28,8 @@ type Settings struct {
 	Endpoint string
 	// Headers are sent with each export.
 	Headers map[string]string
-	// Ratio is the share of the traces that are recorded, from 0 to 1. For a trace that another
-	// program started its traceparent decides.
+	// Ratio is the share of traces that are recorded, from 0 to 1. If another program started a
+	// trace, the sampled flag in its traceparent decides instead.
 	Ratio float64
 	// Instance and Version are of the program.
 	Instance, Version string

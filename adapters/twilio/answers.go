@@ -21,9 +21,9 @@ const (
 	maxAnswer = 64 << 10 // bytes
 )
 
-// channelErrors are the error codes about the account or its senders, not about a recipient. They
-// persist until an operator changes a setting at Twilio or here; messages wait until then. See
-// https://www.twilio.com/docs/api/errors.
+// channelErrors are the error codes about the account or its senders, not about a recipient. Some
+// are limits that pass; the others persist until an operator changes a setting at Twilio or here.
+// Messages wait until then. See https://www.twilio.com/docs/api/errors.
 var channelErrors = []int{
 	10001, // the account is not active
 	14107, // too many messages

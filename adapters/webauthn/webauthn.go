@@ -78,7 +78,7 @@ func (a *Authenticators) BeginRegistration(o factors.Owner) (asked, held []byte,
 	return marshalBoth(creation.Response, session)
 }
 
-// FinishRegistration checks the answer to Register and returns the new passkey.
+// FinishRegistration checks the browser's answer to BeginRegistration and returns the new passkey.
 func (a *Authenticators) FinishRegistration(held, answer []byte) (factors.Passkey, error) {
 	var session fido.SessionData
 	if err := json.Unmarshal(held, &session); err != nil {
@@ -124,7 +124,7 @@ func (a *Authenticators) BeginAssertion(o factors.Owner) (asked, held []byte, er
 	return marshalBoth(request.Response, session)
 }
 
-// FinishAssertion checks the answer to Ask and returns the updated passkey.
+// FinishAssertion checks the browser's answer to BeginAssertion and returns the updated passkey.
 func (a *Authenticators) FinishAssertion(held, answer []byte, find func(credential []byte) (factors.Owner, error)) (factors.Passkey, error) {
 	var session fido.SessionData
 	if err := json.Unmarshal(held, &session); err != nil {

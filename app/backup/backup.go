@@ -293,8 +293,8 @@ func hold(ctx context.Context, tx ports.Tx, by audit.Actor, now time.Time, done 
 		After: audit.State{"taken": done.Taken, "rows": done.Rows()}})
 }
 
-// used are the tables that are empty in an unused installation, except for so many rows that each
-// new installation has. Every use shows in one of them or in the audit log.
+// used are the tables that show whether an installation was used, each with the number of rows that
+// it has in a new installation. Every use shows in one of them or in the audit log.
 var used = map[string]int{"organizations": 1, "users": 0, "accounts": 0, "api_keys": 0, "occurrences": 0, "audit_entries": 0}
 
 // Unused reports whether an installation has never been used. Its schema may be older than this

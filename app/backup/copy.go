@@ -270,7 +270,8 @@ func checkStillReadOnly(ctx context.Context, from ports.CopyStore, since time.Ti
 	})
 }
 
-// unchangedSince returns since when an installation does not change any more; ErrInUse.
+// unchangedSince returns when an installation became read-only, if it does not change any more;
+// ErrInUse.
 func unchangedSince(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time) (since time.Time, err error) {
 	state, err := tx.Installation().State(ctx)
 	if err != nil {

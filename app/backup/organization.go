@@ -171,7 +171,7 @@ func settled(state installation.State, now time.Time) error {
 	return nil
 }
 
-// heldSince returns since when a held source does not change any more; ErrNotHeld, ErrInUse.
+// heldSince is unchangedSince for a source, which must be held, too; ErrNotHeld, ErrInUse.
 func heldSince(ctx context.Context, source ports.Tables, tx ports.Tx, now time.Time) (since time.Time, err error) {
 	state, err := tx.Installation().State(ctx)
 	if err == nil && state.Held.IsZero() {

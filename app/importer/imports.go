@@ -16,8 +16,8 @@ import (
 )
 
 // chunkRows is how many rows are one unit of work: large enough that the database works in sets,
-// small enough that others can write in between. writers is how many chunks are written at a time:
-// a database that can writes two at once, and for another one the second chunk waits.
+// small enough that others can write in between. writers is how many chunks are written at a time.
+// In a database that allows only one writer, the second chunk waits for the first.
 const (
 	chunkRows = 2_000
 	writers   = 2

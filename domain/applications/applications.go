@@ -102,9 +102,9 @@ type Repository interface {
 	// its members, keys scoped to it.
 	Delete(ctx context.Context, a Application) error
 
-	// Memberships returns the memberships of these members, in the order given; where there is
-	// none, NewMembership and exist false. The members are distinct. users.ErrNotFound for users
-	// who are no members of the organization.
+	// Memberships returns the memberships of these members, in the order given. For a member
+	// without one it returns NewMembership, and false in exist. The members are distinct.
+	// users.ErrNotFound for users who are not members of the organization.
 	Memberships(ctx context.Context, a Application, members []users.MemberID) (ms []Membership, exist []bool, err error)
 	// OfMember returns what the organization's applications record about a member, by the
 	// application's id, at most limit.

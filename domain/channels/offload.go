@@ -27,7 +27,7 @@ type capacity struct {
 type Offer struct {
 	To       ID
 	Capacity int // how much of it the member may hold
-	Grown    int // Capacity, if half of it is free by now
+	Grown    int // the Capacity to which it grows if at least half of it is free
 	Held     int // how much it holds, from the store
 	share    float64
 }
@@ -52,8 +52,8 @@ type Transfer struct {
 	Held  int
 }
 
-// CanTakeOver reports whether a member may take over from one that is at its limit: it works, has
-// answered since its last trial, and has a weight.
+// CanTakeOver reports whether a member may take over from one that is at its limit: it is active,
+// neither paused nor on trial, and has a weight.
 func (m Member) CanTakeOver(now time.Time) bool {
 	return m.Active && m.Weight > 0 && !m.Paused(now) && !now.Before(m.Until.Add(TrialFor))
 }

@@ -34,8 +34,8 @@ type Failing struct {
 // to send, and an instance that is gone does not clear its outages.
 const OutageExpiry = 24 * time.Hour
 
-// OutageOverdue is how long after the end of its pause another instance whose messages get through
-// clears an outage.
+// OutageOverdue is how long after the end of its pause an outage is kept, although another instance
+// sends successfully. After that, the other instance clears it.
 const OutageOverdue = 10 * time.Minute
 
 // Paused reports whether the channel is paused on its instance.

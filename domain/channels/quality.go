@@ -8,11 +8,11 @@ import (
 // The weight of a member that fails or answers slowly.
 const (
 	qualityHalfLife      = 20 * time.Second // at this age an attempt counts half
-	qualityMaxAttempts   = 200              // at most so many attempts count
-	qualityPrior         = 10               // with so many attempts the quality is half certain
+	qualityMaxAttempts   = 200              // the largest number of attempts that count
+	qualityPrior         = 10               // at this number of attempts the confidence is one half
 	qualityFaultsAllowed = 0.05             // of the attempts may fail
-	qualityMaxSlowdown   = 3                // the answers may take so many times those of the quickest other member,
-	qualityDelayAllowed  = time.Second / 2  // or so much longer
+	qualityMaxSlowdown   = 3                // answers may take this many times the quickest ones,
+	qualityDelayAllowed  = time.Second / 2  // or this much longer
 	qualityMinFactor     = 0.02             // of its weight, in any case
 )
 
@@ -49,8 +49,8 @@ func (q Quality) With(fault bool, took time.Duration, now time.Time) Quality {
 	return q
 }
 
-// confidence returns how much the quality may change, from 0 to 1: little after a few attempts, and
-// less and less as time passes.
+// confidence returns how much the quality may influence the weight, from 0 to 1: little after a few
+// attempts, and less and less as time passes.
 func (q Quality) confidence() float64 { return q.Attempts / (q.Attempts + qualityPrior) }
 
 // responseTime returns how many seconds an answer takes; 0: unknown.

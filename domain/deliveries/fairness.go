@@ -43,7 +43,7 @@ func (t RoundRobin) Order(p events.Priority, waiting []orgs.ProjectID) []orgs.Pr
 	return slices.Concat(waiting[first:], waiting[:first])
 }
 
-// Next returns the turn after n slots of a class were divided among the waiting projects, in the
+// Next returns the state after n slots of a class were divided among the waiting projects, in the
 // order of their turns. Projects that got one more than others are last the next time.
 func (t RoundRobin) Next(p events.Priority, order []orgs.ProjectID, n int) RoundRobin {
 	next := RoundRobin{Claimed: t.Claimed, Projects: map[events.Priority]orgs.ProjectID{}}

@@ -50,7 +50,7 @@ type Event struct {
 	Active       bool
 	Example      string    // of a context, for authors of templates: JSON text; empty: none
 	Schema       string    // of contexts: the text of a JSON Schema; empty: none
-	Priority     Priority  // of its occurrences, unless their triggers say another one
+	Priority     Priority  // of its occurrences, unless their triggers set another one
 	Channels     []Channel // by name
 	Pools        []Pool    // by name
 }

@@ -13,7 +13,7 @@ import (
 const RecoveryCodes = 10
 
 // recoverySize is the size of a recovery code in bytes: with 80 random bits a plain digest of it
-// cannot be turned back.
+// cannot be reversed.
 const recoverySize = 10
 
 // NewRecoveryCodes returns new codes, which are shown once and kept nowhere, and their digests.

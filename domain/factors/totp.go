@@ -14,8 +14,8 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// A code holds for Period. The codes of the periods before and after are taken too, because clocks
-// differ.
+// A code is valid for Period. The codes of the periods before and after are accepted, too, because
+// clocks differ.
 const (
 	Period     = 30 * time.Second
 	skew       = 1
@@ -24,8 +24,8 @@ const (
 
 var secretEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// Secret is what an authenticator app shares with us, in base32. It prints as nothing, so that no
-// log can hold it.
+// Secret is what an authenticator app shares with us, in base32. It prints as ***, so that no
+// log contains it.
 type Secret string
 
 // String hides the secret.

@@ -23,10 +23,10 @@ const (
 	TooLarge                    // the input is over a size limit
 	Unsupported                 // the media type of the input is not supported
 	Mismatch                    // an idempotency key came back with another body
-	Limited                     // too many requests, later they would be welcome
-	Unavailable                 // a thing we depend on is away, a retry may help
+	Limited                     // too many requests, a later one may succeed
+	Unavailable                 // something that we depend on is not available, a retry may help
 	Conflict                    // several things fit the input, which must name one of them
-	Changed                     // what the input speaks of is not as it expects
+	Changed                     // the object is not in the state that the input expects
 	TooSlow                     // the input did not come in time
 )
 
@@ -70,7 +70,7 @@ func (e *Error) Error() string { return e.message }
 // Unwrap returns the sentinel that this error refines.
 func (e *Error) Unwrap() error { return e.cause }
 
-// With returns an error of the same kind that says more and still is (errors.Is) e.
+// With returns an error of the same kind with another message. errors.Is reports that it is e.
 func (e *Error) With(format string, args ...any) *Error {
 	return &Error{kind: e.kind, message: fmt.Sprintf(format, args...), fields: e.fields, cause: e}
 }

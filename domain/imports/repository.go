@@ -66,7 +66,7 @@ type Repository interface {
 	// AddPiece stores the next piece of the file of a job that is uploading; ErrTaken when it is
 	// not.
 	AddPiece(ctx context.Context, id ID, number int, data []byte) error
-	// Piece returns a piece of a file; ErrNotFound behind the last one.
+	// Piece returns a piece of a file; ErrNotFound after the last one.
 	Piece(ctx context.Context, id ID, number int) ([]byte, error)
 	// ReplacePiece replaces a piece of a file; ErrNotFound when there is none.
 	ReplacePiece(ctx context.Context, id ID, number int, data []byte) error
@@ -79,21 +79,21 @@ type Repository interface {
 	// Correct records that an import contains rejected rows of a job, by their lines: ErrCorrected
 	// when one of them does not exist, or another import contains it and its correction holds.
 	Correct(ctx context.Context, id ID, lines []int, by ID) error
-	// Rejected returns rejected rows by line, at most limit after the given one. It knows the
-	// imports of the job's organization alone that took them up.
+	// Rejected returns rejected rows by line, at most limit after the given one. It returns the
+	// state of a correction only if its import belongs to the organization of the job.
 	Rejected(ctx context.Context, id ID, after, limit int) ([]RejectedRow, error)
 	// ForgetRejected deletes the rejected rows.
 	ForgetRejected(ctx context.Context, id ID) error
 
-	// SaveCreations stores what a chunk of a job created that was started at a moment.
+	// SaveCreations records what a chunk created. started is when its job was started.
 	SaveCreations(ctx context.Context, id ID, started time.Time, c Creations) error
 	// Creations returns what the first chunk created that begins with this row or a later one;
 	// ErrNothingCreated when there is none.
 	Creations(ctx context.Context, id ID, from int) (Creations, error)
 	// CountCreations counts the users for whom the job created something.
 	CountCreations(ctx context.Context, id ID) (int, error)
-	// ForgetCreations deletes what the first chunks created, at most limit of them, and returns of
-	// how many; fewer than limit were the last.
+	// ForgetCreations deletes the records of the first chunks, at most limit, and returns how many;
+	// fewer than limit were the last.
 	ForgetCreations(ctx context.Context, id ID, limit int) (gone int, err error)
 	// WithExpiredCreations returns the jobs that were started before a moment and whose creations
 	// are still stored. It examines at most limit chunks, the oldest first. Jobs that are being

@@ -112,9 +112,9 @@ func (r *Reader) nextFilled() (line, error) {
 	}
 }
 
-// split takes the lines of the row that begins with this one and returns it. A quoted cell may go
-// on over several lines. When the row is not well-formed nothing is taken and only its first line
-// is to blame: a stray quote must not swallow the rows behind it.
+// split takes the lines of the row that begins with this one and returns it. A quoted cell may
+// continue over several lines. When the row is malformed, nothing is taken and only its first line
+// is rejected: a stray quote must not swallow the rows after it.
 func (r *Reader) split(first line) (Row, error) {
 	row := Row{Line: first.number, Text: first.content()}
 	if strings.IndexByte(row.Text, '"') < 0 {
@@ -177,8 +177,8 @@ func splitQuoted(text, delimiter string) (cells []string, ok bool) {
 	return cells, true
 }
 
-// unquote returns what stands before the closing quote, in which two quotes stand for one, and what
-// comes behind it.
+// unquote returns the text before the closing quote, in which two quotes stand for one, and the
+// text after it.
 func unquote(text string) (cell, rest string, ok bool) {
 	end := 0
 	for {

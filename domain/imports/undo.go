@@ -72,8 +72,8 @@ func (u Undo) Plus(more Undo) Undo {
 	return u
 }
 
-// Unrecorded returns for how many users there is no record, when an import added so many; 0 until
-// all recorded ones are done.
+// Unrecorded returns how many of the users that an import added have no record; 0 until all
+// recorded ones are done.
 func (u Undo) Unrecorded(added int) int {
 	if u.Done < u.People {
 		return 0
@@ -237,8 +237,8 @@ func (j Job) Undoable(now time.Time) error {
 	return nil
 }
 
-// BeginUndo begins to undo an import that created something for so many users. It keeps the counts
-// of an earlier undo that was stopped. ErrNotUndoable, ErrTooOld.
+// BeginUndo begins to undo an import. people is how many users still have a record of creations. It
+// keeps the counts of an earlier undo that was stopped. ErrNotUndoable, ErrTooOld.
 func (j Job) BeginUndo(people int, by audit.Actor, now time.Time) (Job, error) {
 	if err := j.Undoable(now); err != nil {
 		return j, err

@@ -166,8 +166,8 @@ type AccountRepository interface {
 	// Accept makes an account the one that opens a member's organization, instead of the earlier
 	// one.
 	Accept(ctx context.Context, m users.MemberID, a AccountID, at time.Time) error
-	// Acceptance returns with which account a member has accepted, and when; the zero Acceptance
-	// when with none.
+	// Acceptance returns the account with which a member has accepted, and when; the zero
+	// Acceptance if the member has not accepted.
 	Acceptance(ctx context.Context, m users.MemberID) (Acceptance, error)
 	// RecordVisit records that an account was used in an organization that it opens, unless a later
 	// use is recorded.

@@ -31,7 +31,7 @@ const (
 	sumLen  = 32
 )
 
-// Password is a password that may be set. It prints as nothing, so that no log can hold it.
+// Password is a password that may be set. It prints as ***, so that no log contains it.
 type Password struct{ text string }
 
 // NewPassword checks a password. It is taken as it is, white space included; spellings of one

@@ -11,7 +11,7 @@ import (
 // AccessLevel is what a page or an action requires of its caller.
 type AccessLevel int
 
-// The needs, each of which includes those before it.
+// The access levels, each of which includes those before it.
 const (
 	Everyone      AccessLevel = iota // nothing, not even being signed in
 	SignedIn                         // to be signed in
@@ -31,7 +31,7 @@ const (
 	OrganizationFactor                   // that, and the one of the path's organization, of every user who opens it
 )
 
-// Factor returns the rule for a need.
+// Factor returns the rule for an access level.
 func (n AccessLevel) Factor() FactorRule {
 	switch {
 	case n <= SignedIn:
@@ -86,11 +86,11 @@ func (p Principal) Recent(now time.Time) bool {
 	return p.User.ID != 0 && now.Before(p.Authenticated.Add(Recent))
 }
 
-// May reports whether the principal meets a need, in the organization with this slug if the need is
-// about one.
+// May reports whether the principal has an access level, in the organization with this slug if the
+// level is about one.
 func (p Principal) May(org string, n AccessLevel) bool { return p.Authorize(org, n) == nil }
 
-// Authorize returns why the principal does not meet a need: ErrNoSession for the zero Principal,
+// Authorize returns why the principal lacks an access level: ErrNoSession for the zero Principal,
 // orgs.ErrNotFound if the principal sees nothing of the organization, whether it exists or not,
 // ErrForbidden if the role is too low.
 func (p Principal) Authorize(org string, n AccessLevel) error {

@@ -56,7 +56,7 @@ func (o Origin) AttemptKey(username string, device Digest, known bool) Digest {
 type Attempts struct {
 	Failures int
 	Until    time.Time // no password is checked before
-	Refused  bool      // one was not checked, since the last that was
+	Refused  bool      // an attempt was refused since the last one that was checked
 }
 
 // Try counts an attempt before it is known whether it is right, so that concurrent attempts get no
@@ -85,7 +85,7 @@ func (a Attempts) Failed(now time.Time) Attempts {
 // Expires returns when the attempts expire.
 func (a Attempts) Expires() time.Time { return a.Until.Add(AttemptMemory) }
 
-// delay returns the time to wait after so many wrong passwords.
+// delay returns the time to wait after this number of wrong passwords.
 func delay(failures int) time.Duration {
 	if failures < FreeAttempts {
 		return 0

@@ -83,10 +83,10 @@ func (l Limits) Check(field string) error {
 // maxLimit is far above what anybody needs, and is held exactly by a float64.
 const maxLimit = 1 << 50
 
-// rate reports whether a limit is so many a second, which need not be whole.
+// rate reports whether the limit is a rate per second, which need not be a whole number.
 func (n Name) rate() bool { return n == Requests || n == OrganizationRequests || n == Bodies }
 
-// Allows returns nil when so much of a quota is within its limit, else an *Exceeded.
+// Allows returns nil when an amount is within the limit of a quota, else an *Exceeded.
 func (l Limits) Allows(n Name, amount int64, wait time.Duration) error {
 	if limit := l[n]; limit > 0 && float64(amount) > limit {
 		return Refuse(n, limit, wait)

@@ -13,9 +13,9 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// A value of Markdown is kept apart while the Markdown is read: one rune, its mark, stands for it,
-// which is a letter like any other there. So a value can be nothing but text. Marks are of a plane
-// of Unicode that has no characters; a rune of it in a text gets a mark of its own.
+// Before Markdown is parsed, each value in it is replaced by a placeholder: its mark, which is one
+// rune that the parser treats like a letter. So a value can be nothing but text. Marks are from a
+// plane of Unicode that has no characters; a rune of that plane in a text gets a mark of its own.
 const (
 	firstMark = '\U000F0000'
 	maxMarks  = 0xFFFE

@@ -81,7 +81,7 @@ func (p *parser) tag(before node) error {
 	if err != nil {
 		return err
 	}
-	// A tag that shows nothing takes its line with it when nothing else is on it.
+	// A tag that renders nothing itself is removed with its line if it is alone on the line.
 	if after, ends := endOfLine(p.source[p.at:]); blank && ends && p.showsNothing(mark) {
 		before.text = strings.TrimRight(before.text, " \t")
 		p.skip(after)

@@ -40,7 +40,8 @@ func Uses(of Source) ([]string, error) {
 	return slices.Sorted(maps.Keys(all)), faults.Err()
 }
 
-// Check refuses a partial of these that cannot be read, or that uses itself or what is not there.
+// Check returns an error if the partial of this name cannot be parsed, includes itself, or includes
+// a partial that does not exist.
 func (p Partials) Check(name string) error {
 	is := p[name]
 	_, err := parseAs(name, Source{Text: is.Text, HTML: is.HTML}, p)

@@ -9,7 +9,7 @@ import (
 
 // plain returns the text of an HTML document: paragraphs and headings by blank lines, cells of a
 // table by spaces, items of lists by dashes or numbers, links followed by their address, and
-// pictures by what stands for them. It returns none when that is longer than so many bytes.
+// pictures by what stands for them. It returns an empty text if the result would exceed room bytes.
 //
 // The tokenizer is a library's, the layout is ours: k3a/html2text 1.3.0 writes cells and divisions
 // into one word, inbucket/html2text 1.0.0 takes four times as long.

@@ -4,8 +4,8 @@
 // functions, files, environment. It does not know what the data mean or where the message goes.
 //
 // The syntax is that of the Mustache specification with its partials and inheritance, without
-// dynamic names and lambdas. Other than there, the lines of a partial are not indented.
-// The renderer is our own because cbroglie/mustache 1.4.2, the best kept of the libraries, cannot
+// dynamic names and lambdas. Unlike there, the lines of a partial are not indented. The
+// renderer is our own because cbroglie/mustache 1.4.2, the best maintained of the libraries, cannot
 // be held to the promises above: it calls methods and functions that it finds in the data, reads
 // partials from the working directory, prints a missing value of the data as <nil>, swallows panics
 // with a line on standard output, and runs a section in a section in a section over the same long
@@ -32,8 +32,8 @@ const (
 	MaxSubject = 1_000   // characters; what is longer is cut
 
 	// MaxMarkdown is how many bytes Markdown may have when its sections are filled, without its
-	// values. What reads Markdown takes quadratic time for some of it: 0.4 s for the worst of 32
-	// KiB, more than 20 s for that of 256. The most memory that it takes is 90 MB.
+	// values. The Markdown parser takes quadratic time for some texts: 0.4 s for the worst one of
+	// 32 KiB, more than 20 s for that of 256 KiB. It uses at most 90 MB of memory.
 	MaxMarkdown = 32 << 10
 )
 
@@ -114,7 +114,7 @@ type Message struct {
 }
 
 // Render fills the template, its partials with it. The data are maps, lists, strings, numbers and
-// truth values, as JSON decodes to, and are not changed. A name that is not there is empty. In the
+// booleans, as decoded from JSON, and are not changed. A missing variable is rendered empty. In the
 // HTML, values are escaped unless the template asks for them raw; in the subject and the text they
 // never are. In Markdown they are text as well: no value becomes an element, unless the template
 // asks for it raw; HTML within Markdown is left out. The error is one of this package's and names

@@ -21,7 +21,7 @@ import (
 // MaxAddress is the longest address value, in characters (decisions 2).
 const MaxAddress = 2048
 
-// A phone number without country code has so many digits.
+// The limits on the number of digits of a phone number without country code.
 const (
 	minNational = 7
 	maxNational = 15

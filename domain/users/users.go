@@ -207,7 +207,7 @@ type Repository interface {
 	SetLocked(ctx context.Context, ms ...Member) error
 	// SetRole stores the member's role.
 	SetRole(ctx context.Context, m Member) error
-	// Link adds members to a group and returns the ones that were new, by id; users who are no
+	// Link adds members to a group and returns the ones that were new, by id; users who are not
 	// members of the group's organization are skipped.
 	Link(ctx context.Context, g orgs.Group, ms []MemberID) ([]MemberID, error)
 	// Unlink removes members from a group and returns the ones that it removed, by id.

@@ -226,7 +226,7 @@ func unmarked(s string) string {
 	return norm.NFC.String(kept)
 }
 
-// prefix is the beginning of a text, at most so many characters.
+// prefix returns the beginning of a text. Its length is limited to most characters.
 func prefix(s string, most int) string {
 	if len(s) <= most {
 		return s

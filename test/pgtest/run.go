@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Every database of a run is called tocsin_test_RUN_NAME: what a run that was killed leaves behind
-// can be distinguished from what a running one needs.
+// Every database of a run is called tocsin_test_RUN_NAME. The id of the run shows whether a
+// database belongs to a live run, or was left behind by a killed one.
 const (
 	prefix   = "tocsin_test_"
 	idLength = 8
@@ -84,8 +84,8 @@ func (r *Run) Close(ctx context.Context) error {
 	return errors.Join(err, r.presence.Close(ctx))
 }
 
-// sweep drops what runs left that did not get to do it themselves. Such a run is known by the
-// absence of its session, so nothing depends on clocks.
+// sweep drops the databases of runs that ended without dropping them. Such a run no longer has a
+// session on the server, so sweep does not depend on clocks.
 func (r *Run) sweep(ctx context.Context) error {
 	names, err := r.names(ctx, `SELECT datname FROM pg_database AS d
 		WHERE starts_with(datname, $1) AND pg_get_userbyid(datdba) = current_user AND NOT EXISTS
@@ -129,7 +129,7 @@ func (r *Run) makeTemplate(ctx context.Context, template string, migrate func(ds
 			return err
 		}
 		unfinished := template + draft
-		// There is one already where a process died while it made the template.
+		// A process that died while it made the template may have left one.
 		if err := r.drop(ctx, unfinished); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ var matcher = language.NewMatcher(Offered)
 // Choose returns the index in Offered of the user's choice, else of a language that the browser
 // accepts, else of English.
 func Choose(accepted, chosen string) int {
-	tags, _, err := language.ParseAcceptLanguage(accepted) // Browsers send valid headers.
+	tags, _, err := language.ParseAcceptLanguage(accepted) // An invalid header is ignored.
 	if err != nil {
 		tags = nil
 	}

@@ -48,7 +48,8 @@ func keys(source string) (sentences, phrases []string) {
 	return sentences, phrases
 }
 
-// nodes rewrites nodes. A sentence is a run of nodes between two that end a sentence.
+// nodes rewrites a list of nodes. It collects nodes into a sentence until a node ends the sentence.
+// See endsSentence.
 func (r *rewriter) nodes(all []node) string {
 	var b strings.Builder
 	var run []node
@@ -270,7 +271,7 @@ func (k *keyBuilder) control(n node) {
 
 var mark = regexp.MustCompile(`\{(?:[a-z]+ )?[0-9.]+\}|</?\d+>`)
 
-// translate returns the translated sentence with the source of its placeholders.
+// translate translates a sentence and replaces each placeholder with its source.
 func (r *rewriter) translate(key string, k keyBuilder) string {
 	r.onSentence(key)
 	entry, known := r.lookup(key)

@@ -193,7 +193,7 @@ func (n node) endsSentence() bool {
 	return n.printsNothing()
 }
 
-// printsNothing reports whether an action prints nothing.
+// printsNothing reports whether the node is a comment or an action that declares a variable.
 func (n node) printsNothing() bool {
 	return n.kind == actionNode && (n.name == "/*" || strings.Contains(n.raw, ":="))
 }

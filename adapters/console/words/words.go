@@ -68,7 +68,8 @@ type Catalogue struct {
 	Problems map[string]string `yaml:"problems"` // error messages of use cases, with formatting verbs
 }
 
-// Load returns a language. English is part of every program and is read only once.
+// Load returns a language. It reads the catalogue on each call, except the English one, which is
+// read when the program starts.
 func Load(tag language.Tag) (*Language, error) {
 	if tag == language.English {
 		return english, nil

@@ -68,13 +68,13 @@ var forms = []form{
 	// A partition from MINVALUE to MAXVALUE is not scanned.
 	{regexp.MustCompile(alter + `ATTACH PARTITION \w+ FOR VALUES FROM \(MINVALUE\) TO \(MAXVALUE\)$`), LockUpkeep, Moment, false},
 	{regexp.MustCompile(alter + `ALTER (?:COLUMN )?\w+ DROP IDENTITY$`), LockAll, Moment, true},
-	// Since Postgres 11 a constant default does not rewrite the table.
 	{regexp.MustCompile(alter + `ADD CONSTRAINT .* NOT VALID$`), LockReference, Moment, true},
 	{regexp.MustCompile(alter + `ADD CONSTRAINT .* USING INDEX `), LockAll, Moment, true},
 	{regexp.MustCompile(alter + `ADD (?:CONSTRAINT|CHECK|FOREIGN|UNIQUE|PRIMARY)`), LockAll, Reads, true},
 	{regexp.MustCompile(alter + `ADD (?:COLUMN )?(?:IF NOT EXISTS )?\w+ [^,]*(?:REFERENCES|CHECK|UNIQUE|PRIMARY KEY|GENERATED)`), LockAll, Reads, true},
 	{regexp.MustCompile(alter + `VALIDATE CONSTRAINT`), LockUpkeep, Reads, false},
 	{regexp.MustCompile(alter + `ADD (?:COLUMN )?(?:IF NOT EXISTS )?[^,]*DEFAULT [^,]*\(`), LockAll, Rewrite, false}, // It may be volatile.
+	// Since Postgres 11, a constant default does not rewrite the table.
 	{regexp.MustCompile(alter + `ADD (?:COLUMN )?(?:IF NOT EXISTS )?[^,]*NOT NULL(?: DEFAULT [^,]+)$`), LockAll, Moment, false},
 	{regexp.MustCompile(alter + `ADD (?:COLUMN )?(?:IF NOT EXISTS )?[^,]*DEFAULT [^,]+$`), LockAll, Moment, false},
 	{regexp.MustCompile(alter + `ADD (?:COLUMN )?(?:IF NOT EXISTS )?[^,]*NOT NULL`), LockAll, Reads, true},

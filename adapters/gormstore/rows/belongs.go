@@ -16,7 +16,7 @@ type ownerPath struct {
 	column string
 	parent string // empty: the column is the number of the organization
 	key    string // the parent's column that has the same value; empty: id
-	where  string // the rows with this path; empty: all
+	where  string // the SQL condition for rows with this path; empty: all rows
 }
 
 // ownerPaths are the tables with rows of an organization, and the paths to it. The column of a path
@@ -78,8 +78,9 @@ var ownerPaths = map[string][]ownerPath{
 	"users": {{column: "id", parent: "members", key: "user_id"}}, // a user may be in several organizations
 }
 
-// installationTables are the tables that belong to the installation: how users sign in, because a
-// user may have roles in several organizations, and the search index, which is built again.
+// installationTables are the tables that are not copied with an organization: those about how users
+// sign in, because a user may have roles in several organizations, and those of the search index,
+// which is built again.
 var installationTables = []string{
 	"acceptances", "accounts", "devices", "guesses", "identities", "invitations", "logout_tokens", "passkeys", "provider_sessions",
 	"recovery_codes", "sessions", "sign_in_steps", "totp_factors",

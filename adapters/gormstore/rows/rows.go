@@ -108,8 +108,9 @@ func columnsOf(t ports.Table) []string {
 	return names
 }
 
-// Read calls do for each row, in the order of the key unless it reads one organization. It keeps no
-// row in memory.
+// Read calls do for each row after a key, in the order of the key; nil: from the first row on. For
+// one organization it ignores the key and reads all its rows, in any order. It keeps no row in
+// memory.
 func (r *Rows) Read(ctx context.Context, t ports.Table, after []any, do func(row []any) error) error {
 	if r.organization != 0 {
 		statements, err := r.statements(t)
@@ -296,8 +297,8 @@ func (r *Rows) SetLast(ctx context.Context, t ports.Table, last int64) error {
 	return err
 }
 
-// Dangling counts, for each foreign key, the rows that refer to nothing. The key is named as `table
-// (column) -> parent`.
+// Dangling returns the number of rows that refer to a missing row, for each foreign key with such
+// rows. It names a foreign key as `table (column) -> parent`.
 func (r *Rows) Dangling(ctx context.Context) (map[string]int64, error) {
 	found := map[string]int64{}
 	for _, f := range r.references {

@@ -85,8 +85,8 @@ func must(err error) {
 	}
 }
 
-// Seal encrypts a text under the current key, bound to a place: Open needs the same place.
-// ErrNoKey.
+// Seal encrypts a text under the current key and binds it to a place: Open needs the same place. It
+// returns ErrNoKey if there is no key.
 func (r Ring) Seal(text []byte, place string) (string, error) {
 	begin, err := r.Prefix()
 	if err != nil {

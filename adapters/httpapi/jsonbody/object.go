@@ -37,7 +37,7 @@ func (o *Object) Has(name string) bool {
 	return has
 }
 
-// Null reports whether a member is null.
+// Null reports whether a member is null or absent.
 func (o *Object) Null(name string) bool { return o.members[name] == nil }
 
 // Verbatim is String with surrounding white space.

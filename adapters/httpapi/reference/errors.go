@@ -20,7 +20,7 @@ type Problem struct {
 }
 
 // Errors renders the pages about errors: one for each code, and an index. It renders them on
-// request, because together they have a megabyte.
+// request, because all of them together would take a megabyte of memory.
 type Errors struct {
 	template *template.Template
 	urls     errorURLs

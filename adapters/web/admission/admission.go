@@ -27,8 +27,8 @@ const (
 
 // Gate has a number of places. Requests without a place wait for one in order of arrival, up to a
 // maximum wait. If every request had to wait during the last second, the maximum wait of new
-// requests is a twentieth. As in CoDel, the wait is the measure of overload, so the gate need not
-// know the capacity of the service. It is safe for concurrent use.
+// requests is reduced to a twentieth. As in CoDel, the wait is the measure of overload, so the gate
+// need not know the capacity of the service. It is safe for concurrent use.
 type Gate struct {
 	clock   ports.Clock
 	places  int
@@ -111,8 +111,8 @@ func (p *Place) Enter(ctx context.Context) error {
 	return err
 }
 
-// queue takes a free place. If there is none, it returns the position in the queue and the maximum
-// wait.
+// queue takes a free place. If there is none, it adds p to the queue, and returns p's element there
+// and the maximum wait.
 func (p *Place) queue() (limit time.Duration, turn *list.Element, err error) {
 	g := p.gate
 	g.mu.Lock()

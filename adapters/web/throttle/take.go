@@ -12,9 +12,9 @@ func (t *Throttle[K]) TakeAt(key K, perSecond float64) (left int, wait time.Dura
 	return t.TakeN(key, perSecond, 1)
 }
 
-// TakeN is Take for n events of a key with its own rate. It also returns how many events are left
-// in the burst, which is the events of one second, and at least one. An n above the burst counts as
-// the burst. perSecond 0 or less means no limit; then left is 0.
+// TakeN is Take for n events of a key with its own rate. The burst is the number of events in one
+// second, but at least one; left is how many of them remain. An n above the burst counts as the
+// burst. If perSecond is 0 or less, there is no limit and left is 0.
 func (t *Throttle[K]) TakeN(key K, perSecond float64, n int) (left int, wait time.Duration) {
 	if perSecond <= 0 {
 		return 0, 0

@@ -30,7 +30,7 @@ type bucket[K comparable] struct {
 }
 
 // New returns a throttle of perSecond events per second and key, for up to maxKeys keys. The burst
-// is the events of one second, and at least one. perSecond 0 means no limit.
+// is the number of events in one second, but at least one. A perSecond of 0 means no limit.
 func New[K comparable](perSecond float64, maxKeys int, now func() time.Time) *Throttle[K] {
 	return NewBurst[K](perSecond, max(1, int(math.Ceil(perSecond))), maxKeys, now)
 }

@@ -107,8 +107,9 @@ func (p *Proxy) accept() {
 	}
 }
 
-// register records a connection, and reports whether it is forwarded, and until when. Otherwise it
-// stays open and silent.
+// register records a connection and reports whether to forward it; silent is closed when forwarding
+// has to stop. If the path is cut, the connection stays open without forwarding. A closed proxy
+// closes it.
 func (p *Proxy) register(conn net.Conn) (silent <-chan struct{}, passes bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -144,7 +144,7 @@ func start(ctx context.Context, bin string, account syscall.SysProcAttr, o Optio
 		Host: net.JoinHostPort("127.0.0.1", port), Path: "/postgres", RawQuery: "sslmode=disable"}
 	s = &Server{url: address.String(), leash: leash, done: make(chan struct{}), log: log}
 	go func() {
-		_ = cmd.Wait() // its status says nothing: it drops everything on this signal
+		_ = cmd.Wait() // The status is not needed: died reads the log.
 		close(s.done)
 	}()
 	if err := s.ready(ctx); err != nil {
@@ -153,10 +153,11 @@ func start(ctx context.Context, bin string, account syscall.SysProcAttr, o Optio
 	return s, nil
 }
 
-// watch runs the server ($2 and what follows) and stops it, and removes its folder ($1), when
-// standard input ends: that is when the process holding the other end stops it, or dies. An
-// immediate shutdown will do, because the data is not read again. A line on standard input stops it
-// in the same way, and the next line starts it again.
+// watch is a shell script that runs the server, which is the command after the first argument. When
+// standard input ends, it stops the server and removes its folder, the first argument. Standard
+// input ends when Stop closes the pipe, or when this process dies. The shutdown is immediate:
+// nobody reads the data again. A line on standard input also stops the server, and the next line
+// starts it again.
 const watch = `
 dir=$1; shift
 exec 3<&0

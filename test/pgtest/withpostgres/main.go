@@ -131,7 +131,7 @@ func execute(ctx context.Context, command, environment []string) (int, error) {
 	cmd.WaitDelay = grace
 	err := cmd.Run()
 	if cmd.Process != nil && ctx.Err() != nil {
-		// What has not ended by now had its time. No such group is the usual case, and no error.
+		// Kill what is still running. Usually all have ended, and Kill returns an error.
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	}
 	if cmd.ProcessState == nil { // it never ran, or never ended
