@@ -81,9 +81,7 @@ func (r eventRepo) ByPath(ctx context.Context, path access.Scope, slug string) (
 		FROM `+placeTables+`
 		LEFT JOIN events e ON e.application_id = a.id AND e.slug = ?
 		WHERE o.slug = ? AND `+"o."+notSystem, path.Project, path.Application, slug, path.Organization), orgs.ErrNotFound)
-	switch {
-	case err != nil:
-	case row.Event.ID == 0:
+	if err == nil && row.Event.ID == 0 {
 		err = cmp.Or(row.Place.missing(path), error(events.ErrNotFound))
 	}
 	if err != nil {

@@ -180,6 +180,7 @@ func (t tx) jobs(ctx context.Context, channel channels.ID, named []channels.ID, 
 
 func scanJob(rows *sql.Rows) (deliveries.Job, error) { return scanJobAnd(rows) }
 
+// scanJobWithOccurrence scans a row of jobs with the columns of its occurrence behind it.
 func scanJobWithOccurrence(rows *sql.Rows) (deliveries.Job, error) {
 	var row occurrenceRow
 	j, err := scanJobAnd(rows, mapped(row.columns(), func(c column) any { return c.to })...)
