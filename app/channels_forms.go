@@ -120,7 +120,7 @@ func (f ChannelForm) settings(described []channels.Setting, was channels.Setting
 	if moved := f.changedDestination(described, was, is); moved != "" {
 		for _, s := range described {
 			if s.Secret && f.keeps(s.Name) && is[s.Name] != nil {
-				faults.Addf("settings."+s.Name, "has to be given again, because %s has changed, which decides who is told", moved)
+				faults.Addf("settings."+s.Name, "must be entered again, because %s has changed and this secret would go to the new destination", moved)
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func (r row) find(layers []layer) (text, origin string, err error) {
 		plain, file := l.texts.Exists(r.Name), r.Secret && l.texts.Exists(r.FileName())
 		switch {
 		case plain && file:
-			return "", l.origin(r.Name), fmt.Errorf("is given here and in %s: one must go", l.origin(r.FileName()))
+			return "", l.origin(r.Name), fmt.Errorf("is set both here and in %s: remove one of them", l.origin(r.FileName()))
 		case plain:
 			return strings.TrimSpace(l.texts.String(r.Name)), l.origin(r.Name), nil
 		case file:

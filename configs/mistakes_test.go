@@ -74,7 +74,7 @@ func TestLoadMistakes(t *testing.T) {
 		"SingleSignOnWithABadIssuerIsOneMistake": {[]string{"TOCSIN_SSO_ISSUER=x", "TOCSIN_REQUIRE_SSO=true", "TOCSIN_SSO_BREAK_GLASS=root"},
 			[]string{"sso_issuer (env TOCSIN_SSO_ISSUER): must be an https URL, for example https://id.example.org/realms/team"}},
 		"SecretGivenTwice": {[]string{"TOCSIN_SECRET_KEY=" + someKey, "TOCSIN_SECRET_KEY_FILE=x"},
-			[]string{"secret_key (env TOCSIN_SECRET_KEY): is given here and in env TOCSIN_SECRET_KEY_FILE: one must go"}},
+			[]string{"secret_key (env TOCSIN_SECRET_KEY): is set both here and in env TOCSIN_SECRET_KEY_FILE: remove one of them"}},
 		"SecretFileMissingIsNotRepeated": {[]string{"TOCSIN_SECRET_KEY_FILE=" + someKey},
 			[]string{"secret_key (env TOCSIN_SECRET_KEY_FILE): the file that it names cannot be read: no such file or directory"}},
 		"SecretFileEmpty": {[]string{"TOCSIN_SECRET_KEY_FILE=" + file(t, "empty", " \n")},

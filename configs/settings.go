@@ -247,7 +247,7 @@ func table() []row {
 			About: "The provider of [single sign-on](single-sign-on.md) (OpenID Connect), exactly as it calls itself: `https://…`. Empty: none."},
 			into(func(c *Config) *string { return &c.SSO.Issuer }, issuer)},
 		{Setting{Name: "sso_client_id", Form: "text", Server: true,
-			About: "What the provider calls this installation."},
+			About: "The client ID of this installation at the provider."},
 			into(func(c *Config) *string { return &c.SSO.ClientID }, line)},
 		{Setting{Name: "sso_client_secret", Form: "text", Secret: true, Server: true,
 			About: "The secret that the provider has given this installation. Empty: none, for a public client."},
@@ -271,7 +271,7 @@ func table() []row {
 			About: "Whether single sign-on is the only way to sign in to the console, except for the administrator that `sso_break_glass` names."},
 			into(func(c *Config) *bool { return &c.SSO.Required }, boolean)},
 		{Setting{Name: "sso_break_glass", Form: "username", Server: true,
-			About: "The administrator of the installation who can sign in with a password all the same, for when the provider is away. Single sign-on never opens this account."},
+			About: "The administrator of the installation who can still sign in with a password, for example when the provider is unavailable. Single sign-on never opens this account."},
 			into(func(c *Config) *string { return &c.SSO.BreakGlass }, line)},
 
 		{Setting{Name: "metrics_listen", Form: "host:port", Server: true,

@@ -109,12 +109,12 @@ func TestVerifyReportsErrors(t *testing.T) {
 	onBoth(t, func(t *testing.T, i *installation) {
 		i.run(t, ticks, "apply", "-f", "-")
 		out := i.run(t, "", "verify")
-		assert.Equal(t, 5, strings.Count(out, "well   "))
+		assert.Equal(t, 5, strings.Count(out, "OK     "))
 		i.environ = append(i.environ, "TOCSIN_SECRET_KEY="+strings.Repeat("cd", 32))
 		out, _ = i.fails(t, "verify")
 		assert.Contains(t, out, "WRONG  the settings of channels can be opened")
 		assert.Contains(t, out, `the settings of the channel "hooks" (id 1) cannot be opened`)
-		assert.Equal(t, 4, strings.Count(out, "well   "))
+		assert.Equal(t, 4, strings.Count(out, "OK     "))
 	})
 }
 

@@ -47,7 +47,7 @@ func newHealth(store *gormstore.Store, clock ports.Clock, dog *watchdog.Watchdog
 	return health.New(clock, health.Lifetime, health.Probe{Name: "works", Ask: func(context.Context) error { return dog.CheckAlive() }},
 		health.Probe{Name: "the database answers, and its schema is the right one", Ask: store.Ready},
 		health.Probe{Name: "the database takes writes", Ask: store.Writable},
-		health.Probe{Name: "what works in the background turns", Ask: func(context.Context) error { return dog.CheckStalled() }},
+		health.Probe{Name: "background tasks are running", Ask: func(context.Context) error { return dog.CheckStalled() }},
 		health.Probe{Name: "the state of the installation is known", Ask: func(ctx context.Context) error {
 			_, err := state.State(ctx)
 			return err

@@ -90,7 +90,7 @@ func (p Program) adminPassword() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(p.Out, "%s has another password and is signed in nowhere\n", strings.TrimSpace(username))
+				_, err = fmt.Fprintf(p.Out, "the password of %s was changed, and all sessions ended\n", strings.TrimSpace(username))
 				return err
 			})
 		},

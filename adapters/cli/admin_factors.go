@@ -30,7 +30,7 @@ func (p Program) adminResetFactors() *cobra.Command {
 					_, err = fmt.Fprintf(p.Out, "%s has no second factor\n", username)
 					return err
 				}
-				_, err = fmt.Fprintf(p.Out, "%s has no second factor any more and is signed in nowhere\n", username)
+				_, err = fmt.Fprintf(p.Out, "the second factor of %s was removed, and all sessions ended\n", username)
 				return err
 			})
 		},

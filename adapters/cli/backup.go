@@ -91,7 +91,7 @@ func (p Program) verify() *cobra.Command {
 			}
 			var result error
 			for _, f := range found {
-				status := "well   "
+				status := "OK     "
 				if len(f.Wrong) > 0 {
 					status, result = "WRONG  ", errReported
 				}

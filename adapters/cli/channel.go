@@ -71,7 +71,7 @@ func (p Program) printTest(done app.TestResult) error {
 func verdict(channel, to string, f *deliveries.Failure) string {
 	switch {
 	case f.Channel:
-		return fmt.Sprintf("unreachable: the channel %q does not work, whoever the message is for", channel)
+		return fmt.Sprintf("unreachable: the channel %q does not work for any recipient", channel)
 	case f.Temporary:
 		return fmt.Sprintf("postponed: the channel %q works, but %s cannot be reached now; another attempt may succeed", channel, to)
 	}

@@ -89,9 +89,9 @@ func TestChannelTestOutput(t *testing.T) {
 	}{
 		"ForGood":     {provider{fails: deliveries.Refused("550 no such\nmailbox")}, `refused: the channel "Post" works, but the message to ada@example.org is not accepted, and would not be later: 550 no such mailbox`},
 		"ForNow":      {provider{fails: deliveries.Postponed("450 full")}, `postponed: the channel "Post" works, but ada@example.org cannot be reached now; another attempt may succeed: 450 full`},
-		"TheChannel":  {provider{fails: deliveries.Unreachable("535 wrong password")}, `unreachable: the channel "Post" does not work, whoever the message is for: 535 wrong password`},
-		"OurFault":    {provider{panics: true}, `unreachable: the channel "Post" does not work, whoever the message is for: the driver panicked (lost)`},
-		"TooLate":     {provider{hangs: true}, `unreachable: the channel "Post" does not work, whoever the message is for: no answer in time`},
+		"TheChannel":  {provider{fails: deliveries.Unreachable("535 wrong password")}, `unreachable: the channel "Post" does not work for any recipient: 535 wrong password`},
+		"OurFault":    {provider{panics: true}, `unreachable: the channel "Post" does not work for any recipient: the driver panicked (lost)`},
+		"TooLate":     {provider{hangs: true}, `unreachable: the channel "Post" does not work for any recipient: no answer in time`},
 		"TheSettings": {provider{wrong: fault.Field("settings.host", "is required")}, "settings.host: is required"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ func (p Program) delete() *cobra.Command {
 		Use:   "delete",
 		Short: "Delete a list, a channel, an application or an event",
 		Long: "Delete a list, a channel, an application or an event, which `apply` never does. An object in use is not deleted: the command\n" +
-			"fails and names its users. PATH is the path that `apply` prints.",
+			"fails and lists what uses it. PATH is the path that `apply` prints.",
 	}
 	c.AddCommand(
 		p.deleteOne(app.DeletableList, "  tocsin delete list acme/shop/customers"),

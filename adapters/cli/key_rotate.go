@@ -36,7 +36,7 @@ func (p Program) keyRotate() *cobra.Command {
 			if _, err := fmt.Fprintln(p.Out, r.Text); err != nil {
 				return fmt.Errorf("the key %q exists now but could not be printed, rotate it again: %w", r.Key.Name, err)
 			}
-			_, _ = fmt.Fprintf(p.Err, "rotated key %q of %s: expires %s; the one before it goes on until %s\n",
+			_, _ = fmt.Fprintf(p.Err, "rotated key %q of %s: expires %s; the old key stays valid until %s\n",
 				r.Key.Name, r.Key.Scope, formatTime(r.Key.Expires, "never"), formatTime(r.Old.Expires, "never"))
 			return nil
 		})

@@ -19,7 +19,7 @@ func scopeFlags(c *cobra.Command) *keyScope {
 	f.StringVar(&s.Organization, "org", "", "Organization that the key is limited to (slug)")
 	f.StringVar(&s.Project, "project", "", "Project that the key is limited to (slug, needs --org)")
 	f.StringVar(&s.Application, "app", "", "Application that the key is limited to (slug, needs --project)")
-	f.BoolVar(&s.installation, "installation", false, "The key is limited to nothing")
+	f.BoolVar(&s.installation, "installation", false, "The key reaches the whole installation")
 	c.MarkFlagsMutuallyExclusive("installation", "org")
 	return &s
 }

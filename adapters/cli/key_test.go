@@ -59,7 +59,7 @@ func TestKeyRotate(t *testing.T) {
 	second := d.done(t, "key", "rotate", "web")
 	assert.Regexp(t, `^tcs_[0-9a-f]{64}\n$`, second, "the key, alone")
 	assert.NotEqual(t, first, second)
-	assert.Equal(t, "rotated key \"web\" of acme: expires 2026-05-04T04:05:06Z; the one before it goes on until 2026-02-04T04:05:06Z\n", d.err.String())
+	assert.Equal(t, "rotated key \"web\" of acme: expires 2026-05-04T04:05:06Z; the old key stays valid until 2026-02-04T04:05:06Z\n", d.err.String())
 	third := d.done(t, "key", "rotate", "WEB", "--overlap", "7d")
 	now := frozen{}.Now()
 	assert.Equal(t, []bool{true, false, true, false, true}, []bool{valid(first, now), valid(first, now.Add(24*time.Hour)), valid(second, now.Add(6*24*time.Hour)), valid(second, now.Add(7*24*time.Hour)),

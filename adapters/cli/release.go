@@ -54,7 +54,7 @@ func (p Program) printRelease(r app.Release, older time.Duration, dryRun bool) e
 	for n, a := range r.Waiting {
 		row(ageGroup(n), a)
 	}
-	row("a moment to come", r.Scheduled)
+	row("scheduled", r.Scheduled)
 	if err := t.flush(); err != nil {
 		return err
 	}

@@ -51,13 +51,13 @@ func TestRelease(t *testing.T) {
 	_, err := d.use(t).CLI.Installation.Hold(t.Context(), audit.Actor{})
 	require.NoError(t, err)
 
-	const waiting = "WAITS FOR         OCCURRENCES  MESSAGES  RECIPIENTS UNKNOWN\n" +
-		"less than 1 h     1            0         1\n" +
-		"1 h to 6 h        0            0         0\n" +
-		"6 h to 1 d        0            0         0\n" +
-		"1 d to 7 d        1            1         0\n" +
-		"7 d or more       1            1         0\n" +
-		"a moment to come  0            0         0\n"
+	const waiting = "WAITS FOR      OCCURRENCES  MESSAGES  RECIPIENTS UNKNOWN\n" +
+		"less than 1 h  1            0         1\n" +
+		"1 h to 6 h     0            0         0\n" +
+		"6 h to 1 d     0            0         0\n" +
+		"1 d to 7 d     1            1         0\n" +
+		"7 d or more    1            1         0\n" +
+		"scheduled      0            0         0\n"
 	assert.Equal(t, waiting+"would be cancelled, because older than 24h0m0s: 2 occurrences with 2 messages\n"+
 		"nothing was changed; the installation is held since 2026-02-03T04:05:06Z\n", d.done(t, "release", "--dry-run", "--cancel-older-than", "24h"))
 	states := func() map[deliveries.State]int {

@@ -83,7 +83,7 @@ func TestChannelSecretsAreNeverShown(t *testing.T) {
 	assert.Equal(t, "another word", password())
 
 	moved := b.post(path, "settings.host", "evil.example").is(t, http.StatusBadRequest)
-	assert.Contains(t, moved.text(), "has to be given again, because host has changed, which decides who is told")
+	assert.Contains(t, moved.text(), "must be entered again, because host has changed and this secret would go to the new destination")
 	assert.Equal(t, "another word", password())
 	assert.Equal(t, "h", f.post.settings()["host"], "nothing was changed")
 	b.post(path, "settings.host", "i", "settings.password", secret, "settings.headers", "X-A: c").is(t, http.StatusSeeOther)

@@ -70,7 +70,7 @@ func titleOf(k fault.Kind) words.Phrase {
 	case fault.Forbidden:
 		return words.Of("You don't have access to this page")
 	case fault.Conflict:
-		return words.Of("Several match")
+		return words.Of("This conflicts with another change or entry")
 	case fault.Limited, fault.Unavailable:
 		return words.Of("Please try again in a moment")
 	default:

@@ -187,7 +187,7 @@ func TestImportMembers(t *testing.T) {
 		page := b.get(one).is(f.T, http.StatusOK)
 		assert.Contains(f, page.body, fmt.Sprintf(`hx-get="%sprogress/"`, one))
 		for _, words := range []string{"The import is being checked.", "Phone 1 left out", "custom__team red metadata under team", "2 new@example.org Ñ team : red",
-			"5 nobody =cmd rejected email: is not an e-mail address", "has the e-mail of line 2 and is ignored", "Group Staff"} {
+			"5 nobody =cmd rejected email: is not an e-mail address", "ignored: same e-mail as line 2", "Group Staff"} {
 			assert.Contains(f, page.text(), words)
 		}
 		b.post(one+"start/").is(f.T, http.StatusBadRequest)
@@ -381,10 +381,10 @@ func TestRefusedUploads(t *testing.T) {
 		}, http.StatusForbidden, "This form did not come"},
 		"BreaksOff": {func() answer {
 			return b.uploadFrom(to, "a.csv", io.MultiReader(strings.NewReader(large[:500_000]), iotest.ErrReader(io.ErrUnexpectedEOF)), "form_token", token)
-		}, http.StatusBadRequest, "The upload broke off."},
+		}, http.StatusBadRequest, "The upload was interrupted."},
 		"EndsTooEarly": {func() answer {
 			return b.raw(boundX, part("form_token", token)+part("file\"; filename=\"a.csv", "email\na@example.org"))
-		}, http.StatusBadRequest, "The upload broke off."},
+		}, http.StatusBadRequest, "The upload was interrupted."},
 		"NoSuchCompany": {func() answer { return b.upload("/console/o/globex/imports/", token, "a.csv", "email\n") }, http.StatusNotFound, "The organization does not exist."},
 	} {
 		t.Run(name, func(t *testing.T) {

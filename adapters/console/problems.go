@@ -17,8 +17,8 @@ type problem struct {
 var labels = map[string]words.Label{
 	"again": "Repeat the new password", "cid": "Correlation id", "assign_to_preferred_channel": "Assign to preferred channels", "context_schema": "Schema of contexts",
 	"current": "Password", "custom_fields": "Metadata", "default_region": "Region", "email": "E-mail", "emails": "E-mail addresses", "example": "Example context",
-	"grant": "Grants", "html": "HTML", "lifetime": "Valid", "list": "Distribution list", "options.channels": "Only by", "options.expires_at": "Not after",
-	"options.limit_to": "Only to", "options.priority": "Priority", "options.send_at": "Not before", "searchable_metadata": "Searchable metadata", "second_factor": "Code",
+	"grant": "Grants", "html": "HTML", "lifetime": "Valid", "list": "Distribution list", "options.channels": "Channels", "options.expires_at": "Not after",
+	"options.limit_to": "Limit to", "options.priority": "Priority", "options.send_at": "Not before", "searchable_metadata": "Searchable metadata", "second_factor": "Code",
 	"test_to": "Test address", "user": "Preview for", "value": "Address",
 }
 

@@ -30,7 +30,7 @@ const dryRunValidity = time.Hour
 const confirmAbove = 100
 
 // errNotChecked refuses a trigger without a valid dry run.
-var errNotChecked = fault.New(fault.Invalid, "this is not what was checked, or that was too long ago; check it once more")
+var errNotChecked = fault.New(fault.Invalid, "the form has changed since the dry run, or the dry run is too old; do another dry run")
 
 // triggerView is the tab "Live" of an event: its state, and the form that triggers it.
 type triggerView struct {

@@ -81,13 +81,13 @@ func TestTrigger(t *testing.T) {
 			form := tried.confirmation()
 			form.Set("form_token", b.token())
 			change(form)
-			assert.Contains(f, b.do(http.MethodPost, to+"send/", form).is(f.T, http.StatusBadRequest).text(), "This is not what was checked", name)
+			assert.Contains(f, b.do(http.MethodPost, to+"send/", form).is(f.T, http.StatusBadRequest).text(), "The form has changed since the dry run", name)
 		}
 		f.clock.Advance(2 * time.Hour)
 		late := b.post(to, "context", "{}").confirmation()
 		late.Set("form_token", b.token())
 		f.clock.Advance(61 * time.Minute)
-		assert.Contains(f, b.do(http.MethodPost, to+"send/", late).is(f.T, http.StatusBadRequest).text(), "that was too long ago")
+		assert.Contains(f, b.do(http.MethodPost, to+"send/", late).is(f.T, http.StatusBadRequest).text(), "the dry run is too old")
 		assert.Equal(f, 1, occurrences())
 	})
 }
@@ -115,7 +115,7 @@ func TestTriggerRefuses(t *testing.T) {
 	assert.Contains(t, b.do(http.MethodPost, to+"send/", form).is(t, http.StatusBadRequest).text(), "The application is inactive.")
 	other := f.as(f.operator("eva", users.RoleAdministrator))
 	form.Set("form_token", other.token())
-	assert.Contains(t, other.do(http.MethodPost, to+"send/", form).is(t, http.StatusBadRequest).text(), "This is not what was checked", "it was somebody else who tried")
+	assert.Contains(t, other.do(http.MethodPost, to+"send/", form).is(t, http.StatusBadRequest).text(), "The form has changed since the dry run", "it was somebody else who tried")
 }
 
 func TestMakeEventLive(t *testing.T) {
@@ -269,11 +269,11 @@ func TestDryRunHTML(t *testing.T) {
 	assert.Equal(t, "SAMEORIGIN", shown.Header.Get("X-Frame-Options"))
 
 	form.Set("html", "<p>Your password, please")
-	assert.Contains(t, b.do(http.MethodPost, to+"html/", form).is(t, http.StatusBadRequest).text(), "This is not what was checked")
+	assert.Contains(t, b.do(http.MethodPost, to+"html/", form).is(t, http.StatusBadRequest).text(), "The form has changed since the dry run")
 	other := f.as(f.operator("eva", users.RoleAdministrator))
 	foreign := tried.framed()
 	foreign.Set("form_token", other.token())
-	assert.Contains(t, other.do(http.MethodPost, to+"html/", foreign).is(t, http.StatusBadRequest).text(), "This is not what was checked")
+	assert.Contains(t, other.do(http.MethodPost, to+"html/", foreign).is(t, http.StatusBadRequest).text(), "The form has changed since the dry run")
 }
 
 func TestTriggerConfirmsManyRecipients(t *testing.T) {
@@ -302,6 +302,6 @@ func TestTriggerConfirmsManyRecipients(t *testing.T) {
 		assert.Equal(t, "order 17", redisplay.confirmation().Get("cid"))
 		tried = redisplay
 	}
-	assert.Contains(t, send(tried, "people", "1").is(t, http.StatusBadRequest).text(), "This is not what was checked", "the number is sealed")
+	assert.Contains(t, send(tried, "people", "1").is(t, http.StatusBadRequest).text(), "The form has changed since the dry run", "the number is sealed")
 	send(tried, "number", "101").is(t, http.StatusSeeOther)
 }

@@ -133,7 +133,7 @@ func (c call) hasIdempotencyKey() bool {
 func (c call) request(text []byte) (*requests.Request, error) {
 	sent := c.Request().Header.Values(headerIdempotencyKey)
 	if len(sent) > 1 {
-		return nil, fault.Field(headerIdempotencyKey, "is there %d times; which of them counts is not clear", len(sent))
+		return nil, fault.Field(headerIdempotencyKey, "is given %d times; give it only once", len(sent))
 	}
 	key, err := names.Label(headerIdempotencyKey, sent[0])
 	if err != nil {

@@ -78,13 +78,13 @@ func (p *page) failure(status int, requestID string) ([]byte, error) {
 	}
 	switch status {
 	case http.StatusNotFound:
-		v.Title, v.Text = "This link does not work", "It may have lost a piece on its way. Please open the whole link once more, from the message itself."
+		v.Title, v.Text = "This link does not work", "The address may be incomplete. Please open the link from the message again."
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		v.Title, v.Text = "Please try again in a moment", "The service cannot answer right now. Trying again does no harm."
 	case http.StatusInternalServerError:
 		v.Title, v.Text = "Something went wrong", "That is our fault, not yours. Trying again later does no harm."
 	default:
-		v.Title, v.Text = "That was not understood", "Nothing was changed. Please open the link once more, and use its button."
+		v.Title, v.Text = "The request could not be processed", "Nothing was changed. Please open the link again and use the button."
 	}
 	return p.render(v)
 }

@@ -228,7 +228,7 @@ func (c *organizationCopy) read(ctx context.Context, source ports.Tables, tx por
 			return errors.Join(read.addRows(rows), c.add(ctx, t, rows))
 		})
 		if err == nil && len(c.taken) > 0 {
-			err = ErrTaken.With("the destination knows other people by the name or the number of %d, such as %s; nothing was copied",
+			err = ErrTaken.With("%d usernames or ids already belong to other users of the destination, such as %s; nothing was copied",
 				len(c.taken), strings.Join(c.taken[:min(len(c.taken), maxListed)], ", "))
 		}
 		if err == nil && t.Numbered && !c.dry {
@@ -296,7 +296,7 @@ func (c *organizationCopy) checkFree(ctx context.Context, t ports.Table, column 
 	at := columnIndex(t, column)
 	found, err := c.to.Find(ctx, t, column, values(rows, at))
 	if err == nil && len(found) > 0 {
-		err = ErrTaken.With("the destination has %s whose %s another one has that would be copied, such as %v; nothing was copied", t.Name, column, found[0][at])
+		err = ErrTaken.With("%s of the destination already use values of %s that would be copied, such as %v; nothing was copied", t.Name, column, found[0][at])
 	}
 	return err
 }

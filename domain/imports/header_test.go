@@ -62,7 +62,7 @@ func TestHeaderNames(t *testing.T) {
 		assert.Equal(t, users.Enrollment{Details: users.Details{Email: "ada@example.org", FirstName: "Ada", LastName: "Lovelace"}}, e)
 		h := header(t, "E-Mail,Mail,Vorname")
 		assert.Equal(t, []string{"Mail"}, h.Ignored(), "the first one counts")
-		assert.Equal(t, []imports.Column{{Name: "E-Mail", Means: "email"}, {Name: "Mail", Warning: "means nothing to an import and is ignored"},
+		assert.Equal(t, []imports.Column{{Name: "E-Mail", Means: "email"}, {Name: "Mail", Warning: "ignored: unknown column"},
 			{Name: "Vorname", Means: "first_name"}}, h.Columns())
 	})
 	t.Run("TheKeyOfCustomIsKeptAsWritten", func(t *testing.T) {

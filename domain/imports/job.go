@@ -19,7 +19,7 @@ var (
 	ErrOver       = fault.New(fault.Invalid, "the import is over already")
 	ErrTooLarge   = fault.New(fault.TooLarge, "the file is larger than an import may be")
 	ErrBusy       = fault.New(fault.Limited, "another workbook is being read: try again in a minute, or save yours as CSV")
-	ErrIncomplete = fault.New(fault.Invalid, "the upload broke off")
+	ErrIncomplete = fault.New(fault.Invalid, "the upload was interrupted")
 	ErrNotAllowed = fault.New(fault.Forbidden, "the user who started the import may no longer import")
 	// ErrTaken says that the job was changed meanwhile: cancelled, or taken over.
 	ErrTaken = fault.New(fault.Unavailable, "the import was changed by somebody else")

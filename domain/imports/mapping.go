@@ -82,7 +82,7 @@ func (m Mapping) Check() error {
 			}
 		}
 		if c.DescribesRejection() {
-			wrong.AddAs(ErrMapping, field, "the column %s tells of a rejected row and is left out", c.Name)
+			wrong.AddAs(ErrMapping, field, "the column %s describes a rejected row and is left out", c.Name)
 		}
 		if first, twice := had[same]; twice {
 			wrong.AddAs(ErrMapping, field, "the columns %q and %q cannot both become %s", first, c.Name, same.words())

@@ -60,7 +60,7 @@ func TestMappingSaysWhatIsWrong(t *testing.T) {
 		"LongKey":      {key(strings.Repeat("é", 101)), "key-1: a key may have 100 characters"},
 		"LinesInKey":   {key("a\nb"), "key-1: a key is text on one line, without space around it"},
 		"SpaceInKey":   {key(" a"), "key-1: a key is text on one line, without space around it"},
-		"RejectedRow":  {imports.Mapping{mail, {Name: imports.LineColumn, Field: imports.FirstName}}, "field-1: the column import_line tells of a rejected row and is left out"},
+		"RejectedRow":  {imports.Mapping{mail, {Name: imports.LineColumn, Field: imports.FirstName}}, "field-1: the column import_line describes a rejected row and is left out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -68,7 +68,7 @@ func ReadPreview(file io.Reader, rows int) (p Preview, err error) {
 			shown.Rejected = Reason(err)
 			shown.Email = p.Header.email(row.Cells) // valid or not
 		} else if first, repeated := lines[shown.Key()]; repeated {
-			shown.Warning = fmt.Sprintf("has the e-mail of line %d and is ignored", first)
+			shown.Warning = fmt.Sprintf("ignored: same e-mail as line %d", first)
 		} else {
 			lines[shown.Key()] = row.Line
 		}
@@ -89,13 +89,13 @@ func (h Header) Columns() []Column {
 			shown.Name, shown.Means = cmp.Or(c.key, c.means), c.means
 		case c.describesRejection():
 		case c.key == "":
-			shown.Warning = "has no name and is ignored"
+			shown.Warning = "ignored: no name"
 		case strings.EqualFold(c.key, customPrefix):
-			shown.Warning = "has no key behind " + customPrefix + " and is ignored"
+			shown.Warning = "ignored: no key behind " + customPrefix
 		case seen[c]:
-			shown.Warning = "is there twice and is ignored"
+			shown.Warning = "ignored: given twice"
 		default:
-			shown.Warning = "means nothing to an import and is ignored"
+			shown.Warning = "ignored: unknown column"
 		}
 		seen[c] = true
 		all[i] = shown

@@ -93,15 +93,15 @@ func TestPreview(t *testing.T) {
 		"ada@example.org, Ada ,,,x,1,2,3\nnobody,,,,,,,\nADA@example.org,,,,,,,\nshort\neve@example.org,,,,,,,\n"), 4)
 	require.NoError(t, err)
 	assert.Equal(t, []imports.Column{
-		{Name: "email", Means: "email"}, {Name: "first_name", Means: "first_name"}, {Name: "", Warning: "has no name and is ignored"}, {Name: "custom__", Warning: "has no key behind custom__ and is ignored"},
-		{Name: "custom__Team", Key: "Team"}, {Name: "phone", Warning: "means nothing to an import and is ignored"}, {Name: "phone", Warning: "is there twice and is ignored"}, {Name: "import_line"},
+		{Name: "email", Means: "email"}, {Name: "first_name", Means: "first_name"}, {Name: "", Warning: "ignored: no name"}, {Name: "custom__", Warning: "ignored: no key behind custom__"},
+		{Name: "custom__Team", Key: "Team"}, {Name: "phone", Warning: "ignored: unknown column"}, {Name: "phone", Warning: "ignored: given twice"}, {Name: "import_line"},
 	}, p.Columns)
 	require.Len(t, p.Rows, 4)
 	assert.True(t, p.More)
 	assert.Equal(t, []any{2, "ada@example.org", "Ada", "x", ""}, []any{p.Rows[0].Line, p.Rows[0].Email, p.Rows[0].FirstName, p.Rows[0].CustomFields["Team"], p.Rows[0].Rejected})
 	assert.Equal(t, "email: is not an e-mail address", p.Rows[1].Rejected)
 	assert.Equal(t, "nobody", p.Rows[1].Email)
-	assert.Equal(t, "has the e-mail of line 2 and is ignored", p.Rows[2].Warning)
+	assert.Equal(t, "ignored: same e-mail as line 2", p.Rows[2].Warning)
 	assert.Equal(t, "has 1 cells where the header has 8", p.Rows[3].Rejected)
 	p, err = imports.ReadPreview(strings.NewReader("email\na@example.org\n"), 1)
 	require.NoError(t, err)

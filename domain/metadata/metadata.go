@@ -75,15 +75,14 @@ func decode(text []byte) (Map, error) {
 
 // notAnObject says where a text stops being a JSON object.
 func notAnObject(text []byte, err error) error {
-	const must = "must be a JSON object"
 	if syntax, is := errors.AsType[*json.SyntaxError](err); is {
 		// The offset is behind the unexpected character.
-		return fault.New(fault.Invalid, fmt.Sprintf("%s: %s: %s", must, position(text, syntax.Offset-1), syntax.Error()))
+		return fault.New(fault.Invalid, "must be a JSON object: "+position(text, syntax.Offset-1)+": "+syntax.Error())
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return fault.New(fault.Invalid, fmt.Sprintf("%s: %s: it ends too early", must, position(text, int64(len(text)))))
+		return fault.New(fault.Invalid, "must be a JSON object: "+position(text, int64(len(text)))+": it ends too early")
 	}
-	return fault.New(fault.Invalid, must)
+	return fault.New(fault.Invalid, "must be a JSON object")
 }
 
 // position is where an offset is for people, who count lines and characters from 1.

@@ -23,6 +23,9 @@ var saying = []string{"domain/*", "app", "app/importer", "ports", "adapters/cons
 // makers are what faults are made with, and which argument is what they say.
 var makers = map[string]int{"New": 1, "Field": 1, "With": 0, "Addf": 1, "Append": 1, "AddAs": 2, "Wrong": 1}
 
+// sayers are functions that return what a page says, without a fault.
+var sayers = []string{"keyProblem", "undeliverable", "unreachable", "AheadText"}
+
 // parsed returns the Go files, without tests, in folders of the module.
 func parsed(t *testing.T, folders ...string) (trees []*ast.File) {
 	t.Helper()
@@ -53,6 +56,21 @@ func problems(t *testing.T) map[string]bool {
 				if name, is := pair.Key.(*ast.Ident); is && name.Name == "Help" {
 					all[folded(pair.Value)] = true
 				}
+			}
+			if set, is := n.(*ast.AssignStmt); is { // What a preview warns of.
+				if to, is := set.Lhs[0].(*ast.SelectorExpr); is && to.Sel.Name == "Warning" {
+					all[folded(set.Rhs[0])] = true
+				}
+			}
+			if f, is := n.(*ast.FuncDecl); is && slices.Contains(sayers, f.Name.Name) {
+				ast.Inspect(f.Body, func(n ast.Node) bool {
+					if r, is := n.(*ast.ReturnStmt); is {
+						if said := folded(r.Results[0]); said != "" && !valueless.MatchString(said) {
+							all[said] = true
+						}
+					}
+					return true
+				})
 			}
 			call, is := n.(*ast.CallExpr)
 			if !is {
@@ -86,6 +104,10 @@ func folded(e ast.Expr) string {
 		}
 	case *ast.BinaryExpr:
 		return folded(e.X) + folded(e.Y)
+	case *ast.CallExpr:
+		if of, is := e.Fun.(*ast.SelectorExpr); is && of.Sel.Name == "Sprintf" {
+			return folded(e.Args[0])
+		}
 	}
 	return "%s"
 }
@@ -136,7 +158,11 @@ func TestTranslateProblem(t *testing.T) {
 		"email: is not an e-mail address": "email: ist keine E-Mail-Adresse",
 		"The message to ada by mail waits for the next attempt, at 2026-03-04T05:06:07Z; 2 attempts so far, the last: 451 no.": "Die Nachricht an ada über mail wartet auf den nächsten Versuch, um 2026-03-04T05:06:07Z; bisher 2 Versuche, der letzte: 451 no.",
 		"the template cannot be rendered: markdown, as HTML: the message is larger than 1 MiB":                                 "aus der Vorlage kann keine Nachricht erzeugt werden: markdown, als HTML: die Nachricht ist größer als 1 MiB",
-		"554 5.7.1 no": "554 5.7.1 no",
+		"must be a JSON object: line 1, column 2: it ends too early":                                                           "muss ein JSON-Objekt sein: Zeile 1, Spalte 2: es endet zu früh",
+		"is not an e-mail address: the part before the @ is longer than 64 bytes":                                              "ist keine E-Mail-Adresse: der Teil vor dem @ ist länger als 64 Byte",
+		"1000 or more messages go before it":                                                                                   "1000 oder mehr Nachrichten kommen vor ihr",
+		"ignored: same e-mail as line 2":                                                                                       "ignoriert: gleiche E-Mail wie in Zeile 2",
+		"554 5.7.1 no":                                                                                                         "554 5.7.1 no",
 	} {
 		assert.Equal(t, want, l.Translate(words.Message(said)))
 	}

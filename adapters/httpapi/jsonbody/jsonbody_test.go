@@ -77,14 +77,14 @@ func TestParseRefuses(t *testing.T) {
 		"LoneHighSurrogate":  {`{"a":"\ud800"}`, []string{"a: contains half of a surrogate pair"}},
 		"LoneLowSurrogate":   {`{"a":"\udc00x"}`, []string{"a: contains half of a surrogate pair"}},
 		"TwoHighSurrogates":  {`{"a":"\ud800\ud800\udc00"}`, []string{"a: contains half of a surrogate pair"}},
-		"NameTwice":          {`{"a":1,"b":{"c":1,"c":2}}`, []string{"b.c: is there twice"}},
-		"NameTwiceEscaped":   {`{"a":1,"\u0061":2}`, []string{"a: is there twice"}},
+		"NameTwice":          {`{"a":1,"b":{"c":1,"c":2}}`, []string{"b.c: is given twice"}},
+		"NameTwiceEscaped":   {`{"a":1,"\u0061":2}`, []string{"a: is given twice"}},
 		"NumberTooLarge":     {`{"a":[1e308,1e309],"b":-1E+400}`, []string{"a[1]: is a number that is too large for a double", "b: is a number that is too large for a double"}},
 		"NumberTooLong":      {`{"a":1` + strings.Repeat("0", 310) + `}`, []string{"a: is a number that is too large for a double"}},
 		"TwoByteOrderMarks":  {"\ufeff\ufeff{}", []string{"body: is not JSON: line 1, column 1: invalid character 'ï' looking for beginning of value"}},
 		"TooDeep":            {nested(jsonbody.MaxDepth + 1), []string{strings.Repeat("a.", 31) + "a: is nested deeper than 32 levels"}},
 		"AllAtOnce": {"{\"a\":\"\xff\",\"b\":[\"\\u0000\"],\"a\":1}",
-			[]string{"a: is not valid UTF-8", "a: is there twice", "b[0]: contains a NUL character"}},
+			[]string{"a: is not valid UTF-8", "a: is given twice", "b[0]: contains a NUL character"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

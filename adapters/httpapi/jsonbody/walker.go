@@ -81,7 +81,7 @@ func (w *walker) object(depth int) any {
 			w.addError("has a name that %s", problem)
 		}
 		if _, duplicate := members[name]; duplicate {
-			w.addError("is there twice")
+			w.addError("is given twice")
 		}
 		members[name] = w.value(depth + 1)
 		w.path = w.path[:len(w.path)-1]

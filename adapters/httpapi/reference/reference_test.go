@@ -269,5 +269,5 @@ func TestJoinParts(t *testing.T) {
 	assert.NotContains(t, string(r.JSON()), "x-fragments")
 
 	_, err = reference.New(shared, []string{strings.ReplaceAll(small, "x-fragments:", "x-others:"), part("post")}, urls)
-	require.ErrorContains(t, err, "/b/{id}/: post: tags is there twice")
+	require.ErrorContains(t, err, "/b/{id}/: post: tags is given twice")
 }

@@ -68,7 +68,7 @@ func merge(into, from *yaml.Node) error {
 				return fmt.Errorf("%s: %w", name.Value, err)
 			}
 		default:
-			return fmt.Errorf("%s is there twice", name.Value)
+			return fmt.Errorf("%s is given twice", name.Value)
 		}
 	}
 	return nil
