@@ -41,7 +41,7 @@ func (d *signInFixture) acmeRequires() {
 // owes reports whether an organization's requirement stops the holder of a session.
 func (d *signInFixture) owes(session, slug string) bool {
 	d.Helper()
-	owed, err := d.factors.SetupRequired(d.Context(), d.visitor(session), operators.OrganizationFactor, slug)
+	owed, err := d.factors.SetupRequired(d.Context(), d.principal(session), operators.OrganizationFactor, slug)
 	require.NoError(d, err)
 	return owed
 }
@@ -57,7 +57,7 @@ func TestOrganizationRequiresFactor(t *testing.T) {
 	d.acmeRequires()
 	assert.True(t, d.owes(eve, "acme"))
 	assert.False(t, d.owes(eve, "globex"), "what one organization requires never hinders another one")
-	names, err := d.factors.RequiringSetupNames(t.Context(), d.visitor(eve), "globex")
+	names, err := d.factors.RequiringSetupNames(t.Context(), d.principal(eve), "globex")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"The acme"}, names)
 	found, err := app.NewAudit(d.store).Search(t.Context(), app.Path{Organization: "acme"}, audit.Query{Action: "organization.", Limit: 9})
@@ -66,7 +66,7 @@ func TestOrganizationRequiresFactor(t *testing.T) {
 	assert.Equal(t, audit.OrganizationUpdated, found.Entries[0].Action)
 	assert.Equal(t, audit.State{"requires_second_factor": true}, found.Entries[0].After)
 
-	sso := d.visitor(eve)
+	sso := d.principal(eve)
 	sso.Method = operators.BySingleSignOn
 	owed, err := d.factors.SetupRequired(t.Context(), sso, operators.OrganizationFactor, "acme")
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestRemoveRequiredFactor(t *testing.T) {
 	_, err := d.passkey(eve, "", key())
 	require.NoError(t, err)
 	d.acmeRequires()
-	v := d.visitor(eve)
+	v := d.principal(eve)
 	require.NoError(t, d.factors.RemoveApp(t.Context(), d.by, v), "there is another one")
 	err = d.factors.RemovePasskey(t.Context(), d.by, v, d.held(eve)[0].ID)
 	require.ErrorIs(t, err, factors.ErrRequired)
@@ -104,22 +104,22 @@ func TestInstallationRequiresFactor(t *testing.T) {
 	d.organizationOfEve("acme")
 	ada, eve := d.signIn().Session, d.signInAs("eve").Session
 	for _, rule := range []operators.FactorRule{operators.InstallationFactor, operators.OrganizationFactor} {
-		owed, err := d.factors.SetupRequired(t.Context(), d.visitor(ada), rule, "acme")
+		owed, err := d.factors.SetupRequired(t.Context(), d.principal(ada), rule, "acme")
 		require.NoError(t, err)
 		assert.True(t, owed)
-		owed, err = d.factors.SetupRequired(t.Context(), d.visitor(eve), rule, "acme")
+		owed, err = d.factors.SetupRequired(t.Context(), d.principal(eve), rule, "acme")
 		require.NoError(t, err)
 		assert.False(t, owed, "it is required of administrators of the installation alone")
 	}
-	owed, err := d.factors.SetupRequired(t.Context(), d.visitor(ada), operators.NoFactor, "acme")
+	owed, err := d.factors.SetupRequired(t.Context(), d.principal(ada), operators.NoFactor, "acme")
 	require.NoError(t, err)
 	assert.False(t, owed)
-	names, err := d.factors.RequiringSetupNames(t.Context(), d.visitor(ada), "")
+	names, err := d.factors.RequiringSetupNames(t.Context(), d.principal(ada), "")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"This installation"}, names)
 	d.app(ada)
 	assert.False(t, d.owes(ada, "acme"))
-	require.ErrorIs(t, d.factors.RemoveApp(t.Context(), d.by, d.visitor(ada)), factors.ErrRequired)
+	require.ErrorIs(t, d.factors.RemoveApp(t.Context(), d.by, d.principal(ada)), factors.ErrRequired)
 }
 
 func TestOrganizationRequiresFactorOfOperators(t *testing.T) {
@@ -132,11 +132,11 @@ func TestOrganizationRequiresFactorOfOperators(t *testing.T) {
 	assert.True(t, d.owes(ada, "acme"))
 	assert.False(t, d.owes(ada, "globex"))
 	assert.False(t, d.owes(ada, "nowhere"))
-	names, err := d.factors.RequiringSetupNames(t.Context(), d.visitor(ada), "acme")
+	names, err := d.factors.RequiringSetupNames(t.Context(), d.principal(ada), "acme")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"The acme"}, names)
 	d.account("stranger")
-	names, err = d.factors.RequiringSetupNames(t.Context(), d.visitor(d.signInAs("stranger").Session), "acme")
+	names, err = d.factors.RequiringSetupNames(t.Context(), d.principal(d.signInAs("stranger").Session), "acme")
 	require.NoError(t, err)
 	assert.Empty(t, names, "of an organization that is not theirs nobody learns anything")
 }

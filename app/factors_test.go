@@ -63,8 +63,8 @@ func (d *signInFixture) signIn() app.SignInResult {
 	return a
 }
 
-// visitor returns the holder of a session.
-func (d *signInFixture) visitor(session string) operators.Principal {
+// principal returns the holder of a session.
+func (d *signInFixture) principal(session string) operators.Principal {
 	d.Helper()
 	v, err := d.operators.Resume(d.Context(), session)
 	require.NoError(d, err)
@@ -88,7 +88,7 @@ func (d *signInFixture) code(s factors.Secret) string {
 // app sets up an authenticator app, and moves the clock to its next code.
 func (d *signInFixture) app(session string) (factors.Secret, []string) {
 	d.Helper()
-	v := d.visitor(session)
+	v := d.principal(session)
 	secret, step, err := d.factors.BeginApp(d.Context(), v)
 	require.NoError(d, err)
 	codes, err := d.factors.ConfirmApp(d.Context(), d.by, v, session, step, d.code(secret))
@@ -151,7 +151,7 @@ func TestACodeWorksOnce(t *testing.T) {
 	require.NoError(t, err)
 	_, err = d.show(d.signIn().Step, codes[0])
 	require.ErrorIs(t, err, factors.ErrCode)
-	h, err := d.factors.OfAccount(t.Context(), d.visitor(must(d.show(d.signIn().Step, codes[1])).Session))
+	h, err := d.factors.OfAccount(t.Context(), d.principal(must(d.show(d.signIn().Step, codes[1])).Session))
 	require.NoError(t, err)
 	assert.Equal(t, factors.RecoveryCodes-2, h.Recovery)
 	assert.Contains(t, d.actions(), audit.RecoveryCodeUsed)
@@ -213,7 +213,7 @@ func TestStepExpiry(t *testing.T) {
 func TestConfirmApp(t *testing.T) {
 	d := newSignInFixture(t)
 	session := d.signIn().Session
-	v := d.visitor(session)
+	v := d.principal(session)
 	secret, step, err := d.factors.BeginApp(t.Context(), v)
 	require.NoError(t, err)
 	_, err = d.factors.ConfirmApp(t.Context(), d.by, v, session, step, "000000")
@@ -238,7 +238,7 @@ func TestRemoveLastFactor(t *testing.T) {
 	d := newSignInFixture(t)
 	session := d.signIn().Session
 	_, codes := d.app(session)
-	v := d.visitor(session)
+	v := d.principal(session)
 	renewed, err := d.factors.RenewRecoveryCodes(t.Context(), d.by, v)
 	require.NoError(t, err)
 	_, err = d.show(d.signIn().Step, codes[0])

@@ -27,7 +27,7 @@ func NewMembers(store ports.Store, clock ports.Clock) *Members {
 	return &Members{store: store, clock: clock}
 }
 
-// MaxShown is how many of each kind of thing a profile holds at most.
+// MaxShown is how many of each kind of thing a MemberReport holds at most.
 const MaxShown = 200
 
 // MemberReport is everything that an organization records about a member.

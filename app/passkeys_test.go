@@ -35,7 +35,7 @@ func key() *passkeys.Authenticator { return passkeys.New("notify.example", doorS
 // passkey adds a passkey to the account of a session.
 func (d *signInFixture) passkey(session, name string, k *passkeys.Authenticator) ([]string, error) {
 	d.Helper()
-	v := d.visitor(session)
+	v := d.principal(session)
 	a, err := d.factors.BeginPasskey(d.Context(), v)
 	require.NoError(d, err)
 	return d.factors.ConfirmPasskey(d.Context(), d.by, v, session, a.Step, name, k.Create(d, a.Options))
@@ -44,7 +44,7 @@ func (d *signInFixture) passkey(session, name string, k *passkeys.Authenticator)
 // held returns the passkeys of the account of a session.
 func (d *signInFixture) held(session string) []factors.Passkey {
 	d.Helper()
-	found, err := d.factors.Passkeys(d.Context(), d.visitor(session))
+	found, err := d.factors.Passkeys(d.Context(), d.principal(session))
 	require.NoError(d, err)
 	return found
 }
@@ -89,7 +89,7 @@ func TestPasskeySignIn(t *testing.T) {
 	assert.False(t, d.isIn(elsewhere.Session), "a session that needed no second factor ends")
 	in, err := d.enter(k)
 	require.NoError(t, err)
-	v := d.visitor(in.Session)
+	v := d.principal(in.Session)
 	assert.Equal(t, "ada", v.User.Username)
 	assert.True(t, v.Recent(d.clock.Now()))
 	assert.NotEmpty(t, in.Device)
@@ -182,24 +182,24 @@ func TestPasskeyOfOtherAccount(t *testing.T) {
 	_, err = d.factors.VerifyPasskey(t.Context(), d.by, d.from, step, a.Step, ofEve.Answer(t, a.Options))
 	require.ErrorIs(t, err, factors.ErrPasskey)
 
-	again, err := d.factors.BeginReauthentication(t.Context(), d.visitor(eve))
+	again, err := d.factors.BeginReauthentication(t.Context(), d.principal(eve))
 	require.NoError(t, err)
 	err = d.factors.Reauthenticate(t.Context(), d.by, ada, again.Step, ofEve.Answer(t, again.Options))
 	require.ErrorIs(t, err, factors.ErrStep)
 
-	release, err := d.factors.BeginPasskey(t.Context(), d.visitor(eve))
+	release, err := d.factors.BeginPasskey(t.Context(), d.principal(eve))
 	require.NoError(t, err)
-	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, d.visitor(ada), ada, release.Step, "", key().Create(t, release.Options))
+	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, d.principal(ada), ada, release.Step, "", key().Create(t, release.Options))
 	require.ErrorIs(t, err, factors.ErrStep)
-	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, d.visitor(eve), eve, release.Step, "", ofAda.Create(t, release.Options))
+	_, err = d.factors.ConfirmPasskey(t.Context(), d.by, d.principal(eve), eve, release.Step, "", ofAda.Create(t, release.Options))
 	require.ErrorIs(t, err, factors.ErrExists, "a passkey belongs to one account")
 
 	id := d.held(ada)[0].ID
-	require.ErrorIs(t, d.factors.RenamePasskey(t.Context(), d.by, d.visitor(eve), id, "x"), factors.ErrNotFound)
-	require.ErrorIs(t, d.factors.RemovePasskey(t.Context(), d.by, d.visitor(eve), id), factors.ErrNotFound)
+	require.ErrorIs(t, d.factors.RenamePasskey(t.Context(), d.by, d.principal(eve), id, "x"), factors.ErrNotFound)
+	require.ErrorIs(t, d.factors.RemovePasskey(t.Context(), d.by, d.principal(eve), id), factors.ErrNotFound)
 	in, err := d.enter(ofEve)
 	require.NoError(t, err)
-	assert.Equal(t, "eve", d.visitor(in.Session).User.Username)
+	assert.Equal(t, "eve", d.principal(in.Session).User.Username)
 }
 
 func TestAPasskeySignsInAgain(t *testing.T) {
@@ -209,13 +209,13 @@ func TestAPasskeySignsInAgain(t *testing.T) {
 	_, err := d.passkey(session, "", k)
 	require.NoError(t, err)
 	d.clock.Advance(operators.Recent)
-	assert.False(t, d.visitor(session).Recent(d.clock.Now()))
-	a, err := d.factors.BeginReauthentication(t.Context(), d.visitor(session))
+	assert.False(t, d.principal(session).Recent(d.clock.Now()))
+	a, err := d.factors.BeginReauthentication(t.Context(), d.principal(session))
 	require.NoError(t, err)
 	require.NoError(t, d.factors.Reauthenticate(t.Context(), d.by, session, a.Step, k.Answer(t, a.Options)))
-	assert.True(t, d.visitor(session).Recent(d.clock.Now()))
+	assert.True(t, d.principal(session).Recent(d.clock.Now()))
 	assert.Equal(t, audit.Reauthenticated, d.actions()[0])
-	a, err = d.factors.BeginReauthentication(t.Context(), d.visitor(session))
+	a, err = d.factors.BeginReauthentication(t.Context(), d.principal(session))
 	require.NoError(t, err)
 	require.ErrorIs(t, d.factors.Reauthenticate(t.Context(), d.by, operators.NewToken(), a.Step, k.Answer(t, a.Options)), operators.ErrNoSession)
 }
@@ -226,7 +226,7 @@ func TestARemovedPasskeyIsRefused(t *testing.T) {
 	session := d.signIn().Session
 	_, err := d.passkey(session, "Telephone", k)
 	require.NoError(t, err)
-	id, v := d.held(session)[0].ID, d.visitor(session)
+	id, v := d.held(session)[0].ID, d.principal(session)
 	require.NoError(t, d.factors.RenamePasskey(t.Context(), d.by, v, id, "Laptop"))
 	require.NoError(t, d.factors.RenamePasskey(t.Context(), d.by, v, id, "Laptop"))
 	assert.Equal(t, "Laptop", d.held(session)[0].Name)
@@ -264,7 +264,7 @@ func TestClonedPasskey(t *testing.T) {
 func TestMaxPasskeys(t *testing.T) {
 	d := newSignInFixture(t)
 	session := d.signIn().Session
-	v := d.visitor(session)
+	v := d.principal(session)
 	late, err := d.factors.BeginPasskey(t.Context(), v)
 	require.NoError(t, err)
 	for range factors.MaxPasskeys {
@@ -279,7 +279,7 @@ func TestMaxPasskeys(t *testing.T) {
 
 func TestPasskeysOff(t *testing.T) {
 	d := newSignInFixture(t)
-	v := d.visitor(d.signIn().Session)
+	v := d.principal(d.signIn().Session)
 	none := app.NewFactors(d.operators, nil, false)
 	assert.Empty(t, none.PasskeyOrigin())
 	assert.Equal(t, doorSite, d.factors.PasskeyOrigin())

@@ -81,7 +81,7 @@ func (h *signOnFixture) roles(subject, username string, groups ...string) (map[s
 	h.Helper()
 	a, err := h.comes(subject, username, groups...)
 	require.NoError(h, err)
-	v := h.visitor(a.Session)
+	v := h.principal(a.Session)
 	all := map[string]users.Role{}
 	for _, p := range v.Visible() {
 		all[p.Organization.Slug] = p.Role
@@ -134,7 +134,7 @@ func (h *signOnFixture) opens(word string) []string {
 		return nil
 	}
 	var all []string
-	for _, p := range h.visitor(a.Session).Visible() {
+	for _, p := range h.principal(a.Session).Visible() {
 		all = append(all, p.Organization.Slug)
 	}
 	return all
@@ -225,7 +225,7 @@ func TestSingleSignOnAccountAcceptsInvitation(t *testing.T) {
 	require.NoError(t, h.admin.Grant(t.Context(), editor, app.Path{Organization: "globex"}, m.ID, users.RoleOperator))
 	token, _, err := h.admin.Invite(t.Context(), editor, app.Path{Organization: "globex"}, m.ID, false)
 	require.NoError(t, err)
-	require.NoError(t, h.operators.Join(t.Context(), h.by, token, h.visitor(a.Session), nil))
+	require.NoError(t, h.operators.Join(t.Context(), h.by, token, h.principal(a.Session), nil))
 	roles, _ := h.roles("1", "grace", "staff")
 	assert.Equal(t, map[string]users.Role{"acme": users.RoleViewer, "globex": users.RoleOperator}, roles)
 	roles, _ = h.roles("1", "grace")
@@ -238,7 +238,7 @@ func TestSignOnSubject(t *testing.T) {
 	require.NoError(t, err)
 	a, err := h.comes("1", "renamed", "staff")
 	require.NoError(t, err)
-	assert.Equal(t, "grace", h.visitor(a.Session).User.Username, "a username that changes changes nothing")
+	assert.Equal(t, "grace", h.principal(a.Session).User.Username, "a username that changes changes nothing")
 	_, err = h.comes("2", "Grace", "staff")
 	require.ErrorIs(t, err, signon.ErrTaken, "and somebody else who gets it gets nothing")
 	_, err = h.comes("3", "ADA", "it")
@@ -338,7 +338,7 @@ func TestSignOnAuthenticationTime(t *testing.T) {
 	require.NoError(t, err)
 	a, err := h.signOn.Finish(t.Context(), h.by, h.from, app.SignOnCallback{Step: d.Step, State: d.Address, Code: "c"})
 	require.NoError(t, err)
-	v := h.visitor(a.Session)
+	v := h.principal(a.Session)
 	assert.False(t, v.Recent(h.clock.Now()), "a provider that says nothing may have asked nobody")
 	assert.Equal(t, operators.BySingleSignOn, v.Method)
 }

@@ -36,7 +36,7 @@ func TestAdminSSO(t *testing.T) {
 	assert.Equal(t, "ada is not linked any more; the account and its password are left\n", d.out.String())
 	require.Equal(t, 1, d.run(t, "admin", "sso", "unlink", "--username", "ada"))
 	assert.Contains(t, d.err.String(), "no identity of the provider is linked")
-	_, err := d.visitor(t, "ada", "a long password")
+	_, err := d.principal(t, "ada", "a long password")
 	require.NoError(t, err)
 
 	found, err := d.use(t).CLI.Audit.Search(t.Context(), app.Path{}, audit.Query{Action: "account.", Object: "accounts/ada", Limit: 10})

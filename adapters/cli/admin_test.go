@@ -22,8 +22,8 @@ func (d *fixture) typed(t *testing.T, in string, args ...string) int {
 	return d.run(t, args...)
 }
 
-// visitor signs in to the console and returns the visitor with their rights.
-func (d *fixture) visitor(t *testing.T, username, password string) (operators.Principal, error) {
+// principal signs in to the console and returns the operator with their rights.
+func (d *fixture) principal(t *testing.T, username, password string) (operators.Principal, error) {
 	t.Helper()
 	use := d.use(t).Console.Operators
 	a, err := use.SignIn(t.Context(), audit.Actor{Via: audit.Console}, operators.Origin{}, username, password)
@@ -39,13 +39,13 @@ func TestAdminCreate(t *testing.T) {
 	require.Zero(t, d.typed(t, "a long password\r\nanother line\n", "admin", "create", "--username", " Ada ", "--password-stdin"), d.err.String())
 	assert.Equal(t, "Ada is an administrator of the installation now\n", d.out.String())
 	assert.NotContains(t, d.out.String()+d.err.String(), "a long password")
-	v, err := d.visitor(t, "ada", "a long password")
+	v, err := d.principal(t, "ada", "a long password")
 	require.NoError(t, err)
 	assert.True(t, v.Administrator)
 
 	require.Equal(t, 1, d.typed(t, "another password", "admin", "create", "--username", "ADA", "--password-stdin"))
 	assert.Equal(t, "tocsin: this user can sign in already: tocsin admin password sets another password\n", d.err.String())
-	_, err = d.visitor(t, "ada", "another password")
+	_, err = d.principal(t, "ada", "another password")
 	require.ErrorIs(t, err, operators.ErrCredentials)
 
 	found, err := d.use(t).CLI.Audit.Search(t.Context(), app.Path{}, audit.Query{Limit: 10})
@@ -62,9 +62,9 @@ func TestAdminPassword(t *testing.T) {
 	require.Zero(t, d.typed(t, "the first password", "admin", "create", "--username", "ada", "--password-stdin"))
 	require.Zero(t, d.typed(t, "the second password", "admin", "password", "--username", "ADA", "--password-stdin"), d.err.String())
 	assert.Equal(t, "the password of ADA was changed, and all sessions ended\n", d.out.String())
-	_, err := d.visitor(t, "ada", "the first password")
+	_, err := d.principal(t, "ada", "the first password")
 	require.ErrorIs(t, err, operators.ErrCredentials)
-	v, err := d.visitor(t, "ada", "the second password")
+	v, err := d.principal(t, "ada", "the second password")
 	require.NoError(t, err)
 	assert.True(t, v.Administrator, "what somebody may do stays")
 }
@@ -79,7 +79,7 @@ func TestAdminRole(t *testing.T) {
 	assert.Equal(t, "grace@example.org is operator of acme now\nThe role counts once it is accepted: create an invitation link in the console, or set a password for it with\n"+
 		"tocsin admin password --username grace@example.org --org acme\n", d.out.String())
 	require.Zero(t, d.typed(t, "a long password", "admin", "password", "--username", "grace@example.org", "--org", "acme", "--password-stdin"), d.err.String())
-	v, err := d.visitor(t, "grace@example.org", "a long password")
+	v, err := d.principal(t, "grace@example.org", "a long password")
 	require.NoError(t, err)
 	assert.False(t, v.Administrator)
 	require.Len(t, v.Organizations, 1)
@@ -128,16 +128,16 @@ func TestAdminResetFactors(t *testing.T) {
 	require.Zero(t, d.typed(t, "a long password", "admin", "create", "--username", "ada", "--password-stdin"))
 	require.Zero(t, d.run(t, "admin", "reset-factors", "--username", " Ada "), d.err.String())
 	assert.Equal(t, "Ada has no second factor\n", d.out.String())
-	v, err := d.visitor(t, "ada", "a long password")
+	v, err := d.principal(t, "ada", "a long password")
 	require.NoError(t, err)
 	require.NoError(t, d.store(t).Update(t.Context(), func(tx ports.Tx) error {
 		return tx.Factors().SaveTOTP(t.Context(), factors.TOTP{Account: v.Account, Secret: factors.NewSecret(), Created: frozen{}.Now()})
 	}))
-	_, err = d.visitor(t, "ada", "a long password")
+	_, err = d.principal(t, "ada", "a long password")
 	require.Error(t, err, "the password alone does not do")
 	require.Zero(t, d.run(t, "admin", "reset-factors", "--username", "ada"), d.err.String())
 	assert.Equal(t, "the second factor of ada was removed, and all sessions ended\n", d.out.String())
-	_, err = d.visitor(t, "ada", "a long password")
+	_, err = d.principal(t, "ada", "a long password")
 	require.NoError(t, err)
 	require.Equal(t, 2, d.run(t, "admin", "reset-factors"))
 	require.Equal(t, 1, d.run(t, "admin", "reset-factors", "--username", "nobody"))

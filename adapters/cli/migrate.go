@@ -88,8 +88,8 @@ func (p Program) printPlan(steps []PlannedStep) error {
 		if s.Rows >= 0 {
 			rows = strconv.FormatInt(s.Rows, 10)
 		}
-		if letters := []rune(statement); len(letters) > planWidth {
-			statement = string(letters[:planWidth-1]) + "…"
+		if runes := []rune(statement); len(runes) > planWidth {
+			statement = string(runes[:planWidth-1]) + "…"
 		}
 		t.row(blocks, s.Migration, cmp.Or(s.Table, "-"), rows, s.Lock, cmp.Or(s.Work, "-"), statement)
 	}

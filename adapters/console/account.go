@@ -33,12 +33,12 @@ type sessionView struct {
 func (c call) showAccount() error { return c.accountPage(http.StatusOK, accountView{}) }
 
 func (c call) accountPage(status int, v accountView) error {
-	found, err := c.console.use.Operators.Sessions(c.ctx, c.visitor)
+	found, err := c.console.use.Operators.Sessions(c.ctx, c.operator)
 	if err != nil {
 		return err
 	}
 	v.Language, v.Languages = newForm("language", c.chosenLanguage()), languages()
-	v.SignOn = c.visitor.Method == operators.BySingleSignOn
+	v.SignOn = c.operator.Method == operators.BySingleSignOn
 	this, err := operators.ParseToken(c.token)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (c call) accountPage(status int, v accountView) error {
 }
 
 func (c call) changePassword() error {
-	wait, err := c.throttlePassword(c.visitor.User.Username)
+	wait, err := c.throttlePassword(c.operator.User.Username)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (c call) chooseLanguage() error {
 	if !slices.ContainsFunc(languages(), func(o option) bool { return o.Value == chosen }) {
 		return errForm
 	}
-	if err := c.console.use.Operators.SetLanguage(c.ctx, c.actor(), c.visitor, chosen); err != nil {
+	if err := c.console.use.Operators.SetLanguage(c.ctx, c.actor(), c.operator, chosen); err != nil {
 		return err
 	}
 	k := c.cookie(languageCookie, chosen) //nolint:gosec // Secure is set if the browser uses https.
@@ -125,7 +125,7 @@ func (c call) endSession() error {
 		}
 		return c.signedOut()
 	}
-	err = c.console.use.Operators.EndSession(c.ctx, c.actor(), c.visitor, d)
+	err = c.console.use.Operators.EndSession(c.ctx, c.actor(), c.operator, d)
 	if err != nil && !errors.Is(err, operators.ErrNoSession) { // It has ended already.
 		return err
 	}

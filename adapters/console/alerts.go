@@ -30,16 +30,16 @@ type alert struct {
 	Problem     string             // its id; it stays the same while the problem lasts
 	StateDetail string             // more state for the fingerprint
 	Snoozed     *statistics.Snooze // nil: not snoozed
-	SnoozePath  string             // target of the form that snoozes it; empty: the visitor may not
+	SnoozePath  string             // target of the form that snoozes it; empty: the operator may not
 }
 
 // alerts returns the problems of an organization, the most urgent first.
 func (c call) alerts(org string, a app.Attention) []alert {
 	all := append(c.channelAlerts(org, a), c.failureAlerts(org, a)...)
-	if c.visitor.May(org, operators.Operator) {
+	if c.operator.May(org, operators.Operator) {
 		all = append(all, c.importAlerts(org, a.Imports)...)
 	}
-	if c.visitor.May(org, operators.Administrator) {
+	if c.operator.May(org, operators.Administrator) {
 		all = append(all, c.keyAlerts(org, a.Keys)...)
 	}
 	return c.applySnoozes(org, all, a)
@@ -74,14 +74,14 @@ func waitingOf(a app.Attention, b statistics.Backlog) words.Phrase {
 	return words.Of("%s waiting", atLeast(b.Waiting, a.OverdueCounted(b)))
 }
 
-// channelActions link the page of a channel and, for visitors who may send a test, its test form.
+// channelActions link the page of a channel and, for operators who may send a test, its test form.
 func (c call) channelActions(org, project string, id channels.ID) []link {
 	path := c.link("o", org, "channels", id)
 	if project != "" {
 		path = c.link("o", org, "p", project, "channels", id)
 	}
 	actions := []link{{Text: words.Of("Open"), Path: path}}
-	if c.visitor.May(org, operators.Administrator) {
+	if c.operator.May(org, operators.Administrator) {
 		actions = append(actions, link{Text: words.Of("Test"), Path: path + "#test"})
 	}
 	return actions

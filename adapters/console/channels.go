@@ -81,9 +81,9 @@ func (c call) showNewChannel() error {
 	return c.newChannelPage(driver, newForm("active", "true", "unrestricted", "true", "weight", strconv.Itoa(channels.DefaultWeight), "test_to", own))
 }
 
-// ownAddress returns the visitor's address for a protocol; empty if there is none.
+// ownAddress returns the operator's address for a protocol; empty if there is none.
 func (c call) ownAddress(p channels.Protocol) (string, error) {
-	return c.console.use.ChannelTests.AddressOf(c.ctx, c.at(), p, c.visitor.User)
+	return c.console.use.ChannelTests.AddressOf(c.ctx, c.at(), p, c.operator.User)
 }
 
 func (c call) newChannelPage(driver string, f form) error {
@@ -138,7 +138,7 @@ func (v channelView) Fields() settingsView {
 	return settingsView{Form: v.Form, Settings: v.Described, Stored: v.Kept}
 }
 
-// Value returns a setting for visitors with read access.
+// Value returns a setting for operators with read access.
 func (v channelView) Value(s channels.Setting) any {
 	switch {
 	case slices.Contains(v.Kept, s.Name):
@@ -171,7 +171,7 @@ func (c call) channelPage(id channels.ID, adjust func(v *channelView)) (err erro
 		pairs = append(pairs, settingField(name), typed)
 	}
 	own := ""
-	if c.visitor.May(c.at().Organization, operators.Administrator) {
+	if c.operator.May(c.at().Organization, operators.Administrator) {
 		if own, err = c.ownAddress(v.Protocol); err != nil {
 			return err
 		}

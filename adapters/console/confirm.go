@@ -17,22 +17,22 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// The fields of the page that asks a visitor to sign in again: the original form, the password, and
-// the code of a second factor.
+// The fields of the page that asks an operator to sign in again: the original form, the password,
+// and the code of a second factor.
 const (
 	draftField   = "draft"
 	currentField = "current"
 	factorField  = "second_factor"
 )
 
-// confirmView is the page on which a visitor signs in again before a form is processed.
+// confirmView is the page on which an operator signs in again before a form is processed.
 type confirmView struct {
 	Path    string // target of the original form
 	Draft   string
 	Factors app.AccountFactors
 	Form    form
 	Wait    words.Phrase // how long to wait after too many wrong passwords; empty: no wait
-	// SignOn is the path of the provider, for visitors who signed in there; empty: ask for the
+	// SignOn is the path of the provider, for operators who signed in there; empty: ask for the
 	// password. Done says whether they are back.
 	SignOn string
 	Label  string
@@ -51,7 +51,7 @@ func (c *call) confirm() (answered bool, err error) {
 		return false, err
 	}
 	current := c.FormValue(currentField)
-	if c.visitor.Recent(c.console.clock.Now()) {
+	if c.operator.Recent(c.console.clock.Now()) {
 		c.replaceForm(draft, current)
 		return false, nil
 	}
@@ -59,10 +59,10 @@ func (c *call) confirm() (answered bool, err error) {
 	if v.Draft, err = c.sealDraft(draft); err != nil {
 		return false, err
 	}
-	if c.visitor.Method == operators.BySingleSignOn {
+	if c.operator.Method == operators.BySingleSignOn {
 		return true, c.confirmAtProvider(v)
 	}
-	if v.Factors, err = c.console.use.Factors.OfAccount(c.ctx, c.visitor); err != nil {
+	if v.Factors, err = c.console.use.Factors.OfAccount(c.ctx, c.operator); err != nil {
 		return false, err
 	}
 	if c.FormValue(draftField) != "" && c.FormValue(passkeyField) != "" {
@@ -78,7 +78,7 @@ func (c *call) confirm() (answered bool, err error) {
 	if current == "" || (code == "" && v.Factors.Any()) {
 		return true, c.confirmPage(web.Status(fault.Unauthenticated), v)
 	}
-	if v.Wait, err = c.throttlePassword(c.visitor.User.Username); err != nil {
+	if v.Wait, err = c.throttlePassword(c.operator.User.Username); err != nil {
 		return false, err
 	}
 	if v.Wait != nil {
@@ -101,9 +101,9 @@ func (c *call) confirm() (answered bool, err error) {
 	return c.resumeForm(draft, current)
 }
 
-// resumeForm continues with the original form after the visitor signed in again.
+// resumeForm continues with the original form after the operator signed in again.
 func (c *call) resumeForm(draft url.Values, current string) (answered bool, err error) {
-	c.visitor.Authenticated = c.console.clock.Now()
+	c.operator.Authenticated = c.console.clock.Now()
 	c.replaceForm(draft, current)
 	return false, nil
 }

@@ -202,13 +202,13 @@ func (c *Console) secureHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 // call is the context of one request.
 type call struct {
 	echo.Context
-	console *Console
-	ctx     context.Context // for use cases: ends with the request or at the deadline of the call
-	visitor operators.Principal
-	token   string // of the session, or of the visit before signing in
-	state   installation.State
-	file    *upload // of the form; nil: it has none
-	frame   *frame  // the frame of the page; nil: the visitor may not see it
+	console  *Console
+	ctx      context.Context // for use cases: ends with the request or at the deadline of the call
+	operator operators.Principal
+	token    string // of the session, or of the visit before signing in
+	state    installation.State
+	file     *upload // of the form; nil: it has none
+	frame    *frame  // the frame of the page; nil: the operator may not see it
 }
 
 // callKey is the context key of an authenticated call, for error pages.
@@ -232,7 +232,7 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 			in.state = state
 		}
 		e.Set(callKey, in)
-		if r.Needs != operators.Everyone && in.visitor.User.ID == 0 {
+		if r.Needs != operators.Everyone && in.operator.User.ID == 0 {
 			return in.redirectToSignIn()
 		}
 		if r.Machine {
@@ -242,17 +242,17 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 		} else if err := in.checkForm(r.largestForm()); err != nil {
 			return err
 		}
-		if err := in.visitor.Authorize(web.Param(e, "org"), r.Needs); err != nil {
+		if err := in.operator.Authorize(web.Param(e, "org"), r.Needs); err != nil {
 			return err
 		}
-		owed, err := c.use.Factors.SetupRequired(in.ctx, in.visitor, r.Factor, web.Param(e, "org"))
+		owed, err := c.use.Factors.SetupRequired(in.ctx, in.operator, r.Factor, web.Param(e, "org"))
 		if err != nil {
 			return err
 		}
 		if owed {
 			return in.redirectToFactors()
 		}
-		if err := c.use.Operators.RecordVisit(in.ctx, in.visitor, web.Param(e, "org")); err != nil {
+		if err := c.use.Operators.RecordVisit(in.ctx, in.operator, web.Param(e, "org")); err != nil {
 			return err
 		}
 		if r.Needs != operators.Everyone {
@@ -275,7 +275,7 @@ func (c call) at() app.Path {
 
 // actor returns the actor of the request, for the audit log.
 func (c call) actor() audit.Actor {
-	return audit.Actor{Name: c.visitor.User.Username, Address: c.address(), Via: audit.Console}
+	return audit.Actor{Name: c.operator.User.Username, Address: c.address(), Via: audit.Console}
 }
 
 func (c call) address() string { return c.console.proxies.Address(c.Request()) }
@@ -285,5 +285,5 @@ func (c call) client() netip.Prefix { return c.console.proxies.Client(c.Request(
 
 // editor returns the actor with their rights over members of the path's organization.
 func (c call) editor() operators.Editor {
-	return operators.Editor{Actor: c.actor(), Level: c.visitor.Level(web.Param(c, "org"))}
+	return operators.Editor{Actor: c.actor(), Level: c.operator.Level(web.Param(c, "org"))}
 }

@@ -22,7 +22,7 @@ type eventTestView struct {
 
 func (c call) showEventTest() error {
 	return c.eventTestPage(channels.ID(c.number("channel")), func(v *eventTestView) error {
-		own, err := c.console.use.ChannelTests.AddressOf(c.ctx, c.at(), v.Channel.Protocol, c.visitor.User)
+		own, err := c.console.use.ChannelTests.AddressOf(c.ctx, c.at(), v.Channel.Protocol, c.operator.User)
 		v.Form = newForm("user", c.QueryParam("user"), "to", own)
 		return err
 	})

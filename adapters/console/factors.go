@@ -93,15 +93,15 @@ func (v factorsView) Full() bool { return len(v.Passkeys) >= factors.MaxPasskeys
 func (c call) showFactors() error { return c.factorsPage(http.StatusOK, form{}) }
 
 func (c call) factorsPage(status int, f form) error {
-	held, err := c.console.use.Factors.OfAccount(c.ctx, c.visitor)
+	held, err := c.console.use.Factors.OfAccount(c.ctx, c.operator)
 	if err != nil {
 		return err
 	}
-	found, err := c.console.use.Factors.Passkeys(c.ctx, c.visitor)
+	found, err := c.console.use.Factors.Passkeys(c.ctx, c.operator)
 	if err != nil {
 		return err
 	}
-	requiredBy, err := c.console.use.Factors.RequiringSetupNames(c.ctx, c.visitor, c.QueryParam("for"))
+	requiredBy, err := c.console.use.Factors.RequiringSetupNames(c.ctx, c.operator, c.QueryParam("for"))
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ type appView struct {
 
 // beginApp shows a new secret. It is never part of a URL or a cookie.
 func (c call) beginApp() error {
-	secret, step, err := c.console.use.Factors.BeginApp(c.ctx, c.visitor)
+	secret, step, err := c.console.use.Factors.BeginApp(c.ctx, c.operator)
 	if f, correctable := c.refused(err); correctable {
 		return c.factorsPage(statusOf(f), f)
 	}
@@ -150,7 +150,7 @@ func (c call) appPage(status int, v appView) (err error) {
 	if _, host, found := strings.Cut(c.publicURL(), "://"); found {
 		installation += " " + host
 	}
-	if v.Code, err = newQRCode(v.Secret.URL(installation, c.visitor.User.Username)); err != nil {
+	if v.Code, err = newQRCode(v.Secret.URL(installation, c.operator.User.Username)); err != nil {
 		return err
 	}
 	return c.render(status, "factor-app", words.Of("Set up an authenticator app"), v)
@@ -160,11 +160,11 @@ func (c call) appPage(status int, v appView) (err error) {
 // once.
 func (c call) confirmApp() error {
 	step := c.FormValue("step")
-	codes, err := c.console.use.Factors.ConfirmApp(c.ctx, c.actor(), c.visitor, c.token, step, c.FormValue("code"))
+	codes, err := c.console.use.Factors.ConfirmApp(c.ctx, c.actor(), c.operator, c.token, step, c.FormValue("code"))
 	if errors.Is(err, factors.ErrCode) {
 		f, _ := c.refused(err)
 		f.values = nil
-		secret, err := c.console.use.Factors.BegunApp(c.ctx, c.visitor, step)
+		secret, err := c.console.use.Factors.BegunApp(c.ctx, c.operator, step)
 		if err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (c call) factorAdded(codes []string, err error) error {
 }
 
 func (c call) removeApp() error {
-	err := c.console.use.Factors.RemoveApp(c.ctx, c.actor(), c.visitor)
+	err := c.console.use.Factors.RemoveApp(c.ctx, c.actor(), c.operator)
 	if errors.Is(err, factors.ErrNotFound) { // It has been removed already.
 		err = nil
 	}
@@ -200,7 +200,7 @@ func (c call) removeApp() error {
 
 // renewCodes shows the new recovery codes, only once.
 func (c call) renewCodes() error {
-	codes, err := c.console.use.Factors.RenewRecoveryCodes(c.ctx, c.actor(), c.visitor)
+	codes, err := c.console.use.Factors.RenewRecoveryCodes(c.ctx, c.actor(), c.operator)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 // step is one step towards an organization's first message.
 type step struct {
 	Text, About words.Phrase
-	Path        string // of its page; empty: the visitor may not open it
+	Path        string // of its page; empty: the operator may not open it
 	Done        bool
 }
 
@@ -48,7 +48,7 @@ func (c call) steps(b app.Onboarding) []step {
 		if i == 2 {
 			needs = operators.Operator
 		}
-		if !c.visitor.May(org, needs) {
+		if !c.operator.May(org, needs) {
 			all[i].Path = ""
 		}
 	}

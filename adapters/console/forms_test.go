@@ -28,7 +28,7 @@ func TestCrossSiteForms(t *testing.T) {
 		"WithoutAToken":               {func(*browser) string { return "" }, nil},
 		"WithAnotherToken":            {func(*browser) string { return strings.Repeat("ab", 32) }, nil},
 		"WithAnotherSessionsToken":    {func(*browser) string { return foreign }, nil},
-		"WithAVisitorsToken":          {func(*browser) string { return visit }, nil},
+		"WithATokenBeforeSignIn":      {func(*browser) string { return visit }, nil},
 		"WithTheSessionItself":        {func(b *browser) string { return b.cookies[sessionCookie] }, nil},
 		"FromAnotherSite":             {right, http.Header{"Sec-Fetch-Site": {"cross-site"}}},
 		"FromASiblingSite":            {right, http.Header{"Sec-Fetch-Site": {"same-site"}}},
@@ -49,7 +49,7 @@ func TestCrossSiteForms(t *testing.T) {
 	}
 	require.Empty(t, f.entries("acme"), "nothing was done")
 
-	t.Run("AVisitorsFormTooIsBoundToTheBrowser", func(t *testing.T) {
+	t.Run("AFormBeforeSignInIsBoundToTheBrowserToo", func(t *testing.T) {
 		victim := f.nobody()
 		victim.get("/console/sign-in/")
 		victim.submit("/console/sign-in/", "username", "ada", "password", password, "form_token", visit).is(t, http.StatusForbidden)

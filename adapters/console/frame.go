@@ -13,15 +13,15 @@ import (
 // maxPickerLinks is how many entries each picker of the top bar shows; a search finds the others.
 const maxPickerLinks = 20
 
-// placeCookie holds the last project and application that the visitor opened in an organization, as
-// `acme/shop/web`, so that the menu links them from pages of the whole organization.
+// placeCookie holds the last project and application that the operator opened in an organization,
+// as `acme/shop/web`, so that the menu links them from pages of the whole organization.
 const placeCookie = "tocsin_place"
 
 // frame is the data for the layout around a page. It is loaded once per request.
 type frame struct {
 	loaded        bool
 	location      app.Location        // zero: the page belongs to no organization
-	organizations []orgs.Organization // that the visitor may open; at most one more than maxPickerLinks
+	organizations []orgs.Organization // that the operator may open; at most one more than maxPickerLinks
 }
 
 // loadFrame loads the frame of the page. It omits parts that cannot be read, so that the page still
@@ -36,7 +36,7 @@ func (c call) loadFrame() frame {
 	}
 	f.loaded = true
 	at := c.at()
-	if at.Organization != "" && c.visitor.May(at.Organization, operators.Viewer) {
+	if at.Organization != "" && c.operator.May(at.Organization, operators.Viewer) {
 		like := c.lastPlace()
 		if like.Organization != at.Organization {
 			like = app.Path{}
@@ -45,16 +45,16 @@ func (c call) loadFrame() frame {
 			f.location = found
 		}
 	}
-	if c.visitor.Administrator {
+	if c.operator.Administrator {
 		// Before a second factor is set up, pages show nothing of the installation.
-		if owed, err := c.console.use.Factors.SetupRequired(c.ctx, c.visitor, operators.InstallationFactor, ""); owed || err != nil {
+		if owed, err := c.console.use.Factors.SetupRequired(c.ctx, c.operator, operators.InstallationFactor, ""); owed || err != nil {
 			return *f
 		}
 		if found, err := c.console.use.Orgs.List(c.ctx, app.Page{Limit: maxPickerLinks + 1}); err == nil {
 			f.organizations = found
 		}
 	} else {
-		for _, p := range c.visitor.Visible() {
+		for _, p := range c.operator.Visible() {
 			f.organizations = append(f.organizations, p.Organization)
 		}
 	}

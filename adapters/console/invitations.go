@@ -58,7 +58,7 @@ func (c call) mailInvitation(id users.MemberID, token string, made *invitationVi
 	}
 	subject := words.Of("Invitation to %s", at.Name)
 	text := strings.Join([]string{
-		c.said(words.Of("%s invites you to %s.", c.visitor.User.Username, at.Name)),
+		c.said(words.Of("%s invites you to %s.", c.operator.User.Username, at.Name)),
 		c.said(words.Of("Open this link to set a password or add a passkey:")),
 		made.Link,
 		c.said(words.Of("The link works once, until %s. Whoever has it can sign in as you: do not pass it on.", formatTime(made.Expires))),

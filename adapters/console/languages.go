@@ -40,11 +40,11 @@ func (c call) language() language {
 	return l
 }
 
-// chosenLanguage returns the language of the visitor's account, before signing in the one chosen
+// chosenLanguage returns the language of the operator's account, before signing in the one chosen
 // last in this browser; empty: its Accept-Language decides.
 func (c call) chosenLanguage() string {
-	if c.visitor.User.ID != 0 {
-		return c.visitor.Language
+	if c.operator.User.ID != 0 {
+		return c.operator.Language
 	}
 	return c.sent(languageCookie)
 }

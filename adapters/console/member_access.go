@@ -23,7 +23,7 @@ func (c call) showAccess() error { return c.accessPage(http.StatusOK, invitation
 
 // accessPage shows a member's role, and a newly created invitation.
 func (c call) accessPage(status int, made invitationView) error {
-	p, err := c.profile()
+	p, err := c.memberReport()
 	if err != nil {
 		return err
 	}

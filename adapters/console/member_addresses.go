@@ -45,7 +45,7 @@ func (c call) addressPage(f form) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.profile()
+	p, err := c.memberReport()
 	if err != nil {
 		return err
 	}

@@ -89,10 +89,10 @@ type memberFormView struct {
 	Changed bool // another user has changed the values since the form was loaded
 }
 
-// memberForm renders a form about the path's member for visitors who may change them; adjust may
+// memberForm renders a form about the path's member for operators who may change them; adjust may
 // change the view first.
 func (c call) memberForm(page string, adjust func(v *memberFormView) error) error {
-	p, err := c.profile()
+	p, err := c.memberReport()
 	if err != nil {
 		return err
 	}

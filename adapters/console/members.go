@@ -53,7 +53,7 @@ type membersCursor struct {
 	Trail []users.Cursor
 }
 
-// maxTrail is how many pages the visitor can go back.
+// maxTrail is how many pages the operator can go back.
 const maxTrail = 20
 
 func (c call) showMembers() error {
@@ -153,13 +153,13 @@ type memberView struct {
 	InGroups, OtherGroups []orgs.Group                       // groups beyond Limit have no id
 	Channels              map[users.AddressID][]words.Phrase // the channels of each address
 	AddressTexts          map[string]string                  // addresses by key
-	MayChange             bool                               // the visitor may change this member
+	MayChange             bool                               // the operator may change this member
 	Limit                 int
 	Timeline              timelineView
 }
 
 func (c call) showMember() error {
-	p, err := c.profile()
+	p, err := c.memberReport()
 	if err != nil {
 		return err
 	}
@@ -202,8 +202,8 @@ func nameOf(m users.Member) string {
 	return m.User.Username
 }
 
-// profile returns everything about the path's member.
-func (c call) profile() (app.MemberReport, error) {
+// memberReport returns everything about the path's member.
+func (c call) memberReport() (app.MemberReport, error) {
 	id, err := c.member()
 	if err != nil {
 		return app.MemberReport{}, err

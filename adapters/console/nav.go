@@ -26,7 +26,7 @@ type entry struct {
 }
 
 // Navigation returns the menu of a page: that of its organization, or else of the installation. It
-// has only pages that the visitor may see.
+// has only pages that the operator may see.
 func (v view) Navigation() []entry {
 	if v.User() == "" {
 		return nil
@@ -83,7 +83,7 @@ func (v view) organizationMenu(p app.Location) []entry {
 	return []entry{{link: v.linkIn(words.Of("Home"), org)}, people, {link: messages, Pages: []link{v.linkIn(words.Of("Mailbox"), org, "mailbox")}}, eventsEntry, {link: lists}, channels, settings}
 }
 
-// settingsPages returns the settings pages that the visitor may see.
+// settingsPages returns the settings pages that the operator may see.
 func (v view) settingsPages(p app.Location) []link {
 	org, prj := []any{"o", p.Organization.Slug}, []any{"o", p.Organization.Slug, "p", p.Project.Slug}
 	all := []link{v.linkIn(words.Of("Projects and sign-in"), org, "projects")}

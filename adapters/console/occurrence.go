@@ -26,7 +26,7 @@ type occurrenceView struct {
 	Reasons      []deliveries.Reason
 	Failed       int
 	Causes       []deliveries.FailureGroup // of the first app.FailuresRead failures
-	MayRetry     bool                      // the visitor may retry what failed
+	MayRetry     bool                      // the operator may retry what failed
 	Deliveries   []deliveries.Delivery
 	Next         string // the path of the next page; empty: no more
 }

@@ -18,7 +18,7 @@ const (
 	pageProjects = 100
 )
 
-// homeView is the organizations that the visitor may see.
+// homeView is the organizations that the operator may see.
 type homeView struct {
 	Organizations []homeOrganization
 	HasAlerts     bool    // one of them needs attention
@@ -32,7 +32,7 @@ type homeOrganization struct {
 	Slug, Name string
 	Role       any
 	Alerts     []alert
-	Closed     bool // the visitor must set up a second factor first
+	Closed     bool // the operator must set up a second factor first
 }
 
 func (c call) showHome() error {
@@ -61,15 +61,15 @@ func (c call) showHome() error {
 	return c.render(http.StatusOK, "home", words.Of("Overview"), v)
 }
 
-// visible returns a page of the organizations that the visitor may see.
+// visible returns a page of the organizations that the operator may see.
 func (c call) visible() (v homeView, err error) {
 	if v.Text, err = users.ParseText("q", c.QueryParam("q")); err != nil {
 		v.Text = ""
 	}
 	after := orgs.ID(c.number("after"))
 	var of []orgs.Organization
-	if !c.visitor.Administrator {
-		for _, p := range c.visitor.Visible() {
+	if !c.operator.Administrator {
+		for _, p := range c.operator.Visible() {
 			if v.Text != "" && !users.MatchesText(p.Organization.Name+" "+p.Organization.Slug, v.Text) {
 				continue
 			}
@@ -88,7 +88,7 @@ func (c call) visible() (v homeView, err error) {
 			v.Organizations = append(v.Organizations, homeOrganization{ID: o.ID, Slug: o.Slug, Name: o.Name, Role: words.Of("administrator of the installation")})
 		}
 	}
-	owed, err := c.console.use.Factors.RequiringSetup(c.ctx, c.visitor, of...)
+	owed, err := c.console.use.Factors.RequiringSetup(c.ctx, c.operator, of...)
 	if err != nil {
 		return homeView{}, err
 	}

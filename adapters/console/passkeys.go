@@ -136,7 +136,7 @@ func (c call) answerStepByPasskey() error {
 // requestOwnPasskey requests a passkey of the signed-in user, before an action that needs a recent
 // sign-in.
 func (c call) requestOwnPasskey() error {
-	return c.requestPasskey(c.console.use.Factors.BeginReauthentication(c.ctx, c.visitor))
+	return c.requestPasskey(c.console.use.Factors.BeginReauthentication(c.ctx, c.operator))
 }
 
 // signInAgainByPasskey checks the passkey of a user who signs in again. It returns a form with the
@@ -162,7 +162,7 @@ type passkeyView struct {
 
 // beginPasskey shows the page on which the browser creates a passkey.
 func (c call) beginPasskey() error {
-	a, err := c.console.use.Factors.BeginPasskey(c.ctx, c.visitor)
+	a, err := c.console.use.Factors.BeginPasskey(c.ctx, c.operator)
 	if f, correctable := c.refused(err); correctable {
 		return c.factorsPage(statusOf(f), f)
 	}
@@ -175,19 +175,19 @@ func (c call) beginPasskey() error {
 
 // confirmPasskey adds the passkey. After the first factor it shows the recovery codes, only once.
 func (c call) confirmPasskey() error {
-	return c.factorAdded(c.console.use.Factors.ConfirmPasskey(c.ctx, c.actor(), c.visitor, c.token, c.FormValue("step"), c.FormValue("name"), c.passkeyAnswer()))
+	return c.factorAdded(c.console.use.Factors.ConfirmPasskey(c.ctx, c.actor(), c.operator, c.token, c.FormValue("step"), c.FormValue("name"), c.passkeyAnswer()))
 }
 
 // passkey returns the id of the passkey in the path.
 func (c call) passkey() factors.PasskeyID { return factors.PasskeyID(parseID(web.Param(c, "passkey"))) }
 
 func (c call) renamePasskey() error {
-	err := c.console.use.Factors.RenamePasskey(c.ctx, c.actor(), c.visitor, c.passkey(), c.FormValue("name"))
+	err := c.console.use.Factors.RenamePasskey(c.ctx, c.actor(), c.operator, c.passkey(), c.FormValue("name"))
 	return c.answerForm(err, func(f form) error { return c.factorsPage(statusOf(f), f) }, c.path(factorsPath), "saved")
 }
 
 func (c call) removePasskey() error {
-	err := c.console.use.Factors.RemovePasskey(c.ctx, c.actor(), c.visitor, c.passkey())
+	err := c.console.use.Factors.RemovePasskey(c.ctx, c.actor(), c.operator, c.passkey())
 	if errors.Is(err, factors.ErrNotFound) { // It has been removed already.
 		err = nil
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Route is a row of the route table: a path and its requirements. {org} in the path is the
-// organization for which the visitor needs the right.
+// organization for which the operator needs the right.
 type Route struct {
 	Method string
 	Path   string
@@ -265,19 +265,19 @@ func projectRoutes() []Route {
 
 func applicationRoutes() []Route {
 	const (
-		registrants  = applicationPath + "m/"
-		registrant   = registrants + "{member}/"
+		memberships  = applicationPath + "m/"
+		membership   = memberships + "{member}/"
 		notification = applicationPath + "n/{notification}/"
 	)
 	return []Route{
 		get(applicationPath+"settings/", operators.Administrator, call.showApplication),
 		post(applicationPath+"settings/", operators.Administrator, call.changeApplication),
 		post(applicationPath+"delete/", operators.Administrator, call.deleteApplication),
-		get(registrants, operators.Viewer, call.showRegistrants),
-		post(registrants, operators.Operator, call.register),
-		post(registrant+"unregister/", operators.Operator, call.unregister),
-		post(registrant+"locked/", operators.Operator, call.setRegistrantLocked),
-		post(registrant+"notifications/", operators.Operator, call.setRegistrantNotifications),
+		get(memberships, operators.Viewer, call.showMemberships),
+		post(memberships, operators.Operator, call.register),
+		post(membership+"unregister/", operators.Operator, call.unregister),
+		post(membership+"locked/", operators.Operator, call.setMembershipLockedInList),
+		post(membership+"notifications/", operators.Operator, call.setNotificationsInList),
 		get(notification+"subscriptions/", operators.Viewer, call.showSubscriptions),
 		post(notification+"subscriptions/", operators.Operator, call.subscribe),
 		post(notification+"opt-outs/withdraw/", operators.Operator, call.withdrawOptOut),

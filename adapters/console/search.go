@@ -183,11 +183,11 @@ func (v view) Indexing() users.Indexing {
 	return found
 }
 
-// SearchPath returns the path of the search in the page's organization; empty if the visitor may
+// SearchPath returns the path of the search in the page's organization; empty if the operator may
 // not use it.
 func (v view) SearchPath() string {
 	org := v.call.at().Organization
-	if v.User() == "" || org == "" || !v.call.visitor.May(org, operators.Viewer) {
+	if v.User() == "" || org == "" || !v.call.operator.May(org, operators.Viewer) {
 		return ""
 	}
 	return v.call.link("o", org, "search")

@@ -54,7 +54,7 @@ func (c call) sent(name string) string {
 	return k.Value
 }
 
-// authenticate sets the user of the request, if the visitor is signed in.
+// authenticate sets the user of the request, if somebody is signed in.
 func (c *call) authenticate() error {
 	c.token = c.sent(sessionCookie)
 	if c.token == "" {
@@ -67,7 +67,7 @@ func (c *call) authenticate() error {
 		return nil
 	}
 	if err == nil {
-		c.visitor = v
+		c.operator = v
 		web.Caller(c, "operator", v.User.Username)
 	}
 	return err
@@ -115,12 +115,12 @@ type signInView struct {
 	Failed         words.Message // the fault of the passkey
 	Wait           words.Phrase  // how long to wait; empty: no wait
 	Ways           app.SignInOptions
-	LeftProvider   bool // the visitor has just signed out of a session that began at the provider
+	LeftProvider   bool // the operator has just signed out of a session that began at the provider
 }
 
 func (c call) showSignIn() error {
 	next := c.nextPath(c.QueryParam("next"))
-	if c.visitor.User.ID != 0 {
+	if c.operator.User.ID != 0 {
 		return c.redirect(next)
 	}
 	return c.askToSignIn(http.StatusOK, signInView{Next: next, LeftProvider: c.QueryParam("left") != ""})
@@ -209,7 +209,7 @@ func (c call) signIn() error {
 
 // startSession sets the cookies of a new session and redirects to a page.
 func (c call) startSession(a app.SignInResult, next string) error {
-	if c.visitor.User.ID != 0 { // Otherwise the old session would stay valid.
+	if c.operator.User.ID != 0 { // Otherwise the old session would stay valid.
 		if err := c.console.use.Operators.SignOut(c.ctx, c.actor(), c.token); err != nil {
 			return err
 		}
@@ -225,7 +225,7 @@ func (c call) startSession(a app.SignInResult, next string) error {
 // signOut ends all sessions of the user on all devices, as users expect. The account page ends
 // single sessions.
 func (c call) signOut() error {
-	if err := c.console.use.Operators.SignOutEverywhere(c.ctx, c.actor(), c.visitor); err != nil {
+	if err := c.console.use.Operators.SignOutEverywhere(c.ctx, c.actor(), c.operator); err != nil {
 		return err
 	}
 	return c.signedOut()
@@ -238,7 +238,7 @@ func (c call) signedOut() error {
 	c.SetCookie(c.cookie(sessionCookie, ""))
 	c.SetCookie(c.cookie(placeCookie, ""))
 	c.Response().Header().Set("Clear-Site-Data", `"cache", "storage"`)
-	if c.visitor.Method == operators.BySingleSignOn { // The session at the provider continues, and the user should know.
+	if c.operator.Method == operators.BySingleSignOn { // The session at the provider continues, and the user should know.
 		return c.redirect(c.path(signInPath) + "?left=provider")
 	}
 	return c.redirect(c.path(signInPath))

@@ -44,10 +44,10 @@ func (c call) beginSignOn() error {
 		return err
 	}
 	next, draft := c.nextPath(c.QueryParam("next")), c.QueryParam("draft")
-	if draft == "" && c.visitor.User.ID != 0 {
+	if draft == "" && c.operator.User.ID != 0 {
 		return c.redirect(next)
 	}
-	d, err := c.console.use.SingleSignOn.Begin(c.ctx, c.visitor, c.publicURL()+signOnPath+"callback/", next, draft)
+	d, err := c.console.use.SingleSignOn.Begin(c.ctx, c.operator, c.publicURL()+signOnPath+"callback/", next, draft)
 	if errors.Is(err, factors.ErrStep) {
 		return signon.ErrBrowser
 	}
@@ -136,7 +136,7 @@ func (c call) logOutByProvider() error {
 // confirmAtProvider asks a user without a recent sign-in to sign in again at the provider. It
 // stores the sent form meanwhile.
 func (c call) confirmAtProvider(v confirmView) error {
-	token, err := c.console.use.SingleSignOn.SavePendingForm(c.ctx, c.visitor, app.PendingForm{Path: v.Path, Sealed: v.Draft})
+	token, err := c.console.use.SingleSignOn.SavePendingForm(c.ctx, c.operator, app.PendingForm{Path: v.Path, Sealed: v.Draft})
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (p alert) fingerprint() string {
 // applySnoozes marks snoozed alerts and moves them to the end. On the pages of an organization,
 // operators get the path for snoozing.
 func (c call) applySnoozes(org string, all []alert, a app.Attention) []alert {
-	may := c.at().Organization != "" && c.visitor.May(org, operators.Operator)
+	may := c.at().Organization != "" && c.operator.May(org, operators.Operator)
 	for i := range all {
 		p := &all[i]
 		if j := slices.IndexFunc(a.Snoozes, func(s statistics.Snooze) bool {

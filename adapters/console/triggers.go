@@ -26,7 +26,7 @@ import (
 // dryRunValidity is how long a trigger may be sent after its dry run.
 const dryRunValidity = time.Hour
 
-// confirmAbove is the number of recipients above which the visitor must type the number to send.
+// confirmAbove is the number of recipients above which the operator must type the number to send.
 const confirmAbove = 100
 
 // errNotChecked refuses a trigger without a valid dry run.
@@ -79,7 +79,7 @@ func (v dryRunView) Warnings() []words.Phrase {
 	return slices.CompactFunc(all, func(a, b words.Phrase) bool { return a.String() == b.String() })
 }
 
-// MustConfirm reports whether the visitor must type the number of recipients.
+// MustConfirm reports whether the operator must type the number of recipients.
 func (v dryRunView) MustConfirm() bool { return v.People > confirmAbove }
 
 // Delivered returns the recipients who get a message.

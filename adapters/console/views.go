@@ -154,7 +154,7 @@ func (v view) Token() (field struct{ Name, Value string }) {
 }
 
 // User returns the signed-in user, empty if there is none.
-func (v view) User() string { return v.call.visitor.User.Username }
+func (v view) User() string { return v.call.operator.User.Username }
 
 // Place returns the names of the application, project and organization of the page.
 func (v view) Place() (names []string) {
@@ -167,8 +167,8 @@ func (v view) Place() (names []string) {
 	return names
 }
 
-// Passwordless reports whether the visitor's account has no password.
-func (v view) Passwordless() bool { return v.call.visitor.Passwordless }
+// Passwordless reports whether the operator's account has no password.
+func (v view) Passwordless() bool { return v.call.operator.Passwordless }
 
 // Org returns the slug of the page's organization.
 func (v view) Org() string { return web.Param(v.call, "org") }
@@ -182,18 +182,18 @@ func (v view) App() string { return web.Param(v.call, "app") }
 // NameOf returns a member's name, else the username.
 func (v view) NameOf(m users.Member) string { return nameOf(m) }
 
-// MayOperate reports whether the visitor may change members and deliveries of the page's
+// MayOperate reports whether the operator may change members and deliveries of the page's
 // organization.
-func (v view) MayOperate() bool { return v.call.visitor.May(v.Org(), operators.Operator) }
+func (v view) MayOperate() bool { return v.call.operator.May(v.Org(), operators.Operator) }
 
-// MayAdminister reports whether the visitor may do everything in the page's organization.
-func (v view) MayAdminister() bool { return v.call.visitor.May(v.Org(), operators.Administrator) }
+// MayAdminister reports whether the operator may do everything in the page's organization.
+func (v view) MayAdminister() bool { return v.call.operator.May(v.Org(), operators.Administrator) }
 
-// MayManageInstallation reports whether the visitor is an administrator of the installation.
-func (v view) MayManageInstallation() bool { return v.call.visitor.May("", operators.Installation) }
+// MayManageInstallation reports whether the operator is an administrator of the installation.
+func (v view) MayManageInstallation() bool { return v.call.operator.May("", operators.Installation) }
 
 // HeldSince returns when the installation was put on hold; the zero time if it is not held, or if
-// the visitor is not an administrator of the installation.
+// the operator is not an administrator of the installation.
 func (v view) HeldSince() (since time.Time) {
 	if v.MayManageInstallation() {
 		since = v.call.state.Held

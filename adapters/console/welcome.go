@@ -25,7 +25,7 @@ func (c call) showWelcome() error { return c.welcomePage(http.StatusOK, welcomeV
 
 func (c call) welcomePage(status int, v welcomeView) error {
 	token := web.Param(c, "token")
-	w, err := c.console.use.Operators.ShowInvitation(c.ctx, token, c.visitor)
+	w, err := c.console.use.Operators.ShowInvitation(c.ctx, token, c.operator)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (c call) welcomePage(status int, v welcomeView) error {
 // password.
 func (c call) acceptWelcome() error {
 	token := web.Param(c, "token")
-	w, err := c.console.use.Operators.ShowInvitation(c.ctx, token, c.visitor)
+	w, err := c.console.use.Operators.ShowInvitation(c.ctx, token, c.operator)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (c call) confirmWelcomePasskey() error {
 		return err
 	}
 	token := web.Param(c, "token")
-	w, err := c.console.use.Operators.ShowInvitation(c.ctx, token, c.visitor)
+	w, err := c.console.use.Operators.ShowInvitation(c.ctx, token, c.operator)
 	if err != nil {
 		return err
 	}
@@ -144,5 +144,5 @@ func (c call) join(by audit.Actor, token string, w app.InvitationReport) error {
 		}
 		next = &p
 	}
-	return c.console.use.Operators.Join(c.ctx, by, token, c.visitor, next)
+	return c.console.use.Operators.Join(c.ctx, by, token, c.operator, next)
 }

@@ -232,7 +232,7 @@ func storeCases() cases {
 			if err != nil {
 				want = "Company"
 			}
-			assert.Equal(t, want, w.nameNow(t), "the answer (%v) tells whether it was kept", err)
+			assert.Equal(t, want, w.nameNow(t), "the answer (%v) says whether it was kept", err)
 			act(t, w, func(tx ports.Tx) error { return rename(t, tx, w.mine.org, "alive") })
 		},
 	}

@@ -37,7 +37,7 @@ func TestApplications(t *testing.T) {
 	b.get(desk+"settings/").is(t, http.StatusNotFound)
 }
 
-func TestRegistrants(t *testing.T) {
+func TestMemberships(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		b := f.as(f.operator("olga", users.RoleOperator))

@@ -11,12 +11,12 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-const pageRegistrants = 50
+const pageMemberships = 50
 
-// registrantsView is a page of the members registered with an application.
-type registrantsView struct {
+// membershipsView is a page of the members registered with an application.
+type membershipsView struct {
 	Prefix      string
-	Registrants []app.MembershipReport
+	Memberships []app.MembershipReport
 	Next        string // the path of the next page; empty: no more
 	First       bool   // the first page
 	New         form
@@ -26,8 +26,8 @@ type registrantsView struct {
 // MayChange reports whether the page offers to change a member.
 func (v view) MayChange(m users.Member) bool { return v.call.mayChange(m) }
 
-// registrantsAfter returns the query for the page after a cursor.
-func (c call) registrantsAfter(prefix string, after users.Cursor) url.Values {
+// membershipsAfter returns the query for the page after a cursor.
+func (c call) membershipsAfter(prefix string, after users.Cursor) url.Values {
 	q := url.Values{"q": {prefix}}
 	if !after.IsZero() {
 		q.Set("after", c.console.cursors.seal(c.below("m"), after))
@@ -35,27 +35,27 @@ func (c call) registrantsAfter(prefix string, after users.Cursor) url.Values {
 	return q
 }
 
-func (c call) showRegistrants() error {
-	return c.registrantsPage(newForm("active", "true", "assign_to_preferred_channel", "true"))
+func (c call) showMemberships() error {
+	return c.membershipsPage(newForm("active", "true", "assign_to_preferred_channel", "true"))
 }
 
-func (c call) registrantsPage(f form) error {
+func (c call) membershipsPage(f form) error {
 	application, err := c.console.use.Applications.Show(c.ctx, c.at())
 	if err != nil {
 		return err
 	}
-	q := users.Query{Text: c.QueryParam("q"), Limit: pageRegistrants}.Trimmed()
+	q := users.Query{Text: c.QueryParam("q"), Limit: pageMemberships}.Trimmed()
 	c.console.cursors.open(c.below("m"), c.QueryParam("after"), &q.After)
 	found, err := c.console.use.Applications.Members(c.ctx, c.at(), q)
 	if err != nil {
 		return err
 	}
-	v := registrantsView{Prefix: q.Text, Registrants: found.Memberships, First: q.After.IsZero(), New: f,
-		Back: "?" + c.registrantsAfter(q.Text, q.After).Encode()}
+	v := membershipsView{Prefix: q.Text, Memberships: found.Memberships, First: q.After.IsZero(), New: f,
+		Back: "?" + c.membershipsAfter(q.Text, q.After).Encode()}
 	if found.More {
-		v.Next = c.below("m") + "?" + c.registrantsAfter(q.Text, found.Next).Encode()
+		v.Next = c.below("m") + "?" + c.membershipsAfter(q.Text, found.Next).Encode()
 	}
-	return c.render(statusOf(f), "registrants", words.Of("%s: members", application.Name), v)
+	return c.render(statusOf(f), "memberships", words.Of("%s: members", application.Name), v)
 }
 
 // register registers a user, as the API does for an application.
@@ -64,7 +64,7 @@ func (c call) register() error {
 	if err == nil {
 		_, err = c.console.use.Applications.RegisterByHand(c.ctx, c.editor(), c.at(), wanted)
 	}
-	return c.answerForm(err, c.registrantsPage, c.below("m"), "saved", "q", wanted.User.Username)
+	return c.answerForm(err, c.membershipsPage, c.below("m"), "saved", "q", wanted.User.Username)
 }
 
 func (c call) registration() (r app.Registration, err error) {
@@ -100,28 +100,28 @@ func (c call) unregister() error {
 	if err := c.console.use.Applications.UnregisterMember(c.ctx, c.editor(), c.at(), id); err != nil {
 		return err
 	}
-	return c.toRegistrants()
+	return c.toMemberships()
 }
 
-func (c call) setRegistrantLocked() error {
-	return c.setSwitch(c.console.use.Members.SetMembershipLocked, c.toSwitchedRegistrant)
+func (c call) setMembershipLockedInList() error {
+	return c.setSwitch(c.console.use.Members.SetMembershipLocked, c.switchedInList)
 }
 
-func (c call) setRegistrantNotifications() error {
-	return c.setSwitch(c.console.use.Members.SetNotifications, c.toSwitchedRegistrant)
+func (c call) setNotificationsInList() error {
+	return c.setSwitch(c.console.use.Members.SetNotifications, c.switchedInList)
 }
 
-// toRegistrants redirects to the page of members on which the form was.
-func (c call) toRegistrants() error {
-	return c.done(c.below("m"), "saved", c.registrantsQuery()...)
+// toMemberships redirects to the page of members on which the form was.
+func (c call) toMemberships() error {
+	return c.done(c.below("m"), "saved", c.membershipsQuery()...)
 }
 
-func (c call) toSwitchedRegistrant() error { return c.switched(c.below("m"), c.registrantsQuery()...) }
+func (c call) switchedInList() error { return c.switched(c.below("m"), c.membershipsQuery()...) }
 
-// registrantsQuery returns the query for the page of members on which the form was, as pairs of
+// membershipsQuery returns the query for the page of members on which the form was, as pairs of
 // name and value.
-func (c call) registrantsQuery() []string {
+func (c call) membershipsQuery() []string {
 	var after users.Cursor
 	c.console.cursors.open(c.below("m"), c.QueryParam("after"), &after)
-	return []string{"q", c.QueryParam("q"), "after", c.registrantsAfter("", after).Get("after")}
+	return []string{"q", c.QueryParam("q"), "after", c.membershipsAfter("", after).Get("after")}
 }
