@@ -50,49 +50,63 @@ func parsed(t *testing.T, folders ...string) (trees []*ast.File) {
 func problems(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
+	add := func(e ast.Expr) {
+		if said := folded(e); !valueless.MatchString(said) {
+			all[said] = true
+		}
+	}
 	for _, tree := range parsed(t, saying...) {
 		ast.Inspect(tree, func(n ast.Node) bool {
-			if pair, is := n.(*ast.KeyValueExpr); is { // What a driver says of a setting.
-				if name, is := pair.Key.(*ast.Ident); is && name.Name == "Help" {
-					all[folded(pair.Value)] = true
+			switch n := n.(type) {
+			case *ast.KeyValueExpr: // What a driver says of a setting.
+				if name, is := n.Key.(*ast.Ident); is && name.Name == "Help" {
+					all[folded(n.Value)] = true
 				}
-			}
-			if set, is := n.(*ast.AssignStmt); is { // What a preview warns of.
-				if to, is := set.Lhs[0].(*ast.SelectorExpr); is && to.Sel.Name == "Warning" {
-					all[folded(set.Rhs[0])] = true
+			case *ast.AssignStmt: // What a preview warns of.
+				if to, is := n.Lhs[0].(*ast.SelectorExpr); is && to.Sel.Name == "Warning" {
+					all[folded(n.Rhs[0])] = true
 				}
-			}
-			if f, is := n.(*ast.FuncDecl); is && slices.Contains(sayers, f.Name.Name) {
-				ast.Inspect(f.Body, func(n ast.Node) bool {
-					if r, is := n.(*ast.ReturnStmt); is {
-						if said := folded(r.Results[0]); said != "" && !valueless.MatchString(said) {
-							all[said] = true
-						}
+			case *ast.FuncDecl:
+				if slices.Contains(sayers, n.Name.Name) {
+					for _, said := range returned(n) {
+						add(said)
 					}
-					return true
-				})
-			}
-			call, is := n.(*ast.CallExpr)
-			if !is {
-				return true
-			}
-			of, is := call.Fun.(*ast.SelectorExpr)
-			if !is {
-				return true
-			}
-			at, makes := makers[of.Sel.Name]
-			if in, plain := of.X.(*ast.Ident); (of.Sel.Name == "New" || of.Sel.Name == "Field") && (!plain || in.Name != "fault") {
-				return true
-			}
-			if makes && at < len(call.Args) {
-				if said := folded(call.Args[at]); !valueless.MatchString(said) {
-					all[said] = true
+				}
+			case *ast.CallExpr:
+				if said := faultText(n); said != nil {
+					add(said)
 				}
 			}
 			return true
 		})
 	}
 	return all
+}
+
+// returned are the first results of a function's return statements.
+func returned(f *ast.FuncDecl) (all []ast.Expr) {
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		if r, is := n.(*ast.ReturnStmt); is {
+			all = append(all, r.Results[0])
+		}
+		return true
+	})
+	return all
+}
+
+// faultText is what a call says that makes a fault; nil: it makes none.
+func faultText(call *ast.CallExpr) ast.Expr {
+	of, is := call.Fun.(*ast.SelectorExpr)
+	if !is {
+		return nil
+	}
+	if in, plain := of.X.(*ast.Ident); (of.Sel.Name == "New" || of.Sel.Name == "Field") && (!plain || in.Name != "fault") {
+		return nil
+	}
+	if at, makes := makers[of.Sel.Name]; makes && at < len(call.Args) {
+		return call.Args[at]
+	}
+	return nil
 }
 
 // folded is a text that is put together in the source.
