@@ -22,10 +22,6 @@ import (
 // chromiumVariable names the browser's program, where it is not found by itself.
 const chromiumVariable = "TOCSIN_TEST_CHROMIUM"
 
-// tabs bounds how many tabs work at once: each is a process, and they share the processors with the
-// server.
-var tabs = make(chan struct{}, 3)
-
 func TestMain(m *testing.M) {
 	status := m.Run()
 	if b, err := chromium(); err == nil {

@@ -63,15 +63,15 @@ func newTab(t *testing.T, base string) *tab {
 	t.Helper()
 	b, err := chromium()
 	require.NoError(t, err)
-	tabs <- struct{}{}
 	ctx, closeTab := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
 	own := &tab{T: t, watch: &watch{home: base + "/"}, base: base, ctx: ctx, way: &way{}}
 	t.Cleanup(func() {
 		closeTab()
-		<-tabs
 		own.settle(t)
 	})
-	require.NoError(t, chromedp.Do(ctx)) // Lives as long as this context, so no deadline here.
+	late := time.AfterFunc(patience, closeTab) // The tab lives as long as its context, so that has no deadline.
+	require.NoError(t, chromedp.Do(ctx))
+	late.Stop()
 	require.NoError(t, chromedp.Listen(ctx, own.see))
 	own.steps(chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
 		_, err := cdp.Call(ctx, to, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: axeAhead})
@@ -220,8 +220,10 @@ func (t *tab) reload() {
 func (t *tab) frame() string {
 	t.Helper()
 	var text string
+	limited, cancel := context.WithTimeout(t.ctx, patience)
+	defer cancel()
 	t.eventually(func() bool {
-		all, err := chromedp.Targets(t.ctx)
+		all, err := chromedp.Targets(limited)
 		require.NoError(t, err)
 		i := slices.IndexFunc(all, func(f *target.Info) bool {
 			return f.Type == "iframe" && f.ParentID == chromedp.FromContext(t.ctx).Target.TargetID
@@ -229,7 +231,7 @@ func (t *tab) frame() string {
 		if i < 0 {
 			return false
 		}
-		ctx, leave := chromedp.NewContext(t.ctx, chromedp.WithTargetID(all[i].TargetID), chromedp.WithDetachOnCancel())
+		ctx, leave := chromedp.NewContext(limited, chromedp.WithTargetID(all[i].TargetID), chromedp.WithDetachOnCancel())
 		defer leave()
 		text, err = chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
 		return err == nil && text != ""
