@@ -269,11 +269,6 @@ func parseWeight(typed string) int {
 	return n
 }
 
-// OtherMembers returns the other members of the channel's pool.
-func (v channelView) OtherMembers() []channels.Member {
-	return slices.DeleteFunc(slices.Clone(v.Members), func(m channels.Member) bool { return m.ID == v.ID })
-}
-
 // channelID returns the channel of the path: of the organization, or of the project.
 func (c call) channelID() (channels.ID, error) {
 	if web.Param(c, "prj") != "" {

@@ -307,6 +307,35 @@ func TestChannelShowsOutages(t *testing.T) {
 
 // TestUnrestrictedChannels: an organization's administrators neither see nor set what lets a
 // channel reach everything, and do not see the answers of a private service.
+func TestPoolHealth(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(f *fixture) {
+		b := f.as(f.operator("ada", users.RoleAdministrator))
+		id := func(path string) (id channels.ID) {
+			_, err := fmt.Sscanf(path, atAcme+"channels/%d/", &id)
+			require.NoError(f, err, path)
+			return id
+		}
+		first := created(b, atAcme, "name", "first", "active", "true", "pool", "post", "weight", "75", "settings.host", "h")
+		assert.Contains(f, b.get(first).text(), "post , weight 75 no other channel in it")
+		second := created(b, atAcme, "name", "second", "active", "true", "pool", "post", "weight", "25", "settings.host", "h")
+		third := created(b, atAcme, "name", "third", "active", "true", "pool", "post", "weight", "0", "settings.host", "h")
+		shown := b.get(first)
+		assert.Contains(f, shown.text(), "post , weight 75 all members")
+		assert.Contains(f, shown.text(), "first working 75 75.0 % – – second working 25 25.0 % – – third standby 0 0.0 % – –")
+		assert.Contains(f, shown.body, `<a href="`+third+`"><bdi>third`)
+
+		queue, now := f.store.Queue(), f.clock.Now()
+		for range 3 {
+			queue.RecordAnswer(id(first), false, 120*time.Millisecond)
+		}
+		queue.RecordAnswer(id(first), true, 0)
+		require.NoError(f, queue.ReportOutage(f.Context(), channels.Outage{Channel: id(second), Instance: "a", Since: now, Last: now, Until: now.Add(time.Minute), Error: "x"}))
+		text := b.get(second).text()
+		assert.Contains(f, text, "75 100.0 % 25.0 % 120 ms second paused until "+now.Add(time.Minute).UTC().Format("2006-01-02 15:04:05 UTC")+" 25 0.0 %")
+	})
+}
+
 func TestUnrestrictedChannels(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

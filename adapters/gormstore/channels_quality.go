@@ -17,9 +17,6 @@ type qualities struct {
 	swept time.Time // when expired ones were last removed
 }
 
-// qualityExpiry is how long after the last attempt a quality is valid.
-const qualityExpiry = 10 * time.Minute
-
 func newQualities(clock ports.Clock) *qualities {
 	return &qualities{clock: clock, known: map[channels.ID]channels.Quality{}}
 }
@@ -29,8 +26,8 @@ func (q *qualities) record(id channels.ID, fault bool, took time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.known[id] = q.known[id].With(fault, took, now)
-	if now.Sub(q.swept) > qualityExpiry {
-		maps.DeleteFunc(q.known, func(_ channels.ID, had channels.Quality) bool { return now.Sub(had.At) > qualityExpiry })
+	if now.Sub(q.swept) > channels.QualityExpiry {
+		maps.DeleteFunc(q.known, func(_ channels.ID, had channels.Quality) bool { return now.Sub(had.At) > channels.QualityExpiry })
 		q.swept = now
 	}
 }
@@ -47,4 +44,10 @@ func (q *qualities) of(id channels.ID) channels.Quality {
 
 func (q queue) RecordAnswer(id channels.ID, fault bool, took time.Duration) {
 	q.store.qualities.record(id, fault, took)
+}
+
+// withQualities returns the unit with the recent results of channels.
+func (s *Store) withQualities(t tx) tx {
+	t.qualities = s.qualities
+	return t
 }

@@ -35,7 +35,7 @@ func (q queue) workAsync(ctx context.Context, fn func(tx) error) error {
 func (q queue) unit(ctx context.Context, run func(context.Context, func(tx) error) error, notify func(), fn func(tx) error) error {
 	return q.store.unit(ctx, "work", func(ctx context.Context) error {
 		return q.store.announce(notify, func(added *bool) error {
-			return run(ctx, func(t tx) error { return fn(q.withQualities(t.announcing(added))) })
+			return run(ctx, func(t tx) error { return fn(q.store.withQualities(t.announcing(added))) })
 		})
 	})
 }
@@ -43,14 +43,10 @@ func (q queue) unit(ctx context.Context, run func(context.Context, func(tx) erro
 // view runs fn on one consistent snapshot.
 func (q queue) view(ctx context.Context, fn func(tx) error) error {
 	return q.store.unit(ctx, "view", func(ctx context.Context) error {
-		return q.store.call(func() error { return q.store.engine.view(ctx, func(t tx) error { return fn(q.withQualities(t)) }) })
+		return q.store.call(func() error {
+			return q.store.engine.view(ctx, func(t tx) error { return fn(q.store.withQualities(t)) })
+		})
 	})
-}
-
-// withQualities returns the unit with the recent results of channels.
-func (q queue) withQualities(t tx) tx {
-	t.qualities = q.store.qualities
-	return t
 }
 
 func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion, err error) {

@@ -159,7 +159,7 @@ func (s *Store) View(ctx context.Context, fn func(ports.Tx) error) error {
 	}
 	return s.unit(ctx, "view", func(ctx context.Context) error {
 		return s.call(func() error {
-			return s.engine.view(ctx, func(t tx) error { return fn(t) })
+			return s.engine.view(ctx, func(t tx) error { return fn(s.withQualities(t)) })
 		})
 	})
 }

@@ -48,7 +48,7 @@ type tx struct {
 	added *bool
 	// newMembers counts added members until Postgres has analyzed their table; nil on SQLite.
 	newMembers *growth
-	// qualities are the recent results of channels; nil if the unit does not choose channels.
+	// qualities are the recent results of channels; nil if the unit neither chooses nor shows them.
 	qualities *qualities
 }
 

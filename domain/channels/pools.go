@@ -110,22 +110,39 @@ type Member struct {
 // Paused reports whether its outage or its used-up quota forbids attempts now.
 func (m Member) Paused(now time.Time) bool { return now.Before(m.Until) || now.Before(m.UsedUp) }
 
+// state returns the state of the member without regard to its quality.
+func (m Member) state(now time.Time) MemberState {
+	switch {
+	case !m.Active:
+		return MemberInactive
+	case now.Before(m.Until):
+		return MemberPaused
+	case now.Before(m.UsedUp):
+		return MemberUsedUp
+	case m.Weight == 0:
+		return MemberStandby
+	case now.Before(m.Until.Add(TrialFor)):
+		return MemberOnTrial
+	case now.Before(m.Recovered.Add(RampUpFor)):
+		return MemberReturning
+	}
+	return MemberWorks
+}
+
 // share returns its present weight.
 func (m Member) share(now time.Time) float64 {
 	weight := float64(m.Weight)
-	switch {
-	case !m.Active || m.Paused(now):
-		return 0
-	case now.Before(m.Until.Add(TrialFor)):
+	switch m.state(now) {
+	case MemberOnTrial:
 		return weight * trialShare
-	case now.Before(m.Recovered.Add(RampUpFor)):
+	case MemberReturning:
 		return weight * max(rampUpShare, now.Sub(m.Recovered).Seconds()/RampUpFor.Seconds())
+	case MemberWorks, MemberReduced:
+		return weight
+	case MemberStandby, MemberInactive, MemberUsedUp, MemberPaused:
 	}
-	return weight
+	return 0
 }
-
-// spare reports whether it may stand in for others.
-func (m Member) spare(now time.Time) bool { return m.Active && !m.Paused(now) && m.Weight == 0 }
 
 // Range is a member of a pool with its range of the hashes below [HashRange].
 type Range struct {
@@ -161,7 +178,7 @@ func Ranges(members []Member, without ID, now time.Time) []Range {
 				continue
 			case !ofSpare:
 				shares[i] = m.share(now) * parts[i]
-			case m.spare(now):
+			case m.state(now) == MemberStandby:
 				shares[i] = 1
 			}
 			total += shares[i]

@@ -14,7 +14,11 @@ const (
 	qualityMaxSlowdown   = 3                // answers may take this many times the quickest ones,
 	qualityDelayAllowed  = time.Second / 2  // or this much longer
 	qualityMinFactor     = 0.02             // of its weight, in any case
+	qualityReduced       = 0.95             // a member that keeps less of its weight counts as reduced
 )
+
+// QualityExpiry is how long after the last attempt a quality is valid.
+const QualityExpiry = 10 * time.Minute
 
 // Quality is how well a member has answered lately: how many attempts failed through its own fault,
 // and how long the others took. The older an attempt is, the less it counts.

@@ -38,6 +38,18 @@ func TestAChannelIsMadeTestedAndDeleted(t *testing.T) {
 		p.clickThrough(button, "Save")
 		p.sees("active · preferred")
 
+		p.fill("Pool", "post")
+		p.clickThrough(button, "Save")
+		p.sees("no other channel in it")
+		p.clickThrough(link, "All channels")
+		p.clickThrough(link, "mail")
+		p.fill("Pool", "post")
+		p.fill("Weight", "0")
+		p.clickThrough(button, "Save")
+		p.sees("Members of the pool", "standby", "100.0 %")
+		p.clickThrough(link, "relay")
+		p.sees("Members of the pool", "standby", "100.0 %")
+
 		p.fill("Port", "2")
 		p.fill("Test address", "ada@example.org")
 		p.clickThrough(button, "Save and test")
