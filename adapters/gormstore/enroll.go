@@ -69,9 +69,21 @@ func scanMatch(rows *sql.Rows) (match users.Match, err error) {
 	return match, err
 }
 
+// maxDeferredRows is how many rows of an enrolment are sent with the next statement or the commit.
+// More take longer than a commit may.
+const maxDeferredRows = 500
+
 func (r userRepo) Enroll(ctx context.Context, w users.Writes) error {
 	ctx = r.statementContext(ctx)
-	for _, write := range []func(context.Context, users.Writes) error{r.addIdentities, r.addMembers, r.saveFields, r.addLinks, r.addEmails, r.indexEnrolled} {
+	for _, write := range []func(context.Context, users.Writes) error{r.addIdentities, r.addMembers} {
+		if err := write(ctx, w); err != nil {
+			return err
+		}
+	}
+	if len(w.Members)+len(w.Fields)+len(w.Links)+len(w.Addresses) <= maxDeferredRows {
+		ctx = deferred(ctx)
+	}
+	for _, write := range []func(context.Context, users.Writes) error{r.saveFields, r.addLinks, r.addEmails, r.indexEnrolled} {
 		if err := write(ctx, w); err != nil {
 			return err
 		}

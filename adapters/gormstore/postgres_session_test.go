@@ -1,6 +1,7 @@
 package gormstore_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/quotas"
+	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/test/databases"
 	"github.com/tocsin/tocsin/test/pgtest/pgproxy"
 )
@@ -22,15 +24,10 @@ import (
 // more than all else, the answers of the server, one after the other.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
-	proxy, err := pgproxy.Start(t.Context(), databases.Postgres(t))
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, proxy.Close()) })
-	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: proxy.URL() + "&pool_max_conns=1", AutoMigrate: true, Clock: wall{},
-		Keys: seal.NewRing([seal.KeySize]byte{1})})
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	s, proxy := oneConnection(t)
 	p := newPost(t, s)
 	triggers := app.NewTriggers(s, nil, wall{}, app.NewQuotas(wall{}, quotas.NewDefaults(quotas.Limits{}), 0))
+	var err error
 	what := app.Trigger{Context: p.occurs.Context}
 	what.Options, err = events.NewOptions([]string{"ada@example.org"}, nil)
 	require.NoError(t, err)
@@ -67,4 +64,65 @@ func TestRoundTrips(t *testing.T) {
 	)
 	assert.GreaterOrEqual(t, trips, trigger+expand+claim+record, "%v", of)
 	assert.LessOrEqual(t, trips, trigger+expand+claim+record+told, "%v", of)
+}
+
+// TestEnrollmentRoundTrips is about Postgres on another machine: an enrolment waits for the server's
+// answers one after the other.
+func TestEnrollmentRoundTrips(t *testing.T) {
+	t.Parallel()
+	s, proxy := oneConnection(t)
+	newPost(t, s)
+	people, registrations := app.NewUsers(s), app.NewApplications(s, quotas.NewDefaults(quotas.Limits{}))
+	by, at := audit.Actor{Name: "shop"}, app.Path{Organization: "acme", Project: "shop", Application: "web"}
+	named := 0
+	email := func() string {
+		named++
+		return fmt.Sprintf("p%d@example.org", named)
+	}
+	trips := func(run func()) int {
+		before := proxy.Sent()
+		run()
+		return proxy.Sent() - before
+	}
+	create := func(n int) func() {
+		return func() {
+			all := make([]users.Enrollment, n)
+			for i := range all {
+				all[i].Email, all[i].FirstName = email(), "Ada"
+			}
+			done, err := people.CreateAll(t.Context(), by, at, all)
+			require.NoError(t, err)
+			for _, d := range done {
+				require.True(t, d.Enrolled)
+			}
+		}
+	}
+	register := func() {
+		u := users.User{Username: email()}
+		done, err := registrations.Register(t.Context(), by, at, app.Registration{User: u, Active: true,
+			Addresses: []app.RegisteredAddress{{Address: users.NewEmailAddress(u.Username)}}})
+		require.NoError(t, err)
+		require.True(t, done.Created)
+	}
+	var one, ten, registered int
+	for range 2 { // The first time statements are prepared.
+		one, ten, registered = trips(create(1)), trips(create(10)), trips(register)
+	}
+	assert.Equal(t, 6, one, "begin and the organization; who exists; the identity; the member; its words; the rest with the commit")
+	assert.Equal(t, 5, ten, "the same without words, which are indexed later")
+	assert.Equal(t, 10, registered)
+}
+
+// oneConnection returns a store with one connection to Postgres, and the proxy that counts what the
+// store sends.
+func oneConnection(t *testing.T) (*gormstore.Store, *pgproxy.Proxy) {
+	t.Helper()
+	proxy, err := pgproxy.Start(t.Context(), databases.Postgres(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, proxy.Close()) })
+	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: proxy.URL() + "&pool_max_conns=1", AutoMigrate: true, Clock: wall{},
+		Keys: seal.NewRing([seal.KeySize]byte{1})})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	return s, proxy
 }

@@ -128,7 +128,7 @@ func (t tx) addWords(ctx context.Context, org orgs.ID, rows []wordRow) error {
 	slices.SortFunc(rows, func(a, b wordRow) int { return cmp.Or(cmp.Compare(a.word, b.word), cmp.Compare(a.member, b.member)) })
 	set := columnsOf(t.dialect, setColumn{"word", mapped(rows, func(r wordRow) string { return r.word })},
 		setColumn{"member_id", mapped(rows, func(r wordRow) int64 { return r.member })})
-	return t.sets().exec(t.statementContext(ctx), "INSERT INTO member_words (organization_id, word, member_id) SELECT "+set.arg(1)+", s.word, s.member_id FROM "+
+	return t.sets().exec(deferred(t.statementContext(ctx)), "INSERT INTO member_words (organization_id, word, member_id) SELECT "+set.arg(1)+", s.word, s.member_id FROM "+
 		set.from+" WHERE TRUE"+onConflictDoNothing, set.values(), []any{org})
 }
 
