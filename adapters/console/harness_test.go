@@ -175,14 +175,15 @@ func (f *fixture) people(org string, role users.Role, locked func(i int) bool, u
 			}
 			ms[i] = m
 		}
-		// One is found at once, several only when the indexer has had its turn.
-		for indexed := len(ms) - 1; indexed > 0; {
-			if indexed, _, err = tx.Users().Index(f.Context(), o.ID, 2_000); err != nil {
-				return err
-			}
-		}
 		return nil
 	})
+	// One is found at once, several only when the indexer has had its turn.
+	for indexed := len(ms) - 1; indexed > 0; {
+		f.update(func(tx ports.Tx) (err error) {
+			indexed, _, err = tx.Users().Index(f.Context(), 0, 2_000)
+			return err
+		})
+	}
 	return ms
 }
 

@@ -64,13 +64,12 @@ func (r addressRepo) Ensure(ctx context.Context, org orgs.ID, as []users.Address
 	if err != nil {
 		return nil, nil, err
 	}
-	holders := map[users.MemberID]bool{}
 	for i, a := range found {
 		if created[i] {
-			holders[a.MemberID] = true
+			r.indexLater(org, a.MemberID)
 		}
 	}
-	return mapped(found, addressRow.address), created, r.indexOrNote(ctx, org, holders)
+	return mapped(found, addressRow.address), created, nil
 }
 
 func (r addressRepo) List(
@@ -104,17 +103,10 @@ func (r addressRepo) RemoveUnassigned(ctx context.Context, org orgs.ID, as []use
 	if len(as) == 0 {
 		return nil
 	}
+	r.indexLater(org, mapped(as, func(a users.Address) users.MemberID { return a.Member })...)
 	ids := among(r.dialect, mapped(as, func(a users.Address) users.AddressID { return a.ID }))
-	err := changeAll(r.db(ctx), len(as), users.ErrAddressNotFound,
+	return changeAll(r.db(ctx), len(as), users.ErrAddressNotFound,
 		"DELETE FROM addresses AS a WHERE a.id ? AND "+unindexed("a.organization_id")+" = ? AND NOT "+assigned, ids, org)
-	if err != nil {
-		return err
-	}
-	holders := map[users.MemberID]bool{}
-	for _, a := range as {
-		holders[a.Member] = true
-	}
-	return r.indexOrNote(ctx, org, holders)
 }
 
 // Remove leaves the assignments and their dependents to the foreign keys; deliveries have no
@@ -126,11 +118,8 @@ func (r addressRepo) Remove(ctx context.Context, org orgs.ID, m users.MemberID, 
 	if err != nil {
 		return err
 	}
-	err = changed(r.db(ctx).Where("organization_id = ? AND member_id = ? AND id = ?", org, m, id).Delete(&addressRow{}), users.ErrAddressNotFound)
-	if err != nil {
-		return err
-	}
-	return r.index(ctx, org, []users.MemberID{m})
+	r.indexLater(org, m)
+	return changed(r.db(ctx).Where("organization_id = ? AND member_id = ? AND id = ?", org, m, id).Delete(&addressRow{}), users.ErrAddressNotFound)
 }
 
 func (r addressRepo) Holders(ctx context.Context, org orgs.ID, keys []string) ([]users.Address, error) {

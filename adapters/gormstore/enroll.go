@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -83,11 +84,13 @@ func (r userRepo) Enroll(ctx context.Context, w users.Writes) error {
 	if len(w.Members)+len(w.Fields)+len(w.Links)+len(w.Addresses) <= maxDeferredRows {
 		ctx = deferred(ctx)
 	}
-	for _, write := range []func(context.Context, users.Writes) error{r.saveFields, r.addLinks, r.addEmails, r.indexEnrolled} {
+	for _, write := range []func(context.Context, users.Writes) error{r.saveFields, r.addLinks, r.addEmails} {
 		if err := write(ctx, w); err != nil {
 			return err
 		}
 	}
+	r.indexLater(w.Organization, mapped(slices.Concat(w.Members, w.Fields), func(m *users.Member) users.MemberID { return m.ID })...)
+	r.indexLater(w.Organization, mapped(w.Addresses, func(a users.EnrolledAddress) users.MemberID { return a.Member.ID })...)
 	return nil
 }
 

@@ -35,45 +35,48 @@ func (r membershipRow) membership(app applications.ID, locked bool) (application
 		EnableNotifications: r.EnableNotifications}, nil
 }
 
-// lockedRow is whether a member is locked in an application.
-type lockedRow struct {
-	ID     users.MemberID
-	Locked bool
+// knownMemberRow is a member with the membership in an application, if there is one.
+type knownMemberRow struct {
+	ID                  users.MemberID
+	Locked              bool
+	Registered          bool
+	CustomFields        string
+	Active              bool
+	EnableNotifications bool
+}
+
+func (r knownMemberRow) membership(app applications.ID) (applications.Membership, error) {
+	if !r.Registered {
+		return applications.NewMembership(app, r.ID, r.Locked), nil
+	}
+	return membershipRow{MemberID: r.ID, CustomFields: r.CustomFields, Active: r.Active, EnableNotifications: r.EnableNotifications}.membership(app, r.Locked)
 }
 
 func (r applicationRepo) Memberships(
 	ctx context.Context, a applications.Application, members []users.MemberID,
 ) ([]applications.Membership, []bool, error) {
-	known, err := rowsOf[lockedRow](r.db(ctx).Raw(`
-		SELECT m.id, EXISTS (SELECT 1 FROM application_locks l WHERE l.member_id = m.id AND l.application_id = ?) AS locked
-		FROM members m WHERE m.id ? AND `+unindexed("m.organization_id")+` = ?`, a.ID, among(r.dialect, members), a.Organization))
+	known, err := rowsOf[knownMemberRow](r.db(ctx).Raw(`
+		SELECT m.id, EXISTS (SELECT 1 FROM application_locks l WHERE l.member_id = m.id AND l.application_id = ?) AS locked,
+			ms.id IS NOT NULL AS registered, ms.custom_fields, ms.active, ms.enable_notifications
+		FROM members m LEFT JOIN application_memberships ms ON ms.member_id = m.id AND ms.application_id = ?
+		WHERE m.id ? AND `+unindexed("m.organization_id")+` = ?`, a.ID, a.ID, among(r.dialect, members), a.Organization))
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(known) != len(members) {
-		return nil, nil, users.ErrNotFound
-	}
-	locked := make(map[users.MemberID]bool, len(known))
+	of := make(map[users.MemberID]knownMemberRow, len(known))
 	for _, row := range known {
-		locked[row.ID] = row.Locked
-	}
-	q := r.dialect.lookUp(rowSet(r.dialect, mapped(members, func(m users.MemberID) membershipRow { return membershipRow{MemberID: m} }), "member_id bigint"),
-		"member_id, custom_fields, active, enable_notifications", "application_memberships", "r.member_id = s.member_id AND r.application_id = ?", a.ID)
-	rows, err := rowsOf[membershipRow](r.db(ctx).Raw(q.sql, q.args...))
-	if err != nil {
-		return nil, nil, err
-	}
-	of := make(map[users.MemberID]applications.Membership, len(rows))
-	for _, row := range rows {
-		if of[row.MemberID], err = row.membership(a.ID, locked[row.MemberID]); err != nil {
-			return nil, nil, err
-		}
+		of[row.ID] = row
 	}
 	all, exist := make([]applications.Membership, len(members)), make([]bool, len(members))
 	for i, m := range members {
-		if all[i], exist[i] = of[m]; !exist[i] {
-			all[i] = applications.NewMembership(a.ID, m, locked[m])
+		row, is := of[m]
+		if !is {
+			return nil, nil, users.ErrNotFound
 		}
+		if all[i], err = row.membership(a.ID); err != nil {
+			return nil, nil, err
+		}
+		exist[i] = row.Registered
 	}
 	return all, exist, nil
 }

@@ -24,16 +24,10 @@ type registrationRow struct {
 }
 
 func (r registrationRow) registration(m users.MemberID) (applications.Registration, error) {
-	ms := applications.NewMembership(r.ID, m, r.Locked)
-	if r.Registered {
-		var err error
-		if ms, err = (membershipRow{MemberID: m, CustomFields: r.CustomFields, Active: r.Active,
-			EnableNotifications: r.EnableNotifications}).membership(r.ID, r.Locked); err != nil {
-			return applications.Registration{}, err
-		}
-	}
+	ms, err := knownMemberRow{ID: m, Locked: r.Locked, Registered: r.Registered, CustomFields: r.CustomFields, Active: r.Active,
+		EnableNotifications: r.EnableNotifications}.membership(r.ID)
 	return applications.Registration{Membership: ms, Registered: r.Registered, Application: applications.Application{ID: r.ID,
-		Organization: r.OrganizationID, Project: r.ProjectID, Slug: r.Slug, Name: r.Name, Active: r.ApplicationActive}}, nil
+		Organization: r.OrganizationID, Project: r.ProjectID, Slug: r.Slug, Name: r.Name, Active: r.ApplicationActive}}, err
 }
 
 func (r applicationRepo) OfMember(

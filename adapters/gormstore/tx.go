@@ -48,6 +48,8 @@ type tx struct {
 	added *bool
 	// newMembers counts added members until Postgres has analyzed their table; nil on SQLite.
 	newMembers *growth
+	// changedMembers are the members that the unit is to index; nil if it writes no members.
+	changedMembers changedMembers
 	// qualities are the recent results of channels; nil if the unit neither chooses nor shows them.
 	qualities *qualities
 }

@@ -169,13 +169,12 @@ func (r userRepo) EnsureMembers(ctx context.Context, org orgs.ID, ms []users.Mem
 	if err != nil {
 		return nil, nil, err
 	}
-	fresh := map[users.MemberID]bool{}
 	for i, m := range stored {
 		if created[i] {
-			fresh[m.ID] = true
+			r.indexLater(org, m.ID)
 		}
 	}
-	return stored, created, r.indexOrNote(ctx, org, fresh)
+	return stored, created, nil
 }
 
 func (r userRepo) ByUsername(ctx context.Context, org orgs.ID, username string) (users.Member, error) {
@@ -207,10 +206,8 @@ func (r userRepo) SaveDetails(ctx context.Context, m users.Member) error {
 	for _, d := range m.List() {
 		values[d.Name] = *d.Value
 	}
-	if err := r.update(ctx, m, values); err != nil {
-		return err
-	}
-	return r.index(ctx, m.Organization, []users.MemberID{m.ID})
+	r.indexLater(m.Organization, m.ID)
+	return r.update(ctx, m, values)
 }
 
 func (r userRepo) SaveFields(ctx context.Context, m users.Member) error {
@@ -218,10 +215,8 @@ func (r userRepo) SaveFields(ctx context.Context, m users.Member) error {
 	if err != nil {
 		return err
 	}
-	if err := r.update(ctx, m, map[string]any{"custom_fields": string(text)}); err != nil {
-		return err
-	}
-	return r.index(ctx, m.Organization, []users.MemberID{m.ID})
+	r.indexLater(m.Organization, m.ID)
+	return r.update(ctx, m, map[string]any{"custom_fields": string(text)})
 }
 
 func (r userRepo) SetRole(ctx context.Context, m users.Member) error {

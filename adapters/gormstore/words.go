@@ -9,11 +9,12 @@ import (
 
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
+	"github.com/tocsin/tocsin/ports"
 )
 
-// These methods of userRepo maintain the search index of members. A unit that changes one member
-// also indexes it. A unit that changes several only records their ids in notes, and Index indexes
-// them later.
+// These methods maintain the search index of members. A unit that changes one member also indexes
+// it, before it commits. A unit that changes several only records their ids in notes, and Index
+// indexes them later.
 
 // maxNoteSize is the maximum number of members in one note.
 const maxNoteSize = 100
@@ -70,20 +71,52 @@ type wordRow struct {
 	member int64
 }
 
-// indexOrNote indexes a single member that a unit has written, or stores notes of several.
-func (t tx) indexOrNote(ctx context.Context, org orgs.ID, written map[users.MemberID]bool) error {
-	ids := slices.Sorted(maps.Keys(written))
-	if len(ids) <= 1 {
-		return t.index(ctx, org, ids)
+// changedMembers are the members whose words a unit has changed, or may have, by organization.
+type changedMembers map[orgs.ID]map[users.MemberID]bool
+
+// indexing runs fn in the unit, and then indexes the members whose words fn has changed.
+func (t tx) indexing(ctx context.Context, fn func(ports.Tx) error) error {
+	t.changedMembers = changedMembers{}
+	if err := fn(t); err != nil {
+		return err
 	}
+	return t.indexChanged(ctx)
+}
+
+// indexLater records that the unit has changed words of these members, or may have.
+func (t tx) indexLater(org orgs.ID, members ...users.MemberID) {
+	if len(members) > 0 && t.changedMembers[org] == nil {
+		t.changedMembers[org] = make(map[users.MemberID]bool, len(members))
+	}
+	for _, m := range members {
+		t.changedMembers[org][m] = true
+	}
+}
+
+// indexChanged indexes the single member that the unit has changed, or stores notes of several.
+func (t tx) indexChanged(ctx context.Context) error {
+	for org, members := range t.changedMembers {
+		ids, write := slices.Sorted(maps.Keys(members)), t.note
+		if len(ids) == 1 && len(t.changedMembers) == 1 {
+			write = t.index
+		}
+		if err := write(ctx, org, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// note stores notes of members to be indexed.
+func (t tx) note(ctx context.Context, org orgs.ID, ids []users.MemberID) error {
 	var notes []string
 	var sizes []int64
 	for note := range slices.Chunk(ids, maxNoteSize) {
 		notes, sizes = append(notes, jsonArray(note)), append(sizes, int64(len(note)))
 	}
 	set := columnsOf(t.dialect, setColumn{"members", notes}, setColumn{"size", sizes})
-	return t.sets().exec(t.statementContext(ctx), "INSERT INTO member_words_notes (organization_id, members, size) SELECT "+set.arg(1)+", s.members, s.size FROM "+set.from+
-		" WHERE TRUE", set.values(), []any{org})
+	return t.sets().exec(deferred(t.statementContext(ctx)), "INSERT INTO member_words_notes (organization_id, members, size) SELECT "+set.arg(1)+
+		", s.members, s.size FROM "+set.from+" WHERE TRUE", set.values(), []any{org})
 }
 
 // index updates the words of members.
@@ -130,18 +163,6 @@ func (t tx) addWords(ctx context.Context, org orgs.ID, rows []wordRow) error {
 		setColumn{"member_id", mapped(rows, func(r wordRow) int64 { return r.member })})
 	return t.sets().exec(deferred(t.statementContext(ctx)), "INSERT INTO member_words (organization_id, word, member_id) SELECT "+set.arg(1)+", s.word, s.member_id FROM "+
 		set.from+" WHERE TRUE"+onConflictDoNothing, set.values(), []any{org})
-}
-
-// indexEnrolled indexes the members that an enrolment added or changed.
-func (r userRepo) indexEnrolled(ctx context.Context, w users.Writes) error {
-	written := map[users.MemberID]bool{}
-	for _, m := range slices.Concat(w.Members, w.Fields) {
-		written[m.ID] = true
-	}
-	for _, a := range w.Addresses {
-		written[a.Member.ID] = true
-	}
-	return r.indexOrNote(ctx, w.Organization, written)
 }
 
 func (r userRepo) Unindexed(ctx context.Context) (waits bool, latest int64, err error) {

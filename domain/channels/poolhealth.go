@@ -22,8 +22,8 @@ type MemberHealth struct {
 	Member
 	State MemberState
 	Share float64 // of the pool's new messages, from 0 to 1
-	// Measured reports whether this instance has had results of the member lately. The figures below
-	// are of these.
+	// Measured reports whether this instance has had results of the member lately. The figures
+	// below are of these.
 	Measured     bool
 	FailureRate  float64       // the part of the attempts that failed because of the member
 	ResponseTime time.Duration // the mean time of an answer; 0: none came

@@ -126,6 +126,7 @@ func filterCases() cases {
 		"EveryCombinationMatchesAllConditions": func(t *testing.T, w *world) {
 			all := w.gather(t, w.mine, 60)
 			w.gather(t, w.theirs, 60)
+			w.indexAll(t)
 			w.settle(t)
 			known := filters(w.mine)
 			for set := 1; set < 1<<len(known); set++ {
@@ -158,6 +159,7 @@ func filterCases() cases {
 		},
 		"TheRoleMemberIsARoleToo": func(t *testing.T, w *world) {
 			all := w.gather(t, w.mine, 15)
+			w.indexAll(t)
 			found := w.hits(t, users.Query{Role: users.RoleMember, Text: "p", Limit: 4})
 			for _, p := range all {
 				assert.Equal(t, !p.operator(), contains(found, p.User.Username), p.User.Username)

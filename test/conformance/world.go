@@ -63,6 +63,7 @@ func newWorld(t *testing.T, s ports.Store) *world {
 		w.theirs, err = furnish(t, tx, "zeta")
 		return err
 	}), "a store that cannot keep the world of the cases cannot keep their promises either")
+	w.indexAll(t)
 	w.settle(t)
 	return w
 }
