@@ -8,27 +8,27 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// from lets the reader come from another address of this machine.
-func (r *reader) from(address string) *reader {
+// from makes the client use another address of this machine.
+func (r *pageClient) from(address string) *pageClient {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	r.Transport = &http.Transport{DialContext: dialer.DialContext}
 	r.w.Cleanup(r.CloseIdleConnections)
 	return r
 }
 
-// isIn reports whether the reader is signed in.
-func (r *reader) isIn() bool {
+// isSignedIn reports whether the client is signed in.
+func (r *pageClient) isSignedIn() bool {
 	r.w.Helper()
 	return r.read("/console/account/", nil).url.Path == "/console/account/"
 }
 
-func TestOnesOwnPasswordAndSessions(t *testing.T) {
+func TestOwnPasswordAndSessions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.signedIn()
 	p.open("/console/")
 	const another = "battery staple horse"
-	elsewhere := w.reader()
+	elsewhere := w.pageClient()
 	elsewhere.signIn(root, password)
 	p.clickThrough(link, "Your account: "+root)
 	change := func(current string) {
@@ -37,25 +37,25 @@ func TestOnesOwnPasswordAndSessions(t *testing.T) {
 		p.fill("Repeat the new password", another)
 		p.clickThrough(button, "Change password")
 	}
-	p.forgive("400")
+	p.expectComplaint("400")
 	change("not the password")
 	p.sees("is not your password")
 	p.doesNotSee("not the password")
-	assert.True(p, elsewhere.isIn())
+	assert.True(p, elsewhere.isSignedIn())
 	change(password)
 	p.sees("Password changed. Your other sessions have ended.")
-	assert.False(p, elsewhere.isIn(), "sessions elsewhere end with another password")
+	assert.False(p, elsewhere.isSignedIn(), "sessions elsewhere end with another password")
 
 	elsewhere.from("127.0.0.2").signIn(root, another)
 	p.reload()
-	p.clickThrough(button, p.called(button, "End the session from 127.0.0.2"))
+	p.clickThrough(button, p.fullName(button, "End the session from 127.0.0.2"))
 	p.sees("Session ended.")
-	assert.False(p, elsewhere.isIn())
+	assert.False(p, elsewhere.isSignedIn())
 
 	elsewhere.signIn(root, another)
 	p.clickThrough(button, "Sign out")
 	assert.Equal(p, "Sign in", p.title())
-	assert.False(p, elsewhere.isIn())
+	assert.False(p, elsewhere.isSignedIn())
 	p.open("/console/account/")
 	assert.Equal(p, "Sign in", p.title())
 	p.signIn(root, another)

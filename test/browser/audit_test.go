@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// downloaded is what is in the file that a click leads to.
+// downloaded returns the content of the file that a link downloads.
 func (t *tab) downloaded(role, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(t.download(role, name))
@@ -18,14 +18,14 @@ func (t *tab) downloaded(role, name string) string {
 	return string(text)
 }
 
-func TestTheAuditLogIsSearchedAndExported(t *testing.T) {
+func TestSearchAndExportAuditLog(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
+	withAndWithoutScripts(t, func(w *world, p *tab) {
 		w.member("ada.lovelace@example.com", "Ada", "Lovelace")
 		p.clickThrough(link, "Acme Inc.")
 		p.menu("People")
 		p.clickThrough(link, "Ada Lovelace")
-		p.move("Lock in the organization")
+		p.flip("Lock in the organization")
 		p.menu("Settings", "Audit log")
 		p.sees("member.lock", "member.create", "browser key 1", "after: yes")
 
@@ -50,11 +50,11 @@ func TestTheAuditLogIsSearchedAndExported(t *testing.T) {
 		p.fill("Who", "nobody")
 		p.clickThrough(button, "Search")
 		p.sees("No entries match.")
-		p.forgive("400")
-		p.forgive("does not conform") // The field for a day is empty then.
+		p.expectComplaint("400")
+		p.expectComplaint("does not conform") // The date field is empty then.
 		p.open("/console/o/acme/audit/?from=yesterday")
 		p.sees("must be a day such as")
 		p.open("/console/o/acme/audit/?action=audit.")
-		assert.Equal(p, 2, strings.Count(ask[string](p, "document.querySelector('tbody').innerText"), "audit.export"))
+		assert.Equal(p, 2, strings.Count(eval[string](p, "document.querySelector('tbody').innerText"), "audit.export"))
 	})
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// axe is axe-core 4.14.1, as it comes from npm.
+// axe is axe-core 4.14.1, as published on npm.
 //
 //go:embed testdata/axe/axe.min.js
 var axe string
 
-// standards are what pages are held to: WCAG 2.2 at level AA, and what axe-core calls good
-// practice.
-var standards = []string{"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"}
+// axeTags are the rules that pages must meet: WCAG 2.2 at level AA, and the best practices of
+// axe-core.
+var axeTags = []string{"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"}
 
-// violation is what axe-core finds wrong, with the elements where.
+// violation is a rule that a page violates, with the elements.
 type violation struct {
 	ID    string
 	Help  string
@@ -39,32 +39,31 @@ func (v violation) String() string {
 	return b.String()
 }
 
-// colours are the rules that ask for them: all others find the same in every scheme. They take
-// about half of the time of all.
-var colours = []string{"color-contrast", "link-in-text-block"}
+// colorRules are the rules about colors. All others give the same result in every color scheme.
+// They take about half of the time.
+var colorRules = []string{"color-contrast", "link-in-text-block"}
 
-// axeAhead puts axe-core into each document that a tab loads, so that its script need not be sent
-// to each. It is run when the document is judged.
-var axeAhead = "Object.defineProperty(window, 'readAxe', {value: () => {" + axeOnce + "}})"
+// preloadAxe adds axe-core to each document that a tab loads, so that its script is not sent again
+// for each. It runs when the document is checked.
+var preloadAxe = "Object.defineProperty(window, 'readAxe', {value: () => {" + runAxe + "}})"
 
-// axeOnce runs axe-core's script. So that nothing moves while it looks, it is not let wait for any
-// time to pass.
-var axeOnce = "(setTimeout => {" + axe + "\n})(step => { Promise.resolve().then(step) })"
+// runAxe runs axe-core's script without its delays, so that the page does not change while it is
+// checked.
+var runAxe = "(setTimeout => {" + axe + "\n})(step => { Promise.resolve().then(step) })"
 
-// violations are what axe-core finds on the page as it is now, by rules or tags as its option
-// runOnly, within what an expression says. Its script gets there with the means of a debugger,
-// which no policy of the page stops, nor whether the page may run scripts. What is in a frame is
-// the text of others.
+// violations returns the violations of the page within an expression's elements. only has rules or
+// tags, as the option runOnly of axe-core. The script is run by the debugger, so neither the page's
+// policy nor disabled scripts prevent it. Frames are not checked: users write what they show.
 func (t *tab) violations(within string, only []string, without ...string) ([]violation, error) {
-	switch there, err := try[string](t, "'axe' in window ? 'axe' : window.readAxe ? 'ahead' : ''"); {
+	switch there, err := tryEval[string](t, "'axe' in window ? 'axe' : window.readAxe ? 'ahead' : ''"); {
 	case err != nil:
 		return nil, err
 	case there == "ahead":
-		if _, err := try[chromedp.Void](t, "readAxe()"); err != nil {
+		if _, err := tryEval[chromedp.Void](t, "readAxe()"); err != nil {
 			return nil, err
 		}
-	case there == "": // Scripts are turned off.
-		if _, err := try[chromedp.Void](t, axeOnce); err != nil {
+	case there == "": // Scripts are disabled.
+		if _, err := tryEval[chromedp.Void](t, runAxe); err != nil {
 			return nil, err
 		}
 	}
@@ -76,20 +75,21 @@ func (t *tab) violations(within string, only []string, without ...string) ([]vio
 	if err != nil {
 		return nil, err
 	}
-	return try[[]violation](t, fmt.Sprintf("axe.run(%s, %s).then(r => r.violations)", within, options))
+	return tryEval[[]violation](t, fmt.Sprintf("axe.run(%s, %s).then(r => r.violations)", within, options))
 }
 
-// everything is the whole page.
-const everything = "document"
+// wholePage is the expression for the whole page.
+const wholePage = "document"
 
-// inBothSchemes are the violations of the page, of what has to do with colours in both schemes.
-func (t *tab) inBothSchemes() ([]violation, error) {
+// violationsInBothSchemes returns the violations of the page, of the color rules in both color
+// schemes.
+func (t *tab) violationsInBothSchemes() ([]violation, error) {
 	t.Helper()
-	found, err := t.violations(everything, standards)
+	found, err := t.violations(wholePage, axeTags)
 	if err != nil {
 		return nil, err
 	}
-	isDark, err := try[bool](t, "matchMedia('(prefers-color-scheme: dark)').matches")
+	isDark, err := tryEval[bool](t, "matchMedia('(prefers-color-scheme: dark)').matches")
 	if err != nil {
 		return nil, err
 	}
@@ -97,9 +97,9 @@ func (t *tab) inBothSchemes() ([]violation, error) {
 	if isDark {
 		here, other = dark, light
 	}
-	defer t.prefer(here)
-	t.prefer(other)
-	more, err := t.violations(everything, colours)
+	defer t.setColorScheme(here)
+	t.setColorScheme(other)
+	more, err := t.violations(wholePage, colorRules)
 	for _, v := range more {
 		v.Help += " (in " + other + ")"
 		found = append(found, v)
@@ -107,11 +107,10 @@ func (t *tab) inBothSchemes() ([]violation, error) {
 	return found, err
 }
 
-// shape is how a page is built and which part is the target of its address, as its length and a
-// checksum: elements with their classes and roles, without what they say. Of siblings that are
-// built alike there is one, and those of a list or a table have no order. It is empty while the
-// page is still loading.
-const shape = `(() => {
+// shapeScript returns the structure of a page and the fragment of its address, as a length and a
+// checksum: elements with their classes and roles, without text. Equal siblings count once, and the
+// order in a list or a table does not count. The result is empty while the page is loading.
+const shapeScript = `(() => {
 	if (document.readyState !== 'complete') return ''
 	const spelled = new Set(['class', 'role', 'type', 'id', 'for', 'aria-labelledby', 'aria-describedby', 'aria-invalid', 'aria-hidden', 'tabindex'])
 	const attribute = a => spelled.has(a.name) ? a.name + '=' + a.value.replace(/\d+/g, '0') : a.name
@@ -132,73 +131,72 @@ const shape = `(() => {
 	return [text.length, a >>> 0, b >>> 0].join(' ')
 })()`
 
-// judge fails the test for what axe-core finds wrong with the page as it is now, in light and in
-// dark. What has the same shape it finds the same of, so that is judged once, whichever test comes
-// upon it first.
-func (t *tab) judge() {
+// checkAccessibility fails the test for the violations of the page, in the light and the dark
+// scheme. Pages of the same structure have the same violations, so only the first one is checked.
+func (t *tab) checkAccessibility() {
 	t.Helper()
 	b, err := chromium()
 	require.NoError(t, err)
-	t.eventually(func() bool { // Meanwhile the page may be replaced.
-		before, err := try[string](t, shape)
+	t.eventually(func() bool { // The page may be replaced meanwhile.
+		before, err := tryEval[string](t, shapeScript)
 		if err != nil || before == "" {
 			return false
 		}
-		if _, known := b.judged.LoadOrStore(before, true); known {
+		if _, known := b.checked.LoadOrStore(before, true); known {
 			return true
 		}
-		found, err := t.inBothSchemes()
-		after, errAfter := try[string](t, shape)
+		found, err := t.violationsInBothSchemes()
+		after, errAfter := tryEval[string](t, shapeScript)
 		if err != nil || errAfter != nil || after != before {
-			b.judged.Delete(before)
+			b.checked.Delete(before)
 			return false
 		}
-		assert.Empty(t, found, t.at())
+		assert.Empty(t, found, t.path())
 		return true
-	}, "the page never holds still")
+	}, "the page keeps changing")
 }
 
-// note keeps which elements are shown, and newcomers are the others that are shown now.
+// recordShown records which elements are visible. newlyShown are the others that are visible now.
 const (
-	isShown   = "e => e.checkVisibility({opacityProperty: true, visibilityProperty: true})"
-	note      = "window.noted = new WeakSet([...document.body.querySelectorAll('*')].filter(" + isShown + ")), true"
-	newcomers = "[...document.body.querySelectorAll('*')].filter(e => !noted.has(e)).filter(" + isShown + ")"
+	isShown     = "e => e.checkVisibility({opacityProperty: true, visibilityProperty: true})"
+	recordShown = "window.noted = new WeakSet([...document.body.querySelectorAll('*')].filter(" + isShown + ")), true"
+	newlyShown  = "[...document.body.querySelectorAll('*')].filter(e => !noted.has(e)).filter(" + isShown + ")"
 )
 
-// judgeAt is judge at another size of the window. Colours do not depend on the size, so they are
-// judged only of what is shown at no other size, and in one scheme.
-func (t *tab) judgeAt(s size) {
+// checkAccessibilityAt is checkAccessibility at another size of the window. Colors do not depend on
+// the size, so they are checked only of elements that no other size shows, and in one scheme.
+func (t *tab) checkAccessibilityAt(s size) {
 	t.Helper()
-	ask[bool](t, note)
+	eval[bool](t, recordShown)
 	t.resize(s)
 	b, err := chromium()
 	require.NoError(t, err)
-	if _, known := b.judged.LoadOrStore(ask[string](t, shape)+fmt.Sprint(s), true); known {
+	if _, known := b.checked.LoadOrStore(eval[string](t, shapeScript)+fmt.Sprint(s), true); known {
 		return
 	}
 	found, err := t.resizedViolations()
 	require.NoError(t, err)
-	assert.Empty(t, found, "%s at %d px", t.at(), s.width)
+	assert.Empty(t, found, "%s at %d px", t.path(), s.width)
 }
 
-// resizedViolations are the violations of a page whose size has changed since it was recorded.
+// resizedViolations returns the violations of a page that was resized after recordShown.
 func (t *tab) resizedViolations() ([]violation, error) {
-	found, err := t.violations(everything, standards, colours...)
+	found, err := t.violations(wholePage, axeTags, colorRules...)
 	if err != nil {
 		return nil, err
 	}
-	if some, err := try[bool](t, newcomers+".length > 0"); err != nil || !some {
+	if some, err := tryEval[bool](t, newlyShown+".length > 0"); err != nil || !some {
 		return found, err
 	}
-	more, err := t.violations("{include: "+newcomers+"}", colours)
+	more, err := t.violations("{include: "+newlyShown+"}", colorRules)
 	return append(found, more...), err
 }
 
-// overflow names the elements that make the page wider than its window, after it had time to follow
-// another size of that.
+// overflow returns the elements that make the page wider than its window, after the layout has been
+// updated.
 func (t *tab) overflow() []string {
 	t.Helper()
-	return ask[[]string](t, `new Promise(frame => requestAnimationFrame(() => requestAnimationFrame(frame))).then(() => {
+	return eval[[]string](t, `new Promise(frame => requestAnimationFrame(() => requestAnimationFrame(frame))).then(() => {
 		const width = document.documentElement.clientWidth
 		if (document.documentElement.scrollWidth <= width) return []
 		const scrolls = e => e && e !== document.body && (['auto', 'scroll', 'hidden', 'clip'].includes(getComputedStyle(e).overflowX) || scrolls(e.parentElement))

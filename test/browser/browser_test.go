@@ -1,10 +1,9 @@
-// Package browser_test uses the console as people do: in a real browser, with a mouse, with keys,
-// by what the pages say. It knows the service from outside (its command line, its API, its pages;
-// the storage port alone where thousands are needed at once) and refuses to know a handler, a
-// template or a table.
+// Package browser_test uses the console in a real browser, with a mouse and keys, by the text of
+// its pages. It uses only the command line, the API and the pages of the service, and the storage
+// port where it needs thousands of users. It does not use handlers, templates or tables.
 //
-// Every tab is watched: a message on the console, a request that fails or leaves the machine, and
-// anything that the pages' own Content-Security-Policy stops, fails the test that caused it.
+// Every tab is watched: a message on the browser's console, a request that fails or leaves the
+// machine, and a violation of the Content-Security-Policy fail the test.
 package browser_test
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// chromiumVariable names the browser's program, where it is not found by itself.
+// chromiumVariable has the path of the browser, if it is not in PATH.
 const chromiumVariable = "TOCSIN_TEST_CHROMIUM"
 
 func TestMain(m *testing.M) {
@@ -32,24 +31,24 @@ func TestMain(m *testing.M) {
 
 // process is a browser that is running.
 type process struct {
-	ctx    context.Context //nolint:containedctx // chromedp keeps the browser in it.
-	stop   func()
-	judged *sync.Map // the shapes of the pages that were judged in it, see tab.judge
+	ctx     context.Context //nolint:containedctx // chromedp keeps the browser in it.
+	stop    func()
+	checked *sync.Map // the structures of the pages that were checked, see checkAccessibility
 }
 
 // chromium is the one browser of all tests. Each test has its own profile in it.
 var chromium = sync.OnceValues(func() (process, error) {
-	path, err := program()
+	path, err := browserPath()
 	if err != nil {
 		return process{}, err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU, chromedp.Flag("headless", "new"),
 		chromedp.Flag("lang", "en-US"), chromedp.Flag("no-proxy-server", true), chromedp.WindowSize(1280, 800),
-		// Of what the defaults turn off nothing is lost. Pages are neither kept to go back to nor
-		// are processes made in advance: that costs more than it saves.
+		// The features that the defaults disable, and two more: the cache of earlier pages, and
+		// processes that are started in advance. They cost more than they save.
 		chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,BackForwardCache,SpareRendererForSitePerProcess,MediaRouter,OptimizationHints"))
 	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // It does not work for root.
+		options = append(options, chromedp.NoSandbox) // The sandbox does not work for root.
 	}
 	ctx, stopAll := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, stopBrowser := chromedp.NewContext(ctx)
@@ -61,11 +60,11 @@ var chromium = sync.OnceValues(func() (process, error) {
 		stop()
 		return process{}, err
 	}
-	return process{ctx: ctx, stop: stop, judged: &sync.Map{}}, nil
+	return process{ctx: ctx, stop: stop, checked: &sync.Map{}}, nil
 })
 
-// program is where the browser is.
-func program() (string, error) {
+// browserPath returns the path of the browser.
+func browserPath() (string, error) {
 	if path := os.Getenv(chromiumVariable); path != "" {
 		return path, nil
 	}
@@ -77,8 +76,8 @@ func program() (string, error) {
 	return "", errors.New("no browser: install Chromium (`make test-all` does where it can), or name it in " + chromiumVariable)
 }
 
-// TestABrowserIsThere says once and clearly what is wrong when none is.
-func TestABrowserIsThere(t *testing.T) {
+// TestBrowserIsInstalled fails with a clear message if there is no browser.
+func TestBrowserIsInstalled(t *testing.T) {
 	t.Parallel()
 	_, err := chromium()
 	require.NoError(t, err)

@@ -2,9 +2,9 @@ package browser_test
 
 import "testing"
 
-func TestAChannelIsMadeTestedAndDeleted(t *testing.T) {
+func TestCreateTestAndDeleteChannel(t *testing.T) {
 	t.Parallel()
-	each(t, func(_ *world, p *tab) {
+	withAndWithoutScripts(t, func(_ *world, p *tab) {
 		p.clickThrough(link, "Acme Inc.")
 		p.menu("Channels")
 		p.clickThrough(link, "New channel")
@@ -18,7 +18,7 @@ func TestAChannelIsMadeTestedAndDeleted(t *testing.T) {
 		p.sees("Channel created.", "Unreachable: the channel does not work for any recipient.", "relay", "Health OK", "Last 24 hours: 0 sent, 0 failed")
 
 		p.tick("Preferred")
-		p.forgive("400")
+		p.expectComplaint("400")
 		p.clickThrough(button, "Save")
 		p.sees(`the channel "mail" is preferred for EMAIL there already`)
 		p.tick("Preferred")
@@ -62,7 +62,7 @@ func TestAChannelIsMadeTestedAndDeleted(t *testing.T) {
 		p.sees("Channel deleted.")
 		p.clickThrough(link, "mail")
 		p.unfold("Delete this channel")
-		p.forgive("400")
+		p.expectComplaint("400")
 		p.clickThrough(button, "Delete mail")
 		p.sees(`The channel "mail" is used by event web/order-shipped`)
 	})

@@ -7,18 +7,18 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestWhoSignedInLongAgoSignsInAgainOnTheWay(t *testing.T) {
+func TestConfirmOldSession(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
-		p.remember(w.sessionSince(time.Now().Add(-time.Hour)))
+	withAndWithoutScripts(t, func(w *world, p *tab) {
+		p.setCookie(w.sessionSince(time.Now().Add(-time.Hour)))
 		p.open("/console/o/acme/keys/")
 		p.fill("Name", "shop front")
 		p.tick("Read distribution lists (distributionlist:read)")
-		p.forgive("401")
+		p.expectComplaint("401")
 		p.clickThrough(button, "Create the key")
 		assert.Equal(p, "Sign in again", p.title())
 		p.sees("You signed in more than 10 minutes ago.")
-		p.forgive("401")
+		p.expectComplaint("401")
 		p.fill("Password", "a wrong password")
 		p.clickThrough(button, "Continue")
 		p.sees("is not your password")

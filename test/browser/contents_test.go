@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// framed waits until an isolated frame has loaded from below this path, and returns how often one
-// did.
-func (t *tab) framed(path string) int {
+// loadedFrames waits until an isolated frame has loaded from below this path, and returns how many
+// have.
+func (t *tab) loadedFrames(path string) int {
 	t.Helper()
 	count := func() (n int) {
-		for _, name := range ask[[]string](t, "performance.getEntriesByType('resource').filter(e => e.initiatorType === 'iframe').map(e => e.name)") {
+		for _, name := range eval[[]string](t, "performance.getEntriesByType('resource').filter(e => e.initiatorType === 'iframe').map(e => e.name)") {
 			if strings.Contains(name, path) {
 				n++
 			}
@@ -23,7 +23,7 @@ func (t *tab) framed(path string) int {
 	return count()
 }
 
-func TestATemplateIsWrittenWithItsPreview(t *testing.T) {
+func TestWriteTemplateWithPreview(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.populate(12)
@@ -31,7 +31,7 @@ func TestATemplateIsWrittenWithItsPreview(t *testing.T) {
 	p.open("/console/o/acme/p/shop/a/web/e/order-shipped/")
 	p.in("region", "Templates by channel").clickThrough(link, "mail")
 	p.sees("Version 1", "For a sample recipient")
-	p.framed("/html/")
+	p.loadedFrames("/html/")
 
 	p.fill("Preview for", "grace.hopper@example.com")
 	p.fill("Subject", "Hello {{user.first_name}}, {{context.order}}")
@@ -39,11 +39,11 @@ func TestATemplateIsWrittenWithItsPreview(t *testing.T) {
 	p.sees("Subject Hello Grace, A-7", "For grace.hopper@example.com")
 	p.fill("Text", "{{#context.items}}")
 	p.sees("Cannot preview", `line 1: section "context.items" is never closed`)
-	p.judge()
+	p.checkAccessibility()
 	p.fill("Text", "Nothing to close")
 	p.sees("Text Nothing to close")
 
-	ask[bool](p, `document.addEventListener("htmx:beforeSwap", () => {
+	eval[bool](p, `document.addEventListener("htmx:beforeSwap", () => {
 		const subject = document.querySelector("#editor [name=subject]");
 		subject.value = "Typed while the preview came";
 		subject.dispatchEvent(new Event("input", {bubbles: true}));
@@ -58,12 +58,12 @@ func TestATemplateIsWrittenWithItsPreview(t *testing.T) {
 	p.fill("HTML", "<p>Good <b>morning</b></p>")
 	p.fill("Text", "")
 	p.sees("Text Good morning")
-	wide := ask[int](p, "document.querySelector('iframe').clientWidth")
+	wide := eval[int](p, "document.querySelector('iframe').clientWidth")
 	p.steps(p.clicking("radio", "Phone"))
-	require.Less(t, ask[int](p, "document.querySelector('iframe').clientWidth"), wide)
+	require.Less(t, eval[int](p, "document.querySelector('iframe').clientWidth"), wide)
 	p.fill("Subject", "Hello {{user.first_name}}, on a phone {{context.order}}")
 	p.sees("Subject Hello Grace, on a phone A-7")
-	require.Equal(t, 360, ask[int](p, "document.querySelector('iframe').offsetWidth"), "the choice outlives the next preview")
+	require.Equal(t, 360, eval[int](p, "document.querySelector('iframe').offsetWidth"), "the choice outlives the next preview")
 
 	p.clickThrough(button, "Save")
 	p.sees("Changes saved.", "Version 2")
@@ -74,7 +74,7 @@ func TestATemplateIsWrittenWithItsPreview(t *testing.T) {
 	p.sees("Version 3")
 }
 
-func TestATemplateIsWrittenWithoutScripts(t *testing.T) {
+func TestWriteTemplateWithoutScripts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.populate(12)
@@ -92,24 +92,24 @@ func TestATemplateIsWrittenWithoutScripts(t *testing.T) {
 	p.menu("Messages", "Mailbox")
 	p.sees("[Test] Hello Grace")
 	p.clickThrough(button, "Search")
-	require.Equal(t, 1, strings.Count(ask[string](p, "document.body.innerText"), "[Test] Hello Grace"))
+	require.Equal(t, 1, strings.Count(eval[string](p, "document.body.innerText"), "[Test] Hello Grace"))
 }
 
-// theirs is another user's version of a template.
-const theirs = `{organizations: [{slug: acme, name: Acme Inc., projects: [{slug: shop, name: Web shop, applications: [{slug: web, name: Shop front, events: [
+// otherVersion is another user's version of a template.
+const otherVersion = `{organizations: [{slug: acme, name: Acme Inc., projects: [{slug: shop, name: Web shop, applications: [{slug: web, name: Shop front, events: [
 	{slug: order-shipped, name: Order shipped, channels: [mail], templates: [{channel: mail, subject: "Theirs", text: "Written by somebody else."}]}]}]}]}]}`
 
-func TestTwoPeopleWriteOneTemplate(t *testing.T) {
+func TestTemplateConflict(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
+	withAndWithoutScripts(t, func(w *world, p *tab) {
 		p.open("/console/o/acme/p/shop/a/web/e/order-shipped/")
 		p.in("region", "Templates by channel").clickThrough(link, "mail")
 		p.fill("Subject", "Mine")
-		w.run(theirs, "apply", "-f", "-")
-		p.forgive("409")
+		w.run(otherVersion, "apply", "-f", "-")
+		p.expectComplaint("409")
 		p.clickThrough(button, "Save")
 		p.sees("saved this template in the meantime. Yours is below and not saved.", "- Theirs", "+ Mine")
-		p.clickThrough(button, "Save") // It is meant.
+		p.clickThrough(button, "Save") // The user confirms.
 		p.sees("Changes saved.", "Version 3")
 		p.clickThrough(link, "Versions")
 		p.clickThrough(link, "2")

@@ -18,15 +18,15 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// Of one route and one organization so many pages are read, and the first is looked at, so that the
-// many pages of many users are not: of those that a filter leads to, and those that come from a
-// filtered page, so many each.
-const perRoute = 2
+// pagesPerRoute is how many pages of one route and one organization are read; the first of them is
+// checked. Pages with a filter, and links on filtered pages, are counted separately. So the many
+// pages of many users are not read.
+const pagesPerRoute = 2
 
-// visited is what can be reached from the first page of the console by its links alone.
-type visited struct {
-	pages  []string        // HTML, in the order in which links lead there: of each kind the first
-	routes map[string]bool // the routes that are reached, of pages or of anything else
+// crawlResult is what the links of the console lead to.
+type crawlResult struct {
+	pages  []string        // HTML, in the order of the links: the first of each kind
+	routes map[string]bool // the routes that were reached, of pages and others
 }
 
 var (
@@ -36,22 +36,22 @@ var (
 	welcome = regexp.MustCompile(`/console/welcome/[^/"<]+/`)
 )
 
-// reader reads pages faster than a browser does.
-type reader struct {
+// pageClient reads pages without a browser, which is faster.
+type pageClient struct {
 	w *world
 	http.Client
 }
 
-// answer is what a reader got.
-type answer struct {
+// pageResponse is the response to a request.
+type pageResponse struct {
 	status int
 	header http.Header
 	url    *url.URL
 	text   string
 }
 
-// read asks for a page, with a form when there is one.
-func (r *reader) read(path string, form url.Values) answer {
+// read requests a page; with a form, it posts the form.
+func (r *pageClient) read(path string, form url.Values) pageResponse {
 	r.w.Helper()
 	method := http.MethodGet
 	if form != nil {
@@ -62,46 +62,46 @@ func (r *reader) read(path string, form url.Values) answer {
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	response, err := r.Do(request)
 	require.NoError(r.w, err)
-	defer func() { _ = response.Body.Close() }() // It has been read.
+	defer func() { _ = response.Body.Close() }() // The body was read.
 	text, err := io.ReadAll(response.Body)
 	require.NoError(r.w, err)
-	return answer{response.StatusCode, response.Header, response.Request.URL, string(text)}
+	return pageResponse{response.StatusCode, response.Header, response.Request.URL, string(text)}
 }
 
-// reader is a reader who has not signed in.
-func (w *world) reader() *reader {
+// pageClient returns a client that is not signed in.
+func (w *world) pageClient() *pageClient {
 	w.Helper()
 	jar, err := cookiejar.New(nil)
 	require.NoError(w, err)
-	return &reader{w, http.Client{Timeout: patience, Jar: jar}}
+	return &pageClient{w, http.Client{Timeout: timeout, Jar: jar}}
 }
 
-// administrator is a reader who has signed in before, as the administrator.
-func (w *world) administrator() *reader {
+// administrator returns a client that is signed in as the administrator.
+func (w *world) administrator() *pageClient {
 	w.Helper()
-	r := w.reader()
+	r := w.pageClient()
 	r.Jar.SetCookies(r.home(), []*http.Cookie{w.session()})
 	return r
 }
 
-// home is where the reader's cookies belong.
-func (r *reader) home() *url.URL {
+// home returns the URL of the cookies.
+func (r *pageClient) home() *url.URL {
 	r.w.Helper()
 	home, err := url.Parse(r.w.base + console.Prefix)
 	require.NoError(r.w, err)
 	return home
 }
 
-// signIn signs the reader in.
-func (r *reader) signIn(username, password string) {
+// signIn signs the client in.
+func (r *pageClient) signIn(username, password string) {
 	r.w.Helper()
 	const page = "/console/sign-in/"
 	got := r.send(page, page, url.Values{"username": {username}, "password": {password}})
 	require.NotEqual(r.w, page, got.url.Path)
 }
 
-// session is the cookie of the reader's session.
-func (r *reader) session() *http.Cookie {
+// session returns the session cookie.
+func (r *pageClient) session() *http.Cookie {
 	r.w.Helper()
 	cookies := r.Jar.Cookies(r.home())
 	i := slices.IndexFunc(cookies, func(c *http.Cookie) bool { return c.Name == "tocsin_session" })
@@ -109,8 +109,8 @@ func (r *reader) session() *http.Cookie {
 	return cookies[i]
 }
 
-// send sends a form of a page, which must be taken.
-func (r *reader) send(page, action string, fields url.Values) answer {
+// send posts a form of a page; it must be accepted.
+func (r *pageClient) send(page, action string, fields url.Values) pageResponse {
 	r.w.Helper()
 	token := hidden.FindStringSubmatch(r.read(page, nil).text)
 	require.NotEmpty(r.w, token, page)
@@ -120,9 +120,8 @@ func (r *reader) send(page, action string, fields url.Values) answer {
 	return got
 }
 
-// invited gives a member of acme a role and returns the path of the link with which they set their
-// password.
-func (r *reader) invited(username, role string) string {
+// invite gives a member of acme a role, and returns the path at which they set their password.
+func (r *pageClient) invite(username, role string) string {
 	r.w.Helper()
 	found := member.FindString(r.read("/console/o/acme/u/?q="+username, nil).text)
 	require.NotEmpty(r.w, found, username)
@@ -131,34 +130,34 @@ func (r *reader) invited(username, role string) string {
 	return welcome.FindString(r.send(access, access+"invite/", url.Values{}).text)
 }
 
-// hired is a member of acme who was given a role and has signed in, by the link.
-func (r *reader) hired(username, role string) *reader {
+// signedInMember gives a member of acme a role, and returns a client that is signed in as them.
+func (r *pageClient) signedInMember(username, role string) *pageClient {
 	r.w.Helper()
-	link := r.invited(username, role)
-	member := r.w.reader()
+	link := r.invite(username, role)
+	member := r.w.pageClient()
 	member.send(link, link, url.Values{"password": {password}, "again": {password}})
 	return member
 }
 
-// crawl follows the links of the console from its first page, and from those that are given away
-// outside of it. It fails on those that lead nowhere.
-func (r *reader) crawl(given ...string) visited {
+// crawl follows the links of the console from its first page and from the given paths. Dead links
+// fail the test.
+func (r *pageClient) crawl(given ...string) crawlResult {
 	w := r.w
 	w.Helper()
-	v := visited{routes: map[string]bool{}}
+	v := crawlResult{routes: map[string]bool{}}
 	table := routes()
 	routeOf := func(path string) int {
 		return slices.IndexFunc(table, func(r route) bool { return r.pattern.MatchString(path) })
 	}
 	seen := map[string]int{}
 	known := map[string]bool{console.Prefix: true}
-	again := map[string]bool{} // those that are of a kind with one that is looked at
+	again := map[string]bool{} // those of the same kind as a page that is checked
 	for _, path := range append(given, console.Prefix) {
 		v.routes[table[routeOf(path)].path] = true
 	}
 	for next := append([]string{console.Prefix}, given...); len(next) > 0; next = next[1:] {
 		got := r.read(next[0], nil)
-		foreign := strings.Contains(got.header.Get("Content-Security-Policy"), "sandbox") // What others wrote, which a page shows in a frame.
+		foreign := strings.Contains(got.header.Get("Content-Security-Policy"), "sandbox") // HTML of a template, which a page shows in a frame.
 		if !assert.Equal(w, http.StatusOK, got.status, "%s: %s", next[0], got.text) || foreign || !strings.HasPrefix(got.header.Get("Content-Type"), "text/html") {
 			continue
 		}
@@ -182,7 +181,7 @@ func (r *reader) crawl(given ...string) visited {
 			if !strings.Contains(table[i].path, "{org}") {
 				kind = table[i].path
 			}
-			if seen[kind]++; seen[kind] <= perRoute {
+			if seen[kind]++; seen[kind] <= pagesPerRoute {
 				next = append(next, to)
 				again[to] = seen[kind] > 1
 			}
@@ -191,7 +190,7 @@ func (r *reader) crawl(given ...string) visited {
 	return v
 }
 
-// route is a line of the console's table that can be linked to.
+// route is a route of the console that a link may lead to.
 type route struct {
 	path    string
 	pattern *regexp.Regexp // whose only group is the organization
@@ -206,7 +205,7 @@ func routes() []route {
 			all = append(all, route{r.Path, regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(p, "[^/]+") + "$"), r.Needs})
 		}
 	}
-	// Of two routes that match, the one with fewer parameters is meant.
+	// The route with fewer parameters is preferred.
 	slices.SortStableFunc(all, func(a, b route) int { return strings.Count(a.path, "{") - strings.Count(b.path, "{") })
 	return all
 }

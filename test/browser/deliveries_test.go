@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestWhatFailedIsExplainedAndSentAgain(t *testing.T) {
+func TestExplainAndRetryFailures(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
-		w.populate(greeted)
+	withAndWithoutScripts(t, func(w *world, p *tab) {
+		w.populate(customers)
 		p.clickThrough(link, "Acme Inc.")
 		p.sees("What needs attention")
 		p.sees("Newsletter 2 deliveries failed")
@@ -23,21 +23,21 @@ func TestWhatFailedIsExplainedAndSentAgain(t *testing.T) {
 		p.sees("The message was sent to ada.lovelace@example.com by mail.", "sent It was sent.", "by hooks", "failed It failed: answered 410.", "On the list yes, customers", "member not locked OK")
 		p.clickThrough(link, "Occurrence 1")
 		p.clickThrough(link, "failed 2")
-		p.clickThrough(link, p.called(link, "/ada.lovelace@example.com"))
+		p.clickThrough(link, p.fullName(link, "/ada.lovelace@example.com"))
 		p.sees("State failed", "Attempts 1", "410", "The message as it was to be sent", "New in the shop")
 
-		answer := sync.OnceFunc(w.hook.Unlock)
-		w.hook.Lock()
+		answer := sync.OnceFunc(w.webhook.Unlock)
+		w.webhook.Lock()
 		p.Cleanup(answer)
-		w.hook.status = http.StatusOK
+		w.webhook.status = http.StatusOK
 		p.clickThrough(button, "Send it again")
 		p.sees("The delivery will be sent again.", "The message as it would be sent now")
 		p.clickThrough(link, "Occurrence 1")
-		p.sees("13 of 14 deliveries processed, 92 %") // And it moves, with a script by itself.
+		p.sees("13 of 14 deliveries processed, 92 %") // It updates, with scripts by itself.
 		answer()
 		p.awaits("sent 13")
 
-		p.clickThrough(link, p.called(link, "/ada.lovelace@example.com"))
+		p.clickThrough(link, p.fullName(link, "/ada.lovelace@example.com"))
 		p.sees("State sent", "The message as it was sent", "The template has not changed since.", "Text New in the shop")
 		p.clickThrough(link, "Occurrence 1")
 		p.sees("Failures by reason")

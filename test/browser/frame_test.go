@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestTheMenuIsADrawerOnAPhone goes from a page to another: two taps, one page.
-func TestTheMenuIsADrawerOnAPhone(t *testing.T) {
+// TestMenuDrawerOnPhone opens another page: two taps, one page.
+func TestMenuDrawerOnPhone(t *testing.T) {
 	t.Parallel()
-	each(t, func(_ *world, p *tab) {
+	withAndWithoutScripts(t, func(_ *world, p *tab) {
 		p.open("/console/o/acme/channels/")
 		p.sees("Messages")
 		p.doesNotSee("Close the menu")
@@ -20,40 +20,40 @@ func TestTheMenuIsADrawerOnAPhone(t *testing.T) {
 		p.steps(p.clicking(link, "Menu"))
 		p.sees("Messages")
 		p.fits()
-		p.judge()
+		p.checkAccessibility()
 		p.menu("People")
-		assert.Equal(p, "/console/o/acme/u/", p.at())
+		assert.Equal(p, "/console/o/acme/u/", p.path())
 		p.doesNotSee("Messages")
 	})
 }
 
-// TestOnePicksAnotherApplicationByItsName stays on the page of its events: two clicks, one page.
-// The menu leads back there afterwards.
-func TestOnePicksAnotherApplicationByItsName(t *testing.T) {
+// TestSwitchApplication switches to the events of another application: two clicks, one page. The
+// menu leads back to them.
+func TestSwitchApplication(t *testing.T) {
 	t.Parallel()
-	each(t, func(_ *world, p *tab) {
+	withAndWithoutScripts(t, func(_ *world, p *tab) {
 		p.open("/console/o/acme/p/shop/a/web/e/")
 		p.unfold("Application: Shop front")
-		p.judge()
+		p.checkAccessibility()
 		p.clickThrough(link, "Back office")
-		assert.Equal(p, "/console/o/acme/p/shop/a/backoffice/e/", p.at())
+		assert.Equal(p, "/console/o/acme/p/shop/a/backoffice/e/", p.path())
 		p.menu("Channels", "Messages")
-		assert.Equal(p, "/console/o/acme/p/shop/a/backoffice/", p.at())
+		assert.Equal(p, "/console/o/acme/p/shop/a/backoffice/", p.path())
 		p.resize(phone)
 		p.unfold("Organization: Acme Inc.")
 		p.fits()
 	})
 }
 
-// bar is what the top bar shows: how many lines its parts take, and its height in pixels.
+// bar is the number of lines of the top bar, and its height in pixels.
 type bar struct {
 	Lines  int
 	Height float64
 }
 
-// TestTheTopBarOfAPhoneHasTwoLines checks it on pages with all lists of places, with none, and with
-// long names; what does not fit in it is in the drawer.
-func TestTheTopBarOfAPhoneHasTwoLines(t *testing.T) {
+// TestTopBarOnPhone checks that the top bar has at most two lines, on pages with all pickers, with
+// none, and with long names. What does not fit is in the drawer.
+func TestTopBarOnPhone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.signedIn()
@@ -65,9 +65,9 @@ func TestTheTopBarOfAPhoneHasTwoLines(t *testing.T) {
 			p.open(path)
 			for _, long := range []bool{false, true} {
 				if long {
-					ask[bool](p, "document.querySelectorAll('.picker summary bdi').forEach(e => { e.textContent = 'Long'.repeat(20) }), true")
+					eval[bool](p, "document.querySelectorAll('.picker summary bdi').forEach(e => { e.textContent = 'Long'.repeat(20) }), true")
 				}
-				b := ask[bar](p, `(() => {
+				b := eval[bar](p, `(() => {
 					const top = document.querySelector(".top"), boxes = [...top.children].filter(e => e.checkVisibility()).map(e => e.getBoundingClientRect())
 					return {Lines: new Set(boxes.map(b => Math.round((b.top + b.bottom) / 16))).size, Height: top.getBoundingClientRect().height}
 				})()`)
@@ -79,15 +79,15 @@ func TestTheTopBarOfAPhoneHasTwoLines(t *testing.T) {
 	}
 }
 
-// TestTheAccountIsInTheDrawerOfAPhone signs out there: two taps.
-func TestTheAccountIsInTheDrawerOfAPhone(t *testing.T) {
+// TestAccountInDrawer signs out in the drawer: two taps.
+func TestAccountInDrawer(t *testing.T) {
 	t.Parallel()
-	each(t, func(_ *world, p *tab) {
+	withAndWithoutScripts(t, func(_ *world, p *tab) {
 		p.resize(phone)
 		p.open("/console/o/acme/")
 		p.steps(p.clicking(link, "Menu"))
 		p.fits()
-		p.judge()
+		p.checkAccessibility()
 		p.clickThrough(link, "Your account: "+root)
 		p.steps(p.clicking(link, "Menu"))
 		p.clickThrough(button, "Sign out")
@@ -95,38 +95,37 @@ func TestTheAccountIsInTheDrawerOfAPhone(t *testing.T) {
 	})
 }
 
-// TestTheBarOfASelectionCoversNoRow goes through all rows by keys, in windows of several heights:
-// the box that has focus is never below the bar, nor is the last row at the end of the page, and
-// the bar takes at most a third of the window from the rows, also with long names of groups and
-// lists.
-func TestTheBarOfASelectionCoversNoRow(t *testing.T) {
+// TestSelectionBarCoversNoRow goes through all rows by keys, in windows of several heights. The bar
+// never covers the checkbox with the focus, nor the last row at the end of the page. It takes at
+// most a third of the window, also with long names of groups and lists.
+func TestSelectionBarCoversNoRow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.populate(60)
 	p := w.signedIn()
 	p.open("/console/o/acme/u/")
-	ask[bool](p, "document.querySelectorAll('.bulk option').forEach(e => { e.textContent = 'Long'.repeat(40) }), true")
+	eval[bool](p, "document.querySelectorAll('.bulk option').forEach(e => { e.textContent = 'Long'.repeat(40) }), true")
 	for _, s := range []size{desk, {1280, 640}, {1280, 500}, {1280, 300}, {1900, 500}, phone} {
 		p.resize(s)
-		covered := ask[[]string](p, `(() => {
+		covered := eval[[]string](p, `(() => {
 			const boxes = [...document.querySelectorAll("tbody input[name=member]")]
 			const over = (box) => {
 				const b = box.getBoundingClientRect(), at = document.elementFromPoint((b.left + b.right) / 2, (b.top + b.bottom) / 2)
 				return at === box ? [] : [box.closest("tr").innerText + " below " + (at ? at.outerHTML.slice(0, 80) : "nothing")]
 			}
-			document.activeElement.blur() // What has focus already is not scrolled to.
+			document.activeElement.blur() // Browsers do not scroll to an element that has the focus already.
 			scrollTo(0, 0)
 			const down = boxes.flatMap((box) => (box.focus(), over(box)))
 			const up = boxes.toReversed().flatMap((box) => (box.focus(), over(box)))
 			return [...down, ...up, boxes.length > 40 ? "" : "few rows"].filter(Boolean)
 		})()`)
 		assert.Empty(t, covered, "%d by %d", s.width, s.height)
-		assert.True(t, ask[bool](p, `(() => {
+		assert.True(t, eval[bool](p, `(() => {
 			scrollTo(0, 0)
 			const bar = document.querySelector(".bulk").getBoundingClientRect()
 			return bar.top > innerHeight || bar.height <= innerHeight / 3
 		})()`), "the bar at %d by %d", s.width, s.height)
-		assert.True(t, ask[bool](p, `(() => {
+		assert.True(t, eval[bool](p, `(() => {
 			scrollTo(0, document.documentElement.scrollHeight)
 			const last = [...document.querySelectorAll("tbody tr")].at(-1).getBoundingClientRect(), bar = document.querySelector(".bulk").getBoundingClientRect()
 			return bar.top >= last.bottom - 1
@@ -134,10 +133,10 @@ func TestTheBarOfASelectionCoversNoRow(t *testing.T) {
 	}
 }
 
-// fits checks that the page does not scroll sideways, where a script can find out.
+// fits checks that the page does not scroll sideways, if scripts are enabled.
 func (t *tab) fits() {
 	t.Helper()
-	if !t.still {
+	if !t.scriptsOff {
 		assert.Empty(t, t.overflow())
 	}
 }

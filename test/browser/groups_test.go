@@ -2,7 +2,7 @@ package browser_test
 
 import "testing"
 
-func TestAGroupIsMadeFilledRenamedAndDeleted(t *testing.T) {
+func TestGroups(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.signedIn()
@@ -11,7 +11,7 @@ func TestAGroupIsMadeFilledRenamedAndDeleted(t *testing.T) {
 	p.clickThrough(link, "Acme Inc.")
 	p.menu("People", "Groups")
 	p.fill("Name", "Staff")
-	p.forgive("400")
+	p.expectComplaint("400")
 	p.clickThrough(button, "Create the group")
 	p.sees("a group with this name exists already")
 	p.fill("Name", "Night shift")
@@ -27,7 +27,7 @@ func TestAGroupIsMadeFilledRenamedAndDeleted(t *testing.T) {
 	p.menu("People", "Groups")
 	p.clickThrough(link, "Night shift")
 	p.unfold("Delete this group")
-	p.forgive("400")
+	p.expectComplaint("400")
 	p.clickThrough(button, "Delete Night shift")
 	p.sees("The group still has members.")
 	p.fill("Name", "Late shift")

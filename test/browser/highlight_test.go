@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// marks are what the editor marks in a field: the class of each part with its text.
-func (t *tab) marks(field string) string {
+// highlights returns what the editor highlights in a field: the class of each part and its text.
+func (t *tab) highlights(field string) string {
 	t.Helper()
-	return ask[string](t, fmt.Sprintf(`[...document.getElementById(%q).parentNode.querySelectorAll(".layer span")].map((e) => e.className + ": " + e.textContent).join("\n")`, field))
+	return eval[string](t, fmt.Sprintf(`[...document.getElementById(%q).parentNode.querySelectorAll(".layer span")].map((e) => e.className + ": " + e.textContent).join("\n")`, field))
 }
 
-func TestTheEditorMarksWhatIsTyped(t *testing.T) {
+func TestEditorHighlighting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.populate(12)
@@ -23,7 +23,7 @@ func TestTheEditorMarksWhatIsTyped(t *testing.T) {
 	p.open("/console/o/acme/p/shop/a/web/e/order-shipped/t/1/")
 	shows := func(field, want string) {
 		t.Helper()
-		p.eventually(func() bool { return p.marks(field) == want }, "%s has %q", field, p.marks(field))
+		p.eventually(func() bool { return p.highlights(field) == want }, "%s has %q", field, p.highlights(field))
 	}
 	p.fill("Text", "Hello {{user.first_name}} {{ user.frist_name }} {{nobody}}\n{{#context.items}}{{name}}{{/context.items}}")
 	shows("text", "tag: {{user.first_name}}\ntag unknown: {{ user.frist_name }}\ntag unknown: {{nobody}}\ntag: {{#context.items}}\ntag: {{name}}\ntag: {{/context.items}}")
@@ -32,27 +32,27 @@ func TestTheEditorMarksWhatIsTyped(t *testing.T) {
 	for _, size := range []size{desk, phone} {
 		p.resize(size)
 		assert.Empty(t, p.overflow())
-		assert.Equal(t, ask[[]float64](p, `(() => { const e = document.getElementById("text"); return [e.scrollHeight, e.clientWidth] })()`),
-			ask[[]float64](p, `(() => { const e = document.querySelector("#text").parentNode.querySelector(".layer"); return [e.scrollHeight, e.clientWidth] })()`), "both break lines alike")
+		assert.Equal(t, eval[[]float64](p, `(() => { const e = document.getElementById("text"); return [e.scrollHeight, e.clientWidth] })()`),
+			eval[[]float64](p, `(() => { const e = document.querySelector("#text").parentNode.querySelector(".layer"); return [e.scrollHeight, e.clientWidth] })()`), "both break lines alike")
 	}
 	p.resize(desk)
-	p.judge()
+	p.checkAccessibility()
 
 	p.fill("Markdown", "# Title\n- **item** [words](https://example.org)")
 	shows("markdown", "mark: #\nmark: -\nmark: **\nmark: **\nmark: ](https://example.org)")
 	p.fill("Text", "once")
 	p.steps(chromedp.KeyEvent("z", chromedp.KeyModifiers(2)))
-	p.eventually(func() bool { return ask[string](p, "document.getElementById('text').value") != "once" }, "undo is the browser's own")
+	p.eventually(func() bool { return eval[string](p, "document.getElementById('text').value") != "once" }, "undo is the browser's own")
 
-	ask[bool](p, `(() => { const e = document.getElementById("html"); e.value = "{{user.email}}".repeat(20000); e.dispatchEvent(new Event("input", { bubbles: true })); return true })()`)
+	eval[bool](p, `(() => { const e = document.getElementById("html"); e.value = "{{user.email}}".repeat(20000); e.dispatchEvent(new Event("input", { bubbles: true })); return true })()`)
 	shows("html", "")
-	assert.Equal(t, ask[string](p, "getComputedStyle(document.body).color"), ask[string](p, "getComputedStyle(document.getElementById('html')).color"), "it is plain, and seen")
-	ask[bool](p, "document.querySelectorAll('form').forEach((f) => f.reset()), true") // Leaving would warn.
+	assert.Equal(t, eval[string](p, "getComputedStyle(document.body).color"), eval[string](p, "getComputedStyle(document.getElementById('html')).color"), "it is plain, and seen")
+	eval[bool](p, "document.querySelectorAll('form').forEach((f) => f.reset()), true") // Otherwise leaving the page opens a dialog.
 }
 
-// TestTheEditorIsReadInForcedColours holds that a field shows its own text where the system chooses
+// TestEditorInForcedColors holds that a field shows its own text where the system chooses
 // the colours: the layer behind it, which has the marks, is gone.
-func TestTheEditorIsReadInForcedColours(t *testing.T) {
+func TestEditorInForcedColors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.populate(12)
@@ -60,18 +60,18 @@ func TestTheEditorIsReadInForcedColours(t *testing.T) {
 	p.strict = false
 	p.open("/console/o/acme/p/shop/a/web/e/order-shipped/t/1/")
 	p.fill("Text", "Hello {{nobody}}")
-	p.eventually(func() bool { return p.marks("text") == "tag unknown: {{nobody}}" }, "nothing is marked")
-	const colours = `(() => {
+	p.eventually(func() bool { return p.highlights("text") == "tag unknown: {{nobody}}" }, "nothing is marked")
+	const visibility = `(() => {
 		const field = document.getElementById("text"), s = getComputedStyle(field), behind = getComputedStyle(field.parentNode.querySelector(".layer"))
 		const alpha = (colour) => colour === "transparent" ? 0 : Number(/rgba\([^,]*,[^,]*,[^,]*,([^)]*)\)/.exec(colour)?.[1] ?? 1)
 		return [alpha(s.color) > 0, s.color !== s.backgroundColor, behind.display !== "none"]
 	})()`
-	assert.Equal(t, []bool{false, false, true}, ask[[]bool](p, colours), "usually the layer shows the text")
+	assert.Equal(t, []bool{false, false, true}, eval[[]bool](p, visibility), "usually the layer shows the text")
 	for _, scheme := range []string{light, dark} {
 		p.steps(do(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 			{Name: "forced-colors", Value: "active"}, {Name: "prefers-color-scheme", Value: scheme},
 		}}))
-		assert.Equal(t, []bool{true, true, false}, ask[[]bool](p, colours), scheme)
+		assert.Equal(t, []bool{true, true, false}, eval[[]bool](p, visibility), scheme)
 	}
-	ask[bool](p, "document.querySelectorAll('form').forEach((f) => f.reset()), true") // Leaving would warn.
+	eval[bool](p, "document.querySelectorAll('form').forEach((f) => f.reset()), true") // Otherwise leaving the page opens a dialog.
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mixed is a realistic file: new users, an existing one, one twice, two rows with mistakes, an
-// unknown column, and a cell that a spreadsheet would take for a formula.
-const mixed = `email;first_name;last_name;custom__team;shoe size
+// mixedFile has new users, an existing one, one twice, two rows with mistakes, an unknown column,
+// and a cell that a spreadsheet would treat as a formula.
+const mixedFile = `email;first_name;last_name;custom__team;shoe size
 katherine.johnson@example.com;Katherine;Johnson;Orbits;38
 dorothy.vaughan@example.com;Dorothy;Vaughan;=1+2;39
 ada.lovelace@example.com;Ada;Lovelace;Engines;37
@@ -27,20 +27,20 @@ dorothy.vaughan@example.com;Dorothy;Vaughan;West;39
 mary.jackson.example.com;Mary;Jackson;Wind tunnel;40
 `
 
-func TestAMixedFileIsImportedMendedAndImportedAgain(t *testing.T) {
+func TestImportMixedFile(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
-		w.populate(greeted)
+	withAndWithoutScripts(t, func(w *world, p *tab) {
+		w.populate(customers)
 		p.clickThrough(link, "Acme Inc.")
 		p.menu("People", "Imports")
 		p.choose("Group", "Staff")
-		p.upload(w.file("mixed.csv", mixed))
+		p.upload(w.file("mixed.csv", mixedFile))
 		p.clickThrough(button, "Upload and check")
 
 		p.awaits("Preview")
 		p.sees("Added 2 users who are new in this organization", "Duplicates 1", "Rejected 2", "shoe size", "katherine.johnson@example.com", "team: Orbits", "=1+2")
 		p.open("/console/o/acme/u/?q=katherine")
-		p.sees("No users match “katherine”.") // It was a try.
+		p.sees("No users match “katherine”.") // It was a dry run.
 
 		p.menu("People", "Imports")
 		p.clickThrough(link, "mixed.csv")
@@ -71,7 +71,7 @@ func TestAMixedFileIsImportedMendedAndImportedAgain(t *testing.T) {
 
 func TestCorrectRejectedRows(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
+	withAndWithoutScripts(t, func(w *world, p *tab) {
 		p.open("/console/o/acme/imports/")
 		p.choose("Group", "Staff")
 		p.upload(w.file("people.csv", "email;custom__team\nmary.jackson.example.com;Wind tunnel\nnobody;\n"))
@@ -79,8 +79,8 @@ func TestCorrectRejectedRows(t *testing.T) {
 		p.awaits("Preview")
 		p.clickThrough(button, "Start the import")
 		p.awaits("Result")
-		p.judge()
-		first := p.at()
+		p.checkAccessibility()
+		first := p.path()
 		p.fill("E-mail of line 2", "mary.jackson@example.com")
 		p.clickThrough(button, "Check the corrected rows")
 		p.awaits("Preview")
@@ -88,12 +88,12 @@ func TestCorrectRejectedRows(t *testing.T) {
 		p.clickThrough(button, "Start the import")
 		p.awaits("Result")
 
-		second := p.at()
+		second := p.path()
 		p.open(first)
-		p.judge()
+		p.checkAccessibility()
 		p.fill("E-mail of line 3", "nobody@example.com") // The other row is still open.
 		p.clickThrough(link, "corrected: import "+path.Base(second))
-		assert.Equal(t, second, p.at())
+		assert.Equal(t, second, p.path())
 		p.clickThrough(link, "Undo this import")
 		p.clickThrough(button, "Undo the import")
 		p.awaits("The import was undone.")
@@ -105,7 +105,7 @@ func TestCorrectRejectedRows(t *testing.T) {
 
 func TestUndoImport(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
+	withAndWithoutScripts(t, func(w *world, p *tab) {
 		p.open("/console/o/acme/imports/")
 		p.upload(w.file("people.csv", "email;first_name\nmary.jackson@example.com;Mary\ndorothy.vaughan@example.com;Dorothy\n"))
 		p.clickThrough(button, "Upload and check")
@@ -116,22 +116,22 @@ func TestUndoImport(t *testing.T) {
 		p.sees("Removed 2 users whom the import added")
 		p.clickThrough(button, "Undo the import")
 		p.awaits("The import was undone.")
-		p.judge()
+		p.checkAccessibility()
 		p.sees("What was undone", "Removed 2 users whom the import added")
 		p.open("/console/o/acme/u/?q=jackson")
 		p.sees("No users match “jackson”.")
 	})
 }
 
-func TestColumnsAreCorrectedAndRemembered(t *testing.T) {
+func TestCorrectImportColumns(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
+	withAndWithoutScripts(t, func(w *world, p *tab) {
 		p.open("/console/o/acme/imports/")
 		p.upload(w.file("contacts.csv", "Mail;Kontakt;Bau\nold@example.com;mary.jackson@example.com;South\n"))
 		p.clickThrough(button, "Upload and check")
 		p.awaits("Preview")
 		p.choose("What Kontakt becomes", "e-mail: identifies the user, and is an address")
-		p.forgive("400")
+		p.expectComplaint("400")
 		p.clickThrough(button, "Change and check again")
 		p.sees("There is 1 problem:", "the columns \"Mail\" and \"Kontakt\" cannot both become email")
 		p.choose("What Mail becomes", "leave out")
@@ -151,21 +151,21 @@ func TestColumnsAreCorrectedAndRemembered(t *testing.T) {
 	})
 }
 
-func TestAFileThatIsNoneIsRefused(t *testing.T) {
+func TestRefuseUnreadableFile(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
+	withAndWithoutScripts(t, func(w *world, p *tab) {
 		p.open("/console/o/acme/imports/")
 		p.upload(w.file("people.csv", "name,phone\nAda,1\n"))
-		p.forgive("400")
+		p.expectComplaint("400")
 		p.clickThrough(button, "Upload and check")
 		p.sees("email")
-		assert.Equal(t, "true", ask[string](p, "document.querySelector('input[type=file]').getAttribute('aria-invalid')"), "the fault stands beside the field")
+		assert.Equal(t, "true", eval[string](p, "document.querySelector('input[type=file]').getAttribute('aria-invalid')"), "the fault stands beside the field")
 	})
 }
 
-// imported uploads a file of new members of acme, waits until it is checked, so that it could be
-// started, and returns the path of its page.
-func (w *world) imported(name, file string) string {
+// checkedImport uploads a file of new members of acme, waits until the import can be started, and
+// returns the path of its page.
+func (w *world) checkedImport(name, file string) string {
 	w.Helper()
 	r := w.administrator()
 	const imports = "/console/o/acme/imports/"
@@ -185,15 +185,15 @@ func (w *world) imported(name, file string) string {
 	require.NoError(w, response.Body.Close())
 	require.Equal(w, http.StatusOK, response.StatusCode)
 	page := response.Request.URL.Path
-	require.Eventually(w, func() bool { return strings.Contains(r.read(page, nil).text, "Start the import") }, patience, 20*time.Millisecond)
+	require.Eventually(w, func() bool { return strings.Contains(r.read(page, nil).text, "Start the import") }, timeout, 20*time.Millisecond)
 	return page
 }
 
-// added imports a file of new members of acme, and waits until that could be undone.
-func (w *world) added(name, file string) {
+// finishedImport imports a file of new members of acme, and waits until the import can be undone.
+func (w *world) finishedImport(name, file string) {
 	w.Helper()
-	page := w.imported(name, file)
+	page := w.checkedImport(name, file)
 	r := w.administrator()
 	r.send(page, page+"start/", url.Values{})
-	require.Eventually(w, func() bool { return strings.Contains(r.read(page, nil).text, "Undo this import") }, patience, 20*time.Millisecond)
+	require.Eventually(w, func() bool { return strings.Contains(r.read(page, nil).text, "Undo this import") }, timeout, 20*time.Millisecond)
 }

@@ -19,15 +19,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// postbox is a mail server that takes everything.
-type postbox struct{ letters chan letter }
+// mailServer is a mail server that accepts everything.
+type mailServer struct{ received chan email }
 
-type letter struct{ to, subject, text string }
+type email struct{ to, subject, text string }
 
-// newPostbox starts one, and returns its port.
-func newPostbox(t *testing.T) (*postbox, string) {
+// newMailServer starts a mail server, and returns its port.
+func newMailServer(t *testing.T) (*mailServer, string) {
 	t.Helper()
-	p := &postbox{letters: make(chan letter, 10)}
+	p := &mailServer{received: make(chan email, 10)}
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	server := gosmtp.NewServer(p)
@@ -38,36 +38,38 @@ func newPostbox(t *testing.T) (*postbox, string) {
 	return p, port
 }
 
-func (p *postbox) NewSession(*gosmtp.Conn) (gosmtp.Session, error) { return &posting{postbox: p}, nil }
+func (p *mailServer) NewSession(*gosmtp.Conn) (gosmtp.Session, error) {
+	return &mailSession{mailServer: p}, nil
+}
 
-// next is the next letter.
-func (p *postbox) next(t *tab) letter {
+// next returns the next message.
+func (p *mailServer) next(t *tab) email {
 	t.Helper()
 	select {
-	case l := <-p.letters:
+	case l := <-p.received:
 		return l
-	case <-time.After(patience):
-		require.Fail(t, "no letter came")
-		return letter{}
+	case <-time.After(timeout):
+		require.Fail(t, "no message came")
+		return email{}
 	}
 }
 
-// posting is a conversation.
-type posting struct {
-	*postbox
+// mailSession is an SMTP session.
+type mailSession struct {
+	*mailServer
 	to string
 }
 
-func (*posting) Mail(string, *gosmtp.MailOptions) error { return nil }
-func (*posting) Reset()                                 {}
-func (*posting) Logout() error                          { return nil }
+func (*mailSession) Mail(string, *gosmtp.MailOptions) error { return nil }
+func (*mailSession) Reset()                                 {}
+func (*mailSession) Logout() error                          { return nil }
 
-func (p *posting) Rcpt(to string, _ *gosmtp.RcptOptions) error {
+func (p *mailSession) Rcpt(to string, _ *gosmtp.RcptOptions) error {
 	p.to = to
 	return nil
 }
 
-func (p *posting) Data(r io.Reader) error {
+func (p *mailSession) Data(r io.Reader) error {
 	m, err := mail.ReadMessage(r)
 	if err != nil {
 		return err
@@ -77,32 +79,32 @@ func (p *posting) Data(r io.Reader) error {
 		body = quotedprintable.NewReader(body)
 	}
 	text, err := io.ReadAll(body)
-	p.letters <- letter{p.to, m.Header.Get("Subject"), string(text)}
+	p.received <- email{p.to, m.Header.Get("Subject"), string(text)}
 	return err
 }
 
-// TestAnInvitationByMail: the link comes by mail, and a passkey made there is all that a user needs
-// to sign in, then and later.
-func TestAnInvitationByMail(t *testing.T) {
+// TestInvitationByMail opens the link of a mailed invitation. A passkey that is added there is
+// enough to sign in, then and later.
+func TestInvitationByMail(t *testing.T) {
 	t.Parallel()
-	box, port := newPostbox(t)
+	box, port := newMailServer(t)
 	w := newSite(t, "TOCSIN_SYSTEM_CHANNEL=acme/system-mail")
 	file := filepath.Join(t.TempDir(), "channel.yaml")
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "organizations: [{slug: acme, name: Acme Inc., channels: [{name: system-mail, protocol: EMAIL, driver: smtp,"+
 		" settings: {host: 127.0.0.1, port: %s, tls: none, from: tocsin@example.org}}]}]\n", port), 0o600))
 	w.run("", "apply", "-f", file)
-	w.populate(greeted)
+	w.populate(customers)
 	p := w.signedIn()
-	p.begins("/console/o/acme/")
-	p.keys("/grace")
+	p.startAt("/console/o/acme/")
+	p.typeKeys("/grace")
 	p.follow(chromedp.KeyEvent(kb.Enter))
-	p.clickThrough(link, p.called(link, "Grace Hopper"))
+	p.clickThrough(link, p.fullName(link, "Grace Hopper"))
 	p.clickThrough(link, "Role and signing in")
 	p.choose("Role", "Operator")
 	p.clickThrough(button, "Save")
 	p.clickThrough(button, "Invite")
 	p.sees("Mailed to grace.hopper@example.com.")
-	p.costs(4, 5) // To invite a colleague.
+	p.expectEffort(4, 5) // To invite somebody.
 	p.clickThrough(button, "Sign out")
 
 	came := box.next(p)
@@ -111,21 +113,21 @@ func TestAnInvitationByMail(t *testing.T) {
 	found := regexp.MustCompile(regexp.QuoteMeta(w.base) + "(/console/welcome/[0-9a-f]{64}/)").FindStringSubmatch(came.text)
 	require.NotNil(t, found, came.text)
 
-	k := p.keeper()
+	k := p.authenticator()
 	p.open(found[1])
 	p.clickThrough(button, "Use a passkey instead")
 	p.fill("Name", "Telephone")
 	p.clickThrough(button, "Add the passkey")
-	assert.Equal(t, "/console/o/acme/", p.at(), "she is signed in")
+	assert.Equal(t, "/console/o/acme/", p.path(), "she is signed in")
 	p.sees("Your account: grace.hopper@example.com")
-	assert.Len(t, k.keys(), 1)
+	assert.Len(t, k.credentials(), 1)
 
 	p.clickThrough(button, "Sign out")
 	p.clickThrough(button, "Sign in with a passkey")
 	p.sees("Your account: grace.hopper@example.com")
 	p.open("/console/account/")
 	p.sees("This account has no password.")
-	p.forgive("404")
-	p.open(found[1]) // It worked once.
+	p.expectComplaint("404")
+	p.open(found[1]) // The link works once.
 	p.doesNotSee("Set password")
 }

@@ -16,93 +16,93 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// costs fails unless the way since the page where it began took so many clicks and pages.
-func (t *tab) costs(clicks, pages int) {
+// expectEffort fails unless so many clicks and pages were needed since startAt.
+func (t *tab) expectEffort(clicks, pages int) {
 	t.Helper()
-	assert.Equal(t, way{clicks, pages}, *t.way)
+	assert.Equal(t, effort{clicks, pages}, *t.effort)
 }
 
-// begins is where a way begins: what led there does not count.
-func (t *tab) begins(path string) {
+// startAt opens a page, and counts clicks and pages from there.
+func (t *tab) startAt(path string) {
 	t.Helper()
 	t.open(path)
-	*t.way = way{}
+	*t.effort = effort{}
 }
 
-// TestJourneys counts what an operator's everyday work costs, from the page where they stand.
-// TestAnInvitationByMail counts inviting a colleague, TestAnEventGoesFromNothingToLive an event.
+// TestJourneys counts the clicks and pages that everyday tasks of an operator need.
+// TestInvitationByMail counts inviting a colleague, TestEventFromNewToLive an event.
 func TestJourneys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.populate(typed)
+	w.populate(minConfirmed)
 	p := w.signedIn()
-	p.strict = false // TestEveryPage judges what links lead to.
+	p.strict = false // TestEveryPage checks these pages.
 
 	// Ada complains that she did not get the newsletter: one search, two pages.
-	p.begins("/console/o/acme/p/shop/a/web/e/")
-	p.keys("/lovelace")
+	p.startAt("/console/o/acme/p/shop/a/web/e/")
+	p.typeKeys("/lovelace")
 	p.follow(chromedp.KeyEvent(kb.Enter))
-	p.clickThrough(link, p.called(link, "Ada Lovelace"))
+	p.clickThrough(link, p.fullName(link, "Ada Lovelace"))
 	p.sees("Timeline", "failed", "answered 410", "Why, or why not")
-	p.costs(1, 2)
+	p.expectEffort(1, 2)
 
-	// What failed is sent again, from the card that tells of it.
-	w.hook.Lock()
-	w.hook.status = http.StatusOK
-	w.hook.Unlock()
-	p.begins("/console/o/acme/")
+	// Failed deliveries are sent again, from the card that shows them.
+	w.webhook.Lock()
+	w.webhook.status = http.StatusOK
+	w.webhook.Unlock()
+	p.startAt("/console/o/acme/")
 	p.clickThrough(link, "Open (Newsletter)")
 	p.clickThrough(button, "Retry these (answered 410, hooks)")
 	p.awaits("sent 122")
-	p.costs(2, 2)
+	p.expectEffort(2, 2)
 
 	// Somebody is locked, and unlocked again, without leaving the page.
-	p.begins("/console/o/acme/")
-	p.keys("/hopper")
+	p.startAt("/console/o/acme/")
+	p.typeKeys("/hopper")
 	p.follow(chromedp.KeyEvent(kb.Enter))
-	p.clickThrough(link, p.called(link, "Grace Hopper"))
+	p.clickThrough(link, p.fullName(link, "Grace Hopper"))
 	p.steps(p.clicking(button, "Lock in the organization"))
 	p.awaits("locked receives no notifications")
 	p.steps(p.clicking(button, "Undo (Unlock in the organization)"))
 	p.awaits("In this organization active")
-	p.costs(3, 2)
+	p.expectEffort(3, 2)
 
-	// An event is triggered by hand: that many people ask for their number.
-	w.hook.Lock() // Webhooks wait, so that the occurrence goes on.
-	answer := sync.OnceFunc(w.hook.Unlock)
+	// An event is triggered by hand. With so many people their number must be typed.
+	w.webhook.Lock() // Webhooks wait, so that the occurrence is not done.
+	answer := sync.OnceFunc(w.webhook.Unlock)
 	p.Cleanup(answer)
-	p.begins("/console/o/acme/p/shop/a/web/e/")
+	p.startAt("/console/o/acme/p/shop/a/web/e/")
 	p.clickThrough(link, "Newsletter")
-	p.turn("Live")
+	p.openEventTab("Live")
 	p.fill("Context", `{"title": "Winter", "body": "It snows."}`)
 	p.clickThrough(button, "Dry run")
-	p.judge()
+	p.checkAccessibility()
 	p.fill("Type 120 to send", "120")
 	p.clickThrough(button, "Send to 120 people")
 	p.sees("Occurrence 3")
-	p.costs(4, 4)
+	p.expectEffort(4, 4)
 
-	// It was a mistake.
-	p.begins("/console/o/acme/p/shop/a/web/")
-	p.clickThrough(link, p.newest("Newsletter"))
+	// The occurrence is cancelled.
+	p.startAt("/console/o/acme/p/shop/a/web/")
+	p.clickThrough(link, p.newestOccurrence("Newsletter"))
 	p.unfold("Cancel the occurrence")
 	p.clickThrough(button, "Cancel permanently")
 	p.awaits("Cancelled at")
 	answer()
-	p.costs(3, 2)
+	p.expectEffort(3, 2)
 
 	// A channel does not work: Home says so, and leads to its test.
-	w.down("mail")
-	p.begins("/console/o/acme/")
+	w.reportOutage("mail")
+	p.startAt("/console/o/acme/")
 	p.sees("failing mail down for 9 min")
 	p.clickThrough(link, "Test (mail)")
 	p.fill("Send one message to", "root@example.com")
 	p.clickThrough(button, "Send the test")
 	p.sees("Accepted: the provider took the message to root@example.com.")
-	p.costs(2, 2)
+	p.expectEffort(2, 2)
 
-	// A template is changed, compared with what it was, and restored.
-	p.begins("/console/o/acme/p/shop/a/web/e/")
+	// A template is changed, compared with the earlier version, and restored.
+	p.startAt("/console/o/acme/p/shop/a/web/e/")
 	p.clickThrough(link, "Order shipped")
 	p.in("region", "Templates by channel").clickThrough(link, "mail")
 	p.fill("Subject", "Off it goes, {{context.order}}")
@@ -114,26 +114,25 @@ func TestJourneys(t *testing.T) {
 	p.sees("What has changed since", "+ Off it goes, {{context.order}}", "+ It left.")
 	p.clickThrough(button, "Restore this version")
 	p.sees("Version 3")
-	p.costs(6, 6)
+	p.expectEffort(6, 6)
 
-	// Who wrote that, and what did it say before?
-	p.begins("/console/o/acme/")
+	// The audit log shows who changed the template, and how.
+	p.startAt("/console/o/acme/")
 	p.menu("Settings", "Audit log")
 	p.fill("Any word", "template order-shipped")
 	p.clickThrough(button, "Search")
 	p.clickThrough(link, "Texts of version 2")
 	p.sees(root+" console", "- Follow it at {{ context.tracking_url }}", "+ It left.")
-	p.costs(4, 4)
+	p.expectEffort(4, 4)
 }
 
-// typed is how many people must be typed before they are sent a message.
-const typed = 120
+// minConfirmed is the smallest number of people that must be typed before sending.
+const minConfirmed = 120
 
-// down makes the console show that a channel of acme has not worked for nine minutes, on another
-// instance.
-func (w *world) down(name string) {
+// reportOutage reports that a channel of acme has not worked for nine minutes on another instance.
+func (w *world) reportOutage(name string) {
 	w.Helper()
-	require.NoError(w, w.beside(func(store ports.Store) error {
+	require.NoError(w, w.withStore(func(store ports.Store) error {
 		found, err := ports.View(w.Context(), store, func(tx ports.Tx) ([]channels.Channel, error) {
 			o, err := tx.Orgs().BySlug(w.Context(), "acme")
 			if err != nil {
@@ -152,13 +151,13 @@ func (w *world) down(name string) {
 	}))
 }
 
-// TestAnImportIsMendedAndUndone counts from the file to the end: a column and a row are corrected,
-// and all of it is undone.
-func TestAnImportIsMendedAndUndone(t *testing.T) {
+// TestCorrectAndUndoImport counts from the upload to the undo: a column and a row are corrected,
+// and the import is undone.
+func TestCorrectAndUndoImport(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.signedIn()
-	p.begins("/console/o/acme/imports/")
+	p.startAt("/console/o/acme/imports/")
 	p.upload(w.file("contacts.csv", "Mail;Kontakt\nold@example.com;mary.jackson@example.com\nold@example.com;nobody\n"))
 	p.clickThrough(button, "Upload and check")
 	p.awaits("Preview")
@@ -173,21 +172,21 @@ func TestAnImportIsMendedAndUndone(t *testing.T) {
 	p.awaits("Preview")
 	p.clickThrough(button, "Start the import")
 	p.awaits("Result")
-	p.costs(5, 5)
+	p.expectEffort(5, 5)
 	p.clickThrough(link, "Undo this import")
 	p.clickThrough(button, "Undo the import")
 	p.awaits("The import was undone.")
-	p.costs(7, 7)
+	p.expectEffort(7, 7)
 }
 
-// TestFromNothingToTheFirstMessage follows the checklist of an organization that has nothing.
-func TestFromNothingToTheFirstMessage(t *testing.T) {
+// TestChecklistToFirstMessage follows the checklist of an empty organization.
+func TestChecklistToFirstMessage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.run("{organizations: [{slug: fresh, name: A fresh start}]}", "apply", "-f", "-")
 	p := w.signedIn()
-	p.strict = false // Other tests judge these pages.
-	p.begins("/console/o/fresh/")
+	p.strict = false // Other tests check these pages.
+	p.startAt("/console/o/fresh/")
 	p.clickThrough(link, "Add a channel")
 	p.clickThrough(link, "mailbox")
 	p.fill("Name", "mail")
@@ -196,7 +195,7 @@ func TestFromNothingToTheFirstMessage(t *testing.T) {
 	p.fill("Test address", "root@example.com")
 	p.clickThrough(button, "Create and test")
 	p.sees("Accepted: the provider took the message to root@example.com.")
-	p.costs(3, 3)
+	p.expectEffort(3, 3)
 
 	p.menu("Home")
 	p.sees("done Add a channel", "done Send yourself a test", "to do Import people")
@@ -206,7 +205,7 @@ func TestFromNothingToTheFirstMessage(t *testing.T) {
 	p.awaits("Preview")
 	p.clickThrough(button, "Start the import")
 	p.awaits("Result")
-	p.costs(7, 7)
+	p.expectEffort(7, 7)
 
 	p.menu("Home")
 	p.sees("done Import people", "to do Create an event")
@@ -224,7 +223,7 @@ func TestFromNothingToTheFirstMessage(t *testing.T) {
 	p.clickThrough(button, "Create the list")
 	p.fill("E-mail addresses", "mary.jackson@example.com\ndorothy.vaughan@example.com")
 	p.clickThrough(button, "Add the addresses")
-	p.costs(15, 15)
+	p.expectEffort(15, 15)
 
 	p.menu("Events")
 	p.fill("Slug", "back-in-stock")
@@ -235,16 +234,16 @@ func TestFromNothingToTheFirstMessage(t *testing.T) {
 	p.fill("Subject", subject)
 	p.fill("Text", words)
 	p.clickThrough(button, "Save")
-	p.turn("Audience")
+	p.openEventTab("Audience")
 	p.fill("Name", "Tell everybody")
 	p.choose("Distribution list", "Everybody")
 	p.clickThrough(button, "Create the notification")
-	p.turn("Live")
+	p.openEventTab("Live")
 	p.clickThrough(button, "Make it live")
-	p.clickThrough(button, "Dry run") // With the example.
+	p.clickThrough(button, "Dry run") // With the example context.
 	p.clickThrough(button, "Send to 2 people")
 	p.awaits("sent 2")
-	p.costs(25, 25)
+	p.expectEffort(25, 25)
 	p.menu("Home")
 	p.doesNotSee("Your first message")
 }

@@ -7,22 +7,22 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestAListIsMadeAndFilled(t *testing.T) {
+func TestCreateAndFillList(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
-		w.populate(greeted)
+	withAndWithoutScripts(t, func(w *world, p *tab) {
+		w.populate(customers)
 		p.open("/console/o/acme/p/shop/a/web/")
 		p.menu("Lists")
 		p.fill("Name", "Customers")
-		p.forgive("400")
+		p.expectComplaint("400")
 		p.clickThrough(button, "Create the list")
-		p.sees("There is 1 problem:") // There is one of this name.
+		p.sees("There is 1 problem:") // The name is taken.
 		p.fill("Name", "Beta testers")
 		p.clickThrough(button, "Create the list")
 		p.sees("Beta testers", "The list has no recipients.")
 
 		p.fill("E-mail addresses", "ada.lovelace@example.com\nnobody@example.com")
-		p.forgive("400")
+		p.expectComplaint("400")
 		p.clickThrough(button, "Add the addresses")
 		p.sees("nobody@example.com")
 		p.fill("E-mail addresses", "ada.lovelace@example.com\ngrace.hopper@example.com")
@@ -37,13 +37,13 @@ func TestAListIsMadeAndFilled(t *testing.T) {
 		p.clickThrough(button, "Add e-mail of alan.turing@example.com")
 		p.sees("1 recipient added to the list.")
 		p.tick("grace.hopper@example.com by mail")
-		p.keys(kb.Enter) // It says nothing about whom.
+		p.typeKeys(kb.Enter) // Nobody is selected.
 		p.clickThrough(button, "Remove selected")
 		p.sees("1 recipient removed from the list.", "alan.turing@example.com")
 	})
 }
 
-func TestAListIsPinnedRenamedAndDeleted(t *testing.T) {
+func TestPinRenameAndDeleteList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.signedIn()
@@ -54,7 +54,7 @@ func TestAListIsPinnedRenamedAndDeleted(t *testing.T) {
 	p.clickThrough(link, "customers")
 	p.sees("Pinned to no application", "To all customers")
 	p.choose("Pinned to", "Back office")
-	p.forgive("400")
+	p.expectComplaint("400")
 	p.clickThrough(button, "Save")
 	p.sees(`it is used by notification "To all customers" of event web/newsletter`)
 	p.choose("Pinned to", "Shop front")
@@ -65,7 +65,7 @@ func TestAListIsPinnedRenamedAndDeleted(t *testing.T) {
 	p.clickThrough(button, "Save")
 	p.sees("Pinned to no application")
 	p.unfold("Delete this list")
-	p.forgive("400")
+	p.expectComplaint("400")
 	p.clickThrough(button, "Delete Customers of the shop")
 	p.sees(`is used by notification "To all customers" of event web/newsletter.`)
 
@@ -80,19 +80,19 @@ func TestAListIsPinnedRenamedAndDeleted(t *testing.T) {
 
 func TestTrigger(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
-		w.populate(greeted)
-		p.open("/console/o/acme/p/shop/a/web/e/newsletter/trigger/") // Where it was before.
+	withAndWithoutScripts(t, func(w *world, p *tab) {
+		w.populate(customers)
+		p.open("/console/o/acme/p/shop/a/web/e/newsletter/trigger/") // The page moved.
 		p.fill("Context", `{"title": "Winter", "body": "It snows."}`)
 		p.clickThrough(button, "Dry run")
 		p.sees("What would happen", "To all customers", "Winter", "It snows.")
-		if p.still {
-			p.steps(p.clicking(button, p.called(button, "Show the HTML of To all customers by mail to ada")))
+		if p.scriptsOff {
+			p.steps(p.clicking(button, p.fullName(button, "Show the HTML of To all customers by mail to ada")))
 		}
 		assert.Equal(p, "Winter\n\nIt snows.", p.frame())
 		p.clickThrough(button, "Send to 12 people")
 		p.sees("Occurrence 3")
-		w.settled(3)
+		w.awaitOccurrence(3)
 		p.open("/console/o/acme/p/shop/a/web/occurrences/3/")
 		p.sees("sent 12")
 	})

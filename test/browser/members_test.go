@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// each runs a journey twice: as most people travel, and with JavaScript turned off.
-func each(t *testing.T, journey func(w *world, p *tab)) {
+// withAndWithoutScripts runs a journey twice: with JavaScript, and without.
+func withAndWithoutScripts(t *testing.T, journey func(w *world, p *tab)) {
 	t.Helper()
 	for name, scripts := range map[string]bool{"WithScripts": true, "WithoutScripts": false} {
 		t.Run(name, func(t *testing.T) {
@@ -27,9 +27,9 @@ func each(t *testing.T, journey func(w *world, p *tab)) {
 	}
 }
 
-func TestAMembershipThatIsLockedMakesTheNextEventSkipThatPerson(t *testing.T) {
+func TestLockedMembershipIsSkipped(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
+	withAndWithoutScripts(t, func(w *world, p *tab) {
 		w.populate(12)
 		p.clickThrough(link, "Acme Inc.")
 		p.menu("People")
@@ -37,13 +37,13 @@ func TestAMembershipThatIsLockedMakesTheNextEventSkipThatPerson(t *testing.T) {
 		p.clickThrough(button, "Search")
 		p.doesNotSee("ada.lovelace@example.com")
 		p.clickThrough(link, "Grace Hopper")
-		p.move("Lock (Shop front)")
-		p.move("Undo (Unlock, Shop front)")
-		p.move("Undo (Lock, Shop front)")
+		p.flip("Lock (Shop front)")
+		p.flip("Undo (Unlock, Shop front)")
+		p.flip("Undo (Lock, Shop front)")
 
-		w.settled(w.trigger("order-shipped", object{"order": "A-1018", "carrier": "DHL", "tracking_url": "https://track.example/", "items": []object{}}))
+		w.awaitOccurrence(w.trigger("order-shipped", object{"order": "A-1018", "carrier": "DHL", "tracking_url": "https://track.example/", "items": []object{}}))
 		p.clickThrough(link, "Shop front")
-		occurrence := p.newest("Order shipped")
+		occurrence := p.newestOccurrence("Order shipped")
 		p.clickThrough(link, occurrence)
 		p.clickThrough(link, "skipped 1")
 		p.sees("grace.hopper@example.com", "the application membership is locked")
@@ -56,10 +56,10 @@ func TestAMembershipThatIsLockedMakesTheNextEventSkipThatPerson(t *testing.T) {
 		p.sees("the application membership is locked")
 		p.clickThrough(link, "User grace.hopper@example.com")
 		p.clickThrough(link, "Grace Hopper")
-		p.move("Unlock (Shop front)")
-		w.settled(w.trigger("order-shipped", object{"order": "A-1019", "carrier": "DHL", "tracking_url": "https://track.example/", "items": []object{}}))
+		p.flip("Unlock (Shop front)")
+		w.awaitOccurrence(w.trigger("order-shipped", object{"order": "A-1019", "carrier": "DHL", "tracking_url": "https://track.example/", "items": []object{}}))
 		p.clickThrough(link, "Shop front")
-		p.clickThrough(link, p.newest("Order shipped"))
+		p.clickThrough(link, p.newestOccurrence("Order shipped"))
 		p.sees("sent 12")
 
 		p.menu("Settings", "Audit log")
@@ -67,31 +67,31 @@ func TestAMembershipThatIsLockedMakesTheNextEventSkipThatPerson(t *testing.T) {
 	})
 }
 
-// move presses the button of a switch, whose page stays where it is, unless scripts are turned off.
-func (t *tab) move(name string) {
+// flip presses the button of a switch. The page is not reloaded, unless scripts are disabled.
+func (t *tab) flip(name string) {
 	t.Helper()
-	if t.still {
+	if t.scriptsOff {
 		t.clickThrough(button, name)
 	} else {
 		t.steps(t.clicking(button, name))
 		t.eventually(func() bool {
-			return !slices.ContainsFunc(t.things(button), func(b thing) bool { return b.name == name })
+			return !slices.ContainsFunc(t.elements(button), func(b element) bool { return b.name == name })
 		}, "the switch does not move")
-		t.arrived()
+		t.loaded()
 	}
 	t.sees("Saved.")
 }
 
-// newest is the occurrence of an event that the page lists first.
-func (t *tab) newest(event string) string {
+// newestOccurrence returns the first listed occurrence of an event.
+func (t *tab) newestOccurrence(event string) string {
 	t.Helper()
 	t.sees(event)
-	return ask[string](t, fmt.Sprintf("[...document.querySelectorAll('tbody tr')].find(r => r.innerText.includes(%s)).querySelector('a').innerText", quote(event)))
+	return eval[string](t, fmt.Sprintf("[...document.querySelectorAll('tbody tr')].find(r => r.innerText.includes(%s)).querySelector('a').innerText", quote(event)))
 }
 
-func TestAUserIsCreatedAndChanged(t *testing.T) {
+func TestCreateAndChangeUser(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
+	withAndWithoutScripts(t, func(w *world, p *tab) {
 		p.clickThrough(link, "Acme Inc.")
 		p.menu("People")
 		p.sees("No users yet.")
@@ -100,15 +100,15 @@ func TestAUserIsCreatedAndChanged(t *testing.T) {
 		p.fill("First name", "Mary")
 		p.fill("Last name", "Jackson")
 		p.choose("Additional group", "Staff")
-		p.forgive("400")
+		p.expectComplaint("400")
 		p.clickThrough(button, "Create the user")
 		p.sees("There is 1 problem:")
-		p.fill("E-mail", "mary.jackson@example.com") // The rest is still there.
+		p.fill("E-mail", "mary.jackson@example.com") // The other fields are kept.
 		p.clickThrough(button, "Create the user")
 		p.sees("Mary Jackson", "mary.jackson@example.com", "Staff")
 
 		p.clickThrough(link, "Edit the metadata")
-		p.forgive("400")
+		p.expectComplaint("400")
 		p.fill("Metadata", `{"team": "Wind tunnel",}`)
 		p.clickThrough(button, "Save")
 		p.sees("There is 1 problem:")
@@ -118,10 +118,10 @@ func TestAUserIsCreatedAndChanged(t *testing.T) {
 		p.clickThrough(link, "Edit the metadata")
 		w.call(http.MethodPatch, "o/acme/u/mary.jackson@example.com/", object{"custom_fields": object{"external_id": 18}}, nil)
 		p.fill("Metadata", `{"team": "Supersonic"}`)
-		p.forgive("400")
+		p.expectComplaint("400")
 		p.clickThrough(button, "Save")
 		p.sees("What somebody else saved in the meantime", `"external_id": 18`)
-		p.clickThrough(button, "Save") // It is meant.
+		p.clickThrough(button, "Save") // The user confirms.
 		p.sees(`"team": "Supersonic"`, "Details changed by root, console", "Metadata: external_id before: 18")
 		p.clickThrough(link, "Failed and bounced")
 		p.sees("Nothing of this kind.")
@@ -141,14 +141,14 @@ func TestAUserIsCreatedAndChanged(t *testing.T) {
 	})
 }
 
-func TestChosenUsersAreLockedTogether(t *testing.T) {
+func TestLockSelectedUsers(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
-		w.populate(greeted)
+	withAndWithoutScripts(t, func(w *world, p *tab) {
+		w.populate(customers)
 		p.open("/console/o/acme/u/")
 		p.tick("Select ada.lovelace@example.com")
 		p.tick("Select grace.hopper@example.com")
-		p.keys(kb.Enter) // It says nothing about what is to be done.
+		p.typeKeys(kb.Enter) // No action is selected.
 		p.clickThrough(button, "Lock")
 		p.tick("Locked")
 		p.clickThrough(button, "Search")
@@ -156,20 +156,20 @@ func TestChosenUsersAreLockedTogether(t *testing.T) {
 		p.doesNotSee("alan.turing@example.com")
 
 		o := w.trigger("newsletter", object{"title": "Again", "body": "More."})
-		w.settled(o)
+		w.awaitOccurrence(o)
 		p.open(fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/?state=skipped", o))
-		p.sees("skipped 4", "ada.lovelace@example.com", "grace.hopper@example.com", "the member is locked in the organization") // By e-mail, and by their webhooks.
+		p.sees("skipped 4", "ada.lovelace@example.com", "grace.hopper@example.com", "the member is locked in the organization") // By e-mail, and by webhooks.
 	})
 }
 
-func TestOneBoxChoosesAllUsersOfAPage(t *testing.T) {
+func TestSelectAllUsersOfPage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.populate(greeted)
+	w.populate(customers)
 	p := w.signedIn()
 	p.open("/console/o/acme/u/")
 	p.tick("Select all on this page")
-	p.tick("Select ada.lovelace@example.com") // Not her.
+	p.tick("Select ada.lovelace@example.com") // Deselects her.
 	p.sees("11 selected")
 	p.clickThrough(button, "Lock")
 	p.open("/console/o/acme/u/?locked=true")
@@ -177,7 +177,7 @@ func TestOneBoxChoosesAllUsersOfAPage(t *testing.T) {
 	p.sees("grace.hopper@example.com", "alan.turing@example.com")
 }
 
-func TestFoundUsersAreExported(t *testing.T) {
+func TestExportFoundUsers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.signedIn()
@@ -191,7 +191,7 @@ func TestFoundUsersAreExported(t *testing.T) {
 	assert.NotContains(p, sheet, "grace")
 }
 
-func TestChosenUsersAreRemovedTogether(t *testing.T) {
+func TestRemoveSelectedUsers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.signedIn()

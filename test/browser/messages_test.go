@@ -6,11 +6,11 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestWhatSomebodyGotIsFoundAmongTheMessages filters: one form, one page.
-func TestWhatSomebodyGotIsFoundAmongTheMessages(t *testing.T) {
+// TestFilterMessagesOfUser needs one form and one page.
+func TestFilterMessagesOfUser(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
-		w.populate(greeted)
+	withAndWithoutScripts(t, func(w *world, p *tab) {
+		w.populate(customers)
 		p.open("/console/o/acme/p/shop/a/web/")
 		p.fill("To the person", "lovelace")
 		p.choose("With messages that are", "sent")
@@ -22,6 +22,6 @@ func TestWhatSomebodyGotIsFoundAmongTheMessages(t *testing.T) {
 		p.clickThrough(button, "Filter")
 		p.sees("No messages match.")
 		p.clickThrough(link, "All messages")
-		assert.Equal(p, "/console/o/acme/p/shop/a/web/", p.at())
+		assert.Equal(p, "/console/o/acme/p/shop/a/web/", p.path())
 	})
 }

@@ -19,15 +19,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newSite is a world that browsers reach by the address that it believes to have, as passkeys need
-// it, with these settings beside the usual ones.
+// newSite returns a world whose base URL is the address that browsers use, as passkeys require. The
+// settings are added to the usual ones.
 func newSite(t *testing.T, settings ...string) *world {
 	t.Helper()
 	behind := &url.URL{Scheme: "http"}
 	front := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(behind)
 		r.Out.Host = r.In.Host
-	}, ErrorLog: log.New(io.Discard, "", 0)}) // Browsers cancel what they no longer need.
+	}, ErrorLog: log.New(io.Discard, "", 0)}) // Browsers cancel requests that they no longer need.
 	t.Cleanup(front.Close)
 	site := strings.Replace(front.URL, "127.0.0.1", "localhost", 1)
 	w := newWorldAt(t, site, settings...)
@@ -36,15 +36,14 @@ func newSite(t *testing.T, settings ...string) *world {
 	return w
 }
 
-// keeper is an authenticator of a tab: a telephone, or a security key, whose holder says yes to
-// everything.
-type keeper struct {
+// authenticator is a virtual authenticator of a tab whose user confirms everything.
+type authenticator struct {
 	*tab
 	id webauthn.AuthenticatorID
 }
 
-// keeper gives the tab an authenticator, which waits until the page asks it.
-func (t *tab) keeper() keeper {
+// authenticator adds an authenticator that waits until the page asks it.
+func (t *tab) authenticator() authenticator {
 	t.Helper()
 	t.steps(chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
 		_, err := cdp.Call(ctx, to, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
@@ -52,18 +51,18 @@ func (t *tab) keeper() keeper {
 		})
 		return err
 	}))
-	return t.autofillKeeper()
+	return t.autofillAuthenticator()
 }
 
-// autofillKeeper gives the tab an authenticator that also answers by itself where browsers may
-// offer passkeys.
-func (t *tab) autofillKeeper() keeper {
+// autofillAuthenticator adds an authenticator that also answers where browsers offer passkeys while
+// a username is typed.
+func (t *tab) autofillAuthenticator() authenticator {
 	t.Helper()
-	k := keeper{tab: t}
+	k := authenticator{tab: t}
 	t.steps(do(webauthn.Enable, webauthn.EnableParams{}), chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
 		added, err := cdp.Call(ctx, to, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
 			Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal, HasResidentKey: true,
-			HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true, HasCmtgKey: true, // Else it is given no passkey: cdproto always says something of such keys.
+			HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true, HasCmtgKey: true, // Without it no passkey can be added, because cdproto always sends these keys.
 		}})
 		if err == nil {
 			k.id = added.AuthenticatorID
@@ -73,8 +72,8 @@ func (t *tab) autofillKeeper() keeper {
 	return k
 }
 
-// keys are the passkeys that the authenticator keeps.
-func (k keeper) keys() (all []*webauthn.Credential) {
+// credentials returns the passkeys of the authenticator.
+func (k authenticator) credentials() (all []*webauthn.Credential) {
 	k.Helper()
 	k.steps(chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
 		found, err := cdp.Call(ctx, to, webauthn.GetCredentials, webauthn.GetCredentialsParams{AuthenticatorID: k.id})
@@ -86,13 +85,13 @@ func (k keeper) keys() (all []*webauthn.Credential) {
 	return all
 }
 
-// keeps gives the authenticator a passkey.
-func (k keeper) keeps(key *webauthn.Credential) {
+// addCredential adds a passkey to the authenticator.
+func (k authenticator) addCredential(key *webauthn.Credential) {
 	k.Helper()
 	k.steps(do(webauthn.AddCredential, webauthn.AddCredentialParams{AuthenticatorID: k.id, Credential: key}))
 }
 
-// addPasskey adds a passkey to the account that the tab is signed in to, its first one.
+// addPasskey adds the first passkey to the account that is signed in.
 func (t *tab) addPasskey(name string) {
 	t.Helper()
 	t.open("/console/account/second-factor/")
@@ -108,7 +107,7 @@ func TestSignInWithPasskey(t *testing.T) {
 	t.Parallel()
 	w := newSite(t)
 	p := w.signedIn()
-	k := p.keeper()
+	k := p.authenticator()
 	p.addPasskey("Telephone")
 	p.clickThrough(button, "Sign out")
 	p.clickThrough(button, "Sign in with a passkey")
@@ -129,8 +128,8 @@ func TestSignInWithPasskey(t *testing.T) {
 	p.clickThrough(button, "Remove Laptop")
 	p.sees("Second factor removed.")
 	p.clickThrough(button, "Sign out")
-	assert.Len(p, k.keys(), 1, "the authenticator still keeps it")
-	p.forgive("401")
+	assert.Len(p, k.credentials(), 1, "the authenticator still keeps it")
+	p.expectComplaint("401")
 	p.clickThrough(button, "Sign in with a passkey")
 	p.sees("The passkey was not accepted")
 	p.signIn(root, password)
@@ -141,29 +140,29 @@ func TestConfirmWithPasskey(t *testing.T) {
 	t.Parallel()
 	w := newSite(t)
 	p := w.signedIn()
-	p.keeper()
+	p.authenticator()
 	p.addPasskey("Telephone")
-	p.remember(w.sessionSince(time.Now().Add(-time.Hour)))
+	p.setCookie(w.sessionSince(time.Now().Add(-time.Hour)))
 	p.open("/console/o/acme/keys/")
 	p.fill("Name", "shop front")
 	p.tick("Read distribution lists (distributionlist:read)")
-	p.forgive("401")
+	p.expectComplaint("401")
 	p.clickThrough(button, "Create the key")
 	assert.Equal(p, "Sign in again", p.title())
 	p.clickThrough(button, "Use a passkey")
 	p.sees("The key is shown only now.", "shop front")
 }
 
-func TestThePasskeyOfSomebodyElseOpensTheirAccountAlone(t *testing.T) {
+func TestPasskeyOpensOnlyItsAccount(t *testing.T) {
 	t.Parallel()
 	w := newSite(t)
 	w.run(password+"\n", "admin", "create", "--username", "eve", "--password-stdin")
 	p := w.signedIn()
-	ofRoot := p.keeper()
+	ofRoot := p.authenticator()
 	p.addPasskey("Telephone")
 
 	q := w.tab()
-	ofEve := q.keeper()
+	ofEve := q.authenticator()
 	q.open("/console/")
 	q.signIn("eve", password)
 	q.addPasskey("Laptop")
@@ -172,28 +171,28 @@ func TestThePasskeyOfSomebodyElseOpensTheirAccountAlone(t *testing.T) {
 	q.sees("Your account: eve")
 	q.clickThrough(button, "Sign out")
 
-	theirs := ofRoot.keys()
+	theirs := ofRoot.credentials()
 	require.Len(t, theirs, 1)
 	forged := *theirs[0]
-	forged.PrivateKey, forged.CmtgKeys, forged.ActiveCmtgKeyIndex = ofEve.keys()[0].PrivateKey, nil, nil
-	ofEve.keeps(&forged)
+	forged.PrivateKey, forged.CmtgKeys, forged.ActiveCmtgKeyIndex = ofEve.credentials()[0].PrivateKey, nil, nil
+	ofEve.addCredential(&forged)
 	q.signIn(root, password)
-	q.forgive("400")
+	q.expectComplaint("400")
 	q.clickThrough(button, "Use a passkey")
 	q.sees("The passkey was not accepted")
 	q.doesNotSee("Your account")
 }
 
-func TestBrowsersOfferPasskeysWhereAUsernameIsTyped(t *testing.T) {
+func TestPasskeyAutofill(t *testing.T) {
 	t.Parallel()
 	p := newSite(t).signedIn()
-	p.autofillKeeper()
+	p.autofillAuthenticator()
 	p.addPasskey("Telephone")
 	p.clickThrough(button, "Sign out")
 	p.awaits("Your account: " + root)
 }
 
-func TestWithoutScriptsThereAreOtherFactors(t *testing.T) {
+func TestFactorsWithoutScripts(t *testing.T) {
 	t.Parallel()
 	w := newSite(t)
 	p := w.tab()
@@ -205,7 +204,7 @@ func TestWithoutScriptsThereAreOtherFactors(t *testing.T) {
 	p.sees("Passkeys need JavaScript, which is off in this browser.", "Set up an authenticator app")
 }
 
-func TestPasskeysWorkAtTheirAddressOnly(t *testing.T) {
+func TestPasskeysNeedTheirAddress(t *testing.T) {
 	t.Parallel()
 	w := newSite(t)
 	w.base = strings.Replace(w.base, "localhost", "127.0.0.1", 1)
@@ -220,7 +219,7 @@ func TestMissingSecondFactorRedirects(t *testing.T) {
 	t.Parallel()
 	w := newSite(t)
 	p := w.signedIn()
-	p.keeper()
+	p.authenticator()
 	p.open("/console/o/acme/projects/")
 	p.clickThrough(button, "Require a second factor")
 	p.sees("Acme Inc. requires a second factor. Set one up before you go on.")

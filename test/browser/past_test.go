@@ -5,14 +5,14 @@ import (
 	"strings"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3" // The driver of the world's database.
+	_ "github.com/mattn/go-sqlite3" // the driver of the database
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// remember writes a month of numbers into the past of acme, as they would be had the shop been busy
-// by day and quiet by night.
-func (w *world) remember() {
+// addStatistics writes statistics of the last month of acme, with more traffic by day than by
+// night.
+func (w *world) addStatistics() {
 	w.Helper()
 	db, err := sql.Open("sqlite3", strings.TrimPrefix(w.database, "sqlite:")+"?_busy_timeout=10000")
 	require.NoError(w, err)

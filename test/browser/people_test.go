@@ -21,8 +21,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// someone is a person of a world.
-type someone struct{ first, last, email, team string }
+// testPerson is a person of a world.
+type testPerson struct{ first, last, email, team string }
 
 var (
 	firstNames = []string{"Ada", "Grace", "Alan", "Edsger", "Barbara", "Donald", "Radia", "Tim", "Hedy", "Niklaus", "Karen", "Dennis"}
@@ -30,9 +30,9 @@ var (
 	teams      = []string{"Sales", "Support", "Warehouse"}
 )
 
-// person is the i-th person of a world; no two are equal.
-func person(i int) someone {
-	p := someone{first: firstNames[i%len(firstNames)], last: lastNames[(i+i/len(firstNames))%len(lastNames)], team: teams[i%len(teams)]}
+// person returns the i-th person of a world; no two are equal.
+func person(i int) testPerson {
+	p := testPerson{first: firstNames[i%len(firstNames)], last: lastNames[(i+i/len(firstNames))%len(lastNames)], team: teams[i%len(teams)]}
 	p.email = strings.ToLower(p.first + "." + p.last)
 	if i >= len(firstNames)*len(lastNames) {
 		p.email += fmt.Sprint(i)
@@ -41,12 +41,12 @@ func person(i int) someone {
 	return p
 }
 
-// greeted is how many people order something, and so are on the list of the web shop's users.
-const greeted = 12
+// customers is how many people are on the list of the web shop's users.
+const customers = 12
 
-// more is what worlds have beside the demo: more channels, partials, templates of all kinds, and an
-// organization with nothing in it.
-const more = `{organizations: [{slug: fresh, name: A fresh start}, {slug: acme, name: Acme Inc.,
+// extraBlueprint has what worlds have in addition to the demo: channels, partials, templates of all
+// kinds, and an empty organization.
+const extraBlueprint = `{organizations: [{slug: fresh, name: A fresh start}, {slug: acme, name: Acme Inc.,
 	channels: [{name: hooks, protocol: WEBHOOK, driver: webhook, preferred: true, settings: {}}],
 	partials: [{name: footer, description: Below every mail, html: "<hr><p>{{ organization.name }}</p>"}, {name: frame, html: "{{$content}}{{/content}}{{> footer}}"}],
 	projects: [{slug: shop, name: Web shop, channels: [{name: texts, protocol: SMS, driver: mailbox}], applications: [{slug: web, name: Shop front, events: [{slug: newsletter, name: Newsletter,
@@ -58,26 +58,27 @@ const more = `{organizations: [{slug: fresh, name: A fresh start}, {slug: acme, 
 			notifications: [{name: Tell the customers, list: web-users, templates: [
 				{channel: mail, subject: "Order {{ context.order }} is on its way", text: "With {{ context.carrier }}.", html: "<p>With {{ context.carrier }}.</p>{{> footer}}"}]}]}]}]}]}]}`
 
-// hook is where webhooks of a world lead. It is gone for good, unless a test says otherwise.
-type hook struct {
-	sync.RWMutex // while it is held, all webhooks wait
+// webhook is the server of the webhooks of a world. It answers 410, unless a test sets another
+// status.
+type webhook struct {
+	sync.RWMutex // while it is locked, all webhooks wait
 
-	status int // what they are answered
+	status int // of the responses
 }
 
-func (h *hook) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (h *webhook) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	h.RLock()
 	defer h.RUnlock()
 	w.WriteHeader(h.status)
 }
 
-// populate fills acme with so many people: they are on a list, registered with the web shop, and
-// have got a message. Two of them have the address of a webhook.
+// populate adds so many people to acme. They are on a list, registered with the web shop, and have
+// received a message. Two of them have the address of a webhook.
 func (w *world) populate(people int) {
 	w.Helper()
-	w.run(more, "apply", "-f", "-")
-	w.hook = &hook{status: http.StatusGone}
-	server := httptest.NewServer(w.hook)
+	w.run(extraBlueprint, "apply", "-f", "-")
+	w.webhook = &webhook{status: http.StatusGone}
+	server := httptest.NewServer(w.webhook)
 	w.Cleanup(server.Close)
 	var file strings.Builder
 	emails := make([]string, people)
@@ -97,7 +98,7 @@ func (w *world) populate(people int) {
 	for some := range slices.Chunk(emails, 10_000) {
 		w.call(http.MethodPost, fmt.Sprintf("o/acme/p/shop/d/%d/add/", lists[0].ID), some, nil)
 	}
-	for _, email := range emails[:greeted] {
+	for _, email := range emails[:customers] {
 		w.call(http.MethodPost, "o/acme/p/shop/a/web/register/", object{"username": email, "custom_fields": object{"tier": "gold"}, "distribution_list": "web-users",
 			"addresses": []object{{"value": email, "assign_to_preferred_channel": true}, {"value": "+442079460958", "name": "office"}}}, nil)
 	}
@@ -105,20 +106,20 @@ func (w *world) populate(people int) {
 		w.call(http.MethodPost, "o/acme/p/shop/a/web/register/", object{"username": email, "distribution_list": "customers",
 			"addresses": []object{{"value": server.URL + "/" + email, "assign_to_preferred_channel": true}}}, nil)
 	}
-	w.register(emails[greeted:])
-	w.imported("new.csv", "email,first_name,custom__team,phone\nnew@example.org,New,blue,1\nnobody,,,\n")
-	w.settled(w.trigger("newsletter", object{"title": "New in the shop", "body": "Have a look at the winter collection."}))
-	w.settled(w.trigger("order-shipped", object{"order": "A-1017", "carrier": "DHL", "tracking_url": "https://track.example/A-1017", "items": []object{{"quantity": 1, "name": "Bell"}}}))
+	w.register(emails[customers:])
+	w.checkedImport("new.csv", "email,first_name,custom__team,phone\nnew@example.org,New,blue,1\nnobody,,,\n")
+	w.awaitOccurrence(w.trigger("newsletter", object{"title": "New in the shop", "body": "Have a look at the winter collection."}))
+	w.awaitOccurrence(w.trigger("order-shipped", object{"order": "A-1017", "carrier": "DHL", "tracking_url": "https://track.example/A-1017", "items": []object{{"quantity": 1, "name": "Bell"}}}))
 }
 
-// update changes what is stored, as another instance of the service would.
+// update runs a unit of work, like another instance of the service.
 func (w *world) update(do func(tx ports.Tx) error) error {
 	w.Helper()
-	return w.beside(func(store ports.Store) error { return store.Update(w.Context(), do) })
+	return w.withStore(func(store ports.Store) error { return store.Update(w.Context(), do) })
 }
 
-// beside opens the store as another instance of the service would.
-func (w *world) beside(do func(store ports.Store) error) error {
+// withStore opens the store like another instance of the service.
+func (w *world) withStore(do func(store ports.Store) error) error {
 	w.Helper()
 	store, err := gormstore.Open(w.Context(), gormstore.Config{URL: w.database, Clock: clock{}, Keys: seal.NewRing([seal.KeySize]byte{})})
 	require.NoError(w, err)
@@ -126,7 +127,7 @@ func (w *world) beside(do func(store ports.Store) error) error {
 	return do(store)
 }
 
-// register makes users members of the web shop, which a call for each would take too long for.
+// register registers users with the web shop. A call for each would take too long.
 func (w *world) register(usernames []string) {
 	w.Helper()
 	for some := range slices.Chunk(usernames, 1000) {
@@ -168,19 +169,19 @@ func (w *world) register(usernames []string) {
 	}
 }
 
-// member makes a user a member of acme.
+// member adds a member to acme.
 func (w *world) member(email, first, last string) {
 	w.Helper()
 	w.call(http.MethodPost, "o/acme/u/", object{"email": email, "first_name": first, "last_name": last}, nil)
 }
 
-// clock is the clock of the machine.
+// clock is the system clock.
 type clock struct{}
 
-// Now is the time.
+// Now returns the time.
 func (clock) Now() time.Time { return time.Now() }
 
-// file writes a file that a person could choose and returns its path.
+// file writes a file and returns its path.
 func (w *world) file(name, content string) string {
 	w.Helper()
 	path := filepath.Join(w.TempDir(), name)

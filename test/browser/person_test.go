@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Elements of a page are found by role and name, as with a screen reader.
+// Elements of a page are found by role and name, as a screen reader finds them.
 const (
 	button   = "button"
 	link     = "link"
@@ -26,20 +26,20 @@ const (
 	choice   = "combobox"
 	list     = "list"
 	folded   = "DisclosureTriangle"
-	grouped  = "DisclosureTriangleGrouped" // folded, and another one folds when it unfolds
+	grouped  = "DisclosureTriangleGrouped" // collapsed, of a group of which only one is expanded
 )
 
-// part is a part of a page, by what it is and what it is called.
+// part is a part of a page, by its role and name.
 type part struct{ role, name string }
 
-// in returns the tab for a user who looks only at a part of the page.
+// in returns the tab limited to a part of the page.
 func (t *tab) in(role, name string) *tab {
 	own := *t
 	own.scope = part{role, name}
 	return &own
 }
 
-// menu goes to a page by the menu: by its entry, then by what that opens.
+// menu opens a page by the menu: by an entry, and then by the entries that it shows.
 func (t *tab) menu(entries ...string) {
 	t.Helper()
 	for _, e := range entries {
@@ -47,51 +47,50 @@ func (t *tab) menu(entries ...string) {
 	}
 }
 
-// clickThrough clicks on a link or button, and waits for the next page.
+// clickThrough clicks a link or button, and waits for the next page.
 func (t *tab) clickThrough(role, name string) {
 	t.Helper()
 	t.follow(t.clicking(role, name))
 }
 
-// fill writes into a field, in the place of what is there. What need not be filled in says so in
-// its label.
+// fill replaces the text of a field. The label of an optional field may end with "optional".
 func (t *tab) fill(label, text string) {
 	t.Helper()
 	field := t.find(label, textbox, search)
 	t.steps(t.clickingOn(field), chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)), chromedp.KeyEvent(kb.Delete),
 		do(input.InsertText, input.InsertTextParams{Text: text}))
-	require.Equal(t, text, t.of(field, "this.value"), label)
+	require.Equal(t, text, t.evaluateOn(field, "this.value"), label)
 }
 
-// tick ticks or unticks a box.
+// tick toggles a checkbox.
 func (t *tab) tick(label string) {
 	t.Helper()
 	box := t.find(label, checkbox)
-	before := t.of(box, "String(this.checked)")
+	before := t.evaluateOn(box, "String(this.checked)")
 	t.steps(t.clickingOn(box))
-	require.NotEqual(t, before, t.of(box, "String(this.checked)"), label)
+	require.NotEqual(t, before, t.evaluateOn(box, "String(this.checked)"), label)
 }
 
-// choose takes an option of a list, by typing how it begins.
+// choose selects an option of a list by typing its beginning.
 func (t *tab) choose(label, option string) {
 	t.Helper()
 	field := t.find(label, choice)
 	t.steps(do(dom.Focus, dom.FocusParams{BackendNodeID: field}), chromedp.KeyEvent(option))
-	require.True(t, strings.HasPrefix(t.of(field, "this.selectedOptions[0].text.trim()"), option), "%s: %s", label, option)
+	require.True(t, strings.HasPrefix(t.evaluateOn(field, "this.selectedOptions[0].text.trim()"), option), "%s: %s", label, option)
 }
 
-// unfold opens what is folded away below these words.
+// unfold expands the details with this summary.
 func (t *tab) unfold(words string) {
 	t.Helper()
-	t.way.clicks++
+	t.effort.clicks++
 	t.steps(t.clickingOn(t.find(words, folded, grouped)))
-	t.arrived()
+	t.loaded()
 }
 
-// of evaluates an expression about an element of the page, which it calls this.
-func (t *tab) of(node cdp.BackendNodeID, expression string) string {
+// evaluateOn evaluates an expression about an element of the page, which is this.
+func (t *tab) evaluateOn(node cdp.BackendNodeID, expression string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	ctx, cancel := context.WithTimeout(t.ctx, timeout)
 	defer cancel()
 	element, err := chromedp.Call(ctx, dom.ResolveNode, dom.ResolveNodeParams{BackendNodeID: node})
 	require.NoError(t, err)
@@ -100,7 +99,7 @@ func (t *tab) of(node cdp.BackendNodeID, expression string) string {
 	return text
 }
 
-// sees waits until the page shows these words.
+// sees waits until the page shows these texts.
 func (t *tab) sees(words ...string) {
 	t.Helper()
 	for _, w := range words {
@@ -108,7 +107,7 @@ func (t *tab) sees(words ...string) {
 	}
 }
 
-// doesNotSee makes sure that the page, as it is now, does not show these words.
+// doesNotSee fails if the page shows one of these texts now.
 func (t *tab) doesNotSee(words ...string) {
 	t.Helper()
 	for _, w := range words {
@@ -116,26 +115,26 @@ func (t *tab) doesNotSee(words ...string) {
 	}
 }
 
-// shows reports whether the page shows these words, however they are broken into lines.
+// shows reports whether the page shows this text; line breaks do not matter.
 func (t *tab) shows(words string) bool {
-	text, err := try[string](t, "document.body.innerText")
+	text, err := tryEval[string](t, "document.body.innerText")
 	return err == nil && strings.Contains(strings.Join(strings.Fields(text), " "), words)
 }
 
-// title is the heading of the page.
+// title returns the heading of the page.
 func (t *tab) title() string {
 	t.Helper()
-	return ask[string](t, "document.querySelector('h1').innerText")
+	return eval[string](t, "document.querySelector('h1').innerText")
 }
 
-// find is the one thing of the page that has this name and one of these roles.
+// find returns the element with this name and one of these roles. There must be only one.
 func (t *tab) find(name string, roles ...string) cdp.BackendNodeID {
 	t.Helper()
-	var found []thing
+	var found []element
 	var names []string
 	t.eventually(func() bool {
 		found, names = nil, nil
-		for _, n := range t.things(roles...) {
+		for _, n := range t.elements(roles...) {
 			names = append(names, n.name)
 			if n.name == name || n.name == name+" optional" {
 				found = append(found, n)
@@ -149,12 +148,12 @@ func (t *tab) find(name string, roles ...string) cdp.BackendNodeID {
 	return found[0].node
 }
 
-// called is the whole name of the one thing whose name has this in it.
-func (t *tab) called(role, part string) (name string) {
+// fullName returns the name of the element whose name contains part. There must be only one.
+func (t *tab) fullName(role, part string) (name string) {
 	t.Helper()
 	t.eventually(func() bool {
 		name = ""
-		for _, n := range t.things(role) {
+		for _, n := range t.elements(role) {
 			if strings.Contains(n.name, part) {
 				require.Empty(t, name, "two of them have %q in their name", part)
 				name = n.name
@@ -165,18 +164,18 @@ func (t *tab) called(role, part string) (name string) {
 	return name
 }
 
-// thing is something that people can find on a page.
-type thing struct {
+// element is an element of a page, as a screen reader sees it.
+type element struct {
 	node cdp.BackendNodeID
 	name string
-	url  string // where a link leads
+	url  string // the target of a link
 }
 
-// things returns the elements of the page, or of its part, in these roles, as a screen reader reads
-// them. There are none while the page is being replaced.
-func (t *tab) things(roles ...string) []thing {
+// elements returns the elements with these roles on the page, or in its part. There are none while
+// the page is being replaced.
+func (t *tab) elements(roles ...string) []element {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	ctx, cancel := context.WithTimeout(t.ctx, timeout)
 	defer cancel()
 	document, err := chromedp.Run(ctx, chromedp.Evaluate[*runtime.RemoteObject]("document"))
 	if err != nil {
@@ -185,27 +184,27 @@ func (t *tab) things(roles ...string) []thing {
 	root := accessibility.QueryAXTreeParams{ObjectID: document.ObjectID}
 	if t.scope != (part{}) {
 		root.Role, root.AccessibleName = t.scope.role, t.scope.name
-		places := listed(ctx, root)
+		places := queryElements(ctx, root)
 		if len(places) != 1 {
 			return nil
 		}
 		root = accessibility.QueryAXTreeParams{BackendNodeID: places[0].node}
 	}
-	var all []thing
+	var all []element
 	for _, role := range roles {
 		root.Role = role
-		all = append(all, listed(ctx, root)...)
+		all = append(all, queryElements(ctx, root)...)
 	}
 	return all
 }
 
-// listed are the things below a root, none when that is gone.
-func listed(ctx context.Context, root accessibility.QueryAXTreeParams) []thing {
+// queryElements returns the elements below a root; none if the root is gone.
+func queryElements(ctx context.Context, root accessibility.QueryAXTreeParams) []element {
 	answer, err := chromedp.Call(ctx, accessibility.QueryAXTree, root)
 	if err != nil {
 		return nil
 	}
-	var all []thing
+	var all []element
 	for _, n := range answer.Nodes {
 		var name, target string
 		if n.Ignored || n.Name == nil || json.Unmarshal(n.Name.Value, &name) != nil {
@@ -213,22 +212,21 @@ func listed(ctx context.Context, root accessibility.QueryAXTreeParams) []thing {
 		}
 		for _, p := range n.Properties {
 			if p.Name == accessibility.PropertyNameURL {
-				_ = json.Unmarshal(p.Value.Value, &target) // Where it is no text, it is none.
+				_ = json.Unmarshal(p.Value.Value, &target) // A value that is no text is ignored.
 			}
 		}
-		all = append(all, thing{n.BackendDOMNodeID, strings.Join(strings.Fields(name), " "), target})
+		all = append(all, element{n.BackendDOMNodeID, strings.Join(strings.Fields(name), " "), target})
 	}
 	return all
 }
 
 func (t *tab) clicking(role, name string) chromedp.Action[chromedp.Void] {
 	t.Helper()
-	t.way.clicks++
+	t.effort.clicks++
 	return t.clickingOn(t.find(name, role))
 }
 
-// clickingOn presses the mouse in the middle of something, after scrolling to it. Something else
-// must not lie there.
+// clickingOn clicks the middle of an element, after scrolling to it.
 func (t *tab) clickingOn(node cdp.BackendNodeID) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
 		if _, err := cdp.Call(ctx, to, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: node}); err != nil {

@@ -16,12 +16,12 @@ import (
 // screenshots` sets it.
 const picturesVariable = "TOCSIN_TEST_SCREENSHOTS"
 
-// tall is a window that has room for the editor of a template with its preview.
-var tall = size{1280, 1000}
+// tallWindow has room for the editor of a template and its preview.
+var tallWindow = size{1280, 1000}
 
-// largest is how many bytes a picture may have: every reader of the documentation loads each of
-// them.
-const largest = 160 << 10
+// maxPictureSize is the maximum size of a picture in bytes, because every reader of the
+// documentation loads all of them.
+const maxPictureSize = 160 << 10
 
 // TestPictures takes the pictures that the documentation shows.
 func TestPictures(t *testing.T) {
@@ -32,21 +32,21 @@ func TestPictures(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.populate(60)
-	w.remember()
-	w.imported("people.csv", mixed)
+	w.addStatistics()
+	w.checkedImport("people.csv", mixedFile)
 	p := w.signedIn()
 	capture := func(name string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(p.ctx, patience)
+		ctx, cancel := context.WithTimeout(p.ctx, timeout)
 		defer cancel()
 		picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 		require.NoError(t, err)
-		assert.Less(t, len(picture), largest, name)
+		assert.Less(t, len(picture), maxPictureSize, name)
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o644))
 	}
 	take := func(name, scheme, path string) {
 		t.Helper()
-		p.prefer(scheme)
+		p.setColorScheme(scheme)
 		p.open(path)
 		capture(name)
 	}
@@ -58,10 +58,10 @@ func TestPictures(t *testing.T) {
 	p.fill("Example context", `{"order": "A-1017", "carrier": "DHL", "tracking_url": "https://track.example/A-1017", "items": [{"quantity": 1, "name": "Bell"}]}`)
 	p.sees("Your order A-1017 is on its way")
 	p.eventually(func() bool { return strings.Contains(p.frame(), "1 × Bell") }, "the frame does not show what is typed")
-	p.resize(tall)
-	ask[bool](p, "document.activeElement.blur(), document.querySelector('#editor').scrollIntoView(), true")
+	p.resize(tallWindow)
+	eval[bool](p, "document.activeElement.blur(), document.querySelector('#editor').scrollIntoView(), true")
 	capture("template")
-	ask[bool](p, "document.querySelectorAll('form').forEach((f) => f.reset()), true") // Leaving would warn.
+	eval[bool](p, "document.querySelectorAll('form').forEach((f) => f.reset()), true") // Otherwise leaving the page opens a dialog.
 	p.resize(desk)
 	take("occurrence", light, "/console/o/acme/p/shop/a/web/occurrences/1/")
 	take("occurrence-dark", dark, "/console/o/acme/p/shop/a/web/occurrences/1/")

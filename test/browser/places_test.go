@@ -2,7 +2,7 @@ package browser_test
 
 import "testing"
 
-func TestAnOrganizationAndItsProjectsAreMadeAndRenamed(t *testing.T) {
+func TestCreateAndRenameOrganization(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.signedIn()
@@ -10,7 +10,7 @@ func TestAnOrganizationAndItsProjectsAreMadeAndRenamed(t *testing.T) {
 	p.menu("Organizations")
 	p.fill("Slug", "acme")
 	p.fill("Name", "Globex")
-	p.forgive("400")
+	p.expectComplaint("400")
 	p.clickThrough(button, "Create the organization")
 	p.sees("taken")
 	p.fill("Slug", "globex")
@@ -27,7 +27,7 @@ func TestAnOrganizationAndItsProjectsAreMadeAndRenamed(t *testing.T) {
 	p.menu("Settings", "Projects and sign-in")
 	p.in("region", "New project").fill("Slug", "Not a slug")
 	p.in("region", "New project").fill("Name", "Support")
-	p.forgive("400")
+	p.expectComplaint("400")
 	p.clickThrough(button, "Create the project")
 	p.sees("There is 1 problem:")
 	p.in("region", "New project").fill("Slug", "support")

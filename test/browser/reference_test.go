@@ -19,19 +19,19 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 )
 
-// rendering is what the renderer of the reference says to its own developers.
-const rendering = "React Router Future Flag Warning"
+// rendererWarning is a warning of the renderer for its developers.
+const rendererWarning = "React Router Future Flag Warning"
 
-// TestReference tries a call on the reference page with a key. The tab fails the test for whatever
-// the page asks another host for, and for what its Content-Security-Policy forbids.
+// TestReference tries a call on the reference page with a key. Requests to other hosts and
+// violations of the Content-Security-Policy fail the test.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, typed := range []string{w.key, "Key " + w.key} {
 		p := w.tab()
-		p.strict = false // What the renderer draws is for its makers to judge.
+		p.strict = false // We do not check what the renderer draws.
 		for range 4 {    // Two each time that the page is opened.
-			p.forgive(rendering)
+			p.expectComplaint(rendererWarning)
 		}
 		p.open("/api/docs/#/operations/ping")
 		p.awaits("Send API Request")
@@ -40,7 +40,7 @@ func TestReference(t *testing.T) {
 		p.awaits("200 OK")
 		p.sees(`"browser"`) // The name of the key.
 
-		ask[string](p, "location.hash = '#/operations/listUsers'")
+		eval[string](p, "location.hash = '#/operations/listUsers'")
 		p.awaits("Create or enroll a user")
 		p.awaits("List users")
 		p.steps(p.clicking(button, "Send API Request"))
@@ -50,10 +50,10 @@ func TestReference(t *testing.T) {
 		p.open("/api/docs/start/")
 		p.strict = false
 		p.sees("Your first message in five minutes")
-		assert.Zero(t, ask[int](p, "localStorage.length"), "a key is not kept in the browser")
+		assert.Zero(t, eval[int](p, "localStorage.length"), "a key is not kept in the browser")
 		p.open("/api/docs/#/operations/ping")
 		p.awaits("Send API Request")
-		assert.NotContains(t, ask[string](p, "document.querySelector('input[aria-label=Authorization]').value"), "tcs_", "a key is forgotten with the page")
+		assert.NotContains(t, eval[string](p, "document.querySelector('input[aria-label=Authorization]').value"), "tcs_", "a key is forgotten with the page")
 	}
 
 	p := w.tab()
@@ -66,8 +66,8 @@ func TestReference(t *testing.T) {
 // sample is an example of the OpenAPI document.
 type sample struct{ Label, Source string }
 
-// run runs a command of a page in a shell which knows the installation and the key, and returns the
-// status that it was answered with.
+// shell runs a command of a page in a shell with the URL and the key of the installation, and
+// returns the response.
 func (w *world) shell(command string) (status, answer string) {
 	w.Helper()
 	c := exec.CommandContext(w.Context(), "sh", "-c", `curl() { command curl -sS -w '\n%{http_code}' "$@"; }`+"\n"+command)
@@ -79,8 +79,8 @@ func (w *world) shell(command string) (status, answer string) {
 	return text[end+1:], text[:end]
 }
 
-// TestExamplesRun runs every curl command of the OpenAPI document, as it stands there. Some name
-// what is not there.
+// TestExamplesRun runs every curl command of the OpenAPI document as it is. Some name objects that
+// do not exist.
 func TestExamplesRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -93,7 +93,7 @@ func TestExamplesRun(t *testing.T) {
 		Paths map[string]map[string]json.RawMessage
 	}
 	w.call(http.MethodGet, "openapi.json", nil, &document)
-	w.member("anna@example.org", "Anna", "") // Whom and what the examples speak of.
+	w.member("anna@example.org", "Anna", "") // The examples name them.
 	w.member("ben@example.org", "Ben", "")
 	w.call(http.MethodPost, "o/acme/p/shop/d/", object{"name": "Newsletter"}, nil)
 	served := map[string]string{}
@@ -113,7 +113,7 @@ func TestExamplesRun(t *testing.T) {
 			status, answer := w.shell(operation.Samples[i].Source)
 			served[operation.ID] = status
 			switch status {
-			case "200", "201", "404", "409", "412": // Some speak of what is not there, or is already.
+			case "200", "201", "404", "409", "412": // Some objects do not exist, or exist already.
 			case "400":
 				assert.Regexp(t, `"code":"(unknown_\w+|\w+_taken|in_use|key_ended|application_inactive)"|is not a setting of this driver|is pinned to another application`,
 					answer, operation.Samples[i].Source)
@@ -127,14 +127,14 @@ func TestExamplesRun(t *testing.T) {
 	}
 }
 
-// TestFirstMessage follows the page about a first message to its end, and docs/first-message.md has
-// the same commands.
+// TestFirstMessage follows the page about a first message to its end. docs/first-message.md has the
+// same commands.
 func TestFirstMessage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.base+"/api/docs/start/", http.NoBody)
 	require.NoError(t, err)
-	response, err := (&http.Client{Timeout: patience}).Do(request)
+	response, err := (&http.Client{Timeout: timeout}).Do(request)
 	require.NoError(t, err)
 	page, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestFirstMessage(t *testing.T) {
 	}
 	assert.Contains(t, answers[0], "browser")
 	assert.Contains(t, answers[2], "Hello", "a dry run shows what would leave")
-	w.settled(1)
+	w.awaitOccurrence(1)
 	_, answer := w.shell(commands[6])
 	assert.Contains(t, answer, "sent")
 	assert.Contains(t, w.run("", "mailbox"), "grace@example.com")

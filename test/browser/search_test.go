@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSomebodyIsFoundFromAnyPage goes from any page to a person: one search, two pages.
-func TestSomebodyIsFoundFromAnyPage(t *testing.T) {
+// TestGlobalSearch finds a person from any page: one search, two pages.
+func TestGlobalSearch(t *testing.T) {
 	t.Parallel()
 	t.Run("ByKeyboard", func(t *testing.T) {
 		t.Parallel()
@@ -17,13 +17,13 @@ func TestSomebodyIsFoundFromAnyPage(t *testing.T) {
 		w.populate(12)
 		p := w.signedIn()
 		p.open("/console/o/acme/channels/")
-		p.keys("/")
+		p.typeKeys("/")
 		require.Equal(t, "Search everything", p.focus().Text)
-		p.keys("hopper")
+		p.typeKeys("hopper")
 		p.follow(chromedp.KeyEvent(kb.Enter))
 		p.sees("People", "Grace Hopper")
-		p.keys("/")
-		p.keys(kb.ArrowDown)
+		p.typeKeys("/")
+		p.typeKeys(kb.ArrowDown)
 		require.Contains(t, p.focus().Text, "Grace Hopper")
 		p.follow(chromedp.KeyEvent(kb.Enter))
 		p.sees("grace.hopper@example.com")

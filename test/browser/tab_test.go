@@ -23,16 +23,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is how long a test waits for what must happen, with other tests on the same processors.
-const patience = 3 * time.Minute
+// timeout is how long a test waits for an expected event. Other tests use the same processors.
+const timeout = 3 * time.Minute
 
-// The schemes of colour that a browser can ask for.
+// The color schemes.
 const (
 	light = "light"
 	dark  = "dark"
 )
 
-// Sizes of a window, in CSS pixels: of a desk, and of the smallest phone.
+// Sizes of a window in CSS pixels: of a desktop, and of the smallest phone.
 var (
 	desk  = size{1280, 800}
 	phone = size{360, 740}
@@ -40,108 +40,109 @@ var (
 
 type size struct{ width, height int64 }
 
-// tab is a tab of a browser with its own profile: no cookie of another test is in it.
+// tab is a browser tab with its own profile, without cookies of other tests.
 type tab struct {
 	*testing.T
 	*watch
-	base   string
-	ctx    context.Context //nolint:containedctx // chromedp keeps the tab in it.
-	still  bool            // scripts are turned off
-	strict bool            // every page that it gets to is judged
-	way    *way            // since the journey began
-	scope  part            // where on the page people look for things; the zero value: everywhere
+	base       string
+	ctx        context.Context //nolint:containedctx // chromedp keeps the tab in it.
+	scriptsOff bool            // scripts are disabled
+	strict     bool            // every page that it loads is checked
+	effort     *effort         // since the start of the journey
+	scope      part            // the part of the page in which elements are found; the zero value: the whole page
 }
 
-// way is what a way through the pages costs.
-type way struct {
-	clicks int // on links, buttons and what is folded away
-	pages  int // that it got to
+// effort is what a journey needs.
+type effort struct {
+	clicks int // on links, buttons and summaries of details
+	pages  int // that were loaded
 }
 
-// newTab opens a tab on a service. When the test ends, nothing may have gone wrong in it.
+// newTab opens a tab for a service. Problems that the browser has reported when the test ends fail
+// it.
 func newTab(t *testing.T, base string) *tab {
 	t.Helper()
 	b, err := chromium()
 	require.NoError(t, err)
 	ctx, closeTab := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
-	own := &tab{T: t, watch: &watch{home: base + "/"}, base: base, ctx: ctx, way: &way{}}
+	own := &tab{T: t, watch: &watch{home: base + "/"}, base: base, ctx: ctx, effort: &effort{}}
 	t.Cleanup(func() {
 		closeTab()
-		own.settle(t)
+		own.checkComplaints(t)
 	})
-	late := time.AfterFunc(patience, closeTab) // The tab lives as long as its context, so that has no deadline.
+	late := time.AfterFunc(timeout, closeTab) // The tab lives as long as its context, so that has no deadline.
 	require.NoError(t, chromedp.Do(ctx))
 	late.Stop()
-	require.NoError(t, chromedp.Listen(ctx, own.see))
+	require.NoError(t, chromedp.Listen(ctx, own.record))
 	own.steps(chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
-		_, err := cdp.Call(ctx, to, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: axeAhead})
+		_, err := cdp.Call(ctx, to, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: preloadAxe})
 		return err
 	}))
 	own.resize(desk)
-	own.prefer(light)
+	own.setColorScheme(light)
 	return own
 }
 
-// arrived judges the page that a strict tab has got to.
-func (t *tab) arrived() {
+// loaded checks the page that a strict tab has loaded.
+func (t *tab) loaded() {
 	t.Helper()
 	if t.strict {
-		t.judge()
+		t.checkAccessibility()
 	}
 }
 
-// steps lets the tab do something, in good time.
+// steps runs actions in the tab, within the timeout.
 func (t *tab) steps(steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	ctx, cancel := context.WithTimeout(t.ctx, timeout)
 	defer cancel()
 	require.NoError(t, chromedp.Do(ctx, steps...))
 }
 
-// open goes to a path of the service, as by a bookmark, and returns the status.
+// open loads a path of the service, and returns the status.
 func (t *tab) open(path string) int64 {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	ctx, cancel := context.WithTimeout(t.ctx, timeout)
 	defer cancel()
 	response, err := chromedp.Run(ctx, chromedp.NavigateResponse(t.base+path))
 	require.NoError(t, err, path)
-	t.way.pages++
-	t.arrived()
+	t.effort.pages++
+	t.loaded()
 	return response.Status
 }
 
-// at is the path that the tab shows.
-func (t *tab) at() string {
+// path returns the path of the page.
+func (t *tab) path() string {
 	t.Helper()
-	u, err := url.Parse(ask[string](t, "location.href"))
+	u, err := url.Parse(eval[string](t, "location.href"))
 	require.NoError(t, err)
 	return u.RequestURI()
 }
 
-// resize gives the tab another size.
+// resize sets the size of the window.
 func (t *tab) resize(s size) {
 	t.Helper()
 	t.steps(chromedp.EmulateViewport(s.width, s.height))
 }
 
-// prefer tells pages which scheme of colour the visitor likes.
-func (t *tab) prefer(scheme string) {
+// setColorScheme sets the preferred color scheme.
+func (t *tab) setColorScheme(scheme string) {
 	t.Helper()
 	t.steps(do(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 	}}))
 }
 
-// withoutScripts turns JavaScript off, as some do, and the light.
+// withoutScripts disables JavaScript, and prefers the dark scheme.
 func (t *tab) withoutScripts() {
 	t.Helper()
-	t.still = true
-	t.prefer(dark)
+	t.scriptsOff = true
+	t.setColorScheme(dark)
 	t.steps(do(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
 }
 
-// remember puts a cookie into the tab.
-func (t *tab) remember(c *http.Cookie) {
+// setCookie sets a cookie.
+func (t *tab) setCookie(c *http.Cookie) {
 	t.Helper()
 	t.steps(chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
 		_, err := cdp.Call(ctx, to, network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: t.base + "/console/"})
@@ -149,7 +150,7 @@ func (t *tab) remember(c *http.Cookie) {
 	}))
 }
 
-// do is a step that gives the browser a command whose answer says nothing.
+// do returns the action of a command without a result.
 func do[P any](command cdp.Command[P, cdp.Empty], params P) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
 		_, err := cdp.Call(ctx, to, command, params)
@@ -157,22 +158,22 @@ func do[P any](command cdp.Command[P, cdp.Empty], params P) chromedp.Action[chro
 	})
 }
 
-// ask evaluates an expression in the page.
-func ask[T any](t *tab, expression string) T {
+// eval evaluates an expression in the page.
+func eval[T any](t *tab, expression string) T {
 	t.Helper()
-	v, err := try[T](t, expression)
+	v, err := tryEval[T](t, expression)
 	require.NoError(t, err, expression)
 	return v
 }
 
-// try is ask for what may fail because the page is just being replaced.
-func try[T any](t *tab, expression string) (T, error) {
-	ctx, cancel := context.WithTimeout(t.ctx, patience)
+// tryEval is eval for expressions that may fail because the page is being replaced.
+func tryEval[T any](t *tab, expression string) (T, error) {
+	ctx, cancel := context.WithTimeout(t.ctx, timeout)
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
-// quote makes a text an expression.
+// quote returns a text as an expression.
 func quote(text string) string {
 	b, err := json.Marshal(text)
 	if err != nil {
@@ -181,46 +182,46 @@ func quote(text string) string {
 	return string(b)
 }
 
-// eventually waits until something holds.
+// eventually waits until a condition holds.
 func (t *tab) eventually(holds func() bool, otherwise string, args ...any) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !holds() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			text, err := try[string](t, "document.title + '\\n' + location.href + '\\n' + document.body.innerText")
+			text, err := tryEval[string](t, "document.title + '\\n' + location.href + '\\n' + document.body.innerText")
 			require.Failf(t, fmt.Sprintf(otherwise, args...), "the page: %s %v", text, err)
 		}
 	}
 }
 
-// follow does something that leads to another page, and waits for that.
+// follow runs an action that leads to another page, and waits until that is loaded.
 func (t *tab) follow(step chromedp.Action[chromedp.Void]) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	ctx, cancel := context.WithTimeout(t.ctx, timeout)
 	defer cancel()
 	_, err := chromedp.Run(ctx, chromedp.WaitEvent(page.LoadEventFired, nil, step))
-	require.NoError(t, err, "no other page came; still at %s", t.at())
-	t.way.pages++
-	t.arrived()
+	require.NoError(t, err, "no other page came; still at %s", t.path())
+	t.effort.pages++
+	t.loaded()
 }
 
-// reload loads the page once more, and waits for it.
+// reload reloads the page, and waits until it is loaded.
 func (t *tab) reload() {
 	t.Helper()
 	t.steps(chromedp.Reload())
-	t.arrived()
+	t.loaded()
 }
 
-// frame returns what an isolated frame of the page shows. It has its own process, because it holds
-// the text of other users.
+// frame returns the text of an isolated frame of the page. The frame has its own process, because
+// it contains texts of other users.
 func (t *tab) frame() string {
 	t.Helper()
 	var text string
-	limited, cancel := context.WithTimeout(t.ctx, patience)
+	limited, cancel := context.WithTimeout(t.ctx, timeout)
 	defer cancel()
 	t.eventually(func() bool {
 		all, err := chromedp.Targets(limited)
@@ -239,27 +240,26 @@ func (t *tab) frame() string {
 	return text
 }
 
-// awaits waits for words that come by themselves or, with scripts turned off, when one loads the
-// page again.
+// awaits waits until the page shows a text: by itself, or after a reload if scripts are disabled.
 func (t *tab) awaits(words string) {
 	t.Helper()
 	t.eventually(func() bool {
 		if t.shows(words) {
 			return true
 		}
-		if t.still {
+		if t.scriptsOff {
 			t.reload()
 		}
 		return false
 	}, "%q does not come", words)
-	t.arrived()
+	t.loaded()
 }
 
-// download clicks on what leads to a file and returns where that is now.
+// download clicks a link to a file and returns the path of the downloaded file.
 func (t *tab) download(role, name string) string {
 	t.Helper()
 	folder := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	ctx, cancel := context.WithTimeout(t.ctx, timeout)
 	defer cancel()
 	_, err := chromedp.CallBrowser(ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
 		Behavior: browser.SetDownloadBehaviorBehaviorAllow, BrowserContextID: chromedp.FromContext(t.ctx).BrowserContextID, DownloadPath: folder,

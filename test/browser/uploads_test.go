@@ -21,25 +21,25 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// fileField is the field for a file of the page.
+// fileField returns the file field of the page.
 func (t *tab) fileField() runtime.RemoteObjectID {
 	t.Helper()
 	const label = "Choose a CSV file or an Excel workbook, or drop it here"
-	field := ask[*runtime.RemoteObject](t, fmt.Sprintf("[...document.querySelectorAll('input[type=file]')].find(e => e.labels[0].innerText.trim() === %s)", quote(label)))
+	field := eval[*runtime.RemoteObject](t, fmt.Sprintf("[...document.querySelectorAll('input[type=file]')].find(e => e.labels[0].innerText.trim() === %s)", quote(label)))
 	require.NotEmpty(t, field.ObjectID, "no field for a file %q", label)
 	return field.ObjectID
 }
 
-// upload chooses a file for its field.
+// upload selects a file in the file field.
 func (t *tab) upload(path string) {
 	t.Helper()
 	t.steps(do(dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{path}, ObjectID: t.fileField()}))
 }
 
-// drop drags a file from elsewhere over its field, and lets it fall there.
+// drop drags a file onto the file field, and drops it.
 func (t *tab) drop(path string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	ctx, cancel := context.WithTimeout(t.ctx, timeout)
 	defer cancel()
 	places, err := chromedp.Call(ctx, dom.GetContentQuads, dom.GetContentQuadsParams{ObjectID: t.fileField()})
 	require.NoError(t, err)
@@ -51,29 +51,29 @@ func (t *tab) drop(path string) {
 	}
 }
 
-func TestAFileIsDroppedOnTheField(t *testing.T) {
+func TestDropFile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.signedIn()
 	p.open("/console/o/acme/imports/")
-	p.drop(w.file("dropped.csv", mixed))
+	p.drop(w.file("dropped.csv", mixedFile))
 	p.clickThrough(button, "Upload and check")
 	p.awaits("Preview")
 	p.sees("dropped.csv", "Added 3 users who are new in this organization", "Rejected 2")
 }
 
-// elsewhere is an import that another instance of the service works at, and as far as it is.
-type elsewhere struct {
+// remoteImport is an import that another instance of the service runs, and its progress.
+type remoteImport struct {
 	*world
 	job imports.Job
 }
 
-// importElsewhere begins an import of so many new users.
-func (w *world) importElsewhere(file string, rows int) *elsewhere {
+// importElsewhere starts an import of so many new users on another instance.
+func (w *world) importElsewhere(file string, rows int) *remoteImport {
 	w.Helper()
 	header, err := imports.NewReader(io.NopCloser(strings.NewReader("email\n")))
 	require.NoError(w, err)
-	e := &elsewhere{world: w}
+	e := &remoteImport{world: w}
 	now := time.Now()
 	require.NoError(w, w.update(func(tx ports.Tx) error {
 		org, err := tx.Orgs().BySlug(w.Context(), "acme")
@@ -94,8 +94,8 @@ func (w *world) importElsewhere(file string, rows int) *elsewhere {
 	return e
 }
 
-// writeRows writes so many rows.
-func (e *elsewhere) writeRows(rows int) error {
+// writeRows imports so many rows.
+func (e *remoteImport) writeRows(rows int) error {
 	e.Helper()
 	return e.update(func(tx ports.Tx) error {
 		job, err := tx.Imports().Save(e.Context(), e.job.Advance(imports.Report{Created: rows}, 0, time.Now(), time.Hour))
@@ -106,16 +106,16 @@ func (e *elsewhere) writeRows(rows int) error {
 	})
 }
 
-func TestAnImportIsCancelledWhileItRuns(t *testing.T) {
+func TestCancelRunningImport(t *testing.T) {
 	t.Parallel()
-	each(t, func(w *world, p *tab) {
+	withAndWithoutScripts(t, func(w *world, p *tab) {
 		far := w.importElsewhere("everybody.csv", 100_000)
 		require.NoError(p, far.writeRows(40_000))
 		p.clickThrough(link, "Acme Inc.")
 		p.menu("People", "Imports")
-		p.upload(w.file("mixed.csv", mixed))
+		p.upload(w.file("mixed.csv", mixedFile))
 		p.clickThrough(button, "Upload and check")
-		p.sees("It waits for another import to finish.", "katherine.johnson@example.com", "not known yet") // One import of an organization is worked at.
+		p.sees("It waits for another import to finish.", "katherine.johnson@example.com", "not known yet") // One import of an organization runs at a time.
 
 		p.menu("People", "Imports")
 		p.clickThrough(link, "everybody.csv")
@@ -135,6 +135,6 @@ func TestAnImportIsCancelledWhileItRuns(t *testing.T) {
 		p.menu("People")
 		p.sees("No users yet.")
 		p.menu("Settings", "Audit log")
-		assert.Equal(p, 2, strings.Count(ask[string](p, "document.querySelector('tbody').innerText"), "import.cancel"))
+		assert.Equal(p, 2, strings.Count(eval[string](p, "document.querySelector('tbody').innerText"), "import.cancel"))
 	})
 }

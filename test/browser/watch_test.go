@@ -14,17 +14,17 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// watch collects what must not happen in a tab.
+// watch collects the problems that the browser reports for a tab.
 type watch struct {
-	home string // all that may be asked for begins with it
+	home string // the prefix of all permitted requests
 
 	mu         sync.Mutex
 	complaints []string
-	forgiven   []string
+	expected   []string
 }
 
-// see takes in an event of the tab.
-func (w *watch) see(event any) {
+// record records an event of the tab.
+func (w *watch) record(event any) {
 	switch e := event.(type) {
 	case *runtime.EventConsoleAPICalled:
 		var words []string
@@ -38,8 +38,8 @@ func (w *watch) see(event any) {
 			words = x.Description
 		}
 		w.complain("exception: %s", words)
-	case *log.EventEntryAdded: // What the browser says by itself: failed requests, violations of the Content-Security-Policy, …
-		signedOut := e.Entry.Level == log.EntryLevelInfo && strings.HasPrefix(e.Entry.Text, "Clear-Site-Data header on") // It has done what it was asked for.
+	case *log.EventEntryAdded: // Messages of the browser: failed requests, violations of the Content-Security-Policy, …
+		signedOut := e.Entry.Level == log.EntryLevelInfo && strings.HasPrefix(e.Entry.Text, "Clear-Site-Data header on") // It reports that it has cleared the data.
 		if e.Entry.Level != log.EntryLevelVerbose && !signedOut {
 			w.complain("%s %s: %s %s", e.Entry.Source, e.Entry.Level, e.Entry.Text, e.Entry.URL)
 		}
@@ -48,7 +48,7 @@ func (w *watch) see(event any) {
 			w.complain("a request to elsewhere: %s", e.Request.URL)
 		}
 	case *network.EventLoadingFailed:
-		if !e.Canceled { // Whoever leaves a page cancels what it still asks for.
+		if !e.Canceled { // Leaving a page cancels its requests.
 			w.complain("a request failed: %s %s", e.ErrorText, e.BlockedReason)
 		}
 	case *page.EventJavascriptDialogOpening:
@@ -62,35 +62,34 @@ func (w *watch) complain(format string, args ...any) {
 	w.complaints = append(w.complaints, fmt.Sprintf(format, args...))
 }
 
-// forgive lets a complaint pass that a test causes on purpose: the first that holds these words, of
-// each time that it is called.
-func (w *watch) forgive(words string) {
+// expectComplaint expects one more complaint that contains this text, which the test causes on
+// purpose.
+func (w *watch) expectComplaint(words string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.forgiven = append(w.forgiven, words)
+	w.expected = append(w.expected, words)
 }
 
-// heard reports whether there was a complaint with these words.
-func (w *watch) heard(words string) bool {
+// hasComplaint reports whether there was a complaint that contains this text.
+func (w *watch) hasComplaint(words string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.ContainsFunc(w.complaints, func(c string) bool { return strings.Contains(c, words) })
 }
 
-// settle fails a test for unexpected complaints, and for expected ones that did not come, and
-// clears both.
-func (w *watch) settle(t *testing.T) {
+// checkComplaints fails the test for unexpected complaints and for missing ones, and clears both.
+func (w *watch) checkComplaints(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range w.complaints {
-		i := slices.IndexFunc(w.forgiven, func(words string) bool { return strings.Contains(c, words) })
+		i := slices.IndexFunc(w.expected, func(words string) bool { return strings.Contains(c, words) })
 		if i < 0 {
 			t.Errorf("the browser complains: %s", c)
 			continue
 		}
-		w.forgiven = slices.Delete(w.forgiven, i, i+1)
+		w.expected = slices.Delete(w.expected, i, i+1)
 	}
-	assert.Empty(t, w.forgiven, "the browser should have complained")
-	w.complaints, w.forgiven = nil, nil
+	assert.Empty(t, w.expected, "the browser should have complained")
+	w.complaints, w.expected = nil, nil
 }

@@ -24,8 +24,7 @@ import (
 	"github.com/tocsin/tocsin/wiring"
 )
 
-// public is where everybody thinks the service is: links in messages, and links that are given
-// away, begin with it.
+// public is the base URL of the service, with which links in messages begin.
 const public = "http://notify.example"
 
 // The administrator of every world.
@@ -34,15 +33,15 @@ const (
 	password = "correct horse battery"
 )
 
-// world is the whole service on a database of its own, started as its operator starts it, with the
-// tenants of the demo.
+// world is the whole service with its own database and the organizations of the demo. It is started
+// as an operator starts it.
 type world struct {
 	*testing.T
 	environ  []string
-	database string // its URL
-	base     string // of the server
-	key      string // of the API, which may do everything in acme
-	hook     *hook  // where its webhooks lead, once there are people
+	database string   // its URL
+	base     string   // of the server
+	key      string   // of the API, with full access to acme
+	webhook  *webhook // the server of its webhooks, after populate
 }
 
 func newWorld(t *testing.T) *world {
@@ -50,7 +49,8 @@ func newWorld(t *testing.T) *world {
 	return newWorldAt(t, public)
 }
 
-// newWorldAt is a world with this public address, and these settings beside the usual ones.
+// newWorldAt returns a world with this base URL, and with these settings in addition to the usual
+// ones.
 func newWorldAt(t *testing.T, public string, settings ...string) *world {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tocsin.db")
@@ -58,34 +58,34 @@ func newWorldAt(t *testing.T, public string, settings ...string) *world {
 	w.environ = []string{"TOCSIN_DATABASE_URL=" + w.database, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json", "TOCSIN_WEBHOOK_ALLOW=127.0.0.1",
 		"TOCSIN_BASE_URL=" + public}
 	w.environ = append(w.environ, settings...)
-	founded.once.Do(func() {
+	firstWorld.once.Do(func() {
 		w.run("", "apply", "-f", filepath.Join("..", "..", "configs", "demo.yaml"))
 		w.run(password+"\n", "admin", "create", "--username", root, "--password-stdin")
-		founded.key = w.run("", "key", "create", "--name", "browser", "--org", "acme", "--grant", "full_access")
+		firstWorld.key = w.run("", "key", "create", "--name", "browser", "--org", "acme", "--grant", "full_access")
 		for _, end := range []string{"", ".key"} {
 			content, err := os.ReadFile(file + end)
 			require.NoError(t, err)
-			founded.files[end] = content
+			firstWorld.files[end] = content
 		}
 	})
-	require.Len(t, founded.files, 2, "the first world could not be made")
-	for end, content := range founded.files {
+	require.Len(t, firstWorld.files, 2, "the first world could not be made")
+	for end, content := range firstWorld.files {
 		require.NoError(t, os.WriteFile(file+end, content, 0o600))
 	}
-	w.key = founded.key
+	w.key = firstWorld.key
 	w.serve()
 	return w
 }
 
-// founded is what every world has: its database and the key beside it, by the ends of their names.
-// The first world makes it, others are copies.
-var founded = struct {
+// firstWorld has the database and key file of the first world, by the suffixes of their names.
+// Other worlds get copies.
+var firstWorld = struct {
 	once  sync.Once
 	files map[string][]byte
 	key   string // of the API
 }{files: map[string][]byte{}}
 
-// run runs a command to its end and returns what it printed.
+// run runs a command and returns its output.
 func (w *world) run(in string, args ...string) string {
 	w.Helper()
 	var out, errs bytes.Buffer
@@ -94,14 +94,15 @@ func (w *world) run(in string, args ...string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// serve starts the server and waits until it listens. It ends, and ends well, with the test.
+// serve starts the server and waits until it listens. The server must end without an error when the
+// test ends.
 func (w *world) serve() {
 	w.Helper()
 	reader, writer := io.Pipe()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.Context()))
 	ended := make(chan int, 1)
 	go func() {
-		defer func() { _ = writer.Close() }() // The pipe's end cannot fail.
+		defer func() { _ = writer.Close() }() // Closing a pipe cannot fail.
 		ended <- wiring.NewProgram("test", wiring.Streams{In: strings.NewReader(""), Out: io.Discard, Err: writer}, w.environ).Run(ctx, []string{"serve"})
 	}()
 	address := make(chan string, 1)
@@ -120,20 +121,20 @@ func (w *world) serve() {
 		cancel()
 		select {
 		case status := <-ended:
-			assert.Zero(w, status, "the server ends well")
-		case <-time.After(patience):
+			assert.Zero(w, status, "the server ends without an error")
+		case <-time.After(timeout):
 			w.Error("the server does not end")
 		}
 	})
 	select {
 	case a := <-address:
 		w.base = "http://" + a
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		require.Fail(w, "the server does not listen")
 	}
 }
 
-// call makes a call of the API, which must be answered with a 2xx, and reads the answer into to.
+// call calls the API, which must answer with a 2xx, and decodes the response into to.
 func (w *world) call(method, path string, body, to any) {
 	w.Helper()
 	text, err := json.Marshal(body)
@@ -141,9 +142,9 @@ func (w *world) call(method, path string, body, to any) {
 	request, err := http.NewRequestWithContext(w.Context(), method, w.base+"/api/"+path, bytes.NewReader(text))
 	require.NoError(w, err)
 	request.Header = http.Header{"Authorization": {"Key " + w.key}, "Content-Type": {"application/json"}}
-	response, err := (&http.Client{Timeout: patience}).Do(request)
+	response, err := (&http.Client{Timeout: timeout}).Do(request)
 	require.NoError(w, err)
-	defer func() { _ = response.Body.Close() }() // It has been read.
+	defer func() { _ = response.Body.Close() }() // The body was read.
 	answer, err := io.ReadAll(response.Body)
 	require.NoError(w, err)
 	require.Less(w, response.StatusCode, http.StatusMultipleChoices, "%s %s: %s", method, path, answer)
@@ -152,7 +153,7 @@ func (w *world) call(method, path string, body, to any) {
 	}
 }
 
-// trigger makes an event of the web shop happen and returns the occurrence.
+// trigger triggers an event of the web shop and returns the occurrence.
 func (w *world) trigger(event string, context object) int64 {
 	w.Helper()
 	var o struct{ Occurrence int64 }
@@ -160,20 +161,20 @@ func (w *world) trigger(event string, context object) int64 {
 	return o.Occurrence
 }
 
-// settled waits until an occurrence is done.
-func (w *world) settled(occurrence int64) {
+// awaitOccurrence waits until an occurrence is done.
+func (w *world) awaitOccurrence(occurrence int64) {
 	w.Helper()
 	require.Eventually(w, func() bool {
 		var o struct{ State string }
 		w.call(http.MethodGet, fmt.Sprintf("o/acme/p/shop/a/web/occurrences/%d/", occurrence), nil, &o)
 		return o.State == "done"
-	}, 10*patience, 20*time.Millisecond)
+	}, 10*timeout, 20*time.Millisecond)
 }
 
-// object is a body of a call.
+// object is the body of a call.
 type object map[string]any
 
-// tab returns the tab of a user who has not signed in. Every page that they reach is judged.
+// tab returns a tab that is not signed in. Every page that it loads is checked.
 func (w *world) tab() *tab {
 	w.Helper()
 	t := newTab(w.T, w.base)
@@ -181,22 +182,22 @@ func (w *world) tab() *tab {
 	return t
 }
 
-// signedIn is a tab of the administrator, who has signed in before.
+// signedIn returns a tab that is signed in as the administrator.
 func (w *world) signedIn() *tab {
 	w.Helper()
 	t := w.tab()
-	t.remember(w.session())
+	t.setCookie(w.session())
 	return t
 }
 
-// session begins a session of the administrator and returns its cookie. To show how one signs in is
-// not every journey's business.
+// session creates a session of the administrator and returns its cookie. Most journeys do not test
+// signing in.
 func (w *world) session() *http.Cookie {
 	w.Helper()
 	return w.sessionSince(time.Now())
 }
 
-// sessionSince is session for an administrator who signed in at this moment.
+// sessionSince is session for an administrator who signed in at this time.
 func (w *world) sessionSince(at time.Time) *http.Cookie {
 	w.Helper()
 	var token string
@@ -214,7 +215,7 @@ func (w *world) sessionSince(at time.Time) *http.Cookie {
 	return c
 }
 
-// signIn fills in the form for signing in, which the tab shows.
+// signIn fills in and sends the sign-in form of the page.
 func (t *tab) signIn(username, password string) {
 	t.Helper()
 	t.fill("Username", username)
