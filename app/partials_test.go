@@ -54,8 +54,8 @@ func (r watchedEvents) PartialTemplates(ctx context.Context, p events.Partial, a
 	return r.Repository.PartialTemplates(ctx, p, after, limit)
 }
 
-// TestPartialCheckBeforeUnit: parsing all templates that use a partial keeps no
-// other unit of work waiting, and a template that is saved meanwhile counts all the same.
+// TestPartialCheckBeforeUnit checks that parsing all templates of a partial blocks no other unit of
+// work, and that a template that is saved meanwhile is checked, too.
 func TestPartialCheckBeforeUnit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

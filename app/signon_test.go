@@ -19,7 +19,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// says is a provider that answers for every user what the test sets.
+// says is a provider with an answer that the test sets.
 type says struct {
 	signon.Identity
 	fault error

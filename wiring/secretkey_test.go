@@ -131,8 +131,8 @@ func TestLostKey(t *testing.T) {
 	assert.NotContains(t, ready, "held", "a refused start changes nothing")
 }
 
-// TestKeyOfOtherInstallation checks that nothing starts with it, and what docs/runbooks says
-// about a key that is lost for ever.
+// TestKeyOfOtherInstallation checks that no command starts with such a key, and follows the steps
+// of docs/runbooks for a lost key.
 func TestKeyOfOtherInstallation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, i *installation) {

@@ -294,8 +294,7 @@ func expected(route, who, how string, need operators.AccessLevel) verdict {
 	return admitted
 }
 
-// TestAccessRules goes through the table of routes, for every role and for every way to have signed
-// in.
+// TestAccessRules requests every route as every role, after every way of signing in.
 func TestAccessRules(t *testing.T) {
 	t.Parallel()
 	for how, browserOf := range map[string]func(s *scene) func(who string) *browser{

@@ -67,8 +67,7 @@ func TestAssetSizes(t *testing.T) {
 	}
 }
 
-// TestVendoredAssets keeps the table of versions true, and the files as they
-// were published.
+// TestVendoredAssets checks that the files are as published, in the versions of the table.
 func TestVendoredAssets(t *testing.T) {
 	t.Parallel()
 	table, err := os.ReadFile("assets/vendor/README.md")

@@ -21,7 +21,7 @@ const (
 	deviceCookie  = "tocsin_device"
 )
 
-// browser keeps cookies as browsers do.
+// browser is a client with cookies.
 type browser struct {
 	f       *fixture
 	cookies map[string]string

@@ -104,9 +104,9 @@ func TestChartContrast(t *testing.T) {
 	}
 }
 
-// TestChartColoursForDeuteranopia holds any two colours of charts apart for those who do not see
-// green: by the simulation of Machado, Oliveira and Fernandes (2009) they differ by 20 in CIELAB
-// at least.
+// TestChartColoursForDeuteranopia checks that people who do not see green can distinguish any two
+// colors of charts: in the simulation of Machado, Oliveira and Fernandes (2009) they differ by at
+// least 20 in CIELAB.
 func TestChartColoursForDeuteranopia(t *testing.T) {
 	t.Parallel()
 	for scheme, colours := range chartColours(t) {
@@ -134,7 +134,7 @@ func linear(t *testing.T, hex string) (rgb [3]float64) {
 	return rgb
 }
 
-// deuteranopia is how a colour looks to those who do not see green.
+// deuteranopia returns a color as people see it who do not see green.
 func deuteranopia(c [3]float64) (seen [3]float64) {
 	for i, row := range [3][3]float64{{.367322, .860646, -.227968}, {.280085, .672501, .047413}, {-.011820, .042940, .968881}} {
 		seen[i] = min(1, max(0, row[0]*c[0]+row[1]*c[1]+row[2]*c[2]))

@@ -154,7 +154,7 @@ var recent = map[string]bool{
 // draftPattern is what the page that asks for the password carries along.
 var draftPattern = regexp.MustCompile(`<input type="hidden" name="draft" value="([^"]*)">`)
 
-// stale is the browser of a user who has not signed in recently.
+// stale returns the browser of a user who has not signed in recently.
 func (f *fixture) stale(a operators.Account) *browser {
 	f.Helper()
 	b := f.as(a)

@@ -22,7 +22,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// post is a driver with a setting of every kind. It keeps what it is given.
+// post is a driver with a setting of every kind. It records its messages.
 type post struct {
 	mu     sync.Mutex
 	sent   []deliveries.Message
@@ -125,8 +125,8 @@ func (f *fixture) notificationOf(event string) subscriptions.Notification {
 	return r.Notifications[0]
 }
 
-// contents are channels, events, templates and messages for every parameter that names one, and
-// others that nothing uses.
+// contents creates channels, events, templates and messages for every parameter that names one, and
+// unused ones.
 func (f *fixture) contents() map[string]string {
 	f.Helper()
 	spare := func(name string) app.BlueprintChannel {

@@ -17,7 +17,7 @@ type example struct {
 	send func(b *browser, to string) answer
 }
 
-// examples has one for every route that changes something, and for those that need a query.
+// examples has an example for every route that changes something or needs a query.
 var examples = map[string]example{
 	"POST /console/sign-in/":              {fields: []string{"username", "root", "password", password}},
 	"POST /console/sign-out/":             {},

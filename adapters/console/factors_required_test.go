@@ -41,7 +41,7 @@ func (s *scene) requireFactors() {
 	require.NoError(s, s.use.Factors.Require(s.Context(), audit.Actor{Via: audit.CommandLine}, app.Path{Organization: "acme"}, true))
 }
 
-// TestMissingSecondFactorRedirects goes through the table of routes, for everybody who may.
+// TestMissingSecondFactorRedirects requests every route as each role that may use it.
 func TestMissingSecondFactorRedirects(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// keeps has a channel keep messages in its mailbox.
+// keeps adds messages to the mailbox of a channel.
 func (f *fixture) keeps(c channels.Channel, ms ...deliveries.Message) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {

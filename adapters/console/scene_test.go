@@ -32,7 +32,7 @@ type scene struct {
 // set is what a scene consists of.
 type set struct {
 	accounts map[string]operators.Account
-	// params are what stands in the place of the paths' parameters.
+	// params are the values of the parameters of paths.
 	params map[string]string
 }
 

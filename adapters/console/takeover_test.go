@@ -194,8 +194,8 @@ func TestPasswordResetForSeveralOrganizations(t *testing.T) {
 	f.signedInAs("ada", newPassword).sees("acme", "globex")
 }
 
-// TestMemberPageRevealsNoOtherOrganization asks for every page about a user, and goes
-// through an invitation, with and without another organization to which the user means a lot.
+// TestMemberPageRevealsNoOtherOrganization compares every page about a user, and an invitation,
+// with and without another organization in which the user has data.
 func TestMemberPageRevealsNoOtherOrganization(t *testing.T) {
 	t.Parallel()
 	secret := regexp.MustCompile(`[0-9a-f]{64}`)

@@ -152,7 +152,7 @@ func TestMakeEventLive(t *testing.T) {
 	})
 }
 
-// fieldPattern is a field with what stands in it, and blamePattern what a field says of a fault.
+// fieldPattern matches a field with its value, and blamePattern the error of a field.
 var (
 	fieldPattern = regexp.MustCompile(`(?s)<input [^>]*>|<textarea .*?</textarea>|<option [^>]* selected>`)
 	blamePattern = regexp.MustCompile(` aria-(?:invalid|describedby|errormessage)="[^"]*"`)

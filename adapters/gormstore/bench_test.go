@@ -52,7 +52,7 @@ func BenchmarkEnrollImport(b *testing.B) {
 	})
 }
 
-// onBoth runs a benchmark on a SQLite file and on a Postgres that keeps what it confirmed.
+// onBoth runs a benchmark on a SQLite file and on a Postgres with durable commits.
 func onBoth(b *testing.B, run func(*testing.B, *gormstore.Store)) {
 	b.Run("sqlite", func(b *testing.B) {
 		run(b, open(b, "sqlite:"+filepath.Join(b.TempDir(), "x.db")))

@@ -18,9 +18,9 @@ import (
 	"github.com/tocsin/tocsin/test/databases"
 )
 
-// TestConcurrentEnroll is about two instances on one database: of those who create
-// the same people at the same moment one does, and the audit log says so once; the fields that
-// imports merge are all kept.
+// TestConcurrentEnroll is about two instances on one database that create the same people at the
+// same time. One of them creates each, with one audit entry. All fields that imports merge are
+// kept.
 func TestConcurrentEnroll(t *testing.T) {
 	t.Parallel()
 	const people, callers = 5, 8

@@ -16,8 +16,8 @@ import (
 	"github.com/tocsin/tocsin/test/databases"
 )
 
-// TestCheckKeysOtherKey checks that it is found where nothing can be decrypted, and that a
-// part that cannot be decrypted keeps nothing from working.
+// TestCheckKeysOtherKey checks that a key is reported if it decrypts nothing, and not if it
+// decrypts only a part.
 func TestCheckKeysOtherKey(t *testing.T) {
 	t.Parallel()
 	own, other, third := [seal.KeySize]byte{1}, [seal.KeySize]byte{2}, [seal.KeySize]byte{3}

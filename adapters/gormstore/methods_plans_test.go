@@ -133,7 +133,7 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 // neighbours.
 var inSets = []string{"Audit.Record", "Orgs.WithGroups", "Users.Enroll", "Users.Matches"}
 
-// errUndo ends a unit of which nothing is to stay.
+// errUndo rolls a unit back.
 var errUndo = errors.New("undo")
 
 // askEverything calls every method of every repository with every choice, each in a unit of its own

@@ -157,8 +157,8 @@ func TestDropOldPartition(t *testing.T) {
 		"SELECT tableoid::regclass || ' ' || state FROM deliveries WHERE id IN (%d, %d) ORDER BY id", jobs[0].ID, jobs[1].ID)))
 }
 
-// TestPartitionWithRecentRowsStays keeps a partition as long as anything of it waits or is
-// younger, and removes the rest of it row by row.
+// TestPartitionWithRecentRowsStays keeps a partition while some of its rows are recent or waiting,
+// and deletes its other rows one by one.
 func TestPartitionWithRecentRowsStays(t *testing.T) {
 	t.Parallel()
 	for name, keep := range map[string]func(t *testing.T, a archive) (id events.OccurrenceID, release func()){

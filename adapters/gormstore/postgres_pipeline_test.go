@@ -44,8 +44,8 @@ func TestFirstStatementSnapshot(t *testing.T) {
 	}))
 }
 
-// TestStatementOutsideTransaction checks that after a transaction could not begin, because its
-// first statement was refused, none of its statements runs by itself.
+// TestStatementOutsideTransaction checks that no statement runs outside of a transaction that could
+// not begin because its first statement was refused.
 func TestStatementOutsideTransaction(t *testing.T) {
 	t.Parallel()
 	s := open(t, databases.Postgres(t))

@@ -35,7 +35,7 @@ type wall struct{}
 
 func (wall) Now() time.Time { return time.Now() }
 
-// crowd is a database in which one event reaches so many people.
+// crowd is a database in which one event reaches many people.
 type crowd struct {
 	*gormstore.Store
 	raw     *sql.DB
@@ -44,7 +44,7 @@ type crowd struct {
 	channel channels.Channel
 }
 
-// newCrowdOn makes a crowd on a database of this kind, one that keeps what it confirmed.
+// newCrowdOn creates a crowd on a database of this kind with durable commits.
 func newCrowdOn(b *testing.B, kind string, n int) *crowd {
 	b.Helper()
 	if kind == "sqlite" {
@@ -173,7 +173,7 @@ func (c *crowd) floorCopy(b *testing.B) time.Duration {
 	return took
 }
 
-// work claims and records everything, with so many workers.
+// work claims and records all deliveries, with this number of workers.
 func (c *crowd) work(b *testing.B, workers int) {
 	b.Helper()
 	var sent atomic.Int64

@@ -32,8 +32,8 @@ func (c *crowd) waiting(b *testing.B, n int) {
 }
 
 // BenchmarkClaimsBesideASnapshot claims and records b.N deliveries of Postgres while another
-// transaction keeps its snapshot, as pg_dump does, and prints what a claim, a look, a record, an
-// expansion and the statistics of the metrics take as it goes on.
+// transaction keeps its snapshot, as pg_dump does, and prints how long a claim, a check for due
+// deliveries, a record, an expansion and the statistics of the metrics take over time.
 func BenchmarkClaimsBesideASnapshot(b *testing.B) {
 	const size, steps = 128, 8
 	c := newCrowdOn(b, "postgres", 1)

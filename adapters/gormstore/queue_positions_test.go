@@ -40,7 +40,7 @@ func TestClaimPositions(t *testing.T) {
 		_, err = s.Queue().Expand(t.Context(), 10)
 		require.NoError(t, err)
 		added := 0
-		// add has one more delivery wait, or come back when it has no turn.
+		// add adds a waiting delivery, or a retry if it has no turn.
 		add := func(class events.Priority, turn string) {
 			added++
 			_, err := s.Handle().ExecContext(t.Context(), fmt.Sprintf(`INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address,

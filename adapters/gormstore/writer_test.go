@@ -50,8 +50,7 @@ func inQueue(t *testing.T, test func(*testing.T, *queue), pragmas ...string) {
 	})
 }
 
-// update starts a unit of work, whose error arrives on the channel, and waits until it stands in
-// the queue.
+// update starts a unit of work, whose error is sent to the channel, and waits until it is queued.
 func (q *queue) update(ctx context.Context, failed chan<- error, fn func(ports.Tx) error) {
 	q.units.Go(func() {
 		if err := q.Update(ctx, fn); failed != nil {

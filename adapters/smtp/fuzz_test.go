@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// FuzzMessage checks for every message: it is refused before anything is sent, or it arrives as one
-// message to one recipient, with exactly the right headers.
+// FuzzMessage checks that every message is refused before anything is sent, or arrives as one
+// message to one recipient with exactly the right headers.
 func FuzzMessage(f *testing.F) {
 	f.Add("d1.0a", "ada@example.org", "Hello", "text", "<p>", "https://example.org/u/1")
 	f.Add("a\r\nb", "ada@example.org>\r\nRCPT TO:<eve@example.org", "x\r\nBcc: eve@example.org", "\r\n.\r\nMAIL FROM:<eve@example.org>\r\n", "", "https://example.org/>,<mailto:eve@example.org")

@@ -1,6 +1,6 @@
 package batch
 
-// Idle reports whether the batcher keeps nothing of earlier calls.
+// Idle reports whether the batcher has released everything of earlier calls.
 func (b *Batcher[K, C]) Idle() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -126,8 +126,8 @@ func TestRateWithSlowProvider(t *testing.T) {
 	}
 }
 
-// TestKeepCount has several instances send through a member at its limit.
-// Each keeps what all of them send: none gives away more because it has only a part of the limit.
+// TestKeepCount has several instances send through a member at its limit. Each instance counts what
+// all of them send, so none gives away more because it has only a part of the limit.
 func TestKeepCount(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -106,7 +106,7 @@ func TestRestLogged(t *testing.T) {
 	})
 }
 
-// meter keeps what it was given.
+// meter records its calls.
 type meter struct {
 	mu       sync.Mutex
 	attempts []delivery.Attempt

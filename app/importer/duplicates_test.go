@@ -19,7 +19,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// collector keeps the e-mails that it was given.
+// collector records e-mails.
 type collector struct {
 	sunk
 	mu     sync.Mutex
@@ -101,7 +101,7 @@ func TestDuplicateScanPassLimit(t *testing.T) {
 	}
 }
 
-// flood generates a file of so many rows without holding it in memory.
+// flood generates a file of many rows without holding it in memory.
 type flood struct {
 	rows, next int
 	rest       string

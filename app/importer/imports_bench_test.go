@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// sink is a store that accepts everything and keeps nothing, so that only the engine is measured.
+// sink is a store that accepts everything and stores nothing, so that only the engine is measured.
 type sink struct {
 	ports.Store
 	ports.Tx
@@ -47,14 +47,14 @@ func (s sink) Users() users.Repository {
 	return sunk{}
 }
 
-// sunk is a repository without users that keeps none.
+// sunk is a repository without users that stores none.
 type sunk struct{ users.Repository }
 
 func (sunk) Matches(context.Context, orgs.ID, []string) ([]users.Match, error) { return nil, nil }
 
 func (sunk) Enroll(context.Context, users.Writes) error { return nil }
 
-// forgetful is an audit log that keeps nothing.
+// forgetful is an audit log that stores nothing.
 type forgetful struct{ audit.Repository }
 
 func (forgetful) Record(context.Context, ...audit.Entry) error { return nil }

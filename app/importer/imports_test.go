@@ -96,7 +96,7 @@ func people(t *testing.T, store ports.Store, org string) map[string]person {
 	return found
 }
 
-// diary is an observer that keeps what it is given.
+// diary is an observer that records its calls.
 type diary struct {
 	header   imports.Header
 	rows     int

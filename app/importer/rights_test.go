@@ -53,7 +53,7 @@ func (b *fixture) operator(username string, role users.Role, locked bool) audit.
 	return audit.Actor{Name: username, Via: audit.Console}
 }
 
-// run uploads a file as one user, has it checked, and starts it as another.
+// run uploads a file as one user, waits until it is checked, and starts the import as another.
 func (b *fixture) run(uploader, starter audit.Actor, file string) imports.Job {
 	b.Helper()
 	job, err := b.jobs.Upload(b.Context(), uploader, acme, importer.Upload{Name: "people.csv", File: strings.NewReader(file)})

@@ -169,8 +169,8 @@ func TestParseToken(t *testing.T) {
 	}
 }
 
-// FuzzParseToken: whatever stands in the header, ParseToken does not panic, and it accepts exactly
-// what Generate can have made, each text with a digest of its own.
+// FuzzParseToken checks that ParseToken never panics, and accepts exactly what Generate can return,
+// with a different digest for each text.
 func FuzzParseToken(f *testing.F) {
 	text, _ := access.Generate()
 	for _, s := range []string{"", "tcs_", text, text + "0", text[1:], strings.ToUpper(text), " " + text, text[:40] + "\x00" + text[41:], "tcs_" + strings.Repeat("é", 32)} {

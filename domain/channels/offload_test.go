@@ -13,9 +13,9 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// TestOffload has idle members take over from one at its limit, again and again: it keeps what it
-// shall, nobody holds more than its room, nothing is left that there was room for, and a room
-// doubles only when it was full and half of that is gone.
+// TestOffload has idle members take over repeatedly from one at its limit. That one keeps its part,
+// no member holds more than its capacity, no capacity is left unused, and a capacity doubles only
+// after it was full and half of it was sent.
 func TestOffload(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -76,8 +76,7 @@ func TestOffload(t *testing.T) {
 	})
 }
 
-// TestOffloadToHangingMember looks again and again at members of which one
-// finishes what it takes over, and one does not.
+// TestOffloadToHangingMember transfers repeatedly to a member that sends and to one that hangs.
 func TestOffloadToHangingMember(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -21,7 +21,7 @@ func part(of channels.ID, members []channels.Member, now time.Time) float64 {
 	return 0
 }
 
-// answering is a quality after attempts over some seconds, of which every nth fails (0: none).
+// answering returns a quality after attempts over some seconds, of which every nth fails (0: none).
 func answering(began time.Time, attempts, nth int, took time.Duration) (q channels.Quality) {
 	for i := range attempts {
 		q = q.With(nth > 0 && i%nth == nth-1, took, began.Add(time.Duration(i)*20*time.Millisecond))
@@ -52,8 +52,8 @@ func TestEqualQuality(t *testing.T) {
 	})
 }
 
-// TestQualityFactor has one fail or be slow: it gets less, never nothing, and more
-// from minute to minute when it is over.
+// TestQualityFactor has a member that fails or is slow. It gets less, but never nothing, and
+// gradually more when it works again.
 func TestQualityFactor(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

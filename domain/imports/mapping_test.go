@@ -191,7 +191,7 @@ func TestMapFile(t *testing.T) {
 	}
 }
 
-// TestAFileWithoutHeader holds: whoever stands in the first row is not taken for names of columns.
+// TestAFileWithoutHeader checks that a person in the first row is not read as names of columns.
 func TestAFileWithoutHeader(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"ada@example.org,Ada\nbob@example.org,Bob\n", "Ada;ada@example.org\nBob;bob@example.org\n", "ada@example.org\nbob@example.org\n"} {

@@ -17,8 +17,8 @@ var seeds = []string{
 	`{"a":"<&>"}`, `{"":{"":{}}}`,
 }
 
-// FuzzParse: whatever text comes in, Parse does not panic, blames the text, and what it accepts
-// keeps its limits and comes back from Encode and Decode as it was.
+// FuzzParse checks that Parse never panics, that its errors are about the text, and that accepted
+// metadata is within the limits and unchanged by Encode and Decode.
 func FuzzParse(f *testing.F) {
 	for _, text := range seeds {
 		f.Add([]byte(text))

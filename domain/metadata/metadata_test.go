@@ -28,7 +28,7 @@ func encode(t testing.TB, m metadata.Map) string {
 	return string(text)
 }
 
-// nested is an object of so many levels, made of objects or, below the first, of arrays.
+// nested returns an object with this number of levels: of objects or, below the first, of arrays.
 func nested(levels int, arrays bool) string {
 	if arrays {
 		return `{"a":` + strings.Repeat(`[`, levels-1) + strings.Repeat(`]`, levels-1) + `}`
@@ -36,7 +36,7 @@ func nested(levels int, arrays bool) string {
 	return strings.Repeat(`{"a":`, levels-1) + `{}` + strings.Repeat(`}`, levels-1)
 }
 
-// sized is an object whose JSON text is so many bytes long.
+// sized returns an object whose JSON text has this size.
 func sized(bytes int) string {
 	const frame = len(`{"k":""}`)
 	return `{"k":"` + strings.Repeat("x", bytes-frame) + `"}`

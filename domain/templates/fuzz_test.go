@@ -11,8 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/templates"
 )
 
-// FuzzTemplate holds for every template and all data: nothing panics, what Parse accepts either
-// renders within the limits or fails with an error of this package, twice the same, and escaped
+// FuzzTemplate checks every template with all data. Nothing panics. A parsed template renders
+// within the limits or fails with an error of this package, with the same result twice. Escaped
 // values never become markup.
 func FuzzTemplate(f *testing.F) {
 	f.Add("Hello {{name}}", `{"name": "<Ada>"}`)

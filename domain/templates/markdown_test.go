@@ -153,8 +153,8 @@ func TestValuesAreNoMarkdown(t *testing.T) {
 	}
 }
 
-// FuzzMarkdown holds for every template and value: they are rendered within the limits, twice the
-// same, and a value is text.
+// FuzzMarkdown checks every template with every value. They are rendered within the limits, with
+// the same result twice, and a value stays text.
 func FuzzMarkdown(f *testing.F) {
 	for i, source := range places {
 		f.Add(source, hostile[i%len(hostile)], hostile[(i*7)%len(hostile)])

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/templates"
 )
 
-// shelf are partials as an organization keeps them.
+// shelf returns the partials of an organization.
 func shelf() templates.Partials {
 	return templates.Partials{
 		"footer": {Text: "-- \n{{organization.name}}\n", HTML: "<hr>{{organization.name}}\n"},

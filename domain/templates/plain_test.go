@@ -71,8 +71,8 @@ func TestPlainTextLimit(t *testing.T) {
 	assert.Empty(t, plainOf(t, strings.Repeat("<ul>", 32)+strings.Repeat("<li>", 200_000/4)))
 }
 
-// FuzzTextOfHTML holds for every HTML: its text is as long at most as the bound of a message, and
-// valid where the HTML is.
+// FuzzTextOfHTML checks that the text of every HTML is within the limit of a message, and valid if
+// the HTML is.
 func FuzzTextOfHTML(f *testing.F) {
 	f.Add("<p>a<br>b<ul><li>c<a href='https://x'>d</a></ul><pre>\n</pre><td>e")
 	f.Add("<li><li></ul></ol></a><a><a href=x><hr><title>")

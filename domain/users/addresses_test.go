@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// email is a valid address of so many characters.
+// email returns a valid address with this number of characters.
 func email(characters int) string {
 	const local, end = "ada@", ".example"
 	return local + strings.Repeat("é", characters-len(local)-len(end)) + end

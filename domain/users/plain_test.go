@@ -17,9 +17,9 @@ import (
 // net/mail takes it, no name server does. An address literal, "[…", has no labels.
 var hyphenAtAnEnd = regexp.MustCompile(`@(-|[^@\[][^@]*\.-|[^@\[][^@]*-\.|[^@\[][^@]*-$)[^@]*$`)
 
-// TestDotAtomAddresses holds that the short cut for plain addresses changes no answer: an
-// e-mail address is what the parser of net/mail reads as one address without a name and would write
-// the same way again, in a domain that can exist.
+// TestDotAtomAddresses checks that the fast path for plain addresses gives the results of net/mail:
+// an e-mail address is one that its parser accepts without a name and formats the same way, in a
+// domain that can exist.
 func TestDotAtomAddresses(t *testing.T) {
 	t.Parallel()
 	byParser := func(s string) bool {

@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// What the tests start is this test binary, as the program to measure or as one of its floors. That
-// spares the tests a build.
+// TestMain runs this test binary as the program to measure, or as one of its floors, so that the
+// tests need no build.
 func TestMain(m *testing.M) {
 	if os.Getenv(profilesVariable) != "" {
 		main()

@@ -24,7 +24,7 @@ type clients struct {
 	made []string        // bodies that were answered 201
 }
 
-// seen is the status of an answer, 200 for every success, and the start of its request.
+// seen is the status of a response, 200 for every success, and the time of its request.
 type seen struct {
 	status int
 	asked  time.Time

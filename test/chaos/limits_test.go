@@ -36,8 +36,8 @@ func TestRate(t *testing.T) {
 	})
 }
 
-// TestConcurrency has three instances share how many messages are under way at once, has one of
-// them killed and a fourth come.
+// TestConcurrency has three instances share the number of concurrent messages. One of them is
+// killed, and a fourth one starts.
 func TestConcurrency(t *testing.T) {
 	t.Run(postgres, func(t *testing.T) {
 		const limit = 16

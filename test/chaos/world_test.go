@@ -258,7 +258,7 @@ func (s project) repeats(t *testing.T, refused ...string) (repeats int) {
 	return repeats
 }
 
-// all are the counts of an occurrence with so many deliveries in these states and none in others.
+// all returns an occurrence with these counts of deliveries by state, and none in other states.
 func all(counts map[string]int) occurrence {
 	every := map[string]int{"pending": 0, "sending": 0, "retrying": 0, "sent": 0, "failed": 0, "skipped": 0}
 	maps.Copy(every, counts)

@@ -25,8 +25,8 @@ import (
 )
 
 // TestConformance runs the suite on SQLite and on Postgres. A SQLite store in memory runs the same
-// statements as one on disk, but has one connection for reading and writing: it runs the cases in
-// which units of work meet.
+// statements as one on disk, but has one connection for reading and writing. So it runs the cases
+// with concurrent units of work.
 func TestConformance(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()

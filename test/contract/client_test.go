@@ -24,7 +24,7 @@ type (
 	chunked string
 )
 
-// client sends requests as one caller. Clients are values: what changes one makes another.
+// client sends requests as one caller. Its methods return changed copies.
 type client struct {
 	t      *testing.T
 	base   string // http://127.0.0.1:PORT
@@ -46,7 +46,7 @@ func (c client) with(name string, values ...string) client {
 // as is a client with another key.
 func (c client) as(key string) client { return c.with("Authorization", "Key "+key) }
 
-// nobody is a client without a key.
+// nobody returns a client without a key.
 func (c client) nobody() client { return c.with("Authorization") }
 
 func (c client) get(path string) answer { c.t.Helper(); return c.do(http.MethodGet, path, nil) }

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// together sends n requests at the same time and returns the answers. That none of them is a 500,
-// and that each of them is what the document says, is checked as for every exchange.
+// together sends n requests at the same time and returns the responses. As for every request, a 500
+// or a response that the document does not describe fails the test.
 func together(w *world, n int, send func(i int) (answer, error)) []answer {
 	w.Helper()
 	answers, faults := make([]answer, n), make([]error, n)
@@ -77,7 +77,7 @@ func TestConcurrency(t *testing.T) {
 	}))
 
 	t.Run("ConcurrentPostsOfManyEmailsAllSucceed", both(func(w *world) {
-		// Contract 1.3: one that fails does not stop the others, and each is answered by itself.
+		// Contract 1.3: one that fails does not stop the others, and each has its own result.
 		answers := together(w, 64, func(i int) (answer, error) {
 			if i%4 == 0 {
 				return w.try(http.MethodPost, usersPath, object{"email": "nothing"})

@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// put sends what takes the place of what is there.
+// put sends a PUT.
 func (c client) put(path string, body any) answer {
 	c.t.Helper()
 	return c.do(http.MethodPut, path, body)

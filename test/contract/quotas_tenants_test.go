@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
-// counted is something of which an organization may have so many: how one more is made, and
-// described in a blueprint.
+// counted is a kind of object that a quota limits: how one more is created, and described in a
+// blueprint.
 type counted struct {
 	quota quotas.Name
 	make  func(w *world, limits quotas.Limits, at app.Path, name string) error

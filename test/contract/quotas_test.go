@@ -38,7 +38,7 @@ func (a answer) exceeds(status int, quota quotas.Name) answer {
 	return a
 }
 
-// sized is a trigger whose context has so many bytes.
+// sized returns a trigger whose context has this size.
 func sized(bytes int) raw {
 	const around = len(`{"a":""}`)
 	return raw(`{"context": {"a":"` + strings.Repeat("x", bytes-around) + `"}}`)
@@ -87,7 +87,7 @@ func TestQuotasOfContexts(t *testing.T) {
 	}, under(quotas.Limits{quotas.Contexts: 4000})))
 }
 
-// heldComposer is a composer that is held up in each message until it is let through.
+// heldComposer is a composer that waits in each message until the test releases it.
 type heldComposer struct {
 	background.Composer
 	entered, through chan struct{}

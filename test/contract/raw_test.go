@@ -89,7 +89,7 @@ func TestRawRequests(t *testing.T) {
 	}))
 }
 
-// exchange is what is sent, and the statuses of which the first answer to it must have one.
+// exchange is what is sent, and the permitted statuses of the first response.
 type exchange struct {
 	sent string
 	want []int

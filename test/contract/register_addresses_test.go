@@ -182,7 +182,7 @@ func TestRegisterList(t *testing.T) {
 	}))
 }
 
-// TestRegisterIsAllOrNothing sends payloads of which all but one thing is good.
+// TestRegisterIsAllOrNothing sends payloads with a single error.
 func TestRegisterIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	good := func() object {

@@ -18,7 +18,7 @@ type sample struct {
 	body any
 }
 
-// samples are a POST for every route of a world that posts has furnished, by the path of the route.
+// samples returns a POST for every route, by the path of the route.
 func (w *world) samples() map[string]sample {
 	w.Helper()
 	w.apply(orders())

@@ -82,10 +82,10 @@ func tried() (all []asking) {
 // ends are the routes that leave nothing to continue with.
 var ends = regexp.MustCompile(`/(delete|remove|clear|unregister)/|/k/\{key\}/(rotate|revoke)/|/r/\{username\}/$`)
 
-// fields are members of bodies, and fields of forms, that hold ids, and of which table.
+// fields are the fields of bodies and forms that contain ids, with the table of the ids.
 var fields = map[string]string{"member": "members", "group": "member_groups", "assignment": "assignments", "channel": "channels", "application": "applications"}
 
-// askFor asks for something foreign, in a form or a body that says something for every route.
+// askFor requests a foreign object, with a form or body that has fields for every route.
 func (v *visitor) askFor(ctx context.Context, a asking, foreign string, k int) []string {
 	path := v.expandWith(a.path, func(path, p string) string {
 		if p == foreign {

@@ -20,7 +20,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// party is an organization with those who act for it.
+// party is an organization with its keys and users.
 type party struct {
 	slug     string
 	other    string // the slug of the other one

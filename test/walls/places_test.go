@@ -22,8 +22,8 @@ const (
 	postgres = "postgres"
 )
 
-// master is a database that is created once and copied for every script. It contains acme, and
-// globex before it if it is crowded.
+// master is a database that is created once and copied for every script. It contains acme; a
+// crowded one also contains globex, created before acme.
 type master struct {
 	crowded bool
 	once    sync.Once
