@@ -305,8 +305,6 @@ func TestChannelShowsOutages(t *testing.T) {
 	})
 }
 
-// TestUnrestrictedChannels: an organization's administrators neither see nor set what lets a
-// channel reach everything, and do not see the answers of a private service.
 func TestPoolHealth(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
@@ -336,6 +334,8 @@ func TestPoolHealth(t *testing.T) {
 	})
 }
 
+// TestUnrestrictedChannels: an organization's administrators neither see nor set what lets a
+// channel reach everything, and do not see the answers of a private service.
 func TestUnrestrictedChannels(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

@@ -24,7 +24,7 @@ import (
 // more than all else, the answers of the server, one after the other.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
-	s, proxy := oneConnection(t)
+	proxy, s := oneConnection(t)
 	p := newPost(t, s)
 	triggers := app.NewTriggers(s, nil, wall{}, app.NewQuotas(wall{}, quotas.NewDefaults(quotas.Limits{}), 0))
 	var err error
@@ -70,7 +70,7 @@ func TestRoundTrips(t *testing.T) {
 // of the server, one after the other.
 func TestEnrollmentRoundTrips(t *testing.T) {
 	t.Parallel()
-	s, proxy := oneConnection(t)
+	proxy, s := oneConnection(t)
 	newPost(t, s)
 	people, registrations := app.NewUsers(s), app.NewApplications(s, quotas.NewDefaults(quotas.Limits{}))
 	by, at := audit.Actor{Name: "shop"}, app.Path{Organization: "acme", Project: "shop", Application: "web"}
@@ -115,14 +115,7 @@ func TestEnrollmentRoundTrips(t *testing.T) {
 
 // oneConnection returns a store with one connection to Postgres, and the proxy that counts what the
 // store sends.
-func oneConnection(t *testing.T) (*gormstore.Store, *pgproxy.Proxy) {
+func oneConnection(t *testing.T) (*pgproxy.Proxy, *gormstore.Store) {
 	t.Helper()
-	proxy, err := pgproxy.Start(t.Context(), databases.Postgres(t))
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, proxy.Close()) })
-	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: proxy.URL() + "&pool_max_conns=1", AutoMigrate: true, Clock: wall{},
-		Keys: seal.NewRing([seal.KeySize]byte{1})})
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, s.Close()) })
-	return s, proxy
+	return openThrough(t, databases.Postgres(t), "&pool_max_conns=1", gormstore.Config{Keys: seal.NewRing([seal.KeySize]byte{1})})
 }

@@ -24,17 +24,25 @@ import (
 // as long.
 const brisk = time.Second
 
-// proxied returns a path to a database that can be cut, and a store that goes that way. The store's
-// pool is full of connections.
-func proxied(t *testing.T, url string, heard func(message string)) (*pgproxy.Proxy, *gormstore.Store) {
+// openThrough opens a store whose connections go through a proxy. The options are added to its URL.
+func openThrough(t *testing.T, url, options string, c gormstore.Config) (*pgproxy.Proxy, *gormstore.Store) {
 	t.Helper()
 	p, err := pgproxy.Start(t.Context(), url)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, p.Close()) })
-	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: p.URL() + "&pool_max_conns=4&connect_timeout=1", AutoMigrate: true, Clock: wall{},
-		StatementTimeout: brisk, Logger: slog.New(hook{slog.DiscardHandler, heard})})
+	c.URL, c.AutoMigrate, c.Clock = p.URL()+options, true, wall{}
+	s, err := gormstore.Open(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	return p, s
+}
+
+// proxied returns a path to a database that can be cut, and a store that goes that way. The store's
+// pool is full of connections.
+func proxied(t *testing.T, url string, heard func(message string)) (*pgproxy.Proxy, *gormstore.Store) {
+	t.Helper()
+	p, s := openThrough(t, url, "&pool_max_conns=4&connect_timeout=1",
+		gormstore.Config{StatementTimeout: brisk, Logger: slog.New(hook{slog.DiscardHandler, heard})})
 	fill(t, s)
 	return p, s
 }

@@ -47,7 +47,7 @@ func TestEditorHighlighting(t *testing.T) {
 	eval[bool](p, `(() => { const e = document.getElementById("html"); e.value = "{{user.email}}".repeat(20000); e.dispatchEvent(new Event("input", { bubbles: true })); return true })()`)
 	shows("html", "")
 	assert.Equal(t, eval[string](p, "getComputedStyle(document.body).color"), eval[string](p, "getComputedStyle(document.getElementById('html')).color"), "it is plain, and seen")
-	eval[bool](p, "document.querySelectorAll('form').forEach((f) => f.reset()), true") // Otherwise leaving the page opens a dialog.
+	p.resetForms()
 }
 
 // TestEditorInForcedColors holds that a field shows its own text where the system chooses
@@ -73,5 +73,5 @@ func TestEditorInForcedColors(t *testing.T) {
 		}}))
 		assert.Equal(t, []bool{true, true, false}, eval[[]bool](p, visibility), scheme)
 	}
-	eval[bool](p, "document.querySelectorAll('form').forEach((f) => f.reset()), true") // Otherwise leaving the page opens a dialog.
+	p.resetForms()
 }

@@ -61,7 +61,7 @@ func TestPictures(t *testing.T) {
 	p.resize(tallWindow)
 	eval[bool](p, "document.activeElement.blur(), document.querySelector('#editor').scrollIntoView(), true")
 	capture("template")
-	eval[bool](p, "document.querySelectorAll('form').forEach((f) => f.reset()), true") // Otherwise leaving the page opens a dialog.
+	p.resetForms()
 	p.resize(desk)
 	take("occurrence", light, "/console/o/acme/p/shop/a/web/occurrences/1/")
 	take("occurrence-dark", dark, "/console/o/acme/p/shop/a/web/occurrences/1/")

@@ -216,6 +216,12 @@ func (t *tab) reload() {
 	t.loaded()
 }
 
+// resetForms resets the forms of the page, so that leaving it opens no dialog.
+func (t *tab) resetForms() {
+	t.Helper()
+	eval[bool](t, "document.querySelectorAll('form').forEach((f) => f.reset()), true")
+}
+
 // frame returns the text of an isolated frame of the page. The frame has its own process, because
 // it contains texts of other users.
 func (t *tab) frame() string {
