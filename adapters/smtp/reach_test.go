@@ -9,21 +9,11 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/adapters/smtp"
-	"github.com/tocsin/tocsin/domain/channels"
-	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/test/fakenet"
 )
 
 // banner is text of a private service that must not be repeated.
 const banner = "internal-secret-banner"
-
-func dispatcher(t *testing.T, g *outbound.Guard, c channels.Channel) deliveries.Dispatcher {
-	t.Helper()
-	d, err := smtp.New(g, smtp.Timeouts{}).Open(c)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, d.Close()) })
-	return d
-}
 
 func TestReach(t *testing.T) {
 	t.Parallel()
@@ -43,16 +33,15 @@ func TestReach(t *testing.T) {
 				_, port, err := net.SplitHostPort(s.listener.Addr().String())
 				require.NoError(t, err)
 				ch := channelTo(host, port, nil)
-				failure := dispatch(t, dispatcher(t, outbound.New(outbound.Allowed{}, nil), ch), message())
+				failure := dispatch(t, openThrough(t, outbound.New(outbound.Allowed{}, nil), ch, smtp.Timeouts{}), message())
 				address := net.JoinHostPort(host, port)
 				require.EqualError(t, failure, address+": connecting: "+outbound.NotAllowed)
 				assert.Equal(t, unreachable, kindOf(failure))
 				assert.NotContains(t, failure.Detailed(), banner)
-				opened, _ := s.connections()
-				assert.Zero(t, opened)
+				assert.Zero(t, s.opened())
 
 				ch.Unrestricted = true
-				failure = dispatch(t, dispatcher(t, outbound.New(outbound.Allowed{}, nil), ch), message())
+				failure = dispatch(t, openThrough(t, outbound.New(outbound.Allowed{}, nil), ch, smtp.Timeouts{}), message())
 				require.EqualError(t, failure, address+": "+c.words, "what a private service says is not repeated")
 				if c.answer != drop {
 					assert.Contains(t, failure.Detailed(), banner, "but to those who look after the installation")
@@ -68,7 +57,7 @@ func TestDNSRebinding(t *testing.T) {
 	s := serve(t)
 	s.answer("RCPT", "421 4.7.0 bye") // This ends the connection.
 	inside := fakenet.New(map[string]fakenet.Host{"mail.example.org": {Addrs: []string{fakenet.PublicAddress, "10.0.0.7"}, Listener: s.listener.Addr().String()}})
-	d := dispatcher(t, inside.Guard(outbound.Allowed{}), channelTo("mail.example.org", "25", nil))
+	d := openThrough(t, inside.Guard(outbound.Allowed{}), channelTo("mail.example.org", "25", nil), smtp.Timeouts{})
 	require.EqualError(t, dispatch(t, d, message()), "mail.example.org:25: RCPT TO: 421 4.7.0 bye", "the server is public, so its words are repeated")
 	require.EqualError(t, dispatch(t, d, message()), "mail.example.org:25: connecting: "+outbound.NotAllowed)
 	assert.Equal(t, 1, inside.Made())
@@ -77,6 +66,6 @@ func TestDNSRebinding(t *testing.T) {
 func TestConnectionErrors(t *testing.T) {
 	t.Parallel()
 	g := fakenet.New(map[string]fakenet.Host{"mail.example.org": fakenet.At("127.0.0.1:1")}).Guard(outbound.Allowed{})
-	require.EqualError(t, dispatch(t, dispatcher(t, g, channelTo("nowhere.example.org", "25", nil)), message()), "nowhere.example.org:25: connecting: "+outbound.Unresolved)
-	require.EqualError(t, dispatch(t, dispatcher(t, g, channelTo("mail.example.org", "25", nil)), message()), "mail.example.org:25: connecting: "+outbound.Refused)
+	require.EqualError(t, dispatch(t, openThrough(t, g, channelTo("nowhere.example.org", "25", nil), smtp.Timeouts{}), message()), "nowhere.example.org:25: connecting: "+outbound.Unresolved)
+	require.EqualError(t, dispatch(t, openThrough(t, g, channelTo("mail.example.org", "25", nil), smtp.Timeouts{}), message()), "mail.example.org:25: connecting: "+outbound.Refused)
 }

@@ -30,8 +30,7 @@ func TestRelayingDenied(t *testing.T) {
 				assert.Equal(t, unreachable, kindOf(failure), failure)
 				assert.ErrorContains(t, failure, answer)
 			}
-			opened, _ := s.connections()
-			assert.Equal(t, 1, opened)
+			assert.Equal(t, 1, s.opened())
 		})
 	}
 	t.Run("OneRecipientWhileOthersAreTaken", func(t *testing.T) {
@@ -80,7 +79,7 @@ func TestUnknownLoginMechanisms(t *testing.T) {
 			s.answer("EHLO", offered)
 			far := fakenet.New(map[string]fakenet.Host{"mail.example.org": fakenet.At(s.listener.Addr().String())})
 			ch := channelTo("mail.example.org", "25", channels.Settings{"username": "ada", "password": "0penSesame"})
-			failure := dispatch(t, dispatcher(t, far.Guard(outbound.Allowed{}), ch), message())
+			failure := dispatch(t, openThrough(t, far.Guard(outbound.Allowed{}), ch, smtp.Timeouts{}), message())
 			assert.Equal(t, unreachable, kindOf(failure))
 			require.EqualError(t, failure, "mail.example.org:25: "+want)
 		})

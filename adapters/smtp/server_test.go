@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/adapters/outbound"
 	"github.com/tocsin/tocsin/adapters/smtp"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
@@ -30,13 +31,12 @@ type server struct {
 	listener net.Listener
 	stop     chan struct{}
 	wg       sync.WaitGroup
+	held     fakenet.Gauge // the connections that dispatchers of open hold
 
 	mu       sync.Mutex
 	answers  map[string][]string // by verb; each is used once, the last stays
 	asked    map[string]int
-	opened   int
-	current  int
-	most     int
+	accepted int
 	conns    map[net.Conn]bool
 	letters  []received
 	farewell chan struct{} // one for each QUIT
@@ -61,16 +61,13 @@ func serve(t testing.TB) *server {
 				return
 			}
 			s.mu.Lock()
-			s.opened++
-			s.current++
-			s.most = max(s.most, s.current)
+			s.accepted++
 			s.conns[conn] = true
 			s.mu.Unlock()
 			s.wg.Go(func() {
 				s.talk(conn)
 				_ = conn.Close() // The client or hangUp may have closed it.
 				s.mu.Lock()
-				s.current--
 				delete(s.conns, conn)
 				s.mu.Unlock()
 			})
@@ -199,10 +196,11 @@ func (s *server) taken() []received {
 	return append([]received(nil), s.letters...)
 }
 
-func (s *server) connections() (opened, most int) {
+// opened returns how many connections the server has accepted.
+func (s *server) opened() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.opened, s.most
+	return s.accepted
 }
 
 func (s *server) count(verb string) int {
@@ -226,12 +224,17 @@ func channelTo(host, port string, changes channels.Settings) channels.Channel {
 
 // open returns a dispatcher to the server.
 func (s *server) open(changes channels.Settings, timeouts smtp.Timeouts) deliveries.Dispatcher {
-	return open(s.t, s.channel(changes), timeouts)
+	return openThrough(s.t, s.held.Redirecting(), s.channel(changes), timeouts)
 }
 
 func open(t testing.TB, c channels.Channel, timeouts smtp.Timeouts) deliveries.Dispatcher {
 	t.Helper()
-	driver := smtp.New(fakenet.Redirecting(), timeouts)
+	return openThrough(t, fakenet.Redirecting(), c, timeouts)
+}
+
+func openThrough(t testing.TB, guard *outbound.Guard, c channels.Channel, timeouts smtp.Timeouts) deliveries.Dispatcher {
+	t.Helper()
+	driver := smtp.New(guard, timeouts)
 	require.NoError(t, driver.Check(c))
 	d, err := driver.Open(c)
 	require.NoError(t, err)

@@ -44,14 +44,61 @@ func (n *Net) Guard(allowed outbound.Allowed) *outbound.Guard {
 
 // Redirecting returns a guard whose connections go to the given address, but have a public remote
 // address.
-func Redirecting() *outbound.Guard {
-	return outbound.With(outbound.Allowed{}, func(ctx context.Context, network, address string, _ func(netip.Addr) error) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+func Redirecting() *outbound.Guard { return outbound.With(outbound.Allowed{}, redirect) }
+
+func redirect(ctx context.Context, network, address string, _ func(netip.Addr) error) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return remoteConn{conn, &net.TCPAddr{IP: net.ParseIP(PublicAddress), Port: 443}}, nil
+}
+
+// Gauge counts the connections that a client has opened and not closed. A server cannot count them:
+// it may accept a new connection before it sees that the one before it is closed.
+type Gauge struct {
+	mu        sync.Mutex
+	now, most int
+}
+
+// Redirecting returns a guard like Redirecting. Its connections are counted.
+func (g *Gauge) Redirecting() *outbound.Guard {
+	return outbound.With(outbound.Allowed{}, func(ctx context.Context, network, address string, check func(netip.Addr) error) (net.Conn, error) {
+		conn, err := redirect(ctx, network, address, check)
 		if err != nil {
 			return nil, err
 		}
-		return remoteConn{conn, &net.TCPAddr{IP: net.ParseIP(PublicAddress), Port: 443}}, nil
+		g.add(1)
+		return &countedConn{Conn: conn, closed: sync.OnceFunc(func() { g.add(-1) })}, nil
 	})
+}
+
+// Most returns the largest number of connections that were open at the same time.
+func (g *Gauge) Most() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.most
+}
+
+func (g *Gauge) add(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.now += n
+	g.most = max(g.most, g.now)
+}
+
+// countedConn is a connection that a gauge counts until it is closed.
+type countedConn struct {
+	net.Conn
+
+	closed func()
+}
+
+// Close closes the connection.
+func (c *countedConn) Close() error {
+	err := c.Conn.Close()
+	c.closed()
+	return err
 }
 
 // Made returns the number of connections.
