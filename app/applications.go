@@ -22,10 +22,10 @@ type Applications struct {
 }
 
 // NewApplications returns the use cases on applications. limits are for organizations without
-// limits of their own.
-func NewApplications(store ports.Store, limits *quotas.Defaults) *Applications {
+// limits of their own, workers for concurrent calls of Register.
+func NewApplications(store ports.Store, limits *quotas.Defaults, workers batch.Workers) *Applications {
 	a := &Applications{store: store, limits: limits}
-	a.registrations = batch.New(a.register, (*registerCall).username)
+	a.registrations = batch.New(workers, a.register, (*registerCall).username)
 	return a
 }
 

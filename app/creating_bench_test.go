@@ -13,6 +13,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -31,7 +32,7 @@ var web = app.Path{Organization: "acme", Project: "shop", Application: "web"}
 // and then the first hundred again.
 func BenchmarkCreate(b *testing.B) {
 	byCallers(b, func(store ports.Store) func(ctx context.Context, name string) error {
-		use := app.NewUsers(store)
+		use := app.NewUsers(store, batch.Pair)
 		return func(ctx context.Context, name string) error {
 			_, err := use.Create(ctx, audit.Actor{}, web, users.Enrollment{Details: users.Details{Email: name, FirstName: "Ada", LastName: "Lovelace"}})
 			return err
@@ -42,7 +43,7 @@ func BenchmarkCreate(b *testing.B) {
 // BenchmarkRegister does the same with the register call.
 func BenchmarkRegister(b *testing.B) {
 	byCallers(b, func(store ports.Store) func(ctx context.Context, name string) error {
-		use := app.NewApplications(store, nil)
+		use := app.NewApplications(store, nil, batch.Pair)
 		return func(ctx context.Context, name string) error {
 			_, err := use.Register(ctx, audit.Actor{}, web, app.Registration{
 				User: users.User{Username: name}, Details: users.Details{Email: name, FirstName: "Ada", LastName: "Lovelace"}, CustomFields: metadata.Map{"plan": "pro"}, Active: true,

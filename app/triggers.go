@@ -37,7 +37,7 @@ type Triggers struct {
 // NewTriggers returns the use cases of triggering.
 func NewTriggers(store ports.Store, composer delivery.Composer, clock ports.Clock, quotas *Quotas) *Triggers {
 	t := &Triggers{store: store, composer: composer, clock: clock, quotas: quotas}
-	t.triggers = batch.New(t.trigger, (*triggerCall).request)
+	t.triggers = batch.New(batch.Pair, t.trigger, (*triggerCall).request)
 	return t
 }
 

@@ -62,7 +62,7 @@ func TestTriggerCountsRecipients(t *testing.T) {
 				}()
 				<-waiting.waits
 			}
-			for range batch.Workers { // They run until the gate opens,
+			for range batch.Pair { // They run until the gate opens,
 				call()
 				<-store.begun
 			}
@@ -71,7 +71,7 @@ func TestTriggerCountsRecipients(t *testing.T) {
 			}
 			close(store.gate)
 			left := 0
-			for range batch.Workers + n {
+			for range int(batch.Pair) + n {
 				if r := <-recipients; r == nil {
 					left++
 				} else {

@@ -19,10 +19,11 @@ type Users struct {
 	creations *batch.Batcher[string, createCall]
 }
 
-// NewUsers returns the use cases on the members of an organization.
-func NewUsers(store ports.Store) *Users {
+// NewUsers returns the use cases on the members of an organization. workers are those of concurrent
+// calls of Create.
+func NewUsers(store ports.Store, workers batch.Workers) *Users {
 	u := &Users{store: store}
-	u.creations = batch.New(u.create, (*createCall).Key)
+	u.creations = batch.New(workers, u.create, (*createCall).Key)
 	return u
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/webauthn"
 	"github.com/tocsin/tocsin/adapters/webhook"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/app/health"
 	"github.com/tocsin/tocsin/app/importer"
@@ -92,6 +93,7 @@ var UseCases = wire.NewSet(
 // useCases are all use cases for callers, with their settings.
 var useCases = wire.NewSet(
 	UseCases,
+	newWorkers,
 	newImportJobs,
 	newDrivers,
 	newChannelCheck,
@@ -190,6 +192,15 @@ func newAPI(c configs.Config, use httpapi.UseCases, auth access.Authenticator, s
 		OnResponse:       counted.Answered,
 		Tracer:           tracer,
 	})
+}
+
+// newWorkers returns how many batches of new members are written at the same time. SQLite has one
+// writer.
+func newWorkers(c configs.Config) batch.Workers {
+	if c.Database.Dialect() == configs.SQLite {
+		return batch.Single
+	}
+	return batch.Pair
 }
 
 func newQuotas(c configs.Config, clock ports.Clock, limits *quotas.Defaults) *app.Quotas {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/users"
@@ -30,7 +31,7 @@ func TestConcurrentEnroll(t *testing.T) {
 	var created atomic.Int64
 	var all sync.WaitGroup
 	for _, s := range instances {
-		use := app.NewUsers(s)
+		use := app.NewUsers(s, batch.Pair)
 		for caller := range callers {
 			all.Go(func() {
 				for i := range people {

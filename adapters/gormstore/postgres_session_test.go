@@ -11,6 +11,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/adapters/gormstore/seal"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/domain/events"
@@ -72,7 +73,7 @@ func TestEnrollmentRoundTrips(t *testing.T) {
 	t.Parallel()
 	proxy, s := oneConnection(t)
 	newPost(t, s)
-	people, registrations := app.NewUsers(s), app.NewApplications(s, quotas.NewDefaults(quotas.Limits{}))
+	people, registrations := app.NewUsers(s, batch.Pair), app.NewApplications(s, quotas.NewDefaults(quotas.Limits{}), batch.Pair)
 	by, at := audit.Actor{Name: "shop"}, app.Path{Organization: "acme", Project: "shop", Application: "web"}
 	named := 0
 	email := func() string {

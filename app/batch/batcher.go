@@ -12,12 +12,18 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
+// MaxSize is the largest number of calls in a batch.
+const MaxSize = 64
+
+// Workers is how many batches of one key run at the same time.
+type Workers int
+
 const (
-	// MaxSize is the largest number of calls in a batch.
-	MaxSize = 64
-	// Workers is how many batches of one key run at the same time: one waits for the store while
-	// the next one is prepared.
-	Workers = 2
+	// Single is for long writes to a store with one writer: a second batch would only wait for the
+	// first one, and both would be smaller.
+	Single Workers = 1
+	// Pair is for the others: one batch waits for the store while the next one is prepared.
+	Pair Workers = 2
 )
 
 // Batcher groups calls of the same key into batches. A call never waits for others to arrive: it
@@ -26,6 +32,7 @@ const (
 type Batcher[K comparable, C any] struct {
 	serve   func(ctx context.Context, key K, calls []*C) error
 	subject func(*C) string
+	limit   Workers
 
 	units, calls atomic.Int64
 
@@ -36,7 +43,7 @@ type Batcher[K comparable, C any] struct {
 // queue holds the waiting calls of one key.
 type queue[C any] struct {
 	waiting []*entry[C]
-	workers int
+	workers Workers
 }
 
 // entry is a waiting call with its caller.
@@ -46,11 +53,11 @@ type entry[C any] struct {
 	done chan error
 }
 
-// New returns a batcher. serve does the work of a whole batch, all or nothing, and stores each
-// result in its call. Two calls with the same subject are never in one batch; an empty subject
-// equals no other.
-func New[K comparable, C any](serve func(context.Context, K, []*C) error, subject func(*C) string) *Batcher[K, C] {
-	return &Batcher[K, C]{serve: serve, subject: subject, queues: map[K]*queue[C]{}}
+// New returns a batcher with so many workers. serve does the work of a whole batch, all or nothing,
+// and stores each result in its call. Two calls with the same subject are never in one batch; an
+// empty subject equals no other.
+func New[K comparable, C any](workers Workers, serve func(context.Context, K, []*C) error, subject func(*C) string) *Batcher[K, C] {
+	return &Batcher[K, C]{limit: workers, serve: serve, subject: subject, queues: map[K]*queue[C]{}}
 }
 
 // Do runs a call in a batch and returns its error. When ctx ends first, the call may still be
@@ -69,7 +76,7 @@ func (b *Batcher[K, C]) Do(ctx context.Context, key K, call *C) error {
 		b.queues[key] = q
 	}
 	q.waiting = append(q.waiting, e)
-	if q.workers < Workers {
+	if q.workers < b.limit {
 		q.workers++
 		go b.work(key, q)
 	}

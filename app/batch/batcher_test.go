@@ -32,21 +32,27 @@ type fixture struct {
 	work    func(ctx context.Context, subjects []string) error // on every recorded batch
 }
 
-// inBubble runs a test in a bubble, where synctest.Wait returns once every caller waits.
+// inBubble runs a test with one worker and with two, each in a bubble, where synctest.Wait returns
+// once every caller waits.
 func inBubble(t *testing.T, test func(*testing.T, *fixture)) {
 	t.Helper()
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := &fixture{hold: make(chan struct{}), work: func(context.Context, []string) error { return nil }}
-		d.Batcher = batch.New(d.serve, func(c *call) string { return c.subject })
-		for i := range batch.Workers {
-			d.send(t.Context(), "acme", fmt.Sprint("busy", i))
-		}
-		test(t, d)
-		d.callers.Wait()
-		synctest.Wait()
-		assert.True(t, d.Idle(), "nothing is left when all callers have gone")
-	})
+	for name, workers := range map[string]batch.Workers{"Single": batch.Single, "Pair": batch.Pair} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := &fixture{hold: make(chan struct{}), work: func(context.Context, []string) error { return nil }}
+				d.Batcher = batch.New(workers, d.serve, func(c *call) string { return c.subject })
+				for i := range workers {
+					d.send(t.Context(), "acme", fmt.Sprint("busy", i))
+				}
+				test(t, d)
+				d.callers.Wait()
+				synctest.Wait()
+				assert.True(t, d.Idle(), "nothing is left when all callers have gone")
+			})
+		})
+	}
 }
 
 func (d *fixture) serve(ctx context.Context, key string, calls []*call) error {

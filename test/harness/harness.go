@@ -10,6 +10,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/console"
 	"github.com/tocsin/tocsin/adapters/httpapi"
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/channels"
@@ -60,6 +61,8 @@ func newCheck(p Parts) app.ChannelCheck {
 	}
 	return p.CheckChannel
 }
+
+func newWorkers() batch.Workers { return batch.Pair }
 
 func newQuotas(p Parts) *app.Quotas { return app.NewQuotas(p.Clock, p.Limits, 0) }
 

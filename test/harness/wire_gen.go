@@ -19,10 +19,11 @@ import (
 // Assemble assembles the use cases around these parts.
 func Assemble(p Parts) UseCases {
 	store := p.Store
-	users := app.NewUsers(store)
+	workers := newWorkers()
+	users := app.NewUsers(store, workers)
 	defaults := p.Limits
 	lists := app.NewLists(store, defaults)
-	applications := app.NewApplications(store, defaults)
+	applications := app.NewApplications(store, defaults, workers)
 	subscriptions := app.NewSubscriptions(store)
 	orgs := app.NewOrgs(store, defaults)
 	composer := p.Composer
