@@ -3,29 +3,64 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"slices"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/lists"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 )
 
 // These methods of listRepo are about the entries of lists.
 
-func scanRecipient(rows *sql.Rows) (r lists.Recipient, err error) {
-	err = rows.Scan(&r.ID, &r.Address, &r.Username, &r.Channel, &r.Active)
-	return r, err
-}
-
-// recipientQuery selects what scanRecipient reads; a condition on the id of the assignment follows.
-const recipientQuery = `SELECT s.id, a.value AS address, m.username, c.name AS channel, s.active
+// recipientQuery selects what recipients scans; a condition on the id of the assignment follows.
+const recipientQuery = `SELECT s.id, a.value AS address, m.username, s.channel_id, s.active
 	FROM assignments s
-	JOIN channels c ON c.id = s.channel_id
 	JOIN addresses a ON a.id = s.address_id
 	JOIN members m ON m.id = a.member_id
 	WHERE s.id `
+
+// recipients returns the recipients of a query of recipientQuery, at most limit. It reads the names
+// of their channels once, because a join that repeats the name in each row takes a tenth of the
+// time.
+func (r listRepo) recipients(ctx context.Context, org orgs.ID, q *gorm.DB, limit int) ([]lists.Recipient, error) {
+	at := make([]channels.ID, 0, limit)
+	var id, channel int64 // database/sql scans these without reflection.
+	found, err := scanned(q, limit, func(rows *sql.Rows) (l lists.Recipient, err error) {
+		err = rows.Scan(&id, &l.Address, &l.Username, &channel, &l.Active)
+		l.ID = channels.AssignmentID(id)
+		at = append(at, channels.ID(channel))
+		return l, err
+	})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	ids := slices.Clone(at)
+	slices.Sort(ids)
+	named, err := rowsOf[channelNameRow](r.db(ctx).Raw("SELECT id, name FROM channels WHERE organization_id = ? AND id ?",
+		org, among(r.dialect, slices.Compact(ids))))
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[channels.ID]string, len(named))
+	for _, row := range named {
+		names[row.ID] = row.Name
+	}
+	for i, channel := range at {
+		found[i].Channel = names[channel]
+	}
+	return found, nil
+}
+
+// channelNameRow is the name of a channel.
+type channelNameRow struct {
+	ID   channels.ID
+	Name string
+}
 
 // Recipients reads a page of entries by their primary key and then looks up each recipient. The
 // LATERAL join forces Postgres to do so: otherwise it reads whole tables for a page, or joins and
@@ -41,7 +76,7 @@ func (r listRepo) Recipients(
 	if r.dialect == onPostgres {
 		query = "SELECT r.* FROM (?) AS entry CROSS JOIN LATERAL (" + recipientQuery + "= entry.assignment_id OFFSET 0) AS r ORDER BY r.id"
 	}
-	return scanned(r.db(ctx).Raw(query, entries), limit, scanRecipient)
+	return r.recipients(ctx, l.Organization, r.db(ctx).Raw(query, entries), limit)
 }
 
 func (r listRepo) Add(ctx context.Context, l lists.List, as []channels.AssignmentID) ([]channels.AssignmentID, error) {
@@ -73,7 +108,7 @@ func (r listRepo) Remove(ctx context.Context, l lists.List, as []channels.Assign
 	if err != nil {
 		return nil, err
 	}
-	return scanned(r.db(ctx).Raw(recipientQuery+"? ORDER BY s.id", among(r.dialect, gone)), len(gone), scanRecipient)
+	return r.recipients(ctx, l.Organization, r.db(ctx).Raw(recipientQuery+"? ORDER BY s.id", among(r.dialect, gone)), len(gone))
 }
 
 func (r listRepo) RemoveFromPinned(ctx context.Context, a applications.Application, m users.MemberID) (int, error) {
