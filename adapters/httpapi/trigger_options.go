@@ -27,6 +27,9 @@ const (
 	fieldUsernames = fieldFilter + ".usernames"
 )
 
+// optionNames are the names of the options, for the fault of an unknown one.
+const optionNames = "limit_to, channels, send_at, expires_at, dry_run, ignore_unknown, priority"
+
 // bindOptions reads the options of a trigger. It refuses unknown ones.
 func bindOptions(sent map[string]any, faults *fault.Fields) (o triggerOptions) {
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
@@ -49,7 +52,7 @@ func bindOptions(sent map[string]any, faults *fault.Fields) (o triggerOptions) {
 		case "recipient_filter": // It follows limit_to in alphabetical order.
 			o.bindFilter(value, sent["limit_to"] != nil, faults)
 		default:
-			faults.Addf(field, "there is no such option")
+			faults.Addf(field, "is not an option; there are %s", optionNames)
 		}
 	}
 	return o

@@ -230,6 +230,12 @@ func TestTrigger(t *testing.T) {
 				w.post(orderPath, c.body).isBadRequestFor(c.field)
 			})(w)
 			w.post(orderPath, object{"options": object{"limit": 1, "dry_run": 1}}).isBadRequestFor("options.limit", "options.dry_run")
+			unknown := w.post(orderPath, object{"options": object{"limit": 1}}).errors()["options.limit"][0]
+			names, found := strings.CutPrefix(unknown, "is not an option; there are ")
+			require.True(w, found, unknown)
+			for name := range strings.SplitSeq(names, ", ") {
+				require.NotContains(w, w.post(orderPath, object{"options": object{name: object{}}}).errors()["options."+name][0], "is not an option")
+			}
 			w.post(orderPath, object{"number": 1, "note": "x", "options": object{"limit": 1}}).isBadRequestFor("number", "note", "options.limit")
 			w.post(orderPath+"?cid="+strings.Repeat("x", 201), object{}).isBadRequestFor("cid")
 			w.with("Idempotency-Key", strings.Repeat("x", 201)).post(orderPath, object{}).isBadRequestFor("Idempotency-Key")
