@@ -28,8 +28,8 @@ import (
 
 var web = app.Path{Organization: "acme", Project: "shop", Application: "web"}
 
-// BenchmarkCreate makes people members of an organization, from one caller and from 64, new people
-// and then the first hundred again.
+// BenchmarkCreate creates members of an organization, with one caller and with 64: new ones, and
+// then the first hundred again.
 func BenchmarkCreate(b *testing.B) {
 	byCallers(b, func(store ports.Store) func(ctx context.Context, name string) error {
 		use := app.NewUsers(store, batch.Pair)

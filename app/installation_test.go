@@ -18,7 +18,7 @@ type frozen struct{}
 
 func (frozen) Now() time.Time { return time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC) }
 
-// emptyInstallation is a store on a SQLite database of its own.
+// emptyInstallation returns a store on its own SQLite database.
 func emptyInstallation(t *testing.T) ports.Store {
 	t.Helper()
 	store, err := gormstore.Open(t.Context(), gormstore.Config{

@@ -246,7 +246,7 @@ func event(o *app.BlueprintOrganization) *app.BlueprintEvent {
 	return &o.Projects[0].Applications[0].Events[0]
 }
 
-// TestApplyRefuses checks that faults name their places, and that nothing of a faulty blueprint is
+// TestApplyRefuses checks that faults name their fields, and that nothing of a faulty blueprint is
 // stored.
 func TestApplyRefuses(t *testing.T) {
 	t.Parallel()

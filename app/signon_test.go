@@ -110,7 +110,7 @@ func (h *signOnFixture) member(org string) (m users.Member) {
 	return m
 }
 
-// joins has an organization give grace a role, which is accepted with a password that its operators
+// joins gives grace a role in an organization, and accepts it with a password that its operators
 // know.
 func (h *signOnFixture) joins(org, word string, role users.Role) {
 	h.Helper()

@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// hooks is a receiver of webhooks that passes on the text of each message.
+// hooks starts a receiver of webhooks that passes on the text of each message.
 func hooks(t *testing.T) (url string, received chan string) {
 	t.Helper()
 	received = make(chan string, 100)

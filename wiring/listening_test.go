@@ -21,7 +21,7 @@ import (
 	"github.com/tocsin/tocsin/test/certificates"
 )
 
-// encrypted is an installation whose server has a certificate in two files.
+// encrypted returns an installation whose server has a certificate in two files.
 func encrypted(t *testing.T, c certificates.Certificate) (i *installation, certificate, key string) {
 	t.Helper()
 	folder := t.TempDir()

@@ -41,7 +41,7 @@ type process struct {
 // test ends it with SIGTERM, and it must exit cleanly.
 func (i *installation) spawn(t *testing.T, files []*os.File, args ...string) *process {
 	t.Helper()
-	// The shell tells the program its process id, as systemd does.
+	// The shell passes the program its process id, as systemd does.
 	p := &process{Cmd: exec.CommandContext(context.WithoutCancel(t.Context()), "/bin/sh", append([]string{"-c", `LISTEN_PID=$$ exec "$0" "$@"`, os.Args[0]}, args...)...), lines: make(chan map[string]any, 1000)}
 	p.Env = append([]string{asProgram + "=1"}, i.environ...)
 	p.ExtraFiles = files

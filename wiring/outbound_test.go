@@ -22,7 +22,7 @@ import (
 	"github.com/tocsin/tocsin/wiring"
 )
 
-// intranet is a service on this machine that greets and counts its clients.
+// intranet starts a service on this machine that greets and counts its clients.
 func intranet(t *testing.T, greeting string) (port string, connections *atomic.Int64) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -50,9 +50,9 @@ func intranet(t *testing.T, greeting string) (port string, connections *atomic.I
 	return port, connections
 }
 
-// TestOutboundReach has an administrator of an organization point channels of every driver at
-// services of the installation's own network, and checks what the channel tests reveal of their
-// answers.
+// TestOutboundReach is about an administrator of an organization who points channels of every
+// driver to services in the installation's network. It checks what the channel tests reveal of
+// their answers.
 func TestOutboundReach(t *testing.T) {
 	t.Parallel()
 	const banner = "internal-secret-banner"

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOverload blocks so many calls that new ones are refused. Meanwhile the
+// TestOverload blocks the maximum number of calls, so that new ones are refused. Meanwhile the
 // console, the probes and the metrics must respond, and earlier triggers must become messages: due,
 // expanded, claimed and sent.
 func TestOverload(t *testing.T) {
@@ -51,7 +51,7 @@ func TestOverload(t *testing.T) {
 		shown, at := <-metrics, <-listening
 		call(t, at, key, "register/", fmt.Sprintf(`{"username": "ada", "email": "ada@example.org", "distribution_list": "all",
 			"addresses": [{"value": %q, "assign_to_preferred_channel": true}]}`, receiver.URL))
-		visit := visitor(t, at)
+		visit := browse(t, at)
 		visit("a long password")
 
 		// Writing to this table is blocked; sending only reads it.
@@ -125,9 +125,9 @@ func TestOverload(t *testing.T) {
 	})
 }
 
-// visitor returns a function that signs in to the console with a password, or, without one, loads
+// browse returns a function that signs in to the console with a password, or, without one, loads
 // the home page again.
-func visitor(t *testing.T, address string) func(password string) {
+func browse(t *testing.T, address string) func(password string) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)

@@ -80,7 +80,7 @@ func checkCommand(t *testing.T, helps map[string]string, page string, words []st
 	}
 }
 
-// sources are the texts of the program.
+// sources returns the source text of the program.
 func sources(t *testing.T, root string) string {
 	t.Helper()
 	var all strings.Builder

@@ -37,7 +37,7 @@ func dispatched(t *testing.T, drivers delivery.Drivers, c channels.Channel, to s
 	return failure
 }
 
-// echoingServer is a provider that echoes every request.
+// echoingServer starts a provider that echoes every request.
 func echoingServer(t *testing.T, write func(w io.Writer, request string)) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -94,7 +94,7 @@ func TestProvidersEchoingSecrets(t *testing.T) {
 	})
 }
 
-// echoingMailServer is a mail server that refuses every login and repeats it.
+// echoingMailServer starts a mail server that refuses every login and repeats it.
 func echoingMailServer(t *testing.T) (host, port string) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

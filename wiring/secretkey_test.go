@@ -94,7 +94,7 @@ func TestKeyRotation(t *testing.T) {
 	assert.Regexp(t, `secret_key_previous +\*\*\* +env TOCSIN_SECRET_KEY_PREVIOUS_FILE`, out)
 }
 
-// startRefused runs a command that must fail before it works, and returns what it says.
+// startRefused runs a command that must fail at its start, and returns its error message.
 func startRefused(t *testing.T, environ []string, args ...string) (complaint string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -50,7 +50,7 @@ func (p *provider) Close() error {
 	return nil
 }
 
-// newCounter is a fixture with a channel of the fake provider.
+// newCounter returns a fixture with a channel of the fake provider.
 func newCounter(t *testing.T) *fixture {
 	t.Helper()
 	d := newFixture(t)

@@ -14,7 +14,7 @@ func (p Program) Root() *cobra.Command {
 	return root
 }
 
-// ReadyURL is where healthcheck finds a server that listens on an address.
+// ReadyURL returns the URL that healthcheck requests for a server on an address.
 func ReadyURL(e Endpoint) (string, error) { return readyURL(e) }
 
 // Progress is the progress of a long command.

@@ -29,7 +29,7 @@ func (d *fixture) apply(t *testing.T, blueprint string) {
 	d.done(t, "apply", "-f", "-")
 }
 
-// keep puts a message into the mailbox of the organization's channel mail.
+// keep stores a message in the mailbox of the organization's channel mail.
 func (d *fixture) keep(t *testing.T, m deliveries.Message) {
 	t.Helper()
 	require.NoError(t, d.store(t).Update(t.Context(), func(tx ports.Tx) error {

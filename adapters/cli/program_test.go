@@ -121,7 +121,7 @@ func (d *fixture) run(t *testing.T, args ...string) int {
 	return d.Run(t.Context(), args)
 }
 
-// done executes a command line that must succeed and returns what it printed on standard output.
+// done executes a command line, checks that it succeeds, and returns its standard output.
 func (d *fixture) done(t *testing.T, args ...string) string {
 	t.Helper()
 	require.Zero(t, d.run(t, args...), "%q failed: %s", args, d.err.String())

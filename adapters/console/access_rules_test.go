@@ -15,8 +15,8 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// rules says of every route whom it is for; whether it takes a recent sign-in says recent. A route
-// without a rule fails the tests.
+// rules has the access level that each route needs. recent has the routes that need a recent
+// sign-in. A route without a rule fails the tests.
 var rules = map[operators.AccessLevel][]string{
 	operators.Everyone: {
 		"GET /console/assets/{asset}",
@@ -243,7 +243,7 @@ var rules = map[operators.AccessLevel][]string{
 	},
 }
 
-// ruled is the rules by route.
+// ruled returns the rules by route.
 func ruled() map[string]operators.AccessLevel {
 	all := map[string]operators.AccessLevel{}
 	for need, routes := range rules {
@@ -263,7 +263,7 @@ func TestEveryRouteHasARule(t *testing.T) {
 	assert.Equal(t, ruled(), needed, "say in rules whom a route is for")
 }
 
-// verdict is what becomes of a request before a route's handler sees it.
+// verdict is the result of the checks before a route's handler.
 type verdict string
 
 const (
@@ -275,7 +275,7 @@ const (
 	unseen    verdict = "told that there is nothing"
 )
 
-// expected is the whole table: route, role, and way of signing in.
+// expected returns the verdict for a route, a role and a way of signing in.
 func expected(route, who, how string, need operators.AccessLevel) verdict {
 	method, path, _ := strings.Cut(route, " ")
 	switch {
@@ -333,7 +333,7 @@ func TestAccessRules(t *testing.T) {
 	}
 }
 
-// withPasswordAlone has everybody set up a second factor, and sign in with the password alone.
+// withPasswordAlone sets up a second factor for everybody, and signs in with the password alone.
 func (s *scene) withPasswordAlone() func(who string) *browser {
 	s.Helper()
 	all, at := map[string]*browser{}, 0
@@ -347,7 +347,7 @@ func (s *scene) withPasswordAlone() func(who string) *browser {
 	return func(who string) *browser { return all[who] }
 }
 
-// verdictOf asks for a route with an empty form, and returns the verdict.
+// verdictOf requests a route with an empty form, and returns the verdict.
 func (b *browser) verdictOf(method, path string) verdict {
 	b.f.Helper()
 	var got answer

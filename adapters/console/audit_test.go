@@ -38,7 +38,7 @@ func (f *fixture) recorded(es ...audit.Entry) {
 	})
 }
 
-// entryOf is the newest entry of acme about an action.
+// entryOf returns the newest entry of acme about an action.
 func (f *fixture) entryOf(action audit.Action) audit.Entry {
 	f.Helper()
 	found, err := f.use.Audit.Search(f.Context(), app.Path{Organization: "acme"}, audit.Query{Action: action, Limit: 1})

@@ -45,7 +45,7 @@ func (b *browser) post(path string, fields ...string) answer {
 	return b.submit(path, append(fields, "form_token", b.token())...)
 }
 
-// submit sends a form as it is.
+// submit sends a form unchanged.
 func (b *browser) submit(path string, fields ...string) answer {
 	b.f.Helper()
 	form := url.Values{}
@@ -57,7 +57,7 @@ func (b *browser) submit(path string, fields ...string) answer {
 
 var tokenPattern = regexp.MustCompile(`name="form_token" value="([0-9a-f]{64})"`)
 
-// token is the token of the forms of this browser.
+// token returns the token of the forms of this browser.
 func (b *browser) token() string {
 	b.f.Helper()
 	if cookies := b.cookies[sessionCookie] + b.cookies[visitCookie]; cookies != "" && cookies == b.bound {
@@ -138,7 +138,7 @@ func (b *browser) signIn(username, word string) answer {
 // signedIn reports whether the browser is.
 func (b *browser) signedIn() bool { return b.get("/console/").StatusCode == http.StatusOK }
 
-// is demands a status.
+// is checks the status.
 func (a answer) is(t *testing.T, status int) answer {
 	t.Helper()
 	require.Equal(t, status, a.StatusCode, a.body)

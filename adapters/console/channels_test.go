@@ -20,7 +20,7 @@ import (
 
 const secret = "0pen Sesame"
 
-// created makes a channel through the form and returns its path.
+// created creates a channel with the form and returns its path.
 func created(b *browser, place string, fields ...string) string {
 	b.f.Helper()
 	got := b.post(place+"channels/new/", append([]string{"driver", "smtp", "protocol", "EMAIL"}, fields...)...).is(b.f.T, http.StatusSeeOther)

@@ -71,7 +71,7 @@ func TestDeliveryChart(t *testing.T) {
 // chartSeries are the colours of charts, by their names in the style sheet.
 var chartSeries = []string{"series-1", "series-2", "series-3", "series-4"}
 
-// chartColours are the colours of the style sheet by scheme and name, as linear RGB.
+// chartColours returns the colours of the style sheet by scheme and name, as linear RGB.
 func chartColours(t *testing.T) map[string]map[string][3]float64 {
 	t.Helper()
 	sheet, err := os.ReadFile("assets/console.css")
@@ -92,8 +92,8 @@ func chartColours(t *testing.T) map[string]map[string][3]float64 {
 	return schemes
 }
 
-// TestChartContrast holds the colours of charts to 3:1 against what is behind them (WCAG 2.2,
-// 1.4.11), in both schemes.
+// TestChartContrast checks that the colours of charts have a contrast of 3:1 with their background
+// (WCAG 2.2, 1.4.11), in both schemes.
 func TestChartContrast(t *testing.T) {
 	t.Parallel()
 	for scheme, colours := range chartColours(t) {
@@ -119,7 +119,7 @@ func TestChartColoursForDeuteranopia(t *testing.T) {
 	}
 }
 
-// linear is a colour of a style sheet as linear RGB.
+// linear returns a colour of a style sheet as linear RGB.
 func linear(t *testing.T, hex string) (rgb [3]float64) {
 	t.Helper()
 	for i := range rgb {
@@ -142,7 +142,7 @@ func deuteranopia(c [3]float64) (seen [3]float64) {
 	return seen
 }
 
-// lab is a colour in CIELAB (D65), and its relative luminance.
+// lab returns a colour in CIELAB (D65), and its relative luminance.
 func lab(c [3]float64) [4]float64 {
 	var f [3]float64
 	y := .2126729*c[0] + .7151522*c[1] + .0721750*c[2]

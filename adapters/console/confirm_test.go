@@ -327,8 +327,7 @@ func TestAcceptInvitationNeedsRecentSignIn(t *testing.T) {
 	f.signedInAs("ada", password).sees("acme", "globex")
 }
 
-// TestConfirmLargeForm holds that a form that is as large as forms may be is not too large
-// once it is sealed.
+// TestConfirmLargeForm checks that the largest form is not too large after it is sealed.
 func TestConfirmLargeForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

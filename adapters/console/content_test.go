@@ -73,7 +73,7 @@ func (d *post) Dispatch(_ context.Context, m deliveries.Message) error {
 
 func (*post) Close() error { return nil }
 
-// fails has every message fail from now on.
+// fails makes every message fail from now on.
 func (d *post) fails(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -86,7 +86,7 @@ func (d *post) messages() []deliveries.Message {
 	return append([]deliveries.Message(nil), d.sent...)
 }
 
-// settings are those that a channel was last opened with.
+// settings returns the settings that a channel was last opened with.
 func (d *post) settings() channels.Settings {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,7 +102,7 @@ func (f *fixture) apply(org app.BlueprintOrganization) {
 	require.NoError(f, err)
 }
 
-// channel is a channel of an organization or, with a project, of that.
+// channel returns a channel of an organization or, if given, of a project.
 func (f *fixture) channel(at app.Path, name string) channels.Channel {
 	f.Helper()
 	found, err := f.use.Channels.List(f.Context(), at, app.Page{Limit: 100})
@@ -116,7 +116,7 @@ func (f *fixture) channel(at app.Path, name string) channels.Channel {
 	return channels.Channel{}
 }
 
-// notificationOf is the first notification of an event of acme's web.
+// notificationOf returns the first notification of an event of acme's web.
 func (f *fixture) notificationOf(event string) subscriptions.Notification {
 	f.Helper()
 	r, err := f.use.Events.Show(f.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"}, event)
@@ -157,7 +157,7 @@ const (
 	ofEvent = atAcme + "p/shop/a/web/e/"
 )
 
-// contentExamples are the examples of the routes of channels, events, templates and the mailbox.
+// contentExamples returns examples for the routes of channels, events, templates and the mailbox.
 func contentExamples() map[string]example {
 	const org, web = "POST /console/o/{org}/", "POST /console/o/{org}/p/{prj}/a/{app}/"
 	elsewhere := func(path func(f *fixture) string, fields ...string) example {
@@ -237,7 +237,7 @@ func TestContentsOfAnotherOrganization(t *testing.T) {
 	assert.Empty(t, f.entries("globex"))
 }
 
-// storedTemplate is the template of acme's event for its channel mail.
+// storedTemplate returns the template of acme's event for its channel mail.
 func (f *fixture) storedTemplate() events.Template {
 	f.Helper()
 	r, err := f.use.Templates.Show(f.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"},

@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// next is the query of the link to the next page.
+// next returns the query of the link to the next page.
 func (a answer) next(f *fixture) url.Values {
 	f.Helper()
 	m := further.FindStringSubmatch(a.body)

@@ -38,7 +38,7 @@ type master struct {
 // withOrganizations has acme and globex without members.
 var withOrganizations master
 
-// copied is a fresh database of a kind with acme and globex in it.
+// copied returns a new database of a kind with acme and globex.
 func copied(t *testing.T, kind string) string {
 	t.Helper()
 	if kind == "postgres" {
@@ -47,7 +47,7 @@ func copied(t *testing.T, kind string) string {
 	return withOrganizations.copied(t, func(url string) { require.NoError(t, createOrganizations(t.Context(), url)) })
 }
 
-// copied is a copy of the master, which fill makes in an empty file.
+// copied returns a copy of the master. fill creates the master in an empty file.
 func (m *master) copied(t *testing.T, fill func(url string)) string {
 	t.Helper()
 	m.once.Do(func() {
@@ -61,7 +61,7 @@ func (m *master) copied(t *testing.T, fill func(url string)) string {
 	return "sqlite:" + file
 }
 
-// snapshot is the content of a database as one file.
+// snapshot returns the content of a database as one file.
 func snapshot(t *testing.T, file string) []byte {
 	t.Helper()
 	pool, err := sql.Open("sqlite3", file)
@@ -75,7 +75,7 @@ func snapshot(t *testing.T, file string) []byte {
 	return content
 }
 
-// createOrganizations makes two organizations in an empty database that are alike to the letter.
+// createOrganizations creates two equal organizations in an empty database.
 func createOrganizations(ctx context.Context, url string) error {
 	store, err := gormstore.Open(ctx, gormstore.Config{URL: url, AutoMigrate: true, Clock: clocks.At(morning), Keys: keys()})
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// fillWithPayload puts the payload into every text that a page can show.
+// fillWithPayload stores the payload in every text that a page can show.
 func (f *fixture) fillWithPayload() (users.Member, events.OccurrenceID) {
 	f.Helper()
 	var m users.Member
@@ -170,8 +170,8 @@ func TestInputIsEscaped(t *testing.T) {
 	assert.Contains(t, failed.body, "alert(1)")
 }
 
-// TestProviderErrorsAreEscaped puts markup into text that no user types: errors of
-// channels and deliveries, names of instances, addresses of sessions.
+// TestProviderErrorsAreEscaped stores markup in texts that no user types: errors of channels and
+// deliveries, names of instances, addresses of sessions.
 func TestProviderErrorsAreEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -197,7 +197,7 @@ func TestProviderErrorsAreEscaped(t *testing.T) {
 	}
 }
 
-// late has a delivery on acme's channel mail come back for a reason, to be sent at once.
+// late postpones a delivery on acme's channel mail for a reason. It is due at once.
 func (f *fixture) late(reason string) {
 	f.Helper()
 	f.newOccurrence()
@@ -214,7 +214,7 @@ func (f *fixture) late(reason string) {
 // ourScripts are the scripts that the frame loads.
 var ourScripts = regexp.MustCompile(`<script src="/console/assets/[a-z.-]+\?v=[0-9a-f]{12}" defer></script>`)
 
-// escaped is the payload as a part of a path or a query.
+// escaped returns the payload as a part of a path or a query.
 func escaped() string {
 	var b strings.Builder
 	for _, c := range []byte(payload) {

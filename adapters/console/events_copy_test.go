@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// ordered is an event with everything that is copied, on these channels.
+// ordered returns an event with everything that is copied, on these channels.
 func ordered(slug string, on ...string) app.BlueprintEvent {
 	e := app.BlueprintEvent{Slug: slug, Name: "Order", Description: "Somebody ordered", Active: true, Priority: "urgent", Channels: on,
 		Schema: map[string]any{"type": "object", "properties": map[string]any{"n": map[string]any{"type": "integer"}}}}
@@ -53,7 +53,7 @@ func TestCopyEvent(t *testing.T) {
 		assert.Contains(t, page.text(), "Shop › Web Lab › Try")
 		assert.Contains(t, page.body, `value="order"`)
 
-		// To another project: what it has no list for is inactive there.
+		// In another project, notifications without a list of that name are inactive.
 		made := b.post(from, "application", idText(there.ID), "slug", "order", "name", "Order in the lab").is(t, http.StatusSeeOther)
 		assert.Equal(t, atAcme+"p/lab/a/try/e/order/?done=copied", made.Header.Get("Location"))
 		assert.Contains(t, b.get(made.Header.Get("Location")).text(), "Event copied. The copy is inactive.")

@@ -17,7 +17,7 @@ import (
 
 var tabsPattern = regexp.MustCompile(`(?s)<nav class="tabs".*?</nav>`)
 
-// tabs are what the tabs of an event's page say.
+// tabs returns the texts of the tabs of an event's page.
 func (a answer) tabs(t *testing.T) string {
 	t.Helper()
 	found := tabsPattern.FindString(a.is(t, http.StatusOK).body)

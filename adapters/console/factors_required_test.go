@@ -32,7 +32,7 @@ func TestSecondFactorRules(t *testing.T) {
 	}
 }
 
-// requireFactors has acme and the installation require a second factor.
+// requireFactors makes acme and the installation require a second factor.
 func (s *scene) requireFactors() {
 	s.Helper()
 	s.parts.RequireSecondFactor = true
@@ -62,8 +62,8 @@ func TestMissingSecondFactorRedirects(t *testing.T) {
 	}
 }
 
-// TestTopBarBeforeSecondFactor holds that pages which stay open do not name what
-// the others hide.
+// TestTopBarBeforeSecondFactor checks that the pages that are still allowed do not name what the
+// others hide.
 func TestTopBarBeforeSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

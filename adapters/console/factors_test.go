@@ -26,7 +26,7 @@ var (
 	codePattern   = regexp.MustCompile(`[a-z2-7]{4}-[a-z2-7]{4}-[a-z2-7]{4}-[a-z2-7]{4}`)
 )
 
-// code is what an authenticator app shows now.
+// code returns the current code of an authenticator app.
 func (f *fixture) code(secret string) string {
 	f.Helper()
 	code, err := totp.GenerateCode(strings.ReplaceAll(secret, " ", ""), f.clock.Now())

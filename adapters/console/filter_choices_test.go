@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestFilterChoicesIncludeTheSelected asks for what is beyond the choices of a page.
+// TestFilterChoicesIncludeTheSelected selects a value beyond the choices of a page.
 func TestFilterChoicesIncludeTheSelected(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// stepLinks are the pages that the steps of an organization's home page lead to, in their order.
+// stepLinks returns the links of the steps of an organization's home page, in their order.
 func stepLinks(page answer) (links []string) {
 	_, list, _ := strings.Cut(page.body, `<ol class="steps">`)
 	list, _, _ = strings.Cut(list, "</ol>")

@@ -90,7 +90,7 @@ func newFixture(t *testing.T, adjust ...func(*console.Options)) *fixture {
 	return openFixture(t, copied(t, "sqlite"), adjust...)
 }
 
-// openFixture is a console over a database as it is found.
+// openFixture returns a console on an existing database.
 func openFixture(t *testing.T, database string, adjust ...func(*console.Options)) *fixture {
 	t.Helper()
 	f := &fixture{T: t, clock: clocks.At(morning), log: &strings.Builder{}}
@@ -113,13 +113,13 @@ func openFixture(t *testing.T, database string, adjust ...func(*console.Options)
 	return f
 }
 
-// assemble makes the use cases of the parts.
+// assemble creates the use cases of the parts.
 func (f *fixture) assemble() {
 	use := harness.Assemble(f.parts)
 	f.use, f.cli = use.Console, use.CLI
 }
 
-// serve makes the console from the use cases.
+// serve creates the console from the use cases.
 func (f *fixture) serve() {
 	f.Helper()
 	var err error
@@ -139,8 +139,8 @@ func (f *fixture) person(org, username string, role users.Role, locked bool) use
 	return f.people(org, role, func(int) bool { return locked }, username)[0]
 }
 
-// people makes users members of an organization, in one unit of work. Those for whose index locked
-// is true are locked.
+// people makes users members of an organization, in one unit of work. It locks those for whose
+// index locked returns true.
 func (f *fixture) people(org string, role users.Role, locked func(i int) bool, usernames ...string) (ms []users.Member) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {
@@ -196,7 +196,8 @@ func numbered(n int, format string) []string {
 	return all
 }
 
-// account lets an identity sign in with password, to every organization that it belongs to.
+// account creates an account of an identity with password, for every organization that it belongs
+// to.
 func (f *fixture) account(username string, administrator bool) operators.Account {
 	f.Helper()
 	a := f.accountWithout(username, administrator)
@@ -206,7 +207,7 @@ func (f *fixture) account(username string, administrator bool) operators.Account
 	return a
 }
 
-// accountWithout lets an identity sign in with password, to no organization yet.
+// accountWithout creates an account of an identity with password, for no organization yet.
 func (f *fixture) accountWithout(username string, administrator bool) (a operators.Account) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {
@@ -221,8 +222,7 @@ func (f *fixture) accountWithout(username string, administrator bool) (a operato
 	return a
 }
 
-// accepts has the holder of an account accept what an organization gives them, if they belong to
-// it.
+// accepts accepts the role in an organization for an account, if the user is a member of it.
 func (f *fixture) accepts(org string, a operators.Account) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {
@@ -241,7 +241,7 @@ func (f *fixture) accepts(org string, a operators.Account) {
 	})
 }
 
-// acceptsIn makes a user with one account accept an organization's role.
+// acceptsIn accepts the role in an organization for a user with one account.
 func (f *fixture) acceptsIn(org, username string) {
 	f.Helper()
 	var of []operators.AccountAccess
@@ -257,14 +257,14 @@ func (f *fixture) acceptsIn(org, username string) {
 // again.
 const signInPause = time.Minute
 
-// operator makes a user with a role in acme who can sign in.
+// operator creates a user with a role in acme who can sign in.
 func (f *fixture) operator(username string, role users.Role) operators.Account {
 	f.Helper()
 	f.person("acme", username, role, false)
 	return f.account(username, false)
 }
 
-// administrator is an administrator of an organization who can sign in.
+// administrator creates an administrator of an organization who can sign in.
 func (f *fixture) administrator(org, username string) operators.Account {
 	f.Helper()
 	f.person(org, username, users.RoleAdministrator, false)

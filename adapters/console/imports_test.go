@@ -34,7 +34,7 @@ import (
 // acme is the organization of most tests.
 var acme = app.Path{Organization: "acme"}
 
-// importing lets imports run until one of acme has come to a state.
+// importing runs imports until one of acme has reached a state.
 func (f *fixture) importing(id imports.ID, until imports.State) {
 	f.Helper()
 	ctx, stop := context.WithCancel(f.Context())
@@ -80,7 +80,7 @@ func importAndPost(b *browser, to string, fields ...string) answer {
 	return b.post(to, fields...)
 }
 
-// checked is an import into acme that is ready to start.
+// checked creates an import into acme that is ready to start.
 func (f *fixture) checked(name, file string) imports.Job {
 	f.Helper()
 	job, err := f.use.ImportJobs.Upload(f.Context(), audit.Actor{Name: f.account("somebody", true).User.Username, Via: audit.Console}, acme, importer.Upload{Name: name, File: strings.NewReader(file)})
@@ -112,7 +112,7 @@ func (b *browser) uploadFrom(path, name string, file io.Reader, fields ...string
 // boundX is the type of a form whose parts are separated by x.
 const boundX = "multipart/form-data; boundary=x"
 
-// part is a part of such a form.
+// part returns a part of such a form.
 func part(name, text string) string {
 	return "--x\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + text + "\r\n"
 }
@@ -148,7 +148,7 @@ func TestLongPartHeaders(t *testing.T) {
 	}
 }
 
-// raw sends a form to the imports of acme as it is.
+// raw sends a form to the imports of acme unchanged.
 func (b *browser) raw(contentType, body string) answer {
 	b.f.Helper()
 	return b.send(http.MethodPost, "/console/o/acme/imports/", contentType, strings.NewReader(body))
@@ -158,7 +158,7 @@ func importPath(id imports.ID) string {
 	return "/console/o/acme/imports/" + strconv.FormatInt(int64(id), 10) + "/"
 }
 
-// uploaded is the import that an upload led to.
+// uploaded returns the import that an upload redirects to.
 func (a answer) uploaded(t *testing.T) imports.ID {
 	t.Helper()
 	a.is(t, http.StatusSeeOther)

@@ -23,7 +23,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// mailing gives the installation a channel of its own, which tocsin apply makes.
+// mailing creates a channel of the installation, as tocsin apply does.
 func (f *fixture) mailing() {
 	f.Helper()
 	_, err := f.cli.Provisioning.Apply(f.Context(), operators.Editor{Actor: audit.Actor{Name: "root", Via: audit.CommandLine}, Level: operators.Installation},

@@ -27,8 +27,8 @@ const (
 // system is an actor of tests.
 var system = audit.Actor{Name: "test", Via: audit.CommandLine}
 
-// places makes a list that nothing uses and a key of acme, puts ada on the other list, and returns
-// what names them in paths.
+// places creates an unused list and a key of acme, adds ada to the other list, and returns the
+// values of the parameters in paths.
 func (f *fixture) places() map[string]string {
 	f.Helper()
 	f.addToList("ada")
@@ -37,7 +37,7 @@ func (f *fixture) places() map[string]string {
 	return map[string]string{"{list}": f.list("spare"), "{key}": strconv.FormatInt(int64(key.ID), 10), "{notification}": f.notification("acme")}
 }
 
-// list makes a list of acme's shop and returns its id.
+// list creates a list of acme's shop and returns its id.
 func (f *fixture) list(name string) string {
 	f.Helper()
 	l, err := lists.New(name)
@@ -47,7 +47,7 @@ func (f *fixture) list(name string) string {
 	return strconv.FormatInt(int64(l.ID), 10)
 }
 
-// listNamed is the id of a list of an organization's shop.
+// listNamed returns the id of a list of an organization's shop.
 func (f *fixture) listNamed(org, name string) string {
 	f.Helper()
 	all, err := f.use.Lists.List(f.Context(), app.Path{Organization: org, Project: "shop"}, app.Page{Limit: 1000})
@@ -61,7 +61,7 @@ func (f *fixture) listNamed(org, name string) string {
 	return ""
 }
 
-// notification is the id of the notification of an organization.
+// notification returns the id of the notification of an organization.
 func (f *fixture) notification(org string) string {
 	f.Helper()
 	all, err := f.use.Applications.Notifications(f.Context(), app.Path{Organization: org, Project: "shop", Application: "web"}, app.Page{Limit: 10})
@@ -70,7 +70,7 @@ func (f *fixture) notification(org string) string {
 	return strconv.FormatInt(int64(all[0].ID), 10)
 }
 
-// id is the id of a member of acme.
+// id returns the id of a member of acme.
 func (f *fixture) id(username string) string {
 	f.Helper()
 	var m users.Member

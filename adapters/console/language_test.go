@@ -42,8 +42,8 @@ func TestEveryLanguageLoads(t *testing.T) {
 	}
 }
 
-// TestAccountLanguage checks that an account's language holds in each of its browsers,
-// in no other account's, and that the pages before signing in take the browser's last choice.
+// TestAccountLanguage checks that an account's language is used in all of its browsers, but not in
+// those of other accounts, and that the pages before the sign-in use the browser's last choice.
 func TestAccountLanguage(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

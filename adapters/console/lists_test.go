@@ -58,7 +58,7 @@ func TestLists(t *testing.T) {
 	})
 }
 
-// application is the id of the application web of an organization.
+// application returns the id of the application web of an organization.
 func (f *fixture) application(org string) string {
 	f.Helper()
 	a, err := f.use.Applications.Show(f.Context(), app.Path{Organization: org, Project: "shop", Application: "web"})

@@ -22,7 +22,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// stranger is a browser without cookies in another network.
+// stranger returns a browser without cookies in another network.
 func (f *fixture) stranger(address string) *browser {
 	b := f.nobody()
 	b.remote = netip.AddrPortFrom(netip.MustParseAddr(address), 1).String()

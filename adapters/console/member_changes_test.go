@@ -28,7 +28,7 @@ func (f *fixture) audited() []string {
 	return all
 }
 
-// profile is everything about a member of acme.
+// profile returns everything about a member of acme.
 func (f *fixture) profile(m users.Member) app.MemberReport {
 	f.Helper()
 	p, err := f.use.Members.Show(f.Context(), app.Path{Organization: "acme"}, m.ID)

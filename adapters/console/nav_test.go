@@ -18,7 +18,7 @@ var (
 	places     = regexp.MustCompile(`(?s)<nav class="places".*?</nav>`)
 )
 
-// navigation is the links of a page's navigation and the one that is marked as current.
+// navigation returns the links of a page's navigation and the one that is marked as current.
 func (a answer) navigation() (all []string, current string) {
 	for _, found := range placeLinks.FindAllStringSubmatch(places.FindString(a.body), -1) {
 		all = append(all, found[1])
@@ -72,7 +72,7 @@ func TestNavigation(t *testing.T) {
 	})
 }
 
-// pickers is the top bar's lists of a page.
+// pickers returns the lists in the top bar of a page.
 func (a answer) pickers() string {
 	return regexp.MustCompile(`(?s)<nav class="pickers".*?</nav>`).FindString(a.body)
 }

@@ -39,7 +39,7 @@ func (f *fixture) expand() {
 	}
 }
 
-// delivery is the first delivery of an occurrence of acme.
+// delivery returns the first delivery of an occurrence of acme.
 func (f *fixture) delivery(id events.OccurrenceID) deliveries.ID {
 	f.Helper()
 	f.expand()

@@ -19,7 +19,7 @@ var (
 	neighbour     = regexp.MustCompile(`<a class="more" href="([^"]*)" rel="(prev|next)">`)
 )
 
-// occurrences are the ids that a page lists, and the pages before and behind it.
+// occurrences returns the ids that a page lists, and the links to the previous and the next page.
 func (a answer) occurrences() (ids []string, prev, next string) {
 	for _, m := range occurrenceRow.FindAllStringSubmatch(a.body, -1) {
 		ids = append(ids, m[1])

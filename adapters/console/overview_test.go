@@ -92,7 +92,7 @@ func TestOverview(t *testing.T) {
 	})
 }
 
-// imported is an import to acme that is done, or what is changed of it.
+// imported creates an import to acme that is done, after change has changed it.
 func (f *fixture) imported(file string, change func(j *imports.Job)) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {
@@ -107,7 +107,7 @@ func (f *fixture) imported(file string, change func(j *imports.Job)) {
 	})
 }
 
-// TestOverviewBeyondTenFailures is about what ten others stand before.
+// TestOverviewBeyondTenFailures is about failures after the first ten.
 func TestOverviewBeyondTenFailures(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
@@ -136,8 +136,7 @@ func TestOverviewBeyondTenFailures(t *testing.T) {
 	})
 }
 
-// TestOverviewFailureLimit is about the latest occurrences being
-// all that a card knows of its event.
+// TestOverviewFailureLimit checks that a card shows only the latest occurrences of its event.
 func TestOverviewFailureLimit(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -150,7 +149,7 @@ func TestOverviewFailureLimit(t *testing.T) {
 	assert.Contains(t, page.text(), "failed Tick 5 or more deliveries of 5 or more messages failed, triggered last")
 }
 
-// TestOverviewGroupsFailuresByEvent is about an event of which several occurrences failed.
+// TestOverviewGroupsFailuresByEvent is about an event with several failed occurrences.
 func TestOverviewGroupsFailuresByEvent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -21,7 +21,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// text is what a page says, without its markup.
+// text returns the text of a page without markup.
 func (a answer) text() string {
 	var b strings.Builder
 	rest := a.body

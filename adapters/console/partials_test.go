@@ -109,8 +109,8 @@ func TestPartialInUse(t *testing.T) {
 	})
 }
 
-// TestPreviewPartial: with a sample recipient or a member, with what it includes, its
-// blocks as they are, and nothing is stored.
+// TestPreviewPartial previews a partial with a sample recipient and with a member. The preview has
+// the included partials, leaves blocks unchanged, and stores nothing.
 func TestPreviewPartial(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

@@ -28,7 +28,7 @@ var (
 	passkeyPattern = regexp.MustCompile(`/passkeys/(\d+)/remove/`)
 )
 
-// key is a user's authenticator.
+// key returns a user's authenticator.
 func key() *passkeys.Authenticator { return passkeys.New("notify.example", site) }
 
 // make sends what an authenticator answers who is asked for a new passkey.
@@ -70,7 +70,7 @@ func withPasskey(b *browser, to string) answer {
 	return b.post(strings.Replace(to, "/1/", "/"+id+"/", 1), "name", "Laptop")
 }
 
-// show has an authenticator answer what a path asks.
+// show answers the request of a path with an authenticator.
 func (b *browser) show(k *passkeys.Authenticator, ask string) string {
 	b.f.Helper()
 	filter := b.post(ask).is(b.f.T, http.StatusOK)

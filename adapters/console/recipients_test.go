@@ -81,7 +81,7 @@ func TestRecipients(t *testing.T) {
 	})
 }
 
-// removal is where the form is sent to that takes recipients off, as a page of them has it.
+// removal returns the action of the form that removes recipients, from a page of them.
 func (b *browser) removal(page string) string {
 	b.f.Helper()
 	found := regexp.MustCompile(`action="([^"]*/remove/[^"]*)"`).FindStringSubmatch(b.get(page).is(b.f.T, http.StatusOK).body)

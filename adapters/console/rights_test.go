@@ -28,7 +28,7 @@ var allowed = map[operators.AccessLevel]map[string]bool{
 	operators.Installation:  {"root": true},
 }
 
-// insiders see of acme that it exists, whatever else they may not do there.
+// insiders are the users who may see that acme exists.
 var insiders = map[string]bool{"administrator": true, "operator": true, "viewer": true}
 
 func TestRouteRights(t *testing.T) {

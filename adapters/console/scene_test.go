@@ -53,7 +53,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// populate makes one of everything that a path can name, and everybody who may ask for it.
+// populate creates one object of each kind that a path can name, and users of every role.
 func populate(f *fixture) set {
 	f.Helper()
 	s := set{accounts: map[string]operators.Account{}}
@@ -95,7 +95,7 @@ func populate(f *fixture) set {
 
 func idText[T ~int64](id T) string { return strconv.FormatInt(int64(id), 10) }
 
-// memberNamed is a member of acme.
+// memberNamed returns a member of acme.
 func (f *fixture) memberNamed(username string) (m users.Member) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {
@@ -108,7 +108,7 @@ func (f *fixture) memberNamed(username string) (m users.Member) {
 	return m
 }
 
-// group is a group of acme, which is made when it is missing.
+// group returns a group of acme. It creates the group if it is missing.
 func (f *fixture) group(name string) (g orgs.Group) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {
@@ -121,7 +121,7 @@ func (f *fixture) group(name string) (g orgs.Group) {
 	return g
 }
 
-// path is the path of a route to what the set has.
+// path returns the path of a route to the objects of the set.
 func (s set) path(t *testing.T, r console.Route) string {
 	t.Helper()
 	return regexp.MustCompile(`\{\w+\}`).ReplaceAllStringFunc(r.Path, func(param string) string {
@@ -152,7 +152,7 @@ func (s *scene) ask(t *testing.T, r console.Route, who string) answer {
 	return b.do(r.Method, to+e.query, nil)
 }
 
-// newest are the latest occurrences of acme's application, at most limit.
+// newest returns the latest occurrences of acme's application, at most limit.
 func (f *fixture) newest(limit int) (all []events.Occurrence) {
 	f.Helper()
 	found, err := f.use.Occurrences.Select(f.Context(), app.Path{Organization: "acme", Project: "shop", Application: "web"},
@@ -164,7 +164,7 @@ func (f *fixture) newest(limit int) (all []events.Occurrence) {
 	return all
 }
 
-// newOccurrence is an occurrence of acme's event, for which ada is registered.
+// newOccurrence creates an occurrence of acme's event. ada is registered for it.
 func (f *fixture) newOccurrence() (id events.OccurrenceID) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {
@@ -197,7 +197,7 @@ func (f *fixture) newOccurrence() (id events.OccurrenceID) {
 	return id
 }
 
-// addToList puts an address of each user on acme's list.
+// addToList adds an address of each user to acme's list.
 func (f *fixture) addToList(usernames ...string) {
 	f.Helper()
 	f.update(func(tx ports.Tx) error {
@@ -242,7 +242,7 @@ func (f *fixture) addToList(usernames ...string) {
 	})
 }
 
-// fails has every delivery of an occurrence fail for good.
+// fails makes every delivery of an occurrence fail permanently.
 func (f *fixture) fails(id events.OccurrenceID) {
 	f.Helper()
 	queue := f.store.Queue()

@@ -212,7 +212,7 @@ func TestMemberFilters(t *testing.T) {
 	})
 }
 
-// TestMembersAreEscaped puts the payload where only the pages of users show it.
+// TestMembersAreEscaped stores the payload in texts that only the pages of users show.
 func TestMembersAreEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -306,7 +306,7 @@ func TestExportMembers(t *testing.T) {
 	})
 }
 
-// first is the first cells of the rows of a sheet but the names of the columns.
+// first returns the first cell of each row of a sheet, without the header.
 func first(a answer) []string {
 	var all []string
 	for _, row := range strings.Split(strings.TrimSpace(a.body), "\n")[1:] {

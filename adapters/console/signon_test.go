@@ -42,7 +42,7 @@ func (strangers) EndSessionURL(context.Context, string) (string, error) {
 	return "https://id.example/end", nil
 }
 
-// signsOn has the console know a provider.
+// signsOn sets an identity provider.
 func (f *fixture) signsOn(p signon.Provider, policy operators.Policy, rules ...signon.Rule) {
 	f.Helper()
 	f.parts.Policy, f.parts.Provider = policy, p
@@ -51,7 +51,7 @@ func (f *fixture) signsOn(p signon.Provider, policy operators.Policy, rules ...s
 	f.serve()
 }
 
-// provided has the console know a provider of OpenID Connect.
+// provided starts an OpenID Connect provider and sets it.
 func (f *fixture) provided(policy operators.Policy, rules ...signon.Rule) *idp.Provider {
 	f.Helper()
 	p := idp.New(f, f.clock.Now)

@@ -14,7 +14,7 @@ import (
 
 var problemPattern = regexp.MustCompile(`name="problem" value="([^"]*)"`)
 
-// snoozable is what a card says that may be snoozed.
+// snoozable returns the text of a card that may be snoozed.
 func snoozable(name string) (said string) {
 	for _, words := range []string{"Snooze", "1 h", "8 h", "Until it changes"} {
 		said += " " + words + " ( " + name + " )"

@@ -17,7 +17,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// facts are what the instance of the tests says of itself.
+// facts returns the information about the instance of the tests.
 func facts(context.Context) app.InstanceInfo {
 	at := time.Date(2026, time.March, 4, 1, 2, 3, 0, time.UTC)
 	return app.InstanceInfo{Version: "1.2.3", Runtime: "go1.26", Instance: "host:7" + payload, Started: at,

@@ -19,10 +19,10 @@ import (
 // These tests are about administrators of acme who are after what other organizations of the
 // installation give to the same username.
 
-// in is the path of a member's page in another organization than acme.
+// in returns the path of a member's page in another organization than acme.
 func in(org string, m users.Member) string { return strings.Replace(memberPath(m), "acme", org, 1) }
 
-// invitedTo is the link that an administrator of an organization hands out.
+// invitedTo creates an invitation link as an administrator of an organization.
 func (f *fixture) invitedTo(org string, by *browser, m users.Member) string {
 	f.Helper()
 	found := welcomePattern.FindStringSubmatch(by.post(in(org, m)+"access/invite/").is(f.T, http.StatusOK).body)
@@ -40,7 +40,7 @@ func (f *fixture) signedInAs(username, word string) *browser {
 	return b
 }
 
-// sees demands which organizations a browser sees.
+// sees checks which organizations a browser sees.
 func (b *browser) sees(orgs ...string) {
 	b.f.Helper()
 	for _, org := range []string{"acme", "globex", "initech"} {
@@ -58,7 +58,7 @@ func TestAccountMadeInAdvance(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
 		const theirs, bobs, second = "a password of acme's", "the password of bob", "a second one of acme's"
-		// acme enrolls a user whom globex will look for, and sets his password.
+		// acme enrolls a user whom globex searches for later, and sets his password.
 		m := f.person("acme", "bob@globex.example", users.RoleViewer, false)
 		eva, gil := f.as(f.operator("eva", users.RoleAdministrator)), f.as(f.administrator("globex", "gil"))
 		f.accept(f.invited(eva, m), theirs).is(f.T, http.StatusSeeOther)

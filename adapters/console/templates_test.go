@@ -19,14 +19,14 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// editor is the path of the template of acme's event for its channel mail.
+// editor returns the path of the template of acme's event for its channel mail.
 func (f *fixture) editor() string {
 	f.Helper()
 	return ofEvent + "tick/t/" + idText(f.channel(app.Path{Organization: "acme"}, "mail").ID) + "/"
 }
 
-// stranger demands that an answer is what a document of others may be, and nothing more: browsers
-// run nothing of it, load nothing for it, and keep it from our pages.
+// stranger checks the headers of an answer with a document of others: browsers run no scripts, load
+// nothing, and isolate it from our pages.
 func (a answer) stranger(t *testing.T) answer {
 	t.Helper()
 	a.is(t, http.StatusOK)

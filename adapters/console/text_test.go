@@ -11,8 +11,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/console"
 )
 
-// TestInvalidText asks every route with bytes that no text can hold: one of
-// the databases refuses every statement that has them.
+// TestInvalidText calls every route with bytes that are not valid text. One of the databases
+// refuses every statement with such bytes.
 func TestInvalidText(t *testing.T) {
 	t.Parallel()
 	const bytes = "a\x00\xff"

@@ -24,8 +24,7 @@ var (
 	turnPattern   = regexp.MustCompile(`<a class="more" href="([^"]*)" rel="(prev|next)">`)
 )
 
-// timelineOf is what a page of a timeline says, moment by moment, and its links to newer and older
-// pages.
+// timelineOf returns the entries of a timeline page, and the links to newer and older pages.
 func timelineOf(a answer) (moments []string, newer, older string) {
 	for _, item := range momentPattern.FindAllString(a.body, -1) {
 		moments = append(moments, answer{body: item}.text())

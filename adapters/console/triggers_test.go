@@ -20,7 +20,7 @@ import (
 
 var hidden = regexp.MustCompile(`<input type="hidden" name="([a-z._]+)" value="([^"]*)">`)
 
-// confirmation is the form that a dry run offers.
+// confirmation returns the form that a dry run offers.
 func (a answer) confirmation() url.Values {
 	form := url.Values{}
 	_, after, _ := strings.Cut(a.body, "trigger/send/")
@@ -232,7 +232,7 @@ func TestDryRunWarnings(t *testing.T) {
 	})
 }
 
-// framed is the form that has the HTML of the one message of a check shown in a frame.
+// framed returns the form that shows the HTML of the only message of a check in a frame.
 func (a answer) framed() url.Values {
 	form := url.Values{}
 	_, after, _ := strings.Cut(a.body, `target="html-1"`)

@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/test/databases"
 )
 
-// TestAuditPlans holds, on an empty table, where reading all of it looks cheapest,
-// that a page reads an index in the order that it shows, from where the page before it ended.
+// TestAuditPlans checks that a page reads an index in its order, from the end of the previous page.
+// The table is empty, because then reading all of it looks cheapest.
 func TestAuditPlans(t *testing.T) {
 	t.Parallel()
 	const read = "SELECT * FROM audit_entries WHERE organization_id = 1 AND created_at >= '2026-03-01 00:00:00+00:00'" +
@@ -33,8 +33,8 @@ func TestAuditPlans(t *testing.T) {
 	}
 }
 
-// TestPurgePlans holds that the removal of what is old reads the first entries
-// and no others, though none of them is old, and needs no index by age.
+// TestPurgePlans checks that the removal of old entries reads only the first ones, even if none is
+// old, and needs no index by age.
 func TestPurgePlans(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

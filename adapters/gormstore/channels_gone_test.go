@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/test/databases"
 )
 
-// TestDeliveriesOfDeletedMember has deliveries go to a member of a pool while a unit of
-// work deletes it that has not been committed: neither sees what the other one does.
+// TestDeliveriesOfDeletedMember adds deliveries to a member of a pool while an uncommitted unit of
+// work deletes the member: neither sees the change of the other.
 func TestDeliveriesOfDeletedMember(t *testing.T) {
 	t.Parallel()
 	for name, reach := range map[string]func(t *testing.T, p *post, other channels.Channel){
@@ -86,8 +86,8 @@ func TestDeliveriesOfDeletedMember(t *testing.T) {
 	}
 }
 
-// TestOffloadLocksMember has a unit of work hold the channel of an idle member, as
-// one does that gives to it, or deletes it.
+// TestOffloadLocksMember locks the channel of an idle member in a unit of work, like one that
+// offloads to it or deletes it.
 func TestOffloadLocksMember(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
@@ -113,8 +113,8 @@ func TestOffloadLocksMember(t *testing.T) {
 	})
 }
 
-// earlier has something go before all that waits for a channel, by turns and by time, which is
-// assigned to a channel that is gone.
+// earlier adds a delivery before all waiting ones of a channel, by turns and by time. It is
+// assigned to a deleted channel.
 func (p *post) earlier(t *testing.T, waits channels.ID) {
 	t.Helper()
 	for _, turn := range []string{"-1000", "NULL"} {

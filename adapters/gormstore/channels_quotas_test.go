@@ -20,8 +20,8 @@ type stopped struct{ at time.Time }
 
 func (c stopped) Now() time.Time { return c.at }
 
-// TestQuotaAfterKilledInstance has an instance take from a quota and find it used up,
-// and go without giving anything back.
+// TestQuotaAfterKilledInstance is about an instance that takes from a quota, finds it used up, and
+// ends without returning its share.
 func TestQuotaAfterKilledInstance(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"sqlite", "postgres"} {
@@ -80,8 +80,7 @@ func conditionOf(ctx context.Context, t *testing.T, s *gormstore.Store, c channe
 	return told
 }
 
-// TestUsedUpQuotaWithClockAhead is about a clock five minutes before the
-// server's.
+// TestUsedUpQuotaWithClockAhead is about a clock that is five minutes ahead of the server's.
 func TestUsedUpQuotaWithClockAhead(t *testing.T) {
 	t.Parallel()
 	url, ctx := databases.Postgres(t), t.Context()

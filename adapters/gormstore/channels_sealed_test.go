@@ -21,7 +21,7 @@ const (
 	plain    = `{"host": "localhost", "password": "` + password + `", "port": 12345678901234567890}`
 )
 
-// newChannels makes an organization with two channels whose settings hold the password.
+// newChannels creates an organization with two channels whose settings contain the password.
 func newChannels(t *testing.T, s *gormstore.Store, slug string) (mail, text channels.Channel) {
 	t.Helper()
 	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
@@ -45,7 +45,7 @@ func execute(t *testing.T, s *gormstore.Store, statement string, args ...any) {
 	require.NoError(t, err)
 }
 
-// stored is what the database holds of a channel's settings.
+// stored returns a channel's settings as the database stores them.
 func stored(t *testing.T, s *gormstore.Store, id channels.ID) (text string) {
 	t.Helper()
 	require.NoError(t, s.Handle().QueryRowContext(t.Context(), "SELECT settings FROM channels WHERE id = $1", id).Scan(&text))
@@ -84,8 +84,8 @@ func TestDatabaseHasNoSecrets(t *testing.T) {
 	})
 }
 
-// TestFilesHaveNoSecrets is about the log beside the database, too, in which everything stands
-// that was written for a moment only.
+// TestFilesHaveNoSecrets also checks the log beside the database, which contains everything that
+// was written only temporarily.
 func TestFilesHaveNoSecrets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -42,7 +42,7 @@ func (d *counting) counts(n int) {
 	d.most = max(d.most, d.now)
 }
 
-// TestWorkersShareConcurrency has two workers send, a third one come and one stop.
+// TestWorkersShareConcurrency starts two workers, then a third one, and stops one of them.
 func TestWorkersShareConcurrency(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"sqlite", "postgres"} {

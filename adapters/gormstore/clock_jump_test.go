@@ -22,7 +22,7 @@ import (
 // jumping is the clock of a machine that is set to another time again and again.
 type jumping struct{ ahead atomic.Int64 }
 
-// Now has no monotonic reading, so that nothing gets round the jumps.
+// Now has no monotonic reading, so that everything sees the jumps.
 func (j *jumping) Now() time.Time { return time.Now().Add(time.Duration(j.ahead.Load())).Round(0) }
 
 // jumpUntilDone sets the clock forward and back until ctx ends, and then right.

@@ -20,8 +20,8 @@ type wrong time.Duration
 
 func (w wrong) Now() time.Time { return time.Now().Add(time.Duration(w)) }
 
-// TestLeasesUseServerClock is about instances that share a Postgres database and
-// whose clocks are 90 s apart.
+// TestLeasesUseServerClock is about instances that share a Postgres database and whose clocks
+// differ by 90 s.
 func TestLeasesUseServerClock(t *testing.T) {
 	t.Parallel()
 	const apart = 90 * time.Second

@@ -23,9 +23,9 @@ func (l listening) QueryContext(ctx context.Context, query string, args ...any) 
 	return l.Conn.QueryContext(ctx, query, args...)
 }
 
-// TestOrganizationCopyPlans is about the copy of one organization beside others: each
-// table is reached from the one above it, and nothing that others have is gone through. Plans are
-// made on empty tables, where doing so looks cheapest.
+// TestOrganizationCopyPlans is about the copy of one organization: each table is read by its
+// parent's ids, and no rows of other organizations are read. The tables are empty, because then
+// reading all of them looks cheapest.
 func TestOrganizationCopyPlans(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

@@ -11,8 +11,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Whoever copies an installation asks whether the outcomes of messages will still be recorded
-// there.
+// A copy of an installation needs to know whether outcomes of messages will still be recorded.
 func TestSendingCount(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {
@@ -40,7 +39,7 @@ func TestSendingCount(t *testing.T) {
 	})
 }
 
-// Litestream makes tables of its own, one of them without a key.
+// Litestream creates its own tables, one of them without a key.
 func TestToolTablesAreExcluded(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

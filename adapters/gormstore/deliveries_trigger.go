@@ -99,7 +99,7 @@ func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.TriggerResu
 	rows := make([]occurrenceSetRow, len(fresh))
 	for i, f := range fresh {
 		o, large := f.Occurrence, 0
-		if deliveries.LaneFor(o).Large {
+		if deliveries.ExpansionQueueOf(o).Large {
 			large = 1
 		}
 		rows[i] = occurrenceSetRow{Number: i, Context: string(o.Context), LimitTo: jsonArray(o.Options.LimitTo),

@@ -28,13 +28,13 @@ const (
 	MaxAttempts = maxAttempts
 )
 
-// DividePartitionsAt makes a partition of deliveries large from a number of rows on.
+// DividePartitionsAt sets the number of rows from which a partition of deliveries is large.
 func (s *Store) DividePartitionsAt(rows int64) { s.engine.(*postgresEngine).partitionRows = rows }
 
 // AwaitUpkeep waits for the work on partitions that runs.
 func (s *Store) AwaitUpkeep() { s.engine.(*postgresEngine).maintenance.running.Wait() }
 
-// EndUpkeepRest has the next call work on partitions, however little time has passed.
+// EndUpkeepRest makes the next call work on partitions at once.
 func (s *Store) EndUpkeepRest() {
 	u := &s.engine.(*postgresEngine).maintenance
 	u.mu.Lock()
@@ -48,14 +48,14 @@ var PlannerSettings = strings.ReplaceAll(setLocal(plannerSettings...), "true)", 
 // SearchWords is the statement that finds people by the beginning of a word.
 const SearchWords = searchWords
 
-// ToMember is the statement that finds a page of the deliveries to a member.
+// ToMember returns the statement that finds a page of the deliveries to a member.
 func ToMember(failed, newer bool) string {
 	sql, _ := memberDeliveries(failed, newer)
 	return sql
 }
 
-// SearchStatements are the statements with which a query goes along each of its sources, by way of
-// the source's columns; the second of each two picks the members.
+// SearchStatements returns the statements of a query for each of its sources, by the columns of the
+// source. The second of each two selects the members.
 func SearchStatements(q users.Query) map[string][2]string {
 	s := search{userRepo: userRepo{tx{dialect: onSQLite}}, org: 1, q: q, terms: users.Terms(q.Text)}
 	all := map[string][2]string{}
@@ -72,8 +72,8 @@ func SearchStatements(q users.Query) map[string][2]string {
 	return all
 }
 
-// SortedPlaces is the statement that reads fifty people in an order from a place on, with its
-// parameters in it.
+// SortedPlaces returns the statement that reads fifty people in an order from a position, with its
+// parameters inserted.
 func SortedPlaces(postgres bool, by users.Sort, after users.Cursor) string {
 	s := search{userRepo: userRepo{tx{dialect: onSQLite}}, org: 1, q: users.Query{Sort: by}}
 	if postgres {
@@ -90,8 +90,8 @@ func SortedPlaces(postgres bool, by users.Sort, after users.Cursor) string {
 	return sql
 }
 
-// PlacePages are the statements that pages of subscribers and opt-outs begin with, by the name of
-// the index that each reads in its order, with these values in the place of their parameters.
+// PlacePages returns the first statements of pages of subscribers and opt-outs, by the name of the
+// index that each reads in its order, with these values instead of parameters.
 func PlacePages(values *strings.Replacer) map[string]string {
 	pages := map[string]string{"subscriptions_notification_id_assignment_id_key": subscriberPage, "opt_outs_notification": optOutPage}
 	for name, sql := range pages {
@@ -100,7 +100,7 @@ func PlacePages(values *strings.Replacer) map[string]string {
 	return pages
 }
 
-// PlaceLookups are the statements that go from what a search has found to recipients, by name.
+// PlaceLookups returns the statements that look up recipients for the results of a search, by name.
 func PlaceLookups(dialect string) map[string]string {
 	d, set := onSQLite, `SELECT value ->> 'id' AS id FROM jsonb_each('[]')`
 	if dialect == onPostgres.String() {
@@ -109,13 +109,13 @@ func PlaceLookups(dialect string) map[string]string {
 	return map[string]string{"recipients": strings.NewReplacer("@set", set, "@list", "1").Replace(entriesOfMembers(d))}
 }
 
-// Rows are the structs that stand for a row of a table.
+// Rows returns the structs that represent rows of tables.
 func Rows() []any {
 	return []any{acceptanceRow{}, accountRow{}, addressRow{}, applicationRow{}, auditRow{}, buildRow{}, channelRow{}, deviceRow{}, eventRow{}, importRow{}, creationsRow{}, invitationRow{}, mailboxRow{}, keyRow{}, assignmentSetRow{}, listRow{}, mappingRow{}, organizationRow{},
 		projectRow{}, rejectRow{}, revisionRow{}, groupRow{}, attemptRow{}, identityRow{}, logoutTokenRow{}, notificationRow{}, occurrenceRow{}, optOutRow{}, partialRow{}, partialVersionRow{}, passkeyRow{}, pieceRow{}, providerSessionRow{}, recoveryRow{}, requestRow{}, sessionRow{}, shareRow{}, snoozeRow{}, stateRow{}, stepRow{}, totpRow{}, usageRow{}, versionRow{}, workerRow{}}
 }
 
-// Handle is the store's database, as its own statements reach it.
+// Handle returns the database handle of the store.
 func (s *Store) Handle() *sql.DB {
 	switch e := s.engine.(type) {
 	case *sqliteEngine:
@@ -132,7 +132,7 @@ func (s *Store) OnPostgres() bool {
 	return is
 }
 
-// OnCommit has fn called before each commit of a store on SQLite; the commit fails when it returns
+// OnCommit calls fn before each commit of a store on SQLite. The commit fails when fn returns
 // false.
 func (s *Store) OnCommit(ctx context.Context, fn func() bool) error {
 	conn, err := s.Handle().Conn(ctx)
@@ -198,10 +198,10 @@ func (s *Store) SettingsOfWork(ctx context.Context, setting string) (brief, sets
 // FullFor is how long a disk counts as full.
 const FullFor = fullFor
 
-// PassFull lets so much time pass since the disk was found full.
+// PassFull moves the time when the disk was found full into the past.
 func (s *Store) PassFull(d time.Duration) { s.fullAt.Add(-int64(d)) }
 
-// LogBlockers logs the sessions that a session of Postgres waits for, ten looks after another.
+// LogBlockers logs the sessions that block a session of Postgres, ten times.
 func (s *Store) LogBlockers(ctx context.Context, logger *slog.Logger, session int32, every time.Duration) {
 	s.engine.(*postgresEngine).logBlockers(ctx, logger, func() int32 { return session }, every)
 }

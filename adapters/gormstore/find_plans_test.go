@@ -12,9 +12,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestDeliveryPlans is about what the page of an occurrence asks, as the
-// databases plan it before they know how much there is: nothing is sorted, and of an index only the
-// range that is wanted is read.
+// TestDeliveryPlans is about the statements of the page of an occurrence, planned without
+// statistics: nothing is sorted, and only the needed range of an index is read.
 func TestDeliveryPlans(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

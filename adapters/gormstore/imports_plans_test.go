@@ -15,9 +15,9 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestImportPlans holds that no statement about imports reads a whole table, on SQLite
-// where plans do not change with the number of rows, and that none sorts more than the few imports
-// under way, or of the last days.
+// TestImportPlans checks that no statement about imports reads a whole table, and that none sorts
+// more than the few imports in progress or of the last days. It uses SQLite, where plans do not
+// depend on the number of rows.
 func TestImportPlans(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")

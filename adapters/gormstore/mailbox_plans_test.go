@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestMailboxPlans holds that no statement about the mailbox reads or sorts more
-// than it needs, on SQLite where plans do not change with the number of rows.
+// TestMailboxPlans checks that no statement about the mailbox reads or sorts more than it needs. It
+// uses SQLite, where plans do not depend on the number of rows.
 func TestMailboxPlans(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")

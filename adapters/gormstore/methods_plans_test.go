@@ -34,13 +34,13 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Whatever a page of the console or a call of the API asks of the database, it asks by a method of
-// a repository. These tests call every method there is with everything there may be to ask, and
-// hold the plans of all statements that come of it to one rule: no table is read, counted or sorted
-// as a whole. Plans are made on nearly empty tables, where doing so looks cheapest.
+// Pages of the console and calls of the API use the database only by methods of repositories. These
+// tests call every method with all kinds of arguments, and check the plans of all its statements:
+// no table is read, counted or sorted as a whole. The tables are nearly empty, because then this
+// looks cheapest.
 
-// choices are what the methods are called with, by the type of the parameter, and what they find.
-// Where there are several, a method is called with each.
+// choices returns the arguments of the methods, by the type of the parameter. If there are several,
+// a method is called with each.
 func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 	t.Helper()
 	ctx, now, org := t.Context(), clock{}.Now(), p.channel.Organization
@@ -166,7 +166,7 @@ func (p *post) askEverything(t *testing.T, hear func(func(statement string)), ch
 	return asked
 }
 
-// combined are all argument lists of a method that choices allow.
+// combined returns all argument lists of a method that choices allow.
 func combined(t *testing.T, method string, signature reflect.Type, choices map[reflect.Type][]any) [][]reflect.Value {
 	t.Helper()
 	all := [][]reflect.Value{nil}
@@ -233,7 +233,7 @@ func readWhole() map[string]string {
 	}
 }
 
-// sorted says which methods put in order what is not narrowed down, and why that is little.
+// sorted returns the methods that may sort without a condition, and why they sort little.
 func sorted() map[string]string {
 	const page, indexRange, firsts = "sorts the page", "sorts a range of an index, which is bounded", "sorts the first of each channel"
 	return map[string]string{
@@ -245,7 +245,7 @@ func sorted() map[string]string {
 	}
 }
 
-// counted says which methods count what is not narrowed down, and why.
+// counted returns the methods that may count without a condition, and why.
 func counted() map[string]string {
 	return map[string]string{"Deliveries.Forecast": "a dry run finds everybody", "Deliveries.CountRecipients": "no further than CountedEntries"}
 }

@@ -74,7 +74,7 @@ func TestMigrateRoles(t *testing.T) {
 	})
 }
 
-// repeated is a digest of one byte, again and again.
+// repeated returns a digest of one repeated byte.
 func repeated(b byte) (d operators.Digest) {
 	for i := range d {
 		d[i] = b

@@ -72,7 +72,7 @@ func TestMigrationChecksums(t *testing.T) {
 	assert.Empty(t, want, "migrations were removed")
 }
 
-// problems are what is wrong with a migration of Postgres that runs while others work.
+// problems returns the violations of a Postgres migration that runs while the service works.
 func problems(n int, text string) (all []string) {
 	up, _, _ := strings.Cut(text, "-- +goose Down")
 	var contracts string
@@ -230,7 +230,7 @@ func TestMigrationRetriesDeadlock(t *testing.T) {
 	conn, err := other.Handle().Conn(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
-	// Postgres ends the session that first looks for a deadlock: not this one, however slow it is.
+	// Postgres ends the session that first looks for a deadlock. This one never looks.
 	_, err = conn.ExecContext(t.Context(), "SET deadlock_timeout = '1h'; BEGIN; LOCK TABLE deliveries IN ACCESS SHARE MODE")
 	require.NoError(t, err)
 	var done sync.WaitGroup

@@ -193,7 +193,7 @@ func TestMigrateFromEveryVersion(t *testing.T) {
 	})
 }
 
-// copied is the URL of a copy of a database that nothing is connected to.
+// copied returns the URL of a copy of a database without connections.
 func copied(t *testing.T, original string) string {
 	t.Helper()
 	file, isFile := strings.CutPrefix(original, "sqlite:")
@@ -207,8 +207,7 @@ func copied(t *testing.T, original string) string {
 	return "sqlite:" + to
 }
 
-// schemaOf is everything that a database's tables consist of, sorted: columns, indexes,
-// constraints, triggers.
+// schemaOf returns the schema of a database, sorted: columns, indexes, constraints, triggers.
 func schemaOf(t *testing.T, db *sql.DB, dialect string) []string {
 	t.Helper()
 	query := "SELECT type || ' ' || tbl_name || ' ' || name || ': ' || coalesce(sql, '') FROM sqlite_master"
@@ -223,7 +222,7 @@ func schemaOf(t *testing.T, db *sql.DB, dialect string) []string {
 	return rowsOf(t, db, query)
 }
 
-// tables are the names of a database's tables.
+// tables returns the names of a database's tables.
 func tables(t *testing.T, s *gormstore.Store) []string {
 	t.Helper()
 	dialect := "postgres"
@@ -240,7 +239,7 @@ func tables(t *testing.T, s *gormstore.Store) []string {
 	return names
 }
 
-// columns are the columns of a database's tables, as table.column, sorted.
+// columns returns the columns of a database's tables, as table.column, sorted.
 func columns(t *testing.T, db *sql.DB, dialect string) []string {
 	t.Helper()
 	query := `SELECT t.name || '.' || c.name FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c
@@ -251,7 +250,7 @@ func columns(t *testing.T, db *sql.DB, dialect string) []string {
 	return rowsOf(t, db, query)
 }
 
-// rowsOf are the rows of a query for one text, sorted.
+// rowsOf returns the rows of a query for one text, sorted.
 func rowsOf(t *testing.T, db *sql.DB, query string) []string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)

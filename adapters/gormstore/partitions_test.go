@@ -48,7 +48,7 @@ func (a archive) send(t *testing.T, daysAgo int) events.OccurrenceID {
 	return id
 }
 
-// wait is send with a delivery that is not sent.
+// wait is send, but the delivery is not sent.
 func (a archive) wait(t *testing.T, daysAgo int) events.OccurrenceID {
 	t.Helper()
 	o := a.trigger(t, nil, nil)
@@ -105,13 +105,13 @@ func (a archive) assertKept(t *testing.T, kept bool, ids ...events.OccurrenceID)
 	}
 }
 
-// setNextID has the next occurrence get an id.
+// setNextID sets the id of the next occurrence.
 func (a archive) setNextID(t *testing.T, id int) {
 	t.Helper()
 	exec(t, a.Store, fmt.Sprintf("SELECT setval(pg_get_serial_sequence('occurrences', 'id'), %d, FALSE)", id))
 }
 
-// TestDropOldPartition has partitions begin, fill, and go.
+// TestDropOldPartition is about partitions that are created, filled and dropped.
 func TestDropOldPartition(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)
@@ -199,7 +199,7 @@ func TestPartitionWithRecentRowsStays(t *testing.T) {
 	}
 }
 
-// TestMaintenancePause has a partition become free to go while pages follow each other.
+// TestMaintenancePause is about a partition that becomes unused while pages are deleted.
 func TestMaintenancePause(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t)

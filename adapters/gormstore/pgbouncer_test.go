@@ -103,9 +103,9 @@ default_pool_size = 3
 	return address.String()
 }
 
-// TestPgBouncer holds what the guide says of PgBouncer in transaction mode: all works,
-// notifications by way of database_notify_url, and nothing that is set for a transaction reaches
-// another client of the pool.
+// TestPgBouncer checks the guide's promises for PgBouncer in transaction mode: everything works,
+// notifications with database_notify_url, and settings of a transaction do not reach other clients
+// of the pool.
 func TestPgBouncer(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {

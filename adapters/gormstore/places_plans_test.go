@@ -48,9 +48,8 @@ func TestPagePlansOnPostgres(t *testing.T) {
 	}
 }
 
-// TestSearchPlans is about going from what a search has found to the
-// entries of a list, while everything looks small, as it does before Postgres has gathered
-// statistics.
+// TestSearchPlans is about looking up list entries for the results of a search, before Postgres has
+// gathered statistics, when everything looks small.
 func TestSearchPlans(t *testing.T) {
 	t.Parallel()
 	db := planning(t, open(t, databases.Postgres(t)))

@@ -81,8 +81,8 @@ func (p planner) plan(statement string) plan {
 	return found
 }
 
-// sqlitePlan looks through the lines of EXPLAIN QUERY PLAN. Texts have single quotes there, else
-// they might be columns.
+// sqlitePlan parses the lines of EXPLAIN QUERY PLAN. Texts have single quotes there, because
+// otherwise they could be columns.
 func (p planner) sqlitePlan(statement string, tables map[string]string, into *plan) {
 	p.t.Helper()
 	statement = quoted.ReplaceAllStringFunc(statement, func(text string) string {
@@ -111,8 +111,8 @@ func (p planner) sqlitePlan(statement string, tables map[string]string, into *pl
 	}
 }
 
-// postgresPlan looks through the lines of EXPLAIN. The driver's arrays are spelled as Postgres
-// does.
+// postgresPlan parses the lines of EXPLAIN. It writes the driver's arrays in the syntax of
+// Postgres.
 func (p planner) postgresPlan(statement string, into *plan) {
 	p.t.Helper()
 	statement = arrays.ReplaceAllStringFunc(statement, func(array string) string {

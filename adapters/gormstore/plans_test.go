@@ -21,8 +21,8 @@ import (
 	"github.com/tocsin/tocsin/test/databases"
 )
 
-// The plans of the statements of an enrollment are made here on an empty database, where to read a
-// whole table looks cheapest: what is not done there is done nowhere.
+// The statements of an enrollment are planned on an empty database, where reading a whole table
+// looks cheapest. A plan that does not do so there does not do so anywhere.
 
 func TestEnrollPlansOnSQLite(t *testing.T) {
 	t.Parallel()
@@ -58,8 +58,8 @@ func TestEnrollPlansOnPostgres(t *testing.T) {
 	}
 }
 
-// TestEnrollPlans is about the plan for a whole set of people while the
-// organization looks small, as it does before Postgres has gathered statistics.
+// TestEnrollPlans is about the plan for a set of people before Postgres has gathered statistics,
+// when the organization looks small.
 func TestEnrollPlans(t *testing.T) {
 	t.Parallel()
 	s := open(t, databases.Postgres(t))
@@ -95,7 +95,7 @@ func planning(t *testing.T, s *gormstore.Store) *sql.Conn {
 	return conn
 }
 
-// lines are one column of a query's result.
+// lines returns one column of a query's result.
 func lines(t *testing.T, db interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }, column int, query string, args ...any,
@@ -118,9 +118,8 @@ func lines(t *testing.T, db interface {
 	return all
 }
 
-// TestListGrowth is about the work of adding to a list that is long already, before
-// Postgres has gathered statistics: each call looks up what it was given and nothing that earlier
-// calls have left.
+// TestListGrowth is about adding to a long list before Postgres has gathered statistics: each call
+// looks up its own addresses, and reads no entries of earlier calls.
 func TestListGrowth(t *testing.T) {
 	t.Parallel()
 	s := open(t, databases.Postgres(t))

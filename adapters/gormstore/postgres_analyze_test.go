@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/test/databases"
 )
 
-// TestFirstMembersReadFewRows is about Postgres, which checks the foreign key of an
-// address by a plan made for an empty table, and would then read all members of the organization.
+// TestFirstMembersReadFewRows is about Postgres, which checks the foreign key of an address with a
+// plan for an empty table, and would read all members of the organization with it.
 func TestFirstMembersReadFewRows(t *testing.T) {
 	t.Parallel()
 	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")

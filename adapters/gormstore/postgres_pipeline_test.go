@@ -19,8 +19,8 @@ const values = `SELECT 1::smallint AS a, 2::integer AS b, 3::bigint AS c, 4.5::d
 	NULL::text AS n, 'x'::varchar AS o, ARRAY['y', NULL] AS p, 'z'::name AS q, 10::oid AS r, '{1,2}'::bigint[] AS t, count(*) AS u,
 	timestamp '2026-01-02 03:04:05' AS v`
 
-// TestFirstStatementSnapshot is about Postgres, where it is sent together
-// with the beginning of the transaction.
+// TestFirstStatementSnapshot is about Postgres, where the first statement is sent together with the
+// beginning of the transaction.
 func TestFirstStatementSnapshot(t *testing.T) {
 	t.Parallel()
 	s := open(t, databases.Postgres(t))

@@ -21,8 +21,8 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest/pgproxy"
 )
 
-// TestRoundTrips is about Postgres. What a message waits for on an idle system is,
-// more than all else, the answers of the server, one after the other.
+// TestRoundTrips is about Postgres. On an idle system, a message mainly waits for the answers of
+// the server, one after the other.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	proxy, s := oneConnection(t)

@@ -49,7 +49,7 @@ func proxied(t *testing.T, url string, heard func(message string)) (*pgproxy.Pro
 
 func ignored(string) {}
 
-// fill has the pool open all its connections.
+// fill makes the pool open all its connections.
 func fill(t *testing.T, s *gormstore.Store) {
 	t.Helper()
 	var inside, all sync.WaitGroup
@@ -66,7 +66,7 @@ func fill(t *testing.T, s *gormstore.Store) {
 	all.Wait()
 }
 
-// everything is each kind of call that a process makes, without a deadline of the caller's.
+// everything returns each kind of call of a process, without a deadline of the caller.
 func everything(s *gormstore.Store) map[string]func() error {
 	ctx := context.Background()
 	q := s.Queue()

@@ -51,9 +51,9 @@ func (q queue) view(ctx context.Context, fn func(tx) error) error {
 
 func (q queue) Expand(ctx context.Context, limit int) (done deliveries.Expansion, err error) {
 	n, after := q.store.turns.expansion()
-	var in deliveries.Lane
+	var in deliveries.ExpansionQueue
 	err = q.workAsync(ctx, func(t tx) error {
-		done, in, err = expandNext(ctx, t, deliveries.Lanes(n), after, &q.store.duplicates, limit)
+		done, in, err = expandNext(ctx, t, deliveries.ExpansionQueues(n), after, &q.store.duplicates, limit)
 		return err
 	})
 	if err == nil {

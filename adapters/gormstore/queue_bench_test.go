@@ -57,7 +57,7 @@ func newCrowdOn(b *testing.B, kind string, n int) *crowd {
 	return newCrowd(b, n, server.URL(), "pgx", server.URL())
 }
 
-// newCrowd makes the event through the store and its recipients past it.
+// newCrowd creates the event with the store, and its recipients with SQL.
 func newCrowd(b *testing.B, n int, url, driver, source string) *crowd {
 	b.Helper()
 	s, err := gormstore.Open(b.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: wall{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
@@ -250,8 +250,8 @@ func BenchmarkTrigger(b *testing.B) {
 	}
 }
 
-// BenchmarkOneOfMany triggers an event for one of so many people on its list, until the delivery is
-// on disk.
+// BenchmarkOneOfMany triggers an event for one of many people on its list, until the delivery is on
+// disk.
 func BenchmarkOneOfMany(b *testing.B) {
 	const people = 200_000
 	for _, database := range []string{"sqlite", "postgres"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// waiting has n deliveries wait, on a database that has written them to its disk.
+// waiting creates n waiting deliveries, and waits until they are on the disk.
 func (c *crowd) waiting(b *testing.B, n int) {
 	b.Helper()
 	c.trigger(b)
@@ -81,8 +81,8 @@ func BenchmarkClaimsBesideASnapshot(b *testing.B) {
 	}
 }
 
-// BenchmarkClaims claims 128 at a time where b.N deliveries wait, records them as sent, and reports
-// how long claims and looks at what is due take.
+// BenchmarkClaims claims 128 of b.N waiting deliveries at a time and records them as sent. It
+// reports the times of claims and of queries for due channels.
 func BenchmarkClaims(b *testing.B) {
 	const claims, size = 300, 128
 	for _, database := range []string{"sqlite", "postgres"} {

@@ -11,9 +11,8 @@ import (
 	"github.com/tocsin/tocsin/test/databases"
 )
 
-// TestPlansOfEmptyQueue is about Postgres, which keeps the plan of a statement as
-// long as the connection: a worker that starts with an empty queue must not read all of it when it
-// has filled.
+// TestPlansOfEmptyQueue is about Postgres, which keeps the plan of a statement as long as the
+// connection: a worker that starts with an empty queue must not read the whole queue later.
 func TestPlansOfEmptyQueue(t *testing.T) {
 	t.Parallel()
 	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
@@ -43,8 +42,8 @@ func TestPlansOfEmptyQueue(t *testing.T) {
 	assert.Less(t, readOf(t, s, onlyPartition)-before, each/4, "rows and entries of indexes that were read")
 }
 
-// TestExpansionPlanWithManyWaiting is about Postgres, which may join what waits with the lanes
-// instead of looking it up.
+// TestExpansionPlanWithManyWaiting is about Postgres, which may join the waiting occurrences with
+// the queues instead of looking them up.
 func TestExpansionPlanWithManyWaiting(t *testing.T) {
 	t.Parallel()
 	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
@@ -64,8 +63,7 @@ func TestExpansionPlanWithManyWaiting(t *testing.T) {
 	assert.Less(t, readOf(t, s, "occurrences")-before, waiting/4, "rows and entries of indexes that were read")
 }
 
-// TestExpansionPlan is about Postgres, where a statement without parameters
-// keeps the plan of its first time.
+// TestExpansionPlan is about Postgres, where a statement without parameters keeps its first plan.
 func TestExpansionPlan(t *testing.T) {
 	t.Parallel()
 	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
@@ -89,7 +87,8 @@ func TestExpansionPlan(t *testing.T) {
 	assert.Less(t, readOf(t, s, onlyPartition)-before, others/4, "rows and entries of indexes that were read")
 }
 
-// readOf is how much of a table has been read so far, when all who have read have said so.
+// readOf returns how much of a table has been read so far, after all sessions have reported their
+// reads.
 func readOf(t *testing.T, s *gormstore.Store, table string) (n int) {
 	t.Helper()
 	last := -1

@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/test/databases"
 )
 
-// TestOwnNotificationsAreIgnored is about Postgres, which tells everybody who listens, him who
-// spoke, too: what he knows already would have him look for work twice.
+// TestOwnNotificationsAreIgnored is about Postgres, which also sends a notification to its sender.
+// The sender must not look for work twice.
 func TestOwnNotificationsAreIgnored(t *testing.T) {
 	t.Parallel()
 	url := databases.Postgres(t)
@@ -45,8 +45,8 @@ func TestOwnNotificationsAreIgnored(t *testing.T) {
 	assert.Empty(t, heard, "they come in their order: what it said itself would have been heard before")
 }
 
-// TestPlanSettings is about Postgres. What only another expansion would bring back need
-// not wait for the disk; all else must.
+// TestPlanSettings is about Postgres. Only the commit of an expansion need not wait for the disk,
+// because it can be repeated.
 func TestPlanSettings(t *testing.T) {
 	t.Parallel()
 	s := open(t, databases.Postgres(t))

@@ -47,18 +47,18 @@ type expansionStep struct {
 	after          channels.AssignmentID `gorm:"-"`
 }
 
-// expandNext writes a page of the next occurrence: from the first lane with a waiting one, from the
+// expandNext writes a page of the next occurrence: from the first queue with a waiting one, of the
 // next organization in it, the one that has waited longest. On Postgres each worker gets another
 // occurrence.
 func expandNext(
-	ctx context.Context, t tx, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID, twice *duplicateAddresses, limit int,
-) (deliveries.Expansion, deliveries.Lane, error) {
-	row, err := t.lockNextOccurrence(ctx, lanes, after)
+	ctx context.Context, t tx, queues []deliveries.ExpansionQueue, after map[deliveries.ExpansionQueue]orgs.ID, twice *duplicateAddresses, limit int,
+) (deliveries.Expansion, deliveries.ExpansionQueue, error) {
+	row, err := t.lockNextOccurrence(ctx, queues, after)
 	if err != nil {
-		return deliveries.Expansion{}, deliveries.Lane{}, err
+		return deliveries.Expansion{}, deliveries.ExpansionQueue{}, err
 	}
 	done, err := t.expand(ctx, row, twice, limit)
-	return done, deliveries.Lane{Large: row.Large, Priority: row.Priority}, err
+	return done, deliveries.ExpansionQueue{Large: row.Large, Priority: row.Priority}, err
 }
 
 // expand writes a page of an occurrence.
@@ -105,12 +105,12 @@ func (t tx) expand(ctx context.Context, row occurrenceRow, twice *duplicateAddre
 }
 
 // lockNextOccurrence locks the next occurrence. If other workers have locked all occurrences of a
-// lane, it takes the next lane.
-func (t tx) lockNextOccurrence(ctx context.Context, lanes []deliveries.Lane, after map[deliveries.Lane]orgs.ID) (occurrenceRow, error) {
-	firsts, p := make([]string, 0, 2*len(lanes)), map[string]any{}
-	for i, l := range lanes {
+// queue, it takes the next queue.
+func (t tx) lockNextOccurrence(ctx context.Context, queues []deliveries.ExpansionQueue, after map[deliveries.ExpansionQueue]orgs.ID) (occurrenceRow, error) {
+	firsts, p := make([]string, 0, 2*len(queues)), map[string]any{}
+	for i, q := range queues {
 		n := strconv.Itoa(i)
-		p["large"+n], p["priority"+n], p["after"+n] = l.Large, l.Priority, after[l]
+		p["large"+n], p["priority"+n], p["after"+n] = q.Large, q.Priority, after[q]
 		for _, organizations := range []string{">", "<="} {
 			firsts = append(firsts, "(SELECT id FROM occurrences WHERE expanded_at IS NULL AND large = @large"+n+" AND priority = @priority"+n+" AND organization_id "+
 				organizations+" @after"+n+" ORDER BY large, priority, organization_id, turn_at, id LIMIT 1"+t.dialect.skipLocked()+")")

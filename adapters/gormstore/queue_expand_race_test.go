@@ -35,9 +35,9 @@ func openAsOther(t *testing.T, owned *gormstore.Store, address string) *gormstor
 	return open(t, at.String())
 }
 
-// TestExpansionResumes has another worker finish a page between the moment at
-// which Postgres begins the statement that looks for an occurrence and the moment at which it finds
-// one: a policy makes it wait for an advisory lock there.
+// TestExpansionResumes is about another worker that finishes a page after Postgres has begun the
+// statement that looks for an occurrence, and before it finds one: a policy makes it wait for an
+// advisory lock there.
 func TestExpansionResumes(t *testing.T) {
 	t.Parallel()
 	address := databases.Postgres(t) + "&pool_max_conns=4"

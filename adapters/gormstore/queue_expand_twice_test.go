@@ -58,7 +58,7 @@ func (h *household) join(t *testing.T, value string) {
 	h.assign(t, h.held[len(h.held)-1], h.channel)
 }
 
-// assign puts an address on the list, to be reached through a channel.
+// assign adds an address to the list, with an assignment to a channel.
 func (h *household) assign(t *testing.T, a users.Address, through channels.Channel) {
 	t.Helper()
 	require.NoError(t, h.Update(t.Context(), func(tx ports.Tx) error {
@@ -69,8 +69,8 @@ func (h *household) assign(t *testing.T, a users.Address, through channels.Chann
 	}))
 }
 
-// expandAll expands until nothing is left, and returns how many deliveries each page wrote. An
-// occurrence that a lost connection still holds is waited for.
+// expandAll expands until nothing is left, and returns how many deliveries each page wrote. It
+// waits for an occurrence that a lost connection still holds.
 func (h *household) expandAll(t *testing.T) (pages []int) {
 	t.Helper()
 	for h.waits(t) {
@@ -93,7 +93,7 @@ func (h *household) waits(t *testing.T) bool {
 	return slices.Contains(lines(t, h.Handle(), 0, someWait), "true")
 }
 
-// assertOnce asserts that each of so many addresses has one delivery, and that all are counted.
+// assertOnce asserts that each address has one delivery, and that all are counted.
 func (h *household) assertOnce(t *testing.T, addresses int) {
 	t.Helper()
 	assert.Equal(t, []string{fmt.Sprintf("%d %[1]d %[1]d", addresses)}, lines(t, h.Handle(), 0,
@@ -134,7 +134,7 @@ func TestDuplicateAddress(t *testing.T) {
 	}
 }
 
-// assignAll has everybody be reached through both channels.
+// assignAll assigns everybody's addresses to both channels.
 func (h *household) assignAll(t *testing.T) {
 	t.Helper()
 	for _, a := range h.held {
@@ -176,7 +176,7 @@ func TestExpandAfterLostConnection(t *testing.T) {
 	assert.False(t, h.AddressedTwice(h.occurs.Organization), "nothing of the lost page was left")
 }
 
-// TestExpandExistingPage has an expansion go back to its beginning.
+// TestExpandExistingPage is about an expansion that starts again.
 func TestExpandExistingPage(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, open(t, databases.Postgres(t)), 5)
@@ -189,8 +189,8 @@ func TestExpandExistingPage(t *testing.T) {
 	h.assertOnce(t, 5)
 }
 
-// TestWorkersShareAnOccurrence has two instances expand one occurrence, in which addresses are met
-// twice.
+// TestWorkersShareAnOccurrence is about two instances that expand one occurrence, in which
+// addresses occur twice.
 func TestWorkersShareAnOccurrence(t *testing.T) {
 	t.Parallel()
 	const people = 20

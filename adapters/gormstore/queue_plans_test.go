@@ -184,7 +184,7 @@ func (p *post) everything(t *testing.T) {
 	}))
 }
 
-// pooled makes the channel a member of a pool and returns another one.
+// pooled makes the channel a member of a pool and returns another member.
 func (p *post) pooled(t *testing.T) channels.Channel {
 	t.Helper()
 	other := p.channel
@@ -250,7 +250,7 @@ func (p *post) divertedOnce(t *testing.T, to channels.Channel) {
 	require.ErrorIs(t, p.Update(ctx, func(tx ports.Tx) error { return tx.Channels().Delete(ctx, to) }), channels.ErrInUse)
 }
 
-// look asks everything about an occurrence.
+// look calls every query about an occurrence.
 func (p *post) look(ctx context.Context, tx ports.Tx, o events.Occurrence) error {
 	repo := tx.Deliveries()
 	for _, ask := range []func() error{
@@ -285,9 +285,9 @@ func (p *post) look(ctx context.Context, tx ports.Tx, o events.Occurrence) error
 	return nil
 }
 
-// TestQueuePlans goes through every statement about occurrences and
-// deliveries on an empty SQLite database: what is looked up there is looked up everywhere, because
-// SQLite gathers no statistics by itself.
+// TestQueuePlans checks every statement about occurrences and deliveries on an empty SQLite
+// database. The plans are the same on other databases, because SQLite gathers no statistics by
+// itself.
 func TestQueuePlans(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
@@ -328,8 +328,8 @@ func TestQueuePlans(t *testing.T) {
 	}
 }
 
-// TestClaimPlans is about Postgres before it has gathered statistics, when it
-// would rather sort everything that is due.
+// TestClaimPlans is about Postgres before it has gathered statistics, when sorting all due
+// deliveries looks cheaper.
 func TestClaimPlans(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

@@ -26,8 +26,8 @@ func (s slow) Now() time.Time {
 	return clock{}.Now().Add(time.Duration(s.at.Add(int64(25 * time.Millisecond))))
 }
 
-// TestClaimPositions is about an installation with a held snapshot, in which the
-// search for what goes next takes long.
+// TestClaimPositions is about an installation with a held snapshot, in which the search for the
+// next deliveries takes long.
 func TestClaimPositions(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

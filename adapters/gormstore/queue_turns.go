@@ -21,7 +21,7 @@ type turns struct {
 	mu            sync.Mutex
 	turns         map[channels.ID]deliveries.RoundRobin // the turn of each channel
 	expansions    uint64
-	organizations map[deliveries.Lane]orgs.ID // the organization of the last expanded occurrence
+	organizations map[deliveries.ExpansionQueue]orgs.ID // the organization of the last expanded occurrence
 	shifts        map[shiftKey]shift
 	gifts         map[channels.ID]deliveries.RoundRobin // of the deliveries that others take over from a channel
 	positions     map[channels.ID]claimPositions        // from where claims continue
@@ -64,7 +64,7 @@ func (t *turns) shiftOf(k shiftKey, now time.Time, otherwise func() (int64, erro
 }
 
 func newTurns() *turns {
-	return &turns{turns: map[channels.ID]deliveries.RoundRobin{}, organizations: map[deliveries.Lane]orgs.ID{},
+	return &turns{turns: map[channels.ID]deliveries.RoundRobin{}, organizations: map[deliveries.ExpansionQueue]orgs.ID{},
 		shifts: map[shiftKey]shift{}, gifts: map[channels.ID]deliveries.RoundRobin{}, positions: map[channels.ID]claimPositions{}, slow: map[channels.ID]int{}}
 }
 
@@ -96,16 +96,16 @@ func (t *turns) setTurn(c channels.ID, turn deliveries.RoundRobin) {
 	t.turns[c] = turn
 }
 
-// expansion returns the number of the next expansion, and for each lane the organization after
+// expansion returns the number of the next expansion, and for each queue the organization after
 // which it continues.
-func (t *turns) expansion() (n uint64, after map[deliveries.Lane]orgs.ID) {
+func (t *turns) expansion() (n uint64, after map[deliveries.ExpansionQueue]orgs.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.expansions, maps.Clone(t.organizations)
 }
 
 // expanded records an expansion.
-func (t *turns) expanded(in deliveries.Lane, of orgs.ID) {
+func (t *turns) expanded(in deliveries.ExpansionQueue, of orgs.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.expansions++

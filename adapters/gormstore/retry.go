@@ -31,9 +31,9 @@ const (
 // A unit that failed twice waits for the only retry slot. So, if many units want to update one row,
 // only one of them competes with new units, and each succeeds in turn.
 func (e *postgresEngine) retried(ctx context.Context, attempt func() error) error {
-	violations, inLane := 0, false
+	violations, hasSlot := 0, false
 	defer func() {
-		if inLane {
+		if hasSlot {
 			<-e.retrySlot
 		}
 	}()
@@ -41,7 +41,7 @@ func (e *postgresEngine) retried(ctx context.Context, attempt func() error) erro
 		if n == 3 {
 			select {
 			case e.retrySlot <- struct{}{}:
-				inLane = true
+				hasSlot = true
 			case <-ctx.Done():
 				return ctx.Err()
 			}

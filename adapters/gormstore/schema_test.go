@@ -57,7 +57,7 @@ func TestRowTags(t *testing.T) {
 	}
 }
 
-// TestRowListIsComplete holds the list that the tests above go through to the source.
+// TestRowListIsComplete compares the list of the tests above with the source.
 func TestRowListIsComplete(t *testing.T) {
 	t.Parallel()
 	var listed, written []string

@@ -17,7 +17,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// largeOrganization makes an organization with very many members, few of whom match a condition.
+// largeOrganization creates an organization with very many members, few of whom match a condition.
 const largeOrganization = `
 	INSERT INTO projects (id, organization_id, slug, name, created_at) VALUES (1, 2, 'p', 'P', CURRENT_TIMESTAMP);
 	INSERT INTO applications (id, organization_id, project_id, slug, name, active, created_at) VALUES (1, 2, 1, 'all', 'All', TRUE, CURRENT_TIMESTAMP), (2, 2, 1, 'few', 'Few', TRUE, CURRENT_TIMESTAMP);

@@ -15,8 +15,7 @@ import (
 	"github.com/tocsin/tocsin/test/databases"
 )
 
-// TestFilterPlansOnSQLite is about every way in which a query that asks for
-// everything could be gone about.
+// TestFilterPlansOnSQLite is about every plan of a query with all conditions.
 func TestFilterPlansOnSQLite(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")
@@ -47,7 +46,7 @@ func TestFilterPlansOnSQLite(t *testing.T) {
 	}
 }
 
-// TestSortedMemberPlans holds that no order that may be asked for is made by sorting.
+// TestSortedMemberPlans checks that no order of members needs sorting.
 func TestSortedMemberPlans(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, url string) {

@@ -49,9 +49,9 @@ func TestRelativePath(t *testing.T) { // not parallel: it changes the working di
 	assert.FileExists(t, "../data/store.db")
 }
 
-// TestCloseKeepsLogFiles holds that a file can be opened when the disk is full: what it
-// takes besides is there already. The log is empty: all of it went into the file, and it cannot be
-// taken for the log of a file that is restored there.
+// TestCloseKeepsLogFiles checks that a file can be opened when the disk is full, because its other
+// files exist already. The log is empty: all of it was written to the file, and it cannot be
+// mistaken for the log of a file that is restored there.
 func TestCloseKeepsLogFiles(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

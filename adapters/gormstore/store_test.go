@@ -62,7 +62,7 @@ func inMemory(t *testing.T, test func(t *testing.T, url string)) {
 	})
 }
 
-// onDisk is onEach without a database in memory, for what needs several connections.
+// onDisk is onEach without a database in memory, for tests that need several connections.
 func onDisk(t *testing.T, test func(t *testing.T, url string)) {
 	t.Helper()
 	onKinds(t, databases.SQLite, databases.Postgres, test)

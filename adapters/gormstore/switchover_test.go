@@ -13,7 +13,7 @@ import (
 )
 
 // TestServerBecomesReadOnly is about a switch-over that leaves connections to the former primary
-// open, while new ones lead to the new primary: the first refusal gives up all of them.
+// open, while new ones lead to the new primary. After the first refusal all old ones are closed.
 func TestServerBecomesReadOnly(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
@@ -38,9 +38,9 @@ func TestServerBecomesReadOnly(t *testing.T) {
 	})
 }
 
-// TestColumnAddedWhileOpen is about an instance of the release before: what it prepared on
-// each of its connections is older than the schema. Units of work do not notice, and of views one
-// at most fails, for now.
+// TestColumnAddedWhileOpen is about an instance of the previous release: the statements that it has
+// prepared on each connection are older than the schema. Units of work do not fail, and at most one
+// view does, temporarily.
 func TestColumnAddedWhileOpen(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestVerify makes one fault after the other in a database in which all is well.
+// TestVerify makes faults in a correct database, one after the other.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	const counts = "the numbers of deliveries agree with the deliveries"

@@ -61,8 +61,8 @@ func TestReadOnlyDatabase(t *testing.T) {
 	}
 }
 
-// TestFullDisk is about a database that cannot grow. What was committed stays, and the next
-// unit after room was made is kept.
+// TestFullDisk is about a database that cannot grow. Committed changes stay, and the next unit
+// succeeds when there is room again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {

@@ -74,7 +74,7 @@ func creating(ctx context.Context, slug string) func(ports.Tx) error {
 	}
 }
 
-// release lets the queue move and returns when it is empty.
+// release starts the queue and returns when it is empty.
 func (q *queue) release() {
 	close(q.hold)
 	q.units.Wait()

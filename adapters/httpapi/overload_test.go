@@ -29,8 +29,7 @@ const (
 
 func queueing(o *httpapi.Options) { o.QueueTimeout = soon }
 
-// TestOverload makes as many calls as may be in progress wait for the
-// store.
+// TestOverload makes the maximum number of calls wait for the store.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, queueing)

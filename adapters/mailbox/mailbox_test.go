@@ -185,7 +185,7 @@ func TestDispatch(t *testing.T) {
 	})
 }
 
-// BenchmarkDispatch keeps messages on disk, 16 at once, in a channel with the default settings.
+// BenchmarkDispatch stores messages on disk, 16 at a time, in a channel with the default settings.
 func BenchmarkDispatch(b *testing.B) {
 	d := newPost(b, "sqlite:"+b.TempDir()+"/tocsin.db", nil).open(b)
 	numbers := make(chan int)

@@ -2,7 +2,7 @@ package oidc
 
 import "net/http"
 
-// Through makes all requests with a function.
+// Through makes the provider send all requests with a function.
 func (p *Provider) Through(do func(*http.Request) (*http.Response, error)) {
 	p.client.Transport = limitedTransport{tripper(do)}
 }

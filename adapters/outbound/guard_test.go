@@ -101,8 +101,8 @@ func TestDial(t *testing.T) {
 	})
 }
 
-// TestRebinding uses a name that resolves to loopback by the time of the connection, whatever it
-// was before: the address of the connection decides.
+// TestRebinding uses a name that first resolves to another address, and to loopback at the time of
+// the connection. The address of the connection decides.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -34,9 +34,9 @@ func FuzzMessage(f *testing.F) {
 			return
 		}
 		require.Len(t, s.taken(), before+1, "one message became several")
-		letter := s.taken()[before]
-		require.Equal(t, "FROM:<notify@example.org> BODY=8BITMIME", letter.from)
-		m, err := mail.ReadMessage(strings.NewReader(letter.content))
+		taken := s.taken()[before]
+		require.Equal(t, "FROM:<notify@example.org> BODY=8BITMIME", taken.from)
+		m, err := mail.ReadMessage(strings.NewReader(taken.content))
 		require.NoError(t, err)
 		for name, values := range m.Header {
 			assert.True(t, slices.Contains(headers, name), name)
@@ -45,6 +45,6 @@ func FuzzMessage(f *testing.F) {
 		recipients, err := m.Header.AddressList("To")
 		require.NoError(t, err)
 		require.Len(t, recipients, 1)
-		require.Equal(t, letter.to, "TO:"+(&mail.Address{Address: recipients[0].Address}).String())
+		require.Equal(t, taken.to, "TO:"+(&mail.Address{Address: recipients[0].Address}).String())
 	})
 }

@@ -64,7 +64,7 @@ func TestRelayingDenied(t *testing.T) {
 	})
 }
 
-// TestUnknownLoginMechanisms checks that the reason for a missing login is reported as it is.
+// TestUnknownLoginMechanisms checks that the reason for a missing login is reported unchanged.
 func TestUnknownLoginMechanisms(t *testing.T) {
 	t.Parallel()
 	for offered, want := range map[string]string{

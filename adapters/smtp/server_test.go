@@ -38,7 +38,7 @@ type server struct {
 	asked    map[string]int
 	accepted int
 	conns    map[net.Conn]bool
-	letters  []received
+	messages []received
 	farewell chan struct{} // one for each QUIT
 	stuck    chan struct{} // one for each time it hangs
 }
@@ -137,7 +137,7 @@ func (s *server) talk(conn net.Conn) {
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(nil, 10<<20)
 	lines.Split(splitCRLF)
-	var letter received
+	var m received
 	for lines.Scan() {
 		line := lines.Text()
 		verb, rest, _ := strings.Cut(line, " ")
@@ -146,12 +146,12 @@ func (s *server) talk(conn net.Conn) {
 		case "EHLO":
 			standard = "250-ready\r\n250 8BITMIME"
 		case "MAIL":
-			letter = received{from: rest}
+			m = received{from: rest}
 		case "RCPT":
-			letter.to = rest
+			m.to = rest
 		case "DATA":
 			standard = "354 go on"
-			if letter.to == "" {
+			if m.to == "" {
 				standard = "503 no valid recipients"
 			}
 		case "QUIT":
@@ -164,16 +164,16 @@ func (s *server) talk(conn net.Conn) {
 			return
 		}
 		if verb == "RCPT" && !strings.HasPrefix(answer, "2") {
-			letter.to = ""
+			m.to = ""
 		}
 		if verb == "DATA" && strings.HasPrefix(answer, "354") {
 			var content strings.Builder
 			for lines.Scan() && lines.Text() != "." {
 				content.WriteString(strings.TrimPrefix(lines.Text(), ".") + "\r\n")
 			}
-			letter.content = content.String()
+			m.content = content.String()
 			s.mu.Lock()
-			s.letters = append(s.letters, letter)
+			s.messages = append(s.messages, m)
 			s.mu.Unlock()
 			if _, on := s.say(conn, ".", "250 taken"); !on {
 				return
@@ -193,7 +193,7 @@ func splitCRLF(data []byte, _ bool) (advance int, token []byte, err error) {
 func (s *server) taken() []received {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]received(nil), s.letters...)
+	return append([]received(nil), s.messages...)
 }
 
 // opened returns how many connections the server has accepted.

@@ -118,12 +118,12 @@ func TestAnswers(t *testing.T) {
 		"ForAnotherPort":      {func(k *passkeys.Authenticator) { k.Party.Origin = site + ":8443" }, false},
 		"WithoutHTTPS":        {func(k *passkeys.Authenticator) { k.Party.Origin = "http://" + host }, false},
 		"AnotherHost":         {func(k *passkeys.Authenticator) { k.Party.ID = "example" }, false},
-		"WithoutPINOrFinger":  {func(k *passkeys.Authenticator) { k.Keeper.Options.UserNotVerified = true }, false},
-		"WithoutMembers":      {func(k *passkeys.Authenticator) { k.Keeper.Options.UserNotPresent = true }, false},
-		"AnotherAccount":      {func(k *passkeys.Authenticator) { k.Keeper.Options.UserHandle = factors.NewHandle() }, false},
+		"WithoutPINOrFinger":  {func(k *passkeys.Authenticator) { k.Device.Options.UserNotVerified = true }, false},
+		"WithoutMembers":      {func(k *passkeys.Authenticator) { k.Device.Options.UserNotPresent = true }, false},
+		"AnotherAccount":      {func(k *passkeys.Authenticator) { k.Device.Options.UserHandle = factors.NewHandle() }, false},
 		"ByAnotherKey":        {func(k *passkeys.Authenticator) { k.Credential.Key = passkeys.New(host, site).Credential.Key }, false},
 		"UnknownOne":          {func(k *passkeys.Authenticator) { k.Credential.ID = []byte("another credential of thirty-two") }, false},
-		"WithAnotherBackup":   {func(k *passkeys.Authenticator) { k.Keeper.Options.BackupEligible = true }, false},
+		"WithAnotherBackup":   {func(k *passkeys.Authenticator) { k.Device.Options.BackupEligible = true }, false},
 		"WithoutBeingCounted": {func(k *passkeys.Authenticator) { k.Credential.Counter-- }, true}, // Many authenticators do not count.
 	} {
 		for _, named := range []bool{true, false} {

@@ -248,7 +248,7 @@ func (c reading) ReadTables(ctx context.Context, fn func(ports.Tables, ports.Tx)
 	return c.CopyStore.ReadTables(ctx, fn)
 }
 
-// ending tells when everything was copied and is compared.
+// ending signals that everything was copied and is compared.
 type ending struct {
 	ports.CopyStore
 	compares func()

@@ -34,8 +34,8 @@ func stateOf(t *testing.T, s *gormstore.Store) (is installation.State) {
 	return is
 }
 
-// hold holds an unused destination long enough for copyOrganization; at the second call, a
-// millisecond too short.
+// hold holds an unused destination for the time that copyOrganization needs; at the second call a
+// millisecond less.
 func hold(t *testing.T, from, into *gormstore.Store, slug string) {
 	t.Helper()
 	for _, age := range []time.Duration{0, backup.Settled - time.Millisecond} {

@@ -23,7 +23,7 @@ import (
 
 var secret = deliveries.NewLinks([]byte("a secret of this installation"))
 
-// inputOf is the input of a message of occurrence 17 with a text and a context.
+// inputOf returns the input of a message of occurrence 17 with a text and a context.
 func inputOf(text, context string) deliveries.RenderInput {
 	return deliveries.RenderInput{
 		Occurrence: events.Occurrence{ID: 17, Context: events.Context(context), CorrelationID: "cid",

@@ -315,7 +315,7 @@ func (q *fakeQueue) set(change func(*fakeQueue)) {
 	change(q)
 }
 
-// fakeDriver hands messages to a function.
+// fakeDriver passes messages to a function.
 type fakeDriver struct {
 	dispatch func(ctx context.Context, m deliveries.Message) error
 	through  func(ctx context.Context, c channels.ID, m deliveries.Message) error // replaces dispatch

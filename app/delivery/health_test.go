@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// reportedOutages are the reports about the channel so far.
+// reportedOutages returns the reports about the channel so far.
 func (q *fakeQueue) reportedOutages() []channels.Outage {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -50,8 +50,8 @@ func (q *fakeQueue) Offload(_ context.Context, _ orgs.ID, from channels.ID, offe
 	return gifts, q.away
 }
 
-// between puts the channel with the id 1 and another one into a pool in which n deliveries wait,
-// half of them for each.
+// between creates a pool of the channel with the id 1 and another one. n deliveries wait, half of
+// them for each.
 func between(n int, limits, others channels.Settings) (q *fakeQueue, second channels.ID) {
 	q = newFakeQueue(n/2, limits)
 	second = q.pooled()
@@ -64,8 +64,8 @@ func between(n int, limits, others channels.Settings) (q *fakeQueue, second chan
 	return q, second
 }
 
-// TestOffloadTransfers has 2,000 messages of a pool, half of them for a member that
-// may send 20 a second: alone it would take 50 seconds.
+// TestOffloadTransfers is about 2,000 messages of a pool. Half of them wait for a member that may
+// send 20 a second: alone it would need 50 seconds.
 func TestOffloadTransfers(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]channels.Settings{
@@ -94,8 +94,8 @@ func TestOffloadTransfers(t *testing.T) {
 	}
 }
 
-// TestRateWithSlowProvider has members of a pool with a rate limit and a slow provider:
-// attempts under way do not use up the room for claims.
+// TestRateWithSlowProvider is about members of a pool with a rate limit and a slow provider:
+// attempts in progress do not count against the limit of claims.
 func TestRateWithSlowProvider(t *testing.T) {
 	t.Parallel()
 	for rate, least := range map[int]int{20: 560, 1: 28} {
@@ -126,8 +126,8 @@ func TestRateWithSlowProvider(t *testing.T) {
 	}
 }
 
-// TestKeepCount has several instances send through a member at its limit. Each instance counts what
-// all of them send, so none gives away more because it has only a part of the limit.
+// TestKeepCount is about several instances that send through a member at its limit. Each counts the
+// messages of all instances, so none gives away more because it has only a part of the limit.
 func TestKeepCount(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -211,8 +211,8 @@ func TestNotTakenOver(t *testing.T) {
 	}
 }
 
-// TestDivertFromDeletedMember has deliveries wait for a channel that was deleted
-// after they were assigned to it.
+// TestDivertFromDeletedMember is about deliveries that wait for a channel that was deleted after
+// they were assigned to it.
 func TestDivertFromDeletedMember(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

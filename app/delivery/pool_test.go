@@ -18,7 +18,8 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// pooled puts the channel with the id 1 and another one into a pool and returns the other one's id.
+// pooled creates a pool of the channel with the id 1 and another one, and returns the id of the
+// other one.
 func (q *fakeQueue) pooled() channels.ID {
 	q.channel.Pool, q.channel.Weight = "mail", 80
 	id := q.open(0, channels.EMAIL, nil)
@@ -35,7 +36,7 @@ func (q *fakeQueue) moveTo(r *queued, c channels.ID) {
 	r.job.Gates.ChannelActive = c == 1 && q.channel.Active || q.others[c].Active
 }
 
-// members is the pool. The caller holds mu.
+// members returns the pool. The caller holds mu.
 func (q *fakeQueue) members() []channels.Member {
 	all := []channels.Channel{q.channel}
 	for _, id := range slices.Sorted(maps.Keys(q.others)) {
@@ -107,7 +108,7 @@ func (t *taken) take(c channels.ID, m deliveries.Message) {
 	t.all[c][m.ID]++
 }
 
-// driver takes every message.
+// driver returns a driver that accepts every message.
 func (t *taken) driver() fakeDriver {
 	return fakeDriver{through: func(_ context.Context, c channels.ID, m deliveries.Message) error {
 		t.take(c, m)

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// TestPoolAttemptsAreReported has a member that fails some attempts, and a slow one.
+// TestPoolAttemptsAreReported is about a member that fails some attempts, and a slow one.
 func TestPoolAttemptsAreReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

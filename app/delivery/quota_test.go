@@ -54,7 +54,8 @@ func workTogether(t *testing.T, q *fakeQueue, d fakeDriver, n int, then func()) 
 	running.Wait()
 }
 
-// TestInstancesShareTheQuota has three instances begin two minutes before a day and a month end.
+// TestInstancesShareTheQuota is about three instances that begin two minutes before the end of a
+// day and a month.
 func TestInstancesShareTheQuota(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]channels.Settings{
@@ -160,8 +161,8 @@ func TestAQuota(t *testing.T) {
 	})
 }
 
-// TestRetryAfterQuota has a message wait for the next day longer than the retry
-// window, and then fail temporarily.
+// TestRetryAfterQuota is about a message that waits for the next day longer than the retry window,
+// and then fails temporarily.
 func TestRetryAfterQuota(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -212,7 +213,7 @@ func TestQuotaRefund(t *testing.T) {
 	})
 }
 
-// TestQuotaLostAnswers has the store take portions whose answers are lost.
+// TestQuotaLostAnswers is about a store that takes portions whose answers are lost.
 func TestQuotaLostAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

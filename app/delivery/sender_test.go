@@ -102,8 +102,8 @@ func TestClaimSizeOfSlowChannel(t *testing.T) {
 	})
 }
 
-// TestWorkerLostLease has a store that is down for longer than a lease:
-// deliveries that were claimed before are not sent.
+// TestWorkerLostLease is about a store that is down for longer than a lease: deliveries that were
+// claimed before are not sent.
 func TestWorkerLostLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -157,8 +157,8 @@ func TestWorkerResumesClaims(t *testing.T) {
 	})
 }
 
-// TestWorkerUnrecordedOutcome has a store that takes claims but no outcomes for
-// longer than a lease.
+// TestWorkerUnrecordedOutcome is about a store that accepts claims but no outcomes for longer than
+// a lease.
 func TestWorkerUnrecordedOutcome(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -180,8 +180,8 @@ func TestWorkerUnrecordedOutcome(t *testing.T) {
 	})
 }
 
-// TestWorkerGatesWithRateLimit has a backlog of minutes: a gate that closes
-// meanwhile stops all but what leaves within a quarter of the lease.
+// TestWorkerGatesWithRateLimit is about a backlog of minutes: a gate that closes meanwhile stops
+// all messages except those that are sent within a quarter of the lease.
 func TestWorkerGatesWithRateLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -321,8 +321,7 @@ func TestWorkerRepairedChannel(t *testing.T) {
 	})
 }
 
-// TestWorkerUndecryptableSettings has a wrong secret_key: deliveries wait for
-// the right one.
+// TestWorkerUndecryptableSettings is about a wrong secret_key: deliveries wait for the right one.
 func TestWorkerUndecryptableSettings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -136,8 +136,8 @@ func (i *instances) start(t *testing.T, q *fakeQueue, d fakeDriver) {
 	i.running.Go(func() { w.Run(ctx) })
 }
 
-// TestInstancesShareTheRateLimit has three instances start one after the other, one lose the store,
-// and one stop.
+// TestInstancesShareTheRateLimit is about three instances that start one after the other. One loses
+// the store, and one stops.
 func TestInstancesShareTheRateLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -47,8 +47,8 @@ func (u *underWay) within(d time.Duration) int {
 	return u.since
 }
 
-// TestInstancesShareTheConcurrency has two instances join one that sends, one lose the store, and
-// one stop. Attempts take longer than the renewal of a part.
+// TestInstancesShareTheConcurrency is about two instances that join a sending one. One loses the
+// store, and one stops. Attempts take longer than the renewal of a part.
 func TestInstancesShareTheConcurrency(t *testing.T) {
 	t.Parallel()
 	for name, protocol := range map[string]channels.Protocol{"ToOneProvider": channels.EMAIL, "ToHosts": channels.WEBHOOK} {
@@ -129,8 +129,7 @@ func TestChangedSharedConcurrency(t *testing.T) {
 	})
 }
 
-// TestShareOfUnreachableProvider has the provider refuse one of two
-// instances.
+// TestShareOfUnreachableProvider is about a provider that refuses one of two instances.
 func TestShareOfUnreachableProvider(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -171,8 +170,7 @@ func TestShareWithoutConcurrency(t *testing.T) {
 	})
 }
 
-// unrecording is the queue of an instance that at times cannot reach the store, nor record what it
-// has sent.
+// unrecording is the queue of an instance that sometimes cannot reach the store or record outcomes.
 type unrecording struct{ cutOff }
 
 func (q *unrecording) Record(ctx context.Context, owner string, outcomes []deliveries.Outcome) (int, error) {
@@ -207,7 +205,7 @@ func TestShareLeaseEnd(t *testing.T) {
 	})
 }
 
-// TestClaimSizeWithSharedConcurrency has three instances with 4 places each and a slow
+// TestClaimSizeWithSharedConcurrency is about three instances with 4 places each and a slow
 // provider.
 func TestClaimSizeWithSharedConcurrency(t *testing.T) {
 	t.Parallel()

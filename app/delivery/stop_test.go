@@ -21,7 +21,7 @@ import (
 	"github.com/tocsin/tocsin/test/clocks"
 )
 
-// logged lets a worker work, stops it, and returns how long that took and what it logged.
+// logged runs a worker, stops it, and returns how long the stop took and what it logged.
 func logged(t *testing.T, q *fakeQueue, d fakeDriver, set delivery.Settings, then func(w *delivery.Worker)) (took time.Duration, lines []map[string]any) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -42,8 +42,8 @@ func logged(t *testing.T, q *fakeQueue, d fakeDriver, set delivery.Settings, the
 	return took, lines
 }
 
-// TestWorkerStopDeadline has a store that is down from the moment when messages leave:
-// their number is logged, once.
+// TestWorkerStopDeadline is about a store that is down from the first message on: the number of
+// messages is logged once.
 func TestWorkerStopDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

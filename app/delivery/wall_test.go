@@ -17,9 +17,8 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// TestWorkerHangingProviders has organizations that share an
-// installation and do not trust each other: whatever hangs at one of them, a message of another one
-// leaves at once.
+// TestWorkerHangingProviders is about organizations that share an installation and do not trust
+// each other: whatever hangs at one of them, a message of another one is sent at once.
 func TestWorkerHangingProviders(t *testing.T) {
 	t.Parallel()
 	const hang = 29 * time.Second
@@ -110,7 +109,7 @@ func TestWorkerAttemptsPerOrganization(t *testing.T) {
 	})
 }
 
-// TestWorkerClaimFairness has a slow store.
+// TestWorkerClaimFairness is about a slow store.
 func TestWorkerClaimFairness(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -186,8 +185,8 @@ func TestWorkerHangingHost(t *testing.T) {
 	})
 }
 
-// TestWorkerSlowHost has the common case of one receiver: its messages are
-// neither postponed nor claimed again and again.
+// TestWorkerSlowHost is about the common case of one receiver: its messages are neither postponed
+// nor claimed repeatedly.
 func TestWorkerSlowHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -206,8 +205,8 @@ func TestWorkerSlowHost(t *testing.T) {
 	})
 }
 
-// TestWorkerParkedDeliveriesHeedNewSettings has deliveries wait for a host when the channel
-// changes.
+// TestWorkerParkedDeliveriesHeedNewSettings is about deliveries that wait for a host when the
+// channel changes.
 func TestWorkerParkedDeliveriesHeedNewSettings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -101,8 +101,8 @@ func TestWorkerLoopHangs(t *testing.T) {
 	}
 }
 
-// TestWaitingWorkerNotStalled has long waits that are legitimate: for a slow
-// provider, a rate limit, a paused channel, and a store that is down.
+// TestWaitingWorkerNotStalled is about long waits that are legitimate: for a slow provider, a rate
+// limit, a paused channel, and a store that is down.
 func TestWaitingWorkerNotStalled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -59,8 +59,8 @@ func TestWorkerSendsEveryDeliveryOnce(t *testing.T) {
 	})
 }
 
-// TestWorkerSendsWhatItExpanded is about the channels that an expansion names: the queue is not
-// asked for them.
+// TestWorkerSendsWhatItExpanded is about the channels that an expansion returns: the queue is not
+// queried for them.
 func TestWorkerSendsWhatItExpanded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,8 +73,8 @@ func TestWorkerSendsWhatItExpanded(t *testing.T) {
 	})
 }
 
-// TestWorkerNotifiesAfterExpansion is about news, which may be of an occurrence or of a
-// delivery.
+// TestWorkerNotifiesAfterExpansion is about notifications, which may be about an occurrence or
+// about a delivery.
 func TestWorkerNotifiesAfterExpansion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -151,8 +151,8 @@ func TestWorkerClosedGate(t *testing.T) {
 	})
 }
 
-// TestWorkerRechecksBeforeAttempt has deliveries wait for their turn while a user cancels the
-// occurrence, or it expires.
+// TestWorkerRechecksBeforeAttempt is about deliveries that wait for their turn while a user cancels
+// the occurrence, or it expires.
 func TestWorkerRechecksBeforeAttempt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -84,7 +84,7 @@ func TestHangingProbe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
-		h := health.New(clocks.Wall{}, health.Lifetime, health.Probe{Ask: well}, health.Probe{Name: "deaf", Ask: func(context.Context) error {
+		h := health.New(clocks.Wall{}, health.Lifetime, health.Probe{Ask: well}, health.Probe{Name: "silent", Ask: func(context.Context) error {
 			asked.Add(1)
 			<-time.After(time.Hour)
 			return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/tocsin/tocsin/app/watchdog"
 )
 
-// WithKeysPerPass makes imports scan files in passes of n keys, so that a test needs no file of
+// WithKeysPerPass makes imports scan files in passes of n keys, so that a test needs no file with
 // millions of rows.
 func (i *Imports) WithKeysPerPass(n int) *Imports {
 	i.keysPerPass = n

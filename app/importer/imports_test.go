@@ -32,7 +32,7 @@ type frozen struct{}
 
 func (frozen) Now() time.Time { return time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC) }
 
-// emptyInstallation is a store on a SQLite database of its own.
+// emptyInstallation returns a store on its own SQLite database.
 func emptyInstallation(t *testing.T) ports.Store {
 	t.Helper()
 	store, err := gormstore.Open(t.Context(), gormstore.Config{
@@ -42,7 +42,7 @@ func emptyInstallation(t *testing.T) ports.Store {
 	return store
 }
 
-// installation is a store with the organizations acme, which has the group Staff, and beta.
+// installation returns a store with the organizations acme, which has the group Staff, and beta.
 func installation(t *testing.T) ports.Store {
 	t.Helper()
 	store := emptyInstallation(t)
@@ -111,7 +111,7 @@ func (d *diary) Begin(h imports.Header, rows int, o orgs.Organization) {
 func (d *diary) Rejected(e *imports.RowError) { d.rejected = append(d.rejected, e.Error()) }
 func (d *diary) Progress(done imports.Report) { d.progress = append(d.progress, done) }
 
-// inMemory is a file that is held in memory.
+// inMemory returns a file in memory.
 func inMemory(text string) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
 }
@@ -295,7 +295,7 @@ func TestImportGroup(t *testing.T) {
 	assert.Equal(t, imports.Report{Unchanged: 1}, again, "an existing group is used, without regard to case")
 }
 
-// mixed is a file of several chunks with every outcome, some of it across the border of a chunk.
+// mixed returns a file of several chunks with every outcome, also across the border of a chunk.
 func mixed(rows int) string {
 	var b strings.Builder
 	b.WriteString("email,first_name,custom__n\n")
@@ -334,7 +334,7 @@ func TestImportDryRunCounts(t *testing.T) {
 	assert.Equal(t, done, doneDiary.progress[len(doneDiary.progress)-1])
 }
 
-// asked is a unit of work that ends when it looks up whom an enrollment may mean.
+// asked is a unit of work that ends at the look-up of the users of an enrollment.
 type asked struct {
 	ports.Tx
 	users.Repository

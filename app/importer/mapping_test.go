@@ -73,8 +73,8 @@ func TestSavedMapping(t *testing.T) {
 	assert.Equal(t, "mail → email", b.mapped(acme, "bau,mail\n"), "these are other columns")
 }
 
-// TestUnmappableFile has a file whose header is behind the first piece, the
-// only one that is mapped.
+// TestUnmappableFile is about a file whose header is after the first part, which is the only one
+// that is mapped.
 func TestUnmappableFile(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, 1<<20)

@@ -65,7 +65,7 @@ func (b *fixture) run(uploader, starter audit.Actor, file string) imports.Job {
 	return b.show(acme, job.ID)
 }
 
-// TestImportHigherRole has administrators in the file of an operator.
+// TestImportHigherRole is about administrators in the file of an operator.
 func TestImportHigherRole(t *testing.T) {
 	t.Parallel()
 	file := strings.Replace(mixed(4_500), "\n", "\nboss@example.org,,pro\nsame@example.org,,pro\nolga@example.org,,pro\n", 1)
@@ -129,7 +129,7 @@ func TestImportHigherRole(t *testing.T) {
 	})
 }
 
-// TestImportRevokedRole has users who lose the right to import while their import runs.
+// TestImportRevokedRole is about users who lose the right to import while their import runs.
 func TestImportRevokedRole(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(b *fixture){

@@ -41,7 +41,7 @@ func onBoth(t *testing.T, test func(b *fixture)) {
 
 var adaHerself = operators.Editor{Actor: clerk, Level: operators.Installation}
 
-// member is a member of acme.
+// member returns a member of acme.
 func (b *fixture) member(username string) (m users.Member) {
 	b.Helper()
 	b.change(func(tx ports.Tx, org orgs.Organization) (err error) {

@@ -22,7 +22,7 @@ import (
 	"github.com/tocsin/tocsin/test/databases"
 )
 
-// TestIndexesWhatWaits has two processes index a large import at the same time.
+// TestIndexesWhatWaits is about two processes that index a large import at the same time.
 func TestIndexesWhatWaits(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]string{"sqlite": "sqlite::memory:", "postgres": databases.Postgres(t)} {

@@ -23,12 +23,12 @@ func TestShare(t *testing.T) {
 		return rest
 	}
 	assert.Zero(t, work(100*time.Millisecond), "the burst is free")
-	var worked, rested time.Duration
+	var worked, waited time.Duration
 	for range 1000 {
 		worked += 3 * time.Millisecond
-		rested += work(3 * time.Millisecond)
+		waited += work(3 * time.Millisecond)
 	}
-	assert.InDelta(t, 0.25, float64(worked)/float64(worked+rested), 0.01, "a quarter of the time in the long run")
+	assert.InDelta(t, 0.25, float64(worked)/float64(worked+waited), 0.01, "a quarter of the time in the long run")
 	assert.Equal(t, 400*time.Millisecond, work(time.Hour), "nobody owes more than a burst")
 	now = now.Add(time.Minute)
 	assert.Zero(t, work(100*time.Millisecond), "a quiet while earns the burst back")

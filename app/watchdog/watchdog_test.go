@@ -98,8 +98,8 @@ func TestTickingLoop(t *testing.T) {
 	}
 }
 
-// TestAStalledLoopIsRestarted has a loop wait for something that never comes, and end or
-// not end when it is given up.
+// TestAStalledLoopIsRestarted is about a loop that waits for ever, and ends or does not end when it
+// is abandoned.
 func TestAStalledLoopIsRestarted(t *testing.T) {
 	t.Parallel()
 	for name, heeds := range map[string]bool{"HeedsIt": true, "DoesNotHeedIt": false} {
@@ -145,7 +145,7 @@ func TestAStalledLoopIsRestarted(t *testing.T) {
 	}
 }
 
-// TestCheckAlive has a loop stall in each of its runs.
+// TestCheckAlive is about a loop that stalls in each of its runs.
 func TestCheckAlive(t *testing.T) {
 	t.Parallel()
 	watched(t, func(t *testing.T, ctx context.Context, s *scene) {
@@ -171,7 +171,7 @@ func TestCheckAlive(t *testing.T) {
 	})
 }
 
-// TestWatch has a loop that only reports its state.
+// TestWatch is about a loop that only reports its state.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	watched(t, func(t *testing.T, _ context.Context, s *scene) {

@@ -19,7 +19,7 @@ import (
 	"github.com/tocsin/tocsin/clients/go/api"
 )
 
-// service is the client of a real service with the tenants of configs/demo.yaml, which
+// service returns the client of a real service with the tenants of configs/demo.yaml, which
 // test/interop/run starts.
 func service(t *testing.T) *Client {
 	t.Helper()
@@ -56,7 +56,7 @@ func equal[T comparable](t *testing.T, want, got T) {
 	}
 }
 
-// enrolled makes somebody a member and a recipient of the newsletter.
+// enrolled creates a member and a recipient of the newsletter.
 func enrolled(t *testing.T, c *Client, email string) {
 	t.Helper()
 	list, yes := "customers", true
@@ -150,8 +150,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// unreliable is a proxy in front of the service. It asks a function what to do with each request
-// before it passes it on.
+// unreliable starts a proxy for the service. It calls meddle with each request before it forwards
+// it.
 func unreliable(t *testing.T, meddle func(attempt int, w http.ResponseWriter, r *http.Request, pass http.Handler)) (address string, keys func() []string) {
 	t.Helper()
 	target, err := url.Parse(environment(t, "TOCSIN_URL"))

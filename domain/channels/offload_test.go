@@ -13,9 +13,9 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// TestOffload has idle members take over repeatedly from one at its limit. That one keeps its part,
-// no member holds more than its capacity, no capacity is left unused, and a capacity doubles only
-// after it was full and half of it was sent.
+// TestOffload is about idle members that take over repeatedly from one at its limit. That one keeps
+// its part, no member holds more than its capacity, no capacity is left unused, and a capacity
+// doubles only after it was full and half of it was sent.
 func TestOffload(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// shares are how much of the numbers each member takes, in percent.
+// shares returns each member's share of the numbers in percent.
 func shares(ranges []channels.Range) map[channels.ID]int {
 	found := map[channels.ID]int{}
 	for _, r := range ranges {
@@ -73,8 +73,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestDrawsAreEven holds the weights within 3 % for deliveries as they come: neighbours, every
-// second one, and one each of many occurrences.
+// TestDrawsAreEven checks that the shares are within 3 % of the weights for typical deliveries:
+// consecutive ones, every second one, and one each of many occurrences.
 func TestDrawsAreEven(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 )
 
-// part is how much of the numbers a member takes, from 0 to 1.
+// part returns a member's share of the numbers, from 0 to 1.
 func part(of channels.ID, members []channels.Member, now time.Time) float64 {
 	for _, r := range channels.Ranges(members, 0, now) {
 		if r.Channel == of {
@@ -29,8 +29,8 @@ func answering(began time.Time, attempts, nth int, took time.Duration) (q channe
 	return q
 }
 
-// TestEqualQuality lets a few attempts fail, and answers differ as they do
-// from one provider to another.
+// TestEqualQuality is about members with a few failed attempts and with times of answers that
+// differ as between usual providers.
 func TestEqualQuality(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

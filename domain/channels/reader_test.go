@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/fault"
 )
 
-// described are the settings of a driver that exists here alone.
+// described returns the settings of a fictional driver.
 func described(names ...string) (all []channels.Setting) {
 	for _, name := range names {
 		all = append(all, channels.Setting{Name: name, Secret: name == "host"})

@@ -48,9 +48,9 @@ type instance struct {
 	all, may, running int // what it takes the limit for
 }
 
-// TestPlacesHold has instances come, send, stop and be killed at random, with answers of the store
-// that get lost and a limit that changes: never is more under way than the highest limit that
-// anybody knows, and in the end all places are in use.
+// TestPlacesHold starts, stops and kills sending instances at random. Answers of the store get
+// lost, and the limit changes. There are never more attempts in progress than the highest limit
+// that any instance knows, and in the end all places are in use.
 func TestPlacesHold(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {

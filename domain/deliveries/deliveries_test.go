@@ -25,7 +25,7 @@ func TestStateOpen(t *testing.T) {
 	}
 }
 
-// passing has every gate open, for a member with a membership.
+// passing returns gates that are all open, for a member with a membership.
 func passing() deliveries.Gates {
 	return deliveries.Gates{HasMembership: true, MembershipActive: true, MembershipEnabled: true, AssignmentActive: true,
 		AssignmentValidated: true, ChannelActive: true, ChannelAllowed: true, HasTemplate: true}

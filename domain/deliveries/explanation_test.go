@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 )
 
-// heard is a candidate whom the notification reaches, because the address is on its list.
+// heard returns a candidate whose address is on the list of the notification.
 func heard() deliveries.Candidate {
 	return deliveries.Candidate{Notification: subscriptions.Notification{Active: true}, Assignment: channels.Assignment{Value: "a@b.example", Name: "mail"},
 		OnList: true, ChosenByOptions: true, Gates: passing()}

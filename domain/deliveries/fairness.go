@@ -54,29 +54,29 @@ func (t RoundRobin) Next(p events.Priority, order []orgs.ProjectID, n int) Round
 	return next
 }
 
-// Lane is a kind of occurrences with recipients that are still to be found.
-type Lane struct {
+// ExpansionQueue is a queue of occurrences whose recipients are still to be found.
+type ExpansionQueue struct {
 	Large    bool // it names more than a few recipients, or none
 	Priority events.Priority
 }
 
-// laneOrder are the first classes in a round of expansions of one size.
-var laneOrder = []events.Priority{events.Urgent, events.Urgent, events.Normal, events.Urgent, events.Urgent, events.Urgent, events.Bulk, events.Urgent}
+// classOrder are the first classes in a round of expansions of one size.
+var classOrder = []events.Priority{events.Urgent, events.Urgent, events.Normal, events.Urgent, events.Urgent, events.Urgent, events.Bulk, events.Urgent}
 
-// Lanes returns every lane, in the order of the nth expansion: small ones and large ones take
-// turns. Of eight expansions of each size six begin with urgent, and one each with normal and with
-// bulk.
-func Lanes(n uint64) []Lane {
-	first := laneOrder[n/2%uint64(len(laneOrder))]
+// ExpansionQueues returns every queue, in the order of the nth expansion: small occurrences and
+// large ones take turns. Of eight expansions of each size six begin with urgent, and one each with
+// normal and with bulk.
+func ExpansionQueues(n uint64) []ExpansionQueue {
+	first := classOrder[n/2%uint64(len(classOrder))]
 	classes := slices.DeleteFunc(events.Priorities(), func(p events.Priority) bool { return p == first })
 	classes = slices.Insert(classes, 0, first)
-	var lanes []Lane
+	var queues []ExpansionQueue
 	for _, large := range []bool{n%2 == 1, n%2 == 0} {
 		for _, p := range classes {
-			lanes = append(lanes, Lane{large, p})
+			queues = append(queues, ExpansionQueue{large, p})
 		}
 	}
-	return lanes
+	return queues
 }
 
 // SmallNames is the largest number of recipients that a small occurrence names: it is expanded in
@@ -91,8 +91,8 @@ const (
 	CountedEntries = 100
 )
 
-// LaneFor returns the lane of an occurrence.
-func LaneFor(o events.Occurrence) Lane {
+// ExpansionQueueOf returns the queue of an occurrence.
+func ExpansionQueueOf(o events.Occurrence) ExpansionQueue {
 	n := len(o.Options.LimitTo)
-	return Lane{Large: n == 0 || n > SmallNames, Priority: o.Priority}
+	return ExpansionQueue{Large: n == 0 || n > SmallNames, Priority: o.Priority}
 }

@@ -69,7 +69,7 @@ func sentinels(file *ast.File) map[string]ast.Expr {
 	return found
 }
 
-// objection says what is wrong with how a sentinel is made; empty when nothing is.
+// objection returns what is wrong with the creation of a sentinel; empty if nothing is.
 func objection(value ast.Expr) string {
 	if strings.HasSuffix(made(value), ".With") {
 		return "" // It has the kind of the sentinel that it refines.
@@ -90,7 +90,7 @@ func objection(value ast.Expr) string {
 	return ""
 }
 
-// made is the function whose call value is.
+// made returns the name of the function that a value calls.
 func made(value ast.Expr) string {
 	if call, ok := value.(*ast.CallExpr); ok {
 		return qualified(call.Fun)
@@ -98,7 +98,7 @@ func made(value ast.Expr) string {
 	return ""
 }
 
-// qualified is the text of `package.Name`.
+// qualified returns an expression as `package.Name`.
 func qualified(e ast.Expr) string {
 	if s, ok := e.(*ast.SelectorExpr); ok {
 		if p, ok := s.X.(*ast.Ident); ok {

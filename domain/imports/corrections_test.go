@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// rejectedOf are rows of a file that were rejected, as they are kept.
+// rejectedOf returns the rejected rows of a file as they are stored.
 func rejectedOf(t *testing.T, file string) (imports.Header, []imports.RejectedRow) {
 	t.Helper()
 	r, err := imports.NewReader(strings.NewReader(file))

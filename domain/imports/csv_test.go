@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// TestReaderAgreesWithEncodingCSV holds that a well-formed file is read as encoding/csv reads it.
+// TestReaderAgreesWithEncodingCSV checks that a well-formed file is read as encoding/csv reads it.
 func TestReaderAgreesWithEncodingCSV(t *testing.T) {
 	t.Parallel()
 	cell := rapid.OneOf(
@@ -63,9 +63,9 @@ func TestReaderAgreesWithEncodingCSV(t *testing.T) {
 	})
 }
 
-// FuzzReader: whatever file comes in, reading it does not panic and ends, each row stands behind
-// the one before, and what is kept of a row is the row: put under the same header it says the same
-// again, and to encoding/csv too.
+// FuzzReader checks for every file that reading it ends without a panic, that each row is after the
+// previous one, and that a stored row is complete: with the same header it has the same values
+// again, also for encoding/csv.
 func FuzzReader(f *testing.F) {
 	for _, file := range []string{
 		"", "\xef\xbb\xbf", "email", "email\n", "\n\nemail\n\na\n", "email,first_name,last_name,custom__x\na,b,c,d\n", "email;n\r\na;1\r\n",

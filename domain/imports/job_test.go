@@ -15,7 +15,7 @@ import (
 
 var noon = time.Date(2026, 2, 3, 12, 0, 0, 0, time.UTC)
 
-// jobIn is a job in a state, with an owner where one may have it.
+// jobIn returns a job in a state, with an owner if the state has one.
 func jobIn(s imports.State) imports.Job {
 	j := imports.NewJob(1, "people.csv", "", orgs.Group{}, audit.Actor{Name: "ada"}, noon)
 	j.State = s

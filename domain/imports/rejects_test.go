@@ -12,9 +12,9 @@ import (
 	"github.com/tocsin/tocsin/domain/imports"
 )
 
-// TestRejectedRowsRoundTrip holds that no program for tables finds a formula in a
-// list of rejected rows, however its cells are separated, and that every row that could be split is
-// imported from it as from the file itself.
+// TestRejectedRowsRoundTrip checks that spreadsheet programs find no formula in a list of rejected
+// rows, whatever separates its cells, and that every row that could be split is imported from it
+// like from the file itself.
 func TestRejectedRowsRoundTrip(t *testing.T) {
 	t.Parallel()
 	cell := rapid.OneOf(rapid.StringOfN(rapid.RuneFrom([]rune("='+-@\t\r\n\",;a ")), 0, 6, -1), rapid.SampledFrom([]string{"'=1", "''=1", "'", "=1", "'a", "+49301", `"=1`}))

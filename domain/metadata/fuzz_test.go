@@ -46,8 +46,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzModes: whatever two objects meet, no mode panics or changes its arguments, and applying it
-// again changes nothing more.
+// FuzzModes checks for any two objects that no mode panics or changes its arguments, and that a
+// second application changes nothing.
 func FuzzModes(f *testing.F) {
 	for i, text := range seeds {
 		f.Add([]byte(text), []byte(seeds[len(seeds)-1-i]), uint8(i))

@@ -60,8 +60,8 @@ func TestCondition(t *testing.T) {
 	}
 }
 
-// BenchmarkALongPath is about a path that somebody made up to keep a search busy: any of the
-// members could begin it, at any of its dots.
+// BenchmarkALongPath is about a path that was made to slow a search: any of the members could begin
+// it, at any of its dots.
 func BenchmarkALongPath(b *testing.B) {
 	m := metadata.Map{}
 	for i := range 100 {

@@ -20,7 +20,7 @@ func parse(t testing.TB, text string) metadata.Map {
 	return m
 }
 
-// encode is the JSON text of m.
+// encode returns m as JSON.
 func encode(t testing.TB, m metadata.Map) string {
 	t.Helper()
 	text, err := m.Encode()

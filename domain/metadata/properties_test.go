@@ -60,7 +60,7 @@ func scribble(v any) {
 	}
 }
 
-// named reports whether m still holds something that sent names.
+// named reports whether m still has a value that sent names.
 func named(m, sent map[string]any) bool {
 	for k, v := range sent {
 		was, held := m[k]

@@ -26,8 +26,8 @@ func administrator(h operators.AccountAccess) operators.AccountAccess {
 	return h
 }
 
-// TestTheAccountOfAnInvitation is about a link of acme: which account its password is for, 0 for a
-// new one.
+// TestTheAccountOfAnInvitation is about a link of acme: it checks the account of its password; 0 is
+// a new one.
 func TestTheAccountOfAnInvitation(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

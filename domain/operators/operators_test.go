@@ -76,8 +76,8 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestHashTimeWithoutAccount runs alone, because it looks at the memory of the whole
-// program, which is what the work consists of.
+// TestHashTimeWithoutAccount runs alone, because it measures the work by the memory of the whole
+// program.
 func TestHashTimeWithoutAccount(t *testing.T) { //nolint:paralleltest // For the reason given.
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

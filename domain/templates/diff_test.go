@@ -9,7 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/templates"
 )
 
-// told writes a difference as diff does.
+// told formats a difference as diff does.
 func told(lines []templates.Line) string {
 	var b strings.Builder
 	for _, l := range lines {
@@ -46,7 +46,7 @@ func TestDiff(t *testing.T) {
 	})
 }
 
-// FuzzDiff holds that both texts can be read from their difference.
+// FuzzDiff checks that both texts can be restored from their difference.
 func FuzzDiff(f *testing.F) {
 	f.Add("a\nb", "b\nc")
 	f.Fuzz(func(t *testing.T, before, after string) {

@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/templates"
 )
 
-// markdownOf is a message whose body is Markdown.
+// markdownOf returns a message whose body is Markdown.
 func markdownOf(tb testing.TB, source string, values map[string]any) templates.Message {
 	tb.Helper()
 	m, err := renderMarkdown(tb, source, values)
@@ -98,8 +98,8 @@ var places = []string{
 	"{{a}}\n{{b}}", "{{a}}\n===", "{{a}} |{{b}}\n-|-\n{{b}}|{{a}}", "\\{{a}}", "&{{a}};", "&#{{a}};", "({{a}})[{{b}}]!{{a}}", "{{#list}}\n- {{.}}\n{{/list}}\n", "![<https://example.org/{{a}}>](x)",
 }
 
-// elements are the elements of HTML in their order, with the names of their attributes; and the
-// schemes of its addresses are checked.
+// elements returns the elements of HTML in their order, with the names of their attributes. It also
+// checks the schemes of addresses.
 func elements(tb testing.TB, document string) []string {
 	tb.Helper()
 	var found []string
@@ -226,7 +226,7 @@ func TestLimitsOfMarkdown(t *testing.T) {
 	})
 }
 
-// deep is Markdown that begins with blocks in blocks, and whose other lines are blank.
+// deep returns Markdown that begins with nested blocks and continues with blank lines.
 func deep(block string) string {
 	return strings.Repeat(block, 1_000) + "a\n" + strings.Repeat("\n", templates.MaxMarkdown-1_000*len(block)-2)
 }

@@ -163,7 +163,7 @@ func TestHostileValuesInPartials(t *testing.T) {
 	}
 }
 
-// blocks are as many blocks with distinct names, empty.
+// blocks returns count empty blocks with distinct names.
 func blocks(count int) string {
 	var all strings.Builder
 	for i := range count {

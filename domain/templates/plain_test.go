@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/templates"
 )
 
-// plainOf is the text of a message whose template has HTML alone.
+// plainOf returns the text of a message whose template has only HTML.
 func plainOf(tb testing.TB, html string) string {
 	tb.Helper()
 	parsed, err := templates.Parse(templates.Source{HTML: html})
@@ -92,7 +92,7 @@ func FuzzTextOfHTML(f *testing.F) {
 	})
 }
 
-// BenchmarkTextOfHTML makes the text of a message of 3 KB.
+// BenchmarkTextOfHTML converts a message of 3 KB to text.
 func BenchmarkTextOfHTML(b *testing.B) {
 	html := "<table>" + strings.Repeat(`<tr><td>1</td><td><a href="https://example.org/p?a=1&amp;b=2">A parcel</a> is insured.</td></tr>`, 30) + "</table>"
 	b.SetBytes(int64(len(html)))

@@ -191,7 +191,7 @@ func TestNewAddress(t *testing.T) {
 	})
 }
 
-// key is the key of the address that a value makes.
+// key returns the key of the address of a value.
 func key(t testing.TB, value string) string {
 	t.Helper()
 	a, err := users.NewAddress(value, "")

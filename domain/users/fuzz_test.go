@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// FuzzNewAddress: whatever value comes in, deriving its type does not panic, and an address made of
-// what was stored is the same address again: a second register call finds the first one's.
+// FuzzNewAddress checks for every value that deriving its type does not panic, and that the address
+// of a stored value is the same address, so that a second register call finds it.
 func FuzzNewAddress(f *testing.F) {
 	for _, value := range []string{"", " ", "ada@example.org", `"ada lovelace"@example.org`, "Ada <ada@example.org>", "+14155552671",
 		"+1 (415) 555-2671 ext. 5", "+1-800-FLOWERS", "+49 (0)30 123456", "+39 06 12345678", "+0", "++1", "+;phone-context=+1", "+٤٩٣٠١٢٣٤٥٦",
@@ -45,8 +45,8 @@ func FuzzNewAddress(f *testing.F) {
 	})
 }
 
-// FuzzParseEmail: whatever text comes in, what is accepted is one address, stays as it was sent, is
-// accepted again, and can be written into a header without a surprise.
+// FuzzParseEmail checks for every accepted text that it is one address, is unchanged, is accepted
+// again, and is safe in a header.
 func FuzzParseEmail(f *testing.F) {
 	for _, s := range []string{"", "ada@example.org", "Ada@Example.ORG", `"ada lovelace"@example.org`, `"a\"b"@example.org`, `"ada"@example.org`,
 		"Ada <ada@example.org>", "ada@example.org (Ada)", "all:ada@example.org;", "a@[192.0.2.1]", "a@b@c", "é@é", "a@b\r\nBcc: c@d",

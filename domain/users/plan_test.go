@@ -16,7 +16,7 @@ import (
 // acmeGroups are the groups that everybody gets in these tests.
 var acmeGroups = []orgs.Group{{ID: 11, Organization: 1, Name: "Staff"}, {ID: 10, Organization: 1, Name: orgs.DefaultGroup}}
 
-// there is a member of acme with an id and a username, who lacks nothing.
+// there returns a member of acme with an id and a username, who has all default objects.
 func there(id users.MemberID, username string) *users.Member {
 	return &users.Member{ID: id, Organization: 1, User: users.User{ID: users.ID(id) + 100, Username: username}, Details: users.Details{Email: username},
 		Role: users.RoleMember, CustomFields: metadata.Map{}, Groups: []string{orgs.DefaultGroup, "Staff"}}
@@ -31,7 +31,7 @@ func byEmail(m *users.Member, key string, holds bool) users.Match {
 	return users.Match{Key: key, Member: m, Holds: holds}
 }
 
-// enrollments are of people with these e-mails.
+// enrollments returns enrollments of people with these e-mails.
 func enrollments(emails ...string) []users.Enrollment {
 	es := make([]users.Enrollment, len(emails))
 	for i, email := range emails {

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// complaints are the fields that an Invalid error names.
+// complaints returns the fields that an Invalid error names.
 func complaints(t *testing.T, err error) []string {
 	t.Helper()
 	var e *fault.Error
@@ -51,13 +51,13 @@ func TestNewUser(t *testing.T) {
 	})
 }
 
-// given gives details by their names.
+// given returns a function that returns details by their names.
 func given(email, first, last string) func(name string) string {
 	all := map[string]string{"email": email, "first_name": first, "last_name": last}
 	return func(name string) string { return all[name] }
 }
 
-// TestEveryDetailIsListed holds the list that everybody goes through to the fields.
+// TestEveryDetailIsListed compares the list of details with the fields of the struct.
 func TestEveryDetailIsListed(t *testing.T) {
 	t.Parallel()
 	var d users.Details

@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// named is a member of whom only the last name is known.
+// named returns a member with only a last name.
 func named(last string) users.Member { return users.Member{Details: users.Details{LastName: last}} }
 
 // finds reports whether a search finds a member.
@@ -97,7 +97,7 @@ func TestParseText(t *testing.T) {
 	}
 }
 
-// TestTermsPrefixes is about people who see what they search for while they type.
+// TestTermsPrefixes is about searches while the user is typing.
 func TestTermsPrefixes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

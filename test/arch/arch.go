@@ -1,6 +1,5 @@
-// Package arch checks the shape of the source tree: who imports whom, what lies where, how long
-// files are. It reads imports and comments and knows nothing of what the code does; the rules
-// themselves are the tables in rules.go.
+// Package arch checks the structure of the source tree: imports, folders and the length of files.
+// It reads only imports and comments. The rules are the tables in rules.go.
 package arch
 
 import (
@@ -25,8 +24,8 @@ type source struct {
 	written bool // by a person, not generated
 }
 
-// Check returns what is wrong with a tree, one sentence each, sorted. A tree that is not there yet
-// in parts is fine: only what exists is judged.
+// Check returns the violations of a tree, one sentence each, sorted. Missing folders are no
+// violation.
 func Check(tree fs.FS) ([]string, error) {
 	var problems []string
 	entries, err := fs.ReadDir(tree, ".")
@@ -82,7 +81,7 @@ func read(tree fs.FS) ([]source, error) {
 	return sources, err
 }
 
-// skip says fs.SkipDir for the folders that the go command does not look into.
+// skip returns fs.SkipDir for the folders that the go command ignores.
 func skip(tree fs.FS, folder string) error {
 	if folder == "." {
 		return nil
@@ -141,7 +140,7 @@ func checkDialing(s source) []string {
 	return problems
 }
 
-// selected is an expression of the form package.Name; empty when it is none.
+// selected returns an expression of the form package.Name; empty for any other expression.
 func selected(e ast.Expr) string {
 	if selector, is := e.(*ast.SelectorExpr); is {
 		if pkg, named := selector.X.(*ast.Ident); named {
@@ -151,7 +150,7 @@ func selected(e ast.Expr) string {
 	return ""
 }
 
-// sets reports of an element of a composite literal whether it sets a field.
+// sets returns a function that reports whether an element of a composite literal sets a field.
 func sets(field string) func(ast.Expr) bool {
 	return func(e ast.Expr) bool {
 		pair, is := e.(*ast.KeyValueExpr)
@@ -173,7 +172,8 @@ func layerOf(folder string) (layer, bool) {
 	return best, best.folder != ""
 }
 
-// objection says why a file in a folder of this layer must not import a package; empty if it may.
+// objection returns why a file in a folder of this layer must not import a package; empty if it
+// may.
 func (l layer) objection(s source, folder, imported string) string {
 	ours, isOurs := strings.CutPrefix(imported, module+"/")
 	switch {
@@ -206,7 +206,7 @@ func (l layer) objectionToOurs(folder, imported string) string {
 		case below(l.never, imported):
 		case allowed == "*" && !covers("test", imported):
 			return ""
-		// One of several, such as adapters/*: its own kind is itself, not its neighbour.
+		// A folder of several, such as adapters/*, may import itself, but not its neighbours.
 		case strings.HasSuffix(allowed, "/*"):
 			if covers(first(folder, 2), imported) {
 				return ""
@@ -218,7 +218,7 @@ func (l layer) objectionToOurs(folder, imported string) string {
 	return l.folder + " must not know it"
 }
 
-// checkComments requires a sentence about every package that is not generated.
+// checkComments requires a package comment in every package that is not generated.
 func checkComments(sources []source) []string {
 	code, tests := map[string][]source{}, map[string][]source{}
 	for _, s := range sources {
@@ -256,7 +256,7 @@ func below(patterns []string, imported string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return covers(p, imported) })
 }
 
-// first is the first n elements of a path.
+// first returns the first n elements of a path.
 func first(folder string, n int) string {
 	elements := strings.Split(folder, "/")
 	return path.Join(elements[:min(n, len(elements))]...)

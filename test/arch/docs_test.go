@@ -20,8 +20,8 @@ var (
 	word     = regexp.MustCompile(`"(\w+)"`)
 )
 
-// TestSecurityNamesItsTests holds docs/security.md to what it says of itself: each rule names a
-// test, and each test that is named exists.
+// TestSecurityNamesItsTests checks that each rule of docs/security.md names a test, and that these
+// tests exist.
 func TestSecurityNamesItsTests(t *testing.T) {
 	t.Parallel()
 	tests, parts := allTests(t)
@@ -54,7 +54,7 @@ func TestSecurityNamesItsTests(t *testing.T) {
 // joined returns a page with each item of a list, and each row of a table, on its own line.
 func joined(page string) string { return strings.ReplaceAll(page, "\n  ", " ") }
 
-// allTests are the names of all tests, and of everything that cases may be called by.
+// allTests returns the names of all tests, and all strings that may name cases.
 func allTests(t *testing.T) (tests, parts map[string]bool) {
 	t.Helper()
 	tests, parts = map[string]bool{}, map[string]bool{}
@@ -81,7 +81,7 @@ func allTests(t *testing.T) (tests, parts map[string]bool) {
 	return tests, parts
 }
 
-// TestReadmeIsShort holds the limit of the README: a stranger reads it to the end.
+// TestReadmeIsShort checks the length of the README, so that a new reader reads it to the end.
 func TestReadmeIsShort(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../README.md")
@@ -89,7 +89,7 @@ func TestReadmeIsShort(t *testing.T) {
 	assert.LessOrEqual(t, strings.Count(string(text), "\n"), 120)
 }
 
-// TestDeployment holds what deploy/ promises: no service has rights that it does not need, and
+// TestDeployment checks the promises of deploy/: no service has rights that it does not need, and
 // every image is pinned to an exact version.
 func TestDeployment(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// edit replaces what stands once in a file of the tree.
+// edit replaces a text that occurs once in a file of the tree.
 type edit struct{ file, old, text string }
 
 // nickname is a migration that adds a detail of members.
@@ -35,9 +35,10 @@ ALTER TABLE members DROP COLUMN nickname;
 -- +goose StatementEnd
 `
 
-// TestRecipes follows the recipes of docs/architecture.md for a driver, a setting, which is the
-// driver's, and a detail of a member beside the tree: what they touch is what the recipes list, the
-// program builds, shows the setting, sends by the driver, imports the detail and shows it.
+// TestRecipes follows three recipes of docs/architecture.md in a scratch copy: for a driver, for a
+// setting of that driver, and for a detail of a member. It checks that the changed files are those
+// that the recipes list, and that the program builds, shows the setting, sends by the driver, and
+// imports and shows the detail.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	driver, err := os.ReadFile("testdata/recipes/pager.go.txt")
@@ -117,13 +118,13 @@ func TestRecipes(t *testing.T) {
 	assert.Contains(t, string(text), `"nickname":"Countess"`)
 }
 
-// scratch is the tree with files that are other ones, or that are not there.
+// scratch is the tree with changed and new files.
 type scratch struct {
 	*testing.T
 	files map[string]string // their contents, by their paths in the tree
 }
 
-// follow makes new files and edits others, and demands that the recipe lists exactly those, beside
+// follow creates files and edits others. It checks that the recipe lists exactly these, besides
 // tests and pages.
 func (s *scratch) follow(recipe string, made map[string]string, edits ...edit) {
 	s.Helper()
@@ -150,7 +151,8 @@ func (s *scratch) follow(recipe string, made map[string]string, edits ...edit) {
 // listed is a file at the beginning of a step of a recipe.
 var listed = regexp.MustCompile("(?m)^- `([a-zNAME/_]+\\.(?:go|gohtml))`")
 
-// recipeFiles are the files that are code and no test, sorted, of a recipe of docs/architecture.md.
+// recipeFiles returns the files of a recipe of docs/architecture.md that are code and no tests,
+// sorted.
 func recipeFiles(t *testing.T, recipe string) (files []string) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/architecture.md")
@@ -167,8 +169,8 @@ func recipeFiles(t *testing.T, recipe string) (files []string) {
 	return files
 }
 
-// build builds the program of the scratch tree, and the rules of who may know whom, and returns the
-// program's path.
+// build builds the program of the scratch tree, checks the rules for imports, and returns the path
+// of the program.
 func (s *scratch) build() string {
 	s.Helper()
 	dir := s.TempDir()
@@ -193,7 +195,7 @@ func (s *scratch) build() string {
 	return program
 }
 
-// TestRecipesNameFilesThatExist holds every recipe of docs/architecture.md to the tree.
+// TestRecipesNameFilesThatExist checks that the files in the recipes of docs/architecture.md exist.
 func TestRecipesNameFilesThatExist(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/architecture.md")

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// api measures single calls, first with people who are new, then with the same people again.
+// api measures single calls, first for new users, then for the same users again.
 func (b *bench) api(ctx context.Context, d database) error {
 	i, err := install(ctx, b.options, d)
 	if err != nil {
@@ -27,7 +27,7 @@ func (b *bench) api(ctx context.Context, d database) error {
 	})
 }
 
-// loaded measures a server under a load of requests, after the floor under the same.
+// loaded measures a server under a load of requests, after the floor under the same load.
 func (b *bench) loaded(ctx context.Context, d database, s *server, what string, status int, ask, askFloor requests) (sent []int, err error) {
 	l := load{server: b.floor, connections: b.connections, length: b.length, status: status, request: askFloor}
 	floor, _, err := l.run(ctx)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// attackVariable makes this program the attackers: it holds an assault.
+// attackVariable makes this program the attackers. Its value is an assault.
 const attackVariable = "TOCSIN_TEST_BENCH_ATTACK"
 
 // largestContext is the size of a context in bytes, just below the limit.
@@ -29,7 +29,7 @@ type attack struct {
 	file      string
 }
 
-// found creates the organization, whose mail server hangs, with a key, and a user who imports.
+// found creates the organization with a hanging mail server, a key, and a user who imports.
 func (a attack) found(ctx context.Context, mailServer string) (key string, err error) {
 	host, port, err := net.SplitHostPort(mailServer)
 	if err != nil {
@@ -69,8 +69,9 @@ func (a attack) enroll(ctx context.Context, s *server, hole string) error {
 	return nil
 }
 
-// begin attacks, and returns a function that ends the attack and returns what stopped it earlier.
-// The attackers are a separate process with the lowest priority, as if on other machines.
+// begin starts the attack. It returns a function that ends the attack, and returns the error that
+// ended it earlier. The attackers are a separate process with the lowest priority, as if on other
+// machines.
 func (a attack) begin(ctx context.Context, s *server) (end func() error, err error) {
 	itself, err := os.Executable()
 	if err != nil {
@@ -122,7 +123,7 @@ func runAttack(job string) error {
 	return err
 }
 
-// keepSending sends one request again and again, whatever is answered, until the connection breaks.
+// keepSending repeats a request, whatever the answer is, until the connection breaks.
 func (a assault) keepSending(ctx context.Context, request []byte) {
 	c, err := dial(ctx, a.Address)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// What can be measured.
+// The parts that can be measured.
 const (
 	partAPI    = "api"    // POST user and register, on an empty database
 	partImport = "import" // the import, and the list of some of those who were imported
@@ -20,14 +20,14 @@ const (
 	partSearch  = "search" // the console's search box in that organization
 	partOrder   = "order"  // single messages beside a blast, and blasts beside each other
 	partWalls   = "walls"  // what an organization feels of another one that does its worst
-	// partOverload is what is served when more requests come than can be, and beside clients that
-	// are slow.
+	// partOverload is the served requests when there are more than can be served, and beside slow
+	// clients.
 	partOverload = "overload"
 )
 
 var parts = []string{partAPI, partImport, partUpload, partSend, partConsole, partSearch, partOrder, partWalls, partOverload}
 
-// bench measures everything on every database, as often as asked for.
+// bench measures the wanted parts on every database, in several runs.
 type bench struct {
 	options
 	table table
@@ -103,13 +103,13 @@ func (b *bench) withDatabase(ctx context.Context, kind string, do func(context.C
 
 func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.progress, format+"\n", args...) }
 
-// result notes a figure.
+// result adds a figure to the table.
 func (b *bench) result(what string, d database, unit string, f figure) {
 	b.table.add(what, d.kind, unit, f)
 	b.say("  %s: %s %s, floor %s, peak %s", what, number(f.tocsin.rate), unit, number(f.floor.rate), megabytes(f.peak))
 }
 
-// serving calls do while the service runs.
+// serving runs the service and calls do.
 func (b *bench) serving(ctx context.Context, i installation, do func(*server) error, flags ...string) error {
 	s, err := i.serve(ctx, flags...)
 	if err != nil {

@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// TestBench measures a little of everything, so that the benchmark works when it is wanted. What it
-// measures here means nothing.
+// TestBench measures a little of everything, so that the benchmark keeps working. Its figures mean
+// nothing.
 func TestBench(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{sqlite, postgres} { // side by side, because each waits for much

@@ -14,25 +14,24 @@ import (
 	"strings"
 )
 
-// Who looks at the pages.
+// The user who requests the pages.
 const (
 	operator = "bench-operator"
 	password = "a password for the benchmark"
 )
 
-// deserted is an organization without users, whose page of users is the floor of all pages but
-// those of searches: the session is looked up, and the frame of a page is written.
+// deserted is an organization without users. Its page of users is the floor of all pages except
+// searches: it looks up the session and renders the frame of a page.
 const deserted = "deserted"
 
-// page is a page of the console; its path may depend on the number of the request, so that no two
-// ask for the same.
+// page is a page of the console. Its path may depend on the number of the request, so that each
+// request is another one.
 type page struct {
 	what string
 	path func(n int) string
 }
 
-// floor returns the page that is measured beside another one: of a search the same one among no
-// users.
+// floor returns the path of the floor of a page. For a search it is the same search without users.
 func (p page) floor(n int) string {
 	const search = "/search/"
 	if _, query, searched := strings.Cut(p.path(n), search); searched {
@@ -90,10 +89,11 @@ func (b *bench) console(ctx context.Context, d database) error {
 	}, "--no-worker") // What waits is to wait.
 }
 
-// others is how many other organizations there are, about each of which something needs attention.
+// others is the number of other organizations. Each has something that needs attention.
 const others = 100
 
-// consoleBlueprint adds what deliveries are of, the deserted organization, and the others.
+// consoleBlueprint returns the blueprint with the objects of the deliveries, the deserted
+// organization, and the others.
 func consoleBlueprint() string {
 	var b strings.Builder
 	b.WriteString(ofConsole)
@@ -192,12 +192,12 @@ type history struct {
 	deliveries                              []int64
 }
 
-// pages are the pages that are measured.
+// pages returns the pages that are measured.
 func (h history) pages(users int) []page {
 	const of = "o/" + organization + "/"
 	scattered := func(n int) int { return n * 7919 % users }
 	always := func(path string) func(int) string { return func(int) string { return path } }
-	// Of a user's name, all but the last two digits.
+	// This is a username without the last two digits.
 	beginning := func(n int) string {
 		name, _, _ := strings.Cut(populated(0, scattered(n)), "@")
 		return name[:len(name)-2]

@@ -34,7 +34,7 @@ type database struct {
 	name   string // Postgres: what it is called there
 }
 
-// newDatabase makes an empty database.
+// newDatabase creates an empty database.
 func newDatabase(ctx context.Context, o options, kind string) (database, error) {
 	name := "tocsin_bench_" + strings.ToLower(rand.Text()[:8])
 	if kind == sqlite {
@@ -50,7 +50,7 @@ func newDatabase(ctx context.Context, o options, kind string) (database, error) 
 	return d, onServer(ctx, o.postgres, "CREATE DATABASE "+name)
 }
 
-// drop takes the database away, whether or not ctx has ended.
+// drop removes the database, also when ctx has ended.
 func (d database) drop(ctx context.Context) error {
 	if d.kind == sqlite {
 		return os.RemoveAll(filepath.Dir(d.path()))
@@ -60,8 +60,8 @@ func (d database) drop(ctx context.Context) error {
 	return onServer(ctx, d.server, "DROP DATABASE "+d.name+" WITH (FORCE)")
 }
 
-// settle makes a server write what it has put off, so that no measurement pays for the one before.
-// On a server of whose roles ours may not do that, it does without.
+// settle makes a server do its deferred writes, so that they do not slow the next measurement. If
+// our role may not do that, it does nothing.
 func (d database) settle(ctx context.Context) error {
 	if d.kind == sqlite {
 		return nil
@@ -87,7 +87,7 @@ func onServer(ctx context.Context, server, statement string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// withSchema makes the program's schema in an empty database, as the program does.
+// withSchema creates the program's schema in an empty database, as the program does.
 func (d database) withSchema(ctx context.Context) error {
 	store, err := gormstore.Open(ctx, gormstore.Config{URL: d.url, AutoMigrate: true, Clock: wall{}})
 	if err != nil {
@@ -96,8 +96,8 @@ func (d database) withSchema(ctx context.Context) error {
 	return store.Close()
 }
 
-// open opens the database past the program; on SQLite with one connection, set up like the
-// program's that writes.
+// open opens the database without the program. On SQLite there is one connection, with the settings
+// of the program's writer.
 func (d database) open() (*sql.DB, error) {
 	if d.kind == postgres {
 		return sql.Open("pgx", d.url)
@@ -109,8 +109,8 @@ func (d database) open() (*sql.DB, error) {
 	return pool, err
 }
 
-// held runs a function while another transaction keeps its snapshot, as pg_dump does: no
-// version of a row that was removed since then can be cleaned away.
+// held runs a function while another transaction keeps its snapshot, as pg_dump does. The server
+// cannot remove row versions that were deleted since then.
 func (d database) held(ctx context.Context, do func() error) error {
 	conn, err := pgx.Connect(ctx, d.url)
 	if err != nil {
@@ -126,8 +126,8 @@ func (d database) held(ctx context.Context, do func() error) error {
 // path returns the file of a SQLite database.
 func (d database) path() string { return strings.TrimPrefix(d.url, "sqlite:") }
 
-// scanList reads every member of every list, as the program shows them, in one query. There must be
-// so many.
+// scanList reads every member of every list in one query, with the columns that the program shows.
+// It checks the number of members.
 func (d database) scanList(ctx context.Context, want int) (err error) {
 	pool, err := d.open()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // deliveryLimit is the timeout until all triggered deliveries are done.
 const deliveryLimit = 10 * time.Minute
 
-// What the messages say: 2.7 KB.
+// The content of the messages is 2.7 KB.
 var (
 	letterText = strings.Repeat("A line of text for Ada.\n", 40)
 	letterHTML = strings.Repeat("<p>A line of text for <b>Ada</b>.</p>\n", 45)
@@ -27,7 +27,7 @@ type mailing struct {
 	settings string // beyond the server's address
 }
 
-// add makes a channel, a list, an application and an event of the name.
+// add creates a channel, a list, an application and an event with the mailing's name.
 func (m mailing) add(ctx context.Context, i installation) error {
 	host, port, err := net.SplitHostPort(m.sink.address)
 	if err != nil {
@@ -47,15 +47,14 @@ func eventPath(event string) string {
 	return "/api/o/" + organization + "/p/" + project + "/a/" + application + "/e/" + event + "/trigger/"
 }
 
-// trigger triggers the mailing's event for everybody on its list, or for those that options limit
-// it to.
+// trigger triggers the mailing's event for everybody on its list, unless options limit it.
 func (m mailing) trigger(ctx context.Context, i installation, s *server, options string) error {
 	_, _, err := i.call(ctx, s, http.MethodPost, eventPath(m.name), strings.NewReader(`{"context": {"order": 1207}, "options": {`+options+`}}`))
 	return err
 }
 
-// fanOut measures how long it takes from a trigger until all its deliveries are on the disk. The
-// mail server meanwhile lets everybody wait, so that nothing is sent.
+// fanOut measures the time from a trigger until all its deliveries are on the disk. The mail server
+// does not answer meanwhile, so that nothing is sent.
 func (b *bench) fanOut(ctx context.Context, d database) (err error) {
 	m := mailing{name: "everybody-at-once"}
 	if m.sink, err = startSink(ctx, 0); err != nil {
@@ -89,7 +88,7 @@ func (b *bench) fanOut(ctx context.Context, d database) (err error) {
 	return nil
 }
 
-// withMailings installs mailings, each with so many people on its list.
+// withMailings installs mailings, each with many people on its list.
 func (b *bench) withMailings(ctx context.Context, d database, people int, all ...mailing) (installation, error) {
 	i, err := install(ctx, b.options, d)
 	for n, m := range all {
@@ -103,8 +102,8 @@ func (b *bench) withMailings(ctx context.Context, d database, people int, all ..
 	return i, err
 }
 
-// sending measures single triggers, the time from a trigger to the message, and how fast many
-// messages leave.
+// sending measures single triggers, the time from a trigger to the message, and the rate of many
+// messages.
 func (b *bench) sending(ctx context.Context, d database) error {
 	var sinks []*sink
 	defer func() {
@@ -179,12 +178,12 @@ const (
 	providerLatency  = 5 * time.Millisecond
 )
 
-// allDone is the query that returns true once nothing waits any more.
+// allDone is the query that returns true when no delivery waits.
 const allDone = "SELECT NOT EXISTS (SELECT 1 FROM occurrences WHERE expanded_at IS NULL) AND NOT EXISTS (SELECT 1 FROM deliveries WHERE state < 3)"
 
 // handOff measures the time from the call of a trigger to the end of its message at the mail
-// server, when nothing else is to be done. The floor is the same call to the floor's server, then
-// the message by the library alone.
+// server, without other load. The floor is the same call to the floor's server, and then the
+// message by the library alone.
 func (b *bench) handOff(ctx context.Context, d database, i installation, s *server, m mailing) error {
 	own, err := newMailer(ctx, m.sink.address)
 	if err != nil {
@@ -234,8 +233,8 @@ func oneByOne(took []time.Duration, processor time.Duration) sample {
 	return sample{rate: float64(len(took)) / all.Seconds(), p50: quantile(took, 50), p99: quantile(took, 99), processor: processor}
 }
 
-// send measures from the moment at which the mail server lets the program in, with all deliveries
-// on the disk, to the one at which the outcome of each is.
+// send measures the time from the first greeting of the mail server, with all deliveries on the
+// disk, until all outcomes are on the disk.
 func (b *bench) send(ctx context.Context, d database, i installation, s *server, m mailing, connections int, what string) error {
 	m.sink.hold()
 	m.sink.release()

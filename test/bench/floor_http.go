@@ -28,7 +28,7 @@ import (
 	"github.com/tocsin/tocsin/test/harness"
 )
 
-// floorVariable makes this program the floor: the API on the address that it holds.
+// floorVariable makes this program the floor. Its value is the address of the API.
 const floorVariable = "TOCSIN_TEST_BENCH_FLOOR"
 
 // floorListVariable names the number of members of the floor's lists.
@@ -46,14 +46,14 @@ func startFloor(ctx context.Context, list int) (*server, error) {
 	})
 }
 
-// settings are those of every server that is measured: nothing holds a caller up, and only trouble
-// is logged.
+// settings returns the settings of every measured server: no limits on calls, and only warnings and
+// errors are logged.
 func settings(address string) []string {
 	return []string{"TOCSIN_LISTEN=" + address, "TOCSIN_RATE_LIMIT=0", "TOCSIN_ORGANIZATION_RATE_LIMIT=0", "TOCSIN_LOG_LEVEL=warn", "TOCSIN_LOG_FORMAT=json"}
 }
 
-// serveFloor serves the real API and the real use cases over a store that answers at once and
-// always the same.
+// serveFloor serves the real API and the real use cases with a store that returns constant results
+// at once.
 func serveFloor(address string) error {
 	c, err := configs.Load(nil, os.Environ())
 	if err != nil {
@@ -86,8 +86,8 @@ type wall struct{}
 
 func (wall) Now() time.Time { return time.Now() }
 
-// canned is a store without data. Every user is new, unless the name begins with `old`;
-// what a request does not need is not there.
+// canned is a store without data. Every user is new, unless the name begins with `old`. It has only
+// the methods that the requests need.
 type canned struct {
 	ports.Store
 	list int

@@ -22,8 +22,8 @@ const (
 )
 
 // rawFill fills the tables users, members and addresses of a database with the people of the import
-// by the fastest way that the database has, and then finds all of them there again. It is no
-// import: it assumes empty tables, chooses the ids itself, and checks nothing.
+// in the fastest way, and then looks up all of them. It is not an import: it assumes empty tables,
+// chooses the ids itself, and checks nothing.
 func rawFill(ctx context.Context, d database, rows int) (fill, find sample, err error) {
 	if err := d.withSchema(ctx); err != nil {
 		return fill, find, err
@@ -47,7 +47,7 @@ func rawFill(ctx context.Context, d database, rows int) (fill, find sample, err 
 	return fill, find, countPeople(ctx, pool, rows)
 }
 
-// rawSQLite hands over sets of rows as JSON.
+// rawSQLite passes sets of rows as JSON.
 func rawSQLite(ctx context.Context, _ database, pool *sql.DB, org int64, rows int) (fill, find sample, err error) {
 	inserts := []string{
 		`INSERT INTO users (id, username, username_fold, created_at)
@@ -102,7 +102,7 @@ func inTransaction(ctx context.Context, pool *sql.DB, do func(*sql.Tx) error) er
 	return tx.Commit()
 }
 
-// jsonPeople is a batch of the import as JSON: number, e-mail, names, metadata.
+// jsonPeople returns a batch of the import as JSON: number, e-mail, names, metadata.
 func jsonPeople(first, last int) string {
 	var b strings.Builder
 	for n := first; n <= last; n++ {
@@ -179,7 +179,7 @@ func copyPeople(ctx context.Context, conn *pgx.Conn, rows int) error {
 	return err
 }
 
-// imported is a row of the import as the tables keep it.
+// imported is a row of the import as the tables store it.
 type imported struct{ email, first, last, fields string }
 
 func importedPerson(n int) imported {

@@ -12,8 +12,8 @@ import (
 	mail "github.com/wneessen/go-mail"
 )
 
-// floorMailVariable makes this program the floor of sending: it holds the address of a mail server,
-// how many connections to use, and how many messages to send.
+// floorMailVariable makes this program the floor of sending. Its value is the address of a mail
+// server, the number of connections, and the number of messages.
 const floorMailVariable = "TOCSIN_TEST_BENCH_MAIL"
 
 // mailFloor prepares the floor of sending, a separate process like the program that it is
@@ -26,8 +26,8 @@ func mailFloor(ctx context.Context, address string, connections, messages int) (
 	return newProcess(ctx, itself, []string{fmt.Sprintf("%s=%s %d %d", floorMailVariable, address, connections, messages)}), nil
 }
 
-// sendFloor sends the same messages as the program by nothing but the library that the program
-// uses, on connections that stay open.
+// sendFloor sends the same messages as the program with only the library that the program uses, on
+// connections that stay open.
 func sendFloor(ctx context.Context, job string) error {
 	var address string
 	var connections, messages int
@@ -69,8 +69,8 @@ func newMailer(ctx context.Context, address string) (mailer, error) {
 	if err != nil {
 		return mailer{}, err
 	}
-	// Neither NOOP before a message nor RSET after it, which the library says by itself: no floor
-	// is lower.
+	// The library would send NOOP before a message and RSET after it. Without them, no floor is
+	// lower.
 	client, err := mail.NewClient(host, mail.WithPort(number), mail.WithTLSPolicy(mail.NoTLS), mail.WithoutNoop(), mail.WithoutRset())
 	if err != nil {
 		return mailer{}, err

@@ -12,8 +12,8 @@ import (
 const (
 	historyOccurrences = 300
 	historyLength      = 30 * 24 * time.Hour
-	// waitingDeliveries is how many deliveries have been due for an hour on each of two channels,
-	// where there are users enough.
+	// waitingDeliveries is how many deliveries have been due for an hour on each of two channels, if
+	// there are enough users.
 	waitingDeliveries = 5_000
 )
 
@@ -21,8 +21,8 @@ const (
 const hundredth = "Hundredth"
 
 // populateHistory writes deliveries of the last 30 days into a populated database, with their
-// counters, and what people are filtered by. One delivery of 64 failed, another one was skipped,
-// the rest were sent within a second.
+// counters, and data for the filters of users. One delivery of 64 failed, another one was skipped,
+// and the others were sent within a second.
 func (d database) populateHistory(ctx context.Context, users, deliveries int) (h history, err error) {
 	pool, err := d.open()
 	if err != nil {
@@ -69,8 +69,8 @@ func (d database) populateHistory(ctx context.Context, users, deliveries int) (h
 
 const ofAcme = "(SELECT id FROM organizations WHERE slug = '" + organization + "')"
 
-// filterables are statements that put people into groups, register them and give them metadata, and
-// write entries of the audit log.
+// filterables returns statements that add people to groups, register them and give them metadata,
+// and write entries of the audit log.
 func filterables() []string {
 	return []string{
 		"INSERT INTO member_group_links (member_id, group_id) SELECT m.id, g.id FROM members m JOIN member_groups g ON g.organization_id = m.organization_id" +
@@ -85,8 +85,8 @@ func filterables() []string {
 	}
 }
 
-// concerns are statements that give every other organization a channel that does not work on two
-// instances, and an import that rejected a row.
+// concerns returns statements that give every other organization a channel that does not work on
+// two instances, and an import that rejected a row.
 func concerns() []string {
 	const of = " FROM organizations o WHERE o.slug LIKE 'other%'"
 	return []string{
@@ -109,8 +109,8 @@ func begin(ctx context.Context, pool *sql.DB, at time.Time) (id int64, err error
 	return id, err
 }
 
-// wait writes an occurrence with deliveries to so many people that have been due on a channel for
-// an hour, and what is counted of them.
+// wait writes an occurrence with deliveries that have been due on a channel for an hour, and its
+// counters.
 func wait(ctx context.Context, pool *sql.DB, through string, size int) error {
 	at := time.Now().UTC().Truncate(time.Microsecond).Add(-time.Hour)
 	id, err := begin(ctx, pool, at)
@@ -130,8 +130,7 @@ func wait(ctx context.Context, pool *sql.DB, through string, size int) error {
 	return err
 }
 
-// occur writes an occurrence with deliveries to so many people from one on, and what is counted of
-// them.
+// occur writes an occurrence with deliveries to a range of people, and its counters.
 func occur(ctx context.Context, pool *sql.DB, at time.Time, size, from int) (id int64, err error) {
 	ended := at.Add(time.Second)
 	if id, err = begin(ctx, pool, at); err != nil {
@@ -165,7 +164,7 @@ func occur(ctx context.Context, pool *sql.DB, at time.Time, size, from int) (id 
 	return id, nil
 }
 
-// look finds the ids that the pages ask for.
+// look finds the ids in the paths of the pages.
 func (h *history) look(ctx context.Context, pool *sql.DB) (err error) {
 	const group = "SELECT id FROM member_groups WHERE organization_id = " + ofAcme + " AND name = "
 	if h.everybody, err = scalar[string](ctx, pool, group+"'Default'"); err != nil {

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// imports measures an import, the same import again, and the members of a list of those who came
-// with it.
+// imports measures an import, the same import again, and a list of the imported people.
 func (b *bench) imports(ctx context.Context, d database, file string) error {
 	var fill, find sample
 	if err := b.withDatabase(ctx, d.kind, func(ctx context.Context, empty database) (err error) {
@@ -46,7 +45,7 @@ func (b *bench) imports(ctx context.Context, d database, file string) error {
 	if err := b.serving(ctx, i, func(s *server) error { return b.fillList(ctx, i, s) }); err != nil {
 		return err
 	}
-	// Another server: its memory is that of the list.
+	// Use another server, so that its memory is that of the list.
 	if err := b.serving(ctx, i, func(s *server) error { return b.readList(ctx, i, d, s) }); err != nil {
 		return err
 	}
@@ -76,7 +75,7 @@ func (b *bench) importOnce(ctx context.Context, i installation, file, counted st
 	return figure{tocsin: perRow(b.rows, took, used), peak: peak}, nil
 }
 
-// fillList puts the first of those who were imported on the list.
+// fillList adds the first imported people to the list.
 func (b *bench) fillList(ctx context.Context, i installation, s *server) error {
 	const atOnce = 10_000 // as many as one call takes
 	start := time.Now()
@@ -97,7 +96,7 @@ func (b *bench) fillList(ctx context.Context, i installation, s *server) error {
 	return nil
 }
 
-// readList measures how fast the members of the list come, beside the query alone and beside the
+// readList measures the rate of the members of the list. It also measures the query alone and the
 // answer alone.
 func (b *bench) readList(ctx context.Context, i installation, d database, s *server) error {
 	size, times := 0, max(1, int(b.length/time.Second))

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// What the installation that is measured holds.
+// The objects of the measured installation.
 const (
 	organization = "acme"
 	project      = "shop"
@@ -42,7 +42,7 @@ type installation struct {
 	listPath string
 }
 
-// install fills an empty database with the blueprint and makes a key.
+// install applies the blueprint to an empty database and creates a key.
 func install(ctx context.Context, o options, d database) (installation, error) {
 	i := installation{program: o.tocsin, environ: []string{"TOCSIN_DATABASE_URL=" + d.url,
 		"TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32)}}
@@ -86,7 +86,7 @@ func (i installation) serve(ctx context.Context, flags ...string) (*server, erro
 	return startServer(ctx, i.program, func(address string) []string { return append(settings(address), i.environ...) }, append([]string{"serve"}, flags...)...)
 }
 
-// call makes one call whose answer may be long.
+// call makes one call and reads the answer, which may be long.
 func (i installation) call(ctx context.Context, s *server, method, path string, body io.Reader) (size, lines int, err error) {
 	answer, err := i.send(ctx, s, method, path, body)
 	if err != nil {
@@ -96,8 +96,8 @@ func (i installation) call(ctx context.Context, s *server, method, path string, 
 	return drained(answer.Body)
 }
 
-// send makes one call and returns its answer, whose body is to be closed; an error when it is
-// refused.
+// send makes one call and returns its answer, or an error if it is refused. The caller closes the
+// body.
 func (i installation) send(ctx context.Context, s *server, method, path string, body io.Reader) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.address+path, body)
 	if err != nil {
@@ -114,7 +114,7 @@ func (i installation) send(ctx context.Context, s *server, method, path string, 
 	return nil, fmt.Errorf("%s %s: %s\n%s", method, filepath.Base(path), answer.Status, problem)
 }
 
-// members reads the members of the list and returns how many bytes that were.
+// members reads the members of the list and returns the number of bytes.
 func (i installation) members(ctx context.Context, s *server, want int) (size int, err error) {
 	size, lines, err := i.call(ctx, s, http.MethodGet, i.listPath+"m/", http.NoBody)
 	if err == nil && lines != want {
@@ -123,7 +123,7 @@ func (i installation) members(ctx context.Context, s *server, want int) (size in
 	return size, err
 }
 
-// drained reads to the end and returns how many bytes and how many lines came.
+// drained reads to the end and returns the number of bytes and of lines.
 func drained(r io.Reader) (size, lines int, err error) {
 	buffer := make([]byte, 64<<10)
 	for {

@@ -23,9 +23,9 @@ type sample struct {
 	processor time.Duration // time of a processor that one of them took the measured process
 }
 
-// load sends requests over several connections, on each the next when the last is answered. Client
-// and server share the machine, so the client does as little as can be done: it writes bytes and
-// looks for the end of the answer.
+// load sends requests over several connections, on each one after the other. Client and server
+// share the machine, so the client does as little as possible: it writes bytes and finds the end of
+// the answer.
 type load struct {
 	server      *server
 	connections int
@@ -37,8 +37,8 @@ type load struct {
 // requests appends the request with a number, counted from 0 on each connection.
 type requests func(b []byte, connection, number int) []byte
 
-// run sends requests for the load's length after a fifth of it to get warm, and waits for the last
-// answers. It returns how many requests each connection sent, the warming included.
+// run sends requests for the load's length, after a warm-up of a fifth of it, and waits for the
+// last answers. It returns how many requests each connection sent, including the warm-up.
 func (l load) run(ctx context.Context) (s sample, sent []int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -72,8 +72,8 @@ func (l load) run(ctx context.Context) (s sample, sent []int, err error) {
 		processor: used / time.Duration(all)}, sent, nil
 }
 
-// runConnection is the work of one connection. It returns how long each answer took that came after
-// warm: at least one, which is the first after end.
+// runConnection sends the requests of one connection. It returns the time of each answer after the
+// warm-up: at least one, which is the first after end.
 func (l load) runConnection(ctx context.Context, connection int, warm, end time.Time) (took []time.Duration, sent int, err error) {
 	c, err := dial(ctx, l.server.address)
 	if err != nil {
@@ -126,7 +126,7 @@ var (
 	lineEnd       = []byte("\r\n")
 )
 
-// ask sends a request and reads the answer, of which it returns the status.
+// ask sends a request, reads the answer and returns its status.
 func (c *client) ask(request []byte, now time.Time) (status int, err error) {
 	if err := c.SetDeadline(now.Add(patience)); err != nil {
 		return 0, err

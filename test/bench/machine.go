@@ -15,7 +15,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// machine describes the machine of the figures.
+// machine describes the machine of a measurement.
 type machine struct {
 	hardware      string
 	software      string

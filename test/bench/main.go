@@ -1,7 +1,7 @@
-// Bench measures Tocsin the way its users meet it: the built program, over HTTP and on the command
-// line, on SQLite and on PostgreSQL. Beside each figure stands its floor, what the same work costs
-// without Tocsin's part in it, measured in the same run a moment before, because figures of two
-// machines, or of two moments, say little about each other.
+// Bench measures the built program by HTTP and on the command line, on SQLite and on PostgreSQL.
+// Each figure has its floor, the cost of the same work without Tocsin's part in it. The floor is
+// measured in the same run immediately before, because figures of two machines, or of two times,
+// cannot be compared.
 //
 //	go build -o bin/tocsin ./wiring/tocsin
 //	go run ./test/bench [-runs 3] [-rows 1000000] [-list 200000] [-messages 50000]
@@ -11,10 +11,9 @@
 //
 // It prints a table in Markdown on standard output and its progress on standard error. PostgreSQL
 // is the server of TOCSIN_TEST_POSTGRES, which must wait for the disk (`withpostgres -durable`
-// provides one); where that is not set it starts one.
+// provides one). If that is not set, Bench starts one.
 //
-// It drives the program and reads clocks; whether answers are right in every detail is the contract
-// tests' business.
+// It does not check the answers in detail: the contract tests do that.
 package main
 
 import (
@@ -34,7 +33,7 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest/pgserver"
 )
 
-// options say how much is measured, and where.
+// options are the sizes of the measurement, and where it runs.
 type options struct {
 	tocsin      string // the program
 	postgres    string // URL of a server; empty: one is started

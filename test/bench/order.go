@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The provider that everything of this measurement goes through: 800 messages a second.
+// All messages of this measurement go through this provider, which accepts 800 messages a second.
 const (
 	blastLatency     = 20 * time.Millisecond
 	blastConnections = 16
@@ -29,7 +29,7 @@ type blast struct {
 	people  int
 }
 
-// order measures what goes first on a channel that has more to send than its provider takes: single
+// order measures the order on a channel that has more to send than its provider accepts: single
 // messages, normal and urgent, beside a blast; two blasts; and the blasts of three projects.
 func (b *bench) order(ctx context.Context, d database) (err error) {
 	provider, err := startSink(ctx, blastLatency)
@@ -71,7 +71,7 @@ func (b *bench) order(ctx context.Context, d database) (err error) {
 // channelOfAll is the shared channel of all blasts.
 const channelOfAll = "provider"
 
-// add makes the channel, unless it is there, and the blast's project, list and event.
+// add creates the channel, unless it exists, and the blast's project, list and event.
 func (m blast) add(ctx context.Context, i installation, address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -90,7 +90,7 @@ func (m blast) path() string {
 	return "/api/o/" + organization + "/p/" + m.project + "/a/" + application + "/"
 }
 
-// ordering measures the order of what goes through one provider.
+// ordering measures the order of the messages through one provider.
 type ordering struct {
 	*bench
 	database
@@ -115,7 +115,7 @@ func (o ordering) trigger(ctx context.Context, m blast, options string) (occurre
 	return made.Occurrence, err
 }
 
-// triggerAll triggers blasts at the same time; end cancels them and waits until nothing is left.
+// triggerAll triggers blasts at the same time. end cancels them and waits until nothing is left.
 func (o ordering) triggerAll(ctx context.Context, all ...blast) (end func() error, err error) {
 	ids := make([]int64, len(all))
 	for n, m := range all {
@@ -133,8 +133,7 @@ func (o ordering) triggerAll(ctx context.Context, all ...blast) (end func() erro
 	}, nil
 }
 
-// arrive waits until so many more messages have come, and returns how many of them each crowd got,
-// and their rate.
+// arrive waits for count more messages. It returns how many of them each crowd got, and their rate.
 func (o ordering) arrive(ctx context.Context, count int) (of map[int]int, rate float64, err error) {
 	start := time.Now()
 	begin, _ := o.provider.last()
@@ -144,7 +143,7 @@ func (o ordering) arrive(ctx context.Context, count int) (of map[int]int, rate f
 	return o.provider.countOf(begin), float64(count) / time.Since(start).Seconds(), nil
 }
 
-// came waits until so many messages have come in all.
+// came waits until count messages have arrived in all.
 func (o ordering) came(ctx context.Context, count int) error {
 	select {
 	case <-o.provider.after(count):
@@ -156,8 +155,8 @@ func (o ordering) came(ctx context.Context, count int) error {
 	}
 }
 
-// span is how many messages a measurement takes: as many as the provider takes in its time, and no
-// more than there are people.
+// span returns the number of messages of a measurement: as many as the provider accepts in that
+// time, but not more than there are people.
 func (o ordering) span(of ...blast) int {
 	least := of[0].people
 	for _, m := range of {
@@ -167,7 +166,7 @@ func (o ordering) span(of ...blast) int {
 }
 
 // beside measures single messages beside a blast, and the blast beside them. The floor of the
-// messages is the same without the blast, that of the blast what the provider takes.
+// messages is the same without the blast. The floor of the blast is the rate of the provider.
 func (o ordering) beside(ctx context.Context, m, single blast) error {
 	count := o.span(m)
 	idle, err := o.singles(ctx, single, "")
@@ -229,7 +228,7 @@ func (o ordering) singles(ctx context.Context, m blast, options string) (sample,
 	return oneByOne(took, 0), nil
 }
 
-// shared measures what the one that gets least gets of blasts that begin together.
+// shared measures the share of the slowest of several blasts that begin together.
 func (o ordering) shared(ctx context.Context, what string, all ...blast) error {
 	count := o.span(all...)
 	end, err := o.triggerAll(ctx, all...)

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// inTime is the time within which an answer is useful to the client.
+	// inTime is the time in which an answer is useful to the client.
 	inTime = time.Second
-	// floodConnections is how many requests of a flood may be under way; what comes while all are
-	// counts as not served.
+	// floodConnections is how many requests of a flood may be in progress. Others count as not
+	// served.
 	floodConnections = 4000
-	// Clients that are slow begin a body of slowBody bytes, send slowSent of them, and stop.
+	// Slow clients begin a body of slowBody bytes, send slowSent of them, and stop.
 	slowBody = 1 << 20
 	slowSent = 12 << 10
 )
 
-// overload measures what is served, in time, when one, two and five times as many requests come as
-// can be served, and the memory that clients take who are slow. The floor of each is what can be
-// served: the same requests, each when the one before is answered.
+// overload measures the requests that are served in time when one, two and five times as many come
+// as can be served, and the memory for slow clients. The floor is what can be served: the same
+// requests, one after the other on each connection.
 func (b *bench) overload(ctx context.Context, d database) error {
 	i, err := install(ctx, b.options, d)
 	if err != nil {
@@ -54,7 +54,7 @@ func (b *bench) overload(ctx context.Context, d database) error {
 	return b.slowly(ctx, d, i, c, most)
 }
 
-// slowly measures beside clients that are slow, on an instance that has seen nothing else.
+// slowly measures beside slow clients, on a new instance.
 func (b *bench) slowly(ctx context.Context, d database, i installation, c call, most sample) error {
 	return b.serving(ctx, i, func(s *server) (err error) {
 		begun := c.path + " HTTP/1.1\r\nHost: bench\r\nAuthorization: Key " + i.key +
@@ -86,8 +86,8 @@ func (b *bench) slowly(ctx context.Context, d database, i installation, c call, 
 	})
 }
 
-// flood sends so many requests a second, however many are answered. The sample is of those that
-// were answered as they should be, in time.
+// flood sends a number of requests per second, however many are answered. The sample is of those
+// with the right answer in time.
 func (l load) flood(ctx context.Context, perSecond float64) (sample, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

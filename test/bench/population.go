@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// populate puts so many people past the program into its database, each with an address that is
-// assigned to the channel, and on the list. Each crowd has its own number.
+// populate writes people into the database without the program, each with an address that is
+// assigned to the channel, and an entry in the list. Each crowd of people has its own number.
 func (d database) populate(ctx context.Context, crowd, people int, channel, list string) (err error) {
 	pool, err := d.open()
 	if err != nil {
@@ -17,7 +17,7 @@ func (d database) populate(ctx context.Context, crowd, people int, channel, list
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	pool.SetMaxOpenConns(1)
 	if d.kind == postgres {
-		// Who may, spares the check of each row's references.
+		// If the role may do this, the references of the rows are not checked.
 		if _, err := pool.ExecContext(ctx, "SET session_replication_role = replica"); err != nil && !isForbidden(err) {
 			return err
 		}
@@ -47,7 +47,7 @@ func crowdOf(address string) int {
 	return id/1_000_000_000 - 1
 }
 
-// population is the statements of populate.
+// population returns the statements of populate.
 func population(kind string, crowd, people int, channel, list string) []string {
 	first := populatedFrom(crowd)
 	numbers := fmt.Sprintf("generate_series(%d, %d) AS i", first, first+people-1)
@@ -71,8 +71,8 @@ func population(kind string, crowd, people int, channel, list string) []string {
 	return statements
 }
 
-// copyDeliveries copies every delivery into a table like theirs, indexes included, in one
-// statement: the least that writing so many can take.
+// copyDeliveries copies every delivery into a table with the same columns and indexes, in one
+// statement. That is the minimum time for writing so many.
 func (d database) copyDeliveries(ctx context.Context, rows int) (copied sample, err error) {
 	pool, err := d.open()
 	if err != nil {
@@ -104,7 +104,7 @@ func (d database) copyDeliveries(ctx context.Context, rows int) (copied sample, 
 	return copied, nil
 }
 
-// waitUntil asks the database, past the program, until the answer is true.
+// waitUntil queries the database, without the program, until the answer is true.
 func (d database) waitUntil(ctx context.Context, question string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
 	defer cancel()

@@ -20,8 +20,8 @@ import (
 const (
 	startLimit = time.Minute
 	stopLimit  = time.Minute
-	// lookEvery is how often a process is asked how much memory it has used. What it answers never
-	// shrinks, so all that is missed is what happens between the last question and its end.
+	// lookEvery is how often the peak memory of a process is read. It never shrinks, so only an
+	// increase between the last reading and the end of the process is missed.
 	lookEvery = 10 * time.Millisecond
 )
 
@@ -31,8 +31,7 @@ type process struct {
 	complaint bytes.Buffer
 }
 
-// newProcess prepares a program with only these variables and what is needed to find temporary
-// files.
+// newProcess prepares a program with only these variables and those for temporary files.
 func newProcess(ctx context.Context, path string, environ []string, args ...string) *process {
 	p := &process{Cmd: exec.CommandContext(ctx, path, args...)}
 	p.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TOCSIN_") && !strings.HasPrefix(v, "TOCSIN_TEST_") })
@@ -43,7 +42,7 @@ func newProcess(ctx context.Context, path string, environ []string, args ...stri
 	return p
 }
 
-// finish waits for the end of a process that was started, and returns the most memory that it used.
+// finish waits for the end of a started process, and returns its peak memory.
 func (p *process) finish() (peak int64, err error) {
 	ended := make(chan error, 1)
 	go func() { ended <- p.Wait() }()
@@ -65,7 +64,7 @@ func (p *process) finish() (peak int64, err error) {
 	}
 }
 
-// terminate ends a process that may not heed the signal, or not yet.
+// terminate ends a process, also one that ignores the signal.
 func (p *process) terminate() error {
 	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -77,7 +76,7 @@ func (p *process) terminate() error {
 	return err
 }
 
-// output runs the process to its end and returns what it printed.
+// output runs the process to its end and returns its output.
 func (p *process) output(in io.Reader) (printed []byte, peak int64, err error) {
 	var out bytes.Buffer
 	p.Stdin, p.Stdout = in, &out
@@ -88,8 +87,7 @@ func (p *process) output(in io.Reader) (printed []byte, peak int64, err error) {
 	return out.Bytes(), peak, err
 }
 
-// peak returns the most memory in bytes that the process has had at a time; 0 where the system does
-// not report it.
+// peak returns the peak memory of the process in bytes; 0 if the system does not report it.
 func (p *process) peak() int64 {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(p.Process.Pid) + "/status")
 	if err != nil {
@@ -104,8 +102,7 @@ func (p *process) peak() int64 {
 	return 0
 }
 
-// processor returns the processor time that the process has used so far; 0 where the system does
-// not report it.
+// processor returns the CPU time of the process so far; 0 if the system does not report it.
 func (p *process) processor() time.Duration {
 	const utime, stime = 11, 12 // counted from behind the name, which may hold anything
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.Process.Pid) + "/stat")
@@ -133,8 +130,8 @@ func ownProcessor() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// peakAtEnd is what the system says of a process that has ended. On Linux it is only the second
-// choice: there a process inherits the figure of the one that started it.
+// peakAtEnd returns the peak memory of a process that has ended. On Linux it is only the second
+// choice, because a process inherits the figure of its parent.
 func (p *process) peakAtEnd() int64 {
 	usage, ok := p.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -153,8 +150,8 @@ type server struct {
 	end     context.CancelFunc
 }
 
-// startServer starts a process with what environ returns for an address, and waits until it is
-// ready.
+// startServer starts a process with the variables that environ returns for an address, and waits
+// until it is ready.
 func startServer(ctx context.Context, path string, environ func(address string) []string, args ...string) (*server, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/wiring"
 )
 
-// profilesVariable makes this program Tocsin. It holds the folder for CPU profiles.
+// profilesVariable makes this program Tocsin. Its value is the folder for CPU profiles.
 const profilesVariable = "TOCSIN_TEST_BENCH_PROFILES"
 
 // runTocsin runs a command of Tocsin, writes its CPU profile into the folder, and returns its exit

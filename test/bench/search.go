@@ -11,9 +11,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// index puts what those whom populate added are found by past the program into its database. All of
-// them are called the same but for a number, so their words are those of the first with another
-// number.
+// index writes the search words of populate's people into the database without the program. Their
+// names differ only in a number, so their words are those of the first one with another number.
 func (d database) index(ctx context.Context, people int) (err error) {
 	pool, err := d.open()
 	if err != nil {
@@ -43,8 +42,8 @@ func (d database) index(ctx context.Context, people int) (err error) {
 	return d.settle(ctx)
 }
 
-// searches are the first results of the search box for texts that find one, few, very many and
-// nobody.
+// searches returns the pages of the first results of the search box for texts that find one, few,
+// very many and no users.
 func searches(people int) []page {
 	whole := func(n int) string { return populated(0, n*7919%people) }
 	name := func(n int) string { name, _, _ := strings.Cut(whole(n), "@"); return name }

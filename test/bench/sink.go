@@ -44,14 +44,14 @@ func startSink(ctx context.Context, latency time.Duration) (*sink, error) {
 	return s, nil
 }
 
-// hold leaves those who connect waiting for the greeting, until release.
+// hold sends no greeting to clients until release.
 func (s *sink) hold() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opened = make(chan struct{})
 }
 
-// release lets everybody in and forgets what came before.
+// release sends the greetings, and forgets the earlier messages.
 func (s *sink) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *sink) release() {
 	close(s.opened)
 }
 
-// after returns a channel that is closed once so many messages have arrived.
+// after returns a channel that is closed when count messages have arrived.
 func (s *sink) after(count int) <-chan struct{} {
 	came := make(chan struct{})
 	s.mu.Lock()
@@ -82,7 +82,7 @@ func (s *sink) last() (count int, at time.Time) {
 	return count, at
 }
 
-// countOf returns how many messages each crowd got, from the message of this number on.
+// countOf returns the number of messages of each crowd, beginning with the message of this number.
 func (s *sink) countOf(from int) map[int]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,8 +149,7 @@ func (s *session) Data(r io.Reader) error {
 	return nil
 }
 
-// silent keeps what the sink would complain about to itself: connections that end without a
-// farewell, at the end of a run.
+// silent drops the log of the sink: connections that end without QUIT at the end of a run.
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// small measures triggers to one recipient each, from the first request until the last message is
-// at the mail server. The floor is the messages alone, sent by the library.
+// small measures triggers to one recipient each, from the first request until the last message has
+// arrived at the mail server. The floor is the messages alone, sent by the library.
 func (b *bench) small(ctx context.Context, d database, i installation, s *server, m mailing) error {
 	m.sink.hold()
 	m.sink.release()

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// figure is one measurement beside its floor.
+// figure is one measurement with its floor.
 type figure struct {
 	tocsin, floor sample
 	peak          int64 // most bytes of memory that Tocsin had
 }
 
-// line is the measurements of one row of the table.
+// line has the measurements of one row of the table.
 type line struct {
 	what, database, unit string
 	figures              []figure
@@ -94,7 +94,7 @@ func (s sample) latency() string {
 	return fmt.Sprintf("%.1f / %.1f ms", float64(s.p50)/1e6, float64(s.p99)/1e6)
 }
 
-// short writes a duration of which only the order matters.
+// short formats a duration with few digits.
 func short(d time.Duration) string {
 	if d == 0 {
 		return ""
@@ -109,7 +109,7 @@ func megabytes(bytes int64) string {
 	return fmt.Sprintf("%.0f MB", float64(bytes)/1e6)
 }
 
-// number writes a number with as many digits as mean something.
+// number formats a number with its significant digits.
 func number(f float64) string {
 	if f < 100 {
 		return strconv.FormatFloat(f, 'f', 1, 64)

@@ -22,7 +22,7 @@ type consoleClient struct {
 }
 
 // uploads measures an import from the console: the dry run, and the import itself. Its memory is
-// that of the server, which besides keeps the file in the database and serves pages. The floor of
+// that of the server, which also stores the file in the database and serves pages. The floor of
 // both is to fill the tables.
 func (b *bench) uploads(ctx context.Context, d database, file string) error {
 	var floor sample
@@ -141,7 +141,7 @@ func (o *consoleClient) upload(ctx context.Context, org, path string) (string, e
 	return done.path, err
 }
 
-// wait looks at a page until it says something.
+// wait requests a page until it contains a text.
 func (o *consoleClient) wait(ctx context.Context, path, words string) error {
 	const lookAgain = 100 * time.Millisecond
 	again := time.NewTicker(lookAgain)

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// The organization that does its worst, and how much of it.
+// The attacking organization, and the size of its attack.
 const (
 	attacker   = "globex"
 	victims    = 200    // people of the attacker's, each with a mail address and a webhook that hang
 	attackRows = 50_000 // of each import
 	askEvery   = 10 * time.Millisecond
-	// What an organization must not feel more of: times of its idle p99, and how long a single
+	// The limits for the other organization: how many times its idle p99, and how long a single
 	// message may take.
 	mostTimes   = 3
 	mostMessage = time.Second
@@ -29,9 +29,9 @@ const (
 // busyVariable makes this program a process that keeps every processor busy.
 const busyVariable = "TOCSIN_TEST_BENCH_BUSY"
 
-// walls measures how much one organization is slowed by another one that does its worst: dry runs,
-// triggers with the largest contexts, messages to mail servers and webhooks that hang, and imports,
-// with the default quotas of an installation. The floor is the same without the other one.
+// walls measures how much an attacking organization slows another one: by dry runs, triggers with
+// the largest contexts, messages to mail servers and webhooks that hang, and imports, with the
+// default quotas of an installation. The floor is the same without the attack.
 func (b *bench) walls(ctx context.Context, d database) (err error) {
 	single, stuck := mailing{name: "single"}, mailing{name: "stuck"}
 	if single.sink, err = startSink(ctx, 0); err != nil {
@@ -91,8 +91,8 @@ func (b *bench) walls(ctx context.Context, d database) (err error) {
 	}, "--rate-limit", "500", "--organization-rate-limit", "2000")
 }
 
-// latencies measures one user of the organization, who asks a hundred times a second, and then
-// sends single messages one after the other.
+// latencies measures one client of the organization, which sends a hundred requests a second, and
+// then single messages one after the other.
 func (b *bench) latencies(ctx context.Context, i installation, s *server, m mailing) (get, message sample, err error) {
 	every := time.NewTicker(askEvery)
 	defer every.Stop()
@@ -123,7 +123,7 @@ func (b *bench) latencies(ctx context.Context, i installation, s *server, m mail
 	return get, message, nil
 }
 
-// asked measures what one person feels who asks a hundred times a second.
+// asked measures the latency of one client that sends a hundred requests a second.
 func (b *bench) asked(ctx context.Context, i installation, s *server) (sample, error) {
 	c, err := dial(ctx, s.address)
 	if err != nil {
@@ -152,9 +152,9 @@ func (b *bench) asked(ctx context.Context, i installation, s *server) (sample, e
 	return oneByOne(took, 0), nil
 }
 
-// besideBusyProcessors measures what the same person feels of a server without a database, when
-// the processors are idle and when another process keeps them all busy. That is what the machine's
-// scheduler takes of any program.
+// besideBusyProcessors measures the latency of the same client with a server without a database,
+// with idle processors and when another process keeps all of them busy. The difference is what the
+// system's scheduler takes from any program.
 func (b *bench) besideBusyProcessors(ctx context.Context, i installation, d database) error {
 	idle, err := b.asked(ctx, i, b.floor)
 	if err != nil {

@@ -120,7 +120,7 @@ func (r *pageClient) send(page, action string, fields url.Values) pageResponse {
 	return got
 }
 
-// invite gives a member of acme a role, and returns the path at which they set their password.
+// invite gives a member of acme a role, and returns the path of the page for their password.
 func (r *pageClient) invite(username, role string) string {
 	r.w.Helper()
 	found := member.FindString(r.read("/console/o/acme/u/?q="+username, nil).text)

@@ -50,8 +50,8 @@ func TestEditorHighlighting(t *testing.T) {
 	p.resetForms()
 }
 
-// TestEditorInForcedColors holds that a field shows its own text where the system chooses
-// the colours: the layer behind it, which has the marks, is gone.
+// TestEditorInForcedColors checks that a field shows its own text if the system chooses the
+// colours, and that the layer with the marks behind it is hidden.
 func TestEditorInForcedColors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// expectEffort fails unless so many clicks and pages were needed since startAt.
+// expectEffort fails unless this number of clicks and pages was needed since startAt.
 func (t *tab) expectEffort(clicks, pages int) {
 	t.Helper()
 	assert.Equal(t, effort{clicks, pages}, *t.effort)
@@ -67,7 +67,7 @@ func TestJourneys(t *testing.T) {
 	p.awaits("In this organization active")
 	p.expectEffort(3, 2)
 
-	// An event is triggered by hand. With so many people their number must be typed.
+	// An event is triggered by hand. With many recipients their number must be typed.
 	w.webhook.Lock() // Webhooks wait, so that the occurrence is not done.
 	answer := sync.OnceFunc(w.webhook.Unlock)
 	p.Cleanup(answer)

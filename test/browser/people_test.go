@@ -72,8 +72,8 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(h.status)
 }
 
-// populate adds so many people to acme. They are on a list, registered with the web shop, and have
-// received a message. Two of them have the address of a webhook.
+// populate adds people to acme. They are on a list, registered with the web shop, and have received
+// a message. Two of them have the address of a webhook.
 func (w *world) populate(people int) {
 	w.Helper()
 	w.run(extraBlueprint, "apply", "-f", "-")

@@ -23,7 +23,7 @@ var tallWindow = size{1280, 1000}
 // documentation loads all of them.
 const maxPictureSize = 160 << 10
 
-// TestPictures takes the pictures that the documentation shows.
+// TestPictures takes the screenshots of the documentation.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	folder := os.Getenv(picturesVariable)

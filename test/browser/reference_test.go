@@ -79,7 +79,7 @@ func (w *world) shell(command string) (status, answer string) {
 	return text[end+1:], text[:end]
 }
 
-// TestExamplesRun runs every curl command of the OpenAPI document as it is. Some name objects that
+// TestExamplesRun runs every curl command of the OpenAPI document unchanged. Some name objects that
 // do not exist.
 func TestExamplesRun(t *testing.T) {
 	t.Parallel()

@@ -68,7 +68,7 @@ type remoteImport struct {
 	job imports.Job
 }
 
-// importElsewhere starts an import of so many new users on another instance.
+// importElsewhere starts an import of new users on another instance.
 func (w *world) importElsewhere(file string, rows int) *remoteImport {
 	w.Helper()
 	header, err := imports.NewReader(io.NopCloser(strings.NewReader("email\n")))
@@ -94,7 +94,7 @@ func (w *world) importElsewhere(file string, rows int) *remoteImport {
 	return e
 }
 
-// writeRows imports so many rows.
+// writeRows imports a number of rows.
 func (e *remoteImport) writeRows(rows int) error {
 	e.Helper()
 	return e.update(func(tx ports.Tx) error {

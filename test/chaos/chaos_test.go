@@ -55,15 +55,14 @@ func TestMain(m *testing.M) {
 		os.Exit(status)
 	}
 	flag.Parse()
-	// They wait as much as they work: for leases to end, above all.
+	// The tests often wait, mostly for leases to expire.
 	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.NumCPU())); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
 }
 
-// limitFileSize has this process write no more than so many bytes into a file; any number without a
-// limit.
+// limitFileSize limits the size of the files that this process writes, in bytes; empty: no limit.
 func limitFileSize(limit string) {
 	if limit == "" {
 		return
@@ -93,10 +92,10 @@ type size struct {
 	lease   time.Duration // of what an instance has claimed
 }
 
-// chosenSize is the size that the environment asks for.
+// chosenSize returns the size that the environment selects.
 func chosenSize() size {
 	if os.Getenv(sizeVariable) == "full" {
-		// The outage is longer than a lease, so that what is held meanwhile becomes anybody's.
+		// The outage is longer than a lease, so that claims expire meanwhile.
 		return size{people: 20_000, kills: 3, members: 1_000, paced: 2_000, rows: 50_000, outage: 70 * time.Second, lease: time.Minute}
 	}
 	return size{people: 1_500, kills: 1, members: 60, paced: 1_000, rows: 16_000, outage: 3 * time.Second, lease: 5 * time.Second}

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// clients ask an instance for something, again and again, each for something else.
+// clients repeat their requests to an instance, each another kind of request.
 type clients struct {
 	t    *testing.T
 	quit context.CancelFunc
@@ -30,8 +30,8 @@ type seen struct {
 	asked  time.Time
 }
 
-// ask begins to ask an instance about an occurrence of a shop and to trigger and to register. No
-// answer may be any but yes and 503.
+// ask starts clients that read an occurrence of a shop, trigger and register. Every answer must be
+// a success or 503.
 func (i *instance) ask(s project, o string) *clients {
 	i.t.Helper()
 	ctx, quit := context.WithCancel(i.t.Context())
@@ -81,7 +81,7 @@ func (i *instance) ask(s project, o string) *clients {
 	return c
 }
 
-// all reports whether the last answer to everything that was asked since a moment is this.
+// all reports whether the last answer of every client since a time has this status.
 func (c *clients) all(status int, since time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func (c *clients) all(status int, since time.Time) bool {
 	return true
 }
 
-// kept holds that everybody is there whose creation was answered 201.
+// kept checks that all users exist whose creation was answered with 201.
 func (c *clients) kept(i *instance) {
 	c.t.Helper()
 	_, text, err := i.try(c.t.Context(), http.MethodGet, "/api/v1/user/"+acme+"/", "")
@@ -114,10 +114,10 @@ func (c *clients) kept(i *instance) {
 	assert.Positive(c.t, made)
 }
 
-// emails are addresses of people whom clients create.
+// emails matches the addresses of the users that clients create.
 var emails = regexp.MustCompile(`(new|other)\d+@[a-z-]+\.example\.net`)
 
-// stop ends the questions.
+// stop stops the clients.
 func (c *clients) stop() {
 	c.quit()
 	c.busy.Wait()

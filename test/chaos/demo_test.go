@@ -59,7 +59,7 @@ var (
 	printedMailbox = regexp.MustCompile(`(?m)^TOCSIN_DATABASE_URL=\S+ \S+ mailbox$`)
 )
 
-// TestDemo tries what the demo prints, line by line.
+// TestDemo runs each line that the demo prints.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	t.Run(sqlite, func(t *testing.T) {
@@ -98,8 +98,8 @@ func TestDemo(t *testing.T) {
 	})
 }
 
-// TestDemoSaysWhatIsWrong is about an administrator who cannot be made, for whatever reason but
-// one: that there is one.
+// TestDemoSaysWhatIsWrong is about an administrator who cannot be created, for any reason except
+// that there is one already.
 func TestDemoSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	program, err := filepath.Abs("testdata/refuses-administrators.sh")

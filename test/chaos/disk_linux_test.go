@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// diskSize is more than the database of a test takes.
+// diskSize is larger than the database of a test.
 const diskSize = 512 << 20
 
 // disk is the disk of a database, which can be full.
 type disk interface {
 	// folder is on the disk.
 	folder() string
-	// fill leaves no room. Instances that are started later find it so.
+	// fill makes the disk full, for instances that start later.
 	fill()
-	// free makes room, for an instance that runs, too.
+	// free makes room again, also for a running instance.
 	free(i *instance)
 }
 
@@ -33,8 +33,7 @@ type fileSystem struct {
 	path string
 }
 
-// newFileSystem mounts a file system, which takes a privilege. It returns why it cannot, without
-// one.
+// newFileSystem mounts a file system. Without the privilege for this, it returns the error.
 func newFileSystem(t *testing.T) (*fileSystem, error) {
 	t.Helper()
 	f := &fileSystem{t: t, path: t.TempDir()}
@@ -61,15 +60,15 @@ func (f *fileSystem) free(*instance) {
 	require.NoError(f.t, unix.Mount("tmpfs", f.path, "tmpfs", unix.MS_REMOUNT, sized(diskSize)))
 }
 
-// fileLimit has instances that can write no file beyond its first few pages. It takes no privilege,
-// and cannot show that starting needs no room for what lies beside the database.
+// fileLimit limits instances to writing the first few pages of a file. It needs no privilege, but
+// cannot show that a start needs no room for the files beside the database.
 type fileLimit struct {
 	t    *testing.T
 	path string
 	w    *world
 }
 
-// allowed is what SQLite's index of its log takes.
+// allowed is the size of the index of SQLite's log.
 const allowed = 32 << 10
 
 func (f *fileLimit) folder() string { return f.path }
@@ -88,9 +87,8 @@ func (f *fileLimit) free(i *instance) {
 	require.NoError(f.t, unix.Prlimit(i.cmd.Process.Pid, unix.RLIMIT_FSIZE, &l, nil))
 }
 
-// TestFullDisk starts the program on a disk that has become full, after it was killed in the middle
-// of its work. Where no file system can be mounted, a limit of the size of files stands for the
-// disk.
+// TestFullDisk starts the program on a full disk, after it was killed in the middle of its work. If
+// no file system can be mounted, the size of files is limited instead.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	f, err := newFileSystem(t)
@@ -113,7 +111,7 @@ func testFullDisk(t *testing.T, d disk, tell func(*world)) {
 	o := i.trigger(s)
 	s.sink.await(size.people / 3)
 	i.kill()
-	require.Less(t, len(s.sink.letters()), size.people, "it was killed in the middle")
+	require.Less(t, len(s.sink.messages()), size.people, "it was killed in the middle")
 
 	w.run("", "migrate", "status") // It empties the log. What stays beside the database takes no room later.
 	d.fill()
@@ -123,9 +121,9 @@ func testFullDisk(t *testing.T, d disk, tell func(*world)) {
 	d.fill()
 	i = w.serve()
 	i.servesReads(s, o)
-	sent := len(s.sink.letters())
+	sent := len(s.sink.messages())
 	<-time.After(size.lease) // What the dead instance held is anybody's now.
-	assert.Len(t, s.sink.letters(), sent, "what cannot be claimed is not sent")
+	assert.Len(t, s.sink.messages(), sent, "what cannot be claimed is not sent")
 
 	d.free(i)
 	back := time.Now()
@@ -140,7 +138,7 @@ func testFullDisk(t *testing.T, d disk, tell func(*world)) {
 	i.stop()
 }
 
-// servesReads holds what is promised of an instance whose disk is full.
+// servesReads checks the promises for an instance whose disk is full.
 func (i *instance) servesReads(s project, o string) {
 	i.t.Helper()
 	until(i.t, stepTimeout, "it says why it is not ready", func() bool {

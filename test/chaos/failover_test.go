@@ -47,7 +47,7 @@ func TestFailover(t *testing.T) {
 		require.NoError(t, primary.Interrupt(t.Context()))
 		away := time.Now()
 		until(t, stepTimeout, "every kind of request is answered 503", func() bool { return clients.all(http.StatusServiceUnavailable, away) })
-		require.Less(t, len(s.sink.letters()), size.people, "it was interrupted in the middle")
+		require.Less(t, len(s.sink.messages()), size.people, "it was interrupted in the middle")
 		require.NoError(t, standby.Promote(t.Context()))
 		promoted := time.Now()
 		until(t, stepTimeout, "every kind of request succeeds again", func() bool { return clients.all(http.StatusOK, promoted) })

@@ -149,7 +149,7 @@ func peopleOf(rows int) (file, ofAcme, ofGlobex string, counts map[string]int) {
 }
 
 // TestKillAnImport kills the program with kill -9 while it checks a file and while it writes its
-// rows, and holds that every row is counted once and that everybody is there.
+// rows. It checks that every row is counted once and that all users exist.
 func TestKillAnImport(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, database string) {

@@ -10,8 +10,8 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// busy is a shop with as many messages under way as an instance may have. Its mail server takes its
-// time, so that a kill finds them there.
+// busy returns a shop with as many messages in progress as an instance may have. Its mail server is
+// slow, so that a kill interrupts them.
 func busy(t *testing.T, people int) project {
 	t.Helper()
 	return project{project: "shop", people: people, concurrency: 256, sink: newMailServer(t, 200*time.Millisecond)}
@@ -41,7 +41,7 @@ func TestKill(t *testing.T) {
 	})
 }
 
-// TestKillRightAfterTheTrigger holds that what was answered 201 is not lost.
+// TestKillRightAfterTheTrigger checks that a trigger that was answered with 201 is not lost.
 func TestKillRightAfterTheTrigger(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, url string) {
@@ -69,7 +69,7 @@ func TestTerminate(t *testing.T) {
 		for n := range size.kills {
 			s.sink.await(size.people * (n + 1) / (size.kills + 1))
 			i.stop()
-			sent := len(s.sink.letters())
+			sent := len(s.sink.messages())
 			require.Less(t, sent, size.people, "it was stopped in the middle")
 			i = w.serve("--no-worker")
 			counts := i.show(o).Counts

@@ -11,8 +11,8 @@ import (
 )
 
 // TestRate has three instances send through a channel that allows 100 messages a second. Then one
-// of them is killed, and another one comes. What is counted is what the mail server took in a
-// second, so it runs beside no other test.
+// of them is killed, and another one starts. The test counts the messages that the mail server
+// accepts in a second, so it does not run beside other tests.
 func TestRate(t *testing.T) {
 	t.Run(postgres, func(t *testing.T) {
 		const rate = 100
@@ -61,8 +61,8 @@ func TestConcurrency(t *testing.T) {
 	})
 }
 
-// TestQuota has three instances share what a channel may send in a month. One of them is killed,
-// and another one comes. Then the quota is raised for the rest.
+// TestQuota has three instances share the monthly quota of a channel. One of them is killed, and
+// another one starts. Then the quota is raised for the other messages.
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	t.Run(postgres, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestQuota(t *testing.T) {
 			first.call(http.MethodGet, o+"deliveries/?state=pending&limit=1", "", &rest)
 			return len(rest) == 1 && rest[0].Waiting.For == "quota of the channel"
 		})
-		sent := len(s.sink.letters())
+		sent := len(s.sink.messages())
 		if time.Now().UTC().Month() == began {
 			assert.LessOrEqual(t, sent, quota, "of what a killed instance had reserved nothing is sent by others")
 		}

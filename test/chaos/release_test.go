@@ -18,10 +18,10 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// releaseBefore builds the program of the release before, which testdata/release-before names by
-// its tag or commit, from the history of the checkout. It is kept in .bin, so each checkout builds
-// it once. In a shallow clone and without a repository it is this program itself: then the test
-// shows how instances are replaced, and not that two releases get on.
+// releaseBefore builds the program of the previous release, which testdata/release-before names by
+// its tag or commit, from the history of the checkout. The program is kept in .bin, so each
+// checkout builds it once. In a shallow clone and without a repository it is this program itself:
+// then the test shows how instances are replaced, but not that two releases work together.
 func releaseBefore(t *testing.T) string {
 	t.Helper()
 	top, err := filepath.Abs("../..")
@@ -57,7 +57,7 @@ func releaseBefore(t *testing.T) string {
 	build := exec.CommandContext(t.Context(), "go", append(flags, "-o", program, "./wiring/tocsin")...)
 	build.Dir, build.Env = source, append(os.Environ(), "CGO_ENABLED=1")
 	succeed(t, build)
-	// Another test may do the same: what has the name is whole.
+	// Another test may do the same, so the file gets its name when it is complete.
 	require.NoError(t, os.MkdirAll(folder, 0o755))
 	text, err := os.ReadFile(program)
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func releaseBefore(t *testing.T) string {
 	return built
 }
 
-// withRaceDetector reports whether this test was built with it.
+// withRaceDetector reports whether this test was built with the race detector.
 func withRaceDetector() bool {
 	info, known := debug.ReadBuildInfo()
 	if known {
@@ -91,8 +91,8 @@ func succeed(t *testing.T, c *exec.Cmd) {
 	require.NoError(t, c.Run(), "%s: %s", c, &said)
 }
 
-// expand adds a column to every table, as migrations of later releases do: of some statements both
-// programs have prepared, the result is another one then.
+// expand adds a column to every table, as migrations of later releases do. This changes the result
+// of some statements that both programs have prepared.
 func expand(t *testing.T, url string) {
 	t.Helper()
 	db, err := sql.Open("pgx", url)
@@ -117,8 +117,8 @@ func expand(t *testing.T, url string) {
 	}
 }
 
-// TestUpgrade replaces the release before by this one as a rolling update does, and rolls back:
-// both work on one database, whose schema changes meanwhile, while six clients ask each.
+// TestUpgrade replaces the previous release by this one, like a rolling update, and rolls back.
+// Both work on one database, whose schema changes meanwhile, and six clients call each.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	t.Run(postgres, func(t *testing.T) {
@@ -129,11 +129,11 @@ func TestUpgrade(t *testing.T) {
 		for n := range shops {
 			shops[n] = project{project: string(rune('a'+n)) + "-shop", people: people, concurrency: 64, sink: newMailServer(t, 100*time.Millisecond)}
 		}
-		// The first is so slow that it lasts until the schema has changed.
+		// The first one is so slow that it is still sending when the schema has changed.
 		shops[0].concurrency = 8
 		shops[0].sink.answerAfter(time.Second)
 		url := pgtest.New(t)
-		// The installation is made by the release before.
+		// The previous release creates the installation.
 		w := newWorldOf(t, before, url, nil, shops...)
 		old := w.serve()
 		first := old.trigger(shops[0])
@@ -146,7 +146,7 @@ func TestUpgrade(t *testing.T) {
 		ofFresh := fresh.ask(shops[1], second)
 		expand(t, url)
 		migrated := time.Now()
-		require.Less(t, len(shops[0].sink.letters()), people, "the schema changed in the middle")
+		require.Less(t, len(shops[0].sink.messages()), people, "the schema changed in the middle")
 		shops[0].sink.answerAfter(100 * time.Millisecond)
 		until(t, stepTimeout, "both answer everything", func() bool {
 			return ofOld.all(http.StatusOK, migrated) && ofFresh.all(http.StatusOK, migrated)
@@ -155,7 +155,7 @@ func TestUpgrade(t *testing.T) {
 		ofOld.stop()
 		old.stop()
 
-		// The release is taken back: the one before starts beside the newer schema.
+		// For the rollback, the previous release starts on the newer schema.
 		w.program = before
 		back := w.serve()
 		again := time.Now()

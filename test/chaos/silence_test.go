@@ -29,8 +29,8 @@ func (i *instance) ready() int {
 	return status
 }
 
-// TestSilentPath cuts the path to the database without a word in the middle of sending: no
-// connection is closed, nothing passes.
+// TestSilentPath cuts the path to the database in the middle of sending: nothing passes, but no
+// connection is closed.
 func TestSilentPath(t *testing.T) {
 	t.Run(postgres, func(t *testing.T) {
 		size := chosenSize()
@@ -42,12 +42,12 @@ func TestSilentPath(t *testing.T) {
 		s.sink.await(size.people / 3)
 
 		p.Cut()
-		cut, sent := time.Now(), len(s.sink.letters())
+		cut, sent := time.Now(), len(s.sink.messages())
 		until(t, stepTimeout, "it says that it is not ready", func() bool { return i.ready() == http.StatusServiceUnavailable })
 		<-time.After(max(size.outage, 15*time.Second) - time.Since(cut)) // longer than any connection waits for an answer
-		require.LessOrEqual(t, len(s.sink.letters()), sent+repeatsPerKill, "no more leave than may be repeated")
-		require.Less(t, len(s.sink.letters()), size.people, "it was cut in the middle")
-		before := len(s.sink.letters())
+		require.LessOrEqual(t, len(s.sink.messages()), sent+repeatsPerKill, "no more leave than may be repeated")
+		require.Less(t, len(s.sink.messages()), size.people, "it was cut in the middle")
+		before := len(s.sink.messages())
 		p.Heal()
 		back := time.Now()
 		s.sink.await(before + 1)
@@ -61,8 +61,8 @@ func TestSilentPath(t *testing.T) {
 	})
 }
 
-// TestTerminateOnASilentPath holds that SIGTERM ends an instance in its time while it sends and the
-// path to the database is cut.
+// TestTerminateOnASilentPath checks that an instance ends in time after SIGTERM, while it sends and
+// the path to the database is cut.
 func TestTerminateOnASilentPath(t *testing.T) {
 	t.Run(postgres, func(t *testing.T) {
 		const shutdown, attempt = 4 * time.Second, 3 * time.Second

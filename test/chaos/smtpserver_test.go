@@ -27,7 +27,7 @@ type mailServer struct {
 
 	mu      sync.Mutex
 	server  *gosmtp.Server // nil while it is down
-	trouble failure        // nil while all is well
+	failing failure        // nil while all is well
 	over    chan struct{}  // closed when the failure ends
 	hurt    []string       // the recipients of messages that met it
 	taken   []message
@@ -89,17 +89,17 @@ func (s *mailServer) down() {
 func (s *mailServer) failWith(from failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.trouble, s.over = from, make(chan struct{})
+	s.failing, s.over = from, make(chan struct{})
 }
 
 // recover ends the failure.
 func (s *mailServer) recover() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.trouble != nil {
+	if s.failing != nil {
 		close(s.over)
 	}
-	s.trouble = nil
+	s.failing = nil
 }
 
 // answerAfter sets how long the server needs for a message.
@@ -128,12 +128,12 @@ func (s *mailServer) await(count int) {
 	select {
 	case <-s.after(count):
 	case <-time.After(stepTimeout):
-		require.Failf(s.t, "too few messages came", "%d instead of %d", len(s.letters()), count)
+		require.Failf(s.t, "too few messages came", "%d instead of %d", len(s.messages()), count)
 	}
 }
 
-// letters returns the accepted messages in order.
-func (s *mailServer) letters() []message {
+// messages returns the accepted messages in order.
+func (s *mailServer) messages() []message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.taken)
@@ -141,7 +141,7 @@ func (s *mailServer) letters() []message {
 
 // busiest returns the maximum number of messages that were accepted within a second.
 func (s *mailServer) busiest() (most int) {
-	all := s.letters()
+	all := s.messages()
 	slices.SortFunc(all, func(a, b message) int { return a.came.Compare(b.came) })
 	first := 0
 	for i, l := range all {
@@ -206,13 +206,13 @@ func (s *session) Data(r io.Reader) error {
 	s.taking(1)
 	defer s.taking(-1)
 	s.mu.Lock()
-	trouble := s.trouble
-	if trouble != nil {
+	failing := s.failing
+	if failing != nil {
 		s.hurt = append(s.hurt, s.message.to)
 	}
 	s.mu.Unlock()
-	if trouble != nil {
-		return trouble(s, r)
+	if failing != nil {
+		return failing(s, r)
 	}
 	m, err := mail.ReadMessage(r)
 	if err != nil {

@@ -154,8 +154,8 @@ func (w *world) apply(shops []project) (lists map[string]int64) {
 	return lists
 }
 
-// members are who is on the list of each project, ORGANIZATION/PROJECT. Some of the recipients are
-// on other lists as well.
+// members returns the members of the list of each project, by ORGANIZATION/PROJECT. Some of the
+// recipients are on other lists as well.
 func (w *world) members(shops []project) map[string][]string {
 	all := map[string][]string{}
 	for _, s := range shops {
@@ -189,11 +189,11 @@ type occurrence struct {
 	Counts map[string]int
 }
 
-// letters returns the messages that the mail servers of a project accepted.
-func (s project) letters() []message {
-	all := s.sink.letters()
+// messages returns the messages that the mail servers of a project accepted.
+func (s project) messages() []message {
+	all := s.sink.messages()
 	if s.second != nil {
-		all = append(all, s.second.letters()...)
+		all = append(all, s.second.messages()...)
 	}
 	return all
 }
@@ -234,7 +234,7 @@ func (i *instance) done(path string) occurrence {
 func (s project) repeats(t *testing.T, refused ...string) (repeats int) {
 	t.Helper()
 	ids, owners := map[string]string{}, map[string]string{} // by recipient, and by id
-	for _, l := range s.letters() {
+	for _, l := range s.messages() {
 		if !assert.Equal(t, sender(acme, s.project), l.from, "nothing of another organization or project is sent, but to %s", l.to) {
 			continue
 		}
@@ -258,7 +258,7 @@ func (s project) repeats(t *testing.T, refused ...string) (repeats int) {
 	return repeats
 }
 
-// all returns an occurrence with these counts of deliveries by state, and none in other states.
+// all returns an occurrence with these counts of deliveries by state, and zero for other states.
 func all(counts map[string]int) occurrence {
 	every := map[string]int{"pending": 0, "sending": 0, "retrying": 0, "sent": 0, "failed": 0, "skipped": 0}
 	maps.Copy(every, counts)

@@ -1,4 +1,4 @@
-// Package clocks provides clocks for tests. It knows nothing of what they time.
+// Package clocks provides clocks for tests.
 package clocks
 
 import (

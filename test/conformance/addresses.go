@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// addresses are those of a member.
+// addresses returns the addresses of a member.
 func (w *world) addresses(t *testing.T, m users.Member) []users.Address {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) ([]users.Address, error) {
@@ -20,7 +20,7 @@ func (w *world) addresses(t *testing.T, m users.Member) []users.Address {
 	})
 }
 
-// hold gives a member addresses and returns them as stored, and which of them are new.
+// hold adds addresses to a member. It returns them as stored, and which of them are new.
 func (w *world) hold(t *testing.T, m users.Member, as ...users.Address) ([]users.Address, []bool) {
 	t.Helper()
 	var fresh []bool
@@ -33,7 +33,7 @@ func (w *world) hold(t *testing.T, m users.Member, as ...users.Address) ([]users
 	return stored, fresh
 }
 
-// addressOf is the address that a value makes.
+// addressOf returns the address of a value.
 func addressOf(t *testing.T, value, name string) users.Address {
 	t.Helper()
 	a, err := users.NewAddress(value, name)
@@ -162,7 +162,7 @@ func addressCases() cases {
 			assert.Equal(t, []users.Address{w.mine.adaMail}, found)
 		},
 		"HoldersOfAnExpandingEmail": func(t *testing.T, w *world) {
-			// U+1D160 has twelve bytes in NFC: the key is longer than any value.
+			// U+1D160 has twelve bytes in NFC, so the key is longer than any value.
 			e := users.NewEmailAddress(strings.Repeat("\U0001d160", 16) + "@" + strings.Repeat("\U0001d160", 229) + ".example")
 			stored, _ := w.hold(t, w.mine.bob, e)
 			found := look(t, w, func(tx ports.Tx) ([]users.Address, error) {

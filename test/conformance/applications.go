@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// build stores an application of the shop.
+// build creates an application of the shop.
 func (w *world) build(t *testing.T, slug string) applications.Application {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) (applications.Application, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// assign keeps assignments and returns them as stored.
+// assign stores assignments and returns them as stored.
 func (w *world) assign(t *testing.T, as ...channels.Assignment) []channels.Assignment {
 	t.Helper()
 	stored := do(t, w, func(tx ports.Tx) ([]channels.Assignment, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// entries is what a search finds, however many batches it takes.
+// entries returns all entries that a search finds, from all batches.
 func (w *world) entries(t *testing.T, q audit.Query) (all []audit.Entry) {
 	t.Helper()
 	for {

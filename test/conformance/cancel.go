@@ -18,7 +18,7 @@ func (w *world) cancel(t *testing.T, o events.Occurrence) bool {
 	return do(t, w, func(tx ports.Tx) (bool, error) { return tx.Deliveries().Cancel(t.Context(), o) })
 }
 
-// stopped are the occurrences that workers are to begin nothing of.
+// stopped returns the occurrences of which workers begin no more attempts.
 func (w *world) stopped(t *testing.T) []events.OccurrenceID {
 	t.Helper()
 	ids, err := w.Queue().Cancelled(t.Context(), 10)

@@ -27,8 +27,7 @@ func (w *world) channel(t *testing.T, project orgs.ProjectID, name string) chann
 	})
 }
 
-// sameChannel compares two channels. How the numbers of the settings are held in memory is the
-// store's business.
+// sameChannel compares two channels. The numbers of the settings may have any type.
 func sameChannel(t *testing.T, want, got channels.Channel) {
 	t.Helper()
 	assert.True(t, want.Settings.Equal(got.Settings), "want %v, got %v", want.Settings, got.Settings)

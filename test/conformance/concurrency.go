@@ -17,14 +17,14 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// count reads the number that a test counts in.
+// count returns the number in a field that a test increments.
 func count(m metadata.Map, key string) int {
 	n, _ := m[key].(json.Number)
 	i, _ := strconv.Atoi(n.String())
 	return i
 }
 
-// counted returns fields with the number one higher.
+// counted returns fields with that number incremented.
 func counted(m metadata.Map, key string) metadata.Map {
 	c := m.Clone()
 	c[key] = json.Number(strconv.Itoa(count(m, key) + 1))

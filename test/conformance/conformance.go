@@ -1,6 +1,6 @@
-// Package conformance holds the promises of the storage port as executable cases: every sentence of
-// ports.Store and of the domain's repositories that a backend could break. It knows only the
-// port; a third backend is finished when it passes.
+// Package conformance checks a backend against the storage port: it has cases for every promise of
+// ports.Store and of the domain's repositories that a backend could break. It uses only the port. A
+// third backend is complete when it passes.
 //
 // Every case gets its own world: a store with two organizations with the same names. When a case
 // ends, the organization that it did not touch must be unchanged, so every case checks tenancy,
@@ -19,7 +19,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// cases are the promises of one noun by name.
+// cases are the cases of one noun, by name.
 type cases map[string]func(t *testing.T, w *world)
 
 // nouns returns the whole suite.
@@ -96,13 +96,13 @@ func nouns() map[string]cases {
 	}
 }
 
-// Backend opens the stores that the suite runs on. They register whatever closes them.
+// Backend opens the stores of the suite, and registers functions that close them.
 type Backend struct {
-	// Empty opens a store that has its schema and nothing else.
+	// Empty opens a store with the schema and without rows.
 	Empty func(t *testing.T) ports.Store
-	// Furnish makes an empty store, lets fill write to it, and returns a function that opens copies
-	// of it. The suite then builds the world of its cases once. Without Furnish each case builds
-	// its own.
+	// Furnish creates an empty store, calls fill, and returns a function that opens copies of the
+	// store. So the suite creates the world of its cases only once. Without Furnish, each case
+	// creates its own.
 	Furnish func(t *testing.T, fill func(s ports.Store)) (open func(t *testing.T) ports.Store)
 	// Only names the nouns whose cases run. Empty means all.
 	Only []string
@@ -155,7 +155,7 @@ func (b Backend) furnished(t *testing.T) func(t *testing.T) *world {
 	}
 }
 
-// look returns what fn finds, in its own View.
+// look returns the result of fn in its own View.
 func look[T any](t *testing.T, w *world, fn func(tx ports.Tx) (T, error)) T {
 	t.Helper()
 	var found T
@@ -166,7 +166,7 @@ func look[T any](t *testing.T, w *world, fn func(tx ports.Tx) (T, error)) T {
 	return found
 }
 
-// do returns what fn returns, in its own Update.
+// do returns the result of fn in its own Update.
 func do[T any](t *testing.T, w *world, fn func(tx ports.Tx) (T, error)) T {
 	t.Helper()
 	var done T
@@ -177,7 +177,7 @@ func do[T any](t *testing.T, w *world, fn func(tx ports.Tx) (T, error)) T {
 	return done
 }
 
-// act is do for what has no result.
+// act is do for functions without a result.
 func act(t *testing.T, w *world, fn func(tx ports.Tx) error) {
 	t.Helper()
 	require.NoError(t, w.Update(t.Context(), fn))
@@ -189,7 +189,7 @@ func refused(t *testing.T, w *world, want error, fn func(tx ports.Tx) error) {
 	require.Error(t, refusal(t, w, want, fn))
 }
 
-// refusal is refused where the words of the fault count, too.
+// refusal is refused for faults whose text is checked, too.
 func refusal(t *testing.T, w *world, want error, fn func(tx ports.Tx) error) error {
 	t.Helper()
 	err := w.Update(t.Context(), fn)
@@ -222,16 +222,16 @@ func together[T any](n int, fn func(i int) T) []T {
 	return results
 }
 
-// listing is a method that lists by id: at most limit after the given one.
+// listing is a method that lists by id, at most limit after the given one.
 type listing[T any, ID ~int64] func(tx ports.Tx, after ID, limit int) ([]T, error)
 
-// everything reads a listing to its end.
+// everything returns a complete listing.
 func everything[T any, ID ~int64](tx ports.Tx, list listing[T, ID]) ([]T, error) {
 	return list(tx, 0, 1_000)
 }
 
-// paged checks that a listing holds exactly want, ordered by id, and that pages of every size make
-// it up without a gap and without a double. want is in the order of the ids.
+// paged checks that a listing is exactly want, ordered by id, and that it is the same in pages of
+// every size, without gaps and duplicates.
 func paged[T any, ID ~int64](t *testing.T, w *world, id func(T) ID, want []T, list listing[T, ID]) {
 	t.Helper()
 	require.Equal(t, want, look(t, w, func(tx ports.Tx) ([]T, error) { return everything(tx, list) }))
@@ -256,7 +256,7 @@ type spelling struct {
 	same          bool
 }
 
-// spellings are the pairs on which a database's own idea of case fails.
+// spellings are pairs that databases often compare wrongly.
 func spellings() []spelling {
 	return []spelling{
 		{"journal", "JourNAL", true},
@@ -280,8 +280,8 @@ func spellings() []spelling {
 	}
 }
 
-// bySpelling checks a kind of name: store keeps one and reports whether it was new, known reports
-// whether it is found.
+// bySpelling checks a kind of name. store stores a name and reports whether it was new, and known
+// reports whether a name is found.
 func bySpelling(t *testing.T, store, known func(name string) bool) {
 	t.Helper()
 	for _, s := range spellings() {

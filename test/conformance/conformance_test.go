@@ -57,7 +57,7 @@ func TestConformance(t *testing.T) {
 		conformance.Run(t, conformance.Backend{
 			Empty: func(t *testing.T) ports.Store { return open(t, gormstore.Config{URL: empty(t), Keys: keys}) },
 			Furnish: func(t *testing.T, fill func(s ports.Store)) func(t *testing.T) ports.Store {
-				// The name holds for this process alone, because no other one knows what fill
+				// The template is only for this process, because other processes do not know what fill
 				// wrote.
 				template := fmt.Sprintf("conformance_%d", os.Getpid())
 				furnished := func(t *testing.T) string {
@@ -72,7 +72,7 @@ func TestConformance(t *testing.T) {
 		})
 		conformance.RunSealing(t, func(t *testing.T) conformance.Vault { return vault(t, empty(t)) })
 	})
-	// What `tocsin copy` wrote to the other database is a store like any other. On Postgres the
+	// The suite also runs on what `tocsin copy` wrote to the other database. On Postgres the
 	// deliveries are in several partitions.
 	t.Run("copied", func(t *testing.T) {
 		t.Parallel()
@@ -116,7 +116,7 @@ func divide(ctx context.Context, url string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// carry copies one database to another, whose schema it makes.
+// carry creates the schema of a database and copies another database to it.
 func carry(ctx context.Context, from, to string) error {
 	source, err := gormstore.Open(ctx, gormstore.Config{URL: from, Clock: clocks.Wall{}})
 	if err != nil {
@@ -150,7 +150,7 @@ func vault(t *testing.T, url string) conformance.Vault {
 	return conformance.Vault{Old: with(keys), New: with(seal.NewRing(newKey, oldKey)), Foreign: with(seal.NewRing(newKey)), Keyless: with(seal.Ring{})}
 }
 
-// migrate puts the schema in place.
+// migrate creates the schema.
 func migrate(ctx context.Context, url string) error {
 	s, err := gormstore.Open(ctx, gormstore.Config{URL: url, AutoMigrate: true, Clock: clocks.Wall{}})
 	if err != nil {
@@ -159,7 +159,7 @@ func migrate(ctx context.Context, url string) error {
 	return s.Close()
 }
 
-// furnish puts the schema in place and lets fill write.
+// furnish creates the schema and calls fill.
 func furnish(t *testing.T, url string, fill func(s ports.Store)) {
 	t.Helper()
 	s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: clocks.Wall{}, Keys: keys})
@@ -168,8 +168,8 @@ func furnish(t *testing.T, url string, fill func(s ports.Store)) {
 	require.NoError(t, s.Close())
 }
 
-// file makes a SQLite database, which fill fills and closes, and returns a function that copies it
-// and returns the copy's URL.
+// file creates a SQLite database, which fill fills and closes. It returns a function that copies
+// the file and returns the URL of the copy.
 func file(t *testing.T, fill func(url string)) (copied func(t *testing.T) string) {
 	t.Helper()
 	template := filepath.Join(t.TempDir(), "template.db")

@@ -16,8 +16,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// peopleOf holds what triggering together says of how many people get a message to what a forecast
-// says of each occurrence.
+// peopleOf checks that triggering several occurrences counts the same recipients as a forecast of
+// each.
 func (w *world) peopleOf(t *testing.T, os ...events.Occurrence) (people []int) {
 	t.Helper()
 	ts := make([]deliveries.TriggerRequest, len(os))
@@ -35,7 +35,7 @@ func (w *world) peopleOf(t *testing.T, os ...events.Occurrence) (people []int) {
 	return people
 }
 
-// countedTriggers triggers and has the recipients counted.
+// countedTriggers triggers and returns the numbers of recipients.
 func (w *world) countedTriggers(t *testing.T, ts ...deliveries.TriggerRequest) []deliveries.TriggerResult {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) ([]deliveries.TriggerResult, error) {
@@ -46,7 +46,7 @@ func (w *world) countedTriggers(t *testing.T, ts ...deliveries.TriggerRequest) [
 	})
 }
 
-// countedCases are about how many recipients a trigger says that there are.
+// countedCases are about the number of recipients that a trigger returns.
 func countedCases() cases {
 	return cases{
 		"AsAForecastCounts": func(t *testing.T, w *world) {

@@ -21,18 +21,18 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// counts are how many deliveries of an occurrence are in each state.
+// counts returns the number of deliveries of an occurrence by state.
 func (w *world) counts(t *testing.T, o events.Occurrence) map[deliveries.State]int {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) (map[deliveries.State]int, error) { return tx.Deliveries().Counts(t.Context(), o) })
 }
 
-// request is a repeatable trigger of a key.
+// request returns a trigger of an API key with an idempotency key.
 func request(k access.Key, word, body string) *requests.Request {
 	return &requests.Request{Key: k.ID, IdempotencyKey: word, Digest: sha256.Sum256([]byte(body))}
 }
 
-// asked is what Trigger answers.
+// asked is the result of Trigger.
 type asked struct {
 	id       events.OccurrenceID
 	repeated bool
@@ -98,7 +98,7 @@ func triggerCases() cases {
 			assert.ErrorIs(t, w.ask(t, w.mine.occurrence(nil, nil), request(k, "a", "other body")).err, requests.ErrReused)
 			assert.Equal(t, asked{id: first.id, repeated: true}, w.ask(t, w.mine.occurrence(nil, nil), request(k, "a", "body")), "a refusal changes nothing")
 		},
-		"AnotherWordOrKeyIsAnotherRequest": func(t *testing.T, w *world) {
+		"AnotherIdempotencyKeyOrAPIKeyIsAnotherRequest": func(t *testing.T, w *world) {
 			k, other := w.issue(t, access.Key{Name: "k"}), w.issue(t, access.Key{Name: "other"})
 			seen := map[events.OccurrenceID]bool{}
 			for _, r := range []*requests.Request{request(k, "a", "body"), request(k, "A", "body"), request(other, "a", "body"), nil, nil} {
@@ -319,23 +319,23 @@ func deliveryCases() cases {
 			assert.Empty(t, d.LastError)
 			assert.True(t, d.Finished.IsZero())
 		},
-		"LettersShowTheShared": func(t *testing.T, w *world) {
+		"RenderInputHasTheSharedObjects": func(t *testing.T, w *world) {
 			w.ready(t)
 			o := w.mine.occurrence(nil, nil) // it need not be stored
 			text := w.templates(t, w.mine.order)[0]
-			letter := func(o events.Occurrence, n subscriptions.NotificationID, text events.TemplateID) func(ports.Tx) (deliveries.RenderInput, error) {
+			renderInput := func(o events.Occurrence, n subscriptions.NotificationID, text events.TemplateID) func(ports.Tx) (deliveries.RenderInput, error) {
 				return func(tx ports.Tx) (deliveries.RenderInput, error) {
 					return tx.Deliveries().RenderInput(t.Context(), o, n, text)
 				}
 			}
-			l := look(t, w, letter(o, w.mine.shipped.ID, text.ID))
+			l := look(t, w, renderInput(o, w.mine.shipped.ID, text.ID))
 			mail := w.mine.mail
 			mail.Settings = nil
 			assert.Equal(t, deliveries.RenderInput{Occurrence: o, Organization: w.mine.org, Project: w.mine.shop, Application: w.mine.web, Event: w.mine.order,
 				Notification: w.notification(t, w.mine.shipped.ID), Channel: mail, Template: text}, l)
-			missing(t, w, deliveries.ErrNotFound, letter(o, w.mine.shipped.ID, 1<<40))
-			missing(t, w, deliveries.ErrNotFound, letter(o, 1<<40, text.ID))
-			missing(t, w, deliveries.ErrNotFound, letter(w.theirs.occurrence(nil, nil), w.mine.shipped.ID, text.ID))
+			missing(t, w, deliveries.ErrNotFound, renderInput(o, w.mine.shipped.ID, 1<<40))
+			missing(t, w, deliveries.ErrNotFound, renderInput(o, 1<<40, text.ID))
+			missing(t, w, deliveries.ErrNotFound, renderInput(w.theirs.occurrence(nil, nil), w.mine.shipped.ID, text.ID))
 			_, err := w.Queue().RenderInput(t.Context(), w.theirs.occurrence(nil, nil), w.mine.shipped.ID, text.ID)
 			assert.ErrorIs(t, err, deliveries.ErrNotFound)
 		},

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// byAddress are the addresses of the deliveries that a prefix finds, read in pages of so many.
+// byAddress returns the addresses of the deliveries that a prefix finds, read in pages.
 func (w *world) byAddress(t *testing.T, o events.Occurrence, prefix string, size int) (found []string) {
 	t.Helper()
 	var after deliveries.Cursor

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// picked are the ids of what a selection of the application finds.
+// picked returns the ids that a selection of the application finds.
 func (w *world) picked(t *testing.T, a applications.Application, q deliveries.Selection) (ids []events.OccurrenceID, found deliveries.Selected) {
 	t.Helper()
 	if q.Limit == 0 {

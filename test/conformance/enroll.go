@@ -18,8 +18,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// enroll enrolls a batch in the case's organization. Every answer must show the member as the store
-// then has it.
+// enroll enrolls a batch in the case's organization. It checks that every answer shows the member
+// as stored.
 func (w *world) enroll(t *testing.T, b users.Batch) []users.Enrolled {
 	t.Helper()
 	return w.enrollAt(t, w.mine, b)
@@ -46,7 +46,7 @@ func (w *world) dryRun(ctx context.Context, org string, b users.Batch) (done []u
 	return done, err
 }
 
-// enrollAt is enroll for any organization. A dry run must have said every answer before.
+// enrollAt is enroll for any organization. It checks that a dry run has the same answers.
 func (w *world) enrollAt(t *testing.T, o tenant, b users.Batch) []users.Enrolled {
 	t.Helper()
 	planned, err := w.dryRun(t.Context(), o.org.Slug, b)
@@ -67,7 +67,7 @@ func (w *world) enrollAt(t *testing.T, o tenant, b users.Batch) []users.Enrolled
 	return answers
 }
 
-// one enrolls a person in the case's organization.
+// one enrolls one person in the case's organization.
 func (w *world) one(t *testing.T, e users.Enrollment) users.Enrolled {
 	t.Helper()
 	return only(w.enroll(t, users.Batch{Enrollments: []users.Enrollment{e}}))
@@ -100,7 +100,7 @@ func flags(answers ...users.Enrolled) string {
 	return said.String()
 }
 
-// unnumbered returns answers without the ids of new rows, which a test cannot know before.
+// unnumbered returns answers without the ids of new rows, which a dry run does not know.
 func unnumbered(answers []users.Enrolled) []users.Enrolled {
 	all := slices.Clone(answers)
 	created, enrolled := map[string]bool{}, map[string]bool{}
@@ -117,7 +117,7 @@ func unnumbered(answers []users.Enrolled) []users.Enrolled {
 	return all
 }
 
-// values are the values of addresses.
+// values returns the values of addresses.
 func values(as []users.Address) []string {
 	var vs []string
 	for _, a := range as {
@@ -197,7 +197,7 @@ func enrollCases() cases {
 			assert.NotEqual(t, eve.User.ID, a.Member.User.ID)
 		},
 		"WhateverIsMissingIsMended": func(t *testing.T, w *world) {
-			// Ada was registered, not enrolled: she has an address, but no group.
+			// Ada was registered, not enrolled, so she has an address, but no group.
 			a := w.one(t, users.Enrollment{Details: users.Details{Email: "ada@example.org"}})
 			assert.Equal(t, "+", flags(a))
 			assert.Equal(t, []string{orgs.DefaultGroup}, a.Member.Groups)

@@ -16,7 +16,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// people are so many enrollments of different persons.
+// people returns enrollments of n different persons.
 func people(n int) []users.Enrollment {
 	es := make([]users.Enrollment, n)
 	for i := range es {
@@ -26,13 +26,13 @@ func people(n int) []users.Enrollment {
 	return es
 }
 
-// attended is an answer to an enrollment in a goroutine.
+// attended is the result of an enrollment in a goroutine.
 type attended struct {
 	answers []users.Enrolled
 	err     error
 }
 
-// crowd enrolls n batches at once and returns all answers.
+// crowd enrolls n batches at the same time and returns all answers.
 func (w *world) crowd(t *testing.T, n int, batch func(i int) (org string, b users.Batch)) []users.Enrolled {
 	t.Helper()
 	var all []users.Enrolled
@@ -77,7 +77,7 @@ func enrollManyCases() cases {
 			assert.Len(t, w.addresses(t, answers[0].Member), 1)
 		},
 		"TwoKeysMayMeanOneMember": func(t *testing.T, w *world) {
-			// The username of one person is the e-mail of none, and the other way round.
+			// No person's username is the e-mail of another one.
 			w.ensure(t, w.mine, person{Username: "eve@example.org", Email: "other@example.org"})
 			answers := w.enroll(t, users.Batch{Enrollments: []users.Enrollment{{Details: users.Details{Email: "eve@example.org"}}, {Details: users.Details{Email: "other@example.org"}}}})
 			assert.Equal(t, answers[0].Member.ID, answers[1].Member.ID)

@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// announce stores an event of an application.
+// announce creates an event of an application.
 func (w *world) announce(t *testing.T, a applications.Application, slug string) events.Event {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) (events.Event, error) {
@@ -29,7 +29,7 @@ func (w *world) event(t *testing.T, a applications.Application, slug string) eve
 	return look(t, w, func(tx ports.Tx) (events.Event, error) { return tx.Events().BySlug(t.Context(), a, slug) })
 }
 
-// limits is how an event refers to channels.
+// limits returns channels as an event refers to them.
 func limits(cs ...channels.Channel) []events.Channel {
 	var limited []events.Channel
 	for _, c := range cs {
@@ -38,7 +38,7 @@ func limits(cs ...channels.Channel) []events.Channel {
 	return limited
 }
 
-// templates are an event's own.
+// templates returns the templates of an event.
 func (w *world) templates(t *testing.T, e events.Event) []events.Template {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) ([]events.Template, error) { return tx.Events().Templates(t.Context(), e) })

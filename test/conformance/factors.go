@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// signs gives a member an account.
+// signs creates an account for a member.
 func (w *world) signs(t *testing.T, m users.Member) operators.Account {
 	t.Helper()
 	return w.account(t, operators.Account{User: users.User{ID: m.User.ID, Username: m.User.Username}, Hash: "h", Changed: noon})

@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// face is a member whose properties follow from a number.
+// face is a member whose properties are computed from a number.
 type face struct {
 	users.Member
 
@@ -30,7 +30,7 @@ func (p face) registered() bool { return p.number%2 == 0 }
 func (p face) listed() bool     { return p.number%6 < 3 && !p.unreached() }
 func (p face) paying() bool     { return p.number%3 == 1 }
 
-// gather makes so many people members of an organization.
+// gather creates n members of an organization.
 func (w *world) gather(t *testing.T, o tenant, n int) []face {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) ([]face, error) {
@@ -99,7 +99,7 @@ func newFace(t *testing.T, tx ports.Tx, o tenant, number int) (face, error) {
 	return p, nil
 }
 
-// filter is a condition of a query and who fulfils it.
+// filter is a condition of a query, and a function that reports who meets it.
 type filter struct {
 	name string
 	ask  func(q *users.Query)
@@ -152,7 +152,7 @@ func filterCases() cases {
 				}
 				for _, limit := range []int{1 + set%4, 50} {
 					q.Limit = limit
-					// Ada, whom every world has, is registered, and on the list.
+					// Ada, who is in every world, is registered and on the list.
 					require.ElementsMatch(t, meant, without(w.hits(t, q), "ada@example.org"), "%s in batches of %d", name, limit)
 				}
 			}
@@ -285,7 +285,7 @@ func filterCases() cases {
 	}
 }
 
-// inOrder is whom a query finds, however many batches it takes, in the order in which they are
+// inOrder returns the members that a query finds, from all batches, in the order in which they are
 // found.
 func (w *world) inOrder(t *testing.T, q users.Query) (usernames []string) {
 	t.Helper()

@@ -10,13 +10,13 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// link puts members into a group and returns those who were not in it.
+// link adds members to a group and returns those who were not in it.
 func (w *world) link(t *testing.T, g orgs.Group, ms ...users.MemberID) []users.MemberID {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) ([]users.MemberID, error) { return tx.Users().Link(t.Context(), g, ms) })
 }
 
-// unlink takes members out of a group and returns those who were in it.
+// unlink removes members from a group and returns those who were in it.
 func (w *world) unlink(t *testing.T, g orgs.Group, ms ...users.MemberID) []users.MemberID {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) ([]users.MemberID, error) { return tx.Users().Unlink(t.Context(), g, ms) })

@@ -17,7 +17,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// job is a new import of an organization in some state.
+// job creates an import of an organization in a state.
 func (w *world) job(t *testing.T, o tenant, s imports.State) imports.Job {
 	t.Helper()
 	j := imports.NewJob(o.org.ID, "people.csv", "", o.staff, audit.Actor{Name: "Ñ", Address: "192.0.2.1/32", Via: audit.Console}, noon)
@@ -35,7 +35,7 @@ func (w *world) jobByID(t *testing.T, o tenant, id imports.ID) imports.Job {
 	return look(t, w, func(tx ports.Tx) (imports.Job, error) { return tx.Imports().ByID(t.Context(), o.org.ID, id) })
 }
 
-// waiting is the job that Waiting finds at a moment, 0 for none.
+// waitingJob returns the job that Waiting finds at a time; 0 for none.
 func (w *world) waitingJob(t *testing.T, now time.Time) (id imports.ID) {
 	t.Helper()
 	err := w.View(t.Context(), func(tx ports.Tx) error {
@@ -50,8 +50,9 @@ func (w *world) waitingJob(t *testing.T, now time.Time) (id imports.ID) {
 	return id
 }
 
-// oneWritesAtATime: a running import that has written rows keeps others of its organization waiting
-// until it is over, whoever works at it; checks and other organizations go on.
+// oneWritesAtATime checks that a running import that has written rows delays other imports of its
+// organization until its end, whichever instance runs it. Checks and other organizations are not
+// delayed.
 func oneWritesAtATime(t *testing.T, w *world) {
 	running := func(o tenant, minute int) imports.Job {
 		j := w.job(t, o, imports.Running)
@@ -85,7 +86,7 @@ func jobIDs(jobs []imports.Job) (ids []imports.ID) {
 	return ids
 }
 
-// busiest is a job of which every field differs from what it was as the other was made.
+// busiest returns a job in which every field differs from the new job.
 func busiest(j imports.Job) imports.Job {
 	j.Size, j.Header, j.By, j.State, j.Reason = 1<<40, "email;\"a\n\"", audit.Actor{Name: "Ö", Address: "::1/128", Via: audit.Console}, imports.Failed, "why <not>"
 	j.Columns = imports.Mapping{{Name: "<é>", Field: imports.Email}, {Field: imports.Metadata, Key: "\""}, {Name: "x"}}

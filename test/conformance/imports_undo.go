@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// keepCreations keeps what chunks of a job created that was started at a moment.
+// keepCreations stores what chunks of a job created.
 func (w *world) keepCreations(t *testing.T, id imports.ID, started time.Time, cs ...imports.Creations) {
 	t.Helper()
 	act(t, w, func(tx ports.Tx) error {
@@ -33,7 +33,7 @@ func created(t *testing.T, id imports.ID, from int) func(tx ports.Tx) (imports.C
 	return func(tx ports.Tx) (imports.Creations, error) { return tx.Imports().Creations(t.Context(), id, from) }
 }
 
-// used are those of members of whom something was made.
+// used returns the members who are used by other objects.
 func (w *world) used(t *testing.T, o tenant, ms ...users.Member) []users.MemberID {
 	t.Helper()
 	ids := make([]users.MemberID, len(ms))

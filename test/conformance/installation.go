@@ -22,7 +22,7 @@ func (w *world) setState(t *testing.T, s installation.State) {
 	do(t, w, func(tx ports.Tx) (bool, error) { return true, tx.Installation().SetState(t.Context(), s) })
 }
 
-// backlogs are what occurrences have still to do, in pages of one.
+// leftOver returns the backlogs of occurrences, read in pages of one.
 func (w *world) leftOver(t *testing.T) (all []installation.Backlog) {
 	t.Helper()
 	for after := events.OccurrenceID(0); ; {

@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// noon is when these cases happen.
+// noon is the time of these cases.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // issue stores a key of this name, with its own digest.
@@ -31,7 +31,7 @@ func (w *world) issue(t *testing.T, k access.Key) access.Key {
 	return k
 }
 
-// key is a key as it is stored.
+// key returns a stored key.
 func (w *world) key(t *testing.T, d access.Digest) access.Key {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) (access.Key, error) { return tx.Keys().ByDigest(t.Context(), d) })
@@ -57,7 +57,7 @@ func (w *world) revoke(t *testing.T, k access.Key, at time.Time) {
 	act(t, w, func(tx ports.Tx) error { return tx.Keys().Revoke(t.Context(), k, at) })
 }
 
-// namesakes are the ids of all keys of a name that are not revoked.
+// namesakes returns the ids of all keys of a name that are not revoked.
 func (w *world) namesakes(t *testing.T, name string, limit int) []access.ID {
 	t.Helper()
 	ids := []access.ID{}

@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// list stores a list of the shop.
+// list creates a list of the shop.
 func (w *world) list(t *testing.T, name string, pin applications.ID) lists.List {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) (lists.List, error) {
@@ -21,7 +21,7 @@ func (w *world) list(t *testing.T, name string, pin applications.ID) lists.List 
 	})
 }
 
-// listNow is a list as it is stored.
+// listNow returns a stored list.
 func (w *world) listNow(t *testing.T, l lists.List) lists.List {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) (lists.List, error) {

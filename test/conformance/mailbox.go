@@ -15,8 +15,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// letter is a message with something in all of its places.
-func letter(id, to string) deliveries.Message {
+// fullMessage returns a message with a value in every field.
+func fullMessage(id, to string) deliveries.Message {
 	return deliveries.Message{ID: id, To: to, Subject: "Subject of " + id, Text: "Text\nof " + id, HTML: "<p>HTML of " + id, Unsubscribe: "https://example.org/" + id,
 		Facts: map[string]string{"organization": "acme", "event": "order"}}
 }
@@ -27,7 +27,7 @@ func (w *world) keep(t *testing.T, c channels.Channel, m deliveries.Message) boo
 	return do(t, w, func(tx ports.Tx) (bool, error) { return tx.Mailbox().Keep(t.Context(), c.Organization, c.ID, m) })
 }
 
-// mailbox lists what an organization keeps.
+// mailbox lists the messages of an organization.
 func (w *world) mailbox(t *testing.T, org orgs.ID, f deliveries.MailboxFilter) []deliveries.MailboxMessage {
 	t.Helper()
 	if f.Limit == 0 {
@@ -36,7 +36,7 @@ func (w *world) mailbox(t *testing.T, org orgs.ID, f deliveries.MailboxFilter) [
 	return look(t, w, func(tx ports.Tx) ([]deliveries.MailboxMessage, error) { return tx.Mailbox().List(t.Context(), org, f) })
 }
 
-// messageIDs are the ids of the messages in a listing.
+// messageIDs returns the ids of the messages in a listing.
 func messageIDs(kept []deliveries.MailboxMessage) []string {
 	ids := make([]string, len(kept))
 	for i, k := range kept {
@@ -45,11 +45,11 @@ func messageIDs(kept []deliveries.MailboxMessage) []string {
 	return ids
 }
 
-// fill keeps messages 1 to n in a channel.
+// fill stores messages 1 to n in a channel.
 func (w *world) fill(t *testing.T, c channels.Channel, n int) {
 	t.Helper()
 	for i := range n {
-		require.True(t, w.keep(t, c, letter(fmt.Sprint(i+1), "ada@example.org")))
+		require.True(t, w.keep(t, c, fullMessage(fmt.Sprint(i+1), "ada@example.org")))
 	}
 }
 
@@ -72,7 +72,7 @@ func mailboxCases() cases {
 			assert.Equal(t, []string{"Mail"}, list(1))
 		},
 		"IsListedFromTheNewestAndFoundWhole": func(t *testing.T, w *world) {
-			a, b := letter("a", "ada@example.org"), letter("b", "+14155552671")
+			a, b := fullMessage("a", "ada@example.org"), fullMessage("b", "+14155552671")
 			b.Facts = nil
 			assert.True(t, w.keep(t, w.mine.mail, a))
 			assert.True(t, w.keep(t, w.mine.text, b))
@@ -92,7 +92,7 @@ func mailboxCases() cases {
 			assert.Equal(t, channels.EMAIL, listed[1].Protocol)
 		},
 		"KeepsTheFirstOfARepeatedMessage": func(t *testing.T, w *world) {
-			again := letter("a", "ada@example.org")
+			again := fullMessage("a", "ada@example.org")
 			assert.True(t, w.keep(t, w.mine.mail, again))
 			again.Subject = "changed"
 			assert.False(t, w.keep(t, w.mine.mail, again))
@@ -105,7 +105,7 @@ func mailboxCases() cases {
 			created := together(16, func(i int) bool {
 				var created bool
 				assert.NoError(t, w.Update(t.Context(), func(tx ports.Tx) (err error) {
-					created, err = tx.Mailbox().Keep(t.Context(), w.mine.org.ID, w.mine.mail.ID, letter(fmt.Sprint(i%2), "ada@example.org"))
+					created, err = tx.Mailbox().Keep(t.Context(), w.mine.org.ID, w.mine.mail.ID, fullMessage(fmt.Sprint(i%2), "ada@example.org"))
 					if err == nil {
 						_, err = tx.Mailbox().Trim(t.Context(), w.mine.org.ID, w.mine.mail.ID, 2, 10)
 					}
@@ -136,10 +136,10 @@ func mailboxCases() cases {
 			assert.Equal(t, "a\ufffdb", w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{Limit: 1})[0].Message.Subject)
 		},
 		"IsNarrowedByChannelAddressAndPlace": func(t *testing.T, w *world) {
-			w.keep(t, w.mine.mail, letter("1", "ada@example.org"))
-			w.keep(t, w.mine.mail, letter("2", "Ada@Example.ORG"))
-			w.keep(t, w.mine.shopMail, letter("3", "ada@example.org"))
-			w.keep(t, w.mine.mail, letter("4", "bob@example.org"))
+			w.keep(t, w.mine.mail, fullMessage("1", "ada@example.org"))
+			w.keep(t, w.mine.mail, fullMessage("2", "Ada@Example.ORG"))
+			w.keep(t, w.mine.shopMail, fullMessage("3", "ada@example.org"))
+			w.keep(t, w.mine.mail, fullMessage("4", "bob@example.org"))
 			list := func(f deliveries.MailboxFilter) []string { return messageIDs(w.mailbox(t, w.mine.org.ID, f)) }
 			ada := users.NewEmailAddress("ADA@example.org").Key()
 			assert.Equal(t, []string{"4", "3", "2", "1"}, list(deliveries.MailboxFilter{}))
@@ -190,7 +190,7 @@ func mailboxCases() cases {
 			act(t, w, func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), c) })
 			assert.Len(t, w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{}), 1)
 			refused(t, w, channels.ErrNotFound, func(tx ports.Tx) error {
-				_, err := tx.Mailbox().Keep(t.Context(), w.mine.org.ID, c.ID, letter("3", "ada@example.org"))
+				_, err := tx.Mailbox().Keep(t.Context(), w.mine.org.ID, c.ID, fullMessage("3", "ada@example.org"))
 				return err
 			})
 		},
@@ -204,7 +204,7 @@ func mailboxCases() cases {
 				return tx.Mailbox().Find(t.Context(), w.mine.org.ID, theirs[0].ID)
 			})
 			refused(t, w, channels.ErrNotFound, func(tx ports.Tx) error {
-				_, err := tx.Mailbox().Keep(t.Context(), w.mine.org.ID, w.theirs.mail.ID, letter("4", "ada@example.org"))
+				_, err := tx.Mailbox().Keep(t.Context(), w.mine.org.ID, w.theirs.mail.ID, fullMessage("4", "ada@example.org"))
 				return err
 			})
 			act(t, w, func(tx ports.Tx) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// registration is what the store knows of a member in web.
+// registration returns the membership of a member in web.
 func (w *world) registration(t *testing.T, m users.Member) registration {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) (registration, error) { return registrationOf(t.Context(), tx, w.mine.web, m.ID) })
@@ -24,7 +24,7 @@ func (w *world) lock(t *testing.T, m users.Member, locked bool) {
 	act(t, w, func(tx ports.Tx) error { return tx.Applications().SetLocked(t.Context(), w.mine.web, m.ID, locked) })
 }
 
-// register keeps a membership in web.
+// register stores a membership in web.
 func (w *world) register(t *testing.T, ms applications.Membership) {
 	t.Helper()
 	act(t, w, func(tx ports.Tx) error { return saveMembership(t.Context(), tx, w.mine.web, ms) })

@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// notify stores a notification of an event of web.
+// notify creates a notification of an event of web.
 func (w *world) notify(t *testing.T, e events.Event, name string) subscriptions.Notification {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) (subscriptions.Notification, error) {
@@ -23,7 +23,7 @@ func (w *world) notify(t *testing.T, e events.Event, name string) subscriptions.
 	})
 }
 
-// notification is a notification of web as it is stored.
+// notification returns a stored notification of web.
 func (w *world) notification(t *testing.T, id subscriptions.NotificationID) subscriptions.Notification {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) (subscriptions.Notification, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// relieve offers a member so much of what waits for another one, which keeps some, and returns how
-// much it took.
+// relieve offers a member waiting deliveries of another one, which keeps some. It returns how many
+// the member took over.
 func (w *world) relieve(t *testing.T, org orgs.ID, from, to channels.Channel, room, keep int) (n int) {
 	t.Helper()
 	gifts, err := w.Queue().Offload(t.Context(), org, from.ID, []channels.Offer{{To: to.ID, Capacity: room}}, keep, lease)

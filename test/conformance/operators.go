@@ -16,20 +16,20 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// account lets an identity sign in.
+// account creates an account of an identity.
 func (w *world) account(t *testing.T, a operators.Account) operators.Account {
 	t.Helper()
 	a.ID = do(t, w, func(tx ports.Tx) (operators.AccountID, error) { return tx.Operators().Save(t.Context(), a) })
 	return w.held(t, a.ID).Account
 }
 
-// held is an account with its places.
+// held returns an account with its places.
 func (w *world) held(t *testing.T, id operators.AccountID) operators.AccountAccess {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) (operators.AccountAccess, error) { return tx.Operators().Account(t.Context(), id) })
 }
 
-// accountsOf are the accounts of a user.
+// accountsOf returns the accounts of a user.
 func (w *world) accountsOf(t *testing.T, username string) []operators.AccountAccess {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) ([]operators.AccountAccess, error) {
@@ -43,7 +43,7 @@ func (w *world) accepts(t *testing.T, m users.Member, a operators.Account, at ti
 	act(t, w, func(tx ports.Tx) error { return tx.Operators().Accept(t.Context(), m.ID, a.ID, at) })
 }
 
-// acceptance is by which account a member has accepted.
+// acceptance returns the account that a member has accepted with.
 func (w *world) acceptance(t *testing.T, m users.Member) operators.Acceptance {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) (operators.Acceptance, error) { return tx.Operators().Acceptance(t.Context(), m.ID) })
@@ -57,7 +57,7 @@ func (w *world) begin(t *testing.T, a operators.Account, at time.Time) operators
 	return s
 }
 
-// session is a session as it is stored, and whether it is.
+// session returns a stored session, and whether there is one.
 func (w *world) session(t *testing.T, d operators.Digest) (found operators.Session, a operators.AccountAccess, there bool) {
 	t.Helper()
 	there = w.finds(t, operators.ErrNoSession, func(tx ports.Tx) (err error) {

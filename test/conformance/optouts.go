@@ -18,7 +18,7 @@ func (w *world) optOut(t *testing.T, o deliveries.OptOut, out bool) bool {
 	return do(t, w, func(tx ports.Tx) (bool, error) { return tx.Deliveries().SetOptOut(t.Context(), o, out) })
 }
 
-// unsubscription is what an unsubscribe link shows.
+// unsubscription returns what an unsubscribe link shows.
 func (w *world) unsubscription(t *testing.T, o deliveries.OptOut) deliveries.Unsubscription {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) (deliveries.Unsubscription, error) {

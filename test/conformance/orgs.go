@@ -244,9 +244,8 @@ func orgCases() cases {
 	}
 }
 
-// attempt makes a write that must not reach what it names. Whether it is refused or comes to
-// nothing is the store's choice, as long as it is not kept: the picture of the other organization
-// decides.
+// attempt makes a write that names an object of the other organization. The store may refuse it or
+// change nothing. The picture of the other organization shows whether anything was stored.
 func attempt(t *testing.T, w *world, fn func(tx ports.Tx) error) {
 	t.Helper()
 	before := w.picture(t, w.mine)
@@ -254,7 +253,7 @@ func attempt(t *testing.T, w *world, fn func(tx ports.Tx) error) {
 	w.unchanged(t, w.mine, before, "the organization of the caller was changed")
 }
 
-// finds reports whether a look-up finds something; any fault but want fails the test.
+// finds reports whether a look-up finds something. Any fault except want fails the test.
 func (w *world) finds(t *testing.T, want error, fn func(tx ports.Tx) error) bool {
 	t.Helper()
 	err := w.View(t.Context(), fn)
@@ -264,7 +263,7 @@ func (w *world) finds(t *testing.T, want error, fn func(tx ports.Tx) error) bool
 	return err == nil
 }
 
-// creates reports whether an Update was kept; any fault but want fails the test.
+// creates reports whether an Update was committed. Any fault except want fails the test.
 func (w *world) creates(t *testing.T, want error, fn func(tx ports.Tx) error) bool {
 	t.Helper()
 	err := w.Update(t.Context(), fn)

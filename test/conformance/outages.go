@@ -36,7 +36,7 @@ func channelIDs(all ...channels.Channel) []channels.ID {
 }
 
 func outageCases() cases {
-	// Asked for by each case: the suite as a whole takes longer than the minutes that count here.
+	// Each case calls this, because the whole suite takes longer than the minutes that count here.
 	asked := func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 	outage := func(c channels.Channel, instance string, until time.Time) channels.Outage {
 		return channels.Outage{Channel: c.ID, Project: c.Project, Name: c.Name, Instance: instance, Since: until.Add(-time.Hour), Last: until.Add(-time.Minute),

@@ -13,7 +13,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// piece makes a partial of an organization.
+// piece creates a partial of an organization.
 func (w *world) piece(t *testing.T, org orgs.ID, name, text string) events.Partial {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) (events.Partial, error) {
@@ -147,7 +147,7 @@ func partialCases() cases {
 	}
 }
 
-// partialsUsed are the partials that a message is rendered with.
+// partialsUsed returns the partials that a message is rendered with.
 func (w *world) partialsUsed(t *testing.T, tx ports.Tx, ofNotification bool) (events.Partials, error) {
 	t.Helper()
 	all, err := tx.Events().Templates(t.Context(), w.mine.order)

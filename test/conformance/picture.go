@@ -20,8 +20,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// picture is everything that the port returns about an organization, read in one View. Its keys say
-// what each part is.
+// picture is everything that the port returns about an organization, read in one View, by
+// descriptions of its parts.
 type picture map[string]any
 
 func (w *world) picture(t *testing.T, o tenant) picture {
@@ -34,7 +34,7 @@ func (w *world) picture(t *testing.T, o tenant) picture {
 	})
 }
 
-// unchanged checks that an organization looks as it did, and says which parts do not.
+// unchanged checks that an organization has not changed, and says which parts have.
 func (w *world) unchanged(t *testing.T, o tenant, before picture, message string) {
 	t.Helper()
 	now := w.picture(t, o)
@@ -59,7 +59,7 @@ type viewer struct {
 	err  error
 }
 
-// note keeps what read returns and passes it on.
+// note stores the result of read and returns it.
 func note[T any](v *viewer, name string, read func() (T, error)) (found T) {
 	if v.err != nil {
 		return found
@@ -69,7 +69,7 @@ func note[T any](v *viewer, name string, read func() (T, error)) (found T) {
 	return found
 }
 
-// all keeps a whole listing and passes it on.
+// all stores a whole listing and returns it.
 func all[T any, ID ~int64](v *viewer, name string, list listing[T, ID]) []T {
 	return note(v, name, func() ([]T, error) { return everything(v.tx, list) })
 }
@@ -152,7 +152,7 @@ func (v *viewer) application(path string, a applications.Application, members []
 	}
 }
 
-// registration is what Repository.Membership answers.
+// registration is the result of Repository.Membership.
 type registration struct {
 	applications.Membership
 	Exists bool

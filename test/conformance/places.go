@@ -20,8 +20,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// found are the addresses and channels that a search of a list finds, read to its end in batches of
-// a size.
+// found returns the addresses and channels that a search of a list finds, read in batches of a
+// size.
 func (w *world) found(t *testing.T, l lists.List, text string, size int) []string {
 	t.Helper()
 	all := []string{}
@@ -41,7 +41,7 @@ func (w *world) found(t *testing.T, l lists.List, text string, size int) []strin
 	return nil
 }
 
-// listedPeople puts people with addresses of several kinds on the news.
+// listedPeople adds people with addresses of several kinds to the list news.
 func (w *world) listedPeople(t *testing.T) {
 	t.Helper()
 	generic := w.open(t, channels.Channel{Organization: w.mine.org.ID, Name: "Slack", Protocol: channels.SLACK})

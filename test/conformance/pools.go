@@ -16,8 +16,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// pooled makes the organization's mail channel a member of a pool, with a weight, and opens another
-// one beside it for each further weight.
+// pooled makes the organization's mail channel a member of a pool with a weight. It creates another
+// member for each further weight.
 func (w *world) pooled(t *testing.T, weight int, others ...int) []channels.Channel {
 	t.Helper()
 	first := w.mine.mail

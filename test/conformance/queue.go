@@ -21,10 +21,10 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// lease is longer than any case takes.
+// lease is longer than any case.
 const lease = time.Hour
 
-// occurrence is what a caller says of one time that the order event of web happened.
+// occurrence returns an occurrence of the order event of web.
 func (o tenant) occurrence(limitTo, channels []string) events.Occurrence {
 	options, err := events.NewOptions(limitTo, channels)
 	if err != nil {
@@ -42,7 +42,7 @@ func (w *world) trigger(t *testing.T, o events.Occurrence) events.Occurrence {
 	})
 }
 
-// expand expands everything there is, in pages of so many, and returns what each step said.
+// expand expands everything in pages of a size, and returns the result of each step.
 func (w *world) expand(t *testing.T, limit int) (steps []deliveries.Expansion) {
 	t.Helper()
 	for {
@@ -56,7 +56,7 @@ func (w *world) expand(t *testing.T, limit int) (steps []deliveries.Expansion) {
 	}
 }
 
-// made are the deliveries of an occurrence.
+// made returns the deliveries of an occurrence.
 func (w *world) made(t *testing.T, o events.Occurrence) []deliveries.Delivery {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) ([]deliveries.Delivery, error) {
@@ -64,8 +64,8 @@ func (w *world) made(t *testing.T, o events.Occurrence) []deliveries.Delivery {
 	})
 }
 
-// outcomes returns the deliveries of an occurrence in short: `notification: address by channel,
-// state`, and the reason of skipping.
+// outcomes returns the deliveries of an occurrence as `notification: address by channel, state`,
+// with the reason of skipped ones.
 func (w *world) outcomes(t *testing.T, o events.Occurrence) []string {
 	t.Helper()
 	var said []string
@@ -91,7 +91,7 @@ func (w *world) expandedDeliveries(t *testing.T, o events.Occurrence) []string {
 	return w.outcomes(t, stored)
 }
 
-// write gives the order event a template for each of these channels.
+// write creates templates of the order event for these channels.
 func (w *world) write(t *testing.T, cs ...channels.Channel) {
 	t.Helper()
 	act(t, w, func(tx ports.Tx) error {
@@ -104,8 +104,7 @@ func (w *world) write(t *testing.T, cs ...channels.Channel) {
 	})
 }
 
-// hear makes the notification of the order event send to the list of all, besides Ada, who is
-// subscribed.
+// hear makes the notification of the order event use the list all. Ada is also subscribed.
 func (w *world) hear(t *testing.T) {
 	t.Helper()
 	n := w.mine.shipped
@@ -113,7 +112,7 @@ func (w *world) hear(t *testing.T) {
 	act(t, w, func(tx ports.Tx) error { return tx.Subscriptions().Save(t.Context(), n) })
 }
 
-// ready lets the notification reach Ada and Bob by mail.
+// ready makes the notification reach Ada and Bob by mail.
 func (w *world) ready(t *testing.T) {
 	t.Helper()
 	w.write(t, w.mine.mail, w.mine.shopMail, w.mine.text)
@@ -121,8 +120,7 @@ func (w *world) ready(t *testing.T) {
 	w.add(t, w.mine.news, w.mine.bobByMail.ID)
 }
 
-// crowded puts so many people on the list of all, each with a mail address, and returns their
-// assignments.
+// crowded adds n people with mail addresses to the list all, and returns their assignments.
 func (w *world) crowded(t *testing.T, n int) []channels.Assignment {
 	t.Helper()
 	w.write(t, w.mine.mail)
@@ -352,7 +350,7 @@ func expansionCases() cases {
 	}
 }
 
-// occurred is an occurrence of web as it is stored.
+// occurred returns a stored occurrence of web.
 func (w *world) occurred(t *testing.T, o events.Occurrence) events.Occurrence {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) (events.Occurrence, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// claim takes deliveries of a channel.
+// claim claims deliveries of a channel.
 func (w *world) claim(t *testing.T, c channels.Channel, owner string, limit int, lease time.Duration) []deliveries.Job {
 	t.Helper()
 	jobs, err := w.Queue().Claim(t.Context(), c.ID, owner, limit, lease)
@@ -26,7 +26,7 @@ func (w *world) claim(t *testing.T, c channels.Channel, owner string, limit int,
 	return jobs
 }
 
-// record notes outcomes and returns how many were lost.
+// record records outcomes and returns how many were lost.
 func (w *world) record(t *testing.T, owner string, outcomes ...deliveries.Outcome) int {
 	t.Helper()
 	lost, err := w.Queue().Record(t.Context(), owner, outcomes)
@@ -34,7 +34,7 @@ func (w *world) record(t *testing.T, owner string, outcomes ...deliveries.Outcom
 	return lost
 }
 
-// due is when the first delivery of a channel is due; zero when it has nothing open.
+// due returns when the first delivery of a channel is due; zero if nothing is open.
 func (w *world) due(t *testing.T, c channels.Channel) time.Time {
 	t.Helper()
 	due, err := w.Queue().Due(t.Context())
@@ -50,7 +50,7 @@ func (w *world) due(t *testing.T, c channels.Channel) time.Time {
 	return at
 }
 
-// waiting triggers and expands, so that so many deliveries wait, and returns the occurrence.
+// waiting triggers and expands, so that n deliveries wait, and returns the occurrence.
 func (w *world) waiting(t *testing.T, n int) events.Occurrence {
 	t.Helper()
 	w.crowded(t, n-1) // and Ada
@@ -60,7 +60,7 @@ func (w *world) waiting(t *testing.T, n int) events.Occurrence {
 	return o
 }
 
-// delivery is one of an occurrence as it is stored.
+// delivery returns a stored delivery of an occurrence.
 func (w *world) delivery(t *testing.T, o events.Occurrence, id deliveries.ID) deliveries.Delivery {
 	t.Helper()
 	for _, d := range w.made(t, o) {
@@ -72,7 +72,7 @@ func (w *world) delivery(t *testing.T, o events.Occurrence, id deliveries.ID) de
 	return deliveries.Delivery{}
 }
 
-// idsOfJobs are the ids of jobs.
+// idsOfJobs returns the ids of jobs.
 func idsOfJobs(jobs []deliveries.Job) []deliveries.ID {
 	ids := make([]deliveries.ID, len(jobs))
 	for i, j := range jobs {
@@ -183,8 +183,8 @@ func claimCases() cases {
 				claimed = append(claimed, len(jobs))
 				left -= len(jobs)
 			}
-			// Occurrences take turns. Beside so many contexts there is room for the fields of their
-			// recipients, and for no other one.
+			// Occurrences take turns. With so many contexts there is room for the fields of their
+			// recipients, but not for one more context.
 			assert.Equal(t, deliveries.ClaimBytes/size-1, claimed[0])
 			assert.Len(t, claimed, 4)
 		},

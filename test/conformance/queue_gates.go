@@ -19,18 +19,18 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// A maze has an assignment for every combination of what the gates ask. A path through it is a
-// number: each bit is one answer.
+// A maze has an assignment for every combination of open and closed gates. A path is such a
+// combination: each bit is a gate.
 const (
 	mazeMembers  = 1 << 6 // locked, registered, inactive, locked in the application, disabled, unsubscribed
 	mazeLinks    = 1 << 2 // the assignment inactive, not validated
 	mazeChannels = 1 << 3 // inactive, not the event's, without a template
 )
 
-// bit reports whether a path takes a turn.
+// bit reports whether a bit of a path is set.
 func bit(path, n int) bool { return path>>n&1 == 1 }
 
-// maze is the assignments by member, by link and channel; and what the gates say of each.
+// maze has the assignments by member, link and channel, and the expected gates of each.
 type maze struct {
 	members  []users.Member
 	channels []channels.Channel
@@ -38,8 +38,8 @@ type maze struct {
 	links    map[channels.AssignmentID]channels.Assignment
 }
 
-// newMaze puts everybody on the list of the order event's notification. The members' and channels'
-// turns are taken in shut.
+// newMaze adds everybody to the list of the order event's notification. shut closes the gates of
+// members and channels.
 func newMaze(t *testing.T, w *world) *maze {
 	t.Helper()
 	m := &maze{gates: map[channels.AssignmentID]deliveries.Gates{}, links: map[channels.AssignmentID]channels.Assignment{}}
@@ -132,7 +132,7 @@ func (m *maze) shut(t *testing.T, w *world) {
 	}
 }
 
-// memberOf is who holds the address of an assignment.
+// memberOf returns the member with the address of an assignment.
 func (m *maze) memberOf(t *testing.T, a channels.Assignment) users.MemberID {
 	t.Helper()
 	var member, path int
@@ -161,7 +161,7 @@ func gateCases() cases {
 				pending[d.Assignment] = reason == ""
 			}
 
-			// The forecast said the same.
+			// The forecast has the same counts.
 			counted := map[deliveries.Reason]int{}
 			for _, g := range f.Groups {
 				counted[g.Reason] += g.Recipients
@@ -174,7 +174,7 @@ func gateCases() cases {
 			}
 			assert.Len(t, f.Jobs, 8+1) // by one channel and one kind of link: without a membership its three flags do not matter
 
-			// So do the candidates of each.
+			// The candidates of each member are the same.
 			for _, u := range m.members {
 				for _, c := range w.candidates(t, o, u.ID) {
 					assert.Equal(t, m.gates[c.Assignment.ID], c.Gates)
@@ -205,7 +205,7 @@ func gateCases() cases {
 	}
 }
 
-// forecast is what would become of an occurrence.
+// forecast returns the forecast of an occurrence.
 func (w *world) forecast(t *testing.T, o events.Occurrence, samples int) deliveries.Forecast {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) (deliveries.Forecast, error) {
@@ -213,8 +213,8 @@ func (w *world) forecast(t *testing.T, o events.Occurrence, samples int) deliver
 	})
 }
 
-// sampled are deliveries in the order in which a forecast takes samples: the first by each
-// notification and channel, then the second by each.
+// sampled returns deliveries in the order in which a forecast takes samples: the first of each
+// notification and channel, then the second of each.
 func sampled(made []deliveries.Delivery) []deliveries.Delivery {
 	type by struct {
 		notification subscriptions.NotificationID
@@ -230,7 +230,7 @@ func sampled(made []deliveries.Delivery) []deliveries.Delivery {
 	})
 }
 
-// candidates are the ways in which an occurrence could reach a member.
+// candidates returns the candidates for deliveries of an occurrence to a member.
 func (w *world) candidates(t *testing.T, o events.Occurrence, m users.MemberID) []deliveries.Candidate {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) ([]deliveries.Candidate, error) {

@@ -33,8 +33,7 @@ func (w *world) overlapping(t *testing.T) {
 	w.optOut(t, deliveries.OptOut{Member: w.mine.ada.ID, AddressKey: "ada@example.org", Notification: w.mine.shipped.ID}, true)
 }
 
-// setCases are about triggers that come together, and small occurrences, which are expanded in
-// sets.
+// setCases are about concurrent triggers, and about small occurrences, which are expanded in sets.
 func setCases() cases {
 	return cases{
 		"TriggersKeepOrderAndAnswers": func(t *testing.T, w *world) {

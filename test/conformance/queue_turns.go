@@ -17,13 +17,14 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// sharer is a project whose order event reaches a crowd through the organization's mail channel.
+// sharer is a project whose order event reaches many people through the organization's mail
+// channel.
 type sharer struct {
 	of     events.Occurrence // to be triggered
 	people []channels.Assignment
 }
 
-// occurrence is one for the first n of the people, or with 0 for all of them.
+// occurrence returns an occurrence for the first n of the people; 0: for all of them.
 func (s sharer) occurrence(p events.Priority, n int) events.Occurrence {
 	o := s.of
 	o.Priority, o.Created = p, time.Now()
@@ -33,7 +34,7 @@ func (s sharer) occurrence(p events.Priority, n int) events.Occurrence {
 	return o
 }
 
-// share makes n projects that share the mail channel, each with a crowd.
+// share creates n projects that share the mail channel, each with many people.
 func (w *world) share(t *testing.T, n, crowd int) []sharer {
 	t.Helper()
 	people := w.spread(t, crowd, w.mine.mail)
@@ -69,7 +70,7 @@ func (w *world) triggered(t *testing.T, o events.Occurrence) events.OccurrenceID
 	return o.ID
 }
 
-// claimedOf claims from the mail channel and counts what came of each occurrence.
+// claimedOf claims from the mail channel and counts the claimed deliveries of each occurrence.
 func (w *world) claimedOf(t *testing.T, limit int) map[events.OccurrenceID]int {
 	t.Helper()
 	counts := map[events.OccurrenceID]int{}
@@ -230,7 +231,7 @@ func turnCases() cases {
 	}
 }
 
-// priorityOf is the class of an occurrence as it is stored.
+// priorityOf returns the stored priority of an occurrence.
 func (w *world) priorityOf(t *testing.T, id events.OccurrenceID) events.Priority {
 	t.Helper()
 	found, err := w.Queue().Occurrences(t.Context(), []events.OccurrenceID{id})

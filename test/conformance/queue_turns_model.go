@@ -15,9 +15,9 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 )
 
-// turnModel is the rule of docs/delivery.md without a database. It does at random what
-// applications, expansions and senders do, and says of each claim how many deliveries of which
-// occurrence it takes.
+// turnModel implements the rule of docs/delivery.md without a database. It acts at random as
+// applications, expansions and senders do, and predicts how many deliveries of each occurrence a
+// claim takes.
 type turnModel struct {
 	w       *world
 	random  *rand.Rand
@@ -33,7 +33,7 @@ type turnModel struct {
 	begun      time.Time
 }
 
-// modelDelivery is a delivery that waits for a place.
+// modelDelivery is a waiting delivery.
 type modelDelivery struct {
 	of      events.Occurrence
 	turn    int
@@ -74,7 +74,7 @@ func (m *turnModel) run(t *testing.T) {
 	}
 }
 
-// trigger triggers for a few or for everybody.
+// trigger triggers for a few people or for everybody.
 func (m *turnModel) trigger(t *testing.T) {
 	t.Helper()
 	classes := events.Priorities()
@@ -85,7 +85,8 @@ func (m *turnModel) trigger(t *testing.T) {
 	m.unexpanded = append(m.unexpanded, m.w.trigger(t, s.occurrence(classes[m.random.IntN(len(classes))], n)))
 }
 
-// line is what waits for its first attempt in a class for a project, in the order of its turns.
+// line returns the deliveries of a class and a project that wait for their first attempt, in the
+// order of their turns.
 func (m *turnModel) line(p events.Priority, project orgs.ProjectID) (line []*modelDelivery) {
 	for _, d := range m.waits {
 		if d.of.Priority == p && d.of.Project == project {
@@ -98,7 +99,7 @@ func (m *turnModel) line(p events.Priority, project orgs.ProjectID) (line []*mod
 	return line
 }
 
-// expand has a page written and writes it, too.
+// expand expands a page in the store and in the model.
 func (m *turnModel) expand(t *testing.T) {
 	t.Helper()
 	limit := 5 + m.random.IntN(25)
@@ -165,7 +166,7 @@ func (m *turnModel) write(t *testing.T, o events.Occurrence, turn, n int) {
 	}
 }
 
-// claim claims, and says what that must be.
+// claim claims, and checks the result.
 func (m *turnModel) claim(t *testing.T, limit int) {
 	t.Helper()
 	want := map[events.OccurrenceID][]*modelDelivery{}
@@ -206,7 +207,7 @@ func (m *turnModel) due(p events.Priority) bool {
 	return slices.ContainsFunc(slices.Concat(m.waits, m.back), func(d *modelDelivery) bool { return d.of.Priority == p })
 }
 
-// kept is how many of the next n places are a class's in any case.
+// kept returns how many of the next n places are guaranteed for a class.
 func (m *turnModel) kept(p events.Priority, n int) (kept int) {
 	every := map[events.Priority]int{events.Normal: 2, events.Bulk: 1}[p]
 	for place := m.places + 1; place <= m.places+n; place++ {
@@ -254,7 +255,7 @@ func (m *turnModel) of(p events.Priority, n int) (taken []*modelDelivery) {
 	return taken
 }
 
-// end decides what becomes of a delivery: some come back.
+// end chooses the outcome of a delivery. Some are retried.
 func (m *turnModel) end(d *modelDelivery, j deliveries.Job) deliveries.Outcome {
 	out := deliveries.Outcome{ID: j.ID, State: deliveries.Sent, Attempts: j.Attempts + 1}
 	if n := m.random.IntN(8); n < 2 {

@@ -17,7 +17,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// purge deletes what is old, so many rows at a time, and returns how many went.
+// purge deletes expired rows, so many at a time, and returns the number of deleted rows.
 func (w *world) purge(t *testing.T, old deliveries.Expiry, limit int) (gone int) {
 	t.Helper()
 	for {
@@ -31,7 +31,7 @@ func (w *world) purge(t *testing.T, old deliveries.Expiry, limit int) (gone int)
 	}
 }
 
-// exists reports whether an occurrence is still kept.
+// exists reports whether an occurrence exists.
 func (w *world) exists(t *testing.T, o events.Occurrence) bool {
 	t.Helper()
 	return w.finds(t, events.ErrOccurrenceNotFound, func(tx ports.Tx) error {
@@ -40,7 +40,7 @@ func (w *world) exists(t *testing.T, o events.Occurrence) bool {
 	})
 }
 
-// finish sends everything that waits on a channel.
+// finish records everything that waits on a channel as sent.
 func (w *world) finish(t *testing.T, c channels.Channel) {
 	t.Helper()
 	for _, j := range w.claim(t, c, "finisher", 10_000, lease) {
@@ -48,7 +48,7 @@ func (w *world) finish(t *testing.T, c channels.Channel) {
 	}
 }
 
-// rung reports whether there was news within a moment.
+// rung reports whether there was a notification within a short time.
 func (w *world) rung(t *testing.T) bool {
 	t.Helper()
 	select {
@@ -59,8 +59,8 @@ func (w *world) rung(t *testing.T) bool {
 	}
 }
 
-// quiet waits until there has been no notification for a moment. A new listener is notified once
-// its connection listens, which may take longer than that on a busy machine.
+// quiet waits until there has been no notification for a short time. A new listener is notified
+// once its connection listens, which may take longer than that on a busy machine.
 func (w *world) quiet(t *testing.T) {
 	t.Helper()
 	for {

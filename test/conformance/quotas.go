@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// quotaCases may begin in one day and end in the next: they use no quota of a day.
+// quotaCases use no daily quota, because they may begin on one day and end on the next.
 func quotaCases() cases {
 	of := channels.Quota{PerMonth: 100}
 	allow := func(t *testing.T, w *world, c channels.Channel, want int, back channels.Allowance) channels.Allowance {

@@ -20,9 +20,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// raceCases let units of work take away what others build on. Each looks up first, as every use
-// case does, so that the one that comes too late starts again and finds out: no answer may be a
-// fault of ours.
+// raceCases let units of work delete what others depend on. Each looks up first, as every use case
+// does, so that the later one is retried and finds nothing. No answer may be an internal error.
 func raceCases() cases {
 	return cases{
 		"EnrollAndRemove": func(t *testing.T, w *world) {
@@ -219,8 +218,8 @@ func oneOf(t *testing.T, want error, results []error) {
 	assert.Equal(t, 1, won)
 }
 
-// meeting lets units of work overlap, where the store lets them: each waits until all have come, or
-// gives up. A store that runs one after the other makes the first ones wait in vain.
+// meeting makes units of work overlap if the store allows it: each waits until all have arrived, or
+// gives up after some time. If the store runs one after the other, the first ones give up.
 type meeting struct {
 	missing atomic.Int64
 	begun   chan struct{}

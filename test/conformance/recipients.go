@@ -13,13 +13,13 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// add puts assignments on a list and returns those that were not on it.
+// add adds assignments to a list and returns those that were not on it.
 func (w *world) add(t *testing.T, l lists.List, as ...channels.AssignmentID) []channels.AssignmentID {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) ([]channels.AssignmentID, error) { return tx.Lists().Add(t.Context(), l, as) })
 }
 
-// listed are the ids of a list's members.
+// listed returns the ids of a list's members.
 func (w *world) listed(t *testing.T, l lists.List) []channels.AssignmentID {
 	t.Helper()
 	ids := []channels.AssignmentID{}
@@ -29,14 +29,14 @@ func (w *world) listed(t *testing.T, l lists.List) []channels.AssignmentID {
 	return ids
 }
 
-// takeOff takes a member off the lists pinned to an application and returns how many entries that
-// were.
+// takeOff removes a member from the lists pinned to an application and returns the number of
+// entries.
 func (w *world) takeOff(t *testing.T, a applications.Application, m users.Member) int {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) (int, error) { return tx.Lists().RemoveFromPinned(t.Context(), a, m.ID) })
 }
 
-// spread assigns so many new addresses of Bob to a channel.
+// spread assigns n new addresses of Bob to a channel.
 func (w *world) spread(t *testing.T, n int, c channels.Channel) []channels.Assignment {
 	t.Helper()
 	as := make([]users.Address, n)
@@ -51,7 +51,7 @@ func (w *world) spread(t *testing.T, n int, c channels.Channel) []channels.Assig
 	return w.assign(t, wanted...)
 }
 
-// idsOf are the ids of assignments.
+// idsOf returns the ids of assignments.
 func idsOf(as []channels.Assignment) []channels.AssignmentID {
 	ids := make([]channels.AssignmentID, len(as))
 	for i, a := range as {

@@ -21,7 +21,7 @@ func (w *world) remove(t *testing.T, m users.Member) {
 	act(t, w, func(tx ports.Tx) error { return tx.Users().Remove(t.Context(), m) })
 }
 
-// recipients are the members of a list.
+// recipients returns the members of a list.
 func (w *world) recipients(t *testing.T, l lists.List) []lists.Recipient {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) ([]lists.Recipient, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// answeredWith begins a request and, when it is new, answers it.
+// answeredWith begins a request and, if it is new, stores its answer.
 func (w *world) answeredWith(t *testing.T, r requests.Request, at time.Time, a requests.Answer) (found requests.Answer, repeated bool, err error) {
 	t.Helper()
 	err = w.Update(t.Context(), func(tx ports.Tx) error {
@@ -27,7 +27,7 @@ func (w *world) answeredWith(t *testing.T, r requests.Request, at time.Time, a r
 	return found, repeated, err
 }
 
-// requestCases are about the answers that are kept for repetitions.
+// requestCases are about the stored answers for repetitions.
 func requestCases() cases {
 	first, second := requests.Answer{Status: 201, Body: []byte(`{"é": 1}`)}, requests.Answer{Status: 200, Body: []byte(`{}`)}
 	return cases{

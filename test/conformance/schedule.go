@@ -15,7 +15,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// at is an occurrence that begins and expires at moments from now on; 0: at once, and never.
+// at returns an occurrence that begins and expires after these durations; 0: at once, and never.
 func (w *world) at(begins, expires time.Duration) events.Occurrence {
 	o := w.mine.occurrence(nil, nil)
 	if begins != 0 {
@@ -27,8 +27,8 @@ func (w *world) at(begins, expires time.Duration) events.Occurrence {
 	return o
 }
 
-// schedule does everything that the time has come for, so many rows at a time, and returns how many
-// there were.
+// schedule does all scheduled work that is due, so many rows at a time, and returns the number of
+// rows.
 func (w *world) schedule(t *testing.T, limit int) (rows int) {
 	t.Helper()
 	for {
@@ -42,7 +42,7 @@ func (w *world) schedule(t *testing.T, limit int) (rows int) {
 	}
 }
 
-// contexts is how many bytes of contexts are counted since a moment.
+// contexts returns the size of the contexts since a time, in bytes.
 func (w *world) contexts(t *testing.T, since time.Time) int64 {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) (int64, error) { return tx.Statistics().Contexts(t.Context(), w.mine.org.ID, since) })

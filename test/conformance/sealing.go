@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Vault is one database in the hands of stores with different keys.
+// Vault is one database, opened by stores with different keys.
 type Vault struct {
 	Old     ports.Store // the key that everything is sealed under at first
 	New     ports.Store // another one, with the old one as previous
@@ -22,8 +22,8 @@ type Vault struct {
 	Keyless ports.Store // none
 }
 
-// RunSealing runs the cases about keys on the vaults that open makes. Each must be empty, with its
-// schema in place; open registers whatever closes it. A backend that ends with its store has none.
+// RunSealing runs the cases about secret keys on the vaults that open returns. Each must be empty,
+// with the schema, and open registers functions that close it. A backend in memory has no vaults.
 func RunSealing(t *testing.T, open func(t *testing.T) Vault) {
 	promises := sealingCases()
 	maps.Copy(promises, factorSealingCases())
@@ -42,14 +42,14 @@ func RunSealing(t *testing.T, open func(t *testing.T) Vault) {
 	})
 }
 
-// in is the world as another store of the vault knows it.
+// in returns the world in another store of the vault.
 func (w *world) in(s ports.Store) *world {
 	other := *w
 	other.Store = s
 	return &other
 }
 
-// stale lists what is stale in the eyes of a store.
+// stale lists what is sealed under another key than a store's current one.
 func (w *world) stale(t *testing.T) []channels.Stale {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) ([]channels.Stale, error) {
@@ -69,7 +69,7 @@ func (w *world) discard(t *testing.T, c channels.Channel) bool {
 	return do(t, w, func(tx ports.Tx) (bool, error) { return tx.Channels().Discard(t.Context(), c.Organization, c.ID) })
 }
 
-// sealed checks that a store cannot open a channel, and returns what it says.
+// sealed checks that a store cannot open a channel, and returns the text of the error.
 func (w *world) sealed(t *testing.T, c channels.Channel) string {
 	t.Helper()
 	err := w.View(t.Context(), func(tx ports.Tx) error {

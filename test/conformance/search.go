@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// hits are the usernames that a query finds, read to its end in batches.
+// hits returns the usernames that a query finds, read in batches.
 func (w *world) hits(t *testing.T, q users.Query) []string {
 	t.Helper()
 	found := []string{}
@@ -127,7 +127,7 @@ func searchCases() cases {
 	}
 }
 
-// profileCases are the look-ups of what a member's page shows.
+// profileCases are about the look-ups for the page of a member.
 func profileCases() cases {
 	return cases{
 		"AMemberIsFoundByIDInTheOrganizationOnly": func(t *testing.T, w *world) {

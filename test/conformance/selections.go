@@ -227,7 +227,7 @@ func recentIDs(all []deliveries.Recent) []deliveries.ID {
 	return ids
 }
 
-// subscriptionsOf are those of a member.
+// subscriptionsOf returns the subscriptions of a member.
 func (w *world) subscriptionsOf(t *testing.T, org orgs.ID, m users.MemberID, limit int) []subscriptions.MemberSubscription {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) ([]subscriptions.MemberSubscription, error) {
@@ -235,7 +235,7 @@ func (w *world) subscriptionsOf(t *testing.T, org orgs.ID, m users.MemberID, lim
 	})
 }
 
-// unset are channels without their settings.
+// unset returns channels without their settings.
 func unset(cs ...channels.Channel) []channels.Channel {
 	for i := range cs {
 		cs[i].Settings = nil

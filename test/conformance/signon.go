@@ -13,7 +13,7 @@ import (
 
 const issuer = "https://id.example"
 
-// links has an identity open an account.
+// links links an identity to an account.
 func (w *world) links(t *testing.T, a operators.Account, subject string) signon.Link {
 	t.Helper()
 	l := signon.Link{Subject: signon.Subject{Issuer: issuer, ID: subject}, Account: a.ID, Linked: noon}
@@ -26,7 +26,7 @@ func (w *world) opens(t *testing.T, s signon.Subject) signon.Link {
 	return look(t, w, func(tx ports.Tx) (signon.Link, error) { return tx.SignOn().Link(t.Context(), s) })
 }
 
-// came begins a session of an account that came from the provider.
+// came begins a session of an account after a sign-in with the provider.
 func (w *world) came(t *testing.T, l signon.Link, session string) signon.Session {
 	t.Helper()
 	begun, _ := operators.NewSession(l.Account, operators.BySingleSignOn, operators.Digest{}, "", noon)

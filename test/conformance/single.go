@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// Most cases are about one of what the port takes in sets.
+// Most cases are about one object, and the port takes sets.
 
 func ensureUser(ctx context.Context, tx ports.Tx, u users.User) (users.User, bool, error) {
 	return first(tx.Users().Ensure(ctx, []users.User{u}))
@@ -21,14 +21,14 @@ func ensureMember(ctx context.Context, tx ports.Tx, org orgs.ID, m users.Member)
 	return first(tx.Users().EnsureMembers(ctx, org, []users.Member{m}))
 }
 
-// person is a user to be made a member.
+// person is a user who becomes a member.
 type person struct{ Username, Email, FirstName, LastName string }
 
 func (p person) details() users.Details {
 	return users.Details{Email: p.Email, FirstName: p.FirstName, LastName: p.LastName}
 }
 
-// ensurePerson makes a user a member of an organization, as a new identity when there is none.
+// ensurePerson makes a user a member of an organization. It creates the identity if there is none.
 func ensurePerson(ctx context.Context, tx ports.Tx, org orgs.ID, p person) (users.Member, error) {
 	u, _, err := ensureUser(ctx, tx, users.User{Username: p.Username})
 	if err != nil {
@@ -60,7 +60,7 @@ func triggerOne(ctx context.Context, tx ports.Tx, o events.Occurrence) (events.O
 	return done[0].Occurrence, done[0].Err
 }
 
-// first is the only one of a set and whether it is new.
+// first returns the only element of a set, and whether it is new.
 func first[T any](all []T, created []bool, err error) (T, bool, error) {
 	if err != nil {
 		var none T

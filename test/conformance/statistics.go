@@ -18,10 +18,10 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// always is a time in which everything happens.
+// always returns a range of time that contains every event.
 func always() (from, until time.Time) { return noon.AddDate(-20, 0, 0), noon.AddDate(50, 0, 0) }
 
-// hours are all hourly statistics of the organization.
+// hours returns all hourly statistics of the organization.
 func (w *world) hours(t *testing.T, o tenant) []statistics.Hour {
 	t.Helper()
 	from, until := always()
@@ -30,7 +30,7 @@ func (w *world) hours(t *testing.T, o tenant) []statistics.Hour {
 	})
 }
 
-// total is what happened in all hours.
+// total returns the sum of all hours.
 func (w *world) total(t *testing.T) (sum statistics.Hour) {
 	t.Helper()
 	for _, h := range w.hours(t, w.mine) {
@@ -39,7 +39,7 @@ func (w *world) total(t *testing.T) (sum statistics.Hour) {
 	return sum
 }
 
-// counted checks that the counts of occurrences are what one finds by counting.
+// counted compares the stored counts of occurrences with counts of their deliveries.
 func (w *world) counted(t *testing.T, occurred ...events.Occurrence) {
 	t.Helper()
 	for _, o := range occurred {
@@ -70,7 +70,7 @@ func (w *world) backlogs(t *testing.T, before time.Time, most int, in ...orgs.ID
 	})
 }
 
-// ended are outcomes in turn of these states.
+// ended returns outcomes with these states in turn.
 func ended(jobs []deliveries.Job, states ...deliveries.State) []deliveries.Outcome {
 	outcomes := make([]deliveries.Outcome, len(jobs))
 	for i, j := range jobs {

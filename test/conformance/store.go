@@ -43,19 +43,19 @@ func emptyStore(t *testing.T, s ports.Store) {
 	}))
 }
 
-// patience is how long a View waits for a write beside it.
+// patience is how long a View waits for a concurrent write.
 const patience = 2 * time.Second
 
-// errStop is how a caller's own function ends a unit of work.
+// errStop is the error of a caller's function that ends a unit of work.
 var errStop = errors.New("stop")
 
-// rename writes the smallest thing that a later View can see.
+// rename makes a small change that a later View can see.
 func rename(t *testing.T, tx ports.Tx, o orgs.Organization, name string) error {
 	o.Name = name
 	return tx.Orgs().Rename(t.Context(), o)
 }
 
-// nameNow is the organization's name as a View sees it.
+// nameNow returns the organization's name in a View.
 func (w *world) nameNow(t *testing.T) string {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) (orgs.Organization, error) { return tx.Orgs().BySlug(t.Context(), w.mine.org.Slug) }).Name
@@ -108,7 +108,7 @@ func storeCases() cases {
 		},
 		"UpdateKeepsNothingWhenTheFunctionNeverReturns": func(t *testing.T, w *world) {
 			before := w.picture(t, w.mine)
-			// runtime.Goexit is how t.FailNow leaves a function.
+			// t.FailNow leaves a function by runtime.Goexit.
 			together(1, func(int) error {
 				return w.Update(t.Context(), func(tx ports.Tx) error {
 					w.wreck(t, tx)
@@ -238,8 +238,7 @@ func storeCases() cases {
 	}
 }
 
-// survive writes again what is there. When that is kept, whatever became of the units before it has
-// become of them.
+// survive writes the current values again. When this is committed, the units before it have ended.
 func (w *world) survive(t *testing.T) {
 	t.Helper()
 	act(t, w, func(tx ports.Tx) error { return rename(t, tx, w.mine.org, w.mine.org.Name) })

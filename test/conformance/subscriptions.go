@@ -10,7 +10,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// subscribe subscribes an assignment and reports whether that is new.
+// subscribe subscribes an assignment and reports whether the subscription is new.
 func (w *world) subscribe(t *testing.T, n subscriptions.Notification, a channels.Assignment, active bool) (subscriptions.Subscription, bool) {
 	t.Helper()
 	var created bool

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// phrase saves a template of mine in a user's name: of an event, or of a notification of it.
+// phrase saves a template of an event, or of a notification of it, in the name of a user.
 func (w *world) phrase(t *testing.T, ofNotification bool, text events.Template, by string) events.Template {
 	t.Helper()
 	return do(t, w, func(tx ports.Tx) (events.Template, error) {

@@ -293,7 +293,7 @@ func userCases() cases {
 	}
 }
 
-// distinctRunes is a text of so many different characters of four bytes, which no index can
+// distinctRunes returns a text of n different characters of four bytes, which no index can
 // compress.
 func distinctRunes(n int) string {
 	runes := make([]rune, n)

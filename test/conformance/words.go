@@ -14,8 +14,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// indexAll does what the background does about what people are found by, and returns how often
-// there was something.
+// indexAll runs the indexer until nothing is left, and returns the number of rounds.
 func (w *world) indexAll(t *testing.T) (rounds int) {
 	t.Helper()
 	waits := func(tx ports.Tx) (bool, error) {
@@ -31,13 +30,13 @@ func (w *world) indexAll(t *testing.T) (rounds int) {
 	return rounds
 }
 
-// indexing returns how far mine is indexed.
+// indexing returns the progress of the index of the case's organization.
 func (w *world) indexing(t *testing.T) users.Indexing {
 	t.Helper()
 	return look(t, w, func(tx ports.Tx) (users.Indexing, error) { return tx.Users().Indexing(t.Context(), w.mine.org.ID) })
 }
 
-// known are the people of the cases about words, by username.
+// known returns the people of the cases about words, by username.
 func (w *world) known(t *testing.T) map[string]users.Member {
 	t.Helper()
 	all := map[string]users.Member{}
@@ -55,7 +54,7 @@ func (w *world) known(t *testing.T) map[string]users.Member {
 	return all
 }
 
-// indexNext does the next piece of work for the organization behind one of them.
+// indexNext indexes the next part of the next organization after one.
 func indexNext(t *testing.T, after orgs.ID) func(tx ports.Tx) (int, error) {
 	t.Helper()
 	return func(tx ports.Tx) (int, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// world is what a case works on.
+// world has the objects of a case.
 type world struct {
 	ports.Store
 	mine   tenant  // the organization of the case
@@ -25,8 +25,7 @@ type world struct {
 	before picture // the picture of the twin that must not change
 }
 
-// tenant is an organization and what it is made of. Two of them differ in nothing but the
-// organization's slug.
+// tenant is an organization with its objects. Two tenants differ only in the organization's slug.
 type tenant struct {
 	org       orgs.Organization
 	staff     orgs.Group
@@ -68,8 +67,7 @@ func newWorld(t *testing.T, s ports.Store) *world {
 	return w
 }
 
-// settle is for cases that arrange something in the other organization: what they have done so far
-// is how it must stay.
+// settle is for cases that change the other organization first: from now on it must stay unchanged.
 func (w *world) settle(t *testing.T) {
 	t.Helper()
 	w.before = w.picture(t, w.theirs)
@@ -86,14 +84,14 @@ func (w *world) apart() *world {
 	return &other
 }
 
-// furnisher collects the first fault of a long row of writes.
+// furnisher keeps the first fault of many writes.
 type furnisher struct {
 	t   *testing.T
 	tx  ports.Tx
 	err error
 }
 
-// kept passes a result on unless something failed before.
+// kept returns the result of a write, unless another one failed before.
 func kept[T any](f *furnisher, write func() (T, error)) (v T) {
 	if f.err == nil {
 		v, f.err = write()
@@ -130,8 +128,8 @@ func furnish(t *testing.T, tx ports.Tx, slug string) (tenant, error) {
 	return o, f.err
 }
 
-// people makes Ada and Bob members, with addresses, assignments and, for Ada, list entries and a
-// registration with web.
+// people creates the members Ada and Bob with addresses and assignments. Ada also has list entries
+// and a membership in web.
 func (f *furnisher) people(o *tenant) {
 	ctx, tx := f.t.Context(), f.tx
 	o.ada, o.bob = f.member(o.org, "ada@example.org"), f.member(o.org, "bob@example.org")
@@ -205,7 +203,7 @@ func (f *furnisher) assignment(o orgs.Organization, a channels.Assignment) chann
 	}))
 }
 
-// only is the one element of vs, or the zero value.
+// only returns the only element of vs, or the zero value.
 func only[T any](vs []T) (v T) {
 	if len(vs) == 1 {
 		v = vs[0]

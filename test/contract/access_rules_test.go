@@ -16,10 +16,10 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 )
 
-// open is the rule of a route that asks for no key.
+// open is the rule of a route that needs no key.
 const open = "nobody is asked"
 
-// rules says of every route which grant it needs, as contract 5 and decisions 1 and 6 say. A route
+// rules returns the grant that each route needs, by contract 5 and decisions 1 and 6. A route
 // without a rule fails the tests.
 func rules() map[string]string {
 	const org, prj, app = "/api/o/{org}/", "/api/o/{org}/p/{prj}/", "/api/o/{org}/p/{prj}/a/{app}/"
@@ -166,8 +166,7 @@ func TestAccessRules(t *testing.T) {
 		}
 	}))
 
-	// The whole table: every scope with every grant at every route, and keys that lack a single
-	// grant.
+	// This checks every scope with every grant at every route, and keys that lack a single grant.
 	t.Run("HoldForEveryScopeAndGrant", both(func(w *world) {
 		w.http = &http.Client{Transport: inProcess{w.api}}
 		for _, s := range scopes {
@@ -182,8 +181,8 @@ func TestAccessRules(t *testing.T) {
 	}))
 }
 
-// inProcess hands requests to a handler. The network would take half of the time that tens of
-// thousands of them take.
+// inProcess passes requests to a handler. Without the network, tens of thousands of them take half
+// of the time.
 type inProcess struct{ handler http.Handler }
 
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -193,16 +192,17 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return got.Result(), nil
 }
 
-// managing reports whether a grant is one to manage an organization, which full_access does not
-// include.
+// managing reports whether a grant is for managing an organization. full_access does not include
+// these grants.
 func managing(grant string) bool {
 	return !slices.Contains([]string{"organization:read", "distributionlist:read", "distributionlist:write", "manage_application_users", "user:read", "user:write",
 		"event:list", "event:trigger", "delivery:read", "system:ping"}, grant)
 }
 
-// allowed demands that a key of a scope with these grants gets past the checks of exactly those
-// routes whose rule it meets. What is refused never reaches the database: on Postgres, one route is
-// asked of those that need the same grant at the same levels, which shows what is kept of the key.
+// allowed checks that a key with this scope and these grants is accepted by exactly the routes
+// whose rule it meets. A refused request does not reach the database. So, on Postgres, only one
+// route is called of those that need the same grant at the same levels: it shows how the key is
+// stored.
 func (w *world) allowed(c client, scope string, grants ...access.Grant) {
 	w.Helper()
 	refused := map[string]bool{}
@@ -224,7 +224,7 @@ func (w *world) allowed(c client, scope string, grants ...access.Grant) {
 	}
 }
 
-// levels are those of the tenancy that a path names.
+// levels returns the levels of the tenancy that a path names.
 func levels(path string) (named []string) {
 	for _, level := range []string{"{org}", "{prj}", "{app}"} {
 		if strings.Contains(path, level) {

@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 )
 
-// guarded are the routes that take a key.
+// guarded returns the routes that need a key.
 func guarded() []httpapi.Route {
 	var all []httpapi.Route
 	for _, r := range httpapi.Routes() {
@@ -25,8 +25,8 @@ func guarded() []httpapi.Route {
 	return all
 }
 
-// expand fills in the parameters of a path, with things of acme that exist unless others are given
-// in pairs.
+// expand fills in the parameters of a path. The values are existing objects of acme, except for the
+// pairs of others.
 func (w *world) expand(path string, others ...string) string {
 	w.Helper()
 	expanded := strings.NewReplacer(append(others,
@@ -36,7 +36,7 @@ func (w *world) expand(path string, others ...string) string {
 	return expanded
 }
 
-// locate is expand for a route, with the query that it cannot do without.
+// locate is expand for a route, with the query that it needs.
 func (w *world) locate(r httpapi.Route, others ...string) string {
 	w.Helper()
 	query := url.Values{}
@@ -51,11 +51,12 @@ func (w *world) locate(r httpapi.Route, others ...string) string {
 	return w.expand(r.Path, others...) + "?" + query.Encode()
 }
 
-// scopes are keys of every width, some of acme and some beside it.
+// scopes are scopes of every level, some inside of acme and some outside.
 var scopes = []string{"", "acme", "acme/shop", "acme/shop/web", "acme/shop/office", "acme/blog", "acme/blog/web", "globex", "globex/shop",
 	"globex/shop/web", "bare/shop/web"}
 
-// reaches is decisions 1 in other words: every level that the key names is in the path and equal.
+// reaches is the rule of decisions 1: the path has every level that the key names, with the same
+// value.
 func reaches(key, path string) bool {
 	if path == "/api/o/" {
 		return key == "" // It is about the installation.

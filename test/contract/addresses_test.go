@@ -42,7 +42,7 @@ func TestAddresses(t *testing.T) {
 	t.Run("HaveATypeDerivedFromTheValueWhichTheNameDefaultsTo", both(func(w *world) {
 		w.enroll(anna)
 		for _, c := range types {
-			// An address that is stored differently is found again by either spelling.
+			// An address that is stored in another form is found by both.
 			got := w.post(addressesPath(anna), object{"value": c.value})
 			require.Contains(w, []int{http.StatusCreated, http.StatusOK}, got.status, got)
 			a := read[address](got)
@@ -112,8 +112,8 @@ func TestAddresses(t *testing.T) {
 		for _, r := range w.recipients(customers) {
 			on[r.Address] = r.Channel
 		}
-		// The first was assigned to the organization's channel already; the other gets the
-		// project's now.
+		// The first one is assigned to the organization's channel already. The other one is now
+		// assigned to the project's.
 		require.Equal(w, map[string]string{"work@example.org": "mail", "private@example.org": "shop-mail"}, on)
 	}))
 

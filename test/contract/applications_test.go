@@ -78,7 +78,7 @@ func TestUnsubscribeFromLists(t *testing.T) {
 		for _, name := range []string{"web-2", "office-users", "customers"} {
 			w.add(w.list(listsPath, name), "anna@example.org", "ben@example.org")
 		}
-		// anna: two entries on web-users, one on web-2.
+		// Anna has two entries on web-users and one on web-2.
 		w.post(webPath+"unsubscribe/anna/", nil).is(http.StatusOK).json(`{"deleted": 3}`)
 		w.post(webPath+"unsubscribe/anna/", nil).is(http.StatusOK).json(`{"deleted": 0}`)
 		for name, left := range map[string]int{"web-users": 2, "web-2": 1, "office-users": 2, "customers": 2} {
@@ -132,7 +132,7 @@ func (w *world) setLocked(username string, locked bool) {
 	})
 }
 
-// disable switches a membership's notifications off, as the console does.
+// disable disables a membership's notifications, as the console does.
 func (w *world) disable(username string) {
 	w.Helper()
 	ctx := w.Context()

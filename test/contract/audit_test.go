@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/domain/audit"
 )
 
-// recorded returns the entries of acme's audit log since an entry, the oldest first: action and
-// object.
+// recorded returns the entries of acme's audit log after an entry, the oldest first, and the action
+// and object of each.
 func (w *world) recorded(since audit.ID) (said []string, es []audit.Entry) {
 	w.Helper()
 	found, err := w.other.CLI.Audit.Search(w.Context(), app.Path{Organization: "acme"}, audit.Query{Limit: 1000})

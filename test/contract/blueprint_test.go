@@ -85,7 +85,7 @@ func mail(name string, preferred bool) app.BlueprintChannel {
 	}
 }
 
-// mailPassword is a setting that no answer may ever show.
+// mailPassword is a setting that no answer may show.
 const mailPassword = "xyzzy-plugh"
 
 func channel(name string, p channels.Protocol) app.BlueprintChannel {

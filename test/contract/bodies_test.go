@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 )
 
-// operationsWithBody are the operations that take a body, as method and path.
+// operationsWithBody returns method and path of the operations that take a body.
 func (w *world) operationsWithBody() [][2]string {
 	w.Helper()
 	w.enroll("anna@example.org")
@@ -32,8 +32,8 @@ func (w *world) operationsWithBody() [][2]string {
 	return all
 }
 
-// everywhere sends a body to every operation that takes one, and demands that nothing is kept of
-// it.
+// everywhere sends a body to every operation that takes one, and checks that nothing of it is
+// stored.
 func (w *world) everywhere(judge func(send func(c client, body any) answer)) {
 	w.Helper()
 	operations := w.operationsWithBody()

@@ -18,7 +18,7 @@ type object map[string]any
 // list is a JSON array that a test sends.
 type list []any
 
-// raw is a body that is sent as it is; chunked is one whose length is not announced.
+// raw is a body that is sent unchanged. chunked is a body that is sent without its length.
 type (
 	raw     string
 	chunked string
@@ -33,7 +33,7 @@ type client struct {
 	doc    *document
 }
 
-// with is a client that sends one more header; without a value it leaves the header out.
+// with returns a client that sends one more header; without a value it omits the header.
 func (c client) with(name string, values ...string) client {
 	c.header = c.header.Clone()
 	c.header.Del(name)
@@ -43,7 +43,7 @@ func (c client) with(name string, values ...string) client {
 	return c
 }
 
-// as is a client with another key.
+// as returns a client with another key.
 func (c client) as(key string) client { return c.with("Authorization", "Key "+key) }
 
 // nobody returns a client without a key.
@@ -63,7 +63,7 @@ func (c client) delete(path string, body any) answer {
 	return c.do(http.MethodDelete, path, body)
 }
 
-// do sends a request and fails the test when the exchange breaks a rule that holds for all of them.
+// do sends a request. It fails the test when the exchange violates a rule for all exchanges.
 func (c client) do(method, path string, body any) answer {
 	c.t.Helper()
 	a, err := c.try(method, path, body)
@@ -71,7 +71,7 @@ func (c client) do(method, path string, body any) answer {
 	return a
 }
 
-// try is do for goroutines, which must not end the test. The path may be a whole URL.
+// try is do for goroutines, which must not end the test. The path may be a complete URL.
 func (c client) try(method, path string, body any) (answer, error) {
 	text, err := encode(body)
 	if err != nil {
@@ -130,7 +130,7 @@ func encode(body any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// answer is what came back, with what was sent.
+// answer is a response with its request.
 type answer struct {
 	t       *testing.T
 	request *http.Request
@@ -144,27 +144,27 @@ func (a answer) String() string {
 	return fmt.Sprintf("%s %s %.500s → %d %.2000s", a.request.Method, a.request.URL.RequestURI(), a.sent, a.status, a.body)
 }
 
-// is demands a status.
+// is checks the status.
 func (a answer) is(status int) answer {
 	a.t.Helper()
 	require.Equal(a.t, status, a.status, a.String())
 	return a
 }
 
-// json demands that the body is this JSON, whatever the order of members.
+// json checks that the body is this JSON, in any order of members.
 func (a answer) json(want string) {
 	a.t.Helper()
 	require.JSONEq(a.t, want, string(a.body), a.String())
 }
 
-// errors are the mistakes that a 400 names; the answer must be one.
+// errors returns the mistakes that a 400 names. Any other answer fails the test.
 func (a answer) errors() map[string][]string {
 	a.t.Helper()
 	a.is(http.StatusBadRequest)
 	return read[problem](a).Errors
 }
 
-// isBadRequestFor demands a 400 that names exactly these fields.
+// isBadRequestFor checks that the answer is a 400 that names exactly these fields.
 func (a answer) isBadRequestFor(fields ...string) {
 	a.t.Helper()
 	var named []string

@@ -77,7 +77,7 @@ func TestConcurrency(t *testing.T) {
 	}))
 
 	t.Run("ConcurrentPostsOfManyEmailsAllSucceed", both(func(w *world) {
-		// Contract 1.3: one that fails does not stop the others, and each has its own result.
+		// By contract 1.3, one that fails does not stop the others, and each has its own result.
 		answers := together(w, 64, func(i int) (answer, error) {
 			if i%4 == 0 {
 				return w.try(http.MethodPost, usersPath, object{"email": "nothing"})

@@ -18,14 +18,14 @@ import (
 	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// browser is a user of the console, whose answers are pages.
+// browser is a client of the console.
 type browser struct {
 	t    *testing.T
 	base string
 	http *http.Client
 }
 
-// operator makes an administrator of the installation and returns a browser that has signed in to
+// operator creates an administrator of the installation and returns a browser that has signed in to
 // the console.
 func (w *world) operator() browser {
 	w.Helper()
@@ -46,7 +46,7 @@ func (w *world) operator() browser {
 
 var formToken = regexp.MustCompile(`name="form_token" value="([0-9a-f]+)"`)
 
-// press sends a form of a page of the console.
+// press sends a form of a page.
 func (b browser) press(page, action string, fields url.Values) {
 	b.t.Helper()
 	token := formToken.FindStringSubmatch(b.page(page))
@@ -56,7 +56,7 @@ func (b browser) press(page, action string, fields url.Values) {
 	require.Equal(b.t, http.StatusSeeOther, status, text)
 }
 
-// page is a page of the console.
+// page returns a page.
 func (b browser) page(path string) string {
 	b.t.Helper()
 	status, text := b.do(http.MethodGet, path, "")
@@ -97,7 +97,7 @@ func TestConsole(t *testing.T) {
 		set("true")
 		id := w.happens(object{})
 		require.Equal(w, []string{"anna@example.org by shop-mail: skipped, the application membership is locked", "ben@example.org by shop-mail: sent"}, w.deliveryStates(id))
-		require.Equal(w, []string{"ben@example.org by shop-mail"}, box.letters())
+		require.Equal(w, []string{"ben@example.org by shop-mail"}, box.messages())
 		require.Contains(w, operator.page(fmt.Sprintf("/console/o/acme/p/shop/a/web/occurrences/%d/?state=skipped", id)), "the application membership is locked")
 		again := read[registered](w.post(registerPath, object{"username": "anna"}).is(http.StatusOK))
 		require.True(w, again.Membership.Locked, "registering again does not lift it")
@@ -106,7 +106,7 @@ func TestConsole(t *testing.T) {
 		box.empty()
 		id = w.happens(object{})
 		require.Equal(w, []string{"anna@example.org by shop-mail: sent", "ben@example.org by shop-mail: sent"}, w.deliveryStates(id))
-		require.Len(w, box.letters(), 2)
+		require.Len(w, box.messages(), 2)
 
 		log := operator.page("/console/o/acme/audit/")
 		require.Regexp(w, `(?s)membership\.lock.*acme/p/shop/a/web/u/anna.*after: </span><bdi>no<.*membership\.lock.*acme/p/shop/a/web/u/anna.*after: </span><bdi>yes<`, log)

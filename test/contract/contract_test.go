@@ -1,7 +1,7 @@
-// Package contract_test holds the API to its contract: it speaks HTTP to the whole service, on
-// SQLite and on Postgres, and knows of what lies behind only how to set it up. Every answer, and
-// every request that succeeds, is held against the OpenAPI document that the service itself hands
-// out, so that neither can drift from the other. docs/contract.md says which test holds which rule.
+// Package contract_test checks the API against its contract. It calls the whole service by HTTP, on
+// SQLite and on Postgres, and uses other packages only to set it up. Every answer, and every
+// successful request, is compared with the OpenAPI document that the service serves.
+// docs/contract.md lists the tests of each rule.
 package contract_test
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 )
 
-// databases are what every test runs on; they name its sub tests.
+// databases are the databases that every test runs on, by the names of its sub tests.
 var databases = []string{sqlite, postgres}
 
 const (
@@ -18,8 +18,8 @@ const (
 	postgres = "postgres"
 )
 
-// both makes a case of a test run on each database, each in its own world. The options of the API
-// may be adjusted.
+// both returns a test that runs on each database, each time in its own world. adjust changes the
+// options of the API.
 func both(test func(w *world), adjust ...func(*httpapi.Options)) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Helper()
@@ -33,8 +33,7 @@ func both(test func(w *world), adjust ...func(*httpapi.Options)) func(*testing.T
 	}
 }
 
-// each runs a table of cases, in one world that they share: every case must keep to names of its
-// own.
+// each runs a table of cases in one world. So every case must use names of its own.
 func each[C any](cases map[string]C, test func(w *world, c C)) func(w *world) {
 	return func(w *world) {
 		for name, c := range cases {

@@ -18,7 +18,7 @@ import (
 
 const root = "../../"
 
-// TestDocs holds docs/contract.md to the sources: a test that it names and that is not there fails.
+// TestDocs checks that every test that docs/contract.md names exists.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(root + "docs/contract.md")
@@ -66,14 +66,14 @@ func TestDocs(t *testing.T) {
 	})
 }
 
-// rule is a line of a table: what must hold, and the tests that hold it.
+// rule is a line of a table: a promise, and its tests.
 type rule struct {
 	line                int
 	section, text, cell string
 	tests               []testName
 }
 
-// testName is a test of a folder: its function and, where one is named, its sub tests.
+// testName names a test of a folder: its function and, if given, its sub tests.
 type testName struct {
 	folder string
 	path   []string
@@ -108,7 +108,7 @@ func parseRules(text string) []rule {
 	return rules
 }
 
-// suite is the tests of a package: for each function the names of the sub tests that it spells out.
+// suite is the tests of a package: the names of the sub tests by function.
 type suite struct {
 	functions map[string]map[string]bool
 	shared    map[string]bool // spelled out elsewhere in the package, in tables that tests share
@@ -154,8 +154,8 @@ func readSuite(t *testing.T, folder string) suite {
 	return s
 }
 
-// subTest is the literal that names a sub test: what is given to Run, a key of a table, or a row's
-// name.
+// subTest returns the literal that names a sub test: an argument of Run, a key of a table, or the
+// name of a row.
 func subTest(n ast.Node) *ast.BasicLit {
 	var named ast.Expr
 	switch n := n.(type) {

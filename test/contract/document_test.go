@@ -24,7 +24,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi"
 )
 
-// document is the OpenAPI document of the service, ready to judge exchanges.
+// document is the parsed OpenAPI document of the service.
 type document struct {
 	*openapi3.T
 	router routers.Router
@@ -32,14 +32,14 @@ type document struct {
 	judged sync.Map // the refusals that agree with the document, see answer.refusal
 }
 
-// operation is where a request belongs in the document.
+// operation is the operation of a request in the document.
 type operation struct {
 	route      *routers.Route
 	parameters map[string]string
 	err        error
 }
 
-// documents is read once: all worlds of this binary serve the same one.
+// documents caches the document, because all worlds serve the same one.
 var documents struct {
 	once sync.Once
 	doc  *document
@@ -51,7 +51,7 @@ func readDocument(handler http.Handler) (*document, error) {
 	return documents.doc, documents.err
 }
 
-// served is the document as strangers get it.
+// served returns the document that the service serves without a key.
 func served(handler http.Handler) []byte {
 	got := httptest.NewRecorder()
 	handler.ServeHTTP(got, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/api/openapi.json", http.NoBody))
@@ -66,9 +66,9 @@ func loadDocument(text []byte) (*document, error) {
 	if err := doc.Validate(context.Background(), openapi3.EnableExamplesValidation()); err != nil {
 		return nil, fmt.Errorf("the document is not valid OpenAPI %s: %w", doc.OpenAPI, err)
 	}
-	// For 3.1 the filter compiles every schema again for each exchange, which takes 30 ms under the
-	// race detector. Its older validator takes one and knows all that the document uses except
-	// `const`; answer.check looks at those few itself.
+	// For 3.1 the filter compiles every schema again for each exchange. This takes 30 ms with the
+	// race detector. The validator for 3.0 takes 1 ms and supports everything that the document uses,
+	// except `const`. answer.check checks the few of these.
 	doc.OpenAPI = "3.0.3"
 	closed(doc)
 	router, err := gorillamux.NewRouter(doc)
@@ -78,8 +78,8 @@ func loadDocument(text []byte) (*document, error) {
 // lenient are the requests whose unknown members are ignored.
 var lenient = []string{"Enrollment", "UserPatch", "AddressInput", "DistributionListInput", "Registration", "SubscriptionInput", "UnsubscriptionInput", "BulkEnrollmentInput"}
 
-// closed forbids members that the document does not describe. It allows them, because clients shall
-// live with those of later versions; and generators make maps of objects that say otherwise.
+// closed forbids members that the document does not describe. The document allows them, so that
+// clients accept those of later versions, and because generators would make maps of the objects.
 func closed(doc *openapi3.T) {
 	seen := map[*openapi3.Schema]bool{}
 	var closeAll func(s *openapi3.SchemaRef)
@@ -105,7 +105,7 @@ func closed(doc *openapi3.T) {
 	}
 }
 
-// problem is an RFC 9457 document as decisions 2 describe it.
+// problem is an RFC 9457 document with the members of decisions 2.
 type problem struct {
 	Type      string              `json:"type"`
 	Title     string              `json:"title"`
@@ -119,8 +119,7 @@ type problem struct {
 	Checks    []map[string]string `json:"checks"`
 }
 
-// check holds an exchange against the rules that are the same for all of them, and against the
-// document.
+// check checks an exchange by the rules for all exchanges, and by the document.
 func (a answer) check(doc *document) error {
 	if a.status == http.StatusInternalServerError {
 		return errors.New("nothing may ever answer 500")
@@ -150,9 +149,9 @@ func (a answer) check(doc *document) error {
 	return err
 }
 
-// refusal is all of a refused exchange that the document judges, or "". It leaves out what differs
-// from one to the next: the date, and an id of the usual form. Most exchanges are refusals that
-// were judged before, and judging one takes longer than the exchange.
+// refusal returns the part of a refused exchange that is checked by the document; "" for other
+// exchanges. It omits the date and an id of the usual form, which are different each time. Most
+// exchanges are refusals that were checked before, and a check takes longer than an exchange.
 func (a answer) refusal() string {
 	id := a.header.Get("X-Request-ID")
 	if a.status < http.StatusBadRequest || !usualID.MatchString(id) {
@@ -230,8 +229,8 @@ func (a answer) checkDocumented(doc *document) error {
 	return nil
 }
 
-// find looks up an operation, with and without the slash at the end, as the service does. The
-// router tries one path after the other, hence it is asked once.
+// find finds an operation, with and without the slash at the end, as the service does. It asks the
+// router only once, because the router tries one path after the other.
 func (d *document) find(r *http.Request) (*routers.Route, map[string]string, error) {
 	key := r.Method + " " + r.URL.EscapedPath()
 	known, found := d.found.Load(key)
@@ -270,11 +269,11 @@ func (d *document) lookUp(r *http.Request) (*routers.Route, map[string]string, e
 
 var secondPath = regexp.MustCompile(`^/api/o/([^/]+)/u(/|$)`)
 
-// documented is a path as the document has it. It leaves the second path of the user API out, which
-// every client would have twice.
+// documented returns a path as the document has it. The document does not have the second path of
+// the user API, because each generated client would have every method twice.
 func documented(path string) string { return secondPath.ReplaceAllString(path, "/api/v1/user/$1$2") }
 
-// operations calls do with every operation of the document.
+// operations calls do for every operation of the document.
 func (d *document) operations(do func(method, path string, o *openapi3.Operation)) {
 	for path, item := range d.Paths.Map() {
 		for method, o := range item.Operations() {
@@ -320,7 +319,7 @@ func TestDocument(t *testing.T) {
 	t.Run("JudgesEveryExchange", both(checkBrokenExchanges))
 }
 
-// grantOf is the grant that an operation's security names.
+// grantOf returns the grant in the security of an operation.
 func grantOf(o *openapi3.Operation) string {
 	if o.Security == nil || len(*o.Security) == 0 {
 		return ""
@@ -328,8 +327,7 @@ func grantOf(o *openapi3.Operation) string {
 	return strings.Join((*o.Security)[0]["ApiKeyAuthentication"], ",")
 }
 
-// checkBrokenExchanges breaks each of some good exchanges in one way: an oracle that accepts
-// everything proves nothing.
+// checkBrokenExchanges changes good exchanges, each in one way, and checks that the checks find it.
 func checkBrokenExchanges(w *world) {
 	good := w.post("/api/v1/user/acme/", object{"email": "anna@example.org"}).is(http.StatusCreated)
 	bad := w.post("/api/v1/user/acme/", object{}).is(http.StatusBadRequest)
@@ -359,13 +357,13 @@ func checkBrokenExchanges(w *world) {
 	})(w)
 }
 
-// with is the answer after a change.
+// with returns the answer after a change.
 func (a answer) with(change func(a *answer)) answer {
 	change(&a)
 	return a
 }
 
-// replace is the answer with another text in its body, which must hold the old one.
+// replace returns the answer with a text of its body replaced. The body must contain the old text.
 func (a answer) replace(from, to string) answer {
 	a.t.Helper()
 	require.Contains(a.t, string(a.body), from)
@@ -373,7 +371,7 @@ func (a answer) replace(from, to string) answer {
 	return a
 }
 
-// having is the answer with another header; without a value it has none.
+// having returns the answer with another header; without a value it has none.
 func (a answer) having(name, value string) answer {
 	a.header = a.header.Clone()
 	a.header.Del(name)

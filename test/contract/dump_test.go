@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// tables is everything that the database holds: the rows of each table, in an order of their own.
+// tables returns the content of the database: the rows of each table, sorted.
 func (w *world) tables() map[string][]string {
 	w.Helper()
 	names := map[string]string{
@@ -27,7 +27,7 @@ func (w *world) tables() map[string][]string {
 	return all
 }
 
-// rows is the result of a query, one line for each row.
+// rows returns the result of a query, one line for each row.
 func (w *world) rows(query string) []string {
 	w.Helper()
 	found, err := w.dump.QueryContext(w.Context(), query)
@@ -56,7 +56,7 @@ func (w *world) rows(query string) []string {
 	return lines
 }
 
-// unchanged demands that nothing at all is kept of what act does.
+// unchanged checks that act changes nothing in the database.
 func (w *world) unchanged(act func()) {
 	w.Helper()
 	before := w.tables()
@@ -64,7 +64,7 @@ func (w *world) unchanged(act func()) {
 	require.Equal(w, before, w.tables())
 }
 
-// undone checks that act leaves no change at its end but entries of the audit log.
+// undone checks that act changes nothing in the database, except for new entries of the audit log.
 func (w *world) undone(act func()) {
 	w.Helper()
 	before := w.tables()

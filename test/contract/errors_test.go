@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 )
 
-// TestErrors holds that a mistake says by its code what is wrong, and by param where.
+// TestErrors checks that code says what is wrong, and param where.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 
@@ -52,7 +52,7 @@ func TestErrors(t *testing.T) {
 		}
 	}))
 
-	// What lies outside of the key's scope is answered the same way whether it exists or not, and
+	// Outside of the key's scope, the answer is the same for objects that exist and for others,
 	// whatever else the path names.
 	t.Run("RevealNothingOutsideTheScope", both(func(w *world) {
 		ours := w.as(w.issue(scope("acme/shop/web"), access.FullAccess)).with("X-Request-ID", "same")

@@ -78,14 +78,14 @@ func TestOccurrenceExplain(t *testing.T) {
 				require.Equal(w, got > 0, strings.Contains(e.Summary, " was sent to "), "%s: %s", username, e.Summary)
 			}
 			slices.Sort(explained)
-			require.Equal(w, box.letters(), explained)
+			require.Equal(w, box.messages(), explained)
 			require.NotEmpty(w, explained)
 		}
 	}))
 }
 
-// populate makes members of acme in all states that decide who gets the message of an order, and
-// returns their usernames.
+// populate creates members of acme in all states that decide whether they get the message of an
+// order. It returns their usernames.
 func (w *world) populate(random *rand.Rand, n int) []string {
 	w.Helper()
 	often := func() bool { return random.IntN(4) > 0 }

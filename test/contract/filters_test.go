@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// users are the usernames that a list of users shows for a query, read as a whole and page by page.
+// users returns the usernames in a list of users for a query. It reads the list as a whole and page
+// by page.
 func (w *world) users(query string) []string {
 	w.Helper()
 	whole := read[[]user](w.get(usersPath + "?" + query).is(http.StatusOK))

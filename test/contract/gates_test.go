@@ -30,7 +30,7 @@ func TestOccurrenceGates(t *testing.T) {
 		told := func(w *world, id int64, box *outbox) {
 			w.Helper()
 			require.Equal(w, []string{"anna@example.org by shop-mail: skipped, " + c.reason, "ben@example.org by shop-mail: sent"}, w.deliveryStates(id))
-			require.Equal(w, []string{"ben@example.org by shop-mail"}, box.letters())
+			require.Equal(w, []string{"ben@example.org by shop-mail"}, box.messages())
 			w.behind(id, c, "anna@example.org", "shop-mail")
 		}
 		t.Run("WhenItHappens/"+name, both(func(w *world) {
@@ -78,7 +78,7 @@ func TestOccurrenceGates(t *testing.T) {
 			box := w.work()
 			id := w.happens(object{})
 			require.Equal(w, []string{c.value + " by " + c.channel + ": skipped, " + c.reason}, w.deliveryStates(id))
-			require.Empty(w, box.letters())
+			require.Empty(w, box.messages())
 			w.behind(id, c.gate, c.value, c.channel)
 		}))
 	}
@@ -94,7 +94,7 @@ func TestOccurrenceGates(t *testing.T) {
 		box := w.work()
 		w.done(id)
 		require.Equal(w, []string{"anna@example.org by shop-mail: skipped, the address was removed"}, w.deliveryStates(id))
-		require.Empty(w, box.letters())
+		require.Empty(w, box.messages())
 		require.Equal(w, "The message to anna@example.org by shop-mail was skipped: the address was removed.", w.explain(id, "anna").Summary)
 	}))
 
@@ -108,7 +108,8 @@ func TestOccurrenceGates(t *testing.T) {
 	}))
 }
 
-// behind demands that explain says of Anna's one way that a gate, and no other, is shut.
+// behind checks that explain shows one candidate for Anna, with this gate closed and the others
+// open.
 func (w *world) behind(id int64, shut gate, address, channel string) {
 	w.Helper()
 	e := w.explain(id, "anna")

@@ -48,7 +48,7 @@ func TestRequestID(t *testing.T) {
 func TestProblems(t *testing.T) {
 	t.Parallel()
 
-	// What a problem document is, answer.check demands of every error that any test meets.
+	// answer.check checks the problem document of every error in all tests.
 	t.Run("NeverShowAStackTraceASQLTextOrAFilePath", both(func(w *world) {
 		w.enroll("anna@example.org")
 		for _, a := range []answer{

@@ -18,7 +18,7 @@ import (
 func TestKey(t *testing.T) {
 	t.Parallel()
 
-	// Each case is asked of every route of the table, so that none can be forgotten.
+	// Each case calls every route of the table, so that none can be forgotten.
 	t.Run("MissingInvalidExpiredAndRevokedAre401", both(func(w *world) {
 		_, expired := w.issueNamed("expired", access.Scope{}, time.Minute, access.FullAccess)
 		_, revoked := w.issueNamed("revoked", access.Scope{}, 0, access.FullAccess)
@@ -158,7 +158,7 @@ func TestKey(t *testing.T) {
 	}))
 }
 
-// beside is a client of a second instance on the same database.
+// beside returns a client of a second instance on the same database.
 func (w *world) beside() client {
 	w.Helper()
 	c := w.client

@@ -13,7 +13,7 @@ import (
 func TestLimits(t *testing.T) {
 	t.Parallel()
 
-	// Limits count characters, whatever bytes they take.
+	// Limits count characters, not bytes.
 	letters := map[string]string{"OfOneByte": "x", "OfTwoBytes": "ä", "OfFourBytes": "😀"}
 	t.Run("NamesHave200Characters", both(each(letters, func(w *world, letter string) {
 		fits, over := strings.Repeat(letter, 200), strings.Repeat(letter, 201)

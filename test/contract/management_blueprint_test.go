@@ -14,7 +14,7 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 )
 
-// manager is a client with a key of acme that may manage all there is.
+// manager returns a client with a key of acme that has every grant for managing.
 func (w *world) manager() client {
 	w.Helper()
 	return w.as(w.issue(scope("acme"), access.Grants()...))

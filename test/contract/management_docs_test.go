@@ -19,8 +19,8 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 )
 
-// TestManagementPage runs the commands of docs/management.md, with a key of the grants that they
-// name.
+// TestManagementPage runs the commands of docs/management.md with a key that has the grants of that
+// page.
 func TestManagementPage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(root + "docs/management.md")
@@ -64,7 +64,7 @@ func TestManagementPage(t *testing.T) {
 	}))
 }
 
-// TestEveryCommandHasItsCall holds the table of docs/management.md: each command is there, and the
+// TestEveryCommandHasItsCall checks the table of docs/management.md: it has every command, and the
 // calls that it names exist.
 func TestEveryCommandHasItsCall(t *testing.T) {
 	t.Parallel()

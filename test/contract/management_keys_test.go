@@ -31,7 +31,7 @@ type managedKey struct {
 	Replaces     *int64   `json:"replaces"`
 }
 
-// issueBounded makes a key of acme with an end, which may not trigger what is urgent.
+// issueBounded creates a key of acme that expires and may not trigger urgent events.
 func (w *world) issueBounded(lifetime time.Duration, grants ...access.Grant) (access.Key, client) {
 	w.Helper()
 	words := make([]string, len(grants))

@@ -18,7 +18,7 @@ const (
 	membersPath  = "/api/o/acme/m/"
 )
 
-// managedMembership is what an application records about a member, as the API shows it.
+// managedMembership is a membership of an application, as the API shows it.
 type managedMembership struct {
 	ID         int64  `json:"id"`
 	Username   string `json:"username"`
@@ -27,7 +27,7 @@ type managedMembership struct {
 	membership
 }
 
-// registered are the usernames that a list of memberships shows.
+// registered returns the usernames in a list of memberships.
 func (c client) registered(query string) []string {
 	c.t.Helper()
 	names := []string{}

@@ -22,7 +22,7 @@ const (
 	bossPassword = "a long sentence that nobody guesses"
 )
 
-// managedRole is what a user may do in the console, as the API shows it.
+// managedRole is a user's role in the console, as the API shows it.
 type managedRole struct {
 	Username string  `json:"username"`
 	Role     string  `json:"role"`
@@ -30,8 +30,8 @@ type managedRole struct {
 	Locked   bool    `json:"locked"`
 }
 
-// entering is what boss@example.org may do in acme who signs in with bossPassword; nothing when
-// they cannot.
+// entering signs in as boss@example.org with bossPassword and returns the access level in acme;
+// none if the sign-in fails.
 func (w *world) entering() operators.AccessLevel {
 	w.Helper()
 	a, err := w.other.Console.Operators.SignIn(w.Context(), audit.Actor{Via: audit.Console}, operators.Origin{}, "boss@example.org", bossPassword)

@@ -24,7 +24,7 @@ func (c client) put(path string, body any) answer {
 	return c.do(http.MethodPut, path, body)
 }
 
-// named is what has a name and an id or a slug.
+// named is an object with a name and an id or a slug.
 type named struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name"`

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMember is about what may stand in the members of a body, whatever they mean.
+// TestMember is about the values that any member of a body may have.
 func TestMember(t *testing.T) {
 	t.Parallel()
 	nested := func(depth int) raw {
@@ -29,7 +29,7 @@ func TestMember(t *testing.T) {
 	}))
 
 	t.Run("NestedDeeperThan32LevelsIs400", both(func(w *world) {
-		// The body is the first level and custom_fields the second.
+		// The body is the first level, and custom_fields is the second one.
 		w.post(usersPath, nested(32)).is(http.StatusBadRequest)
 		w.post(usersPath, nested(31)).is(http.StatusCreated)
 		arrays := raw(`{"x": ` + strings.Repeat("[", 32) + strings.Repeat("]", 32) + `, "email": "ben@example.org"}`)

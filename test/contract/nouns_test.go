@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Places in the blueprint, as paths of the API.
+// These are the API's paths of objects of the blueprint.
 const (
 	usersPath  = "/api/v1/user/acme/"
 	shopPath   = "/api/o/acme/p/shop/"
@@ -20,14 +20,14 @@ const (
 	officePath = shopPath + "a/office/"
 )
 
-// userPath is the path of a member of acme, which any username survives.
+// userPath returns the path of a member of acme, for any username.
 func userPath(username string) string { return usersPath + url.PathEscape(username) + "/" }
 
 func addressesPath(username string) string { return userPath(username) + "address/" }
 
 func idPath(parent string, id int64) string { return fmt.Sprintf("%s%d/", parent, id) }
 
-// user is contract 2.1 as decisions 4 complete it.
+// user is the object of contract 2.1 and decisions 4.
 type user struct {
 	ID           int64           `json:"id"`
 	Username     string          `json:"username"`
@@ -41,7 +41,7 @@ type user struct {
 	Created      bool            `json:"created"`
 }
 
-// address is contract 2.2. Register shows addresses without id.
+// address is the object of contract 2.2. Register shows addresses without id.
 type address struct {
 	ID    int64  `json:"id"`
 	Value string `json:"value"`
@@ -49,7 +49,7 @@ type address struct {
 	Type  string `json:"type"`
 }
 
-// distributionList is contract 2.3.
+// distributionList is the object of contract 2.3.
 type distributionList struct {
 	ID          int64  `json:"id"`
 	Name        string `json:"name"`
@@ -57,7 +57,7 @@ type distributionList struct {
 	Application *int64 `json:"application"`
 }
 
-// recipient is contract 2.4.
+// recipient is the object of contract 2.4.
 type recipient struct {
 	ID      int64  `json:"id"`
 	Address string `json:"address"`
@@ -66,7 +66,7 @@ type recipient struct {
 	Active  bool   `json:"active"`
 }
 
-// application is contract 2.5 as decisions 5 complete it.
+// application is the object of contract 2.5 and decisions 5.
 type application struct {
 	ID     int64  `json:"id"`
 	Name   string `json:"name"`
@@ -75,7 +75,7 @@ type application struct {
 	Events string `json:"events"`
 }
 
-// membership is contract 2.6.
+// membership is the object of contract 2.6.
 type membership struct {
 	CustomFields        json.RawMessage `json:"custom_fields"`
 	Active              bool            `json:"active"`
@@ -83,7 +83,7 @@ type membership struct {
 	EnableNotifications bool            `json:"enable_notifications"`
 }
 
-// assignment is contract 2.7.
+// assignment is the object of contract 2.7.
 type assignment struct {
 	ID       int64  `json:"id"`
 	Address  string `json:"address"`
@@ -120,7 +120,7 @@ type added struct {
 	Added []string `json:"added"`
 }
 
-// enroll makes a member of acme whose username is the e-mail.
+// enroll creates a member of acme whose username is the e-mail.
 func (c client) enroll(email string) user {
 	c.t.Helper()
 	return read[user](c.post(usersPath, object{"email": email}).is(http.StatusCreated))
@@ -136,7 +136,7 @@ func (c client) register(username string, more ...object) registered {
 	return read[registered](c.post(webPath+"register/", payload).is(http.StatusCreated))
 }
 
-// preferred is the payload of an address that asks for a preferred channel.
+// preferred returns the payload of an address that is to be assigned to the preferred channel.
 func preferred(value string) object {
 	return object{"value": value, "assign_to_preferred_channel": true}
 }
@@ -159,19 +159,19 @@ func (c client) list(lists, name string) distributionList {
 	return all[i]
 }
 
-// recipients are the members of a list.
+// recipients returns the members of a list.
 func (c client) recipients(l distributionList) []recipient {
 	c.t.Helper()
 	return read[[]recipient](c.get(l.Members).is(http.StatusOK))
 }
 
-// add puts addresses on a list of acme/shop.
+// add adds addresses to a list of acme/shop.
 func (c client) add(l distributionList, emails ...string) []string {
 	c.t.Helper()
 	return read[added](c.post(idPath(listsPath, l.ID)+"add/", emails).is(http.StatusOK)).Added
 }
 
-// subscribePath is where to subscribe to the notification of this name of an application.
+// subscribePath returns the path for subscribing to a notification of an application.
 func (c client) subscribePath(app, notification string) string {
 	c.t.Helper()
 	all := read[[]struct {

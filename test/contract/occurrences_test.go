@@ -216,7 +216,7 @@ func TestOccurrence(t *testing.T) {
 	}))
 }
 
-// refusing takes every message but those to one address.
+// refusing returns a provider that accepts every message except for those to one address.
 func refusing(address, words string, temporary bool) func(m deliveries.Message) error {
 	return func(m deliveries.Message) error {
 		if m.To != address {

@@ -31,7 +31,7 @@ func TestOrganization(t *testing.T) {
 	}))
 }
 
-// bodyFor is a body that the route would take if only the rest of the path existed.
+// bodyFor returns a body that the route would accept if the objects in the path existed.
 func bodyFor(method, path string) any {
 	switch {
 	case method == http.MethodGet:

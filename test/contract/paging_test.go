@@ -18,7 +18,7 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// listings are the paths of all lists, with at least three entries in each.
+// listings returns the paths of all lists, each with at least three entries.
 func (w *world) listings() []string {
 	w.Helper()
 	more := organization("acme")
@@ -139,7 +139,7 @@ func TestLists(t *testing.T) {
 	}))
 
 	t.Run("AreWholeHoweverLong", both(func(w *world) {
-		// More than is fetched at once: 250 users, 2,000 recipients.
+		// This is more than one batch, which is 250 users or 2,000 recipients.
 		const many = 2_100
 		var b users.Batch
 		emails := make([]string, many)
@@ -168,7 +168,7 @@ func TestLists(t *testing.T) {
 	}))
 }
 
-// nextPage is the URL of the page after this one, empty on the last.
+// nextPage returns the URL of the next page; empty on the last one.
 func nextPage(w *world, a answer) string {
 	w.Helper()
 	link := a.header.Get("Link")

@@ -31,7 +31,7 @@ func TestPaths(t *testing.T) {
 		}
 	}))
 
-	// The username is the one place where a segment holds any text.
+	// Only usernames may be any text in a segment.
 	type spelling struct{ username, segment string }
 	usernames := map[string]spelling{
 		"SlashIsPercent2F":          {"a/b", "a%2Fb"},
@@ -110,7 +110,7 @@ func TestPaths(t *testing.T) {
 	}))
 }
 
-// bodyOf is a good body for a path that ends so.
+// bodyOf returns a valid body for a path with this end.
 func bodyOf(after string) any {
 	switch after {
 	case "/add/":

@@ -20,18 +20,18 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// rootKey reaches everything. It is always the same, so that one filled database serves as the
-// template of all.
+// rootKey is a key of the installation. It is always the same, because all databases are copies of
+// one template.
 const rootKey = "tcs_00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
-// place is a database that is filled as blueprint says.
+// place is a database with the objects of blueprint.
 type place struct {
 	database string
 	url      string
 	dump     *sql.DB // what the database holds, seen past the service
 }
 
-// take returns a filled database for one case.
+// take returns a database with the objects of blueprint for one case.
 func take(t *testing.T, database string) *place {
 	t.Helper()
 	if database == sqlite {
@@ -54,7 +54,7 @@ func connect(t *testing.T, at *place, driver, source string) *place {
 	return at
 }
 
-// template is a SQLite file that is filled already.
+// template returns the content of a SQLite file with the objects of blueprint.
 var template = sync.OnceValues(func() (text []byte, err error) {
 	dir, err := os.MkdirTemp("", "contract")
 	if err != nil {
@@ -68,7 +68,7 @@ var template = sync.OnceValues(func() (text []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// fill makes the schema, the root key and what blueprint describes.
+// fill creates the schema, the root key and the objects of blueprint.
 func fill(url string) error {
 	ctx := context.Background()
 	store, err := gormstore.Open(ctx, gormstore.Config{URL: url, AutoMigrate: true, Clock: newClock(), Keys: seal.NewRing([seal.KeySize]byte{1})})

@@ -10,7 +10,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// chosen is a delivery with the channel that took it and why that one.
+// chosen is a delivery with its channel and the reason for the choice.
 type chosen struct {
 	State   string `json:"state"`
 	Channel string `json:"channel"`
@@ -30,8 +30,8 @@ func (w *world) chosen(occurrence int64) chosen {
 	return all[0]
 }
 
-// pooled applies orders with shop-mail as a member of the pool `post` without a weight, makes a
-// second channel beside it through the API, and returns the path of that one.
+// pooled applies orders, with shop-mail in the pool `post` without a weight. It creates a second
+// member of the pool by the API and returns the path of that channel.
 func (w *world) pooled() (second string) {
 	w.Helper()
 	type channel struct {

@@ -11,8 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPatchProperties compares sequences of PATCHes with a model of the modes that is written for
-// shortness alone.
+// TestPatchProperties compares sequences of PATCH calls with a short model of the modes.
 func TestPatchProperties(t *testing.T) {
 	t.Parallel()
 	t.Run("SequencesEndWhereTheModelEnds", both(func(w *world) {
@@ -39,7 +38,7 @@ func TestPatchProperties(t *testing.T) {
 	}))
 }
 
-// metadata draws objects whose members meet often.
+// metadata generates objects that often have the same members.
 func metadata(depth int) *rapid.Generator[map[string]any] {
 	leaf := rapid.SampledFrom([]any{nil, true, "x", "", 1, 1.5, []any{}, []any{map[string]any{"a": 1}}})
 	value := leaf

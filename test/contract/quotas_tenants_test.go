@@ -13,18 +13,18 @@ import (
 	"github.com/tocsin/tocsin/domain/quotas"
 )
 
-// counted is a kind of object that a quota limits: how one more is created, and described in a
-// blueprint.
+// counted is a kind of object that a quota limits: how to create one, and how a blueprint describes
+// it.
 type counted struct {
 	quota quotas.Name
 	make  func(w *world, limits quotas.Limits, at app.Path, name string) error
 	apply func(o *app.BlueprintOrganization)
 }
 
-// slugOf is a slug like a name.
+// slugOf returns a slug for a name.
 func slugOf(name string) string { return strings.ReplaceAll(name, " ", "-") }
 
-// limitedObjects are the kinds of objects that quotas limit.
+// limitedObjects returns the kinds of objects that quotas limit.
 func limitedObjects() map[string]counted {
 	one := app.BlueprintEvent{Slug: "one-more", Name: "One more", Active: true}
 	return map[string]counted{
@@ -52,7 +52,7 @@ func limitedObjects() map[string]counted {
 	}
 }
 
-// TestQuotasOfWhatKeysMake holds that the API answers what it answers for lists.
+// TestQuotasOfWhatKeysMake checks that the API answers for all kinds as it does for lists.
 func TestQuotasOfWhatKeysMake(t *testing.T) {
 	t.Parallel()
 	for quota, path := range map[quotas.Name]string{quotas.Projects: "/api/o/acme/p/", quotas.Applications: shopPath + "a/", quotas.Events: webPath + "e/"} {

@@ -26,12 +26,12 @@ import (
 	"github.com/tocsin/tocsin/test/harness"
 )
 
-// under are the options of a service with these quotas.
+// under returns the options of a service with these quotas.
 func under(limits quotas.Limits) func(*httpapi.Options) {
 	return func(o *httpapi.Options) { o.Quotas = quotas.NewDefaults(limits) }
 }
 
-// exceeds demands that an answer refuses because of a quota.
+// exceeds checks that the request was refused because of a quota.
 func (a answer) exceeds(status int, quota quotas.Name) answer {
 	a.t.Helper()
 	require.Equal(a.t, string(quota), read[problem](a.is(status)).Quota)
@@ -234,7 +234,7 @@ func TestQuotasOfWhatAnOrganizationHas(t *testing.T) {
 	}))
 }
 
-// count is how much acme has of what a quota is about.
+// count returns how many objects of a quota acme has.
 func (w *world) count(n quotas.Name) (have int64) {
 	w.Helper()
 	require.NoError(w, w.store.View(w.Context(), func(tx ports.Tx) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRawRequests sends bytes that no HTTP client would send. Each is answered with a 4xx or, where
-// the end of the request cannot be found, by closing the connection; and the next one is served.
+// TestRawRequests sends bytes that no HTTP client would send. The service answers each with a 4xx
+// or, if it cannot find the end of the request, closes the connection. It serves the next request.
 func TestRawRequests(t *testing.T) {
 	t.Parallel()
 	const key = "Authorization: Key " + rootKey + "\r\nHost: tocsin\r\n"
@@ -89,14 +89,14 @@ func TestRawRequests(t *testing.T) {
 	}))
 }
 
-// exchange is what is sent, and the permitted statuses of the first response.
+// exchange is a raw request with the permitted statuses of the first response.
 type exchange struct {
 	sent string
 	want []int
 	cut  bool // whether the client says that there is no more, in the middle of a request
 }
 
-// tell sends bytes and returns the first answer.
+// tell sends the raw request and returns the first answer.
 func (w *world) tell(e exchange) (status int, text string) {
 	w.Helper()
 	connection := w.dial()

@@ -94,8 +94,8 @@ func TestAddRecipients(t *testing.T) {
 	}))
 
 	t.Run("AddsTheAssignmentsToTheProjectsEmailChannels", both(func(w *world) {
-		// anna's address is assigned to channels of the organization, of this project and of
-		// another one.
+		// Anna's address is assigned to channels of the organization, of this project and of another
+		// one.
 		w.enroll(anna)
 		w.post(addressesPath(anna), preferred(anna)).is(http.StatusOK)
 		w.post(webPath+"register/", object{"username": anna, "addresses": list{preferred(anna)}}).is(http.StatusOK)
@@ -136,11 +136,11 @@ func TestAddRecipients(t *testing.T) {
 		l, blog := w.list(listsPath, "customers"), w.list("/api/o/acme/p/blog/d/", "customers")
 		w.add(l, anna)
 		require.Equal(w, []string{"shop-mail"}, channelsOf(w.recipients(l)))
-		// The assignment to shop's channel is nothing to blog, whose own preferred channel is not
+		// blog does not use the assignment to shop's channel, and its own preferred channel is not
 		// active.
 		w.post(idPath("/api/o/acme/p/blog/d/", blog.ID)+"add/", list{anna}).is(http.StatusOK)
 		require.Equal(w, []string{"mail"}, channelsOf(w.recipients(blog)))
-		// It is validated already, like one that registration makes.
+		// It is validated, as after a registration.
 		for _, row := range w.tables()["assignments"] {
 			require.Regexp(w, `validated="(1|true)"`, row)
 		}
@@ -166,7 +166,7 @@ func channelsOf(all []recipient) []string {
 	return names
 }
 
-// prefer gives acme/shop another e-mail channel, which is preferred from now on.
+// prefer gives acme/shop another e-mail channel and makes it the preferred one.
 func (w *world) prefer(name string) {
 	w.Helper()
 	w.apply(app.Blueprint{Organizations: []app.BlueprintOrganization{{Slug: "acme", Name: "ACME", Projects: []app.BlueprintProject{{

@@ -12,7 +12,7 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 )
 
-// sample is a POST that a route takes.
+// sample is a POST that a route accepts.
 type sample struct {
 	path string
 	body any
@@ -80,13 +80,13 @@ func (w *world) samples() map[string]sample {
 	}
 }
 
-// shownOnce reports whether the answers of a route hold a secret, which no repetition shows.
+// shownOnce reports whether the answers of a route contain a secret. A repetition does not show it.
 func shownOnce(path string) bool {
 	return strings.HasSuffix(path, "/k/") || strings.HasSuffix(path, "/rotate/") || strings.HasSuffix(path, "/invite/")
 }
 
-// repeatableRoutes are the routes of POST that take a key, but for tests of channels, which do
-// their work each time.
+// repeatableRoutes returns the POST routes that need a key, except for tests of channels, which are
+// run each time.
 func repeatableRoutes() (all []httpapi.Route) {
 	for _, r := range httpapi.Routes() {
 		if r.Method == http.MethodPost && r.Grant != "" && !strings.HasSuffix(r.Path, "/c/{channel}/test/") {

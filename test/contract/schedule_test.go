@@ -19,7 +19,7 @@ func TestSchedule(t *testing.T) {
 		w.buyer("ben", "ben@example.org") // Recipients are those of then.
 		box := w.work()
 		require.Equal(w, []string{"anna@example.org by shop-mail", "ben@example.org by shop-mail"},
-			func() []string { w.happens(object{}); return box.letters() }(), "another one passes it")
+			func() []string { w.happens(object{}); return box.messages() }(), "another one passes it")
 		box.empty()
 		o := w.occurrence(id)
 		require.Equal(w, "scheduled", o.State)
@@ -31,7 +31,7 @@ func TestSchedule(t *testing.T) {
 
 		w.clock.Advance(time.Hour)
 		w.done(id)
-		require.Equal(w, []string{"anna@example.org by shop-mail", "ben@example.org by shop-mail"}, box.letters())
+		require.Equal(w, []string{"anna@example.org by shop-mail", "ben@example.org by shop-mail"}, box.messages())
 		require.Equal(w, at, *w.occurrence(id).SendAt)
 	}))
 

@@ -18,23 +18,23 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// patience is how long a test waits for what must happen; only a test that fails takes as long.
+// patience is how long a test waits for an expected event. Only a test that fails takes as long.
 const patience = 3 * time.Minute
 
-// outbox is what providers got, of every channel.
+// outbox is the messages that providers received, of all channels.
 type outbox struct {
 	mu     sync.Mutex
-	sent   []letter
+	sent   []sentMessage
 	answer func(m deliveries.Message) error // nil: every message is taken
 }
 
-// letter is a message that a provider was handed, taken or not.
-type letter struct {
+// sentMessage is a message that a provider received, accepted or not.
+type sentMessage struct {
 	channel string
 	deliveries.Message
 }
 
-// provider is a driver whose messages go to an outbox.
+// provider is a driver that adds its messages to an outbox.
 type provider struct {
 	name string
 	*outbox
@@ -58,7 +58,7 @@ type connection struct {
 func (c connection) Dispatch(_ context.Context, m deliveries.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.sent = append(c.sent, letter{c.channel, m})
+	c.sent = append(c.sent, sentMessage{c.channel, m})
 	if c.answer == nil {
 		return nil
 	}
@@ -67,17 +67,17 @@ func (c connection) Dispatch(_ context.Context, m deliveries.Message) error {
 
 func (connection) Close() error { return nil }
 
-// publicURL is where recipients reach the installation: the server of a world, behind a proxy that
-// takes a prefix off its paths.
+// publicURL is the URL of the installation for recipients: a proxy removes the prefix and passes
+// the request to the server of the world.
 const publicURL = "https://notify.example.org/tocsin"
 
-// links are those of the installation.
+// links returns the links of the installation.
 func links() deliveries.Links { return deliveries.NewLinks([]byte("a secret of this installation")) }
 
-// composer makes messages as an installation does.
+// composer returns the composer of an installation.
 func composer() background.Composer { return background.NewTemplateComposer(publicURL, links()) }
 
-// work starts a worker on the world's store, as `serve` does; it ends with the test.
+// work starts a worker on the world's store, as `serve` does. It stops at the end of the test.
 func (w *world) work() *outbox {
 	w.Helper()
 	box := &outbox{}
@@ -101,8 +101,8 @@ func (w *world) workInto(box *outbox) {
 	})
 }
 
-// letters are the messages so far, in an order of their own, as `address by channel`.
-func (b *outbox) letters() []string {
+// messages returns the messages so far as `address by channel`, sorted.
+func (b *outbox) messages() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	said := []string{}
@@ -113,21 +113,21 @@ func (b *outbox) letters() []string {
 	return said
 }
 
-// all are the messages so far, in the order in which they were sent.
-func (b *outbox) all() []letter {
+// all returns the messages so far, in the order in which they were sent.
+func (b *outbox) all() []sentMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.sent)
 }
 
-// empty throws away what there is.
+// empty removes all messages.
 func (b *outbox) empty() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sent = nil
 }
 
-// answers decides what providers say from now on.
+// answers sets the answers of the providers from now on.
 func (b *outbox) answers(say func(m deliveries.Message) error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,7 +159,8 @@ type occurrence struct {
 	Deliveries    string         `json:"deliveries"`
 }
 
-// waiting is what a delivery waits for, or deliveries of an occurrence on a channel.
+// waiting is the reason why a delivery waits, or why the deliveries of an occurrence on a channel
+// do.
 type waiting struct {
 	Channel string     `json:"channel"`
 	For     string     `json:"for"`
@@ -186,7 +187,7 @@ type delivery struct {
 	Finished    *time.Time `json:"finished"`
 }
 
-// explanation is why a user did or did not get an occurrence.
+// explanation is the answer of explain.
 type explanation struct {
 	Summary    string `json:"summary"`
 	Candidates []struct {
@@ -202,10 +203,9 @@ type explanation struct {
 	Deliveries []delivery `json:"deliveries"`
 }
 
-// orders gives acme/shop/web and globex/shop/web, with the same names, an event `order` which
-// notifies the list web-users and the subscribers, an event `quiet` which is inactive and an event
-// `free` which may use every channel. There are templates for shop-mail, mail, text and log, not
-// for post.
+// orders gives acme/shop/web and globex/shop/web the same three events: `order` notifies the list
+// web-users and the subscribers, `quiet` is inactive, and `free` may use every channel. There are
+// templates for shop-mail, mail, text and log, but not for post.
 func orders() app.Blueprint {
 	one := func(slug string) app.BlueprintOrganization {
 		o := organization(slug)
@@ -256,20 +256,20 @@ func (c client) occurrence(id int64) occurrence {
 	return read[occurrence](c.get(occurrencePath(id)).is(http.StatusOK))
 }
 
-// deliveries are those of an occurrence of acme/shop/web.
+// deliveries returns the deliveries of an occurrence of acme/shop/web.
 func (c client) deliveries(id int64) []delivery {
 	c.t.Helper()
 	return read[[]delivery](c.get(occurrencePath(id) + "deliveries/").is(http.StatusOK))
 }
 
-// explain asks why a user did or did not get an occurrence.
+// explain calls explain for a user.
 func (c client) explain(id int64, username string) explanation {
 	c.t.Helper()
 	return read[explanation](c.get(occurrencePath(id) + "explain/?user=" + username).is(http.StatusOK))
 }
 
-// deliveryStates returns `address by channel: state` for each delivery of an occurrence, and why it
-// was skipped.
+// deliveryStates returns `address by channel: state` for each delivery of an occurrence, and the
+// reason if it was skipped.
 func (c client) deliveryStates(id int64) []string {
 	c.t.Helper()
 	said := []string{}
@@ -284,7 +284,7 @@ func (c client) deliveryStates(id int64) []string {
 	return said
 }
 
-// eventually waits until the occurrence at a path is as wanted.
+// eventually waits until the occurrence at a path meets a condition.
 func (w *world) eventually(path string, wanted func(o occurrence) bool) {
 	w.Helper()
 	require.Eventually(w, func() bool {
@@ -294,13 +294,13 @@ func (w *world) eventually(path string, wanted func(o occurrence) bool) {
 	}, patience, 5*time.Millisecond)
 }
 
-// done waits until nothing of an occurrence of acme/shop/web is left to do.
+// done waits until an occurrence of acme/shop/web is done.
 func (w *world) done(id int64) {
 	w.Helper()
 	w.eventually(occurrencePath(id), func(o occurrence) bool { return o.State == "done" })
 }
 
-// happens triggers the order event of acme and waits until nothing is left to do.
+// happens triggers the order event of acme and waits until the occurrence is done.
 func (w *world) happens(body object) int64 {
 	w.Helper()
 	id := w.trigger(body)

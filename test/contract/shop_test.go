@@ -11,7 +11,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// inShop changes the store with the project acme/shop and a member of acme at hand.
+// inShop changes the store in a unit of work, with the project acme/shop and a member of acme.
 func (w *world) inShop(username string, change func(tx ports.Tx, shop orgs.Project, m users.Member) error) {
 	w.Helper()
 	w.update(func(tx ports.Tx) error {
@@ -60,7 +60,8 @@ func (w *world) optOut(username, value string) {
 	})
 }
 
-// assigned assigns an address of a member of acme to a channel that acme/shop can use.
+// assigned assigns an address of a member of acme to a channel that acme/shop can use, and returns
+// the id.
 func (w *world) assigned(username, value, channel string, active, validated bool) (id int64) {
 	w.Helper()
 	w.inShop(username, func(tx ports.Tx, shop orgs.Project, m users.Member) error {
@@ -84,7 +85,7 @@ func (w *world) assigned(username, value, channel string, active, validated bool
 	return id
 }
 
-// listed puts an assignment on the list web-users of acme/shop.
+// listed adds an assignment to the list web-users of acme/shop.
 func (w *world) listed(assignment int64) {
 	w.Helper()
 	w.inShop("", func(tx ports.Tx, shop orgs.Project, _ users.Member) error {
@@ -109,8 +110,7 @@ func (w *world) closeChannel(name string) {
 	})
 }
 
-// retext gives the order event of acme another template for a channel, which is not looked at
-// before it is used.
+// retext gives the order event of acme another template for a channel, without checking it.
 func (w *world) retext(channel, text string) {
 	w.Helper()
 	w.inShop("", func(tx ports.Tx, shop orgs.Project, _ users.Member) error {

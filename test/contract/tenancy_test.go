@@ -36,7 +36,7 @@ func TestTenancy(t *testing.T) {
 	}))
 
 	t.Run("ForeignObjectsDoNotExist", both(func(w *world) {
-		// globex has everything under the names of acme, with its own ids.
+		// globex has the same objects and names as acme, with other ids.
 		globex := strings.NewReplacer("/acme/", "/globex/")
 		payload := object{"username": "anna", "distribution_list": "web-users", "addresses": list{preferred("anna@example.org")}}
 		theirs := read[registered](w.post(globex.Replace(registerPath), payload).is(http.StatusCreated)).Assignments[0]

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTransitions is the table of contract 3, line by line.
+// TestTransitions checks each line of the table of contract 3.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
 	memberships := func(w *world) []string {

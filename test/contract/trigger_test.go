@@ -54,7 +54,7 @@ func TestTrigger(t *testing.T) {
 		box := w.work()
 		w.done(id)
 		require.Equal(w, []string{"+4915112345678 by text", "anna@example.org by shop-mail", "ben@example.org by shop-mail", "carl@example.org by shop-mail"},
-			box.letters())
+			box.messages())
 	}))
 
 	t.Run("SaysHowManyPeopleGetAMessageAndSaysItAgain", both(func(w *world) {
@@ -83,7 +83,7 @@ func TestTrigger(t *testing.T) {
 		w.listed(w.assigned("anna", "anna@example.org", "mail", true, true))
 		box := w.work()
 		w.happens(object{})
-		require.Equal(w, []string{"anna@example.org by shop-mail"}, box.letters())
+		require.Equal(w, []string{"anna@example.org by shop-mail"}, box.messages())
 	}))
 
 	t.Run("OptionsChooseAndADryRunForetells", both(func(w *world) {
@@ -122,7 +122,7 @@ func TestTrigger(t *testing.T) {
 			}
 			require.Equal(w, len(c.want), foretold, "%v", c.options)
 			w.happens(object{"options": c.options})
-			require.Equal(w, c.want, box.letters(), "%v", c.options)
+			require.Equal(w, c.want, box.messages(), "%v", c.options)
 			box.empty()
 		}
 	}))
@@ -368,7 +368,7 @@ func TestTrigger(t *testing.T) {
 		w.post("/api/o/globex/p/shop/a/web/register/", theirs).is(http.StatusOK)
 		box := w.work()
 		w.happens(object{"context": object{"number": 1}})
-		require.Equal(w, []string{"+4915112345678 by text", "anna@example.org by shop-mail"}, box.letters())
+		require.Equal(w, []string{"+4915112345678 by text", "anna@example.org by shop-mail"}, box.messages())
 		for _, l := range box.all() {
 			require.True(w, l.channel == "text" || strings.HasPrefix(l.Text, "anna: "), "the name that acme recorded: %s", l.Text)
 		}
@@ -377,7 +377,7 @@ func TestTrigger(t *testing.T) {
 		globex := strings.ReplaceAll(orderPath, "acme", "globex")
 		id := read[triggered](w.post(globex, object{"options": object{"limit_to": list{"anna"}}}).is(http.StatusCreated)).Occurrence
 		w.eventually(strings.ReplaceAll(occurrencePath(id), "acme", "globex"), func(o occurrence) bool { return o.State == "done" })
-		require.Equal(w, []string{"anna@example.org by shop-mail", "boss@globex.example by shop-mail"}, box.letters())
+		require.Equal(w, []string{"anna@example.org by shop-mail", "boss@globex.example by shop-mail"}, box.messages())
 		for _, l := range box.all() {
 			require.Equal(w, "Order of globex", l.Subject)
 			require.True(w, strings.HasPrefix(l.Text, "Other: "), "the name that globex recorded: %s", l.Text)
@@ -416,7 +416,7 @@ func TestTriggerRenders(t *testing.T) {
 		w.eventually(occurrencePath(id), func(o occurrence) bool { return o.Counts["sent"] == 1 && o.Counts["retrying"] == 1 })
 		w.clock.Advance(time.Minute)
 		w.eventually(occurrencePath(id), func(occurrence) bool { return len(box.all()) == 3 })
-		// Before the clock moves on, or the pause would begin only then.
+		// Wait before the clock moves on: otherwise the pause begins only then.
 		w.eventually(occurrencePath(id), func(o occurrence) bool { return o.Counts["retrying"] == 1 })
 		box.answers(nil)
 		w.clock.Advance(time.Minute)
@@ -471,7 +471,7 @@ func TestTriggerIdempotency(t *testing.T) {
 		require.Len(w, w.rows(`SELECT id FROM occurrences`), 1)
 	}))
 
-	t.Run("AnotherKeyOrAnotherWordOrNoneIsAnotherRequest", both(func(w *world) {
+	t.Run("AnotherAPIKeyOrIdempotencyKeyOrNoneIsAnotherRequest", both(func(w *world) {
 		w.apply(orders())
 		other := w.as(w.issue(scope("acme/shop/web"), access.EventTrigger))
 		ids := map[int64]bool{}

@@ -13,14 +13,15 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// The forms that the page takes: RFC 8058's, which its own button sends as well, and the other
-// button's.
+// These are the forms of the page: the one of RFC 8058, which the page's first button sends as
+// well, and the one of the other button.
 const (
 	oneClick = "List-Unsubscribe=One-Click"
 	undo     = "action=undo"
 )
 
-// open opens a link in a browser, press sends a form to it; both return the status and the page.
+// open opens a link like a browser, and press sends a form to it. Both return the status and the
+// page.
 func (w *world) open(link string) (status int, page string) {
 	w.Helper()
 	return w.browse(http.MethodGet, link, "")
@@ -39,8 +40,8 @@ func (w *world) browse(method, link, form string) (status int, page string) {
 	return status, page
 }
 
-// tryBrowse is browse for goroutines. It sends no key, no cookie and nothing else that a mail
-// provider would not send.
+// tryBrowse is browse for goroutines. It sends only what a mail provider sends: no key and no
+// cookie.
 func (w *world) tryBrowse(method, link, form string) (status int, page string, err error) {
 	request, err := http.NewRequestWithContext(w.Context(), method, w.base+strings.TrimPrefix(link, publicURL), strings.NewReader(form))
 	if err != nil {
@@ -58,7 +59,7 @@ func (w *world) tryBrowse(method, link, form string) (status int, page string, e
 	return response.StatusCode, string(text), err
 }
 
-// presses presses a button that must work.
+// presses presses a button and checks that it works.
 func (w *world) presses(link, form, title string) {
 	w.Helper()
 	status, page := w.press(link, form)
@@ -72,7 +73,7 @@ func (w *world) unsubscribes(link string) {
 	w.presses(link, oneClick, "You are unsubscribed")
 }
 
-// link is the one in the last message to an address.
+// link returns the link in the last message to an address.
 func (b *outbox) link(address string) string {
 	link := ""
 	for _, l := range b.all() {
@@ -170,12 +171,12 @@ func TestUnsubscribeLink(t *testing.T) {
 		slices.Sort(links)
 		require.Len(w, slices.Compact(links), 4, "each has a link of its own")
 
-		i := slices.IndexFunc(box.all(), func(l letter) bool { return l.To == "anna@example.org" && l.Facts["notification"] == "Buyer" })
+		i := slices.IndexFunc(box.all(), func(l sentMessage) bool { return l.To == "anna@example.org" && l.Facts["notification"] == "Buyer" })
 		w.unsubscribes(box.all()[i].Unsubscribe)
 		box.empty()
 		w.happens(object{})
-		require.Equal(w, []string{"+4915112345678 by text", "anna@example.net by shop-mail", "anna@example.org by shop-mail"}, box.letters())
-		i = slices.IndexFunc(box.all(), func(l letter) bool { return l.To == "anna@example.org" })
+		require.Equal(w, []string{"+4915112345678 by text", "anna@example.net by shop-mail", "anna@example.org by shop-mail"}, box.messages())
+		i = slices.IndexFunc(box.all(), func(l sentMessage) bool { return l.To == "anna@example.org" })
 		require.Equal(w, "Copy of the order", box.all()[i].Facts["notification"])
 	}))
 
@@ -197,7 +198,7 @@ func TestUnsubscribeLink(t *testing.T) {
 		globex := strings.NewReplacer("acme", "globex")
 		id := read[triggered](w.post(globex.Replace(orderPath), object{}).is(http.StatusCreated)).Occurrence
 		w.eventually(globex.Replace(occurrencePath(id)), func(o occurrence) bool { return o.State == "done" })
-		require.Equal(w, []string{"anna@example.org by shop-mail"}, box.letters())
+		require.Equal(w, []string{"anna@example.org by shop-mail"}, box.messages())
 		theirs := box.link("anna@example.org")
 		_, page := w.open(theirs)
 		require.Contains(w, page, "<h1>Unsubscribe</h1>")
@@ -237,7 +238,7 @@ func TestUnsubscribeLink(t *testing.T) {
 		w.buyer("anna", "anna@example.org")
 		box.empty()
 		w.happens(object{})
-		require.Contains(w, box.letters(), "anna@example.org by shop-mail", "a new membership begins afresh")
+		require.Contains(w, box.messages(), "anna@example.org by shop-mail", "a new membership begins afresh")
 	}))
 
 	t.Run("ForeignOrMissingIs404", both(func(w *world) {

@@ -11,15 +11,14 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// userAPIs are the two paths of the user API, below which everything is the same.
+// userAPIs are the two paths of the user API. Both have the same calls.
 var userAPIs = []string{"/api/v1/user/acme/", "/api/o/acme/u/"}
 
 func TestUserAPI(t *testing.T) {
 	t.Parallel()
 
 	t.Run("ExistsTwiceWithOneBehaviour", both(func(w *world) {
-		// Each step is taken on both paths in turn: what one wrote the other reads, and their
-		// answers are the same.
+		// The paths take turns: each reads what the other one wrote, and their answers are the same.
 		for i, api := range userAPIs {
 			other := userAPIs[1-i]
 			email := []string{"anna@example.org", "ben@example.org"}[i]

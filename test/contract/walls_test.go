@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhatAnOrganizationRecords holds the wall between organizations that share users: neither sees
-// nor changes what the other recorded.
+// TestWhatAnOrganizationRecords is about organizations that share users: neither sees nor changes
+// the data of the other.
 func TestWhatAnOrganizationRecords(t *testing.T) {
 	t.Parallel()
 	const there = "/api/o/globex/p/shop/a/web/"
-	// record has globex record everything that there is to be recorded of three users.
+	// record stores everything that globex can store about three users.
 	record := func(w *world) {
 		w.Helper()
 		for _, username := range []string{"Anna", "anna@example.org", "ben"} {
@@ -84,7 +84,7 @@ func TestWhatAnOrganizationRecords(t *testing.T) {
 	}))
 }
 
-// joins registers a user whom another organization may know already.
+// joins registers a user who may be a member of another organization already.
 func (w *world) joins(app, username string, more object) {
 	w.Helper()
 	payload := object{"username": username}

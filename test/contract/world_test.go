@@ -28,8 +28,8 @@ import (
 	"github.com/tocsin/tocsin/test/harness"
 )
 
-// world is a whole service on its own database, filled as blueprint says. It is also the test
-// that it belongs to, and a client with the root key.
+// world is a whole service on its own database with the objects of blueprint. It is also its test,
+// and a client with the root key.
 type world struct {
 	*testing.T
 	client
@@ -63,7 +63,7 @@ func newWorld(t *testing.T, at *place, adjust ...func(*httpapi.Options)) *world 
 	return w
 }
 
-// parts are those of an installation on the world's store with these limits.
+// parts returns the parts of an installation on the world's store with these limits.
 func (w *world) parts(limits quotas.Limits) harness.Parts {
 	return harness.Parts{Store: w.store, Clock: w.clock, Limits: quotas.NewDefaults(limits), Drivers: background.Drivers{mailbox.New(w.store)}, Composer: composer(), Links: links(), SendTimeout: time.Minute}
 }
@@ -73,7 +73,7 @@ func (w *world) assemble(limits quotas.Limits) harness.UseCases {
 	return harness.Assemble(w.parts(limits))
 }
 
-// instance is an API over the world's store; a world may have several, like an installation.
+// instance returns an API on the world's store. A world may have several, like an installation.
 func (w *world) instance(t *testing.T, use harness.UseCases, options httpapi.Options) *httpapi.API {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
@@ -82,13 +82,13 @@ func (w *world) instance(t *testing.T, use harness.UseCases, options httpapi.Opt
 	return api
 }
 
-// health is the health of an instance without background loops.
+// health returns the health of an instance without background loops.
 func (w *world) health() *health.Health {
 	return health.New(w.clock, 0, health.Probe{Ask: func(context.Context) error { return nil }}, health.Probe{Name: "the database answers", Ask: w.store.Ready},
 		health.Probe{Name: "the database takes writes", Ask: w.store.Writable})
 }
 
-// serve starts a server whose clients keep as many connections as a test has requests under way.
+// serve starts a server. Its clients keep as many connections as a test has requests in progress.
 func serve(t *testing.T, handler http.Handler) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -102,20 +102,20 @@ func serve(t *testing.T, handler http.Handler) *httptest.Server {
 	return server
 }
 
-// apply provisions more than the blueprint.
+// apply applies a further blueprint.
 func (w *world) apply(b app.Blueprint) {
 	w.Helper()
 	_, err := w.other.CLI.Provisioning.Apply(w.Context(), operators.Editor{}, b, false)
 	require.NoError(w, err)
 }
 
-// update changes the store directly, where the change belongs to the console.
+// update changes the store directly, for changes that the console makes.
 func (w *world) update(change func(tx ports.Tx) error) {
 	w.Helper()
 	require.NoError(w, w.store.Update(w.Context(), change))
 }
 
-// issue makes a key and returns its text.
+// issue creates a key and returns its text.
 func (w *world) issue(scope access.Scope, grants ...access.Grant) string {
 	w.Helper()
 	_, text := w.issueNamed(rand.Text(), scope, 0, grants...)
@@ -133,13 +133,13 @@ func (w *world) issueNamed(name string, scope access.Scope, lifetime time.Durati
 	return key, text
 }
 
-// scope reads `acme/shop/web`; “ is the installation.
+// scope parses a scope such as `acme/shop/web`; "" is the installation.
 func scope(path string) access.Scope {
 	levels := append(strings.Split(path, "/"), "", "")
 	return access.Scope{Organization: levels[0], Project: levels[1], Application: levels[2]}
 }
 
-// newClock is the clock of a world, which a test moves.
+// newClock returns the clock of a world, which tests advance.
 func newClock() *clocks.Moving {
 	return clocks.At(time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC))
 }

@@ -54,8 +54,8 @@ func redirect(ctx context.Context, network, address string, _ func(netip.Addr) e
 	return remoteConn{conn, &net.TCPAddr{IP: net.ParseIP(PublicAddress), Port: 443}}, nil
 }
 
-// Gauge counts the connections that a client has opened and not closed. A server cannot count them:
-// it may accept a new connection before it sees that the one before it is closed.
+// Gauge counts the connections that a client has opened and not closed. A server cannot count them,
+// because it may accept a new connection before it sees that another one is closed.
 type Gauge struct {
 	mu        sync.Mutex
 	now, most int

@@ -12,14 +12,14 @@ import (
 // wrongly.
 type Authenticator struct {
 	Party      virtualwebauthn.RelyingParty // which it believes to speak with
-	Keeper     virtualwebauthn.Authenticator
+	Device     virtualwebauthn.Authenticator
 	Credential virtualwebauthn.Credential
 }
 
 // New returns an authenticator for the site with this host and origin.
 func New(host, origin string) *Authenticator {
 	return &Authenticator{Party: virtualwebauthn.RelyingParty{Name: "Tocsin", ID: host, Origin: origin},
-		Keeper: virtualwebauthn.NewAuthenticator(), Credential: newCredential()}
+		Device: virtualwebauthn.NewAuthenticator(), Credential: newCredential()}
 }
 
 // publicKey is the size of a public key in bytes, with two coordinates of 32 bytes.
@@ -41,8 +41,8 @@ func (a *Authenticator) Create(t testing.TB, asked []byte) []byte {
 	t.Helper()
 	options, err := virtualwebauthn.ParseAttestationOptions(string(asked))
 	require.NoError(t, err)
-	a.Keeper.Options.UserHandle = []byte(options.UserID)
-	return []byte(virtualwebauthn.CreateAttestationResponse(a.Party, a.Keeper, a.Credential, *options))
+	a.Device.Options.UserHandle = []byte(options.UserID)
+	return []byte(virtualwebauthn.CreateAttestationResponse(a.Party, a.Device, a.Credential, *options))
 }
 
 // Answer signs in with the passkey, and increments its counter.
@@ -51,5 +51,5 @@ func (a *Authenticator) Answer(t testing.TB, asked []byte) []byte {
 	options, err := virtualwebauthn.ParseAssertionOptions(string(asked))
 	require.NoError(t, err)
 	a.Credential.Counter++
-	return []byte(virtualwebauthn.CreateAssertionResponse(a.Party, a.Keeper, a.Credential, *options))
+	return []byte(virtualwebauthn.CreateAssertionResponse(a.Party, a.Device, a.Credential, *options))
 }

@@ -146,7 +146,7 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// The test binary runs itself once more, with a server that is not there.
+// The test binary runs itself again, with a server that does not exist.
 func TestATestWithoutAServerFails(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -178,7 +178,7 @@ func (r *recorder) run(do func()) {
 	done.Wait()
 }
 
-// maintenance is the URL of the database that every server has.
+// maintenance returns the URL of the database that every server has.
 func maintenance(t *testing.T) string {
 	t.Helper()
 	address, err := url.Parse(pgtest.New(t))

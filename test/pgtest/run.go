@@ -113,14 +113,14 @@ func (r *Run) clone(ctx context.Context, template string, migrate func(dsn strin
 	return name, err
 }
 
-// draft is the end of a template's name while it is being made.
+// draft is the end of a template's name while it is created.
 const draft = "_draft"
 
 // makeTemplate makes a template database unless another process is faster. It gets its name when it
 // is complete, so that no incomplete one is copied.
 func (r *Run) makeTemplate(ctx context.Context, template string, migrate func(dsn string) error) error {
 	return r.admin(ctx, func(conn *pgx.Conn) error {
-		// Held until the connection is closed.
+		// The lock is held until the connection is closed.
 		if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtext($1))`, template); err != nil {
 			return err
 		}

@@ -86,12 +86,12 @@ var ends = regexp.MustCompile(`/(delete|remove|clear|unregister)/|/k/\{key\}/(ro
 var fields = map[string]string{"member": "members", "group": "member_groups", "assignment": "assignments", "channel": "channels", "application": "applications"}
 
 // askFor requests a foreign object, with a form or body that has fields for every route.
-func (v *visitor) askFor(ctx context.Context, a asking, foreign string, k int) []string {
-	path := v.expandWith(a.path, func(path, p string) string {
+func (c *client) askFor(ctx context.Context, a asking, foreign string, k int) []string {
+	path := c.expandWith(a.path, func(path, p string) string {
 		if p == foreign {
-			return v.names.id(tableOf(path, p), firstForeign+k)
+			return c.names.id(tableOf(path, p), firstForeign+k)
 		}
-		return v.first(path, p)
+		return c.first(path, p)
 	})
 	if strings.Contains(path, "{") {
 		return nil // Something that is not there at the beginning, and not foreign.
@@ -99,8 +99,8 @@ func (v *visitor) askFor(ctx context.Context, a asking, foreign string, k int) [
 	ids := map[string]string{}
 	for field, table := range fields {
 		if field == foreign {
-			ids[field] = v.names.id(table, firstForeign+k)
-		} else if seen := v.names.ids[table]; len(seen) > 0 {
+			ids[field] = c.names.id(table, firstForeign+k)
+		} else if seen := c.names.ids[table]; len(seen) > 0 {
 			ids[field] = seen[0]
 		}
 	}
@@ -112,9 +112,9 @@ func (v *visitor) askFor(ctx context.Context, a asking, foreign string, k int) [
 		case a.method != http.MethodGet:
 			body = fmt.Sprintf(`{"name": "new", "value": "room 5", "assignment": %s, "application": %s, "first_name": "New"}`, ids["assignment"], ids["application"])
 		}
-		return []string{v.call(ctx, keyText(v.party, "all"), a.method, path, body).text}
+		return []string{c.call(ctx, keyText(c.party, "all"), a.method, path, body).text}
 	}
-	b := v.browsers["eva"]
+	b := c.browsers["eva"]
 	if a.method == http.MethodGet {
 		return b.send(ctx, a.method, path, "", http.NoBody)
 	}
@@ -129,7 +129,7 @@ func (v *visitor) askFor(ctx context.Context, a asking, foreign string, k int) [
 	return b.send(ctx, a.method, path, "application/x-www-form-urlencoded", strings.NewReader(form.Encode()))
 }
 
-// token is the token of the forms of a browser.
+// token returns the token of the forms of a browser.
 func (b *browser) token(ctx context.Context) string {
 	b.send(ctx, http.MethodGet, "/console/", "", http.NoBody)
 	for _, f := range b.forms {

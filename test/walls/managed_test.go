@@ -8,8 +8,8 @@ import (
 	"github.com/tocsin/tocsin/domain/access"
 )
 
-// managed reports whether a route of this path manages what an organization is made of, so that its
-// body has members of its own.
+// managed reports whether a route of this path manages objects of an organization, so that its body
+// has members of its own.
 func managed(path string) bool {
 	if strings.HasSuffix(path, "/d/{pk}/") || strings.HasSuffix(path, "/d/{pk}/remove/") {
 		return true
@@ -22,9 +22,9 @@ func managed(path string) bool {
 	return false
 }
 
-// managedBody draws the body of a request that manages: the members that its route knows, and
-// seldom one that it does not.
-func (v *visitor) managedBody(r *rand.Rand, path string) map[string]any {
+// managedBody generates the body of a managing request: members that its route knows, and rarely
+// one that it does not know.
+func (c *client) managedBody(r *rand.Rand, path string) map[string]any {
 	body := map[string]any{}
 	may := func(name string, value any) {
 		if r.IntN(3) > 0 {
@@ -33,9 +33,9 @@ func (v *visitor) managedBody(r *rand.Rand, path string) map[string]any {
 	}
 	switch {
 	case strings.HasSuffix(path, "/g/{group}/add/"), strings.HasSuffix(path, "/g/{group}/remove/"):
-		body["users"] = []any{number(v.names.pick(r, "members")), number(v.names.pick(r, "members"))}
+		body["users"] = []any{number(c.names.pick(r, "members")), number(c.names.pick(r, "members"))}
 	case strings.HasSuffix(path, "/d/{pk}/remove/"):
-		body["recipients"] = []any{number(v.names.pick(r, "assignments"))}
+		body["recipients"] = []any{number(c.names.pick(r, "assignments"))}
 	case strings.HasSuffix(path, "/test/"):
 		body["to"] = address(r)
 	case strings.HasSuffix(path, "/t/{channel}/"):
@@ -46,7 +46,7 @@ func (v *visitor) managedBody(r *rand.Rand, path string) map[string]any {
 		may("html", oneOf(r, "<hr>", "{{> footer}}"))
 	case strings.HasSuffix(path, "/d/{pk}/"):
 		may("name", sentence(r))
-		may("application", number(v.names.pick(r, "applications")))
+		may("application", number(c.names.pick(r, "applications")))
 	case strings.HasSuffix(path, "/k/{key}/rotate/"):
 		may("overlap", 60)
 	case strings.HasSuffix(path, "/k/"), strings.HasSuffix(path, "/k/{key}/"):
@@ -70,7 +70,7 @@ func (v *visitor) managedBody(r *rand.Rand, path string) map[string]any {
 		may("settings", map[string]any{"concurrency": 1 + r.IntN(3)})
 	case strings.Contains(path, "/e/{evt}/n/"):
 		may("name", sentence(r))
-		may("distribution_list", number(v.names.pick(r, "distribution_lists")))
+		may("distribution_list", number(c.names.pick(r, "distribution_lists")))
 	case strings.Contains(path, "/e/"):
 		may("slug", oneOf(r, "tick", "more", "less"))
 		may("name", sentence(r))

@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// How ids differ from other numbers: those of the table number k begin at
-// (firstTable+k)*tableStride. Those of the observing organization begin ownIDs higher, whatever
-// was created before.
+// Ids differ from other numbers: those of the table number k begin at (firstTable+k)*tableStride.
+// Those of the observing organization begin ownIDs higher, whatever was created before.
 const (
 	firstTable  = 10
 	tableStride = 100_000_000_000
@@ -20,8 +19,8 @@ const (
 	allIDs      = 100_000_000
 )
 
-// random matches everything in an answer that may differ between installations: secrets and
-// what is sealed, and ids. It matches within a word, which may have a % before it.
+// random matches everything in an answer that may differ between installations: secrets, sealed
+// values, and ids. It matches within a word, which may have a % before it.
 var random = regexp.MustCompile(`tcs_[0-9a-f]{64}|[0-9a-f]{64}|[A-Za-z0-9_-]{38,}|%2F[1-9][0-9]{12}|\b[1-9][0-9]{12}\b`)
 
 // shortest is the length of the shortest match of random.
@@ -32,8 +31,8 @@ func inWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c == '_' || c == '-'
 }
 
-// names gives what is random in the answers of an installation names, in the order in which it is
-// first seen.
+// names gives names to the random values in the answers of an installation, in the order in which
+// they are first seen.
 type names struct {
 	tables []string // sorted
 	known  map[string]string
@@ -46,7 +45,7 @@ func newNames(tables []string) *names {
 	return &names{tables: tables, known: map[string]string{}, count: map[string]int{}, ids: map[string][]string{}}
 }
 
-// table is the table that an id is of; empty when the number is none.
+// table returns the table of an id; empty when the number is not an id.
 func (n *names) table(number string) string {
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || id%tableStride >= allIDs || id/tableStride < firstTable || id/tableStride >= int64(firstTable+len(n.tables)) {
@@ -55,7 +54,7 @@ func (n *names) table(number string) string {
 	return n.tables[id/tableStride-firstTable]
 }
 
-// replace names everything in a text that is random. Only long words are searched: with the race
+// replace replaces the random values in a text by names. It searches only long words: with the race
 // detector, a search of whole pages took most of the time of these tests.
 func (n *names) replace(text string) string {
 	var replaced strings.Builder
@@ -82,7 +81,7 @@ func (n *names) replace(text string) string {
 	return replaced.String()
 }
 
-// name is the name of what random found.
+// name returns the name of a random value.
 func (n *names) name(found string) string {
 	if id, within := strings.CutPrefix(found, "%2F"); within { // A path in a query.
 		return "%2F" + n.replace(id)
@@ -134,15 +133,15 @@ func (n *names) foreign(r *rand.Rand, table string) string {
 	return n.id(table, firstForeign+r.IntN(8))
 }
 
-// id is the id of a table with this number from the table's beginning.
+// id returns the id of a table with this number from the table's beginning.
 func (n *names) id(table string, number int) string {
 	return strconv.Itoa((firstTable+slices.Index(n.tables, table))*tableStride + number)
 }
 
-// anyID is an id of any table.
+// anyID returns an id of any table.
 func (n *names) anyID(r *rand.Rand) string { return n.pick(r, n.tables[r.IntN(len(n.tables))]) }
 
-// token is something secret that was seen, or nothing of the kind.
+// token returns a secret that was seen, or an invalid one.
 func (n *names) token(r *rand.Rand) string {
 	if len(n.tokens) == 0 || r.IntN(4) == 0 {
 		return strings.Repeat("ab", 32)
@@ -150,7 +149,7 @@ func (n *names) token(r *rand.Rand) string {
 	return n.tokens[r.IntN(len(n.tokens))]
 }
 
-// The people whom both organizations know, and more of them; whom they do not know, they may make.
+// The users of both organizations, and further names that scripts may create users with.
 var usernames = []string{"ada", "Ben", "bob@globex.example", "carl@example.org", "eva", "oli", "vic", "zoe", "ZOE", "max", "nobody@example.org", "stranger"}
 
 // sentence generates free text.
@@ -169,10 +168,10 @@ func mailOf(name string) string {
 	return name + "@example.org"
 }
 
-// address is a value of an address, as both organizations record it.
+// address returns the value of an address that both organizations have.
 func address(r *rand.Rand) string {
 	return oneOf(r, mailOf(username(r)), mailOf(username(r)), "+14155552671", "https://hooks.example/1", "room 5")
 }
 
-// escape is a text as a segment of a path.
+// escape returns a text as a segment of a path.
 func escape(text string) string { return url.PathEscape(text) }

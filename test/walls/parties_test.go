@@ -28,7 +28,7 @@ type party struct {
 	password string // of all of its people
 }
 
-// The organization that looks, and the one that it must not notice.
+// The observing organization, and the one that it must not notice.
 var (
 	ours   = party{slug: "acme", other: "globex", address: "192.0.2.1", password: "correct horse battery"}
 	theirs = party{slug: "globex", other: "acme", address: "198.51.100.7", password: "staple of the others"}
@@ -46,10 +46,10 @@ var hashes = sync.OnceValue(func() map[string]operators.Hash {
 	return all
 })
 
-// staff are those with a role, in both organizations by the same names.
+// staff are the users with a role, with the same names in both organizations.
 var staff = map[string]users.Role{"eva": users.RoleAdministrator, "oli": users.RoleOperator, "vic": users.RoleViewer}
 
-// apiKeys are the keys of both organizations, by the same names.
+// apiKeys returns the keys of an organization. Both have the same names.
 func apiKeys(slug string) map[string]access.Key {
 	return map[string]access.Key{
 		"all":  {Scope: access.Scope{Organization: slug}, Grants: access.Grants()},
@@ -60,7 +60,7 @@ func apiKeys(slug string) map[string]access.Key {
 	}
 }
 
-// blueprint is the same for both.
+// blueprint returns the blueprint of a party. It is the same for both.
 func blueprint(p party) app.Blueprint {
 	template := []app.BlueprintTemplate{{Channel: "mail", Subject: "Hello {{ user.username }}", Text: "{{ context.k }} of {{ organization.name }}"}}
 	return app.Blueprint{Organizations: []app.BlueprintOrganization{{
@@ -81,7 +81,7 @@ func blueprint(p party) app.Blueprint {
 	}}}
 }
 
-// found makes an organization with people, who are registered and have got messages.
+// found creates an organization with registered users who have received messages.
 func found(ctx context.Context, at place, p party) (err error) {
 	i, err := open(ctx, at, morning)
 	if err != nil {
@@ -94,7 +94,7 @@ func found(ctx context.Context, at place, p party) (err error) {
 	if err := i.store.Update(ctx, func(tx ports.Tx) error { return furnish(ctx, tx, i, p) }); err != nil {
 		return err
 	}
-	v := &visitor{party: p, at: i, names: newNames(i.tables)}
+	c := &client{party: p, at: i, names: newNames(i.tables)}
 	key := keyText(p, "all")
 	const web = "/p/shop/a/web/"
 	people := []string{"ada", "Ben", "bob@globex.example"}
@@ -104,12 +104,12 @@ func found(ctx context.Context, at place, p party) (err error) {
 	for k, name := range people {
 		body := fmt.Sprintf(`{"username": %q, "email": %q, "first_name": "First", "last_name": "Last of %s", "custom_fields": {"of": %q}, "distribution_list": "all",
 			"addresses": [{"value": %q, "assign_to_preferred_channel": true}, {"value": "+1415555267%d", "assign_to_preferred_channel": true}]}`, name, mailOf(name), p.slug, p.slug, mailOf(name), k%10)
-		if a := v.call(ctx, key, http.MethodPost, "/api/o/"+p.slug+web+"register/", body); a.status >= http.StatusMultipleChoices {
+		if a := c.call(ctx, key, http.MethodPost, "/api/o/"+p.slug+web+"register/", body); a.status >= http.StatusMultipleChoices {
 			return fmt.Errorf("%s was not registered: %s", name, a.text)
 		}
 	}
 	i.clock.Advance(time.Second)
-	if a := v.call(ctx, key, http.MethodPost, "/api/o/"+p.slug+web+"e/tick/trigger/", `{"context": {"k": "first"}}`); a.status != http.StatusCreated {
+	if a := c.call(ctx, key, http.MethodPost, "/api/o/"+p.slug+web+"e/tick/trigger/", `{"context": {"k": "first"}}`); a.status != http.StatusCreated {
 		return fmt.Errorf("nothing was triggered: %s", a.text)
 	}
 	file := strings.NewReader("email,first_name\nada@example.org,Ada\n")
@@ -119,7 +119,7 @@ func found(ctx context.Context, at place, p party) (err error) {
 	return i.work(ctx)
 }
 
-// furnish makes what only people or the command line make: roles, accounts and keys.
+// furnish creates what the API cannot create: roles, accounts and keys.
 func furnish(ctx context.Context, tx ports.Tx, i *installation, p party) error {
 	o, err := tx.Orgs().BySlug(ctx, p.slug)
 	if err != nil {

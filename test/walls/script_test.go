@@ -38,8 +38,8 @@ const (
 	pause    kind = "pause" // time goes by, and the work in the background is done
 )
 
-// often has the relative frequencies of kinds. Steps that hash passwords are rare, because they are
-// slow.
+// often has each kind as often as its relative frequency. Steps that hash passwords are rare,
+// because they are slow.
 var often = []kind{callAPI, callAPI, callAPI, callAPI, callAPI, callAPI, callAPI, callAPI, openPage, openPage, openPage, openPage, follow, follow, follow,
 	fillIn, fillIn, fillIn, fillIn, fillIn, fillIn, fillIn, fillIn, pause, pause, guess}
 
@@ -74,17 +74,17 @@ func scripts() *rapid.Generator[[]draft] {
 }
 
 // play runs a step, and returns what was seen.
-func (v *visitor) play(ctx context.Context, s step) (seen []string) {
+func (c *client) play(ctx context.Context, s step) (seen []string) {
 	switch s.kind {
 	case callAPI:
-		return v.playCall(ctx, s.r)
+		return c.playCall(ctx, s.r)
 	case guess:
-		b := v.browsers[""]
+		b := c.browsers[""]
 		b.cookies = map[string]string{}
 		seen = b.send(ctx, http.MethodGet, "/console/sign-in/", "", http.NoBody)
 		return append(seen, b.submit(ctx, s.r, b.forms[0])...)
 	case openPage, follow, fillIn:
-		return v.browsers[s.who].play(ctx, s.r, s.kind)
+		return c.browsers[s.who].play(ctx, s.r, s.kind)
 	case pause:
 	}
 	return nil
@@ -106,38 +106,38 @@ func (i *installation) passes(ctx context.Context, s step) error {
 
 // look requests everything that a party can find, in three rounds. Each uses the ids from the
 // previous one.
-func (v *visitor) look(ctx context.Context) (seen []string) {
+func (c *client) look(ctx context.Context) (seen []string) {
 	asked := map[string]bool{}
 	for range 3 {
 		for _, route := range tried() {
-			path := v.expandWith(route.path, v.first)
+			path := c.expandWith(route.path, c.first)
 			if route.method != http.MethodGet || strings.Contains(path, "{") || asked[route.path] {
 				continue
 			}
 			asked[route.path] = true
 			if route.api {
-				seen = append(seen, v.call(ctx, keyText(v.party, "all"), route.method, path, "").text)
+				seen = append(seen, c.call(ctx, keyText(c.party, "all"), route.method, path, "").text)
 			} else {
-				seen = append(seen, v.browsers["eva"].send(ctx, route.method, path, "", http.NoBody)...)
+				seen = append(seen, c.browsers["eva"].send(ctx, route.method, path, "", http.NoBody)...)
 			}
-			v.at.clock.Advance(tick)
+			c.at.clock.Advance(tick)
 		}
 	}
 	return seen
 }
 
 // expandWith fills in the parameters of a path.
-func (v *visitor) expandWith(path string, value func(path, parameter string) string) string {
+func (c *client) expandWith(path string, value func(path, parameter string) string) string {
 	return parameter.ReplaceAllStringFunc(path, func(p string) string { return value(path, p) })
 }
 
 // first returns the simplest value of a parameter: an object that every party has, or the first one
 // of its kind that was seen.
-func (v *visitor) first(path, parameter string) string {
-	if seen := v.names.ids[tableOf(path, parameter)]; len(seen) > 0 {
+func (c *client) first(path, parameter string) string {
+	if seen := c.names.ids[tableOf(path, parameter)]; len(seen) > 0 {
 		return seen[0]
 	}
-	if place, known := map[string]string{"{org}": v.slug, "{prj}": "shop", "{app}": "web", "{evt}": "tick", "{username}": "ada", "{version}": "1", "{name}": "footer"}[parameter]; known {
+	if place, known := map[string]string{"{org}": c.slug, "{prj}": "shop", "{app}": "web", "{evt}": "tick", "{username}": "ada", "{version}": "1", "{name}": "footer"}[parameter]; known {
 		return place
 	}
 	return parameter
@@ -146,14 +146,14 @@ func (v *visitor) first(path, parameter string) string {
 var parameter = regexp.MustCompile(`\{\w+\}`)
 
 // expand fills in the parameters of a path at random.
-func (v *visitor) expand(r *rand.Rand, path string) string {
-	return v.expandWith(path, func(path, p string) string {
+func (c *client) expand(r *rand.Rand, path string) string {
+	return c.expandWith(path, func(path, p string) string {
 		switch p {
 		case "{org}":
 			if r.IntN(20) == 0 {
-				return oneOf(r, v.other, "nowhere", "system")
+				return oneOf(r, c.other, "nowhere", "system")
 			}
-			return v.slug
+			return c.slug
 		case "{prj}":
 			return oneOf(r, "shop", "shop", "shop", "shop", "shop", "shop", "shop", "shop", "more")
 		case "{app}":
@@ -163,7 +163,7 @@ func (v *visitor) expand(r *rand.Rand, path string) string {
 		case "{username}":
 			return escape(oneOf(r, username(r), username(r), mailOf(username(r))))
 		case "{token}":
-			return v.names.token(r)
+			return c.names.token(r)
 		case "{version}":
 			return oneOf(r, "1", "2")
 		case "{name}":
@@ -172,12 +172,12 @@ func (v *visitor) expand(r *rand.Rand, path string) string {
 			return "console.css"
 		}
 		if strings.Contains(path, "/k/{key}/") { // The keys that calls are made with stay.
-			return v.names.newest(r, "api_keys")
+			return c.names.newest(r, "api_keys")
 		}
 		if table := tableOf(path, p); table != "" {
-			return v.names.pick(r, table)
+			return c.names.pick(r, table)
 		}
-		return v.names.anyID(r)
+		return c.names.anyID(r)
 	})
 }
 
@@ -200,27 +200,27 @@ var tables = map[string]string{
 }
 
 // playCall sends a random request to a random route of the API, and reads all pages of a list.
-func (v *visitor) playCall(ctx context.Context, r *rand.Rand) (seen []string) {
+func (c *client) playCall(ctx context.Context, r *rand.Rand) (seen []string) {
 	routes := httpapi.Routes()
 	route := routes[r.IntN(len(routes))]
 	for route.Method == http.MethodGet && r.IntN(3) == 0 || route.Method == http.MethodDelete && r.IntN(2) == 0 || route.Grant == "" && r.IntN(8) > 0 {
 		route = routes[r.IntN(len(routes))]
 	}
-	key := keyText(v.party, oneOf(r, "all", "all", "all", "all", "all", "all", "all", "all", "all", "shop", "shop", "web", "web", "look", "try", "no such key"))
-	path := v.expand(r, route.Path)
+	key := keyText(c.party, oneOf(r, "all", "all", "all", "all", "all", "all", "all", "all", "all", "shop", "shop", "web", "web", "look", "try", "no such key"))
+	path := c.expand(r, route.Path)
 	query := url.Values{}
 	if route.Method == http.MethodGet || route.Method == http.MethodDelete {
-		v.query(r, query)
+		c.query(r, query)
 	}
 	body := ""
 	if route.Method != http.MethodGet && r.IntN(30) > 0 {
-		body = v.body(r, route.Path)
+		body = c.body(r, route.Path)
 	}
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
 	for range 12 {
-		got := v.call(ctx, key, route.Method, path, body)
+		got := c.call(ctx, key, route.Method, path, body)
 		seen = append(seen, got.text)
 		link, further := strings.CutSuffix(got.header.Get("Link"), `>; rel="next"`)
 		if !further {
@@ -232,18 +232,18 @@ func (v *visitor) playCall(ctx context.Context, r *rand.Rand) (seen []string) {
 }
 
 // query draws parameters of a query.
-func (v *visitor) query(r *rand.Rand, q url.Values) {
+func (c *client) query(r *rand.Rand, q url.Values) {
 	if r.IntN(2) == 0 {
 		q.Set("limit", oneOf(r, "1", "2", "3", "1", "2", "0"))
 	}
 	if r.IntN(5) == 0 {
-		q.Set("after", v.names.anyID(r))
+		q.Set("after", c.names.anyID(r))
 	}
 	if r.IntN(2) == 0 {
 		q.Set("user", username(r))
 	}
 	if r.IntN(8) == 0 {
-		q.Set("assignment", v.names.pick(r, "assignments"))
+		q.Set("assignment", c.names.pick(r, "assignments"))
 	}
 }
 
@@ -256,7 +256,7 @@ func number(text string) any {
 }
 
 // body draws the body of a request, with members that some route knows.
-func (v *visitor) body(r *rand.Rand, path string) string {
+func (c *client) body(r *rand.Rand, path string) string {
 	var body any
 	switch {
 	case strings.HasSuffix(path, "/add/"):
@@ -268,15 +268,15 @@ func (v *visitor) body(r *rand.Rand, path string) string {
 	case strings.HasSuffix(path, "/bulk/"):
 		all := make([]any, 1+r.IntN(4))
 		for i := range all {
-			all[i] = map[string]any{"email": oneOf(r, mailOf(username(r)), mailOf(username(r)), "nobody"), "last_name": "Of " + v.slug}
+			all[i] = map[string]any{"email": oneOf(r, mailOf(username(r)), mailOf(username(r)), "nobody"), "last_name": "Of " + c.slug}
 		}
 		body = map[string]any{"users": all}
 	case strings.HasSuffix(path, "/blueprint/"):
-		body = map[string]any{"organizations": []any{map[string]any{"slug": oneOf(r, v.slug, v.slug, v.slug, v.other), "name": sentence(r), "groups": []string{sentence(r)},
+		body = map[string]any{"organizations": []any{map[string]any{"slug": oneOf(r, c.slug, c.slug, c.slug, c.other), "name": sentence(r), "groups": []string{sentence(r)},
 			"channels": []any{map[string]any{"name": sentence(r), "protocol": oneOf(r, "EMAIL", "SMS"), "driver": "mailbox"}},
 			"projects": []any{map[string]any{"slug": oneOf(r, "shop", "more"), "name": sentence(r), "lists": []any{map[string]any{"name": sentence(r)}}}}}}}
 	case managed(path):
-		body = v.managedBody(r, path)
+		body = c.managedBody(r, path)
 	case strings.HasSuffix(path, "/trigger/"):
 		options := map[string]any{}
 		if r.IntN(2) == 0 {
@@ -294,14 +294,14 @@ func (v *visitor) body(r *rand.Rand, path string) string {
 		body = map[string]any{"context": map[string]any{"k": strings.Repeat("x", r.IntN(1100))}, "options": options}
 	default:
 		who := username(r)
-		all := map[string]any{"username": who, "email": mailOf(who), "name": sentence(r), "value": address(r), "assignment": number(v.names.pick(r, "assignments"))}
+		all := map[string]any{"username": who, "email": mailOf(who), "name": sentence(r), "value": address(r), "assignment": number(c.names.pick(r, "assignments"))}
 		for _, more := range []struct {
 			name  string
 			value any
 		}{
-			{"email", mailOf(username(r))}, {"first_name", oneOf(r, "First", "Ann")}, {"last_name", "Of " + v.slug}, {"custom_fields", map[string]any{"k": r.IntN(3)}},
+			{"email", mailOf(username(r))}, {"first_name", oneOf(r, "First", "Ann")}, {"last_name", "Of " + c.slug}, {"custom_fields", map[string]any{"k": r.IntN(3)}},
 			{"_mode", oneOf(r, "merge", "override", "rewrite", "remove", "x")}, {"active", r.IntN(2) == 0}, {"assign_to_preferred_channel", true},
-			{"distribution_list", oneOf(r, "all", "pinned", "nothing")}, {"application", number(v.names.pick(r, "applications"))},
+			{"distribution_list", oneOf(r, "all", "pinned", "nothing")}, {"application", number(c.names.pick(r, "applications"))},
 			{"addresses", []any{map[string]any{"value": address(r), "assign_to_preferred_channel": r.IntN(3) > 0}}},
 		} {
 			if r.IntN(3) == 0 {

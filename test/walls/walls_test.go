@@ -2,7 +2,7 @@
 // organization sees the same whether it is alone in an installation, or shares it with another
 // organization that knows the same users and acts at random. It plays scripts of API calls and of
 // browser sessions against both installations, and compares every response byte for byte. It knows
-// only one rule of the service, the exception of the contract (visitor_test.go).
+// only one rule of the service, the exception of the contract (client_test.go).
 package walls_test
 
 import (
@@ -109,16 +109,16 @@ func enter(ctx context.Context, r tester, m *master, database, dir string) *inst
 }
 
 // arrive signs in the users of a party.
-func arrive(ctx context.Context, r tester, i *installation, p party) *visitor {
-	v := &visitor{party: p, at: i, names: newNames(i.tables), browsers: map[string]*browser{}}
+func arrive(ctx context.Context, r tester, i *installation, p party) *client {
+	c := &client{party: p, at: i, names: newNames(i.tables), browsers: map[string]*browser{}}
 	for _, user := range []string{"eva", "oli", "vic", ""} {
-		b := &browser{visitor: v, user: user, cookies: map[string]string{}}
+		b := &browser{client: c, user: user, cookies: map[string]string{}}
 		if user != "" {
 			token, err := i.begin(ctx, p, user)
 			require.NoError(r, err)
 			b.cookies["__Host-tocsin_session"] = token
 		}
-		v.browsers[user] = b
+		c.browsers[user] = b
 	}
-	return v
+	return c
 }

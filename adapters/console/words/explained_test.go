@@ -14,8 +14,8 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 )
 
-// explained is what the domain says of a delivery, of one that was not made, and of what a template
-// lacks, in all its forms: it is put together of pieces, so no source holds it whole.
+// explained returns all texts of the domain about a delivery, about a missing delivery, and about a
+// missing template. They are composed of parts, so no source contains a complete text.
 func explained() (all []string) {
 	at := time.Date(2026, time.March, 4, 5, 6, 7, 0, time.UTC)
 	var waits []deliveries.Waiting

@@ -13,8 +13,8 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// fields are the names of what use cases record in the audit log: the keys of audit.State, and the
-// details of a member.
+// fields returns the names of fields in the audit log: the keys of audit.State, and the details of
+// a member.
 func fields(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}

@@ -45,8 +45,8 @@ func parsed(t *testing.T, folders ...string) (trees []*ast.File) {
 	return trees
 }
 
-// problems are what use cases say is wrong: the formats of faults. What is put together has %s in
-// the place of what is no constant.
+// problems returns the formats of all faults of use cases. In composed formats, %s stands for each
+// part that is not constant.
 func problems(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -83,7 +83,7 @@ func problems(t *testing.T) map[string]bool {
 	return all
 }
 
-// returned are the first results of a function's return statements.
+// returned returns the first results of a function's return statements.
 func returned(f *ast.FuncDecl) (all []ast.Expr) {
 	ast.Inspect(f.Body, func(n ast.Node) bool {
 		if r, is := n.(*ast.ReturnStmt); is {
@@ -94,7 +94,7 @@ func returned(f *ast.FuncDecl) (all []ast.Expr) {
 	return all
 }
 
-// faultText is what a call says that makes a fault; nil: it makes none.
+// faultText returns the text in a call that creates a fault; nil: the call does not create one.
 func faultText(call *ast.CallExpr) ast.Expr {
 	of, is := call.Fun.(*ast.SelectorExpr)
 	if !is {
@@ -109,7 +109,7 @@ func faultText(call *ast.CallExpr) ast.Expr {
 	return nil
 }
 
-// folded is a text that is put together in the source.
+// folded returns a text that is composed in the source.
 func folded(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -126,7 +126,7 @@ func folded(e ast.Expr) string {
 	return "%s"
 }
 
-// constants are all texts that stand in the folders whose faults the console shows.
+// constants returns all string constants in the folders whose faults the console shows.
 func constants(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}

@@ -41,7 +41,7 @@ func load(t *testing.T, tag language.Tag) *words.Language {
 	return l
 }
 
-// sources are the pages by name.
+// sources returns the pages by name.
 func sources(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("../pages/*.gohtml")
@@ -62,7 +62,7 @@ var (
 	flow  = regexp.MustCompile(`\{[a-z]+ [0-9.]+\}`)
 )
 
-// spoken are the sentences and phrases of all pages.
+// spoken returns the sentences and phrases of all pages.
 func spoken(t *testing.T) (sentences, phrases map[string]bool) {
 	t.Helper()
 	sentences, phrases = map[string]bool{}, map[string]bool{}
@@ -146,8 +146,8 @@ func TestPhrasesAreTranslated(t *testing.T) {
 var termed = map[string][]string{"app": {"OccurrenceState"}, "domain/access": {"State", "Grant"}, "domain/audit": {"Via", "Action"}, "domain/deliveries": {"State", "Reason", "Cause"},
 	"domain/imports": {"State"}, "domain/operators": {"Method"}, "domain/users": {"Role"}}
 
-// terms are the constants of termed, and what is said beside them: styles of the console that are
-// words, and days and months.
+// terms returns the constants of termed, and further words: styles of the console that are words,
+// and days and months.
 func terms(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{"waiting": true, "failing": true, "rejected": true}
@@ -214,7 +214,7 @@ func TestTermsAreTranslated(t *testing.T) {
 	}
 }
 
-// kinds are the verbs of a text without their numbers.
+// kinds returns the format verbs of a text without their numbers.
 func kinds(text string) (all []string) {
 	for _, v := range verbs.FindAllString(text, -1) {
 		all = append(all, v[len(v)-1:])

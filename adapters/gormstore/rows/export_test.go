@@ -2,7 +2,7 @@ package rows
 
 import "maps"
 
-// Known are the tables that have a rule about where their rows belong.
+// Known returns the tables that have a rule about the owner of their rows.
 func Known() (ofOrganization, ofInstallation, nowhere []string) {
 	for table := range maps.Keys(ownerPaths) {
 		ofOrganization = append(ofOrganization, table)
@@ -10,7 +10,7 @@ func Known() (ofOrganization, ofInstallation, nowhere []string) {
 	return ofOrganization, installationTables, uncopiedTables
 }
 
-// References are the foreign keys: table, parent.
+// References returns the foreign keys as table and parent.
 func (r *Rows) References() (all [][2]string) {
 	for _, f := range r.references {
 		all = append(all, [2]string{f.table, f.parent})

@@ -12,8 +12,8 @@ import (
 	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 )
 
-// FuzzParse compares the parser with the standard library's: what it accepts means the same there,
-// and what it refuses is not JSON or has a flaw that the standard library ignores.
+// FuzzParse compares the parser with the standard library's. An accepted text has the same value
+// there, and a refused text is not JSON or has a flaw that the standard library ignores.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"email":"anna@example.org","first_name":"Anna","custom_fields":{"external_id":1.50,"tags":["a",null,true]}}`,

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// visitor is a party at an installation. It sends requests, and stores what it has seen.
-type visitor struct {
+// client is a party at an installation. It sends requests, and stores what it has seen.
+type client struct {
 	party
 	at       *installation
 	names    *names
@@ -40,22 +40,22 @@ type reply struct {
 // (docs/security.md).
 var reveals = regexp.MustCompile(`^/api/((v1/user/[^/]+|o/[^/]+/u)(/bulk)?|o/[^/]+/p/[^/]+/a/[^/]+/register)/?$`)
 
-// created is that member, and enrolled is the status of one user of several.
+// created matches that member, and enrolled the status of one user of several.
 var (
 	created  = regexp.MustCompile(`"created":(true|false)`)
 	enrolled = regexp.MustCompile(`"status":20[01],"user"`)
 )
 
 // ask sends a request.
-func (v *visitor) ask(ctx context.Context, method, path string, header http.Header, body io.Reader) reply {
-	v.asked++
+func (c *client) ask(ctx context.Context, method, path string, header http.Header, body io.Reader) reply {
+	c.asked++
 	r := httptest.NewRequestWithContext(ctx, method, publicURL+path, body)
 	r.RequestURI = path
-	r.RemoteAddr = v.address + ":1234"
+	r.RemoteAddr = c.address + ":1234"
 	r.Header = header
-	r.Header.Set("X-Request-ID", fmt.Sprint("request-", v.asked))
+	r.Header.Set("X-Request-ID", fmt.Sprint("request-", c.asked))
 	w := httptest.NewRecorder()
-	v.at.ServeHTTP(w, r)
+	c.at.ServeHTTP(w, r)
 	response := w.Result()
 	text := w.Body.String()
 	known := text
@@ -70,22 +70,22 @@ func (v *visitor) ask(ctx context.Context, method, path string, header http.Head
 	fmt.Fprintf(&shown, "%s %s → %s\n", method, path, status)
 	_ = response.Header.Write(&shown) // in the order of the names; a builder takes everything
 	shown.WriteString("\n" + known)
-	return reply{status: response.StatusCode, header: response.Header, body: text, text: v.names.replace(shown.String())}
+	return reply{status: response.StatusCode, header: response.Header, body: text, text: c.names.replace(shown.String())}
 }
 
 // call sends a request to the API with a key.
-func (v *visitor) call(ctx context.Context, key, method, path, body string) reply {
+func (c *client) call(ctx context.Context, key, method, path, body string) reply {
 	header := http.Header{"Authorization": {"Key " + key}}
 	if body == "" {
-		return v.ask(ctx, method, path, header, http.NoBody)
+		return c.ask(ctx, method, path, header, http.NoBody)
 	}
 	header.Set("Content-Type", "application/json")
-	return v.ask(ctx, method, path, header, strings.NewReader(body))
+	return c.ask(ctx, method, path, header, strings.NewReader(body))
 }
 
 // browser is the browser of a user of a party.
 type browser struct {
-	*visitor
+	*client
 	user    string // empty: not a user who could sign in
 	cookies map[string]string
 	links   []string
@@ -272,7 +272,7 @@ func (b *browser) submit(ctx context.Context, r *rand.Rand, f form) []string {
 	return b.send(ctx, http.MethodPost, to, "application/x-www-form-urlencoded", strings.NewReader(query.Encode()))
 }
 
-// table is a file to be imported.
+// table returns a file for an import.
 func table(r *rand.Rand) string {
 	var b strings.Builder
 	b.WriteString("email,first_name,custom__k\n")
