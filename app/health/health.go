@@ -166,8 +166,9 @@ func (a *answers) ask(ctx context.Context, probes []*probe) {
 			continue
 		}
 		go func() {
-			defer p.busy.Store(false)
-			results[i] <- p.Ask(ctx)
+			err := p.Ask(ctx)
+			p.busy.Store(false) // The next round may begin as soon as the result is read.
+			results[i] <- err
 		}()
 	}
 	for i, p := range probes {
