@@ -17,7 +17,8 @@ import (
 func TestApplyToIsBounded(t *testing.T) {
 	t.Parallel()
 	at := app.Path{Organization: "acme"}
-	// large returns a blueprint of acme with a number of objects: one of each kind, and then groups.
+	// large returns a blueprint of acme with a number of objects: one of each kind, and then
+	// groups.
 	large := func(objects int) app.Blueprint {
 		o := app.BlueprintOrganization{Slug: "acme", Name: "Acme", Channels: []app.BlueprintChannel{smtpChannel("mail")}, Projects: []app.BlueprintProject{{
 			Slug: "shop", Name: "Shop", Channels: []app.BlueprintChannel{smtpChannel("bulk")}, Lists: []app.BlueprintList{{Name: "readers"}},

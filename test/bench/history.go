@@ -12,8 +12,8 @@ import (
 const (
 	historyOccurrences = 300
 	historyLength      = 30 * 24 * time.Hour
-	// waitingDeliveries is how many deliveries have been due for an hour on each of two channels, if
-	// there are enough users.
+	// waitingDeliveries is how many deliveries have been due for an hour on each of two channels,
+	// if there are enough users.
 	waitingDeliveries = 5_000
 )
 

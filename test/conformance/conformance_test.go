@@ -57,8 +57,8 @@ func TestConformance(t *testing.T) {
 		conformance.Run(t, conformance.Backend{
 			Empty: func(t *testing.T) ports.Store { return open(t, gormstore.Config{URL: empty(t), Keys: keys}) },
 			Furnish: func(t *testing.T, fill func(s ports.Store)) func(t *testing.T) ports.Store {
-				// The template is only for this process, because other processes do not know what fill
-				// wrote.
+				// The template is only for this process, because other processes do not know what
+				// fill wrote.
 				template := fmt.Sprintf("conformance_%d", os.Getpid())
 				furnished := func(t *testing.T) string {
 					return pgtest.Lend(t, template, func(url string) error {

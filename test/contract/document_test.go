@@ -67,8 +67,8 @@ func loadDocument(text []byte) (*document, error) {
 		return nil, fmt.Errorf("the document is not valid OpenAPI %s: %w", doc.OpenAPI, err)
 	}
 	// For 3.1 the filter compiles every schema again for each exchange. This takes 30 ms with the
-	// race detector. The validator for 3.0 takes 1 ms and supports everything that the document uses,
-	// except `const`. answer.check checks the few of these.
+	// race detector. The validator for 3.0 takes 1 ms and supports everything that the document
+	// uses, except `const`. answer.check checks the few of these.
 	doc.OpenAPI = "3.0.3"
 	closed(doc)
 	router, err := gorillamux.NewRouter(doc)

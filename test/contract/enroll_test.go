@@ -117,8 +117,8 @@ func TestPostUser(t *testing.T) {
 	}))
 
 	t.Run("AddsWhateverIsMissing", both(func(w *world) {
-		// Register creates the member, but links it to no group, and creates only the addresses that
-		// were sent.
+		// Register creates the member, but links it to no group, and creates only the addresses
+		// that were sent.
 		w.register("anna@example.org")
 		require.Empty(w, read[user](w.get(userPath("anna@example.org"))).Groups)
 		u := read[user](w.post(usersPath, object{"email": "anna@example.org", "custom_fields": object{"k": 1}}).is(http.StatusOK))

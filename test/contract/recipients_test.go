@@ -94,8 +94,8 @@ func TestAddRecipients(t *testing.T) {
 	}))
 
 	t.Run("AddsTheAssignmentsToTheProjectsEmailChannels", both(func(w *world) {
-		// Anna's address is assigned to channels of the organization, of this project and of another
-		// one.
+		// Anna's address is assigned to channels of the organization, of this project and of
+		// another one.
 		w.enroll(anna)
 		w.post(addressesPath(anna), preferred(anna)).is(http.StatusOK)
 		w.post(webPath+"register/", object{"username": anna, "addresses": list{preferred(anna)}}).is(http.StatusOK)

@@ -18,7 +18,8 @@ func TestUserAPI(t *testing.T) {
 	t.Parallel()
 
 	t.Run("ExistsTwiceWithOneBehaviour", both(func(w *world) {
-		// The paths take turns: each reads what the other one wrote, and their answers are the same.
+		// The paths take turns: each reads what the other one wrote, and their answers are the
+		// same.
 		for i, api := range userAPIs {
 			other := userAPIs[1-i]
 			email := []string{"anna@example.org", "ben@example.org"}[i]
