@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/app/delivery"
 	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/ports"
@@ -13,6 +14,9 @@ import (
 
 // MaxProblems is how many problems are remembered.
 const MaxProblems = maxProblems
+
+// NewWorkers returns the number of workers for new members.
+func NewWorkers(c configs.Config) batch.Workers { return newWorkers(c) }
 
 // Watched returns a log that remembers problems, and a function that returns them.
 func Watched(log *slog.Logger) (watched *slog.Logger, newest func() []app.Problem) {

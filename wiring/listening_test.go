@@ -67,8 +67,7 @@ func TestServerTLS(t *testing.T) {
 	i.run(t, "", "healthcheck")
 }
 
-// TestTLSProblems checks that clients get a problem document for
-// requests that no handler sees.
+// TestTLSProblems checks that clients get a problem document for requests that no handler sees.
 func TestTLSProblems(t *testing.T) {
 	t.Parallel()
 	c := certificates.New(t, "notify.example")

@@ -17,14 +17,28 @@ import (
 	"github.com/tocsin/tocsin/adapters/smtp"
 	"github.com/tocsin/tocsin/adapters/twilio"
 	"github.com/tocsin/tocsin/adapters/webhook"
+	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/configs"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/wiring"
 )
 
 func everyDriver() delivery.Drivers {
 	guard := outbound.New(outbound.Allowed{}, nil)
 	return delivery.Drivers{mailbox.New(nil), smtp.New(guard, smtp.Timeouts{}), webhook.New(guard), twilio.New(guard), shoutrrr.New(guard)}
+}
+
+// TestWorkersOfNewMembers checks that one batch of new members is written at a time on SQLite, and
+// two on Postgres.
+func TestWorkersOfNewMembers(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]batch.Workers{"sqlite:data/tocsin.db": batch.Single, "sqlite::memory:": batch.Single, "postgres://db.internal/tocsin": batch.Pair} {
+		database, err := configs.ParseDatabase(url)
+		require.NoError(t, err)
+		assert.Equal(t, want, wiring.NewWorkers(configs.Config{Database: database}), url)
+	}
 }
 
 // TestDriversDescribeTheirSettings compares a driver's description of its settings with their use

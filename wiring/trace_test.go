@@ -14,8 +14,8 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestCorrelation checks that the id of the request and the trace of the caller
-// reach the provider and the log.
+// TestCorrelation checks that the id of the request and the trace of the caller reach the provider
+// and the log.
 func TestCorrelation(t *testing.T) {
 	t.Parallel()
 	for _, database := range []string{"sqlite", "postgres"} {

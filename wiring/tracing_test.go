@@ -15,8 +15,8 @@ import (
 	"github.com/tocsin/tocsin/test/pgtest"
 )
 
-// TestTraceEndToEnd checks that everything that follows a trigger is in the
-// caller's trace, and that spans of statements contain no values.
+// TestTraceEndToEnd checks that everything that follows a trigger is in the caller's trace, and
+// that spans of statements contain no values.
 func TestTraceEndToEnd(t *testing.T) {
 	t.Parallel()
 	for _, database := range []string{"sqlite", "postgres"} {
