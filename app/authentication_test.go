@@ -27,8 +27,8 @@ func keyElsewhere(t *testing.T, store ports.Store, clock ports.Clock) (*app.Keys
 	return keys, text
 }
 
-// TestKeyCacheClockBackwards checks that a cached key is trusted for seconds, even
-// if the clock is set back by an hour.
+// TestKeyCacheClockBackwards checks that a cached key is trusted for seconds, even if the clock is
+// set back by an hour.
 func TestKeyCacheClockBackwards(t *testing.T) {
 	t.Parallel()
 	store := visibleSettings(t, databases.SQLite(t), seal.Ring{})
@@ -48,8 +48,8 @@ func TestKeyCacheClockBackwards(t *testing.T) {
 	require.ErrorIs(t, err, access.ErrUnauthenticated)
 }
 
-// TestRevokeWithinUnit checks that a repeatable revocation counts as soon as
-// it is committed, although the key was read again before.
+// TestRevokeWithinUnit checks that a repeatable revocation counts as soon as it is committed,
+// although the key was read again before.
 func TestRevokeWithinUnit(t *testing.T) {
 	t.Parallel()
 	store := visibleSettings(t, databases.SQLite(t), seal.Ring{})

@@ -101,8 +101,7 @@ func TestKeyRenewal(t *testing.T) {
 	require.ErrorIs(t, ask(), access.ErrUnauthenticated)
 }
 
-// TestRevokedElsewhere checks that a key in use is known to be revoked once it
-// was read again.
+// TestRevokedElsewhere checks that a key in use is known to be revoked once it was read again.
 func TestRevokedElsewhere(t *testing.T) {
 	t.Parallel()
 	store := visibleSettings(t, databases.SQLite(t), seal.Ring{})

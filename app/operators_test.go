@@ -16,8 +16,8 @@ import (
 	"github.com/tocsin/tocsin/test/mocks"
 )
 
-// TestReadOnlyDatabase checks that pages are served while the store takes no
-// writes: the record that the user was seen is written later.
+// TestReadOnlyDatabase checks that pages are served while the store takes no writes: the record
+// that the user was seen is written later.
 func TestReadOnlyDatabase(t *testing.T) {
 	broken := errors.New("a mistake in a statement")
 	for name, c := range map[string]struct{ fails, want error }{

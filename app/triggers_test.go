@@ -40,8 +40,8 @@ func (c waitingContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// TestTriggerCountsRecipients checks that the recipients of four triggers of one
-// unit of work are counted, and those of five are not.
+// TestTriggerCountsRecipients checks that the recipients of four triggers of one unit of work are
+// counted, and those of five are not.
 func TestTriggerCountsRecipients(t *testing.T) {
 	t.Parallel()
 	for n, counted := range map[int]bool{4: true, 5: false} {

@@ -333,8 +333,8 @@ func TestUnavailableDatabase(t *testing.T) {
 	}
 }
 
-// TestErrorIndent checks an error of several lines, such as a driver returns that
-// tried several servers.
+// TestErrorIndent checks an error of several lines, such as a driver returns that tried several
+// servers.
 func TestErrorIndent(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

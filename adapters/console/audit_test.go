@@ -220,8 +220,8 @@ func TestAuditLinksObjects(t *testing.T) {
 	assert.NotContains(t, b.get("/console/o/acme/audit/?q=event.delete").body, "/e/gone/", "what was deleted has no page")
 }
 
-// TestAuditEntryShowsChangedTexts: of templates and partials, line by line, from the versions
-// that are kept, and only if they are those of the entry.
+// TestAuditEntryShowsChangedTexts checks that entries about templates and partials show the changed
+// lines, if both versions are still stored.
 func TestAuditEntryShowsChangedTexts(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

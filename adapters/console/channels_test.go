@@ -240,7 +240,8 @@ func TestSaveAndTest(t *testing.T) {
 	})
 }
 
-// TestCreateAndTest: a channel that cannot be stored is not tested, and one whose test fails stays.
+// TestCreateAndTest checks that a channel that cannot be stored is not tested, and that one whose
+// test fails is kept.
 func TestCreateAndTest(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
@@ -334,8 +335,8 @@ func TestPoolHealth(t *testing.T) {
 	})
 }
 
-// TestUnrestrictedChannels: an organization's administrators neither see nor set what lets a
-// channel reach everything, and do not see the answers of a private service.
+// TestUnrestrictedChannels checks that an organization's administrators neither see nor set the
+// field that lets a channel reach every address, and do not see the answers of a private service.
 func TestUnrestrictedChannels(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

@@ -151,7 +151,7 @@ var recent = map[string]bool{
 	"/console/o/{org}/p/{prj}/a/{app}/e/{evt}/n/{notification}/t/{channel}/versions/{version}/": false,
 }
 
-// draftPattern is what the page that asks for the password carries along.
+// draftPattern matches the sealed draft in the page that asks for the password.
 var draftPattern = regexp.MustCompile(`<input type="hidden" name="draft" value="([^"]*)">`)
 
 // stale returns the browser of a user who has not signed in recently.
@@ -162,7 +162,7 @@ func (f *fixture) stale(a operators.Account) *browser {
 	return b
 }
 
-// confirm sends what the page carries along, with a password.
+// confirm sends the draft of the page with a password.
 func (b *browser) confirm(path string, page answer, word string) answer {
 	b.f.Helper()
 	found := draftPattern.FindStringSubmatch(page.body)
@@ -186,8 +186,7 @@ func TestRecentSignInRules(t *testing.T) {
 	assert.Len(t, recent, known, "there are no others")
 }
 
-// TestOldSignInIsConfirmed goes through the table of routes, for
-// everybody who may.
+// TestOldSignInIsConfirmed checks every route of the table for every allowed user.
 func TestOldSignInIsConfirmed(t *testing.T) {
 	t.Parallel()
 	for _, r := range console.Routes() {

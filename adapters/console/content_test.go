@@ -257,7 +257,7 @@ func (f *fixture) actions(n int) (told []string) {
 	return told
 }
 
-// TestContentsAreEscaped arms every text of channels, events, notifications,
+// TestContentsAreEscaped stores the payload in every text of channels, events, notifications,
 // templates and messages.
 func TestContentsAreEscaped(t *testing.T) {
 	t.Parallel()

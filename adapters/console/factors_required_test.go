@@ -15,8 +15,9 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
-// TestSecondFactorRules: routes below an organization need its second factor,
-// those of the installation the installation's, and those to set one up need none.
+// TestSecondFactorRules checks that routes of an organization need the second factor that it
+// requires, those of the installation the one that the installation requires, and those for setting
+// one up none.
 func TestSecondFactorRules(t *testing.T) {
 	t.Parallel()
 	for _, r := range console.Routes() {

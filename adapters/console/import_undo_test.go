@@ -14,7 +14,8 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestUndoImport: the page counts first, what was changed since stays, and both pages say so.
+// TestUndoImport checks that the page shows the counts first, that members who were changed since
+// the import are kept, and that both pages say so.
 func TestUndoImport(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

@@ -137,7 +137,7 @@ func (e *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestLongPartHeaders: a client that has not signed in may send a form, too.
+// TestLongPartHeaders is about forms of clients that have not signed in.
 func TestLongPartHeaders(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -245,8 +245,8 @@ func TestImportMembers(t *testing.T) {
 	})
 }
 
-// TestMapImportColumns: what a column becomes is corrected on the page of the checked file,
-// and remembered for the next one of the organization.
+// TestMapImportColumns checks that the mapping of columns can be corrected on the page of the
+// checked file, and that the organization's next import uses it.
 func TestMapImportColumns(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
@@ -282,8 +282,8 @@ func TestMapImportColumns(t *testing.T) {
 	})
 }
 
-// TestCorrectRejectedRows: the rows that were changed become an import of their own,
-// with the group and the columns of the first one.
+// TestCorrectRejectedRows checks that the corrected rows become another import, with the group and
+// the columns of the first one.
 func TestCorrectRejectedRows(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

@@ -84,7 +84,8 @@ func TestMailInvitation(t *testing.T) {
 	})
 }
 
-// TestInvitationLanguage: that of the invited user is unknown.
+// TestInvitationLanguage is about the language of invitations: the one of the invited user is
+// unknown.
 func TestInvitationLanguage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -155,7 +156,7 @@ func TestInvitationWithoutMail(t *testing.T) {
 	assert.Empty(t, f.post.messages())
 }
 
-// TestInvitationMailsAreLimited: invitations cannot fill a mailbox.
+// TestInvitationMailsAreLimited checks that invitations cannot fill a mailbox.
 func TestInvitationMailsAreLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -208,8 +209,8 @@ func TestAcceptInvitationWithPasskey(t *testing.T) {
 	})
 }
 
-// TestInvitationPasskeyKeepsFactors: the creator of a link could use it, and a passkey opens an
-// account without its other factors.
+// TestInvitationPasskeyKeepsFactors is about the creator of a link, who could use it: a passkey
+// would open the account without its other factors.
 func TestInvitationPasskeyKeepsFactors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -231,7 +232,8 @@ func TestInvitationPasskeyKeepsFactors(t *testing.T) {
 	stranger.post("/console/sign-in/passkey/", "passkey", stranger.show(second, "/console/sign-in/passkey/ask/")).is(t, http.StatusSeeOther)
 }
 
-// TestPasskeyReplacesPassword: what was forgotten opens nothing any more, nor do sessions.
+// TestPasskeyReplacesPassword checks that the replaced password and the earlier sessions are no
+// longer valid.
 func TestPasskeyReplacesPassword(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -245,7 +247,7 @@ func TestPasskeyReplacesPassword(t *testing.T) {
 	f.nobody().signIn("ada", newPassword).is(t, http.StatusUnauthorized)
 }
 
-// TestPasskeyIsBoundToItsLink: an answer belongs to the account that was asked.
+// TestPasskeyIsBoundToItsLink checks that an answer is only valid for the account of its request.
 func TestPasskeyIsBoundToItsLink(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(o *console.Options) { o.BodyLimit = 1 << 20 })

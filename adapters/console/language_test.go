@@ -92,7 +92,7 @@ func TestTranslatedSizes(t *testing.T) {
 	assert.Regexp(t, `Datenbank SQLite .*, \d+,\d [KM]iB`, b.get("/console/system/").text())
 }
 
-// TestPagesInGerman: what can go wrong when a page is written does so in no language.
+// TestPagesInGerman checks that every page has the same status in German, and no formatting errors.
 func TestPagesInGerman(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

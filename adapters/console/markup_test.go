@@ -35,8 +35,8 @@ var (
 	scripts = regexp.MustCompile(`<[a-z]+ [^>]*data-(?:check-all|copy)=[^>]*>`)
 )
 
-// TestDefaultButton: in a field or a tick box it presses the first button of the
-// form, which may be the one of a row.
+// TestDefaultButton is about the Enter key: in a field or a checkbox it presses the first button of
+// the form, which could be the one of a row.
 func TestDefaultButton(t *testing.T) {
 	t.Parallel()
 	met := 0

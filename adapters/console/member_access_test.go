@@ -89,8 +89,8 @@ func TestInvitation(t *testing.T) {
 	})
 }
 
-// TestInvitationSignsIn: a user who sets a password by a link is signed in, at the inviting
-// organization.
+// TestInvitationSignsIn checks that a user who sets a password by a link is signed in, at the
+// inviting organization.
 func TestInvitationSignsIn(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {
@@ -106,8 +106,8 @@ func TestInvitationSignsIn(t *testing.T) {
 	})
 }
 
-// TestTeam: activity in another organization neither shows when a user
-// was seen, nor changes the page.
+// TestTeam checks that activity in another organization does not change the page, such as the time
+// when a user was last seen.
 func TestTeam(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(f *fixture) {

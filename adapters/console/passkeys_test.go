@@ -132,8 +132,8 @@ func TestWrongPasskeys(t *testing.T) {
 	assert.Contains(t, got.Header.Get("Location"), "/console/sign-in/")
 }
 
-// TestPasskeysRevealNothing: whether a username has an account or a passkey shows in
-// nothing that a stranger sees.
+// TestPasskeysRevealNothing checks that no page shows a stranger whether a username has an account
+// or a passkey.
 func TestPasskeysRevealNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -114,8 +114,8 @@ func TestAddSelectionToList(t *testing.T) {
 	})
 }
 
-// TestAdministratorsAreProtected tries every way in which an operator could
-// change an administrator.
+// TestAdministratorsAreProtected tries every way in which an operator could change an
+// administrator.
 func TestAdministratorsAreProtected(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -37,7 +37,7 @@ func (f *fixture) breaks() channels.Channel {
 	return c
 }
 
-// schedule does what the time has come for.
+// schedule does the scheduled work that is due.
 func (f *fixture) schedule() {
 	f.Helper()
 	for n := 1; n > 0; {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMigrateChannelReach: what the audit log says of those who saved a channel
-// decides whether it may go on reaching everything.
+// TestMigrateChannelReach checks which channels may still reach every address: it depends on who
+// saved them by the audit log.
 func TestMigrateChannelReach(t *testing.T) {
 	t.Parallel()
 	type entry struct{ via, actor, action, after string }

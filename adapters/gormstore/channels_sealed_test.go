@@ -184,8 +184,8 @@ func TestInvalidSettingsAreSealed(t *testing.T) {
 	})
 }
 
-// TestInvalidUnencryptedSettings: nothing but Tocsin writes them, and who asks can do
-// nothing about it.
+// TestInvalidUnencryptedSettings is about settings that are not valid JSON. Only Tocsin writes
+// them, so the fault is an internal one.
 func TestInvalidUnencryptedSettings(t *testing.T) {
 	t.Parallel()
 	s := open(t, "sqlite::memory:")

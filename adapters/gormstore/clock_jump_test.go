@@ -75,8 +75,8 @@ func (numbered) Compose(_ deliveries.RenderInput, j deliveries.Job) (deliveries.
 	return deliveries.Message{ID: string(rune(j.ID)), To: j.Address}, nil
 }
 
-// TestClockJump sets the clocks of machines forward and back by more
-// than a lease while they send. On Postgres two of them share the database, whose clock is right.
+// TestClockJump sets the clocks of machines forward and back by more than a lease while they send.
+// On Postgres two of them share the database, whose clock is right.
 func TestClockJump(t *testing.T) {
 	t.Parallel()
 	for name, machines := range map[string]int{"sqlite": 1, "postgres": 2} {

@@ -13,8 +13,7 @@ import (
 	"github.com/tocsin/tocsin/ports"
 )
 
-// TestMigrateRoles begins with the data of an installation from
-// before accounts.
+// TestMigrateRoles begins with the data of an installation from before accounts.
 func TestMigrateRoles(t *testing.T) {
 	t.Parallel()
 	onEmptyDisk(t, func(t *testing.T, url string) {

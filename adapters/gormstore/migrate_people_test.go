@@ -27,8 +27,7 @@ const twoThatShare = `
 	INSERT INTO addresses (id, organization_id, member_id, value, value_key, name, type) VALUES (31, 12, 21, 'Ada@Example.org', 'ada@example.org', 'email', 'email');
 	INSERT INTO credentials (user_id, password_hash, administrator, failed_attempts, changed_at) VALUES (3, 'h', TRUE, 0, CURRENT_TIMESTAMP);`
 
-// TestMigrateMemberUsernames goes up from the schemas in which users had names,
-// and back again.
+// TestMigrateMemberUsernames goes up from the schemas in which users had names, and back again.
 func TestMigrateMemberUsernames(t *testing.T) {
 	t.Parallel()
 	onEmptyDisk(t, func(t *testing.T, url string) {

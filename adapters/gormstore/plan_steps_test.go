@@ -35,7 +35,7 @@ var sharedColumns = []string{"organization_id", "list_id", "application_id", "gr
 // few are indexes that hold only what is waiting.
 var few = []string{"occurrences_unexpanded", "deliveries_waiting", "deliveries_due"}
 
-// whole reports whether a step goes through all there is.
+// whole reports whether a step reads a whole table.
 func (s step) whole() bool { return len(s.equal) == 0 && !s.between && !slices.Contains(few, s.index) }
 
 // unselective reports whether a step may find very many.

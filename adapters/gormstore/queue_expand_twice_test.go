@@ -100,8 +100,8 @@ func (h *household) assertOnce(t *testing.T, addresses int) {
 		"SELECT COUNT(*) || ' ' || COUNT(DISTINCT address_key) || ' ' || (SELECT SUM(pending) FROM occurrence_tallies) FROM deliveries"))
 }
 
-// TestDuplicateAddress meets a second assignment of an address, or a second member
-// with it, in the page of the first or in a later one.
+// TestDuplicateAddress is about a second assignment of an address, or a second member with it, in
+// the page of the first one or in a later page.
 func TestDuplicateAddress(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]struct {

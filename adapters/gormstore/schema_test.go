@@ -40,8 +40,8 @@ func TestEveryColumnOfEveryRowExists(t *testing.T) {
 	})
 }
 
-// TestRowTags forbids what changes values behind our backs: tags with a
-// default (false is stored as true), soft deletion, associations, hooks.
+// TestRowTags forbids tags that change values silently: defaults (false is stored as true), soft
+// deletion, associations, hooks.
 func TestRowTags(t *testing.T) {
 	t.Parallel()
 	for _, row := range gormstore.Rows() {

@@ -68,7 +68,7 @@ func BenchmarkSearch(b *testing.B) {
 	})
 }
 
-// indexAll does what the background does about what people are found by.
+// indexAll runs the indexer until nothing is left.
 func indexAll(t testing.TB, s *gormstore.Store) {
 	t.Helper()
 	for n := 1; n > 0; {

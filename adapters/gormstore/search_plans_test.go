@@ -69,8 +69,8 @@ func TestSortedMemberPlans(t *testing.T) {
 	})
 }
 
-// TestPlanStepsOnPostgres counts what each query reads in an organization
-// that is larger, before statistics are gathered and after.
+// TestPlanStepsOnPostgres counts what each query reads in an organization that is larger, before
+// statistics are gathered and after.
 func TestPlanStepsOnPostgres(t *testing.T) {
 	t.Parallel()
 	const members, most = 40_000, 30_000 // A place is read once, and what is asked of the member there twice at most.

@@ -137,8 +137,8 @@ func TestHeldSpans(t *testing.T) {
 	assert.LessOrEqual(t, unit.End, expand.End)
 }
 
-// TestHangingCollector checks that work continues, that surplus spans are dropped
-// and counted, and that Close ends in time.
+// TestHangingCollector checks that work continues, that surplus spans are dropped and counted, and
+// that Close ends in time.
 func TestHangingCollector(t *testing.T) {
 	t.Parallel()
 	c := collector.New(t)

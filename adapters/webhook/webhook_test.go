@@ -29,7 +29,7 @@ import (
 	"github.com/tocsin/tocsin/domain/deliveries"
 )
 
-// loopback is what the tests allow.
+// loopback are the addresses that the tests allow.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 func channel(settings channels.Settings) channels.Channel {

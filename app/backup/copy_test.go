@@ -271,8 +271,8 @@ func (t endingTables) EndMark(ctx context.Context, m ports.Mark) error {
 	return t.tables.EndMark(ctx, m)
 }
 
-// TestCompareWithoutSource checks that no snapshot stays open meanwhile: a
-// server may end a transaction in which nothing happens, and comparing takes long.
+// TestCompareWithoutSource checks that no snapshot stays open meanwhile: a server may end a
+// transaction in which nothing happens, and comparing takes long.
 func TestCompareWithoutSource(t *testing.T) {
 	t.Parallel()
 	var open atomic.Int32

@@ -153,8 +153,8 @@ func TestAReadOnlyDestinationTakesNothing(t *testing.T) {
 	}
 }
 
-// TestStateSetDuringCopy changes the state of a destination while the source is
-// read. On SQLite that waits until the copy has ended.
+// TestStateSetDuringCopy changes the state of a destination while the source is read. On SQLite
+// that waits until the copy has ended.
 func TestStateSetDuringCopy(t *testing.T) {
 	t.Parallel()
 	from, into := withPeople(t, newStore(t)), onPostgres(t)

@@ -88,8 +88,8 @@ func TestWorkerReportsOutages(t *testing.T) {
 	})
 }
 
-// TestFailureDetailNotStored checks that details for operators of the installation
-// are neither stored with a delivery nor reported about the channel.
+// TestFailureDetailNotStored checks that details for operators of the installation are neither
+// stored with a delivery nor reported about the channel.
 func TestFailureDetailNotStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

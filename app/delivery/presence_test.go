@@ -66,8 +66,7 @@ func TestWorkerPurge(t *testing.T) {
 	}
 }
 
-// TestWorkerSkew logs once when the clock becomes wrong, and once when it is
-// right again.
+// TestWorkerSkew logs once when the clock becomes wrong, and once when it is right again.
 func TestWorkerSkew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

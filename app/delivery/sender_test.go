@@ -229,8 +229,7 @@ func TestWorkerStopDuringClaim(t *testing.T) {
 	})
 }
 
-// TestWorkerPaused pauses an installation while a slow channel has claimed more
-// than it has begun.
+// TestWorkerPaused pauses an installation while a slow channel has claimed more than it has begun.
 func TestWorkerPaused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -180,8 +180,8 @@ func (q *unrecording) Record(ctx context.Context, owner string, outcomes []deliv
 	return q.Queue.Record(ctx, owner, outcomes)
 }
 
-// TestShareLeaseEnd cuts an instance off for so long that it must record
-// before it sends more, while others get its places.
+// TestShareLeaseEnd cuts an instance off for so long that it must record before it sends more,
+// while others get its places.
 func TestShareLeaseEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

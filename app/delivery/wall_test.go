@@ -141,8 +141,7 @@ func TestWorkerClaimFairness(t *testing.T) {
 	})
 }
 
-// TestWorkerHangingHost uses webhooks, whose messages go to hosts
-// of the recipients.
+// TestWorkerHangingHost uses webhooks, whose messages go to hosts of the recipients.
 func TestWorkerHangingHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -35,8 +35,8 @@ func (c *collector) Enroll(_ context.Context, w users.Writes) error {
 	return nil
 }
 
-// TestDuplicateScan checks that, in any number of passes over the file, the
-// first good row with an e-mail is imported and the others are duplicates, without regard to case.
+// TestDuplicateScan checks that, in any number of passes over the file, the first good row with an
+// e-mail is imported and the others are duplicates, without regard to case.
 func TestDuplicateScan(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -139,8 +139,7 @@ func (s *scale) Progress(imports.Report) {
 
 func (*scale) Rejected(*imports.RowError) {}
 
-// TestImportMemory runs alone, because it reads the heap of the whole
-// program.
+// TestImportMemory runs alone, because it reads the heap of the whole program.
 func TestImportMemory(t *testing.T) { //nolint:paralleltest // For the reason given.
 	weigh := func(rows int) uint64 {
 		var s scale

@@ -57,7 +57,7 @@ func installation(t *testing.T) ports.Store {
 	return store
 }
 
-// person is what these tests compare of a member.
+// person has the fields of a member that these tests compare.
 type person struct {
 	email, first, last string
 	groups             string

@@ -23,7 +23,7 @@ import (
 // pages of many users are not read.
 const pagesPerRoute = 2
 
-// crawlResult is what the links of the console lead to.
+// crawlResult has the pages that the links of the console lead to.
 type crawlResult struct {
 	pages  []string        // HTML, in the order of the links: the first of each kind
 	routes map[string]bool // the routes that were reached, of pages and others

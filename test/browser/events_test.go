@@ -14,8 +14,7 @@ func (t *tab) openEventTab(name string) {
 	tabs.clickThrough(link, tabs.fullName(link, name))
 }
 
-// TestEventFromNewToLive goes through the tabs from left to right: nine clicks, including a test
-// message.
+// TestEventFromNewToLive uses the tabs from left to right: nine clicks, including a test message.
 func TestEventFromNewToLive(t *testing.T) {
 	t.Parallel()
 	withAndWithoutScripts(t, func(w *world, p *tab) {

@@ -51,7 +51,7 @@ func (d demo) start() (i *instance, banner string) {
 	return i, string(text)
 }
 
-// The lines of what the demo prints.
+// The lines that the demo prints.
 var (
 	printedSignIn  = regexp.MustCompile(`(?m)^ +username +(\S+)\n +password +(\S+) `)
 	printedKey     = regexp.MustCompile(`-H 'Authorization: Key (\S+)'`)

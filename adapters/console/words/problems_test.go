@@ -20,7 +20,7 @@ import (
 var saying = []string{"domain/*", "app", "app/importer", "ports", "adapters/console", "adapters/gormstore", "adapters/sheets", "adapters/web",
 	"adapters/mailbox", "adapters/shoutrrr", "adapters/smtp", "adapters/twilio", "adapters/webhook"}
 
-// makers are what faults are made with, and which argument is what they say.
+// makers are the functions that create faults, and which argument is the text.
 var makers = map[string]int{"New": 1, "Field": 1, "With": 0, "Addf": 1, "Append": 1, "AddAs": 2, "Wrong": 1}
 
 // sayers are functions that return what a page says, without a fault.

@@ -65,8 +65,8 @@ func TestSealedTextIsOpaque(t *testing.T) {
 	assert.NotContains(t, s, "hunter2")
 }
 
-// TestFormatIsStable: a change of the derivation of keys or of the form of texts needs another
-// version.
+// TestFormatIsStable fails when the derivation of keys or the form of texts changes: that needs
+// another version.
 func TestFormatIsStable(t *testing.T) {
 	t.Parallel()
 	got, err := seal.NewRing(oldKey).Open(stored, place)

@@ -169,8 +169,7 @@ func TestObjectNull(t *testing.T) {
 	}
 }
 
-// TestIntegers checks what JSON Schema calls an integer: some languages
-// write 301 as 301.0.
+// TestIntegers checks what JSON Schema calls an integer: some languages write 301 as 301.0.
 func TestIntegers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"301": 301, "301.0": 301, "-4.00": -4, "3e2": 300, "1.5e1": 15, "-0.0": 0, "1e16": 1e16,

@@ -117,8 +117,7 @@ func TestPages(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// TestVendoredFiles checks the files against the checksums of
-// vendor/README.md.
+// TestVendoredFiles checks the files against the checksums of vendor/README.md.
 func TestVendoredFiles(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("vendor/README.md")
