@@ -78,8 +78,7 @@ func TestWorkersShareConcurrency(t *testing.T) {
 				p.trigger(t, nil, nil)
 			}
 			sent := func(n int) {
-				// Longer than a lease, which ends claims that a stopping worker could not release.
-				require.Eventually(t, func() bool { return driver.count() >= n }, 3*time.Minute, 10*time.Millisecond)
+				require.Eventually(t, func() bool { return driver.count() >= n }, time.Minute, 10*time.Millisecond)
 			}
 			stops := []func(){start("a"), start("b")}
 			sent(messages / 3)
