@@ -39,10 +39,8 @@ func (r listRepo) recipients(ctx context.Context, org orgs.ID, q *gorm.DB, limit
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	ids := slices.Clone(at)
-	slices.Sort(ids)
-	named, err := rowsOf[channelNameRow](r.db(ctx).Raw("SELECT id, name FROM channels WHERE organization_id = ? AND id ?",
-		org, among(r.dialect, slices.Compact(ids))))
+	ids := slices.Compact(slices.Sorted(slices.Values(at)))
+	named, err := rowsOf[channelRow](r.db(ctx).Select("id", "name").Where("organization_id = ? AND id ?", org, among(r.dialect, ids)))
 	if err != nil {
 		return nil, err
 	}
@@ -54,12 +52,6 @@ func (r listRepo) recipients(ctx context.Context, org orgs.ID, q *gorm.DB, limit
 		found[i].Channel = names[channel]
 	}
 	return found, nil
-}
-
-// channelNameRow is the name of a channel.
-type channelNameRow struct {
-	ID   channels.ID
-	Name string
 }
 
 // Recipients reads a page of entries by their primary key and then looks up each recipient. The
