@@ -16,6 +16,7 @@ import (
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/clocks"
 	"github.com/tocsin/tocsin/test/databases"
 )
 
@@ -55,13 +56,13 @@ func TestWorkersShareConcurrency(t *testing.T) {
 			const messages, limit = 300, 4
 			driver := &counting{tallied: tallied{sent: map[string]int{}}}
 			quiet := slog.New(slog.DiscardHandler)
-			s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: clock{}, ServerClock: true,
+			s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: clocks.Wall{}, ServerClock: true,
 				Keys: seal.NewRing([seal.KeySize]byte{1}), Logger: quiet})
 			require.NoError(t, err)
 			t.Cleanup(func() { assert.NoError(t, s.Close()) })
 			var running sync.WaitGroup
 			start := func(owner string) (stop func()) {
-				w := delivery.NewWorker(s.Queue(), delivery.Drivers{driver}, numbered{}, clock{}, quiet, delivery.Settings{Owner: owner,
+				w := delivery.NewWorker(s.Queue(), delivery.Drivers{driver}, numbered{}, clocks.Wall{}, quiet, delivery.Settings{Owner: owner,
 					Retry: deliveries.Retry{Base: time.Second, Max: time.Second, For: time.Hour}, Lease: time.Minute, SendTimeout: time.Minute,
 					Unrecorded: 100, Poll: 20 * time.Millisecond})
 				ctx, stop := context.WithCancel(t.Context())
