@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"time"
 
@@ -162,6 +163,9 @@ func (r root) prepare(ctx context.Context, flags *pflag.FlagSet) (configs.Config
 		return configs.Config{}, nil, configs.SecretKey{}, err
 	}
 	log := newLogger(c, r.streams.Err, r.level)
+	if r.streams.Err == os.Stderr { // Libraries log there with the logger of the process.
+		slog.SetDefault(log)
+	}
 	if err := checkMissingKey(ctx, c, log); err != nil {
 		return configs.Config{}, nil, configs.SecretKey{}, err
 	}
