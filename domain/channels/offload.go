@@ -52,10 +52,10 @@ type Transfer struct {
 	Held  int
 }
 
-// CanTakeOver reports whether a member may take over from one that is at its limit: it is active,
-// neither paused nor on trial, and has a weight.
+// CanTakeOver reports whether a member may take over from one that is at its limit.
 func (m Member) CanTakeOver(now time.Time) bool {
-	return m.Active && m.Weight > 0 && !m.Paused(now) && !now.Before(m.Until.Add(TrialFor))
+	state := m.state(now)
+	return state == MemberWorks || state == MemberReturning
 }
 
 // Offers returns how much the other members of a pool may take over from a member. A member with
