@@ -31,8 +31,30 @@ func Label(field, s string) (string, error) { return required(field, s, MaxLabel
 // OptionalLabel is Label for a name that may be missing.
 func OptionalLabel(field, s string) (string, error) { return checked(field, s, MaxLabel) }
 
-// Identifier trims a username and checks it like a label of at most MaxIdentifier characters.
-func Identifier(field, s string) (string, error) { return required(field, s, MaxIdentifier) }
+// Identifier trims a username and checks it like a label of at most MaxIdentifier characters. It
+// refuses invisible characters.
+func Identifier(field, s string) (string, error) {
+	s, err := required(field, s, MaxIdentifier)
+	if err != nil || isPrintableASCII(s) {
+		return s, err
+	}
+	if r, found := Invisible(s); found {
+		return "", fault.Field(field, "contains the invisible character %U", r)
+	}
+	return s, nil
+}
+
+// Invisible returns the first character of s that cannot be seen, or that looks like a space and is
+// none. The joiners of scripts and emoji are allowed.
+func Invisible(s string) (r rune, found bool) {
+	const nonJoiner, joiner = '\u200c', '\u200d'
+	for _, r := range s {
+		if r != ' ' && unicode.IsSpace(r) || r != nonJoiner && r != joiner && unicode.Is(unicode.Cf, r) {
+			return r, true
+		}
+	}
+	return 0, false
+}
 
 // Slug checks an identifier of a URL path: 1 to MaxSlug lower-case letters, digits, `-` and `_`.
 func Slug(field, s string) (string, error) {

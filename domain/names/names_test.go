@@ -143,6 +143,27 @@ func TestIdentifier(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "ACME/ada lovelace?#%2F", got)
 	})
+	for name, c := range map[string]struct{ in, says string }{
+		"ZeroWidthSpace":  {"ada\u200b", "username: contains the invisible character U+200B"},
+		"ByteOrderMark":   {"\ufeffada", "username: contains the invisible character U+FEFF"},
+		"RightToLeftMark": {"a\u202eda", "username: contains the invisible character U+202E"},
+		"NoBreakSpace":    {"ada\u00a0lovelace", "username: contains the invisible character U+00A0"},
+		"SoftHyphen":      {"ada\u00ad", "username: contains the invisible character U+00AD"},
+	} {
+		t.Run("Refuses/"+name, func(t *testing.T) {
+			t.Parallel()
+			_, err := names.Identifier("username", c.in)
+			require.EqualError(t, err, c.says)
+		})
+	}
+	for _, name := range []string{"نامه\u200cای", "👩\u200d💻", "Ζωή Παπαδοπούλου"} {
+		t.Run("Accepts/"+name, func(t *testing.T) {
+			t.Parallel()
+			got, err := names.Identifier("username", name)
+			require.NoError(t, err)
+			assert.Equal(t, name, got)
+		})
+	}
 	t.Run("IsRequired", func(t *testing.T) {
 		t.Parallel()
 		_, err := names.Identifier("username", "  ")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/mail"
 	"net/url"
 	"regexp"
@@ -151,11 +152,16 @@ var national = regexp.MustCompile(`^(0[0-9]{6,14}|\(?[0-9]{1,6}\)?([ ./-]+\(?[0-
 
 // unreachable says why nothing could ever be sent to an address; empty: something could.
 func unreachable(region string, a Address) string {
+	invisible, found := names.Invisible(a.Value)
 	switch {
+	case found:
+		return fmt.Sprintf("contains the invisible character %U", invisible)
 	case a.Type == Email && undeliverable(a.Value) != "":
 		return "is not an e-mail address: " + undeliverable(a.Value)
 	case a.Type == Generic && region != "" && IsNational(a.Value):
 		return "is no phone number of " + region + ", the region of numbers without a country code here"
+	case a.Type == Generic && IsNational(a.Value) && strings.HasPrefix(a.Value, "00"):
+		return "is a phone number with 00: write its country code with +, as in +49 30 123456"
 	case a.Type == Generic && IsNational(a.Value):
 		return "is a phone number without its country code: write it as +49 30 123456"
 	}

@@ -163,6 +163,19 @@ func TestNewAddress(t *testing.T) {
 			assert.Equal(t, []string{"value"}, complaints(t, err))
 		})
 	}
+	for value, says := range map[string]string{
+		"0049 30 123456":   "value: is a phone number with 00: write its country code with +, as in +49 30 123456",
+		"030 123456":       "value: is a phone number without its country code: write it as +49 30 123456",
+		"x@y.de\u200b":     "value: contains the invisible character U+200B",
+		"#gen\u00a0eral":   "value: contains the invisible character U+00A0",
+		"\u202a+493012345": "value: contains the invisible character U+202A",
+	} {
+		t.Run("Says/"+value, func(t *testing.T) {
+			t.Parallel()
+			_, err := users.NewAddress(value, "x")
+			assert.EqualError(t, err, says)
+		})
+	}
 	for name, value := range map[string]string{"Empty": "", "Blank": " \n ", "TooLong": strings.Repeat("𝔸", 2049), "NUL": "#a\x00b",
 		"LineFeed": "#a\nb", "InvalidUTF8": "#a\xff"} {
 		t.Run("Refuses/"+name, func(t *testing.T) {
