@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,6 +58,9 @@ func (p Program) importUsers() *cobra.Command {
 					return usagef("--map %q is not COLUMN=FIELD, such as Vorname=first_name", column)
 				}
 			}
+			if f.encoding != "" && !slices.Contains(sheets.Encodings(), f.encoding) {
+				return usagef("--encoding %q is not one of %s", f.encoding, strings.Join(sheets.Encodings(), ", "))
+			}
 			return p.runImport(c, args[0], f)
 		},
 	}
@@ -88,9 +92,12 @@ func (p Program) runImport(c *cobra.Command, path string, f importFlags) error {
 	if len(f.columns) > 0 {
 		f.what.Map = f.applyColumns
 	}
-	f.what.Open = func() (io.ReadCloser, error) { return opener.Open(c.Context(), "", source.open(), f.encoding) }
 	return p.withServices(c, func(s Services) error {
 		watch := newImportWatch(p.Err, rejected)
+		f.what.Open = func() (_ io.ReadCloser, err error) {
+			watch.table, err = opener.Open(c.Context(), "", source.open(), f.encoding)
+			return watch.table, err
+		}
 		report, err := s.Imports.Run(c.Context(), caller(), f.what, watch)
 		watch.end()
 		if !watch.started {
@@ -124,7 +131,8 @@ func (f importFlags) applyColumns(m imports.Mapping) (_ imports.Mapping, err err
 type reportJSON struct {
 	Organization string `json:"organization"`
 	DryRun       bool   `json:"dry_run"`
-	Rows         int    `json:"rows"` // in the file
+	ReadAs       string `json:"read_as"` // the encoding, or the sheet of the workbook
+	Rows         int    `json:"rows"`    // in the file
 	Created      int    `json:"created"`
 	Enrolled     int    `json:"enrolled"`
 	Updated      int    `json:"updated"`
@@ -135,7 +143,7 @@ type reportJSON struct {
 
 func (p Program) printReport(r imports.Report, w *importWatch, f importFlags) error {
 	if f.output.value == formatJSON {
-		return printJSON(p.Out, reportJSON{Organization: w.organization, DryRun: f.what.DryRun, Rows: w.rows, Created: r.Created,
+		return printJSON(p.Out, reportJSON{Organization: w.organization, DryRun: f.what.DryRun, ReadAs: w.table.Source, Rows: w.rows, Created: r.Created,
 			Enrolled: r.Enrolled, Updated: r.Updated, Unchanged: r.Unchanged, Duplicates: r.Duplicates, Rejected: r.Rejected})
 	}
 	if f.what.DryRun {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tocsin/tocsin/adapters/sheets"
 	"github.com/tocsin/tocsin/app/importer"
 	"github.com/tocsin/tocsin/domain/imports"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -19,6 +20,7 @@ type importWatch struct {
 	out      io.Writer
 	rejects  *rejectedFile
 	progress *progress
+	table    sheets.Table // the file as it is read
 
 	started      bool
 	organization string
@@ -33,10 +35,13 @@ func newImportWatch(out io.Writer, r *rejectedFile) *importWatch {
 	return &importWatch{out: out, rejects: r}
 }
 
-// Begin prints the number of rows, the organization and the ignored columns.
+// Begin prints the number of rows, the organization, a guessed encoding and the ignored columns.
 func (w *importWatch) Begin(h imports.Header, rows int, o orgs.Organization) {
 	w.started, w.organization, w.rows = true, o.Slug, rows
 	w.rejects.begin(h)
+	if w.table.Guessed {
+		_, _ = fmt.Fprintf(w.out, "tocsin: warning: the file is not UTF-8 and is read as %s: name another encoding with --encoding\n", w.table.Source)
+	}
 	if len(h.Ignored()) > 0 {
 		_, _ = fmt.Fprintln(w.out, "tocsin: warning: these columns are ignored: "+strings.Join(h.Ignored(), ", "))
 	}

@@ -75,7 +75,7 @@ line 6: has 1 cells where the header has 5
 	assert.Equal(t, []string{"ada@example.org", "bob@example.org"}, d.usernames(t))
 
 	d.In = strings.NewReader("email\nada@example.org\nbob@example.org\ncy@example.org\n")
-	assert.JSONEq(t, `{"organization": "acme", "dry_run": false, "rows": 3, "created": 1, "enrolled": 0, "updated": 2, "unchanged": 0, "duplicates": 0, "rejected": 0}`,
+	assert.JSONEq(t, `{"organization": "acme", "dry_run": false, "read_as": "UTF-8", "rows": 3, "created": 1, "enrolled": 0, "updated": 2, "unchanged": 0, "duplicates": 0, "rejected": 0}`,
 		d.done(t, "import", "users", "-", "--group", "Crew", "--create-group", "-o", "json"))
 	assert.Equal(t, "importing 3 rows into acme\n", d.err.String())
 }
@@ -94,6 +94,17 @@ func TestImportMapsColumns(t *testing.T) {
 	assert.Equal(t, metadata.Map{"n": "8"}, d.fields(t, "bob@example.org"), "the list of rejected rows needs no mapping")
 }
 
+func TestImportGuessesTheEncoding(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	const latin = "email,custom__city\nada@example.org,K\xf6ln\n"
+	assert.Contains(t, d.done(t, "import", "users", file(t, "people.csv", latin), "-o", "json"), `"read_as": "Windows-1252"`)
+	assert.Equal(t, "tocsin: warning: the file is not UTF-8 and is read as Windows-1252: name another encoding with --encoding\nimporting 1 rows into acme\n", d.err.String())
+	assert.Equal(t, metadata.Map{"city": "Köln"}, d.fields(t, "ada@example.org"))
+	d.done(t, "import", "users", file(t, "people.csv", latin), "--encoding", "Windows-1252")
+	assert.Equal(t, "importing 1 rows into acme\n", d.err.String(), "a chosen encoding is no guess")
+}
+
 func TestImportFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -103,7 +114,7 @@ func TestImportFails(t *testing.T) {
 	}{
 		"UnknownOrganization": {"email\n", []string{"--org", "beta"}, "the organization does not exist"},
 		"UnknownGroup":        {"email\n", []string{"--group", "Crew"}, "the group does not exist in this organization"},
-		"NoEmailColumn":       {"name\nAda\n", nil, "the file has no email column"},
+		"NoEmailColumn":       {"name\nAda\n", nil, `the file has no email column; its first line is "name"`},
 		"NoSuchColumn":        {"name\nAda\n", []string{"--map", "Kontakt=email"}, `the file has no column "Kontakt"`},
 		"NoSuchField":         {"email,a\n", []string{"--map", "a=role"}, `"role" is not something that a column can become: email, first_name, last_name, custom__KEY or ignore`},
 		"MappedAway":          {"email\n", []string{"--map", "email=ignore"}, "one column must be the e-mail: it says who the user is"},
@@ -122,6 +133,12 @@ func TestImportFails(t *testing.T) {
 			assert.Equal(t, []string{"rejected.csv"}, list(t, filepath.Dir(rejected)))
 		})
 	}
+	t.Run("UnknownEncoding", func(t *testing.T) {
+		t.Parallel()
+		d := newShop(t)
+		assert.Equal(t, 2, d.run(t, "import", "users", file(t, "people.csv", "email\n"), "--encoding", "utf8"))
+		assert.Contains(t, d.err.String(), `--encoding "utf8" is not one of UTF-8, Windows-1252, `)
+	})
 	t.Run("AFolder", func(t *testing.T) {
 		t.Parallel()
 		d := newFixture(t)

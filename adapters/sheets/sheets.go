@@ -22,8 +22,10 @@ import (
 // sniffSize is the number of bytes of a file from which its encoding is detected.
 const sniffSize = 64 << 10
 
-// utf8Name is the encoding that needs no decoding.
-const utf8Name = "UTF-8"
+const (
+	utf8Name     = "UTF-8"        // needs no decoding
+	fallbackName = "Windows-1252" // is what other text is read as
+)
 
 // encodings are the supported encodings, by their usual names.
 var encodings = []struct {
@@ -31,7 +33,7 @@ var encodings = []struct {
 	decoded encoding.Encoding // nil: it is UTF-8
 }{
 	{utf8Name, nil},
-	{"Windows-1252", charmap.Windows1252},
+	{fallbackName, charmap.Windows1252},
 	{"ISO-8859-15", charmap.ISO8859_15},
 	{"Windows-1250", charmap.Windows1250},
 	{"Windows-1251", charmap.Windows1251},
@@ -52,7 +54,8 @@ func Encodings() []string {
 // Table is a file converted to CSV in UTF-8. It must be closed.
 type Table struct {
 	io.ReadCloser
-	Source string // what the file was: an encoding, or a sheet of a workbook
+	Source  string // what the file was: an encoding, or a sheet of a workbook
+	Guessed bool   // whether the encoding is not certain
 }
 
 // Opener opens files. It is safe for concurrent use.
@@ -70,7 +73,7 @@ func NewOpener() *Opener {
 
 // Open detects the format of a file and returns it as a table. encoding is the name of the text's
 // encoding; empty: it is detected. Text that is neither UTF-8 nor UTF-16 is read as Windows-1252.
-// Text is decoded while it is read. A workbook is read into memory, and others wait for it. An
+// UTF-8 with a few wrong bytes stays UTF-8, so that the reader of its lines refuses it. Text is decoded while it is read. A workbook is read into memory, and others wait for it. An
 // owner, such as an organization, can send one at a time. Errors are imports.ErrNotText,
 // imports.ErrTooLarge, imports.ErrBusy, or that of the file's reader.
 func (o *Opener) Open(ctx context.Context, owner string, file io.Reader, encoding string) (Table, error) {
@@ -84,17 +87,20 @@ func (o *Opener) Open(ctx context.Context, owner string, file io.Reader, encodin
 		return o.openWorkbook(ctx, owner, text)
 	case bytes.HasPrefix(begin, []byte("\xd0\xcf\x11\xe0")):
 		return Table{}, imports.ErrNotText.With("the file is a workbook of an old Excel: save it as .xlsx or as CSV")
-	case encoding == "":
-		encoding = detectEncoding(begin, errors.Is(err, io.EOF))
+	}
+	name := encoding
+	if name == "" {
+		name = detectEncoding(begin, errors.Is(err, io.EOF))
 	}
 	for _, e := range encodings {
-		switch {
-		case e.name != encoding:
-		case e.decoded == nil:
-			return Table{io.NopCloser(text), e.name}, nil
-		default:
-			return Table{io.NopCloser(transform.NewReader(text, e.decoded.NewDecoder())), e.name}, nil
+		if e.name != name {
+			continue
 		}
+		table := Table{ReadCloser: io.NopCloser(text), Source: name, Guessed: encoding == "" && name == fallbackName}
+		if e.decoded != nil {
+			table.ReadCloser = io.NopCloser(transform.NewReader(text, e.decoded.NewDecoder()))
+		}
+		return table, nil
 	}
 	return Table{}, imports.ErrNotText.With("the encoding %q is not known", encoding)
 }
@@ -107,6 +113,8 @@ func detectEncoding(begin []byte, whole bool) string {
 		return "UTF-16LE"
 	case bytes.HasPrefix(begin, []byte("\xfe\xff")):
 		return "UTF-16BE"
+	case bytes.HasPrefix(begin, []byte("\xef\xbb\xbf")):
+		return utf8Name
 	}
 	if !whole { // The last character may be incomplete.
 		for n := 1; n < utf8.UTFMax && n < len(begin); n++ {
@@ -130,8 +138,25 @@ func detectEncoding(begin []byte, whole bool) string {
 		return "UTF-16LE"
 	case zeros[1] == 0 && zeros[0] > threshold:
 		return "UTF-16BE"
-	case utf8.Valid(begin), zeros[0]+zeros[1] > 0: // With other zeros it is not text.
+	case zeros[0]+zeros[1] > 0, isMostlyUTF8(begin): // With other zeros it is not text.
 		return utf8Name
 	}
-	return "Windows-1252"
+	return fallbackName
+}
+
+// isMostlyUTF8 reports whether a text is UTF-8, or has at least as many characters of several bytes
+// as bytes that are not UTF-8. Such characters hardly occur in text of another encoding.
+func isMostlyUTF8(text []byte) bool {
+	characters, wrong := 0, 0
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case size > 1:
+			characters++
+		case r == utf8.RuneError:
+			wrong++
+		}
+		text = text[size:]
+	}
+	return wrong == 0 || characters >= wrong
 }

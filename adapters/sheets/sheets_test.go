@@ -57,6 +57,9 @@ func TestEncodings(t *testing.T) {
 		"CutInACharacter":         {strings.Repeat("x", 64<<10-1) + "é" + long, "", strings.Repeat("x", 64<<10-1) + "é" + long, "UTF-8"},
 		"Long":                    {long, "", long, "UTF-8"},
 		"Chosen":                  {cyrillic, "Windows-1251", "email,first_name\na@b.org,Иван\n", "Windows-1251"},
+		"AWrongByteInUTF8":        {people + "zo\xeb@example.org,Zo\xeb\n", "", people + "zo\xeb@example.org,Zo\xeb\n", "UTF-8"},
+		"AWrongByteAfterAMark":    {"\xef\xbb\xbfemail\nzo\xeb@example.org\n", "", "\xef\xbb\xbfemail\nzo\xeb@example.org\n", "UTF-8"},
+		"CharactersInLatin":       {"email,name\nx@example.org,\xabCAF\xc9\xbb \xe9\n", "", "email,name\nx@example.org,«CAFÉ» é\n", "Windows-1252"},
 		"ZerosAreNotRemoved":      {"\x89PNG\x00\x00\x01", "", "\x89PNG\x00\x00\x01", "UTF-8"},
 		"UnselectedLatinEncoding": {latin, "UTF-8", latin, "UTF-8"},
 	} {

@@ -54,7 +54,7 @@ func (o *Opener) openWorkbook(ctx context.Context, owner string, file io.Reader)
 	}
 	opened = true
 	s.closed = func() { <-o.workbook }
-	return Table{s, "Excel, sheet " + name}, nil
+	return Table{ReadCloser: s, Source: "Excel, sheet " + name}, nil
 }
 
 // receive reads a workbook to its end. An owner sends one at a time.

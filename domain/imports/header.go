@@ -11,6 +11,9 @@ import (
 	"github.com/tocsin/tocsin/domain/users"
 )
 
+// maxQuotedHeader is how many characters of a header an error quotes.
+const maxQuotedHeader = 80
+
 // customPrefix marks the columns that become metadata (contract 1.1).
 const customPrefix = "custom__"
 
@@ -97,7 +100,7 @@ func ParseHeader(text string) (Header, error) {
 		best = newHeader(text, d, cells)
 	}
 	if best.columns == nil {
-		return Header{}, ErrNoEmail
+		return Header{}, ErrNoEmail.With("the file has no email column; its first line is %q", shortened(text))
 	}
 	best.applyUsualNames()
 	seen := map[column]bool{}
@@ -114,6 +117,14 @@ func ParseHeader(text string) (Header, error) {
 	}
 	best.listsRejects = seen[column{key: LineColumn}] && seen[column{key: ReasonColumn}]
 	return best, nil
+}
+
+// shortened returns the beginning of a line, for an error.
+func shortened(text string) string {
+	if runes := []rune(text); len(runes) > maxQuotedHeader {
+		return string(runes[:maxQuotedHeader]) + "…"
+	}
+	return text
 }
 
 func isEmailColumn(cell string) bool {

@@ -10,7 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-const byteOrderMark = "\xef\xbb\xbf"
+const (
+	byteOrderMark = "\xef\xbb\xbf"
+	linesBuffer   = 64 << 10
+)
 
 // lines reads a file by lines, which can be looked at before they are taken. It buffers no more
 // than one row needs.
@@ -30,11 +33,30 @@ type line struct {
 }
 
 func newLines(file io.Reader) *lines {
-	l := &lines{in: bufio.NewReaderSize(file, 64<<10)}
+	l := &lines{in: bufio.NewReaderSize(file, linesBuffer)}
 	if mark, _ := l.in.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
 		_, _ = l.in.Discard(len(byteOrderMark)) // Just peeked at.
 	}
+	begin, _ := l.in.Peek(linesBuffer) // An error comes again when the lines are read.
+	if bytes.IndexByte(begin, '\n') < 0 && bytes.IndexByte(bytes.TrimRight(begin, "\r"), '\r') >= 0 {
+		l.in = bufio.NewReaderSize(carriageReturns{l.in}, linesBuffer)
+	}
 	return l
+}
+
+// carriageReturns is a file whose lines end with a carriage return alone, as Excel saves "CSV
+// (Macintosh)". It reads them as line feeds.
+type carriageReturns struct{ file io.Reader }
+
+// Read reads the next bytes of the file.
+func (c carriageReturns) Read(p []byte) (int, error) {
+	n, err := c.file.Read(p)
+	for i, b := range p[:n] {
+		if b == '\r' {
+			p[i] = '\n'
+		}
+	}
+	return n, err
 }
 
 // peek returns the i-th line from here.

@@ -55,6 +55,8 @@ func TestReaderNext(t *testing.T) {
 		"MarkInsideIsText":       {"email,n\n\xef\xbb\xbfa,1\n", []string{"2: \ufeffa|1"}},
 		"WindowsLineEnds":        {"email,n\r\na,1\r\nb,2\r\n", []string{"2: a|1", "3: b|2"}},
 		"MixedLineEnds":          {"email,n\r\na,1\nb,2\r", []string{"2: a|1", "3: b|2"}},
+		"MacintoshLineEnds":      {"\xef\xbb\xbfemail,n\ra,1\r\rb,\"x\ry\"\r", []string{"2: a|1", "4: b|x\ny"}},
+		"HeaderAloneWithReturn":  {"email,n\r", nil},
 		"BlankLinesAreSkipped":   {"\n\nemail,n\n\n  \r\na,1\n\n\nb,2\n\n", []string{"6: a|1", "9: b|2"}},
 		"EmptyCellsAreNotBlank":  {"email,n\n,\n", []string{"2: |"}},
 		"CellsKeepTheirSpace":    {"email,n\n a , 1 \n", []string{"2:  a | 1 "}},
