@@ -3,6 +3,7 @@ package sheets
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -19,6 +20,7 @@ const (
 	maxTexts     = 100_000  // of them
 	maxText      = imports.MaxRow
 	maxPartSize  = 1 << 20 // bytes of any other part that is parsed
+	maxParts     = 2_000   // of all kinds
 	maxCells     = 1_000   // of a row
 )
 
@@ -26,21 +28,33 @@ const (
 var errTooMuch = imports.ErrTooLarge.With("the workbook is too large to be read as one: save it as CSV")
 
 // inspect reads all parts of a workbook without storing them, and returns an error if the workbook
-// would need too much memory.
-func inspect(packed []byte) error {
+// would need too much memory, or when ctx ends. The sizes that the parts declare bound the work: in a
+// file that was made for it, many parts share the same packed bytes. A part ends with an error at
+// its declared size.
+func inspect(ctx context.Context, packed []byte) error {
 	files, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 	if err != nil {
 		return err
+	}
+	if len(files.File) > maxParts {
+		return errTooMuch
+	}
+	left := uint64(maxUnpackedSize)
+	for _, part := range files.File {
+		if part.UncompressedSize64 > left {
+			return errTooMuch
+		}
+		left -= part.UncompressedSize64
 	}
 	for _, part := range files.File {
 		name := strings.ToLower(strings.ReplaceAll(part.Name, `\`, "/"))
 		switch {
 		case strings.Contains(name, "/worksheets/") && strings.HasSuffix(name, ".xml"):
-			err = inspectPart(part, maxSheetSize, (&rowCounter{}).element)
+			err = inspectPart(ctx, part, maxSheetSize, (&rowCounter{}).element)
 		case strings.HasSuffix(name, "/sharedstrings.xml"):
-			err = inspectPart(part, maxTextsSize, (&textCounter{}).element)
+			err = inspectPart(ctx, part, maxTextsSize, (&textCounter{}).element)
 		case strings.HasSuffix(name, ".xml"), strings.HasSuffix(name, ".rels"):
-			err = inspectPart(part, maxPartSize, func(xml.Token) error { return nil })
+			err = inspectPart(ctx, part, maxPartSize, func(xml.Token) error { return nil })
 		}
 		if err != nil {
 			return err
@@ -50,13 +64,13 @@ func inspect(packed []byte) error {
 }
 
 // inspectPart passes each token of a part to token; the part may have limit bytes.
-func inspectPart(part *zip.File, limit int64, token func(xml.Token) error) error {
+func inspectPart(ctx context.Context, part *zip.File, limit int64, token func(xml.Token) error) error {
 	file, err := part.Open()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }() // It was only read.
-	left := &io.LimitedReader{R: file, N: limit + 1}
+	left := &io.LimitedReader{R: contextReader{ctx, file}, N: limit + 1}
 	tokens := xml.NewDecoder(left)
 	for {
 		t, err := tokens.RawToken()

@@ -5,8 +5,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -174,7 +177,12 @@ func TestWorkbookMemoryLimits(t *testing.T) {
 	row := func(cell string, n int) string {
 		return `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row r="1">` + strings.Repeat(cell, n) + `</row></sheetData></worksheet>`
 	}
+	many := map[string]string{}
+	for n := range 2_001 {
+		many[fmt.Sprintf("xl/drawings/drawing%d.xml", n)] = "<d/>"
+	}
 	for name, parts := range map[string]map[string]string{
+		"ManyParts":    many,
 		"Texts":        {texts: "<sst>" + strings.Repeat("<si/>", 100_001) + "</sst>"},
 		"ALongText":    {texts: "<sst><si><t>" + strings.Repeat("x", imports.MaxRow+1) + "</t></si></sst>"},
 		"ManyPieces":   {texts: "<sst><si>" + strings.Repeat("<r><t>x</t></r>", 5_000) + "</si></sst>"},
@@ -191,6 +199,69 @@ func TestWorkbookMemoryLimits(t *testing.T) {
 			require.ErrorIs(t, err, imports.ErrTooLarge)
 		})
 	}
+}
+
+// TestWorkbookDeclaredSizes is about files whose parts declare sizes that they do not have.
+func TestWorkbookDeclaredSizes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		parts int
+		size  uint64
+		want  error
+	}{
+		"TooMuchTogether": {3, 60 << 20, imports.ErrTooLarge},
+		"LessThanTrue":    {1, 4, imports.ErrNotText},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var file bytes.Buffer
+			out := zip.NewWriter(&file)
+			const content = "<worksheet/>"
+			for n := range c.parts {
+				w, err := out.CreateRaw(&zip.FileHeader{Name: fmt.Sprintf("xl/worksheets/sheet%d.xml", n), Method: zip.Store,
+					CompressedSize64: uint64(len(content)), UncompressedSize64: c.size, CRC32: crc32.ChecksumIEEE([]byte(content))})
+				require.NoError(t, err)
+				_, err = io.WriteString(w, content)
+				require.NoError(t, err)
+			}
+			require.NoError(t, out.Close())
+			_, err := sheets.NewOpener().Open(t.Context(), "acme", &file, "")
+			require.ErrorIs(t, err, c.want)
+		})
+	}
+}
+
+// ending is a context that ends when it was asked so many times.
+type ending struct {
+	context.Context //nolint:containedctx // It is one.
+
+	left *atomic.Int64
+}
+
+// Err returns context.Canceled when the context has ended.
+func (e ending) Err() error {
+	if e.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestWorkbookOfALeftPage checks that a workbook is not read on when its sender has gone.
+func TestWorkbookOfALeftPage(t *testing.T) {
+	t.Parallel()
+	file, opener, ended := unpacked(t, map[string]string{"xl/worksheets/sheet2.xml": "<worksheet>" + strings.Repeat("<row/>", 10_000) + "</worksheet>"}), sheets.NewOpener(), 0
+	for n := int64(0); ; n++ {
+		left := &atomic.Int64{}
+		left.Store(n)
+		table, err := opener.Open(ending{t.Context(), left}, "acme", strings.NewReader(file), "")
+		if err == nil {
+			require.NoError(t, table.Close())
+			break
+		}
+		require.ErrorIs(t, err, context.Canceled)
+		ended++
+	}
+	assert.Greater(t, ended, 10, "while it was received, and while its parts were read")
 }
 
 // TestSlowWorkbookUpload checks that a workbook takes its turn only when it has arrived

@@ -48,7 +48,7 @@ func (o *Opener) openWorkbook(ctx context.Context, owner string, file io.Reader)
 			<-o.workbook
 		}
 	}()
-	s, name, err := firstSheet(packed)
+	s, name, err := firstSheet(ctx, packed)
 	if err != nil {
 		return Table{}, err
 	}
@@ -95,12 +95,14 @@ func (d contextReader) Read(b []byte) (int, error) {
 }
 
 // firstSheet opens the first sheet with rows.
-func firstSheet(packed []byte) (s *sheet, name string, err error) {
+func firstSheet(ctx context.Context, packed []byte) (s *sheet, name string, err error) {
 	unreadable := imports.ErrNotText.With("the file cannot be read as a workbook of Excel (.xlsx): save it as CSV")
-	if err := inspect(packed); err != nil {
-		if errors.Is(err, imports.ErrTooLarge) {
-			return nil, "", err
-		}
+	switch err := inspect(ctx, packed); {
+	case ctx.Err() != nil:
+		return nil, "", context.Cause(ctx)
+	case errors.Is(err, imports.ErrTooLarge):
+		return nil, "", err
+	case err != nil:
 		return nil, "", unreadable
 	}
 	// The limits are equal: excelize writes parts beyond UnzipXMLSizeLimit to temporary files.
