@@ -3,6 +3,7 @@ package console
 import (
 	"encoding/csv"
 	"io"
+	"strings"
 
 	"github.com/tocsin/tocsin/domain/imports"
 )
@@ -27,10 +28,14 @@ func (s csvWriter) flush() error {
 	return s.out.Error()
 }
 
-// escapeFormula puts an apostrophe before a cell that a spreadsheet would run as a formula.
+// semicolonFormulas marks the formulas after a semicolon: in many languages, spreadsheets take it
+// for the separator, in spite of the commas.
+var semicolonFormulas = strings.NewReplacer(";=", ";'=", ";+", ";'+", ";-", ";'-", ";@", ";'@")
+
+// escapeFormula puts an apostrophe before what a spreadsheet would run as a formula.
 func escapeFormula(cell string) string {
 	if imports.IsFormula(cell) {
-		return "'" + cell
+		cell = "'" + cell
 	}
-	return cell
+	return semicolonFormulas.Replace(cell)
 }

@@ -16,12 +16,14 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/tocsin/tocsin/domain/fault"
+	"github.com/tocsin/tocsin/domain/operators"
 )
 
-// The maximum sizes of forms, in bytes: of most forms, with room for 64 KiB of metadata, indented
-// and encoded; of templates; of lists of e-mail addresses, with as many as one API call may send;
-// and of requests of the single sign-on provider.
+// The maximum sizes of forms, in bytes: of forms for everyone, with room for a passkey; of most
+// forms, with room for 64 KiB of metadata, indented and encoded; of templates; of lists of e-mail
+// addresses, with as many as one API call may send; and of requests of the single sign-on provider.
 const (
+	maxPublicForm   = 32 << 10
 	maxForm         = 512 << 10
 	maxTemplateForm = 4 << 20
 	maxEmailsForm   = 1 << 20
@@ -31,6 +33,8 @@ const (
 // largestForm returns the size of the largest form that the route accepts, in bytes.
 func (r Route) largestForm() int64 {
 	switch {
+	case r.Needs == operators.Everyone:
+		return maxPublicForm
 	case strings.Contains(r.Path, "/t/{channel}/"), strings.Contains(r.Path, "/partials/"), strings.HasSuffix(r.Path, "/trigger/html/"):
 		return maxTemplateForm
 	case strings.HasSuffix(r.Path, "/d/{list}/add/"):

@@ -86,5 +86,8 @@ func TestCrossSiteForms(t *testing.T) {
 	t.Run("TooLargeForm", func(t *testing.T) {
 		b := f.as(a)
 		b.post(path, "on", strings.Repeat("x", 513<<10)).is(t, http.StatusRequestEntityTooLarge)
+		stranger := newFixture(t).nobody()
+		stranger.post("/console/sign-in/", "username", strings.Repeat("x", 31<<10)).is(t, http.StatusUnauthorized)
+		stranger.post("/console/sign-in/", "username", strings.Repeat("x", 33<<10)).is(t, http.StatusRequestEntityTooLarge)
 	})
 }

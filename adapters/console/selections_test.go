@@ -301,8 +301,10 @@ func TestExportMembers(t *testing.T) {
 		formula := b.post("/console/o/acme/u/export/", "back", "q=cmd").is(f.T, http.StatusOK)
 		assert.Contains(f, formula.body, "\n'=cmd|")
 		assert.NotContains(f, formula.body, "\n=cmd|")
+		f.person("acme", "a;=cmd|x", users.RoleMember, false)
+		assert.Contains(f, b.post("/console/o/acme/u/export/", "back", "q=cmd").is(f.T, http.StatusOK).body, "\na;'=cmd|x,")
 		b.post("/console/o/acme/u/export/", "back", "q=%zz").is(f.T, http.StatusBadRequest)
-		assert.Equal(f, []string{"ada member.export acme/u map[] map[text:e]", "ada member.export acme/u map[] map[locked:true]", "ada member.export acme/u map[] map[text:cmd]"}, f.audited())
+		assert.Equal(f, []string{"ada member.export acme/u map[] map[text:e]", "ada member.export acme/u map[] map[locked:true]", "ada member.export acme/u map[] map[text:cmd]", "ada member.export acme/u map[] map[text:cmd]"}, f.audited())
 	})
 }
 
