@@ -88,7 +88,7 @@ func parseDatabase(text string) (Database, error) {
 	case "sqlite":
 		return parseSQLite(rest)
 	case "postgres", "postgresql":
-		if _, err := url.Parse(text); err != nil || !strings.HasPrefix(rest, "//") {
+		if u, err := url.Parse(text); err != nil || !strings.HasPrefix(rest, "//") || isMisread(u) {
 			return Database{}, errors.New("must be a URL such as postgres://user:password@host:5432/tocsin, " +
 				"with special characters of the user name and the password percent-encoded")
 		}
@@ -122,16 +122,21 @@ func parseSQLite(path string) (Database, error) {
 	return Database{dialect: SQLite, source: &path}, nil
 }
 
+// isMisread reports whether a password is not percent-encoded: an unescaped `/`, `?` or `#` in it
+// moves the rest of it, and the `@`, to another part of the parsed URL.
+func isMisread(u *url.URL) bool {
+	return u.Fragment != "" || strings.Contains(u.Host+u.Path+u.RawQuery, "@")
+}
+
 // maskURL returns a database URL without its secrets. It masks everything after the scheme if it
-// cannot tell where the password is: an unescaped `/`, `?` or `#` in a password moves the rest of
-// it, and the `@`, to another part of the parsed URL.
+// cannot tell where the password is.
 func maskURL(text string) string {
 	scheme, rest, _ := strings.Cut(text, ":")
 	if scheme == string(SQLite) {
 		return text
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Opaque != "" || u.Fragment != "" || strings.Contains(u.Host+u.Path+u.RawQuery, "@") || !strings.HasPrefix(rest, "//") {
+	if err != nil || u.Opaque != "" || isMisread(u) || !strings.HasPrefix(rest, "//") {
 		return string(Postgres) + "://" + masked
 	}
 	var b strings.Builder

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/configs"
@@ -123,7 +124,6 @@ func TestRefused(t *testing.T) {
 
 func TestDatabasePrintsMasked(t *testing.T) {
 	t.Parallel()
-	const hidden = "postgres://***"
 	for url, want := range map[string]string{
 		"postgres://tocsin:hunter2@db:5432/tocsin":                         "postgres://tocsin:***@db:5432/tocsin",
 		"postgresql://tocsin:hunter2@[::1]/tocsin?sslmode=verify-full":     "postgresql://tocsin:***@[::1]/tocsin?sslmode=verify-full",
@@ -132,14 +132,10 @@ func TestDatabasePrintsMasked(t *testing.T) {
 		"postgres:///tocsin?host=/run/postgresql":                          "postgres:///tocsin?host=%2Frun%2Fpostgresql",
 		"postgres://db/t?user=u&password=hunter2&sslpassword=hunter2&xy=1": "postgres://db/t?password=***&sslpassword=***&user=u&xy=***",
 		"postgres://u:hunter2%40%2F@db/t":                                  "postgres://u:***@db/t",
-		// Passwords that were not encoded, and so ended up in other parts of the URL.
-		"postgres://u:1/hunter2@db/t":  hidden,
-		"postgres://u:1?hunter2@db/t":  hidden,
-		"postgres://u:1#hunter2@db/t":  hidden,
-		"postgres://u@v:hunter2@db/t":  "postgres://u%40v:***@db/t",
-		"postgres://u:hunter2@x@db/t":  "postgres://u:***@db/t",
-		"sqlite:/var/lib/tocsin/db.db": "sqlite:/var/lib/tocsin/db.db",
-		"sqlite::memory:":              "sqlite::memory:",
+		"postgres://u@v:hunter2@db/t":                                      "postgres://u%40v:***@db/t",
+		"postgres://u:hunter2@x@db/t":                                      "postgres://u:***@db/t",
+		"sqlite:/var/lib/tocsin/db.db":                                     "sqlite:/var/lib/tocsin/db.db",
+		"sqlite::memory:":                                                  "sqlite::memory:",
 	} {
 		t.Run(url, func(t *testing.T) {
 			t.Parallel()
@@ -152,6 +148,20 @@ func TestDatabasePrintsMasked(t *testing.T) {
 				require.Equal(t, url, c.NotifyDatabase.URL())
 				require.Equal(t, want, value(t, c, "database_notify_url").Value)
 			}
+		})
+	}
+}
+
+// TestPasswordsMustBeEncoded checks that a password that was not percent-encoded, and so would end
+// up in another part of the URL, is refused and not repeated.
+func TestPasswordsMustBeEncoded(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"postgres://u:1/hunter2@db/t", "postgres://u:1?hunter2@db/t", "postgres://u:1#hunter2@db/t", "postgres://u:hunter2@x/y@db/t"} {
+		t.Run(url, func(t *testing.T) {
+			t.Parallel()
+			_, err := configs.Load(nil, []string{"TOCSIN_DATABASE_URL=" + url, "TOCSIN_SECRET_KEY=" + someKey})
+			require.ErrorContains(t, err, "with special characters of the user name and the password percent-encoded")
+			assert.NotContains(t, err.Error(), "hunter2")
 		})
 	}
 }

@@ -30,10 +30,11 @@ import (
 // retry may help.
 var ErrUnavailable = fault.New(fault.Unavailable, "the database is not available")
 
-// Two of its causes, which operators have to know.
+// Those of its causes that operators have to know.
 var (
 	ErrReadOnly = ErrUnavailable.With("the database is read-only")
 	ErrFull     = ErrUnavailable.With("the disk of the database is full")
+	ErrReplaced = ErrUnavailable.With("the file of the database was removed or replaced; stop this instance")
 )
 
 // Store keeps everything. It is safe for concurrent use.
@@ -50,7 +51,7 @@ type Store interface {
 	// Ready returns nil when the store answers and its schema is the one this program works with.
 	Ready(ctx context.Context) error
 	// Writable returns nil when the store takes writes. It tries one that changes nothing.
-	// ErrReadOnly, ErrFull.
+	// ErrReadOnly, ErrFull, ErrReplaced.
 	Writable(ctx context.Context) error
 }
 

@@ -68,6 +68,7 @@ func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, us
 			d, err := store.Describe(ctx)
 			return d.Size, err
 		},
+		Writable:      store.Writable,
 		Installation:  state.State,
 		Certificate:   endpoint.certificateExpiry,
 		Providers:     worker.Certificates,

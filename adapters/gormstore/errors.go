@@ -65,6 +65,8 @@ func unavailability(err error) error {
 		return ports.ErrReadOnly
 	case state == diskFull, onFile && (lite.Code == sqlite3.ErrFull || slices.Contains(noSpaceErrors, lite.SystemErrno)):
 		return ports.ErrFull
+	case errors.Is(err, errReplaced):
+		return ports.ErrReplaced
 	// Units of work are retried, and a view can be repeated by its caller.
 	case isConflict(err), isUnavailable(err):
 		return ports.ErrUnavailable

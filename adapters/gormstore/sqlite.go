@@ -48,7 +48,9 @@ type sqliteEngine struct {
 	writePool *sql.DB
 	readPool  *sql.DB
 	writer    *writer
-	traced    bool // see Config
+	traced    bool        // see Config
+	path      string      // of the file; empty: the database is in memory
+	file      os.FileInfo // as it was opened
 }
 
 func openSQLite(ctx context.Context, path string, c Config, now func() time.Time) (*sqliteEngine, error) {
@@ -70,7 +72,7 @@ func openSQLite(ctx context.Context, path string, c Config, now func() time.Time
 	if err != nil {
 		return nil, errors.Join(err, e.closePools())
 	}
-	e.writer = startWriter(e.writePool) //nolint:contextcheck // It outlives this call.
+	e.writer = startWriter(e.writePool, e.checkFile) //nolint:contextcheck // It outlives this call.
 	return e, nil
 }
 
@@ -93,14 +95,35 @@ func (e *sqliteEngine) openFile(path string, mustExist bool) error {
 	if err != nil {
 		return err
 	}
+	if e.file, err = file.Stat(); err != nil {
+		return errors.Join(err, file.Close())
+	}
 	if err := file.Close(); err != nil {
 		return err
 	}
+	e.path = path
 	// FULL: an acknowledged write is on disk.
 	source := (&url.URL{Scheme: "file", Path: path}).String() + "?"
 	e.writePool = e.openPool(source+writerParams+"&_journal_mode=WAL&_synchronous=FULL", 1)
 	e.readPool = e.openPool(source+readerParams, sqliteReaders)
 	return nil
+}
+
+// errReplaced is the error of a file that is no longer at its path. What is written to it is lost
+// with the process.
+var errReplaced = errors.New("the file at the path of the database is not the one that was opened")
+
+// checkFile returns errReplaced if the file was moved, removed or replaced since it was opened.
+func (e *sqliteEngine) checkFile() error {
+	if e.path == "" {
+		return nil
+	}
+	found, err := os.Stat(e.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist), err == nil && !os.SameFile(e.file, found):
+		return errReplaced
+	}
+	return err
 }
 
 func (e *sqliteEngine) openPool(source string, connections int) *sql.DB {

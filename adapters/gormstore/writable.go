@@ -14,7 +14,7 @@ import (
 const fullFor = 10 * time.Second
 
 // Writable returns nil when the database accepts writes; ports.ErrReadOnly, ports.ErrFull,
-// ports.ErrUnavailable.
+// ports.ErrReplaced, ports.ErrUnavailable.
 func (s *Store) Writable(ctx context.Context) error {
 	err := s.call(func() error { return s.engine.tryWrite(withTimeoutClass(ctx, timeoutShort)) })
 	if found := s.fullAt.Load(); err == nil && found > 0 && time.Since(time.Unix(0, found)) < fullFor {

@@ -2,6 +2,8 @@ package gormstore_test
 
 import (
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,4 +93,31 @@ func TestFullDisk(t *testing.T) {
 		s.PassFull(time.Second)
 		require.NoError(t, s.Writable(t.Context()))
 	})
+}
+
+// TestReplacedFile checks that nothing is accepted that would be lost with a file that has gone.
+func TestReplacedFile(t *testing.T) {
+	t.Parallel()
+	for name, replace := range map[string]func(t *testing.T, path string){
+		"Moved":   func(t *testing.T, path string) { t.Helper(); require.NoError(t, os.Rename(path, path+".old")) },
+		"Removed": func(t *testing.T, path string) { t.Helper(); require.NoError(t, os.Remove(path)) },
+		"Replaced": func(t *testing.T, path string) {
+			t.Helper()
+			require.NoError(t, os.WriteFile(path+".new", nil, 0o600))
+			require.NoError(t, os.Rename(path+".new", path))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := databases.SQLite(t)
+			path := strings.TrimPrefix(url, "sqlite:")
+			s := open(t, url)
+			newOrganization(t, s, "first")
+			replace(t, path)
+			require.ErrorIs(t, s.Update(t.Context(), creating(t.Context(), "second")), ports.ErrReplaced)
+			require.ErrorIs(t, s.Writable(t.Context()), ports.ErrReplaced)
+			assert.False(t, kept(t, s, "second"))
+			assert.True(t, kept(t, s, "first"), "it can be read")
+		})
+	}
 }

@@ -28,7 +28,8 @@ const (
 // if a running statement is interrupted, SQLite rolls back the whole transaction, with the work of
 // all its units.
 type writer struct {
-	pool    *sql.DB // of one connection
+	pool    *sql.DB      // of one connection
+	check   func() error // before a commit
 	queue   chan *unit
 	stopped chan struct{}
 }
@@ -41,8 +42,8 @@ type unit struct {
 	done      chan error     // to the caller: the result of the transaction
 }
 
-func startWriter(pool *sql.DB) *writer {
-	w := &writer{pool: pool, queue: make(chan *unit), stopped: make(chan struct{})}
+func startWriter(pool *sql.DB, check func() error) *writer {
+	w := &writer{pool: pool, check: check, queue: make(chan *unit), stopped: make(chan struct{})}
 	go func() {
 		defer close(w.stopped)
 		for u := range w.queue {
@@ -166,6 +167,9 @@ func (w *writer) transaction(fn func(*sql.Conn) error) error {
 		return err
 	}
 	if err = fn(conn); err == nil {
+		err = w.check()
+	}
+	if err == nil {
 		_, err = conn.ExecContext(ctx, "COMMIT")
 	}
 	if err != nil {

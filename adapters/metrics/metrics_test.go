@@ -22,6 +22,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/statistics"
+	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
 )
 
@@ -64,7 +65,8 @@ func sources(backlogs, paused int) metrics.Sources {
 			q.Unexpanded = 3
 			return q, nil
 		},
-		Size: func(context.Context) (int64, error) { return 1 << 20, nil },
+		Size:     func(context.Context) (int64, error) { return 1 << 20, nil },
+		Writable: func(context.Context) error { return nil },
 		Installation: func(context.Context) (installation.State, error) {
 			return installation.State{Held: noon}, nil
 		},
@@ -134,6 +136,7 @@ func TestMetricValues(t *testing.T) {
 		`tocsin_channel_paused_until_timestamp_seconds{channel="1"} 1.76735526e+09`,
 		`tocsin_channel_certificate_expires_timestamp_seconds{channel="3"} 1.7673588e+09`,
 		`tocsin_database_up 1`,
+		`tocsin_database_writable 1`,
 		`tocsin_database_size_bytes 1.048576e+06`,
 		`tocsin_backlog_counted 1`,
 		`tocsin_occurrences_unexpanded 3`,
@@ -185,6 +188,19 @@ func TestMetricsWithoutADatabase(t *testing.T) {
 		assert.Contains(t, text, "tocsin_imports_running 1\n")
 	}
 	assert.Equal(t, 1, asked)
+}
+
+// TestMetricsWithoutWrites checks that a database which can only be read is not reported as away.
+func TestMetricsWithoutWrites(t *testing.T) {
+	t.Parallel()
+	s := sources(1, 0)
+	s.Writable = func(context.Context) error { return ports.ErrReadOnly }
+	m := metrics.New("1.2.3", "go1.26")
+	require.NoError(t, m.Watch(s))
+	text := read(t, m)
+	assert.Contains(t, text, "tocsin_database_up 1\n")
+	assert.Contains(t, text, "tocsin_database_writable 0\n")
+	assert.Contains(t, text, "tocsin_backlog_counted 1\n")
 }
 
 // TestMetricsWithoutTheBacklog checks that a database which answers, and only counts too slowly, is

@@ -63,6 +63,7 @@ type Sources struct {
 	Spans        func() (exported, dropped int64)
 	Queue        func(ctx context.Context, most int) (statistics.Queue, error)
 	Size         func(ctx context.Context) (int64, error) // of the database, in bytes
+	Writable     func(ctx context.Context) error          // nil if the database takes writes
 	Installation func(ctx context.Context) (installation.State, error)
 	// Certificate returns when the certificate of the server's own connections expires; zero: there
 	// is none.
@@ -86,7 +87,7 @@ type state struct {
 	units, calls, running, rows           *prometheus.Desc
 	unstored, paused, skew                *prometheus.Desc
 	exported, dropped                     *prometheus.Desc
-	up, size, counted                     *prometheus.Desc
+	up, writable, size, counted           *prometheus.Desc
 	unexpanded, waiting, oldest           *prometheus.Desc
 	held, readOnly, certificate, provider *prometheus.Desc
 
@@ -100,6 +101,7 @@ type storedValues struct {
 	size     int64
 	state    installation.State
 	err      error // the database did not answer
+	writeErr error // it takes no writes
 	queue    statistics.Queue
 	queueErr error // the backlog was not counted
 }
@@ -133,6 +135,7 @@ func newState(s Sources) *state {
 		dropped:  desc("trace_spans_dropped_total", "Spans of traces that were dropped, because too many waited or the collector did not take them."),
 
 		up:          desc("database_up", "1 when the database has answered, 0 when it has not."),
+		writable:    desc("database_writable", "1 when the database takes writes, 0 when it does not."),
 		counted:     desc("backlog_counted", "1 when the backlog was counted, 0 when that failed or took longer than 5 s: its metrics are missing then."),
 		size:        desc("database_size_bytes", "How large the database is."),
 		unexpanded:  desc("occurrences_unexpanded", "Occurrences whose recipients are still being found, as far as they were counted."),
@@ -148,7 +151,7 @@ func newState(s Sources) *state {
 // Describe sends the descriptions of all metrics.
 func (s *state) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{s.lastTurn, s.stalled, s.restarts, s.open, s.inUse, s.maxOpen, s.waits, s.waited, s.units, s.calls, s.running, s.rows, s.unstored,
-		s.paused, s.skew, s.exported, s.dropped, s.up, s.size, s.counted, s.unexpanded, s.waiting, s.oldest, s.held, s.readOnly, s.certificate, s.provider} {
+		s.paused, s.skew, s.exported, s.dropped, s.up, s.writable, s.size, s.counted, s.unexpanded, s.waiting, s.oldest, s.held, s.readOnly, s.certificate, s.provider} {
 		to <- d
 	}
 }
@@ -217,6 +220,7 @@ func (s *state) collectStored(gauge func(d *prometheus.Desc, v float64, labels .
 		return
 	}
 	gauge(s.up, 1)
+	gauge(s.writable, flag(k.writeErr == nil))
 	gauge(s.size, float64(k.size))
 	gauge(s.held, flag(!k.state.Held.IsZero()))
 	gauge(s.readOnly, flag(!k.state.ReadOnly.IsZero()))
@@ -270,11 +274,19 @@ func (s *state) stored() storedValues {
 			k.state, k.err = s.Installation(ctx)
 		}
 		if k.err == nil {
+			k.writeErr = s.tryWrite()
 			k.queue, k.queueErr = s.count()
 		}
 		s.cachedAt, s.cached = now, k
 	}
 	return s.cached
+}
+
+// tryWrite returns nil if the database takes writes. It has its own timeout, queryTimeout.
+func (s *state) tryWrite() error {
+	ctx, cancel := context.WithTimeout(context.Background(), queryTimeout)
+	defer cancel()
+	return s.Writable(ctx)
 }
 
 // count returns the waiting work. It has its own timeout, queryTimeout.
