@@ -165,7 +165,7 @@ func (r recipients) checkKnown(holders []users.Address) error {
 	var faults fault.Fields
 	for i, key := range r.keys {
 		if !known[key] {
-			faults.Append(element(r.position[i]), "%s is not recorded in this organization", r.spelling[i])
+			faults.Append(element(r.position[i]), "no user of this organization has the address %s", r.spelling[i])
 		}
 	}
 	return faults.Err()

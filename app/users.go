@@ -286,13 +286,20 @@ func (u *Users) Remove(ctx context.Context, by audit.Actor, at Path, username st
 	return 1, nil
 }
 
+// errNoUsername is the error of calls that take no e-mail address for the username.
+var errNoUsername = users.ErrNotFound.With("no member of this organization has this username; an e-mail address is not taken for one here")
+
 // memberByUsername finds a member of the path's organization by the username alone.
 func memberByUsername(ctx context.Context, tx ports.Tx, at Path, username string) (users.Member, error) {
 	org, err := tx.Orgs().BySlug(ctx, at.Organization)
 	if err != nil {
 		return users.Member{}, err
 	}
-	return tx.Users().ByUsername(ctx, org.ID, username)
+	m, err := tx.Users().ByUsername(ctx, org.ID, username)
+	if errors.Is(err, users.ErrNotFound) {
+		return m, errNoUsername
+	}
+	return m, err
 }
 
 // member finds a member of the path's organization like memberOf.

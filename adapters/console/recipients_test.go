@@ -32,7 +32,7 @@ func TestRecipients(t *testing.T) {
 		}
 		to := shop + "d/" + f.list("news") + "/"
 		got := b.post(to+"add/", "emails", "user000@example.org\nzoe@example.org,  ;nobody@example.org").is(f.T, http.StatusBadRequest)
-		for _, said := range []string{"zoe@example.org is not recorded in this organization", "nobody@example.org is not recorded in this organization"} {
+		for _, said := range []string{"no user of this organization has the address zoe@example.org", "no user of this organization has the address nobody@example.org"} {
 			assert.Contains(f, got.text(), said)
 		}
 		assert.Contains(f, b.post(to+"add/", "emails", "user000@example.org nonsense\r\n").is(f.T, http.StatusBadRequest).text(), "nonsense ")

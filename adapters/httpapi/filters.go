@@ -35,8 +35,6 @@ func (f *filters) text(name string) string {
 	switch {
 	case len(values) == 0:
 		return ""
-	case len(values) > 1:
-		f.faults.Addf(name, "is given %d times; give it only once", len(values))
 	case strings.TrimSpace(values[0]) == "":
 		f.faults.Addf(name, "is empty: leave it out to see everything")
 	case !utf8.ValidString(values[0]) || strings.ContainsRune(values[0], 0):

@@ -93,9 +93,12 @@ func (c call) noParameters() error {
 	return faults.Err()
 }
 
-// onlyParameters refuses unknown parameters of a query.
+// onlyParameters refuses unknown parameters of a query, and those that are given twice.
 func onlyParameters(query url.Values, faults *fault.Fields, known ...string) {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if n := len(query[name]); n > 1 && slices.Contains(known, name) {
+			faults.Addf(name, "is given %d times; give it only once", n)
+		}
 		if !slices.Contains(known, name) && len(*faults) < maxUnknownParameters {
 			faults.AddAs(errUnknownParameter, truncate(name), "there is no such parameter; there is %s", strings.Join(known, ", "))
 		}

@@ -67,6 +67,9 @@ func (c call) assignmentToUnsubscribe() (channels.AssignmentID, error) {
 		assignment := body.RequiredInteger("assignment")
 		return channels.AssignmentID(assignment), body.Err()
 	}
+	if n := len(c.QueryParams()["assignment"]); n > 1 {
+		return 0, fault.Field("assignment", "is given %d times; give it only once", n)
+	}
 	sent := c.QueryParam("assignment")
 	if sent == "" {
 		return 0, fault.Field("assignment", "is required")

@@ -43,7 +43,9 @@ type forecastMessage struct {
 	Subject      string `json:"subject"`
 	Text         string `json:"text"`
 	HTML         string `json:"html"`
-	Error        string `json:"error,omitempty"`
+	// MissingVariables names each variable without a value, with its place.
+	MissingVariables []string `json:"missing_variables"`
+	Error            string   `json:"error,omitempty"`
 }
 
 func (a *API) trigger(c call) error {
@@ -123,7 +125,7 @@ func showForecast(f app.Forecast) forecast {
 	}
 	for _, m := range f.Messages {
 		shown.Messages = append(shown.Messages, forecastMessage{Notification: m.Notification, Channel: m.Channel, To: m.Message.To,
-			Subject: m.Message.Subject, Text: m.Message.Text, HTML: m.Message.HTML, Error: m.Error})
+			Subject: m.Message.Subject, Text: m.Message.Text, HTML: m.Message.HTML, MissingVariables: append([]string{}, m.MissingVariables...), Error: m.Error})
 	}
 	return shown
 }

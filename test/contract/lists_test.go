@@ -32,7 +32,9 @@ func TestCreateList(t *testing.T) {
 		globex := read[application](w.get("/api/o/globex/p/shop/a/web/"))
 		w.unchanged(func() {
 			for _, id := range []int64{blog.ID, globex.ID, 0, -1, 987654321, 9223372036854775807} {
-				w.post(listsPath, object{"name": "Pinned", "application": id}).isBadRequestFor("application")
+				refused := w.post(listsPath, object{"name": "Pinned", "application": id})
+				refused.isBadRequestFor("application")
+				require.Contains(w, string(refused.body), `"code":"unknown_application"`)
 			}
 		})
 	}))

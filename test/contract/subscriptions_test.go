@@ -122,7 +122,7 @@ func TestUnsubscribe(t *testing.T) {
 
 	t.Run("WithoutAnIntegerIs400", both(func(w *world) {
 		path := w.subscribePath(webPath, "Copy")
-		for _, query := range []string{"", "?assignment=", "?assignment=abc", "?assignment=1.5", "?assignment=99999999999999999999", "?assignments=1"} {
+		for _, query := range []string{"", "?assignment=", "?assignment=abc", "?assignment=1.5", "?assignment=99999999999999999999", "?assignments=1", "?assignment=4&assignment=5"} {
 			w.delete(path+query, nil).isBadRequestFor("assignment")
 		}
 	}))

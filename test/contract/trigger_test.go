@@ -21,6 +21,7 @@ type forecast struct {
 	LeftOut    []forecastGroup `json:"left_out"`
 	Messages   []struct {
 		To, Channel, Subject, Text, HTML, Error string
+		MissingVariables                        []string `json:"missing_variables"`
 	} `json:"messages"`
 }
 
@@ -181,6 +182,16 @@ func TestTrigger(t *testing.T) {
 				require.Empty(w, m.Error)
 			}
 		})
+	}))
+
+	t.Run("DryRunNamesVariablesWithoutAValue", both(func(w *world) {
+		w.apply(orders())
+		w.buyer("anna", "anna@example.org")
+		found := read[forecast](w.post(orderPath, raw(`{"context": {"nmuber": 7, "note": "x", "price": 1}, "options": {"dry_run": true}}`)).is(http.StatusOK))
+		require.Len(w, found.Messages, 1)
+		require.Equal(w, []string{"context.number (subject, line 1)"}, found.Messages[0].MissingVariables)
+		found = read[forecast](w.post(orderPath, raw(`{"context": {"number": 7, "note": "x", "price": 1}, "options": {"dry_run": true}}`)).is(http.StatusOK))
+		require.Equal(w, []string{}, found.Messages[0].MissingVariables)
 	}))
 
 	t.Run("DryRunForNobody", both(func(w *world) {

@@ -1,6 +1,7 @@
 package jsonbody
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -230,7 +231,7 @@ func (o *Object) Check(err error) {
 			continue
 		}
 		for _, m := range f.Messages {
-			o.faults.addAs(f.Cause, path, "%s", m)
+			o.faults.addAs(cmp.Or[error](f.Cause, e), path, "%s", m)
 		}
 	}
 }
