@@ -62,10 +62,7 @@ type auditEntryView struct {
 
 // showAuditEntry shows one entry of an organization's log.
 func (c call) showAuditEntry() error {
-	id, err := web.ID[audit.ID](c, "entry")
-	if err != nil {
-		return err
-	}
+	id := web.ID[audit.ID](c, "entry")
 	r, err := c.console.use.Audit.Entry(c.ctx, c.at(), id)
 	if err != nil {
 		return err

@@ -152,10 +152,7 @@ func (v channelView) Value(s channels.Setting) any {
 }
 
 func (c call) showChannel() error {
-	id, err := c.channelID()
-	if err != nil {
-		return err
-	}
+	id := c.channelID()
 	return c.channelPage(id, func(*channelView) {})
 }
 
@@ -182,11 +179,8 @@ func (c call) channelPage(id channels.ID, adjust func(v *channelView)) (err erro
 }
 
 func (c call) saveChannel() error {
-	id, err := c.channelID()
-	if err != nil {
-		return err
-	}
-	err = c.console.use.Channels.Save(c.ctx, c.editor(), c.at(), id, c.channelForm())
+	id := c.channelID()
+	err := c.console.use.Channels.Save(c.ctx, c.editor(), c.at(), id, c.channelForm())
 	if err == nil && c.wantsTest() {
 		return c.testAfterSaving(id, false)
 	}
@@ -206,10 +200,7 @@ func (c call) testAfterSaving(id channels.ID, created bool) error {
 }
 
 func (c call) testChannel() error {
-	id, err := c.channelID()
-	if err != nil {
-		return err
-	}
+	id := c.channelID()
 	return c.sendTest(id, "to", func(v *channelView, f form, done *testView) { v.Test, v.Tested = f, done })
 }
 
@@ -228,11 +219,8 @@ func (c call) sendTest(id channels.ID, field string, show func(v *channelView, f
 }
 
 func (c call) deleteChannel() error {
-	id, err := c.channelID()
-	if err != nil {
-		return err
-	}
-	err = c.console.use.Channels.Delete(c.ctx, c.actor(), c.at(), id)
+	id := c.channelID()
+	err := c.console.use.Channels.Delete(c.ctx, c.actor(), c.at(), id)
 	return c.answerForm(err, func(f form) error { return c.channelPage(id, func(v *channelView) { v.Deletion = f }) }, c.below("channels"), "deleted-channel")
 }
 
@@ -270,7 +258,7 @@ func parseWeight(typed string) int {
 }
 
 // channelID returns the channel of the path: of the organization, or of the project.
-func (c call) channelID() (channels.ID, error) {
+func (c call) channelID() channels.ID {
 	if web.Param(c, "prj") != "" {
 		return web.ID[channels.ID](c, "own")
 	}

@@ -264,6 +264,9 @@ func (c *Console) handler(r Route) echo.HandlerFunc {
 				return err
 			}
 		}
+		if err := web.ReadIDs(e, idParameters...); err != nil {
+			return err
+		}
 		return r.handle(in)
 	}
 }

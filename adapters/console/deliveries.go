@@ -45,26 +45,14 @@ func (c call) showDeliveryHTML() error {
 }
 
 func (c call) sentMessage() (app.SentMessage, error) {
-	id, err := web.ID[events.OccurrenceID](c, "id")
-	if err != nil {
-		return app.SentMessage{}, err
-	}
-	delivery, err := web.ID[deliveries.ID](c, "delivery")
-	if err != nil {
-		return app.SentMessage{}, err
-	}
+	id := web.ID[events.OccurrenceID](c, "id")
+	delivery := web.ID[deliveries.ID](c, "delivery")
 	return c.console.use.SentMessages.Show(c.ctx, c.at(), id, delivery)
 }
 
 func (c call) retryDelivery() error {
-	id, err := web.ID[events.OccurrenceID](c, "id")
-	if err != nil {
-		return err
-	}
-	delivery, err := web.ID[deliveries.ID](c, "delivery")
-	if err != nil {
-		return err
-	}
+	id := web.ID[events.OccurrenceID](c, "id")
+	delivery := web.ID[deliveries.ID](c, "delivery")
 	if _, err := c.console.use.Retries.One(c.ctx, c.actor(), c.at(), id, delivery); err != nil {
 		return err
 	}

@@ -48,10 +48,7 @@ func (c call) showGroup() error { return c.groupPage(func(*groupView) {}) }
 
 // groupPage shows the group of the path, changed by adjust.
 func (c call) groupPage(adjust func(v *groupView)) error {
-	id, err := web.ID[orgs.GroupID](c, "group")
-	if err != nil {
-		return err
-	}
+	id := web.ID[orgs.GroupID](c, "group")
 	g, err := c.console.use.Groups.Show(c.ctx, c.at(), id)
 	if err != nil {
 		return err
@@ -62,20 +59,14 @@ func (c call) groupPage(adjust func(v *groupView)) error {
 }
 
 func (c call) renameGroup() error {
-	id, err := web.ID[orgs.GroupID](c, "group")
-	if err != nil {
-		return err
-	}
-	err = c.console.use.Groups.Rename(c.ctx, c.actor(), c.at(), id, c.FormValue("name"))
+	id := web.ID[orgs.GroupID](c, "group")
+	err := c.console.use.Groups.Rename(c.ctx, c.actor(), c.at(), id, c.FormValue("name"))
 	return c.answerForm(err, func(f form) error { return c.groupPage(func(v *groupView) { v.Form = f }) }, c.below("groups"), "saved")
 }
 
 func (c call) deleteGroup() error {
-	id, err := web.ID[orgs.GroupID](c, "group")
-	if err != nil {
-		return err
-	}
-	err = c.console.use.Groups.Delete(c.ctx, c.actor(), c.at(), id)
+	id := web.ID[orgs.GroupID](c, "group")
+	err := c.console.use.Groups.Delete(c.ctx, c.actor(), c.at(), id)
 	return c.answerForm(err, func(f form) error { return c.groupPage(func(v *groupView) { v.Deletion = f }) }, c.below("groups"), "deleted-group")
 }
 
@@ -85,10 +76,7 @@ func (c call) unlinkMember() error { return c.regroup(c.console.use.Groups.Unlin
 
 // regroup adds the path's member to a group or removes them from it.
 func (c call) regroup(move func(context.Context, operators.Editor, app.Path, orgs.GroupID, ...users.MemberID) (int, error)) error {
-	id, err := c.member()
-	if err != nil {
-		return err
-	}
+	id := c.member()
 	if _, err := move(c.ctx, c.editor(), c.at(), orgs.GroupID(c.selectedID("group")), id); err != nil {
 		return err
 	}

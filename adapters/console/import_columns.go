@@ -76,10 +76,7 @@ func (v importView) Fields() []string {
 
 // mapImport changes the mapping of the columns and starts another check of the file.
 func (c call) mapImport() error {
-	id, err := web.ID[imports.ID](c, "import")
-	if err != nil {
-		return err
-	}
+	id := web.ID[imports.ID](c, "import")
 	job, _, err := c.console.use.ImportJobs.Show(c.ctx, c.at(), id, 0)
 	if err != nil {
 		return err

@@ -57,10 +57,7 @@ func (c call) correction(v *importView, after int, refused form) error {
 
 // correctImport imports the corrected rows as a separate file.
 func (c call) correctImport() error {
-	id, err := web.ID[imports.ID](c, "import")
-	if err != nil {
-		return err
-	}
+	id := web.ID[imports.ID](c, "import")
 	after := int(c.selectedID("after"))
 	m, err := c.console.use.ImportJobs.Correctable(c.ctx, c.at(), id, after)
 	if err != nil {

@@ -18,10 +18,7 @@ type undoView struct {
 }
 
 func (c call) showUndoImport() error {
-	id, err := web.ID[imports.ID](c, "import")
-	if err != nil {
-		return err
-	}
+	id := web.ID[imports.ID](c, "import")
 	job, plan, err := c.console.use.ImportJobs.PlanUndo(c.ctx, c.editor(), c.at(), id)
 	v := undoView{Job: job, Plan: plan, Unrecorded: plan.Unrecorded(job.Counts.Added() - job.Undo.New)}
 	if fault.KindOf(err) == fault.Invalid {
@@ -34,10 +31,7 @@ func (c call) showUndoImport() error {
 }
 
 func (c call) undoImport() error {
-	id, err := web.ID[imports.ID](c, "import")
-	if err != nil {
-		return err
-	}
+	id := web.ID[imports.ID](c, "import")
 	if err := c.console.use.ImportJobs.Undo(c.ctx, c.actor(), c.at(), id); err != nil {
 		return err
 	}

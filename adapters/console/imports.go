@@ -152,10 +152,7 @@ func (v importView) NotStored() int {
 func (v importView) RowsPerSecond() int { return int(v.Rate()) }
 
 func (c call) showImport() error {
-	id, err := web.ID[imports.ID](c, "import")
-	if err != nil {
-		return err
-	}
+	id := web.ID[imports.ID](c, "import")
 	return c.importPage(id, func(v *importView) error { return c.correction(v, int(c.number("after")), form{}) })
 }
 
@@ -191,10 +188,7 @@ func (c call) importPage(id imports.ID, also func(v *importView) error) error {
 // showImportProgress responds with the fragment about the progress, which a script requests every
 // second. When the job is no longer working, it makes the browser reload the page.
 func (c call) showImportProgress() error {
-	id, err := web.ID[imports.ID](c, "import")
-	if err != nil {
-		return err
-	}
+	id := web.ID[imports.ID](c, "import")
 	job, _, err := c.console.use.ImportJobs.Show(c.ctx, c.at(), id, 0)
 	if err != nil {
 		return err
@@ -206,10 +200,7 @@ func (c call) showImportProgress() error {
 }
 
 func (c call) startImport() error {
-	id, err := web.ID[imports.ID](c, "import")
-	if err != nil {
-		return err
-	}
+	id := web.ID[imports.ID](c, "import")
 	if err := c.console.use.ImportJobs.Start(c.ctx, c.actor(), c.at(), id); err != nil {
 		return err
 	}
@@ -217,10 +208,7 @@ func (c call) startImport() error {
 }
 
 func (c call) cancelImport() error {
-	id, err := web.ID[imports.ID](c, "import")
-	if err != nil {
-		return err
-	}
+	id := web.ID[imports.ID](c, "import")
 	if err := c.console.use.ImportJobs.Cancel(c.ctx, c.actor(), c.at(), id); err != nil {
 		return err
 	}
@@ -232,13 +220,10 @@ const byteOrderMark = "\ufeff"
 
 // downloadRejected streams the list of the rejected rows.
 func (c call) downloadRejected() error {
-	id, err := web.ID[imports.ID](c, "import")
-	if err != nil {
-		return err
-	}
+	id := web.ID[imports.ID](c, "import")
 	file := c.download(fmt.Sprintf("rejected-%d.csv", id), "text/csv; charset=utf-8")
 	mark := byteOrderMark
-	err = c.console.use.ImportJobs.Rejected(c.Request().Context(), c.at(), id, func(line string) error {
+	err := c.console.use.ImportJobs.Rejected(c.Request().Context(), c.at(), id, func(line string) error {
 		_, err := io.WriteString(file, mark+line+"\n")
 		mark = ""
 		return err

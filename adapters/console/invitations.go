@@ -29,10 +29,7 @@ type invitationView struct {
 
 // invite creates an invitation. It mails the link, or shows it once.
 func (c call) invite() error {
-	id, err := c.member()
-	if err != nil {
-		return err
-	}
+	id := c.member()
 	token, expires, err := c.console.use.Administration.Invite(c.ctx, c.editor(), c.at(), id, c.FormValue("reset") == "true")
 	if err != nil {
 		return err

@@ -98,10 +98,7 @@ func (c call) selectedDuration(field string, choices []option) (time.Duration, e
 // rotateKey responds with the new key itself, like createKey. Sending the form again creates no
 // third key: a replaced key is not replaced again.
 func (c call) rotateKey() error {
-	id, err := web.ID[access.ID](c, "key")
-	if err != nil {
-		return err
-	}
+	id := web.ID[access.ID](c, "key")
 	overlap, err := c.selectedDuration("overlap", overlaps)
 	var r app.Rotation
 	if err == nil {
@@ -117,10 +114,7 @@ func (c call) rotateKey() error {
 }
 
 func (c call) revokeKey() error {
-	id, err := web.ID[access.ID](c, "key")
-	if err != nil {
-		return err
-	}
+	id := web.ID[access.ID](c, "key")
 	if err := c.console.use.Keys.RevokeByID(c.ctx, c.actor(), c.at(), id); err != nil {
 		return err
 	}

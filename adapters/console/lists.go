@@ -112,11 +112,9 @@ func (c call) showList() error { return c.listPage(func(*listView) {}) }
 
 // listPage renders the list of the path; adjust may change the view first.
 func (c call) listPage(adjust func(v *listView)) error {
-	id, err := web.ID[lists.ID](c, "list")
-	if err != nil {
-		return err
-	}
+	id := web.ID[lists.ID](c, "list")
 	var v listView
+	var err error
 	if v.List, err = c.console.use.Lists.Show(c.ctx, c.at(), id); err != nil {
 		return err
 	}
@@ -147,10 +145,7 @@ func (c call) listPage(adjust func(v *listView)) error {
 func (c call) listFailed(f form) error { return c.listPage(func(v *listView) { v.Failed = f }) }
 
 func (c call) changeList() error {
-	id, err := web.ID[lists.ID](c, "list")
-	if err != nil {
-		return err
-	}
+	id := web.ID[lists.ID](c, "list")
 	name, pinned, err := c.listForm()
 	if err == nil {
 		err = c.console.use.Lists.Change(c.ctx, c.actor(), c.at(), id, name, pinned)
@@ -159,10 +154,7 @@ func (c call) changeList() error {
 }
 
 func (c call) deleteList() error {
-	id, err := web.ID[lists.ID](c, "list")
-	if err != nil {
-		return err
-	}
-	err = c.console.use.Lists.Delete(c.ctx, c.actor(), c.at(), id)
+	id := web.ID[lists.ID](c, "list")
+	err := c.console.use.Lists.Delete(c.ctx, c.actor(), c.at(), id)
 	return c.answerForm(err, c.listFailed, c.below("d"), "deleted-list")
 }

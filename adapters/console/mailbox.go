@@ -100,9 +100,6 @@ func (c call) showMessageHTML() error {
 }
 
 func (c call) message() (deliveries.MailboxMessage, error) {
-	id, err := web.ID[deliveries.MailboxID](c, "message")
-	if err != nil {
-		return deliveries.MailboxMessage{}, err
-	}
+	id := web.ID[deliveries.MailboxID](c, "message")
 	return c.console.use.Mailbox.Show(c.ctx, c.at().Organization, id)
 }

@@ -39,10 +39,7 @@ func (c call) accessPage(status int, made invitationView) error {
 }
 
 func (c call) setRole() error {
-	id, err := c.member()
-	if err != nil {
-		return err
-	}
+	id := c.member()
 	role, err := users.ParseRole("role", c.FormValue("role"))
 	if err != nil {
 		return err

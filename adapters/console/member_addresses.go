@@ -17,10 +17,7 @@ func (c call) showNewAddress() error {
 }
 
 func (c call) addAddress() error {
-	id, err := c.member()
-	if err != nil {
-		return err
-	}
+	id := c.member()
 	a, err := c.console.use.Orgs.Address(c.ctx, c.at(), c.FormValue("value"), c.FormValue("name"))
 	if err == nil {
 		err = c.console.use.Members.AddAddress(c.ctx, c.editor(), c.at(), id, a, c.FormValue("assign_to_preferred_channel") == "true")
@@ -41,10 +38,7 @@ type addressView struct {
 func (c call) showAddress() error { return c.addressPage(form{}) }
 
 func (c call) addressPage(f form) error {
-	id, err := web.ID[users.AddressID](c, "address")
-	if err != nil {
-		return err
-	}
+	id := web.ID[users.AddressID](c, "address")
 	p, err := c.memberReport()
 	if err != nil {
 		return err
@@ -66,67 +60,39 @@ func (c call) addressPage(f form) error {
 }
 
 func (c call) removeAddress() error {
-	member, address, err := c.addressOfMember()
-	if err != nil {
-		return err
-	}
-	if err := c.console.use.Members.RemoveAddress(c.ctx, c.editor(), c.at(), member, address); err != nil {
+	address := web.ID[users.AddressID](c, "address")
+	if err := c.console.use.Members.RemoveAddress(c.ctx, c.editor(), c.at(), c.member(), address); err != nil {
 		return err
 	}
 	return c.memberSaved()
 }
 
 func (c call) assignAddress() error {
-	member, address, err := c.addressOfMember()
-	if err != nil {
-		return err
-	}
-	err = c.console.use.Members.Assign(c.ctx, c.editor(), c.at(), member, address, channels.ID(c.selectedID("channel")))
+	address := web.ID[users.AddressID](c, "address")
+	err := c.console.use.Members.Assign(c.ctx, c.editor(), c.at(), c.member(), address, channels.ID(c.selectedID("channel")))
 	return c.answerForm(err, c.addressPage, c.addressPath(address), "saved")
 }
 
 // setAssignment sets both switches of an assignment. Each form sends both values.
 func (c call) setAssignment() error {
-	member, assignment, err := c.assignmentOfMember()
-	if err != nil {
-		return err
-	}
+	assignment := web.ID[channels.AssignmentID](c, "assignment")
 	active, errActive := c.parseSwitch("active")
 	validated, errValidated := c.parseSwitch("validated")
 	if errActive != nil || errValidated != nil {
 		return errForm
 	}
-	if err := c.console.use.Members.SetAssignment(c.ctx, c.editor(), c.at(), member, assignment, active, validated); err != nil {
+	if err := c.console.use.Members.SetAssignment(c.ctx, c.editor(), c.at(), c.member(), assignment, active, validated); err != nil {
 		return err
 	}
 	return c.switched(c.addressPath(users.AddressID(c.selectedID("address"))))
 }
 
 func (c call) removeAssignment() error {
-	member, assignment, err := c.assignmentOfMember()
-	if err != nil {
-		return err
-	}
-	if err := c.console.use.Members.Unassign(c.ctx, c.editor(), c.at(), member, assignment); err != nil {
+	assignment := web.ID[channels.AssignmentID](c, "assignment")
+	if err := c.console.use.Members.Unassign(c.ctx, c.editor(), c.at(), c.member(), assignment); err != nil {
 		return err
 	}
 	return c.done(c.addressPath(users.AddressID(c.selectedID("address"))), "saved")
-}
-
-func (c call) addressOfMember() (member users.MemberID, address users.AddressID, err error) {
-	if member, err = c.member(); err != nil {
-		return 0, 0, err
-	}
-	address, err = web.ID[users.AddressID](c, "address")
-	return member, address, err
-}
-
-func (c call) assignmentOfMember() (member users.MemberID, assignment channels.AssignmentID, err error) {
-	if member, err = c.member(); err != nil {
-		return 0, 0, err
-	}
-	assignment, err = web.ID[channels.AssignmentID](c, "assignment")
-	return member, assignment, err
 }
 
 // addressPath returns the path of the page of an address of the path's member; without an address

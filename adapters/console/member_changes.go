@@ -32,10 +32,7 @@ func (c call) memberSwitched() error { return c.switched(c.memberPath()) }
 
 // setSwitch sets a switch of the path's member to the value in the form, and then calls next.
 func (c call) setSwitch(set func(ctx context.Context, by operators.Editor, at app.Path, id users.MemberID, on bool) error, next func() error) error {
-	id, err := c.member()
-	if err != nil {
-		return err
-	}
+	id := c.member()
 	on, err := c.parseSwitch("on")
 	if err != nil {
 		return err
@@ -129,10 +126,7 @@ func (c call) showDetails() error {
 }
 
 func (c call) saveDetails() error {
-	id, err := c.member()
-	if err != nil {
-		return err
-	}
+	id := c.member()
 	given, err := users.NewDetails(c.FormValue)
 	if err == nil {
 		err = c.console.use.Members.SaveDetails(c.ctx, c.editor(), c.at(), id, given)
@@ -149,10 +143,7 @@ func (c call) showMetadata() error {
 }
 
 func (c call) saveMetadata() error {
-	id, err := c.member()
-	if err != nil {
-		return err
-	}
+	id := c.member()
 	var faults fault.Fields
 	fields, err := metadata.Parse([]byte(c.FormValue("custom_fields")))
 	faults.Add("custom_fields", err)
@@ -175,10 +166,7 @@ func (c call) showRemoveMember() error {
 }
 
 func (c call) removeMember() error {
-	id, err := c.member()
-	if err != nil {
-		return err
-	}
+	id := c.member()
 	if err := c.console.use.Members.Remove(c.ctx, c.editor(), c.at(), id); err != nil {
 		return err
 	}

@@ -204,10 +204,7 @@ func nameOf(m users.Member) string {
 
 // memberReport returns everything about the path's member.
 func (c call) memberReport() (app.MemberReport, error) {
-	id, err := c.member()
-	if err != nil {
-		return app.MemberReport{}, err
-	}
+	id := c.member()
 	return c.console.use.Members.Show(c.ctx, c.at(), id)
 }
 
@@ -218,7 +215,7 @@ func (c call) mayChange(m users.Member) bool {
 }
 
 // member returns the id of the path's member.
-func (c call) member() (users.MemberID, error) { return web.ID[users.MemberID](c, "member") }
+func (c call) member() users.MemberID { return web.ID[users.MemberID](c, "member") }
 
 // membersPath returns the path of the page of members, also from pages of an application or
 // project.

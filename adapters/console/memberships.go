@@ -93,10 +93,7 @@ func (c call) registration() (r app.Registration, err error) {
 }
 
 func (c call) unregister() error {
-	id, err := c.member()
-	if err != nil {
-		return err
-	}
+	id := c.member()
 	if err := c.console.use.Applications.UnregisterMember(c.ctx, c.editor(), c.at(), id); err != nil {
 		return err
 	}

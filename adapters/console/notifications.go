@@ -85,11 +85,9 @@ func (c call) showNotification() error { return c.notificationPage(func(*notific
 // notificationPage renders the notification of the path; adjust may change the view first.
 func (c call) notificationPage(adjust func(v *notificationView)) error {
 	event := web.Param(c, "evt")
-	id, err := web.ID[subscriptions.NotificationID](c, "notification")
-	if err != nil {
-		return err
-	}
+	id := web.ID[subscriptions.NotificationID](c, "notification")
 	v := notificationView{Here: c.below("e", event, "n", id)}
+	var err error
 	if v.NotificationReport, err = c.console.use.Events.ShowNotification(c.ctx, c.at(), event, id); err != nil {
 		return err
 	}
@@ -105,10 +103,7 @@ func (c call) notificationPage(adjust func(v *notificationView)) error {
 
 func (c call) saveNotification() error {
 	event := web.Param(c, "evt")
-	id, err := web.ID[subscriptions.NotificationID](c, "notification")
-	if err != nil {
-		return err
-	}
+	id := web.ID[subscriptions.NotificationID](c, "notification")
 	f, err := c.notificationForm()
 	if err == nil {
 		err = c.console.use.Events.SaveNotification(c.ctx, c.actor(), c.at(), event, id, f)
@@ -121,11 +116,8 @@ func (c call) saveNotification() error {
 
 func (c call) deleteNotification() error {
 	event := web.Param(c, "evt")
-	id, err := web.ID[subscriptions.NotificationID](c, "notification")
-	if err != nil {
-		return err
-	}
-	err = c.console.use.Events.DeleteNotification(c.ctx, c.actor(), c.at(), event, id)
+	id := web.ID[subscriptions.NotificationID](c, "notification")
+	err := c.console.use.Events.DeleteNotification(c.ctx, c.actor(), c.at(), event, id)
 	redisplay := func(f form) error { return c.notificationPage(func(v *notificationView) { v.Deletion = f }) }
 	return c.answerForm(err, redisplay, c.below("e", event, audienceTab), "deleted-notification")
 }

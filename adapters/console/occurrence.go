@@ -79,10 +79,7 @@ func (p progressView) OpenHolds() []app.ChannelWait {
 func (p progressView) MayCancel() bool { return p.State != app.Done && p.State != app.Cancelled }
 
 func (c call) showOccurrence() error {
-	id, err := web.ID[events.OccurrenceID](c, "id")
-	if err != nil {
-		return err
-	}
+	id := web.ID[events.OccurrenceID](c, "id")
 	v := occurrenceView{Reasons: deliveries.Reasons(), Address: c.QueryParam("address"), ReasonFilter: deliveries.Reason(c.QueryParam("reason")),
 		StateFilter: deliveries.State(c.QueryParam("state"))}
 	if !slices.Contains(v.Reasons, v.ReasonFilter) || v.Address != "" {
@@ -91,6 +88,7 @@ func (c call) showOccurrence() error {
 	if !slices.Contains(deliveries.States(), v.StateFilter) || v.Address != "" || v.ReasonFilter != "" {
 		v.StateFilter = ""
 	}
+	var err error
 	if v.progressView, err = c.progress(id); err != nil {
 		return err
 	}
@@ -114,10 +112,7 @@ func (c call) showOccurrence() error {
 // showProgress responds with the fragment about the progress. When the occurrence has ended, it
 // makes the browser reload the page.
 func (c call) showProgress() error {
-	id, err := web.ID[events.OccurrenceID](c, "id")
-	if err != nil {
-		return err
-	}
+	id := web.ID[events.OccurrenceID](c, "id")
 	v, err := c.progress(id)
 	if err != nil {
 		return err
@@ -199,10 +194,7 @@ func (c call) mayRetry(o events.Occurrence) bool {
 }
 
 func (c call) cancelOccurrence() error {
-	id, err := web.ID[events.OccurrenceID](c, "id")
-	if err != nil {
-		return err
-	}
+	id := web.ID[events.OccurrenceID](c, "id")
 	cancelled, err := c.console.use.Occurrences.Cancel(c.ctx, c.actor(), c.at(), id)
 	if err != nil {
 		return err
@@ -215,11 +207,9 @@ func (c call) cancelOccurrence() error {
 }
 
 func (c call) retry() error {
-	id, err := web.ID[events.OccurrenceID](c, "id")
-	if err != nil {
-		return err
-	}
+	id := web.ID[events.OccurrenceID](c, "id")
 	var n int
+	var err error
 	if cause := (deliveries.FailureCause{Channel: channels.ID(c.selectedID("channel")), Words: c.FormValue("cause")}); cause != (deliveries.FailureCause{}) {
 		n, err = c.console.use.Retries.WithCause(c.ctx, c.actor(), c.at(), id, cause)
 	} else {

@@ -168,11 +168,9 @@ type explainedCandidate struct {
 }
 
 func (c call) explain() error {
-	id, err := web.ID[events.OccurrenceID](c, "id")
-	if err != nil {
-		return err
-	}
+	id := web.ID[events.OccurrenceID](c, "id")
 	v := explanationView{ID: id, User: c.QueryParam("user")}
+	var err error
 	if v.Explanation, err = c.console.use.Occurrences.Explain(c.ctx, c.at(), id, v.User); err != nil {
 		return err
 	}

@@ -263,27 +263,21 @@ func (c call) showPartialVersions() error {
 }
 
 func (c call) showPartialVersion() error {
-	number, err := web.ID[int64](c, "version")
-	if err != nil {
-		return err
-	}
-	r, old, err := c.console.use.Templates.PartialVersion(c.ctx, c.at().Organization, web.Param(c, "partial"), int(number))
+	number := c.version()
+	r, old, err := c.console.use.Templates.PartialVersion(c.ctx, c.at().Organization, web.Param(c, "partial"), number)
 	if err != nil {
 		return err
 	}
 	v := versionView{savedVersion: savedVersion{old.Version, old.By, old.Saved}, Editor: c.partialPath(r.Partial.Name), Base: r.Partial.Version,
 		Parts: partialDifferences(old.Partial, r.Partial),
 		Texts: []versionText{{words.Of("Description"), old.Description}, {words.Of("Text"), old.Text}, {words.Of("HTML"), old.HTML}}}
-	return c.render(http.StatusOK, "version", words.Of("%s: version %s", r.Partial.Name, formatID(number)), v)
+	return c.render(http.StatusOK, "version", words.Of("%s: version %s", r.Partial.Name, formatID(int64(number))), v)
 }
 
 func (c call) restorePartialVersion() error {
 	name := web.Param(c, "partial")
-	number, err := web.ID[int64](c, "version")
-	if err != nil {
-		return err
-	}
-	err = c.console.use.Templates.RestorePartial(c.ctx, c.actor(), c.at().Organization, name, int(number), c.existingBase())
+	number := c.version()
+	err := c.console.use.Templates.RestorePartial(c.ctx, c.actor(), c.at().Organization, name, number, c.existingBase())
 	if errors.Is(err, events.ErrOutdated) {
 		return c.done(c.partialPath(name), "outdated-partial")
 	}

@@ -98,10 +98,7 @@ func (c call) searchMembers(page string) (memberSearchView, error) {
 
 // addEmails adds e-mail addresses, separated by line breaks, commas, semicolons or spaces.
 func (c call) addEmails() error {
-	id, err := web.ID[lists.ID](c, "list")
-	if err != nil {
-		return err
-	}
+	id := web.ID[lists.ID](c, "list")
 	emails := strings.FieldsFunc(c.FormValue("emails"), func(r rune) bool { return strings.ContainsRune(",; \t\r\n", r) })
 	added, err := c.console.use.Lists.Add(c.ctx, c.actor(), c.at(), id, emails)
 	return c.answerForm(err, func(f form) error {
@@ -135,11 +132,9 @@ func faultsOfElements(field string, values []string, faults fault.Fields) fault.
 // addMember adds a found member's e-mail addresses or one of their assignments, depending on the
 // button.
 func (c call) addMember() error {
-	id, err := web.ID[lists.ID](c, "list")
-	if err != nil {
-		return err
-	}
+	id := web.ID[lists.ID](c, "list")
 	count := 0
+	var err error
 	if c.FormValue("assignment") != "" {
 		var added bool
 		added, err = c.console.use.Lists.AddAssignment(c.ctx, c.actor(), c.at(), id, channels.AssignmentID(c.selectedID("assignment")))
@@ -159,10 +154,7 @@ func (c call) addMember() error {
 
 // removeRecipients removes the selected recipients, or the one whose button was pressed.
 func (c call) removeRecipients() error {
-	id, err := web.ID[lists.ID](c, "list")
-	if err != nil {
-		return err
-	}
+	id := web.ID[lists.ID](c, "list")
 	sent := c.values("recipient")
 	if one := c.values("only"); len(one) > 0 {
 		sent = one

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -100,6 +101,33 @@ func TestRouteRights(t *testing.T) {
 				admitted(t, newScene(t), r, who) // What is changed is changed for this one alone.
 			}
 		})
+	}
+}
+
+// textParams are the parameters of paths that no route checks as ids. An invalid {passkey} is one
+// that the user does not have.
+var textParams = []string{"{org}", "{prj}", "{app}", "{evt}", "{partial}", "{asset}", "{token}", "{passkey}"}
+
+// TestIDsOfPaths checks that every route refuses a word in place of an id. Reading an id that the
+// route has not checked panics.
+func TestIDsOfPaths(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	b := s.as(s.accounts["root"])
+	for _, r := range console.Routes() {
+		for _, param := range regexp.MustCompile(`\{\w+\}`).FindAllString(r.Path, -1) {
+			if slices.Contains(textParams, param) {
+				continue
+			}
+			wrong := r
+			wrong.Path = strings.Replace(r.Path, param, "word", 1)
+			send := b.get
+			if r.Method == http.MethodPost {
+				send = func(path string) answer { return b.post(path) }
+			}
+			got := send(s.path(t, wrong)).is(t, http.StatusNotFound)
+			assert.Contains(t, got.text(), param+" is a positive whole number", "%s %s", r.Method, r.Path)
+		}
 	}
 }
 

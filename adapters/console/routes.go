@@ -57,6 +57,13 @@ const (
 	notificationPath = eventPath + "n/{notification}/"
 )
 
+// idParameters are the path parameters that are ids. If several are invalid, the error is about the
+// first one of this list.
+var idParameters = []string{
+	"member", "address", "assignment", "id", "delivery", "channel", "notification", "version",
+	"entry", "group", "import", "key", "list", "message", "own",
+}
+
 // Routes returns the table of all routes of the console.
 func Routes() []Route {
 	return slices.Concat(

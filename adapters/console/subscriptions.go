@@ -29,12 +29,10 @@ type subscriptionsView struct {
 func (c call) showSubscriptions() error { return c.subscriptionsPage(form{}) }
 
 func (c call) subscriptionsPage(failed form) error {
-	id, err := web.ID[subscriptions.NotificationID](c, "notification")
-	if err != nil {
-		return err
-	}
+	id := web.ID[subscriptions.NotificationID](c, "notification")
 	use := c.console.use.Subscriptions
 	v := subscriptionsView{Failed: failed, After: channels.AssignmentID(c.number("after"))}
+	var err error
 	if v.Notification, err = use.Notification(c.ctx, c.at(), id); err != nil {
 		return err
 	}
@@ -70,10 +68,7 @@ func optOutsQuery(after deliveries.OptOut) []string {
 
 // subscribe creates a subscription, or sets whether it is active.
 func (c call) subscribe() error {
-	id, err := web.ID[subscriptions.NotificationID](c, "notification")
-	if err != nil {
-		return err
-	}
+	id := web.ID[subscriptions.NotificationID](c, "notification")
 	active, err := c.parseSwitch("active")
 	if err != nil {
 		return err
@@ -89,10 +84,7 @@ func (c call) subscribe() error {
 }
 
 func (c call) withdrawOptOut() error {
-	id, err := web.ID[subscriptions.NotificationID](c, "notification")
-	if err != nil {
-		return err
-	}
+	id := web.ID[subscriptions.NotificationID](c, "notification")
 	o := deliveries.OptOut{Member: users.MemberID(c.selectedID("member")), AddressKey: c.FormValue("address"), Notification: id}
 	if err := c.console.use.Subscriptions.WithdrawOptOut(c.ctx, c.actor(), c.at(), o); err != nil {
 		return err

@@ -76,15 +76,12 @@ func partOf(name words.Phrase, before, after string) partView {
 }
 
 // templateName returns the name of the template in the path.
-func (c call) templateName() (of app.TemplateName, err error) {
-	of.Event = web.Param(c, "evt")
-	if of.Channel, err = web.ID[channels.ID](c, "channel"); err != nil {
-		return of, err
-	}
+func (c call) templateName() app.TemplateName {
+	of := app.TemplateName{Event: web.Param(c, "evt"), Channel: web.ID[channels.ID](c, "channel")}
 	if web.Param(c, "notification") != "" {
-		of.Notification, err = web.ID[subscriptions.NotificationID](c, "notification")
+		of.Notification = web.ID[subscriptions.NotificationID](c, "notification")
 	}
-	return of, err
+	return of
 }
 
 // ownerPath returns the path of a template's event or notification.
@@ -137,10 +134,7 @@ func (c call) base() int {
 }
 
 func (c call) showTemplate() error {
-	of, err := c.templateName()
-	if err != nil {
-		return err
-	}
+	of := c.templateName()
 	return c.templatePage(http.StatusOK, of, func(v *templateView) error {
 		user := c.QueryParam("user")
 		v.Form = newForm("subject", v.Template.Subject, "text", v.Template.Text, "html", v.Template.HTML, "markdown", v.Template.Markdown, "example", v.Event.Example, "user", user,
@@ -205,12 +199,9 @@ func (c call) preview(of app.TemplateName) (previewView, error) {
 }
 
 func (c call) saveTemplate() error {
-	of, err := c.templateName()
-	if err != nil {
-		return err
-	}
+	of := c.templateName()
 	d, _ := c.draft()
-	_, err = c.console.use.Templates.Save(c.ctx, c.actor(), c.at(), of, d, c.base())
+	_, err := c.console.use.Templates.Save(c.ctx, c.actor(), c.at(), of, d, c.base())
 	if errors.Is(err, events.ErrOutdated) {
 		return c.templateConflict(of, d)
 	}
@@ -241,10 +232,7 @@ func (c call) templateConflict(of app.TemplateName, d app.Draft) error {
 
 // previewTemplate previews a draft: as a page or, for a script, as a fragment.
 func (c call) previewTemplate() error {
-	of, err := c.templateName()
-	if err != nil {
-		return err
-	}
+	of := c.templateName()
 	p, err := c.preview(of)
 	if err != nil {
 		return err
@@ -258,10 +246,7 @@ func (c call) previewTemplate() error {
 // showTemplateHTML serves the HTML for the frame: that of the draft or, for GET, of the stored
 // template. See sandboxPolicy.
 func (c call) showTemplateHTML() error {
-	of, err := c.templateName()
-	if err != nil {
-		return err
-	}
+	of := c.templateName()
 	d, with := c.draft()
 	if c.Request().Method != http.MethodPost {
 		r, err := c.console.use.Templates.Show(c.ctx, c.at(), of)
@@ -286,10 +271,7 @@ func (c call) answerPreviewHTML(p app.Preview, err error) error {
 }
 
 func (c call) testTemplate() error {
-	of, err := c.templateName()
-	if err != nil {
-		return err
-	}
+	of := c.templateName()
 	d, with := c.draft()
 	// A provider may take longer than a page; the use case has its own bound.
 	done, err := c.console.use.Templates.Test(c.Request().Context(), c.actor(), c.at(), of, d, with, c.FormValue("to"))
@@ -303,11 +285,8 @@ func (c call) testTemplate() error {
 }
 
 func (c call) deleteTemplate() error {
-	of, err := c.templateName()
-	if err != nil {
-		return err
-	}
-	err = c.console.use.Templates.Delete(c.ctx, c.actor(), c.at(), of, c.base())
+	of := c.templateName()
+	err := c.console.use.Templates.Delete(c.ctx, c.actor(), c.at(), of, c.base())
 	if errors.Is(err, events.ErrOutdated) {
 		return c.done(c.templatePath(of), "outdated")
 	}

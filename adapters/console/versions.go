@@ -7,7 +7,6 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/console/words"
 	"github.com/tocsin/tocsin/adapters/web"
-	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/events"
 )
 
@@ -27,10 +26,7 @@ type savedVersion struct {
 }
 
 func (c call) showVersions() error {
-	of, err := c.templateName()
-	if err != nil {
-		return err
-	}
+	of := c.templateName()
 	r, found, err := c.console.use.Templates.Versions(c.ctx, c.at(), of)
 	if err != nil {
 		return err
@@ -64,10 +60,7 @@ type versionText struct {
 func (v versionView) Current() bool { return v.Version == v.Base }
 
 func (c call) showVersion() error {
-	of, number, err := c.versionName()
-	if err != nil {
-		return err
-	}
+	of, number := c.templateName(), c.version()
 	r, old, err := c.console.use.Templates.Version(c.ctx, c.at(), of, number)
 	if err != nil {
 		return err
@@ -79,12 +72,9 @@ func (c call) showVersion() error {
 }
 
 func (c call) restoreVersion() error {
-	of, number, err := c.versionName()
-	if err != nil {
-		return err
-	}
+	of, number := c.templateName(), c.version()
 	done := "saved"
-	err = c.console.use.Templates.Restore(c.ctx, c.actor(), c.at(), of, number, c.base())
+	err := c.console.use.Templates.Restore(c.ctx, c.actor(), c.at(), of, number, c.base())
 	if errors.Is(err, events.ErrOutdated) {
 		done, err = "outdated", nil
 	}
@@ -94,10 +84,5 @@ func (c call) restoreVersion() error {
 	return c.done(c.templatePath(of), done)
 }
 
-func (c call) versionName() (of app.TemplateName, number int, err error) {
-	if of, err = c.templateName(); err != nil {
-		return of, 0, err
-	}
-	n, err := web.ID[int64](c, "version")
-	return of, int(n), err
-}
+// version returns the version number in the path.
+func (c call) version() int { return int(web.ID[int64](c, "version")) }

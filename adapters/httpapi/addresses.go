@@ -53,10 +53,7 @@ func (a *API) addAddress(c call) error {
 }
 
 func (a *API) removeAddress(c call) error {
-	address, err := web.ID[users.AddressID](c, "id")
-	if err != nil {
-		return err
-	}
+	address := web.ID[users.AddressID](c, "id")
 	n, err := a.use.Users.RemoveAddress(c.ctx, c.actor(), c.at(), web.Param(c, "username"), address)
 	if err != nil {
 		return err

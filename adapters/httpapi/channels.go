@@ -99,10 +99,7 @@ func bindChannel(body *jsonbody.Object) func(*app.ChannelForm) {
 }
 
 func (a *API) showChannel(c call) error {
-	id, err := web.ID[channels.ID](c, "channel")
-	if err != nil {
-		return err
-	}
+	id := web.ID[channels.ID](c, "channel")
 	return a.answerChannel(c, http.StatusOK, id)
 }
 
@@ -123,10 +120,7 @@ func (a *API) answerChannel(c call, status int, id channels.ID) error {
 }
 
 func (a *API) patchChannel(c call) error {
-	id, err := web.ID[channels.ID](c, "channel")
-	if err != nil {
-		return err
-	}
+	id := web.ID[channels.ID](c, "channel")
 	body, err := c.object()
 	if err != nil {
 		return err
@@ -143,10 +137,7 @@ func (a *API) patchChannel(c call) error {
 }
 
 func (a *API) deleteChannel(c call) error {
-	id, err := web.ID[channels.ID](c, "channel")
-	if err != nil {
-		return err
-	}
+	id := web.ID[channels.ID](c, "channel")
 	return c.answerDeleted(a.use.Channels.Delete(c.ctx, c.actor(), c.at(), id))
 }
 
@@ -160,10 +151,7 @@ type channelTest struct {
 }
 
 func (a *API) testChannel(c call) error {
-	id, err := web.ID[channels.ID](c, "channel")
-	if err != nil {
-		return err
-	}
+	id := web.ID[channels.ID](c, "channel")
 	body, err := c.object()
 	if err != nil {
 		return err

@@ -55,10 +55,7 @@ func (a *API) createGroup(c call) error {
 }
 
 func (a *API) showGroup(c call) error {
-	id, err := web.ID[orgs.GroupID](c, "group")
-	if err != nil {
-		return err
-	}
+	id := web.ID[orgs.GroupID](c, "group")
 	found, err := a.use.Groups.Show(c.ctx, c.at(), id)
 	if err != nil {
 		return err
@@ -67,10 +64,7 @@ func (a *API) showGroup(c call) error {
 }
 
 func (a *API) patchGroup(c call) error {
-	id, err := web.ID[orgs.GroupID](c, "group")
-	if err != nil {
-		return err
-	}
+	id := web.ID[orgs.GroupID](c, "group")
 	name, err := c.name()
 	if err == nil && name != nil {
 		err = a.use.Groups.Rename(c.ctx, c.actor(), c.at(), id, *name)
@@ -82,10 +76,7 @@ func (a *API) patchGroup(c call) error {
 }
 
 func (a *API) deleteGroup(c call) error {
-	id, err := web.ID[orgs.GroupID](c, "group")
-	if err != nil {
-		return err
-	}
+	id := web.ID[orgs.GroupID](c, "group")
 	return c.answerDeleted(a.use.Groups.Delete(c.ctx, c.actor(), c.at(), id))
 }
 
@@ -94,10 +85,7 @@ func (a *API) unlinkMembers(c call) error { return c.regroup(a.use.Groups.Unlink
 
 // regroup adds the members in the body to the path's group, or removes them from it.
 func (c call) regroup(move func(context.Context, operators.Editor, app.Path, orgs.GroupID, ...users.MemberID) (int, error)) error {
-	id, err := web.ID[orgs.GroupID](c, "group")
-	if err != nil {
-		return err
-	}
+	id := web.ID[orgs.GroupID](c, "group")
 	body, err := c.object()
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ func (r Route) Repeatable() bool {
 //   - A condition is checked against the ETag of GET of the same path.
 func (a *API) perform(c call, r Route) error {
 	if r.Grant == "" || r.Method == http.MethodGet {
-		return r.handle(a, c)
+		return r.run(a, c)
 	}
 	wanted, err := conditionOf(c.Request().Header)
 	if err != nil {
@@ -68,7 +68,7 @@ func (a *API) perform(c call, r Route) error {
 	}
 	idempotent := r.Repeatable() && c.hasIdempotencyKey()
 	if wanted == nil && !idempotent {
-		return r.handle(a, c)
+		return r.run(a, c)
 	}
 	text, err := c.read(a.options.BodyLimit)
 	if err != nil {
@@ -98,7 +98,7 @@ func (a *API) perform(c call, r Route) error {
 				return requests.Answer{}, requests.ErrChanged.On(header)
 			}
 		}
-		if err := r.handle(a, in); err != nil {
+		if err := r.run(a, in); err != nil {
 			return requests.Answer{}, err
 		}
 		sent = *in.captured
@@ -166,7 +166,7 @@ func (a *API) currentETag(c call, path string) (string, error) {
 	}
 	var held requests.Answer
 	c.captured = &held
-	err := r.handle(a, c)
+	err := r.run(a, c)
 	if fault.KindOf(err) == fault.NotFound {
 		return "", nil
 	}

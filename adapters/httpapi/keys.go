@@ -142,10 +142,7 @@ func (c call) answerIssued(k access.Key, text string, replaces *access.ID) error
 }
 
 func (a *API) showKey(c call) error {
-	id, err := web.ID[access.ID](c, "key")
-	if err != nil {
-		return err
-	}
+	id := web.ID[access.ID](c, "key")
 	found, err := a.use.Keys.Show(c.ctx, c.at(), id)
 	if err != nil {
 		return err
@@ -154,10 +151,7 @@ func (a *API) showKey(c call) error {
 }
 
 func (a *API) patchKey(c call) error {
-	id, err := web.ID[access.ID](c, "key")
-	if err != nil {
-		return err
-	}
+	id := web.ID[access.ID](c, "key")
 	body, err := c.object()
 	if err != nil {
 		return err
@@ -178,10 +172,7 @@ func (a *API) patchKey(c call) error {
 }
 
 func (a *API) rotateKey(c call) error {
-	id, err := web.ID[access.ID](c, "key")
-	if err != nil {
-		return err
-	}
+	id := web.ID[access.ID](c, "key")
 	overlap := defaultOverlap
 	text, err := c.body()
 	if err != nil {
@@ -211,10 +202,7 @@ func (a *API) rotateKey(c call) error {
 }
 
 func (a *API) revokeKey(c call) error {
-	id, err := web.ID[access.ID](c, "key")
-	if err != nil {
-		return err
-	}
+	id := web.ID[access.ID](c, "key")
 	if err := a.use.Keys.RevokeByID(c.ctx, c.actor(), c.at(), id); err != nil {
 		return err
 	}

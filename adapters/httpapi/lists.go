@@ -73,10 +73,7 @@ func pinnedTo(body *jsonbody.Object) applications.ID {
 }
 
 func (a *API) showList(c call) error {
-	list, err := web.ID[lists.ID](c, "pk")
-	if err != nil {
-		return err
-	}
+	list := web.ID[lists.ID](c, "pk")
 	l, err := a.use.Lists.Show(c.ctx, c.at(), list)
 	if err != nil {
 		return err
@@ -85,10 +82,7 @@ func (a *API) showList(c call) error {
 }
 
 func (a *API) addRecipients(c call) error {
-	list, err := web.ID[lists.ID](c, "pk")
-	if err != nil {
-		return err
-	}
+	list := web.ID[lists.ID](c, "pk")
 	text, err := c.body()
 	if err != nil {
 		return err
@@ -105,10 +99,7 @@ func (a *API) addRecipients(c call) error {
 }
 
 func (a *API) patchList(c call) error {
-	list, err := web.ID[lists.ID](c, "pk")
-	if err != nil {
-		return err
-	}
+	list := web.ID[lists.ID](c, "pk")
 	body, err := c.object()
 	if err != nil {
 		return err
@@ -130,10 +121,7 @@ func (a *API) patchList(c call) error {
 }
 
 func (a *API) deleteList(c call) error {
-	list, err := web.ID[lists.ID](c, "pk")
-	if err != nil {
-		return err
-	}
+	list := web.ID[lists.ID](c, "pk")
 	return c.answerDeleted(a.use.Lists.Delete(c.ctx, c.actor(), c.at(), list))
 }
 
@@ -143,10 +131,7 @@ type removed struct {
 }
 
 func (a *API) removeRecipients(c call) error {
-	list, err := web.ID[lists.ID](c, "pk")
-	if err != nil {
-		return err
-	}
+	list := web.ID[lists.ID](c, "pk")
 	body, err := c.object()
 	if err != nil {
 		return err
@@ -168,10 +153,7 @@ func (a *API) removeRecipients(c call) error {
 }
 
 func (a *API) listRecipients(c call) error {
-	list, err := web.ID[lists.ID](c, "pk")
-	if err != nil {
-		return err
-	}
+	list := web.ID[lists.ID](c, "pk")
 	f := c.filters()
 	user, address, channel, active := f.equalFold("user"), f.equalFold("address"), f.equalFold("channel"), f.active()
 	return listing[lists.Recipient]{

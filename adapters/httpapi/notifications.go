@@ -65,10 +65,7 @@ func (a *API) createNotification(c call) error {
 }
 
 func (a *API) showNotification(c call) error {
-	id, err := web.ID[subscriptions.NotificationID](c, "notification_pk")
-	if err != nil {
-		return err
-	}
+	id := web.ID[subscriptions.NotificationID](c, "notification_pk")
 	r, err := a.use.Events.ShowNotification(c.ctx, c.at(), web.Param(c, "evt"), id)
 	if err != nil {
 		return err
@@ -77,10 +74,7 @@ func (a *API) showNotification(c call) error {
 }
 
 func (a *API) patchNotification(c call) error {
-	id, err := web.ID[subscriptions.NotificationID](c, "notification_pk")
-	if err != nil {
-		return err
-	}
+	id := web.ID[subscriptions.NotificationID](c, "notification_pk")
 	body, err := c.object()
 	if err != nil {
 		return err
@@ -97,10 +91,7 @@ func (a *API) patchNotification(c call) error {
 }
 
 func (a *API) deleteNotification(c call) error {
-	id, err := web.ID[subscriptions.NotificationID](c, "notification_pk")
-	if err != nil {
-		return err
-	}
+	id := web.ID[subscriptions.NotificationID](c, "notification_pk")
 	return c.answerDeleted(a.use.Events.DeleteNotification(c.ctx, c.actor(), c.at(), web.Param(c, "evt"), id))
 }
 

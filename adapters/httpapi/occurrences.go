@@ -107,10 +107,7 @@ type explainGate struct {
 }
 
 func (a *API) showOccurrence(c call) error {
-	o, err := web.ID[events.OccurrenceID](c, "id")
-	if err != nil {
-		return err
-	}
+	o := web.ID[events.OccurrenceID](c, "id")
 	r, err := a.use.Occurrences.Show(c.ctx, c.at(), o)
 	if err != nil {
 		return err
@@ -174,10 +171,7 @@ type cancelled struct {
 }
 
 func (a *API) cancelOccurrence(c call) error {
-	o, err := web.ID[events.OccurrenceID](c, "id")
-	if err != nil {
-		return err
-	}
+	o := web.ID[events.OccurrenceID](c, "id")
 	at, err := a.use.Occurrences.Cancel(c.ctx, c.actor(), c.at(), o)
 	if err != nil {
 		return err
@@ -192,10 +186,7 @@ type retried struct {
 }
 
 func (a *API) retryDeliveries(c call) error {
-	o, err := web.ID[events.OccurrenceID](c, "id")
-	if err != nil {
-		return err
-	}
+	o := web.ID[events.OccurrenceID](c, "id")
 	n, err := a.use.Retries.Failed(c.ctx, c.actor(), c.at(), o)
 	if err != nil {
 		return err
@@ -204,10 +195,7 @@ func (a *API) retryDeliveries(c call) error {
 }
 
 func (a *API) listDeliveries(c call) error {
-	o, err := web.ID[events.OccurrenceID](c, "id")
-	if err != nil {
-		return err
-	}
+	o := web.ID[events.OccurrenceID](c, "id")
 	f := c.filters()
 	in := oneOf(f, "state", deliveries.States()...)
 	user, address, channel := f.equalFold("user"), f.equalFold("address"), f.equalFold("channel")
@@ -223,10 +211,7 @@ func (a *API) listDeliveries(c call) error {
 }
 
 func (a *API) explainOccurrence(c call) error {
-	o, err := web.ID[events.OccurrenceID](c, "id")
-	if err != nil {
-		return err
-	}
+	o := web.ID[events.OccurrenceID](c, "id")
 	username := c.QueryParam("user")
 	if username == "" {
 		return fault.Field("user", "is required")

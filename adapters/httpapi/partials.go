@@ -107,18 +107,8 @@ func (a *API) listPartialVersions(c call) error {
 	return c.answer(http.StatusOK, all)
 }
 
-// versionOfPartial returns the version number in the path.
-func (c call) versionOfPartial() (int, error) {
-	number, err := web.ID[int64](c, "version")
-	return int(min(number, maxVersion)), err
-}
-
 func (a *API) showPartialVersion(c call) error {
-	number, err := c.versionOfPartial()
-	if err != nil {
-		return err
-	}
-	_, v, err := a.use.Templates.PartialVersion(c.ctx, c.at().Organization, web.Param(c, "name"), number)
+	_, v, err := a.use.Templates.PartialVersion(c.ctx, c.at().Organization, web.Param(c, "name"), c.version())
 	if err != nil {
 		return err
 	}
@@ -127,11 +117,7 @@ func (a *API) showPartialVersion(c call) error {
 
 // restorePartialVersion makes an earlier version the current one again, as a new version.
 func (a *API) restorePartialVersion(c call) error {
-	number, err := c.versionOfPartial()
-	if err != nil {
-		return err
-	}
-	if err := a.use.Templates.RestorePartial(c.ctx, c.actor(), c.at().Organization, web.Param(c, "name"), number, app.AnyVersion); err != nil {
+	if err := a.use.Templates.RestorePartial(c.ctx, c.actor(), c.at().Organization, web.Param(c, "name"), c.version(), app.AnyVersion); err != nil {
 		return err
 	}
 	return a.showPartial(c)

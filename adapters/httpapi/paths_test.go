@@ -2,10 +2,15 @@ package httpapi_test
 
 import (
 	"net/http"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/adapters/httpapi"
 )
 
 func TestPathDecoding(t *testing.T) {
@@ -79,6 +84,29 @@ func TestUnknownPaths(t *testing.T) {
 			assert.Zero(t, f.store.used())
 		})
 	}
+}
+
+// texts are the parameters of paths that are not ids.
+var texts = []string{"{org}", "{prj}", "{app}", "{evt}", "{username}", "{name}"}
+
+// TestIDsOfPaths checks that every route refuses a word in place of an id before it does anything.
+// Reading an id that the route has not checked panics.
+func TestIDsOfPaths(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, r := range httpapi.Routes() {
+		for _, param := range regexp.MustCompile(`\{\w+\}`).FindAllString(r.Path, -1) {
+			if slices.Contains(texts, param) {
+				continue
+			}
+			w := f.do(request{method: r.Method, path: fill(strings.Replace(r.Path, param, "word", 1)), body: "["})
+			require.Equal(t, http.StatusNotFound, w.Code, "%s %s: %s", r.Method, r.Path, w.Body)
+			p := problemOf(t, w)
+			assert.Equal(t, strings.Trim(param, "{}"), p.Param, "%s %s", r.Method, r.Path)
+			assert.Equal(t, "there is nothing at this path: "+param+" is a positive whole number", p.Detail)
+		}
+	}
+	assert.Zero(t, f.store.used())
 }
 
 func TestMethodNotAllowed(t *testing.T) {

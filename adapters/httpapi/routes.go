@@ -212,6 +212,18 @@ func pages() []Route {
 	}
 }
 
+// idParameters are the path parameters that are ids. If several are invalid, the error is about the
+// first one of this list.
+var idParameters = []string{"notification_pk", "channel", "version", "group", "id", "key", "pk"}
+
+// run reads the ids in the path and calls the handler.
+func (r Route) run(a *API, c call) error {
+	if err := web.ReadIDs(c, idParameters...); err != nil {
+		return err
+	}
+	return r.handle(a, c)
+}
+
 // open reports whether the last path parameter, a username, may contain slashes. Clients of the
 // contract's system do not encode them.
 func (r Route) open() bool {

@@ -17,10 +17,7 @@ type subscription struct {
 }
 
 func (a *API) subscribe(c call) error {
-	n, err := web.ID[subscriptions.NotificationID](c, "notification_pk")
-	if err != nil {
-		return err
-	}
+	n := web.ID[subscriptions.NotificationID](c, "notification_pk")
 	body, err := c.object()
 	if err != nil {
 		return err
@@ -38,10 +35,7 @@ func (a *API) subscribe(c call) error {
 }
 
 func (a *API) unsubscribe(c call) error {
-	n, err := web.ID[subscriptions.NotificationID](c, "notification_pk")
-	if err != nil {
-		return err
-	}
+	n := web.ID[subscriptions.NotificationID](c, "notification_pk")
 	assignment, err := c.assignmentToUnsubscribe()
 	if err != nil {
 		return err

@@ -57,41 +57,31 @@ func showVersion(v events.Version) templateVersion {
 }
 
 // templateOwner returns the event or notification in the path.
-func (c call) templateOwner() (of app.TemplateName, err error) {
-	of.Event = web.Param(c, "evt")
+func (c call) templateOwner() app.TemplateName {
+	of := app.TemplateName{Event: web.Param(c, "evt")}
 	if web.Param(c, "notification_pk") != "" {
-		of.Notification, err = web.ID[subscriptions.NotificationID](c, "notification_pk")
+		of.Notification = web.ID[subscriptions.NotificationID](c, "notification_pk")
 	}
-	return of, err
+	return of
 }
 
 // templateName returns the name of the template in the path.
-func (c call) templateName() (app.TemplateName, error) {
-	of, err := c.templateOwner()
-	if err == nil {
-		of.Channel, err = web.ID[channels.ID](c, "channel")
-	}
-	return of, err
+func (c call) templateName() app.TemplateName {
+	of := c.templateOwner()
+	of.Channel = web.ID[channels.ID](c, "channel")
+	return of
 }
 
-// templateVersion returns the template and the version number in the path.
-func (c call) templateVersion() (of app.TemplateName, version int, err error) {
-	if of, err = c.templateName(); err != nil {
-		return of, 0, err
-	}
-	number, err := web.ID[int64](c, "version")
-	return of, int(min(number, maxVersion)), err
-}
+// version returns the version number in the path.
+func (c call) version() int { return int(min(web.ID[int64](c, "version"), maxVersion)) }
 
 // listTemplates lists all templates of an event or a notification: at most one per channel.
 func (a *API) listTemplates(c call) error {
-	of, err := c.templateOwner()
-	if err == nil {
-		err = c.noParameters()
-	}
-	if err != nil {
+	if err := c.noParameters(); err != nil {
 		return err
 	}
+	of := c.templateOwner()
+	var err error
 	var found []events.Template
 	if of.Notification != 0 {
 		r, shown := a.use.Events.ShowNotification(c.ctx, c.at(), of.Event, of.Notification)
@@ -111,11 +101,7 @@ func (a *API) listTemplates(c call) error {
 }
 
 func (a *API) showTemplate(c call) error {
-	of, err := c.templateName()
-	if err != nil {
-		return err
-	}
-	r, err := a.use.Templates.Show(c.ctx, c.at(), of)
+	r, err := a.use.Templates.Show(c.ctx, c.at(), c.templateName())
 	if err == nil && r.Template.Version == 0 {
 		err = events.ErrTemplateNotFound
 	}
@@ -126,10 +112,6 @@ func (a *API) showTemplate(c call) error {
 }
 
 func (a *API) putTemplate(c call) error {
-	of, err := c.templateName()
-	if err != nil {
-		return err
-	}
 	body, err := c.object()
 	if err != nil {
 		return err
@@ -146,7 +128,7 @@ func (a *API) putTemplate(c call) error {
 	if err := body.Err(); err != nil {
 		return err
 	}
-	saved, err := a.use.Templates.Save(c.ctx, c.actor(), c.at(), of, d, base)
+	saved, err := a.use.Templates.Save(c.ctx, c.actor(), c.at(), c.templateName(), d, base)
 	if errors.Is(err, events.ErrOutdated) { // a precondition in the body
 		err = requests.ErrChanged.On("version")
 	}
@@ -160,23 +142,15 @@ func (a *API) putTemplate(c call) error {
 const maxVersion = 1 << 31
 
 func (a *API) deleteTemplate(c call) error {
-	of, err := c.templateName()
-	if err != nil {
-		return err
-	}
-	return c.answerDeleted(a.use.Templates.Delete(c.ctx, c.actor(), c.at(), of, app.AnyVersion))
+	return c.answerDeleted(a.use.Templates.Delete(c.ctx, c.actor(), c.at(), c.templateName(), app.AnyVersion))
 }
 
 // listVersions lists the stored versions, the newest first, without their texts.
 func (a *API) listVersions(c call) error {
-	of, err := c.templateName()
-	if err == nil {
-		err = c.noParameters()
-	}
-	if err != nil {
+	if err := c.noParameters(); err != nil {
 		return err
 	}
-	r, found, err := a.use.Templates.Versions(c.ctx, c.at(), of)
+	r, found, err := a.use.Templates.Versions(c.ctx, c.at(), c.templateName())
 	if err == nil && r.Template.Version == 0 {
 		err = events.ErrTemplateNotFound
 	}
@@ -191,11 +165,7 @@ func (a *API) listVersions(c call) error {
 }
 
 func (a *API) showVersion(c call) error {
-	of, version, err := c.templateVersion()
-	if err != nil {
-		return err
-	}
-	_, v, err := a.use.Templates.Version(c.ctx, c.at(), of, version)
+	_, v, err := a.use.Templates.Version(c.ctx, c.at(), c.templateName(), c.version())
 	if err != nil {
 		return err
 	}
@@ -204,11 +174,7 @@ func (a *API) showVersion(c call) error {
 
 // restoreVersion makes an earlier version the current one again, as a new version.
 func (a *API) restoreVersion(c call) error {
-	of, version, err := c.templateVersion()
-	if err != nil {
-		return err
-	}
-	if err := a.use.Templates.Restore(c.ctx, c.actor(), c.at(), of, version, app.AnyVersion); err != nil {
+	if err := a.use.Templates.Restore(c.ctx, c.actor(), c.at(), c.templateName(), c.version(), app.AnyVersion); err != nil {
 		return err
 	}
 	return a.showTemplate(c)

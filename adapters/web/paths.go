@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -82,12 +83,34 @@ func Param(c echo.Context, name string) string {
 	return s
 }
 
-// ID returns a path parameter that must be a positive integer; any other value is not found.
-func ID[T ~int64](c echo.Context, name string) (T, error) {
-	text := Param(c, name)
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n <= 0 || text[0] < '1' || text[0] > '9' {
-		return 0, ErrNoSuchPath.With("there is nothing at this path: {%s} is a positive whole number", name).On(name)
+// idsKey is the context key of the ids in the path.
+const idsKey = "tocsin.web.ids"
+
+// ReadIDs reads the path parameters with these names, in this order; a route does not need to have
+// all of them. They must be positive integers; any other value is not found.
+func ReadIDs(c echo.Context, names ...string) error {
+	ids := map[string]int64{}
+	for _, name := range names {
+		if !slices.Contains(c.ParamNames(), name) {
+			continue
+		}
+		text := Param(c, name)
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n <= 0 || text[0] < '1' || text[0] > '9' {
+			return ErrNoSuchPath.With("there is nothing at this path: {%s} is a positive whole number", name).On(name)
+		}
+		ids[name] = n
 	}
-	return T(n), nil
+	c.Set(idsKey, ids)
+	return nil
+}
+
+// ID returns a path parameter that ReadIDs has read. It panics for any other parameter.
+func ID[T ~int64](c echo.Context, name string) T {
+	ids, _ := c.Get(idsKey).(map[string]int64)
+	id, read := ids[name]
+	if !read {
+		panic("web: {" + name + "} was not read as an id")
+	}
+	return T(id)
 }
