@@ -2,117 +2,75 @@ package console
 
 import "github.com/tocsin/tocsin/adapters/console/words"
 
-// Notice returns the message about the action that redirected to this page.
-func (v view) Notice() words.Phrase {
-	switch v.call.QueryParam("done") {
-	case "saved":
-		return words.Of("Changes saved.")
-	case "enrolled":
-		return words.Of("User added.")
-	case "was-there":
-		return words.Of("Already a member. Group and address updated.")
-	case "removed":
-		return words.Of("User removed.")
-	case "selected-lock":
-		return words.Of("%d users locked.", v.noticeCount())
-	case "selected-unlock":
-		return words.Of("%d users unlocked.", v.noticeCount())
-	case "selected-link":
-		return words.Of("%d users added to the group.", v.noticeCount())
-	case "selected-unlink":
-		return words.Of("%d users removed from the group.", v.noticeCount())
-	case "selected-list":
-		return words.Of("%d users added to the list.", v.noticeCount())
-	case "selected-remove":
-		return words.Of("%d users removed.", v.noticeCount())
-	case "copied":
-		return words.Of("Event copied. The copy is inactive.")
-	case "live":
-		return words.Of("Event is live.")
-	case "draft":
-		return words.Of("Event is a draft.")
-	case "created-organization":
-		return words.Of("Organization created.")
-	case "created-project":
-		return words.Of("Project created.")
-	case "created-application":
-		return words.Of("Application created.")
-	case "created-channel":
-		return words.Of("Channel created.")
-	case "created-event":
-		return words.Of("Event created.")
-	case "created-group":
-		return words.Of("Group created.")
-	case "created-list":
-		return words.Of("List created.")
-	case "created-notification":
-		return words.Of("Notification created.")
-	case "deleted-application":
-		return words.Of("Application deleted.")
-	case "deleted-channel":
-		return words.Of("Channel deleted.")
-	case "deleted-event":
-		return words.Of("Event deleted.")
-	case "deleted-group":
-		return words.Of("Group deleted.")
-	case "deleted-list":
-		return words.Of("List deleted.")
-	case "deleted-notification":
-		return words.Of("Notification deleted.")
-	case "deleted-template":
-		return words.Of("Template deleted.")
-	case "created-partial":
-		return words.Of("Partial created.")
-	case "deleted-partial":
-		return words.Of("Partial deleted.")
-	case "outdated-partial":
-		return words.Of("Nothing was changed: somebody has saved the partial in the meantime.")
-	case "snoozed":
-		return words.Of("Problem snoozed.")
-	case "woken":
-		return words.Of("Snooze ended.")
-	case "problem-over":
-		return words.Of("This problem is over. Nothing was snoozed.")
-	case "cleared":
-		return words.Of("Messages deleted.")
-	case "outdated":
-		return words.Of("Nothing was changed: somebody has saved the template in the meantime.")
-	case "ended":
-		return words.Of("Session ended.")
-	case "password":
-		return words.Of("Password set. Sign in with it.")
-	case "joined":
-		return words.Of("Invitation accepted. Sign in again to see the organization.")
-	case "new-password":
-		return words.Of("Password changed. Your other sessions have ended.")
-	case "late":
-		return words.Of("This took too long, or was done already. Please start again.")
-	case "factor":
-		return words.Of("Second factor set up. Your other sessions have ended.")
-	case "factor-removed":
-		return words.Of("Second factor removed.")
-	case "added":
-		return words.Of("%d recipients added to the list.", v.noticeCount())
-	case "taken-off":
-		return words.Of("%d recipients removed from the list.", v.noticeCount())
-	case "cancelled":
-		return words.Of("Occurrence cancelled. Sent messages stay counted.")
-	case "over":
-		return words.Of("Nothing left to cancel.")
-	case "mapped":
-		return words.Of("Columns changed. The file is checked again.")
-	case "corrected":
-		return words.Of("The corrected rows are checked as an import of their own.")
-	case "retried":
-		if v.call.number("count") == 0 {
-			return words.Of("Nothing left to send again.")
-		}
-		return words.Of("%d failed deliveries will be sent again.", v.noticeCount())
-	case "retried-one":
-		return words.Of("The delivery will be sent again.")
-	}
-	return nil
+// notices are the messages about actions that redirected to a page.
+var notices = map[string]words.Phrase{
+	"saved":                words.Of("Changes saved."),
+	"enrolled":             words.Of("User added."),
+	"was-there":            words.Of("Already a member. Group and address updated."),
+	"removed":              words.Of("User removed."),
+	"copied":               words.Of("Event copied. The copy is inactive."),
+	"live":                 words.Of("Event is live."),
+	"draft":                words.Of("Event is a draft."),
+	"created-organization": words.Of("Organization created."),
+	"created-project":      words.Of("Project created."),
+	"created-application":  words.Of("Application created."),
+	"created-channel":      words.Of("Channel created."),
+	"created-event":        words.Of("Event created."),
+	"created-group":        words.Of("Group created."),
+	"created-list":         words.Of("List created."),
+	"created-notification": words.Of("Notification created."),
+	"deleted-application":  words.Of("Application deleted."),
+	"deleted-channel":      words.Of("Channel deleted."),
+	"deleted-event":        words.Of("Event deleted."),
+	"deleted-group":        words.Of("Group deleted."),
+	"deleted-list":         words.Of("List deleted."),
+	"deleted-notification": words.Of("Notification deleted."),
+	"deleted-template":     words.Of("Template deleted."),
+	"created-partial":      words.Of("Partial created."),
+	"deleted-partial":      words.Of("Partial deleted."),
+	"outdated-partial":     words.Of("Nothing was changed: somebody has saved the partial in the meantime."),
+	"snoozed":              words.Of("Problem snoozed."),
+	"woken":                words.Of("Snooze ended."),
+	"problem-over":         words.Of("This problem is over. Nothing was snoozed."),
+	"cleared":              words.Of("Messages deleted."),
+	"outdated":             words.Of("Nothing was changed: somebody has saved the template in the meantime."),
+	"ended":                words.Of("Session ended."),
+	"password":             words.Of("Password set. Sign in with it."),
+	"joined":               words.Of("Invitation accepted. Sign in again to see the organization."),
+	"new-password":         words.Of("Password changed. Your other sessions have ended."),
+	"late":                 words.Of("This took too long, or was done already. Please start again."),
+	"factor":               words.Of("Second factor set up. Your other sessions have ended."),
+	"factor-removed":       words.Of("Second factor removed."),
+	"cancelled":            words.Of("Occurrence cancelled. Sent messages stay counted."),
+	"over":                 words.Of("Nothing left to cancel."),
+	"mapped":               words.Of("Columns changed. The file is checked again."),
+	"corrected":            words.Of("The corrected rows are checked as an import of their own."),
+	"retried-one":          words.Of("The delivery will be sent again."),
 }
 
-// noticeCount returns the number for a notice.
-func (v view) noticeCount() int { return int(v.call.number("count")) }
+// countNotices returns the messages that have the number of objects.
+func countNotices(n int) map[string]words.Phrase {
+	return map[string]words.Phrase{
+		"selected-lock":   words.Of("%d users locked.", n),
+		"selected-unlock": words.Of("%d users unlocked.", n),
+		"selected-link":   words.Of("%d users added to the group.", n),
+		"selected-unlink": words.Of("%d users removed from the group.", n),
+		"selected-list":   words.Of("%d users added to the list.", n),
+		"selected-remove": words.Of("%d users removed.", n),
+		"added":           words.Of("%d recipients added to the list.", n),
+		"taken-off":       words.Of("%d recipients removed from the list.", n),
+		"retried":         words.Of("%d failed deliveries will be sent again.", n),
+	}
+}
+
+// Notice returns the message about the action that redirected to this page.
+func (v view) Notice() words.Phrase {
+	done, count := v.call.QueryParam("done"), int(v.call.number("count"))
+	if done == "retried" && count == 0 {
+		return words.Of("Nothing left to send again.")
+	}
+	if text, known := notices[done]; known {
+		return text
+	}
+	return countNotices(count)[done]
+}
