@@ -35,8 +35,8 @@ func (a *API) listAddresses(c call) error {
 }
 
 func (a *API) addAddress(c call) error {
-	body, err := c.object()
-	if err != nil {
+	body := c.object()
+	if err := body.Err(); err != nil { // Before the organization is read.
 		return err
 	}
 	wanted, err := a.use.Orgs.Address(c.ctx, c.at(), body.String("value"), body.String("name"))

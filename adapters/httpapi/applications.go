@@ -43,10 +43,7 @@ func (a *API) showApplication(c call) error {
 }
 
 func (a *API) createApplication(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("slug", "name", "active")
 	wanted, err := applications.New(body.String("slug"), body.String("name"))
 	wanted.Active = body.Bool("active", true)
@@ -62,10 +59,7 @@ func (a *API) createApplication(c call) error {
 }
 
 func (a *API) patchApplication(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("name", "active")
 	name, active := optional(body, "name", body.String), optional(body, "active", boolReader(body))
 	if err := body.Err(); err != nil {

@@ -3,8 +3,10 @@ package httpapi_test
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,6 +105,28 @@ func TestMissingBody(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, w.Code, "%s %s", r.Method, r.Path)
 		assert.Equal(t, map[string][]string{"body": {"is missing"}}, problemOf(t, w).Errors)
 	}
+}
+
+// TestUnreadableBody checks that every operation with a JSON body refuses one that it cannot read
+// before it does anything, whatever the members must be.
+func TestUnreadableBody(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for path, item := range load(t).Paths.Map() {
+		for method, operation := range item.Operations() {
+			if operation.RequestBody == nil || strings.HasSuffix(path, "/blueprint/") { // A blueprint may be YAML.
+				continue
+			}
+			for sent, code := range map[string]string{"{": "invalid_json", "7": "invalid_request"} {
+				w := f.do(request{method: method, path: fill(path), body: sent})
+				require.Equal(t, http.StatusBadRequest, w.Code, "%s %s", method, path)
+				p := problemOf(t, w)
+				assert.Equal(t, code, p.Code, "%s %s", method, path)
+				assert.Equal(t, []string{"body"}, slices.Collect(maps.Keys(p.Errors)), "%s %s", method, path)
+			}
+		}
+	}
+	assert.Zero(t, f.store.used())
 }
 
 func TestUnsubscribeBodyOrQuery(t *testing.T) {

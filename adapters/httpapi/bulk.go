@@ -23,10 +23,7 @@ type bulkResult struct {
 
 // createUsers is createUser for each user in the body, in one unit of work.
 func (a *API) createUsers(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	rows := body.Rows("users", maxBulk)
 	if err := body.Err(); err != nil {
 		return err

@@ -116,13 +116,29 @@ func (c call) read(limit int64) ([]byte, error) {
 	return text, err
 }
 
-// object reads a body that must be a JSON object.
-func (c call) object() (*jsonbody.Object, error) {
+// object reads a body that must be a JSON object. Its Err must be checked before anything is done
+// with its members.
+func (c call) object() *jsonbody.Object { return objectOf(c.body()) }
+
+// optionalObject is object for a body that may be missing.
+func (c call) optionalObject() *jsonbody.Object {
 	text, err := c.body()
-	if err != nil {
-		return nil, err
+	if len(text) == 0 {
+		text = []byte("{}")
 	}
-	return jsonbody.ParseObject(text)
+	return objectOf(text, err)
+}
+
+// objectOf parses a body that was read with this error.
+func objectOf(text []byte, err error) *jsonbody.Object {
+	var body *jsonbody.Object
+	if err == nil {
+		body, err = jsonbody.ParseObject(text)
+	}
+	if err != nil {
+		return jsonbody.Unreadable(err)
+	}
+	return body
 }
 
 // isJSON reports whether a content type is application/json. The `+json` types have other

@@ -63,10 +63,7 @@ func showChannel(ch channels.Channel) channel {
 }
 
 func (a *API) createChannel(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("name", "protocol", "driver", "preferred", "active", "pool", "weight", "settings")
 	f := app.ChannelForm{Weight: channels.DefaultWeight, Name: body.String("name"), Protocol: body.String("protocol"), Driver: body.String("driver"), Active: true, Changes: map[string]any{}}
 	bindChannel(body)(&f)
@@ -121,10 +118,7 @@ func (a *API) answerChannel(c call, status int, id channels.ID) error {
 
 func (a *API) patchChannel(c call) error {
 	id := web.ID[channels.ID](c, "channel")
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("preferred", "active", "pool", "weight", "settings")
 	change := bindChannel(body)
 	if err := body.Err(); err != nil {
@@ -152,10 +146,7 @@ type channelTest struct {
 
 func (a *API) testChannel(c call) error {
 	id := web.ID[channels.ID](c, "channel")
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("to")
 	to := body.String("to")
 	if err := body.Err(); err != nil {

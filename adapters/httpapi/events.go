@@ -77,10 +77,7 @@ func (a *API) showEvent(c call) error {
 }
 
 func (a *API) createEvent(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("slug", "name", "description", "active", "priority", "channels", "pools", "context_schema", "example")
 	f := app.EventForm{Slug: body.String("slug"), Active: true}
 	change, err := a.bindEvent(c, body)
@@ -96,10 +93,7 @@ func (a *API) createEvent(c call) error {
 }
 
 func (a *API) patchEvent(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("name", "description", "active", "priority", "channels", "pools", "context_schema", "example")
 	change, err := a.bindEvent(c, body)
 	if err != nil {

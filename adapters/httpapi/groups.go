@@ -86,10 +86,7 @@ func (a *API) unlinkMembers(c call) error { return c.regroup(a.use.Groups.Unlink
 // regroup adds the members in the body to the path's group, or removes them from it.
 func (c call) regroup(move func(context.Context, operators.Editor, app.Path, orgs.GroupID, ...users.MemberID) (int, error)) error {
 	id := web.ID[orgs.GroupID](c, "group")
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("users")
 	members := ids[users.MemberID](body, "users", app.MaxSelected)
 	if err := body.Err(); err != nil {

@@ -110,10 +110,7 @@ func (a *API) listKeys(c call) error {
 }
 
 func (a *API) createKey(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("name", "project", "application", "grants", "at_most_normal", "expires")
 	scope := access.Scope{Organization: c.at().Organization, Project: body.String("project"), Application: body.String("application")}
 	name, grants := body.String("name"), bindGrants(body)
@@ -121,7 +118,7 @@ func (a *API) createKey(c call) error {
 	if end := bindExpiry(body); end != nil {
 		limits = append(limits, access.Until(*end))
 	}
-	_, err = access.NewKey(name, scope, []string{string(access.UserRead)}, c.api.clock.Now(), 0, limits...) // The grants were checked above.
+	_, err := access.NewKey(name, scope, []string{string(access.UserRead)}, c.api.clock.Now(), 0, limits...) // The grants were checked above.
 	body.Check(err)
 	if err := body.Err(); err != nil {
 		return err
@@ -152,10 +149,7 @@ func (a *API) showKey(c call) error {
 
 func (a *API) patchKey(c call) error {
 	id := web.ID[access.ID](c, "key")
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("name", "grants", "at_most_normal", "expires")
 	change := access.Change{Name: optional(body, "name", body.String), AtMostNormal: optional(body, "at_most_normal", boolReader(body)), Expires: bindExpiry(body)}
 	if body.Has("grants") && !body.Null("grants") {
@@ -174,25 +168,16 @@ func (a *API) patchKey(c call) error {
 func (a *API) rotateKey(c call) error {
 	id := web.ID[access.ID](c, "key")
 	overlap := defaultOverlap
-	text, err := c.body()
-	if err != nil {
-		return err
+	body := c.optionalObject()
+	body.Only("overlap")
+	if sent, has := body.Integer("overlap"); has {
+		overlap = sent
 	}
-	if len(text) > 0 {
-		body, err := jsonbody.ParseObject(text)
-		if err != nil {
-			return err
-		}
-		body.Only("overlap")
-		if sent, has := body.Integer("overlap"); has {
-			overlap = sent
-		}
-		if overlap < 1 || overlap > maxOverlap {
-			body.Check(errOverlap.On("overlap"))
-		}
-		if err := body.Err(); err != nil {
-			return err
-		}
+	if overlap < 1 || overlap > maxOverlap {
+		body.Check(errOverlap.On("overlap"))
+	}
+	if err := body.Err(); err != nil {
+		return err
 	}
 	r, err := a.use.Keys.RotateByID(c.ctx, c.actor(), c.at(), id, time.Duration(overlap)*time.Second)
 	if err != nil {

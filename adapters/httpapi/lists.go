@@ -46,10 +46,7 @@ func (a *API) listLists(c call) error {
 }
 
 func (a *API) createList(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	wanted, err := lists.New(body.String("name"))
 	body.Check(err)
 	pinned := pinnedTo(body)
@@ -100,10 +97,7 @@ func (a *API) addRecipients(c call) error {
 
 func (a *API) patchList(c call) error {
 	list := web.ID[lists.ID](c, "pk")
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("name", "application")
 	name := optional(body, "name", body.String)
 	var pinned *applications.ID
@@ -132,10 +126,7 @@ type removed struct {
 
 func (a *API) removeRecipients(c call) error {
 	list := web.ID[lists.ID](c, "pk")
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("recipients")
 	wanted := ids[channels.AssignmentID](body, "recipients", lists.MaxAdd)
 	if err := body.Err(); err != nil {

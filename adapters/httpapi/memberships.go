@@ -48,10 +48,7 @@ func (a *API) showMember(c call) error {
 }
 
 func (a *API) patchMember(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("locked")
 	locked := optional(body, "locked", boolReader(body))
 	if err := body.Err(); err != nil {
@@ -94,10 +91,7 @@ func (a *API) showMembership(c call) error {
 }
 
 func (a *API) patchMembership(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("locked", "enable_notifications")
 	change := app.MembershipChange{Locked: optional(body, "locked", boolReader(body)), Notifications: optional(body, "enable_notifications", boolReader(body))}
 	if err := body.Err(); err != nil {

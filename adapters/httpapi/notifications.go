@@ -47,10 +47,7 @@ func showNotification(n subscriptions.Notification) notification {
 }
 
 func (a *API) createNotification(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	change, err := bindNotification(body)
 	if err != nil {
 		return err
@@ -75,10 +72,7 @@ func (a *API) showNotification(c call) error {
 
 func (a *API) patchNotification(c call) error {
 	id := web.ID[subscriptions.NotificationID](c, "notification_pk")
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	change, err := bindNotification(body)
 	if err != nil {
 		return err

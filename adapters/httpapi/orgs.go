@@ -69,10 +69,7 @@ func (a *API) createOrganization(c call) error {
 }
 
 func (a *API) patchOrganization(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("name", "default_region", "searchable_metadata")
 	change := app.OrganizationChange{Name: optional(body, "name", body.String), Region: optional(body, "default_region", body.String),
 		Searchable: optional(body, "searchable_metadata", body.Strings)}
@@ -111,20 +108,14 @@ func (a *API) patchProject(c call) error {
 
 // slugAndName reads a body with a slug and a name.
 func (c call) slugAndName() (slug, name string, err error) {
-	body, err := c.object()
-	if err != nil {
-		return "", "", err
-	}
+	body := c.object()
 	body.Only("slug", "name")
 	return body.String("slug"), body.String("name"), body.Err()
 }
 
 // name reads a body with only a name; nil if it has none.
 func (c call) name() (*string, error) {
-	body, err := c.object()
-	if err != nil {
-		return nil, err
-	}
+	body := c.object()
 	body.Only("name")
 	return optional(body, "name", body.String), body.Err()
 }

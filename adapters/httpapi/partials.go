@@ -61,10 +61,7 @@ func (a *API) showPartial(c call) error {
 }
 
 func (a *API) putPartial(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("description", "text", "html", "version")
 	f := app.PartialForm{Name: web.Param(c, "name"), Description: body.String("description"), Text: body.Verbatim("text"), HTML: body.Verbatim("html")}
 	base := app.AnyVersion

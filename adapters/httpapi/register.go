@@ -52,10 +52,7 @@ type registeredList struct {
 }
 
 func (a *API) register(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	wanted, err := c.registration(body)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -56,10 +55,7 @@ func (a *API) showRole(c call) error {
 }
 
 func (a *API) putRole(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("role")
 	wanted, err := users.ParseRole("role", body.String("role"))
 	if err != nil || wanted == users.RoleMember {
@@ -80,21 +76,11 @@ func (a *API) deleteRole(c call) error {
 }
 
 func (a *API) inviteByRole(c call) error {
-	text, err := c.body()
-	if err != nil {
+	body := c.optionalObject()
+	body.Only("reset_factors")
+	reset := body.Bool("reset_factors", false)
+	if err := body.Err(); err != nil {
 		return err
-	}
-	reset := false
-	if len(text) > 0 {
-		body, err := jsonbody.ParseObject(text)
-		if err != nil {
-			return err
-		}
-		body.Only("reset_factors")
-		reset = body.Bool("reset_factors", false)
-		if err := body.Err(); err != nil {
-			return err
-		}
 	}
 	token, expires, err := a.use.Administration.InviteByName(c.ctx, c.manager(), c.at(), web.Param(c, "username"), reset)
 	if err != nil {

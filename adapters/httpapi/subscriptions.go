@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/tocsin/tocsin/adapters/httpapi/jsonbody"
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/fault"
@@ -18,10 +17,7 @@ type subscription struct {
 
 func (a *API) subscribe(c call) error {
 	n := web.ID[subscriptions.NotificationID](c, "notification_pk")
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	assignment := channels.AssignmentID(body.RequiredInteger("assignment"))
 	active := body.Bool("active", true)
 	if err := body.Err(); err != nil {
@@ -50,14 +46,8 @@ func (a *API) unsubscribe(c call) error {
 // assignmentToUnsubscribe returns the assignment in the body, or in the query if there is no body.
 func (c call) assignmentToUnsubscribe() (channels.AssignmentID, error) {
 	text, err := c.body()
-	if err != nil {
-		return 0, err
-	}
-	if len(text) > 0 {
-		body, err := jsonbody.ParseObject(text)
-		if err != nil {
-			return 0, err
-		}
+	if err != nil || len(text) > 0 {
+		body := objectOf(text, err)
 		assignment := body.RequiredInteger("assignment")
 		return channels.AssignmentID(assignment), body.Err()
 	}

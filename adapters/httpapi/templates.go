@@ -112,10 +112,7 @@ func (a *API) showTemplate(c call) error {
 }
 
 func (a *API) putTemplate(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	body.Only("subject", "text", "html", "markdown", "version")
 	d := app.Draft{Subject: body.String("subject"), Text: body.Verbatim("text"), HTML: body.Verbatim("html"), Markdown: body.Verbatim("markdown")}
 	base := app.AnyVersion

@@ -50,13 +50,7 @@ type forecastMessage struct {
 
 func (a *API) trigger(c call) error {
 	text, err := c.body()
-	if err != nil {
-		return err
-	}
-	body, err := jsonbody.ParseObject(text)
-	if err != nil {
-		return err
-	}
+	body := objectOf(text, err)
 	what, options, err := c.bindTrigger(body, text)
 	if err != nil {
 		return err

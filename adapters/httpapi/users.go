@@ -91,10 +91,7 @@ func memberFilter(f *filters) (wanted app.MemberFilter) {
 }
 
 func (a *API) createUser(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	e, err := bindEnrollment(body)
 	if err != nil {
 		return err
@@ -122,10 +119,7 @@ func (a *API) showUser(c call) error {
 }
 
 func (a *API) patchUser(c call) error {
-	body, err := c.object()
-	if err != nil {
-		return err
-	}
+	body := c.object()
 	fields, _ := body.Map("custom_fields")
 	p, err := app.NewPatch(body.String, fields, body.String("_mode"))
 	body.Check(err)

@@ -103,7 +103,7 @@ const maxErrors = 50
 type errorList struct {
 	fields fault.Fields
 	count  int
-	other  error // an error that is not about the input
+	other  error // an error that is not about a member
 }
 
 // addf adds an error and reports whether more may be added.

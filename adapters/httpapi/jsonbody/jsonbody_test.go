@@ -284,3 +284,15 @@ func TestRows(t *testing.T) {
 	assert.Equal(t, []string{"none: must not be empty", "many: has 3 elements; at most 2 are allowed", "wrong: must be an array of objects, not an object",
 		"absent: is required"}, errorList(t, o.Err()))
 }
+
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("too slow")
+	o := jsonbody.Unreadable(cause)
+	o.Only("a")
+	o.RequiredInteger("a")
+	o.Check(fault.Field("b", "is required"))
+	o.Check(errors.New("another error"))
+	assert.Empty(t, o.Rows("c", 1))
+	assert.Equal(t, cause, o.Err())
+}

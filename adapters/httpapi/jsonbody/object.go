@@ -22,6 +22,10 @@ type Object struct {
 	faults  *errorList
 }
 
+// Unreadable returns an object without members for a body that is not an object or was not read.
+// Its Err is this error, whatever its getters record.
+func Unreadable(err error) *Object { return &Object{faults: &errorList{other: err}} }
+
 // String returns a string member without surrounding white space; "" if it is absent.
 func (o *Object) String(name string) string {
 	v := o.members[name]
@@ -218,7 +222,9 @@ func (o *Object) Check(err error) {
 	}
 	var e *fault.Error
 	if !errors.As(err, &e) || e.Kind() != fault.Invalid {
-		o.faults.other = err
+		if o.faults.other == nil {
+			o.faults.other = err
+		}
 		return
 	}
 	if len(e.Fields()) == 0 {
@@ -236,8 +242,8 @@ func (o *Object) Check(err error) {
 	}
 }
 
-// Err returns nil if there were no errors, else a [fault.Invalid] with all of them, or the error
-// given to Check that is not about the input.
+// Err returns nil if there were no errors, else a [fault.Invalid] with all of them, or the first
+// error given to Unreadable or Check that is not about a member.
 func (o *Object) Err() error { return o.faults.err() }
 
 func (o *Object) addError(name, format string, args ...any) {
