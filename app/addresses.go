@@ -13,11 +13,7 @@ import (
 
 // Addresses lists a member's addresses.
 func (u *Users) Addresses(ctx context.Context, at Path, username string, p Page) ([]users.Address, error) {
-	return ports.View(ctx, u.store, func(tx ports.Tx) ([]users.Address, error) {
-		m, err := member(ctx, tx, at, username)
-		if err != nil {
-			return nil, err
-		}
+	return viewAt(ctx, u.store, at, bind(member, username), func(tx ports.Tx, m users.Member) ([]users.Address, error) {
 		return tx.Addresses().List(ctx, m.Organization, m.ID, users.AddressID(p.After), p.Limit)
 	})
 }
@@ -27,11 +23,7 @@ func (u *Users) Addresses(ctx context.Context, at Path, username string, p Page)
 func (u *Users) AddAddress(
 	ctx context.Context, by audit.Actor, at Path, username string, a users.Address, toPreferred bool,
 ) (added users.Address, created bool, err error) {
-	err = u.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := changeableMember(ctx, tx, at, username)
-		if err != nil {
-			return err
-		}
+	err = changeAt(ctx, u.store, at, bind(changeableMember, username), func(tx ports.Tx, m users.Member) error {
 		added, created, err = addAddress(ctx, tx, by, at, m, a, toPreferred)
 		return err
 	})
@@ -89,11 +81,7 @@ func newlyAssigned(as []channels.Assignment, created []bool) []string {
 // RemoveAddress removes an address of a member with everything that depends on it, and returns how
 // many were removed: 1. users.ErrProtected.
 func (u *Users) RemoveAddress(ctx context.Context, by audit.Actor, at Path, username string, id users.AddressID) (deleted int, err error) {
-	err = u.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := changeableMember(ctx, tx, at, username)
-		if err != nil {
-			return err
-		}
+	err = changeAt(ctx, u.store, at, bind(changeableMember, username), func(tx ports.Tx, m users.Member) error {
 		return removeAddress(ctx, tx, by, at, m, id)
 	})
 	if err != nil {

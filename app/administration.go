@@ -128,11 +128,7 @@ func (a *Administration) renew(ctx context.Context, tx ports.Tx, by audit.Actor,
 // itself gave a password, which no organization knows. Other members accept it by a link of the
 // organization, or get a password for it (SetPassword). orgs.ErrNotFound, users.ErrNotFound.
 func (a *Administration) SetRole(ctx context.Context, by audit.Actor, at Path, username string, role users.Role) (bool, error) {
-	return ports.Update(ctx, a.store, func(tx ports.Tx) (bool, error) {
-		m, err := memberByUsername(ctx, tx, at, username)
-		if err != nil {
-			return false, err
-		}
+	return updateAt(ctx, a.store, at, bind(memberByUsername, username), func(tx ports.Tx, m users.Member) (bool, error) {
 		if m.Role != role {
 			if err := a.setRole(ctx, tx, by, at, m, role); err != nil {
 				return false, err

@@ -50,11 +50,7 @@ func grantedRole(ctx context.Context, tx ports.Tx, at Path, username string) (op
 func (a *Administration) GrantByName(
 	ctx context.Context, by operators.Editor, at Path, username string, role users.Role,
 ) (operators.GrantedRole, error) {
-	return ports.Update(ctx, a.store, func(tx ports.Tx) (operators.GrantedRole, error) {
-		m, err := memberByUsername(ctx, tx, at, username)
-		if err != nil {
-			return operators.GrantedRole{}, err
-		}
+	return updateAt(ctx, a.store, at, bind(memberByUsername, username), func(tx ports.Tx, m users.Member) (operators.GrantedRole, error) {
 		if err := a.grant(ctx, tx, by, at, m, role); err != nil {
 			return operators.GrantedRole{}, err
 		}
@@ -65,11 +61,7 @@ func (a *Administration) GrantByName(
 // RevokeByName removes the role of the member with exactly this username; users.ErrNotFound,
 // operators.ErrRoleNotFound, operators.ErrHigherRole.
 func (a *Administration) RevokeByName(ctx context.Context, by operators.Editor, at Path, username string) error {
-	return a.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := memberWithRole(ctx, tx, at, username)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, a.store, at, bind(memberWithRole, username), func(tx ports.Tx, m users.Member) error {
 		return a.grant(ctx, tx, by, at, m, users.RoleMember)
 	})
 }
@@ -79,11 +71,7 @@ func (a *Administration) RevokeByName(ctx context.Context, by operators.Editor, 
 func (a *Administration) InviteByName(
 	ctx context.Context, by operators.Editor, at Path, username string, reset bool,
 ) (token string, expires time.Time, err error) {
-	err = a.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := memberWithRole(ctx, tx, at, username)
-		if err != nil {
-			return err
-		}
+	err = changeAt(ctx, a.store, at, bind(memberWithRole, username), func(tx ports.Tx, m users.Member) error {
 		token, expires, err = a.invite(ctx, tx, by, at, m, reset)
 		return err
 	})

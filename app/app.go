@@ -45,23 +45,38 @@ type Page struct {
 	Limit int
 }
 
+// finder finds a thing in a unit of work by the path to it, such as [application].
+type finder[T any] func(ctx context.Context, tx ports.Tx, at Path) (T, error)
+
+// bind returns a finder of what find returns for this name or id, such as `bind(memberByID, id)`.
+func bind[N, T any](find func(ctx context.Context, tx ports.Tx, at Path, name N) (T, error), name N) finder[T] {
+	return func(ctx context.Context, tx ports.Tx, at Path) (T, error) {
+		return find(ctx, tx, at, name)
+	}
+}
+
 // viewAt runs fn in a [ports.View] with what find returns for the path, unless find fails.
-func viewAt[P, T any](
-	ctx context.Context, s ports.Store, at Path, find func(context.Context, ports.Tx, Path) (P, error), fn func(ports.Tx, P) (T, error),
-) (T, error) {
+func viewAt[P, T any](ctx context.Context, s ports.Store, at Path, find finder[P], fn func(ports.Tx, P) (T, error)) (T, error) {
 	return ports.View(ctx, s, findFirst(ctx, at, find, fn))
 }
 
 // updateAt runs fn in a [ports.Update] with what find returns for the path, unless find fails.
-func updateAt[P, T any](
-	ctx context.Context, s ports.Store, at Path, find func(context.Context, ports.Tx, Path) (P, error), fn func(ports.Tx, P) (T, error),
-) (T, error) {
+func updateAt[P, T any](ctx context.Context, s ports.Store, at Path, find finder[P], fn func(ports.Tx, P) (T, error)) (T, error) {
 	return ports.Update(ctx, s, findFirst(ctx, at, find, fn))
 }
 
-func findFirst[P, T any](
-	ctx context.Context, at Path, find func(context.Context, ports.Tx, Path) (P, error), fn func(ports.Tx, P) (T, error),
-) func(ports.Tx) (T, error) {
+// changeAt is [updateAt] for a unit of work that has no result.
+func changeAt[P any](ctx context.Context, s ports.Store, at Path, find finder[P], fn func(ports.Tx, P) error) error {
+	return s.Update(ctx, func(tx ports.Tx) error {
+		place, err := find(ctx, tx, at)
+		if err != nil {
+			return err
+		}
+		return fn(tx, place)
+	})
+}
+
+func findFirst[P, T any](ctx context.Context, at Path, find finder[P], fn func(ports.Tx, P) (T, error)) func(ports.Tx) (T, error) {
 	return func(tx ports.Tx) (none T, err error) {
 		place, err := find(ctx, tx, at)
 		if err != nil {

@@ -55,11 +55,7 @@ func (a *Applications) Patch(ctx context.Context, by audit.Actor, at Path, name 
 			return is, err
 		}
 	}
-	return ports.Update(ctx, a.store, func(tx ports.Tx) (is applications.Application, err error) {
-		was, err := revisedApplication(ctx, tx, at)
-		if err != nil {
-			return is, err
-		}
+	return updateAt(ctx, a.store, at, revisedApplication, func(tx ports.Tx, was applications.Application) (is applications.Application, err error) {
 		is = was
 		if name != nil {
 			is.Name = label
@@ -85,11 +81,7 @@ func saveApplication(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, 
 // Delete removes an application; applications.ErrNotFound, and applications.ErrInUse, naming what
 // uses it.
 func (a *Applications) Delete(ctx context.Context, by audit.Actor, at Path) error {
-	return a.store.Update(ctx, func(tx ports.Tx) error {
-		app, err := revisedApplication(ctx, tx, at)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, a.store, at, revisedApplication, func(tx ports.Tx, app applications.Application) error {
 		return deleteApplication(ctx, tx, by, at, app)
 	})
 }
@@ -159,10 +151,9 @@ func (a *Applications) Members(ctx context.Context, at Path, q users.Query) (Fou
 // is not registered is left alone. operators.ErrHigherRole, users.ErrNotFound,
 // applications.ErrNotFound.
 func (a *Applications) UnregisterMember(ctx context.Context, by operators.Editor, at Path, id users.MemberID) error {
-	return a.store.Update(ctx, func(tx ports.Tx) error {
-		was, err := membership(ctx, tx, at, id)
-		if err != nil || !was.Registered {
-			return err
+	return changeAt(ctx, a.store, at, bind(membership, id), func(tx ports.Tx, was MembershipReport) error {
+		if !was.Registered {
+			return nil
 		}
 		if err := by.MayChange(was.Member); err != nil {
 			return err

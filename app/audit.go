@@ -35,11 +35,7 @@ const exportPage = 500
 // many units of work; entries that are recorded meanwhile are not exported.
 func (a *Audit) Export(ctx context.Context, by audit.Actor, at Path, q audit.Query, each func([]audit.Entry) error) error {
 	q = q.Trimmed()
-	err := a.store.Update(ctx, func(tx ports.Tx) error {
-		org, err := logOf(ctx, tx, at)
-		if err != nil {
-			return err
-		}
+	err := changeAt(ctx, a.store, at, logOf, func(tx ports.Tx, org orgs.Organization) error {
 		return record(ctx, tx, by, org.ID, audit.LogExported, Path{Organization: org.Slug}.Object("audit"), nil, q.State())
 	})
 	if err != nil {

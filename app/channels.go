@@ -237,11 +237,7 @@ func (s *Channels) Save(ctx context.Context, by operators.Editor, at Path, id ch
 
 // Patch calls change with a form of the stored channel, and saves the changed form like Save.
 func (s *Channels) Patch(ctx context.Context, by operators.Editor, at Path, id channels.ID, change func(*ChannelForm)) error {
-	return s.store.Update(ctx, func(tx ports.Tx) error {
-		was, err := s.revise(ctx, tx, at, id)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, s.store, at, bind(s.revise, id), func(tx ports.Tx, was channels.Channel) error {
 		f := ChannelForm{Preferred: was.Preferred, Active: was.Active, Unrestricted: was.Unrestricted, Pool: was.Pool, Weight: was.Weight, Changes: map[string]any{}}
 		change(&f)
 		is := was

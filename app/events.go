@@ -78,11 +78,7 @@ func (s *Events) Create(ctx context.Context, by audit.Actor, at Path, f EventFor
 	if err != nil {
 		return e, err
 	}
-	return ports.Update(ctx, s.store, func(tx ports.Tx) (made events.Event, err error) {
-		app, err := s.revise(ctx, tx, at)
-		if err != nil {
-			return made, err
-		}
+	return updateAt(ctx, s.store, at, s.revise, func(tx ports.Tx, app applications.Application) (made events.Event, err error) {
 		e.Organization, e.Application = app.Organization, app.ID
 		if e.Channels, e.Pools, err = f.limits(ctx, tx, app, nil); err != nil {
 			return made, err
@@ -111,11 +107,7 @@ func (s *Events) Save(ctx context.Context, by audit.Actor, at Path, slug string,
 
 // Patch calls change with a form of the stored event, and saves the changed form like Save.
 func (s *Events) Patch(ctx context.Context, by audit.Actor, at Path, slug string, change func(*EventForm)) (events.Event, error) {
-	return ports.Update(ctx, s.store, func(tx ports.Tx) (is events.Event, err error) {
-		app, err := s.revise(ctx, tx, at)
-		if err != nil {
-			return is, err
-		}
+	return updateAt(ctx, s.store, at, s.revise, func(tx ports.Tx, app applications.Application) (is events.Event, err error) {
 		was, err := tx.Events().BySlug(ctx, app, slug)
 		if err != nil {
 			return is, err
@@ -161,11 +153,7 @@ func formOf(e events.Event) EventForm {
 // Delete removes an event that nothing uses, with its templates; events.ErrNotFound,
 // events.ErrInUse naming what does.
 func (s *Events) Delete(ctx context.Context, by audit.Actor, at Path, slug string) error {
-	return s.store.Update(ctx, func(tx ports.Tx) error {
-		app, err := s.revise(ctx, tx, at)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, s.store, at, s.revise, func(tx ports.Tx, app applications.Application) error {
 		e, err := tx.Events().BySlug(ctx, app, slug)
 		if err != nil {
 			return err

@@ -69,11 +69,7 @@ func (s *Events) Copy(ctx context.Context, by audit.Actor, at Path, slug string,
 	if err != nil {
 		return made, to, err
 	}
-	err = s.store.Update(ctx, func(tx ports.Tx) error {
-		from, err := s.revise(ctx, tx, at)
-		if err != nil {
-			return err
-		}
+	err = changeAt(ctx, s.store, at, s.revise, func(tx ports.Tx, from applications.Application) error {
 		e, err := tx.Events().BySlug(ctx, from, slug)
 		if err != nil {
 			return err

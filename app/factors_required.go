@@ -19,10 +19,9 @@ var thisInstallation = orgs.Organization{Name: "This installation"}
 // Require makes an organization require a second factor of every member with a role there, or stop
 // requiring it; repeating it changes nothing. orgs.ErrNotFound.
 func (f *Factors) Require(ctx context.Context, by audit.Actor, at Path, on bool) error {
-	return f.store.Update(ctx, func(tx ports.Tx) error {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil || org.RequiresFactor == on {
-			return err
+	return changeAt(ctx, f.store, at, organization, func(tx ports.Tx, org orgs.Organization) error {
+		if org.RequiresFactor == on {
+			return nil
 		}
 		if err := tx.Orgs().RequireFactor(ctx, org.ID, on); err != nil {
 			return err

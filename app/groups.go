@@ -84,17 +84,16 @@ func (g *Groups) Rename(ctx context.Context, by audit.Actor, at Path, id orgs.Gr
 	if err != nil {
 		return err
 	}
-	return g.store.Update(ctx, func(tx ports.Tx) error {
-		was, err := group(ctx, tx, at, id)
-		if err != nil || was.Name == wanted.Name {
-			return err
+	return changeAt(ctx, g.store, at, bind(group, id), func(tx ports.Tx, was orgs.Group) error {
+		if was.Name == wanted.Name {
+			return nil
 		}
 		if was.IsDefault() {
 			return orgs.ErrGroupDefault
 		}
 		is := was
 		is.Name = wanted.Name
-		err = tx.Orgs().RenameGroup(ctx, is)
+		err := tx.Orgs().RenameGroup(ctx, is)
 		if errors.Is(err, orgs.ErrGroupTaken) {
 			return orgs.ErrGroupTaken.On("name")
 		}
@@ -107,11 +106,7 @@ func (g *Groups) Rename(ctx context.Context, by audit.Actor, at Path, id orgs.Gr
 
 // Delete removes an empty group; orgs.ErrGroupNotFound, orgs.ErrGroupInUse, orgs.ErrGroupDefault.
 func (g *Groups) Delete(ctx context.Context, by audit.Actor, at Path, id orgs.GroupID) error {
-	return g.store.Update(ctx, func(tx ports.Tx) error {
-		was, err := group(ctx, tx, at, id)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, g.store, at, bind(group, id), func(tx ports.Tx, was orgs.Group) error {
 		if was.IsDefault() {
 			return orgs.ErrGroupDefault
 		}
@@ -142,11 +137,7 @@ func (g *Groups) regroup(
 	ctx context.Context, by operators.Editor, at Path, id orgs.GroupID, ids []users.MemberID,
 	move func(users.Repository, context.Context, orgs.Group, []users.MemberID) ([]users.MemberID, error), after func(groups []string, name string) []string,
 ) (int, error) {
-	return ports.Update(ctx, g.store, func(tx ports.Tx) (moved int, err error) {
-		to, err := group(ctx, tx, at, id)
-		if err != nil {
-			return moved, err
-		}
+	return updateAt(ctx, g.store, at, bind(group, id), func(tx ports.Tx, to orgs.Group) (moved int, err error) {
 		ms, err := selected(ctx, tx, at, ids)
 		if err != nil {
 			return moved, err

@@ -67,11 +67,7 @@ func (k *Keys) Create(
 // including revoked and expired ones. orgs.ErrNotFound.
 func (k *Keys) List(ctx context.Context, at Path, p Page) ([]KeyReport, error) {
 	now := k.clock.Now()
-	return ports.View(ctx, k.store, func(tx ports.Tx) (found []KeyReport, err error) {
-		org, err := within(ctx, tx, at)
-		if err != nil {
-			return found, err
-		}
+	return viewAt(ctx, k.store, at, within, func(tx ports.Tx, org orgs.ID) (found []KeyReport, err error) {
 		listed, err := tx.Keys().List(ctx, org, access.ID(p.After), p.Limit)
 		found = reports(listed, now)
 		return found, err
@@ -83,11 +79,7 @@ func (k *Keys) List(ctx context.Context, at Path, p Page) ([]KeyReport, error) {
 // orgs.ErrNotFound.
 func (k *Keys) Latest(ctx context.Context, at Path, before access.ID, limit int) ([]KeyReport, error) {
 	now := k.clock.Now()
-	return ports.View(ctx, k.store, func(tx ports.Tx) (found []KeyReport, err error) {
-		org, err := within(ctx, tx, at)
-		if err != nil {
-			return found, err
-		}
+	return viewAt(ctx, k.store, at, within, func(tx ports.Tx, org orgs.ID) (found []KeyReport, err error) {
 		latest, err := tx.Keys().Latest(ctx, org, before, limit)
 		found = reports(latest, now)
 		return found, err

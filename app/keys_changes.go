@@ -30,11 +30,7 @@ func (k *Keys) Show(ctx context.Context, at Path, id access.ID) (KeyReport, erro
 func (k *Keys) Change(ctx context.Context, by audit.Actor, at Path, id access.ID, change access.Change) (KeyReport, error) {
 	var is access.Key
 	now := k.clock.Now()
-	err := k.store.Update(ctx, func(tx ports.Tx) error {
-		org, err := within(ctx, tx, at)
-		if err != nil {
-			return err
-		}
+	err := changeAt(ctx, k.store, at, within, func(tx ports.Tx, org orgs.ID) error {
 		was, err := tx.Keys().ByID(ctx, org, id)
 		if err != nil {
 			return err

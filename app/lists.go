@@ -82,11 +82,7 @@ func (l *Lists) Show(ctx context.Context, at Path, id lists.ID) (lists.List, err
 
 // Recipients returns the members of a list.
 func (l *Lists) Recipients(ctx context.Context, at Path, id lists.ID, p Page) ([]lists.Recipient, error) {
-	return ports.View(ctx, l.store, func(tx ports.Tx) ([]lists.Recipient, error) {
-		list, err := list(ctx, tx, at, id)
-		if err != nil {
-			return nil, err
-		}
+	return viewAt(ctx, l.store, at, bind(list, id), func(tx ports.Tx, list lists.List) ([]lists.Recipient, error) {
 		return tx.Lists().Recipients(ctx, list, channels.AssignmentID(p.After), p.Limit)
 	})
 }
@@ -98,11 +94,7 @@ func (l *Lists) Add(ctx context.Context, by audit.Actor, at Path, id lists.ID, e
 	if err != nil {
 		return nil, err
 	}
-	return ports.Update(ctx, l.store, func(tx ports.Tx) (added []string, err error) {
-		list, err := list(ctx, tx, at, id)
-		if err != nil {
-			return added, err
-		}
+	return updateAt(ctx, l.store, at, bind(list, id), func(tx ports.Tx, list lists.List) (added []string, err error) {
 		holders, err := tx.Addresses().Holders(ctx, list.Organization, wanted.keys)
 		if err != nil {
 			return added, err

@@ -28,11 +28,7 @@ func (l *Lists) Patch(ctx context.Context, by audit.Actor, at Path, id lists.ID,
 			return is, err
 		}
 	}
-	return ports.Update(ctx, l.store, func(tx ports.Tx) (is lists.List, err error) {
-		was, err := revised(ctx, tx, at, id)
-		if err != nil {
-			return is, err
-		}
+	return updateAt(ctx, l.store, at, bind(revised, id), func(tx ports.Tx, was lists.List) (is lists.List, err error) {
 		is = was
 		if name != nil {
 			is.Name = wanted.Name
@@ -96,11 +92,7 @@ func checkPin(ctx context.Context, tx ports.Tx, l lists.List) error {
 // Delete removes a list with its recipients' entries; lists.ErrNotFound, and lists.ErrInUse, naming
 // the notifications that use it.
 func (l *Lists) Delete(ctx context.Context, by audit.Actor, at Path, id lists.ID) error {
-	return l.store.Update(ctx, func(tx ports.Tx) error {
-		list, err := revised(ctx, tx, at, id)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, l.store, at, bind(revised, id), func(tx ports.Tx, list lists.List) error {
 		return deleteList(ctx, tx, by, at, list)
 	})
 }
@@ -130,11 +122,7 @@ func revised(ctx context.Context, tx ports.Tx, at Path, id lists.ID) (lists.List
 
 // Uses returns the notifications that use a list; lists.ErrNotFound.
 func (l *Lists) Uses(ctx context.Context, at Path, id lists.ID, p Page) ([]subscriptions.Use, error) {
-	return ports.View(ctx, l.store, func(tx ports.Tx) ([]subscriptions.Use, error) {
-		list, err := list(ctx, tx, at, id)
-		if err != nil {
-			return nil, err
-		}
+	return viewAt(ctx, l.store, at, bind(list, id), func(tx ports.Tx, list lists.List) ([]subscriptions.Use, error) {
 		return tx.Subscriptions().OfList(ctx, list, subscriptions.NotificationID(p.After), p.Limit)
 	})
 }

@@ -19,11 +19,7 @@ type AddedMembers struct {
 // AddMembers puts every e-mail address of members on a list, as Add would. users.ErrNotFound,
 // ErrSelection, lists.ErrNotFound, lists.ErrNoChannel.
 func (l *Lists) AddMembers(ctx context.Context, by audit.Actor, at Path, id lists.ID, ids []users.MemberID) (AddedMembers, error) {
-	return ports.Update(ctx, l.store, func(tx ports.Tx) (done AddedMembers, err error) {
-		list, err := list(ctx, tx, at, id)
-		if err != nil {
-			return done, err
-		}
+	return updateAt(ctx, l.store, at, bind(list, id), func(tx ports.Tx, list lists.List) (done AddedMembers, err error) {
 		ms, err := selected(ctx, tx, at, ids)
 		if err != nil {
 			return done, err

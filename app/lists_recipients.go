@@ -12,11 +12,7 @@ import (
 // Search returns a batch of the recipients of a list whose members match the words of a query;
 // lists.ErrNotFound.
 func (l *Lists) Search(ctx context.Context, at Path, id lists.ID, q lists.Query) (lists.Found, error) {
-	return ports.View(ctx, l.store, func(tx ports.Tx) (lists.Found, error) {
-		list, err := list(ctx, tx, at, id)
-		if err != nil {
-			return lists.Found{}, err
-		}
+	return viewAt(ctx, l.store, at, bind(list, id), func(tx ports.Tx, list lists.List) (lists.Found, error) {
 		return tx.Lists().Search(ctx, list, q)
 	})
 }
@@ -24,11 +20,7 @@ func (l *Lists) Search(ctx context.Context, at Path, id lists.ID, q lists.Query)
 // AddAssignment puts one assignment of any protocol on a list, and reports whether it was not on
 // it. lists.ErrNotFound, channels.ErrAssignmentNotFound.
 func (l *Lists) AddAssignment(ctx context.Context, by audit.Actor, at Path, id lists.ID, assignment channels.AssignmentID) (bool, error) {
-	return ports.Update(ctx, l.store, func(tx ports.Tx) (added bool, err error) {
-		list, err := list(ctx, tx, at, id)
-		if err != nil {
-			return added, err
-		}
+	return updateAt(ctx, l.store, at, bind(list, id), func(tx ports.Tx, list lists.List) (added bool, err error) {
 		a, err := tx.Assignments().Find(ctx, list.Organization, list.Project, assignment)
 		if err != nil {
 			return added, err
@@ -43,11 +35,7 @@ func (l *Lists) AddAssignment(ctx context.Context, by audit.Actor, at Path, id l
 
 // Remove removes recipients from a list and returns those that were on it; lists.ErrNotFound.
 func (l *Lists) Remove(ctx context.Context, by audit.Actor, at Path, id lists.ID, recipients []channels.AssignmentID) ([]lists.Recipient, error) {
-	return ports.Update(ctx, l.store, func(tx ports.Tx) (removed []lists.Recipient, err error) {
-		list, err := list(ctx, tx, at, id)
-		if err != nil {
-			return removed, err
-		}
+	return updateAt(ctx, l.store, at, bind(list, id), func(tx ports.Tx, list lists.List) (removed []lists.Recipient, err error) {
 		if removed, err = tx.Lists().Remove(ctx, list, recipients); err != nil || len(removed) == 0 {
 			return removed, err
 		}

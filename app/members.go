@@ -132,11 +132,7 @@ func choices[T any, ID ~int64](asked ID, id func(T) ID, read func(after ID, limi
 // Show returns a member with everything that is recorded, of each kind at most MaxShown;
 // orgs.ErrNotFound, users.ErrNotFound.
 func (p *Members) Show(ctx context.Context, at Path, id users.MemberID) (MemberReport, error) {
-	return ports.View(ctx, p.store, func(tx ports.Tx) (found MemberReport, err error) {
-		m, err := memberByID(ctx, tx, at, id)
-		if err != nil {
-			return found, err
-		}
+	return viewAt(ctx, p.store, at, bind(memberByID, id), func(tx ports.Tx, m users.Member) (found MemberReport, err error) {
 		found = MemberReport{Member: m}
 		org := m.Organization
 		var errs [9]error

@@ -18,11 +18,7 @@ type Access struct {
 
 // Access returns whether a member can sign in; users.ErrNotFound.
 func (a *Administration) Access(ctx context.Context, at Path, id users.MemberID) (Access, error) {
-	return ports.View(ctx, a.store, func(tx ports.Tx) (found Access, err error) {
-		m, err := memberByID(ctx, tx, at, id)
-		if err != nil {
-			return found, err
-		}
+	return viewAt(ctx, a.store, at, bind(memberByID, id), func(tx ports.Tx, m users.Member) (found Access, err error) {
 		accepted, err := tx.Operators().Acceptance(ctx, m.ID)
 		found = Access{Accepted: accepted.At}
 		return found, err
@@ -33,11 +29,7 @@ func (a *Administration) Access(ctx context.Context, at Path, id users.MemberID)
 // effect once its holder has accepted it by a link of the organization (Invite). users.ErrNotFound,
 // operators.ErrHigherRole.
 func (a *Administration) Grant(ctx context.Context, by operators.Editor, at Path, id users.MemberID, role users.Role) error {
-	return a.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := memberByID(ctx, tx, at, id)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, a.store, at, bind(memberByID, id), func(tx ports.Tx, m users.Member) error {
 		return a.grant(ctx, tx, by, at, m, role)
 	})
 }
@@ -58,11 +50,7 @@ func (a *Administration) grant(ctx context.Context, tx ports.Tx, by operators.Ed
 // operators.ErrNoRole, operators.ErrHigherRole. With reset the member has lost the second factor:
 // the new password starts without one.
 func (a *Administration) Invite(ctx context.Context, by operators.Editor, at Path, id users.MemberID, reset bool) (token string, expires time.Time, err error) {
-	err = a.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := memberByID(ctx, tx, at, id)
-		if err != nil {
-			return err
-		}
+	err = changeAt(ctx, a.store, at, bind(memberByID, id), func(tx ports.Tx, m users.Member) error {
 		token, expires, err = a.invite(ctx, tx, by, at, m, reset)
 		return err
 	})

@@ -82,11 +82,7 @@ func (p *Members) edit(
 
 // change runs a unit of work on a member whom the editor may change.
 func (p *Members) change(ctx context.Context, by operators.Editor, at Path, id users.MemberID, fn func(tx ports.Tx, m users.Member) error) error {
-	return p.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := memberByID(ctx, tx, at, id)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, p.store, at, bind(memberByID, id), func(tx ports.Tx, m users.Member) error {
 		if err := by.MayChange(m); err != nil {
 			return err
 		}
@@ -145,11 +141,7 @@ func (p *Members) Selected(ctx context.Context, at Path, ids []users.MemberID) (
 // Remove ends memberships with everything that depends on them, all or none.
 // operators.ErrHigherRole, users.ErrNotFound, ErrSelection.
 func (p *Members) Remove(ctx context.Context, by operators.Editor, at Path, ids ...users.MemberID) error {
-	return p.store.Update(ctx, func(tx ports.Tx) error {
-		ms, err := selected(ctx, tx, at, ids)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, p.store, at, bind(selected, ids), func(tx ports.Tx, ms []users.Member) error {
 		if err := by.MayChange(ms...); err != nil {
 			return err
 		}
@@ -167,11 +159,7 @@ func (p *Members) Remove(ctx context.Context, by operators.Editor, at Path, ids 
 // Lock locks members in the organization or lifts their locks, all or none, and returns how many
 // changed. operators.ErrHigherRole, users.ErrNotFound, ErrSelection.
 func (p *Members) Lock(ctx context.Context, by operators.Editor, at Path, ids []users.MemberID, locked bool) (int, error) {
-	return ports.Update(ctx, p.store, func(tx ports.Tx) (changed int, err error) {
-		ms, err := selected(ctx, tx, at, ids)
-		if err != nil {
-			return changed, err
-		}
+	return updateAt(ctx, p.store, at, bind(selected, ids), func(tx ports.Tx, ms []users.Member) (changed int, err error) {
 		if err := by.MayChange(ms...); err != nil {
 			return changed, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -13,11 +14,7 @@ import (
 // work: it may or may not contain changes that happen meanwhile. orgs.ErrNotFound.
 func (p *Members) Export(ctx context.Context, by audit.Actor, at Path, q users.Query, each func([]users.Member) error) error {
 	q = q.Trimmed()
-	err := p.store.Update(ctx, func(tx ports.Tx) error {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return err
-		}
+	err := changeAt(ctx, p.store, at, organization, func(tx ports.Tx, org orgs.Organization) error {
 		return record(ctx, tx, by, org.ID, audit.MembersListed, Path{Organization: at.Organization}.Object("u"), nil, queryState(q))
 	})
 	if err != nil {

@@ -16,11 +16,7 @@ import (
 // SetLocked locks a member in the organization or lifts the lock; repeating it changes nothing.
 // operators.ErrHigherRole, users.ErrNotFound.
 func (p *Members) SetLocked(ctx context.Context, by operators.Editor, at Path, id users.MemberID, locked bool) error {
-	return p.store.Update(ctx, func(tx ports.Tx) error {
-		m, err := memberByID(ctx, tx, at, id)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, p.store, at, bind(memberByID, id), func(tx ports.Tx, m users.Member) error {
 		return p.lock(ctx, tx, by, at, &m, locked)
 	})
 }
@@ -63,11 +59,7 @@ func (p *Members) Member(ctx context.Context, at Path, username string) (users.M
 // 2.6), whether the member is registered or not; repeating it changes nothing.
 // operators.ErrHigherRole, users.ErrNotFound, applications.ErrNotFound.
 func (p *Members) SetMembershipLocked(ctx context.Context, by operators.Editor, at Path, id users.MemberID, locked bool) error {
-	return p.store.Update(ctx, func(tx ports.Tx) error {
-		in, err := membership(ctx, tx, at, id)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, p.store, at, bind(membership, id), func(tx ports.Tx, in MembershipReport) error {
 		return p.lockMembership(ctx, tx, by, at, &in, locked)
 	})
 }
@@ -91,11 +83,7 @@ func (p *Members) lockMembership(ctx context.Context, tx ports.Tx, by operators.
 // changes nothing. operators.ErrHigherRole, users.ErrNotFound, applications.ErrNotFound,
 // applications.ErrMembershipNotFound.
 func (p *Members) SetNotifications(ctx context.Context, by operators.Editor, at Path, id users.MemberID, enabled bool) error {
-	return p.store.Update(ctx, func(tx ports.Tx) error {
-		in, err := membership(ctx, tx, at, id)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, p.store, at, bind(membership, id), func(tx ports.Tx, in MembershipReport) error {
 		return p.enable(ctx, tx, by, at, &in, enabled)
 	})
 }

@@ -67,11 +67,7 @@ type Timeline struct {
 // Timeline returns a page of a member's timeline: messages by the time they were triggered, and
 // changes. orgs.ErrNotFound, users.ErrNotFound.
 func (p *Members) Timeline(ctx context.Context, by operators.Editor, at Path, id users.MemberID, q TimelineQuery) (Timeline, error) {
-	return ports.View(ctx, p.store, func(tx ports.Tx) (found Timeline, err error) {
-		m, err := memberByID(ctx, tx, at, id)
-		if err != nil {
-			return found, err
-		}
+	return viewAt(ctx, p.store, at, bind(memberByID, id), func(tx ports.Tx, m users.Member) (found Timeline, err error) {
 		r := timelineReader{tx: tx, member: m, kind: q.Kind}
 		if r.objects, err = objectsAbout(ctx, tx, at, m, q.Kind); err != nil {
 			return found, err

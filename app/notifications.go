@@ -60,11 +60,7 @@ func (s *Events) CreateNotification(ctx context.Context, by audit.Actor, at Path
 	if err != nil {
 		return n, err
 	}
-	return ports.Update(ctx, s.store, func(tx ports.Tx) (made subscriptions.Notification, err error) {
-		app, err := s.revise(ctx, tx, at)
-		if err != nil {
-			return made, err
-		}
+	return updateAt(ctx, s.store, at, s.revise, func(tx ports.Tx, app applications.Application) (made subscriptions.Notification, err error) {
 		e, err := tx.Events().BySlug(ctx, app, event)
 		if err != nil {
 			return made, err
@@ -102,11 +98,7 @@ func (s *Events) SaveNotification(ctx context.Context, by audit.Actor, at Path, 
 func (s *Events) PatchNotification(
 	ctx context.Context, by audit.Actor, at Path, event string, id subscriptions.NotificationID, change func(*NotificationForm),
 ) (subscriptions.Notification, error) {
-	return ports.Update(ctx, s.store, func(tx ports.Tx) (is subscriptions.Notification, err error) {
-		app, err := s.revise(ctx, tx, at)
-		if err != nil {
-			return is, err
-		}
+	return updateAt(ctx, s.store, at, s.revise, func(tx ports.Tx, app applications.Application) (is subscriptions.Notification, err error) {
 		_, e, was, err := notificationOf(ctx, tx, at, event, id)
 		if err != nil {
 			return is, err
@@ -148,11 +140,7 @@ func saveNotification(
 // DeleteNotification removes an unused notification, with its templates; events.ErrNotFound,
 // subscriptions.ErrNotificationNotFound, subscriptions.ErrInUse naming its uses.
 func (s *Events) DeleteNotification(ctx context.Context, by audit.Actor, at Path, event string, id subscriptions.NotificationID) error {
-	return s.store.Update(ctx, func(tx ports.Tx) error {
-		app, err := s.revise(ctx, tx, at)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, s.store, at, s.revise, func(tx ports.Tx, app applications.Application) error {
 		_, _, n, err := notificationOf(ctx, tx, at, event, id)
 		if err != nil {
 			return err

@@ -141,12 +141,11 @@ func (o *Orgs) RenameProject(ctx context.Context, by audit.Actor, at Path, name 
 	if err != nil {
 		return err
 	}
-	return o.store.Update(ctx, func(tx ports.Tx) error {
-		p, err := tx.Orgs().Project(ctx, at.Organization, at.Project)
-		if err != nil || p.Name == name {
-			return err
+	return changeAt(ctx, o.store, at, project, func(tx ports.Tx, p orgs.Project) error {
+		if p.Name == name {
+			return nil
 		}
-		_, err = renameProject(ctx, tx, by, at, p, name)
+		_, err := renameProject(ctx, tx, by, at, p, name)
 		return err
 	})
 }

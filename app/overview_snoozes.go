@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/audit"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/statistics"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -14,11 +15,7 @@ import (
 // Snooze hides the card of a problem of the path's organization for a time, or without one until
 // the problem changes; orgs.ErrNotFound.
 func (o *Overviews) Snooze(ctx context.Context, by audit.Actor, at Path, problem, seen string, lasting time.Duration) error {
-	return o.store.Update(ctx, func(tx ports.Tx) error {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, o.store, at, organization, func(tx ports.Tx, org orgs.Organization) error {
 		s := statistics.Snooze{Organization: org.ID, Problem: problem, Seen: seen, By: by.Name, At: o.clock.Now().UTC()}
 		after := audit.State{"problem": problem}
 		if lasting > 0 {
@@ -35,11 +32,7 @@ func (o *Overviews) Snooze(ctx context.Context, by audit.Actor, at Path, problem
 // EndSnooze ends the snooze of a problem of the path's organization; without one it changes
 // nothing. orgs.ErrNotFound.
 func (o *Overviews) EndSnooze(ctx context.Context, by audit.Actor, at Path, problem string) error {
-	return o.store.Update(ctx, func(tx ports.Tx) error {
-		org, err := tx.Orgs().BySlug(ctx, at.Organization)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, o.store, at, organization, func(tx ports.Tx, org orgs.Organization) error {
 		was, err := tx.Statistics().EndSnooze(ctx, org.ID, problem)
 		if err != nil || !was {
 			return err

@@ -88,11 +88,7 @@ func (c *registerCall) username() string { return names.Fold(c.User.Username) }
 
 // register runs several calls for one application, about different users, in one unit of work.
 func (a *Applications) register(ctx context.Context, at Path, calls []*registerCall) error {
-	return a.store.Update(ctx, func(tx ports.Tx) error {
-		app, err := application(ctx, tx, at)
-		if err != nil {
-			return err
-		}
+	return changeAt(ctx, a.store, at, application, func(tx ports.Tx, app applications.Application) error {
 		for _, c := range calls {
 			c.done, c.changes, c.refused = Registered{}, registrationChanges{}, nil
 		}

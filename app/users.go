@@ -217,11 +217,7 @@ func NewPatch(given func(name string) string, fields metadata.Map, mode string) 
 // Patch changes an organization's data about a member: metadata, names, e-mail. users.ErrNotFound,
 // users.ErrAmbiguous, users.ErrProtected, metadata.ErrTooLarge for the result of a merge.
 func (u *Users) Patch(ctx context.Context, by audit.Actor, at Path, username string, p Patch) (users.Member, error) {
-	return ports.Update(ctx, u.store, func(tx ports.Tx) (changed users.Member, err error) {
-		m, err := changeableMember(ctx, tx, at, username)
-		if err != nil {
-			return changed, err
-		}
+	return updateAt(ctx, u.store, at, bind(changeableMember, username), func(tx ports.Tx, m users.Member) (changed users.Member, err error) {
 		was := memberState(m)
 		if err := saveDetails(ctx, tx, &m, p.Details); err != nil {
 			return changed, err
