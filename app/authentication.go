@@ -99,10 +99,8 @@ func (a *Authentication) read(ctx context.Context, d access.Digest, now time.Tim
 	a.mu.RLock()
 	times := a.times
 	a.mu.RUnlock()
-	var key access.Key
-	err := a.store.View(ctx, func(tx ports.Tx) (err error) {
-		key, err = tx.Keys().ByDigest(ctx, d)
-		return err
+	key, err := ports.View(ctx, a.store, func(tx ports.Tx) (access.Key, error) {
+		return tx.Keys().ByDigest(ctx, d)
 	})
 	a.mu.Lock()
 	defer a.mu.Unlock()

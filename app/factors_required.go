@@ -78,10 +78,8 @@ func (f *Factors) RequiringSetup(ctx context.Context, v operators.Principal, of 
 	if len(all) == 0 || v.Method == operators.BySingleSignOn { // The identity provider has applied its own rules.
 		return nil, nil
 	}
-	var held factors.Enabled
-	err = f.store.View(ctx, func(tx ports.Tx) error {
-		held, err = tx.Factors().Enabled(ctx, v.Account)
-		return err
+	held, err := ports.View(ctx, f.store, func(tx ports.Tx) (factors.Enabled, error) {
+		return tx.Factors().Enabled(ctx, v.Account)
 	})
 	if err != nil || held.Any() {
 		return nil, err

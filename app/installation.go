@@ -156,10 +156,8 @@ func (i *Installation) count(ctx context.Context, olderThan time.Duration, r *Re
 	r.Waiting = make([]Amount, len(Ages))
 	now := i.clock.Now()
 	for after, more := events.OccurrenceID(0), true; more; {
-		var page []installation.Backlog
-		err := i.store.View(ctx, func(tx ports.Tx) (err error) {
-			page, err = tx.Installation().Backlogs(ctx, after, backlogPage)
-			return err
+		page, err := ports.View(ctx, i.store, func(tx ports.Tx) ([]installation.Backlog, error) {
+			return tx.Installation().Backlogs(ctx, after, backlogPage)
 		})
 		if err != nil {
 			return nil, err

@@ -71,9 +71,8 @@ func (c *StateCache) ask(ctx context.Context) (state installation.State, err err
 	times := c.times
 	c.mu.Unlock()
 	began := c.clock.Now()
-	err = c.store.View(ctx, func(tx ports.Tx) error {
-		state, err = tx.Installation().State(ctx)
-		return err
+	state, err = ports.View(ctx, c.store, func(tx ports.Tx) (installation.State, error) {
+		return tx.Installation().State(ctx)
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()

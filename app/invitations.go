@@ -47,10 +47,8 @@ func (o *Operators) ShowInvitation(ctx context.Context, token string, v operator
 // changes nor reveals the user's accounts for other organizations. The link ends, and so do all
 // sessions of the account. The audit log names the user as the actor. operators.ErrInvitation.
 func (o *Operators) Accept(ctx context.Context, by audit.Actor, token string, p operators.Password) error {
-	var i operators.Invited
-	err := o.store.View(ctx, func(tx ports.Tx) (err error) {
-		i, err = o.invitation(ctx, tx, token)
-		return err
+	i, err := ports.View(ctx, o.store, func(tx ports.Tx) (operators.Invited, error) {
+		return o.invitation(ctx, tx, token)
 	})
 	if err != nil { // Only a valid link gets a password hashed.
 		return err

@@ -78,10 +78,8 @@ func (o *Operators) Reauthenticate(ctx context.Context, by audit.Actor, from ope
 	if err != nil {
 		return err
 	}
-	var held factors.Enabled
-	err = o.store.View(ctx, func(tx ports.Tx) (err error) {
-		held, err = tx.Factors().Enabled(ctx, p.matched.ID)
-		return err
+	held, err := ports.View(ctx, o.store, func(tx ports.Tx) (factors.Enabled, error) {
+		return tx.Factors().Enabled(ctx, p.matched.ID)
 	})
 	if err != nil {
 		return err
@@ -170,11 +168,9 @@ func endInvitations(ctx context.Context, tx ports.Tx, h operators.AccountAccess)
 
 // hashFor is Password.Hash with the username and the user's other passwords to compare with, for as
 // many callers at once as there is memory for.
-func (o *Operators) hashFor(ctx context.Context, username string, p operators.Password) (hash operators.Hash, err error) {
-	var others []operators.AccountAccess
-	err = o.store.View(ctx, func(tx ports.Tx) (err error) {
-		others, err = tx.Operators().Accounts(ctx, username)
-		return err
+func (o *Operators) hashFor(ctx context.Context, username string, p operators.Password) (operators.Hash, error) {
+	others, err := ports.View(ctx, o.store, func(tx ports.Tx) ([]operators.AccountAccess, error) {
+		return tx.Operators().Accounts(ctx, username)
 	})
 	if err != nil {
 		return "", err

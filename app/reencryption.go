@@ -61,10 +61,8 @@ func (s *Reencryption) Reencrypt(ctx context.Context, by audit.Actor, discard bo
 func (s *Reencryption) channels(ctx context.Context, by audit.Actor, discard bool, done *ReencryptionResult) error {
 	var after channels.ID
 	for {
-		var page []channels.Stale
-		err := s.store.View(ctx, func(tx ports.Tx) (err error) {
-			page, err = tx.Channels().Stale(ctx, after, stalePage)
-			return err
+		page, err := ports.View(ctx, s.store, func(tx ports.Tx) ([]channels.Stale, error) {
+			return tx.Channels().Stale(ctx, after, stalePage)
 		})
 		if err != nil || len(page) == 0 {
 			return err
@@ -84,10 +82,8 @@ func (s *Reencryption) channels(ctx context.Context, by audit.Actor, discard boo
 func (s *Reencryption) apps(ctx context.Context, by audit.Actor, discard bool, done *ReencryptionResult) error {
 	var after operators.AccountID
 	for {
-		var page []factors.Stale
-		err := s.store.View(ctx, func(tx ports.Tx) (err error) {
-			page, err = tx.Factors().StaleTOTP(ctx, after, stalePage)
-			return err
+		page, err := ports.View(ctx, s.store, func(tx ports.Tx) ([]factors.Stale, error) {
+			return tx.Factors().StaleTOTP(ctx, after, stalePage)
 		})
 		if err != nil || len(page) == 0 {
 			return err

@@ -57,12 +57,10 @@ func newMonitor(c configs.Config, m *metrics.Metrics, store *gormstore.Store, us
 		Paused:   worker.PausedChannels,
 		Skew:     worker.Skew,
 		Spans:    tracer.Counts,
-		Queue: func(ctx context.Context, most int) (q statistics.Queue, err error) {
-			err = store.View(ctx, func(tx ports.Tx) error {
-				q, err = tx.Statistics().Queue(ctx, clock.Now(), most)
-				return err
+		Queue: func(ctx context.Context, most int) (statistics.Queue, error) {
+			return ports.View(ctx, store, func(tx ports.Tx) (statistics.Queue, error) {
+				return tx.Statistics().Queue(ctx, clock.Now(), most)
 			})
-			return q, err
 		},
 		Size: func(ctx context.Context) (int64, error) {
 			d, err := store.Describe(ctx)

@@ -99,10 +99,8 @@ func (p *pieces) Read(b []byte) (int, error) {
 // clear removes a file a few pieces at a time.
 func (f files) clear(ctx context.Context, id imports.ID) error {
 	for {
-		var gone int
-		err := f.store.Update(ctx, func(tx ports.Tx) (err error) {
-			gone, err = tx.Imports().RemovePieces(ctx, id, clearPage)
-			return err
+		gone, err := ports.Update(ctx, f.store, func(tx ports.Tx) (int, error) {
+			return tx.Imports().RemovePieces(ctx, id, clearPage)
 		})
 		if err != nil || gone < clearPage {
 			return err

@@ -119,22 +119,19 @@ func (i *Imports) Run(ctx context.Context, by audit.Actor, what Import, o Observ
 }
 
 // enroll writes a chunk in a unit of work of its own, or plans it without writing.
-func (i *Imports) enroll(ctx context.Context, org orgs.Organization, b users.Batch, dryRun bool) (done []users.Enrolled, err error) {
+func (i *Imports) enroll(ctx context.Context, org orgs.Organization, b users.Batch, dryRun bool) ([]users.Enrolled, error) {
 	if dryRun {
-		err = i.store.View(ctx, func(tx ports.Tx) error {
+		return ports.View(ctx, i.store, func(tx ports.Tx) ([]users.Enrolled, error) {
 			plan, err := app.PlanEnrollment(ctx, tx, org.Slug, b)
-			if err == nil {
-				done = plan.Enrolled()
+			if err != nil {
+				return nil, err
 			}
-			return err
+			return plan.Enrolled(), nil
 		})
-		return done, err
 	}
-	err = i.store.Update(ctx, func(tx ports.Tx) (err error) {
-		done, err = app.Enroll(ctx, tx, org.Slug, b)
-		return err
+	return ports.Update(ctx, i.store, func(tx ports.Tx) ([]users.Enrolled, error) {
+		return app.Enroll(ctx, tx, org.Slug, b)
 	})
-	return done, err
 }
 
 // record records the beginning or end of an import in the audit log, but not of a dry run.

@@ -146,9 +146,8 @@ func (r *jobRun) write(ctx context.Context, c chunk) (o outcome, err error) {
 	}
 	if r.job.State == imports.Checking {
 		var plan *users.Plan
-		err = r.store.View(ctx, func(tx ports.Tx) (err error) {
-			plan, err = r.plan(ctx, tx, c)
-			return err
+		plan, err = ports.View(ctx, r.store, func(tx ports.Tx) (*users.Plan, error) {
+			return r.plan(ctx, tx, c)
 		})
 		if err == nil {
 			err = r.store.Update(ctx, func(tx ports.Tx) error { return count(tx, plan.Enrolled()) })

@@ -244,9 +244,8 @@ func (j *Jobs) Rejected(ctx context.Context, at app.Path, id imports.ID, line fu
 			}
 		}
 		after := rejected[len(rejected)-1].Line
-		err := j.store.View(ctx, func(tx ports.Tx) (err error) {
-			rejected, err = tx.Imports().Rejected(ctx, id, after, rejectedPage)
-			return err
+		rejected, err = ports.View(ctx, j.store, func(tx ports.Tx) ([]imports.RejectedRow, error) {
+			return tx.Imports().Rejected(ctx, id, after, rejectedPage)
 		})
 		if err != nil {
 			return err

@@ -71,11 +71,7 @@ func (i *Importer) sweep(ctx context.Context, loop *watchdog.Loop) error {
 			func(job imports.Job) error { return i.files.discard(ctx, job.ID) },
 		},
 	} {
-		var found []imports.Job
-		err := i.store.View(ctx, func(tx ports.Tx) (err error) {
-			found, err = part.find(tx)
-			return err
-		})
+		found, err := ports.View(ctx, i.store, part.find)
 		if err != nil {
 			return err
 		}
