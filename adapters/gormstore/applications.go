@@ -66,11 +66,8 @@ func (r applicationRepo) OfOrganization(ctx context.Context, org orgs.ID, after 
 
 func (r applicationRepo) Create(ctx context.Context, a applications.Application) (applications.Application, error) {
 	row := newApplicationRow(a, r.now())
-	switch created, err := insert(r.db(ctx), &row); {
-	case err != nil:
+	if err := insertNew(r.db(ctx), &row, applications.ErrSlugTaken); err != nil {
 		return applications.Application{}, err
-	case !created:
-		return applications.Application{}, applications.ErrSlugTaken
 	}
 	return row.application(), nil
 }

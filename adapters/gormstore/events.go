@@ -108,11 +108,8 @@ func (r eventRepo) Create(ctx context.Context, e events.Event) (events.Event, er
 		return events.Event{}, err
 	}
 	row := newEventRow(e, r.now())
-	switch created, err := insert(r.db(ctx), &row); {
-	case err != nil:
+	if err := insertNew(r.db(ctx), &row, events.ErrSlugTaken); err != nil {
 		return events.Event{}, err
-	case !created:
-		return events.Event{}, events.ErrSlugTaken
 	}
 	e.ID = row.ID
 	return e, r.saveLimits(ctx, e)

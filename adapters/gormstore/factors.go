@@ -172,10 +172,7 @@ func (r factorRepo) Passkey(ctx context.Context, credential []byte) (factors.Pas
 func (r factorRepo) AddPasskey(ctx context.Context, p factors.Passkey) (factors.Passkey, error) {
 	row := passkeyRow{AccountID: p.Account, Handle: p.Handle, CredentialID: p.Credential, Name: p.Name, Record: string(p.Record), Blocked: p.Blocked,
 		CreatedAt: stamp(p.Created), LastUsedAt: nullTime(p.Used)}
-	created, err := insert(r.db(ctx), &row)
-	if err == nil && !created {
-		err = factors.ErrExists
-	}
+	err := insertNew(r.db(ctx), &row, factors.ErrExists)
 	p.ID = row.ID
 	return p, err
 }

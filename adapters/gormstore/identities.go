@@ -64,11 +64,7 @@ func (r signonRepo) SaveLink(ctx context.Context, l signon.Link) error {
 		return err
 	}
 	row := identityRow{AccountID: l.Account, Issuer: l.Issuer, Subject: l.ID, LinkedAt: stamp(l.Linked), LastUsedAt: nullTime(l.Used)}
-	created, err := insert(r.db(ctx), &row)
-	if err == nil && !created {
-		err = signon.ErrLinked
-	}
-	return err
+	return insertNew(r.db(ctx), &row, signon.ErrLinked)
 }
 
 func (r signonRepo) Unlink(ctx context.Context, a operators.AccountID) error {
@@ -109,9 +105,5 @@ func (r signonRepo) UseToken(ctx context.Context, l signon.Logout, now time.Time
 		return err
 	}
 	digest := l.Digest()
-	added, err := insert(r.db(ctx), &logoutTokenRow{Digest: digest[:], ExpiresAt: stamp(l.Expires)})
-	if err == nil && !added {
-		err = signon.ErrReplayed
-	}
-	return err
+	return insertNew(r.db(ctx), &logoutTokenRow{Digest: digest[:], ExpiresAt: stamp(l.Expires)}, signon.ErrReplayed)
 }

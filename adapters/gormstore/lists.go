@@ -67,11 +67,8 @@ func (r listRepo) OfMember(ctx context.Context, org orgs.ID, m users.MemberID, l
 
 func (r listRepo) Create(ctx context.Context, l lists.List) (lists.List, error) {
 	row := newListRow(l, r.now())
-	switch created, err := insert(r.db(ctx), &row); {
-	case err != nil:
+	if err := insertNew(r.db(ctx), &row, lists.ErrNameTaken); err != nil {
 		return lists.List{}, err
-	case !created:
-		return lists.List{}, lists.ErrNameTaken
 	}
 	return row.list(), nil
 }

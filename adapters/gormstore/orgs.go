@@ -129,11 +129,8 @@ func (r orgRepo) Only(ctx context.Context) (orgs.Organization, error) {
 
 func (r orgRepo) Create(ctx context.Context, o orgs.Organization) (orgs.Organization, error) {
 	row := organizationRow{Slug: o.Slug, Name: o.Name, Quotas: "{}", Searchable: "[]", CreatedAt: r.now()}
-	switch created, err := insert(r.db(ctx), &row); {
-	case err != nil:
+	if err := insertNew(r.db(ctx), &row, orgs.ErrSlugTaken); err != nil {
 		return orgs.Organization{}, err
-	case !created:
-		return orgs.Organization{}, orgs.ErrSlugTaken
 	}
 	group := newGroupRow(row.ID, orgs.DefaultGroup)
 	if _, err := insert(r.db(ctx), &group); err != nil {
@@ -189,11 +186,8 @@ func (r orgRepo) Projects(ctx context.Context, id orgs.ID, after orgs.ProjectID,
 
 func (r orgRepo) CreateProject(ctx context.Context, p orgs.Project) (orgs.Project, error) {
 	row := projectRow{OrganizationID: p.Organization, Slug: p.Slug, Name: p.Name, CreatedAt: r.now()}
-	switch created, err := insert(r.db(ctx), &row); {
-	case err != nil:
+	if err := insertNew(r.db(ctx), &row, orgs.ErrSlugTaken); err != nil {
 		return orgs.Project{}, err
-	case !created:
-		return orgs.Project{}, orgs.ErrSlugTaken
 	}
 	return row.project(), nil
 }

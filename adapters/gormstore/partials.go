@@ -68,11 +68,8 @@ func (r eventRepo) PartialsUsed(ctx context.Context, org orgs.ID, names []string
 
 func (r eventRepo) CreatePartial(ctx context.Context, p events.Partial, by string) (events.Partial, error) {
 	row := partialRow{OrganizationID: p.Organization, Name: p.Name, Description: p.Description, TextBody: p.Text, HTMLBody: p.HTML, Version: 1}
-	switch created, err := insert(r.db(ctx), &row); {
-	case err != nil:
+	if err := insertNew(r.db(ctx), &row, events.ErrPartialNameTaken); err != nil {
 		return events.Partial{}, err
-	case !created:
-		return events.Partial{}, events.ErrPartialNameTaken
 	}
 	return r.savePartialVersion(ctx, row.partial(), by)
 }

@@ -135,6 +135,15 @@ func insert[R any](db *gorm.DB, row *R) (bool, error) {
 	return res.RowsAffected == 1, res.Error
 }
 
+// insertNew is insert, but returns taken if the row violates a unique index.
+func insertNew[R any](db *gorm.DB, row *R, taken error) error {
+	created, err := insert(db, row)
+	if err == nil && !created {
+		return taken
+	}
+	return err
+}
+
 // upsert inserts a row, or replaces the row with the same primary key.
 func upsert[R any](db *gorm.DB, row *R) error {
 	return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(row).Error

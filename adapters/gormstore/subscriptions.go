@@ -91,11 +91,8 @@ func (r subscriptionRepo) Create(
 		return subscriptions.Notification{}, err
 	}
 	row := newNotificationRow(n, r.now())
-	switch created, err := insert(r.db(ctx), &row); {
-	case err != nil:
+	if err := insertNew(r.db(ctx), &row, subscriptions.ErrNameTaken); err != nil {
 		return subscriptions.Notification{}, err
-	case !created:
-		return subscriptions.Notification{}, subscriptions.ErrNameTaken
 	}
 	return row.notification(), nil
 }
