@@ -124,29 +124,23 @@ func scopes(text string) ([]string, error) {
 var givenRole = regexp.MustCompile(`^([a-z0-9][a-z0-9-]*):(viewer|operator|administrator)$`)
 
 func ssoRoles(text string) ([]SSORole, error) {
-	if text == "" {
-		return nil, nil
-	}
-	var all []SSORole
-	for part := range strings.SplitSeq(text, ",") {
-		i := strings.LastIndex(part, "=")
-		if i < 0 || strings.TrimSpace(part[:i]) == "" {
-			return nil, errSSORoles
+	const expectation = "must be rules, GROUP=ORGANIZATION:ROLE with viewer, operator or administrator, or GROUP=installation, for example staff=acme:viewer, it=installation"
+	return list(text, expectation, func(rule string) (r SSORole, valid bool) {
+		i := strings.LastIndex(rule, "=")
+		if i < 0 || strings.TrimSpace(rule[:i]) == "" {
+			return r, false
 		}
-		r := SSORole{Group: strings.TrimSpace(part[:i])}
-		if given := strings.TrimSpace(part[i+1:]); given != "installation" {
+		r.Group = strings.TrimSpace(rule[:i])
+		if given := strings.TrimSpace(rule[i+1:]); given != "installation" {
 			found := givenRole.FindStringSubmatch(given)
 			if found == nil {
-				return nil, errSSORoles
+				return r, false
 			}
 			r.Organization, r.Role = found[1], found[2]
 		}
-		all = append(all, r)
-	}
-	return all, nil
+		return r, true
+	})
 }
-
-var errSSORoles = errors.New("must be rules, GROUP=ORGANIZATION:ROLE with viewer, operator or administrator, or GROUP=installation, for example staff=acme:viewer, it=installation")
 
 // reconcileSSO checks the settings of single sign-on that belong together.
 func (c *Config) reconcileSSO(found *Error) {

@@ -25,41 +25,27 @@ func boolean(text string) (bool, error) {
 	return false, errors.New("must be true or false")
 }
 
-func duration(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < time.Millisecond || d > 24*time.Hour {
-		return 0, errors.New("must be a duration from 1ms to 24h, for example 30s or 1m30s")
-	}
-	return d, nil
-}
-
-// lease parses a duration that is long enough to renew a claim several times.
-func lease(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 5*time.Second || d > time.Hour {
-		return 0, errors.New("must be a duration from 5s to 1h, for example 1m")
-	}
-	return d, nil
-}
-
-// delay parses a delay; 0 means none.
-func delay(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 || d > time.Hour {
-		return 0, errors.New("must be a duration from 0s to 1h, for example 10s")
-	}
-	return d, nil
-}
-
 // year bounds long durations.
 const year = 365 * 24 * time.Hour
 
-func longDuration(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < time.Millisecond || d > year {
-		return 0, errors.New("must be a duration from 1ms to 8760h, for example 24h")
+// The durations of most settings. A lease is long enough to renew a claim several times; a delay
+// of 0 means none.
+var (
+	duration     = durations(time.Millisecond, 24*time.Hour, "must be a duration from 1ms to 24h, for example 30s or 1m30s")
+	lease        = durations(5*time.Second, time.Hour, "must be a duration from 5s to 1h, for example 1m")
+	delay        = durations(0, time.Hour, "must be a duration from 0s to 1h, for example 10s")
+	longDuration = durations(time.Millisecond, year, "must be a duration from 1ms to 8760h, for example 24h")
+)
+
+// durations returns a parser of durations from least to most. Its error is the expectation.
+func durations(least, most time.Duration, expectation string) func(text string) (time.Duration, error) {
+	return func(text string) (time.Duration, error) {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < least || d > most {
+			return 0, errors.New(expectation)
+		}
+		return d, nil
 	}
-	return d, nil
 }
 
 // retention parses how long something is kept; 0 means forever.
@@ -163,24 +149,34 @@ func baseURL(text string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// contacts parses the contacts for reports of vulnerabilities, as RFC 9116 requires: URIs, and
-// https instead of http.
-func contacts(text string) ([]string, error) {
+// list parses a comma-separated list; parse returns false for a part that does not meet the
+// expectation.
+func list[T any](text, expectation string, parse func(part string) (T, bool)) ([]T, error) {
 	if text == "" {
 		return nil, nil
 	}
-	var all []string
+	var all []T
 	for part := range strings.SplitSeq(text, ",") {
-		u, err := url.Parse(strings.TrimSpace(part))
-		switch {
-		case err != nil:
-		case u.Scheme == "https" && u.Hostname() != "" && u.User == nil, (u.Scheme == "mailto" || u.Scheme == "tel") && u.Opaque != "":
-			all = append(all, u.String())
-			continue
+		parsed, valid := parse(strings.TrimSpace(part))
+		if !valid {
+			return nil, errors.New(expectation)
 		}
-		return nil, errors.New("must be mailto:, https: or tel: URLs, for example mailto:security@example.org")
+		all = append(all, parsed)
 	}
 	return all, nil
+}
+
+// contacts parses the contacts for reports of vulnerabilities, as RFC 9116 requires: URIs, and
+// https instead of http.
+func contacts(text string) ([]string, error) {
+	return list(text, "must be mailto:, https: or tel: URLs, for example mailto:security@example.org", func(part string) (string, bool) {
+		u, err := url.Parse(part)
+		if err != nil {
+			return "", false
+		}
+		page := u.Scheme == "https" && u.Hostname() != "" && u.User == nil
+		return u.String(), page || (u.Scheme == "mailto" || u.Scheme == "tel") && u.Opaque != ""
+	})
 }
 
 // An origin as browsers send it; they omit the default ports.
@@ -190,18 +186,10 @@ var (
 )
 
 func origins(text string) ([]string, error) {
-	if text == "" {
-		return nil, nil
-	}
-	var all []string
-	for part := range strings.SplitSeq(text, ",") {
-		part = strings.TrimSpace(part)
-		if !origin.MatchString(part) || usualPorts.MatchString(part) {
-			return nil, errors.New("must be origins as browsers send them: a scheme and a host in lower case, a port if it is not the usual one, and nothing more, for example https://app.example.org")
-		}
-		all = append(all, part)
-	}
-	return all, nil
+	const expectation = "must be origins as browsers send them: a scheme and a host in lower case, a port if it is not the usual one, and nothing more, for example https://app.example.org"
+	return list(text, expectation, func(part string) (string, bool) {
+		return part, origin.MatchString(part) && !usualPorts.MatchString(part)
+	})
 }
 
 func policyURL(text string) (string, error) {
@@ -247,18 +235,7 @@ func destinations(text string) (Destinations, error) {
 }
 
 func networks(text string) ([]netip.Prefix, error) {
-	if text == "" {
-		return nil, nil
-	}
-	var all []netip.Prefix
-	for part := range strings.SplitSeq(text, ",") {
-		p, known := network(strings.TrimSpace(part))
-		if !known {
-			return nil, errors.New("must be networks or addresses, for example 10.0.0.0/8, 192.0.2.7")
-		}
-		all = append(all, p)
-	}
-	return all, nil
+	return list(text, "must be networks or addresses, for example 10.0.0.0/8, 192.0.2.7", network)
 }
 
 // network parses a network, or an address as a network of its own; false when it is neither.
