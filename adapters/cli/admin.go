@@ -52,8 +52,7 @@ func (p Program) adminCreate() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(p.Out, "%s is an administrator of the installation now\n", strings.TrimSpace(username))
-				return err
+				return p.printf("%s is an administrator of the installation now\n", strings.TrimSpace(username))
 			})
 		},
 	}
@@ -64,38 +63,31 @@ func (p Program) adminCreate() *cobra.Command {
 }
 
 func (p Program) adminPassword() *cobra.Command {
-	var username, org string
+	var org string
 	var stdin bool
-	c := &cobra.Command{
+	c := usernameCommand(&cobra.Command{
 		Use:   "password --username NAME",
 		Short: "Set a user's password and end their sessions",
 		Long: "Set the password of a user who can sign in, and end all of their sessions. With --org it is the password for this organization,\n" +
 			"possibly the member's first one, and it also accepts the role there (tocsin admin role).",
 		Example: "  tocsin admin password --username ada\n" +
 			"  tocsin admin password --username grace --org acme --password-stdin <password",
-		Args: noArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if strings.TrimSpace(username) == "" {
-				return usagef("--username is missing, see %s --help", c.CommandPath())
+	}, "User whose password to set (required)", func(c *cobra.Command, username string) error {
+		password, err := p.readPassword(stdin)
+		if err != nil {
+			return err
+		}
+		return p.withServices(c, func(s Services) error {
+			err := s.Administration.SetPassword(c.Context(), caller(), app.Path{Organization: org}, username, password)
+			if errors.Is(err, operators.ErrNoPassword) {
+				return fmt.Errorf("%w: tocsin admin create adds an account with a password", err)
 			}
-			password, err := p.readPassword(stdin)
 			if err != nil {
 				return err
 			}
-			return p.withServices(c, func(s Services) error {
-				err := s.Administration.SetPassword(c.Context(), caller(), app.Path{Organization: org}, strings.TrimSpace(username), password)
-				if errors.Is(err, operators.ErrNoPassword) {
-					return fmt.Errorf("%w: tocsin admin create adds an account with a password", err)
-				}
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(p.Out, "the password of %s was changed, and all sessions ended\n", strings.TrimSpace(username))
-				return err
-			})
-		},
-	}
-	c.Flags().StringVar(&username, "username", "", "User whose password to set (required)")
+			return p.printf("the password of %s was changed, and all sessions ended\n", username)
+		})
+	})
 	c.Flags().StringVar(&org, "org", "", "Organization (slug) that the password is for")
 	passwordFlag(c, &stdin)
 	return c
@@ -129,9 +121,8 @@ func (p Program) adminRole() *cobra.Command {
 				if _, err = fmt.Fprintf(p.Out, "%s is %s of %s now\n", name, parsed, org); err != nil || counts || parsed == users.RoleMember {
 					return err
 				}
-				_, err = fmt.Fprintf(p.Out, "The role counts once it is accepted: create an invitation link in the console, or set a password for it with\n"+
+				return p.printf("The role counts once it is accepted: create an invitation link in the console, or set a password for it with\n"+
 					"tocsin admin password --username %s --org %s\n", name, org)
-				return err
 			})
 		},
 	}

@@ -16,11 +16,11 @@ func (p Program) adminSSO() *cobra.Command {
 	return c
 }
 
-// usernameCommand adds the required flag --username to a command.
-func usernameCommand(c *cobra.Command, run func(c *cobra.Command, username string) error) *cobra.Command {
+// usernameCommand adds the required flag --username, with the usage text about, to a command.
+func usernameCommand(c *cobra.Command, about string, run func(c *cobra.Command, username string) error) *cobra.Command {
 	var username string
 	c.Args = noArguments
-	c.Flags().StringVar(&username, "username", "", "User whose account it is (required)")
+	c.Flags().StringVar(&username, "username", "", about)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if strings.TrimSpace(username) == "" {
 			return usagef("--username is missing, see %s --help", c.CommandPath())
@@ -29,6 +29,8 @@ func usernameCommand(c *cobra.Command, run func(c *cobra.Command, username strin
 	}
 	return c
 }
+
+const ssoUsername = "User whose account it is (required)"
 
 func (p Program) adminSSOLink() *cobra.Command {
 	var to signon.Subject
@@ -40,7 +42,7 @@ func (p Program) adminSSOLink() *cobra.Command {
 			"refuses the user names the subject, and so does the audit log. Make sure that it is really the user. Accounts with a password\n" +
 			"set by an organization's link are never linked: others in the organization may know the password.",
 		Example: "  tocsin admin sso link --username ada --subject 248289761001",
-	}, func(c *cobra.Command, username string) error {
+	}, ssoUsername, func(c *cobra.Command, username string) error {
 		if to.ID == "" {
 			return usagef("--subject is missing, see %s --help", c.CommandPath())
 		}
@@ -48,8 +50,7 @@ func (p Program) adminSSOLink() *cobra.Command {
 			if err := s.SingleSignOn.Link(c.Context(), caller(), username, to); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(p.Out, "%s signs in with single sign-on now\n", username)
-			return err
+			return p.printf("%s signs in with single sign-on now\n", username)
 		})
 	})
 	c.Flags().StringVar(&to.ID, "subject", "", "The user's id at the provider, the claim sub (required)")
@@ -64,7 +65,7 @@ func (p Program) adminSSOUnlink() *cobra.Command {
 		Long: "Unlink a user's account from the provider, and end the sessions from there. An account without a password is deleted. A user\n" +
 			"who is still in a group with a role at the provider gets an account again at the next sign-in.",
 		Example: "  tocsin admin sso unlink --username ada",
-	}, func(c *cobra.Command, username string) error {
+	}, ssoUsername, func(c *cobra.Command, username string) error {
 		return p.withServices(c, func(s Services) error {
 			dropped, err := s.SingleSignOn.Unlink(c.Context(), caller(), username)
 			if err != nil {
@@ -74,8 +75,7 @@ func (p Program) adminSSOUnlink() *cobra.Command {
 			if dropped {
 				what = "the account had no password and is removed"
 			}
-			_, err = fmt.Fprintf(p.Out, "%s is not linked any more; %s\n", username, what)
-			return err
+			return p.printf("%s is not linked any more; %s\n", username, what)
 		})
 	})
 }
@@ -85,7 +85,7 @@ func (p Program) adminSSOShow() *cobra.Command {
 		Use:     "show --username NAME",
 		Short:   "Show how a user can sign in to their accounts",
 		Example: "  tocsin admin sso show --username ada",
-	}, func(c *cobra.Command, username string) error {
+	}, ssoUsername, func(c *cobra.Command, username string) error {
 		return p.withServices(c, func(s Services) error {
 			all, err := s.SingleSignOn.LinksOf(c.Context(), username)
 			if err != nil {

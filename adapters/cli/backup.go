@@ -34,8 +34,7 @@ func (p Program) backup() *cobra.Command {
 			} else {
 				key = "the secret key is in " + key
 			}
-			_, err = fmt.Fprintln(p.Out, oneLine(key))
-			return err
+			return p.printf("%s\n", oneLine(key))
 		},
 	}
 	c.Flags().BoolVar(&withKey, "with-key", false, "Write the secret key beside it, to FILE.key")
@@ -60,8 +59,7 @@ func (p Program) restore() *cobra.Command {
 			if err := p.printSummary(done); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.Out, "restored as it was at %s; the installation is held until `tocsin release`\n", formatTime(done.Taken, "-"))
-			return err
+			return p.printf("restored as it was at %s; the installation is held until `tocsin release`\n", formatTime(done.Taken, "-"))
 		},
 	}
 }

@@ -63,8 +63,7 @@ func (p Program) printTest(done app.TestResult) error {
 	if done.Failure != nil {
 		return fmt.Errorf("%s: %s", verdict(c.Name, done.To, done.Failure), strings.ReplaceAll(done.Failure.Detailed(), "\n", " "))
 	}
-	_, err := fmt.Fprintf(p.Out, "accepted: the provider behind the channel %q (%s) took the message to %s\n", c.Name, c.Driver, oneLine(done.To))
-	return err
+	return p.printf("accepted: the provider behind the channel %q (%s) took the message to %s\n", c.Name, c.Driver, oneLine(done.To))
 }
 
 // verdict explains a failure.

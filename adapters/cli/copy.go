@@ -49,11 +49,9 @@ func (p Program) copy() *cobra.Command {
 				}
 			}
 			if what.DryRun {
-				_, err = fmt.Fprintf(p.Out, "%d rows would be copied; nothing was\n", done.Rows())
-				return err
+				return p.printf("%d rows would be copied; nothing was\n", done.Rows())
 			}
-			_, err = fmt.Fprintf(p.Out, "copied %d rows, which were read again and compared; the copy is held until `tocsin release`\n", done.Rows())
-			return err
+			return p.printf("copied %d rows, which were read again and compared; the copy is held until `tocsin release`\n", done.Rows())
 		},
 	}
 	c.Flags().StringVar(&what.From, "from", "", "Database to copy (default: database_url)")

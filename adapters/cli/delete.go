@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/tocsin/tocsin/app"
@@ -39,8 +37,7 @@ func (p Program) deleteOne(kind app.Deletable, example string) *cobra.Command {
 				if err := s.Deletions.Delete(c.Context(), caller(), kind, args[0]); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(p.Out, "deleted %s %s\n", kind, args[0])
-				return err
+				return p.printf("deleted %s %s\n", kind, args[0])
 			})
 		},
 	}

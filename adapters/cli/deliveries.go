@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/tocsin/tocsin/app"
@@ -33,8 +31,7 @@ func (p Program) deliveriesRetry() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(p.Out, "requeued %d failed deliveries of occurrence %d\n", requeued, occurrence)
-				return err
+				return p.printf("requeued %d failed deliveries of occurrence %d\n", requeued, occurrence)
 			})
 		},
 	}

@@ -151,7 +151,6 @@ func (p Program) printReport(r imports.Report, w *importWatch, f importFlags) er
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(p.Out, "created     %d\nenrolled    %d\nupdated     %d\nunchanged   %d\nduplicates  %d\nrejected    %d\n",
+	return p.printf("created     %d\nenrolled    %d\nupdated     %d\nunchanged   %d\nduplicates  %d\nrejected    %d\n",
 		r.Created, r.Enrolled, r.Updated, r.Unchanged, r.Duplicates, r.Rejected)
-	return err
 }

@@ -200,8 +200,7 @@ func (p Program) keyRevoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.Out, "revoked key %q of %s\n", k.Name, k.Scope)
-			return err
+			return p.printf("revoked key %q of %s\n", k.Name, k.Scope)
 		})
 	}
 	return c

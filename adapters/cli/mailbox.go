@@ -166,8 +166,7 @@ func (p Program) mailboxShow() *cobra.Command {
 				case k.Message.HTML == "":
 					return fmt.Errorf("message %d has no HTML", id)
 				}
-				_, err = fmt.Fprintln(p.Out, strings.TrimSuffix(escapeHTML(k.Message.HTML), "\n"))
-				return err
+				return p.printf("%s\n", strings.TrimSuffix(escapeHTML(k.Message.HTML), "\n"))
 			})
 		},
 	}
@@ -203,8 +202,7 @@ func (p Program) printMessage(k deliveries.MailboxMessage) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(p.Out, "\n%s\n", strings.TrimSuffix(multiLine(m.Text), "\n"))
-	return err
+	return p.printf("\n%s\n", strings.TrimSuffix(multiLine(m.Text), "\n"))
 }
 
 func (p Program) mailboxClear() *cobra.Command {
@@ -224,8 +222,7 @@ func (p Program) mailboxClear() *cobra.Command {
 				if err != nil {
 					return whichOrganization(err)
 				}
-				_, err = fmt.Fprintf(p.Out, "deleted %d messages\n", gone)
-				return err
+				return p.printf("deleted %d messages\n", gone)
 			})
 		},
 	}

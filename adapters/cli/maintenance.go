@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 )
 
@@ -69,6 +67,5 @@ func (p Program) printMaintenance(c *cobra.Command, s Services) error {
 	if err := t.flush(); err != nil || state.Notice == "" {
 		return err
 	}
-	_, err = fmt.Fprintln(p.Out, "message: "+oneLine(state.Notice))
-	return err
+	return p.printf("message: %s\n", oneLine(state.Notice))
 }

@@ -33,8 +33,7 @@ func (p Program) migrate() *cobra.Command {
 					return err
 				}
 			}
-			_, err = fmt.Fprintln(p.Out, "the schema is up to date")
-			return err
+			return p.printf("the schema is up to date\n")
 		},
 	}
 	status := &cobra.Command{
@@ -76,8 +75,7 @@ func (p Program) migrate() *cobra.Command {
 
 func (p Program) printPlan(steps []PlannedStep) error {
 	if len(steps) == 0 {
-		_, err := fmt.Fprintln(p.Out, "the schema is up to date")
-		return err
+		return p.printf("the schema is up to date\n")
 	}
 	t := newTable(p.Out, "", "MIGRATION", "TABLE", "ROWS", "LOCK", "WORK", "STATEMENT")
 	for _, s := range steps {

@@ -42,6 +42,12 @@ func formatTime(t time.Time, none string) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
+// printf prints a formatted text to the output.
+func (p Program) printf(text string, args ...any) error {
+	_, err := fmt.Fprintf(p.Out, text, args...)
+	return err
+}
+
 // printJSON prints a value as JSON. It escapes control characters that the encoder does not.
 func printJSON(out io.Writer, v any) error {
 	var b bytes.Buffer

@@ -70,6 +70,5 @@ func (p Program) printReencrypted(done app.ReencryptionResult, output string) er
 	if output == formatJSON {
 		return printJSON(p.Out, list)
 	}
-	_, err := fmt.Fprintf(p.Out, "encrypted   %d\ndiscarded   %d\nunreadable  %d\n", list.Encrypted, len(list.Discarded), len(list.Unreadable))
-	return err
+	return p.printf("encrypted   %d\ndiscarded   %d\nunreadable  %d\n", list.Encrypted, len(list.Discarded), len(list.Unreadable))
 }

@@ -73,8 +73,7 @@ func (p Program) printRelease(r app.Release, older time.Duration, dryRun bool) e
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(p.Out, released)
-	return err
+	return p.printf("%s\n", released)
 }
 
 // ageGroup names a group of app.Ages.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -19,8 +18,7 @@ func (p Program) version() *cobra.Command {
 			if asJSON {
 				return json.NewEncoder(p.Out).Encode(versions{p.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH})
 			}
-			_, err := fmt.Fprintf(p.Out, "tocsin %s (%s, %s/%s)\n", p.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+			return p.printf("tocsin %s (%s, %s/%s)\n", p.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "Print it as JSON, for programs")
@@ -77,8 +75,7 @@ func (p Program) checkConfig() *cobra.Command {
 			if err := p.Check(c.Flags()); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(p.Out, "%s: no mistakes\n", args[0])
-			return err
+			return p.printf("%s: no mistakes\n", args[0])
 		},
 	}
 	p.ServerFlags(c.Flags())
