@@ -166,14 +166,6 @@ type Occurrence struct {
 	Recipients *int
 }
 
-// Begins returns when the occurrence begins, or began, to be sent at the earliest.
-func (o Occurrence) Begins() time.Time {
-	if o.Options.SendAt.IsZero() {
-		return o.Created
-	}
-	return o.Options.SendAt
-}
-
 // Expired reports whether nothing is sent any more because it would be too late.
 func (o Occurrence) Expired(now time.Time) bool {
 	return !o.Options.ExpiresAt.IsZero() && !now.Before(o.Options.ExpiresAt)

@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -135,7 +136,7 @@ func TestSettle(t *testing.T) {
 			}
 			require.NoError(t, err)
 			occurred := events.Occurrence{Created: now, Options: settled}
-			assert.Equal(t, now.Add(c.begins), occurred.Begins())
+			assert.Equal(t, now.Add(c.begins), cmp.Or(occurred.Options.SendAt, occurred.Created))
 			assert.Equal(t, o.ExpiresAt, settled.ExpiresAt)
 			assert.False(t, occurred.Expired(now))
 			assert.Equal(t, c.expiresAt != 0, occurred.Expired(now.Add(c.expiresAt)))

@@ -77,9 +77,6 @@ func newHeader(text string, delimiter rune, cells []string) Header {
 // Text is the header row as it stands in the file.
 func (h Header) Text() string { return h.text }
 
-// Delimiter is what separates the cells: comma, semicolon or tab.
-func (h Header) Delimiter() rune { return h.delimiter }
-
 // Ignored names the columns that mean nothing to an import, each once.
 func (h Header) Ignored() []string { return h.ignored }
 

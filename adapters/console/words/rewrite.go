@@ -10,42 +10,18 @@ import (
 
 // rewriter translates the English text in the source of a template.
 type rewriter struct {
-	lookup     func(key string) (Entry, bool)
-	onSentence func(key string) // is called for each sentence
-	onPhrase   func(key string) // is called for each argument of t
-	err        error
+	lookup   func(key string) (Entry, bool) // is called for each sentence
+	onPhrase func(key string)               // is called for each argument of t
+	err      error
 }
 
 // Rewrite returns the source of a template with translated text. Sentences that lookup does not
 // know stay English. The key of a sentence has numbered placeholders: {1} for an action, <2> and
 // </2> for a tag, {if 3} for a condition.
 func Rewrite(source string, lookup func(key string) (Entry, bool)) (string, error) {
-	ignore := func(string) {}
-	r := rewriter{lookup: lookup, onSentence: ignore, onPhrase: ignore}
+	r := rewriter{lookup: lookup, onPhrase: func(string) {}}
 	out := r.nodes(parse(source))
 	return out, r.err
-}
-
-// Sentences returns the keys of all sentences in the source of a template, in order.
-func Sentences(source string) []string {
-	sentences, _ := keys(source)
-	return sentences
-}
-
-// Phrases returns the keys that the source of a template passes to t.
-func Phrases(source string) []string {
-	_, phrases := keys(source)
-	return phrases
-}
-
-func keys(source string) (sentences, phrases []string) {
-	r := rewriter{
-		lookup:     func(string) (Entry, bool) { return Entry{}, false },
-		onSentence: func(k string) { sentences = append(sentences, k) },
-		onPhrase:   func(k string) { phrases = append(phrases, k) },
-	}
-	r.nodes(parse(source))
-	return sentences, phrases
 }
 
 // nodes rewrites a list of nodes. It collects nodes into a sentence until a node ends the sentence.
@@ -273,7 +249,6 @@ var mark = regexp.MustCompile(`\{(?:[a-z]+ )?[0-9.]+\}|</?\d+>`)
 
 // translate translates a sentence and replaces each placeholder with its source.
 func (r *rewriter) translate(key string, k keyBuilder) string {
-	r.onSentence(key)
 	entry, known := r.lookup(key)
 	if !known {
 		entry = Entry{Text: key}
@@ -336,7 +311,6 @@ func (r *rewriter) constants(raw string) string {
 			r.onPhrase(text)
 			continue
 		}
-		r.onSentence(key)
 		if entry, known := r.lookup(key); known {
 			b.WriteString(raw[last:at[0]] + strconv.Quote(strings.Replace(text, key, entry.Text, 1)))
 			last = at[1]

@@ -135,9 +135,6 @@ var english = func() *Language {
 	return l
 }()
 
-// English returns the language of the keys.
-func English() *Language { return english }
-
 // String returns the phrase in English.
 func (p Phrase) String() string { return english.TranslatePhrase(p) }
 
