@@ -30,9 +30,6 @@ type Problem struct {
 	Default bool          // it is for errors of its status that no other row has
 }
 
-// ProblemTable returns the table of all errors of the API, by status.
-func ProblemTable() []Problem { return slices.Clone(problems) }
-
 // problemOf returns the row for an error with a status. If the error has several fields, it uses
 // the first one.
 func problemOf(status int, err error) Problem {

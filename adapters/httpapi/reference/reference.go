@@ -102,12 +102,6 @@ func (r *Reference) Start() []byte { return r.start }
 // CSS returns the style sheet of the documentation pages.
 func (r *Reference) CSS() []byte { return css }
 
-// Asset returns an asset of the page by name; ok is false when there is none.
-func (r *Reference) Asset(name string) (a Asset, ok bool) {
-	a, ok = r.assets[name]
-	return a, ok
-}
-
 // Assets returns all assets of the page.
 func (r *Reference) Assets() []Asset { return slices.Collect(maps.Values(r.assets)) }
 
