@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/tocsin/tocsin/adapters/web"
 	"github.com/tocsin/tocsin/domain/access"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/fault"
 )
 
 // Route is a row of the route table: the contract's "method and path" and "permission". {org},
@@ -221,7 +223,21 @@ func (r Route) run(a *API, c call) error {
 	if err := web.ReadIDs(c, idParameters...); err != nil {
 		return err
 	}
+	if err := r.checkDryRun(c.QueryParams()); err != nil {
+		return err
+	}
 	return r.handle(a, c)
+}
+
+// checkDryRun refuses the parameter dry_run of a write that has no dry run: nothing must be written.
+// A blueprint has the parameter, and a trigger the option.
+func (r Route) checkDryRun(query url.Values) error {
+	if r.Method == http.MethodGet || !query.Has("dry_run") || r.Grant == access.BlueprintApply || r.Grant == access.EventTrigger {
+		return nil
+	}
+	var faults fault.Fields
+	faults.AddAs(errUnknownParameter, "dry_run", "this call has no dry run")
+	return faults.Err()
 }
 
 // open reports whether the last path parameter, a username, may contain slashes. Clients of the

@@ -14,6 +14,13 @@ const registerPath = webPath + "register/"
 func TestRegister(t *testing.T) {
 	t.Parallel()
 
+	t.Run("HasNoDryRun", both(func(w *world) {
+		w.unchanged(func() {
+			w.post(registerPath+"?dry_run=true", object{"username": "anna", "distribution_list": "customers"}).isBadRequestFor("dry_run")
+			w.delete(usersPath+"anna/?dry_run=true", nil).isBadRequestFor("dry_run")
+		})
+	}))
+
 	t.Run("CreatesTheUserAndAnswersWithEverything", both(func(w *world) {
 		a := w.post(registerPath, object{
 			"username": "anna", "first_name": "Anna", "last_name": "Lee", "email": "anna@example.org",
