@@ -242,12 +242,23 @@ func (s *sender) outcome(j deliveries.Job, err error) deliveries.Outcome {
 	if !failure.Temporary {
 		return out
 	}
-	next, more := s.worker.set.Retry.Next(out.Attempts, j.Created, now, failure.RetryAfter, rand.Float64()) //nolint:gosec // Jitter is no secret.
-	if more {
-		out.State, out.Next = deliveries.Retrying, next
-		out = s.failOver(j, out, failure)
+	after := failure.RetryAfter
+	if failure.Channel {
+		after = 0 // The breaker pauses the channel, and messages wait for it without losing attempts.
 	}
-	return out
+	next, more := s.worker.set.Retry.Next(out.Attempts, j.Created, now, after, rand.Float64()) //nolint:gosec // Jitter is no secret.
+	if !more {
+		out.Error = outOfTime(failure.Error())
+		return out
+	}
+	out.State, out.Next = deliveries.Retrying, next
+	return s.failOver(j, out, failure)
+}
+
+// outOfTime is the error of a temporary failure after which no attempt is left.
+func outOfTime(failure string) string {
+	const format = "%s (no attempt is left within retry_for)"
+	return fmt.Sprintf(format, shortenedTo(failure, deliveries.MaxError+len("%s")-len(format)))
 }
 
 // gateClosed is the outcome of a delivery that a gate stops. If only its channel is inactive,
@@ -307,10 +318,13 @@ func skipped(j deliveries.Job, reason deliveries.Reason) deliveries.Outcome {
 }
 
 // shortened keeps the beginning of a provider's answer.
-func shortened(s string) string {
+func shortened(s string) string { return shortenedTo(s, deliveries.MaxError) }
+
+// shortenedTo keeps at most so many characters of a provider's answer.
+func shortenedTo(s string, most int) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
-	if utf8.RuneCountInString(s) <= deliveries.MaxError {
+	if utf8.RuneCountInString(s) <= most {
 		return s
 	}
-	return string([]rune(s)[:deliveries.MaxError-1]) + "…"
+	return string([]rune(s)[:most-1]) + "…"
 }

@@ -89,14 +89,24 @@ type Retry struct {
 	For  time.Duration // how long after its creation a delivery is tried, at least
 }
 
+// lastAttempt is how long before the end of Retry.For the last attempt is when the provider asked
+// for a pause that is too long.
+const lastAttempt = time.Second
+
 // Next returns when to try again after so many attempts, or false when the time is up. jitter is
 // random in [0, 1): the pause is between half and all of the exponential one, so that deliveries
-// that failed together do not retry together. A longer pause for which the provider asked is
-// honored.
+// that failed together do not retry together. A longer pause for which the provider asked, after,
+// is honored. If it would leave no attempt, it is cut so that there is one more within For.
 func (r Retry) Next(attempts int, created, now time.Time, after time.Duration, jitter float64) (time.Time, bool) {
 	pause := time.Duration(math.Min(float64(r.Base)*math.Pow(2, float64(max(attempts, 1)-1)), float64(r.Max)))
 	pause = pause/2 + time.Duration(jitter*float64(pause/2))
 	next := now.Add(max(pause, after))
 	tried := max(float64(r.Base)*(math.Pow(2, float64(max(attempts, 1)))-1), float64(after))
-	return next, next.Before(created.Add(r.For)) || tried < float64(r.For)
+	if next.Before(created.Add(r.For)) || tried < float64(r.For) {
+		return next, true
+	}
+	if last := created.Add(r.For - lastAttempt); after > pause && !now.Add(pause).After(last) {
+		return last, true
+	}
+	return next, false
 }

@@ -176,7 +176,8 @@ func TestTranslateProblem(t *testing.T) {
 		"is not an e-mail address: the part before the @ is longer than 64 bytes":                                              "ist keine E-Mail-Adresse: der Teil vor dem @ ist länger als 64 Byte",
 		"1000 or more messages go before it":                                                                                   "1000 oder mehr Nachrichten kommen vor ihr",
 		"ignored: same e-mail as line 2":                                                                                       "ignoriert: gleiche E-Mail wie in Zeile 2",
-		"554 5.7.1 no":                                                                                                         "554 5.7.1 no",
+		"The message to ada by mail failed: answered 429 (no attempt is left within retry_for).":                               "Die Nachricht an ada über mail ist fehlgeschlagen: answered 429 (innerhalb von retry_for bleibt kein Versuch).",
+		"554 5.7.1 no": "554 5.7.1 no",
 	} {
 		assert.Equal(t, want, l.Translate(words.Message(said)))
 	}

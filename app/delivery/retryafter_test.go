@@ -1,0 +1,113 @@
+package delivery_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// withRetryAfter returns the failure with a pause that the provider asks for.
+func withRetryAfter(f *deliveries.Failure, pause time.Duration) *deliveries.Failure {
+	f.RetryAfter = pause
+	return f
+}
+
+// TestRetryAfterOfChannel is about a provider that asks for a pause as long as a message is tried.
+// The channel pauses for an hour at most, and its trials sacrifice no message.
+func TestRetryAfterOfChannel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(3, channels.Settings{channels.SettingConcurrency: 1})
+		var mended atomic.Bool
+		var refused atomic.Int32
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			if mended.Load() {
+				return nil
+			}
+			refused.Add(1)
+			return withRetryAfter(deliveries.Unreachable("answered 429"), 24*time.Hour)
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(3*time.Hour + 30*time.Minute)
+			assert.Zero(t, q.count(deliveries.Failed))
+			assert.EqualValues(t, 4, refused.Load(), "one an hour shows whether the channel is back")
+			mended.Store(true)
+			let(time.Hour)
+		})
+		assert.Equal(t, 3, q.count(deliveries.Sent))
+	})
+}
+
+// TestRetryAfterOfRecipient is about a recipient that asks for a pause as long as a message is
+// tried. The message gets one more attempt, and its error says why there is no other one.
+func TestRetryAfterOfRecipient(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mended bool
+		state  deliveries.State
+		said   string
+	}{
+		"ThatIsBack":      {true, deliveries.Sent, ""},
+		"ThatStaysBroken": {false, deliveries.Failed, "answered 503 (no attempt is left within retry_for)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				q := newFakeQueue(0, nil)
+				hooks := q.open(1, channels.WEBHOOK, nil)
+				q.addTo(hooks, "https://hooks.example/hook")
+				var mended atomic.Bool
+				d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+					if mended.Load() {
+						return nil
+					}
+					return withRetryAfter(deliveries.Postponed("answered 503"), time.Hour)
+				}}
+				set := settings()
+				set.Retry.For = time.Hour
+				_, log := logged(t, q, d, set, func(*delivery.Worker) {
+					let(30 * time.Minute)
+					require.Equal(t, deliveries.Retrying, q.row(1).state)
+					require.Equal(t, "answered 503", q.row(1).outcome.Error)
+					mended.Store(c.mended)
+					let(30 * time.Minute)
+				})
+				row := q.row(1)
+				assert.Equal(t, c.state, row.state)
+				assert.Equal(t, 2, row.outcome.Attempts)
+				assert.Equal(t, c.said, row.outcome.Error)
+				if failed := lines(log, "a delivery has failed"); c.said != "" && assert.Len(t, failed, 1) {
+					assert.Equal(t, c.said, failed[0]["error"])
+				}
+			})
+		})
+	}
+}
+
+// TestFinalErrorLength checks that a long answer leaves room for the reason why it is final.
+func TestFinalErrorLength(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(1, nil)
+		said := make([]rune, 2*deliveries.MaxError)
+		for i := range said {
+			said[i] = 'é'
+		}
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return deliveries.Postponed("%s", string(said)) }}
+		set := settings()
+		set.Retry.For = time.Second
+		work(t, q, d, plainComposer{}, set, func() { let(time.Second) })
+		require.Equal(t, deliveries.Failed, q.row(1).state)
+		require.Len(t, []rune(q.row(1).outcome.Error), deliveries.MaxError)
+		require.Regexp(t, `é… \(no attempt is left within retry_for\)$`, q.row(1).outcome.Error)
+	})
+}
