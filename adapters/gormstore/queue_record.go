@@ -36,7 +36,8 @@ func (t tx) newOutcomeRow(o deliveries.Outcome) outcomeRow {
 }
 
 // Record runs one statement for sent deliveries, which are most, and one for the others. A delivery
-// without a new error keeps its last one, which explains the earlier attempts.
+// without a new error keeps its last one, which explains the earlier attempts. That of a delivery
+// without an attempt says why it waited, and goes when it is sent.
 func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.Outcome) (lost int, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	sent := map[int][]deliveries.ID{} // by attempts
@@ -52,7 +53,8 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 		now := t.now()
 		var ends []finishedAttempt
 		for attempts, ids := range sent {
-			found, err := scanned(t.db(ctx).Raw(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now
+			found, err := scanned(t.db(ctx).Raw(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now ,
+				last_error = CASE WHEN attempts = 0 THEN '' ELSE last_error END
 				WHERE id @ids AND state = @sending AND owner = @owner RETURNING occurrence_id, channel_id, state, created_at`, map[string]any{
 				"sent": stateNumber(deliveries.Sent), "attempts": attempts, "now": now, "ids": among(t.dialect, ids),
 				"sending": stateNumber(deliveries.Sending), "owner": owner}), len(ids), scanFinishedAttempt)

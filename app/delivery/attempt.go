@@ -36,11 +36,11 @@ func (s *sender) start(ctx context.Context, held *claims, j deliveries.Job, atte
 			held.finish(s.handOver(j, postponedUntried(j, now.Add(s.pauseDelay())), s.pauseReason()), nil)
 			return
 		}
-		switch verdict, until := s.targets.offer(s.target(j), j, now); verdict {
+		switch verdict, off := s.targets.offer(s.target(j), j, now); verdict {
 		case parked:
 			return
 		case postponed:
-			held.finish(postponedUntried(j, until), nil)
+			held.finish(off.outcome(), nil)
 			return
 		case mustWait:
 			if s.limits.Shared && s.targets.full(now) {
@@ -72,14 +72,15 @@ func (s *sender) attempt(ctx context.Context, held *claims, j deliveries.Job) {
 	for {
 		held.begin(j.ID)
 		answer := s.send(ctx, held, j)
-		next, more, off, until := s.targets.end(s.target(j), answer, s.worker.clock.Now())
-		for _, o := range off {
-			held.finish(postponedUntried(o, until), nil)
+		end := s.targets.end(s.target(j), answer, s.worker.clock.Now())
+		s.logHost(s.target(j), answer, end)
+		for _, off := range end.off {
+			held.finish(off.outcome(), nil)
 		}
-		if !more || !s.acquireSlot(ctx) {
+		if !end.more || !s.acquireSlot(ctx) {
 			return
 		}
-		j = next
+		j = end.next
 	}
 }
 
@@ -157,8 +158,10 @@ func (s *sender) send(ctx context.Context, held *claims, j deliveries.Job) targe
 	s.logFailed(in.Occurrence, j, message, out)
 	held.finish(out, &s.ref)
 	s.reportHealth(ctx)
-	if err != nil && deliveries.FailureOf(err).Target {
-		return notResponding
+	if err != nil {
+		if failure := deliveries.FailureOf(err); failure.Target {
+			return notResponding(withoutAddress(j, shortened(failure.Error())))
+		}
 	}
 	return responded
 }

@@ -82,6 +82,30 @@ func (s *sender) logPause(before breaker) {
 	}
 }
 
+// logHost logs that a host of recipients does not answer, or answers again, unless there are many.
+// It logs only the host of an address, because the rest may contain secrets.
+func (s *sender) logHost(host string, a targetResult, e attemptEnd) {
+	if e.before.onTrial() == e.after.onTrial() {
+		return
+	}
+	s.mu.Lock()
+	pass, held := s.hosts.pass(s.worker.clock.Now())
+	s.mu.Unlock()
+	if !pass {
+		return
+	}
+	attributes := []any{"organization", int64(s.ref.organization), "channel", int64(s.ref.channel), "host", host}
+	if held > 0 {
+		attributes = append(attributes, "others_not_logged", held)
+	}
+	if !e.after.onTrial() {
+		s.worker.log.Info("a host answers again", append(attributes, "failing_since", e.before.since.UTC())...)
+		return
+	}
+	s.worker.log.Warn("a host does not answer, its messages are postponed",
+		append(attributes, "failures", e.after.failures, "until", e.after.until.UTC(), "error", a.failure)...)
+}
+
 // withoutAddress returns the text with the recipient's address masked.
 func withoutAddress(j deliveries.Job, text string) string {
 	return deliveries.NewMask("***", j.Address).Hide(text)

@@ -65,6 +65,7 @@ type sender struct {
 	nextSlot   time.Time // when the rate limit lets the next message go
 	// failures samples the failures that are logged.
 	failures sampler
+	hosts    sampler // of the hosts of recipients that are logged
 
 	health health
 }

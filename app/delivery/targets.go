@@ -43,7 +43,31 @@ type target struct {
 	postponedUntil time.Time // the time until which the latest deliveries are postponed
 	group          int       // how many of them have that time
 	breaker        breaker
+	failure        string // why it did not respond the last time, without the recipient's address
 }
+
+// postponement is a delivery that is given back untried.
+type postponement struct {
+	job   deliveries.Job
+	until time.Time
+	why   string // what is wrong with its host; empty: nothing
+}
+
+// outcome returns the outcome of the delivery. It says why, unless an earlier attempt has an error
+// of its own.
+func (p postponement) outcome() deliveries.Outcome {
+	out := postponedUntried(p.job, p.until)
+	if p.job.Attempts == 0 {
+		out.Error = shortened(p.why)
+	}
+	return out
+}
+
+// stalled is why a delivery is postponed whose host has not failed yet.
+const stalled = "the host does not answer in time"
+
+// unanswered returns why deliveries of a target whose breaker was opened are postponed.
+func (g *target) unanswered() string { return "the host did not answer: " + g.failure }
 
 // admission is the decision about a delivery.
 type admission int
@@ -56,13 +80,29 @@ const (
 )
 
 // targetResult is what an attempt showed about its target.
-type targetResult int
+type targetResult struct {
+	attempted bool
+	responds  bool
+	failure   string // why it does not respond
+}
 
-const (
-	noAttempt     targetResult = iota // nothing: there was no attempt
-	responded                         // the target responds, whatever its answer
-	notResponding                     // the target does not respond
+var (
+	noAttempt = targetResult{}                                // It showed nothing.
+	responded = targetResult{attempted: true, responds: true} // whatever its answer
 )
+
+// notResponding is the result of an attempt that got no response.
+func notResponding(failure string) targetResult {
+	return targetResult{attempted: true, failure: failure}
+}
+
+// attemptEnd is what follows the end of an attempt.
+type attemptEnd struct {
+	next          deliveries.Job // a parked delivery to continue with
+	more          bool           // there is one
+	off           []postponement // parked deliveries that are given back
+	before, after breaker        // of the target
+}
 
 func newTargets(limit int) *targets {
 	return &targets{limit: limit, changed: make(chan struct{}, 1), known: map[string]*target{}}
@@ -113,16 +153,16 @@ func (t *targets) full(now time.Time) bool {
 	return t.running >= t.current(now)
 }
 
-// offer decides about a delivery. The returned time is the end of its postponement.
-func (t *targets) offer(name string, j deliveries.Job, now time.Time) (admission, time.Time) {
+// offer decides about a delivery. It returns the postponement of one that is postponed.
+func (t *targets) offer(name string, j deliveries.Job, now time.Time) (admission, postponement) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.running >= t.current(now) {
-		return mustWait, time.Time{}
+		return mustWait, postponement{}
 	}
 	if name == "" {
 		t.running++
-		return admitted, time.Time{}
+		return admitted, postponement{}
 	}
 	g := t.known[name]
 	if g == nil {
@@ -130,27 +170,26 @@ func (t *targets) offer(name string, j deliveries.Job, now time.Time) (admission
 		t.known[name] = g
 	}
 	if until := g.breaker.open(now); !until.IsZero() {
-		return postponed, g.delay(until)
+		return postponed, postponement{j, g.delay(until), g.unanswered()}
 	}
 	if t.admits(g, now) {
 		t.begin(g, now)
-		return admitted, time.Time{}
+		return admitted, postponement{}
 	}
 	switch {
 	case g.breaker.onTrial():
-		return postponed, g.delay(now.Add(g.breaker.pause))
+		return postponed, postponement{j, g.delay(now.Add(g.breaker.pause)), g.unanswered()}
 	case len(g.parked) < targetParked:
 		g.parked = append(g.parked, j)
-		return parked, time.Time{}
+		return parked, postponement{}
 	case now.Sub(g.answered) > targetStalled:
-		return postponed, g.delay(now.Add(targetPause))
+		return postponed, postponement{j, g.delay(now.Add(targetPause)), stalled}
 	}
-	return mustWait, time.Time{}
+	return mustWait, postponement{}
 }
 
-// end ends an attempt and returns a parked delivery to continue with, if there is one. It also
-// returns the parked deliveries that are postponed, and the time until which they are.
-func (t *targets) end(name string, a targetResult, now time.Time) (next deliveries.Job, more bool, off []deliveries.Job, until time.Time) {
+// end ends an attempt and returns what follows.
+func (t *targets) end(name string, a targetResult, now time.Time) (e attemptEnd) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer notify(t.changed)
@@ -158,15 +197,21 @@ func (t *targets) end(name string, a targetResult, now time.Time) (next deliveri
 	if g := t.known[name]; g != nil {
 		g.running--
 		g.answered = now
-		switch a {
-		case responded:
+		e.before = g.breaker
+		switch {
+		case !a.attempted:
+		case a.responds:
 			g.breaker.succeeded()
-		case notResponding:
+		default:
 			g.breaker.failed(now)
-		case noAttempt:
+			g.failure = a.failure
 		}
-		if until = g.breaker.open(now); !until.IsZero() {
-			off, g.parked = g.parked, nil
+		e.after = g.breaker
+		if until := g.breaker.open(now); !until.IsZero() {
+			for _, j := range g.parked {
+				e.off = append(e.off, postponement{j, until, g.unanswered()})
+			}
+			g.parked = nil
 		}
 		t.prune(name, g, now)
 	}
@@ -178,15 +223,15 @@ func (t *targets) end(name string, a targetResult, now time.Time) (next deliveri
 	}
 	if best == nil {
 		if t.running == 0 { // No attempt may begin, so none would continue with the parked ones.
-			if off = append(off, t.unpark()...); until.IsZero() {
-				until = now
+			for _, j := range t.unpark() {
+				e.off = append(e.off, postponement{job: j, until: now})
 			}
 		}
-		return deliveries.Job{}, false, off, until
+		return e
 	}
-	next, best.parked = best.parked[0], best.parked[1:]
+	e.next, e.more, best.parked = best.parked[0], true, best.parked[1:]
 	t.begin(best, now)
-	return next, true, off, until
+	return e
 }
 
 // drop returns the parked deliveries, because no attempt continues with them.

@@ -108,6 +108,9 @@ func (d Delivery) sentence() string {
 		said := fmt.Sprintf("The message to %s by %s waits for %s", d.Address, d.Channel, d.Waiting)
 		switch d.Attempts {
 		case 0:
+			if d.LastError != "" {
+				said += "; no attempt so far: " + d.LastError
+			}
 		case 1:
 			said += "; 1 attempt so far: " + d.LastError
 		default:

@@ -62,12 +62,18 @@ func TestSummary(t *testing.T) {
 	locked.Gates.MemberLocked, unlisted.OnList = true, false
 	made := func(address string, s deliveries.State) deliveries.Delivery {
 		d := deliveries.Delivery{Address: address, Channel: "mail", State: s, Reason: deliveries.OptedOut, LastError: "451 later"}
+		if s == deliveries.Pending || s == deliveries.Sending {
+			d.LastError = ""
+		}
 		if s == deliveries.Retrying {
 			d.Attempts, d.Next = 1, time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)
 		}
 		d.Waiting = d.WaitsFor(channels.Condition{}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 		return d
 	}
+	postponed := made("a", deliveries.Pending)
+	postponed.LastError = "the host did not answer: the connection broke"
+	postponed.Waiting = deliveries.Waiting{For: deliveries.ForAttempt, Until: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)}
 	moment := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	running, over := events.Occurrence{}, events.Occurrence{Expanded: moment}
 	scheduled, cancelled := events.Occurrence{Scheduled: true, Options: events.Options{SendAt: moment}}, events.Occurrence{Expanded: moment, Cancelled: moment}
@@ -96,6 +102,10 @@ func TestSummary(t *testing.T) {
 		"CancelledTooLate":  {cancelled, nil, []deliveries.Delivery{made("a", deliveries.Sent)}, "The message was sent to a by mail."},
 		"NotStarted":        {running, nil, nil, "No address of this user is on a distribution list of the event's notifications or subscribed to one of them."},
 		"SendingIsOnItsWay": {over, nil, []deliveries.Delivery{made("a", deliveries.Sending)}, "The message to a by mail waits for its turn."},
+		"PutOffBecauseOfItsHost": {
+			over, nil, []deliveries.Delivery{postponed},
+			"The message to a by mail waits for the next attempt, at 2026-01-02T03:04:06Z; no attempt so far: the host did not answer: the connection broke.",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -359,6 +359,20 @@ func recordCases() cases {
 			w.record(t, "one", deliveries.Outcome{ID: id, State: deliveries.Sent, Attempts: 2})
 			assert.Equal(t, "451 later", w.delivery(t, o, id).LastError, "it says why there were two attempts")
 		},
+		"TheErrorOfAnUntriedOneGoesWhenItIsSent": func(t *testing.T, w *world) {
+			o := w.waiting(t, 1)
+			id := w.claim(t, w.mine.mail, "one", 1, lease)[0].ID
+			w.record(t, "one", deliveries.Outcome{ID: id, State: deliveries.Pending, Error: "the host did not answer"})
+			d := w.delivery(t, o, id)
+			assert.Equal(t, deliveries.Pending, d.State)
+			assert.Equal(t, "the host did not answer", d.LastError, "it says why it waits")
+			assert.Zero(t, d.Attempts)
+			assert.Zero(t, w.claim(t, w.mine.mail, "one", 1, lease)[0].Attempts)
+			w.record(t, "one", deliveries.Outcome{ID: id, State: deliveries.Sent, Attempts: 1})
+			d = w.delivery(t, o, id)
+			assert.Equal(t, 1, d.Attempts)
+			assert.Empty(t, d.LastError, "its only attempt did not fail")
+		},
 		"AnAnswerOfAnyBytesIsKept": func(t *testing.T, w *world) {
 			o := w.waiting(t, 2)
 			jobs := w.claim(t, w.mine.mail, "one", 2, lease)

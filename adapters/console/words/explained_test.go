@@ -34,7 +34,10 @@ func explained() (all []string) {
 	ready := deliveries.Candidate{OnList: true, ChosenByOptions: true, Gates: deliveries.Gates{AssignmentActive: true, AssignmentValidated: true, ChannelActive: true, ChannelAllowed: true, HasTemplate: true}}
 	ready.Notification.Active = true
 	tell := func(d deliveries.Delivery) {
-		d.Address, d.Channel, d.LastError = "ada", "mail", "451 no"
+		d.Address, d.Channel = "ada", "mail"
+		if d.State != deliveries.Pending || d.Attempts > 0 {
+			d.LastError = "451 no"
+		}
 		fate, _ := ready.Outcome([]deliveries.Delivery{d})
 		all = append(all, fate, deliveries.Summary(events.Occurrence{}, nil, []deliveries.Delivery{d}))
 	}
@@ -42,6 +45,9 @@ func explained() (all []string) {
 		all = append(all, w.Words(), w.String())
 		for attempts := range 3 {
 			tell(deliveries.Delivery{State: deliveries.Pending, Attempts: attempts, Waiting: w})
+		}
+		for _, host := range []string{"the host did not answer: no answer in time", "the host does not answer in time"} {
+			tell(deliveries.Delivery{State: deliveries.Pending, LastError: host, Waiting: w})
 		}
 	}
 	for why := channels.Assigned; why <= channels.Deactivated; why++ {

@@ -1,0 +1,111 @@
+package delivery_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tocsin/tocsin/app/delivery"
+	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/deliveries"
+)
+
+// TestHostThatDoesNotAnswer checks that a message which is postponed because of its host says why,
+// and that the log says it once for each host, without the secrets of an address.
+func TestHostThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const address = "https://ada:password@down.example:8443/hook?key=token"
+		q := newFakeQueue(0, nil)
+		hooks := q.open(7, channels.WEBHOOK, nil)
+		for range 8 {
+			q.addTo(hooks, address)
+		}
+		var mended atomic.Bool
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			if mended.Load() {
+				return nil
+			}
+			return deliveries.Unanswered("the connection broke: %s", address)
+		}}
+		_, log := logged(t, q, d, settings(), func(*delivery.Worker) {
+			let(2 * time.Second)
+			q.set(func(q *fakeQueue) { q.addTo(hooks, address) })
+			q.added <- struct{}{}
+			let(time.Second)
+			row := q.row(9)
+			assert.Equal(t, deliveries.Pending, row.state)
+			assert.Zero(t, row.outcome.Attempts)
+			assert.Equal(t, "the host did not answer: the connection broke: ***", row.outcome.Error)
+			let(time.Minute)
+			for id := range deliveries.ID(9) {
+				if r := q.row(id + 1); r.state == deliveries.Retrying {
+					assert.NotContains(t, r.outcome.Error, "the host did not answer", "it keeps the error of its own attempt")
+				}
+			}
+			mended.Store(true)
+			let(time.Hour)
+		})
+		assert.Equal(t, 9, q.count(deliveries.Sent))
+		down := lines(log, "a host does not answer, its messages are postponed")
+		require.Len(t, down, 1)
+		assert.EqualValues(t, 7, down[0]["organization"])
+		assert.EqualValues(t, hooks, down[0]["channel"])
+		assert.Equal(t, "down.example:8443", down[0]["host"])
+		assert.Equal(t, "the connection broke: ***", down[0]["error"])
+		back := lines(log, "a host answers again")
+		require.Len(t, back, 1)
+		assert.Equal(t, "down.example:8443", back[0]["host"])
+		for _, secret := range []string{"password", "hook", "token"} {
+			assert.NotContains(t, fmt.Sprint(log), secret)
+		}
+	})
+}
+
+// TestHostThatIsTooSlow is about messages that are postponed before an attempt has failed.
+func TestHostThatIsTooSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(0, nil)
+		hooks := q.open(1, channels.WEBHOOK, nil)
+		for range 100 {
+			q.addTo(hooks, "https://hangs.example/hook")
+		}
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error {
+			let(29 * time.Second)
+			return deliveries.Unanswered("no answer in time")
+		}}
+		work(t, q, d, plainComposer{}, settings(), func() {
+			let(20 * time.Second)
+			said := map[string]int{}
+			for id := range deliveries.ID(100) {
+				said[q.row(id+1).outcome.Error]++
+			}
+			assert.Greater(t, said["the host does not answer in time"], 50)
+			assert.Len(t, said, 2, "nothing else is said: %v", said)
+		})
+	})
+}
+
+// TestFewHostsLogged bounds the log of a channel whose recipients have many hosts that are down.
+func TestFewHostsLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(0, nil)
+		hooks := q.open(1, channels.WEBHOOK, nil)
+		for host := range 30 {
+			for range 5 {
+				q.addTo(hooks, fmt.Sprintf("https://h%d.example/hook", host))
+			}
+		}
+		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return deliveries.Unanswered("the connection broke") }}
+		_, log := logged(t, q, d, settings(), func(*delivery.Worker) { let(30 * time.Second) })
+		assert.Len(t, lines(log, "a host does not answer, its messages are postponed"), 10)
+	})
+}
