@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
@@ -25,7 +26,7 @@ const (
 	MaxDepth  = 64       // levels of a schema
 	MaxWeight = 5_000    // objects and arrays of a schema, each as often as $ref leads to it
 	// MaxWork bounds the weight of a schema times the values of the data that are held against it,
-	// each of which takes about a microsecond.
+	// each of which takes about a microsecond. It does not include patterns: see MaxSteps.
 	MaxWork = 200_000
 	// maxDigits and maxExponent bound numbers, which are compared exactly.
 	maxDigits   = 1_000
@@ -34,6 +35,9 @@ const (
 	// in characters.
 	maxMistakes = 50
 	maxMistake  = 300
+	// What a schema takes in memory for each byte of its text, and for each object or truth value.
+	bytesPerText = 16
+	bytesPerPart = 1 << 10
 )
 
 // location is where the compiler believes a schema to be.
@@ -43,7 +47,10 @@ const location = "schema:///schema.json"
 type Schema struct {
 	compiled *jsonschema.Schema
 	weight   int
-	text     int
+	size     int
+
+	mu       sync.Mutex // held while patterns are used
+	patterns *patterns  // nil: none
 }
 
 // Parse reads the JSON Schema of an object. The error says what is wrong with it.
@@ -59,7 +66,7 @@ func Parse(text string) (*Schema, error) {
 	if !isObject {
 		return nil, refused("must be a JSON Schema, which is an object")
 	}
-	w := weigher{root: root, known: map[string]int{}}
+	w := &weigher{root: root, known: map[string]int{}}
 	weight, err := w.weigh(nil, root)
 	if err != nil {
 		return nil, err
@@ -70,18 +77,27 @@ func Parse(text string) (*Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
 	c.AssertFormat()
+	all := &patterns{known: map[string]*pattern{}, left: MaxSteps}
+	c.UseRegexpEngine(all.compile)
 	if err := c.AddResource(location, root); err != nil {
 		return nil, refused("%s", shortened(err.Error()))
 	}
 	compiled, err := c.Compile(location)
+	if err := all.refusal(root); err != nil {
+		return nil, err
+	}
 	if err != nil {
 		return nil, refused("is not a JSON Schema: %s", reason(err))
 	}
-	return &Schema{compiled: compiled, weight: weight, text: len(text)}, nil
+	s := &Schema{compiled: compiled, weight: weight, size: bytesPerText*len(text) + bytesPerPart*w.parts + all.memory}
+	if w.patterns {
+		s.patterns = all
+	}
+	return s, nil
 }
 
 // Size is about how much memory the schema takes, in bytes.
-func (s *Schema) Size() int { return 16 * s.text }
+func (s *Schema) Size() int { return s.size }
 
 // Check returns what is wrong with a JSON text, each with the JSON Pointer of the value:
 // `/lines/0/price: got string, want number`.
@@ -97,8 +113,17 @@ func (s *Schema) Check(text []byte) (mistakes []string) {
 	case values*s.weight > MaxWork:
 		return []string{"is too large to be checked against the schema of its event"}
 	}
+	if s.patterns != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.patterns.check()
+	}
+	err = s.compiled.Validate(data)
+	if s.patterns != nil && s.patterns.left < 0 {
+		return []string{"is too large to be checked against the patterns in the schema of its event"}
+	}
 	var wrong *jsonschema.ValidationError
-	if err := s.compiled.Validate(data); !errors.As(err, &wrong) {
+	if !errors.As(err, &wrong) {
 		return nil
 	}
 	for _, m := range leaves(wrong, nil) {
@@ -175,13 +200,16 @@ func checkable(n json.Number) bool {
 type weigher struct {
 	root  map[string]any
 	known map[string]int // by JSON Pointer; 0: at work
+	parts int            // that may be a schema
+	// patterns is whether there may be patterns: regular expressions of the schema or of its data.
+	patterns bool
 }
 
 // unsupported are keywords that lead out of a schema, or in circles, in ways that are not counted
 // here.
 var unsupported = []string{"$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"}
 
-func (w weigher) weigh(at []string, v any) (weight int, err error) {
+func (w *weigher) weigh(at []string, v any) (weight int, err error) {
 	if len(at) > MaxDepth {
 		return 0, refused("is nested deeper than %d levels", MaxDepth)
 	}
@@ -200,10 +228,16 @@ func (w weigher) weigh(at []string, v any) (weight int, err error) {
 		return err
 	}
 	switch v := v.(type) {
+	case bool:
+		w.parts++
 	case map[string]any:
+		w.parts++
 		for name, inner := range v {
 			if err := w.allowed(at, name, inner); err != nil {
 				return 0, err
+			}
+			if name == "pattern" || name == "patternProperties" || name == "format" && inner == "regex" {
+				w.patterns = true
 			}
 			if to, isText := inner.(string); name == "$ref" && isText {
 				steps, target, err := w.resolve(to)
@@ -236,7 +270,7 @@ func (w weigher) weigh(at []string, v any) (weight int, err error) {
 	return weight, nil
 }
 
-func (weigher) allowed(at []string, name string, v any) error {
+func (*weigher) allowed(at []string, name string, v any) error {
 	_, isText := v.(string)
 	_, isBool := v.(bool)
 	switch {
@@ -247,7 +281,7 @@ func (weigher) allowed(at []string, name string, v any) error {
 }
 
 // resolve finds what a $ref leads to.
-func (w weigher) resolve(ref string) (steps []string, target any, err error) {
+func (w *weigher) resolve(ref string) (steps []string, target any, err error) {
 	wrong := refused("has a $ref to %s, where nothing is; it must be a JSON Pointer into the schema, as in \"#/$defs/line\"", shortened(strconv.Quote(ref)))
 	rest, inside := strings.CutPrefix(ref, "#")
 	decoded, bad := url.PathUnescape(rest)

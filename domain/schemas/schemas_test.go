@@ -3,6 +3,7 @@ package schemas_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -92,4 +93,88 @@ func TestExpensiveData(t *testing.T) {
 	data := func(n int) []byte { return []byte(`{"a": [1` + strings.Repeat(",1", n-1) + "]}") }
 	assert.Empty(t, s.Check(data(100)))
 	assert.Equal(t, []string{"is too large to be checked against the schema of its event"}, s.Check(data(1_000)))
+}
+
+func TestPatternsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	names := func(n int, name func(int) string) (all string) {
+		for i := range n {
+			all += fmt.Sprintf(`%q: {},`, name(i))
+		}
+		return `{"patternProperties": {` + all + `"z": {}}}`
+	}
+	for text, want := range map[string]string{
+		`{"properties": {"s": {"pattern": "^` + strings.Repeat("(?:a?){1000}", 100) + `$"}}}`: `has a pattern of more than 3000 instructions at "#/properties/s/pattern"`,
+		`{"properties": {"s": {"pattern": "(?:(?:(?:(?:a+b*){0,2}){3,}c){2}){80}"}}}`:         `has a pattern of more than 3000 instructions at "#/properties/s/pattern"`,
+		`{"items": [{"patternProperties": {"(a/b){999}": {}}}]}`:                              `is not a JSON Schema`,
+		`{"allOf": [{"patternProperties": {"(a/b){999}": {}}}]}`:                              `at "#/allOf/0/patternProperties/(a~1b){999}"`,
+		`{"propertyNames": {"pattern": "[` + strings.Repeat("a", 5_000) + `]"}}`:              `has a pattern of more than 4096 bytes at "#/propertyNames/pattern"`,
+		// The parser would look at each character of such a range, in thousands of ranges.
+		`{"pattern": "(?i)` + strings.Repeat(`[a-\\x{10ffff}]`, 200) + `"}`:      `has patterns that need more than 4000000 steps together, which the one at "#/pattern" exceeds`,
+		`{"pattern": "(?si)` + strings.Repeat(`[a-􏿿]`, 200) + `"}`:               `has patterns that need more than 4000000 steps together`,
+		`{"pattern": "` + strings.Repeat(`\\pL`, 800) + `"}`:                     `has patterns that need more than 4000000 steps together`,
+		names(20, func(i int) string { return fmt.Sprintf("%d(?:a?){999}", i) }): `has patterns that need more than 4000000 steps together`,
+	} {
+		_, err := schemas.Parse(text)
+		require.ErrorContains(t, err, want, text)
+		assert.Equal(t, fault.Invalid, fault.KindOf(err))
+	}
+	for _, text := range []string{
+		`{"pattern": "^.{1,1000}$"}`, `{"pattern": "(?i)^[a-zà-ÿ0-9._%+-]+@[a-z0-9.-]+$"}`, `{"pattern": "^[\\p{L}\\p{N} '-]+$"}`,
+		`{"properties": {"pattern": {"type": "string"}}}`, names(500, func(i int) string { return fmt.Sprintf("^x-%d$", i) }),
+		`{"allOf": [` + strings.Repeat(`{"pattern": "^(?:a?){999}$"},`, 500) + `{}]}`, // one pattern, which is compiled once
+	} {
+		_, err := schemas.Parse(text)
+		assert.NoError(t, err, text)
+	}
+}
+
+func TestPatternsThatWorkTooLong(t *testing.T) {
+	t.Parallel()
+	const tooLarge = "is too large to be checked against the patterns in the schema of its event"
+	text := func(n int) string { return strings.Repeat("a", n) }
+	for name, c := range map[string]struct{ schema, small, large string }{
+		"a long text":        {`{"properties": {"s": {"pattern": "^(?:a?){1000}a*$"}}}`, `{"s": "` + text(100) + `"}`, `{"s": "` + text(2_000) + `"}`},
+		"a text in allOf":    {`{"allOf": [` + strings.Repeat(`{"pattern": "^(?:a?){1000}a*$"},`, 20) + `{}]}`, `"a"`, `"` + text(200) + `"`},
+		"a text in $ref":     {`{"$defs": {"a": {"pattern": "^(?:a?){1000}a*$"}}, "allOf": [` + strings.Repeat(`{"$ref": "#/$defs/a"},`, 20) + `{}]}`, `"a"`, `"` + text(200) + `"`},
+		"many texts":         {`{"items": {"pattern": "^(?:a?){1000}$"}}`, `["aaa"]`, `["` + text(400) + `"` + strings.Repeat(`,"`+text(400)+`"`, 10) + `]`},
+		"not":                {`{"items": {"not": {"pattern": "^(?:a?){1000}b"}}}`, `["aaa"]`, `["` + text(400) + `"` + strings.Repeat(`,"`+text(400)+`"`, 10) + `]`},
+		"patternProperties":  {`{"patternProperties": {"^(?:a?){1000}$": {}}}`, `{"a": 1}`, `{"` + text(4_000) + `": 1}`},
+		"propertyNames":      {`{"propertyNames": {"pattern": "^(?:a?){1000}a*$"}}`, `{"a": 1}`, `{"` + text(4_000) + `": 1}`},
+		"expressions":        {`{"items": {"format": "regex"}}`, `["(a|b)"` + strings.Repeat(`,"(a|b)"`, 100) + `]`, `["(a|b)"` + strings.Repeat(`,"(a|b)"`, 10_000) + `]`},
+		"a large expression": {`{"format": "regex"}`, `"(?i)[a-z]"`, `"(?i)` + strings.Repeat(`[a-\\x{10ffff}]`, 200) + `"`},
+	} {
+		s, err := schemas.Parse(c.schema)
+		require.NoError(t, err, name)
+		assert.Empty(t, s.Check([]byte(c.small)), name)
+		assert.Equal(t, []string{tooLarge}, s.Check([]byte(c.large)), name)
+		assert.Empty(t, s.Check([]byte(c.small)), "%s: each check has its own steps", name)
+	}
+	s, err := schemas.Parse(`{"format": "regex"}`)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"'(?:a{1000}){2}' is not valid regex: error parsing regexp: invalid repeat count: `{2}`"}, s.Check([]byte(`"(?:a{1000}){2}"`)))
+	assert.Equal(t, []string{"'(?:ab?c){1000}' is not valid regex: it is too long or repeats too much"}, s.Check([]byte(`"(?:ab?c){1000}"`)))
+}
+
+func TestConcurrentChecks(t *testing.T) {
+	t.Parallel()
+	s, err := schemas.Parse(`{"pattern": "^(?:a?){1000}$"}`)
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() { assert.Empty(t, s.Check([]byte(`"`+strings.Repeat("a", 500)+`"`))) })
+	}
+	all.Wait()
+}
+
+func TestSizeOfPatterns(t *testing.T) {
+	t.Parallel()
+	size := func(text string) int {
+		s, err := schemas.Parse(text)
+		require.NoError(t, err)
+		return s.Size()
+	}
+	assert.Greater(t, size(`{"pattern": "^(?:a?){1000}$"}`), 2_000*200)
+	assert.Greater(t, size(`{"pattern": "`+strings.Repeat(`\\pL`, 100)+`"}`), 100*5_000)
+	assert.Greater(t, size(`{"allOf": [`+strings.Repeat("{},", 1_000)+`true]}`), 1_000*800)
 }
