@@ -179,21 +179,30 @@ func size(v any) (values int, number string) {
 		if !checkable(v) {
 			number = string(v)
 		}
+		values += effort(v)
 	}
 	return values, number
 }
 
 // checkable reports whether a number can be compared exactly at no great cost.
 func checkable(n json.Number) bool {
-	if len(n) > maxDigits {
-		return false
-	}
+	exponent, err := exponentOf(n)
+	return len(n) <= maxDigits && err == nil && -maxExponent <= exponent && exponent <= maxExponent
+}
+
+// effort is how many further values a checkable number counts for: one with many digits or a large
+// exponent takes longer to compare.
+func effort(n json.Number) int {
+	exponent, _ := exponentOf(n)
+	return (len(n) + max(exponent, -exponent)) / 16
+}
+
+func exponentOf(n json.Number) (int, error) {
 	i := strings.IndexAny(string(n), "eE")
 	if i < 0 {
-		return true
+		return 0, nil
 	}
-	exponent, err := strconv.Atoi(string(n[i+1:]))
-	return err == nil && -maxExponent <= exponent && exponent <= maxExponent
+	return strconv.Atoi(string(n[i+1:]))
 }
 
 // weigher counts the parts of a schema. Everything that could be a part counts as one.
@@ -265,6 +274,7 @@ func (w *weigher) weigh(at []string, v any) (weight int, err error) {
 		if !checkable(v) {
 			return 0, refused("holds a number that cannot be checked at %s", strconv.Quote("#"+place))
 		}
+		weight = min(weight+effort(v), 2*MaxWeight)
 	}
 	w.known[place] = weight
 	return weight, nil

@@ -93,6 +93,15 @@ func TestExpensiveData(t *testing.T) {
 	data := func(n int) []byte { return []byte(`{"a": [1` + strings.Repeat(",1", n-1) + "]}") }
 	assert.Empty(t, s.Check(data(100)))
 	assert.Equal(t, []string{"is too large to be checked against the schema of its event"}, s.Check(data(1_000)))
+
+	// Each comparison computes with hundreds of digits.
+	s, err = schemas.Parse(`{"items": {"enum": [` + strings.Repeat(`1e-400,`, 190) + `1]}}`)
+	require.NoError(t, err)
+	numbers := func(n int) []byte { return []byte(`[1` + strings.Repeat(",1e-399", n) + "]") }
+	assert.NotEqual(t, []string{"is too large to be checked against the schema of its event"}, s.Check(numbers(1)))
+	assert.Equal(t, []string{"is too large to be checked against the schema of its event"}, s.Check(numbers(90)))
+	_, err = schemas.Parse(`{"items": {"enum": [` + strings.Repeat(`1e-400,`, 2_000) + `1]}}`)
+	require.ErrorContains(t, err, "has more than 5000 parts")
 }
 
 func TestPatternsThatAreRefused(t *testing.T) {
