@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -74,17 +75,21 @@ func (s *Events) Usable(ctx context.Context, at Path) ([]channels.Channel, error
 
 // Create makes an event; faults about the form, events.ErrSlugTaken, *quotas.Exceeded.
 func (s *Events) Create(ctx context.Context, by audit.Actor, at Path, f EventForm) (made events.Event, err error) {
-	e, err := f.event(events.Event{Slug: f.Slug})
-	if err != nil {
-		return e, err
-	}
-	return updateAt(ctx, s.store, at, s.revise, func(tx ports.Tx, app applications.Application) (made events.Event, err error) {
-		e.Organization, e.Application = app.Organization, app.ID
-		if e.Channels, e.Pools, err = f.limits(ctx, tx, app, nil); err != nil {
-			return made, err
+	err = withParsedSchemas(ctx, func(ctx context.Context) error {
+		e, err := f.event(ctx, events.Event{Slug: f.Slug})
+		if err != nil {
+			return err
 		}
-		return createEvent(ctx, tx, by, s.limits, at, e)
+		made, err = updateAt(ctx, s.store, at, s.revise, func(tx ports.Tx, app applications.Application) (made events.Event, err error) {
+			e.Organization, e.Application = app.Organization, app.ID
+			if e.Channels, e.Pools, err = f.limits(ctx, tx, app, nil); err != nil {
+				return made, err
+			}
+			return createEvent(ctx, tx, by, s.limits, at, e)
+		})
+		return err
 	})
+	return made, err
 }
 
 // createEvent stores a new event of the path's application; events.ErrSlugTaken, *quotas.Exceeded.
@@ -105,29 +110,38 @@ func (s *Events) Save(ctx context.Context, by audit.Actor, at Path, slug string,
 	return err
 }
 
-// Patch calls change with a form of the stored event, and saves the changed form like Save.
-func (s *Events) Patch(ctx context.Context, by audit.Actor, at Path, slug string, change func(*EventForm)) (events.Event, error) {
-	return updateAt(ctx, s.store, at, s.revise, func(tx ports.Tx, app applications.Application) (is events.Event, err error) {
-		was, err := tx.Events().BySlug(ctx, app, slug)
-		if err != nil {
-			return is, err
-		}
-		f := formOf(was)
-		change(&f)
-		wanted, err := f.event(events.Event{Slug: slug})
-		if err != nil {
-			return is, err
-		}
-		is = was
-		is.Name, is.Description, is.Active, is.Example, is.Schema, is.Priority = wanted.Name, wanted.Description, wanted.Active, wanted.Example, wanted.Schema, wanted.Priority
-		if is.Channels, is.Pools, err = f.limits(ctx, tx, app, was.Pools); err != nil {
-			return is, err
-		}
-		if _, after := audit.Changed(eventState(was), eventState(is)); len(after) == 0 && slices.Equal(is.Pools, was.Pools) {
-			return is, nil
-		}
-		return is, saveEvent(ctx, tx, by, at, was, is)
+// Patch calls change with a form of the stored event, and saves the changed form like Save. change
+// may be called more than once.
+func (s *Events) Patch(ctx context.Context, by audit.Actor, at Path, slug string, change func(*EventForm)) (is events.Event, err error) {
+	err = withParsedSchemas(ctx, func(ctx context.Context) error {
+		is, err = updateAt(ctx, s.store, at, s.revise, func(tx ports.Tx, app applications.Application) (events.Event, error) {
+			return patchEvent(ctx, tx, by, at, app, slug, change)
+		})
+		return err
 	})
+	return is, err
+}
+
+func patchEvent(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, app applications.Application, slug string, change func(*EventForm)) (is events.Event, err error) {
+	was, err := tx.Events().BySlug(ctx, app, slug)
+	if err != nil {
+		return is, err
+	}
+	f := formOf(was)
+	change(&f)
+	wanted, err := f.event(ctx, was)
+	if err != nil {
+		return is, err
+	}
+	is = was
+	is.Name, is.Description, is.Active, is.Example, is.Schema, is.Priority = wanted.Name, wanted.Description, wanted.Active, wanted.Example, wanted.Schema, wanted.Priority
+	if is.Channels, is.Pools, err = f.limits(ctx, tx, app, was.Pools); err != nil {
+		return is, err
+	}
+	if _, after := audit.Changed(eventState(was), eventState(is)); len(after) == 0 && slices.Equal(is.Pools, was.Pools) {
+		return is, nil
+	}
+	return is, saveEvent(ctx, tx, by, at, was, is)
 }
 
 func saveEvent(ctx context.Context, tx ports.Tx, by audit.Actor, at Path, was, is events.Event) error {
@@ -178,14 +192,17 @@ func (s *Events) revise(ctx context.Context, tx ports.Tx, at Path) (applications
 	return app, tx.Orgs().Revise(ctx, app.Organization)
 }
 
-// event checks the form.
-func (f EventForm) event(e events.Event) (events.Event, error) {
+// event checks the form of an event that is so far e.
+func (f EventForm) event(ctx context.Context, e events.Event) (events.Event, error) {
 	var faults fault.Fields
 	checked, err := events.New(e.Slug, f.Name, f.Description)
 	faults.Add("", err)
 	checked.Example, err = events.ParseExample("example", f.Example)
 	faults.Add("", err)
-	checked.Schema, err = events.ParseSchema("context_schema", f.Schema, checked.Example)
+	checked.Schema, err = parseSchema(ctx, e, f, checked.Example)
+	if _, unparsed := errors.AsType[unparsedSchema](err); unparsed {
+		return checked, err
+	}
 	faults.Add("", err)
 	checked.Priority, err = events.ParsePriority("priority", f.Priority)
 	faults.Add("", err)

@@ -29,17 +29,19 @@ func (r *Requests) Once(
 	var after callbacks
 	defer after.run()
 	ctx = context.WithValue(ctx, afterKey{}, &after)
-	err = r.store.Update(ctx, func(tx ports.Tx) error {
-		answer, repeated = requests.Answer{}, false
-		if request != nil {
-			if answer, repeated, err = tx.Requests().Begin(ctx, *request, r.clock.Now()); err != nil || repeated {
+	err = withParsedSchemas(ctx, func(ctx context.Context) error {
+		return r.store.Update(ctx, func(tx ports.Tx) error {
+			answer, repeated = requests.Answer{}, false
+			if request != nil {
+				if answer, repeated, err = tx.Requests().Begin(ctx, *request, r.clock.Now()); err != nil || repeated {
+					return err
+				}
+			}
+			if answer, err = call(ports.Within(ctx, tx)); err != nil || request == nil {
 				return err
 			}
-		}
-		if answer, err = call(ports.Within(ctx, tx)); err != nil || request == nil {
-			return err
-		}
-		return tx.Requests().Finish(ctx, *request, answer)
+			return tx.Requests().Finish(ctx, *request, answer)
+		})
 	})
 	return answer, repeated, err
 }

@@ -1,0 +1,66 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tocsin/tocsin/domain/events"
+)
+
+// parsedSchemas are the results of parsing the schemas in the forms of one call.
+type parsedSchemas map[unparsedSchema]parsedSchema
+
+// parsedSchema is the result of events.ParseSchema.
+type parsedSchema struct {
+	text string
+	err  error
+}
+
+// unparsedSchema ends a unit of work because a schema must be parsed first, and held against an
+// example.
+type unparsedSchema struct{ schema, example string }
+
+func (unparsedSchema) Error() string { return "the schema is not parsed yet" }
+
+// parsedKey is the context key of parsedSchemas.
+type parsedKey struct{}
+
+// withParsedSchemas calls run and, if parseSchema asks for that, calls it again after parsing a
+// schema, which may take a while, during which no lock on the database may be held. Within another
+// withParsedSchemas, the outer one does this, for the same reason.
+func withParsedSchemas(ctx context.Context, run func(context.Context) error) error {
+	if _, within := ctx.Value(parsedKey{}).(parsedSchemas); within {
+		return run(ctx)
+	}
+	known := parsedSchemas{}
+	ctx = context.WithValue(ctx, parsedKey{}, known)
+	for {
+		err := run(ctx)
+		form, is := errors.AsType[unparsedSchema](err)
+		if !is {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		text, err := events.ParseSchema("context_schema", form.schema, form.example)
+		known[form] = parsedSchema{text, err}
+	}
+}
+
+// parseSchema returns the schema of a form whose example is checked. It is parsed only if it or the
+// example changes, or the event becomes active, because limits of schemas may have become tighter
+// since it was stored.
+func parseSchema(ctx context.Context, was events.Event, f EventForm, example string) (string, error) {
+	same := f.Schema == was.Schema && example == was.Example && (was.Active || !f.Active)
+	if f.Schema == "" || same {
+		return f.Schema, nil
+	}
+	form := unparsedSchema{f.Schema, example}
+	known, _ := ctx.Value(parsedKey{}).(parsedSchemas)
+	parsed, is := known[form]
+	if !is {
+		return "", form
+	}
+	return parsed.text, parsed.err
+}
