@@ -134,7 +134,7 @@ func (t *Triggers) trigger(ctx context.Context, at eventPath, calls []*triggerCa
 		}
 		return tx.Audit().Record(ctx, entries...)
 	}
-	err := t.withCheckedContexts(triggers, func(check contextCheck) error {
+	err := t.withCheckedContexts(ctx, triggers, func(check contextCheck) error {
 		return t.store.Update(ctx, func(tx ports.Tx) error { return update(tx, check) })
 	})
 	if err != nil {
@@ -183,7 +183,7 @@ func (t *Triggers) occurrences(
 		return nil, err
 	}
 	if e.Schema != check.schema {
-		return nil, uncheckedContext(e.Schema)
+		return nil, uncheckedContext{org: app.Organization, text: e.Schema}
 	}
 	now := t.clock.Now()
 	optionFaults := make([]error, len(triggers))
@@ -262,10 +262,23 @@ const (
 
 func (t *Triggers) dryRun(ctx context.Context, at Path, event string, trigger Trigger, of eventFilter, samples int) (f Forecast, err error) {
 	triggers := []Trigger{trigger}
-	err = t.withCheckedContexts(triggers, func(check contextCheck) error {
-		done := func(context.Context) {}
-		defer func() { done(ctx) }() // after the View: a pause holds no connection
+	var done func(context.Context)
+	defer func() {
+		if done != nil {
+			done(ctx) // after the View: a pause holds no connection
+		}
+	}()
+	err = t.withCheckedContexts(ctx, triggers, func(check contextCheck) error {
 		return t.store.View(ctx, func(tx ports.Tx) error {
+			if done == nil { // before the context is checked, which is work, too
+				app, _, err := tx.Events().ByPath(ctx, access.Scope(at), event)
+				if err != nil {
+					return err
+				}
+				if done, err = t.quotas.DryRun(ctx, tx, app.Organization); err != nil {
+					return err
+				}
+			}
 			ts, err := t.occurrences(ctx, tx, eventPath{at, event}, triggers, check, of)
 			if err != nil {
 				return err
@@ -273,11 +286,6 @@ func (t *Triggers) dryRun(ctx context.Context, at Path, event string, trigger Tr
 			if ts[0].Refusal != nil {
 				return ts[0].Refusal
 			}
-			release, err := t.quotas.DryRun(ctx, tx, ts[0].Occurrence.Organization)
-			if err != nil {
-				return err
-			}
-			done = release
 			f, err = t.forecast(ctx, tx, ts[0].Occurrence, samples)
 			return err
 		})

@@ -163,11 +163,7 @@ func (c call) templatePage(status int, of app.TemplateName, adjust func(v *templ
 	if v.Tags, err = v.Event.Tags(); err != nil {
 		return err
 	}
-	known, err := events.Variables(v.Event.Schema)
-	if err != nil {
-		return err
-	}
-	v.Known = strings.Join(known.Names(), " ")
+	v.Known = strings.Join(events.Variables(v.Event.Schema).Names(), " ")
 	v.Tabs, v.Others = c.templateTabs(v.TemplateReport, of)
 	if err := adjust(&v); err != nil {
 		return err

@@ -44,17 +44,23 @@ func CheckContext(s *schemas.Schema, c Context) error {
 	return faults.Err()
 }
 
+// UncheckedContext refuses a context because the stored schema is refused by now: limits of schemas
+// may become tighter.
+func UncheckedContext(refusal error) error {
+	var faults fault.Fields
+	faults.AddAs(ErrContext, "context", "cannot be checked before somebody changes the schema of the event, which %s", refusal.Error())
+	return faults.Err()
+}
+
 // Variables returns the shape of the data for the templates of an event with this schema of
-// contexts; an empty schema allows any context.
-func Variables(schema string) (*templates.Shape, error) {
+// contexts; an empty schema allows any context, and so does a stored one that is refused by now.
+func Variables(schema string) *templates.Shape {
 	context := &templates.Shape{Open: true}
 	if schema != "" {
-		s, err := schemas.Parse(schema)
-		if err != nil {
-			return nil, err
-		}
-		if known := s.Shape(); known != nil {
-			context = known
+		if s, err := schemas.Parse(schema); err == nil {
+			if known := s.Shape(); known != nil {
+				context = known
+			}
 		}
 	}
 	object := func(names ...string) *templates.Shape {
@@ -70,16 +76,13 @@ func Variables(schema string) (*templates.Shape, error) {
 		"context": context, "user": user, "event": object("name", "slug", "description"),
 		"application": object("name", "slug"), "project": object("name", "slug"), "organization": object("name", "slug"),
 		"occurrence": object("id", "created", "correlation_id"), "address": templates.Scalar(), "channel": object("name", "protocol"),
-	}), nil
+	})
 }
 
 // Tags returns the Mustache tags of the event's variables: of those in its schema or, without a
 // schema, in its example.
 func (e Event) Tags() ([]string, error) {
-	known, err := Variables(e.Schema)
-	if err != nil {
-		return nil, err
-	}
+	known := Variables(e.Schema)
 	if e.Schema == "" && e.Example != "" {
 		var example any
 		if err := json.Unmarshal([]byte(e.Example), &example); err != nil {
@@ -101,9 +104,5 @@ func (e Event) CheckTemplate(t Template, of channels.Protocol, with Partials) er
 	if err != nil {
 		return err
 	}
-	known, err := Variables(e.Schema)
-	if err != nil {
-		return err
-	}
-	return parsed.Check(known)
+	return parsed.Check(Variables(e.Schema))
 }
