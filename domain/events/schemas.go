@@ -97,12 +97,53 @@ func (e Event) Tags() ([]string, error) {
 // or that uses unknown variables; the error names part, line and variable. The partials are those
 // of its organization.
 func (e Event) CheckTemplate(t Template, of channels.Protocol, with Partials) error {
-	if err := t.CheckChannel(of); err != nil {
-		return err
-	}
-	parsed, err := templates.ParseWith(t.Source(), with.Bodies())
+	return with.Checker().Check(e, t, of)
+}
+
+// Checker checks templates that use the same partials. It parses each partial once, and a schema
+// once for the templates that follow each other and belong to it.
+type Checker struct {
+	parser *templates.Parser
+	schema *string // of the variables that are known
+	known  *templates.Shape
+	work   int // bytes of schemas, each of which takes about as long as a piece of a template
+}
+
+// Checker returns a checker of templates that use these partials.
+func (all Partials) Checker() *Checker { return &Checker{parser: templates.NewParser(all.Bodies())} }
+
+// Check is Event.CheckTemplate.
+func (c *Checker) Check(e Event, t Template, of channels.Protocol) error {
+	parsed, known, err := c.read(e, t, of)
 	if err != nil {
 		return err
 	}
-	return parsed.Check(Variables(e.Schema))
+	return parsed.Check(known)
 }
+
+// Fits reports whether Check returns no error. It is faster for a template that is refused.
+func (c *Checker) Fits(e Event, t Template, of channels.Protocol) bool {
+	parsed, known, err := c.read(e, t, of)
+	return err == nil && parsed.Fits(known)
+}
+
+func (c *Checker) read(e Event, t Template, of channels.Protocol) (*templates.Template, *templates.Shape, error) {
+	if err := t.CheckChannel(of); err != nil {
+		return nil, nil, err
+	}
+	parsed, err := c.parser.Parse(t.Source())
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.schema == nil || *c.schema != e.Schema {
+		c.work += len(e.Schema)
+		c.schema, c.known = &e.Schema, Variables(e.Schema)
+	}
+	return parsed, c.known, nil
+}
+
+// CheckPartial is that of templates.Parser.
+func (c *Checker) CheckPartial(name string) error { return c.parser.CheckPartial(name) }
+
+// Work says how much was checked so far, in pieces of templates.
+func (c *Checker) Work() int { return c.parser.Work() + c.work }

@@ -48,6 +48,7 @@ func (s *Shape) sectionShape() *Shape {
 const (
 	maxMistakes = 20    // of one part
 	maxPaths    = 1_000 // that are considered for a suggestion
+	maxCompared = 2_000 // paths that are considered for all suggestions of one part
 	maxDepth    = 6     // parts of such a path
 )
 
@@ -65,11 +66,25 @@ func (t *Template) Check(data *Shape) error {
 	return faults.Err()
 }
 
+// Fits reports whether Check returns no error. It is faster for a template that does not fit.
+func (t *Template) Fits(data *Shape) bool {
+	for _, p := range t.parts() {
+		c := checker{frames: []*Shape{data}, unnamed: true}
+		if c.nodes(p.nodes); c.failed {
+			return false
+		}
+	}
+	return true
+}
+
 // checker checks the variables of one part against the shape of its data.
 type checker struct {
 	frames   []*Shape // the data, then what each section around a node speaks of
 	reported map[string]bool
 	mistakes []error
+	compared int  // paths
+	unnamed  bool // mistakes are not named
+	failed   bool // there is a mistake that is not named
 }
 
 func (c *checker) nodes(nodes []node) {
@@ -79,9 +94,11 @@ func (c *checker) nodes(nodes []node) {
 			continue
 		}
 		v, known := c.find(n.path)
-		if name := strings.Join(n.path, "."); !known && !c.reported[name] && len(c.mistakes) < maxMistakes {
-			c.reported[name] = true
-			c.mistakes = append(c.mistakes, n.mistake("there is no variable %s%s", quoted(name), c.suggest(n.path)))
+		if !known {
+			c.unknown(n)
+		}
+		if c.failed {
+			return
 		}
 		if n.kind == section {
 			c.frames = append(c.frames, v.sectionShape())
@@ -90,6 +107,18 @@ func (c *checker) nodes(nodes []node) {
 		} else {
 			c.nodes(n.inner)
 		}
+	}
+}
+
+// unknown takes note of a variable that there cannot be.
+func (c *checker) unknown(n *node) {
+	if c.unnamed {
+		c.failed = true
+		return
+	}
+	if name := strings.Join(n.path, "."); !c.reported[name] && len(c.mistakes) < maxMistakes {
+		c.reported[name] = true
+		c.mistakes = append(c.mistakes, n.mistake("there is no variable %s%s", quoted(name), c.suggest(n.path)))
 	}
 }
 
@@ -115,9 +144,13 @@ func (c *checker) find(path []string) (found *Shape, known bool) {
 // one with the same last part, else a similar one.
 func (c *checker) suggest(path []string) string {
 	var paths, same []string
+	if c.compared >= maxCompared {
+		return ""
+	}
 	for _, f := range slices.Backward(c.frames) {
 		paths = f.paths("", 1, paths)
 	}
+	c.compared += len(paths)
 	last := path[len(path)-1]
 	for _, p := range paths {
 		if p == last || strings.HasSuffix(p, "."+last) {

@@ -79,14 +79,17 @@ const (
 func Parse(of Source) (*Template, error) { return ParseWith(of, nil) }
 
 // ParseWith is Parse of a template that uses partials of these.
-func ParseWith(of Source, partials Partials) (*Template, error) { return parseAs("", of, partials) }
+func ParseWith(of Source, partials Partials) (*Template, error) {
+	return NewParser(partials).Parse(of)
+}
 
 // parseAs reads the parts of a template, or of the partial of this name.
-func parseAs(name string, of Source, partials Partials) (*Template, error) {
+func (r *Parser) parseAs(name string, of Source) (*Template, error) {
 	var faults fault.Fields
-	e := expander{partials: partials, parsed: map[bodyKey][]node{}}
+	e := expander{Parser: r}
+	defer func() { r.work += e.counted }()
 	read := func(place, source string, written syntax) part {
-		nodes, uses, err := parse(source)
+		nodes, uses, err := r.parse(source)
 		if err == nil && uses != nil {
 			nodes, err = e.top(name, nodes, written)
 		}
