@@ -7,6 +7,7 @@ import (
 
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 )
@@ -28,7 +29,7 @@ func (s *Templates) SavePartial(ctx context.Context, by audit.Actor, organizatio
 	if err != nil {
 		return wanted, err
 	}
-	return s.changePartial(ctx, by, func(tx ports.Tx) (partialChange, error) {
+	return s.changePartial(ctx, by, func(ctx context.Context, tx ports.Tx) (partialChange, error) {
 		return planPartial(ctx, tx, organization, wanted, base)
 	})
 }
@@ -36,7 +37,7 @@ func (s *Templates) SavePartial(ctx context.Context, by audit.Actor, organizatio
 // RestorePartial makes an earlier version the current one again, as a new version;
 // events.ErrPartialVersionNotFound, and as SavePartial.
 func (s *Templates) RestorePartial(ctx context.Context, by audit.Actor, organization, name string, version, base int) error {
-	_, err := s.changePartial(ctx, by, func(tx ports.Tx) (partialChange, error) {
+	_, err := s.changePartial(ctx, by, func(ctx context.Context, tx ports.Tx) (partialChange, error) {
 		r, err := onePartial(ctx, tx, organization, name)
 		if err != nil {
 			return partialChange{}, err
@@ -72,10 +73,13 @@ var errRevised = errors.New("the organization was revised meanwhile")
 
 // changePartial changes a partial. Checking all its uses may take long, so it happens in a View,
 // while no other unit of work waits. The Update then checks that the organization has not been
-// revised meanwhile. After several failures everything is checked within the Update.
-func (s *Templates) changePartial(ctx context.Context, by audit.Actor, plan func(ports.Tx) (partialChange, error)) (saved events.Partial, err error) {
+// revised meanwhile. After several failures everything is checked within the Update, as it is for a
+// caller that has a unit of work. What is checked there has a bound.
+func (s *Templates) changePartial(
+	ctx context.Context, by audit.Actor, plan func(context.Context, ports.Tx) (partialChange, error),
+) (saved events.Partial, err error) {
 	for range checkAttempts {
-		checked, err := ports.View(ctx, s.store, plan)
+		checked, err := ports.View(ctx, s.store, func(tx ports.Tx) (partialChange, error) { return plan(ctx, tx) })
 		if err != nil || checked.unchanged() {
 			return checked.was, err
 		}
@@ -96,7 +100,7 @@ func (s *Templates) changePartial(ctx context.Context, by audit.Actor, plan func
 		}
 	}
 	return ports.Update(ctx, s.store, func(tx ports.Tx) (events.Partial, error) {
-		checked, err := plan(tx)
+		checked, err := plan(ports.Within(ctx, tx), tx)
 		if err != nil || checked.unchanged() {
 			return checked.was, err
 		}
@@ -129,13 +133,15 @@ func planPartial(ctx context.Context, tx ports.Tx, organization string, wanted e
 		return c, events.ErrTooManyPartials
 	}
 	is := all.With(wanted)
-	if err := is.Bodies().Check(wanted.Name); err != nil {
+	checker := is.Checker()
+	if err := checker.CheckPartial(wanted.Name); err != nil || isNew {
 		return c, err
 	}
-	if isNew {
-		return c, nil
+	bound := checkBound{}
+	if _, within := ports.Unit(ctx); within {
+		bound.exceeded = errPartialChecks
 	}
-	return c, checkUses(ctx, tx, wanted, all, is)
+	return c, bound.checkUses(ctx, tx, c.org.ID, []events.PartialID{wanted.ID}, all, is, checker)
 }
 
 // storePartial stores a partial as it shall be, and records it; was has no version where there is
@@ -165,24 +171,59 @@ const (
 	maxBroken     = 5 // that are named
 )
 
-// checkUses refuses a change of a partial when something that uses it could be rendered with
-// the partials as they were, and cannot be with the partials as they shall be.
-func checkUses(ctx context.Context, tx ports.Tx, p events.Partial, was, is events.Partials) error {
+// maxCheckWork is how much of templates is checked in one unit of work: as much as a hundred of the
+// largest templates, or some thousands of usual ones. It takes about a second.
+const maxCheckWork = 2_000_000
+
+// errPartialChecks says that a partial cannot be checked in a unit of work.
+var errPartialChecks = fault.Field("partial",
+	"needs more checks of templates than are possible at once: repeat the request, without If-Match, If-None-Match and Idempotency-Key")
+
+// checkBound bounds the checks of templates in a unit of work, because on SQLite all others wait
+// until it ends.
+type checkBound struct {
+	exceeded error // beyond maxCheckWork; nil: there is no bound
+}
+
+// check returns an error when what was checked exceeds the bound, or the context has ended.
+func (b checkBound) check(ctx context.Context, checkers ...*events.Checker) error {
+	work := 0
+	for _, c := range checkers {
+		work += c.Work()
+	}
+	if b.exceeded != nil && work > maxCheckWork {
+		return b.exceeded
+	}
+	return ctx.Err()
+}
+
+// checkUses refuses changes of some partials when something that uses one of them could be rendered
+// with the partials as they were, and cannot be with the partials as they shall be. after checks
+// with the latter.
+func (b checkBound) checkUses(
+	ctx context.Context, tx ports.Tx, org orgs.ID, changed []events.PartialID, was, is events.Partials, after *events.Checker,
+) error {
 	var broken []string
-	before, after := was.Bodies(), is.Bodies()
+	before := was.Checker()
 	for _, other := range is {
-		if err := after.Check(other.Name); err != nil && before.Check(other.Name) == nil {
+		if err := b.check(ctx, before, after); err != nil {
+			return err
+		}
+		if err := after.CheckPartial(other.Name); err != nil && before.CheckPartial(other.Name) == nil {
 			broken = append(broken, "partial "+other.Name+": "+err.Error())
 		}
 	}
 	for last := events.TemplateID(0); len(broken) < maxBroken; {
-		users, err := tx.Events().PartialTemplates(ctx, p, last, checkedAtOnce)
+		users, err := tx.Events().PartialTemplates(ctx, org, changed, last, checkedAtOnce)
 		if err != nil {
 			return err
 		}
 		for _, u := range users {
-			if err := u.Event.CheckTemplate(u.Template, u.Protocol, is); err != nil && u.Event.CheckTemplate(u.Template, u.Protocol, was) == nil {
-				broken = append(broken, u.String()+": "+err.Error())
+			if err := b.check(ctx, before, after); err != nil {
+				return err
+			}
+			if len(broken) < maxBroken && !after.Fits(u.Event, u.Template, u.Protocol) && before.Fits(u.Event, u.Template, u.Protocol) {
+				broken = append(broken, u.String()+": "+after.Check(u.Event, u.Template, u.Protocol).Error())
 			}
 			last = u.Template.ID
 		}

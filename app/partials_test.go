@@ -12,6 +12,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/events"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -20,7 +21,9 @@ type watched struct {
 	ports.Store
 
 	after  func() // each view; nil: nothing
-	looked int    // how often templates that use a partial were read within a unit of work
+	read   func() // templates that use a partial, within a unit of work; nil: nothing
+	looked int    // how often they were read
+	found  int    // how many they were
 }
 
 func (w *watched) View(ctx context.Context, fn func(ports.Tx) error) error {
@@ -49,9 +52,16 @@ type watchedEvents struct {
 	by *watched
 }
 
-func (r watchedEvents) PartialTemplates(ctx context.Context, p events.Partial, after events.TemplateID, limit int) ([]events.PartialUser, error) {
+func (r watchedEvents) PartialTemplates(
+	ctx context.Context, org orgs.ID, of []events.PartialID, after events.TemplateID, limit int,
+) ([]events.PartialUser, error) {
 	r.by.looked++
-	return r.Repository.PartialTemplates(ctx, p, after, limit)
+	found, err := r.Repository.PartialTemplates(ctx, org, of, after, limit)
+	r.by.found += len(found)
+	if r.by.read != nil {
+		r.by.read()
+	}
+	return found, err
 }
 
 // TestPartialCheckBeforeUnit checks that parsing all templates of a partial blocks no other unit of

@@ -9,6 +9,7 @@ import (
 	"github.com/tocsin/tocsin/domain/applications"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/channels"
+	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/fault"
 	"github.com/tocsin/tocsin/domain/operators"
 	"github.com/tocsin/tocsin/domain/orgs"
@@ -64,9 +65,10 @@ func (p *Provisioning) Apply(ctx context.Context, by operators.Editor, b Bluepri
 
 // ApplyTo is Apply for an API key and the path's organization, which must exist: the blueprint
 // describes this one alone, and neither its quotas nor whether it requires a second factor, which
-// only users decide. It has at most MaxBlueprint objects, because it is written in one unit of
-// work, which blocks others. A dry run counts among those of the organization, and must not run
-// within a unit of work. orgs.ErrNotFound, *quotas.Exceeded.
+// only users decide. It is written in one unit of work, which blocks others. So it has at most
+// MaxBlueprint objects, and there is a bound to how much of templates is checked with it: of those
+// that change, and of all that use a partial that changes. A dry run counts among those of the
+// organization, and must not run within a unit of work. orgs.ErrNotFound, *quotas.Exceeded.
 func (p *Provisioning) ApplyTo(ctx context.Context, by audit.Actor, at Path, b Blueprint, dryRun bool) ([]Applied, error) {
 	done := func(context.Context) {}
 	defer func() { done(ctx) }() // after the unit of work: a pause holds no connection
@@ -100,6 +102,9 @@ func (p *Provisioning) apply(ctx context.Context, by operators.Editor, b Bluepri
 	done, err := ports.Update(ctx, p.store, func(tx ports.Tx) (done []Applied, err error) {
 		log := &deferredLog{Tx: tx, Repository: tx.Audit()}
 		a := applier{ctx: ctx, tx: log, by: by.Actor, trusted: by.OfInstallation(), limits: p.limits, exists: exists}
+		if exists {
+			a.bound.exceeded = errBlueprintChecks
+		}
 		if err := a.organizations(b); err != nil {
 			return done, err
 		}
@@ -141,6 +146,11 @@ type applier struct {
 	// exists is set when the organizations must exist already.
 	exists bool
 
+	// checker checks templates with the partials of the organization that is being applied; nil:
+	// these have not been read yet.
+	checker *events.Checker
+	bound   checkBound
+
 	// leftPools are the channels that left a pool, as they were before.
 	leftPools []channels.Channel
 }
@@ -151,7 +161,7 @@ func (a *applier) note(kind, path string, id int64, action Action) {
 
 // at adds the place in the blueprint to a fault that has none yet.
 func at(place string, err error) error {
-	if err == nil || fault.KindOf(err) == fault.Internal || fault.KindOf(err) == fault.Unavailable {
+	if err == nil || errors.Is(err, errBlueprintChecks) || fault.KindOf(err) == fault.Internal || fault.KindOf(err) == fault.Unavailable {
 		return err
 	}
 	var faults fault.Fields
@@ -213,6 +223,7 @@ func (a *applier) organizations(b Blueprint) error {
 		if err := a.channels(place, where, org.ID, 0, want.Channels); err != nil {
 			return err
 		}
+		a.checker = nil
 		check, err := a.partials(place, org, want.Partials)
 		if err != nil {
 			return err

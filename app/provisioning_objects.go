@@ -264,11 +264,7 @@ func (a *applier) templates(
 			}
 		}
 		if action != Unchanged {
-			partials, err := partialsFor(a.ctx, a.tx, app.Organization, t)
-			if err != nil {
-				return err
-			}
-			if err := e.CheckTemplate(t, c.Protocol, partials); err != nil {
+			if err := a.checkTemplate(e, t, c.Protocol); err != nil {
 				return at(place, err)
 			}
 			if t, err = saveTemplate(a.ctx, a.tx, a.by, where, e, n, c.Name, was, t, 0); err != nil {

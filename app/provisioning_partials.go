@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
 )
@@ -14,7 +15,7 @@ func (a *applier) partials(place string, org orgs.Organization, wanted []Bluepri
 	if len(wanted) == 0 {
 		return func() error { return nil }, nil
 	}
-	p := partialsApplier{applier: a, org: org, wanted: wanted, at: func(i int) string { return index(place, "partials", i) }, seen: map[string]bool{}}
+	p := partialsApplier{applier: a, org: org, wanted: wanted, place: place + ".partials", seen: map[string]bool{}}
 	if p.was, err = a.tx.Events().Partials(a.ctx, org.ID); err != nil {
 		return nil, err
 	}
@@ -29,10 +30,11 @@ func (a *applier) partials(place string, org orgs.Organization, wanted []Bluepri
 		p.is = p.is.With(is)
 	}
 	if len(p.is) > events.MaxPartials {
-		return nil, at(place+".partials", events.ErrTooManyPartials)
+		return nil, at(p.place, events.ErrTooManyPartials)
 	}
+	a.checker = p.is.Checker()
 	for i, want := range wanted {
-		if err := p.is.Bodies().Check(want.Name); err != nil {
+		if err := a.checker.CheckPartial(want.Name); err != nil {
 			return nil, at(p.at(i), err)
 		}
 	}
@@ -50,11 +52,13 @@ type partialsApplier struct {
 
 	org    orgs.Organization
 	wanted []BlueprintPartial
-	at     func(i int) string
+	place  string // of all of them
 	was,
 	is events.Partials
 	seen map[string]bool
 }
+
+func (p *partialsApplier) at(i int) string { return index("", p.place, i) }
 
 // apply stores one of the described partials, after those that it includes.
 func (p *partialsApplier) apply(i int) error {
@@ -91,8 +95,10 @@ func (p *partialsApplier) apply(i int) error {
 	return nil
 }
 
-// check refuses partials that break templates outside the blueprint.
+// check refuses partials that break templates outside the blueprint. It checks each template once.
 func (p *partialsApplier) check() error {
+	var changed []events.PartialID
+	var places []string
 	for i, want := range p.wanted {
 		had, err := p.was.Named(want.Name)
 		if err != nil {
@@ -102,12 +108,31 @@ func (p *partialsApplier) check() error {
 		if err != nil {
 			return fmt.Errorf("partial %s: %w", want.Name, err)
 		}
-		if had.SameContent(is) {
-			continue
-		}
-		if err := checkUses(p.ctx, p.tx, is, p.was, p.is); err != nil {
-			return at(p.at(i), err)
+		if !had.SameContent(is) {
+			changed, places = append(changed, is.ID), append(places, p.at(i))
 		}
 	}
-	return nil
+	if len(changed) == 0 {
+		return nil
+	}
+	err := p.bound.checkUses(p.ctx, p.tx, p.org.ID, changed, p.was, p.is, p.checker)
+	if len(places) > 1 {
+		return at(p.place, err) // Any of them may be the cause.
+	}
+	return at(places[0], err)
+}
+
+// checkTemplate checks a template of the blueprint with the partials as they shall be.
+func (a *applier) checkTemplate(e events.Event, t events.Template, of channels.Protocol) error {
+	if a.checker == nil {
+		all, err := a.tx.Events().Partials(a.ctx, e.Organization)
+		if err != nil {
+			return err
+		}
+		a.checker = all.Checker()
+	}
+	if err := a.bound.check(a.ctx, a.checker); err != nil {
+		return err
+	}
+	return a.checker.Check(e, t, of)
 }

@@ -173,19 +173,24 @@ type partialUserRow struct {
 }
 
 func (r eventRepo) PartialUsers(ctx context.Context, p events.Partial, after events.TemplateID, limit int) ([]events.PartialUser, error) {
-	return r.partialUsers(ctx, p, after, limit, prefixedColumns("template_", "t", "id", "version", "channel_id")+", "+prefixedColumns("event_", "e", "id", "application_id", "slug", "name"))
+	return r.partialUsers(ctx, p.Organization, []events.PartialID{p.ID}, after, limit,
+		prefixedColumns("template_", "t", "id", "version", "channel_id")+", "+prefixedColumns("event_", "e", "id", "application_id", "slug", "name"))
 }
 
-func (r eventRepo) PartialTemplates(ctx context.Context, p events.Partial, after events.TemplateID, limit int) ([]events.PartialUser, error) {
-	return r.partialUsers(ctx, p, after, limit, prefixedColumns("template_", "t", templateColumns...)+", "+eventColumns("e"))
+func (r eventRepo) PartialTemplates(
+	ctx context.Context, org orgs.ID, of []events.PartialID, after events.TemplateID, limit int,
+) ([]events.PartialUser, error) {
+	return r.partialUsers(ctx, org, of, after, limit, prefixedColumns("template_", "t", templateColumns...)+", "+eventColumns("e"))
 }
 
-// partialUsers returns the templates that use a partial, with these columns of the templates and
-// events.
-func (r eventRepo) partialUsers(ctx context.Context, p events.Partial, after events.TemplateID, limit int, columns string) ([]events.PartialUser, error) {
+// partialUsers returns the templates that use one of some partials, with these columns of the
+// templates and events.
+func (r eventRepo) partialUsers(
+	ctx context.Context, org orgs.ID, of []events.PartialID, after events.TemplateID, limit int, columns string,
+) ([]events.PartialUser, error) {
 	return all(r.db(ctx).Raw(`
 		WITH RECURSIVE reach (id) AS (
-			SELECT id FROM partials WHERE id = ? AND organization_id = ?
+			SELECT id FROM partials WHERE id ? AND organization_id = ?
 			UNION
 			SELECT pp.partial_id FROM reach JOIN partial_partials pp ON pp.uses_id = reach.id
 		),
@@ -199,9 +204,9 @@ func (r eventRepo) partialUsers(ctx context.Context, p events.Partial, after eve
 		FROM found JOIN templates t ON t.id = found.id
 		LEFT JOIN notifications n ON n.id = t.notification_id JOIN events e ON e.id = COALESCE(t.event_id, n.event_id)
 		JOIN applications a ON a.id = e.application_id JOIN projects pr ON pr.id = a.project_id JOIN channels c ON c.id = t.channel_id
-		ORDER BY t.id`, p.ID, p.Organization, after, limit),
+		ORDER BY t.id`, among(r.dialect, of), org, after, limit),
 		func(row partialUserRow) events.PartialUser {
-			return events.PartialUser{Template: row.Template.template(), Event: row.Event.event(p.Organization), Project: row.Project, Application: row.Application,
+			return events.PartialUser{Template: row.Template.template(), Event: row.Event.event(org), Project: row.Project, Application: row.Application,
 				Notification: row.NotificationID, Name: row.NotificationName, Channel: row.ChannelName, Protocol: row.ChannelProtocol}
 		})
 }

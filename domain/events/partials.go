@@ -192,8 +192,9 @@ type PartialRepository interface {
 	// PartialUsers returns the templates that use a partial, themselves or through others, by id,
 	// at most limit after the given one; without bodies and schemas.
 	PartialUsers(ctx context.Context, p Partial, after TemplateID, limit int) ([]PartialUser, error)
-	// PartialTemplates is PartialUsers with bodies and schemas.
-	PartialTemplates(ctx context.Context, p Partial, after TemplateID, limit int) ([]PartialUser, error)
+	// PartialTemplates is PartialUsers of several partials of an organization, with bodies and
+	// schemas. A template that uses more than one of them comes once.
+	PartialTemplates(ctx context.Context, org orgs.ID, of []PartialID, after TemplateID, limit int) ([]PartialUser, error)
 	// PartialVersions returns the versions of a partial, the newest first, without their bodies.
 	PartialVersions(ctx context.Context, p Partial) ([]PartialVersion, error)
 	// PartialVersion returns one of them; ErrPartialVersionNotFound.

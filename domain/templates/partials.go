@@ -43,10 +43,6 @@ func Uses(of Source) ([]string, error) {
 	return slices.Sorted(maps.Keys(all)), faults.Err()
 }
 
-// Check returns an error if the partial of this name cannot be parsed, includes itself, or includes
-// a partial that does not exist.
-func (p Partials) Check(name string) error { return NewParser(p).CheckPartial(name) }
-
 // Parser reads templates that use the same partials, and parses each partial once for all of them.
 type Parser struct {
 	partials Partials

@@ -98,7 +98,7 @@ func partialCases() cases {
 				for _, u := range look(t, w, func(tx ports.Tx) ([]events.PartialUser, error) {
 					without, err := tx.Events().PartialUsers(t.Context(), p, after, limit)
 					require.NoError(t, err)
-					found, err := tx.Events().PartialTemplates(t.Context(), p, after, limit)
+					found, err := tx.Events().PartialTemplates(t.Context(), p.Organization, []events.PartialID{p.ID}, after, limit)
 					require.Len(t, without, len(found))
 					for i, u := range without {
 						assert.Equal(t, []any{found[i].Template.ID, found[i].String(), ""}, []any{u.Template.ID, u.String(), u.Template.Text})
@@ -116,6 +116,11 @@ func partialCases() cases {
 			assert.Equal(t, []string{second}, users(footer, one.ID, 9))
 			assert.Equal(t, []string{first}, users(footer, 0, 1))
 			assert.Equal(t, []string{second}, users(shell, 0, 9))
+			several := look(t, w, func(tx ports.Tx) ([]events.PartialUser, error) {
+				return tx.Events().PartialTemplates(t.Context(), w.mine.org.ID, []events.PartialID{shell.ID, footer.ID}, 0, 9)
+			})
+			require.Len(t, several, 2, "each template once")
+			assert.Equal(t, []events.TemplateID{one.ID, two.ID}, []events.TemplateID{several[0].Template.ID, several[1].Template.ID})
 			used := func(org orgs.ID, names ...string) events.Partials {
 				return look(t, w, func(tx ports.Tx) (events.Partials, error) { return tx.Events().PartialsUsed(t.Context(), org, names) })
 			}
