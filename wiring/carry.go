@@ -36,7 +36,7 @@ func (r root) openForCopy(ctx context.Context, flags *pflag.FlagSet) (*gormstore
 func (r root) backup(ctx context.Context, flags *pflag.FlagSet, file string, withKey bool) (done backup.Summary, keyFile string, err error) {
 	if withKey {
 		var key configs.SecretKey
-		if _, _, key, err = r.prepare(ctx, flags); err != nil {
+		if _, _, key, err = r.prepare(ctx, flags, refuse); err != nil {
 			return done, "", err
 		}
 		keyFile = file + ".key"
@@ -169,7 +169,7 @@ func (r root) copy(ctx context.Context, flags *pflag.FlagSet, what cli.CopyOptio
 
 // verify checks the database and returns what is wrong.
 func (r root) verify(ctx context.Context, flags *pflag.FlagSet) (found []ports.Finding, err error) {
-	c, log, key, err := r.prepare(ctx, flags)
+	c, log, key, err := r.prepare(ctx, flags, refuse)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (r root) verify(ctx context.Context, flags *pflag.FlagSet) (found []ports.F
 	config.Keys, config.MustExist = newKeys(c, key), true
 	store, err := gormstore.Connect(ctx, config)
 	if err != nil {
-		return nil, err
+		return nil, explainAbsent(c, err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	return store.Verify(ctx)

@@ -29,6 +29,7 @@ func TestMetrics(t *testing.T) {
 			}
 			i := &installation{environ: []string{"TOCSIN_DATABASE_URL=" + url, "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_METRICS_LISTEN=127.0.0.1:0",
 				"TOCSIN_LOG_FORMAT=json", "TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32)}}
+			i.run(t, "", "migrate", "up")
 			shown, served := make(chan string, 1), make(chan string, 1)
 			stop := i.started(t, func(l map[string]any) {
 				switch l["msg"] {

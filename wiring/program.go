@@ -95,13 +95,13 @@ func (r root) listen(flags *pflag.FlagSet) (cli.Endpoint, error) {
 func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.ServeOptions) error {
 	self := newInstance(r, flags)
 	tuneGC()
-	c, log, key, err := r.prepare(ctx, flags)
+	c, log, key, err := r.prepare(ctx, flags, create)
 	if err != nil {
 		return err
 	}
 	log = self.problems.watch(log)
 	return runWithLimit(ctx, shutdownLimit(c), log, self.unrecorded, func() error {
-		s, closeAll, err := openServer(ctx, c, key, log, self)
+		s, closeAll, err := openServer(ctx, c, key, log, create, self)
 		if err != nil {
 			return err
 		}
@@ -128,12 +128,13 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Serve
 func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 	self := newInstance(r, flags)
 	tuneGC()
-	c, log, key, err := r.prepare(ctx, flags)
+	// Installations begin with a server. A worker on an empty database would only look alive.
+	c, log, key, err := r.prepare(ctx, flags, refuse)
 	if err != nil {
 		return err
 	}
 	return runWithLimit(ctx, shutdownLimit(c), log, self.unrecorded, func() error {
-		work, closeAll, err := openWorker(ctx, c, key, log, self)
+		work, closeAll, err := openWorker(ctx, c, key, log, refuse, self)
 		if err != nil {
 			return err
 		}
@@ -156,8 +157,8 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 }
 
 // prepare loads the configuration, a logger and the secret key. It creates a missing key unless
-// stored data need the lost one.
-func (r root) prepare(ctx context.Context, flags *pflag.FlagSet) (configs.Config, *slog.Logger, configs.SecretKey, error) {
+// stored data need the lost one, or the database is absent and must not be.
+func (r root) prepare(ctx context.Context, flags *pflag.FlagSet, absent ifAbsent) (configs.Config, *slog.Logger, configs.SecretKey, error) {
 	c, err := configs.Load(flags, r.environ)
 	if err != nil {
 		return configs.Config{}, nil, configs.SecretKey{}, err
@@ -166,7 +167,7 @@ func (r root) prepare(ctx context.Context, flags *pflag.FlagSet) (configs.Config
 	if r.streams.Err == os.Stderr { // Libraries log there with the logger of the process.
 		slog.SetDefault(log)
 	}
-	if err := checkMissingKey(ctx, c, log); err != nil {
+	if err := checkMissingKey(ctx, c, log, absent); err != nil {
 		return configs.Config{}, nil, configs.SecretKey{}, err
 	}
 	key, made, err := c.EnsureSecretKey()
@@ -179,9 +180,9 @@ func (r root) prepare(ctx context.Context, flags *pflag.FlagSet) (configs.Config
 // errNoKeyFile means that the key of a database is lost. A new key could not decrypt its data.
 var errNoKeyFile = fault.New(fault.Invalid, "the secret key of this database is missing")
 
-// checkMissingKey returns nil if the key exists, or may be created: nothing is stored encrypted, or
-// a key of secret_key_previous can decrypt it.
-func checkMissingKey(ctx context.Context, c configs.Config, log *slog.Logger) error {
+// checkMissingKey returns nil if the key exists, or may be created: the database may be created,
+// too, nothing is stored encrypted in it, or a key of secret_key_previous can decrypt it.
+func checkMissingKey(ctx context.Context, c configs.Config, log *slog.Logger, absent ifAbsent) error {
 	file := c.MissingKeyFile()
 	if file == "" {
 		return nil
@@ -193,13 +194,18 @@ func checkMissingKey(ctx context.Context, c configs.Config, log *slog.Logger) er
 		config.Keys = newKeys(earlier, c.PreviousKeys[0])
 	}
 	store, err := gormstore.Connect(ctx, config)
-	if errors.Is(err, gormstore.ErrNoFile) {
+	if errors.Is(err, gormstore.ErrNoFile) && absent == create {
 		return nil
 	}
 	if err != nil {
-		return err
+		return explainAbsent(c, err)
 	}
 	defer func() { _ = store.Close() }() // It was only read.
+	if absent == refuse {
+		if err := store.CheckBegun(ctx); err != nil {
+			return explainAbsent(c, err)
+		}
+	}
 	if err := store.CheckKeys(ctx); !errors.Is(err, gormstore.ErrOtherKey) {
 		return err
 	}
@@ -227,13 +233,17 @@ func warnWithoutHTTPS(c configs.Config, log *slog.Logger) {
 // commandTimeout is the timeout of a statement of a command.
 const commandTimeout = 20 * time.Minute
 
-func (r root) open(ctx context.Context, flags *pflag.FlagSet) (cli.Services, func(), error) {
-	c, log, key, err := r.prepare(ctx, flags)
+func (r root) open(ctx context.Context, flags *pflag.FlagSet, mayCreate bool) (cli.Services, func(), error) {
+	absent := refuse
+	if mayCreate {
+		absent = create
+	}
+	c, log, key, err := r.prepare(ctx, flags, absent)
 	if err != nil {
 		return cli.Services{}, nil, err
 	}
 	c.StatementTimeout = commandTimeout
-	return openServices(ctx, c, key, log)
+	return openServices(ctx, c, key, log, absent)
 }
 
 // migrate brings the schema up to date, even without auto_migrate.
@@ -289,22 +299,23 @@ func (r root) migrationPlan(ctx context.Context, flags *pflag.FlagSet) ([]cli.Pl
 
 // connect opens the database without a check of its schema, and creates a missing SQLite file.
 func (r root) connect(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
-	return r.connectTo(ctx, flags, false)
+	return r.connectTo(ctx, flags, create)
 }
 
 // connectExisting is connect for read-only commands: a missing file is an error.
 func (r root) connectExisting(ctx context.Context, flags *pflag.FlagSet) (*gormstore.Store, error) {
-	return r.connectTo(ctx, flags, true)
+	return r.connectTo(ctx, flags, refuse)
 }
 
-func (r root) connectTo(ctx context.Context, flags *pflag.FlagSet, mustExist bool) (*gormstore.Store, error) {
+func (r root) connectTo(ctx context.Context, flags *pflag.FlagSet, absent ifAbsent) (*gormstore.Store, error) {
 	c, err := configs.Load(flags, r.environ)
 	if err != nil {
 		return nil, err
 	}
 	config := storeConfig(c, systemClock{}, newLogger(c, r.streams.Err, r.level))
-	config.MustExist = mustExist
-	return gormstore.Connect(ctx, config)
+	config.MustExist = absent == refuse
+	store, err := gormstore.Connect(ctx, config)
+	return store, explainAbsent(c, err)
 }
 
 func shown(all []gormstore.Migration) []cli.Migration {

@@ -132,12 +132,12 @@ func newKeys(c configs.Config, key configs.SecretKey) seal.Ring {
 	return seal.NewRing([seal.KeySize]byte(key.Bytes()), previous...)
 }
 
-func openStore(ctx context.Context, c configs.Config, keys seal.Ring, clock ports.Clock, log *slog.Logger) (*gormstore.Store, func(), error) {
+func openStore(ctx context.Context, c configs.Config, keys seal.Ring, clock ports.Clock, log *slog.Logger, absent ifAbsent) (*gormstore.Store, func(), error) {
 	config := storeConfig(c, clock, log)
-	config.Keys = keys
+	config.Keys, config.MustExist = keys, absent == refuse
 	store, err := gormstore.Open(ctx, config)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, explainAbsent(c, err)
 	}
 	return store, func() {
 		if err := store.Close(); err != nil {

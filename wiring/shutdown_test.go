@@ -99,6 +99,7 @@ func TestShutdownWithSilentDatabase(t *testing.T) {
 			t.Cleanup(func() { assert.NoError(t, p.Close()) })
 			i := &installation{environ: []string{"TOCSIN_DATABASE_URL=" + p.URL(), "TOCSIN_LISTEN=127.0.0.1:0", "TOCSIN_LOG_FORMAT=json",
 				"TOCSIN_SECRET_KEY=" + strings.Repeat("42", 32), "TOCSIN_SHUTDOWN_TIMEOUT=2s", "TOCSIN_SEND_TIMEOUT=1s"}}
+			i.run(t, "", "migrate", "up")
 			up := make(chan struct{}, 1)
 			stop := i.started(t, func(l map[string]any) {
 				if l["msg"] == "listening" || l["msg"] == "working" {

@@ -21,10 +21,10 @@ import (
 // Injectors from wire.go:
 
 // openServices assembles the use cases of the command line on an opened database.
-func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger) (cli.Services, func(), error) {
+func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger, absent ifAbsent) (cli.Services, func(), error) {
 	ring := newKeys(c, key)
 	wiringSystemClock := systemClock{}
-	store, cleanup, err := openStore(ctx, c, ring, wiringSystemClock, log)
+	store, cleanup, err := openStore(ctx, c, ring, wiringSystemClock, log, absent)
 	if err != nil {
 		return cli.Services{}, nil, err
 	}
@@ -77,10 +77,10 @@ func openServices(ctx context.Context, c configs.Config, key configs.SecretKey, 
 }
 
 // openWorker assembles the background work on an opened database.
-func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger, self instance) (background, func(), error) {
+func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger, absent ifAbsent, self instance) (background, func(), error) {
 	ring := newKeys(c, key)
 	wiringSystemClock := systemClock{}
-	store, cleanup, err := openStore(ctx, c, ring, wiringSystemClock, log)
+	store, cleanup, err := openStore(ctx, c, ring, wiringSystemClock, log, absent)
 	if err != nil {
 		return background{}, nil, err
 	}
@@ -126,10 +126,10 @@ func openWorker(ctx context.Context, c configs.Config, key configs.SecretKey, lo
 }
 
 // openServer assembles the service on an opened database.
-func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger, self instance) (*server, func(), error) {
+func openServer(ctx context.Context, c configs.Config, key configs.SecretKey, log *slog.Logger, absent ifAbsent, self instance) (*server, func(), error) {
 	ring := newKeys(c, key)
 	wiringSystemClock := systemClock{}
-	store, cleanup, err := openStore(ctx, c, ring, wiringSystemClock, log)
+	store, cleanup, err := openStore(ctx, c, ring, wiringSystemClock, log, absent)
 	if err != nil {
 		return nil, nil, err
 	}

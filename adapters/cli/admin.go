@@ -44,7 +44,7 @@ func (p Program) adminCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.withServices(c, func(s Services) error {
+			return p.withDatabase(c, true, func(s Services) error {
 				err := s.Administration.Create(c.Context(), caller(), username, password)
 				if errors.Is(err, operators.ErrExists) {
 					return fmt.Errorf("%w: tocsin admin password sets another password", err)

@@ -49,7 +49,7 @@ func (p Program) apply() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.withServices(c, func(s Services) error {
+			return p.withDatabase(c, !dryRun, func(s Services) error {
 				done, err := s.Provisioning.Apply(c.Context(), operators.Editor{Actor: caller(), Level: operators.Installation}, file.Blueprint, dryRun)
 				if err != nil {
 					return file.Locate(err)

@@ -41,7 +41,8 @@ func (p Program) keyCreate() *cobra.Command {
 			if _, err := access.NewKey(name, scope, grants, time.Now(), time.Duration(life)); err != nil {
 				return usagef("%s", err.Error())
 			}
-			return p.withServices(c, func(s Services) error {
+			mayCreate := scope.Organization == "" // An absent database has no organization.
+			return p.withDatabase(c, mayCreate, func(s Services) error {
 				k, text, err := s.Keys.Create(c.Context(), caller(), name, scope, grants, time.Duration(life), access.AtMostNormal(notUrgent))
 				if err != nil {
 					return err

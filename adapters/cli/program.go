@@ -54,8 +54,9 @@ type Program struct {
 	Serve func(ctx context.Context, flags *pflag.FlagSet, serving ServeOptions) error
 	// Work sends messages until ctx ends, then finishes the attempts in progress.
 	Work func(context.Context, *pflag.FlagSet) error
-	// Open opens the database and returns the use cases on it, and a function that closes it.
-	Open func(context.Context, *pflag.FlagSet) (Services, func(), error)
+	// Open opens the database and returns the use cases on it, and a function that closes it. An
+	// absent database is an error unless it may be created.
+	Open func(ctx context.Context, flags *pflag.FlagSet, mayCreate bool) (Services, func(), error)
 	// Migrate brings the schema up to date and returns the migrations that it applied, in order.
 	Migrate func(context.Context, *pflag.FlagSet) ([]Migration, error)
 	// MigrationPlan returns what Migrate would do, statement by statement, and changes nothing.
@@ -298,9 +299,16 @@ func (p Program) help() *cobra.Command {
 	}
 }
 
-// withServices opens the database, calls a function with the use cases, and closes it.
+// withServices opens the database, which must exist, calls a function with the use cases, and
+// closes it.
 func (p Program) withServices(c *cobra.Command, call func(Services) error) error {
-	services, closeAll, err := p.Open(c.Context(), c.Flags())
+	return p.withDatabase(c, false, call)
+}
+
+// withDatabase is withServices for commands that may begin an installation: if mayCreate is set, an
+// absent database is created.
+func (p Program) withDatabase(c *cobra.Command, mayCreate bool, call func(Services) error) error {
+	services, closeAll, err := p.Open(c.Context(), c.Flags(), mayCreate)
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func newFixture(t *testing.T) *fixture {
 			return backup.Summary{}, nil
 		},
 		Verify: func(context.Context, *pflag.FlagSet) ([]ports.Finding, error) { return nil, nil },
-		Open: func(ctx context.Context, _ *pflag.FlagSet) (cli.Services, func(), error) {
+		Open: func(ctx context.Context, _ *pflag.FlagSet, _ bool) (cli.Services, func(), error) {
 			store, err := gormstore.Open(ctx, gormstore.Config{URL: "sqlite:" + d.database, AutoMigrate: true, Clock: frozen{}, Keys: d.keys})
 			if err != nil {
 				return cli.Services{}, nil, err

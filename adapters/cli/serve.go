@@ -41,7 +41,7 @@ func (p Program) worker() *cobra.Command {
 		Short: "Send messages, without serving the API",
 		Long: "Send what waits to be sent, and run the imports of the console, until SIGTERM or SIGINT arrives: then the attempts in\n" +
 			"progress finish, and the exit status is 0. A second signal ends it at once. Any number of workers and servers may share\n" +
-			"one Postgres; none sends what another sends.",
+			"one Postgres; none sends what another sends. The database must exist: a server or `tocsin migrate up` creates it.",
 		Example: "  tocsin worker\n" +
 			"  TOCSIN_DATABASE_URL=postgres://tocsin@localhost/tocsin TOCSIN_SECRET_KEY_FILE=/run/secrets/key tocsin worker",
 		Args: noArguments,

@@ -28,6 +28,7 @@ var migrations embed.FS
 var (
 	ErrSchemaBehind = fault.New(fault.Unavailable, "the database schema is older than this program; `tocsin migrate up` brings it up to date")
 	ErrSchemaNewer  = fault.New(fault.Unavailable, "the database schema is newer than this program, which would damage it; use the newer program")
+	ErrNoSchema     = fault.New(fault.Invalid, "there is no installation in this database: its schema is missing; check the address")
 	errDiverged     = ErrSchemaNewer.With("the database has migrations of a newer program, and lacks some of this one; use the newer program")
 )
 
@@ -61,6 +62,17 @@ func (s *Store) Ready(ctx context.Context) error {
 		return err
 	}
 	return compare(all, compatible)
+}
+
+// CheckBegun returns ErrNoSchema if no migration has been applied to the database.
+func (s *Store) CheckBegun(ctx context.Context) error {
+	return s.call(func() error {
+		h, err := s.engine.applied(ctx)
+		if err == nil && len(h.applied) == 0 {
+			err = ErrNoSchema
+		}
+		return err
+	})
 }
 
 // Status returns the migrations of this program and those recorded in the database, by version.

@@ -37,7 +37,8 @@ type Config struct {
 	// MaxConnections is the maximum number of connections to Postgres, without the one that
 	// listens. 0: DefaultConnections.
 	MaxConnections int
-	// MustExist refuses a missing SQLite file instead of creating it; ErrNoFile.
+	// MustExist refuses a missing SQLite file instead of creating it; ErrNoFile. Open also refuses
+	// a database without a schema; ErrNoSchema.
 	MustExist bool
 	// AutoMigrate brings the schema up to date. Without it, Open refuses a schema that is behind.
 	AutoMigrate bool
@@ -108,15 +109,21 @@ type engine interface {
 }
 
 // Open opens the database and checks that the program works with its schema. It returns
-// ErrSchemaBehind, ErrSchemaNewer, ports.ErrUnavailable, or the error of an invalid URL.
+// ErrSchemaBehind, ErrSchemaNewer, ports.ErrUnavailable, the errors of Config.MustExist, or the
+// error of an invalid URL.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	s, err := Connect(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	if c.AutoMigrate {
+	if c.MustExist {
+		err = s.CheckBegun(ctx)
+	}
+	switch {
+	case err != nil:
+	case c.AutoMigrate:
 		err = s.Migrate(ctx)
-	} else {
+	default:
 		err = s.Ready(ctx)
 	}
 	if err != nil {
