@@ -1,12 +1,15 @@
 package wiring
 
 import (
+	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
 
 	"github.com/mattn/go-isatty"
 
+	"github.com/tocsin/tocsin/adapters/cli"
 	"github.com/tocsin/tocsin/configs"
 )
 
@@ -19,6 +22,16 @@ func newLogger(c configs.Config, out io.Writer, level *slog.LevelVar) *slog.Logg
 		return slog.New(slog.NewTextHandler(out, options))
 	}
 	return slog.New(slog.NewJSONHandler(out, options))
+}
+
+// logFatal logs the error that ends a server or a worker, as one line, and returns cli.ErrLogged.
+// It returns the error itself if there is no logger, or if the process was told to end.
+func logFatal(ctx context.Context, log *slog.Logger, err error) error {
+	if err == nil || log == nil || ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return err
+	}
+	log.Error("ended by an error", "error", err)
+	return cli.ErrLogged
 }
 
 func isTerminal(out io.Writer) bool {

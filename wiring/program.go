@@ -97,10 +97,10 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Serve
 	tuneGC()
 	c, log, key, err := r.prepare(ctx, flags, create)
 	if err != nil {
-		return err
+		return logFatal(ctx, log, err)
 	}
 	log = self.problems.watch(log)
-	return runWithLimit(ctx, shutdownLimit(c), log, self.unrecorded, func() error {
+	return logFatal(ctx, log, runWithLimit(ctx, shutdownLimit(c), log, self.unrecorded, func() error {
 		s, closeAll, err := openServer(ctx, c, key, log, create, self)
 		if err != nil {
 			return err
@@ -122,7 +122,7 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Serve
 		}
 		freeStartMemory()
 		return s.serve(ctx)
-	})
+	}))
 }
 
 func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
@@ -131,9 +131,9 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 	// Installations begin with a server. A worker on an empty database would only look alive.
 	c, log, key, err := r.prepare(ctx, flags, refuse)
 	if err != nil {
-		return err
+		return logFatal(ctx, log, err)
 	}
-	return runWithLimit(ctx, shutdownLimit(c), log, self.unrecorded, func() error {
+	return logFatal(ctx, log, runWithLimit(ctx, shutdownLimit(c), log, self.unrecorded, func() error {
 		work, closeAll, err := openWorker(ctx, c, key, log, refuse, self)
 		if err != nil {
 			return err
@@ -153,11 +153,12 @@ func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 		work.run(ctx)
 		log.Info("stopped working")
 		return nil
-	})
+	}))
 }
 
 // prepare loads the configuration, a logger and the secret key. It creates a missing key unless
-// stored data need the lost one, or the database is absent and must not be.
+// stored data need the lost one, or the database is absent and must not be. Without a valid
+// configuration there is no logger.
 func (r root) prepare(ctx context.Context, flags *pflag.FlagSet, absent ifAbsent) (configs.Config, *slog.Logger, configs.SecretKey, error) {
 	c, err := configs.Load(flags, r.environ)
 	if err != nil {
@@ -168,7 +169,7 @@ func (r root) prepare(ctx context.Context, flags *pflag.FlagSet, absent ifAbsent
 		slog.SetDefault(log)
 	}
 	if err := checkMissingKey(ctx, c, log, absent); err != nil {
-		return configs.Config{}, nil, configs.SecretKey{}, err
+		return configs.Config{}, log, configs.SecretKey{}, err
 	}
 	key, made, err := c.EnsureSecretKey()
 	if made != "" {

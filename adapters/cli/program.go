@@ -153,7 +153,7 @@ func (p Program) Run(ctx context.Context, args []string) int {
 		return statusDone
 	case errors.Is(err, errRejected):
 		return statusRejected
-	case errors.Is(err, errReported):
+	case errors.Is(err, errReported), errors.Is(err, ErrLogged):
 		return statusFailed
 	case ctx.Err() != nil && isInterruption(err):
 		p.printError("interrupted")
@@ -186,6 +186,9 @@ var (
 	errRejected = errors.New("some rows were rejected")
 	errReported = errors.New("failed")
 )
+
+// ErrLogged is the result of Program.Serve and Program.Work if they have logged their error.
+var ErrLogged = errors.New("the error was logged")
 
 // usageError is an error in the arguments that a command finds when it runs.
 type usageError struct{ message string }
