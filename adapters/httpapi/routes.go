@@ -229,8 +229,8 @@ func (r Route) run(a *API, c call) error {
 	return r.handle(a, c)
 }
 
-// checkDryRun refuses the parameter dry_run of a write that has no dry run: nothing must be written.
-// A blueprint has the parameter, and a trigger the option.
+// checkDryRun refuses the parameter dry_run of a write that has no dry run, so that nothing is
+// written. A blueprint has the parameter, and a trigger the option.
 func (r Route) checkDryRun(query url.Values) error {
 	if r.Method == http.MethodGet || !query.Has("dry_run") || r.Grant == access.BlueprintApply || r.Grant == access.EventTrigger {
 		return nil

@@ -28,9 +28,9 @@ const (
 var errTooMuch = imports.ErrTooLarge.With("the workbook is too large to be read as one: save it as CSV")
 
 // inspect reads all parts of a workbook without storing them, and returns an error if the workbook
-// would need too much memory, or when ctx ends. The sizes that the parts declare bound the work: in a
-// file that was made for it, many parts share the same packed bytes. A part ends with an error at
-// its declared size.
+// would need too much memory, or when ctx ends. The sizes that the parts declare bound the work: in
+// a file that was made for it, many parts share the same packed bytes. A part that has more than
+// its declared size is an error.
 func inspect(ctx context.Context, packed []byte) error {
 	files, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
 	if err != nil {

@@ -73,9 +73,10 @@ func NewOpener() *Opener {
 
 // Open detects the format of a file and returns it as a table. encoding is the name of the text's
 // encoding; empty: it is detected. Text that is neither UTF-8 nor UTF-16 is read as Windows-1252.
-// UTF-8 with a few wrong bytes stays UTF-8, so that the reader of its lines refuses it. Text is decoded while it is read. A workbook is read into memory, and others wait for it. An
-// owner, such as an organization, can send one at a time. Errors are imports.ErrNotText,
-// imports.ErrTooLarge, imports.ErrBusy, or that of the file's reader.
+// UTF-8 with a few wrong bytes stays UTF-8, so that the reader of its lines refuses it. Text is
+// decoded while it is read. A workbook is read into memory, and others wait for it. An owner, such
+// as an organization, can send one at a time. Errors are imports.ErrNotText, imports.ErrTooLarge,
+// imports.ErrBusy, or that of the file's reader.
 func (o *Opener) Open(ctx context.Context, owner string, file io.Reader, encoding string) (Table, error) {
 	text := bufio.NewReaderSize(file, sniffSize)
 	begin, err := text.Peek(sniffSize)

@@ -3271,6 +3271,8 @@ export interface components {
                 subject: string;
                 text: string;
                 html: string;
+                /** @description The variables of the template without a value, each with its place. They show nothing in the message. */
+                missing_variables: string[];
                 /** @description Why the message cannot be rendered. */
                 error?: string;
             }[];

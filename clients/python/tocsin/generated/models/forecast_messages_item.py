@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
@@ -21,6 +21,8 @@ class ForecastMessagesItem:
         subject (str):
         text (str):
         html (str):
+        missing_variables (list[str]): The variables of the template without a value, each with its place. They show
+            nothing in the message.
         error (str | Unset): Why the message cannot be rendered.
     """
 
@@ -30,6 +32,7 @@ class ForecastMessagesItem:
     subject: str
     text: str
     html: str
+    missing_variables: list[str]
     error: str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -46,6 +49,8 @@ class ForecastMessagesItem:
 
         html = self.html
 
+        missing_variables = self.missing_variables
+
         error = self.error
 
         field_dict: dict[str, Any] = {}
@@ -58,6 +63,7 @@ class ForecastMessagesItem:
                 "subject": subject,
                 "text": text,
                 "html": html,
+                "missing_variables": missing_variables,
             }
         )
         if error is not UNSET:
@@ -80,6 +86,8 @@ class ForecastMessagesItem:
 
         html = d.pop("html")
 
+        missing_variables = cast(list[str], d.pop("missing_variables"))
+
         error = d.pop("error", UNSET)
 
         forecast_messages_item = cls(
@@ -89,6 +97,7 @@ class ForecastMessagesItem:
             subject=subject,
             text=text,
             html=html,
+            missing_variables=missing_variables,
             error=error,
         )
 
