@@ -163,7 +163,7 @@ func (a *applier) event(where Path, app applications.Application, want Blueprint
 	case faults != nil:
 		return e, "", faults
 	case errors.Is(err, events.ErrNotFound):
-		schema, err := want.schema("")
+		schema, err := want.schema()
 		if err != nil {
 			return e, "", err
 		}
@@ -173,7 +173,13 @@ func (a *applier) event(where Path, app applications.Application, want Blueprint
 	}
 	schema := e.Schema
 	if want.Schema != nil {
-		if schema, err = want.schema(e.Example); err != nil {
+		if schema, err = want.schema(); err != nil {
+			return e, "", err
+		}
+	}
+	// Parsing takes a while, during which others wait. It was done before, without the example.
+	if schema != e.Schema && e.Example != "" {
+		if err := want.checkSchema(e.Example); err != nil {
 			return e, "", err
 		}
 	}
