@@ -68,20 +68,20 @@ func updateAt[P, T any](ctx context.Context, s ports.Store, at Path, find finder
 // changeAt is [updateAt] for a unit of work that has no result.
 func changeAt[P any](ctx context.Context, s ports.Store, at Path, find finder[P], fn func(ports.Tx, P) error) error {
 	return s.Update(ctx, func(tx ports.Tx) error {
-		place, err := find(ctx, tx, at)
+		found, err := find(ctx, tx, at)
 		if err != nil {
 			return err
 		}
-		return fn(tx, place)
+		return fn(tx, found)
 	})
 }
 
 func findFirst[P, T any](ctx context.Context, at Path, find finder[P], fn func(ports.Tx, P) (T, error)) func(ports.Tx) (T, error) {
 	return func(tx ports.Tx) (none T, err error) {
-		place, err := find(ctx, tx, at)
+		found, err := find(ctx, tx, at)
 		if err != nil {
 			return none, err
 		}
-		return fn(tx, place)
+		return fn(tx, found)
 	}
 }

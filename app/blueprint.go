@@ -180,9 +180,9 @@ func (b Blueprint) checkOnly(organization string) error {
 // names counts as one.
 const MaxBlueprint = 2_000
 
-// errBlueprintChecks says that too much of templates would be checked.
+// errBlueprintChecks says that too many templates would be checked.
 var errBlueprintChecks = fault.Field("organizations",
-	"need more checks of templates than are possible at once: change fewer partials and templates at once, or one partial through …/partials/{name}/")
+	"need too many template checks: change fewer partials and templates at once, or one partial through …/partials/{name}/")
 
 // checkSize refuses a blueprint of more than MaxBlueprint objects.
 func (b Blueprint) checkSize() error {

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -88,19 +87,19 @@ func (l *Lists) Recipients(ctx context.Context, at Path, id lists.ID, p Page) ([
 	})
 }
 
-// Add puts e-mail addresses on a list and returns those that were not on it. Each must be an address
-// of a user of the organization; otherwise the error names all others and nothing is added.
+// Add puts e-mail addresses on a list and returns those that were not on it. Each must be recorded
+// in the organization; otherwise the error names all unknown ones and nothing is added.
 func (l *Lists) Add(ctx context.Context, by audit.Actor, at Path, id lists.ID, emails []string) (added []string, err error) {
-	if len(emails) == 0 || len(emails) > lists.MaxAdd {
-		return nil, fault.New(fault.Invalid, "the body must be an array of 1 to "+strconv.Itoa(lists.MaxAdd)+" e-mail addresses")
+	wanted, err := distinctEmails(emails)
+	if err != nil {
+		return nil, err
 	}
-	wanted, faults := distinctEmails(emails)
 	return updateAt(ctx, l.store, at, bind(list, id), func(tx ports.Tx, list lists.List) (added []string, err error) {
 		holders, err := tx.Addresses().Holders(ctx, list.Organization, wanted.keys)
 		if err != nil {
 			return added, err
 		}
-		if err := slices.Concat(faults, wanted.unknown(holders)).Err(); err != nil {
+		if err := wanted.checkKnown(holders); err != nil {
 			return added, err
 		}
 		assignments, made, err := assignmentsFor(ctx, tx, list, holders)
@@ -123,8 +122,12 @@ type recipients struct {
 	position []int // in the call
 }
 
-// distinctEmails returns the recipients, and what is wrong with those that are no e-mail addresses.
-func distinctEmails(emails []string) (r recipients, faults fault.Fields) {
+func distinctEmails(emails []string) (recipients, error) {
+	var faults fault.Fields
+	var r recipients
+	if len(emails) == 0 || len(emails) > lists.MaxAdd {
+		return r, fault.New(fault.Invalid, "the body must be an array of 1 to "+strconv.Itoa(lists.MaxAdd)+" e-mail addresses")
+	}
 	seen := make(map[string]bool, len(emails))
 	for i, raw := range emails {
 		email, err := users.ParseEmail("", raw)
@@ -141,23 +144,23 @@ func distinctEmails(emails []string) (r recipients, faults fault.Fields) {
 		r.spelling = append(r.spelling, email)
 		r.position = append(r.position, i)
 	}
-	return r, faults
+	return r, faults.Err()
 }
 
 func element(i int) string { return "[" + strconv.Itoa(i) + "]" }
 
-// unknown returns a fault for each recipient that no user has.
-func (r recipients) unknown(holders []users.Address) (faults fault.Fields) {
+func (r recipients) checkKnown(holders []users.Address) error {
 	known := make(map[string]bool, len(holders))
 	for _, h := range holders {
 		known[h.Key()] = true
 	}
+	var faults fault.Fields
 	for i, key := range r.keys {
 		if !known[key] {
 			faults.Append(element(r.position[i]), "no user of this organization has the address %s", r.spelling[i])
 		}
 	}
-	return faults
+	return faults.Err()
 }
 
 // assignmentsFor returns the assignments by which a list reaches e-mail addresses: those to EMAIL

@@ -171,18 +171,19 @@ const (
 	maxBroken     = 5 // that are named
 )
 
-// maxCheckWork is how much of templates is checked in one unit of work: as much as a hundred of the
-// largest templates, or some thousands of usual ones. It takes about a second.
+// maxCheckWork is the maximum number of pieces of templates that are checked in one unit of work:
+// as many as a hundred of the largest templates, or some thousands of usual ones. It takes about a
+// second.
 const maxCheckWork = 2_000_000
 
 // errPartialChecks says that a partial cannot be checked in a unit of work.
 var errPartialChecks = fault.Field("partial",
-	"needs more checks of templates than are possible at once: repeat the request, without If-Match, If-None-Match and Idempotency-Key")
+	"needs too many template checks: repeat the request later, without If-Match, If-None-Match and Idempotency-Key")
 
 // checkBound bounds the checks of templates in a unit of work, because on SQLite all others wait
 // until it ends.
 type checkBound struct {
-	exceeded error // beyond maxCheckWork; nil: there is no bound
+	exceeded error // is returned beyond maxCheckWork; nil: no bound
 }
 
 // check returns an error when what was checked exceeds the bound, or the context has ended.
@@ -198,8 +199,8 @@ func (b checkBound) check(ctx context.Context, checkers ...*events.Checker) erro
 }
 
 // checkUses refuses changes of some partials when something that uses one of them could be rendered
-// with the partials as they were, and cannot be with the partials as they shall be. after checks
-// with the latter.
+// with the partials as they were, and cannot be with the changed ones. after is the checker of the
+// changed partials.
 func (b checkBound) checkUses(
 	ctx context.Context, tx ports.Tx, org orgs.ID, changed []events.PartialID, was, is events.Partials, after *events.Checker,
 ) error {

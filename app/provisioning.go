@@ -66,8 +66,8 @@ func (p *Provisioning) Apply(ctx context.Context, by operators.Editor, b Bluepri
 // ApplyTo is Apply for an API key and the path's organization, which must exist: the blueprint
 // describes this one alone, and neither its quotas nor whether it requires a second factor, which
 // only users decide. It is written in one unit of work, which blocks others. So it has at most
-// MaxBlueprint objects, and there is a bound to how much of templates is checked with it: of those
-// that change, and of all that use a partial that changes. A dry run counts among those of the
+// MaxBlueprint objects, and its template checks are limited: those of templates that change, and of
+// all that use a changed partial. A dry run counts among those of the
 // organization, and must not run within a unit of work. orgs.ErrNotFound, *quotas.Exceeded.
 func (p *Provisioning) ApplyTo(ctx context.Context, by audit.Actor, at Path, b Blueprint, dryRun bool) ([]Applied, error) {
 	done := func(context.Context) {}

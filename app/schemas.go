@@ -81,7 +81,7 @@ func (uncheckedContext) Error() string { return "the context is not checked yet"
 // withCheckedContexts runs a unit of work and, if it asks for that, runs it again after checking
 // the contexts against a schema. The check may take a while, during which no lock on the database
 // may be held. It ends between two contexts when ctx ends. Contexts do not fit a stored schema that
-// is refused by now.
+// is no longer accepted.
 func (t *Triggers) withCheckedContexts(ctx context.Context, triggers []Trigger, run func(contextCheck) error) error {
 	var check contextCheck
 	for {

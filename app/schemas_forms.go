@@ -16,8 +16,8 @@ type parsedSchema struct {
 	err  error
 }
 
-// unparsedSchema ends a unit of work because a schema must be parsed first, and held against an
-// example.
+// unparsedSchema ends a unit of work because a schema must be parsed first, and checked against
+// an example.
 type unparsedSchema struct{ schema, example string }
 
 func (unparsedSchema) Error() string { return "the schema is not parsed yet" }
@@ -25,9 +25,9 @@ func (unparsedSchema) Error() string { return "the schema is not parsed yet" }
 // parsedKey is the context key of parsedSchemas.
 type parsedKey struct{}
 
-// withParsedSchemas calls run and, if parseSchema asks for that, calls it again after parsing a
-// schema, which may take a while, during which no lock on the database may be held. Within another
-// withParsedSchemas, the outer one does this, for the same reason.
+// withParsedSchemas calls run. If parseSchema needs a schema that is not parsed yet, it parses the
+// schema and calls run again. Parsing may take a while, so no lock on the database may be held. A
+// nested call leaves this to the outer one.
 func withParsedSchemas(ctx context.Context, run func(context.Context) error) error {
 	if _, within := ctx.Value(parsedKey{}).(parsedSchemas); within {
 		return run(ctx)

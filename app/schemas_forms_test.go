@@ -41,14 +41,14 @@ func withSchema(t *testing.T, schema string) ports.Store {
 	return store
 }
 
-// failing is a store that records how its outermost units of work that write end.
-type failing struct {
+// recordingStore is a store that records how its outermost units of work that write end.
+type recordingStore struct {
 	ports.Store
 
 	ended []bool // whether without an error
 }
 
-func (s *failing) Update(ctx context.Context, fn func(ports.Tx) error) error {
+func (s *recordingStore) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	_, within := ports.Unit(ctx)
 	err := s.Store.Update(ctx, fn)
 	if !within {
@@ -58,7 +58,7 @@ func (s *failing) Update(ctx context.Context, fn func(ports.Tx) error) error {
 }
 
 // TestSchemaIsParsedOutsideUnits checks that no unit of work that writes is under way while a
-// schema is parsed and held against an example: the unit ends, and a second one saves.
+// schema is parsed and checked against an example: the unit ends, and a second one saves.
 func TestSchemaIsParsedOutsideUnits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -78,7 +78,7 @@ func TestSchemaIsParsedOutsideUnits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store := &failing{Store: withSchema(t, numbered)}
+			store := &recordingStore{Store: withSchema(t, numbered)}
 			all, by := app.NewEvents(store, nil), audit.Actor{Name: "ada"}
 			patch := func(ctx context.Context) error {
 				_, err := all.Patch(ctx, by, shopFront(), "shipped", c.change)
@@ -114,7 +114,7 @@ func TestSchemaIsParsedOutsideUnits(t *testing.T) {
 	}
 	t.Run("Create", func(t *testing.T) {
 		t.Parallel()
-		store := &failing{Store: withSchema(t, numbered)}
+		store := &recordingStore{Store: withSchema(t, numbered)}
 		all := app.NewEvents(store, nil)
 		form := app.EventForm{Slug: "sent", Name: "Sent", Schema: numbered, Example: `{"number": 17}`}
 		_, err := all.Create(t.Context(), audit.Actor{Name: "ada"}, shopFront(), form)

@@ -24,8 +24,8 @@ func isContextFault(t *testing.T, err error) {
 	assert.Equal(t, events.ErrContext, wrong.Fields()[0].Cause)
 }
 
-// TestStoredSchemaThatIsRefused checks that an event whose stored schema is refused by now says so
-// when it is triggered, and that everything else of it can be changed.
+// TestStoredSchemaThatIsRefused checks that an event whose stored schema is no longer accepted says
+// so when it is triggered, and that the rest of it can be changed, except its example.
 func TestStoredSchemaThatIsRefused(t *testing.T) {
 	t.Parallel()
 	store, ctx, by := withSchema(t, unbounded), t.Context(), audit.Actor{Name: "ada"}
@@ -34,7 +34,7 @@ func TestStoredSchemaThatIsRefused(t *testing.T) {
 		t.Helper()
 		isContextFault(t, err)
 		assert.Equal(t, fault.Invalid, fault.KindOf(err))
-		assert.ErrorContains(t, err, "cannot be checked before somebody changes the schema of the event, which has a pattern of more than 3000 instructions")
+		assert.ErrorContains(t, err, "cannot be checked until the schema of the event is changed: the schema has a pattern of more than 3000 instructions")
 	}
 	for range 2 { // The second one finds the schema in the cache.
 		_, _, err := triggers.Trigger(ctx, by, shopFront(), "shipped", app.Trigger{Context: events.Context("{}")})

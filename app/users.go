@@ -283,7 +283,7 @@ func (u *Users) Remove(ctx context.Context, by audit.Actor, at Path, username st
 }
 
 // errNoUsername is the error of calls that take no e-mail address for the username.
-var errNoUsername = users.ErrNotFound.With("no member of this organization has this username; an e-mail address is not taken for one here")
+var errNoUsername = users.ErrNotFound.With("the user is not a member of this organization: no member has this username, and an e-mail address is not accepted here")
 
 // memberByUsername finds a member of the path's organization by the username alone.
 func memberByUsername(ctx context.Context, tx ports.Tx, at Path, username string) (users.Member, error) {

@@ -88,7 +88,7 @@ func parseDatabase(text string) (Database, error) {
 	case "sqlite":
 		return parseSQLite(rest)
 	case "postgres", "postgresql":
-		if u, err := url.Parse(text); err != nil || !strings.HasPrefix(rest, "//") || isMisread(u) {
+		if u, err := url.Parse(text); err != nil || !strings.HasPrefix(rest, "//") || hasUnescapedPassword(u) {
 			return Database{}, errors.New("must be a URL such as postgres://user:password@host:5432/tocsin, " +
 				"with special characters of the user name and the password percent-encoded")
 		}
@@ -122,10 +122,13 @@ func parseSQLite(path string) (Database, error) {
 	return Database{dialect: SQLite, source: &path}, nil
 }
 
-// isMisread reports whether a password is not percent-encoded: an unescaped `/`, `?` or `#` in it
-// moves the rest of it, and the `@`, to another part of the parsed URL.
-func isMisread(u *url.URL) bool {
-	return u.Fragment != "" || strings.Contains(u.Host+u.Path+u.RawQuery, "@")
+// hasUnescapedPassword reports whether the password of a URL is not percent-encoded: an unescaped
+// `/`, `?` or `#` in it moves the rest of it, and the `@`, to another part of the parsed URL.
+func hasUnescapedPassword(u *url.URL) bool {
+	path := u.EscapedPath()
+	name, _, _ := strings.Cut(u.RawQuery, "=")
+	inPath := strings.Contains(path, "@") && (u.User == nil || strings.Count(path, "/") > 1)
+	return u.Fragment != "" || inPath || u.User == nil && strings.Contains(name, "@")
 }
 
 // maskURL returns a database URL without its secrets. It masks everything after the scheme if it
@@ -136,7 +139,7 @@ func maskURL(text string) string {
 		return text
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Opaque != "" || isMisread(u) || !strings.HasPrefix(rest, "//") {
+	if err != nil || u.Opaque != "" || u.Fragment != "" || strings.Contains(u.Host+u.Path+u.RawQuery, "@") || !strings.HasPrefix(rest, "//") {
 		return string(Postgres) + "://" + masked
 	}
 	var b strings.Builder

@@ -152,6 +152,18 @@ func TestDatabasePrintsMasked(t *testing.T) {
 	}
 }
 
+// TestAtSignsInDatabases is about addresses with an @ that is not that of a password.
+func TestAtSignsInDatabases(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"postgres://u:p@host/my%40db", "postgres://u:p@host/my@db", "postgres://u:p@host/db?application_name=tocsin@a",
+		"postgres:///db?host=/run&sslrootcert=/etc/x@y.pem", "postgres://host/db?user=tocsin@server&password=x"} {
+		t.Run(url, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, url, load(t, "TOCSIN_DATABASE_URL="+url, "TOCSIN_SECRET_KEY="+someKey).Database.URL())
+		})
+	}
+}
+
 // TestPasswordsMustBeEncoded checks that a password that was not percent-encoded, and so would end
 // up in another part of the URL, is refused and not repeated.
 func TestPasswordsMustBeEncoded(t *testing.T) {

@@ -181,8 +181,9 @@ func (r root) prepare(ctx context.Context, flags *pflag.FlagSet, absent ifAbsent
 // errNoKeyFile means that the key of a database is lost. A new key could not decrypt its data.
 var errNoKeyFile = fault.New(fault.Invalid, "the secret key of this database is missing")
 
-// checkMissingKey returns nil if the key exists, or may be created: the database may be created,
-// too, nothing is stored encrypted in it, or a key of secret_key_previous can decrypt it.
+// checkMissingKey returns nil if the key exists or may be created. It may be created if the
+// database is absent and may be created, if nothing in it is encrypted, or if a key of
+// secret_key_previous can decrypt it.
 func checkMissingKey(ctx context.Context, c configs.Config, log *slog.Logger, absent ifAbsent) error {
 	file := c.MissingKeyFile()
 	if file == "" {
@@ -203,7 +204,7 @@ func checkMissingKey(ctx context.Context, c configs.Config, log *slog.Logger, ab
 	}
 	defer func() { _ = store.Close() }() // It was only read.
 	if absent == refuse {
-		if err := store.CheckBegun(ctx); err != nil {
+		if err := store.CheckSchemaExists(ctx); err != nil {
 			return explainAbsent(c, err)
 		}
 	}

@@ -40,7 +40,7 @@ func (w *importWatch) Begin(h imports.Header, rows int, o orgs.Organization) {
 	w.started, w.organization, w.rows = true, o.Slug, rows
 	w.rejects.begin(h)
 	if w.table.Guessed {
-		_, _ = fmt.Fprintf(w.out, "tocsin: warning: the file is not UTF-8 and is read as %s: name another encoding with --encoding\n", w.table.Source)
+		_, _ = fmt.Fprintf(w.out, "tocsin: warning: the file is not UTF-8; it is read as %s. Use --encoding if that is wrong\n", w.table.Source)
 	}
 	if len(h.Ignored()) > 0 {
 		_, _ = fmt.Fprintln(w.out, "tocsin: warning: these columns are ignored: "+strings.Join(h.Ignored(), ", "))

@@ -99,7 +99,7 @@ func TestImportGuessesTheEncoding(t *testing.T) {
 	d := newShop(t)
 	const latin = "email,custom__city\nada@example.org,K\xf6ln\n"
 	assert.Contains(t, d.done(t, "import", "users", file(t, "people.csv", latin), "-o", "json"), `"read_as": "Windows-1252"`)
-	assert.Equal(t, "tocsin: warning: the file is not UTF-8 and is read as Windows-1252: name another encoding with --encoding\nimporting 1 rows into acme\n", d.err.String())
+	assert.Equal(t, "tocsin: warning: the file is not UTF-8; it is read as Windows-1252. Use --encoding if that is wrong\nimporting 1 rows into acme\n", d.err.String())
 	assert.Equal(t, metadata.Map{"city": "Köln"}, d.fields(t, "ada@example.org"))
 	d.done(t, "import", "users", file(t, "people.csv", latin), "--encoding", "Windows-1252")
 	assert.Equal(t, "importing 1 rows into acme\n", d.err.String(), "a chosen encoding is no guess")

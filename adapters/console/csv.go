@@ -3,7 +3,7 @@ package console
 import (
 	"encoding/csv"
 	"io"
-	"strings"
+	"regexp"
 
 	"github.com/tocsin/tocsin/domain/imports"
 )
@@ -28,14 +28,14 @@ func (s csvWriter) flush() error {
 	return s.out.Error()
 }
 
-// semicolonFormulas marks the formulas after a semicolon: in many languages, spreadsheets take it
-// for the separator, in spite of the commas.
-var semicolonFormulas = strings.NewReplacer(";=", ";'=", ";+", ";'+", ";-", ";'-", ";@", ";'@")
+// semicolonFormulas matches the formulas after a semicolon: in many locales, spreadsheets split
+// cells at semicolons, too.
+var semicolonFormulas = regexp.MustCompile(`;("*[=+\-@\t\r\n])`)
 
 // escapeFormula puts an apostrophe before what a spreadsheet would run as a formula.
 func escapeFormula(cell string) string {
 	if imports.IsFormula(cell) {
 		cell = "'" + cell
 	}
-	return semicolonFormulas.Replace(cell)
+	return semicolonFormulas.ReplaceAllString(cell, ";'$1")
 }

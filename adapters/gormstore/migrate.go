@@ -64,8 +64,8 @@ func (s *Store) Ready(ctx context.Context) error {
 	return compare(all, compatible)
 }
 
-// CheckBegun returns ErrNoSchema if no migration has been applied to the database.
-func (s *Store) CheckBegun(ctx context.Context) error {
+// CheckSchemaExists returns ErrNoSchema if no migration has been applied to the database.
+func (s *Store) CheckSchemaExists(ctx context.Context) error {
 	return s.call(func() error {
 		h, err := s.engine.applied(ctx)
 		if err == nil && len(h.applied) == 0 {

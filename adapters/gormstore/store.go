@@ -117,7 +117,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	if c.MustExist {
-		err = s.CheckBegun(ctx)
+		err = s.CheckSchemaExists(ctx)
 	}
 	switch {
 	case err != nil:

@@ -95,7 +95,7 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestReplacedFile checks that nothing is accepted that would be lost with a file that has gone.
+// TestReplacedFile checks that no write succeeds after the file was moved, removed or replaced.
 func TestReplacedFile(t *testing.T) {
 	t.Parallel()
 	for name, replace := range map[string]func(t *testing.T, path string){

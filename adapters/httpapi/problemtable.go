@@ -47,7 +47,7 @@ var problems = []Problem{
 		Meaning: "`options.channels` names a channel that the event cannot use. Nothing was sent.",
 		Remedy:  "Use names from the list of channels of the project or the organization, and only those that the event is limited to, if it is."},
 	{Code: "context_mismatch", Status: http.StatusBadRequest, Faults: []error{events.ErrContext}, Title: "The context does not fit the event",
-		Meaning: "The event has a JSON Schema for its context, and the context that was sent does not fit it, or would take too long to check. Nothing was sent.",
+		Meaning: "The event has a JSON Schema for its context, and the context that was sent does not fit it, or cannot be checked: it would take too long, or the stored schema is no longer accepted. Nothing was sent.",
 		Remedy:  "`errors` gives the place of each mistake as a JSON pointer, or says what is wrong with the schema. The list of events shows the schema."},
 	{Code: "metadata_too_large", Status: http.StatusBadRequest, Faults: []error{metadata.ErrTooLarge}, Title: "The metadata is too large",
 		Meaning: "The metadata of one member holds 64 KiB; a change would make it larger than that.",

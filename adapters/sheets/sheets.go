@@ -145,8 +145,8 @@ func detectEncoding(begin []byte, whole bool) string {
 	return fallbackName
 }
 
-// isMostlyUTF8 reports whether a text is UTF-8, or has at least as many characters of several bytes
-// as bytes that are not UTF-8. Such characters hardly occur in text of another encoding.
+// isMostlyUTF8 reports whether a text is UTF-8, or has more characters of several bytes than bytes
+// that are not UTF-8. Such characters hardly occur in text of another encoding.
 func isMostlyUTF8(text []byte) bool {
 	characters, wrong := 0, 0
 	for len(text) > 0 {
@@ -159,5 +159,5 @@ func isMostlyUTF8(text []byte) bool {
 		}
 		text = text[size:]
 	}
-	return wrong == 0 || characters >= wrong
+	return wrong == 0 || characters > wrong
 }

@@ -87,7 +87,8 @@ func Param(c echo.Context, name string) string {
 const idsKey = "tocsin.web.ids"
 
 // ReadIDs reads the path parameters with these names, in this order; a route does not need to have
-// all of them. They must be positive integers; any other value is not found.
+// all of them. They must be positive integers; any other value is
+// ErrNoSuchPath.
 func ReadIDs(c echo.Context, names ...string) error {
 	ids := map[string]int64{}
 	for _, name := range names {

@@ -74,7 +74,7 @@ func (s *sender) attempt(ctx context.Context, held *claims, j deliveries.Job) {
 		answer := s.send(ctx, held, j)
 		end := s.targets.end(s.target(j), answer, s.worker.clock.Now())
 		s.logHost(s.target(j), answer, end)
-		for _, off := range end.off {
+		for _, off := range end.postponed {
 			held.finish(off.outcome(), nil)
 		}
 		if !end.more || !s.acquireSlot(ctx) {

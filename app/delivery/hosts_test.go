@@ -53,7 +53,7 @@ func TestHostThatDoesNotAnswer(t *testing.T) {
 			let(time.Hour)
 		})
 		assert.Equal(t, 9, q.count(deliveries.Sent))
-		down := lines(log, "a host does not answer, its messages are postponed")
+		down := lines(log, "a host does not answer; its messages are postponed")
 		require.Len(t, down, 1)
 		assert.EqualValues(t, 7, down[0]["organization"])
 		assert.EqualValues(t, hooks, down[0]["channel"])
@@ -106,6 +106,6 @@ func TestFewHostsLogged(t *testing.T) {
 		}
 		d := fakeDriver{dispatch: func(context.Context, deliveries.Message) error { return deliveries.Unanswered("the connection broke") }}
 		_, log := logged(t, q, d, settings(), func(*delivery.Worker) { let(30 * time.Second) })
-		assert.Len(t, lines(log, "a host does not answer, its messages are postponed"), 10)
+		assert.Len(t, lines(log, "a host does not answer; its messages are postponed"), 10)
 	})
 }

@@ -82,8 +82,8 @@ func (s *sender) logPause(before breaker) {
 	}
 }
 
-// logHost logs that a host of recipients does not answer, or answers again, unless there are many.
-// It logs only the host of an address, because the rest may contain secrets.
+// logHost logs that a host of recipients does not answer, or answers again. It logs a limited
+// number a minute, and only the host of an address, because the rest may contain secrets.
 func (s *sender) logHost(host string, a targetResult, e attemptEnd) {
 	if e.before.onTrial() == e.after.onTrial() {
 		return
@@ -102,7 +102,7 @@ func (s *sender) logHost(host string, a targetResult, e attemptEnd) {
 		s.worker.log.Info("a host answers again", append(attributes, "failing_since", e.before.since.UTC())...)
 		return
 	}
-	s.worker.log.Warn("a host does not answer, its messages are postponed",
+	s.worker.log.Warn("a host does not answer; its messages are postponed",
 		append(attributes, "failures", e.after.failures, "until", e.after.until.UTC(), "error", a.failure)...)
 }
 

@@ -48,9 +48,9 @@ type target struct {
 
 // postponement is a delivery that is given back untried.
 type postponement struct {
-	job   deliveries.Job
-	until time.Time
-	why   string // what is wrong with its host; empty: nothing
+	job    deliveries.Job
+	until  time.Time
+	reason string // what is wrong with its host; empty: nothing
 }
 
 // outcome returns the outcome of the delivery. It says why, unless an earlier attempt has an error
@@ -58,16 +58,16 @@ type postponement struct {
 func (p postponement) outcome() deliveries.Outcome {
 	out := postponedUntried(p.job, p.until)
 	if p.job.Attempts == 0 {
-		out.Error = shortened(p.why)
+		out.Error = shortened(p.reason)
 	}
 	return out
 }
 
-// stalled is why a delivery is postponed whose host has not failed yet.
-const stalled = "the host does not answer in time"
+// stalledReason is why a delivery is postponed whose host has not failed yet.
+const stalledReason = "the host does not answer in time"
 
-// unanswered returns why deliveries of a target whose breaker was opened are postponed.
-func (g *target) unanswered() string { return "the host did not answer: " + g.failure }
+// failureReason returns why deliveries of a target whose breaker was opened are postponed.
+func (g *target) failureReason() string { return "the host did not answer: " + g.failure }
 
 // admission is the decision about a delivery.
 type admission int
@@ -100,7 +100,7 @@ func notResponding(failure string) targetResult {
 type attemptEnd struct {
 	next          deliveries.Job // a parked delivery to continue with
 	more          bool           // there is one
-	off           []postponement // parked deliveries that are given back
+	postponed     []postponement // parked deliveries that are given back
 	before, after breaker        // of the target
 }
 
@@ -170,7 +170,7 @@ func (t *targets) offer(name string, j deliveries.Job, now time.Time) (admission
 		t.known[name] = g
 	}
 	if until := g.breaker.open(now); !until.IsZero() {
-		return postponed, postponement{j, g.delay(until), g.unanswered()}
+		return postponed, postponement{j, g.delay(until), g.failureReason()}
 	}
 	if t.admits(g, now) {
 		t.begin(g, now)
@@ -178,12 +178,12 @@ func (t *targets) offer(name string, j deliveries.Job, now time.Time) (admission
 	}
 	switch {
 	case g.breaker.onTrial():
-		return postponed, postponement{j, g.delay(now.Add(g.breaker.pause)), g.unanswered()}
+		return postponed, postponement{j, g.delay(now.Add(g.breaker.pause)), g.failureReason()}
 	case len(g.parked) < targetParked:
 		g.parked = append(g.parked, j)
 		return parked, postponement{}
 	case now.Sub(g.answered) > targetStalled:
-		return postponed, postponement{j, g.delay(now.Add(targetPause)), stalled}
+		return postponed, postponement{j, g.delay(now.Add(targetPause)), stalledReason}
 	}
 	return mustWait, postponement{}
 }
@@ -209,7 +209,7 @@ func (t *targets) end(name string, a targetResult, now time.Time) (e attemptEnd)
 		e.after = g.breaker
 		if until := g.breaker.open(now); !until.IsZero() {
 			for _, j := range g.parked {
-				e.off = append(e.off, postponement{j, until, g.unanswered()})
+				e.postponed = append(e.postponed, postponement{j, until, g.failureReason()})
 			}
 			g.parked = nil
 		}
@@ -224,7 +224,7 @@ func (t *targets) end(name string, a targetResult, now time.Time) (e attemptEnd)
 	if best == nil {
 		if t.running == 0 { // No attempt may begin, so none would continue with the parked ones.
 			for _, j := range t.unpark() {
-				e.off = append(e.off, postponement{job: j, until: now})
+				e.postponed = append(e.postponed, postponement{job: j, until: now})
 			}
 		}
 		return e

@@ -89,8 +89,8 @@ type Retry struct {
 	For  time.Duration // how long after its creation a delivery is tried, at least
 }
 
-// lastAttempt is how long before the end of Retry.For the last attempt is when the provider asked
-// for a pause that is too long.
+// lastAttempt is the time from the last attempt to the end of Retry.For, if the provider asked for
+// a longer pause.
 const lastAttempt = time.Second
 
 // Next returns when to try again after so many attempts, or false when the time is up. jitter is

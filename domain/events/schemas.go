@@ -44,16 +44,17 @@ func CheckContext(s *schemas.Schema, c Context) error {
 	return faults.Err()
 }
 
-// UncheckedContext refuses a context because the stored schema is refused by now: limits of schemas
-// may become tighter.
+// UncheckedContext returns the error of a context whose stored schema is no longer accepted, for
+// example because a limit has become tighter.
 func UncheckedContext(refusal error) error {
 	var faults fault.Fields
-	faults.AddAs(ErrContext, "context", "cannot be checked before somebody changes the schema of the event, which %s", refusal.Error())
+	faults.AddAs(ErrContext, "context", "cannot be checked until the schema of the event is changed: the schema %s", refusal.Error())
 	return faults.Err()
 }
 
 // Variables returns the shape of the data for the templates of an event with this schema of
-// contexts; an empty schema allows any context, and so does a stored one that is refused by now.
+// contexts; an empty schema allows any context, and so does a stored one that is no longer
+// accepted.
 func Variables(schema string) *templates.Shape {
 	context := &templates.Shape{Open: true}
 	if schema != "" {
@@ -145,5 +146,5 @@ func (c *Checker) read(e Event, t Template, of channels.Protocol) (*templates.Te
 // CheckPartial is that of templates.Parser.
 func (c *Checker) CheckPartial(name string) error { return c.parser.CheckPartial(name) }
 
-// Work says how much was checked so far, in pieces of templates.
+// Work returns the work so far, in pieces of templates.
 func (c *Checker) Work() int { return c.parser.Work() + c.work }

@@ -156,7 +156,7 @@ func TestIdentifier(t *testing.T) {
 			require.EqualError(t, err, c.says)
 		})
 	}
-	for _, name := range []string{"نامه\u200cای", "👩\u200d💻", "Ζωή Παπαδοπούλου"} {
+	for _, name := range []string{"نامه\u200cای", "👩\u200d💻", "🏴\U000e0067\U000e0062\U000e007f", "山田\u3000太郎", "Ζωή Παπαδοπούλου"} {
 		t.Run("Accepts/"+name, func(t *testing.T) {
 			t.Parallel()
 			got, err := names.Identifier("username", name)

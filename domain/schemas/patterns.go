@@ -18,14 +18,15 @@ import (
 const (
 	MaxPatternBytes = 4 << 10 // of a pattern
 	MaxInstructions = 3_000   // of a pattern
-	// MaxSteps bounds the work of reading all patterns of a schema, and that of all matches of one
-	// check. A step takes at most about 15 nanoseconds.
-	MaxSteps = 4_000_000
+	// MaxSteps bounds the work of reading all patterns of a schema, and MaxMatchSteps that of all
+	// matches of one check. A step takes at most about 15 nanoseconds.
+	MaxSteps      = 4_000_000
+	MaxMatchSteps = 16_000_000
 
-	stepsPerByte  = 100   // to read a byte of a pattern, or to compile an instruction
-	stepsPerClass = 8_000 // to read a class such as \pL, which has hundreds of ranges
-	stepsPerFold  = 4     // for each character of a range, if case does not matter
-	lastFold      = 0x1e943
+	stepsPerByte  = 100     // to read a byte of a pattern, or to compile an instruction
+	stepsPerClass = 8_000   // to read a class such as \pL, which has hundreds of ranges
+	stepsPerFold  = 4       // for each character of a range, if case does not matter
+	lastFold      = 0x1e943 // the last character that exists in two cases
 
 	instructionBytes = 256     // of memory
 	classBytes       = 8 << 10 // of memory
@@ -40,7 +41,7 @@ type patterns struct {
 	memory   int                 // in bytes
 
 	refused string // the first pattern that is refused
-	reason  string // with a verb for its place
+	reason  string // a format, for the limit and the place
 	limit   int
 }
 
@@ -111,7 +112,7 @@ func (p *patterns) refusal(root any) error {
 }
 
 // check prepares the patterns for the check of a text.
-func (p *patterns) check() { p.known, p.checking, p.left = nil, true, MaxSteps }
+func (p *patterns) check() { p.known, p.checking, p.left = nil, true, MaxMatchSteps }
 
 // pattern is a compiled pattern that counts the work of its matches.
 type pattern struct {
@@ -159,7 +160,7 @@ func instructions(re *syntax.Regexp) int {
 // classes counts the classes of Unicode in a pattern, or what could be one.
 func classes(text string) int { return strings.Count(text, `\p`) + strings.Count(text, `\P`) }
 
-// caseless finds a flag that turns the case of letters off.
+// caseless matches a flag that makes a pattern case-insensitive.
 var caseless = regexp.MustCompile(`\(\?[a-zA-Z]*i`)
 
 // folded returns how many characters of ranges the parser looks at one by one, at most, because

@@ -26,7 +26,7 @@ const (
 	MaxDepth  = 64       // levels of a schema
 	MaxWeight = 5_000    // objects and arrays of a schema, each as often as $ref leads to it
 	// MaxWork bounds the weight of a schema times the values of the data that are held against it,
-	// each of which takes about a microsecond. It does not include patterns: see MaxSteps.
+	// each of which takes about a microsecond. It does not include patterns: see MaxMatchSteps.
 	MaxWork = 200_000
 	// maxDigits and maxExponent bound numbers, which are compared exactly.
 	maxDigits   = 1_000

@@ -141,16 +141,18 @@ func TestPatternsThatAreRefused(t *testing.T) {
 func TestPatternsThatWorkTooLong(t *testing.T) {
 	t.Parallel()
 	const tooLarge = "is too large to be checked against the patterns in the schema of its event"
-	text := func(n int) string { return strings.Repeat("a", n) }
+	// The matches of these texts end at their beginning, but are counted as if they did not.
+	text := func(n int) string { return strings.Repeat("b", n) }
+	long := strings.Repeat("a", 100)
 	for name, c := range map[string]struct{ schema, small, large string }{
-		"a long text":        {`{"properties": {"s": {"pattern": "^(?:a?){1000}a*$"}}}`, `{"s": "` + text(100) + `"}`, `{"s": "` + text(2_000) + `"}`},
-		"a text in allOf":    {`{"allOf": [` + strings.Repeat(`{"pattern": "^(?:a?){1000}a*$"},`, 20) + `{}]}`, `"a"`, `"` + text(200) + `"`},
-		"a text in $ref":     {`{"$defs": {"a": {"pattern": "^(?:a?){1000}a*$"}}, "allOf": [` + strings.Repeat(`{"$ref": "#/$defs/a"},`, 20) + `{}]}`, `"a"`, `"` + text(200) + `"`},
-		"many texts":         {`{"items": {"pattern": "^(?:a?){1000}$"}}`, `["aaa"]`, `["` + text(400) + `"` + strings.Repeat(`,"`+text(400)+`"`, 10) + `]`},
-		"not":                {`{"items": {"not": {"pattern": "^(?:a?){1000}b"}}}`, `["aaa"]`, `["` + text(400) + `"` + strings.Repeat(`,"`+text(400)+`"`, 10) + `]`},
-		"patternProperties":  {`{"patternProperties": {"^(?:a?){1000}$": {}}}`, `{"a": 1}`, `{"` + text(4_000) + `": 1}`},
-		"propertyNames":      {`{"propertyNames": {"pattern": "^(?:a?){1000}a*$"}}`, `{"a": 1}`, `{"` + text(4_000) + `": 1}`},
-		"expressions":        {`{"items": {"format": "regex"}}`, `["(a|b)"` + strings.Repeat(`,"(a|b)"`, 100) + `]`, `["(a|b)"` + strings.Repeat(`,"(a|b)"`, 10_000) + `]`},
+		"a long text":        {`{"properties": {"s": {"pattern": "^(?:a?){1000}a*$"}}}`, `{"s": "aaa"}`, `{"s": "` + text(9_000) + `"}`},
+		"a text in allOf":    {`{"allOf": [` + strings.Repeat(`{"pattern": "^(?:a?){1000}a*$"},`, 20) + `{}]}`, `"a"`, `"` + text(1_000) + `"`},
+		"a text in $ref":     {`{"$defs": {"a": {"pattern": "^(?:a?){1000}a*$"}}, "allOf": [` + strings.Repeat(`{"$ref": "#/$defs/a"},`, 20) + `{}]}`, `"a"`, `"` + text(1_000) + `"`},
+		"many texts":         {`{"items": {"pattern": "^(?:a?){1000}$"}}`, `["aaa"]`, `["` + text(1_000) + `"` + strings.Repeat(`,"`+text(1_000)+`"`, 10) + `]`},
+		"not":                {`{"items": {"not": {"pattern": "^(?:a?){1000}c"}}}`, `["aaa"]`, `["` + text(1_000) + `"` + strings.Repeat(`,"`+text(1_000)+`"`, 10) + `]`},
+		"patternProperties":  {`{"patternProperties": {"^(?:a?){1000}$": {}}}`, `{"a": 1}`, `{"` + text(9_000) + `": 1}`},
+		"propertyNames":      {`{"propertyNames": {"pattern": "^(?:a?){1000}a*$"}}`, `{"a": 1}`, `{"` + text(9_000) + `": 1}`},
+		"expressions":        {`{"items": {"format": "regex"}}`, `["(a|b)"` + strings.Repeat(`,"(a|b)"`, 100) + `]`, `["(a|b)"` + strings.Repeat(`,"(a|b)`+long+`"`, 2_000) + `]`},
 		"a large expression": {`{"format": "regex"}`, `"(?i)[a-z]"`, `"(?i)` + strings.Repeat(`[a-\\x{10ffff}]`, 200) + `"`},
 	} {
 		s, err := schemas.Parse(c.schema)
@@ -158,6 +160,14 @@ func TestPatternsThatWorkTooLong(t *testing.T) {
 		assert.Empty(t, s.Check([]byte(c.small)), name)
 		assert.Equal(t, []string{tooLarge}, s.Check([]byte(c.large)), name)
 		assert.Empty(t, s.Check([]byte(c.small)), "%s: each check has its own steps", name)
+	}
+	for _, c := range []struct{ schema, data string }{
+		{`{"properties": {"s": {"pattern": "^[\\s\\S]{1,1000}$"}}}`, `{"s": "` + strings.Repeat("ü", 1_000) + `"}`},
+		{`{"items": {"pattern": "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"}}`, `["6ba7b810-9dad-11d1-80b4-00c04fd430c8"` + strings.Repeat(`,"6ba7b810-9dad-11d1-80b4-00c04fd430c8"`, 5_000) + `]`},
+	} {
+		s, err := schemas.Parse(c.schema)
+		require.NoError(t, err)
+		assert.Empty(t, s.Check([]byte(c.data)), c.schema)
 	}
 	s, err := schemas.Parse(`{"format": "regex"}`)
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ const (
 	maxNodes     = 20_000 // pieces of a template together with its partials
 
 	maxKept       = 1 << 20 // bytes of partials that a Parser keeps parsed
-	bytesPerPiece = 32      // that take as long to read as one piece takes to be put in its place
+	bytesPerPiece = 32      // bytes of source that are as much work as one piece
 )
 
 // Partial is a piece of templates that has a name: `{{> name}}` includes it. It is a layout where a
@@ -67,8 +67,8 @@ func (r *Parser) CheckPartial(name string) error {
 	return err
 }
 
-// Work says how much was read so far: the number of pieces, with those of the partials for each use
-// of them, and some more for long texts. A piece takes about half a microsecond.
+// Work returns the work so far, in pieces of templates: all that were read, those of a partial once
+// for each use, and some more for long texts. A piece takes about half a microsecond.
 func (r *Parser) Work() int { return r.work }
 
 func (r *Parser) parse(source string) (nodes []node, uses map[string]bool, err error) {

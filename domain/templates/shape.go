@@ -69,7 +69,7 @@ func (t *Template) Check(data *Shape) error {
 // Fits reports whether Check returns no error. It is faster for a template that does not fit.
 func (t *Template) Fits(data *Shape) bool {
 	for _, p := range t.parts() {
-		c := checker{frames: []*Shape{data}, unnamed: true}
+		c := checker{frames: []*Shape{data}, failFast: true}
 		if c.nodes(p.nodes); c.failed {
 			return false
 		}
@@ -83,8 +83,8 @@ type checker struct {
 	reported map[string]bool
 	mistakes []error
 	compared int  // paths
-	unnamed  bool // mistakes are not named
-	failed   bool // there is a mistake that is not named
+	failFast bool // stop at the first mistake
+	failed   bool // a mistake was found with failFast
 }
 
 func (c *checker) nodes(nodes []node) {
@@ -110,9 +110,9 @@ func (c *checker) nodes(nodes []node) {
 	}
 }
 
-// unknown takes note of a variable that there cannot be.
+// unknown records a variable that does not exist.
 func (c *checker) unknown(n *node) {
-	if c.unnamed {
+	if c.failFast {
 		c.failed = true
 		return
 	}

@@ -161,7 +161,7 @@ func unreachable(region string, a Address) string {
 	case a.Type == Generic && region != "" && IsNational(a.Value):
 		return "is no phone number of " + region + ", the region of numbers without a country code here"
 	case a.Type == Generic && IsNational(a.Value) && strings.HasPrefix(a.Value, "00"):
-		return "is a phone number with 00: write its country code with +, as in +49 30 123456"
+		return "is a phone number that starts with 00: write + instead, as in +49 30 123456"
 	case a.Type == Generic && IsNational(a.Value):
 		return "is a phone number without its country code: write it as +49 30 123456"
 	}

@@ -164,7 +164,7 @@ func TestNewAddress(t *testing.T) {
 		})
 	}
 	for value, says := range map[string]string{
-		"0049 30 123456":   "value: is a phone number with 00: write its country code with +, as in +49 30 123456",
+		"0049 30 123456":   "value: is a phone number that starts with 00: write + instead, as in +49 30 123456",
 		"030 123456":       "value: is a phone number without its country code: write it as +49 30 123456",
 		"x@y.de\u200b":     "value: contains the invisible character U+200B",
 		"#gen\u00a0eral":   "value: contains the invisible character U+00A0",

@@ -18,6 +18,7 @@ func TestRegister(t *testing.T) {
 		w.unchanged(func() {
 			w.post(registerPath+"?dry_run=true", object{"username": "anna", "distribution_list": "customers"}).isBadRequestFor("dry_run")
 			w.delete(usersPath+"anna/?dry_run=true", nil).isBadRequestFor("dry_run")
+			w.post(webPath+"occurrences/1/cancel/?dry_run=true", nil).isBadRequestFor("dry_run")
 		})
 	}))
 

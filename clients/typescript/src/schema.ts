@@ -3271,7 +3271,7 @@ export interface components {
                 subject: string;
                 text: string;
                 html: string;
-                /** @description The variables of the template without a value, each with its place. They show nothing in the message. */
+                /** @description The variables of the template without a value, each with its place. They are empty in the message. */
                 missing_variables: string[];
                 /** @description Why the message cannot be rendered. */
                 error?: string;
@@ -3511,7 +3511,7 @@ export interface components {
             /** @example 1 */
             attempts: number;
             /**
-             * @description What the provider said last.
+             * @description The error of the last attempt, or, before the first attempt, why the host keeps the message waiting.
              * @example
              */
             last_error: string;

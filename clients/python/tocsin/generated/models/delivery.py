@@ -32,7 +32,8 @@ class Delivery:
         state (DeliveryState):
         reason (str): Why it was skipped.
         attempts (int):
-        last_error (str): What the provider said last.
+        last_error (str): The error of the last attempt, or, before the first attempt, why the host keeps the message
+            waiting.
         created (datetime.datetime):
         waiting (DeliveryWaitingType0 | None): What it waits for; null when it is over.
         next_attempt (datetime.datetime | None): Not before this moment; null as soon as it can be.

@@ -21,8 +21,8 @@ class ForecastMessagesItem:
         subject (str):
         text (str):
         html (str):
-        missing_variables (list[str]): The variables of the template without a value, each with its place. They show
-            nothing in the message.
+        missing_variables (list[str]): The variables of the template without a value, each with its place. They are
+            empty in the message.
         error (str | Unset): Why the message cannot be rendered.
     """
 
