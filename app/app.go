@@ -67,13 +67,8 @@ func updateAt[P, T any](ctx context.Context, s ports.Store, at Path, find finder
 
 // changeAt is [updateAt] for a unit of work that has no result.
 func changeAt[P any](ctx context.Context, s ports.Store, at Path, find finder[P], fn func(ports.Tx, P) error) error {
-	return s.Update(ctx, func(tx ports.Tx) error {
-		found, err := find(ctx, tx, at)
-		if err != nil {
-			return err
-		}
-		return fn(tx, found)
-	})
+	_, err := updateAt(ctx, s, at, find, func(tx ports.Tx, found P) (struct{}, error) { return struct{}{}, fn(tx, found) })
+	return err
 }
 
 func findFirst[P, T any](ctx context.Context, at Path, find finder[P], fn func(ports.Tx, P) (T, error)) func(ports.Tx) (T, error) {

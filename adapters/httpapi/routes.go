@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -223,7 +222,7 @@ func (r Route) run(a *API, c call) error {
 	if err := web.ReadIDs(c, idParameters...); err != nil {
 		return err
 	}
-	if err := r.checkDryRun(c.QueryParams()); err != nil {
+	if err := r.checkDryRun(c); err != nil {
 		return err
 	}
 	return r.handle(a, c)
@@ -231,8 +230,9 @@ func (r Route) run(a *API, c call) error {
 
 // checkDryRun refuses the parameter dry_run of a write that has no dry run, so that nothing is
 // written. A blueprint takes the parameter. A trigger refuses it in its own handler.
-func (r Route) checkDryRun(query url.Values) error {
-	if r.Method == http.MethodGet || !query.Has("dry_run") || strings.HasSuffix(r.Path, "/blueprint/") || strings.HasSuffix(r.Path, "/trigger/") {
+func (r Route) checkDryRun(c call) error {
+	if r.Method == http.MethodGet || c.Request().URL.RawQuery == "" || !c.QueryParams().Has("dry_run") ||
+		strings.HasSuffix(r.Path, "/blueprint/") || strings.HasSuffix(r.Path, "/trigger/") {
 		return nil
 	}
 	var faults fault.Fields

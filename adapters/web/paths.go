@@ -90,7 +90,7 @@ const idsKey = "tocsin.web.ids"
 // all of them. They must be positive integers; any other value is
 // ErrNoSuchPath.
 func ReadIDs(c echo.Context, names ...string) error {
-	ids := map[string]int64{}
+	var ids map[string]int64
 	for _, name := range names {
 		if !slices.Contains(c.ParamNames(), name) {
 			continue
@@ -100,9 +100,12 @@ func ReadIDs(c echo.Context, names ...string) error {
 		if err != nil || n <= 0 || text[0] < '1' || text[0] > '9' {
 			return ErrNoSuchPath.With("there is nothing at this path: {%s} is a positive whole number", name).On(name)
 		}
+		if ids == nil { // Most calls have none.
+			ids = map[string]int64{}
+			c.Set(idsKey, ids)
+		}
 		ids[name] = n
 	}
-	c.Set(idsKey, ids)
 	return nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
-	"golang.org/x/text/unicode/rangetable"
 
 	"github.com/tocsin/tocsin/domain/fault"
 )
@@ -46,21 +45,18 @@ func Identifier(field, s string) (string, error) {
 }
 
 // Invisible returns the first character of s that cannot be seen, or that looks like a space and is
-// none. The joiners of scripts and emoji are allowed.
+// none. The joiners of letters and emoji, the tags of flags and the full-width space are allowed.
 func Invisible(s string) (r rune, found bool) {
+	const nonJoiner, joiner, firstTag, lastTag, fullWidthSpace = '\u200c', '\u200d', '\U000e0020', '\U000e007f', '\u3000'
 	for _, r := range s {
-		if unicode.IsSpace(r) && !unicode.Is(plainSpaces, r) || unicode.Is(unicode.Cf, r) && !unicode.In(r, joiners, unicode.Prepended_Concatenation_Mark) {
+		switch {
+		case r == ' ', r == fullWidthSpace, r == nonJoiner, r == joiner, firstTag <= r && r <= lastTag, unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+		case unicode.IsSpace(r), unicode.Is(unicode.Cf, r):
 			return r, true
 		}
 	}
 	return 0, false
 }
-
-var (
-	plainSpaces = rangetable.New(' ', '\u3000')
-	// joiners are the joiners of letters and emoji, and the tags of flags.
-	joiners = rangetable.Merge(rangetable.New('\u200c', '\u200d'), &unicode.RangeTable{R32: []unicode.Range32{{Lo: 0xe0020, Hi: 0xe007f, Stride: 1}}})
-)
 
 // Slug checks an identifier of a URL path: 1 to MaxSlug lower-case letters, digits, `-` and `_`.
 func Slug(field, s string) (string, error) {
