@@ -17,6 +17,16 @@ func Unit(ctx context.Context) (Tx, bool) {
 	return tx, within
 }
 
+// smallKey is the context key of small units of work.
+type smallKey struct{}
+
+// Small returns a context whose units of work change at most some hundred rows, so that a store may
+// keep in memory what it needs to roll them back.
+func Small(ctx context.Context) context.Context { return context.WithValue(ctx, smallKey{}, true) }
+
+// IsSmall reports whether the units of work of a context are small.
+func IsSmall(ctx context.Context) bool { return ctx.Value(smallKey{}) != nil }
+
 // View runs fn like [Store.View], and returns the result of its last run.
 func View[T any](ctx context.Context, s Store, fn func(Tx) (T, error)) (T, error) {
 	return run(ctx, s.View, fn)

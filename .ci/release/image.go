@@ -87,7 +87,7 @@ func image(path, version string, p v1.Platform) (v1.Image, error) {
 		Config: v1.Config{
 			User:         fmt.Sprintf("%d:%d", user, user),
 			WorkingDir:   "/" + home,
-			Env:          []string{"PATH=/usr/local/bin", "HOME=/" + home, "TOCSIN_DATABASE_URL=sqlite:/" + home + "/tocsin.db", "TOCSIN_LISTEN=:8080"},
+			Env:          []string{"PATH=/usr/local/bin", "HOME=/" + home, "TOCSIN_DATABASE_URL=sqlite:/" + home + "/tocsin.db", "SQLITE_TMPDIR=/" + home, "TOCSIN_LISTEN=:8080"},
 			Entrypoint:   []string{"/usr/local/bin/tocsin"},
 			Cmd:          []string{"serve"},
 			ExposedPorts: map[string]struct{}{"8080/tcp": {}},

@@ -82,11 +82,12 @@ func TestCloseKeepsLogFiles(t *testing.T) {
 func TestDurability(t *testing.T) {
 	t.Parallel()
 	s := open(t, databases.SQLite(t))
-	var synchronous, foreignKeys int
+	var synchronous, foreignKeys, checkpoint int
 	require.NoError(t, s.Handle().QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&synchronous))
 	require.NoError(t, s.Handle().QueryRowContext(t.Context(), "PRAGMA foreign_keys").Scan(&foreignKeys))
+	require.NoError(t, s.Handle().QueryRowContext(t.Context(), "PRAGMA wal_autocheckpoint").Scan(&checkpoint))
 	const full = 2
-	assert.Equal(t, []int{full, 1}, []int{synchronous, foreignKeys})
+	assert.Equal(t, []int{full, 1, 4000}, []int{synchronous, foreignKeys, checkpoint})
 }
 
 func TestViewRefusesWrites(t *testing.T) {

@@ -34,8 +34,18 @@ type writer struct {
 	stopped chan struct{}
 }
 
+// beginSmall and beginLarge begin a transaction. SQLite keeps the former content of each page that
+// a savepoint changes. By default it writes them to a temporary file from 64 KiB on, which costs as
+// much as the log. A transaction that begins with a small unit keeps them in memory, and only small
+// units join it: an import would take hundreds of megabytes.
+const (
+	beginSmall = "PRAGMA temp_store = memory; BEGIN IMMEDIATE"
+	beginLarge = "PRAGMA temp_store = default; BEGIN IMMEDIATE"
+)
+
 // unit is a unit of work in the queue.
 type unit struct {
+	small     bool           // see ports.Small
 	turn      chan *sql.Conn // the connection, when it is the caller's turn
 	abandoned chan struct{}  // closed by a caller that gives up
 	ran       chan error     // from the caller: nil, or the error of ending its savepoint
@@ -47,7 +57,9 @@ func startWriter(pool *sql.DB, check func() error) *writer {
 	go func() {
 		defer close(w.stopped)
 		for u := range w.queue {
-			w.group(u)
+			for u != nil {
+				u = w.group(u)
+			}
 		}
 	}()
 	return w
@@ -60,8 +72,8 @@ func (w *writer) stop() {
 }
 
 // do runs one unit of work and returns when it is committed or rolled back.
-func (w *writer) do(ctx context.Context, run func(*sql.Conn) error) error {
-	u := &unit{turn: make(chan *sql.Conn), abandoned: make(chan struct{}), ran: make(chan error, 1), done: make(chan error, 1)}
+func (w *writer) do(ctx context.Context, small bool, run func(*sql.Conn) error) error {
+	u := &unit{small: small, turn: make(chan *sql.Conn), abandoned: make(chan struct{}), ran: make(chan error, 1), done: make(chan error, 1)}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -112,12 +124,21 @@ func (u *unit) run(conn *sql.Conn, fn func(*sql.Conn) error) (err error) {
 	return err
 }
 
-// group runs the first unit, and those that arrive while it runs, in one transaction.
-func (w *writer) group(first *unit) {
+// group runs the first unit, and those that arrive while it runs, in one transaction. It returns a
+// unit that could not join; nil: there is none.
+func (w *writer) group(first *unit) (rest *unit) {
 	var members []*unit
-	err := w.transaction(func(conn *sql.Conn) error {
+	begin := beginLarge
+	if first.small {
+		begin = beginSmall
+	}
+	err := w.transaction(begin, func(conn *sql.Conn) error {
 		deadline := time.Now().Add(groupTime)
 		for next := first; next != nil; next = w.waiting() {
+			if first.small && !next.small {
+				rest = next
+				return nil
+			}
 			select {
 			case <-next.abandoned:
 				continue
@@ -142,6 +163,7 @@ func (w *writer) group(first *unit) {
 	for _, u := range members {
 		u.done <- err
 	}
+	return rest
 }
 
 // waiting returns the unit that has waited longest, nil when there is none.
@@ -156,14 +178,14 @@ func (w *writer) waiting() *unit {
 
 // transaction runs fn in an immediate transaction, which takes the write lock at its beginning,
 // where it can wait.
-func (w *writer) transaction(fn func(*sql.Conn) error) error {
+func (w *writer) transaction(begin string, fn func(*sql.Conn) error) error {
 	ctx := context.Background()
 	conn, err := w.pool.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if _, err := conn.ExecContext(ctx, begin); err != nil {
 		return err
 	}
 	if err = fn(conn); err == nil {

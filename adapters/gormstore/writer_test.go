@@ -37,6 +37,12 @@ type queue struct {
 func inQueue(t *testing.T, test func(*testing.T, *queue), pragmas ...string) {
 	t.Helper()
 	t.Parallel()
+	inQueueBehind(t, func(ctx context.Context) context.Context { return ctx }, test, pragmas...)
+}
+
+// inQueueBehind is inQueue behind a first unit of another kind.
+func inQueueBehind(t *testing.T, first func(context.Context) context.Context, test func(*testing.T, *queue), pragmas ...string) {
+	t.Helper()
 	path := databases.SQLite(t)
 	synctest.Test(t, func(t *testing.T) {
 		q := &queue{Store: open(t, path), t: t, hold: make(chan struct{})}
@@ -45,7 +51,7 @@ func inQueue(t *testing.T, test func(*testing.T, *queue), pragmas ...string) {
 			_, err := q.Handle().ExecContext(t.Context(), p)
 			require.NoError(t, err)
 		}
-		q.update(t.Context(), nil, func(ports.Tx) error { <-q.hold; return nil })
+		q.update(first(t.Context()), nil, func(ports.Tx) error { <-q.hold; return nil })
 		test(t, q)
 	})
 }
@@ -116,6 +122,26 @@ func TestGroupCommitLimit(t *testing.T) {
 		}
 		q.release()
 		assert.Equal(t, 3, q.commits)
+	})
+}
+
+// TestSmallUnits checks that SQLite keeps the former pages of small units in memory, that other
+// units do not join them, and that small units join others.
+func TestSmallUnits(t *testing.T) {
+	t.Parallel()
+	inQueueBehind(t, ports.Small, func(t *testing.T, q *queue) {
+		const file, memory = 0, 2
+		var stores []int
+		for _, ctx := range []context.Context{ports.Small(t.Context()), t.Context(), ports.Small(t.Context()), t.Context()} {
+			q.update(ctx, nil, func(tx ports.Tx) error {
+				store, err := gormstore.TempStore(t.Context(), tx)
+				stores = append(stores, store)
+				return err
+			})
+		}
+		q.release()
+		assert.Equal(t, []int{memory, file, file, file}, stores)
+		assert.Equal(t, 2, q.commits, "the first two, and the others")
 	})
 }
 

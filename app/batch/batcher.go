@@ -152,7 +152,7 @@ func (b *Batcher[K, C]) attempt(key K, batch []*entry[C]) (err error) {
 	b.calls.Add(int64(len(batch)))
 	ctx, release := mergeContexts(batch)
 	defer release()
-	ctx, span := beginSpan(ctx, batch)
+	ctx, span := beginSpan(ports.Small(ctx), batch)
 	defer func() { span.End(err != nil) }()
 	calls := make([]*C, len(batch))
 	for i, e := range batch {

@@ -29,6 +29,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 - name: TOCSIN_DATABASE_URL
 {{- if .Values.sqlite.enabled }}
   value: sqlite:/var/lib/tocsin/tocsin.db
+- name: SQLITE_TMPDIR
+  value: /var/lib/tocsin
 {{- else }}
   valueFrom: {secretKeyRef: {name: {{ include "tocsin.secret" . }}, key: database_url}}
 {{- end }}
