@@ -1,8 +1,10 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,15 +131,14 @@ func hasPrefix(db *gorm.DB, column, prefix string) *gorm.DB {
 	return db.Where("SUBSTR("+column+", 1, LENGTH(CAST(? AS TEXT))) = ?", prefix, prefix)
 }
 
-// entriesAbout selects the entries of an organization about each object s.value, a member, from a
-// cursor on. It looks up each object separately, so that it reads at most limit entries of each.
-func entriesAbout(d dialect, newer bool) string {
-	than, order := "<", "DESC"
-	if newer {
-		than, order = ">=", "ASC"
-	}
+// changesOf selects the entries of an organization about each object s.value, a member, from a
+// cursor on, except its creation. It looks up each object separately, so that it reads at most
+// limit entries of each.
+func changesOf(d dialect, newer bool) string {
+	than, order := direction(newer)
 	of := func(columns string) string {
-		return "SELECT " + columns + " FROM audit_entries a WHERE a.organization_id = @org AND a.object = s.value AND a.object LIKE '%/u/%'" +
+		return "SELECT " + columns + " FROM audit_entries a WHERE a.organization_id = @org AND a.object = s.value" +
+			" AND a.object LIKE '%/u/%' AND a.action <> 'member.create'" +
 			" AND (a.created_at, a.id) " + than + " ( @at , @id ) ORDER BY a.created_at " + order + ", a.id " + order + " LIMIT @limit"
 	}
 	end := " ORDER BY e.created_at " + order + ", e.id " + order + " LIMIT @limit"
@@ -147,14 +148,51 @@ func entriesAbout(d dialect, newer bool) string {
 	return "SELECT e.* FROM ( @set ) AS s CROSS JOIN audit_entries e ON e.id IN (" + of("a.id") + ")" + end
 }
 
+// creationOf selects the entry of an organization about the creation of a member, if it is on the
+// side of a cursor. No index has the objects of creations: the entry is among those of the second
+// in which the member was created.
+func creationOf(newer bool) string {
+	than, _ := direction(newer)
+	return `SELECT * FROM audit_entries WHERE organization_id = @org AND created_at >= @from AND created_at < @until
+		AND (created_at, id) ` + than + ` ( @at , @id ) AND action = 'member.create' AND object IN @objects ORDER BY created_at, id LIMIT 1`
+}
+
+// direction returns how entries on the side of a cursor compare with it, and their order.
+func direction(newer bool) (than, order string) {
+	if newer {
+		return ">=", "ASC"
+	}
+	return "<", "DESC"
+}
+
 // maxAuditCursor is later than every entry and every cursor.
 var maxAuditCursor = audit.Cursor{At: time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC), ID: math.MaxInt64}
 
-// About reads the index of entries about members.
+// About reads the index of entries about members, and looks for the creation of the member.
 func (r auditRepo) About(ctx context.Context, q audit.About) ([]audit.Entry, error) {
 	if q.From.IsZero() {
 		q.From = maxAuditCursor
 	}
-	return decodeAll(r.db(ctx).Raw(entriesAbout(r.dialect, q.Newer), map[string]any{"set": textSet(r.dialect, q.Objects), "org": q.Organization,
-		"at": nullTime(q.From.At), "id": q.From.ID, "limit": q.Limit}), auditRow.entry)
+	member, err := one[struct{ CreatedAt time.Time }](r.db(ctx).Table("members").Where("id = ? AND "+unindexed("organization_id")+" = ?", q.Member, q.Organization), nil)
+	if err != nil {
+		return nil, err
+	}
+	params := map[string]any{"set": textSet(r.dialect, q.Objects), "objects": q.Objects, "org": q.Organization, "at": nullTime(q.From.At), "id": q.From.ID,
+		"limit": q.Limit, "from": nullTime(member.CreatedAt), "until": nullTime(member.CreatedAt.Add(time.Second))}
+	changes, err := rowsOf[auditRow](r.db(ctx).Raw(changesOf(r.dialect, q.Newer), params))
+	if err != nil {
+		return nil, err
+	}
+	creation, err := rowsOf[auditRow](r.db(ctx).Raw(creationOf(q.Newer), params))
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(changes, creation)
+	slices.SortFunc(all, func(a, b auditRow) int {
+		if q.Newer {
+			a, b = b, a
+		}
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+	})
+	return decoded(all[:min(len(all), q.Limit)], auditRow.entry)
 }

@@ -98,8 +98,8 @@ func (p *post) choices(t *testing.T) map[reflect.Type][]any {
 		app, passkey, step, factors.PasskeyID(1), []operators.Digest{{3}},
 		link, link.Subject, signon.Session{Subject: link.Subject, Digest: operators.Digest{1}, Provider: "s"}, signon.Logout{Issuer: "i", Subject: "s"}, signon.Logout{Issuer: "i", Session: "s"},
 		installation.State{}, audit.Query{Limit: 10}, audit.Query{Organization: org, Since: 1, Limit: 10}, audit.Query{Organization: org, Text: "ada lock", Limit: 10}, audit.Query{Organization: org, Actor: "a", Via: audit.Console, Action: "member.", Object: "acme/", From: now, Until: now, Limit: 10},
-		audit.About{Organization: org, Objects: []string{"acme/u/ada", "acme/p/shop/a/web/u/ada"}, Limit: 10},
-		audit.About{Organization: org, Objects: []string{"acme/u/ada"}, From: audit.Cursor{At: now, ID: 1}, Newer: true, Limit: 10},
+		audit.About{Organization: org, Member: 1, Objects: []string{"acme/u/ada", "acme/p/shop/a/web/u/ada"}, Limit: 10},
+		audit.About{Organization: org, Member: 1, Objects: []string{"acme/u/ada"}, From: audit.Cursor{At: now, ID: 1}, Newer: true, Limit: 10},
 		statistics.Snooze{Organization: org, Problem: "a", At: now, Until: now},
 		[]audit.Entry{}, requests.Request{Key: p.key.ID, IdempotencyKey: "w"}, requests.Answer{Status: 200, Body: []byte("{}")},
 		imports.ID(0), job.ID, job, imports.Checked, []imports.RejectedRow{{Line: 2}}, imports.Mapping{{Name: "email", Field: imports.Email}}, imports.Creations{People: []imports.Creation{{Member: p.member.ID}}},
@@ -212,7 +212,7 @@ func TestNoMethodReadsCountsOrSortsAWholeTable(t *testing.T) {
 		for method, index := range map[string]string{
 			"Statistics.Hours": "hourly_statistics", "Statistics.Queue": "occurrences_unexpanded", "Statistics.Failures": "occurrence_tallies_failed",
 			"Statistics.Backlogs": "deliveries_due", "Statistics.BacklogsOf": "deliveries_due", "Statistics.ChannelHours": "channel_hours",
-			"Audit.About": "audit_entries_about", "Deliveries.ToMember": "deliveries_member", "Channels.Failing": "channels_organization", "Imports.Rejecting": "imports_rejecting",
+			"Audit.About": "audit_entries_changes", "Deliveries.ToMember": "deliveries_member", "Channels.Failing": "channels_organization", "Imports.Rejecting": "imports_rejecting",
 		} {
 			assert.True(t, slices.ContainsFunc(asked[method], func(statement string) bool { return strings.Contains(planned.plan(statement).text, index) }),
 				"%s goes along %s", method, index)

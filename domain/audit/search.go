@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tocsin/tocsin/domain/orgs"
+	"github.com/tocsin/tocsin/domain/users"
 )
 
 // Query selects entries of an organization, or of the installation itself. Empty and zero fields
@@ -99,10 +100,12 @@ type Found struct {
 	More    bool   // whether the next batch may contain any
 }
 
-// About selects the entries of an organization about some objects, by their exact paths. They are
-// paths of users, with a part `/u/`: other objects are not found.
+// About selects the entries of an organization about a member, by the exact paths of objects. They
+// are paths of users, with a part `/u/`: other objects are not found. Of members with the same
+// username before, their creations are not found.
 type About struct {
 	Organization orgs.ID
+	Member       users.MemberID
 	Objects      []string
 	// From is where to begin: after it towards older entries, with the newest when it is zero. With
 	// Newer it begins with the entry at From and continues with newer ones.
