@@ -27,7 +27,7 @@ func (q queue) TakeQuota(
 	ctx context.Context, channel channels.ID, of channels.Quota, want int, back channels.Allowance,
 ) (allowed channels.Allowance, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
-	err = q.work(ctx, func(t tx) error {
+	err = q.workSmall(ctx, func(t tx) error {
 		there, err := t.lockChannel(ctx, channel)
 		if err != nil {
 			return err

@@ -28,7 +28,7 @@ func (r shareRow) holder() channels.Holder {
 // written.
 func (q queue) HoldShare(ctx context.Context, channel channels.ID, owner string, lease time.Duration, places channels.Concurrency) (share channels.Share, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
-	err = q.work(ctx, func(t tx) error {
+	err = q.workSmall(ctx, func(t tx) error {
 		share = channels.Share{Holders: 1, Begun: true, Concurrency: places.Limit}
 		there, err := t.lockChannel(ctx, channel)
 		if err != nil || !there { // The gates of a deleted channel are closed.
@@ -67,7 +67,7 @@ func (t tx) lockChannel(ctx context.Context, channel channels.ID) (there bool, e
 
 func (q queue) ReleaseShare(ctx context.Context, channel channels.ID, owner string) error {
 	ctx = withTimeoutClass(ctx, timeoutShort)
-	return q.work(ctx, func(t tx) error {
+	return q.workSmall(ctx, func(t tx) error {
 		return t.db(ctx).Where("channel_id = ? AND owner = ?", channel, owner).Delete(&shareRow{}).Error
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tocsin/tocsin/domain/events"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/subscriptions"
+	"github.com/tocsin/tocsin/ports"
 )
 
 var _ deliveries.Queue = queue{}
@@ -24,6 +25,11 @@ func (s *Store) Queue() deliveries.Queue { return queue{s} }
 // work runs a unit of work on rows that other workers also process.
 func (q queue) work(ctx context.Context, fn func(tx) error) error {
 	return q.unit(ctx, q.store.engine.work, q.store.notifier.notify, fn)
+}
+
+// workSmall is work that changes some hundred rows at most, by their keys.
+func (q queue) workSmall(ctx context.Context, fn func(tx) error) error {
+	return q.work(ports.Small(ctx), fn)
 }
 
 // workAsync runs a unit of work that is repeated when it is lost. It notifies only other instances

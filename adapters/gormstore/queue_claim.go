@@ -18,7 +18,7 @@ func (q queue) Claim(
 	ctx = withTimeoutClass(ctx, timeoutShort)
 	var c claimed
 	turn := q.store.turns.of(channel)
-	err = q.work(ctx, func(t tx) error {
+	err = q.workSmall(ctx, func(t tx) error {
 		jobs = nil
 		if c, err = t.claim(ctx, channel, limit, turn, q.store.turns); err != nil || len(c.ids) == 0 {
 			return err
@@ -215,7 +215,7 @@ func (q queue) Renew(ctx context.Context, owner string, ids []deliveries.ID, lea
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	err = q.work(ctx, func(t tx) error {
+	err = q.workSmall(ctx, func(t tx) error {
 		held, err = rowsOf[deliveries.ID](t.db(ctx).Raw(`UPDATE deliveries SET next_at = @until WHERE id @ids AND state = @sending AND owner = @owner
 			RETURNING id`, map[string]any{"until": t.after(lease), "ids": among(t.dialect, ids), "sending": stateNumber(deliveries.Sending),
 			"owner": owner}))

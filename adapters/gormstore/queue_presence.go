@@ -27,7 +27,7 @@ func (r workerRow) presence() deliveries.Presence {
 
 func (q queue) Heartbeat(ctx context.Context, p deliveries.Presence) (skew time.Duration, err error) {
 	ctx = withTimeoutClass(ctx, timeoutShort)
-	err = q.work(ctx, func(t tx) error {
+	err = q.workSmall(ctx, func(t tx) error {
 		if err := t.db(ctx).Exec("DELETE FROM workers WHERE seen_at < ?", t.after(-deliveries.PresenceRetention)).Error; err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func (q queue) Heartbeat(ctx context.Context, p deliveries.Presence) (skew time.
 
 func (q queue) Leave(ctx context.Context, owner string) error {
 	ctx = withTimeoutClass(ctx, timeoutShort)
-	return q.work(ctx, func(t tx) error {
+	return q.workSmall(ctx, func(t tx) error {
 		return t.db(ctx).Where("owner = ?", owner).Delete(&workerRow{}).Error
 	})
 }

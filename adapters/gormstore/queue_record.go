@@ -49,7 +49,7 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 			others = append(others, o)
 		}
 	}
-	err = q.work(ctx, func(t tx) error {
+	err = q.workSmall(ctx, func(t tx) error {
 		now := t.now()
 		var ends []finishedAttempt
 		for attempts, ids := range sent {

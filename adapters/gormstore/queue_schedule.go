@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// sweepSet is the maximum number of occurrences swept in one unit of work.
+	// sweepSet is the maximum number of occurrences that one unit of work begins, cancels or sweeps.
+	// On SQLite it writes their contexts again.
 	sweepSet = 256
 	// sweepPause is how long after a sweep an occurrence is swept again if workers hold some of its
 	// deliveries, or its expansion has not ended.
@@ -43,7 +44,7 @@ func (q queue) Schedule(ctx context.Context, limit int) (n int, err error) {
 		if err != nil {
 			return err
 		}
-		begun, err := t.startScheduled(ctx, limit)
+		begun, err := t.startScheduled(ctx, min(limit, sweepSet))
 		if err != nil {
 			return err
 		}

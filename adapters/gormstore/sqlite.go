@@ -212,8 +212,7 @@ func (e *sqliteEngine) view(ctx context.Context, fn func(tx) error) error {
 }
 
 func (e *sqliteEngine) update(ctx context.Context, fn func(tx) error) error {
-	small := ports.IsSmall(ctx) || timeoutClassOf(ctx) == timeoutShort
-	return e.writer.do(ctx, small, func(conn *sql.Conn) error { return fn(e.newTx(ctx, conn, true)) })
+	return e.writer.do(ctx, ports.IsSmall(ctx), func(conn *sql.Conn) error { return fn(e.newTx(ctx, conn, true)) })
 }
 
 // newTx returns a unit of work on a connection.

@@ -26,7 +26,7 @@ func (s *Store) Writable(ctx context.Context) error {
 // tryWrite sets an unused number in the header of the file to its current value. Like every change,
 // that writes a page.
 func (e *sqliteEngine) tryWrite(ctx context.Context) error {
-	return e.update(ctx, func(t tx) error { return t.db(ctx).Exec("PRAGMA user_version = 0").Error })
+	return e.update(ports.Small(ctx), func(t tx) error { return t.db(ctx).Exec("PRAGMA user_version = 0").Error })
 }
 
 // tryWrite writes a logical decoding message, which nobody reads. It takes no lock and needs no

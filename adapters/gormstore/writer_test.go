@@ -145,6 +145,43 @@ func TestSmallUnits(t *testing.T) {
 	})
 }
 
+// TestUnitRunsAfterFailedTransaction checks that a unit that could not join a transaction of small
+// units runs after it has failed.
+func TestUnitRunsAfterFailedTransaction(t *testing.T) {
+	t.Parallel()
+	inQueueBehind(t, ports.Small, func(t *testing.T, q *queue) {
+		small, large := make(chan error, 1), make(chan error, 1)
+		q.update(ports.Small(t.Context()), small, func(tx ports.Tx) error {
+			_, err := gormstore.Read(t.Context(), tx, "ROLLBACK")
+			return err
+		})
+		q.update(t.Context(), large, creating(t.Context(), "large"))
+		q.release()
+		require.ErrorIs(t, <-small, ports.ErrUnavailable)
+		require.NoError(t, <-large)
+		assert.True(t, kept(t, q, "large"))
+	})
+}
+
+// TestSmallAndOtherUnitsAlternate checks that the driver does not cache the beginning of a
+// transaction: its pragma would have no effect.
+func TestSmallAndOtherUnitsAlternate(t *testing.T) {
+	t.Parallel()
+	inQueueBehind(t, ports.Small, func(t *testing.T, q *queue) {
+		q.release()
+		const file, memory = 0, 2
+		for range 2 {
+			for want, ctx := range map[int]context.Context{file: t.Context(), memory: ports.Small(t.Context())} {
+				require.NoError(t, q.Update(ctx, func(tx ports.Tx) error {
+					store, err := gormstore.TempStore(t.Context(), tx)
+					assert.Equal(t, want, store)
+					return err
+				}))
+			}
+		}
+	})
+}
+
 func TestSingleUnitCommit(t *testing.T) {
 	inQueue(t, func(t *testing.T, q *queue) {
 		q.release()
