@@ -103,6 +103,7 @@ func (p Program) runImport(c *cobra.Command, path string, f importFlags) error {
 		if !watch.started {
 			return err
 		}
+		stopped := err != nil && report.Rows() > 0
 		// Print the result even if the import failed.
 		err = errors.Join(err, rejected.keep(), p.printReport(report, watch, f))
 		switch {
@@ -110,6 +111,9 @@ func (p Program) runImport(c *cobra.Command, path string, f importFlags) error {
 			return errRejected
 		case err != nil && c.Context().Err() != nil && isInterruption(err):
 			p.printError(fmt.Sprintf("interrupted after %d of %d rows; import the file again for the rest", report.Rows(), watch.rows))
+			return errReported
+		case stopped: // What was written stays.
+			p.printError(fmt.Sprintf("%v\nstopped after %d of %d rows; import the file again for the rest", err, report.Rows(), watch.rows))
 			return errReported
 		}
 		return err

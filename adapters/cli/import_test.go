@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tocsin/tocsin/adapters/cli"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/metadata"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
@@ -352,6 +353,43 @@ func TestImportInterrupted(t *testing.T) {
 	d.wrap = func(s ports.Store) ports.Store { return s }
 	assert.Equal(t, 3, d.run(t, "import", "users", path))
 	assert.Len(t, d.usernames(t), 9_000)
+}
+
+// closingStore is a store that refuses units of work that write after the first ones.
+type closingStore struct {
+	ports.Store
+	left atomic.Int64
+}
+
+func (s *closingStore) Update(ctx context.Context, fn func(ports.Tx) error) error {
+	if s.left.Add(-1) < 0 {
+		return installation.ErrReadOnly.With("%s: back at noon", installation.ErrReadOnly.Error())
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+// TestImportStoppedByMaintenance checks that the reason is printed once, with what is left to do.
+func TestImportStoppedByMaintenance(t *testing.T) {
+	t.Parallel()
+	d := newShop(t)
+	d.wrap = func(s ports.Store) ports.Store {
+		closing := &closingStore{Store: s}
+		closing.left.Store(2) // the audit entry about the beginning, and a chunk
+		return closing
+	}
+	var text strings.Builder
+	text.WriteString("email\n")
+	for i := range 9_000 {
+		fmt.Fprintf(&text, "user%d@example.org\n", i)
+	}
+	d.err.Reset()
+	assert.Equal(t, 1, d.run(t, "import", "users", file(t, "people.csv", text.String())))
+	d.wrap = func(s ports.Store) ports.Store { return s }
+	written := len(d.usernames(t))
+	require.Positive(t, written)
+	assert.Contains(t, d.err.String(), fmt.Sprintf("tocsin: the installation is read-only for maintenance: back at noon\n"+
+		"tocsin: stopped after %d of 9000 rows; import the file again for the rest\n", written))
+	assert.Equal(t, 1, strings.Count(d.err.String(), "read-only"))
 }
 
 func TestImportWithoutAnyOrganization(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/tocsin/tocsin/app"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/imports"
+	"github.com/tocsin/tocsin/domain/installation"
 	"github.com/tocsin/tocsin/domain/names"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/quotas"
@@ -115,7 +116,11 @@ func (i *Imports) Run(ctx context.Context, by audit.Actor, what Import, o Observ
 	if ended["file"] = what.Name; err != nil {
 		ended["ended_by"] = err.Error()
 	}
-	return report, errors.Join(err, i.record(context.WithoutCancel(ctx), by, what, org, audit.ImportEnded, ended))
+	recorded := i.record(context.WithoutCancel(ctx), by, what, org, audit.ImportEnded, ended)
+	if errors.Is(err, installation.ErrReadOnly) { // It refuses the entry, too.
+		recorded = nil
+	}
+	return report, errors.Join(err, recorded)
 }
 
 // enroll writes a chunk in a unit of work of its own, or plans it without writing.
