@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// sweepSet is the maximum number of occurrences that one unit of work begins, cancels or sweeps.
-	// On SQLite it writes their contexts again.
+	// sweepSet is the maximum number of occurrences that one unit of work begins, cancels or
+	// sweeps. On SQLite it writes their contexts again.
 	sweepSet = 256
 	// sweepPause is how long after a sweep an occurrence is swept again if workers hold some of its
 	// deliveries, or its expansion has not ended.
