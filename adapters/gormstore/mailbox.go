@@ -21,6 +21,7 @@ type mailboxRow struct {
 	AddressKey     string
 	Head           string
 	Body           string
+	Size           int // bytes, with those of the row
 	CreatedAt      time.Time
 }
 
@@ -69,22 +70,27 @@ type mailboxRepo struct{ tx }
 // mailboxColumns are the columns of a mailboxMessageRow, without the body.
 const mailboxColumns = "m.id, m.message_id, m.address, m.head, m.created_at, c.name AS channel, c.protocol"
 
-func (r mailboxRepo) Keep(ctx context.Context, org orgs.ID, channel channels.ID, m deliveries.Message) (bool, error) {
+func (r mailboxRepo) Keep(ctx context.Context, org orgs.ID, channel channels.ID, m deliveries.Message) (int, error) {
 	head, err := json.Marshal(mailboxHead{Subject: m.Subject, Unsubscribe: m.Unsubscribe, Facts: m.Facts})
 	if err != nil {
-		return false, fmt.Errorf("head of a message: %w", err)
+		return 0, fmt.Errorf("head of a message: %w", err)
 	}
 	body, err := json.Marshal(mailboxBody{Text: m.Text, HTML: m.HTML})
 	if err != nil {
-		return false, fmt.Errorf("body of a message: %w", err)
+		return 0, fmt.Errorf("body of a message: %w", err)
 	}
 	if _, err := one[channelRow](r.db(ctx).Select("id").Where("id = ? AND organization_id = ?", channel, org), channels.ErrNotFound); err != nil {
-		return false, err
+		return 0, err
 	}
 	to, _ := users.NewAddress(m.To, "") // An invalid address has a key too. The driver reports it.
 	row := mailboxRow{OrganizationID: org, ChannelID: channel, MessageID: storable(m.ID), Address: storable(m.To), AddressKey: storable(to.Key()),
 		Head: string(head), Body: string(body), CreatedAt: r.now()}
-	return insert(r.db(ctx), &row)
+	row.Size = deliveries.MailboxOverhead + len(row.MessageID) + 2*len(row.Address) + len(row.Head) + len(row.Body)
+	created, err := insert(r.db(ctx), &row)
+	if err != nil || !created {
+		return 0, err
+	}
+	return row.Size, nil
 }
 
 // Trim finds the oldest message to keep in an index, and reads only entries of the channel.
@@ -93,6 +99,17 @@ func (r mailboxRepo) Trim(ctx context.Context, org orgs.ID, channel channels.ID,
 		SELECT id FROM mailbox_messages WHERE channel_id = ? AND organization_id = ?
 		AND id <= (SELECT id FROM mailbox_messages WHERE channel_id = ? ORDER BY id DESC LIMIT 1 OFFSET ?)
 		ORDER BY id LIMIT ?)`, channel, org, channel, newest, limit))
+}
+
+// Shrink adds up the sizes of the newest messages in an index. It reads at most as many as can fit:
+// each takes deliveries.MailboxOverhead or more.
+func (r mailboxRepo) Shrink(ctx context.Context, org orgs.ID, bytes, limit int) (int, error) {
+	return affected(r.db(ctx).Exec(`DELETE FROM mailbox_messages WHERE id IN (
+		SELECT id FROM mailbox_messages WHERE organization_id = ? AND id <= (SELECT MAX(id) FROM (
+			SELECT id, SUM(size) OVER (ORDER BY id DESC ROWS UNBOUNDED PRECEDING) AS total FROM mailbox_messages
+			WHERE organization_id = ? ORDER BY id DESC LIMIT ?) AS newest WHERE total > ?)
+		AND id < (SELECT id FROM mailbox_messages WHERE organization_id = ? ORDER BY id DESC LIMIT 1)
+		ORDER BY id LIMIT ?`+r.dialect.skipLocked()+")", org, org, bytes/deliveries.MailboxOverhead+1, bytes, org, limit))
 }
 
 func (r mailboxRepo) List(ctx context.Context, org orgs.ID, f deliveries.MailboxFilter) ([]deliveries.MailboxMessage, error) {

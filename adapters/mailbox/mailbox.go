@@ -1,15 +1,17 @@
 // Package mailbox stores messages for inspection instead of sending them, for development and
-// tests. It knows the store's mailbox and its limit, but not who reads it.
+// tests. It knows the store's mailbox and its limits, but not who reads it.
 package mailbox
 
 import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"github.com/tocsin/tocsin/domain/channels"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 )
 
@@ -22,6 +24,10 @@ const (
 	MaxKeep     = 100_000
 )
 
+// MaxBytes is how many bytes the messages of all channels of an organization take together. It is
+// enough for MaxKeep small messages.
+const MaxBytes = 128 << 20
+
 // One message in trimInterval deletes the surplus messages, at most maxTrimmed of them. So each
 // message costs little, also after the limit of a channel was lowered.
 const (
@@ -29,8 +35,27 @@ const (
 	maxTrimmed      = 1_000
 )
 
+// Each time the messages of an organization have taken another 1/shrinkShare of MaxBytes, those
+// beyond MaxBytes are deleted, at most maxShrunk of them: more than were stored meanwhile. Adding
+// the messages up takes time in proportion to their number, so a message costs the same, however
+// large it is: about the sizes of shrinkShare others.
+const (
+	shrinkShare = 128
+	maxShrunk   = 2 * MaxBytes / shrinkShare / deliveries.MailboxOverhead
+)
+
 // Driver opens dispatchers that store messages.
-type Driver struct{ store ports.Store }
+type Driver struct {
+	store    ports.Store
+	maxBytes int64
+	usages   sync.Map // by orgs.ID: *usage
+}
+
+// usage is what an organization has stored.
+type usage struct {
+	shrinking sync.Mutex   // held by the message that deletes others, so that no two delete the same
+	bytes     atomic.Int64 // stored since the last deletion
+}
 
 var (
 	_ deliveries.Driver     = (*Driver)(nil)
@@ -38,7 +63,7 @@ var (
 )
 
 // New returns the driver for the mailbox in this store.
-func New(store ports.Store) *Driver { return &Driver{store: store} }
+func New(store ports.Store) *Driver { return &Driver{store: store, maxBytes: MaxBytes} }
 
 // Name is what channels call the driver.
 func (*Driver) Name() string { return Name }
@@ -65,7 +90,16 @@ func (d *Driver) Open(c channels.Channel) (deliveries.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dispatcher{store: d.store, channel: c, keep: keep, trimInterval: uint64(min(max(keep/10, 1), maxTrimInterval))}, nil
+	return &dispatcher{driver: d, channel: c, keep: keep, trimInterval: uint64(min(max(keep/10, 1), maxTrimInterval)), usage: d.usage(c.Organization)}, nil
+}
+
+// usage returns the usage of an organization. The first message deletes others, because a process
+// may send only one.
+func (d *Driver) usage(org orgs.ID) *usage {
+	full := &usage{}
+	full.bytes.Store(d.maxBytes / shrinkShare)
+	u, _ := d.usages.LoadOrStore(org, full)
+	return u.(*usage)
 }
 
 // read returns how many messages a channel keeps; the error names every mistake.
@@ -80,26 +114,39 @@ func (d *Driver) read(c channels.Channel) (keep int, err error) {
 
 // dispatcher keeps the messages of one channel.
 type dispatcher struct {
-	store        ports.Store
+	driver       *Driver
 	channel      channels.Channel
 	keep         int
 	trimInterval uint64
 	messages     atomic.Uint64
+	usage        *usage // of the organization
 }
 
 // Dispatch stores a message. It returns nil when the message is on disk. A repeated message does
 // not replace the first one.
 func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	trim := d.messages.Add(1)%d.trimInterval == 1%d.trimInterval // The first message trims, because a process may send only one.
-	err := d.store.Update(ctx, func(tx ports.Tx) error {
-		_, err := tx.Mailbox().Keep(ctx, d.channel.Organization, d.channel.ID, m)
+	shrink := d.usage.bytes.Load() >= d.driver.maxBytes/shrinkShare && d.usage.shrinking.TryLock()
+	if shrink {
+		defer d.usage.shrinking.Unlock()
+	}
+	unshrunk := d.usage.bytes.Load()
+	bytes, err := ports.Update(ctx, d.driver.store, func(tx ports.Tx) (int, error) {
+		bytes, err := tx.Mailbox().Keep(ctx, d.channel.Organization, d.channel.ID, m)
 		if err == nil && trim {
 			_, err = tx.Mailbox().Trim(ctx, d.channel.Organization, d.channel.ID, d.keep, maxTrimmed)
 		}
-		return err
+		if err == nil && shrink {
+			_, err = tx.Mailbox().Shrink(ctx, d.channel.Organization, int(d.driver.maxBytes), maxShrunk)
+		}
+		return bytes, err
 	})
 	switch {
 	case err == nil:
+		if shrink {
+			d.usage.bytes.Add(-unshrunk)
+		}
+		d.usage.bytes.Add(int64(bytes))
 		return nil
 	case errors.Is(ctx.Err(), context.Canceled):
 		return deliveries.Postponed("given up: %w", context.Cause(ctx))

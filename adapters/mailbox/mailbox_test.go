@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/clocks"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // post is a channel with the driver on its own store.
@@ -48,7 +50,25 @@ func (p *post) open(tb testing.TB) deliveries.Dispatcher {
 	tb.Helper()
 	driver := mailbox.New(p.store)
 	require.NoError(tb, driver.Check(p.channel))
-	d, err := driver.Open(p.channel)
+	return p.of(tb, driver, p.channel)
+}
+
+// another creates another channel of the organization.
+func (p *post) another(t *testing.T, name string) channels.Channel {
+	t.Helper()
+	c := p.channel
+	c.ID, c.Name = 0, name
+	require.NoError(t, p.store.Update(t.Context(), func(tx ports.Tx) (err error) {
+		c, err = tx.Channels().Create(t.Context(), c)
+		return err
+	}))
+	return c
+}
+
+// of returns a dispatcher of a driver for a channel.
+func (p *post) of(tb testing.TB, driver *mailbox.Driver, c channels.Channel) deliveries.Dispatcher {
+	tb.Helper()
+	d, err := driver.Open(c)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, d.Close()) })
 	return d
@@ -183,6 +203,98 @@ func TestDispatch(t *testing.T) {
 		assert.True(t, failure.Temporary)
 		assert.False(t, failure.Channel)
 	})
+}
+
+// TestBytesOfAnOrganization fills the mailbox of an organization, whose limit is 1 MiB here.
+func TestBytesOfAnOrganization(t *testing.T) {
+	t.Parallel()
+	const maxBytes, fit = 1 << 20, 48 // large messages
+	for name, url := range map[string]func(testing.TB) string{
+		"sqlite":   func(testing.TB) string { return "sqlite::memory:" },
+		"postgres": databases.Postgres,
+	} {
+		// large returns a message of 20 KiB. With its row it takes a little more than 21.
+		large := func(n int) deliveries.Message {
+			m := message(n)
+			m.HTML = strings.Repeat("a", 20<<10)
+			return m
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			t.Run("OldestMessagesOfAllChannelsGo", func(t *testing.T) {
+				t.Parallel()
+				p := newPost(t, url(t), nil)
+				driver := mailbox.NewSmall(p.store, maxBytes)
+				boxes := []deliveries.Dispatcher{p.of(t, driver, p.channel), p.of(t, driver, p.another(t, "second")), p.of(t, driver, p.another(t, "third"))}
+				for n := range 120 {
+					require.NoError(t, boxes[n%3].Dispatch(t.Context(), large(n)))
+					kept := p.subjects(t)
+					require.Len(t, kept, min(n+1, fit))
+					assert.Equal(t, strconv.Itoa(n), kept[0], "the newest is kept")
+					assert.Equal(t, strconv.Itoa(n-len(kept)+1), kept[len(kept)-1], "the oldest go first")
+				}
+			})
+			t.Run("SmallMessagesAreCountedTogether", func(t *testing.T) {
+				t.Parallel()
+				p := newPost(t, url(t), channels.Settings{"keep": mailbox.MaxKeep})
+				d := p.of(t, mailbox.NewSmall(p.store, maxBytes), p.channel)
+				for n := range 1_200 {
+					require.NoError(t, d.Dispatch(t.Context(), message(n)))
+				}
+				kept := len(p.subjects(t))
+				assert.True(t, 800 < kept && kept <= maxBytes/deliveries.MailboxOverhead, "%d are kept", kept)
+			})
+			t.Run("ProcessThatSendsOneDeletes", func(t *testing.T) {
+				t.Parallel()
+				p := newPost(t, url(t), nil)
+				for n := range 60 {
+					require.NoError(t, p.of(t, mailbox.NewSmall(p.store, maxBytes), p.channel).Dispatch(t.Context(), large(n)))
+				}
+				assert.Len(t, p.subjects(t), fit)
+			})
+			t.Run("MessageThatIsTooLargeIsKeptAlone", func(t *testing.T) {
+				t.Parallel()
+				p := newPost(t, url(t), nil)
+				d := p.of(t, mailbox.NewSmall(p.store, maxBytes), p.channel)
+				for n := range 3 {
+					m := message(n)
+					m.HTML = strings.Repeat("a", 2*maxBytes)
+					require.NoError(t, d.Dispatch(t.Context(), m))
+					assert.Equal(t, []string{m.Subject}, p.subjects(t))
+				}
+			})
+			t.Run("IsSafeAtOnce", func(t *testing.T) {
+				t.Parallel()
+				p := newPost(t, url(t), nil)
+				d := p.of(t, mailbox.NewSmall(p.store, maxBytes), p.channel)
+				var all sync.WaitGroup
+				for worker := range 8 {
+					all.Go(func() {
+						for n := range 20 {
+							assert.NoError(t, d.Dispatch(t.Context(), large(20*worker+n)))
+						}
+					})
+				}
+				all.Wait()
+				require.NoError(t, d.Dispatch(t.Context(), large(160)))
+				assert.Len(t, p.subjects(t), fit)
+			})
+			t.Run("FailedDeletionIsTriedAgain", func(t *testing.T) {
+				t.Parallel()
+				p := newPost(t, url(t), nil)
+				driver := mailbox.NewSmall(p.store, maxBytes)
+				d := p.of(t, driver, p.channel)
+				for n := range 50 {
+					require.NoError(t, d.Dispatch(t.Context(), large(n)))
+				}
+				gone := p.another(t, "gone")
+				require.NoError(t, p.store.Update(t.Context(), func(tx ports.Tx) error { return tx.Channels().Delete(t.Context(), gone) }))
+				require.Error(t, p.of(t, driver, gone).Dispatch(t.Context(), large(50)))
+				require.NoError(t, d.Dispatch(t.Context(), large(51)))
+				assert.Len(t, p.subjects(t), fit)
+			})
+		})
+	}
 }
 
 // BenchmarkDispatch stores messages on disk, 16 at a time, in a channel with the default settings.

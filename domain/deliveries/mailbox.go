@@ -33,16 +33,25 @@ type MailboxFilter struct {
 	Limit      int
 }
 
+// MailboxOverhead is how many bytes a message in the mailbox takes besides its texts, with its
+// entries in indexes. It is an estimate.
+const MailboxOverhead = 1 << 10
+
 // MailboxRepository stores messages for inspection. Every method stays inside its organization, and
 // a channel's messages are deleted with it.
 type MailboxRepository interface {
-	// Keep stores a message of a channel and reports whether it is new: of several with one
-	// Message.ID the channel keeps the first. Texts may contain any characters; bytes that are not
-	// UTF-8 are replaced. channels.ErrNotFound.
-	Keep(ctx context.Context, org orgs.ID, channel channels.ID, m Message) (created bool, err error)
+	// Keep stores a message of a channel and returns how many bytes it takes, at least
+	// MailboxOverhead. It returns 0 if the message is not new: of several with one Message.ID the
+	// channel keeps the first. Texts may contain any characters; bytes that are not UTF-8 are
+	// replaced. channels.ErrNotFound.
+	Keep(ctx context.Context, org orgs.ID, channel channels.ID, m Message) (bytes int, err error)
 	// Trim deletes messages older than the newest ones of a channel, at most limit of them, the
 	// oldest first, and returns how many it deleted.
 	Trim(ctx context.Context, org orgs.ID, channel channels.ID, newest, limit int) (int, error)
+	// Shrink deletes messages older than the newest ones of an organization that take the given
+	// bytes together, at most limit of them, the oldest first, and returns how many it deleted. It
+	// never deletes the newest message of the organization.
+	Shrink(ctx context.Context, org orgs.ID, bytes, limit int) (int, error)
 	// List returns messages, the newest first, without their Text and HTML.
 	List(ctx context.Context, org orgs.ID, f MailboxFilter) ([]MailboxMessage, error)
 	// Find returns a message with its texts; ErrMessageNotFound.

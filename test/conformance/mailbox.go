@@ -24,7 +24,13 @@ func fullMessage(id, to string) deliveries.Message {
 // keep stores a message of a channel of the case's organization and reports whether it was new.
 func (w *world) keep(t *testing.T, c channels.Channel, m deliveries.Message) bool {
 	t.Helper()
-	return do(t, w, func(tx ports.Tx) (bool, error) { return tx.Mailbox().Keep(t.Context(), c.Organization, c.ID, m) })
+	return w.keepBytes(t, c, m) > 0
+}
+
+// keepBytes stores a message of a channel and returns how many bytes it takes.
+func (w *world) keepBytes(t *testing.T, c channels.Channel, m deliveries.Message) int {
+	t.Helper()
+	return do(t, w, func(tx ports.Tx) (int, error) { return tx.Mailbox().Keep(t.Context(), c.Organization, c.ID, m) })
 }
 
 // mailbox lists the messages of an organization.
@@ -103,15 +109,15 @@ func mailboxCases() cases {
 		},
 		"KeepsOneOfManyAtOnce": func(t *testing.T, w *world) {
 			created := together(16, func(i int) bool {
-				var created bool
+				var bytes int
 				assert.NoError(t, w.Update(t.Context(), func(tx ports.Tx) (err error) {
-					created, err = tx.Mailbox().Keep(t.Context(), w.mine.org.ID, w.mine.mail.ID, fullMessage(fmt.Sprint(i%2), "ada@example.org"))
+					bytes, err = tx.Mailbox().Keep(t.Context(), w.mine.org.ID, w.mine.mail.ID, fullMessage(fmt.Sprint(i%2), "ada@example.org"))
 					if err == nil {
 						_, err = tx.Mailbox().Trim(t.Context(), w.mine.org.ID, w.mine.mail.ID, 2, 10)
 					}
 					return err
 				}))
-				return created
+				return bytes > 0
 			})
 			n := 0
 			for _, c := range created {
@@ -171,6 +177,73 @@ func mailboxCases() cases {
 			assert.Zero(t, trim(2, 3))
 			assert.Len(t, w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{}), 5)
 		},
+		"CountsTheBytesOfAMessage": func(t *testing.T, w *world) {
+			m := deliveries.Message{ID: "1", To: "ada@example.org"}
+			small := w.keepBytes(t, w.mine.mail, m)
+			assert.True(t, deliveries.MailboxOverhead < small && small < deliveries.MailboxOverhead+500, "%d bytes", small)
+			assert.Zero(t, w.keepBytes(t, w.mine.mail, m), "a repeated message takes none")
+			for i, add := range []func(m *deliveries.Message){
+				func(m *deliveries.Message) { m.Subject = strings.Repeat("ö", 500) },
+				func(m *deliveries.Message) { m.Text = strings.Repeat("ö", 500) },
+				func(m *deliveries.Message) { m.HTML = strings.Repeat("ö", 500) },
+				func(m *deliveries.Message) { m.Unsubscribe = strings.Repeat("ö", 500) },
+				func(m *deliveries.Message) { m.Facts = map[string]string{"a": strings.Repeat("ö", 500)} },
+			} {
+				m := deliveries.Message{ID: fmt.Sprint(i + 2), To: "ada@example.org"}
+				add(&m)
+				assert.InDelta(t, small+1_000, w.keepBytes(t, w.mine.mail, m), 20)
+			}
+		},
+		"IsShrunkToTheNewestBytesOfAnOrganizationInSteps": func(t *testing.T, w *world) {
+			w.fill(t, w.theirs.mail, 3)
+			w.settle(t)
+			var sizes []int
+			for i, c := range []channels.Channel{w.mine.mail, w.mine.shopMail, w.mine.mail, w.mine.text, w.mine.mail, w.mine.shopMail, w.mine.mail} {
+				m := fullMessage(fmt.Sprint(i+1), "ada@example.org")
+				m.Text = strings.Repeat("a", 3_000*(i%3))
+				sizes = append(sizes, w.keepBytes(t, c, m))
+			}
+			newest := func(n int) (bytes int) {
+				for _, size := range sizes[len(sizes)-n:] {
+					bytes += size
+				}
+				return bytes
+			}
+			shrink := func(bytes, limit int) int {
+				return do(t, w, func(tx ports.Tx) (int, error) { return tx.Mailbox().Shrink(t.Context(), w.mine.org.ID, bytes, limit) })
+			}
+			list := func() []string { return messageIDs(w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{})) }
+			assert.Zero(t, shrink(newest(7), 10))
+			assert.Zero(t, shrink(1<<30, 10))
+			assert.Equal(t, 1, shrink(newest(7)-1, 10))
+			assert.Equal(t, []string{"7", "6", "5", "4", "3", "2"}, list(), "the oldest goes when one byte is too many")
+			assert.Equal(t, 2, shrink(newest(3), 2))
+			assert.Equal(t, []string{"7", "6", "5", "4"}, list(), "the oldest go first")
+			assert.Equal(t, 1, shrink(newest(3), 2))
+			assert.Zero(t, shrink(newest(3), 2))
+			assert.Equal(t, []string{"7", "6", "5"}, list())
+			assert.Equal(t, 2, shrink(1, 10))
+			assert.Equal(t, []string{"7"}, list(), "the newest stays, however large it is")
+			assert.Len(t, w.mailbox(t, w.theirs.org.ID, deliveries.MailboxFilter{}), 3)
+		},
+		"IsShrunkWhileOthersKeepAndTrim": func(t *testing.T, w *world) {
+			together(16, func(i int) bool {
+				c := []channels.Channel{w.mine.mail, w.mine.shopMail, w.mine.text}[i%3]
+				return assert.NoError(t, w.Update(t.Context(), func(tx ports.Tx) error {
+					_, err := tx.Mailbox().Keep(t.Context(), w.mine.org.ID, c.ID, fullMessage(fmt.Sprint(i), "ada@example.org"))
+					if err == nil {
+						_, err = tx.Mailbox().Trim(t.Context(), w.mine.org.ID, c.ID, 2, 10)
+					}
+					if err == nil {
+						_, err = tx.Mailbox().Shrink(t.Context(), w.mine.org.ID, 5<<10, 10)
+					}
+					return err
+				}))
+			})
+			do(t, w, func(tx ports.Tx) (int, error) { return tx.Mailbox().Shrink(t.Context(), w.mine.org.ID, 5<<10, 100) })
+			kept := len(w.mailbox(t, w.mine.org.ID, deliveries.MailboxFilter{}))
+			assert.True(t, 3 <= kept && kept <= 4, "%d are kept", kept)
+		},
 		"IsClearedInSteps": func(t *testing.T, w *world) {
 			w.fill(t, w.mine.mail, 3)
 			w.fill(t, w.mine.shopMail, 2)
@@ -210,6 +283,11 @@ func mailboxCases() cases {
 			act(t, w, func(tx ports.Tx) error {
 				trimmed, err := tx.Mailbox().Trim(t.Context(), w.mine.org.ID, w.theirs.mail.ID, 1, 10)
 				assert.Zero(t, trimmed)
+				if err != nil {
+					return err
+				}
+				shrunk, err := tx.Mailbox().Shrink(t.Context(), w.mine.org.ID, 1, 10)
+				assert.Zero(t, shrunk)
 				if err != nil {
 					return err
 				}
