@@ -157,7 +157,11 @@ func (r timelineReader) read(ctx context.Context, from TimelineCursor, newer boo
 		}
 	}
 	if len(r.objects) > 0 && (!newer || !from.Entry.IsZero()) {
-		found, err := r.tx.Audit().About(ctx, audit.About{Organization: r.member.Organization, Member: r.member.ID, Objects: r.objects, From: from.Entry, Newer: newer, Limit: limit})
+		about := audit.About{Organization: r.member.Organization, Objects: r.objects, From: from.Entry, Newer: newer, Limit: limit}
+		if r.kind != Registrations {
+			about.Member = r.member.ID
+		}
+		found, err := r.tx.Audit().About(ctx, about)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -218,7 +218,7 @@ func (s *SingleSignOn) enroll(
 	if err != nil {
 		return users.Member{}, err
 	}
-	return m, tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, At: s.clock.Now(), Action: audit.MemberCreated,
+	return m, tx.Audit().Record(ctx, audit.Entry{Organization: org.ID, Actor: by, Action: audit.MemberCreated,
 		Object: memberPath(Path{Organization: org.Slug}, m), After: bySignOn(memberState(m))})
 }
 

@@ -20,8 +20,8 @@ func Unit(ctx context.Context) (Tx, bool) {
 // smallKey is the context key of small units of work.
 type smallKey struct{}
 
-// Small returns a context whose units of work change few and short rows, at most some thousand, so
-// that a store may keep in memory what it needs to roll them back.
+// Small returns a context whose units of work change at most some thousand short rows, so that a
+// store may keep in memory what it needs to roll them back.
 func Small(ctx context.Context) context.Context { return context.WithValue(ctx, smallKey{}, true) }
 
 // IsSmall reports whether the units of work of a context are small.

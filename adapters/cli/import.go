@@ -103,7 +103,7 @@ func (p Program) runImport(c *cobra.Command, path string, f importFlags) error {
 		if !watch.started {
 			return err
 		}
-		stopped := err != nil && report.Rows() > 0
+		stopped := err != nil && !f.what.DryRun && 0 < report.Rows() && report.Rows() < watch.rows
 		// Print the result even if the import failed.
 		err = errors.Join(err, rejected.keep(), p.printReport(report, watch, f))
 		switch {

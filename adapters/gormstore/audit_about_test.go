@@ -2,17 +2,52 @@ package gormstore_test
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tocsin/tocsin/adapters/gormstore"
+	"github.com/tocsin/tocsin/adapters/gormstore/seal"
+	"github.com/tocsin/tocsin/app"
+	"github.com/tocsin/tocsin/app/batch"
 	"github.com/tocsin/tocsin/domain/audit"
 	"github.com/tocsin/tocsin/domain/orgs"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
 )
+
+// leapingClock leaps at each reading, as far as a server that hangs makes it.
+type leapingClock struct{ readings atomic.Int64 }
+
+func (c *leapingClock) Now() time.Time {
+	return clock{}.Now().Add(time.Duration(c.readings.Add(1)) * 5 * time.Second)
+}
+
+// TestCreationHasTheTimeOfTheMember checks that a creation is found however long its unit of work
+// takes.
+func TestCreationHasTheTimeOfTheMember(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, url string) {
+		s, err := gormstore.Open(t.Context(), gormstore.Config{URL: url, AutoMigrate: true, Clock: &leapingClock{}, Keys: seal.NewRing([seal.KeySize]byte{1})})
+		require.NoError(t, err)
+		defer func() { assert.NoError(t, s.Close()) }()
+		newOrganization(t, s, "acme")
+		done, err := app.NewUsers(s, batch.Single).Create(t.Context(), audit.Actor{}, app.Path{Organization: "acme"},
+			users.Enrollment{Details: users.Details{Email: "ada@example.org"}})
+		require.NoError(t, err)
+		var found []audit.Entry
+		require.NoError(t, s.View(t.Context(), func(tx ports.Tx) (err error) {
+			found, err = tx.Audit().About(t.Context(), audit.About{Organization: done.Member.Organization, Member: done.Member.ID,
+				Objects: []string{"acme/u/ada@example.org"}, Limit: 10})
+			return err
+		}))
+		require.Len(t, found, 1)
+		assert.Equal(t, audit.MemberCreated, found[0].Action)
+	})
+}
 
 // TestEntriesAboutCreations checks that the entries about a member include the creation, which is
 // not in the index of the others: that of this member alone, in pages of both directions.

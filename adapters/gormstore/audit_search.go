@@ -1,7 +1,6 @@
 package gormstore
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -135,7 +134,10 @@ func hasPrefix(db *gorm.DB, column, prefix string) *gorm.DB {
 // cursor on, except its creation. It looks up each object separately, so that it reads at most
 // limit entries of each.
 func changesOf(d dialect, newer bool) string {
-	than, order := direction(newer)
+	than, order := "<", "DESC"
+	if newer {
+		than, order = ">=", "ASC"
+	}
 	of := func(columns string) string {
 		return "SELECT " + columns + " FROM audit_entries a WHERE a.organization_id = @org AND a.object = s.value" +
 			" AND a.object LIKE '%/u/%' AND a.action <> 'member.create'" +
@@ -148,22 +150,11 @@ func changesOf(d dialect, newer bool) string {
 	return "SELECT e.* FROM ( @set ) AS s CROSS JOIN audit_entries e ON e.id IN (" + of("a.id") + ")" + end
 }
 
-// creationOf selects the entry of an organization about the creation of a member, if it is on the
-// side of a cursor. No index has the objects of creations: the entry is among those of the second
-// in which the member was created.
-func creationOf(newer bool) string {
-	than, _ := direction(newer)
-	return `SELECT * FROM audit_entries WHERE organization_id = @org AND created_at >= @from AND created_at < @until
-		AND (created_at, id) ` + than + ` ( @at , @id ) AND action = 'member.create' AND object IN @objects ORDER BY created_at, id LIMIT 1`
-}
-
-// direction returns how entries on the side of a cursor compare with it, and their order.
-func direction(newer bool) (than, order string) {
-	if newer {
-		return ">=", "ASC"
-	}
-	return "<", "DESC"
-}
+// creationOf selects the entry about the creation of a member. No index has the objects of
+// creations: the entry is among those of the second in which the member was created. Newer entries
+// have the same time as the member.
+const creationOf = `SELECT * FROM audit_entries WHERE organization_id = @org AND created_at >= @from AND created_at < @until
+	AND action = 'member.create' AND object IN @objects ORDER BY created_at, id LIMIT 1`
 
 // maxAuditCursor is later than every entry and every cursor.
 var maxAuditCursor = audit.Cursor{At: time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC), ID: math.MaxInt64}
@@ -173,26 +164,37 @@ func (r auditRepo) About(ctx context.Context, q audit.About) ([]audit.Entry, err
 	if q.From.IsZero() {
 		q.From = maxAuditCursor
 	}
-	member, err := one[struct{ CreatedAt time.Time }](r.db(ctx).Table("members").Where("id = ? AND "+unindexed("organization_id")+" = ?", q.Member, q.Organization), nil)
+	found, err := rowsOf[auditRow](r.db(ctx).Raw(changesOf(r.dialect, q.Newer), map[string]any{"set": textSet(r.dialect, q.Objects),
+		"org": q.Organization, "at": nullTime(q.From.At), "id": q.From.ID, "limit": q.Limit}))
 	if err != nil {
 		return nil, err
 	}
-	params := map[string]any{"set": textSet(r.dialect, q.Objects), "objects": q.Objects, "org": q.Organization, "at": nullTime(q.From.At), "id": q.From.ID,
-		"limit": q.Limit, "from": nullTime(member.CreatedAt), "until": nullTime(member.CreatedAt.Add(time.Second))}
-	changes, err := rowsOf[auditRow](r.db(ctx).Raw(changesOf(r.dialect, q.Newer), params))
+	created, err := r.creation(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	creation, err := rowsOf[auditRow](r.db(ctx).Raw(creationOf(q.Newer), params))
-	if err != nil {
-		return nil, err
+	for _, c := range created {
+		if before := c.cursor().Compare(q.From) < 0; before != q.Newer {
+			found = append(found, c)
+		}
 	}
-	all := slices.Concat(changes, creation)
-	slices.SortFunc(all, func(a, b auditRow) int {
+	slices.SortFunc(found, func(a, b auditRow) int {
 		if q.Newer {
 			a, b = b, a
 		}
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+		return b.cursor().Compare(a.cursor())
 	})
-	return decoded(all[:min(len(all), q.Limit)], auditRow.entry)
+	return decoded(found[:min(len(found), q.Limit)], auditRow.entry)
+}
+
+// creation returns the entry about the creation of a member, if there is one.
+func (r auditRepo) creation(ctx context.Context, q audit.About) ([]auditRow, error) {
+	members, err := rowsOf[struct{ CreatedAt time.Time }](r.db(ctx).Table("members").Select("created_at").
+		Where("id = ? AND "+unindexed("organization_id")+" = ?", q.Member, q.Organization))
+	if err != nil || len(members) == 0 {
+		return nil, err
+	}
+	at := members[0].CreatedAt
+	return rowsOf[auditRow](r.db(ctx).Raw(creationOf, map[string]any{"org": q.Organization, "objects": q.Objects,
+		"from": nullTime(at), "until": nullTime(at.Add(time.Second))}))
 }

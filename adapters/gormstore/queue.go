@@ -27,7 +27,7 @@ func (q queue) work(ctx context.Context, fn func(tx) error) error {
 	return q.unit(ctx, q.store.engine.work, q.store.notifier.notify, fn)
 }
 
-// workSmall is work that changes some hundred rows at most, by their keys.
+// workSmall is work of small units (see ports.Small).
 func (q queue) workSmall(ctx context.Context, fn func(tx) error) error {
 	return q.work(ports.Small(ctx), fn)
 }

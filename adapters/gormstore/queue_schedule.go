@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// sweepSet is the maximum number of occurrences that one unit of work begins, cancels or
-	// sweeps. On SQLite it writes their contexts again.
-	sweepSet = 256
+	// scheduleSet is the maximum number of occurrences that one unit of work begins, cancels or
+	// sweeps. SQLite rewrites the whole row of each, with its context.
+	scheduleSet = 256
 	// sweepPause is how long after a sweep an occurrence is swept again if workers hold some of its
 	// deliveries, or its expansion has not ended.
 	sweepPause = 5 * time.Second
@@ -44,7 +44,7 @@ func (q queue) Schedule(ctx context.Context, limit int) (n int, err error) {
 		if err != nil {
 			return err
 		}
-		begun, err := t.startScheduled(ctx, min(limit, sweepSet))
+		begun, err := t.startScheduled(ctx, min(limit, scheduleSet))
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (t tx) applyCancellations(ctx context.Context) (int, error) {
 	rows, err := rowsOf[cancelledRow](t.db(ctx).Raw(`SELECT o.id, o.created_at, o.send_at, o.scheduled, o.expanded_at, o.cursor_notification,
 			octet_length(o.context) AS context_bytes
 		FROM (SELECT occurrence_id `+newlyCancelled+` ORDER BY occurrence_id LIMIT ?) AS waiting CROSS JOIN occurrences o
-		WHERE o.id = waiting.occurrence_id ORDER BY o.id`+t.dialect.lockOf("o"), sweepSet))
+		WHERE o.id = waiting.occurrence_id ORDER BY o.id`+t.dialect.lockOf("o"), scheduleSet))
 	if err != nil {
 		return 0, err
 	}
@@ -122,7 +122,7 @@ type sweptRow struct {
 // workers check the same before they send.
 func (t tx) sweep(ctx context.Context, limit int) (int, error) {
 	rows, err := rowsOf[sweptRow](t.db(ctx).Raw("SELECT id, cancelled_at "+dueSweeps+"ORDER BY sweep_at, id LIMIT @limit "+t.dialect.skipLocked(),
-		map[string]any{"now": t.clock(), "limit": sweepSet}))
+		map[string]any{"now": t.clock(), "limit": scheduleSet}))
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}

@@ -178,7 +178,7 @@ func (s *Store) Update(ctx context.Context, fn func(ports.Tx) error) error {
 	}
 	return s.unit(ctx, "update", func(ctx context.Context) error {
 		return s.announce(s.notifier.notify, func(added *bool) error {
-			return s.engine.update(ctx, func(t tx) error { return t.announcing(added).indexing(ctx, fn) })
+			return s.engine.update(ctx, func(t tx) error { return t.announcing(added).atOneTime().indexing(ctx, fn) })
 		})
 	})
 }

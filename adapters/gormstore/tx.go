@@ -3,6 +3,7 @@ package gormstore
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"gorm.io/gorm"
@@ -58,6 +59,13 @@ type tx struct {
 func (t tx) announcing(added *bool) tx {
 	*added = false // An earlier attempt may have set it.
 	t.added = added
+	return t
+}
+
+// atOneTime returns t with a clock that stands still from its first reading on, so that what the
+// unit creates and the audit entries about it have the same time.
+func (t tx) atOneTime() tx {
+	t.now = sync.OnceValue(t.now)
 	return t
 }
 

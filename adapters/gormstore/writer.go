@@ -37,9 +37,10 @@ type writer struct {
 // beginSmall and beginLarge begin a transaction. SQLite keeps the former content of each page that
 // a savepoint changes. By default it writes them to a temporary file from 64 KiB on, which costs as
 // much as the log. A transaction that begins with a small unit keeps them in memory, and only small
-// units join it: an import would take hundreds of megabytes. These statements have neither
-// parameters nor a context that ends, so that the driver prepares them each time: the pragma takes
-// effect then.
+// units join it: an import would take hundreds of megabytes of memory.
+//
+// A pragma takes effect when it is prepared. The driver prepares these statements each time,
+// because they have neither parameters nor a context that ends.
 const (
 	beginSmall = "PRAGMA temp_store = memory; BEGIN IMMEDIATE"
 	beginLarge = "PRAGMA temp_store = default; BEGIN IMMEDIATE"

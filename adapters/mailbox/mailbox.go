@@ -24,8 +24,7 @@ const (
 	MaxKeep     = 100_000
 )
 
-// MaxBytes is how many bytes the messages of all channels of an organization take together. It is
-// enough for MaxKeep small messages.
+// MaxBytes is how many bytes the messages of all channels of an organization take together.
 const MaxBytes = 128 << 20
 
 // One message in trimInterval deletes the surplus messages, at most maxTrimmed of them. So each
@@ -36,9 +35,9 @@ const (
 )
 
 // Each time the messages of an organization have taken another 1/shrinkShare of MaxBytes, those
-// beyond MaxBytes are deleted, at most maxShrunk of them: more than were stored meanwhile. Adding
-// the messages up takes time in proportion to their number, so a message costs the same, however
-// large it is: about the sizes of shrinkShare others.
+// beyond MaxBytes are deleted, at most maxShrunk of them: more than were stored meanwhile. Reading
+// the sizes takes time in proportion to the number of messages. Spread over the messages between
+// two deletions, each one reads about shrinkShare sizes.
 const (
 	shrinkShare = 128
 	maxShrunk   = 2 * MaxBytes / shrinkShare / deliveries.MailboxOverhead
@@ -74,7 +73,7 @@ func (*Driver) Protocols() []channels.Protocol { return channels.Protocols() }
 // Settings describes the driver's settings.
 func (*Driver) Settings() []channels.Setting {
 	return []channels.Setting{
-		{Name: "keep", Kind: channels.Integer, Default: strconv.Itoa(DefaultKeep), Help: "How many messages the channel keeps, the newest; 1 to 100000."},
+		{Name: "keep", Kind: channels.Integer, Default: strconv.Itoa(DefaultKeep), Help: "How many messages the channel keeps, the newest; 1 to 100000. Fewer if those of the organization take more than 128 MiB."},
 	}
 }
 
@@ -126,27 +125,17 @@ type dispatcher struct {
 // not replace the first one.
 func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 	trim := d.messages.Add(1)%d.trimInterval == 1%d.trimInterval // The first message trims, because a process may send only one.
-	shrink := d.usage.bytes.Load() >= d.driver.maxBytes/shrinkShare && d.usage.shrinking.TryLock()
-	if shrink {
-		defer d.usage.shrinking.Unlock()
-	}
-	unshrunk := d.usage.bytes.Load()
 	bytes, err := ports.Update(ctx, d.driver.store, func(tx ports.Tx) (int, error) {
 		bytes, err := tx.Mailbox().Keep(ctx, d.channel.Organization, d.channel.ID, m)
 		if err == nil && trim {
 			_, err = tx.Mailbox().Trim(ctx, d.channel.Organization, d.channel.ID, d.keep, maxTrimmed)
 		}
-		if err == nil && shrink {
-			_, err = tx.Mailbox().Shrink(ctx, d.channel.Organization, int(d.driver.maxBytes), maxShrunk)
-		}
 		return bytes, err
 	})
 	switch {
 	case err == nil:
-		if shrink {
-			d.usage.bytes.Add(-unshrunk)
-		}
 		d.usage.bytes.Add(int64(bytes))
+		d.shrink(ctx)
 		return nil
 	case errors.Is(ctx.Err(), context.Canceled):
 		return deliveries.Postponed("given up: %w", context.Cause(ctx))
@@ -158,3 +147,21 @@ func (d *dispatcher) Dispatch(ctx context.Context, m deliveries.Message) error {
 
 // Close does nothing: the store belongs to the caller.
 func (*dispatcher) Close() error { return nil }
+
+// shrink deletes the oldest messages of the organization if enough were stored since the last time.
+// The message is stored already: if the deletion fails, the next message tries it again.
+func (d *dispatcher) shrink(ctx context.Context) {
+	u, most := d.usage, d.driver.maxBytes
+	if u.bytes.Load() < most/shrinkShare || !u.shrinking.TryLock() {
+		return
+	}
+	defer u.shrinking.Unlock()
+	stored := u.bytes.Load()
+	err := d.driver.store.Update(ctx, func(tx ports.Tx) error {
+		_, err := tx.Mailbox().Shrink(ctx, d.channel.Organization, int(most), maxShrunk)
+		return err
+	})
+	if err == nil {
+		u.bytes.Add(-stored)
+	}
+}

@@ -117,7 +117,7 @@ func (i *Imports) Run(ctx context.Context, by audit.Actor, what Import, o Observ
 		ended["ended_by"] = err.Error()
 	}
 	recorded := i.record(context.WithoutCancel(ctx), by, what, org, audit.ImportEnded, ended)
-	if errors.Is(err, installation.ErrReadOnly) { // It refuses the entry, too.
+	if errors.Is(err, installation.ErrReadOnly) && errors.Is(recorded, installation.ErrReadOnly) { // One reason is enough.
 		recorded = nil
 	}
 	return report, errors.Join(err, recorded)

@@ -34,6 +34,8 @@ const (
 	RecoveryCodesRenewed Action = "account.recovery_codes"
 	RecoveryCodeUsed     Action = "account.recovery_code_used"
 
+	// MemberCreated is recorded in the unit of work that creates the member, with the same time,
+	// by which it is found (see About).
 	MemberCreated  Action = "member.create"
 	MemberUpdated  Action = "member.update"
 	MemberRemoved  Action = "member.remove"

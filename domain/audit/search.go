@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -65,6 +66,12 @@ type Cursor struct {
 // IsZero reports whether the cursor is before the newest entry.
 func (c Cursor) IsZero() bool { return c.ID == 0 }
 
+// Compare returns -1 if the entry of c is older than that of other, 1 if it is newer, and 0 if they
+// are the same.
+func (c Cursor) Compare(other Cursor) int {
+	return cmp.Or(c.At.Compare(other.At), cmp.Compare(c.ID, other.ID))
+}
+
 // String returns the cursor as text, empty for the zero one.
 func (c Cursor) String() string {
 	if c.IsZero() {
@@ -101,12 +108,13 @@ type Found struct {
 }
 
 // About selects the entries of an organization about a member, by the exact paths of objects. They
-// are paths of users, with a part `/u/`: other objects are not found. Of members with the same
-// username before, their creations are not found.
+// are paths of users, with a part `/u/`: other objects are not found.
 type About struct {
 	Organization orgs.ID
-	Member       users.MemberID
 	Objects      []string
+	// Member is whose creation is among the entries; 0: none. The creation of an earlier member
+	// with the same username is never among them.
+	Member users.MemberID
 	// From is where to begin: after it towards older entries, with the newest when it is zero. With
 	// Newer it begins with the entry at From and continues with newer ones.
 	From  Cursor

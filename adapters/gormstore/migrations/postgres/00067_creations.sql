@@ -1,5 +1,6 @@
 -- The index of audit entries about members leaves out their creations, which the time of creation of
--- the member finds: a new member changes one index less.
+-- the member finds: a new member changes one index less. While an older program
+-- runs beside this one, its timelines of users read the log by time, which is slow.
 
 -- +goose NO TRANSACTION
 -- +goose Up

@@ -1,5 +1,5 @@
 -- How many bytes each message in the mailbox takes. The index of an organization has them, so that its newest messages are added up without
--- reading them. The messages of before are not read: each counts as its row.
+-- reading them. Existing messages are not read: each counts as 1 KiB.
 
 -- +goose NO TRANSACTION
 -- +goose Up
