@@ -309,19 +309,29 @@ func TestImportFromPipe(t *testing.T) { //nolint:paralleltest // It sets TMPDIR.
 	assert.Empty(t, list(t, folder), "no copy is left behind")
 }
 
-// hookedStore is a store that calls a function before each unit of work that writes, except the
-// first.
+// hookedStore is a store that calls a function before each unit of work that writes, with its
+// number from 1 on. The unit fails with its error.
 type hookedStore struct {
 	ports.Store
-	before func()
+	before func(unit int64) error
 	units  atomic.Int64
 }
 
 func (h *hookedStore) Update(ctx context.Context, fn func(ports.Tx) error) error {
-	if h.units.Add(1) > 1 {
-		h.before()
+	if err := h.before(h.units.Add(1)); err != nil {
+		return err
 	}
 	return h.Store.Update(ctx, fn)
+}
+
+// crowd returns a file of many users. Importing it takes several units of work.
+func crowd(header string, n int) string {
+	var text strings.Builder
+	text.WriteString(header)
+	for i := range n {
+		fmt.Fprintf(&text, "user%d@example.org\n", i)
+	}
+	return text.String()
 }
 
 func TestImportInterrupted(t *testing.T) {
@@ -329,13 +339,15 @@ func TestImportInterrupted(t *testing.T) {
 	d := newShop(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	d.wrap = func(s ports.Store) ports.Store { return &hookedStore{Store: s, before: stop} }
-	var text strings.Builder
-	text.WriteString("email\nnobody\n")
-	for i := range 9_000 {
-		fmt.Fprintf(&text, "user%d@example.org\n", i)
+	d.wrap = func(s ports.Store) ports.Store {
+		return &hookedStore{Store: s, before: func(unit int64) error {
+			if unit > 1 {
+				stop()
+			}
+			return nil
+		}}
 	}
-	path := file(t, "people.csv", text.String())
+	path := file(t, "people.csv", crowd("email\nnobody\n", 9_000))
 	rejected := filepath.Join(t.TempDir(), "rejected.csv")
 	d.out.Reset()
 	d.err.Reset()
@@ -355,35 +367,20 @@ func TestImportInterrupted(t *testing.T) {
 	assert.Len(t, d.usernames(t), 9_000)
 }
 
-// closingStore is a store that refuses units of work that write after the first ones.
-type closingStore struct {
-	ports.Store
-	left atomic.Int64
-}
-
-func (s *closingStore) Update(ctx context.Context, fn func(ports.Tx) error) error {
-	if s.left.Add(-1) < 0 {
-		return installation.ErrReadOnly.With("%s: back at noon", installation.ErrReadOnly.Error())
-	}
-	return s.Store.Update(ctx, fn)
-}
-
 // TestImportStoppedByMaintenance checks that the reason is printed once, with what is left to do.
 func TestImportStoppedByMaintenance(t *testing.T) {
 	t.Parallel()
 	d := newShop(t)
 	d.wrap = func(s ports.Store) ports.Store {
-		closing := &closingStore{Store: s}
-		closing.left.Store(2) // the audit entry about the beginning, and a chunk
-		return closing
-	}
-	var text strings.Builder
-	text.WriteString("email\n")
-	for i := range 9_000 {
-		fmt.Fprintf(&text, "user%d@example.org\n", i)
+		return &hookedStore{Store: s, before: func(unit int64) error {
+			if unit > 2 { // the audit entry about the beginning, and a chunk
+				return installation.ErrReadOnly.With("%s: back at noon", installation.ErrReadOnly.Error())
+			}
+			return nil
+		}}
 	}
 	d.err.Reset()
-	assert.Equal(t, 1, d.run(t, "import", "users", file(t, "people.csv", text.String())))
+	assert.Equal(t, 1, d.run(t, "import", "users", file(t, "people.csv", crowd("email\n", 9_000))))
 	d.wrap = func(s ports.Store) ports.Store { return s }
 	written := len(d.usernames(t))
 	require.Positive(t, written)

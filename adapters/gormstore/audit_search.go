@@ -189,6 +189,9 @@ func (r auditRepo) About(ctx context.Context, q audit.About) ([]audit.Entry, err
 
 // creation returns the entry about the creation of a member, if there is one.
 func (r auditRepo) creation(ctx context.Context, q audit.About) ([]auditRow, error) {
+	if q.Member == 0 {
+		return nil, nil
+	}
 	members, err := rowsOf[struct{ CreatedAt time.Time }](r.db(ctx).Table("members").Select("created_at").
 		Where("id = ? AND "+unindexed("organization_id")+" = ?", q.Member, q.Organization))
 	if err != nil || len(members) == 0 {

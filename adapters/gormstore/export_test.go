@@ -232,10 +232,3 @@ func Read(ctx context.Context, unit ports.Tx, query string) (found [][]any, err 
 	}
 	return found, rows.Err()
 }
-
-// TempStore returns where SQLite keeps temporary data during a unit of work: 0 is its default, 2 is
-// memory.
-func TempStore(ctx context.Context, unit ports.Tx) (store int, err error) {
-	err = unit.(tx).db(ctx).Raw("PRAGMA temp_store").Scan(&store).Error
-	return store, err
-}

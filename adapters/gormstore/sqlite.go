@@ -33,10 +33,10 @@ const (
 	// The writer has a cache of 16 MiB, each reader one of 4 MiB. Larger caches were not faster,
 	// because the system caches the file too.
 	writerParams = commonParams + "&_cache_size=-16384&_txlock=immediate"
-	// The writer copies its log to the file after 4,000 pages instead of 1,000, because pages that
-	// change often are then copied less often.
-	writerPragmas = "PRAGMA wal_autocheckpoint = 4000"
-	readerParams  = commonParams + "&_cache_size=-4096&mode=ro&_query_only=on"
+	readerParams = commonParams + "&_cache_size=-4096&mode=ro&_query_only=on"
+	// autoCheckpoint has the log copied to the file after 4,000 pages instead of 1,000, because
+	// pages that change often are then copied less often. A source has no parameter for it.
+	autoCheckpoint = "PRAGMA wal_autocheckpoint = 4000"
 )
 
 // ErrNoFile is returned for a missing SQLite file that must not be created.
@@ -61,7 +61,7 @@ func openSQLite(ctx context.Context, path string, c Config, now func() time.Time
 	e := &sqliteEngine{now: now, keys: c.Keys, traced: c.Traced}
 	var err error
 	if path == inMemory {
-		e.writePool = e.openPool("file::memory:?"+writerParams, writerPragmas, 1)
+		e.writePool = e.openPool("file::memory:?"+writerParams, 1)
 		e.readPool = e.writePool
 	} else {
 		err = e.openFile(path, c.MustExist)
@@ -108,8 +108,8 @@ func (e *sqliteEngine) openFile(path string, mustExist bool) error {
 	e.path = path
 	// FULL: an acknowledged write is on disk.
 	source := (&url.URL{Scheme: "file", Path: path}).String() + "?"
-	e.writePool = e.openPool(source+writerParams+"&_journal_mode=WAL&_synchronous=FULL", writerPragmas, 1)
-	e.readPool = e.openPool(source+readerParams, "", sqliteReaders)
+	e.writePool = e.openPool(source+writerParams+"&_journal_mode=WAL&_synchronous=FULL", 1)
+	e.readPool = e.openPool(source+readerParams, sqliteReaders)
 	return nil
 }
 
@@ -130,8 +130,8 @@ func (e *sqliteEngine) checkFile() error {
 	return err
 }
 
-func (e *sqliteEngine) openPool(source, pragmas string, connections int) *sql.DB {
-	pool := sql.OpenDB(connector{source, pragmas, e.traced})
+func (e *sqliteEngine) openPool(source string, connections int) *sql.DB {
+	pool := sql.OpenDB(connector{source, e.traced})
 	pool.SetMaxOpenConns(connections)
 	pool.SetMaxIdleConns(connections)
 	return pool
@@ -140,9 +140,8 @@ func (e *sqliteEngine) openPool(source, pragmas string, connections int) *sql.DB
 // connector opens connections to a file. When they close they keep the write-ahead log, emptied,
 // and its index: without them the file cannot be read, and a full disk has no room to create them.
 type connector struct {
-	source  string
-	pragmas string // that the source has no parameters for
-	traced  bool
+	source string
+	traced bool
 }
 
 // Connect opens a connection.
@@ -159,7 +158,7 @@ func (c connector) Driver() driver.Driver { return c.driver() }
 
 func (c connector) driver() *sqlite3.SQLiteDriver {
 	return &sqlite3.SQLiteDriver{ConnectHook: func(conn *sqlite3.SQLiteConn) error {
-		if _, err := conn.Exec(c.pragmas, nil); err != nil {
+		if _, err := conn.Exec(autoCheckpoint, nil); err != nil {
 			return err
 		}
 		return conn.SetFileControlInt("main", sqlite3.SQLITE_FCNTL_PERSIST_WAL, 1)

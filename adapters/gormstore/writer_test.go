@@ -125,22 +125,34 @@ func TestGroupCommitLimit(t *testing.T) {
 	})
 }
 
+// Where SQLite keeps temporary data: the values of its pragma.
+const (
+	inFileStore   int64 = 0
+	inMemoryStore int64 = 2
+)
+
+// tempStore returns where SQLite keeps temporary data during a unit of work.
+func tempStore(t *testing.T, unit ports.Tx) any {
+	t.Helper()
+	found, err := gormstore.Read(t.Context(), unit, "PRAGMA temp_store")
+	require.NoError(t, err)
+	return found[0][0]
+}
+
 // TestSmallUnits checks that SQLite keeps the former pages of small units in memory, that other
 // units do not join them, and that small units join others.
 func TestSmallUnits(t *testing.T) {
 	t.Parallel()
 	inQueueBehind(t, ports.Small, func(t *testing.T, q *queue) {
-		const file, memory = 0, 2
-		var stores []int
+		var stores []any
 		for _, ctx := range []context.Context{ports.Small(t.Context()), t.Context(), ports.Small(t.Context()), t.Context()} {
 			q.update(ctx, nil, func(tx ports.Tx) error {
-				store, err := gormstore.TempStore(t.Context(), tx)
-				stores = append(stores, store)
-				return err
+				stores = append(stores, tempStore(t, tx))
+				return nil
 			})
 		}
 		q.release()
-		assert.Equal(t, []int{memory, file, file, file}, stores)
+		assert.Equal(t, []any{inMemoryStore, inFileStore, inFileStore, inFileStore}, stores)
 		assert.Equal(t, 2, q.commits, "the first two, and the others")
 	})
 }
@@ -169,13 +181,14 @@ func TestSmallAndOtherUnitsAlternate(t *testing.T) {
 	t.Parallel()
 	inQueueBehind(t, ports.Small, func(t *testing.T, q *queue) {
 		q.release()
-		const file, memory = 0, 2
 		for range 2 {
-			for want, ctx := range map[int]context.Context{file: t.Context(), memory: ports.Small(t.Context())} {
-				require.NoError(t, q.Update(ctx, func(tx ports.Tx) error {
-					store, err := gormstore.TempStore(t.Context(), tx)
-					assert.Equal(t, want, store)
-					return err
+			for _, of := range []struct {
+				ctx  context.Context //nolint:containedctx // It decides what the unit is.
+				want int64
+			}{{t.Context(), inFileStore}, {ports.Small(t.Context()), inMemoryStore}} {
+				require.NoError(t, q.Update(of.ctx, func(tx ports.Tx) error {
+					assert.Equal(t, of.want, tempStore(t, tx))
+					return nil
 				}))
 			}
 		}
