@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -101,10 +102,11 @@ func TestDuplicateScanPassLimit(t *testing.T) {
 	}
 }
 
-// flood generates a file of many rows without holding it in memory.
+// flood generates a file of many rows without holding it in memory, and calls atEnd at its end.
 type flood struct {
 	rows, next int
 	rest       string
+	atEnd      func()
 }
 
 func (f *flood) Read(p []byte) (int, error) {
@@ -113,6 +115,7 @@ func (f *flood) Read(p []byte) (int, error) {
 		case f.next == 0:
 			f.rest = "email,first_name,custom__n\n"
 		case f.next > f.rows:
+			f.atEnd()
 			return 0, io.EOF
 		default:
 			f.rest = fmt.Sprintf("user%d@example.org,First%d,%d\n", f.next, f.next, f.next)
@@ -124,35 +127,29 @@ func (f *flood) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// scale measures the heap at each progress report.
-type scale struct {
-	diary
-	sum, reports uint64
-}
-
-func (s *scale) Progress(imports.Report) {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	s.sum += m.HeapAlloc
-	s.reports++
-}
-
-func (*scale) Rejected(*imports.RowError) {}
-
-// TestImportMemory runs alone, because it reads the heap of the whole program.
+// TestImportMemory measures the heap at the end of each pass over a file, where whatever grows with
+// the rows is largest, and while nothing is being written. It runs alone, because the heap is that
+// of the whole program.
 func TestImportMemory(t *testing.T) { //nolint:paralleltest // For the reason given.
-	weigh := func(rows int) uint64 {
-		var s scale
-		open := func() (io.ReadCloser, error) { return io.NopCloser(&flood{rows: rows}), nil }
-		report, err := importer.NewImports(sink{}, nil).WithKeysPerPass(10_000).Run(t.Context(), audit.Actor{}, importer.Import{Open: open}, &s)
-		require.NoError(t, err)
-		require.Equal(t, rows, report.Created)
-		return s.sum / s.reports
+	weigh := func(rows int) (largest uint64) {
+		synctest.Test(t, func(t *testing.T) {
+			passes := 0
+			measure := func() {
+				passes++
+				synctest.Wait()
+				runtime.GC()
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				largest = max(largest, m.HeapAlloc)
+			}
+			open := func() (io.ReadCloser, error) { return io.NopCloser(&flood{rows: rows, atEnd: measure}), nil }
+			report, err := importer.NewImports(sink{}, nil).WithKeysPerPass(10_000).Run(t.Context(), audit.Actor{}, importer.Import{Open: open}, silent{})
+			require.NoError(t, err)
+			require.Equal(t, rows, report.Created)
+			require.Greater(t, passes, rows/10_000)
+		})
+		return largest
 	}
-	// Chunks that are read ahead or being written at the moment of a measurement take some
-	// megabytes, so that the largest of few measurements is a matter of luck. What grows with the
-	// rows takes half of its size on average.
-	small, large := (weigh(15_000)+weigh(15_000)+weigh(15_000))/3, weigh(50_000)
-	assert.Less(t, large, small+2<<20, "35,000 more rows must not take 4 MiB more")
+	small, large := weigh(15_000), weigh(50_000)
+	assert.Less(t, large, small+1<<20, "35,000 more rows must not take 1 MiB more")
 }
