@@ -17,12 +17,15 @@ import (
 
 // These methods of listRepo are about the entries of lists.
 
-// recipientQuery selects what recipients scans; a condition on the id of the assignment follows.
-const recipientQuery = `SELECT s.id, a.value AS address, m.username, s.channel_id, s.active
-	FROM assignments s
-	JOIN addresses a ON a.id = s.address_id
-	JOIN members m ON m.id = a.member_id
-	WHERE s.id `
+// recipientColumns selects what recipients scans. recipientQuery selects it from assignments; a
+// condition on their id follows.
+const (
+	recipientColumns = `SELECT s.id, a.value AS address, m.username, s.channel_id, s.active `
+	recipientQuery   = recipientColumns + `FROM assignments s
+		JOIN addresses a ON a.id = s.address_id
+		JOIN members m ON m.id = a.member_id
+		WHERE s.id `
+)
 
 // recipients returns the recipients of a query of recipientQuery, at most limit. It reads the names
 // of their channels once, because a join that repeats the name in each row takes a tenth of the
@@ -56,7 +59,8 @@ func (r listRepo) recipients(ctx context.Context, org orgs.ID, q *gorm.DB, limit
 
 // Recipients reads a page of entries by their primary key and then looks up each recipient. The
 // LATERAL join forces Postgres to do so: otherwise it reads whole tables for a page, or joins and
-// sorts the whole list.
+// sorts the whole list. SQLite keeps the order of CROSS JOIN; "IN (SELECT …)" would build a table
+// of the page first.
 func (r listRepo) Recipients(
 	ctx context.Context, l lists.List, after channels.AssignmentID, limit int,
 ) ([]lists.Recipient, error) {
@@ -64,7 +68,8 @@ func (r listRepo) Recipients(
 		AND EXISTS (SELECT 1 FROM distribution_lists WHERE id = ? AND project_id = ? AND organization_id = ?)
 		ORDER BY assignment_id LIMIT ?`,
 		Vars: []any{l.ID, after, l.ID, l.Project, l.Organization, limit}}
-	query := recipientQuery + "IN (?) ORDER BY s.id"
+	query := recipientColumns + `FROM (?) AS entry CROSS JOIN assignments s ON s.id = entry.assignment_id
+		CROSS JOIN addresses a ON a.id = s.address_id CROSS JOIN members m ON m.id = a.member_id ORDER BY s.id`
 	if r.dialect == onPostgres {
 		query = "SELECT r.* FROM (?) AS entry CROSS JOIN LATERAL (" + recipientQuery + "= entry.assignment_id OFFSET 0) AS r ORDER BY r.id"
 	}
