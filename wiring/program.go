@@ -94,7 +94,7 @@ func (r root) listen(flags *pflag.FlagSet) (cli.Endpoint, error) {
 
 func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.ServeOptions) error {
 	self := newInstance(r, flags)
-	tuneGC()
+	longRunning.apply()
 	c, log, key, err := r.prepare(ctx, flags, create)
 	if err != nil {
 		return logFatal(ctx, log, err)
@@ -127,7 +127,7 @@ func (r root) serve(ctx context.Context, flags *pflag.FlagSet, serving cli.Serve
 
 func (r root) work(ctx context.Context, flags *pflag.FlagSet) error {
 	self := newInstance(r, flags)
-	tuneGC()
+	longRunning.apply()
 	// Installations begin with a server. A worker on an empty database would only look alive.
 	c, log, key, err := r.prepare(ctx, flags, refuse)
 	if err != nil {
@@ -236,6 +236,7 @@ func warnWithoutHTTPS(c configs.Config, log *slog.Logger) {
 const commandTimeout = 20 * time.Minute
 
 func (r root) open(ctx context.Context, flags *pflag.FlagSet, mayCreate bool) (cli.Services, func(), error) {
+	command.apply()
 	absent := refuse
 	if mayCreate {
 		absent = create
