@@ -63,6 +63,28 @@ func TestExpansionPlanWithManyWaiting(t *testing.T) {
 	assert.Less(t, readOf(t, s, "occurrences")-before, waiting/4, "rows and entries of indexes that were read")
 }
 
+// TestExpansionPlanOfEmptyQueue is about Postgres, which keeps the plan of a set of small
+// occurrences from a time when none waited: it must not read all that wait for each one of the set.
+func TestExpansionPlanOfEmptyQueue(t *testing.T) {
+	t.Parallel()
+	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
+	p := newPost(t, s)
+	exec(t, s, "ALTER TABLE occurrences SET (autovacuum_enabled = false)")
+	exec(t, s, "VACUUM ANALYZE")
+	for range 24 { // Each connection plans for any parameters from its sixth time on.
+		p.trigger(t, nil, nil)
+		_, err := p.Queue().Expand(t.Context(), 100)
+		require.NoError(t, err)
+	}
+	const columns = `organization_id, project_id, application_id, event_id, context, limit_to, channels, correlation_id, created_at, turn_at,
+		cursor_notification, cursor_phase, cursor_assignment`
+	exec(t, s, "INSERT INTO occurrences ("+columns+") SELECT "+columns+" FROM (SELECT * FROM occurrences LIMIT 1) AS o CROSS JOIN generate_series(1, 20000) AS n")
+	before := readOf(t, s, "occurrences")
+	_, err := p.Queue().Expand(t.Context(), 100)
+	require.NoError(t, err)
+	assert.Less(t, readOf(t, s, "occurrences")-before, 20_000/4, "rows and entries of indexes that were read")
+}
+
 // TestExpansionPlan is about Postgres, where a statement without parameters keeps its first plan.
 func TestExpansionPlan(t *testing.T) {
 	t.Parallel()

@@ -29,6 +29,7 @@ type smallRow struct {
 	SendAt       *time.Time
 	ContextBytes int
 	Pooled       bool // its organization has pools
+	Begun        bool // another worker has begun or ended its expansion
 }
 
 func (r smallRow) occurrence() (events.Occurrence, error) {
@@ -105,16 +106,22 @@ func (t tx) lockSmall(ctx context.Context, first occurrenceRow, recipients, limi
 	case recipients > 0:
 		fit = min(fit, limit/recipients)
 	}
+	// Postgres could join the occurrences that wait, of all organizations, with those selected. So
+	// the statement looks them up by their ids alone, and reads again after it has locked them
+	// whether another worker has begun.
 	rows, err := rowsOf[smallRow](t.db(ctx).Raw(`SELECT id, limit_to, channels, created_at, send_at, octet_length(context) AS context_bytes,
-			EXISTS (SELECT 1 FROM channels WHERE organization_id = ? AND pool <> '') AS pooled
-		FROM occurrences WHERE id IN (SELECT id FROM occurrences WHERE expanded_at IS NULL AND large = ? AND priority = ? AND organization_id = ?
-				ORDER BY turn_at, id LIMIT ?)
-			AND expanded_at IS NULL AND event_id = ? AND channels = ? AND cursor_notification = 0 AND (limit_to <> ?) = ?
+			EXISTS (SELECT 1 FROM channels WHERE organization_id = ? AND pool <> '') AS pooled,
+			expanded_at IS NOT NULL OR cursor_notification <> 0 AS begun
+		FROM occurrences WHERE id `+t.dialect.amongThose(`SELECT id FROM (
+			SELECT id, event_id, channels, cursor_notification, limit_to FROM occurrences
+			WHERE expanded_at IS NULL AND large = ? AND priority = ? AND organization_id = ? ORDER BY turn_at, id LIMIT ?) AS first
+			WHERE event_id = ? AND channels = ? AND cursor_notification = 0 AND (limit_to <> ?) = ?`)+`
 		ORDER BY turn_at, id LIMIT ?`+t.dialect.skipLocked(),
 		first.OrganizationID, first.Large, first.Priority, first.OrganizationID, max(lookAhead*fit, setSize), first.EventID, first.Channels, noNames, named, fit))
 	if err != nil {
 		return nil, nil, err
 	}
+	rows = slices.DeleteFunc(rows, func(r smallRow) bool { return r.Begun })
 	for _, r := range rows {
 		o, err := r.occurrence()
 		if err != nil {

@@ -21,6 +21,15 @@ func among[T ~int64 | ~string](d dialect, values []T) clause.Expr {
 	return clause.Expr{SQL: "IN (SELECT value FROM json_each(?))", Vars: []any{jsonArray(values)}}
 }
 
+// amongThose is the condition that a value is among those of a query. The planner cannot join the
+// query with the table of the value.
+func (d dialect) amongThose(query string) string {
+	if d == onPostgres {
+		return "= ANY(ARRAY(" + query + "))"
+	}
+	return "IN (" + query + ")"
+}
+
 // unindexed keeps the planner from using an index on a numeric column. It is for columns with one
 // value for all rows of an organization or a channel, in statements with a set that selects the
 // rows. With missing or stale statistics the planner would prefer the index of the column, and read
