@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +25,7 @@ import (
 	"github.com/tocsin/tocsin/domain/subscriptions"
 	"github.com/tocsin/tocsin/domain/users"
 	"github.com/tocsin/tocsin/ports"
+	"github.com/tocsin/tocsin/test/databases"
 )
 
 // post is one event of one application that reaches one person.
@@ -326,6 +328,39 @@ func TestQueuePlans(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestQueuePlansOnPostgres checks the same statements on Postgres with a nearly empty queue: a
+// connection keeps these plans while the queue grows. No statement reads all that waits, or all that
+// was sent.
+func TestQueuePlansOnPostgres(t *testing.T) {
+	t.Parallel()
+	s := open(t, databases.Postgres(t))
+	p := newPost(t, s)
+	var mu sync.Mutex
+	heard := map[string]bool{}
+	s.Overhear(func(statement string) {
+		mu.Lock()
+		defer mu.Unlock()
+		heard[statement] = true
+	})
+	p.everything(t)
+	planned := planner{t: t, conn: planning(t, s), postgres: true}
+	// These statements read along a time, to a limit.
+	byTime := []string{"occurrences_scheduled", "occurrences_swept", "occurrences_cancelled", "occurrences_age"}
+	read := 0
+	for statement := range heard {
+		plan := planned.plan(statement)
+		for _, step := range plan.steps {
+			waits := step.table == "occurrences" || strings.HasPrefix(step.table, "deliveries")
+			if !waits || slices.Contains(byTime, step.index) || strings.Contains(statement, "COUNT(*) FROM (SELECT 1 FROM occurrences WHERE expanded_at IS NULL ORDER BY") {
+				continue
+			}
+			read++
+			assert.True(t, len(step.equal) > 0 || step.between, "reads all of %s: %s\n%s", step.table, statement, plan.text)
+		}
+	}
+	require.Greater(t, read, 40)
 }
 
 // TestClaimPlans is about Postgres before it has gathered statistics, when sorting all due
