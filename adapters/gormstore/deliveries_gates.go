@@ -39,9 +39,11 @@ var channelAllowed = channelAllowedFor("n.event_id")
 // channelAllowedFor is the condition that an event may use a channel c. An event without limits may
 // use all channels and pools. A pool means its current members.
 func channelAllowedFor(event string) string {
-	return `(NOT EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = ` + event + ` ) AND NOT EXISTS (SELECT 1 FROM event_pools ep WHERE ep.event_id = ` + event + ` )
-			OR EXISTS (SELECT 1 FROM event_channels ec WHERE ec.event_id = ` + event + ` AND ec.channel_id = c.id)
-			OR c.pool <> '' AND EXISTS (SELECT 1 FROM event_pools ep WHERE ep.event_id = ` + event + ` AND ep.pool = c.pool AND ep.protocol = c.protocol))`
+	allowed := "SELECT 1 FROM event_channels ec WHERE ec.event_id = " + event
+	pools := "SELECT 1 FROM event_pools ep WHERE ep.event_id = " + event
+	return "(NOT " + exists(allowed) + " AND NOT " + exists(pools) + `
+			OR ` + exists(allowed+" AND ec.channel_id = c.id") + `
+			OR c.pool <> '' AND ` + exists(pools+" AND ep.pool = c.pool AND ep.protocol = c.protocol") + ")"
 }
 
 // gateRow holds the columns of gateColumns: the gates of a recipient. The gates of the whole

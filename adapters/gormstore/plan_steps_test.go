@@ -13,6 +13,7 @@ type planner struct {
 	t        *testing.T
 	conn     *sql.Conn
 	postgres bool
+	cached   bool // plans are made for arrays of any length
 }
 
 // plan is how a statement would be gone about.
@@ -48,6 +49,8 @@ func (s step) unselective() bool {
 var (
 	quoted   = regexp.MustCompile(`"((?:[^"]|"")*)"`)
 	arrays   = regexp.MustCompile(`(ANY|CAST)\('\[([^\[\]{}"]*)\]'`)
+	numbers  = regexp.MustCompile(`ANY\('(\{[0-9,]+\})'\)`)
+	texts    = regexp.MustCompile(`ANY\('(\{[^{}']*[^{}',0-9][^{}']*\})'\)`)
 	named    = regexp.MustCompile("(?i)(?:FROM|JOIN|UPDATE|INTO) `?\"?(\\w+)`?\"?(?: (?:AS )?(\\w+))?")
 	onSQLite = regexp.MustCompile(`^(?:SCAN|SEARCH) (\w+)(?: EXISTS)?(?: USING (?:COVERING |AUTOMATIC )*(?:INDEX (\w+)|INTEGER PRIMARY KEY|PRIMARY KEY))?(?: \((.*)\))?`)
 	known    = regexp.MustCompile(`(\w+)=\?`)
@@ -118,6 +121,12 @@ func (p planner) postgresPlan(statement string, into *plan) {
 	statement = arrays.ReplaceAllStringFunc(statement, func(array string) string {
 		return strings.ReplaceAll(strings.NewReplacer("[", "{", "]", "}").Replace(array), " ", ",")
 	})
+	for array, kind := range map[*regexp.Regexp]string{numbers: "bigint[]", texts: "text[]"} {
+		if !p.cached {
+			break
+		}
+		statement = array.ReplaceAllString(statement, "ANY((SELECT '$1'::"+kind+")::"+kind+")")
+	}
 	steps := lines(p.t, p.conn, 0, "EXPLAIN (COSTS OFF) "+statement)
 	into.text = strings.Join(steps, "\n")
 	for i, line := range steps {

@@ -216,7 +216,7 @@ func (q queue) Renew(ctx context.Context, owner string, ids []deliveries.ID, lea
 		return nil, nil
 	}
 	err = q.workSmall(ctx, func(t tx) error {
-		held, err = rowsOf[deliveries.ID](t.db(ctx).Raw(`UPDATE deliveries SET next_at = @until WHERE id @ids AND state = @sending AND owner = @owner
+		held, err = rowsOf[deliveries.ID](t.db(ctx).Raw(`UPDATE deliveries SET next_at = @until WHERE id @ids AND `+unindexed("state")+` = @sending AND owner = @owner
 			RETURNING id`, map[string]any{"until": t.after(lease), "ids": among(t.dialect, ids), "sending": stateNumber(deliveries.Sending),
 			"owner": owner}))
 		return err

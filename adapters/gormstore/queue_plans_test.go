@@ -331,8 +331,8 @@ func TestQueuePlans(t *testing.T) {
 }
 
 // TestQueuePlansOnPostgres checks the same statements on Postgres with a nearly empty queue: a
-// connection keeps these plans while the queue grows. No statement reads all that waits, or all that
-// was sent.
+// connection keeps these plans while the queue grows. No statement reads all that waits, or all
+// that was sent.
 func TestQueuePlansOnPostgres(t *testing.T) {
 	t.Parallel()
 	s := open(t, databases.Postgres(t))
@@ -345,7 +345,7 @@ func TestQueuePlansOnPostgres(t *testing.T) {
 		heard[statement] = true
 	})
 	p.everything(t)
-	planned := planner{t: t, conn: planning(t, s), postgres: true}
+	planned := planner{t: t, conn: planning(t, s), postgres: true, cached: true}
 	// These statements read along a time, to a limit.
 	byTime := []string{"occurrences_scheduled", "occurrences_swept", "occurrences_cancelled", "occurrences_age"}
 	read := 0

@@ -70,7 +70,7 @@ func (t tx) purgeOccurrences(ctx context.Context, before time.Time, below int64,
 		bound, order = fmt.Sprintf("o.id < %d AND ", below), "o.id"
 	}
 	ids, err := all(t.db(ctx).Raw("SELECT o.id FROM occurrences o WHERE "+bound+age+" < "+t.dialect.castTime("? ")+` AND o.expanded_at IS NOT NULL AND NOT o.scheduled
-		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id AND d.state < ?)
+		AND NOT `+exists("SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id AND d.state < ?")+`
 		ORDER BY `+order+" LIMIT ?"+t.dialect.skipLocked(), before.UTC(), stateNumber(deliveries.Sent), limit),
 		func(row occurrenceRow) events.OccurrenceID { return row.ID })
 	if err != nil || len(ids) == 0 {

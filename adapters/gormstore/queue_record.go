@@ -55,7 +55,7 @@ func (q queue) Record(ctx context.Context, owner string, outcomes []deliveries.O
 		for attempts, ids := range sent {
 			found, err := scanned(t.db(ctx).Raw(`UPDATE deliveries SET state = @sent , attempts = @attempts , owner = '', finished_at = @now ,
 				last_error = CASE WHEN attempts = 0 THEN '' ELSE last_error END
-				WHERE id @ids AND state = @sending AND owner = @owner RETURNING occurrence_id, channel_id, state, created_at`, map[string]any{
+				WHERE id @ids AND `+unindexed("state")+` = @sending AND owner = @owner RETURNING occurrence_id, channel_id, state, created_at`, map[string]any{
 				"sent": stateNumber(deliveries.Sent), "attempts": attempts, "now": now, "ids": among(t.dialect, ids),
 				"sending": stateNumber(deliveries.Sending), "owner": owner}), len(ids), scanFinishedAttempt)
 			if err != nil {
@@ -81,6 +81,14 @@ func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outc
 	if len(outcomes) == 0 {
 		return nil, nil
 	}
+	p := map[string]any{"sent": stateNumber(deliveries.Sent), "now": now, "sending": stateNumber(deliveries.Sending), "owner": owner,
+		"outcomes": rowSet(t.dialect, mapped(outcomes, t.newOutcomeRow), "id bigint", "state smallint", "reason text", "error text",
+			"next timestamptz", "delay double precision", "attempts integer", "unsure boolean", "taker bigint", "because smallint")}
+	named := ""
+	if t.dialect == onPostgres { // It could read all deliveries to join them with the outcomes.
+		named = "deliveries.id @ids AND "
+		p["ids"] = among(t.dialect, mapped(outcomes, func(o deliveries.Outcome) deliveries.ID { return o.ID }))
+	}
 	return scanned(t.db(ctx).Raw(`UPDATE deliveries SET state = r.state, reason = r.reason, attempts = r.attempts, owner = '', next_at = `+t.nextOf("r")+`,
 			unsure = deliveries.unsure AND r.takes IS NULL OR r.unsure, channel_id = COALESCE(r.takes, deliveries.channel_id),
 			named_channel_id = CASE WHEN r.takes IS NULL THEN deliveries.named_channel_id ELSE COALESCE(deliveries.named_channel_id, deliveries.channel_id) END,
@@ -93,11 +101,8 @@ func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outc
 			LEFT JOIN channels c ON c.id = COALESCE((SELECT own.id FROM channels own WHERE own.id = d.channel_id), d.named_channel_id)
 			LEFT JOIN channels t ON t.id = o.taker AND t.active AND t.pool <> '' AND t.pool = c.pool AND t.protocol = c.protocol
 				AND t.organization_id = c.organization_id AND COALESCE(t.project_id, 0) = COALESCE(c.project_id, 0)) AS r
-		WHERE deliveries.id = r.id AND deliveries.state = @sending AND deliveries.owner = @owner
-		RETURNING deliveries.occurrence_id, deliveries.channel_id, deliveries.state, deliveries.created_at`,
-		map[string]any{"sent": stateNumber(deliveries.Sent), "now": now, "sending": stateNumber(deliveries.Sending), "owner": owner,
-			"outcomes": rowSet(t.dialect, mapped(outcomes, t.newOutcomeRow), "id bigint", "state smallint", "reason text", "error text",
-				"next timestamptz", "delay double precision", "attempts integer", "unsure boolean", "taker bigint", "because smallint")}), len(outcomes), scanFinishedAttempt)
+		WHERE `+named+`deliveries.id = r.id AND `+unindexed("deliveries.state")+` = @sending AND deliveries.owner = @owner
+		RETURNING deliveries.occurrence_id, deliveries.channel_id, deliveries.state, deliveries.created_at`, p), len(outcomes), scanFinishedAttempt)
 }
 
 // nextOf returns the expression for the time when a delivery is retried, from a row of outcomeRow.

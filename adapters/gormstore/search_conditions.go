@@ -22,10 +22,6 @@ func (c *conditions) query() (sql string, args []any) {
 	return "SELECT " + strings.Join(c.columns, ", ") + " FROM members m WHERE " + strings.Join(c.clauses, " AND "), append(c.columnArgs, c.args...)
 }
 
-// exists is the condition that a query for a member finds a row. OFFSET makes Postgres run it for
-// each member: otherwise it may reverse the join, and read a whole list for a page.
-func exists(query string) string { return "EXISTS (" + query + " LIMIT 1 OFFSET 0)" }
-
 // onList selects the entries e of a member m on a list. CROSS JOIN makes SQLite start with the
 // member's addresses, not with the list.
 const onList = `FROM addresses a CROSS JOIN assignments s CROSS JOIN list_entries e

@@ -30,10 +30,14 @@ func (d dialect) amongThose(query string) string {
 	return "IN (" + query + ")"
 }
 
+// exists is the condition that a query about a row finds something. OFFSET makes Postgres run the
+// query for each row: otherwise it may reverse the join, or read a whole table once to hash it.
+func exists(query string) string { return "EXISTS (" + query + " LIMIT 1 OFFSET 0)" }
+
 // unindexed keeps the planner from using an index on a numeric column. It is for columns with one
-// value for all rows of an organization or a channel, in statements with a set that selects the
-// rows. With missing or stale statistics the planner would prefer the index of the column, and read
-// all these rows.
+// value for all rows of an organization, a channel or a state, in statements with a set that
+// selects the rows. With missing or stale statistics the planner would prefer the index of the
+// column, and read all these rows.
 func unindexed(column string) string { return column + " + 0" }
 
 // lookUp is a query for the rows r of a table that belong to the rows s of a set, by one look-up
