@@ -15,7 +15,7 @@ func (r deliveryRepo) Cancel(ctx context.Context, o events.Occurrence) (bool, er
 	p["now"], p["sent"] = r.clock(), stateNumber(deliveries.Sent)
 	n, err := affected(r.db(ctx).Exec(`INSERT INTO cancellations (occurrence_id, cancelled_at)
 		SELECT o.id, @now FROM occurrences o WHERE o.id = `+occurrenceID+` AND o.cancelled_at IS NULL
-			AND (o.expanded_at IS NULL OR o.scheduled OR EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id AND d.state < @sent ))
+			AND (o.expanded_at IS NULL OR o.scheduled OR `+exists("SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id AND d.state < @sent ")+`)
 		ON CONFLICT (occurrence_id) DO NOTHING`, p))
 	return n > 0, err
 }

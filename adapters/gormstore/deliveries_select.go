@@ -59,9 +59,9 @@ func filterQuery(q deliveries.Selection) string {
 	add(q.Event != 0, unindexed("o.event_id")+" = @event")
 	add(!q.From.IsZero(), "o.created_at >= @from")
 	add(!q.Until.IsZero(), "o.created_at < @until")
-	const of = "EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id AND d.state "
-	add(q.State == deliveries.Pending, "(o.expanded_at IS NULL OR o.scheduled OR "+of+"< @sent ))")
-	add(q.State != "" && q.State != deliveries.Pending, of+"= @state )")
+	const of = "SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id AND d.state "
+	add(q.State == deliveries.Pending, "(o.expanded_at IS NULL OR o.scheduled OR "+exists(of+"< @sent ")+")")
+	add(q.State != "" && q.State != deliveries.Pending, exists(of+"= @state "))
 	return "SELECT o.id FROM occurrences o WHERE " + strings.Join(conditions, " AND ")
 }
 

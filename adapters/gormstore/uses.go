@@ -114,7 +114,7 @@ func usesOfEvent(e events.Event) statement {
 		SELECT 'notification' AS kind, n.name, e.application, e.slug AS event FROM e JOIN notifications n ON n.event_id = e.id
 		UNION ALL
 		SELECT 'occurrence', CAST(o.id AS TEXT), e.application, e.slug FROM e JOIN occurrences o ON o.event_id = e.id
-		WHERE o.expanded_at IS NULL OR o.scheduled OR EXISTS (SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id)`,
+		WHERE o.expanded_at IS NULL OR o.scheduled OR `+exists("SELECT 1 FROM deliveries d WHERE d.occurrence_id = o.id"),
 		e.ID, e.Application, e.Organization)
 }
 
@@ -128,6 +128,6 @@ func usesOfNotification(n subscriptions.Notification) statement {
 		WHERE s.active
 		UNION ALL
 		SELECT 'occurrence', CAST(o.id AS TEXT), '', '' FROM n JOIN occurrences o ON o.event_id = n.event_id
-		WHERE o.expanded_at IS NULL OR o.scheduled OR EXISTS (SELECT 1 FROM deliveries d WHERE d.chosen AND d.occurrence_id = o.id AND d.notification_id = n.id)`,
+		WHERE o.expanded_at IS NULL OR o.scheduled OR `+exists("SELECT 1 FROM deliveries d WHERE d.chosen AND d.occurrence_id = o.id AND d.notification_id = n.id"),
 		n.ID, n.Event, n.Application)
 }
