@@ -132,6 +132,7 @@ func (r deliveryRepo) store(ctx context.Context, fresh []*deliveries.TriggerResu
 	if len(ids) != len(fresh) {
 		return events.ErrNotFound
 	}
+	r.grown.add(growingOccurrences, len(ids))
 	slices.Sort(ids)
 	for i, f := range fresh {
 		f.Occurrence.ID = ids[i]

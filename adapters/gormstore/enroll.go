@@ -156,7 +156,7 @@ func (r userRepo) addMembers(ctx context.Context, w users.Writes) error {
 	for _, m := range w.Members {
 		m.ID = added[m.User.ID]
 	}
-	r.newMembers.add(len(added))
+	r.grown.add(growingMembers, len(added))
 	return nil
 }
 

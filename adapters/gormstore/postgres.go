@@ -41,7 +41,7 @@ type postgresEngine struct {
 	retrySlot       chan struct{}   // see retried
 	counterPart     int             // of counters, for work; see counterParts
 	id              string          // of this instance, sent with its notifications
-	members         growth          // rows inserted into the table of members
+	grown           growingTables
 
 	maintenance   maintenance  // of the partitions of deliveries
 	partitionRows int64        // see the constant
@@ -176,9 +176,14 @@ func (e *postgresEngine) view(ctx context.Context, fn func(tx) error) error {
 // update also runs fn on one snapshot (REPEATABLE READ). If two units write the same row, Postgres
 // rejects the second one, which is retried on a new snapshot: no update is lost.
 func (e *postgresEngine) update(ctx context.Context, fn func(tx) error) error {
-	err := e.retried(ctx, func() error { return e.attempt(ctx, repeatableRead, fn) })
-	if err == nil && e.members.due() {
-		e.analyzeMembers(ctx)
+	return e.change(ctx, repeatableRead, fn)
+}
+
+// change runs a unit that writes, and then analyzes the tables that have grown.
+func (e *postgresEngine) change(ctx context.Context, i isolation, fn func(tx) error) error {
+	err := e.retried(ctx, func() error { return e.attempt(ctx, i, fn) })
+	if err == nil {
+		e.analyzeGrown(ctx)
 	}
 	return err
 }
@@ -189,7 +194,7 @@ func (e *postgresEngine) attempt(ctx context.Context, i isolation, fn func(tx) e
 		part = counterParts + rand.N(math.MaxInt32-counterParts) //nolint:gosec // Not a secret.
 	}
 	return e.transaction(ctx, i, func(conn session) error {
-		return fn(tx{session: sessionOn(e.base, spanned(ctx, conn)), dialect: onPostgres, now: e.now, serverClock: e.serverClock, keys: e.keys, counterPart: part, newMembers: &e.members})
+		return fn(tx{session: sessionOn(e.base, spanned(ctx, conn)), dialect: onPostgres, now: e.now, serverClock: e.serverClock, keys: e.keys, counterPart: part, grown: &e.grown})
 	})
 }
 

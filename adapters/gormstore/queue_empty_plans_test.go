@@ -9,6 +9,7 @@ import (
 
 	"github.com/tocsin/tocsin/adapters/gormstore"
 	"github.com/tocsin/tocsin/domain/deliveries"
+	"github.com/tocsin/tocsin/ports"
 	"github.com/tocsin/tocsin/test/databases"
 )
 
@@ -43,15 +44,10 @@ func TestPlansOfEmptyQueue(t *testing.T) {
 	assert.Less(t, readOf(t, s, onlyPartition)-before, each/4, "rows and entries of indexes that were read")
 }
 
-// TestRecordPlansOfEmptyQueue is about Postgres, which keeps the plans of leases and outcomes from
-// a time when nothing was being sent: they must not read all deliveries later.
-func TestRecordPlansOfEmptyQueue(t *testing.T) {
-	t.Parallel()
-	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
-	p := newPost(t, s)
-	exec(t, s, "ALTER TABLE "+onlyPartition+" SET (autovacuum_enabled = false)")
-	exec(t, s, "VACUUM ANALYZE")
-	record := func(state deliveries.State) {
+// attempts triggers and sends two messages: one arrives and one fails.
+func (p *post) attempts(t *testing.T) {
+	t.Helper()
+	for _, state := range []deliveries.State{deliveries.Sent, deliveries.Failed} {
 		p.trigger(t, nil, nil)
 		_, err := p.Queue().Expand(t.Context(), 10)
 		require.NoError(t, err)
@@ -65,21 +61,79 @@ func TestRecordPlansOfEmptyQueue(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, lost)
 	}
-	both := []deliveries.State{deliveries.Sent, deliveries.Failed}
-	for range 3 { // one for each connection
-		for _, state := range both {
-			record(state)
-		}
-	}
-	const others = 20_000
-	exec(t, s, `INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
+}
+
+// attemptsReadFew adds 20,000 occurrences and as many deliveries past the program, and checks that
+// attempts do not read them.
+func (p *post) attemptsReadFew(t *testing.T) {
+	t.Helper()
+	exec(t, p.Store, `INSERT INTO deliveries (occurrence_id, notification_id, member_id, assignment_id, channel_id, protocol, address, address_key,
 			chosen, state, reason, attempts, owner, next_at, last_error, created_at, priority, project_id)
-		SELECT 1000 + i, 1, i, i, 2, 'EMAIL', 'a', i::text, TRUE, 1, '', 0, 'v', now() + interval '1 hour', '', now(), 0, 1 FROM generate_series(1, 20000) AS i`)
-	before := readOf(t, s, onlyPartition)
-	for _, state := range both {
-		record(state)
+		SELECT 10000 + i, 1, i, i, 2, 'EMAIL', 'a', i::text, TRUE, 1, '', 0, 'v', now() + interval '1 hour', '', now(), 0, 1 FROM generate_series(1, 20000) AS i`)
+	exec(t, p.Store, `INSERT INTO occurrences (organization_id, project_id, application_id, event_id, context, limit_to, channels, correlation_id, created_at, turn_at,
+			cursor_notification, cursor_phase, cursor_assignment, expanded_at)
+		SELECT organization_id, project_id, application_id, event_id, context, limit_to, channels, correlation_id, created_at, turn_at, 0, 0, 0, now()
+		FROM (SELECT * FROM occurrences LIMIT 1) AS o CROSS JOIN generate_series(1, 20000) AS n`)
+	before := readOf(t, p.Store, onlyPartition, "occurrences")
+	p.attempts(t)
+	assert.Less(t, readOf(t, p.Store, onlyPartition, "occurrences")-before, 20_000/4, "rows and entries of indexes that were read")
+}
+
+// TestPlansOfAttempts is about Postgres, which keeps the plans of claims, leases and outcomes from
+// a time when nothing had been sent: they must not read all deliveries later.
+func TestPlansOfAttempts(t *testing.T) {
+	t.Parallel()
+	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
+	p := newPost(t, s)
+	exec(t, s, "ALTER TABLE "+onlyPartition+" SET (autovacuum_enabled = false)")
+	exec(t, s, "ALTER TABLE occurrences SET (autovacuum_enabled = false)")
+	exec(t, s, "VACUUM ANALYZE")
+	for range 3 { // one for each connection
+		p.attempts(t)
 	}
-	assert.Less(t, readOf(t, s, onlyPartition)-before, others/4, "rows and entries of indexes that were read")
+	p.attemptsReadFew(t)
+}
+
+// TestGrowingQueueIsAnalyzed is about Postgres, which plans to read all of a table with a few rows,
+// and keeps these plans until somebody analyzes the table.
+func TestGrowingQueueIsAnalyzed(t *testing.T) {
+	t.Parallel()
+	s := open(t, databases.Postgres(t)+"&pool_max_conns=3")
+	p := newPost(t, s)
+	exec(t, s, "ALTER TABLE "+onlyPartition+" SET (autovacuum_enabled = false)")
+	exec(t, s, "ALTER TABLE occurrences SET (autovacuum_enabled = false)")
+	p.attempts(t)
+	exec(t, s, "VACUUM ANALYZE")
+	for range 3 { // one for each connection
+		p.attempts(t)
+	}
+	var triggers []deliveries.TriggerRequest
+	for range 600 {
+		triggers = append(triggers, deliveries.TriggerRequest{Occurrence: p.occurs})
+	}
+	require.NoError(t, s.Update(t.Context(), func(tx ports.Tx) error {
+		_, err := tx.Deliveries().Trigger(t.Context(), triggers)
+		return err
+	}))
+	for done := 0; done < 600; {
+		e, err := p.Queue().Expand(t.Context(), 1_000)
+		require.NoError(t, err)
+		done += e.Deliveries
+	}
+	for {
+		jobs, err := p.Queue().Claim(t.Context(), p.channel.ID, "w", 200, time.Minute)
+		require.NoError(t, err)
+		if len(jobs) == 0 {
+			break
+		}
+		var outcomes []deliveries.Outcome
+		for _, j := range jobs {
+			outcomes = append(outcomes, deliveries.Outcome{ID: j.ID, State: deliveries.Sent})
+		}
+		_, err = p.Queue().Record(t.Context(), "w", outcomes)
+		require.NoError(t, err)
+	}
+	p.attemptsReadFew(t)
 }
 
 // TestExpansionPlanWithManyWaiting is about Postgres, which may join the waiting occurrences with
@@ -149,14 +203,14 @@ func TestExpansionPlan(t *testing.T) {
 	assert.Less(t, readOf(t, s, onlyPartition)-before, others/4, "rows and entries of indexes that were read")
 }
 
-// readOf returns how much of a table has been read so far, after all sessions have reported their
+// readOf returns how much of tables has been read so far, after all sessions have reported their
 // reads.
-func readOf(t *testing.T, s *gormstore.Store, table string) (n int) {
+func readOf(t *testing.T, s *gormstore.Store, tables ...string) (n int) {
 	t.Helper()
 	last := -1
 	require.Eventually(t, func() bool {
-		err := s.Handle().QueryRowContext(t.Context(), `SELECT (SELECT seq_tup_read + COALESCE(idx_tup_fetch, 0) FROM pg_stat_user_tables WHERE relname = $1)
-			+ (SELECT SUM(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = $1)`, table).Scan(&n)
+		err := s.Handle().QueryRowContext(t.Context(), `SELECT (SELECT SUM(seq_tup_read + COALESCE(idx_tup_fetch, 0)) FROM pg_stat_user_tables WHERE relname = ANY($1))
+			+ (SELECT SUM(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = ANY($1))`, tables).Scan(&n)
 		same := err == nil && n == last
 		last = n
 		return same

@@ -38,11 +38,11 @@ func (e *sqliteEngine) maintainPartitions(context.Context, time.Time, *slog.Logg
 // work runs fn at READ COMMITTED, where statements can skip rows that another worker has locked,
 // and see the current state of rows that it has changed.
 func (e *postgresEngine) work(ctx context.Context, fn func(tx) error) error {
-	return e.retried(ctx, func() error { return e.attempt(ctx, readCommitted, fn) })
+	return e.change(ctx, readCommitted, fn)
 }
 
 func (e *postgresEngine) workAsync(ctx context.Context, fn func(tx) error) error {
-	return e.retried(ctx, func() error { return e.attempt(ctx, readCommittedAsync, fn) })
+	return e.change(ctx, readCommittedAsync, fn)
 }
 
 // useCustomPlans plans the following statements of the unit for their values.

@@ -268,6 +268,7 @@ func (e *expansion) write(ctx context.Context, s expansionStep, last channels.As
 		e.duplicates.organizations.Store(e.occurrence.OrganizationID, true)
 	}
 	e.written += int(res.RowsAffected)
+	e.grown.add(growingDeliveries, int(res.RowsAffected))
 	return res.Error
 }
 

@@ -77,6 +77,7 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 	if err != nil {
 		return deliveries.Expansion{}, err
 	}
+	t.grown.add(growingDeliveries, written)
 	now := t.clock()
 	err = t.db(deferred(ctx)).Exec("UPDATE occurrences SET turn_at = ?, expanded_at = ? WHERE id ?", now, now, among(t.dialect, ids)).Error
 	if err != nil {
@@ -96,8 +97,8 @@ func (t tx) expandSet(ctx context.Context, first occurrenceRow, o events.Occurre
 }
 
 // lockSmall locks the small occurrences that have waited longest, and returns them with the
-// recipients that they name. If the first one names none, each has so many recipients. It locks no
-// more than fit.
+// recipients that they name. The first one is locked already, and is always among them. If it names
+// none, each has so many recipients. lockSmall locks no more than fit.
 func (t tx) lockSmall(ctx context.Context, first occurrenceRow, recipients, limit int) (set []smallRow, wanted []namedRecipientRow, err error) {
 	named, fit := first.LimitTo != noNames, setSize
 	switch {
@@ -115,9 +116,11 @@ func (t tx) lockSmall(ctx context.Context, first occurrenceRow, recipients, limi
 		FROM occurrences WHERE id `+t.dialect.amongThose(`SELECT id FROM (
 			SELECT id, event_id, channels, cursor_notification, limit_to FROM occurrences
 			WHERE expanded_at IS NULL AND large = ? AND priority = ? AND organization_id = ? ORDER BY turn_at, id LIMIT ?) AS first
-			WHERE event_id = ? AND channels = ? AND cursor_notification = 0 AND (limit_to <> ?) = ?`)+`
-		ORDER BY turn_at, id LIMIT ?`+t.dialect.skipLocked(),
-		first.OrganizationID, first.Large, first.Priority, first.OrganizationID, max(lookAhead*fit, setSize), first.EventID, first.Channels, noNames, named, fit))
+			WHERE event_id = ? AND channels = ? AND cursor_notification = 0 AND (limit_to <> ?) = ?
+			UNION ALL SELECT ?`)+`
+		ORDER BY id = ? DESC, turn_at, id LIMIT ?`+t.dialect.skipLocked(),
+		first.OrganizationID, first.Large, first.Priority, first.OrganizationID, max(lookAhead*fit, setSize), first.EventID, first.Channels, noNames, named,
+		first.ID, first.ID, fit))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -84,9 +84,9 @@ func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outc
 	p := map[string]any{"sent": stateNumber(deliveries.Sent), "now": now, "sending": stateNumber(deliveries.Sending), "owner": owner,
 		"outcomes": rowSet(t.dialect, mapped(outcomes, t.newOutcomeRow), "id bigint", "state smallint", "reason text", "error text",
 			"next timestamptz", "delay double precision", "attempts integer", "unsure boolean", "taker bigint", "because smallint")}
-	named := ""
-	if t.dialect == onPostgres { // It could read all deliveries to join them with the outcomes.
-		named = "deliveries.id @ids AND "
+	named, before := "", ""
+	if t.dialect == onPostgres { // Postgres could read all deliveries to join them with the outcomes.
+		named, before = "deliveries.id @ids AND ", " AND d.id @ids "
 		p["ids"] = among(t.dialect, mapped(outcomes, func(o deliveries.Outcome) deliveries.ID { return o.ID }))
 	}
 	return scanned(t.db(ctx).Raw(`UPDATE deliveries SET state = r.state, reason = r.reason, attempts = r.attempts, owner = '', next_at = `+t.nextOf("r")+`,
@@ -97,7 +97,7 @@ func (t tx) record(ctx context.Context, owner string, outcomes []deliveries.Outc
 			last_error = CASE WHEN r.error = '' THEN deliveries.last_error ELSE r.error END,
 			finished_at = CASE WHEN r.state >= @sent THEN `+t.dialect.castTime("@now ")+` END
 		FROM (SELECT o.*, t.id AS takes FROM (@outcomes ) AS o
-			LEFT JOIN deliveries d ON o.taker IS NOT NULL AND d.id = o.id
+			LEFT JOIN deliveries d ON o.taker IS NOT NULL AND d.id = o.id`+before+`
 			LEFT JOIN channels c ON c.id = COALESCE((SELECT own.id FROM channels own WHERE own.id = d.channel_id), d.named_channel_id)
 			LEFT JOIN channels t ON t.id = o.taker AND t.active AND t.pool <> '' AND t.pool = c.pool AND t.protocol = c.protocol
 				AND t.organization_id = c.organization_id AND COALESCE(t.project_id, 0) = COALESCE(c.project_id, 0)) AS r

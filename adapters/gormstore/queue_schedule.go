@@ -103,8 +103,8 @@ func (t tx) applyCancellations(ctx context.Context) (int, error) {
 
 // startScheduled makes due scheduled occurrences wait for their expansion.
 func (t tx) startScheduled(ctx context.Context, limit int) (int, error) {
-	n, err := affected(t.db(ctx).Exec(`UPDATE occurrences SET scheduled = FALSE, turn_at = @now , expanded_at = NULL WHERE id IN (
-		SELECT id `+dueScheduled+`ORDER BY send_at, id LIMIT @limit `+t.dialect.skipLocked()+")",
+	n, err := affected(t.db(ctx).Exec(`UPDATE occurrences SET scheduled = FALSE, turn_at = @now , expanded_at = NULL WHERE id `+
+		t.dialect.amongThose("SELECT id "+dueScheduled+"ORDER BY send_at, id LIMIT @limit "+t.dialect.skipLocked()),
 		map[string]any{"now": t.clock(), "limit": limit}))
 	if n > 0 {
 		t.announce()

@@ -21,8 +21,8 @@ func among[T ~int64 | ~string](d dialect, values []T) clause.Expr {
 	return clause.Expr{SQL: "IN (SELECT value FROM json_each(?))", Vars: []any{jsonArray(values)}}
 }
 
-// amongThose is the condition that a value is among those of a query. The planner cannot join the
-// query with the table of the value.
+// amongThose is the condition that a value is among those of a query. Postgres does not join the
+// query with the table of the value, which may read all of it.
 func (d dialect) amongThose(query string) string {
 	if d == onPostgres {
 		return "= ANY(ARRAY(" + query + "))"
@@ -30,13 +30,21 @@ func (d dialect) amongThose(query string) string {
 	return "IN (" + query + ")"
 }
 
+// joinByID joins the row of a table with an id, by one look-up for each row before it.
+func (d dialect) joinByID(table, alias, columns, id string) string {
+	if d == onPostgres {
+		return "CROSS JOIN LATERAL (SELECT " + columns + " FROM " + table + " WHERE id = " + id + " OFFSET 0) AS " + alias
+	}
+	return "CROSS JOIN " + table + " " + alias + " ON " + alias + ".id = " + id
+}
+
 // exists is the condition that a query about a row finds something. OFFSET makes Postgres run the
 // query for each row: otherwise it may reverse the join, or read a whole table once to hash it.
 func exists(query string) string { return "EXISTS (" + query + " LIMIT 1 OFFSET 0)" }
 
-// unindexed keeps the planner from using an index on a numeric column. It is for columns with one
-// value for all rows of an organization, a channel or a state, in statements with a set that
-// selects the rows. With missing or stale statistics the planner would prefer the index of the
+// unindexed keeps the planner from using an index on a numeric column. It is for columns that very
+// many rows share, such as the organization, the channel or the state, in statements with a set
+// that selects the rows. With missing or stale statistics the planner would prefer the index of the
 // column, and read all these rows.
 func unindexed(column string) string { return column + " + 0" }
 

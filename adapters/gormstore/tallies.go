@@ -146,7 +146,7 @@ func (t tx) saveTallies(ctx context.Context, c counterChanges) error {
 	sums := mapped(names, func(n string) string { return n + " = occurrence_tallies." + n + " + excluded." + n })
 	return t.db(deferred(ctx)).Exec(`INSERT INTO occurrence_tallies (occurrence_id, part, organization_id, `+strings.Join(names, ", ")+`)
 		SELECT o.id, CAST(@part AS INTEGER), o.organization_id, r.`+strings.Join(names, ", r.")+`
-		FROM (@rows ) AS r CROSS JOIN occurrences o WHERE o.id = r.occurrence ORDER BY o.id
+		FROM (@rows ) AS r `+t.dialect.joinByID("occurrences", "o", "id, organization_id", "r.occurrence")+` WHERE TRUE ORDER BY o.id
 		ON CONFLICT (occurrence_id, part) DO UPDATE SET `+strings.Join(sums, ", "),
 		map[string]any{"part": t.counterPart, "rows": rowSet(t.dialect, rows, append([]string{"occurrence bigint"}, types...)...)}).Error
 }
@@ -164,8 +164,8 @@ func (t tx) saveHours(ctx context.Context, c counterChanges) error {
 	})
 	return t.db(deferred(ctx)).Exec(`INSERT INTO hourly_statistics (organization_id, hour, measure, part, amount)
 		SELECT o.organization_id, r.hour, r.measure, CAST(@part AS INTEGER), SUM(r.amount)
-		FROM (@rows ) AS r CROSS JOIN occurrences o WHERE o.id = r.occurrence
-		GROUP BY o.organization_id, r.hour, r.measure ORDER BY o.organization_id, r.hour, r.measure
+		FROM (@rows ) AS r `+t.dialect.joinByID("occurrences", "o", "id, organization_id", "r.occurrence")+`
+		WHERE TRUE GROUP BY o.organization_id, r.hour, r.measure ORDER BY o.organization_id, r.hour, r.measure
 		ON CONFLICT (organization_id, hour, measure, part) DO UPDATE SET amount = hourly_statistics.amount + excluded.amount`,
 		map[string]any{"part": t.counterPart, "rows": rowSet(t.dialect, rows, "occurrence bigint", "hour bigint", "measure smallint", "amount bigint")}).Error
 }

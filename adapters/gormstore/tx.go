@@ -47,8 +47,8 @@ type tx struct {
 	uninterruptible bool
 	// added is set by operations that add background work; nil if the caller does not need it.
 	added *bool
-	// newMembers counts added members until Postgres has analyzed their table; nil on SQLite.
-	newMembers *growth
+	// grown counts added rows until Postgres has analyzed their tables; nil on SQLite.
+	grown *growingTables
 	// changedMembers are the members that the unit is to index; nil if it writes no members.
 	changedMembers changedMembers
 	// qualities are the recent results of channels; nil if the unit neither chooses nor shows them.
